@@ -1,0 +1,19 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+const src = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.meta.url));
+
+export default defineConfig({
+	resolve: {
+		// The samples import the package by its name; here the name means the sources.
+		alias: [
+			{ find: /^messaging-conversations$/, replacement: src("index.ts") },
+			{ find: /^messaging-conversations\/sandbox$/, replacement: src("sandbox/index.ts") },
+			{ find: /^messaging-conversations\/sandbox\/(msw|server)$/, replacement: src("sandbox/$1.ts") },
+		],
+	},
+	test: {
+		include: ["test/**/*.test.ts"],
+		typecheck: { enabled: true, include: ["test/**/*.test-d.ts"], tsconfig: "./tsconfig.json" },
+	},
+});
