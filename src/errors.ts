@@ -1,0 +1,260 @@
+import type { operations } from "../generated/openapi.ts";
+
+/** The operations of the contract, by their operation id (spec §4). */
+export type OperationId = keyof operations;
+
+/**
+ * What is known of a send that ended in an error.
+ * - `not_sent`: no message reached the contact and none will; sending again is safe.
+ * - `unknown`: the service may have taken it; send again with the same `operationId` and the same body to settle it.
+ * - `sent`: the service said that it took it, in an answer that is otherwise unusable.
+ */
+export type Outcome = "not_sent" | "unknown" | "sent";
+
+/** What an error says beyond its tag and message. */
+export interface PartnerErrorFacts {
+	/** The operation that failed, or the function that refused its input. */
+	operation: OperationId | "createClient" | "agency" | "toE164" | "operationIdFrom" | "isWindowOpen";
+	/** HTTP status of the last answer. */
+	status?: number;
+	/** `X-Correlation-Id` of the last answer that had one: quote it to support. */
+	correlationId?: string;
+	/** Requests made. */
+	attempts: number;
+	/** Whether the same call may succeed later unchanged. */
+	retryable: boolean;
+	/** How long the service asked to wait, in milliseconds. */
+	retryAfterMs?: number;
+	/** The underlying fault as `{ name, code, syscall }`, or the last error before a deadline. Never a request, a body or a header. */
+	cause?: unknown;
+	/** The idempotency id of a send. Sending again with it and the same body never sends twice. */
+	operationId?: string;
+	/** What is known of a send. */
+	outcome?: Outcome;
+	/** Where the failed page of a walk began; null for the first page. */
+	cursor?: string | null;
+	/** Items that the walk had handed over before it failed. */
+	itemsRead?: number;
+}
+
+export type PartnerErrorTag =
+	| "PartnerBadRequest"
+	| "PartnerUnauthorized"
+	| "PartnerForbidden"
+	| "PartnerNotFound"
+	| "PartnerConflict"
+	| "PartnerInternalError"
+	| "PartnerConnectionError"
+	| "PartnerTimeoutError"
+	| "PartnerUnexpectedResponse"
+	| "PartnerAbortError"
+	| "PartnerInvalidInput";
+
+const brand = Symbol.for("messaging-conversations.error");
+const printed = [
+	"operation",
+	"status",
+	"correlationId",
+	"attempts",
+	"retryable",
+	"retryAfterMs",
+	"operationId",
+	"outcome",
+	"itemsRead",
+] as const;
+
+/**
+ * The base of every error of this package. Told apart by the literal `_tag`; `instanceof` works across its ESM and
+ * CommonJS copies. Holds no key, no phone number and no message text.
+ */
+export class PartnerError<Tag extends PartnerErrorTag = PartnerErrorTag> extends Error implements PartnerErrorFacts {
+	readonly _tag: Tag;
+	declare readonly operation: PartnerErrorFacts["operation"];
+	declare readonly status?: number;
+	declare readonly correlationId?: string;
+	declare readonly attempts: number;
+	declare readonly retryable: boolean;
+	declare readonly retryAfterMs?: number;
+	declare readonly operationId?: string;
+	declare readonly outcome?: Outcome;
+	declare readonly cursor?: string | null;
+	declare readonly itemsRead?: number;
+
+	constructor(tag: Tag, message: string, facts: Partial<PartnerErrorFacts>) {
+		super(message);
+		this._tag = tag;
+		Object.defineProperty(this, "name", { value: tag, configurable: true });
+		Object.defineProperty(this, brand, { value: true });
+		stamp(this, { operation: "createClient", attempts: 0, retryable: false, ...facts });
+	}
+
+	/** What a JSON log may show: the public fields without the cursor. */
+	toJSON(): Record<string, unknown> {
+		const shown: Record<string, unknown> = { _tag: this._tag, message: this.message };
+		for (const field of printed) if (this[field] !== undefined) shown[field] = this[field];
+		return shown;
+	}
+
+	/** By brand and tag: an error of the ESM copy is an instance of the CommonJS copy's class. */
+	static override [Symbol.hasInstance](value: unknown): boolean {
+		const tag: unknown = Object.hasOwn(this, "tag") && Reflect.get(this, "tag");
+		if (this === PartnerError) return isPartnerError(value);
+		if (!tag) return Function.prototype[Symbol.hasInstance].call(this, value);
+		return isPartnerError(value) && value._tag === tag;
+	}
+}
+
+/** 400: the request is invalid; the message names the failing field or rule (spec §7). Change the request. */
+export class PartnerBadRequest extends PartnerError<"PartnerBadRequest"> {
+	static readonly tag = "PartnerBadRequest";
+	constructor(message: string, facts: Partial<PartnerErrorFacts>) {
+		super("PartnerBadRequest", message, facts);
+	}
+}
+
+/** 401: the key is missing, malformed, wrong, revoked or expired (spec §5). */
+export class PartnerUnauthorized extends PartnerError<"PartnerUnauthorized"> {
+	static readonly tag = "PartnerUnauthorized";
+	constructor(message: string, facts: Partial<PartnerErrorFacts>) {
+		super("PartnerUnauthorized", message, facts);
+	}
+}
+
+/** 403: the key lacks the scope, or the agency is not one of its agencies (spec §5). */
+export class PartnerForbidden extends PartnerError<"PartnerForbidden"> {
+	static readonly tag = "PartnerForbidden";
+	constructor(message: string, facts: Partial<PartnerErrorFacts>) {
+		super("PartnerForbidden", message, facts);
+	}
+}
+
+/** 404: the conversation or the integration does not exist or is hidden (spec §7). A send may succeed all the same. */
+export class PartnerNotFound extends PartnerError<"PartnerNotFound"> {
+	static readonly tag = "PartnerNotFound";
+	constructor(message: string, facts: Partial<PartnerErrorFacts>) {
+		super("PartnerNotFound", message, facts);
+	}
+}
+
+/** 409: another party took over the conversation during the send (spec §4). Read it, then send again with the same `operationId` and body. */
+export class PartnerConflict extends PartnerError<"PartnerConflict"> {
+	static readonly tag = "PartnerConflict";
+	constructor(message: string, facts: Partial<PartnerErrorFacts>) {
+		super("PartnerConflict", message, facts);
+	}
+}
+
+/** Any 5xx, tagged or not, after the retries (spec §7). Also an `operationId` that the service knows with another body. */
+export class PartnerInternalError extends PartnerError<"PartnerInternalError"> {
+	static readonly tag = "PartnerInternalError";
+	constructor(message: string, facts: Partial<PartnerErrorFacts>) {
+		super("PartnerInternalError", message, facts);
+	}
+}
+
+/** No answer, or one that was cut off or cannot be read: DNS, refused, reset, certificate, not JSON. */
+export class PartnerConnectionError extends PartnerError<"PartnerConnectionError"> {
+	static readonly tag = "PartnerConnectionError";
+	constructor(message: string, facts: Partial<PartnerErrorFacts>) {
+		super("PartnerConnectionError", message, facts);
+	}
+}
+
+/** An attempt outlived `timeoutMs`, or the call its `deadlineMs`. */
+export class PartnerTimeoutError extends PartnerError<"PartnerTimeoutError"> {
+	static readonly tag = "PartnerTimeoutError";
+	constructor(message: string, facts: Partial<PartnerErrorFacts>) {
+		super("PartnerTimeoutError", message, facts);
+	}
+}
+
+/** A status outside the contract (3xx, 429, …), a readable answer that breaks it, or a body over the size limit. */
+export class PartnerUnexpectedResponse extends PartnerError<"PartnerUnexpectedResponse"> {
+	static readonly tag = "PartnerUnexpectedResponse";
+	constructor(message: string, facts: Partial<PartnerErrorFacts>) {
+		super("PartnerUnexpectedResponse", message, facts);
+	}
+}
+
+/** The caller's signal. A send that was in flight may have been taken: see `outcome`. */
+export class PartnerAbortError extends PartnerError<"PartnerAbortError"> {
+	static readonly tag = "PartnerAbortError";
+	constructor(message: string, facts: Partial<PartnerErrorFacts>) {
+		super("PartnerAbortError", message, facts);
+	}
+}
+
+/** Refused here, before any request. The message names the field and the rule, never the value. */
+export class PartnerInvalidInput extends PartnerError<"PartnerInvalidInput"> {
+	static readonly tag = "PartnerInvalidInput";
+	constructor({ field, rule, ...facts }: { field: string; rule: string } & Partial<PartnerErrorFacts>) {
+		super("PartnerInvalidInput", `${field}: ${rule}`, facts);
+	}
+}
+
+/** The class of each refusal that the contract lists. A 5xx is always `PartnerInternalError`. */
+export const refusals = {
+	400: PartnerBadRequest,
+	401: PartnerUnauthorized,
+	403: PartnerForbidden,
+	404: PartnerNotFound,
+	409: PartnerConflict,
+} as const;
+
+type Refusals = { [Status in keyof typeof refusals]: InstanceType<(typeof refusals)[Status]> } & {
+	500: PartnerInternalError;
+};
+
+type ClientError =
+	| PartnerConnectionError
+	| PartnerTimeoutError
+	| PartnerUnexpectedResponse
+	| PartnerAbortError
+	| PartnerInvalidInput;
+
+/** Exactly the errors that an operation can end in: the statuses that the contract lists for it, and the client's own. */
+export type OperationError<Operation extends OperationId> =
+	| Refusals[Extract<keyof operations[Operation]["responses"], keyof Refusals>]
+	| ClientError;
+
+/** The errors of a send: each says what is known of it, and carries the id with which to settle it. */
+export type SendError = OperationError<"messages.send"> & { readonly operationId: string; readonly outcome: Outcome };
+
+/** True for an error of this package, from whichever copy of it. */
+export function isPartnerError(value: unknown): value is PartnerError {
+	return typeof value === "object" && value !== null && Reflect.get(value, brand) === true;
+}
+
+/** Adds what only the end of a call knows. `cause` and `cursor` stay out of enumeration: a logged error shows neither rows' positions nor twice the same fault. */
+export function stamp<E extends PartnerError>(error: E, facts: Partial<PartnerErrorFacts>): E {
+	for (const [field, value] of Object.entries(facts)) {
+		if (value === undefined) continue;
+		const enumerable = field !== "cause" && field !== "cursor";
+		Object.defineProperty(error, field, { value, enumerable, configurable: true });
+	}
+	return error;
+}
+
+/** Where a call was made, kept from its start: by the time that it fails, the caller's frames are gone. */
+export interface Caller {
+	stack?: string;
+}
+
+/** Captures the frames below `entry`, the public function that the caller called. */
+export function captureCaller(entry: (...args: never[]) => unknown): Caller {
+	if (!("captureStackTrace" in Error)) return new Error();
+	const caller: Caller = {};
+	Error.captureStackTrace(caller, entry);
+	return caller;
+}
+
+/** Puts the caller's own file into `error.stack`. */
+export function blame<E extends PartnerError>(error: E, caller: Caller): E {
+	const frames = caller.stack?.slice(Math.max(0, caller.stack.indexOf("\n"))) ?? "";
+	Object.defineProperty(error, "stack", {
+		value: `${error.name}: ${error.message}${frames}`,
+		configurable: true,
+		writable: true,
+	});
+	return error;
+}
