@@ -1,0 +1,148 @@
+import { getEventListeners } from "node:events";
+import { judge, reached, type Violation } from "./invariants.ts";
+import { createPicker } from "./picker.ts";
+import { randomFrom } from "./random.ts";
+import { type Service, startService } from "./service.ts";
+import { watchFetch } from "./watch.ts";
+
+export interface Message {
+	readonly to: string;
+	readonly body: string;
+	readonly operationId?: string;
+}
+
+/** What a caller says of a send once it has settled. */
+export interface Claim {
+	readonly claim: "sent" | "not_sent" | "unknown";
+	readonly operationId?: string;
+	/** The text of an error that is none of the package's own. */
+	readonly untyped?: string;
+}
+
+export interface Wiring {
+	readonly baseUrl: string;
+	readonly fetch: typeof fetch;
+	readonly deadlineMs: number;
+	/** For callers that tell their waits: one note for each wait that they announce. */
+	readonly onWait: (operationId: string, waitMs: number) => void;
+}
+
+export interface Caller {
+	send(message: Message, signal?: AbortSignal): Promise<Claim>;
+}
+
+export interface CampaignOptions {
+	readonly makeCaller: (wiring: Wiring) => Caller;
+	readonly seed: number;
+	readonly sends: number;
+	/** The share of attempts that fail. */
+	readonly rate: number;
+	readonly window?: "open" | "closed";
+	/** Abort each send at a random moment within this time. */
+	readonly abortWithinMs?: number;
+	readonly inFlight?: number;
+	readonly deadlineMs?: number;
+	readonly over?: typeof fetch;
+}
+
+/** What was asked and what was said of one send. */
+export interface Settled extends Claim {
+	readonly message: Message;
+	readonly startedAt: number;
+}
+
+export interface Report {
+	readonly sends: number;
+	readonly sent: number;
+	readonly notSent: number;
+	readonly unknown: number;
+	readonly requests: number;
+	readonly kindsPlayed: number;
+	readonly seconds: number;
+	readonly violations: readonly Violation[];
+}
+
+/** Runs sends through a failing service, settles the unknown ones by a second round, and judges the whole. */
+export async function campaign(options: CampaignOptions): Promise<Report> {
+	const { makeCaller, seed, sends, rate, window = "open", inFlight = 48, deadlineMs = 4000, abortWithinMs } = options;
+	const startedAt = performance.now();
+	const timersBefore = timers();
+	const rejections: string[] = [];
+	const onRejection = (reason: unknown) => rejections.push(String(reason));
+	process.on("unhandledRejection", onRejection);
+	const picker = createPicker({ seed, rate });
+	const service = await startService({ window, plan: picker.plan });
+	const watch = watchFetch(service, picker, options.over);
+	const waits = new Map<string, number[]>();
+	const caller = makeCaller({
+		baseUrl: service.baseUrl,
+		fetch: watch.fetch,
+		deadlineMs,
+		onWait: (id, waitMs) => waits.set(id, [...(waits.get(id) ?? []), waitMs]),
+	});
+	const random = randomFrom(seed);
+	const violations: Violation[] = [];
+	const settled: Settled[] = [];
+	await inParallel(inFlight, sends, async (index) => {
+		const message = { to: `+3247${String(index).padStart(7, "0")}`, body: `text ${seed}/${index}` };
+		const controller = new AbortController();
+		const timer =
+			abortWithinMs === undefined ? undefined : setTimeout(() => controller.abort(), random() * abortWithinMs);
+		const began = performance.now();
+		const claim = await caller.send(message, controller.signal);
+		clearTimeout(timer);
+		settled.push({ ...claim, message, startedAt: began });
+		const listeners = getEventListeners(controller.signal, "abort").length;
+		if (listeners > 0) violations.push({ kind: "listener leaked", detail: `${listeners} on ${message.body}` });
+	});
+	await quiet(service);
+	if (service.busy() > 0) violations.push({ kind: "connection leaked", detail: `${service.busy()} still in use` });
+	const firstRound = service.requests.length;
+	picker.stop();
+	const reachedFirst = reached(service);
+	const secondRound = new Map<string, Claim>();
+	const open = settled.filter((each) => each.claim === "unknown");
+	await inParallel(inFlight, open.length, async (index) => {
+		const one = open[index];
+		if (one?.operationId === undefined) return;
+		secondRound.set(one.message.body, await caller.send({ ...one.message, operationId: one.operationId }));
+	});
+	await quiet(service);
+	service.accept();
+	const timersAfter = timers();
+	if (timersAfter > timersBefore) violations.push({ kind: "timer leaked", detail: `${timersAfter - timersBefore}` });
+	await new Promise((resolve) => setImmediate(resolve));
+	process.off("unhandledRejection", onRejection);
+	violations.push(...rejections.map((detail): Violation => ({ kind: "unhandled rejection", detail })));
+	violations.push(
+		...judge({ service, settled, reachedFirst, secondRound, waits, deadlineMs, dispatches: watch.dispatches }),
+	);
+	await service.close();
+	return {
+		sends,
+		sent: settled.filter((each) => each.claim === "sent").length,
+		notSent: settled.filter((each) => each.claim === "not_sent").length,
+		unknown: open.length,
+		requests: firstRound,
+		kindsPlayed: picker.played.size,
+		seconds: (performance.now() - startedAt) / 1000,
+		violations,
+	};
+}
+
+export async function inParallel(width: number, count: number, run: (index: number) => Promise<void>): Promise<void> {
+	let next = 0;
+	const worker = async () => {
+		while (next < count) await run(next++);
+	};
+	await Promise.all(Array.from({ length: Math.min(width, count) }, worker));
+}
+
+/** Waits until the service holds no unanswered request, at most two seconds. */
+export async function quiet(service: Service): Promise<void> {
+	for (let tries = 0; service.busy() > 0 && tries < 100; tries++) await new Promise((done) => setTimeout(done, 20));
+}
+
+export function timers(): number {
+	return process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
+}
