@@ -70,8 +70,10 @@ function drip(turn: Turn, everyMs: number): void {
 
 function pour(turn: Turn): void {
 	const block = chunkOf(Buffer.alloc(65_536, 0x20));
+	// Endless for a client with a limit; one without must not take the machine with it.
+	let left = 1000;
 	const more = () => {
-		while (!turn.socket.destroyed && turn.socket.write(block));
+		while (left-- > 0 && !turn.socket.destroyed && turn.socket.write(block));
 	};
 	turn.socket.on("drain", more);
 	more();

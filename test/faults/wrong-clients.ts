@@ -99,15 +99,22 @@ function trustsError({ baseUrl, fetch }: Wiring): Caller {
 		async send(message) {
 			const operationId = message.operationId ?? randomUUID();
 			for (let count = 1; count <= 4; count++) {
+				// Its Request loses the abort to a garbage collection, so the attempt is left rather than cut.
+				let timer: NodeJS.Timeout | undefined;
+				const tooLate = new Promise<never>((_, reject) => {
+					timer = setTimeout(reject, 400);
+				});
+				const posting = api.POST("/agencies/{agencyId}/messages", {
+					params: { path: { agencyId } },
+					body: { to: message.to, body: message.body, operationId },
+				});
 				try {
-					const { error } = await api.POST("/agencies/{agencyId}/messages", {
-						params: { path: { agencyId } },
-						body: { to: message.to, body: message.body, operationId },
-						signal: AbortSignal.timeout(400),
-					});
+					const { error } = await Promise.race([posting, tooLate]);
 					if (!error) return { claim: "sent", operationId };
 				} catch {
-					// The next attempt.
+					posting.catch(() => undefined);
+				} finally {
+					clearTimeout(timer);
 				}
 			}
 			return { claim: "unknown", operationId };
