@@ -91,36 +91,56 @@ function international(text: string): string | undefined {
 }
 
 function national(text: string, country: CountryCode): string | undefined {
-	const digits = text.replace(/\D/g, "");
-	const phone = isCountry(country) ? read(digits, country) : undefined;
+	const phone = isCountry(country) ? read(text.replace(/\D/g, ""), country) : undefined;
 	if (!phone?.isValid() || phone.countryCallingCode !== getCountryCallingCode(country, metadata)) return undefined;
-	// Without its trunk zero a number may be a neighbour's (26 12 34 56 is a whole number in Luxembourg) or lack its area
-	// code. A mobile number stands by its own form: spreadsheets eat the zero.
-	if (digits === phone.nationalNumber && phone.getType() !== "MOBILE") {
-		if (phone.formatNational({ nationalPrefix: false }).replace(/\D/g, "") === `0${digits}`) return undefined;
+	return isLocal(text, phone) && isOne(text, phone) ? phone.number : undefined;
+}
+
+/** Whether a valid local number is also written like one of its country, and not like a neighbour's. */
+function isLocal(text: string, phone: PhoneNumber): boolean {
+	const type = phone.getType();
+	if (type === "MOBILE") return true;
+	const digits = text.replace(/\D/g, "");
+	const prefix = digits.slice(0, -phone.nationalNumber.length);
+	const [first = "", second = ""] = text.match(/\d+/g) ?? [];
+	const area = areaLength(phone);
+	if (!digits.startsWith("0") && !prefix.endsWith("0")) {
+		// Without its trunk zero a number may be a neighbour's (26 12 34 56 is a whole number in Luxembourg, 323 555 1234 in
+		// Italy), lack its area code or be a short code. Only a mobile stands by its own form: spreadsheets eat its zero.
+		const written = phone.formatNational({ nationalPrefix: false }).replace(/\D/g, "");
+		const hasTrunk = written.startsWith("0") && written !== phone.nationalNumber;
+		const hasCode = prefix === phone.countryCallingCode;
+		const asCode = hasCode && (type === undefined || (first === prefix && second.length === area));
+		if ((hasTrunk && !asCode) || digits.length < 7) return false;
 	}
-	return isOne(text, phone) ? phone.number : undefined;
+	if (phone.country !== "BE" || type !== "FIXED_LINE") return true;
+	// Germany's local numbers can be as long as Belgium's. The first gap tells them apart: 0241 12345 is in Aachen.
+	const beforeGap = first.length - prefix.length;
+	return beforeGap <= 0 || [area, 2, 8].includes(beforeGap);
 }
 
 /**
- * Whether the text cannot be two numbers, or a number and the other ending of a second one ("02 123 45 67 / 68"), that
- * together are as long as one. A mark stronger than a space may follow the area code; later ones only where the digits
- * before them are no number yet.
+ * Whether the text cannot be two numbers, or a number and another ending of it ("02 512 34 56 / 57"), that together are
+ * as long as one. A mark stronger than a space may follow the area code, and stand wherever the digits before it are no
+ * number yet.
  */
 function isOne(text: string, phone: PhoneNumber): boolean {
 	const digits = text.replace(/\D/g, "");
-	const gaps = text.split(/\d/);
 	const start = Math.max(0, digits.length - phone.nationalNumber.length);
-	const area = groups(phone)[1]?.length ?? 0;
-	for (let at = start + 1; at < digits.length; at++) {
-		const gap = gaps[at] ?? "";
-		if (gap === "") continue;
-		const beyondArea = at - start > area;
-		if (beyondArea && gap.includes("(")) return false;
-		const strong = !/^(?: +|\.)$/.test(gap);
-		const before = () => beyondArea && isWhole(digits.slice(start, at), phone);
-		if (strong && before() && !isDashed(text, start)) return false;
-		if (digits[at] === "0" && (strong || before()) && isWhole(digits.slice(at), phone)) return false;
+	let at = 0;
+	let previous = "";
+	for (const [, gap = "", group = ""] of text.matchAll(/(\D*)(\d+)/g)) {
+		// A plain space between long groups is as strong: 12345 12346.
+		const strong = !/^(?: *|\.)$/.test(gap) || (previous.length > 4 && group.length > 4);
+		if ((strong || group.startsWith("0")) && at > start && at - start > areaLength(phone)) {
+			if (gap.includes("(")) return false;
+			if (isWhole(digits.slice(start, at), phone)) {
+				if (strong && !isDashed(text, start)) return false;
+				if (group.startsWith("0") && isWhole(digits.slice(at), phone)) return false;
+			}
+		}
+		at += group.length;
+		previous = group;
 	}
 	return true;
 }
@@ -128,7 +148,7 @@ function isOne(text: string, phone: PhoneNumber): boolean {
 /** Whether these national digits are a number by themselves, as far as its country's own way of writing tells. */
 function isWhole(digits: string, { countryCallingCode }: PhoneNumber): boolean {
 	const phone = read(`+${countryCallingCode}${digits}`);
-	return phone?.isPossible() === true && (phone.getType() !== undefined || groups(phone).length > 2);
+	return phone?.isPossible() === true && (phone.getType() !== undefined || areaLength(phone) > 0);
 }
 
 /** Whether the dash is how this writer groups digits: between all groups, none long, no short ending: 26-12-34-56. */
@@ -137,10 +157,10 @@ function isDashed(text: string, start: number): boolean {
 	return local?.[2] !== undefined && local[3] !== undefined && local[3].length >= local[2].length;
 }
 
-/** The number as its country groups it: country code, area code or its like, the rest. */
-function groups(phone: PhoneNumber): string[] {
-	const written = phone.formatInternational().split(" ");
-	return written.length > 2 ? written : [];
+/** Digits of the area code or its like, as the number's country groups them; 0 where it does not. */
+function areaLength(phone: PhoneNumber): number {
+	const groups = phone.formatInternational().split(" ");
+	return groups.length > 2 ? (groups[1]?.length ?? 0) : 0;
 }
 
 function read(text: string, defaultCountry?: CountryCode): PhoneNumber | undefined {
