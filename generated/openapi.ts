@@ -155,434 +155,40 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description The partner CRM's set-up with the service. */
-        Integration: {
-            /**
-             * Format: uuid
-             * @description Integration id. Quote it to support; never sent in requests.
-             */
-            id: string;
-            /** @description Integration name. */
-            name: string;
-        };
-        /** @description A real estate agency that is linked to the integration. */
-        Agency: {
-            /** @description Agency ID, form `agy_<hex>`. Used as `agencyId` in paths. Never changes. */
-            id: string;
-            /** @description Agency name; null when the agency has no name. */
-            name: string | null;
-        };
-        /** @description The integration of the key, its accessible agencies and the key's scopes. */
-        Me: {
-            integration: components["schemas"]["Integration"];
-            /** @description The agencies that the key reaches, sorted by name. */
-            agencies: components["schemas"]["Agency"][];
-            /** @description What the key may do: `conversations:read` (listing, looking up and reading conversations), `messages:write` (sending messages). */
-            scopes: ("conversations:read" | "messages:write" | (string & {}))[];
-        };
-        /** @description Why this agency sees the conversation. */
-        ConversationVisibility: {
-            /**
-             * @description `focus`: the agency owns it. `unlinked`: no agency owns it. `tagged`: seen through an agency tag. `unknown`: none of these.
-             * @enum {string}
-             */
-            reason: "focus" | "unlinked" | "tagged" | "unknown" | (string & {});
-            /** @description True when other agencies may also see it. */
-            isShared: boolean;
-            /** @description True when seen through an agency tag. */
-            isVisibleThroughAgencyTag: boolean;
-        };
-        /** @description One conversation as lists and lookups show it. */
-        ConversationSummary: {
-            /** @description Contact phone number, E.164. */
-            phoneNumber: string;
-            /** @description Contact name when known. */
-            contactName: string | null;
-            /**
-             * Format: date-time
-             * @description Time of the last message in either direction.
-             */
-            lastMessageAt: string | null;
-            /** @description Start of the last message's text. */
-            lastMessagePreview: string | null;
-            /** @description `inbound` (from the contact) or `outbound`. */
-            lastMessageDirection: "inbound" | "outbound" | (string & {}) | null;
-            /** @description Number of messages. */
-            totalMessages: number;
-            /** @description Outbound messages that failed, went undelivered or carry an error code. */
-            failedMessages: number;
-            /** @description Automated flows now running for this contact. */
-            activeFlows: number;
-            /** @description Flows this contact has finished. */
-            completedFlows: number;
-            /** @description Status of the most recently updated flow. */
-            latestFlowStatus: "active" | "waiting" | "completed" | "cancelled" | "failed" | "timeout" | (string & {}) | null;
-            /**
-             * Format: date-time
-             * @description Time of the last message from the contact.
-             */
-            lastInboundAt: string | null;
-            /**
-             * Format: date-time
-             * @description Time of the contact's last inbound message + 24 hours; null when the contact has never written. The window is closed when this is in the past or null.
-             */
-            windowExpiresAt: string | null;
-            /** @description True when the AI may reply to this contact. */
-            aiEnabled: boolean;
-            /** @description Messages waiting for the contact to reopen the window. */
-            queuedMessages: number;
-            /** @description True when no agency owns the conversation. */
-            isUnlinked: boolean;
-            visibility: components["schemas"]["ConversationVisibility"];
-            /** @description Opaque position of this row in the list; pass as `cursor` to read the rows after it. Null in lookup results. */
-            cursor: string | null;
-        };
-        /** @description One page of an agency's conversations, newest last message first. */
-        ConversationPage: {
-            /** @description The rows of the page. */
-            conversations: components["schemas"]["ConversationSummary"][];
-            /** @description Pass as `cursor` for the next page; null when there are no more. */
-            nextCursor: string | null;
-            /** @description Page size used. */
-            pageSize: number;
-        };
-        /** @description The phone numbers to look up. */
-        LookupRequest: {
-            /** @description 1 to 100 phone numbers, each 1 to 32 characters. */
-            phoneNumbers: string[];
-        };
-        /** @description What the agency has for one of the numbers. */
-        LookupEntry: {
-            /** @description The number exactly as sent. */
-            phoneNumber: string;
-            /** @description Null when the agency has no conversation with that number. The summary's `cursor` is null here. */
-            conversation: components["schemas"]["ConversationSummary"] | null;
-        };
-        /** @description One entry per number, in the order in which they were sent. */
-        LookupResponse: {
-            /** @description One entry per number, same order as sent. */
-            results: components["schemas"]["LookupEntry"][];
-        };
-        /** @description A text that waits for the contact to reopen the window. */
-        QueuedMessage: {
-            /** @description Queue entry id. */
-            id: string;
-            /** @description Text to send once the contact reopens the window. */
-            body: string;
-            /** @description API sends never attach files. */
-            attachmentUploadId: string | null;
-            /** @description API sends never attach files. */
-            attachmentFileName: string | null;
-            /** @description API sends never attach files. */
-            attachmentMimeType: string | null;
-            /** @description Bytes. API sends never attach files. */
-            attachmentFileSize: number | null;
-            /** @description Always `queued` here. */
-            status: "queued" | (string & {});
-            /**
-             * Format: date-time
-             * @description When the text was queued.
-             */
-            createdAt: string;
-            /**
-             * Format: date-time
-             * @description When the queued text last changed.
-             */
-            updatedAt: string;
-        };
-        /** @description Whether the AI may reply, and why not. */
-        AiSettings: {
-            /** @description True when the AI may reply. */
-            enabled: boolean;
-            /** @description `manual_send` (a person, including an API send, sent a message) or `user_toggle` (agency staff turned it off). */
-            disabledReason: "manual_send" | "user_toggle" | (string & {}) | null;
-            /**
-             * Format: date-time
-             * @description When the AI was turned off.
-             */
-            disabledAt: string | null;
-        };
-        /** @description A consent template that awaits approval. */
-        UnapprovedTemplate: {
-            /** @description Template code. */
-            templateCode: string;
-            /** @description Approval status. */
-            status: string | null;
-        };
-        /** @description Whether a send outside the window can be queued, and in which languages. */
-        WindowReopenReadiness: {
-            /** @description Agency has the consent flow turned on. */
-            configured: boolean;
-            /** @description Every consent flow and template exists and is approved. */
-            templatesApproved: boolean;
-            /** @description A send outside the window can be queued: templates approved and at least one language exists. */
-            eligibleForManualSend: boolean;
-            /** @description Values accepted as `consentLanguage`. */
-            availableLanguages: string[];
-            /** @description Language used by default. */
-            defaultLanguage: string | null;
-            /** @description Consent flow codes of the agency. */
-            flowCodes: string[];
-            /** @description Consent flow codes that could not be found. */
-            missingFlowCodes: string[];
-            /** @description Consent templates the agency lacks. */
-            missingTemplates: string[];
-            /** @description Templates awaiting approval. */
-            unapprovedTemplates: components["schemas"]["UnapprovedTemplate"][];
-        };
-        /** @description One conversation with its AI state, its window state and any queued text. */
-        ConversationDetail: {
-            summary: components["schemas"]["ConversationSummary"];
-            /** @description The text waiting for the window to reopen; at most one entry. */
-            queuedMessages: components["schemas"]["QueuedMessage"][];
-            aiSettings: components["schemas"]["AiSettings"];
-            windowReopenReadiness: components["schemas"]["WindowReopenReadiness"];
-        };
-        /** @description A file that the contact sent. */
-        MessageMedia: {
-            /** @description Address of the file. */
-            url: string;
-            /** @description Position of the file. */
-            index?: number;
-            /** @description MIME type. */
-            contentType?: string;
-            /** @description MIME type in older records. */
-            content_type?: string;
-        };
-        /** @description A copy of a file, kept when the agency has media storage on. */
-        StoredMedia: {
-            /** @description Bytes. */
-            size: number;
-            /** @description Address of the copy. */
-            stored_url: string;
-            /** @description MIME type. */
-            content_type: string;
-            /** @description Address of the original file. */
-            original_url: string;
-            /** @description Path of the copy in the storage. */
-            storage_path: string;
-            /** @description When the copy was made. */
-            downloaded_at: string;
-        };
-        /** @description A quick-reply button. */
-        QuickReply: {
-            /** @description Button code. */
-            code: string;
-            /** @description Button text. */
-            text: string;
-        };
-        /** @description An item of a list picker. */
-        ListPickerItem: {
-            /** @description Item id. */
-            id: string;
-            /** @description Item title. */
-            title: string;
-            /** @description Item description. */
-            description?: string | null;
-        };
-        /** @description A list that the template showed. */
-        ListPicker: {
-            /** @description Text of the button that opens the list. */
-            buttonText?: string | null;
-            /** @description The items of the list. */
-            items: components["schemas"]["ListPickerItem"][];
-        };
-        /** @description A call-to-action button. */
-        CtaButton: {
-            /** @description Such as `URL` or `PHONE_NUMBER`. */
-            type: "URL" | "PHONE_NUMBER" | (string & {});
-            /** @description Button title. */
-            title: string;
-            /** @description Address that the button opens. */
-            url?: string | null;
-            /** @description Number that the button calls. */
-            phone?: string | null;
-            /** @description Button code. */
-            code?: string | null;
-            /** @description How long the button is valid, in minutes. */
-            ttl_minutes?: number | null;
-        };
-        /** @description Buttons or lists that a template showed. */
-        InteractiveContent: {
-            /** @description Quick-reply buttons. */
-            quickReplies?: components["schemas"]["QuickReply"][] | null;
-            /** @description A list to pick from. */
-            listPicker?: components["schemas"]["ListPicker"] | null;
-            /** @description Call-to-action buttons. */
-            ctaButtons?: components["schemas"]["CtaButton"][] | null;
-        };
-        /** @description The message that the contact replied to. */
-        ReplyToMessage: {
-            /** @description Its text. */
-            body: string | null;
-            /** @description `inbound` or `outbound`. */
-            direction: "inbound" | "outbound" | (string & {}) | null;
-            /**
-             * Format: date-time
-             * @description When it was sent or received.
-             */
-            createdAt: string | null;
-            /** @description Template code when it was a template. */
-            templateName: string | null;
-            /** @description Whether it had files. */
-            hasMedia: boolean | null;
-        };
-        /** @description One message of a conversation. */
-        Message: {
-            /** @description Message id. */
-            id: number;
-            /** @description Messaging provider's message identifier. */
-            messageSid: string;
-            /** @description Text; null for a message with only files. */
-            body: string | null;
-            /** @description `inbound` or `outbound`. */
-            direction: "inbound" | "outbound" | (string & {});
-            /**
-             * Format: date-time
-             * @description When sent or received.
-             */
-            createdAt: string | null;
-            /**
-             * Format: date-time
-             * @description When delivery was reported.
-             */
-            deliveredAt: string | null;
-            /**
-             * Format: date-time
-             * @description When read was reported.
-             */
-            readAt: string | null;
-            /** @description Provider status; `received` for inbound. */
-            status: "queued" | "sent" | "delivered" | "read" | "failed" | "undelivered" | "received" | (string & {}) | null;
-            /** @description Files the contact sent. */
-            media: components["schemas"]["MessageMedia"][] | null;
-            /** @description Copies kept when the agency has media storage on. */
-            mediaStored: components["schemas"]["StoredMedia"][] | null;
-            /** @description Number of files. */
-            numMedia: number | null;
-            /** @description Template code when a template was sent. */
-            templateName: string | null;
-            /** @description Code of the button the contact tapped. */
-            buttonClicked: string | null;
-            /** @description Contact's profile name. */
-            profileName: string | null;
-            interactiveContent?: components["schemas"]["InteractiveContent"];
-            replyTo?: components["schemas"]["ReplyToMessage"];
-        };
-        /** @description One page of messages, newest first. */
-        MessagePage: {
-            /** @description Newest first. */
-            messages: components["schemas"]["Message"][];
-            /** @description Pass as `cursor` for older messages; null when no more. */
-            nextCursor: string | null;
-            /** @description Page size used. */
-            pageSize: number;
-            /** @description True when older messages exist. */
-            hasMore: boolean;
-        };
-        /** @description One conversation and a page of its messages. */
-        ConversationWithMessages: {
-            conversation: components["schemas"]["ConversationDetail"];
-            messagePage: components["schemas"]["MessagePage"];
-        };
-        /** @description A plain-text message to a contact. */
-        SendMessageRequest: {
-            /** @description Contact phone number, E.164. */
-            to: string;
-            /** @description Plain text; files are not supported. */
-            body: string;
-            /** @description Caller's id for this send, used for retry safety. */
-            operationId?: string;
-            /**
-             * Format: uuid
-             * @description The agency's sender to use; when omitted the agency's default sender is used.
-             */
-            subaccountId?: string | null;
-            /** @description Language of the consent template (for example a two-letter code); used only when the window is closed; required when the agency has more than one consent language; allowed values are `windowReopenReadiness.availableLanguages`. */
-            consentLanguage?: string;
-        };
-        /** @description What became of a send. */
-        SendMessageResult: {
-            /** @description Always true on success. */
-            success: boolean;
-            /** @description False: text sent now. True: the window was closed; text queued and consent template sent. */
-            queued: boolean;
-            /** @description Provider message id of the sent text; null when queued. */
-            messageId: string | null;
-            /** @description Queue entry id; null when sent now. */
-            queueId: string | null;
-            /** @description Provider status right after sending; null when queued or on a retry. */
-            status: "queued" | "accepted" | (string & {}) | null;
-            /** @description True when the window was open. */
-            windowOpen: boolean;
-            /**
-             * Format: date-time
-             * @description Null when the contact has never written.
-             */
-            windowExpiresAt: string | null;
-        };
-        /** @description The request is invalid; the message names the failing field or rule. Change the request before retrying. */
-        PartnerBadRequest: {
-            /**
-             * @description The error type. (enum property replaced by openapi-typescript)
-             * @enum {string}
-             */
-            _tag: "PartnerBadRequest" | (string & {});
-            /** @description Human-readable reason, safe to show or log. */
-            message: string;
-        };
-        /** @description Bearer token missing, wrong, revoked, expired or malformed. */
-        PartnerUnauthorized: {
-            /**
-             * @description The error type. (enum property replaced by openapi-typescript)
-             * @enum {string}
-             */
-            _tag: "PartnerUnauthorized" | (string & {});
-            /** @description Human-readable reason, safe to show or log. */
-            message: string;
-        };
-        /** @description Key lacks the scope, or cannot reach the agency. Identical whether or not the agency exists. */
-        PartnerForbidden: {
-            /**
-             * @description The error type. (enum property replaced by openapi-typescript)
-             * @enum {string}
-             */
-            _tag: "PartnerForbidden" | (string & {});
-            /** @description Human-readable reason, safe to show or log. */
-            message: string;
-        };
-        /** @description The resource does not exist or is hidden (a conversation or the integration). */
-        PartnerNotFound: {
-            /**
-             * @description The error type. (enum property replaced by openapi-typescript)
-             * @enum {string}
-             */
-            _tag: "PartnerNotFound" | (string & {});
-            /** @description Human-readable reason, safe to show or log. */
-            message: string;
-        };
-        /** @description The conversation changed during the request (send only); retry after reading. */
-        PartnerConflict: {
-            /**
-             * @description The error type. (enum property replaced by openapi-typescript)
-             * @enum {string}
-             */
-            _tag: "PartnerConflict" | (string & {});
-            /** @description Human-readable reason, safe to show or log. */
-            message: string;
-        };
-        /** @description Service or messaging provider failed; also an `operationId` reused with a different body. Retry with backoff, and stop after a few tries. */
-        PartnerInternalError: {
-            /**
-             * @description The error type. (enum property replaced by openapi-typescript)
-             * @enum {string}
-             */
-            _tag: "PartnerInternalError" | (string & {});
-            /** @description Human-readable reason, safe to show or log. */
-            message: string;
-        };
-        /** @description The body of every error response. Match on the status code or `_tag`, not on the text of `message`. */
-        PartnerErrorBody: components["schemas"]["PartnerBadRequest"] | components["schemas"]["PartnerUnauthorized"] | components["schemas"]["PartnerForbidden"] | components["schemas"]["PartnerNotFound"] | components["schemas"]["PartnerConflict"] | components["schemas"]["PartnerInternalError"];
+        Integration: Integration;
+        Agency: Agency;
+        Me: Me;
+        ConversationVisibility: ConversationVisibility;
+        ConversationSummary: ConversationSummary;
+        ConversationPage: ConversationPage;
+        LookupRequest: LookupRequest;
+        LookupEntry: LookupEntry;
+        LookupResponse: LookupResponse;
+        QueuedMessage: QueuedMessage;
+        AiSettings: AiSettings;
+        UnapprovedTemplate: UnapprovedTemplate;
+        WindowReopenReadiness: WindowReopenReadiness;
+        ConversationDetail: ConversationDetail;
+        MessageMedia: MessageMedia;
+        StoredMedia: StoredMedia;
+        QuickReply: QuickReply;
+        ListPickerItem: ListPickerItem;
+        ListPicker: ListPicker;
+        CtaButton: CtaButton;
+        InteractiveContent: InteractiveContent;
+        ReplyToMessage: ReplyToMessage;
+        Message: Message;
+        MessagePage: MessagePage;
+        ConversationWithMessages: ConversationWithMessages;
+        SendMessageRequest: SendMessageRequest;
+        SendMessageResult: SendMessageResult;
+        PartnerBadRequest: PartnerBadRequest;
+        PartnerUnauthorized: PartnerUnauthorized;
+        PartnerForbidden: PartnerForbidden;
+        PartnerNotFound: PartnerNotFound;
+        PartnerConflict: PartnerConflict;
+        PartnerInternalError: PartnerInternalError;
+        PartnerErrorBody: PartnerErrorBody;
     };
     responses: {
         /** @description The request is invalid; the message names the failing field or rule. Change the request before retrying. */
@@ -592,7 +198,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["PartnerBadRequest"];
+                "application/json": PartnerBadRequest;
             };
         };
         /** @description Bearer token missing, wrong, revoked, expired or malformed. */
@@ -602,7 +208,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["PartnerUnauthorized"];
+                "application/json": PartnerUnauthorized;
             };
         };
         /** @description Key lacks the scope, or cannot reach the agency. Identical whether or not the agency exists. */
@@ -612,7 +218,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["PartnerForbidden"];
+                "application/json": PartnerForbidden;
             };
         };
         /** @description The resource does not exist or is hidden (a conversation or the integration). */
@@ -622,7 +228,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["PartnerNotFound"];
+                "application/json": PartnerNotFound;
             };
         };
         /** @description The conversation changed during the request (send only); retry after reading. */
@@ -632,7 +238,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["PartnerConflict"];
+                "application/json": PartnerConflict;
             };
         };
         /** @description Service or messaging provider failed; also an `operationId` reused with a different body. Retry with backoff, and stop after a few tries. */
@@ -642,7 +248,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["PartnerInternalError"];
+                "application/json": PartnerInternalError;
             };
         };
     };
@@ -667,6 +273,434 @@ export interface components {
     };
     pathItems: never;
 }
+/** @description The partner CRM's set-up with the service. */
+export interface Integration {
+    /**
+     * Format: uuid
+     * @description Integration id. Quote it to support; never sent in requests.
+     */
+    id: string;
+    /** @description Integration name. */
+    name: string;
+}
+/** @description A real estate agency that is linked to the integration. */
+export interface Agency {
+    /** @description Agency ID, form `agy_<hex>`. Used as `agencyId` in paths. Never changes. */
+    id: string;
+    /** @description Agency name; null when the agency has no name. */
+    name: string | null;
+}
+/** @description The integration of the key, its accessible agencies and the key's scopes. */
+export interface Me {
+    integration: Integration;
+    /** @description The agencies that the key reaches, sorted by name. */
+    agencies: Agency[];
+    /** @description What the key may do: `conversations:read` (listing, looking up and reading conversations), `messages:write` (sending messages). */
+    scopes: ("conversations:read" | "messages:write" | (string & {}))[];
+}
+/** @description Why this agency sees the conversation. */
+export interface ConversationVisibility {
+    /**
+     * @description `focus`: the agency owns it. `unlinked`: no agency owns it. `tagged`: seen through an agency tag. `unknown`: none of these.
+     * @enum {string}
+     */
+    reason: "focus" | "unlinked" | "tagged" | "unknown" | (string & {});
+    /** @description True when other agencies may also see it. */
+    isShared: boolean;
+    /** @description True when seen through an agency tag. */
+    isVisibleThroughAgencyTag: boolean;
+}
+/** @description One conversation as lists and lookups show it. */
+export interface ConversationSummary {
+    /** @description Contact phone number, E.164. */
+    phoneNumber: string;
+    /** @description Contact name when known. */
+    contactName: string | null;
+    /**
+     * Format: date-time
+     * @description Time of the last message in either direction.
+     */
+    lastMessageAt: string | null;
+    /** @description Start of the last message's text. */
+    lastMessagePreview: string | null;
+    /** @description `inbound` (from the contact) or `outbound`. */
+    lastMessageDirection: "inbound" | "outbound" | (string & {}) | null;
+    /** @description Number of messages. */
+    totalMessages: number;
+    /** @description Outbound messages that failed, went undelivered or carry an error code. */
+    failedMessages: number;
+    /** @description Automated flows now running for this contact. */
+    activeFlows: number;
+    /** @description Flows this contact has finished. */
+    completedFlows: number;
+    /** @description Status of the most recently updated flow. */
+    latestFlowStatus: "active" | "waiting" | "completed" | "cancelled" | "failed" | "timeout" | (string & {}) | null;
+    /**
+     * Format: date-time
+     * @description Time of the last message from the contact.
+     */
+    lastInboundAt: string | null;
+    /**
+     * Format: date-time
+     * @description Time of the contact's last inbound message + 24 hours; null when the contact has never written. The window is closed when this is in the past or null.
+     */
+    windowExpiresAt: string | null;
+    /** @description True when the AI may reply to this contact. */
+    aiEnabled: boolean;
+    /** @description Messages waiting for the contact to reopen the window. */
+    queuedMessages: number;
+    /** @description True when no agency owns the conversation. */
+    isUnlinked: boolean;
+    visibility: ConversationVisibility;
+    /** @description Opaque position of this row in the list; pass as `cursor` to read the rows after it. Null in lookup results. */
+    cursor: string | null;
+}
+/** @description One page of an agency's conversations, newest last message first. */
+export interface ConversationPage {
+    /** @description The rows of the page. */
+    conversations: ConversationSummary[];
+    /** @description Pass as `cursor` for the next page; null when there are no more. */
+    nextCursor: string | null;
+    /** @description Page size used. */
+    pageSize: number;
+}
+/** @description The phone numbers to look up. */
+export interface LookupRequest {
+    /** @description 1 to 100 phone numbers, each 1 to 32 characters. */
+    phoneNumbers: string[];
+}
+/** @description What the agency has for one of the numbers. */
+export interface LookupEntry {
+    /** @description The number exactly as sent. */
+    phoneNumber: string;
+    /** @description Null when the agency has no conversation with that number. The summary's `cursor` is null here. */
+    conversation: ConversationSummary | null;
+}
+/** @description One entry per number, in the order in which they were sent. */
+export interface LookupResponse {
+    /** @description One entry per number, same order as sent. */
+    results: LookupEntry[];
+}
+/** @description A text that waits for the contact to reopen the window. */
+export interface QueuedMessage {
+    /** @description Queue entry id. */
+    id: string;
+    /** @description Text to send once the contact reopens the window. */
+    body: string;
+    /** @description API sends never attach files. */
+    attachmentUploadId: string | null;
+    /** @description API sends never attach files. */
+    attachmentFileName: string | null;
+    /** @description API sends never attach files. */
+    attachmentMimeType: string | null;
+    /** @description Bytes. API sends never attach files. */
+    attachmentFileSize: number | null;
+    /** @description Always `queued` here. */
+    status: "queued" | (string & {});
+    /**
+     * Format: date-time
+     * @description When the text was queued.
+     */
+    createdAt: string;
+    /**
+     * Format: date-time
+     * @description When the queued text last changed.
+     */
+    updatedAt: string;
+}
+/** @description Whether the AI may reply, and why not. */
+export interface AiSettings {
+    /** @description True when the AI may reply. */
+    enabled: boolean;
+    /** @description `manual_send` (a person, including an API send, sent a message) or `user_toggle` (agency staff turned it off). */
+    disabledReason: "manual_send" | "user_toggle" | (string & {}) | null;
+    /**
+     * Format: date-time
+     * @description When the AI was turned off.
+     */
+    disabledAt: string | null;
+}
+/** @description A consent template that awaits approval. */
+export interface UnapprovedTemplate {
+    /** @description Template code. */
+    templateCode: string;
+    /** @description Approval status. */
+    status: string | null;
+}
+/** @description Whether a send outside the window can be queued, and in which languages. */
+export interface WindowReopenReadiness {
+    /** @description Agency has the consent flow turned on. */
+    configured: boolean;
+    /** @description Every consent flow and template exists and is approved. */
+    templatesApproved: boolean;
+    /** @description A send outside the window can be queued: templates approved and at least one language exists. */
+    eligibleForManualSend: boolean;
+    /** @description Values accepted as `consentLanguage`. */
+    availableLanguages: string[];
+    /** @description Language used by default. */
+    defaultLanguage: string | null;
+    /** @description Consent flow codes of the agency. */
+    flowCodes: string[];
+    /** @description Consent flow codes that could not be found. */
+    missingFlowCodes: string[];
+    /** @description Consent templates the agency lacks. */
+    missingTemplates: string[];
+    /** @description Templates awaiting approval. */
+    unapprovedTemplates: UnapprovedTemplate[];
+}
+/** @description One conversation with its AI state, its window state and any queued text. */
+export interface ConversationDetail {
+    summary: ConversationSummary;
+    /** @description The text waiting for the window to reopen; at most one entry. */
+    queuedMessages: QueuedMessage[];
+    aiSettings: AiSettings;
+    windowReopenReadiness: WindowReopenReadiness;
+}
+/** @description A file that the contact sent. */
+export interface MessageMedia {
+    /** @description Address of the file. */
+    url: string;
+    /** @description Position of the file. */
+    index?: number;
+    /** @description MIME type. */
+    contentType?: string;
+    /** @description MIME type in older records. */
+    content_type?: string;
+}
+/** @description A copy of a file, kept when the agency has media storage on. */
+export interface StoredMedia {
+    /** @description Bytes. */
+    size: number;
+    /** @description Address of the copy. */
+    stored_url: string;
+    /** @description MIME type. */
+    content_type: string;
+    /** @description Address of the original file. */
+    original_url: string;
+    /** @description Path of the copy in the storage. */
+    storage_path: string;
+    /** @description When the copy was made. */
+    downloaded_at: string;
+}
+/** @description A quick-reply button. */
+export interface QuickReply {
+    /** @description Button code. */
+    code: string;
+    /** @description Button text. */
+    text: string;
+}
+/** @description An item of a list picker. */
+export interface ListPickerItem {
+    /** @description Item id. */
+    id: string;
+    /** @description Item title. */
+    title: string;
+    /** @description Item description. */
+    description?: string | null;
+}
+/** @description A list that the template showed. */
+export interface ListPicker {
+    /** @description Text of the button that opens the list. */
+    buttonText?: string | null;
+    /** @description The items of the list. */
+    items: ListPickerItem[];
+}
+/** @description A call-to-action button. */
+export interface CtaButton {
+    /** @description Such as `URL` or `PHONE_NUMBER`. */
+    type: "URL" | "PHONE_NUMBER" | (string & {});
+    /** @description Button title. */
+    title: string;
+    /** @description Address that the button opens. */
+    url?: string | null;
+    /** @description Number that the button calls. */
+    phone?: string | null;
+    /** @description Button code. */
+    code?: string | null;
+    /** @description How long the button is valid, in minutes. */
+    ttl_minutes?: number | null;
+}
+/** @description Buttons or lists that a template showed. */
+export interface InteractiveContent {
+    /** @description Quick-reply buttons. */
+    quickReplies?: QuickReply[] | null;
+    /** @description A list to pick from. */
+    listPicker?: ListPicker | null;
+    /** @description Call-to-action buttons. */
+    ctaButtons?: CtaButton[] | null;
+}
+/** @description The message that the contact replied to. */
+export interface ReplyToMessage {
+    /** @description Its text. */
+    body: string | null;
+    /** @description `inbound` or `outbound`. */
+    direction: "inbound" | "outbound" | (string & {}) | null;
+    /**
+     * Format: date-time
+     * @description When it was sent or received.
+     */
+    createdAt: string | null;
+    /** @description Template code when it was a template. */
+    templateName: string | null;
+    /** @description Whether it had files. */
+    hasMedia: boolean | null;
+}
+/** @description One message of a conversation. */
+export interface Message {
+    /** @description Message id. */
+    id: number;
+    /** @description Messaging provider's message identifier. */
+    messageSid: string;
+    /** @description Text; null for a message with only files. */
+    body: string | null;
+    /** @description `inbound` or `outbound`. */
+    direction: "inbound" | "outbound" | (string & {});
+    /**
+     * Format: date-time
+     * @description When sent or received.
+     */
+    createdAt: string | null;
+    /**
+     * Format: date-time
+     * @description When delivery was reported.
+     */
+    deliveredAt: string | null;
+    /**
+     * Format: date-time
+     * @description When read was reported.
+     */
+    readAt: string | null;
+    /** @description Provider status; `received` for inbound. */
+    status: "queued" | "sent" | "delivered" | "read" | "failed" | "undelivered" | "received" | (string & {}) | null;
+    /** @description Files the contact sent. */
+    media: MessageMedia[] | null;
+    /** @description Copies kept when the agency has media storage on. */
+    mediaStored: StoredMedia[] | null;
+    /** @description Number of files. */
+    numMedia: number | null;
+    /** @description Template code when a template was sent. */
+    templateName: string | null;
+    /** @description Code of the button the contact tapped. */
+    buttonClicked: string | null;
+    /** @description Contact's profile name. */
+    profileName: string | null;
+    interactiveContent?: InteractiveContent;
+    replyTo?: ReplyToMessage;
+}
+/** @description One page of messages, newest first. */
+export interface MessagePage {
+    /** @description Newest first. */
+    messages: Message[];
+    /** @description Pass as `cursor` for older messages; null when no more. */
+    nextCursor: string | null;
+    /** @description Page size used. */
+    pageSize: number;
+    /** @description True when older messages exist. */
+    hasMore: boolean;
+}
+/** @description One conversation and a page of its messages. */
+export interface ConversationWithMessages {
+    conversation: ConversationDetail;
+    messagePage: MessagePage;
+}
+/** @description A plain-text message to a contact. */
+export interface SendMessageRequest {
+    /** @description Contact phone number, E.164. */
+    to: string;
+    /** @description Plain text; files are not supported. */
+    body: string;
+    /** @description Caller's id for this send, used for retry safety. */
+    operationId?: string;
+    /**
+     * Format: uuid
+     * @description The agency's sender to use; when omitted the agency's default sender is used.
+     */
+    subaccountId?: string | null;
+    /** @description Language of the consent template (for example a two-letter code); used only when the window is closed; required when the agency has more than one consent language; allowed values are `windowReopenReadiness.availableLanguages`. */
+    consentLanguage?: string;
+}
+/** @description What became of a send. */
+export interface SendMessageResult {
+    /** @description Always true on success. */
+    success: boolean;
+    /** @description False: text sent now. True: the window was closed; text queued and consent template sent. */
+    queued: boolean;
+    /** @description Provider message id of the sent text; null when queued. */
+    messageId: string | null;
+    /** @description Queue entry id; null when sent now. */
+    queueId: string | null;
+    /** @description Provider status right after sending; null when queued or on a retry. */
+    status: "queued" | "accepted" | (string & {}) | null;
+    /** @description True when the window was open. */
+    windowOpen: boolean;
+    /**
+     * Format: date-time
+     * @description Null when the contact has never written.
+     */
+    windowExpiresAt: string | null;
+}
+/** @description The request is invalid; the message names the failing field or rule. Change the request before retrying. */
+export interface PartnerBadRequest {
+    /**
+     * @description The error type. (enum property replaced by openapi-typescript)
+     * @enum {string}
+     */
+    _tag: "PartnerBadRequest" | (string & {});
+    /** @description Human-readable reason, safe to show or log. */
+    message: string;
+}
+/** @description Bearer token missing, wrong, revoked, expired or malformed. */
+export interface PartnerUnauthorized {
+    /**
+     * @description The error type. (enum property replaced by openapi-typescript)
+     * @enum {string}
+     */
+    _tag: "PartnerUnauthorized" | (string & {});
+    /** @description Human-readable reason, safe to show or log. */
+    message: string;
+}
+/** @description Key lacks the scope, or cannot reach the agency. Identical whether or not the agency exists. */
+export interface PartnerForbidden {
+    /**
+     * @description The error type. (enum property replaced by openapi-typescript)
+     * @enum {string}
+     */
+    _tag: "PartnerForbidden" | (string & {});
+    /** @description Human-readable reason, safe to show or log. */
+    message: string;
+}
+/** @description The resource does not exist or is hidden (a conversation or the integration). */
+export interface PartnerNotFound {
+    /**
+     * @description The error type. (enum property replaced by openapi-typescript)
+     * @enum {string}
+     */
+    _tag: "PartnerNotFound" | (string & {});
+    /** @description Human-readable reason, safe to show or log. */
+    message: string;
+}
+/** @description The conversation changed during the request (send only); retry after reading. */
+export interface PartnerConflict {
+    /**
+     * @description The error type. (enum property replaced by openapi-typescript)
+     * @enum {string}
+     */
+    _tag: "PartnerConflict" | (string & {});
+    /** @description Human-readable reason, safe to show or log. */
+    message: string;
+}
+/** @description Service or messaging provider failed; also an `operationId` reused with a different body. Retry with backoff, and stop after a few tries. */
+export interface PartnerInternalError {
+    /**
+     * @description The error type. (enum property replaced by openapi-typescript)
+     * @enum {string}
+     */
+    _tag: "PartnerInternalError" | (string & {});
+    /** @description Human-readable reason, safe to show or log. */
+    message: string;
+}
+/** @description The body of every error response. Match on the status code or `_tag`, not on the text of `message`. */
+export type PartnerErrorBody = PartnerBadRequest | PartnerUnauthorized | PartnerForbidden | PartnerNotFound | PartnerConflict | PartnerInternalError;
 export type $defs = Record<string, never>;
 export interface operations {
     "me.get": {
@@ -685,7 +719,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Me"];
+                    "application/json": Me;
                 };
             };
             401: components["responses"]["PartnerUnauthorized"];
@@ -720,7 +754,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ConversationPage"];
+                    "application/json": ConversationPage;
                 };
             };
             400: components["responses"]["PartnerBadRequest"];
@@ -741,7 +775,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["LookupRequest"];
+                "application/json": LookupRequest;
             };
         };
         responses: {
@@ -752,7 +786,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["LookupResponse"];
+                    "application/json": LookupResponse;
                 };
             };
             400: components["responses"]["PartnerBadRequest"];
@@ -787,7 +821,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ConversationWithMessages"];
+                    "application/json": ConversationWithMessages;
                 };
             };
             400: components["responses"]["PartnerBadRequest"];
@@ -823,7 +857,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MessagePage"];
+                    "application/json": MessagePage;
                 };
             };
             400: components["responses"]["PartnerBadRequest"];
@@ -845,7 +879,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["SendMessageRequest"];
+                "application/json": SendMessageRequest;
             };
         };
         responses: {
@@ -856,7 +890,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SendMessageResult"];
+                    "application/json": SendMessageResult;
                 };
             };
             400: components["responses"]["PartnerBadRequest"];

@@ -99,7 +99,29 @@ async function types(): Promise<string> {
 			return ts.factory.createUnionTypeNode([...values.map(literal), open, ...none]);
 		},
 	});
-	return banner + astToString(nodes);
+	return banner + astToString(nodes.flatMap(hoist)).replaceAll(/components\["schemas"\]\["(\w+)"\]/g, "$1");
+}
+
+/** Each schema as an exported interface of its own name, so that a hover shows the name and not a path. */
+function hoist(node: ts.Node): ts.Node[] {
+	if (!ts.isInterfaceDeclaration(node) || node.name.text !== "components") return [node];
+	const hoisted: ts.Node[] = [];
+	const exported = [ts.factory.createModifier(ts.SyntaxKind.ExportKeyword)];
+	const members = node.members.map((member) => {
+		if (!ts.isPropertySignature(member) || !ts.isIdentifier(member.name) || member.name.text !== "schemas") return member;
+		if (!member.type || !ts.isTypeLiteralNode(member.type)) throw new Error("components.schemas has changed its form");
+		const named = member.type.members.map((schema) => {
+			if (!ts.isPropertySignature(schema) || !ts.isIdentifier(schema.name) || !schema.type) throw new Error("not a schema");
+			const { name, type } = schema;
+			const declaration = ts.isTypeLiteralNode(type)
+				? ts.factory.createInterfaceDeclaration(exported, name, undefined, undefined, type.members)
+				: ts.factory.createTypeAliasDeclaration(exported, name, undefined, type);
+			hoisted.push(ts.setSyntheticLeadingComments(declaration, ts.getSyntheticLeadingComments(schema)));
+			return ts.factory.createPropertySignature(undefined, name, undefined, ts.factory.createTypeReferenceNode(name));
+		});
+		return ts.factory.createPropertySignature(undefined, "schemas", undefined, ts.factory.createTypeLiteralNode(named));
+	});
+	return [ts.factory.createInterfaceDeclaration(exported, "components", undefined, undefined, members), ...hoisted];
 }
 
 /** What the client must know of an operation beyond its types: where it is, and which refusals it can answer. */

@@ -37,6 +37,9 @@ export interface PartnerErrorFacts {
 	itemsRead?: number;
 }
 
+/** Some of the facts; what is undefined is left out. */
+export type Facts = { [Fact in keyof PartnerErrorFacts]?: PartnerErrorFacts[Fact] | undefined };
+
 export type PartnerErrorTag =
 	| "PartnerBadRequest"
 	| "PartnerUnauthorized"
@@ -80,7 +83,7 @@ export class PartnerError<Tag extends PartnerErrorTag = PartnerErrorTag> extends
 	declare readonly cursor?: string | null;
 	declare readonly itemsRead?: number;
 
-	constructor(tag: Tag, message: string, facts: Partial<PartnerErrorFacts>) {
+	constructor(tag: Tag, message: string, facts: Facts) {
 		super(message);
 		this._tag = tag;
 		Object.defineProperty(this, "name", { value: tag, configurable: true });
@@ -107,7 +110,7 @@ export class PartnerError<Tag extends PartnerErrorTag = PartnerErrorTag> extends
 /** 400: the request is invalid; the message names the failing field or rule (spec §7). Change the request. */
 export class PartnerBadRequest extends PartnerError<"PartnerBadRequest"> {
 	static readonly tag = "PartnerBadRequest";
-	constructor(message: string, facts: Partial<PartnerErrorFacts>) {
+	constructor(message: string, facts: Facts) {
 		super("PartnerBadRequest", message, facts);
 	}
 }
@@ -115,7 +118,7 @@ export class PartnerBadRequest extends PartnerError<"PartnerBadRequest"> {
 /** 401: the key is missing, malformed, wrong, revoked or expired (spec §5). */
 export class PartnerUnauthorized extends PartnerError<"PartnerUnauthorized"> {
 	static readonly tag = "PartnerUnauthorized";
-	constructor(message: string, facts: Partial<PartnerErrorFacts>) {
+	constructor(message: string, facts: Facts) {
 		super("PartnerUnauthorized", message, facts);
 	}
 }
@@ -123,7 +126,7 @@ export class PartnerUnauthorized extends PartnerError<"PartnerUnauthorized"> {
 /** 403: the key lacks the scope, or the agency is not one of its agencies (spec §5). */
 export class PartnerForbidden extends PartnerError<"PartnerForbidden"> {
 	static readonly tag = "PartnerForbidden";
-	constructor(message: string, facts: Partial<PartnerErrorFacts>) {
+	constructor(message: string, facts: Facts) {
 		super("PartnerForbidden", message, facts);
 	}
 }
@@ -131,7 +134,7 @@ export class PartnerForbidden extends PartnerError<"PartnerForbidden"> {
 /** 404: the conversation or the integration does not exist or is hidden (spec §7). A send may succeed all the same. */
 export class PartnerNotFound extends PartnerError<"PartnerNotFound"> {
 	static readonly tag = "PartnerNotFound";
-	constructor(message: string, facts: Partial<PartnerErrorFacts>) {
+	constructor(message: string, facts: Facts) {
 		super("PartnerNotFound", message, facts);
 	}
 }
@@ -139,7 +142,7 @@ export class PartnerNotFound extends PartnerError<"PartnerNotFound"> {
 /** 409: another party took over the conversation during the send (spec §4). Read it, then send again with the same `operationId` and body. */
 export class PartnerConflict extends PartnerError<"PartnerConflict"> {
 	static readonly tag = "PartnerConflict";
-	constructor(message: string, facts: Partial<PartnerErrorFacts>) {
+	constructor(message: string, facts: Facts) {
 		super("PartnerConflict", message, facts);
 	}
 }
@@ -147,7 +150,7 @@ export class PartnerConflict extends PartnerError<"PartnerConflict"> {
 /** Any 5xx, tagged or not, after the retries (spec §7). Also an `operationId` that the service knows with another body. */
 export class PartnerInternalError extends PartnerError<"PartnerInternalError"> {
 	static readonly tag = "PartnerInternalError";
-	constructor(message: string, facts: Partial<PartnerErrorFacts>) {
+	constructor(message: string, facts: Facts) {
 		super("PartnerInternalError", message, facts);
 	}
 }
@@ -155,7 +158,7 @@ export class PartnerInternalError extends PartnerError<"PartnerInternalError"> {
 /** No answer, or one that was cut off or cannot be read: DNS, refused, reset, certificate, not JSON. */
 export class PartnerConnectionError extends PartnerError<"PartnerConnectionError"> {
 	static readonly tag = "PartnerConnectionError";
-	constructor(message: string, facts: Partial<PartnerErrorFacts>) {
+	constructor(message: string, facts: Facts) {
 		super("PartnerConnectionError", message, facts);
 	}
 }
@@ -163,7 +166,7 @@ export class PartnerConnectionError extends PartnerError<"PartnerConnectionError
 /** An attempt outlived `timeoutMs`, or the call its `deadlineMs`. */
 export class PartnerTimeoutError extends PartnerError<"PartnerTimeoutError"> {
 	static readonly tag = "PartnerTimeoutError";
-	constructor(message: string, facts: Partial<PartnerErrorFacts>) {
+	constructor(message: string, facts: Facts) {
 		super("PartnerTimeoutError", message, facts);
 	}
 }
@@ -171,7 +174,7 @@ export class PartnerTimeoutError extends PartnerError<"PartnerTimeoutError"> {
 /** A status outside the contract (3xx, 429, …), a readable answer that breaks it, or a body over the size limit. */
 export class PartnerUnexpectedResponse extends PartnerError<"PartnerUnexpectedResponse"> {
 	static readonly tag = "PartnerUnexpectedResponse";
-	constructor(message: string, facts: Partial<PartnerErrorFacts>) {
+	constructor(message: string, facts: Facts) {
 		super("PartnerUnexpectedResponse", message, facts);
 	}
 }
@@ -179,7 +182,7 @@ export class PartnerUnexpectedResponse extends PartnerError<"PartnerUnexpectedRe
 /** The caller's signal. A send that was in flight may have been taken: see `outcome`. */
 export class PartnerAbortError extends PartnerError<"PartnerAbortError"> {
 	static readonly tag = "PartnerAbortError";
-	constructor(message: string, facts: Partial<PartnerErrorFacts>) {
+	constructor(message: string, facts: Facts) {
 		super("PartnerAbortError", message, facts);
 	}
 }
@@ -187,7 +190,7 @@ export class PartnerAbortError extends PartnerError<"PartnerAbortError"> {
 /** Refused here, before any request. The message names the field and the rule, never the value. */
 export class PartnerInvalidInput extends PartnerError<"PartnerInvalidInput"> {
 	static readonly tag = "PartnerInvalidInput";
-	constructor({ field, rule, ...facts }: { field: string; rule: string } & Partial<PartnerErrorFacts>) {
+	constructor({ field, rule, ...facts }: { field: string; rule: string } & Facts) {
 		super("PartnerInvalidInput", `${field}: ${rule}`, facts);
 	}
 }
@@ -226,7 +229,7 @@ export function isPartnerError(value: unknown): value is PartnerError {
 }
 
 /** Adds what only the end of a call knows. `cause` and `cursor` stay out of enumeration: a logged error shows neither rows' positions nor twice the same fault. */
-export function stamp<E extends PartnerError>(error: E, facts: Partial<PartnerErrorFacts>): E {
+export function stamp<E extends PartnerError>(error: E, facts: Facts): E {
 	for (const [field, value] of Object.entries(facts)) {
 		if (value === undefined) continue;
 		const enumerable = field !== "cause" && field !== "cursor";
@@ -242,9 +245,9 @@ export interface Caller {
 
 /** Captures the frames below `entry`, the public function that the caller called. */
 export function captureCaller(entry: (...args: never[]) => unknown): Caller {
-	if (!("captureStackTrace" in Error)) return new Error();
 	const caller: Caller = {};
-	Error.captureStackTrace(caller, entry);
+	if (typeof Error.captureStackTrace === "function") Error.captureStackTrace(caller, entry);
+	else caller.stack = `\n${new Error().stack ?? ""}`;
 	return caller;
 }
 

@@ -1,0 +1,125 @@
+import { onAbort } from "./signal.ts";
+
+/** The `fetch` that a client is given. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+/** One request on its way: what is sent, and for how long. */
+export interface AttemptOptions {
+	/** Called unbound. */
+	fetch: Fetch;
+	url: string;
+	/** Made inside the attempt, as the key is asked for each time; the time that it takes counts. */
+	init: () => RequestInit | Promise<RequestInit>;
+	/** Headers and body together. */
+	timeoutMs: number;
+	/** The caller's signal, and the one by which a walk gives up a page that nobody waits for any more. */
+	signals: readonly (AbortSignal | undefined)[];
+	/** Called when the request goes out: from here on the service may have acted. */
+	onDispatch: () => void;
+}
+
+/** An answer, read to its end. `body` is absent where it cannot be read as JSON. */
+export interface Answer {
+	status: number;
+	headers: Headers;
+	body: { json: unknown } | "unreadable" | "too-large";
+}
+
+/** How an attempt ends without an answer. `error` is what `init` threw, or what fetch did. */
+export type Fault = { kind: "init" | "network"; error: unknown } | { kind: "timeout" | "abort" };
+
+/** Decoded bytes: `content-length` counts compressed ones, and a bomb of a few hundred bytes unpacks to 300 MB. */
+const maxBodyBytes = 10 * 1024 * 1024;
+
+/**
+ * One request and its answer, read to the end. Never rejects. One controller and one timer, handed over as
+ * `fetch(url, init)`: `AbortSignal.timeout`, `AbortSignal.any` and `new Request(…)` lose their abort to a garbage
+ * collection. The promise settles when the time is up even where fetch does not listen.
+ */
+export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
+	const { fetch, url, init, timeoutMs, signals, onDispatch } = options;
+	return new Promise((resolve) => {
+		if (signals.some((signal) => signal?.aborted)) return resolve({ kind: "abort" });
+		const controller = new AbortController();
+		let settled = false;
+		let answered: Answer | undefined;
+		const settle = (end: Answer | Fault): void => {
+			if (settled) return;
+			settled = true;
+			clearTimeout(timer);
+			for (const off of offs) off();
+			resolve(end);
+		};
+		const cut = (kind: "timeout" | "abort") => (): void => {
+			// A refusal is a refusal however long its text takes.
+			settle(answered && kind === "timeout" ? answered : { kind });
+			controller.abort();
+		};
+		const timer = setTimeout(cut("timeout"), timeoutMs);
+		const offs = signals.map((signal) => onAbort(signal, cut("abort")));
+
+		const exchange = async (): Promise<Answer | Fault> => {
+			let ready: RequestInit;
+			try {
+				ready = await init();
+			} catch (error) {
+				return { kind: "init", error };
+			}
+			if (settled) return { kind: "abort" };
+			onDispatch();
+			try {
+				const response = await fetch(url, { ...ready, signal: controller.signal });
+				const { status, headers } = response;
+				if (status >= 300 || status < 200) answered = { status, headers, body: "unreadable" };
+				if (settled || (answered && status < 400)) {
+					discard(response);
+					return answered ?? { kind: "abort" };
+				}
+				return { status, headers, body: await read(response) };
+			} catch (error) {
+				return answered ?? { kind: "network", error };
+			}
+		};
+		exchange().then(settle);
+	});
+}
+
+/** The body as JSON. Only framing errors reject; a body that ends early without one does not parse, and is unreadable. */
+async function read(response: Response): Promise<Answer["body"]> {
+	const length = Number(response.headers.get("content-length") ?? Number.NaN);
+	if (length > maxBodyBytes) {
+		discard(response);
+		return "too-large";
+	}
+	// The length is the body's own only where nothing is to be unpacked: then the runtime's own reader serves.
+	const exact = length >= 0 && !response.headers.get("content-encoding");
+	const text = exact || !response.body ? await response.text() : await readCapped(response.body);
+	if (text === undefined) return "too-large";
+	try {
+		return { json: JSON.parse(text) };
+	} catch {
+		return "unreadable";
+	}
+}
+
+async function readCapped(body: ReadableStream<Uint8Array>): Promise<string | undefined> {
+	const reader = body.getReader();
+	const decoder = new TextDecoder();
+	let text = "";
+	let bytes = 0;
+	for (;;) {
+		const { done, value } = await reader.read();
+		if (done) return text + decoder.decode();
+		bytes += value.byteLength;
+		if (bytes > maxBodyBytes) {
+			reader.cancel().catch(() => {});
+			return undefined;
+		}
+		text += decoder.decode(value, { stream: true });
+	}
+}
+
+/** An unread body holds its connection. */
+function discard(response: Response): void {
+	response.body?.cancel().catch(() => {});
+}

@@ -1,0 +1,61 @@
+import { blame, type Caller, isPartnerError, type PartnerError } from "./errors.ts";
+
+/** What is known of the HTTP side of a call. */
+export interface CallResponse {
+	/** HTTP status of the answer. */
+	status: number;
+	headers: Headers;
+	/** `X-Correlation-Id`: quote it to support. Absent when a gateway dropped it. */
+	correlationId: string | undefined;
+	/** Requests made. */
+	attempts: number;
+}
+
+/** Data with the HTTP side of the call that brought it. */
+export interface Answered<Data> {
+	data: Data;
+	response: CallResponse;
+}
+
+/** What `.result()` resolves to: `ok` tells the branches apart. */
+export type Result<Data, Failure extends PartnerError> =
+	| { ok: true; data: Data; correlationId: string | undefined }
+	| { ok: false; error: Failure };
+
+/** A call that is under way: a real Promise of its data. */
+export interface Call<Data, Failure extends PartnerError> extends Promise<Data> {
+	/** The data with status, headers, correlation id and number of attempts. */
+	withResponse: () => Promise<Answered<Data>>;
+	/** Never rejects for a PartnerError: a `switch` over `error._tag` is exhaustive. */
+	result: () => Promise<Result<Data, Failure>>;
+}
+
+/** Starts the work and makes the Promise that calls return of it. An error shows the caller's own frames. */
+export function createCall<Data, Failure extends PartnerError>(
+	caller: Caller,
+	start: () => Promise<Answered<Data>>,
+): Call<Data, Failure> {
+	const work = start().catch((error: unknown) => {
+		throw isPartnerError(error) ? blame(error, caller) : error;
+	});
+	const data = work.then((answered) => answered.data);
+	// Asked for in another form, the plain form's rejection has been seen to.
+	const handled = (): void => void data.catch(() => {});
+	return Object.assign(data, {
+		withResponse() {
+			handled();
+			return work;
+		},
+		result() {
+			handled();
+			return work.then(
+				({ data, response }): Result<Data, Failure> => ({ ok: true, data, correlationId: response.correlationId }),
+				(error: unknown): Result<Data, Failure> => {
+					// The transport throws what the operation's union lists, and nothing else of this package's.
+					if (isPartnerError(error)) return { ok: false, error: error as Failure };
+					throw error;
+				},
+			);
+		},
+	});
+}

@@ -1,0 +1,211 @@
+import * as z from "zod/mini";
+import { version } from "../package.json";
+import type { Fetch } from "./attempt.ts";
+import { type ConversationsGroup, createConversations } from "./conversations.ts";
+import type { ContractDrift } from "./drift.ts";
+import { blame, type Caller, captureCaller, isPartnerError, PartnerInvalidInput } from "./errors.ts";
+import { callable, checkInput, flag, milliseconds, retry, rule } from "./input.ts";
+import { createMe, type MeGroup } from "./me.ts";
+import { createMessages, type MessagesGroup } from "./messages.ts";
+import type { AttemptEvent, Logger } from "./observe.ts";
+import { createReuseGuard } from "./operation-id.ts";
+import { type CountryCode, type E164, isCountry } from "./phone.ts";
+import { createBudget, defaultRetry, type RetryOptions } from "./retry.ts";
+import { allowedRecipients, checkedBaseUrl, checkedKey, isSandboxKey, refuseBrowser, runsSandbox } from "./safety.ts";
+import { createTransport } from "./transport.ts";
+
+/** Options of {@link createClient}. */
+export interface ClientOptions {
+	/** Base URL with the version segment, as `https://host/api/v1`. https only; http for loopback hosts alone. */
+	baseUrl: string | undefined;
+	/** The key, or a function that gives it, asked anew for each attempt so that a rotated key is used at once. */
+	apiKey: string | undefined | (() => string | Promise<string>);
+	/**
+	 * The fetch to use, called unbound.
+	 * @default globalThis.fetch, looked up at each call
+	 */
+	fetch?: Fetch | undefined;
+	/**
+	 * The longest that one attempt may take, headers and body, in milliseconds.
+	 * @default 15000 for reads, 30000 for sends
+	 */
+	timeoutMs?: number | undefined;
+	/**
+	 * The longest that a whole call may take, attempts and waits together, in milliseconds.
+	 * @default 30000 for reads, 60000 for sends
+	 */
+	deadlineMs?: number | undefined;
+	/**
+	 * How often 5xx and network faults are tried again; `false` means exactly one request.
+	 * @default { attempts: 4, baseDelayMs: 500, maxDelayMs: 8000, budget: 100 }
+	 */
+	retry?: RetryOptions | false | undefined;
+	/** Gets one line of text per attempt, without key, number, name or text. */
+	logger?: Logger | undefined;
+	/** Called after each attempt; what it throws never changes the outcome. */
+	onAttempt?: ((event: AttemptEvent) => unknown) | undefined;
+	/** Told when a good answer has something that the contract does not know. */
+	onContractDrift?: ((drift: ContractDrift) => unknown) | undefined;
+	/** The only numbers that may be sent to, or a function that returns exactly `true` for them: the seat belt of a staging system. */
+	allowRecipients?: readonly string[] | ((phone: E164) => boolean) | undefined;
+	/** Your application, added to the User-Agent. */
+	appInfo?: { name: string; version?: string | undefined } | undefined;
+	/**
+	 * Country in which a number without `+` or `00` is read.
+	 * @default "BE"
+	 */
+	defaultCountry?: CountryCode | undefined;
+	/**
+	 * Lets the client run in a page, where anybody can read the key.
+	 * @default false
+	 */
+	dangerouslyAllowBrowser?: boolean | undefined;
+}
+
+/** One agency: the calls whose paths begin with it. */
+export interface AgencyClient {
+	/** The agency's id. */
+	id: string;
+	conversations: ConversationsGroup;
+	messages: MessagesGroup;
+}
+
+export interface Client {
+	me: MeGroup;
+	/**
+	 * The calls of one agency, by its id from `me.get`. No request.
+	 * @throws PartnerInvalidInput when the id cannot be one
+	 * @example
+	 * const { agencies } = await client.me.get();
+	 * const agency = client.agency(agencies[0].id);
+	 */
+	agency: (agencyId: string) => AgencyClient;
+}
+
+const word = rule<string>(
+	(value) => typeof value === "string" && /^[\w.@/-]{1,64}$/.test(value),
+	"must be 1 to 64 letters, digits or . _ - @ /",
+);
+
+const optionsSchema = z.strictObject({
+	baseUrl: z.optional(rule<string>((value) => typeof value === "string", "must be a string")),
+	apiKey: z.optional(
+		rule<string | (() => string | Promise<string>)>(
+			(value) => typeof value === "string" || typeof value === "function",
+			"must be a string, or a function that gives one",
+		),
+	),
+	fetch: z.optional(callable<Fetch>()),
+	timeoutMs: z.optional(milliseconds),
+	deadlineMs: z.optional(milliseconds),
+	retry: z.optional(retry),
+	logger: z.optional(
+		rule<Logger>(
+			(value) =>
+				typeof value === "object" &&
+				value !== null &&
+				["debug", "info", "warn", "error"].every((level) => typeof Reflect.get(value, level) === "function"),
+			"must have debug, info, warn and error",
+		),
+	),
+	onAttempt: z.optional(callable<(event: AttemptEvent) => unknown>()),
+	onContractDrift: z.optional(callable<(drift: ContractDrift) => unknown>()),
+	allowRecipients: z.optional(
+		rule<readonly string[] | ((phone: E164) => boolean)>(
+			(value) => Array.isArray(value) || typeof value === "function",
+			"must be a list of phone numbers, or a function",
+		),
+	),
+	appInfo: z.optional(z.strictObject({ name: word, version: z.optional(word) })),
+	defaultCountry: z.optional(rule<CountryCode>(isCountry, 'must be a two-letter country code such as "BE"')),
+	dangerouslyAllowBrowser: z.optional(flag),
+});
+
+/**
+ * A client of the Messaging Conversations API. Makes no request and reads no environment. A malformed option throws at
+ * once; an absent key or base URL only at the first call, as build steps construct clients without secrets.
+ *
+ * @throws PartnerInvalidInput naming the option and the rule
+ * @example
+ * const client = createClient({
+ *   baseUrl: "https://messaging.example/api/v1",
+ *   apiKey: process.env.MESSAGING_API_KEY,
+ * });
+ */
+export function createClient(options: ClientOptions): Client {
+	const caller = captureCaller(createClient);
+	return blaming(caller, () => {
+		const checked = checkInput(optionsSchema, options, "options", "createClient");
+		const { allowRecipients, appInfo, defaultCountry = "BE", dangerouslyAllowBrowser = false } = checked;
+		refuseBrowser(dangerouslyAllowBrowser);
+		const baseUrl = checkedBaseUrl(checked.baseUrl);
+		const givenKey = typeof checked.apiKey === "function" ? checked.apiKey : () => checked.apiKey;
+		const usable = (key: unknown): string => {
+			const good = checkedKey(key);
+			if (isSandboxKey(good) && baseUrl !== undefined && !runsSandbox(baseUrl)) {
+				throw new PartnerInvalidInput({ field: "apiKey", rule: "is a sandbox key, and baseUrl is no sandbox" });
+			}
+			return good;
+		};
+		if (typeof checked.apiKey === "string" && checked.apiKey !== "") usable(checked.apiKey);
+
+		const policy = { ...defaultRetry, ...(checked.retry === false ? { attempts: 1 } : defined(checked.retry ?? {})) };
+		const transport = createTransport({
+			baseUrl,
+			apiKey: async () => usable(await givenKey()),
+			fetch: checked.fetch,
+			timeoutMs: checked.timeoutMs,
+			deadlineMs: checked.deadlineMs,
+			retry: policy,
+			budget: createBudget(policy.budget),
+			userAgent: userAgent(appInfo),
+			logger: checked.logger,
+			onAttempt: checked.onAttempt,
+			onContractDrift: checked.onContractDrift,
+		});
+		const guard = createReuseGuard();
+		const allows = allowedRecipients(allowRecipients, defaultCountry);
+
+		function agency(agencyId: string): AgencyClient {
+			if (typeof agencyId !== "string" || !/^[A-Za-z0-9_-]{1,128}$/.test(agencyId)) {
+				const rule = "must be 1 to 128 letters, digits, - or _, as me.get gives it";
+				throw blame(new PartnerInvalidInput({ field: "agencyId", rule, operation: "agency" }), captureCaller(agency));
+			}
+			return {
+				id: agencyId,
+				conversations: createConversations(transport, agencyId, defaultCountry),
+				messages: createMessages(transport, { agencyId, defaultCountry, allows, guard }),
+			};
+		}
+		return { me: createMe(transport), agency };
+	});
+}
+
+function blaming<T>(caller: Caller, run: () => T): T {
+	try {
+		return run();
+	} catch (error) {
+		throw isPartnerError(error) ? blame(error, caller) : error;
+	}
+}
+
+/** What is given explicitly as undefined is left to the default. */
+function defined<T extends object>(given: T): { [Key in keyof T]: NonNullable<T[Key]> } {
+	return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as {
+		[Key in keyof T]: NonNullable<T[Key]>;
+	};
+}
+
+/** SDK, application and runtime; nothing in a page, where the browser has its own. */
+function userAgent(appInfo: { name: string; version?: string | undefined } | undefined): string | undefined {
+	if (typeof document === "object") return undefined;
+	const { process, navigator } = globalThis as {
+		process?: { versions?: { node?: string } };
+		navigator?: { userAgent?: string };
+	};
+	const node = process?.versions?.node;
+	const runtime =
+		navigator?.userAgent?.startsWith("Node.js") === false ? navigator.userAgent : node && `Node.js/${node}`;
+	const app = appInfo && (appInfo.version ? `${appInfo.name}/${appInfo.version}` : appInfo.name);
+	return [`messaging-conversations/${version}`, runtime, app].filter(Boolean).join(" ");
+}

@@ -1,0 +1,194 @@
+import { limits } from "../generated/operations.ts";
+import { type Answered, type Call, createCall } from "./call.ts";
+import { captureCaller, type OperationError } from "./errors.ts";
+import { type CallOptions, checkInput, optionSchemas } from "./input.ts";
+import { type LookedUp, lookupAll } from "./lookup.ts";
+import { createPaginated, type Paginated } from "./paginate.ts";
+import { type CountryCode, toE164 } from "./phone.ts";
+import type { Transport } from "./transport.ts";
+import type { ConversationPage, ConversationSummary, ConversationWithMessages, Message, MessagePage } from "./types.ts";
+
+export interface PageOptions extends CallOptions {
+	/**
+	 * Rows in a page, 1 to 100.
+	 * @default 50
+	 */
+	pageSize?: number | undefined;
+	/** `nextCursor` of an earlier page, or a row's `cursor`: where to begin. Opaque; not for storing (spec §8). */
+	cursor?: string | undefined;
+}
+
+export interface WalkOptions extends PageOptions {
+	/**
+	 * Asks for the next page once past the middle of the current one.
+	 * @default true
+	 */
+	readAhead?: boolean | undefined;
+}
+
+export interface ListOptions extends WalkOptions {
+	/** Three or more digits match part of a phone number; three or more letters match part of a name. */
+	search?: string | undefined;
+}
+
+export interface LookupOptions extends CallOptions {
+	/**
+	 * Requests under way at once; each asks about 100 numbers.
+	 * @default 4
+	 */
+	concurrency?: number | undefined;
+}
+
+export interface ConversationsGroup {
+	/**
+	 * The agency's conversations, newest last message first (spec §4, `conversations.list`). There are no webhooks: list
+	 * again to see what is new; the most recent activity comes first.
+	 *
+	 * @example
+	 * for await (const conversation of agency.conversations.list({ search: "Peeters" })) {
+	 *   console.log(conversation.contactName, conversation.lastMessagePreview);
+	 * }
+	 */
+	list: (
+		options?: ListOptions,
+	) => Paginated<ConversationSummary, ConversationPage, OperationError<"conversations.list">>;
+	/**
+	 * What the agency has for each of any number of phone numbers, in the order given (spec §4, `conversations.lookup`).
+	 * Numbers are normalised and asked about once, 100 a request. What is no phone number has `phoneNumber` null.
+	 *
+	 * @example
+	 * for (const { input, conversation } of await agency.conversations.lookup(["0470 12 34 56", "n/a"])) {
+	 *   console.log(input, conversation?.lastMessageAt ?? "no conversation");
+	 * }
+	 */
+	lookup: (
+		phoneNumbers: Iterable<string>,
+		options?: LookupOptions,
+	) => Call<LookedUp[], OperationError<"conversations.lookup">>;
+	/**
+	 * One conversation with its AI state, its window, any queued text and its newest messages (spec §4,
+	 * `conversations.get`): tells whether a send would go out now or be queued.
+	 *
+	 * @throws PartnerNotFound when there is no conversation; a send to that number is possible all the same
+	 * @example
+	 * const { conversation, messagePage } = await agency.conversations.get("0470 12 34 56");
+	 */
+	get: (phone: string, options?: PageOptions) => Call<ConversationWithMessages, OperationError<"conversations.get">>;
+	/**
+	 * The messages of one conversation, newest first (spec §4, `conversations.listMessages`).
+	 *
+	 * @example
+	 * for await (const message of agency.conversations.listMessages("+32470123456")) {
+	 *   console.log(message.direction, message.body);
+	 * }
+	 */
+	listMessages: (
+		phone: string,
+		options?: WalkOptions,
+	) => Paginated<Message, MessagePage, OperationError<"conversations.listMessages">>;
+}
+
+export function createConversations(
+	transport: Transport,
+	agencyId: string,
+	defaultCountry: CountryCode,
+): ConversationsGroup {
+	const list: ConversationsGroup["list"] = (options = {}) =>
+		createPaginated(() => {
+			const operation = "conversations.list";
+			const checked = checkInput(optionSchemas.list, options, "options", operation);
+			const { search, pageSize, cursor, readAhead = true, ...call } = checked;
+			return {
+				operation,
+				cursor,
+				readAhead,
+				signal: call.signal,
+				itemsOf: (page: ConversationPage) => page.conversations,
+				nextOf: (page: ConversationPage) => page.nextCursor,
+				fetchPage(from, abandon) {
+					const params = { path: { agencyId }, query: query({ pageSize, cursor: from, search: search || undefined }) };
+					return transport(
+						operation,
+						(http, via) => http.GET("/agencies/{agencyId}/conversations", { ...via, params }),
+						{ ...call, abandon, secrets: [search, from] },
+					);
+				},
+			};
+		});
+
+	const listMessages: ConversationsGroup["listMessages"] = (phone, options = {}) =>
+		createPaginated(() => {
+			const operation = "conversations.listMessages";
+			const checked = checkInput(optionSchemas.walk, options, "options", operation);
+			const { pageSize, cursor, readAhead = true, ...call } = checked;
+			const number = toE164(phone, { defaultCountry, field: "phone" });
+			return {
+				operation,
+				cursor,
+				readAhead,
+				signal: call.signal,
+				itemsOf: (page: MessagePage) => page.messages,
+				nextOf: (page: MessagePage) => (page.hasMore ? page.nextCursor : null),
+				fetchPage(from, abandon) {
+					const params = { path: { agencyId, phone: number }, query: query({ pageSize, cursor: from }) };
+					return transport(
+						operation,
+						(http, via) => http.GET("/agencies/{agencyId}/conversations/{phone}/messages", { ...via, params }),
+						{ ...call, abandon, secrets: [number, phone, from] },
+					);
+				},
+			};
+		});
+
+	function get(phone: string, options: PageOptions = {}): ReturnType<ConversationsGroup["get"]> {
+		const operation = "conversations.get";
+		return createCall(captureCaller(get), async () => {
+			const { pageSize, cursor, ...call } = checkInput(optionSchemas.page, options, "options", operation);
+			const number = toE164(phone, { defaultCountry, field: "phone" });
+			const params = { path: { agencyId, phone: number }, query: query({ pageSize, cursor }) };
+			return transport(
+				operation,
+				(http, via) => http.GET("/agencies/{agencyId}/conversations/{phone}", { ...via, params }),
+				{ ...call, secrets: [number, phone, cursor] },
+			);
+		});
+	}
+
+	function lookup(
+		phoneNumbers: Iterable<string>,
+		options: LookupOptions = {},
+	): ReturnType<ConversationsGroup["lookup"]> {
+		const operation = "conversations.lookup";
+		return createCall(captureCaller(lookup), async (): Promise<Answered<LookedUp[]>> => {
+			const { concurrency = 4, ...call } = checkInput(optionSchemas.lookup, options, "options", operation);
+			const ask = (chunk: string[], abandon: AbortSignal) =>
+				transport(
+					operation,
+					(http, via) =>
+						http.POST("/agencies/{agencyId}/conversations/lookup", {
+							...via,
+							params: { path: { agencyId } },
+							body: { phoneNumbers: chunk },
+						}),
+					{ ...call, abandon, secrets: chunk, verify: ({ results }) => mismatch(chunk, results) },
+				);
+			return lookupAll(phoneNumbers, { ask, concurrency, chunkSize: limits.phoneNumbers.max, defaultCountry });
+		});
+	}
+
+	return { list, lookup, get, listMessages };
+}
+
+/** The parameters that are there: openapi-fetch would send an absent one as text. */
+function query<T extends Record<string, string | number | undefined>>(
+	parameters: T,
+): { [Name in keyof T]?: NonNullable<T[Name]> } {
+	const given = Object.entries(parameters).filter(([, value]) => value !== undefined);
+	return Object.fromEntries(given) as { [Name in keyof T]?: NonNullable<T[Name]> };
+}
+
+/** Where an answer is not one entry a number in the order sent: by position alone, a text would find the wrong person. */
+function mismatch(sent: readonly string[], results: readonly { phoneNumber: string }[]): string | undefined {
+	const at = results.findIndex(({ phoneNumber }, index) => phoneNumber !== sent[index]);
+	return at >= 0 ? `/results/${at}/phoneNumber` : results.length === sent.length ? undefined : "/results";
+}

@@ -1,0 +1,71 @@
+import { operationTable } from "../generated/operations.ts";
+import { type FieldShape, shapes } from "../generated/shapes.ts";
+import type { OperationId } from "./errors.ts";
+import { quietly } from "./observe.ts";
+
+/** Something in an answer that the contract does not know. The call still succeeds, and the data keeps it. */
+export interface ContractDrift {
+	operation: OperationId;
+	/** Where, as `conversations[].visibility.reason`; for a missing header its name. Never a value. */
+	path: string;
+	/**
+	 * - `unknown-field`: a field that the contract does not have
+	 * - `unknown-value`: a value outside the known ones of a field, such as a new status
+	 * - `unsafe-integer`: a whole number beyond 2^53, of which the last digits are lost
+	 * - `missing-header`: an answer without `X-Correlation-Id`
+	 */
+	kind: "unknown-field" | "unknown-value" | "unsafe-integer" | "missing-header";
+}
+
+/** Tells the listener what a good answer has that the contract does not know. */
+export function tellDrift(
+	listener: ((drift: ContractDrift) => unknown) | undefined,
+	operation: OperationId,
+	data: unknown,
+	correlationId: string | undefined,
+): void {
+	if (!listener) return;
+	const found = findDrift(operationTable[operation].answer, data);
+	if (!correlationId) found.push({ path: "X-Correlation-Id", kind: "missing-header" });
+	for (const drift of found) quietly(() => listener({ operation, ...drift }));
+}
+
+/** Walks a checked answer beside its shape; each kind of drift is told once, however many rows have it. */
+function findDrift(shape: string, data: unknown): Pick<ContractDrift, "path" | "kind">[] {
+	const found = new Map<string, Pick<ContractDrift, "path" | "kind">>();
+	visit(shape, data, "");
+	return [...found.values()];
+
+	function visit(name: string, value: unknown, path: string): void {
+		if (Array.isArray(value)) {
+			for (const item of value) visit(name, item, `${path}[]`);
+		} else if (typeof value === "object" && value !== null) {
+			const fields = shapes[name] ?? {};
+			for (const [key, inner] of Object.entries(value)) {
+				const at = path === "" ? printable(key) : `${path}.${printable(key)}`;
+				if (Object.hasOwn(fields, key)) look(fields[key] ?? {}, inner, at);
+				else tell(at, "unknown-field");
+			}
+		}
+	}
+
+	function look(field: FieldShape, value: unknown, path: string): void {
+		if (field.shape) visit(field.shape, value, path);
+		else if (field.known) {
+			for (const one of Array.isArray(value) ? value : [value]) {
+				if (typeof one === "string" && !field.known.includes(one)) tell(path, "unknown-value");
+			}
+		} else if (field.integer && typeof value === "number" && !Number.isSafeInteger(value)) {
+			tell(path, "unsafe-integer");
+		}
+	}
+
+	function tell(path: string, kind: ContractDrift["kind"]): void {
+		found.set(`${kind} ${path}`, { path, kind });
+	}
+}
+
+/** A field's name is told only where it looks like one: a key can hold a phone number or a text. */
+function printable(key: string): string {
+	return /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/.test(key) && !/\d{6}/.test(key) ? key : "?";
+}

@@ -1,0 +1,44 @@
+// The client
+
+export type { Fetch } from "./attempt.ts";
+// Calls
+export type { Answered, Call, CallResponse, Result } from "./call.ts";
+export { type AgencyClient, type Client, type ClientOptions, createClient } from "./client.ts";
+// Reading
+export type { ConversationsGroup, ListOptions, LookupOptions, PageOptions, WalkOptions } from "./conversations.ts";
+export type { ContractDrift } from "./drift.ts";
+// Errors
+export {
+	isPartnerError,
+	type OperationError,
+	type OperationId,
+	type Outcome,
+	PartnerAbortError,
+	PartnerBadRequest,
+	PartnerConflict,
+	PartnerConnectionError,
+	PartnerError,
+	type PartnerErrorTag,
+	PartnerForbidden,
+	PartnerInternalError,
+	PartnerInvalidInput,
+	PartnerNotFound,
+	PartnerTimeoutError,
+	PartnerUnauthorized,
+	PartnerUnexpectedResponse,
+	type SendError,
+} from "./errors.ts";
+export type { CallOptions } from "./input.ts";
+export type { LookedUp } from "./lookup.ts";
+export type { MeGroup } from "./me.ts";
+// Sending
+export type { MessagesGroup, OutgoingMessage, Sent, SentNow, SentQueued } from "./messages.ts";
+export type { AttemptEvent, Logger } from "./observe.ts";
+export { operationIdFrom } from "./operation-id.ts";
+export type { Paginated } from "./paginate.ts";
+// Phone numbers
+export { type CountryCode, type E164, isE164, type ToE164Options, toE164 } from "./phone.ts";
+export type { RetryOptions } from "./retry.ts";
+// The contract's schemas
+export type * from "./types.ts";
+export { isWindowOpen } from "./window.ts";

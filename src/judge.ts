@@ -1,0 +1,169 @@
+import { answers } from "../generated/answers.ts";
+import { operationTable } from "../generated/operations.ts";
+import type { Answer, Fault } from "./attempt.ts";
+import {
+	isPartnerError,
+	type OperationId,
+	type Outcome,
+	PartnerAbortError,
+	PartnerConnectionError,
+	type PartnerError,
+	PartnerInternalError,
+	PartnerInvalidInput,
+	PartnerTimeoutError,
+	PartnerUnexpectedResponse,
+	refusals,
+} from "./errors.ts";
+import { type Redact, serviceMessage } from "./redact.ts";
+import { retryAfterMs } from "./retry.ts";
+
+/** What one attempt came to. `outcome` is what this attempt alone says of a send. */
+export type Verdict = { ok: true; data: unknown } | { ok: false; error: PartnerError; outcome: Outcome };
+
+export interface JudgeContext {
+	operation: OperationId;
+	/** Whether the request went out. */
+	dispatched: boolean;
+	/** What holds of a good answer beyond its schema: where it breaks, or undefined. */
+	verify: (data: unknown) => string | undefined;
+	redact: Redact;
+}
+
+/** The table from an attempt's end to data or an error: by status first, never by the form of an error body. */
+export function judge(end: Answer | Fault, context: JudgeContext): Verdict {
+	return "kind" in end ? judgeFault(end, context) : judgeAnswer(end, context);
+}
+
+function judgeFault(fault: Fault, { operation, dispatched }: JudgeContext): Verdict {
+	const ambiguous = dispatched ? "unknown" : "not_sent";
+	switch (fault.kind) {
+		case "init": {
+			const { error } = fault;
+			const known = isPartnerError(error);
+			const refused = known ? error : new PartnerInvalidInput({ field: "apiKey", rule: "its function failed" });
+			return { ok: false, error: refused, outcome: "not_sent" };
+		}
+		case "abort":
+			return { ok: false, error: new PartnerAbortError(`${operation}: aborted by the caller`, {}), outcome: ambiguous };
+		case "timeout": {
+			const error = new PartnerTimeoutError(`${operation}: no complete answer in time`, { retryable: true });
+			return { ok: false, error, outcome: ambiguous };
+		}
+		case "network": {
+			const { connecting, certificate, facts } = diagnose(fault.error);
+			const what = certificate ? "no trusted connection" : connecting ? "no connection" : "the connection was lost";
+			const text = `${operation}: ${what}${facts.code ? ` (${facts.code})` : ""}`;
+			const error = new PartnerConnectionError(text, { retryable: !certificate, cause: facts });
+			return { ok: false, error, outcome: connecting || certificate ? "not_sent" : "unknown" };
+		}
+	}
+}
+
+function judgeAnswer(answer: Answer, context: JudgeContext): Verdict {
+	const { operation, verify, redact } = context;
+	const { status, headers, body } = answer;
+	const facts = { status, retryAfterMs: retryAfterMs(headers) };
+	const said = serviceMessage(body, redact);
+	const say = (what: string): string => `${operation}: ${what}${said ? `: ${said}` : ""}`;
+
+	if (status >= 500 && status < 600) {
+		const error = new PartnerInternalError(say(`the service answered ${status}`), { ...facts, retryable: true });
+		return { ok: false, error, outcome: "unknown" };
+	}
+	if (status < 200 || status >= 300) {
+		const outcome = status >= 400 && status < 500 ? "not_sent" : "unknown";
+		const Refusal = listed(operation, status);
+		if (Refusal) return { ok: false, error: new Refusal(say(`refused with ${status}`), facts), outcome };
+		const target = status < 400 ? originOf(headers.get("location"), redact) : "";
+		const text = say(`answered ${status}${target}, which is outside the contract`);
+		return { ok: false, error: new PartnerUnexpectedResponse(text, facts), outcome };
+	}
+	if (body === "unreadable") {
+		const error = new PartnerConnectionError(`${operation}: the answer could not be read`, {
+			...facts,
+			retryable: true,
+		});
+		return { ok: false, error, outcome: "unknown" };
+	}
+	if (body === "too-large") {
+		const error = new PartnerUnexpectedResponse(`${operation}: the answer is larger than 10 MB`, facts);
+		return { ok: false, error, outcome: "unknown" };
+	}
+	const { json } = body;
+	const broken = status === 200 ? (answers[operationTable[operation].answer](json) ?? verify(json)) : "the status";
+	if (broken === undefined) return { ok: true, data: json };
+	const error = new PartnerUnexpectedResponse(`${operation}: the answer breaks the contract at ${broken}`, facts);
+	return { ok: false, error, outcome: saysSuccess(json) ? "sent" : "unknown" };
+}
+
+/** The class of a refusal that the contract lists for this operation. */
+function listed(operation: OperationId, status: number): (typeof refusals)[keyof typeof refusals] | undefined {
+	const { refusals: statuses } = operationTable[operation];
+	const inTable = (statuses as readonly number[]).includes(status) && Object.hasOwn(refusals, status);
+	return inTable ? refusals[status as keyof typeof refusals] : undefined;
+}
+
+function saysSuccess(json: unknown): boolean {
+	return typeof json === "object" && json !== null && "success" in json && json.success === true;
+}
+
+/** Where a redirect points: its origin alone, as the rest can hold a phone number. It is never followed. */
+function originOf(location: string | null, redact: Redact): string {
+	try {
+		const { origin } = new URL(location ?? "");
+		return origin === "null" ? "" : ` to ${redact(origin)}`;
+	} catch {
+		return "";
+	}
+}
+
+/** What of a fault may be told. Anything else that a runtime puts there can quote a URL, a header or a body. */
+interface FaultFacts {
+	name: string;
+	code?: string;
+	syscall?: string;
+}
+
+const connectCodes = new Set([
+	"ENOTFOUND",
+	"EAI_AGAIN",
+	"EAI_FAIL",
+	"EAI_NODATA",
+	"EAI_NONAME",
+	"ECONNREFUSED",
+	"EHOSTUNREACH",
+	"EHOSTDOWN",
+	"ENETUNREACH",
+	"EADDRNOTAVAIL",
+	"UND_ERR_CONNECT_TIMEOUT",
+	"ConnectionRefused",
+	"FailedToOpenSocket",
+]);
+const certificateCode =
+	/^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|ERR_TLS_CERT|ERR_SSL_(WRONG_VERSION|UNSUPPORTED_PROTOCOL|PACKET_LENGTH|HTTP_REQUEST))/;
+
+/** Tells faults that prove that no request went out from those that prove nothing. */
+function diagnose(error: unknown): { connecting: boolean; certificate: boolean; facts: FaultFacts } {
+	const cause = property(error, "cause") ?? error;
+	const facts: FaultFacts = { name: word(property(cause, "name")) ?? "Error" };
+	const code = word(property(cause, "code")) ?? word(property(error, "code"));
+	const syscall = word(property(cause, "syscall"));
+	if (code) facts.code = code;
+	if (syscall) facts.syscall = syscall;
+	// Several addresses tried at once: node gives an AggregateError of which each part is a connect.
+	const parts = property(cause, "errors");
+	const connecting =
+		connectCodes.has(code ?? "") ||
+		syscall === "connect" ||
+		syscall === "getaddrinfo" ||
+		(Array.isArray(parts) && parts.length > 0 && parts.every((part) => property(part, "syscall") === "connect"));
+	return { connecting, certificate: certificateCode.test(code ?? ""), facts };
+}
+
+function property(value: unknown, name: string): unknown {
+	return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+function word(value: unknown): string | undefined {
+	return typeof value === "string" && /^[A-Za-z][A-Za-z_0-9]{0,63}$/.test(value) ? value : undefined;
+}

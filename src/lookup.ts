@@ -1,0 +1,79 @@
+import type { Answered } from "./call.ts";
+import { PartnerInvalidInput } from "./errors.ts";
+import { type CountryCode, type E164, parsePhone } from "./phone.ts";
+import type { ConversationSummary, LookupResponse } from "./types.ts";
+
+/** What the agency has for one of the numbers asked about. */
+export interface LookedUp {
+	/** The caller's own spelling. */
+	input: string;
+	/** The number in E.164; null when the input is no phone number, and then it was not asked about. */
+	phoneNumber: E164 | null;
+	/** Null when the agency has no conversation with the number. Its `cursor` is null. */
+	conversation: ConversationSummary | null;
+}
+
+export interface LookupPlan {
+	/** Asks about one chunk. */
+	ask: (chunk: E164[], abandon: AbortSignal) => Promise<Answered<LookupResponse>>;
+	/** Chunks under way at once. */
+	concurrency: number;
+	chunkSize: number;
+	defaultCountry: CountryCode;
+}
+
+/** Any number of numbers: each asked about once, in chunks, a few at a time; answered one entry an input, in order. */
+export async function lookupAll(inputs: Iterable<string>, plan: LookupPlan): Promise<Answered<LookedUp[]>> {
+	const { ask, concurrency, chunkSize, defaultCountry } = plan;
+	const asked = [...texts(inputs)].map((input) => ({ input, phoneNumber: parsePhone(input, defaultCountry) ?? null }));
+	const numbers = [...new Set(asked.flatMap(({ phoneNumber }) => phoneNumber ?? []))];
+	const chunks = Array.from({ length: Math.ceil(numbers.length / chunkSize) }, (_, index) =>
+		numbers.slice(index * chunkSize, (index + 1) * chunkSize),
+	);
+
+	const found = new Map<string, ConversationSummary | null>();
+	const abandon = new AbortController();
+	let attempts = 0;
+	let last: Answered<LookupResponse> | undefined;
+	const queue = chunks.values();
+	// Every worker takes its next chunk from the one iterator.
+	const worker = async (): Promise<void> => {
+		for (const chunk of queue) {
+			last = await ask(chunk, abandon.signal);
+			attempts += last.response.attempts;
+			for (const { phoneNumber, conversation } of last.data.results) found.set(phoneNumber, conversation);
+		}
+	};
+	try {
+		await Promise.all(Array.from({ length: Math.min(concurrency, chunks.length) }, worker));
+	} finally {
+		abandon.abort();
+	}
+
+	const data = asked.map(({ input, phoneNumber }) => ({
+		input,
+		phoneNumber,
+		conversation: (phoneNumber && found.get(phoneNumber)) ?? null,
+	}));
+	// Nothing to ask about is an answer too: one that took no request.
+	const { status, headers, correlationId } = last?.response ?? {
+		status: 200,
+		headers: new Headers(),
+		correlationId: undefined,
+	};
+	return { data, response: { status, headers, correlationId, attempts } };
+}
+
+function* texts(inputs: unknown): Generator<string> {
+	const refuse = (field: string, rule: string): never => {
+		throw new PartnerInvalidInput({ field, rule });
+	};
+	const iterable = typeof inputs === "object" && inputs !== null && Symbol.iterator in inputs;
+	if (!iterable) return refuse("phoneNumbers", "must be an iterable of strings, and not a string itself");
+	let index = 0;
+	for (const input of inputs as Iterable<unknown>) {
+		if (typeof input !== "string") return refuse(`phoneNumbers[${index}]`, "must be a string");
+		yield input;
+		index++;
+	}
+}

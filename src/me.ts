@@ -1,0 +1,27 @@
+import { type Call, createCall } from "./call.ts";
+import { captureCaller, type OperationError } from "./errors.ts";
+import { type CallOptions, checkInput, optionSchemas } from "./input.ts";
+import type { Transport } from "./transport.ts";
+import type { Me } from "./types.ts";
+
+export interface MeGroup {
+	/**
+	 * The integration of the key, its agencies and its scopes: the first call, as every other needs an agency id
+	 * (spec §4, `me.get`). Newly linked agencies appear at once.
+	 *
+	 * @example
+	 * const { agencies, scopes } = await client.me.get();
+	 */
+	get: (options?: CallOptions) => Call<Me, OperationError<"me.get">>;
+}
+
+export function createMe(transport: Transport): MeGroup {
+	const operation = "me.get";
+	function get(options: CallOptions = {}): Call<Me, OperationError<"me.get">> {
+		return createCall(captureCaller(get), async () => {
+			const checked = checkInput(optionSchemas.call, options, "options", operation);
+			return transport(operation, (http, via) => http.GET("/me", via), checked);
+		});
+	}
+	return { get };
+}

@@ -1,0 +1,66 @@
+import type { OperationId, PartnerErrorTag } from "./errors.ts";
+
+/** What is said of an attempt: an allow-list. No URL, no header, no body, no number, no name, no cursor. */
+export interface AttemptEvent {
+	operation: OperationId;
+	/** Counted from 1. */
+	attempt: number;
+	/** HTTP status, when there was an answer. */
+	status?: number;
+	/** The error that the attempt ended in; absent when it succeeded. */
+	errorTag?: PartnerErrorTag;
+	correlationId?: string;
+	/** On sends. */
+	operationId?: string;
+	/** From the request to the end of the answer, in milliseconds. */
+	durationMs: number;
+	/** The wait before the next attempt in milliseconds; absent when there is none. */
+	retryInMs?: number;
+}
+
+/** Takes one line of text for each event: `console`, pino and winston fit. */
+export interface Logger {
+	debug: (line: string) => unknown;
+	info: (line: string) => unknown;
+	warn: (line: string) => unknown;
+	error: (line: string) => unknown;
+}
+
+export interface Observers {
+	logger: Logger | undefined;
+	onAttempt: ((event: AttemptEvent) => unknown) | undefined;
+}
+
+/** An attempt as the transport knows it; what it does not know is left out of the event. */
+type AttemptFacts = Pick<AttemptEvent, "operation" | "attempt" | "durationMs"> & {
+	[Fact in keyof AttemptEvent]: AttemptEvent[Fact] | undefined;
+};
+
+/** Tells both observers of an attempt. */
+export function observe({ logger, onAttempt }: Observers, facts: AttemptFacts): void {
+	if (!logger && !onAttempt) return;
+	const { operation, attempt, durationMs, ...rest } = facts;
+	const known = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
+	const event: AttemptEvent = { operation, attempt, ...known, durationMs };
+	if (onAttempt) quietly(() => onAttempt(event));
+	if (!logger) return;
+	const level = event.errorTag === undefined ? "debug" : event.retryInMs === undefined ? "error" : "warn";
+	quietly(() => logger[level](line(event)));
+}
+
+/** Runs an observer: what it throws, now or later, never changes the outcome of a call. */
+export function quietly(run: () => unknown): void {
+	try {
+		const result = run();
+		if (result instanceof Promise) result.catch(() => {});
+	} catch {
+		// An observer's fault is its own.
+	}
+}
+
+function line({ operation, ...rest }: AttemptEvent): string {
+	const facts = Object.entries(rest).map(
+		([name, value]) => `${name}=${typeof value === "number" ? Math.round(value) : value}`,
+	);
+	return `messaging-conversations ${operation} ${facts.join(" ")}`;
+}

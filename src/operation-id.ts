@@ -1,0 +1,68 @@
+import { PartnerInvalidInput } from "./errors.ts";
+
+/**
+ * A deterministic operationId (a UUID, version 8) from what names the send in your system: the same parts give the same
+ * id after a crash, so that a send which may have gone out is repeated safely (spec §4 send, rule 4).
+ *
+ * @example
+ * const operationId = await operationIdFrom("crm", note.id);
+ */
+export async function operationIdFrom(...parts: string[]): Promise<string> {
+	if (parts.length === 0) {
+		throw new PartnerInvalidInput({ field: "parts", rule: "must have at least one", operation: "operationIdFrom" });
+	}
+	parts.forEach((part, index) => {
+		if (typeof part === "string" && part !== "") return;
+		const rule = "must be a string that is not empty";
+		throw new PartnerInvalidInput({ field: `parts[${index}]`, rule, operation: "operationIdFrom" });
+	});
+	// JSON keeps ("a", "bc") apart from ("ab", "c").
+	const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(JSON.stringify(parts)));
+	const bytes = new Uint8Array(digest, 0, 16);
+	bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;
+	bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+	const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+	return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+/** Remembers which body an operationId went out with: the service answers a second body with 500 for ever (spec §4 send, rule 6). */
+export interface ReuseGuard {
+	/** False when this id went out with another body. */
+	allows: (agencyId: string, operationId: string, body: string) => boolean;
+	/** Notes that the id goes out with this body. */
+	note: (agencyId: string, operationId: string, body: string) => void;
+}
+
+/** The last `capacity` ids, the least recently sent forgotten first. Holds digests, never a text. */
+export function createReuseGuard(capacity = 1000): ReuseGuard {
+	const digests = new Map<string, number>();
+	const keyOf = (agencyId: string, operationId: string): string => `${agencyId} ${operationId}`;
+	return {
+		allows(agencyId, operationId, body) {
+			const known = digests.get(keyOf(agencyId, operationId));
+			return known === undefined || known === digest(body);
+		},
+		note(agencyId, operationId, body) {
+			const key = keyOf(agencyId, operationId);
+			digests.delete(key);
+			digests.set(key, digest(body));
+			if (digests.size <= capacity) return;
+			for (const oldest of digests.keys()) {
+				digests.delete(oldest);
+				return;
+			}
+		},
+	};
+}
+
+/** 52 bits of FNV-1a in two lanes: enough to tell a body from another, and synchronous, as a send must not wait for it. */
+function digest(text: string): number {
+	let low = 0x811c9dc5;
+	let high = 0xcbf29ce4;
+	for (let index = 0; index < text.length; index++) {
+		const unit = text.charCodeAt(index);
+		low = Math.imul(low ^ unit, 0x01000193);
+		high = Math.imul(high ^ unit ^ (low >>> 16), 0x85ebca6b);
+	}
+	return (high >>> 12) * 2 ** 32 + (low >>> 0);
+}

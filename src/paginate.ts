@@ -1,0 +1,206 @@
+import { type Answered, type Call, createCall } from "./call.ts";
+import {
+	blame,
+	type Caller,
+	captureCaller,
+	isPartnerError,
+	type OperationId,
+	PartnerAbortError,
+	type PartnerError,
+	PartnerInvalidInput,
+	PartnerUnexpectedResponse,
+	stamp,
+} from "./errors.ts";
+
+/**
+ * A list that is read as it is used: no request before, none after `break`. Each `for await` over it is a walk of its
+ * own, from the cursor that the list was given.
+ */
+export interface Paginated<Item, Page, Failure extends PartnerError> {
+	/** Walks the items, and reads one page ahead once past the middle of the current one. */
+	[Symbol.asyncIterator]: () => AsyncGenerator<Item, void, undefined>;
+	/** Walks the pages as the service gives them. */
+	pages: () => AsyncGenerator<Page, void, undefined>;
+	/** The one page at the given cursor. */
+	page: () => Call<Page, Failure>;
+	/** All items, or the first `limit` of them. Asks for no page that it does not need. */
+	toArray: (options?: { limit?: number | undefined }) => Promise<Item[]>;
+}
+
+/** What a walk needs of a list operation. */
+export interface PageSource<Item, Page> {
+	operation: OperationId;
+	/** Asks for one page; `undefined` is the first. */
+	fetchPage: (cursor: string | undefined, abandon?: AbortSignal) => Promise<Answered<Page>>;
+	itemsOf: (page: Page) => readonly Item[];
+	/** Where the next page begins, null when there is none. */
+	nextOf: (page: Page) => string | null;
+	cursor: string | undefined;
+	readAhead: boolean;
+	signal: AbortSignal | undefined;
+}
+
+/**
+ * @param open gives the source when the list is first used: bad options fail there, as a rejection
+ */
+export function createPaginated<Item, Page, Failure extends PartnerError>(
+	open: () => PageSource<Item, Page>,
+): Paginated<Item, Page, Failure> {
+	function items(): AsyncGenerator<Item, void, undefined> {
+		return walkItems(open, captureCaller(items));
+	}
+	function pages(): AsyncGenerator<Page, void, undefined> {
+		return walkPages(open, captureCaller(pages));
+	}
+	function page(): Call<Page, Failure> {
+		return createCall(captureCaller(page), async () => {
+			const { fetchPage, cursor } = open();
+			return fetchPage(cursor);
+		});
+	}
+	async function toArray({ limit = Number.POSITIVE_INFINITY }: { limit?: number | undefined } = {}): Promise<Item[]> {
+		return collect(open, limit, captureCaller(toArray));
+	}
+	return { [Symbol.asyncIterator]: items, pages, page, toArray };
+}
+
+async function collect<Item, Page>(open: () => PageSource<Item, Page>, limit: number, caller: Caller): Promise<Item[]> {
+	const all: Item[] = [];
+	const source = opened(open, caller);
+	if (limit !== Number.POSITIVE_INFINITY && !(Number.isInteger(limit) && limit >= 0)) {
+		const facts = { field: "limit", rule: "must be a whole number, 0 or more", operation: source.operation };
+		throw blame(new PartnerInvalidInput(facts), caller);
+	}
+	if (limit === 0) return all;
+	for await (const page of walkPages(open, caller)) {
+		for (const item of source.itemsOf(page)) {
+			all.push(item);
+			if (all.length === limit) return all;
+		}
+	}
+	return all;
+}
+
+/** The source of a walk, whose bad options are the caller's. */
+function opened<Item, Page>(open: () => PageSource<Item, Page>, caller: Caller): PageSource<Item, Page> {
+	try {
+		return open();
+	} catch (error) {
+		throw isPartnerError(error) ? blame(stamp(error, { cursor: null, itemsRead: 0 }), caller) : error;
+	}
+}
+
+async function* walkPages<Item, Page>(
+	open: () => PageSource<Item, Page>,
+	caller: Caller,
+): AsyncGenerator<Page, void, undefined> {
+	const source = opened(open, caller);
+	const trail = createTrail(source, caller);
+	for (;;) {
+		const { page, next } = await trail.take();
+		yield page;
+		trail.itemsRead += source.itemsOf(page).length;
+		if (next === null) return;
+	}
+}
+
+async function* walkItems<Item, Page>(
+	open: () => PageSource<Item, Page>,
+	caller: Caller,
+): AsyncGenerator<Item, void, undefined> {
+	const source = opened(open, caller);
+	const trail = createTrail(source, caller);
+	try {
+		for (;;) {
+			const { page, next } = await trail.take();
+			const items = source.itemsOf(page);
+			const middle = items.length / 2;
+			let handed = 0;
+			for (const item of items) {
+				if (source.signal?.aborted) throw trail.failed(aborted(source.operation));
+				if (++handed > middle && source.readAhead && next !== null) trail.prepare();
+				trail.itemsRead++;
+				yield item;
+			}
+			if (next === null) return;
+		}
+	} finally {
+		trail.leave();
+	}
+}
+
+/** Where a walk stands: which page comes next, whether it is already on its way, and what to say when it fails. */
+interface Trail<Page> {
+	itemsRead: number;
+	/** The next page, asked for now unless it is on its way. */
+	take: () => Promise<{ page: Page; next: string | null }>;
+	/** Sends for the next page ahead of its use. */
+	prepare: () => void;
+	/** Gives up a page that is on its way. */
+	leave: () => void;
+	/** An error of this walk, with its place. */
+	failed: (error: PartnerError) => PartnerError;
+}
+
+function createTrail<Item, Page>(source: PageSource<Item, Page>, caller: Caller): Trail<Page> {
+	const { operation, fetchPage, nextOf } = source;
+	const abandon = new AbortController();
+	const repeats = createRepeatCheck();
+	let cursor = source.cursor;
+	let coming: Promise<Answered<Page>> | undefined;
+
+	const ask = (): Promise<Answered<Page>> => {
+		if (cursor !== undefined && repeats(cursor)) {
+			const text = `${operation}: the service gave a cursor again that was read before`;
+			return Promise.reject(new PartnerUnexpectedResponse(text, { operation }));
+		}
+		return fetchPage(cursor, abandon.signal);
+	};
+
+	const trail: Trail<Page> = {
+		itemsRead: 0,
+		async take() {
+			const page = coming ?? ask();
+			coming = undefined;
+			try {
+				const { data } = await page;
+				const next = nextOf(data);
+				cursor = next ?? undefined;
+				return { page: data, next };
+			} catch (error) {
+				throw isPartnerError(error) ? trail.failed(error) : error;
+			}
+		},
+		prepare() {
+			if (coming) return;
+			coming = ask();
+			// Its failure is told when its turn comes, if it comes.
+			coming.catch(() => {});
+		},
+		leave: () => abandon.abort(),
+		failed: (error) => blame(stamp(error, { operation, cursor: cursor ?? null, itemsRead: trail.itemsRead }), caller),
+	};
+	return trail;
+}
+
+function aborted(operation: OperationId): PartnerError {
+	return new PartnerAbortError(`${operation}: aborted by the caller`, {});
+}
+
+/**
+ * Whether a cursor was seen before, in constant memory: the latest thousand are known by name; one kept back, renewed at
+ * every doubling of the walk, closes any longer circle (Brent).
+ */
+function createRepeatCheck(): (cursor: string) => boolean {
+	const latest = new Set<string>();
+	let kept = "";
+	let count = 0;
+	return (cursor) => {
+		if (latest.has(cursor) || cursor === kept) return true;
+		count++;
+		if ((count & (count - 1)) === 0) kept = cursor;
+		latest.add(cursor);
+		if (latest.size > 1000) for (const oldest of latest) return latest.delete(oldest) && false;
+		return false;
+	};
+}

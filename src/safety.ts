@@ -1,0 +1,73 @@
+import { PartnerInvalidInput } from "./errors.ts";
+import { type CountryCode, type E164, toE164 } from "./phone.ts";
+
+/** The base URL without a trailing slash; undefined when there is none yet. Its own text never goes into an error. */
+export function checkedBaseUrl(given: string | undefined): string | undefined {
+	const text = given?.trim();
+	if (!text) return undefined;
+	const refuse = (rule: string): never => {
+		throw new PartnerInvalidInput({ field: "baseUrl", rule });
+	};
+	if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text)) return refuse("must be an absolute https URL");
+	const url = new URL(text);
+	if (url.protocol !== "https:" && !isLoopback(url.hostname)) {
+		return refuse("must be https; http is for loopback hosts alone");
+	}
+	if (url.username || url.password) return refuse("must not hold a user name or password");
+	if (url.search || url.hash || /[?#]/.test(text)) return refuse("must not have a query or a fragment");
+	return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+}
+
+/** A key that can stand in a header, as the runtime's own refusal would quote it. Its form is the service's business. */
+export function checkedKey(key: unknown): string {
+	const refuse = (rule: string): never => {
+		throw new PartnerInvalidInput({ field: "apiKey", rule });
+	};
+	if (key === undefined || key === "") return refuse("is required");
+	if (typeof key !== "string") return refuse("must be a string");
+	if (!/^[\x21-\x7e]+$/.test(key)) return refuse("must be visible ASCII without spaces, and without `Bearer`");
+	return key;
+}
+
+export function isSandboxKey(key: string): boolean {
+	return key.startsWith("sandbox_live.");
+}
+
+/** Whether a sandbox can be there: a mistaken base URL must not look like a working test. */
+export function runsSandbox(baseUrl: string): boolean {
+	const { hostname } = new URL(baseUrl);
+	return hostname === "sandbox.invalid" || isLoopback(hostname);
+}
+
+function isLoopback(hostname: string): boolean {
+	return /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname);
+}
+
+/** A page shows its key to whoever opens it. */
+export function refuseBrowser(allowed: boolean): void {
+	const { window, navigator } = globalThis as { window?: { document?: unknown }; navigator?: unknown };
+	if (allowed || window?.document === undefined || navigator === undefined) return;
+	const rule = "must be true to run in a browser, where anybody can read the key";
+	throw new PartnerInvalidInput({ field: "dangerouslyAllowBrowser", rule });
+}
+
+/** The seat belt: who may be sent to. A predicate that throws, or says anything but true, refuses. */
+export function allowedRecipients(
+	given: readonly string[] | ((phone: E164) => boolean) | undefined,
+	defaultCountry: CountryCode,
+): (phone: E164) => boolean {
+	if (given === undefined) return () => true;
+	if (typeof given !== "function") {
+		const list = new Set(
+			given.map((entry, index) => toE164(entry, { defaultCountry, field: `allowRecipients[${index}]` })),
+		);
+		return (phone) => list.has(phone);
+	}
+	return (phone) => {
+		try {
+			return given(phone) === true;
+		} catch {
+			return false;
+		}
+	};
+}

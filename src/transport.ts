@@ -1,0 +1,190 @@
+import createHttp, { type Client as Http } from "openapi-fetch";
+import type { operations, paths } from "../generated/openapi.ts";
+import { attempt, type Fetch } from "./attempt.ts";
+import type { Answered } from "./call.ts";
+import { type ContractDrift, tellDrift } from "./drift.ts";
+import {
+	type Facts,
+	isPartnerError,
+	type OperationId,
+	type Outcome,
+	PartnerAbortError,
+	type PartnerError,
+	PartnerInvalidInput,
+	PartnerTimeoutError,
+	stamp,
+} from "./errors.ts";
+import type { CallOptions } from "./input.ts";
+import { judge } from "./judge.ts";
+import { type Observers, observe } from "./observe.ts";
+import { correlationIdOf, createRedactor } from "./redact.ts";
+import { type Budget, type RetryPolicy, retry } from "./retry.ts";
+import { type LightRequest, Request, requestInit, settled } from "./wire.ts";
+
+/** What a client gives to all its calls. */
+export interface TransportOptions extends Observers {
+	baseUrl: string | undefined;
+	/** The key of the next attempt, checked. */
+	apiKey: () => string | Promise<string>;
+	fetch: Fetch | undefined;
+	timeoutMs: number | undefined;
+	deadlineMs: number | undefined;
+	retry: RetryPolicy;
+	budget: Budget;
+	userAgent: string | undefined;
+	onContractDrift: ((drift: ContractDrift) => unknown) | undefined;
+}
+
+/** The contract's good answer to an operation. */
+type AnswerOf<Operation extends OperationId> = operations[Operation]["responses"][200]["content"]["application/json"];
+
+/** What one call adds. */
+export interface RequestOptions<Data> extends CallOptions {
+	/** Gives up the request when nobody waits for it any more. */
+	abandon?: AbortSignal | undefined;
+	/** What holds of a good answer beyond its schema: where it breaks, or undefined. */
+	verify?: ((data: Data) => string | undefined) | undefined;
+	/** What goes out in the call and must not come back in an error. */
+	secrets?: readonly (string | undefined)[] | undefined;
+	/** Of a send: its id, whether the caller chose it, and what to do when its first request goes out. */
+	send?: { operationId: string; chosen: boolean; onDispatch: () => void } | undefined;
+}
+
+/** A call of openapi-fetch, typed by the contract's paths; `via` goes into its init. */
+export type Ask = (http: Http<paths>, via: { fetch: (request: LightRequest) => Promise<Response> }) => Promise<unknown>;
+
+export type Transport = <Operation extends OperationId>(
+	operation: Operation,
+	ask: Ask,
+	options: RequestOptions<AnswerOf<Operation>>,
+) => Promise<Answered<AnswerOf<Operation>>>;
+
+const defaults = {
+	read: { timeoutMs: 15_000, deadlineMs: 30_000 },
+	send: { timeoutMs: 30_000, deadlineMs: 60_000 },
+} as const;
+
+/** The way of every call: one URL, one body, attempts until one verdict stands: data, or a thrown error. */
+export function createTransport(client: TransportOptions): Transport {
+	const http = createHttp<paths>({ baseUrl: client.baseUrl ?? "", Request });
+
+	return async <Operation extends OperationId>(
+		operation: Operation,
+		ask: Ask,
+		options: RequestOptions<AnswerOf<Operation>>,
+	): Promise<Answered<AnswerOf<Operation>>> => {
+		const { send, signal, abandon } = options;
+		const preset = send ? defaults.send : defaults.read;
+		const timeoutMs = options.timeoutMs ?? client.timeoutMs ?? preset.timeoutMs;
+		const deadlineMs = options.deadlineMs ?? client.deadlineMs ?? preset.deadlineMs;
+		const deadlineAt = performance.now() + deadlineMs;
+		const signals = [signal, abandon];
+		let key = "";
+		const redact = createRedactor(() => [key, ...(options.secrets ?? [])]);
+
+		let attempts = 0;
+		let outcome: Outcome = "not_sent";
+		let correlationId: string | undefined;
+		let lastError: PartnerError | undefined;
+		let durationMs = 0;
+		let answered: Answered<AnswerOf<Operation>> | undefined;
+
+		/** One attempt, from the key to the verdict. */
+		const once = async (request: LightRequest): Promise<void> => {
+			const startedAt = performance.now();
+			const leftMs = deadlineAt - startedAt;
+			let dispatched = false;
+			const end = await attempt({
+				fetch: client.fetch ?? globalThis.fetch,
+				url: request.url,
+				async init() {
+					key = await client.apiKey();
+					return requestInit(request, key, client.userAgent);
+				},
+				timeoutMs: Math.max(1, Math.min(timeoutMs, leftMs)),
+				signals,
+				onDispatch() {
+					dispatched = true;
+					attempts++;
+					if (attempts === 1) send?.onDispatch();
+				},
+			});
+			durationMs = performance.now() - startedAt;
+			const headers = "headers" in end ? end.headers : undefined;
+			const id = headers && correlationIdOf(headers, redact);
+			correlationId = id ?? correlationId;
+			// Data is asked about, and handed on, only where the operation's answer schema holds for it: its type's own source.
+			const verify = (data: unknown): string | undefined => options.verify?.(data as AnswerOf<Operation>);
+			const verdict = judge(end, { operation, dispatched, verify, redact });
+			if (!verdict.ok) {
+				// Once an attempt was ambiguous, a later one can settle it to `sent` and to nothing else.
+				if (verdict.outcome === "sent" || outcome === "not_sent") outcome = verdict.outcome;
+				const expired = verdict.error._tag === "PartnerTimeoutError" && leftMs <= timeoutMs;
+				throw stamp(expired ? deadlineError(operation, lastError) : verdict.error, { correlationId: id });
+			}
+			const { data } = verdict as { data: AnswerOf<Operation> };
+			if (headers) answered = { data, response: { status: 200, headers, correlationId: id, attempts } };
+			tell(undefined, undefined);
+			tellDrift(client.onContractDrift, operation, data, id);
+		};
+
+		const tell = (error: PartnerError | undefined, retryInMs: number | undefined): void =>
+			observe(client, {
+				operation,
+				attempt: attempts,
+				status: error ? error.status : 200,
+				errorTag: error?._tag,
+				correlationId: error ? error.correlationId : correlationId,
+				operationId: send?.operationId,
+				durationMs,
+				retryInMs,
+			});
+
+		/** Adds what only the end of the call knows. */
+		const complete = (error: PartnerError): PartnerError => {
+			const facts: Facts = { operation, attempts, correlationId };
+			if (send?.chosen && error._tag === "PartnerInternalError") {
+				error.message += " (the operationId may have been used with a different body)";
+			}
+			return stamp(error, send ? { ...facts, operationId: send.operationId, outcome } : facts);
+		};
+
+		try {
+			if (!client.baseUrl) throw new PartnerInvalidInput({ field: "baseUrl", rule: "is required" });
+			await ask(http, {
+				async fetch(request) {
+					await retry({
+						run: () => once(request),
+						policy: policyOf(client.retry, options.retry),
+						budget: client.budget,
+						deadlineAt,
+						roomMs: Math.min(1000, deadlineMs / 10),
+						signals,
+						onFailed(error, retryInMs) {
+							lastError = error;
+							if (attempts > 0) tell(error, retryInMs);
+						},
+						aborted: () => new PartnerAbortError(`${operation}: aborted by the caller`, {}),
+					});
+					return settled;
+				},
+			});
+			if (answered === undefined) throw new Error(`${operation}: nothing was asked`);
+			return answered;
+		} catch (error) {
+			throw isPartnerError(error) ? complete(error) : error;
+		}
+	};
+}
+
+function deadlineError(operation: OperationId, lastError: PartnerError | undefined): PartnerError {
+	const text = `${operation}: no complete answer before the deadline`;
+	return new PartnerTimeoutError(text, { retryable: true, cause: lastError });
+}
+
+function policyOf(client: RetryPolicy, call: CallOptions["retry"]): RetryPolicy {
+	if (call === undefined) return client;
+	if (call === false) return { ...client, attempts: 1 };
+	const given = Object.fromEntries(Object.entries(call).filter(([, value]) => value !== undefined));
+	return { ...client, ...given };
+}

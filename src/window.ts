@@ -1,0 +1,23 @@
+import { PartnerInvalidInput } from "./errors.ts";
+import type { ConversationDetail, ConversationSummary } from "./types.ts";
+
+/**
+ * Whether a text would go out at once: true within 24 hours after the contact's last inbound message (spec §1). Outside
+ * the window a send is queued behind a consent template.
+ *
+ * @param at the moment asked about; now when left out
+ * @example
+ * const { conversation } = await agency.conversations.get("+32470123456");
+ * if (isWindowOpen(conversation)) await agency.messages.send({ to: "+32470123456", body: "See you at 14:00." });
+ */
+export function isWindowOpen(
+	conversation: Pick<ConversationSummary, "windowExpiresAt"> | Pick<ConversationDetail, "summary">,
+	at: Date | string | number = Date.now(),
+): boolean {
+	const { windowExpiresAt } = "summary" in conversation ? conversation.summary : conversation;
+	const moment = new Date(at).getTime();
+	if (Number.isNaN(moment)) {
+		throw new PartnerInvalidInput({ field: "at", rule: "must be a point in time", operation: "isWindowOpen" });
+	}
+	return windowExpiresAt !== null && moment < Date.parse(windowExpiresAt);
+}
