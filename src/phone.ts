@@ -111,7 +111,9 @@ function isLocal(text: string, phone: PhoneNumber): boolean {
 		const hasTrunk = written.startsWith("0") && written !== phone.nationalNumber;
 		const hasCode = prefix === phone.countryCallingCode;
 		const asCode = hasCode && (type === undefined || (first === prefix && second.length === area));
-		if ((hasTrunk && !asCode) || digits.length < 7) return false;
+		if (hasTrunk && !asCode) return false;
+		// Too short to be grouped, in a country with a trunk zero: a short code (14020 in the Netherlands).
+		if (area === 0 && digits.length < 7 && read(`0${digits}`, phone.country)?.number === phone.number) return false;
 	}
 	if (phone.country !== "BE" || type !== "FIXED_LINE") return true;
 	// Germany's local numbers can be as long as Belgium's. The first gap tells them apart: 0241 12345 is in Aachen.
@@ -146,9 +148,10 @@ function isOne(text: string, phone: PhoneNumber): boolean {
 }
 
 /** Whether these national digits are a number by themselves, as far as its country's own way of writing tells. */
-function isWhole(digits: string, { countryCallingCode }: PhoneNumber): boolean {
-	const phone = read(`+${countryCallingCode}${digits}`);
-	return phone?.isPossible() === true && (phone.getType() !== undefined || areaLength(phone) > 0);
+function isWhole(digits: string, all: PhoneNumber): boolean {
+	const phone = read(`+${all.countryCallingCode}${digits}`);
+	if (!phone?.isPossible()) return false;
+	return phone.getType() !== undefined || areaLength(phone) > 0 || areaLength(all) === 0;
 }
 
 /** Whether the dash is how this writer groups digits: between all groups, none long, no short ending: 26-12-34-56. */
