@@ -1,0 +1,117 @@
+import { type AgencyControl, type ConsentSettings, createAgencyControl } from "./agency.ts";
+import type { Integration, Key, Scope, World } from "./state.ts";
+import { addAgency, addIntegration, addKey, apiKeyOf } from "./world.ts";
+
+/** An API key as it is created; the service shows it once, the sandbox as often as you like. */
+export interface CreatedKey {
+	readonly id: string;
+	readonly apiKey: string;
+}
+
+/** API keys (§5). A key is named by its id, or by the whole API key. */
+export interface KeysControl {
+	/** @example sandbox.keys.create({ scopes: ["conversations:read"] }).apiKey; */
+	create(options?: { scopes?: readonly Scope[] }): CreatedKey;
+	/** Every call with the key is 401 at once. @example sandbox.keys.revoke(id); */
+	revoke(key: string): void;
+	/** @example sandbox.keys.expire(id); */
+	expire(key: string): void;
+	/** @example sandbox.keys.setScopes(id, ["conversations:read"]); */
+	setScopes(key: string, scopes: readonly Scope[]): void;
+	/** All keys of the integration, the oldest first. */
+	list(): { id: string; scopes: readonly Scope[]; state: Key["state"] }[];
+}
+
+/** What a new agency is made with. */
+export interface LinkOptions {
+	readonly name: string | null;
+	readonly consent?: ConsentSettings;
+	readonly senders?: readonly string[];
+	readonly storesMedia?: boolean;
+}
+
+/** A partner CRM (§1) with keys and agencies of its own. */
+export interface IntegrationControl {
+	readonly id: string;
+	readonly name: string;
+	/** Its first API key. */
+	readonly apiKey: string;
+	readonly keys: KeysControl;
+	/** Makes an agency and links it. @example const second = sandbox.link({ name: "Second" }); */
+	link(options: LinkOptions): AgencyControl;
+	/** `GET /me` is 404 and all else 403, until {@link restore}. */
+	hide(): void;
+	restore(): void;
+}
+
+export function createKeysControl(world: World, integrationId: string): KeysControl {
+	const find = (name: string): Key => {
+		const id = name.split(".")[1] ?? name;
+		const key = world.keys.get(id);
+		if (!key) throw new Error(`The sandbox has no key ${id}.`);
+		return key;
+	};
+	return {
+		create({ scopes } = {}) {
+			const key = addKey(world, integrationId, scopes && [...scopes].map(knownScope));
+			return { id: key.id, apiKey: apiKeyOf(key) };
+		},
+		revoke(key) {
+			find(key).state = "revoked";
+		},
+		expire(key) {
+			find(key).state = "expired";
+		},
+		setScopes(key, scopes) {
+			find(key).scopes = scopes.map(knownScope);
+		},
+		list: () =>
+			[...world.keys.values()]
+				.filter((key) => key.integrationId === integrationId)
+				.map(({ id, scopes, state }) => ({ id, scopes: [...scopes], state })),
+	};
+}
+
+function knownScope(scope: Scope): Scope {
+	if (scope !== "conversations:read" && scope !== "messages:write")
+		throw new TypeError(`There is no scope "${scope}".`);
+	return scope;
+}
+
+export function createIntegrationControl(world: World, id: string): IntegrationControl {
+	const find = (): Integration => {
+		const found = world.integrations.get(id);
+		if (!found) throw new Error(`The sandbox has no integration ${id}.`);
+		return found;
+	};
+	return {
+		id,
+		name: find().name,
+		get apiKey() {
+			const first = [...world.keys.values()].find((key) => key.integrationId === id);
+			if (!first) throw new Error("The integration has no key.");
+			return apiKeyOf(first);
+		},
+		keys: createKeysControl(world, id),
+		link({ name, consent, senders, storesMedia = false }) {
+			const agency = createAgencyControl(world, addAgency(world, id, name).id);
+			if (consent) agency.consent.set(consent);
+			if (senders) agency.senders.set(senders);
+			agency.storesMedia(storesMedia);
+			return agency;
+		},
+		hide() {
+			find().hidden = true;
+		},
+		restore() {
+			find().hidden = false;
+		},
+	};
+}
+
+/** A new integration with a first key. */
+export function foundIntegration(world: World, name: string): Integration {
+	const integration = addIntegration(world, name);
+	addKey(world, integration.id);
+	return integration;
+}

@@ -1,0 +1,89 @@
+import { type Clock, hourMs } from "./clock.ts";
+import type { Fault, FaultBook, FaultOptions } from "./faults.ts";
+
+/** How far to go; what is given is added up. */
+export interface Advance {
+	readonly hours?: number;
+	readonly minutes?: number;
+	readonly ms?: number;
+}
+
+/** The sandbox's time: it stands still until it is moved, and goes forward only. */
+export interface ClockControl {
+	now(): Date;
+	/**
+	 * Goes forward. What falls due on the way happens in order, each at its own instant, before this returns.
+	 * @example sandbox.clock.advance({ hours: 25 });
+	 */
+	advance(by: Advance): void;
+	/** @example sandbox.clock.advanceTo("2026-01-06T10:00:00Z"); */
+	advanceTo(at: string | Date): void;
+}
+
+export function createClockControl(clock: Clock): ClockControl {
+	return {
+		now: () => new Date(clock.now()),
+		advance({ hours = 0, minutes = 0, ms = 0 }) {
+			const by = hours * hourMs + minutes * 60_000 + ms;
+			if (!(by >= 0 && Number.isFinite(by)))
+				throw new RangeError("The sandbox's clock goes forward only, and not for ever.");
+			clock.advanceTo(instant(new Date(clock.now() + by)));
+		},
+		advanceTo: (at) => clock.advanceTo(instant(at)),
+	};
+}
+
+/** Milliseconds since 1970. */
+export function instant(at: string | Date): number {
+	const ms = new Date(at).getTime();
+	if (Number.isNaN(ms)) throw new TypeError("An instant is an ISO 8601 string or a Date.");
+	return ms;
+}
+
+/** A fault that was added. */
+export interface FaultControl {
+	/** How many requests it has hit. */
+	readonly hits: number;
+	/** How many it will still hit. */
+	readonly remaining: number;
+	/** Takes it back; `hits` stays. */
+	remove(): void;
+}
+
+/** Faults to come: counted, never random; after key and scope, so that none hides a 401. */
+export interface FaultsControl {
+	/**
+	 * Adds a fault. The first added is the first to hit; one request meets at most one before and one after it ran.
+	 * @example sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
+	 * @example sandbox.faults.add({ times: 2, effect: { status: 503, retryAfter: 1 } });
+	 */
+	add(options: FaultOptions): FaultControl;
+	/** Takes all back. */
+	clear(): void;
+	/** Faults that still wait to hit: at the end of a test there should be none. */
+	unused(): Pick<Fault, "operation" | "phase" | "effect" | "hits" | "remaining">[];
+}
+
+export function createFaultsControl(book: FaultBook): FaultsControl {
+	return {
+		add(options) {
+			const added = book.add(options);
+			const current = (): Fault => book.find(added.id) ?? added;
+			return {
+				get hits() {
+					return current().hits;
+				},
+				get remaining() {
+					return current().remaining ?? Number.POSITIVE_INFINITY;
+				},
+				remove: () => book.remove(added.id),
+			};
+		},
+		clear: () => book.clear(),
+		unused: () =>
+			book
+				.all()
+				.filter((fault) => fault.remaining !== 0)
+				.map(({ operation, phase, effect, hits, remaining }) => ({ operation, phase, effect, hits, remaining })),
+	};
+}

@@ -1,0 +1,116 @@
+import { type E164, toE164 } from "../phone.ts";
+import { readinessOf } from "./consent.ts";
+import { encodeCursor } from "./cursor.ts";
+import type { Rank } from "./order.ts";
+import { badRequest, isRefusal, notFound, type Refusal } from "./refusal.ts";
+import { isoOrNull, messageOf, queuedOf, summaryOf } from "./rows.ts";
+import { needleFrom } from "./search.ts";
+import { placeOf } from "./sid.ts";
+import type { Agency, Schemas, Thread, World } from "./state.ts";
+
+/** A page of something: how many, and after which. */
+export interface ListInput {
+	readonly pageSize: number;
+	readonly after: Rank | undefined;
+	readonly search: string | undefined;
+}
+
+/** GET /agencies/{agencyId}/conversations: newest last message first (R45). */
+export function list(
+	world: World,
+	agency: Agency,
+	{ pageSize, after, search }: ListInput,
+): Schemas["ConversationPage"] {
+	let needle = search ? needleFrom(search) : undefined; // R57: empty is absent
+	if (needle && needle.digits === undefined && needle.name === undefined) {
+		if (world.policy.shortSearch === "empty") return { conversations: [], nextCursor: null, pageSize }; // R56
+		needle = undefined;
+	}
+	const threads = agency.roster.page({ after, count: pageSize + 1, needle });
+	const conversations = threads.slice(0, pageSize).map((thread) => summaryOf(world, thread));
+	// R48: null exactly when there are no more; R49: any row's cursor is the cursor of the page below it.
+	const nextCursor = threads.length > pageSize ? (conversations[pageSize - 1]?.cursor ?? null) : null;
+	return { conversations, nextCursor, pageSize };
+}
+
+/** POST …/conversations/lookup: one entry per number, in the order sent, duplicates too (R62). */
+export function lookup(
+	world: World,
+	agency: Agency,
+	{ phoneNumbers }: Schemas["LookupRequest"],
+): Schemas["LookupResponse"] | Refusal {
+	const results: Schemas["LookupEntry"][] = [];
+	for (const phoneNumber of phoneNumbers) {
+		const phone = phoneIn(agency, phoneNumber);
+		// R68: one bad number does not fail 99 good ones.
+		if (isRefusal(phone) && world.policy.lookupInvalid === "400")
+			return badRequest(`phoneNumbers/${results.length}: is not a phone number.`);
+		const thread = isRefusal(phone) ? undefined : agency.threads.get(phone);
+		// R63: the number as sent; R64: null also when hidden; R65: no cursor.
+		results.push({ phoneNumber, conversation: thread?.listed ? { ...summaryOf(world, thread), cursor: null } : null });
+	}
+	return { results };
+}
+
+/** What names a page of messages. */
+export interface MessagesInput {
+	readonly phone: string;
+	readonly pageSize: number;
+	readonly before: number | undefined;
+}
+
+/** GET …/conversations/{phone}: state, held text and newest messages. */
+export function get(world: World, agency: Agency, input: MessagesInput): Schemas["ConversationWithMessages"] | Refusal {
+	const thread = seen(agency, input.phone);
+	if (isRefusal(thread)) return thread;
+	const { enabled, reason, at } = thread.ai;
+	return {
+		conversation: {
+			summary: { ...summaryOf(world, thread), cursor: null }, // R76
+			queuedMessages: thread.held ? [queuedOf(thread.held)] : [], // R75
+			aiSettings: { enabled, disabledReason: reason, disabledAt: isoOrNull(at) }, // R169
+			windowReopenReadiness: readinessOf(agency),
+		},
+		messagePage: pageOf(world, thread, input),
+	};
+}
+
+/** GET …/conversations/{phone}/messages: the same page as `get` for the same arguments (R79). */
+export function listMessages(world: World, agency: Agency, input: MessagesInput): Schemas["MessagePage"] | Refusal {
+	const thread = seen(agency, input.phone);
+	return isRefusal(thread) ? thread : pageOf(world, thread, input);
+}
+
+function pageOf(world: World, thread: Thread, { pageSize, before }: MessagesInput): Schemas["MessagePage"] {
+	// R80: a cursor is a message, not a count, so new messages shift nothing.
+	const end = before === undefined ? thread.messages.length : placeOf(thread, before);
+	const start = Math.max(0, end - pageSize);
+	const messages: Schemas["Message"][] = [];
+	for (let i = end - 1; i >= start; i--) {
+		const message = thread.messages[i];
+		if (message) messages.push(messageOf(world, message)); // R77: newest first
+	}
+	const hasMore = start > 0;
+	const { agencyId, phone } = thread;
+	const oldest = messages[messages.length - 1];
+	const nextCursor =
+		hasMore && oldest ? encodeCursor({ kind: "messages", agencyId, phone, messageId: oldest.id }) : null;
+	return { messages, nextCursor, pageSize, hasMore }; // R78
+}
+
+/** R73: an unknown conversation and a hidden one get the same 404. */
+function seen(agency: Agency, phone: string): Thread | Refusal {
+	const thread = agency.threads.get(phone);
+	return thread?.listed ? thread : notFound("There is no such conversation.");
+}
+
+/** R67, R70, R71, R72: any spelling that is a phone number, read in Belgium. */
+export function phoneIn(agency: Agency, text: string): E164 | Refusal {
+	const known = agency.threads.get(text);
+	if (known) return known.phone; // the usual case, and far cheaper
+	try {
+		return toE164(text);
+	} catch {
+		return badRequest("phone: is not a phone number.");
+	}
+}

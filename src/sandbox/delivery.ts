@@ -1,0 +1,58 @@
+import { findMessage, sidOf } from "./sid.ts";
+import type { StoredMessage, World } from "./state.ts";
+import { change } from "./world.ts";
+
+/** What the messaging provider reports of a message; it shows on the next read (§6). */
+export interface MessageControl {
+	readonly id: number;
+	readonly messageSid: string;
+	/** @example sandbox.message(sent.messageId).sent(); */
+	sent(): void;
+	/** Fills `deliveredAt`. @example sandbox.message(1).delivered(); */
+	delivered(): void;
+	/** Fills `readAt`, and `deliveredAt` when that was missing. @example sandbox.message(1).read(); */
+	read(): void;
+	/** @example sandbox.message(1).failed({ errorCode: 63016 }); */
+	failed(options?: { errorCode?: number | null }): void;
+	/** @example sandbox.message(1).undelivered(); */
+	undelivered(options?: { errorCode?: number | null }): void;
+	/** Any word, also one that no client knows (R161). @example sandbox.message(1).set("paused"); */
+	set(status: string, options?: { errorCode?: number | null }): void;
+}
+
+export function createMessageControl(world: World, id: number | string): MessageControl {
+	const find = () => {
+		const found = findMessage(world, id);
+		const agency = found && world.agencies.get(found.thread.agencyId);
+		if (!found || !agency) throw new Error(`The sandbox has no message ${id}.`);
+		return { ...found, agency };
+	};
+	const report = (status: string, times: Partial<StoredMessage> = {}, errorCode: number | null = null): void => {
+		const { agency, thread, message } = find();
+		const before = countsAsFailed(message);
+		Object.assign(message, times, { status, errorCode });
+		world.messages.delete(message);
+		change(world, agency, thread, () => {
+			thread.failed += Number(countsAsFailed(message)) - Number(before);
+		});
+	};
+	const number = find().message.id;
+	return {
+		id: number,
+		messageSid: sidOf(number),
+		sent: () => report("sent"),
+		delivered: () => report("delivered", { deliveredAt: find().message.deliveredAt ?? world.clock.now() }),
+		read() {
+			const now = world.clock.now();
+			report("read", { readAt: now, deliveredAt: find().message.deliveredAt ?? now }); // R172
+		},
+		failed: ({ errorCode } = {}) => report("failed", {}, errorCode),
+		undelivered: ({ errorCode } = {}) => report("undelivered", {}, errorCode),
+		set: (status, { errorCode } = {}) => report(status, {}, errorCode),
+	};
+}
+
+/** R158 */
+function countsAsFailed({ outbound, status, errorCode }: StoredMessage): boolean {
+	return outbound && (status === "failed" || status === "undelivered" || errorCode !== null);
+}

@@ -1,0 +1,71 @@
+import type { Effect } from "./faults.ts";
+import type { OperationId } from "./journal.ts";
+import { internalError, tagOf } from "./refusal.ts";
+import type { Answer } from "./wire.ts";
+
+/** For `missing-field` without a field: one that callers of the operation cannot do without. */
+const neededField: Readonly<Record<OperationId, string>> = {
+	"me.get": "agencies",
+	"conversations.list": "nextCursor",
+	"conversations.lookup": "results",
+	"conversations.get": "messagePage",
+	"conversations.listMessages": "hasMore",
+	"messages.send": "queued",
+};
+
+/** What a fault makes of an answer; without one (nothing ran) the broken bodies are broken from the start. */
+export function distort(effect: Effect, operation: OperationId, answer: Answer): Answer {
+	const { kind, location } = effect;
+	const kept = { "x-correlation-id": answer.headers["x-correlation-id"] ?? "" };
+	const retry = effect.retryAfter === null ? {} : { "retry-after": effect.retryAfter };
+	const json = { ...kept, ...retry, "content-type": "application/json" };
+	switch (kind) {
+		case "latency":
+			return answer;
+		case "reset":
+		case "hang":
+			return { status: 0, headers: {}, body: "", cut: kind };
+		case "status": {
+			const status = effect.status ?? 500;
+			if (status < 300) return { ...answer, status, headers: { ...answer.headers, ...retry } };
+			if (status < 400) return { status, headers: { ...kept, ...retry, location }, body: "" };
+			// R7: a 500 says nothing of its cause.
+			const message = status >= 500 ? internalError.message : `The sandbox was told to answer ${status}.`;
+			return { status, headers: json, body: JSON.stringify({ _tag: tagOf(status), message }) };
+		}
+		case "html": {
+			const body =
+				"<!doctype html><html><head><title>Bad gateway</title></head><body><h1>Bad gateway</h1></body></html>";
+			const headers = { ...kept, ...retry, "content-type": "text/html; charset=utf-8" };
+			return { status: effect.status ?? 502, headers, body };
+		}
+		case "empty":
+			return { status: effect.status ?? 200, headers: { ...kept, ...retry }, body: "" };
+		case "truncated":
+			return { status: effect.status ?? 200, headers: json, body: answer.body, cut: "body" };
+		case "not-json":
+			return { status: effect.status ?? 200, headers: json, body: "OK, but not JSON" };
+		case "redirect":
+			return { status: effect.status ?? 307, headers: { ...kept, ...retry, location }, body: "" };
+		case "missing-field":
+			return {
+				status: effect.status ?? 200,
+				headers: json,
+				body: without(answer.body, effect.field ?? neededField[operation]),
+			};
+	}
+}
+
+function without(body: string, field: string): string {
+	const tree: unknown = JSON.parse(body);
+	const path = field.split(".");
+	const last = path.pop();
+	let node: unknown = tree;
+	for (const step of path) node = isRecord(node) ? node[step] : undefined;
+	if (last !== undefined && isRecord(node)) delete node[last];
+	return JSON.stringify(tree);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+	return typeof value === "object" && value !== null;
+}

@@ -1,0 +1,159 @@
+import { operationTable } from "../../generated/operations.ts";
+import type { OperationId } from "./journal.ts";
+
+/** What can become of an answer. */
+export type FaultKind =
+	| "status"
+	| "reset"
+	| "hang"
+	| "latency"
+	| "html"
+	| "empty"
+	| "truncated"
+	| "not-json"
+	| "redirect"
+	| "missing-field";
+
+/** The effect of a fault in full; a bare {@link FaultKind} but `status` stands for one with nothing set. */
+export interface FaultEffect {
+	/** @default "status" with a `status`, "latency" with only a time */
+	readonly kind?: FaultKind;
+	/** 200 to 599. @default 502 for `html`, 307 for `redirect`, 200 for the other bodies */
+	readonly status?: number;
+	/** The Retry-After header: seconds, or any text. */
+	readonly retryAfter?: number | string;
+	/** Real milliseconds to wait first, whatever the kind. @default 100 for "latency", else 0 */
+	readonly latencyMs?: number;
+	/** The same as `latencyMs`. */
+	readonly latency?: number;
+	/** For `missing-field`: a field of the answer, dots between levels. @default one that the operation's callers need */
+	readonly field?: string;
+	/** For `redirect`: where to. @default "https://elsewhere.invalid/" */
+	readonly location?: string;
+}
+
+/** A fault to come. Counted, never random (law 7). */
+export interface FaultOptions {
+	/** Only this operation. @default all six */
+	readonly operation?: OperationId;
+	/** How many requests it hits. `Infinity` is allowed. @default 1 */
+	readonly times?: number;
+	/** How many matching requests pass before the first hit. @default 0 */
+	readonly skip?: number;
+	/**
+	 * `before`: the operation does not run and no operationId is remembered. `after`: the operation runs and commits,
+	 * then its answer is replaced or lost. @default "before"
+	 */
+	readonly phase?: "before" | "after";
+	readonly effect: Exclude<FaultKind, "status"> | FaultEffect;
+}
+
+/** An effect with everything settled. */
+export interface Effect {
+	readonly kind: FaultKind;
+	readonly status: number | null;
+	readonly retryAfter: string | null;
+	readonly latencyMs: number;
+	readonly field: string | null;
+	readonly location: string;
+}
+
+/** A fault as the book keeps it; `remaining` null is without end. */
+export interface Fault {
+	readonly id: number;
+	readonly operation: OperationId | null;
+	readonly phase: "before" | "after";
+	readonly effect: Effect;
+	skip: number;
+	hits: number;
+	remaining: number | null;
+}
+
+export interface FaultBook {
+	add(options: FaultOptions): Fault;
+	find(id: number): Fault | undefined;
+	remove(id: number): void;
+	clear(): void;
+	/** The effect that hits this request, if any: the first fault in order of creation; its count goes down. */
+	take(operation: OperationId, phase: "before" | "after"): Effect | undefined;
+	all(): readonly Fault[];
+	load(faults: readonly Fault[]): void;
+}
+
+const kinds: readonly FaultKind[] = [
+	"status",
+	"reset",
+	"hang",
+	"latency",
+	"html",
+	"empty",
+	"truncated",
+	"not-json",
+	"redirect",
+	"missing-field",
+];
+
+export function createFaults(): FaultBook {
+	let faults: Fault[] = [];
+	let created = 0;
+	return {
+		add({ operation, times = 1, skip = 0, phase = "before", effect }) {
+			if (operation !== undefined && !Object.hasOwn(operationTable, operation))
+				throw new TypeError(`There is no operation "${operation}".`);
+			if (phase !== "before" && phase !== "after") throw new TypeError('A fault\'s phase is "before" or "after".');
+			if (!(times >= 1) || !(skip >= 0)) throw new RangeError("A fault's times is at least 1, its skip at least 0.");
+			const remaining = times === Number.POSITIVE_INFINITY ? null : times;
+			const fault = {
+				id: ++created,
+				operation: operation ?? null,
+				phase,
+				effect: settle(effect),
+				skip,
+				hits: 0,
+				remaining,
+			};
+			faults.push(fault);
+			return fault;
+		},
+		find: (id) => faults.find((fault) => fault.id === id),
+		remove(id) {
+			faults = faults.filter((fault) => fault.id !== id);
+		},
+		clear() {
+			faults = [];
+		},
+		take(operation, phase) {
+			for (const fault of faults) {
+				if (fault.phase !== phase || fault.remaining === 0) continue;
+				if (fault.operation !== null && fault.operation !== operation) continue;
+				if (fault.skip > 0) {
+					fault.skip--;
+					continue;
+				}
+				fault.hits++;
+				if (fault.remaining !== null) fault.remaining--;
+				return fault.effect;
+			}
+			return undefined;
+		},
+		all: () => faults,
+		load(restored) {
+			faults = [...restored];
+			created = Math.max(0, ...faults.map((fault) => fault.id));
+		},
+	};
+}
+
+function settle(given: FaultOptions["effect"]): Effect {
+	const effect: FaultEffect = typeof given === "string" ? { kind: given } : given;
+	const waits = effect.latencyMs ?? effect.latency;
+	const kind = effect.kind ?? (effect.status === undefined && waits !== undefined ? "latency" : "status");
+	const { status = null, retryAfter, field = null, location = "https://elsewhere.invalid/" } = effect;
+	if (!kinds.includes(kind)) throw new TypeError(`There is no fault effect "${kind}"; there are ${kinds.join(", ")}.`);
+	if (kind === "status" && status === null) throw new TypeError("A fault effect needs a status or a kind.");
+	if (status !== null && !(Number.isInteger(status) && status >= 200 && status <= 599))
+		throw new RangeError("A fault's status is an integer from 200 to 599.");
+	const latencyMs = waits ?? (kind === "latency" ? 100 : 0);
+	if (!(latencyMs >= 0)) throw new RangeError("A fault's latencyMs is at least 0.");
+	return { kind, status, retryAfter: retryAfter === undefined ? null : String(retryAfter), latencyMs, field, location };
+}

@@ -1,0 +1,52 @@
+import type { Agency, Flow, Thread, World } from "./state.ts";
+import { change, next } from "./world.ts";
+
+/** An automated flow, such as the booking of a visit. Which status follows which is not shown (§3): any does, at any time. */
+export interface FlowControl {
+	readonly status: string;
+	/** @example agency.startFlow(anna).wait(); */
+	wait(): FlowControl;
+	/** @example flow.complete(); */
+	complete(): FlowControl;
+	/** @example flow.cancel(); */
+	cancel(): FlowControl;
+	/** @example flow.fail(); */
+	fail(): FlowControl;
+	/** @example flow.timeout(); */
+	timeout(): FlowControl;
+	/**
+	 * Any word, also one that no client knows (R161).
+	 * @example flow.set("paused");
+	 */
+	set(status: string): FlowControl;
+}
+
+/** Starts a flow; `find` gives agency and thread as they are now. */
+export function startFlow(world: World, find: () => { agency: Agency; thread: Thread }): FlowControl {
+	const { agency, thread } = find();
+	const started: Flow = { id: next(world, "flow"), status: "active", updated: next(world, "flow update") };
+	change(world, agency, thread, () => {
+		thread.opened = true;
+		thread.flows.push(started);
+	});
+	const current = (): Flow => find().thread.flows.find((flow) => flow.id === started.id) ?? started;
+	const set = (status: string): FlowControl => {
+		const now = find();
+		change(world, now.agency, now.thread, () => {
+			Object.assign(current(), { status, updated: next(world, "flow update") });
+		});
+		return control;
+	};
+	const control: FlowControl = {
+		get status() {
+			return current().status;
+		},
+		wait: () => set("waiting"),
+		complete: () => set("completed"),
+		cancel: () => set("cancelled"),
+		fail: () => set("failed"),
+		timeout: () => set("timeout"),
+		set,
+	};
+	return control;
+}

@@ -1,0 +1,115 @@
+import { type Answer, type Call, isLater, type Reply } from "./wire.ts";
+
+/** A call of fetch as plain values. */
+interface Asked {
+	readonly url: string;
+	readonly call: Omit<Call, "target">;
+	readonly signal: AbortSignal | null;
+	readonly redirect: RequestRedirect;
+}
+
+/** A `fetch` that asks `knock` and nobody else: in process, no socket. Faults look as they do with Node's own fetch. */
+export function createFetch(baseUrl: string, knock: (call: Call) => Reply): typeof globalThis.fetch {
+	return async (input, init) => {
+		const asked =
+			input instanceof Object && "headers" in input ? await fromRequest(input, init) : await fromUrl(input, init);
+		const { signal, call } = asked;
+		if (signal?.aborted) throw signal.reason;
+		if (!asked.url.startsWith(baseUrl)) throw failure("getaddrinfo ENOTFOUND", "ENOTFOUND", "getaddrinfo");
+		let reply = knock({ ...call, target: asked.url.slice(baseUrl.length).replace(/#.*$/s, "") });
+		while (isLater(reply)) {
+			await untilAborted(signal, reply.waitMs);
+			reply = reply.resume();
+		}
+		if (reply.cut === "reset") throw failure("read ECONNRESET", "ECONNRESET", "read");
+		if (reply.cut === "hang") await untilAborted(signal);
+		if (reply.status >= 300 && reply.status < 400 && reply.headers.location !== undefined)
+			refuseRedirect(asked.redirect);
+		return responseFrom(reply);
+	};
+}
+
+async function fromUrl(input: string | URL, init: RequestInit = {}): Promise<Asked> {
+	const { method = "GET", headers, body, signal = null, redirect = "follow" } = init;
+	const url = typeof input === "string" && !input.includes("/.") ? input : new URL(input).href;
+	const read =
+		typeof body === "string" || body == null
+			? { text: body ?? "", type: "text/plain;charset=UTF-8" }
+			: await bodyOf(body);
+	const named = lowerCased(headers);
+	// As fetch does: a body without a content type gets the one of its kind.
+	if (body != null && read.type && named["content-type"] === undefined) named["content-type"] = read.type;
+	return { url, call: { method: method.toUpperCase(), headers: named, body: read.text }, signal, redirect };
+}
+
+async function fromRequest(request: Request, init: RequestInit | undefined): Promise<Asked> {
+	if (init) return fromRequest(new Request(request, init), undefined);
+	const { url, method, headers, signal, redirect } = request;
+	const body = method === "GET" || method === "HEAD" ? "" : await request.text();
+	return { url, call: { method, headers: Object.fromEntries(headers), body }, signal, redirect };
+}
+
+async function bodyOf(body: BodyInit): Promise<{ text: string; type: string | null }> {
+	const response = new Response(body);
+	return { text: await response.text(), type: response.headers.get("content-type") };
+}
+
+function lowerCased(headers: RequestInit["headers"]): Record<string, string> {
+	if (!headers) return {};
+	if (headers instanceof Headers) return Object.fromEntries(headers);
+	const pairs = Array.isArray(headers) ? headers : Object.entries(headers);
+	const named: Record<string, string> = {};
+	for (const [name, value] of pairs) if (name !== undefined && value !== undefined) named[name.toLowerCase()] = value;
+	return named;
+}
+
+/** Waits, or for ever; rejects as fetch does when the signal aborts. */
+function untilAborted(signal: AbortSignal | null, ms?: number): Promise<void> {
+	return new Promise((resolve, reject) => {
+		if (signal?.aborted) return reject(signal.reason);
+		const timer =
+			ms === undefined
+				? undefined
+				: setTimeout(() => {
+						signal?.removeEventListener("abort", abort);
+						resolve();
+					}, ms);
+		const abort = (): void => {
+			clearTimeout(timer);
+			reject(signal?.reason);
+		};
+		signal?.addEventListener("abort", abort, { once: true });
+	});
+}
+
+function refuseRedirect(redirect: RequestRedirect): void {
+	if (redirect === "error") throw new TypeError("fetch failed", { cause: new Error("unexpected redirect") });
+	// Nobody answers where the sandbox redirects to.
+	if (redirect === "follow") throw failure("getaddrinfo ENOTFOUND", "ENOTFOUND", "getaddrinfo");
+}
+
+function responseFrom({ status, headers, body, cut }: Answer): Response {
+	if (cut === "body") return new Response(half(body), { status, headers });
+	// These have no body, and Response insists.
+	const bodiless = status === 204 || status === 205 || status === 304;
+	return new Response(bodiless ? null : body, { status, headers });
+}
+
+/** The first half of a body, then what Node's fetch says when the other side closes. */
+function half(body: string): ReadableStream<Uint8Array> {
+	const bytes = new TextEncoder().encode(body);
+	let sent = false;
+	return new ReadableStream({
+		pull(controller) {
+			if (sent) {
+				const cause = Object.assign(new Error("other side closed"), { code: "UND_ERR_SOCKET" });
+				controller.error(new TypeError("terminated", { cause }));
+			} else controller.enqueue(bytes.slice(0, Math.ceil(bytes.length / 2)));
+			sent = true;
+		},
+	});
+}
+
+function failure(message: string, code: string, syscall: string): TypeError {
+	return new TypeError("fetch failed", { cause: Object.assign(new Error(message), { code, syscall }) });
+}

@@ -1,0 +1,176 @@
+import {
+	createIntegrationControl,
+	foundIntegration,
+	type IntegrationControl,
+	type KeysControl,
+	type LinkOptions,
+} from "./account.ts";
+import { type AgencyControl, createAgencyControl } from "./agency.ts";
+import { type Archive, archive, archiveFrom, type Snapshot, unarchive } from "./archive.ts";
+import { type ClockControl, createClockControl, createFaultsControl, type FaultsControl, instant } from "./controls.ts";
+import { createMessageControl, type MessageControl } from "./delivery.ts";
+import { knock } from "./door.ts";
+import { createFetch } from "./frame.ts";
+import type { RecordedRequest, Violation } from "./journal.ts";
+import { type Policy, policyFrom } from "./policy.ts";
+import { type ScenarioName, type Stage, scenarios } from "./scenarios.ts";
+import type { Call, Reply } from "./wire.ts";
+import { addAgency, createWorld } from "./world.ts";
+
+export type { CreatedKey, IntegrationControl, KeysControl, LinkOptions } from "./account.ts";
+export type { AgencyControl, ConsentSettings, ConversationControl } from "./agency.ts";
+export type { Archive, Snapshot } from "./archive.ts";
+export type { Contact, ContactMessage, ContactRef, MessageIds } from "./contact.ts";
+export type { Advance, ClockControl, FaultControl, FaultsControl } from "./controls.ts";
+export type { MessageControl } from "./delivery.ts";
+export type { FaultEffect, FaultKind, FaultOptions } from "./faults.ts";
+export type { FlowControl } from "./flow.ts";
+export type { OperationId, RecordedRequest, Violation } from "./journal.ts";
+export type { Policy } from "./policy.ts";
+export type { InboxEntry } from "./rows.ts";
+export type { ScenarioName } from "./scenarios.ts";
+export type { Scope } from "./state.ts";
+export type { Answer, Call, Later, Reply } from "./wire.ts";
+
+/** What a sandbox is made with. */
+export interface SandboxOptions {
+	/** Where its clock stands. @default "2026-01-05T09:00:00Z" */
+	readonly now?: string | Date;
+	/** The world it begins with. @default "fresh": one agency, one key, nothing said yet */
+	readonly seed?: ScenarioName;
+	/** How it reads the specification where that is silent. */
+	readonly policy?: Partial<Policy>;
+	/**
+	 * Varies what a caller must not lean on: timestamp precision, cursor length, key order, extra fields, unknown words,
+	 * null or empty media, the order of scopes. The same value varies the same way. @default no variation
+	 */
+	readonly latitude?: number | string;
+}
+
+/** What a client needs to talk to a sandbox: spread it into `createClient`. */
+export interface Connection {
+	readonly baseUrl: string;
+	/** Of the right form, with a prefix that the live service refuses. */
+	readonly apiKey: string;
+	readonly fetch: typeof globalThis.fetch;
+}
+
+/** The whole service in one process, with the controls of everybody who is not the client. */
+export interface Sandbox {
+	/** @example const client = createClient({ ...sandbox.connection }); */
+	readonly connection: Connection;
+	/** The service, as a `fetch`: no socket, no timer but what a fault asks for. */
+	readonly fetch: typeof globalThis.fetch;
+	/** The default agency, or the one with this id; an unknown id throws. @example sandbox.agency().id; */
+	agency(id?: string): AgencyControl;
+	/** Makes an agency and links it to the default integration. @example sandbox.link({ name: "Second" }); */
+	link(options: LinkOptions): AgencyControl;
+	/** The integration of the default key. */
+	readonly integration: IntegrationControl;
+	readonly integrations: {
+		/** Another CRM, with keys and agencies of its own. @example sandbox.integrations.add({ name: "Other" }).apiKey; */
+		add(options: { name: string }): IntegrationControl;
+	};
+	/** The keys of the default integration. */
+	readonly keys: KeysControl;
+	readonly clock: ClockControl;
+	readonly faults: FaultsControl;
+	/** A message by its id, or by the messageSid that a send returned; an unknown one throws. */
+	message(id: number | string): MessageControl;
+	/** What was asked of the sandbox, the oldest first; the newest 10,000. */
+	requests(): RecordedRequest[];
+	/** What a good client would not have done: unknown paths (R12), a `+` not encoded (R69). */
+	violations(): Violation[];
+	/** This moment, to go back to with {@link restore}. */
+	snapshot(): Snapshot;
+	/** Goes back to a snapshot, its clock too; contacts, agencies and other handles stay good. */
+	restore(snapshot: Snapshot): void;
+	/** Everything that exists, as data that JSON can carry. */
+	export(): Archive;
+	/** Becomes what another sandbox exported: the data, or their JSON text. Policy and latitude stay this one's own. */
+	import(archive: Archive | string): void;
+	/** As new: the scenario it was made with, the counters too. */
+	reset(): void;
+	/** Adds a scenario to the default agency. @example sandbox.tell("busy"); */
+	tell(scenario: ScenarioName): void;
+	/** The primitive below every door, for frames of other kinds: plain values in, plain values out. */
+	answer(call: Call): Reply;
+}
+
+const baseUrl = "https://sandbox.invalid/api/v1";
+
+/**
+ * The whole service in one process: one agency, one key with both scopes, fixed ids, a clock that stands still.
+ * Cheap, and without any shared state: make one per test.
+ *
+ * @example
+ * const sandbox = createSandbox({ now: "2026-01-05T09:00:00Z" });
+ * const client = createClient({ ...sandbox.connection });
+ * sandbox.agency().contact("+447700900101", { name: "Anna" }).writes("Is the flat still free?");
+ */
+export function createSandbox(options: SandboxOptions = {}): Sandbox {
+	const { now = "2026-01-05T09:00:00.000Z", seed = "fresh", policy, latitude } = options;
+	const world = createWorld(instant(now), policyFrom(policy), latitude === undefined ? undefined : String(latitude));
+	const founded = foundIntegration(world, "Sandbox CRM");
+	const first = addAgency(world, founded.id, "Lakeside Homes").id;
+	const integration = createIntegrationControl(world, founded.id);
+	const agency = (id: string = first): AgencyControl => createAgencyControl(world, id);
+	const stage: Stage = {
+		integration,
+		agency: agency(),
+		ago: (hours, act) => world.clock.during(world.clock.now() - hours * 3_600_000, act),
+	};
+	const tell = (scenario: ScenarioName): void => {
+		if (!Object.hasOwn(scenarios, scenario)) throw new TypeError(`The sandbox has no scenario "${scenario}".`);
+		scenarios[scenario](stage);
+	};
+	tell(seed);
+	const beginning = archive(world);
+	const answer = (call: Call): Reply => knock(world, call);
+	const fetch = createFetch(baseUrl, answer);
+	return {
+		connection: { baseUrl, apiKey: integration.apiKey, fetch },
+		fetch,
+		agency,
+		link: integration.link,
+		integration,
+		integrations: { add: ({ name }) => createIntegrationControl(world, foundIntegration(world, name).id) },
+		keys: integration.keys,
+		clock: createClockControl(world.clock),
+		faults: createFaultsControl(world.faults),
+		message: (id) => createMessageControl(world, id),
+		requests: world.journal.requests,
+		violations: world.journal.violations,
+		snapshot: () => ({ world: archive(world), journal: structuredClone(world.journal.dump()) }),
+		restore(snapshot) {
+			unarchive(world, archiveFrom(snapshot.world));
+			world.journal.load(structuredClone(snapshot.journal));
+		},
+		export: () => archive(world),
+		import: (given) => unarchive(world, archiveFrom(given)),
+		reset() {
+			unarchive(world, beginning);
+			world.journal.load({ entries: [], violations: [] });
+		},
+		tell,
+		answer,
+	};
+}
+
+const factory =
+	(scenario: ScenarioName) =>
+	(sandbox: Sandbox): void =>
+		sandbox.tell(scenario);
+
+/*
+ * The scenarios, usable alone: each adds its world to a sandbox's default agency.
+ */
+export const fresh = factory("fresh");
+export const busy = factory("busy");
+export const closed = factory("closed");
+export const held = factory("held");
+export const ineligible = factory("ineligible");
+export const twoLanguages = factory("twoLanguages");
+export const unlinked = factory("unlinked");
+export const readOnlyKey = factory("readOnlyKey");
+export const oddData = factory("oddData");

@@ -1,0 +1,39 @@
+import { HttpResponse, http, type RequestHandler } from "msw";
+import type { Sandbox } from "./index.ts";
+
+/** How {@link handlers} meets an application. */
+export interface HandlersOptions {
+	/** The base URL that the application calls. @default the sandbox's own, `sandbox.connection.baseUrl` */
+	readonly baseUrl?: string;
+}
+
+/**
+ * The sandbox as msw handlers: the application keeps its own base URL and `fetch`, and the sandbox answers.
+ * A reset shows as msw's own network error (a TypeError without a code).
+ *
+ * @example
+ * const server = setupServer(...handlers(sandbox, { baseUrl: "https://api.example/api/v1" }));
+ * server.listen({ onUnhandledRequest: "error" });
+ */
+export function handlers(sandbox: Sandbox, options: HandlersOptions = {}): RequestHandler[] {
+	const baseUrl = (options.baseUrl ?? sandbox.connection.baseUrl).replace(/\/+$/, "");
+	return [
+		http.all(`${baseUrl}/*`, async ({ request }) => {
+			const url = sandbox.connection.baseUrl + request.url.slice(baseUrl.length);
+			const body = request.method === "GET" || request.method === "HEAD" ? undefined : await request.text();
+			// The application's own fetch follows a redirect, or does not.
+			const init: RequestInit = {
+				method: request.method,
+				headers: request.headers,
+				redirect: "manual",
+				signal: request.signal,
+			};
+			try {
+				return await sandbox.fetch(url, body ? { ...init, body } : init);
+			} catch (error) {
+				if (request.signal.aborted) throw error;
+				return HttpResponse.error();
+			}
+		}),
+	];
+}

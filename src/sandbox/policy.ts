@@ -1,0 +1,40 @@
+/** Which reading of the specification the sandbox follows where the text is silent. The defaults are our best reading. */
+export interface Policy {
+	/** R56: a `search` of fewer than three digits and three letters gives no rows, or is ignored. @default "empty" */
+	readonly shortSearch: "empty" | "unfiltered";
+	/** R68: an item of a lookup that is no phone number gives a null entry, or refuses the request. @default "null" */
+	readonly lookupInvalid: "null" | "400";
+	/** R120: a send that replaces a held text sends the consent template again. @default false */
+	readonly templateOnReplace: boolean;
+	/** R124: the tap by which a contact declines opens the window, as any inbound message does. @default true */
+	readonly declineOpensWindow: boolean;
+	/** R127: a plain message from the contact sends a held text, without consent. @default false */
+	readonly inboundFlushesQueue: boolean;
+	/** R128: a send to an open window drops a text that is still held, or leaves it. @default "clear" */
+	readonly openSendWhileHeld: "clear" | "keep";
+	/** R149: a send turns staff's `user_toggle` into `manual_send`. @default false */
+	readonly sendOverridesToggle: boolean;
+	/** R142: the retry of a held text that was delivered meanwhile is answered as sent, or sends again. @default "replay" */
+	readonly retryAfterDelivery: "replay" | "resend";
+	/** R140: hours after which an operationId is forgotten; null is never. @default null */
+	readonly operationIdTtlHours: number | null;
+}
+
+const defaults: Policy = {
+	shortSearch: "empty",
+	lookupInvalid: "null",
+	templateOnReplace: false,
+	declineOpensWindow: true,
+	inboundFlushesQueue: false,
+	openSendWhileHeld: "clear",
+	sendOverridesToggle: false,
+	retryAfterDelivery: "replay",
+	operationIdTtlHours: null,
+};
+
+export function policyFrom(switches: Partial<Policy> = {}): Policy {
+	const unknown = Object.keys(switches).find((name) => !(name in defaults));
+	if (unknown)
+		throw new TypeError(`The sandbox has no policy "${unknown}"; it has ${Object.keys(defaults).join(", ")}.`);
+	return { ...defaults, ...switches };
+}

@@ -1,0 +1,177 @@
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { controlRoute } from "./control-routes.ts";
+import type { Sandbox } from "./index.ts";
+import { type Answer, isLater } from "./wire.ts";
+
+/** How {@link serve} listens. */
+export interface ServeOptions {
+	/** 0 is any free port. @default 0 */
+	readonly port?: number;
+	/** What control routes ask for. @default 32 random characters */
+	readonly token?: string;
+	/** Lets the sandbox's clock run with real time. @default false: it stands still */
+	readonly follow?: boolean;
+}
+
+/** A sandbox that listens. */
+export interface SandboxServer {
+	/** `http://127.0.0.1:PORT/api/v1` */
+	readonly baseUrl: string;
+	/** `http://127.0.0.1:PORT/_sandbox` */
+	readonly controlUrl: string;
+	/** Control routes ask for it: `Authorization: Bearer TOKEN` or `X-Sandbox-Token: TOKEN`. */
+	readonly token: string;
+	/** The sandbox's own key. */
+	readonly apiKey: string;
+	/** Stops listening and drops open connections, idle and hanging ones too. */
+	close(): Promise<void>;
+}
+
+const followEveryMs = 100;
+
+/**
+ * The sandbox over HTTP, on the loopback interface only. It refuses a foreign `Host` or `Origin`, sends no CORS header
+ * and opens no connection itself. Control routes are described in control-routes.ts.
+ *
+ * @example
+ * const server = await serve(createSandbox(), { port: 4010 });
+ * const client = createClient({ baseUrl: server.baseUrl, apiKey: server.apiKey });
+ * await server.close();
+ */
+export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promise<SandboxServer> {
+	const { port = 0, token = randomBytes(16).toString("hex"), follow = false } = options;
+	const server = createServer((request, response) => {
+		respond(sandbox, token, request, response).catch((error: unknown) => {
+			response.destroy(error instanceof Error ? error : undefined);
+		});
+	});
+	await new Promise<void>((resolve, reject) => {
+		server.once("error", reject);
+		server.listen(port, "127.0.0.1", resolve);
+	});
+	const timer = follow ? followTime(sandbox) : undefined;
+	const address = server.address();
+	const origin = `http://127.0.0.1:${isAddress(address) ? address.port : port}`;
+	return {
+		baseUrl: `${origin}/api/v1`,
+		controlUrl: `${origin}/_sandbox`,
+		token,
+		apiKey: sandbox.connection.apiKey,
+		close() {
+			clearInterval(timer);
+			return new Promise((resolve) => {
+				server.close(() => resolve());
+				server.closeAllConnections();
+			});
+		},
+	};
+}
+
+const isAddress = (address: string | AddressInfo | null): address is AddressInfo =>
+	typeof address === "object" && address !== null;
+
+function followTime(sandbox: Sandbox): NodeJS.Timeout {
+	let last = performance.now();
+	return setInterval(() => {
+		const ms = Math.floor(performance.now() - last);
+		last += ms;
+		sandbox.clock.advance({ ms });
+	}, followEveryMs);
+}
+
+async function respond(
+	sandbox: Sandbox,
+	token: string,
+	request: IncomingMessage,
+	response: ServerResponse,
+): Promise<void> {
+	const { method = "GET", url = "/" } = request;
+	const body = await bodyOf(request);
+	const headers = headersOf(request);
+	const refusal = strangerIn(headers, request.socket.localPort);
+	if (refusal) return json(response, 403, { _tag: "SandboxRefused", message: refusal });
+	if (url === "/_sandbox" || url.startsWith("/_sandbox/") || url.startsWith("/_sandbox?")) {
+		if (!hasToken(headers, token))
+			return json(response, 401, { _tag: "SandboxRefused", message: "Control routes need the token." });
+		const { status, result } = controlRoute(sandbox, method, url.slice("/_sandbox".length), body);
+		return json(response, status, result);
+	}
+	// Whatever is not below the base path is answered like an unknown path below it (R12).
+	const target = url.startsWith("/api/v1/") ? url.slice("/api/v1".length) : `/..${url}`;
+	let reply = sandbox.answer({ method, target, headers, body });
+	while (isLater(reply)) {
+		const { waitMs, resume } = reply;
+		if (!(await waited(response, waitMs))) return;
+		reply = resume();
+	}
+	write(response, reply);
+}
+
+function write(response: ServerResponse, { status, headers, body, cut }: Answer): void {
+	const { socket } = response;
+	if (cut === "hang") return;
+	if (cut === "reset") {
+		socket?.resetAndDestroy();
+		return;
+	}
+	const bytes = Buffer.from(body);
+	response.writeHead(status, { ...headers, "content-length": bytes.length });
+	if (cut !== "body") {
+		response.end(bytes);
+		return;
+	}
+	// The length is announced and not kept, then the connection really ends.
+	response.write(bytes.subarray(0, Math.ceil(bytes.length / 2)), () => socket?.destroy());
+}
+
+/** False when the caller went away meanwhile. */
+function waited(response: ServerResponse, ms: number): Promise<boolean> {
+	return new Promise((resolve) => {
+		const timer = setTimeout(() => resolve(!response.destroyed), ms);
+		response.once("close", () => {
+			clearTimeout(timer);
+			resolve(false);
+		});
+	});
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+	const chunks: Buffer[] = [];
+	for await (const chunk of request) chunks.push(chunk);
+	return Buffer.concat(chunks).toString("utf8");
+}
+
+function headersOf(request: IncomingMessage): Record<string, string> {
+	const headers: Record<string, string> = {};
+	for (const [name, value] of Object.entries(request.headers)) {
+		if (value !== undefined) headers[name] = typeof value === "string" ? value : value.join(", ");
+	}
+	return headers;
+}
+
+/** A page in a browser, or a name that was rebound to this address, is a stranger here. */
+function strangerIn(
+	{ host = "", origin }: Readonly<Record<string, string>>,
+	port: number | undefined,
+): string | undefined {
+	const own = ["127.0.0.1", "localhost", "[::1]"].map((name) => `${name}:${port}`);
+	if (!own.includes(host.toLowerCase())) return "The sandbox answers on the loopback interface only.";
+	if (origin !== undefined && !own.some((name) => origin.toLowerCase() === `http://${name}`))
+		return "The sandbox answers no other origin.";
+	return undefined;
+}
+
+function hasToken(headers: Readonly<Record<string, string>>, token: string): boolean {
+	const given = headers["x-sandbox-token"] ?? headers.authorization?.replace(/^bearer +/i, "") ?? "";
+	const [a, b] = [Buffer.from(given), Buffer.from(token)];
+	return a.length === b.length && timingSafeEqual(a, b);
+}
+
+function json(response: ServerResponse, status: number, value: unknown): void {
+	const body = JSON.stringify(value);
+	const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+	response.writeHead(status, { ...headers, "x-correlation-id": `sandbox-${randomBytes(4).toString("hex")}` });
+	response.end(body);
+}

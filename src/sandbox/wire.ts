@@ -1,0 +1,30 @@
+/** A request as plain values: what every frame (fetch, msw, node:http) makes of its own kind of request. */
+export interface Call {
+	readonly method: string;
+	/** Path and query below the base URL, as they came. */
+	readonly target: string;
+	/** By lower-case name. */
+	readonly headers: Readonly<Record<string, string>>;
+	readonly body: string;
+}
+
+/** An answer as plain values. */
+export interface Answer {
+	readonly status: number;
+	readonly headers: Readonly<Record<string, string>>;
+	readonly body: string;
+	/** A fault of the connection: nothing but a reset, nothing at all, or the body only half. */
+	readonly cut?: "reset" | "hang" | "body";
+}
+
+/** An answer that comes after a real wait; what runs, runs when it is asked for. */
+export interface Later {
+	readonly waitMs: number;
+	readonly resume: () => Reply;
+}
+
+export type Reply = Answer | Later;
+
+export function isLater(reply: Reply): reply is Later {
+	return "waitMs" in reply;
+}

@@ -1,0 +1,130 @@
+import type { E164 } from "../phone.ts";
+import { createClock } from "./clock.ts";
+import { createFaults } from "./faults.ts";
+import { createJournal } from "./journal.ts";
+import { hex, uuid } from "./noise.ts";
+import { never } from "./order.ts";
+import type { Policy } from "./policy.ts";
+import { createRoster } from "./roster.ts";
+import type { Agency, Integration, Key, Scope, Thread, World } from "./state.ts";
+
+export function createWorld(now: number, policy: Policy, latitude: string | undefined): World {
+	return {
+		clock: createClock(now),
+		policy,
+		latitude,
+		counters: new Map(),
+		integrations: new Map(),
+		keys: new Map(),
+		agencies: new Map(),
+		ledger: new Map(),
+		threadOf: [],
+		summaries: new Map(),
+		messages: new Map(),
+		faults: createFaults(),
+		journal: createJournal(),
+	};
+}
+
+/** The next number of a kind, from 1. */
+export function next(world: World, kind: string): number {
+	const number = (world.counters.get(kind) ?? 0) + 1;
+	world.counters.set(kind, number);
+	return number;
+}
+
+export function addIntegration(world: World, name: string): Integration {
+	const integration: Integration = { id: uuid(`integration ${next(world, "integration")}`), name, hidden: false };
+	world.integrations.set(integration.id, integration);
+	return integration;
+}
+
+/** R27: new keys have both scopes. */
+export function addKey(
+	world: World,
+	integrationId: string,
+	scopes: readonly Scope[] = ["conversations:read", "messages:write"],
+): Key {
+	const number = next(world, "key");
+	const key: Key = {
+		id: `key${number}${hex(`key ${number}`, 8)}`,
+		secret: hex(`secret ${number}`, 32),
+		integrationId,
+		scopes,
+		state: "live",
+	};
+	world.keys.set(key.id, key);
+	return key;
+}
+
+/** Law 8: the right form, with a prefix that the live service refuses. */
+export const apiKeyOf = (key: Key): string => `sandbox_live.${key.id}.${key.secret}`;
+
+export function addAgency(world: World, integrationId: string, name: string | null): Agency {
+	const number = next(world, "agency");
+	const agency: Agency = {
+		id: `agy_${hex(`agency ${number}`, 16)}`,
+		integrationId,
+		name,
+		linked: true,
+		storesMedia: false,
+		consent: {
+			configured: true,
+			languages: ["en"],
+			defaultLanguage: "en",
+			flowCodes: ["window_reopen"],
+			missingFlowCodes: [],
+			missingTemplates: [],
+			unapprovedTemplates: [],
+			answerWithinHours: 48, // §8
+		},
+		senders: [uuid(`sender ${number}`)],
+		threads: new Map(),
+		roster: createRoster(),
+	};
+	world.agencies.set(agency.id, agency);
+	return agency;
+}
+
+/** The agency's record of a contact, made when there is none. */
+export function threadFor(agency: Agency, phone: E164): Thread {
+	const known = agency.threads.get(phone);
+	if (known) return known;
+	const serial = agency.threads.size;
+	const thread: Thread = {
+		serial,
+		agencyId: agency.id,
+		phone,
+		name: null,
+		opened: false,
+		hidden: false,
+		reason: "focus",
+		shared: false,
+		messages: [],
+		failed: 0,
+		lastInboundAt: null,
+		windowFrom: null,
+		ai: { enabled: true, reason: null, at: null },
+		flows: [],
+		held: null,
+		conflicts: 0,
+		listed: false,
+		rank: { at: never, messageId: 0, serial },
+	};
+	agency.threads.set(phone, thread);
+	agency.roster.note(thread);
+	return thread;
+}
+
+/** Changes a thread; its place in the list and what was remembered of it follow. */
+export function change(world: World, agency: Agency, thread: Thread, act: () => void): void {
+	world.summaries.delete(thread);
+	agency.roster.move(thread, () => {
+		act();
+		const last = thread.messages[thread.messages.length - 1];
+		thread.listed = thread.opened && !thread.hidden;
+		// R173: a change of status does not reorder the list, as only a message changes the rank.
+		if (last && last.id !== thread.rank.messageId)
+			thread.rank = { at: last.at, messageId: last.id, serial: thread.serial };
+	});
+}
