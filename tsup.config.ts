@@ -1,0 +1,30 @@
+import { defineConfig, type Options } from "tsup";
+
+// One file an entry, the runtime libraries in it: what a package costs at start is the number of its files.
+const shared: Options = {
+	target: "es2022",
+	platform: "neutral",
+	outDir: "dist",
+	splitting: false,
+	treeshake: true,
+	dts: true,
+	esbuildOptions(options) {
+		options.mainFields = ["module", "main"];
+	},
+	external: ["msw", /^node:/],
+	noExternal: ["openapi-fetch", "p-retry", "is-network-error", "zod", "libphonenumber-js"],
+};
+
+export default defineConfig([
+	{
+		...shared,
+		format: ["esm", "cjs"],
+		entry: {
+			index: "src/index.ts",
+			"sandbox/index": "src/sandbox/index.ts",
+			"sandbox/msw": "src/sandbox/msw.ts",
+			"sandbox/server": "src/sandbox/server.ts",
+		},
+	},
+	{ ...shared, format: ["esm"], entry: { cli: "src/cli.ts" }, dts: false },
+]);
