@@ -81,6 +81,8 @@ function international(text: string): string | undefined {
 	const phone = read(`+${digits}`);
 	if (!phone?.isPossible() || !digits.endsWith(phone.nationalNumber)) return undefined;
 	const code = phone.countryCallingCode;
+	// No trunk prefix has more than two digits; what else the library takes off is a carrier's code.
+	if (digits.length > code.length + 2 + phone.nationalNumber.length) return undefined;
 	const gaps = text.split(/\d/);
 	const bracketed = gaps[code.length]?.includes("(") && gaps[code.length + 1]?.includes(")");
 	// A country that keeps its zero (Italy) leaves open what brackets round it mean: only one reading may be valid.

@@ -1,0 +1,24 @@
+import { expectTypeOf, test } from "vitest";
+import { type CountryCode, type E164, isCountry, isE164, parsePhone, toE164 } from "../src/phone.ts";
+
+test("an E164 is a string, and not every string is an E164", () => {
+	expectTypeOf(toE164("0470 12 34 56")).toEqualTypeOf<E164>();
+	expectTypeOf<E164>().toExtend<string>();
+	expectTypeOf<string>().not.toExtend<E164>();
+	expectTypeOf(parsePhone("0470 12 34 56")).toEqualTypeOf<E164 | undefined>();
+});
+
+test("isE164 narrows unknown and string", () => {
+	const anything = "+32470123456" as unknown;
+	if (isE164(anything)) expectTypeOf(anything).toEqualTypeOf<E164>();
+	const text: string = "+32470123456";
+	if (isE164(text)) expectTypeOf(text).toExtend<E164>();
+});
+
+test("the default country is one of the known codes", () => {
+	expectTypeOf(toE164).parameter(1).toExtend<{ defaultCountry?: CountryCode } | undefined>();
+	// @ts-expect-error lower case is no country code
+	toE164("06 12 34 56 78", { defaultCountry: "fr" });
+	const value = "BE" as unknown;
+	if (isCountry(value)) expectTypeOf(value).toEqualTypeOf<CountryCode>();
+});
