@@ -14,6 +14,7 @@ export default defineConfig({
 	},
 	test: {
 		include: ["test/**/*.test.ts"],
+		exclude: ["test/package/**", "**/node_modules/**"],
 		typecheck: { enabled: true, include: ["test/**/*.test-d.ts"], tsconfig: "./tsconfig.json" },
 	},
 });

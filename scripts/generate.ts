@@ -108,10 +108,12 @@ function hoist(node: ts.Node): ts.Node[] {
 	const hoisted: ts.Node[] = [];
 	const exported = [ts.factory.createModifier(ts.SyntaxKind.ExportKeyword)];
 	const members = node.members.map((member) => {
-		if (!ts.isPropertySignature(member) || !ts.isIdentifier(member.name) || member.name.text !== "schemas") return member;
+		if (!ts.isPropertySignature(member) || !ts.isIdentifier(member.name) || member.name.text !== "schemas")
+			return member;
 		if (!member.type || !ts.isTypeLiteralNode(member.type)) throw new Error("components.schemas has changed its form");
 		const named = member.type.members.map((schema) => {
-			if (!ts.isPropertySignature(schema) || !ts.isIdentifier(schema.name) || !schema.type) throw new Error("not a schema");
+			if (!ts.isPropertySignature(schema) || !ts.isIdentifier(schema.name) || !schema.type)
+				throw new Error("not a schema");
 			const { name, type } = schema;
 			const declaration = ts.isTypeLiteralNode(type)
 				? ts.factory.createInterfaceDeclaration(exported, name, undefined, undefined, type.members)

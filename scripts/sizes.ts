@@ -1,0 +1,38 @@
+/** What a user's bundle gains: each entry of the build, bundled and minified, gzip. Fails over its budget. */
+import { gzipSync } from "node:zlib";
+import { build, type Plugin } from "esbuild";
+
+const root = new URL("..", import.meta.url).pathname;
+const kilobyte = 1000;
+
+/** The main entry as it would be without the phone library and its tables. */
+const withoutPhone: Plugin = {
+	name: "without-phone",
+	setup({ onLoad }) {
+		onLoad({ filter: /src\/phone\.ts$/ }, () => ({
+			contents: "const no = () => undefined; export { no as toE164, no as isE164, no as isCountry, no as parsePhone };",
+		}));
+	},
+};
+
+const measured = [
+	{ name: "messaging-conversations", entry: "src/index.ts", budget: 45, plugins: [] },
+	{ name: "… without the phone library", entry: "src/index.ts", budget: 15, plugins: [withoutPhone] },
+];
+
+for (const { name, entry, budget, plugins } of measured) {
+	const { outputFiles } = await build({
+		absWorkingDir: root,
+		entryPoints: [entry],
+		bundle: true,
+		minify: true,
+		format: "esm",
+		platform: "neutral",
+		mainFields: ["module", "main"],
+		write: false,
+		plugins,
+	});
+	const size = gzipSync(outputFiles[0]?.contents ?? "", { level: 9 }).length / kilobyte;
+	console.log(`${name.padEnd(32)} ${size.toFixed(1).padStart(6)} kB gzip of ${budget}`);
+	if (size > budget) process.exitCode = 1;
+}

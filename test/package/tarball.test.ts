@@ -1,0 +1,138 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const consumer = mkdtempSync(join(tmpdir(), "consumer-"));
+const installed = join(consumer, "node_modules/messaging-conversations");
+
+/** Installed as npm would, without asking a registry: the package has no dependency to fetch. */
+beforeAll(() => {
+	const [{ filename }] = JSON.parse(
+		execFileSync("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", consumer], {
+			cwd: root,
+			encoding: "utf8",
+		}),
+	);
+	mkdirSync(installed, { recursive: true });
+	execFileSync("tar", ["-xzf", join(consumer, filename), "-C", installed, "--strip-components", "1"]);
+	writeFileSync(join(consumer, "package.json"), '{ "type": "module" }');
+});
+
+afterAll(() => rmSync(consumer, { recursive: true }));
+
+function run(file: string, code: string): string {
+	writeFileSync(join(consumer, file), code);
+	return execFileSync(process.execPath, [file], { cwd: consumer, encoding: "utf8" });
+}
+
+function filesOf(folder: string): string[] {
+	return readdirSync(folder, { recursive: true, withFileTypes: true })
+		.filter((entry) => entry.isFile())
+		.map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+		.sort();
+}
+
+test("S39 the tarball holds what its users need and nothing else", () => {
+	const entries = ["index", "sandbox/index", "sandbox/msw", "sandbox/server"];
+	const built = entries.flatMap((entry) =>
+		[".cjs", ".d.cts", ".d.ts", ".js"].map((ending) => `dist/${entry}${ending}`),
+	);
+	expect(filesOf(installed)).toEqual(
+		[
+			"CHANGELOG.md",
+			"LICENSE",
+			"README.md",
+			"THIRD-PARTY.md",
+			"dist/cli.js",
+			"openapi.json",
+			"package.json",
+			...built,
+		].sort(),
+	);
+});
+
+test("S39 the package runs no script at its users' and needs no other package", () => {
+	const { scripts, dependencies } = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
+	for (const script of ["preinstall", "install", "postinstall", "prepare"]) expect(scripts).not.toHaveProperty(script);
+	expect(dependencies).toBeUndefined();
+});
+
+test("S38 what is inlined is what the list of third parties names, and no path of the build machine is in it", () => {
+	for (const file of filesOf(join(installed, "dist")).filter((name) => /\.c?js$/.test(name))) {
+		const text = readFileSync(join(installed, "dist", file), "utf8");
+		expect(text).not.toContain(root);
+		const outside = [...text.matchAll(/(?:from\s*|require\(|import\()["']([^."'][^"']*)["']/g)].map(([, name]) => name);
+		expect(outside.filter((name) => !/^(msw|node:.*|messaging-conversations.*)$/.test(name ?? ""))).toEqual([]);
+	}
+});
+
+const story = `
+const sandbox = createSandbox();
+const client = createClient({ ...sandbox.connection });
+const anna = sandbox.agency().contact("+447700900101");
+anna.writes("Hello?");
+const sent = await client.agency(sandbox.agency().id).messages.send({ to: anna.phoneNumber, body: "Hi" });
+const server = await serve(sandbox, { port: 0 });
+const me = await createClient({ baseUrl: server.baseUrl, apiKey: sandbox.connection.apiKey }).me.get();
+await server.close();
+console.log(sent.queued, anna.inbox().length, me.agencies.length, typeof handlers);
+`;
+
+test("it runs as an ES module", () => {
+	const imports = `import { createClient } from "messaging-conversations";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { serve } from "messaging-conversations/sandbox/server";
+const handlers = () => {};`;
+	expect(run("esm.mjs", imports + story)).toBe("false 1 1 function\n");
+});
+
+test("it runs as a CommonJS module", () => {
+	const requires = `const { createClient } = require("messaging-conversations");
+const { createSandbox } = require("messaging-conversations/sandbox");
+const { serve } = require("messaging-conversations/sandbox/server");
+const handlers = () => {};
+(async () => {${story}})();`;
+	expect(run("cjs.cjs", requires)).toBe("false 1 1 function\n");
+});
+
+test("instanceof holds across the ESM and the CommonJS copy", () => {
+	const code = `import { createRequire } from "node:module";
+import { PartnerError, PartnerInvalidInput, PartnerNotFound, toE164 } from "messaging-conversations";
+const other = createRequire(import.meta.url)("messaging-conversations");
+try { other.toE164("x"); } catch (error) {
+	console.log(other.PartnerError !== PartnerError, error instanceof PartnerError, error instanceof PartnerInvalidInput, error instanceof PartnerNotFound);
+}`;
+	expect(run("copies.mjs", code)).toBe("true true true false\n");
+});
+
+test.each(["nodenext", "bundler"])("its types hold for a strict consumer with module resolution %s", (resolution) => {
+	const config = {
+		compilerOptions: {
+			module: resolution === "bundler" ? "esnext" : "nodenext",
+			moduleResolution: resolution,
+			target: "es2022",
+			lib: ["es2022", "dom", "dom.iterable"],
+			types: [],
+			strict: true,
+			exactOptionalPropertyTypes: true,
+			skipLibCheck: false,
+			noEmit: true,
+		},
+		files: resolution === "bundler" ? ["use.ts"] : ["use.ts", "use.cts"],
+	};
+	const use = `import { createClient, type Sent } from "messaging-conversations";
+import { createSandbox } from "messaging-conversations/sandbox";
+const sandbox = createSandbox();
+const client = createClient({ ...sandbox.connection });
+export const sent: Promise<Sent> = client.agency("agy_1").messages.send({ to: "+447700900101", body: "Hi" });
+`;
+	writeFileSync(join(consumer, "tsconfig.json"), JSON.stringify(config));
+	writeFileSync(join(consumer, "use.ts"), use);
+	writeFileSync(join(consumer, "use.cts"), use);
+	const tsc = join(root, "node_modules/typescript/bin/tsc");
+	expect(execFileSync(process.execPath, [tsc, "-p", consumer], { encoding: "utf8" })).toBe("");
+});
