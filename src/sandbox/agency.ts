@@ -176,7 +176,11 @@ export function createAgencyControl(world: World, id: string): AgencyControl {
 		},
 		conversation: (contact) => ({
 			open: () => alter(contact, (thread) => (thread.opened = true)),
-			visibleAs: (reason) => alter(contact, (thread) => Object.assign(thread, { reason, opened: true, hidden: false })),
+			visibleAs(reason) {
+				if (!["focus", "unlinked", "tagged", "unknown"].includes(reason))
+					throw new TypeError(`There is no reason "${reason}".`);
+				alter(contact, (thread) => Object.assign(thread, { reason, opened: true, hidden: false }));
+			},
 			share: (on = true) => alter(contact, (thread) => Object.assign(thread, { shared: on, opened: true })),
 			hide: () => alter(contact, (thread) => (thread.hidden = true)),
 			takeOver: ({ times = 1 } = {}) => alter(contact, (thread) => (thread.conflicts = times)),
@@ -185,6 +189,8 @@ export function createAgencyControl(world: World, id: string): AgencyControl {
 }
 
 function consentFrom(before: Consent, settings: ConsentSettings): Consent {
+	const unknown = Object.keys(settings).find((name) => !(name in before));
+	if (unknown !== undefined) throw new TypeError(`The consent flow has no "${unknown}".`);
 	const { unapprovedTemplates = before.unapprovedTemplates, ...rest } = settings;
 	const consent = {
 		...before,
@@ -193,7 +199,10 @@ function consentFrom(before: Consent, settings: ConsentSettings): Consent {
 			typeof template === "string" ? { templateCode: template, status: "pending" } : template,
 		),
 	};
-	const { languages, defaultLanguage, answerWithinHours } = consent;
+	const { languages, defaultLanguage, answerWithinHours, flowCodes, missingFlowCodes, missingTemplates } = consent;
+	for (const list of [languages, flowCodes, missingFlowCodes, missingTemplates])
+		if (!Array.isArray(list) || list.some((item) => typeof item !== "string"))
+			throw new TypeError("Languages, flow codes and templates are arrays of strings.");
 	if (!(answerWithinHours > 0)) throw new RangeError("answerWithinHours must be more than 0.");
 	if (defaultLanguage === null || languages.includes(defaultLanguage)) return consent;
 	// R168: null, or one of the languages.

@@ -45,7 +45,10 @@ export function archive(world: World): Archive {
 export function unarchive(world: World, given: Archive): void {
 	const { now, counters, integrations, keys, agencies, ledger, faults } = structuredClone(given);
 	world.clock.restart(now);
+	// R3: a correlation id is never given twice, not even after going back.
+	const asked = world.counters.get("request") ?? 0;
 	fill(world.counters, counters);
+	world.counters.set("request", Math.max(asked, world.counters.get("request") ?? 0));
 	fill(
 		world.integrations,
 		integrations.map((integration) => [integration.id, integration]),

@@ -92,6 +92,8 @@ export function createContact(world: World, agency: () => Agency, phoneNumber: s
 		writes(given) {
 			const [owner, target] = [agency(), thread()];
 			const { body = null, media, replyTo } = typeof given === "string" ? { body: given } : given;
+			if (body !== null && typeof body !== "string") throw new TypeError("A message's body is a string, or null.");
+			if (media && !media.every((file) => typeof file.url === "string")) throw new TypeError("A file has a url.");
 			if (body === null && !media?.length) throw new TypeError("A contact's message needs a body or media.");
 			const extras = {
 				...filesIn(world, owner, media),

@@ -6,10 +6,13 @@ interface Asked {
 	readonly call: Omit<Call, "target">;
 	readonly signal: AbortSignal | null;
 	readonly redirect: RequestRedirect;
+	readonly request?: Request;
 }
 
 /** A `fetch` that asks `knock` and nobody else: in process, no socket. Faults look as they do with Node's own fetch. */
 export function createFetch(baseUrl: string, knock: (call: Call) => Reply): typeof globalThis.fetch {
+	// Held here, or a garbage collection would part a waiting Request from the signal that aborts it (Node 20 to 24).
+	const waiting: Waiting = new Set();
 	return async (input, init) => {
 		const asked =
 			input instanceof Object && "headers" in input ? await fromRequest(input, init) : await fromUrl(input, init);
@@ -18,11 +21,11 @@ export function createFetch(baseUrl: string, knock: (call: Call) => Reply): type
 		if (!asked.url.startsWith(baseUrl)) throw failure("getaddrinfo ENOTFOUND", "ENOTFOUND", "getaddrinfo");
 		let reply = knock({ ...call, target: asked.url.slice(baseUrl.length).replace(/#.*$/s, "") });
 		while (isLater(reply)) {
-			await untilAborted(signal, reply.waitMs);
+			await untilAborted(waiting, asked, reply.waitMs);
 			reply = reply.resume();
 		}
 		if (reply.cut === "reset") throw failure("read ECONNRESET", "ECONNRESET", "read");
-		if (reply.cut === "hang") await untilAborted(signal);
+		if (reply.cut === "hang") await untilAborted(waiting, asked);
 		if (reply.status >= 300 && reply.status < 400 && reply.headers.location !== undefined)
 			refuseRedirect(asked.redirect);
 		return responseFrom(reply);
@@ -46,7 +49,7 @@ async function fromRequest(request: Request, init: RequestInit | undefined): Pro
 	if (init) return fromRequest(new Request(request, init), undefined);
 	const { url, method, headers, signal, redirect } = request;
 	const body = method === "GET" || method === "HEAD" ? "" : await request.text();
-	return { url, call: { method, headers: Object.fromEntries(headers), body }, signal, redirect };
+	return { url, call: { method, headers: Object.fromEntries(headers), body }, signal, redirect, request };
 }
 
 async function bodyOf(body: BodyInit): Promise<{ text: string; type: string | null }> {
@@ -63,22 +66,24 @@ function lowerCased(headers: RequestInit["headers"]): Record<string, string> {
 	return named;
 }
 
+type Waiting = Set<() => Asked>;
+
 /** Waits, or for ever; rejects as fetch does when the signal aborts. */
-function untilAborted(signal: AbortSignal | null, ms?: number): Promise<void> {
+function untilAborted(waiting: Waiting, asked: Asked, ms?: number): Promise<void> {
+	const { signal } = asked;
 	return new Promise((resolve, reject) => {
-		if (signal?.aborted) return reject(signal.reason);
-		const timer =
-			ms === undefined
-				? undefined
-				: setTimeout(() => {
-						signal?.removeEventListener("abort", abort);
-						resolve();
-					}, ms);
-		const abort = (): void => {
+		const held = () => asked;
+		const settle = (): void => {
 			clearTimeout(timer);
-			reject(signal?.reason);
+			waiting.delete(held);
+			signal?.removeEventListener("abort", settle);
+			if (signal?.aborted) reject(signal.reason);
+			else resolve();
 		};
-		signal?.addEventListener("abort", abort, { once: true });
+		const timer = ms === undefined ? undefined : setTimeout(settle, ms);
+		if (signal?.aborted) return settle();
+		waiting.add(held);
+		signal?.addEventListener("abort", settle);
 	});
 }
 

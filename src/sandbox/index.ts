@@ -28,7 +28,7 @@ export type { FlowControl } from "./flow.ts";
 export type { OperationId, RecordedRequest, Violation } from "./journal.ts";
 export type { Policy } from "./policy.ts";
 export type { InboxEntry } from "./rows.ts";
-export type { ScenarioName } from "./scenarios.ts";
+export { type ScenarioName, scenarioNames } from "./scenarios.ts";
 export type { Scope } from "./state.ts";
 export type { Answer, Call, Later, Reply } from "./wire.ts";
 
@@ -110,6 +110,8 @@ const baseUrl = "https://sandbox.invalid/api/v1";
  */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
 	const { now = "2026-01-05T09:00:00.000Z", seed = "fresh", policy, latitude } = options;
+	const unknown = Object.keys(options).find((name) => !["now", "seed", "policy", "latitude"].includes(name));
+	if (unknown !== undefined) throw new TypeError(`The sandbox has no option "${unknown}".`);
 	const world = createWorld(instant(now), policyFrom(policy), latitude === undefined ? undefined : String(latitude));
 	const founded = foundIntegration(world, "Sandbox CRM");
 	const first = addAgency(world, founded.id, "Lakeside Homes").id;
@@ -149,6 +151,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 		export: () => archive(world),
 		import: (given) => unarchive(world, archiveFrom(given)),
 		reset() {
+			world.counters.clear();
 			unarchive(world, beginning);
 			world.journal.load({ entries: [], violations: [] });
 		},

@@ -8,7 +8,6 @@ import type { World } from "./state.ts";
 
 /** Fields whose known words are examples ("such as"), so that the service may say others (R161). */
 const openWords: ReadonlySet<string> = new Set(["latestFlowStatus", "status"]);
-const emptyForNull: ReadonlySet<string> = new Set(["media", "mediaStored"]);
 const timestamp = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /** Splits the service's cursor from what latitude added to it. */
@@ -34,7 +33,7 @@ function varyValue(value: unknown, field: string, roll: () => number): unknown {
 		if (roll() < 0.3) fields.push([`x_${hex(String(roll()), 4)}`, roll() < 0.5 ? null : { added: true }]);
 		return Object.fromEntries(shuffle(fields, roll));
 	}
-	if (value === null && emptyForNull.has(field) && roll() < 0.5) return [];
+	if (value === null && field === "media" && roll() < 0.5) return [];
 	if (typeof value !== "string") return value;
 	if (field === "cursor" || field === "nextCursor")
 		return `${value}.${hex(String(roll()), 1 + Math.floor(roll() * 60))}`;

@@ -20,7 +20,8 @@ export function handlers(sandbox: Sandbox, options: HandlersOptions = {}): Reque
 	return [
 		http.all(`${baseUrl}/*`, async ({ request }) => {
 			const url = sandbox.connection.baseUrl + request.url.slice(baseUrl.length);
-			const body = request.method === "GET" || request.method === "HEAD" ? undefined : await request.text();
+			// As bytes: to a text, fetch adds a content type.
+			const body = request.body ? await request.arrayBuffer() : undefined;
 			// The application's own fetch follows a redirect, or does not.
 			const init: RequestInit = {
 				method: request.method,

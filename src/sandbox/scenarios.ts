@@ -10,16 +10,19 @@ export interface Stage {
 }
 
 /** The worlds that a sandbox can begin with. */
-export type ScenarioName =
-	| "fresh"
-	| "busy"
-	| "closed"
-	| "held"
-	| "ineligible"
-	| "twoLanguages"
-	| "unlinked"
-	| "readOnlyKey"
-	| "oddData";
+export const scenarioNames = [
+	"fresh",
+	"busy",
+	"closed",
+	"held",
+	"ineligible",
+	"twoLanguages",
+	"unlinked",
+	"readOnlyKey",
+	"oddData",
+] as const;
+
+export type ScenarioName = (typeof scenarioNames)[number];
 
 /** A number of Ofcom's drama range, +447700900000 to …999: nobody has it. */
 const dramaNumber = (i: number): string => `+447700900${String(i).padStart(3, "0")}`;
@@ -92,7 +95,7 @@ export const scenarios: Readonly<Record<ScenarioName, (stage: Stage) => void>> =
 			}),
 		);
 		ago(5, () => agency.ai.replies(unicode, "x".repeat(5000)));
-		ago(4, () => agency.startFlow(unicode).set("paused_by_partner"));
+		ago(4, () => agency.startFlow(unicode).timeout());
 		agency.conversation(dramaNumber(103)).open();
 		agency.conversation(unicode).visibleAs("tagged");
 	},

@@ -1,7 +1,7 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { controlRoute } from "./control-routes.ts";
+import { createControlRoutes } from "./control-routes.ts";
 import type { Sandbox } from "./index.ts";
 import { type Answer, isLater } from "./wire.ts";
 
@@ -42,8 +42,9 @@ const followEveryMs = 100;
  */
 export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promise<SandboxServer> {
 	const { port = 0, token = randomBytes(16).toString("hex"), follow = false } = options;
+	const control = createControlRoutes(sandbox);
 	const server = createServer((request, response) => {
-		respond(sandbox, token, request, response).catch((error: unknown) => {
+		respond({ sandbox, token, control }, request, response).catch((error: unknown) => {
 			response.destroy(error instanceof Error ? error : undefined);
 		});
 	});
@@ -81,12 +82,14 @@ function followTime(sandbox: Sandbox): NodeJS.Timeout {
 	}, followEveryMs);
 }
 
-async function respond(
-	sandbox: Sandbox,
-	token: string,
-	request: IncomingMessage,
-	response: ServerResponse,
-): Promise<void> {
+interface Served {
+	readonly sandbox: Sandbox;
+	readonly token: string;
+	readonly control: ReturnType<typeof createControlRoutes>;
+}
+
+async function respond(served: Served, request: IncomingMessage, response: ServerResponse): Promise<void> {
+	const { sandbox, token, control } = served;
 	const { method = "GET", url = "/" } = request;
 	const body = await bodyOf(request);
 	const headers = headersOf(request);
@@ -95,7 +98,7 @@ async function respond(
 	if (url === "/_sandbox" || url.startsWith("/_sandbox/") || url.startsWith("/_sandbox?")) {
 		if (!hasToken(headers, token))
 			return json(response, 401, { _tag: "SandboxRefused", message: "Control routes need the token." });
-		const { status, result } = controlRoute(sandbox, method, url.slice("/_sandbox".length), body);
+		const { status, result } = control(method, url.slice("/_sandbox".length), body);
 		return json(response, status, result);
 	}
 	// Whatever is not below the base path is answered like an unknown path below it (R12).
