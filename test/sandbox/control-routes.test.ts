@@ -1,0 +1,240 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createSandbox } from "../../src/sandbox/index.ts";
+import { type SandboxServer, serve } from "../../src/sandbox/server.ts";
+import { isRecord } from "./contract.ts";
+import { ANNA, after, BRAM, NOW } from "./door.ts";
+
+let sandbox = createSandbox({ now: NOW });
+let server: SandboxServer;
+
+beforeEach(async () => {
+	sandbox = createSandbox({ now: NOW });
+	server = await serve(sandbox, { port: 0 });
+});
+
+afterEach(() => server.close());
+
+interface Told {
+	readonly status: number;
+	readonly result: unknown;
+}
+
+async function control(method: "GET" | "POST", path: string, body?: object): Promise<Told> {
+	const init: RequestInit = { method, headers: { authorization: `Bearer ${server.token}` } };
+	if (body) init.body = JSON.stringify(body);
+	const response = await fetch(`${server.controlUrl}/${path}`, init);
+	return { status: response.status, result: await response.json() };
+}
+
+async function does(path: string, body?: object): Promise<unknown> {
+	const { status, result } = await control("POST", path, body);
+	expect(status, `${path} ${JSON.stringify(result)}`).toBe(200);
+	return result;
+}
+
+async function reads(path: string): Promise<unknown> {
+	const { status, result } = await control("GET", path);
+	expect(status, path).toBe(200);
+	return result;
+}
+
+async function service(method: string, path: string, body?: object, key = sandbox.connection.apiKey) {
+	const init: RequestInit = { method, headers: { authorization: `Bearer ${key}`, "content-type": "application/json" } };
+	if (body) init.body = JSON.stringify(body);
+	const response = await fetch(server.baseUrl + path, init);
+	return { status: response.status, body: await response.json() };
+}
+
+const conversations = () => `/agencies/${sandbox.agency().id}/conversations`;
+const detail = async (phone = ANNA) =>
+	(await service("GET", `${conversations()}/${encodeURIComponent(phone)}`)).body.conversation;
+const send = (body: object) => service("POST", `/agencies/${sandbox.agency().id}/messages`, body);
+
+const fieldOf = (value: unknown, name: string) => (isRecord(value) ? value[name] : undefined);
+
+test("control routes play the contact: writes, taps, accepts, declines, inbox", async () => {
+	expect(await does(`contacts/${ANNA}`, { name: "Anna" })).toEqual({ phoneNumber: ANNA, name: "Anna" });
+	expect((await send({ to: ANNA, body: "Held" })).body.queued).toBe(true);
+	expect(await does(`contacts/${ANNA}/accepts`)).toEqual({ hadHeldText: true });
+	expect(await does(`contacts/${encodeURIComponent(ANNA)}/declines`)).toEqual({ hadHeldText: false });
+	await does(`contacts/${ANNA}/writes`, { text: "Hello" });
+	await does(`contacts/${ANNA}/writes`, { media: [{ url: "https://files.invalid/1.jpg" }] });
+	await does(`contacts/${ANNA}/taps`, { code: "visit_tomorrow" });
+	const inbox = await reads(`contacts/${ANNA}/inbox`);
+	expect(inbox).toEqual(sandbox.agency().contact(ANNA).inbox());
+	expect(inbox).toMatchObject([{ kind: "template" }, { kind: "text", body: "Held" }]);
+	expect((await detail()).summary).toMatchObject({
+		contactName: "Anna",
+		totalMessages: 7,
+		lastMessageDirection: "inbound",
+	});
+});
+
+test("control routes play the staff, the AI and the flows", async () => {
+	await does(`contacts/${ANNA}/writes`, { text: "Hello" });
+	await does("ai/replies", { contact: ANNA, text: "The AI answers" });
+	const flow = await does(`contacts/${ANNA}/startFlow`);
+	expect(flow).toMatchObject({ status: "active" });
+	const id = fieldOf(flow, "id");
+	for (const [verb, status] of [
+		["wait", "waiting"],
+		["complete", "completed"],
+		["cancel", "cancelled"],
+		["fail", "failed"],
+		["timeout", "timeout"],
+	]) {
+		expect(await does(`flows/${id}/${verb}`)).toEqual({ status });
+		expect((await detail()).summary.latestFlowStatus).toBe(status);
+	}
+	await does(`flows/${id}/set`, { status: "paused" });
+	expect((await detail()).summary.latestFlowStatus).toBe("paused");
+	await does("staff/sends", { contact: ANNA, text: "This is Tom" });
+	expect((await detail()).aiSettings.disabledReason).toBe("manual_send");
+	await does("staff/setAi", { contact: ANNA, on: true });
+	expect((await detail()).aiSettings.enabled).toBe(true);
+	await does("staff/setAi", { contact: ANNA, on: false });
+	expect((await control("POST", "ai/replies", { contact: ANNA, text: "No" })).status).toBe(400);
+});
+
+test("control routes set the agency: consent, senders, media, name, link", async () => {
+	const sender = "11111111-1111-4111-8111-111111111111";
+	await does("consent/set", { languages: ["nl", "fr"], defaultLanguage: "fr", answerWithinHours: 2 });
+	await does("senders/set", { ids: [sender] });
+	expect(await reads("senders")).toEqual([sender]);
+	await does("storesMedia", { on: true });
+	await does(`contacts/${ANNA}/writes`, { media: [{ url: "https://files.invalid/1.jpg" }] });
+	const { body } = await service("GET", `${conversations()}/${encodeURIComponent(ANNA)}/messages`);
+	expect(body.messages[0].mediaStored).toHaveLength(1);
+	expect((await detail()).windowReopenReadiness).toMatchObject({
+		availableLanguages: ["nl", "fr"],
+		defaultLanguage: "fr",
+	});
+	await does("rename", { name: "Renamed" });
+	const second = fieldOf(await does("link", { name: "Second" }), "id");
+	const agencies = async () => (await service("GET", "/me")).body.agencies.map((each: { name: string }) => each.name);
+	expect(await agencies()).toEqual(["Renamed", "Second"]);
+	await does(`agencies/${second}/contacts/${BRAM}/writes`, { text: "To the second" });
+	expect((await service("GET", `/agencies/${second}/conversations`)).body.conversations).toHaveLength(1);
+	await does(`agencies/${second}/unlink`);
+	expect(await agencies()).toEqual(["Renamed"]);
+	await does(`agencies/${second}/link`);
+	expect(await agencies()).toEqual(["Renamed", "Second"]);
+	expect(await reads(`agencies/${second}/agency`)).toEqual({ id: second, name: "Second" });
+});
+
+test("control routes set a conversation: open, visibleAs, share, hide, takeOver", async () => {
+	await does(`conversations/${ANNA}/open`);
+	await does(`conversations/${ANNA}/visibleAs`, { reason: "tagged" });
+	await does(`conversations/${ANNA}/share`);
+	expect((await detail()).summary.visibility).toMatchObject({ reason: "tagged", isShared: true });
+	await does(`conversations/${ANNA}/share`, { on: false });
+	expect((await detail()).summary.visibility.isShared).toBe(false);
+	await does(`conversations/${ANNA}/takeOver`, { times: 2 });
+	const statuses = [];
+	for (let index = 0; index < 3; index += 1) statuses.push((await send({ to: ANNA, body: "Hi" })).status);
+	expect(statuses).toEqual([409, 409, 200]);
+	await does(`conversations/${ANNA}/hide`);
+	expect((await service("GET", `${conversations()}/${encodeURIComponent(ANNA)}`)).status).toBe(404);
+});
+
+test("control routes report on messages, by either id", async () => {
+	await does(`contacts/${ANNA}/writes`, { text: "Hello" });
+	const sid: string = (await send({ to: ANNA, body: "Hi" })).body.messageId;
+	const newest = async () =>
+		(await service("GET", `${conversations()}/${encodeURIComponent(ANNA)}/messages?pageSize=1`)).body.messages[0];
+	const { id } = await newest();
+	for (const verb of ["sent", "delivered", "read", "failed", "undelivered"]) {
+		await does(`messages/${verb === "read" ? id : sid}/${verb}`, verb === "failed" ? { errorCode: 63016 } : undefined);
+		expect((await newest()).status).toBe(verb);
+	}
+	await does(`messages/${sid}/set`, { status: "anything", errorCode: 1 });
+	expect((await newest()).status).toBe("anything");
+	expect((await detail()).summary.failedMessages).toBe(1);
+	expect((await control("POST", "messages/SMunknown/sent")).status).toBe(400);
+});
+
+test("control routes rule keys and integrations", async () => {
+	const made = await does("keys/create", { scopes: ["conversations:read"] });
+	const [id, key] = [String(fieldOf(made, "id")), String(fieldOf(made, "apiKey"))];
+	const scopes = async () => (await service("GET", "/me", undefined, key)).body.scopes;
+	expect(await scopes()).toEqual(["conversations:read"]);
+	await does(`keys/${id}/setScopes`, { scopes: [] });
+	expect(await scopes()).toEqual([]);
+	await does(`keys/${id}/expire`);
+	expect((await service("GET", "/me", undefined, key)).status).toBe(401);
+	const second = await does("keys/create");
+	await does(`keys/${fieldOf(second, "id")}/revoke`);
+	expect((await service("GET", "/me", undefined, String(fieldOf(second, "apiKey")))).status).toBe(401);
+	expect(JSON.stringify(await reads("keys"))).toContain(id);
+	await does("integration/hide");
+	expect((await service("GET", "/me")).status).toBe(404);
+	await does("integration/restore");
+	expect((await service("GET", "/me")).status).toBe(200);
+	const other = await does("integrations/add", { name: "Other CRM" });
+	const theirs = (await service("GET", "/me", undefined, String(fieldOf(other, "apiKey")))).body;
+	expect(theirs.integration.name).toBe("Other CRM");
+});
+
+test("control routes move the clock, forward only", async () => {
+	expect(await reads("clock")).toEqual({ now: NOW });
+	expect(await does("clock/advance", { hours: 1, minutes: 1, ms: 1 })).toEqual({ now: after(1, 60_001) });
+	expect(await does("clock/advanceTo", { at: after(5) })).toEqual({ now: after(5) });
+	expect((await control("POST", "clock/advanceTo", { at: NOW })).status).toBe(400);
+	expect((await control("POST", "clock/advance", { hours: -1 })).status).toBe(400);
+	expect(await reads("clock")).toEqual({ now: after(5) });
+});
+
+test("control routes add, count and remove faults", async () => {
+	const options = { operation: "me.get", times: 2, phase: "before", effect: { status: 503, retryAfter: 1 } };
+	const added = await does("faults/add", options);
+	const id = fieldOf(added, "id");
+	expect(added).toMatchObject({ hits: 0, remaining: 2 });
+	expect((await service("GET", "/me")).status).toBe(503);
+	expect(await reads(`faults/${id}`)).toMatchObject({ hits: 1, remaining: 1 });
+	expect(await reads("faults")).toHaveLength(1);
+	await does(`faults/${id}/remove`);
+	expect((await service("GET", "/me")).status).toBe(200);
+	await does("faults/add", { ...options, times: null });
+	for (let index = 0; index < 3; index += 1) expect((await service("GET", "/me")).status).toBe(503);
+	await does("faults/clear");
+	expect((await service("GET", "/me")).status).toBe(200);
+	expect((await control("POST", "faults/add", { effect: "explode" })).status).toBe(400);
+});
+
+test("control routes keep the state: snapshot, restore, export, import, reset, tell", async () => {
+	await does(`contacts/${ANNA}/writes`, { text: "Hello" });
+	const rows = async () => (await service("GET", conversations())).body.conversations.length;
+	const snapshot = fieldOf(await does("snapshot"), "snapshot");
+	const exported = await reads("export");
+	await does(`contacts/${BRAM}/writes`, { text: "Hello" });
+	expect(await rows()).toBe(2);
+	await does("restore", { snapshot });
+	expect(await rows()).toBe(1);
+	await does("reset");
+	expect(await rows()).toBe(0);
+	expect(isRecord(exported)).toBe(true);
+	if (isRecord(exported)) await does("import", exported);
+	expect(await rows()).toBe(1);
+	await does("tell", { scenario: "held" });
+	const { body } = await service("GET", conversations());
+	expect(body.conversations.map((row: { queuedMessages: number }) => row.queuedMessages)).toContain(1);
+	expect(await reads("violations")).toEqual([]);
+	await service("GET", "/nowhere");
+	expect(await reads("violations")).toEqual(sandbox.violations());
+	expect(await reads("requests")).toEqual(sandbox.requests());
+});
+
+test("control routes refuse what they do not know, and change nothing by it", async () => {
+	expect(await control("POST", "explode")).toMatchObject({ status: 404, result: { _tag: "SandboxNotFound" } });
+	expect(await control("GET", "reset")).toMatchObject({ status: 404 });
+	expect(await control("POST", "agencies/agy_0/unlink")).toMatchObject({ status: 400 });
+	expect(await control("POST", "contacts/abc/writes", { text: "Hello" })).toMatchObject({ status: 400 });
+	expect(await control("POST", `contacts/${ANNA}/writes`, { text: 1 })).toMatchObject({ status: 400 });
+	expect(await control("POST", "staff/setAi", { contact: ANNA, on: "yes" })).toMatchObject({ status: 400 });
+	expect(await control("POST", "consent/set", { languages: "nl" })).toMatchObject({ status: 400 });
+	expect(await control("POST", `conversations/${ANNA}/visibleAs`, { reason: "any" })).toMatchObject({ status: 400 });
+	expect(await control("POST", "keys/create", { scopes: ["everything"] })).toMatchObject({ status: 400 });
+	expect(await control("POST", "constructor", {})).toMatchObject({ status: 404 });
+	expect((await service("GET", conversations())).body.conversations).toEqual([]);
+	expect(sandbox.keys.list()).toHaveLength(1);
+});

@@ -1,0 +1,168 @@
+import { expect, test } from "vitest";
+import { shapes } from "../../generated/shapes.ts";
+import { isRecord } from "./contract.ts";
+import {
+	ANNA,
+	type Answer,
+	type Box,
+	BRAM,
+	CARL,
+	type Door,
+	get,
+	list,
+	lookup,
+	me,
+	messages,
+	present,
+	send,
+	throughEachDoor,
+	walk,
+	walkMessages,
+} from "./door.ts";
+
+const seeds = [1, 2, 3, 4, 5, 6, 7, 8];
+
+/** What a caller must not lean on, as it was seen to differ. */
+type Difference =
+	| "extra field"
+	| "unknown value"
+	| "timestamp"
+	| "empty media"
+	| "scope order"
+	| "key order"
+	| "cursor length";
+
+/**
+ * The body without what a caller must not lean on: what is left must be the same under every seed. Where it has a value
+ * that the contract does not know, the one of `usual` stands in.
+ */
+function plain(value: unknown, shape: string, differences: Set<Difference>, usual: unknown = value): unknown {
+	if (Array.isArray(value)) {
+		return value.map((each, index) => plain(each, shape, differences, Array.isArray(usual) ? usual[index] : undefined));
+	}
+	if (!isRecord(value)) return value;
+	const fields = shapes[shape] ?? {};
+	const known = Object.keys(fields).filter((name) => name in value);
+	const came = Object.keys(value);
+	if (came.length > known.length) differences.add("extra field");
+	if (came.filter((name) => name in fields).join() !== known.join()) differences.add("key order");
+	return Object.fromEntries(
+		known.map((name) => {
+			const held = value[name];
+			const before = isRecord(usual) ? usual[name] : undefined;
+			const field = fields[name] ?? {};
+			if (name === "scopes" && Array.isArray(held)) {
+				if (held[0] === "messages:write" && held.length > 1) differences.add("scope order");
+				return [name, [...held].filter((scope) => field.known?.includes(scope)).sort()];
+			}
+			if (name === "media" && Array.isArray(held) && held.length === 0) {
+				differences.add("empty media");
+				return [name, null];
+			}
+			if (/^(cursor|nextCursor)$/.test(name)) return [name, held === null ? null : "cursor"];
+			if (typeof held === "string" && field.known && !field.known.includes(held)) {
+				differences.add("unknown value");
+				return [name, before];
+			}
+			if (typeof held === "string" && /(At|_at)$/.test(name)) {
+				if (!/\.\d{3}Z$/.test(held)) differences.add("timestamp");
+				return [name, Math.floor(Date.parse(held) / 1000)];
+			}
+			return [name, field.shape ? plain(held, field.shape, differences, before) : held];
+		}),
+	);
+}
+
+/** An episode with something of everything; the answers, each with the schema it is written by. */
+async function episode(box: Box): Promise<[string, Answer][]> {
+	const anna = box.agency.contact(ANNA, { name: "Anna" });
+	const told: [string, Answer][] = [];
+	anna.writes("Hello");
+	anna.writes({ media: [{ url: "https://files.invalid/1.jpg", contentType: "image/jpeg" }] });
+	box.agency.startFlow(anna);
+	const sent = await send(box, { to: ANNA, body: "Hi", operationId: "a" });
+	box.sandbox.message(String(sent.ok().messageId)).delivered();
+	told.push(["SendMessageResult", sent]);
+	told.push(["SendMessageResult", await send(box, { to: ANNA, body: "Hi", operationId: "a" })]);
+	told.push(["SendMessageResult", await send(box, { to: BRAM, body: "Held" })]);
+	box.sandbox.clock.advance({ hours: 25, ms: 123 });
+	box.agency.contact(CARL).writes("Hello");
+	anna.writes({ body: "Fine", replyTo: String(sent.ok().messageId) });
+	told.push(["Me", await me(box)]);
+	told.push(["ConversationPage", await list(box)]);
+	told.push(["ConversationPage", await list(box, { pageSize: 1 })]);
+	told.push(["LookupResponse", await lookup(box, [ANNA, "abc", BRAM])]);
+	told.push(["ConversationWithMessages", await get(box, ANNA)]);
+	told.push(["ConversationWithMessages", await get(box, BRAM)]);
+	told.push(["MessagePage", await messages(box, ANNA, { pageSize: 2 })]);
+	return told;
+}
+
+async function bodies(open: Door["open"], latitude: number | undefined) {
+	const box = await open(latitude === undefined ? {} : { latitude, check: "latitude" });
+	const told = await episode(box);
+	const lengths = (await walk(box, { pageSize: 1 })).map((row) => row.cursor?.length ?? 0);
+	await box.close();
+	return {
+		schemas: told.map(([schema]) => schema),
+		texts: told.map(([, answer]) => answer.text),
+		lengths: lengths.join(),
+	};
+}
+
+throughEachDoor((open) => {
+	test("latitude varies what a caller must not lean on, and nothing else", async () => {
+		const usual = await bodies(open, undefined);
+		const differences = new Set<Difference>();
+		for (const latitude of seeds) {
+			const told = await bodies(open, latitude);
+			for (const [index, schema] of usual.schemas.entries()) {
+				const before: unknown = JSON.parse(present(usual.texts[index]));
+				const now = plain(JSON.parse(present(told.texts[index])), schema, differences, before);
+				expect(now, `latitude ${latitude}, ${schema}`).toEqual(plain(before, schema, new Set()));
+			}
+			if (told.lengths !== usual.lengths) differences.add("cursor length");
+		}
+		expect([...differences].sort()).toEqual([
+			"cursor length",
+			"empty media",
+			"extra field",
+			"key order",
+			"scope order",
+			"timestamp",
+			"unknown value",
+		]);
+	});
+
+	test("latitude is the same for the same seed", async () => {
+		const twice = [await bodies(open, 3), await bodies(open, 3)];
+		expect(twice[0]?.texts).toEqual(twice[1]?.texts);
+		expect((await bodies(open, 4)).texts).not.toEqual(twice[0]?.texts);
+	});
+
+	test("latitude leaves refusals as the contract closes them", async () => {
+		for (const latitude of seeds) {
+			const box = await open({ latitude, check: "latitude" });
+			const refusals = [await me(box, { key: null }), await list(box, { pageSize: 0 }), await get(box, ANNA)];
+			for (const answer of refusals) expect(Object.keys(JSON.parse(answer.text)).sort()).toEqual(["_tag", "message"]);
+			await box.close();
+		}
+	});
+
+	test("latitude keeps walks whole", async () => {
+		for (const latitude of seeds) {
+			const box = await open({ latitude, check: "latitude" });
+			const anna = box.agency.contact(ANNA);
+			for (let index = 0; index < 7; index += 1) {
+				box.sandbox.clock.advance({ ms: 10 });
+				anna.writes(`Text ${index}`);
+				box.agency.contact(`+4477009002${index}0`).writes("Hello");
+			}
+			expect(new Set((await walk(box, { pageSize: 3 })).map((row) => row.phoneNumber)).size).toBe(8);
+			expect((await walkMessages(box, ANNA, { pageSize: 3 })).map((row) => row.body)).toEqual(
+				[6, 5, 4, 3, 2, 1, 0].map((index) => `Text ${index}`),
+			);
+			await box.close();
+		}
+	});
+});

@@ -1,0 +1,305 @@
+import { expect, test } from "vitest";
+import {
+	ANNA,
+	after,
+	BELGIAN,
+	type Box,
+	BRAM,
+	call,
+	get,
+	only,
+	present,
+	send,
+	summaryOf,
+	throughEachDoor,
+	walkMessages,
+} from "./door.ts";
+
+const request = { to: ANNA, body: "The visit is at two.", operationId: "visit-1" };
+const other = { ...request, body: "The visit is at three." };
+
+function writing(box: Box, phone = ANNA) {
+	const contact = box.agency.contact(phone);
+	contact.writes("Hello");
+	return contact;
+}
+
+const texts = (box: Box, phone = ANNA) =>
+	box.agency
+		.contact(phone)
+		.inbox()
+		.flatMap((each) => (each.kind === "text" ? [each.body] : []));
+const templates = (box: Box) =>
+	box.agency
+		.contact(ANNA)
+		.inbox()
+		.filter((each) => each.kind === "template").length;
+
+throughEachDoor((open) => {
+	test("R131 answers a retry to an open window with the same message and a null status, and sends nothing", async () => {
+		const box = await open();
+		writing(box);
+		const sent = (await send(box, request)).ok();
+		expect(sent.status).not.toBeNull();
+		for (let retry = 0; retry < 3; retry += 1) {
+			box.sandbox.clock.advance({ minutes: 1 });
+			expect((await send(box, request)).ok()).toEqual({ ...sent, status: null });
+		}
+		expect(texts(box)).toEqual([request.body]);
+		expect((await summaryOf(box, ANNA)).totalMessages).toBe(2);
+		expect(only(box.agency.contact(ANNA).inbox()).operationId).toBe("visit-1");
+	});
+
+	test("R132 does nothing else on a retry", async () => {
+		const box = await open();
+		const anna = writing(box);
+		(await send(box, request)).ok();
+		box.sandbox.clock.advance({ minutes: 1 });
+		box.agency.startFlow(anna);
+		box.agency.staff.setAi(anna, true);
+		const before = (await get(box, ANNA)).text;
+		(await send(box, request)).ok();
+		expect((await get(box, ANNA)).text).toBe(before);
+		expect(await summaryOf(box, ANNA)).toMatchObject({ aiEnabled: true, activeFlows: 1 });
+	});
+
+	test("R133 answers a retry to a closed window with the same queue entry, and the contact gets the text once", async () => {
+		const box = await open();
+		const held = (await send(box, request)).ok();
+		box.sandbox.clock.advance({ minutes: 1 });
+		for (let retry = 0; retry < 3; retry += 1) expect((await send(box, request)).ok()).toEqual(held);
+		expect(templates(box)).toBe(1);
+		expect((await get(box, ANNA)).ok().conversation.queuedMessages).toHaveLength(1);
+		box.agency.contact(ANNA).accepts();
+		expect(texts(box)).toEqual([request.body]);
+		expect(only(box.agency.contact(ANNA).inbox().slice(1)).operationId).toBe("visit-1");
+	});
+
+	test("R134 fails with 500 when an operationId comes back with another body", async () => {
+		const box = await open();
+		writing(box);
+		(await send(box, request)).ok();
+		expect((await send(box, other)).refused(500)._tag).toBe("PartnerInternalError");
+		(await send(box, { ...request, operationId: "visit-2", to: BRAM })).ok();
+		(await send(box, { ...other, operationId: "visit-2", to: BRAM })).refused(500);
+	});
+
+	test("R135 fails every retry of a reuse too", async () => {
+		const box = await open();
+		writing(box);
+		(await send(box, request)).ok();
+		for (let retry = 0; retry < 4; retry += 1) {
+			box.sandbox.clock.advance({ hours: 30 });
+			(await send(box, other)).refused(500);
+		}
+		expect(texts(box)).toEqual([request.body]);
+	});
+
+	test("R136 sends and holds nothing on a reuse", async () => {
+		const box = await open();
+		const anna = writing(box);
+		(await send(box, request)).ok();
+		box.agency.staff.setAi(anna, true);
+		box.agency.startFlow(anna);
+		const before = (await get(box, ANNA)).text;
+		(await send(box, other)).refused(500);
+		expect((await get(box, ANNA)).text).toBe(before);
+		box.sandbox.clock.advance({ hours: 25 });
+		(await send(box, other)).refused(500);
+		expect((await get(box, ANNA)).text).toBe(before);
+		expect([texts(box), templates(box)]).toEqual([[request.body], 0]);
+	});
+
+	test("R137 takes the first body for a safe retry still, after a reuse", async () => {
+		const box = await open();
+		writing(box);
+		const sent = (await send(box, request)).ok();
+		(await send(box, other)).refused(500);
+		expect((await send(box, request)).ok()).toEqual({ ...sent, status: null });
+		expect(texts(box)).toEqual([request.body]);
+	});
+
+	test("R138 compares the whole payload as JSON, with to normalised and null as absent", async () => {
+		const box = await open();
+		writing(box, BELGIAN);
+		const sent = (await send(box, { ...request, to: BELGIAN })).ok();
+		const path = `/agencies/${box.agency.id}/messages`;
+		const same = [
+			{ ...request, to: "0470 12 34 56" },
+			{ ...request, to: "0032470123456" },
+			{ operationId: request.operationId, body: request.body, to: BELGIAN },
+			{ ...request, to: BELGIAN, subaccountId: null },
+			`  {"body":"The visit is \\u0061t two.", "operationId":"visit-1","to":"${BELGIAN}"}\n`,
+		];
+		for (const body of same) {
+			const answer = await call<typeof sent>(box, "POST", path, { body });
+			expect(answer.ok().messageId, JSON.stringify(body)).toBe(sent.messageId);
+		}
+		const sender = "11111111-1111-4111-8111-111111111111";
+		box.agency.senders.set([sender]);
+		const different = [
+			{ ...request, to: ANNA },
+			{ ...request, to: BELGIAN, body: `${request.body} ` },
+			{ ...request, to: BELGIAN, consentLanguage: "nl" },
+			{ ...request, to: BELGIAN, subaccountId: sender },
+		];
+		for (const body of different) (await send(box, body)).refused(500);
+		expect(texts(box, BELGIAN)).toEqual([request.body]);
+	});
+
+	test("R139 remembers an operationId by integration and agency, whatever the key", async () => {
+		const box = await open();
+		writing(box);
+		const sent = (await send(box, request)).ok();
+		const { apiKey: rotated } = box.sandbox.keys.create({});
+		expect((await send(box, request, { key: rotated })).ok()).toEqual({ ...sent, status: null });
+		(await send(box, other, { key: rotated })).refused(500);
+		const second = box.sandbox.link({ name: "Second" });
+		second.contact(ANNA).writes("Hello");
+		expect((await send(box, other, { agencyId: second.id })).ok().messageId).not.toBe(sent.messageId);
+		const crm = box.sandbox.integrations.add({ name: "Other CRM" });
+		const theirs = crm.link({ name: "Theirs" });
+		theirs.contact(ANNA).writes("Hello");
+		const foreign = await send(box, other, { agencyId: theirs.id, key: crm.keys.create({}).apiKey });
+		expect(foreign.ok().status).not.toBeNull();
+		expect(second.contact(ANNA).inbox()).toHaveLength(1);
+		expect(theirs.contact(ANNA).inbox()).toHaveLength(1);
+		expect(texts(box)).toEqual([request.body]);
+	});
+
+	test("R140 never forgets an operationId", async () => {
+		const box = await open();
+		const anna = writing(box);
+		const sent = (await send(box, request)).ok();
+		box.sandbox.clock.advance({ hours: 3 * 365 * 24 });
+		anna.writes("Hello again");
+		expect((await send(box, request)).ok().messageId).toBe(sent.messageId);
+		(await send(box, other)).refused(500);
+		expect(texts(box)).toEqual([request.body]);
+	});
+
+	test("R140 forgets an operationId after policy.operationIdTtlHours", async () => {
+		const box = await open({ policy: { operationIdTtlHours: 24 } });
+		const anna = writing(box);
+		const sent = (await send(box, request)).ok();
+		box.sandbox.clock.advance({ hours: 23 });
+		anna.writes("Hello again");
+		expect((await send(box, request)).ok().messageId).toBe(sent.messageId);
+		box.sandbox.clock.advance({ hours: 2 });
+		expect((await send(box, request)).ok().messageId).not.toBe(sent.messageId);
+		expect(texts(box)).toEqual([request.body, request.body]);
+	});
+
+	test("R141 replays as sent what was sent, when the window has closed since", async () => {
+		const box = await open();
+		writing(box);
+		const sent = (await send(box, request)).ok();
+		box.sandbox.clock.advance({ hours: 25 });
+		const retry = (await send(box, request)).ok();
+		expect(retry).toMatchObject({ queued: false, messageId: sent.messageId, status: null, windowOpen: true });
+		expect([texts(box), templates(box)]).toEqual([[request.body], 0]);
+	});
+
+	test("R142 replays the delivered message when a held text was accepted before the retry", async () => {
+		const box = await open();
+		const anna = box.agency.contact(ANNA);
+		expect((await send(box, request)).ok().queued).toBe(true);
+		box.sandbox.clock.advance({ hours: 1 });
+		anna.accepts();
+		box.sandbox.clock.advance({ hours: 1 });
+		const retry = (await send(box, request)).ok();
+		const [delivered] = await walkMessages(box, ANNA);
+		expect(retry).toMatchObject({ queued: false, queueId: null, status: null, windowOpen: true });
+		expect(retry.messageId).toBe(present(delivered).messageSid);
+		expect(texts(box)).toEqual([request.body]);
+		box.sandbox.clock.advance({ hours: 48 });
+		expect((await send(box, request)).ok().messageId).toBe(retry.messageId);
+		expect([texts(box), templates(box)]).toEqual([[request.body], 1]);
+	});
+
+	test("R142 sends again after delivery under policy.retryAfterDelivery resend", async () => {
+		const box = await open({ policy: { retryAfterDelivery: "resend" } });
+		(await send(box, request)).ok();
+		box.agency.contact(ANNA).accepts();
+		const again = (await send(box, request)).ok();
+		expect(again.queued).toBe(false);
+		expect(texts(box)).toEqual([request.body, request.body]);
+	});
+
+	test("R143 holds a dropped text anew, with a new template", async () => {
+		const box = await open();
+		const held = (await send(box, request)).ok();
+		box.sandbox.clock.advance({ hours: 48 });
+		expect((await summaryOf(box, ANNA)).queuedMessages).toBe(0);
+		const anew = (await send(box, request)).ok();
+		expect(anew.queued).toBe(true);
+		expect(anew.queueId).not.toBe(held.queueId);
+		expect(templates(box)).toBe(2);
+		box.agency.contact(ANNA).accepts();
+		expect(texts(box)).toEqual([request.body]);
+	});
+
+	test("R144 keeps an operationId free through a refusal and through a fault before the handler", async () => {
+		const box = await open();
+		const anna = writing(box);
+		const { apiKey: readOnly } = box.sandbox.keys.create({ scopes: ["conversations:read"] });
+		(await send(box, other, { key: null })).refused(401);
+		(await send(box, other, { key: readOnly })).refused(403);
+		(await send(box, { ...other, subaccountId: "no uuid" })).refused(400);
+		box.agency.conversation(anna).takeOver({ times: 1 });
+		(await send(box, other)).refused(409);
+		box.sandbox.faults.add({ operation: "messages.send", times: 1, phase: "before", effect: { status: 500 } });
+		(await send(box, other)).refused(500);
+		expect((await send(box, request)).ok().status).not.toBeNull();
+		expect(texts(box)).toEqual([request.body]);
+	});
+
+	test("R144 takes an operationId when the answer is lost after the handler", async () => {
+		const box = await open();
+		writing(box);
+		box.sandbox.faults.add({ operation: "messages.send", times: 1, phase: "after", effect: { status: 500 } });
+		(await send(box, request)).refused(500);
+		expect(texts(box)).toEqual([request.body]);
+		(await send(box, other)).refused(500);
+		expect((await send(box, request)).ok()).toMatchObject({ queued: false, status: null });
+		expect(texts(box)).toEqual([request.body]);
+	});
+
+	test("R145 takes two sends at once with one operationId one after the other", async () => {
+		const box = await open();
+		writing(box);
+		const results = (await Promise.all([send(box, request), send(box, request)])).map((answer) => answer.ok());
+		expect(results[0]?.messageId).toBe(results[1]?.messageId);
+		expect(results.filter((result) => result.status === null)).toHaveLength(1);
+		expect(texts(box)).toEqual([request.body]);
+	});
+
+	test("R180 keeps one held text of two sends at once", async () => {
+		const box = await open();
+		const [one, two] = await Promise.all([
+			send(box, { to: ANNA, body: "One" }),
+			send(box, { to: ANNA, body: "Two", operationId: "b" }),
+		]);
+		expect(one.ok().queueId).toBe(two.ok().queueId);
+		const held = only((await get(box, ANNA)).ok().conversation.queuedMessages);
+		const arrived = box.sandbox.requests().filter((each) => each.operation === "messages.send");
+		expect(arrived).toHaveLength(2);
+		expect(["One", "Two"]).toContain(held.body);
+		expect(templates(box)).toBe(1);
+		box.agency.contact(ANNA).accepts();
+		expect(texts(box)).toEqual([held.body]);
+	});
+
+	test("R184 refuses a reuse that is invalid in itself with 400", async () => {
+		const box = await open();
+		writing(box);
+		(await send(box, request)).ok();
+		(await send(box, { ...request, body: "" })).refused(400);
+		(await send(box, { ...request, to: "abc" })).refused(400);
+		(await send(box, { ...request, extra: true })).refused(400);
+		(await send(box, { ...request, subaccountId: "no uuid" })).refused(400);
+		(await send(box, { ...request, subaccountId: "33333333-3333-4333-8333-333333333333" })).refused(400);
+		expect(texts(box)).toEqual([request.body]);
+		expect((await summaryOf(box, ANNA)).windowExpiresAt).toBe(after(24));
+	});
+});

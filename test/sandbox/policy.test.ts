@@ -1,0 +1,109 @@
+import { expect, test } from "vitest";
+import type { SandboxOptions } from "../../src/sandbox/index.ts";
+import { ANNA, type Box, BRAM, type Door, get, list, lookup, send, throughEachDoor } from "./door.ts";
+
+type Policy = NonNullable<SandboxOptions["policy"]>;
+
+/** Each policy with its default and its other reading. */
+const readings: readonly (readonly [keyof Policy, Policy, Policy])[] = [
+	["shortSearch", { shortSearch: "empty" }, { shortSearch: "unfiltered" }],
+	["lookupInvalid", { lookupInvalid: "null" }, { lookupInvalid: "400" }],
+	["templateOnReplace", { templateOnReplace: false }, { templateOnReplace: true }],
+	["declineOpensWindow", { declineOpensWindow: true }, { declineOpensWindow: false }],
+	["inboundFlushesQueue", { inboundFlushesQueue: false }, { inboundFlushesQueue: true }],
+	["openSendWhileHeld", { openSendWhileHeld: "clear" }, { openSendWhileHeld: "keep" }],
+	["sendOverridesToggle", { sendOverridesToggle: false }, { sendOverridesToggle: true }],
+	["retryAfterDelivery", { retryAfterDelivery: "replay" }, { retryAfterDelivery: "resend" }],
+	["operationIdTtlHours", { operationIdTtlHours: null }, { operationIdTtlHours: 24 }],
+];
+
+/** One short episode for each policy, in which the two readings differ; what is seen of it. */
+const episodes: Record<keyof Policy, (box: Box) => Promise<unknown>> = {
+	async shortSearch(box) {
+		box.agency.contact(ANNA).writes("Hello");
+		return (await list(box, { search: "an" })).text;
+	},
+	async lookupInvalid(box) {
+		return (await lookup(box, ["abc"])).text;
+	},
+	async templateOnReplace(box) {
+		await send(box, { to: ANNA, body: "One" });
+		await send(box, { to: ANNA, body: "Two" });
+		return box.agency.contact(ANNA).inbox();
+	},
+	async declineOpensWindow(box) {
+		await send(box, { to: ANNA, body: "One" });
+		box.agency.contact(ANNA).declines();
+		return (await get(box, ANNA)).text;
+	},
+	async inboundFlushesQueue(box) {
+		await send(box, { to: ANNA, body: "One" });
+		box.agency.contact(ANNA).writes("Hello");
+		return box.agency.contact(ANNA).inbox();
+	},
+	async openSendWhileHeld(box) {
+		await send(box, { to: ANNA, body: "One" });
+		box.agency.contact(ANNA).writes("Hello");
+		await send(box, { to: ANNA, body: "Two" });
+		return (await get(box, ANNA)).text;
+	},
+	async sendOverridesToggle(box) {
+		const anna = box.agency.contact(ANNA);
+		anna.writes("Hello");
+		box.agency.staff.setAi(anna, false);
+		await send(box, { to: ANNA, body: "One" });
+		return (await get(box, ANNA)).ok().conversation.aiSettings;
+	},
+	async retryAfterDelivery(box) {
+		const request = { to: ANNA, body: "One", operationId: "a" };
+		await send(box, request);
+		box.agency.contact(ANNA).accepts();
+		await send(box, request);
+		return box.agency.contact(ANNA).inbox();
+	},
+	async operationIdTtlHours(box) {
+		const bram = box.agency.contact(BRAM);
+		const request = { to: BRAM, body: "One", operationId: "b" };
+		bram.writes("Hello");
+		await send(box, request);
+		box.sandbox.clock.advance({ hours: 100 });
+		bram.writes("Hello");
+		await send(box, request);
+		return bram.inbox();
+	},
+};
+
+async function seen(open: Door["open"], policy: Policy): Promise<Map<string, string>> {
+	const told = new Map<string, string>();
+	for (const [name, episode] of Object.entries(episodes)) {
+		const box = await open({ policy });
+		told.set(name, JSON.stringify(await episode(box)));
+		await box.close();
+	}
+	return told;
+}
+
+throughEachDoor((open) => {
+	test("policy defaults to the chosen reading of every rule", async () => {
+		const explicit = Object.assign({}, ...readings.map(([, usual]) => usual));
+		expect(await seen(open, explicit)).toEqual(await seen(open, {}));
+	});
+
+	test("policy switches change their own rule and no other", async () => {
+		const usual = await seen(open, {});
+		for (const [name, , other] of readings) {
+			const told = await seen(open, other);
+			for (const episode of Object.keys(episodes)) {
+				// The contact who opens the window in that episode sends the held text at the same stroke.
+				if (name === "inboundFlushesQueue" && episode === "openSendWhileHeld") continue;
+				const same = told.get(episode) === usual.get(episode);
+				expect(same, `policy.${name} in the episode of ${episode}`).toBe(episode !== name);
+			}
+		}
+	});
+
+	test("policy refuses a switch that it does not have", async () => {
+		const unknown: object = { policy: { openSendWhileHold: "keep" } };
+		await expect(open(unknown)).rejects.toThrow(/openSendWhileHold/);
+	});
+});

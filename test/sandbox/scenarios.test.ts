@@ -1,0 +1,172 @@
+import { expect, test } from "vitest";
+import { createSandbox, held, readOnlyKey, type SandboxOptions, twoLanguages } from "../../src/sandbox/index.ts";
+import {
+	type Box,
+	call,
+	first,
+	get,
+	list,
+	me,
+	messages,
+	only,
+	present,
+	send,
+	throughEachDoor,
+	walk,
+	walkMessages,
+} from "./door.ts";
+
+type Scenario = NonNullable<SandboxOptions["seed"]>;
+
+const names = [
+	"fresh",
+	"busy",
+	"closed",
+	"held",
+	"ineligible",
+	"twoLanguages",
+	"unlinked",
+	"readOnlyKey",
+	"oddData",
+] as const satisfies readonly Scenario[];
+
+/** Every agency with its conversations, so many of them in detail; every answer is held to the contract on the way. */
+async function survey(box: Box, inDetail = 25) {
+	const rows = [];
+	for (const agency of (await me(box)).ok().agencies) {
+		const all = await walk(box, { pageSize: 100 }, { agencyId: agency.id });
+		for (const { phoneNumber } of all) expect(phoneNumber).toMatch(/^\+447700900\d{3}$/);
+		for (const row of all.slice(0, inDetail)) {
+			const detail = (await get(box, row.phoneNumber, { pageSize: 100 }, { agencyId: agency.id })).ok();
+			expect(detail.conversation.summary).toEqual({ ...row, cursor: null });
+			rows.push({ agencyId: agency.id, row, detail });
+		}
+	}
+	return rows;
+}
+
+throughEachDoor((open) => {
+	for (const seed of names) {
+		test(`scenario ${seed} is a sound world of dead numbers, the same each time`, async () => {
+			const told = [];
+			for (let round = 0; round < 2; round += 1) {
+				const box = await open({ seed, check: seed === "oddData" ? "open values" : "exact" });
+				const rows = await survey(box);
+				for (const { row } of rows) {
+					expect(Date.parse(row.lastMessageAt ?? "2026-01-05")).toBeLessThanOrEqual(box.sandbox.clock.now().getTime());
+				}
+				const writing = first(rows.length > 0 ? rows : [null])?.row.phoneNumber;
+				if (writing)
+					expect(await walkMessages(box, writing)).toHaveLength(
+						(await get(box, writing)).ok().conversation.summary.totalMessages,
+					);
+				told.push(JSON.stringify(rows), JSON.stringify(box.sandbox.export()));
+				await box.close();
+			}
+			expect(told.slice(0, 2)).toEqual(told.slice(2));
+		});
+	}
+
+	test("scenario fresh is what createSandbox makes by itself", async () => {
+		const [fresh, bare] = [await open({ seed: "fresh" }), createSandbox({ now: "2026-01-05T09:00:00.000Z" })];
+		expect(JSON.stringify(fresh.sandbox.export())).toBe(JSON.stringify(bare.export()));
+		expect((await list(fresh)).ok().conversations).toEqual([]);
+	});
+
+	test("scenario busy has 250 conversations and one of 130 messages, three pages each", async () => {
+		const box = await open({ seed: "busy" });
+		const rows = await walk(box, { pageSize: 100 });
+		expect(new Set(rows.map((row) => row.phoneNumber)).size).toBe(250);
+		const long = only(rows.filter((row) => row.totalMessages === 130));
+		const pages = [];
+		let cursor: string | null = null;
+		do {
+			const page: { nextCursor: string | null } = (
+				await messages(box, long.phoneNumber, cursor ? { cursor } : {})
+			).ok();
+			pages.push(page);
+			cursor = page.nextCursor;
+		} while (cursor);
+		expect(pages).toHaveLength(3);
+		expect(await walkMessages(box, long.phoneNumber)).toHaveLength(130);
+	});
+
+	test("scenario closed has a contact whose window has closed", async () => {
+		const box = await open({ seed: "closed" });
+		const rows = (await list(box)).ok().conversations.filter((row) => row.windowExpiresAt !== null);
+		const { phoneNumber, windowExpiresAt } = first(rows);
+		expect(Date.parse(present(windowExpiresAt))).toBeLessThanOrEqual(box.sandbox.clock.now().getTime());
+		expect((await send(box, { to: phoneNumber, body: "Hi" })).ok().queued).toBe(true);
+	});
+
+	test("scenario held has a contact with a held text, who may accept it", async () => {
+		const box = await open({ seed: "held" });
+		const { phoneNumber } = first((await list(box)).ok().conversations.filter((row) => row.queuedMessages === 1));
+		const { body } = only((await get(box, phoneNumber)).ok().conversation.queuedMessages);
+		const contact = box.agency.contact(phoneNumber);
+		expect(contact.accepts()).toEqual({ hadHeldText: true });
+		expect(contact.inbox().at(-1)).toMatchObject({ kind: "text", body });
+	});
+
+	test("scenario ineligible has an agency that cannot hold a text", async () => {
+		const box = await open({ seed: "ineligible" });
+		const { phoneNumber } = first((await list(box)).ok().conversations);
+		const { windowReopenReadiness } = (await get(box, phoneNumber)).ok().conversation;
+		expect(windowReopenReadiness.eligibleForManualSend).toBe(false);
+		(await send(box, { to: "+447700900999", body: "Never wrote" })).refused(400);
+	});
+
+	test("scenario twoLanguages asks for a consentLanguage", async () => {
+		const box = await open({ seed: "twoLanguages" });
+		const { phoneNumber } = first((await list(box)).ok().conversations);
+		const { availableLanguages } = (await get(box, phoneNumber)).ok().conversation.windowReopenReadiness;
+		expect(availableLanguages).toHaveLength(2);
+		const request = { to: "+447700900999", body: "Never wrote" };
+		expect((await send(box, request)).refused(400).message).toMatch(/consentLanguage/);
+		(await send(box, { ...request, consentLanguage: first(availableLanguages) })).ok();
+	});
+
+	test("scenario unlinked has a conversation that no agency owns", async () => {
+		const box = await open({ seed: "unlinked" });
+		const row = first((await list(box)).ok().conversations.filter((each) => each.isUnlinked));
+		expect(row.visibility.reason).toBe("unlinked");
+	});
+
+	test("scenario readOnlyKey has a key that cannot send", async () => {
+		const box = await open({ seed: "readOnlyKey" });
+		expect((await me(box)).ok().scopes).toEqual(["conversations:read"]);
+		(await list(box)).ok();
+		(await send(box, { to: "+447700900101", body: "Hi" })).refused(403);
+	});
+
+	test("scenario oddData has null names, unicode, messages of files only and the older content_type", async () => {
+		const box = await open({ seed: "oddData", check: "open values" });
+		const rows = await survey(box);
+		const names = rows.map(({ row }) => row.contactName);
+		expect(names).toContain(null);
+		expect(rows.map(({ detail }) => JSON.stringify(detail)).join()).toMatch(/[^\x20-\x7e]/);
+		const all = rows.flatMap(({ detail }) => detail.messagePage.messages);
+		expect(all.some((message) => message.body === null && (message.numMedia ?? 0) > 0)).toBe(true);
+		expect(all.flatMap((message) => message.media ?? []).some((file) => file.content_type !== undefined)).toBe(true);
+	});
+
+	test("scenarios are told by themselves too, and add up", async () => {
+		const box = await open();
+		held(box.sandbox);
+		const [one] = (await list(box)).ok().conversations;
+		expect(one?.queuedMessages).toBe(1);
+		twoLanguages(box.sandbox);
+		const rows = (await list(box)).ok().conversations;
+		expect(rows.map((row) => row.phoneNumber)).toContain(one?.phoneNumber);
+		const { windowReopenReadiness } = (await get(box, present(one).phoneNumber)).ok().conversation;
+		expect(windowReopenReadiness.availableLanguages).toHaveLength(2);
+		readOnlyKey(box.sandbox);
+		expect((await me(box)).ok().scopes).toEqual(["conversations:read"]);
+	});
+
+	test("a scenario that does not exist is refused", async () => {
+		const unknown: object = { seed: "quiet" };
+		await expect(open(unknown)).rejects.toThrow(/quiet/);
+		expect((await call(await open(), "GET", "/me")).status).toBe(200);
+	});
+});

@@ -1,0 +1,244 @@
+import http from "node:http";
+import net from "node:net";
+import os from "node:os";
+import { afterEach, expect, test } from "vitest";
+import { createSandbox } from "../../src/sandbox/index.ts";
+import { serve } from "../../src/sandbox/server.ts";
+import { ANNA, NOW } from "./door.ts";
+
+type Served = Awaited<ReturnType<typeof serve>>;
+
+const running: Served[] = [];
+
+afterEach(async () => {
+	for (const server of running.splice(0)) await server.close();
+});
+
+async function started() {
+	const sandbox = createSandbox({ now: NOW });
+	const server = await serve(sandbox, { port: 0 });
+	running.push(server);
+	const { hostname, port } = new URL(server.baseUrl);
+	const { apiKey } = sandbox.connection;
+	return { sandbox, server, hostname, port: Number(port), apiKey, agency: sandbox.agency() };
+}
+
+interface Raw {
+	readonly status: number;
+	readonly headers: http.IncomingHttpHeaders;
+	readonly text: string;
+}
+
+/** A request as it stands: fetch would not let a test set Host or Origin. */
+function raw(url: string, options: http.RequestOptions = {}, body = ""): Promise<Raw> {
+	return new Promise((resolve, reject) => {
+		const request = http.request(url, { agent: false, ...options }, (response) => {
+			let text = "";
+			response.setEncoding("utf8");
+			response.on("data", (chunk: string) => {
+				text += chunk;
+			});
+			response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+			response.on("error", reject);
+		});
+		request.on("error", reject);
+		request.end(body);
+	});
+}
+
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+
+test("server listens on 127.0.0.1 and on no other address", async () => {
+	const { hostname, port, server } = await started();
+	expect(hostname).toBe("127.0.0.1");
+	expect(new URL(server.controlUrl).hostname).toBe("127.0.0.1");
+	const outside = Object.values(os.networkInterfaces())
+		.flatMap((each) => each ?? [])
+		.filter((each) => !each.internal && each.family === "IPv4")
+		.map((each) => each.address);
+	// 127.0.0.2 answers as well wherever a server listens on all addresses of the machine.
+	for (const host of [...outside, ...(process.platform === "linux" ? ["127.0.0.2"] : [])]) {
+		const connected = await new Promise<boolean>((resolve) => {
+			const socket = net.connect({ host, port, timeout: 500 });
+			socket.on("connect", () => resolve(true));
+			for (const event of ["error", "timeout"]) socket.on(event, () => resolve(false));
+			socket.on("close", () => socket.destroy());
+		});
+		expect(connected, host).toBe(false);
+	}
+});
+
+test("server refuses a foreign Host, whatever the key", async () => {
+	const { server, port, apiKey, sandbox } = await started();
+	const hosts = [
+		"evil.example",
+		`evil.example:${port}`,
+		`127.0.0.1.evil.example:${port}`,
+		"169.254.169.254",
+		"0.0.0.0",
+	];
+	for (const host of hosts) {
+		const { status, text } = await raw(`${server.baseUrl}/me`, { headers: { ...bearer(apiKey), host } });
+		expect(status, JSON.stringify(host)).toBeGreaterThanOrEqual(400);
+		expect(status, host).toBeLessThan(500);
+		expect(text).not.toContain(sandbox.agency().id);
+	}
+	for (const host of [`127.0.0.1:${port}`, `localhost:${port}`]) {
+		expect((await raw(`${server.baseUrl}/me`, { headers: { ...bearer(apiKey), host } })).status, host).toBe(200);
+	}
+});
+
+test("server refuses a foreign Origin before anything happens", async () => {
+	const { server, port, apiKey, agency, sandbox } = await started();
+	const anna = agency.contact(ANNA);
+	anna.writes("Hello");
+	const url = `${server.baseUrl}/agencies/${agency.id}/messages`;
+	const body = JSON.stringify({ to: ANNA, body: "From a page" });
+	for (const origin of [
+		"https://evil.example",
+		"http://localhost.evil.example",
+		"null",
+		`http://127.0.0.1:${port + 1}`,
+	]) {
+		const headers = { ...bearer(apiKey), origin, "content-type": "application/json" };
+		const { status } = await raw(url, { method: "POST", headers }, body);
+		expect(status, origin).toBeGreaterThanOrEqual(400);
+		expect(status, origin).toBeLessThan(500);
+	}
+	expect(anna.inbox()).toEqual([]);
+	expect(sandbox.requests().filter((each) => each.status === 200)).toEqual([]);
+});
+
+test("server sends no CORS header, not to a preflight either", async () => {
+	const { server, apiKey, port } = await started();
+	const origins = [undefined, `http://127.0.0.1:${port}`, "https://evil.example"];
+	for (const method of ["GET", "OPTIONS"]) {
+		for (const origin of origins) {
+			const headers = {
+				...bearer(apiKey),
+				...(origin
+					? { origin, "access-control-request-method": "POST", "access-control-request-headers": "authorization" }
+					: {}),
+			};
+			for (const path of [`${server.baseUrl}/me`, `${server.controlUrl}/requests`]) {
+				const answer = await raw(path, { method, headers });
+				const cors = Object.keys(answer.headers).filter((name) => name.startsWith("access-control-"));
+				expect(cors, `${method} ${origin}`).toEqual([]);
+				if (method === "OPTIONS") expect(answer.status).toBeGreaterThanOrEqual(400);
+			}
+		}
+	}
+});
+
+test("server keeps its controls behind a token of its own", async () => {
+	const { server, apiKey, sandbox, agency } = await started();
+	agency.contact(ANNA).writes("Hello");
+	const url = `${server.controlUrl}/reset`;
+	expect(url).toContain("/_sandbox/");
+	expect(server.token.length).toBeGreaterThanOrEqual(20);
+	expect(server.token).not.toBe((await started()).server.token);
+	const wrong = [
+		{},
+		bearer(apiKey),
+		bearer("wrong"),
+		bearer(`${server.token}x`),
+		bearer(server.token.slice(0, -1)),
+		bearer(""),
+	];
+	for (const headers of wrong) {
+		const { status, text } = await raw(url, { method: "POST", headers });
+		expect([401, 403]).toContain(status);
+		expect(text).not.toContain(server.token);
+		expect((await raw(`${server.controlUrl}/snapshot`, { headers })).status).toBe(status);
+	}
+	expect(agency.contact(ANNA).inbox()).toEqual([]);
+	const rows = JSON.stringify(sandbox.export());
+	expect(rows).toContain(ANNA);
+	const { status } = await raw(url, { method: "POST", headers: bearer(server.token) });
+	expect(status).toBeGreaterThanOrEqual(200);
+	expect(status).toBeLessThan(300);
+	expect(JSON.stringify(sandbox.export())).not.toContain(ANNA);
+});
+
+test("server does not take the token of the controls for a key, nor answer controls under the base URL", async () => {
+	const { server } = await started();
+	expect((await raw(`${server.baseUrl}/me`, { headers: bearer(server.token) })).status).toBe(401);
+	const below = await raw(`${server.baseUrl}/_sandbox/reset`, { method: "POST", headers: bearer(server.token) });
+	expect(below.status).toBeGreaterThanOrEqual(400);
+});
+
+test("server refuses a foreign Host and Origin on its controls, even with the token", async () => {
+	const { server, sandbox, agency } = await started();
+	agency.contact(ANNA).writes("Hello");
+	for (const foreign of [{ host: "evil.example" }, { origin: "https://evil.example" }]) {
+		const headers = { ...bearer(server.token), ...foreign };
+		expect((await raw(`${server.controlUrl}/reset`, { method: "POST", headers })).status).toBeGreaterThanOrEqual(400);
+	}
+	expect(JSON.stringify(sandbox.export())).toContain(ANNA);
+});
+
+test("server really cuts the socket on a reset", async () => {
+	const { server, port, hostname, apiKey, sandbox } = await started();
+	sandbox.faults.add({ operation: "me.get", effect: "reset" });
+	const { pathname } = new URL(`${server.baseUrl}/me`);
+	const received = await new Promise<string>((resolve) => {
+		const socket = net.connect(port, hostname);
+		let bytes = "";
+		socket.on("data", (chunk) => {
+			bytes += chunk.toString();
+		});
+		socket.on("error", () => {});
+		socket.on("close", () => resolve(bytes));
+		socket.write(`GET ${pathname} HTTP/1.1\r\nHost: ${hostname}:${port}\r\nAuthorization: Bearer ${apiKey}\r\n\r\n`);
+	});
+	expect(received).toBe("");
+	expect((await raw(`${server.baseUrl}/me`, { headers: bearer(apiKey) })).status).toBe(200);
+});
+
+test("server closes at once, with requests hanging and sockets idle", async () => {
+	const { server, apiKey, sandbox } = await started();
+	const fault = sandbox.faults.add({ effect: "hang" });
+	const hanging = fetch(`${server.baseUrl}/me`, { headers: bearer(apiKey) }).then(
+		() => "answered",
+		() => "cut",
+	);
+	await expect.poll(() => fault.hits).toBe(1);
+	await server.close();
+	expect(await hanging).toBe("cut");
+	await server.close();
+	await expect(raw(`${server.baseUrl}/me`)).rejects.toThrow();
+});
+
+test("server takes the port it is given, and refuses one that is taken", async () => {
+	const { port } = await started();
+	await expect(serve(createSandbox(), { port })).rejects.toThrow(/EADDRINUSE/);
+	await running.splice(0)[0]?.close();
+	const again = await serve(createSandbox(), { port });
+	running.push(again);
+	expect(new URL(again.baseUrl).port).toBe(String(port));
+});
+
+test("server outlives nonsense on the wire", async () => {
+	const { server, hostname, port, apiKey } = await started();
+	for (const bytes of [
+		"\x00\x01\x02\r\n\r\n",
+		"GET\r\n\r\n",
+		"POST /api/v1/me HTTP/1.1\r\nContent-Length: 99\r\n\r\nshort",
+	]) {
+		await new Promise<void>((resolve) => {
+			const socket = net.connect(port, hostname, () => socket.end(bytes));
+			socket.on("error", () => {});
+			socket.on("close", () => resolve());
+			socket.resume();
+		});
+	}
+	expect((await raw(`${server.baseUrl}/me`, { headers: bearer(apiKey) })).status).toBe(200);
+});
+
+test("server answers each of its controls as the control in process does", async () => {
+	const { server, sandbox, apiKey } = await started();
+	await raw(`${server.baseUrl}/me`, { headers: bearer(apiKey) });
+	const requests = await raw(`${server.controlUrl}/requests`, { headers: bearer(server.token) });
+	expect(requests.status).toBe(200);
+	expect(JSON.parse(requests.text)).toEqual(sandbox.requests());
+});
