@@ -1,0 +1,22 @@
+// Send a text, and say truly what became of it.
+import { createClient, operationIdFrom } from "messaging-conversations";
+import { createSandbox } from "messaging-conversations/sandbox";
+
+// In place of the live service. With it: { baseUrl: process.env.…, apiKey: process.env.… }
+const sandbox = createSandbox();
+sandbox.agency().contact("+32470123456", { name: "Anna" }).writes("Is the flat still free?");
+const client = createClient({ ...sandbox.connection });
+
+const note = { id: "note-4711", phone: "0470 12 34 56", text: "It is! The visit is at 14:00." };
+const result = await client
+	.agency(sandbox.agency().id)
+	.messages.send({
+		to: note.phone,
+		body: note.text,
+		operationId: await operationIdFrom("crm", note.id), // the same after a crash: never sent twice
+	})
+	.result();
+
+if (result.ok) console.log(result.data.queued ? "waits for consent" : `sent as ${result.data.messageId}`);
+else if (result.error.outcome === "unknown") console.log("send again later with the same id and text");
+else console.log("not sent:", result.error._tag);

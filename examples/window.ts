@@ -1,0 +1,28 @@
+// Would a text go out now, wait for consent, or be refused?
+import { createClient, isWindowOpen, PartnerNotFound } from "messaging-conversations";
+import { createSandbox } from "messaging-conversations/sandbox";
+
+const sandbox = createSandbox();
+const anna = sandbox.agency().contact("+447700900101", { name: "Anna" });
+const client = createClient({ ...sandbox.connection });
+const agency = client.agency(sandbox.agency().id);
+
+async function whatWouldHappen(phone: string): Promise<string> {
+	try {
+		const { conversation } = await agency.conversations.get(phone, { pageSize: 1 });
+		if (isWindowOpen(conversation, sandbox.clock.now())) return "goes out at once";
+		if (!conversation.windowReopenReadiness.eligibleForManualSend) return "is refused: no consent template";
+		return conversation.queuedMessages.length > 0 ? "replaces the text that waits" : "waits for consent";
+	} catch (error) {
+		if (error instanceof PartnerNotFound) return "starts a conversation, and waits for consent";
+		throw error;
+	}
+}
+
+console.log(await whatWouldHappen(anna.phoneNumber));
+anna.writes("Hello!");
+console.log(await whatWouldHappen(anna.phoneNumber));
+sandbox.clock.advance({ hours: 25 });
+console.log(await whatWouldHappen(anna.phoneNumber));
+await agency.messages.send({ to: anna.phoneNumber, body: "Would Friday suit you?" });
+console.log(await whatWouldHappen(anna.phoneNumber));
