@@ -152,8 +152,7 @@ function isOne(text: string, phone: PhoneNumber): boolean {
 /** Whether these national digits are a number by themselves, as far as its country's own way of writing tells. */
 function isWhole(digits: string, all: PhoneNumber): boolean {
 	const phone = read(`+${all.countryCallingCode}${digits}`);
-	if (!phone?.isPossible()) return false;
-	return phone.getType() !== undefined || areaLength(phone) > 0 || areaLength(all) === 0;
+	return phone?.isPossible() === true && (areaLength(phone) > 0 || areaLength(all) === 0);
 }
 
 /** Whether the dash is how this writer groups digits: between all groups, none long, no short ending: 26-12-34-56. */
@@ -187,7 +186,6 @@ function plain(input: string): string | undefined {
 	}
 	text = text.trim().replace(/[. ]+$/, "");
 	if (!/^[^()]*(?:\([^()]*\d[^()]*\)[^()]*)*$/.test(text)) return undefined;
-	text = text.replace(/^\( *([^()]*?) *\)$/, "$1");
 	const prefix = text.match(/^(\(? *)(\+|0 *0)/);
 	if (prefix) text = `${prefix[1]}${text.slice(prefix[0].length)}`.trim();
 	if (text.includes("+") || !/[\d)]$/.test(text)) return undefined;
