@@ -8,6 +8,7 @@ const shared: Options = {
 	splitting: false,
 	treeshake: true,
 	dts: true,
+	removeNodeProtocol: false,
 	esbuildOptions(options) {
 		options.mainFields = ["module", "main"];
 	},

@@ -311,6 +311,15 @@ function phoneMetadata(): Record<string, string> {
 	const metadata = { ...small, countries: { ...small.countries, BE: full.countries.BE } };
 	return {
 		"phone-metadata.js": `${banner}export default ${JSON.stringify(metadata)};\n`,
-		"phone-metadata.d.ts": `${banner}import type { MetadataJson } from "libphonenumber-js/core";\n\ndeclare const metadata: MetadataJson;\nexport default metadata;\n`,
+		"phone-metadata.d.ts": `${banner}import type { MetadataJson } from "libphonenumber-js/core";
+
+/** Two-letter country codes (ISO 3166-1), those whose numbers are known. */
+export type CountryCode = ${Object.keys(metadata.countries)
+			.map((code) => JSON.stringify(code))
+			.join(" | ")};
+
+declare const metadata: MetadataJson;
+export default metadata;
+`,
 	};
 }

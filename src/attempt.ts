@@ -3,6 +3,12 @@ import { onAbort } from "./signal.ts";
 /** The `fetch` that a client is given. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
+/** A response that reads its own body within a limit: one that needs no WHATWG stream to count its bytes. */
+export interface BoundedResponse extends Response {
+	/** The text; undefined, and the rest given up, when it is longer than so many decoded bytes. */
+	textWithin: (maxBytes: number) => Promise<string | undefined>;
+}
+
 /** One request on its way: what is sent, and for how long. */
 export interface AttemptOptions {
 	/** Called unbound. */
@@ -86,20 +92,29 @@ export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 
 /** The body as JSON. Only framing errors reject; a body that ends early without one does not parse, and is unreadable. */
 async function read(response: Response): Promise<Answer["body"]> {
-	const length = Number(response.headers.get("content-length") ?? Number.NaN);
-	if (length > maxBodyBytes) {
-		discard(response);
-		return "too-large";
-	}
-	// The length is the body's own only where nothing is to be unpacked: then the runtime's own reader serves.
-	const exact = length >= 0 && !response.headers.get("content-encoding");
-	const text = exact || !response.body ? await response.text() : await readCapped(response.body);
+	const text = await readText(response);
 	if (text === undefined) return "too-large";
 	try {
 		return { json: JSON.parse(text) };
 	} catch {
 		return "unreadable";
 	}
+}
+
+async function readText(response: Response): Promise<string | undefined> {
+	if (isBounded(response)) return response.textWithin(maxBodyBytes);
+	const length = Number(response.headers.get("content-length") ?? Number.NaN);
+	if (length > maxBodyBytes) {
+		discard(response);
+		return undefined;
+	}
+	// The length is the body's own only where nothing is to be unpacked: then the runtime's own reader serves.
+	const exact = length >= 0 && !response.headers.get("content-encoding");
+	return exact || !response.body ? response.text() : readCapped(response.body);
+}
+
+function isBounded(response: Response): response is BoundedResponse {
+	return "textWithin" in response;
 }
 
 async function readCapped(body: ReadableStream<Uint8Array>): Promise<string | undefined> {

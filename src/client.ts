@@ -9,7 +9,7 @@ import { createMe, type MeGroup } from "./me.ts";
 import { createMessages, type MessagesGroup } from "./messages.ts";
 import type { AttemptEvent, Logger } from "./observe.ts";
 import { createReuseGuard } from "./operation-id.ts";
-import { type CountryCode, type E164, isCountry } from "./phone.ts";
+import { type CountryCode, countryRule, type E164, isCountry } from "./phone.ts";
 import { createBudget, defaultRetry, type RetryOptions } from "./retry.ts";
 import { allowedRecipients, checkedBaseUrl, checkedKey, isSandboxKey, refuseBrowser, runsSandbox } from "./safety.ts";
 import { createTransport } from "./transport.ts";
@@ -117,7 +117,7 @@ const optionsSchema = z.strictObject({
 		),
 	),
 	appInfo: z.optional(z.strictObject({ name: word, version: z.optional(word) })),
-	defaultCountry: z.optional(rule<CountryCode>(isCountry, 'must be a two-letter country code such as "BE"')),
+	defaultCountry: z.optional(rule<CountryCode>(isCountry, countryRule)),
 	dangerouslyAllowBrowser: z.optional(flag),
 });
 

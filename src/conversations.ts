@@ -4,7 +4,7 @@ import { captureCaller, type OperationError } from "./errors.ts";
 import { type CallOptions, checkInput, optionSchemas } from "./input.ts";
 import { type LookedUp, lookupAll } from "./lookup.ts";
 import { createPaginated, type Paginated } from "./paginate.ts";
-import { type CountryCode, toE164 } from "./phone.ts";
+import { type CountryCode, requirePhone } from "./phone.ts";
 import type { Transport } from "./transport.ts";
 import type { ConversationPage, ConversationSummary, ConversationWithMessages, Message, MessagePage } from "./types.ts";
 
@@ -121,7 +121,7 @@ export function createConversations(
 			const operation = "conversations.listMessages";
 			const checked = checkInput(optionSchemas.walk, options, "options", operation);
 			const { pageSize, cursor, readAhead = true, ...call } = checked;
-			const number = toE164(phone, { defaultCountry, field: "phone" });
+			const number = requirePhone(phone, defaultCountry, "phone", operation);
 			return {
 				operation,
 				cursor,
@@ -144,7 +144,7 @@ export function createConversations(
 		const operation = "conversations.get";
 		return createCall(captureCaller(get), async () => {
 			const { pageSize, cursor, ...call } = checkInput(optionSchemas.page, options, "options", operation);
-			const number = toE164(phone, { defaultCountry, field: "phone" });
+			const number = requirePhone(phone, defaultCountry, "phone", operation);
 			const params = { path: { agencyId, phone: number }, query: query({ pageSize, cursor }) };
 			return transport(
 				operation,

@@ -14,7 +14,7 @@ import {
 	PartnerUnexpectedResponse,
 	refusals,
 } from "./errors.ts";
-import { type Redact, serviceMessage } from "./redact.ts";
+import { maskNumbers, type Redact, serviceMessage } from "./redact.ts";
 import { retryAfterMs } from "./retry.ts";
 
 /** What one attempt came to. `outcome` is what this attempt alone says of a send. */
@@ -111,7 +111,7 @@ function saysSuccess(json: unknown): boolean {
 function originOf(location: string | null, redact: Redact): string {
 	try {
 		const { origin } = new URL(location ?? "");
-		return origin === "null" ? "" : ` to ${redact(origin)}`;
+		return origin === "null" ? "" : ` to ${maskNumbers(redact(origin))}`;
 	} catch {
 		return "";
 	}

@@ -66,7 +66,7 @@ export async function lookupAll(inputs: Iterable<string>, plan: LookupPlan): Pro
 
 function* texts(inputs: unknown): Generator<string> {
 	const refuse = (field: string, rule: string): never => {
-		throw new PartnerInvalidInput({ field, rule });
+		throw new PartnerInvalidInput({ field, rule, operation: "conversations.lookup" });
 	};
 	const iterable = typeof inputs === "object" && inputs !== null && Symbol.iterator in inputs;
 	if (!iterable) return refuse("phoneNumbers", "must be an iterable of strings, and not a string itself");

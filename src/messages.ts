@@ -4,7 +4,7 @@ import { createCall } from "./call.ts";
 import { captureCaller, isPartnerError, PartnerInvalidInput, type SendError, stamp } from "./errors.ts";
 import { type CallOptions, checkInput, optionSchemas, rule, text } from "./input.ts";
 import type { ReuseGuard } from "./operation-id.ts";
-import { type CountryCode, type E164, toE164 } from "./phone.ts";
+import { type CountryCode, type E164, requirePhone } from "./phone.ts";
 import type { Transport } from "./transport.ts";
 import type { SendMessageRequest, SendMessageResult } from "./types.ts";
 
@@ -95,7 +95,7 @@ export function createMessages(transport: Transport, options: MessagesOptions): 
 			try {
 				const call = checkInput(optionSchemas.call, callOptions, "options", operation);
 				const checked = checkInput(messageSchema, message, "message", operation);
-				const to = toE164(checked.to, { defaultCountry, field: "to" });
+				const to = requirePhone(checked.to, defaultCountry, "to", operation);
 				if (!allows(to)) refuse("to", "is not one of allowRecipients");
 				const { body, subaccountId, consentLanguage } = checked;
 				// The order is pinned: an id that was persisted with these bytes must meet the same bytes after an upgrade.

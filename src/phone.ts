@@ -1,11 +1,6 @@
-import {
-	type CountryCode,
-	getCountryCallingCode,
-	type PhoneNumber,
-	parsePhoneNumberFromString,
-} from "libphonenumber-js/core";
-import metadata from "../generated/phone-metadata.js";
-import { PartnerInvalidInput } from "./errors.ts";
+import { getCountryCallingCode, type PhoneNumber, parsePhoneNumberFromString } from "libphonenumber-js/core";
+import metadata, { type CountryCode } from "../generated/phone-metadata.js";
+import { type PartnerErrorFacts, PartnerInvalidInput } from "./errors.ts";
 
 export type { CountryCode };
 
@@ -21,12 +16,7 @@ export interface ToE164Options {
 	 * Country in which a number without `+` or `00` is read.
 	 * @default "BE"
 	 */
-	defaultCountry?: CountryCode;
-	/**
-	 * Name of the value in the error.
-	 * @default "phoneNumber"
-	 */
-	field?: string;
+	defaultCountry?: CountryCode | undefined;
 }
 
 /**
@@ -41,18 +31,25 @@ export interface ToE164Options {
  * toE164("06 12 34 56 78", { defaultCountry: "FR" }); // "+33612345678"
  */
 export function toE164(input: string, options: ToE164Options = {}): E164 {
-	const { defaultCountry = "BE", field = "phoneNumber" } = options;
+	const operation = "toE164";
+	const { defaultCountry = "BE" } = options;
 	if (!isCountry(defaultCountry)) {
-		throw new PartnerInvalidInput({
-			field: "defaultCountry",
-			rule: 'must be a two-letter country code such as "BE"',
-			operation: "toE164",
-		});
+		throw new PartnerInvalidInput({ field: "defaultCountry", rule: countryRule, operation });
 	}
+	return requirePhone(input, defaultCountry, "phoneNumber", operation);
+}
+
+/** {@link toE164} for a field of a call, which the error names. */
+export function requirePhone(
+	input: unknown,
+	defaultCountry: CountryCode,
+	field: string,
+	operation: PartnerErrorFacts["operation"],
+): E164 {
 	const phone = parsePhone(input, defaultCountry);
 	if (phone !== undefined) return phone;
 	const rule = `must be one phone number, with + and the country code or as written inside ${defaultCountry}`;
-	throw new PartnerInvalidInput({ field, rule, operation: "toE164" });
+	throw new PartnerInvalidInput({ field, rule, operation });
 }
 
 /** Whether `value` is a phone number that already is in E.164: exactly when {@link toE164} gives it back unchanged. */
@@ -61,6 +58,8 @@ export function isE164(value: unknown): value is E164 {
 	const phone = read(value);
 	return phone !== undefined && phone.number === value && phone.isPossible();
 }
+
+export const countryRule = 'must be a two-letter country code such as "BE"';
 
 /** Whether `value` is a country code that {@link toE164} knows. */
 export function isCountry(value: unknown): value is CountryCode {

@@ -18,8 +18,13 @@ export function createRedactor(secrets: () => readonly (string | undefined)[]): 
 		return forms
 			.filter((form) => form.length >= shortest)
 			.sort((a, b) => b.length - a.length)
-			.reduce((rest, form) => rest.replaceAll(form, "[redacted]"), text);
+			.reduce((rest, form) => rest.replaceAll(new RegExp(literal(form), "gi"), "[redacted]"), text);
 	};
+}
+
+/** As a pattern that matches itself, in whatever case: a URL lowers its host. */
+function literal(form: string): string {
+	return form.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 }
 
 function spellings(secret: string): string[] {
@@ -50,6 +55,6 @@ function printable(text: string): string {
 }
 
 /** Runs of six or more digits, also where a number is written in groups. */
-function maskNumbers(text: string): string {
+export function maskNumbers(text: string): string {
 	return text.replace(/\+?\d(?:[\s().\-/]{0,2}\d){5,}/g, "[number]");
 }

@@ -80,7 +80,7 @@ export interface RetryRun<T> {
  * aborts and jitter is done here, as its own ways are not safe for sends.
  */
 export async function retry<T>(options: RetryRun<T>): Promise<T> {
-	const { run, policy, budget, signals, onFailed, aborted } = options;
+	const { run, policy, budget, deadlineAt, signals, onFailed, aborted } = options;
 	let retryInMs: number | undefined;
 	let lastWaitMs = 0;
 	const result = await pRetry(run, {
@@ -95,6 +95,8 @@ export async function retry<T>(options: RetryRun<T>): Promise<T> {
 			if (retryInMs === undefined) return;
 			lastWaitMs = retryInMs;
 			if (!(await sleep(retryInMs, signals))) throw aborted();
+			// A process that was stopped, or busy, wakes up late.
+			if (performance.now() >= deadlineAt) throw error;
 		},
 		shouldRetry: () => retryInMs !== undefined,
 	});

@@ -1,5 +1,5 @@
 import { PartnerInvalidInput } from "./errors.ts";
-import { type CountryCode, type E164, toE164 } from "./phone.ts";
+import { type CountryCode, type E164, requirePhone } from "./phone.ts";
 
 /** The base URL without a trailing slash; undefined when there is none yet. Its own text never goes into an error. */
 export function checkedBaseUrl(given: string | undefined): string | undefined {
@@ -59,7 +59,7 @@ export function allowedRecipients(
 	if (given === undefined) return () => true;
 	if (typeof given !== "function") {
 		const list = new Set(
-			given.map((entry, index) => toE164(entry, { defaultCountry, field: `allowRecipients[${index}]` })),
+			given.map((entry, index) => requirePhone(entry, defaultCountry, `allowRecipients[${index}]`, "createClient")),
 		);
 		return (phone) => list.has(phone);
 	}

@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -41,7 +41,9 @@ test("S39 the tarball holds what its users need and nothing else", () => {
 	const built = entries.flatMap((entry) =>
 		[".cjs", ".d.cts", ".d.ts", ".js"].map((ending) => `dist/${entry}${ending}`),
 	);
-	expect(filesOf(installed)).toEqual(
+	// The types that several entries share stand in a file of their own, named by its content.
+	const shared = /^dist\/phone-[\w-]+\.d\.c?ts$/;
+	expect(filesOf(installed).filter((file) => !shared.test(file))).toEqual(
 		[
 			"CHANGELOG.md",
 			"LICENSE",
@@ -134,5 +136,5 @@ export const sent: Promise<Sent> = client.agency("agy_1").messages.send({ to: "+
 	writeFileSync(join(consumer, "use.ts"), use);
 	writeFileSync(join(consumer, "use.cts"), use);
 	const tsc = join(root, "node_modules/typescript/bin/tsc");
-	expect(execFileSync(process.execPath, [tsc, "-p", consumer], { encoding: "utf8" })).toBe("");
+	expect(spawnSync(process.execPath, [tsc, "-p", consumer], { encoding: "utf8" }).stdout).toBe("");
 });
