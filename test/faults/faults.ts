@@ -100,7 +100,7 @@ const retryAfter = (name: string, row: number, value: (turn: Turn) => string): F
 	play: (turn) => tagged(503, "PartnerInternalError", { "Retry-After": value(turn) })(turn),
 });
 
-const edit = (change: (answer: Record<string, unknown>) => void) =>
+const edit = (change: (answer: Record<string, unknown>) => unknown) =>
 	whole(({ honest }) => {
 		const answer: Record<string, unknown> = JSON.parse(honest);
 		change(answer);
@@ -336,14 +336,16 @@ export const faults: readonly Fault[] = [
 		name: "200, sent and queued at once",
 		row: 29,
 		variants: actedOn,
-		play: edit((answer) => Object.assign(answer, { queued: true, messageId: "SM1", queueId: null })),
+		play: edit(
+			(answer) => "success" in answer && Object.assign(answer, { queued: true, messageId: "SM1", queueId: null }),
+		),
 	},
 	{
 		kind: "contradiction",
 		name: "200, success false",
 		row: 29,
 		variants: either,
-		play: edit((answer) => Object.assign(answer, { success: false })),
+		play: edit((answer) => "success" in answer && Object.assign(answer, { success: false })),
 	},
 	{
 		kind: "drift",

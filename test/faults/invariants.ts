@@ -35,7 +35,7 @@ export interface Evidence {
 	/** Deliveries by text, before the second round. */
 	readonly reachedFirst: ReadonlyMap<string, number>;
 	readonly secondRound: ReadonlyMap<string, Claim>;
-	/** Announced waits by operationId. */
+	/** Announced waits by operationId; like the attempts, those of the first round: a second one starts anew. */
 	readonly waits: ReadonlyMap<string, readonly number[]>;
 	/** Attempts by text. */
 	readonly dispatches: ReadonlyMap<string, readonly Dispatch[]>;
@@ -72,22 +72,19 @@ export function judge(evidence: Evidence): Violation[] {
 		if ((seen?.ids.size ?? 0) > 1) note("more than one id", text);
 		if ((seen?.bodies.size ?? 0) > 1) note("more than one body", text);
 		const attempts = dispatches.get(text) ?? [];
-		// A second round of an unknown send has a deadline of its own.
-		const own = claim === "unknown" ? attempts.slice(0, -1) : attempts;
-		for (const { at } of own)
+		for (const { at } of attempts)
 			if (at > startedAt + deadlineMs + lateStartMs)
 				note("attempt after the deadline", `${text}: ${Math.round(at - startedAt)} ms`);
-		own.forEach(({ answeredAt, retryAfterMs = 0 }, index) => {
-			const next = own[index + 1];
+		attempts.forEach(({ answeredAt, retryAfterMs = 0 }, index) => {
+			const next = attempts[index + 1];
 			if (next === undefined || answeredAt === undefined) return;
 			const waited = next.at - answeredAt;
 			if (waited < retryAfterMs - clockGrainMs) note("Retry-After undercut", `${text}: ${waited} < ${retryAfterMs}`);
 		});
 		const announced = (operationId === undefined ? undefined : waits.get(operationId)) ?? [];
-		const asked = attempts.some(({ retryAfterMs }) => retryAfterMs !== undefined);
 		announced.forEach((wait, index) => {
 			const previous = announced[index - 1] ?? 0;
-			if (wait < previous && !asked) note("wait shrank", `${text}: ${announced.join(", ")}`);
+			if (wait < previous) note("wait shrank", `${text}: ${announced.join(", ")}`);
 		});
 	}
 	return found;

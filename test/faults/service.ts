@@ -139,7 +139,12 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
 					stale = true;
 				});
 			});
-			socket.on("data", (chunk) => (stale ? socket.resetAndDestroy() : read(chunk)));
+			socket.on("data", (chunk) => {
+				if (stale) socket.resetAndDestroy();
+				// A TLS handshake: a plain port answers it as any server does, in plain HTTP.
+				else if (chunk[0] === 0x16) socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
+				else read(chunk);
+			});
 			socket.on("error", () => socket.destroy());
 			socket.on("close", () => {
 				sockets.delete(socket);

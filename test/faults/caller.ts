@@ -1,0 +1,46 @@
+import { createClient, isPartnerError } from "../../src/index.ts";
+import type { Caller, Claim, Wiring } from "./campaign.ts";
+import { agencyId, apiKey } from "./golden.ts";
+
+/** Waits and time-outs of the rig: the same shape as the defaults, a hundredth of the length. */
+export const quickly = { timeoutMs: 400, retry: { baseDelayMs: 5, maxDelayMs: 80 } } as const;
+
+/** The package itself, as the rig drives it: by its public names only. */
+export function packageCaller({ baseUrl, fetch, deadlineMs, onWait }: Wiring): Caller {
+	const client = createClient({
+		baseUrl,
+		apiKey,
+		fetch,
+		deadlineMs,
+		...quickly,
+		onAttempt: ({ operationId, retryInMs }) => {
+			if (operationId !== undefined && retryInMs !== undefined) onWait(operationId, retryInMs);
+		},
+	});
+	const { messages } = client.agency(agencyId);
+	return {
+		async send(message, signal) {
+			try {
+				const { operationId } = await messages.send(message, signal === undefined ? {} : { signal });
+				return { claim: "sent", operationId };
+			} catch (error) {
+				return claimOf(error);
+			}
+		},
+	};
+}
+
+function claimOf(error: unknown): Claim {
+	const untyped = isPartnerError(error) ? {} : { untyped: String(error) };
+	const { outcome, operationId, attempts } = told(error);
+	const claim = outcome === "sent" || outcome === "not_sent" ? outcome : "unknown";
+	return { claim, attempts: Number(attempts), ...untyped, ...(typeof operationId === "string" ? { operationId } : {}) };
+}
+
+/** The public fields of an error, read without trusting its type. */
+export function told(error: unknown): Readonly<Record<string, unknown>> {
+	if (typeof error !== "object" || error === null) return { thrown: error };
+	const fields = ["_tag", "name", "operation", "status", "correlationId", "attempts", "retryable"] as const;
+	const more = ["retryAfterMs", "operationId", "outcome", "cursor", "itemsRead", "message"] as const;
+	return Object.fromEntries([...fields, ...more].map((field) => [field, Reflect.get(error, field)]));
+}

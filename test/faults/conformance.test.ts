@@ -1,0 +1,55 @@
+import { expect, test } from "vitest";
+import { answers } from "../../generated/answers.ts";
+import { cases, runCase } from "./conformance.ts";
+import { faults } from "./faults.ts";
+import { heldForConsent, readAnswer, sentNow } from "./golden.ts";
+
+test("the canned answers are the contract's", () => {
+	expect(answers.Me(readAnswer("me.get"))).toBeUndefined();
+	expect(answers.ConversationPage(readAnswer("conversations.list"))).toBeUndefined();
+	expect(answers.LookupResponse(readAnswer("conversations.lookup"))).toBeUndefined();
+	expect(answers.ConversationWithMessages(readAnswer("conversations.get"))).toBeUndefined();
+	expect(answers.MessagePage(readAnswer("conversations.listMessages"))).toBeUndefined();
+	expect([answers.SendMessageResult(sentNow), answers.SendMessageResult(heldForConsent)]).toEqual([
+		undefined,
+		undefined,
+	]);
+});
+
+test("the table plays every fault of the rig", () => {
+	const inTable = new Set(cases.flatMap((each) => each.faults));
+	const left = faults.map(({ name }) => name).filter((name) => !inTable.has(name));
+	expect(left).toEqual(["honest answer, then a stale connection"]);
+});
+
+const titled = cases.map((each) => [each.title, each] as const);
+
+test.concurrent.for(titled)("%s", { timeout: 20_000 }, async ([, each], { expect }) => {
+	const { service, attempts, result, error, facts } = await runCase(each);
+	const send = each.operation === "messages.send";
+	expect(attempts).toBe(each.attempts);
+	expect(service.landings()).toBe(0);
+	expect(new Set(service.requests.map(({ body }) => body)).size).toBeLessThanOrEqual(1);
+	if (each.tag === null) {
+		expect(error).toBeUndefined();
+		expect(result).toBeTypeOf("object");
+		if (send) expect(result).toMatchObject({ success: true, operationId: service.deliveries[0]?.operationId });
+		return;
+	}
+	expect(result).toBeUndefined();
+	expect(error).toBeInstanceOf(Error);
+	expect(facts).toMatchObject({
+		_tag: each.tag,
+		name: each.tag,
+		operation: each.operation,
+		attempts: each.attempts,
+		retryable: each.retryable,
+		...(each.status !== undefined && { status: each.status, correlationId: expect.stringMatching(/^rig-\d+$/) }),
+		...(each.retryAfterMs !== undefined && { retryAfterMs: each.retryAfterMs }),
+	});
+	expect(facts.outcome).toBe(send ? each.outcome : undefined);
+	expect(facts.operationId).toEqual(send ? expect.stringMatching(/^[0-9a-f-]{36}$/) : undefined);
+	for (const { fields } of service.requests) if (send) expect(fields.operationId).toBe(facts.operationId);
+	if (each.outcome === "not_sent") expect(service.deliveries).toEqual([]);
+	if (each.outcome === "sent" && send) expect(service.deliveries).toHaveLength(1);
+});
