@@ -1,4 +1,5 @@
-import { blame, type Caller, isPartnerError, type PartnerError } from "./errors.ts";
+import { blame, type Caller } from "./caller.ts";
+import { isPartnerError, type PartnerError } from "./errors.ts";
 
 /** What is known of the HTTP side of a call. */
 export interface CallResponse {

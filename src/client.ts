@@ -1,9 +1,10 @@
 import * as z from "zod/mini";
 import { version } from "../package.json";
 import type { Fetch } from "./attempt.ts";
+import { blame, type Caller, captureCaller } from "./caller.ts";
 import { type ConversationsGroup, createConversations } from "./conversations.ts";
 import type { ContractDrift } from "./drift.ts";
-import { blame, type Caller, captureCaller, isPartnerError, PartnerInvalidInput } from "./errors.ts";
+import { isPartnerError, PartnerInvalidInput } from "./errors.ts";
 import { callable, checkInput, flag, milliseconds, retry, rule } from "./input.ts";
 import { createMe, type MeGroup } from "./me.ts";
 import { createMessages, type MessagesGroup } from "./messages.ts";

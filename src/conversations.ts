@@ -1,6 +1,7 @@
 import { limits } from "../generated/operations.ts";
 import { type Answered, type Call, createCall } from "./call.ts";
-import { captureCaller, type OperationError } from "./errors.ts";
+import { captureCaller } from "./caller.ts";
+import type { OperationError } from "./errors.ts";
 import { type CallOptions, checkInput, optionSchemas } from "./input.ts";
 import { type LookedUp, lookupAll } from "./lookup.ts";
 import { createPaginated, type Paginated } from "./paginate.ts";

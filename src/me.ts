@@ -1,5 +1,6 @@
 import { type Call, createCall } from "./call.ts";
-import { captureCaller, type OperationError } from "./errors.ts";
+import { captureCaller } from "./caller.ts";
+import type { OperationError } from "./errors.ts";
 import { type CallOptions, checkInput, optionSchemas } from "./input.ts";
 import type { Transport } from "./transport.ts";
 import type { Me } from "./types.ts";

@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
 import type { Answered, Call } from "./call.ts";
 import { createCall } from "./call.ts";
-import { captureCaller, isPartnerError, PartnerInvalidInput, type SendError, stamp } from "./errors.ts";
+import { captureCaller } from "./caller.ts";
+import { isPartnerError, PartnerInvalidInput, type SendError, stamp } from "./errors.ts";
 import { type CallOptions, checkInput, optionSchemas, rule, text } from "./input.ts";
 import type { ReuseGuard } from "./operation-id.ts";
 import { type CountryCode, type E164, requirePhone } from "./phone.ts";

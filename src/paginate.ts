@@ -1,8 +1,6 @@
 import { type Answered, type Call, createCall } from "./call.ts";
+import { blame, type Caller, captureCaller } from "./caller.ts";
 import {
-	blame,
-	type Caller,
-	captureCaller,
 	isPartnerError,
 	type OperationId,
 	PartnerAbortError,

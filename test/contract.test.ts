@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { answers } from "../generated/answers.ts";
 import { limits, operationTable } from "../generated/operations.ts";
 import { requests } from "../generated/requests.ts";
-import { describeChanges } from "../scripts/changes.ts";
+import { describeChanges } from "../scripts/generate/changes.ts";
 
 const contract = JSON.parse(readFileSync(new URL("../openapi.json", import.meta.url), "utf8"));
 

@@ -8,8 +8,8 @@ const src = fileURLToPath(new URL("../src", import.meta.url));
 /** The client half from the ground up: a file imports only from the floors below its own. */
 const floors = [
 	["errors", "types", "signal"],
-	["attempt", "observe", "phone", "operation-id", "retry", "window", "wire"],
-	["input", "drift", "redact", "safety"],
+	["attempt", "caller", "observe", "phone", "operation-id", "retry", "window", "wire"],
+	["input", "drift", "redact", "safety", "incoming"],
 	["judge", "call"],
 	["transport", "paginate", "lookup"],
 	["me", "conversations", "messages"],
@@ -24,7 +24,7 @@ const owners: Record<string, RegExp> = {
 	"libphonenumber-js/core": /^phone\.ts$/,
 	"zod/mini": /^(input|client|messages)\.ts$/,
 	msw: /^sandbox\/msw\.ts$/,
-	node: /^(sandbox\/server|cli|node)\.ts$/,
+	node: /^(sandbox\/server|cli|node|incoming)\.ts$/,
 };
 
 const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));

@@ -1,0 +1,48 @@
+import openapiTS, { astToString } from "openapi-typescript";
+import ts from "typescript";
+import { banner, type Json, knownValues } from "./contract.ts";
+
+/** Types. A set of known strings stays open: the service may add a value, and an answer that has it is good. */
+export async function types(contract: Json): Promise<string> {
+	const nodes = await openapiTS(JSON.stringify(contract), {
+		alphabetize: false,
+		transform(schema: Json) {
+			const values = knownValues(schema);
+			if (!values) return undefined;
+			const literal = (value: string) => ts.factory.createLiteralTypeNode(ts.factory.createStringLiteral(value));
+			const open = ts.factory.createParenthesizedType(
+				ts.factory.createIntersectionTypeNode([
+					ts.factory.createKeywordTypeNode(ts.SyntaxKind.StringKeyword),
+					ts.factory.createTypeLiteralNode([]),
+				]),
+			);
+			const none = schema.type.includes("null") ? [ts.factory.createLiteralTypeNode(ts.factory.createNull())] : [];
+			return ts.factory.createUnionTypeNode([...values.map(literal), open, ...none]);
+		},
+	});
+	return banner + astToString(nodes.flatMap(hoist)).replaceAll(/components\["schemas"\]\["(\w+)"\]/g, "$1");
+}
+
+/** Each schema as an exported interface of its own name, so that a hover shows the name and not a path. */
+function hoist(node: ts.Node): ts.Node[] {
+	if (!ts.isInterfaceDeclaration(node) || node.name.text !== "components") return [node];
+	const hoisted: ts.Node[] = [];
+	const exported = [ts.factory.createModifier(ts.SyntaxKind.ExportKeyword)];
+	const members = node.members.map((member) => {
+		if (!ts.isPropertySignature(member) || !ts.isIdentifier(member.name) || member.name.text !== "schemas")
+			return member;
+		if (!member.type || !ts.isTypeLiteralNode(member.type)) throw new Error("components.schemas has changed its form");
+		const named = member.type.members.map((schema) => {
+			if (!ts.isPropertySignature(schema) || !ts.isIdentifier(schema.name) || !schema.type)
+				throw new Error("not a schema");
+			const { name, type } = schema;
+			const declaration = ts.isTypeLiteralNode(type)
+				? ts.factory.createInterfaceDeclaration(exported, name, undefined, undefined, type.members)
+				: ts.factory.createTypeAliasDeclaration(exported, name, undefined, type);
+			hoisted.push(ts.setSyntheticLeadingComments(declaration, ts.getSyntheticLeadingComments(schema)));
+			return ts.factory.createPropertySignature(undefined, name, undefined, ts.factory.createTypeReferenceNode(name));
+		});
+		return ts.factory.createPropertySignature(undefined, "schemas", undefined, ts.factory.createTypeLiteralNode(named));
+	});
+	return [ts.factory.createInterfaceDeclaration(exported, "components", undefined, undefined, members), ...hoisted];
+}
