@@ -80,19 +80,21 @@ export function throughEachDoor(
 	tests: (open: Door["open"], door: Door) => void,
 	through: readonly Door[] = doors,
 ): void {
-	describe.each(through)("$name", (door) => {
-		const opened: Box[] = [];
-		afterEach(async () => {
-			for (const box of opened.splice(0)) await box.close();
+	for (const door of through) {
+		describe(`through ${door.name}`, () => {
+			const opened: Box[] = [];
+			afterEach(async () => {
+				for (const box of opened.splice(0)) await box.close();
+			});
+			tests(async (options) => {
+				const { close, ...box } = await door.open(options);
+				let closed: Promise<void> | undefined;
+				const closable = { ...box, close: () => (closed ??= close()) };
+				opened.push(closable);
+				return closable;
+			}, door);
 		});
-		tests(async (options) => {
-			const { close, ...box } = await door.open(options);
-			let closed: Promise<void> | undefined;
-			const closable = { ...box, close: () => (closed ??= close()) };
-			opened.push(closable);
-			return closable;
-		}, door);
-	});
+	}
 }
 
 export interface CallOptions {

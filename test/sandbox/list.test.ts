@@ -83,6 +83,21 @@ throughEachDoor((open) => {
 		expect((await list(box, { pageSize: 3, cursor: present(nextCursor) })).ok().nextCursor).toBeNull();
 	});
 
+	test("R48 visits every row of a large agency once, in order, after much coming and going", async () => {
+		const box = await open();
+		const lastAt = new Map<string, number>();
+		for (let step = 0; step < 2500; step += 1) {
+			const number = phone(step < 1300 ? (step * 7) % 1300 : (step * step) % 1300);
+			box.sandbox.clock.advance({ ms: 1 });
+			box.agency.contact(number).writes("Hello");
+			lastAt.set(number, step);
+		}
+		const wanted = [...lastAt].sort((a, b) => b[1] - a[1]).map(([number]) => number);
+		expect(wanted).toHaveLength(1300);
+		expect((await walk(box, { pageSize: 100 })).map((row) => row.phoneNumber)).toEqual(wanted);
+		expect((await walk(box, { pageSize: 100, search: "447700" })).map((row) => row.phoneNumber)).toEqual(wanted);
+	});
+
 	test("R49 takes the cursor of any row and returns the rows after it", async () => {
 		const box = await open();
 		const order = crowd(box, 5);
@@ -173,6 +188,53 @@ throughEachDoor((open) => {
 		}
 		for (const search of ["rené", "RENÉ", "dup"]) expect(await listed(box, { search }), search).toEqual([BRAM]);
 		for (const search of ["rene", "null", "peetersx"]) expect(await listed(box, { search }), search).toEqual([]);
+	});
+
+	test("R54 finds a contact by its own name, whatever signs stand in it, and by no name it had before", async () => {
+		const box = await open();
+		const names = [
+			"Unit 815B Holding",
+			"Jan (makelaar)",
+			"O'Brien-Ünal",
+			"A+B Immo",
+			"Dr. Peeters, Jan/An",
+			"李 Wei Ling",
+		];
+		for (const [index, name] of names.entries()) box.agency.contact(phone(index), { name }).writes("Hello");
+		for (const [index, name] of names.entries()) {
+			expect(await listed(box, { search: name }), name).toEqual([phone(index)]);
+			expect(await listed(box, { search: name.toUpperCase() }), name).toEqual([phone(index)]);
+		}
+		box.agency.contact(phone(1), { name: "Jan Janssens" });
+		expect(await listed(box, { search: "makelaar" })).toEqual([]);
+		expect(await listed(box, { search: "janssens" })).toEqual([phone(1)]);
+	});
+
+	test("R54 finds what reading every name and number would find", async () => {
+		const box = await open();
+		const words = ["Anna", "Annelies", "Peeters", "Peters", "Jan", "Janssens", "De Smet", "Smets", "Immo Zuid"];
+		const rows = Array.from({ length: 80 }, (_, index) => {
+			box.sandbox.clock.advance({ ms: 1 });
+			const name = `${words[(index * 7) % words.length]} ${words[(index * 5 + 3) % words.length]}`;
+			const number = `+4477009${String((index * 7919) % 100_000).padStart(5, "0")}`;
+			box.agency.contact(number, { name }).writes("Hello");
+			return { name: name.toLowerCase(), number };
+		}).reverse();
+		const letters = ["ann", "ers", "jan", "smet", "immo", "peeters", "s jan", "zuid a", "xyz"];
+		for (const search of letters) {
+			const wanted = rows.filter((row) => row.name.includes(search)).map((row) => row.number);
+			expect(
+				(await walk(box, { search, pageSize: 7 })).map((row) => row.phoneNumber),
+				search,
+			).toEqual(wanted);
+		}
+		for (const search of ["447", "0091", "791", "999", "00000", "4477009"]) {
+			const wanted = rows.filter((row) => row.number.includes(search)).map((row) => row.number);
+			expect(
+				(await walk(box, { search, pageSize: 100 })).map((row) => row.phoneNumber),
+				search,
+			).toEqual(wanted);
+		}
 	});
 
 	test("R55 matches either the number or the name when a search holds both", async () => {

@@ -310,7 +310,9 @@ throughEachDoor((open) => {
 		expect(Object.keys(await readiness())).toHaveLength(9);
 		box.agency.consent.set({ languages: ["nl", "fr"], defaultLanguage: "fr" });
 		expect(await readiness()).toMatchObject({ availableLanguages: ["nl", "fr"], defaultLanguage: "fr" });
-		box.agency.consent.set({ languages: [], defaultLanguage: null });
+		box.agency.consent.set({ languages: ["de"] });
+		expect([null, "de"]).toContain((await readiness()).defaultLanguage);
+		box.agency.consent.set({ languages: [] });
 		expect(await readiness()).toMatchObject({ availableLanguages: [], defaultLanguage: null });
 		const unapprovedTemplates = [
 			{ templateCode: "consent_nl", status: "pending" },
