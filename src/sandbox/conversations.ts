@@ -3,7 +3,7 @@ import { readinessOf } from "./consent.ts";
 import { encodeCursor } from "./cursor.ts";
 import type { Rank } from "./order.ts";
 import { badRequest, isRefusal, notFound, type Refusal } from "./refusal.ts";
-import { isoOrNull, messageOf, queuedOf, summaryOf } from "./rows.ts";
+import { isoOrNull, messageOf, messagesName, queuedOf, summaryOf } from "./rows.ts";
 import { needleFrom } from "./search.ts";
 import { placeOf } from "./sid.ts";
 import type { Agency, Schemas, Thread, World } from "./state.ts";
@@ -22,7 +22,7 @@ export function list(
 	{ pageSize, after, search }: ListInput,
 ): Schemas["ConversationPage"] {
 	let needle = search ? needleFrom(search) : undefined; // R57: empty is absent
-	if (needle && needle.digits === undefined && needle.name === undefined) {
+	if (needle && needle.phones.length + needle.names.length === 0) {
 		if (world.policy.shortSearch === "empty") return { conversations: [], nextCursor: null, pageSize }; // R56
 		needle = undefined;
 	}
@@ -93,8 +93,7 @@ function pageOf(world: World, thread: Thread, { pageSize, before }: MessagesInpu
 	const hasMore = start > 0;
 	const { agencyId, phone } = thread;
 	const oldest = messages[messages.length - 1];
-	const nextCursor =
-		hasMore && oldest ? encodeCursor({ kind: "messages", agencyId, phone, messageId: oldest.id }) : null;
+	const nextCursor = hasMore && oldest ? encodeCursor(messagesName(agencyId, phone), [oldest.id]) : null;
 	return { messages, nextCursor, pageSize, hasMore }; // R78
 }
 

@@ -1,67 +1,57 @@
 import { hash } from "./noise.ts";
 
-/**
- * Cursors (R51): opaque, of varying length, and good for one list only. Each carries what it stands for in disguise,
- * with a check over it, so that a cursor that was built, edited or taken from elsewhere is told apart.
+/*
+ * Cursors (R51): opaque, of varying length, and good for one list only. Each carries its position in disguise, after a
+ * check over the position and the list, so that one that was built, edited or taken from elsewhere is told apart (R50).
  */
-export type Cursor =
-	| {
-			readonly kind: "conversations";
-			readonly agencyId: string;
-			readonly at: number;
-			readonly messageId: number;
-			readonly serial: number;
-	  }
-	| { readonly kind: "messages"; readonly agencyId: string; readonly phone: string; readonly messageId: number };
 
-export function encodeCursor(cursor: Cursor): string {
-	const plain =
-		cursor.kind === "conversations"
-			? `c ${cursor.agencyId} ${cursor.at} ${cursor.messageId} ${cursor.serial}`
-			: `m ${cursor.agencyId} ${cursor.phone} ${cursor.messageId}`;
-	const check = hash(`cursor ${plain}`);
-	return base64url(
-		String.fromCharCode(check & 255, (check >> 8) & 255, (check >> 16) & 255, check >>> 24) +
-			mask(`${plain}${" ".repeat(check % 5)}`, check),
-	);
-}
+const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/** What a cursor stands for; undefined when the service never gave it out (R50). */
-export function decodeCursor(text: string): Cursor | undefined {
-	const bytes = fromBase64url(text);
-	if (bytes === undefined || bytes.length < 5) return undefined;
-	const byte = (i: number): number => bytes.charCodeAt(i);
-	const check = (byte(0) | (byte(1) << 8) | (byte(2) << 16) | (byte(3) << 24)) >>> 0;
-	const cursor = parse(mask(bytes.slice(4), check).trimEnd());
-	return cursor && encodeCursor(cursor) === text ? cursor : undefined;
-}
-
-function parse(plain: string): Cursor | undefined {
-	const [kind, agencyId, third, fourth, fifth] = plain.split(" ");
-	if (agencyId === undefined || third === undefined || fourth === undefined) return undefined;
-	if (kind === "c" && fifth !== undefined)
-		return { kind: "conversations", agencyId, at: Number(third), messageId: Number(fourth), serial: Number(fifth) };
-	if (kind === "m") return { kind: "messages", agencyId, phone: third, messageId: Number(fourth) };
-	return undefined;
-}
-
-function mask(text: string, key: number): string {
-	let state = key | 1;
-	let out = "";
-	for (let i = 0; i < text.length; i++) {
-		state = (Math.imul(state, 1664525) + 1013904223) | 0;
-		out += String.fromCharCode((text.charCodeAt(i) ^ (state >>> 24)) & 255);
+/** The cursor of a position, written as whole numbers, in the list that goes by this name. */
+export function encodeCursor(list: string, position: readonly number[]): string {
+	let plain = "";
+	for (const number of position) plain += `${number.toString(36)} `;
+	const check = hash(`${list} ${plain}`);
+	plain = `${plain.slice(0, -1)}${"    ".slice(check % 5)}`;
+	let [state, bits, held] = [check | 1, 0, 0];
+	let text = "";
+	const put = (byte: number): void => {
+		held = (held << 8) | byte;
+		for (bits += 8; bits >= 6; bits -= 6) text += alphabet[(held >>> (bits - 6)) & 63];
+		held &= 63;
+	};
+	for (let shift = 0; shift < 32; shift += 8) put((check >>> shift) & 255);
+	for (let i = 0; i < plain.length; i++) {
+		state = scramble(state);
+		put(plain.charCodeAt(i) ^ (state >>> 24));
 	}
-	return out;
+	return bits > 0 ? text + alphabet[(held << (6 - bits)) & 63] : text;
 }
 
-const base64url = (bytes: string): string => btoa(bytes).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
-
-function fromBase64url(text: string): string | undefined {
-	if (!/^[A-Za-z0-9_-]+$/.test(text)) return undefined;
-	try {
-		return atob(text.replace(/-/g, "+").replace(/_/g, "/"));
-	} catch {
-		return undefined;
+/** The position of a cursor; undefined when the list never gave it out. */
+export function decodeCursor(list: string, text: string): number[] | undefined {
+	const bytes: number[] = [];
+	let [bits, held] = [0, 0];
+	for (const letter of text) {
+		const value = alphabet.indexOf(letter);
+		if (value < 0) return undefined;
+		held = ((held << 6) | value) & 0xffff;
+		bits += 6;
+		if (bits >= 8) bytes.push((held >>> (bits -= 8)) & 255);
 	}
+	const [a = 0, b = 0, c = 0, d = 0, ...masked] = bytes;
+	let state = (a | (b << 8) | (c << 16) | (d << 24) | 1) >>> 0;
+	let plain = "";
+	for (const byte of masked) {
+		state = scramble(state);
+		plain += String.fromCharCode(byte ^ (state >>> 24));
+	}
+	const position = plain
+		.trimEnd()
+		.split(" ")
+		.map((number) => Number.parseInt(number, 36));
+	// The same position has one cursor only: whatever else decodes to it was edited.
+	return position.every(Number.isSafeInteger) && encodeCursor(list, position) === text ? position : undefined;
 }
+
+const scramble = (state: number): number => (Math.imul(state, 1664525) + 1013904223) | 0;

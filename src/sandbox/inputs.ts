@@ -1,10 +1,11 @@
 import { limits } from "../../generated/operations.ts";
 import { requests } from "../../generated/requests.ts";
 import { type ListInput, type MessagesInput, phoneIn } from "./conversations.ts";
-import { type Cursor, decodeCursor } from "./cursor.ts";
+import { decodeCursor } from "./cursor.ts";
 import { cursorProper } from "./latitude.ts";
 import type { SendInput } from "./messages.ts";
 import { badRequest, isRefusal, type Refusal } from "./refusal.ts";
+import { listName, messagesName } from "./rows.ts";
 import type { Agency, Schemas, World } from "./state.ts";
 
 /*
@@ -14,12 +15,13 @@ import type { Agency, Schemas, World } from "./state.ts";
 export function listInput(world: World, agency: Agency, query: URLSearchParams): ListInput | Refusal {
 	const repeated = twice(query, ["pageSize", "cursor", "search"]);
 	const pageSize = pageSizeFrom(query);
-	const cursor = cursorFrom(world, query);
+	const position = positionFrom(world, listName(agency.id), query);
 	if (repeated) return repeated;
 	if (isRefusal(pageSize)) return pageSize;
-	if (isRefusal(cursor)) return cursor;
-	if (cursor && (cursor.kind !== "conversations" || cursor.agencyId !== agency.id)) return badCursor; // R50
-	return { pageSize, after: cursor, search: query.get("search") ?? undefined };
+	if (isRefusal(position)) return position;
+	const [at, messageId, serial] = position;
+	const known = at !== undefined && messageId !== undefined && serial !== undefined;
+	return { pageSize, after: known ? { at, messageId, serial } : undefined, search: query.get("search") ?? undefined };
 }
 
 export function messagesInput(
@@ -31,15 +33,12 @@ export function messagesInput(
 	const repeated = twice(query, ["pageSize", "cursor"]);
 	const phone = phoneFromPath(agency, segment);
 	const pageSize = pageSizeFrom(query);
-	const cursor = cursorFrom(world, query);
 	if (repeated) return repeated;
 	if (isRefusal(phone)) return phone;
 	if (isRefusal(pageSize)) return pageSize;
-	if (isRefusal(cursor)) return cursor;
-	// R79: a message cursor is bound to its conversation.
-	if (cursor && (cursor.kind !== "messages" || cursor.agencyId !== agency.id || cursor.phone !== phone))
-		return badCursor;
-	return { phone, pageSize, before: cursor?.messageId };
+	const position = positionFrom(world, messagesName(agency.id, phone), query);
+	if (isRefusal(position)) return position;
+	return { phone, pageSize, before: position[0] };
 }
 
 /** R61 */
@@ -71,8 +70,6 @@ export function sendInput(
 		consentLanguage: value.consentLanguage,
 	};
 }
-
-const badCursor = badRequest("cursor: is not a cursor of this list.");
 
 /** R14 */
 function jsonFrom<Body extends object>(
@@ -108,10 +105,11 @@ function pageSizeFrom(query: URLSearchParams): number | Refusal {
 	return size >= min && size <= max ? size : badRequest(`pageSize: must be an integer from ${min} to ${max}.`);
 }
 
-function cursorFrom(world: World, query: URLSearchParams): Cursor | undefined | Refusal {
+/** R50: where a cursor of the list stands; nowhere without one. */
+function positionFrom(world: World, list: string, query: URLSearchParams): readonly number[] | Refusal {
 	const text = query.get("cursor");
-	if (text === null) return undefined;
-	return decodeCursor(cursorProper(world, text)) ?? badCursor;
+	if (text === null) return [];
+	return decodeCursor(list, cursorProper(world, text)) ?? badRequest("cursor: is not a cursor of this list.");
 }
 
 /** R69: `%2B`, or a literal `+`; what is still encoded after decoding once is no phone number. */

@@ -1,4 +1,4 @@
-import { compareRanks, createOrdered, type Rank } from "./order.ts";
+import { compareRanks, createOrdered, never, type Rank } from "./order.ts";
 import { createGrams, fold, type Needle } from "./search.ts";
 
 /** What a roster needs to know of a thread. */
@@ -34,6 +34,9 @@ export function createRoster<T extends Listed>(): Roster<T> {
 	const phones = createGrams();
 	const names = createGrams();
 
+	/** Ranks by serial, in two rows of numbers: who looks at many candidates looks here first, as these lie together. */
+	const times: number[] = [];
+	const messageIds: number[] = [];
 	/** Names as they are searched, by serial. */
 	const folded: (string | undefined)[] = [];
 
@@ -43,10 +46,19 @@ export function createRoster<T extends Listed>(): Roster<T> {
 		if (name !== undefined) names.add(name, thread.serial);
 	};
 
-	const matcher = ({ digits, name }: Needle): ((thread: T) => boolean) => {
-		return (thread) =>
-			(digits !== undefined && thread.phone.includes(digits)) ||
-			(name !== undefined && (folded[thread.serial]?.includes(name) ?? false)); // R54: null names never match
+	const noteRank = ({ serial, rank }: T): void => {
+		times[serial] = rank.at;
+		messageIds[serial] = rank.messageId;
+	};
+
+	const matcher = (needle: Needle): ((thread: T) => boolean) => {
+		return (thread) => {
+			const name = folded[thread.serial]; // R54: null names never match
+			return (
+				needle.phones.some((text) => thread.phone.includes(text)) ||
+				(name !== undefined && needle.names.some((text) => name.includes(text)))
+			);
+		};
 	};
 
 	const scan = (after: Rank | undefined, count: number, limit: number, matches: (thread: T) => boolean) => {
@@ -62,6 +74,7 @@ export function createRoster<T extends Listed>(): Roster<T> {
 	return {
 		note(thread) {
 			noted[thread.serial] = thread;
+			noteRank(thread);
 			phones.add(thread.phone, thread.serial);
 			noteName(thread);
 			if (thread.listed) order.add(thread);
@@ -70,15 +83,13 @@ export function createRoster<T extends Listed>(): Roster<T> {
 		move(thread, change) {
 			if (thread.listed) order.remove(thread);
 			change();
+			noteRank(thread);
 			if (thread.listed) order.add(thread);
 		},
 		page({ after, count, needle }) {
 			if (!needle) return scan(after, count, Number.POSITIVE_INFINITY, () => true).found;
 			const matches = matcher(needle);
-			const candidates = [
-				...(needle.digits === undefined ? [] : [phones.candidates(needle.digits)]),
-				...(needle.name === undefined ? [] : [names.candidates(needle.name)]),
-			];
+			const candidates = [...needle.phones.map(phones.candidates), ...needle.names.map(names.candidates)];
 			const total = candidates.reduce((sum, list) => sum + list.length, 0);
 			// Few candidates: look at each. Many: the page fills soon by going down the list; when it does not, the
 			// needle is rarer than its parts, and looking at each candidate is the lesser work after all.
@@ -86,28 +97,36 @@ export function createRoster<T extends Listed>(): Roster<T> {
 				const walk = scan(after, count, fewCandidates(order.size, count) * 4, matches);
 				if (walk.complete) return walk.found;
 			}
-			return best(candidates, noted, count, (thread) => thread.listed && below(thread, after) && matches(thread));
+			return best({ candidates, noted, times, messageIds, after, count, matches });
 		},
 	};
 }
 
-const below = (thread: Listed, after: Rank | undefined): boolean => !after || compareRanks(thread.rank, after) < 0;
-
 const fewCandidates = (size: number, count: number): number => Math.max(64, Math.sqrt(size * count));
 
-/** The `count` highest of those that match, highest first. */
-function best<T extends Listed>(
-	candidates: readonly (readonly number[])[],
-	noted: readonly T[],
-	count: number,
-	matches: (thread: T) => boolean,
-): T[] {
+interface Choice<T extends Listed> extends Omit<PageRequest, "needle"> {
+	readonly candidates: readonly (readonly number[])[];
+	readonly noted: readonly T[];
+	readonly times: readonly number[];
+	readonly messageIds: readonly number[];
+	readonly matches: (thread: T) => boolean;
+}
+
+/** The `count` highest below `after` that match, highest first. */
+function best<T extends Listed>({ candidates, noted, times, messageIds, after, count, matches }: Choice<T>): T[] {
 	const top: T[] = [];
 	for (const list of candidates) {
-		for (const number of list) {
-			const thread = noted[number];
+		// From the end: the threads that came last are more often the ones that moved last.
+		for (let i = list.length - 1; i >= 0; i--) {
+			const number = list[i] ?? 0;
+			const time = times[number] ?? never;
 			const last = top[count - 1];
-			if (!thread || (last && compareRanks(thread.rank, last.rank) <= 0) || !matches(thread)) continue;
+			if (last && (time < last.rank.at || (time === last.rank.at && (messageIds[number] ?? 0) < last.rank.messageId)))
+				continue;
+			if (after && time > after.at) continue;
+			const thread = noted[number];
+			if (!thread?.listed || (after && compareRanks(thread.rank, after) >= 0)) continue;
+			if ((last && compareRanks(thread.rank, last.rank) <= 0) || !matches(thread)) continue;
 			const place = placeIn(top, thread.rank);
 			if (top[place] === thread) continue;
 			top.splice(place, 0, thread);

@@ -14,6 +14,10 @@ const rememberAtMost = 20_000;
 export const iso = (at: number): string => new Date(at).toISOString();
 export const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at));
 
+/** What cursors of an agency's conversations, and of one conversation's messages, are good for (R50, R79). */
+export const listName = (agencyId: string): string => `conversations ${agencyId}`;
+export const messagesName = (agencyId: string, phone: string): string => `messages ${agencyId} ${phone}`;
+
 /** A thread as a row of the list, with its cursor (R59: all 17 fields). */
 export function summaryOf(world: World, thread: Thread): Schemas["ConversationSummary"] {
 	return remembered(world.summaries, thread, buildSummary);
@@ -43,7 +47,7 @@ function buildSummary(thread: Thread): Schemas["ConversationSummary"] {
 			isShared: thread.shared,
 			isVisibleThroughAgencyTag: thread.reason === "tagged", // R165
 		},
-		cursor: encodeCursor({ kind: "conversations", agencyId: thread.agencyId, ...thread.rank }),
+		cursor: encodeCursor(listName(thread.agencyId), [thread.rank.at, thread.rank.messageId, thread.rank.serial]),
 	};
 }
 

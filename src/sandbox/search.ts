@@ -1,23 +1,24 @@
-/** What a `search` asks for; a needle that is undefined asks for nothing. */
+/** What a `search` asks for: any of these texts, in a phone number or in a name. */
 export interface Needle {
-	/** R53: three or more digits, part of a phone number. */
-	readonly digits: string | undefined;
-	/** R54: three or more letters, part of a name. */
-	readonly name: string | undefined;
+	/** R53: the digits, when there are three or more. */
+	readonly phones: readonly string[];
+	/** R54: as it is written, and (R55: beside a number) without digits and separators; from three letters on. */
+	readonly names: readonly string[];
 }
 
 /** R53 to R55: the digits and the letters of a search, each counted on its own. */
 export function needleFrom(search: string): Needle {
 	const digits = search.replace(/[^0-9]/g, "");
 	const letters = search.match(/\p{L}/gu)?.length ?? 0;
-	// R55: beside a number, what is left of the name must still match: "Peeters 0470-12" looks for "peeters".
-	const name = fold(
-		search
-			.replace(/[0-9+()/]/g, " ")
-			.replace(/\s+/g, " ")
-			.replace(/^[\s.-]+|[\s.-]+$/g, ""),
-	);
-	return { digits: digits.length >= 3 ? digits : undefined, name: letters >= 3 ? name : undefined };
+	const whole = fold(search.trim());
+	const wordsAlone = whole
+		.replace(/[0-9+()/]/g, " ")
+		.replace(/\s+/g, " ")
+		.replace(/^[\s.-]+|[\s.-]+$/g, "");
+	return {
+		phones: digits.length >= 3 ? [digits] : [],
+		names: letters >= 3 ? [...new Set([whole, wordsAlone])].filter((name) => name.length >= 3) : [],
+	};
 }
 
 /** R54: case does not count, accents do. */
