@@ -14,10 +14,15 @@ export function isWindowOpen(
 	conversation: Pick<ConversationSummary, "windowExpiresAt"> | Pick<ConversationDetail, "summary">,
 	at: Date | string | number = Date.now(),
 ): boolean {
-	const { windowExpiresAt } = "summary" in conversation ? conversation.summary : conversation;
+	const operation = "isWindowOpen";
+	const summary = "summary" in Object(conversation) ? Reflect.get(conversation, "summary") : conversation;
+	const expires: unknown = Object(summary).windowExpiresAt;
+	if (expires !== null && typeof expires !== "string") {
+		throw new PartnerInvalidInput({ field: "conversation", rule: "must be a summary or a detail", operation });
+	}
 	const moment = new Date(at).getTime();
 	if (Number.isNaN(moment)) {
-		throw new PartnerInvalidInput({ field: "at", rule: "must be a point in time", operation: "isWindowOpen" });
+		throw new PartnerInvalidInput({ field: "at", rule: "must be a point in time", operation });
 	}
-	return windowExpiresAt !== null && moment < Date.parse(windowExpiresAt);
+	return expires !== null && moment < Date.parse(expires);
 }
