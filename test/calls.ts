@@ -1,0 +1,94 @@
+import {
+	type Call,
+	type CallOptions,
+	type Client,
+	type ClientOptions,
+	createClient,
+	isPartnerError,
+	type OperationId,
+	type PartnerError,
+} from "messaging-conversations";
+import {
+	agencyId,
+	apiKey,
+	conversationPage,
+	me,
+	messagePage,
+	phone,
+	sentNow,
+	spelledPhone,
+	summary,
+	text,
+	withMessages,
+} from "./canned.ts";
+
+/** Waits that a test can sit out. */
+export const quick = { baseDelayMs: 1, maxDelayMs: 2 };
+
+export function clientOf({ baseUrl }: { baseUrl: string }, options: Partial<ClientOptions> = {}): Client {
+	return createClient({ baseUrl, apiKey, retry: quick, ...options });
+}
+
+interface OneCall {
+	operation: OperationId;
+	/** A good answer to it. */
+	good: unknown;
+	run: (client: Client, options?: CallOptions) => Call<unknown, PartnerError>;
+}
+
+/** Each operation once, as its simplest call. */
+export const sixCalls: readonly OneCall[] = [
+	{ operation: "me.get", good: me, run: (client, options) => client.me.get(options) },
+	{
+		operation: "conversations.list",
+		good: conversationPage(["Anna"]),
+		run: (client, options) => client.agency(agencyId).conversations.list(options).page(),
+	},
+	{
+		operation: "conversations.lookup",
+		good: { results: [{ phoneNumber: phone, conversation: summary({ cursor: null }) }] },
+		run: (client, options) => client.agency(agencyId).conversations.lookup([spelledPhone], options),
+	},
+	{
+		operation: "conversations.get",
+		good: withMessages,
+		run: (client, options) => client.agency(agencyId).conversations.get(spelledPhone, options),
+	},
+	{
+		operation: "conversations.listMessages",
+		good: messagePage([1]),
+		run: (client, options) => client.agency(agencyId).conversations.listMessages(spelledPhone, options).page(),
+	},
+	{
+		operation: "messages.send",
+		good: sentNow,
+		run: (client, options) => client.agency(agencyId).messages.send({ to: spelledPhone, body: text }, options),
+	},
+];
+
+export function callOf(operation: OperationId): OneCall {
+	const call = sixCalls.find((each) => each.operation === operation);
+	if (!call) throw new Error(`no call for ${operation}`);
+	return call;
+}
+
+/** What `run` fails with; fails itself when that is none of the package's errors. */
+export async function failure(run: () => unknown): Promise<PartnerError> {
+	try {
+		await run();
+	} catch (error) {
+		if (isPartnerError(error)) return error;
+		throw new Error("it failed with something else", { cause: error });
+	}
+	throw new Error("it did not fail");
+}
+
+/** A value of a type that the compiler would not let through: what plain JavaScript, or a cast, hands over. */
+export function wrong(value: unknown): never {
+	return value as never;
+}
+
+/** An injected fetch's answer. */
+export function jsonResponse(json: unknown, { status = 200, headers = {} }: ResponseInit = {}): Response {
+	return new Response(JSON.stringify(json), { status, headers: { "x-correlation-id": "cor-1", ...headers } });
+}

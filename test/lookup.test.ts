@@ -1,0 +1,235 @@
+import { expect, test, vi } from "vitest";
+import { clientOf, failure } from "./calls.ts";
+import { agencyId, lookupAnswer, summary } from "./canned.ts";
+import { type Answer, pause, refusal, type Script, type Scripted, type Seen, scripted } from "./scripted.ts";
+
+const asked = ({ body }: Seen): string[] => JSON.parse(body).phoneNumbers;
+const honest: Script = (seen) => ({ json: lookupAnswer(seen.body) });
+const lookupOf = (service: Scripted) => clientOf(service).agency(agencyId).conversations.lookup;
+const numbers = (count: number): string[] =>
+	Array.from({ length: count }, (_, index) => `+32470${String(100_000 + index)}`);
+
+test("lookup answers one entry an input, in the caller's order and spelling", async () => {
+	const service = await scripted((seen) => ({
+		json: {
+			results: asked(seen).map((phoneNumber) => ({
+				phoneNumber,
+				conversation: phoneNumber.endsWith("57") ? null : summary({ phoneNumber, cursor: null }),
+			})),
+		},
+	}));
+	const entries = await lookupOf(service)(["0470 12 34 57", "+32470123456", "0032 470 12 34 58"]);
+	expect(entries).toEqual([
+		{ input: "0470 12 34 57", phoneNumber: "+32470123457", conversation: null },
+		{
+			input: "+32470123456",
+			phoneNumber: "+32470123456",
+			conversation: summary({ phoneNumber: "+32470123456", cursor: null }),
+		},
+		{
+			input: "0032 470 12 34 58",
+			phoneNumber: "+32470123458",
+			conversation: summary({ phoneNumber: "+32470123458", cursor: null }),
+		},
+	]);
+});
+
+test("lookup asks about a number once, however often and however it is written", async () => {
+	const service = await scripted(honest);
+	const inputs = ["0470 12 34 56", "+32470123456", "0032470123456", "0470/12.34.56", "0470 12 34 56"];
+	const entries = await lookupOf(service)(inputs);
+	expect(service.requests.map(asked)).toEqual([["+32470123456"]]);
+	expect(entries.map(({ input }) => input)).toEqual(inputs);
+	expect(new Set(entries.map(({ conversation }) => conversation?.phoneNumber))).toEqual(new Set(["+32470123456"]));
+});
+
+test.for([
+	["an array", (all: string[]) => all],
+	["a set", (all: string[]) => new Set(all)],
+	["the keys of a map", (all: string[]) => new Map(all.map((each) => [each, 1])).keys()],
+	[
+		"a generator",
+		function* (all: string[]) {
+			yield* all;
+		},
+	],
+	["an iterable of one's own", (all: string[]) => ({ [Symbol.iterator]: () => all[Symbol.iterator]() })],
+] as [string, (all: string[]) => Iterable<string>][])("lookup takes %s", async ([, make]) => {
+	const service = await scripted(honest);
+	const entries = await lookupOf(service)(make(["0470 12 34 56", "n/a", "+32470123457"]));
+	expect(entries.map(({ phoneNumber }) => phoneNumber)).toEqual(["+32470123456", null, "+32470123457"]);
+	expect(service.requests.map(asked)).toEqual([["+32470123456", "+32470123457"]]);
+});
+
+test.for([
+	[1, [1]],
+	[100, [100]],
+	[101, [100, 1]],
+	[250, [100, 100, 50]],
+] as const)("lookup of %d numbers asks in chunks of %j", async ([count, sizes]) => {
+	const service = await scripted(honest);
+	const entries = await lookupOf(service)(numbers(count));
+	expect(service.requests.map((seen) => asked(seen).length).sort((a, b) => b - a)).toEqual(sizes);
+	expect(entries.map(({ phoneNumber }) => phoneNumber)).toEqual(numbers(count));
+	expect(entries.every(({ phoneNumber, conversation }) => conversation?.phoneNumber === phoneNumber)).toBe(true);
+});
+
+test("lookup counts the numbers of a chunk after de-duplication", async () => {
+	const service = await scripted(honest);
+	await lookupOf(service)([...numbers(100), ...numbers(100), "n/a"]);
+	expect(service.requests).toHaveLength(1);
+});
+
+/** An honest service that holds its answers until as many requests as `bound` have been under way for a while. */
+async function crowded() {
+	let under = 0;
+	const most = { count: 0 };
+	const service = await scripted(async (seen) => {
+		most.count = Math.max(most.count, ++under);
+		await pause(15);
+		under--;
+		return { json: lookupAnswer(seen.body) };
+	});
+	return { service, most };
+}
+
+test.for([1, 2, 3])(
+	"lookup with a concurrency of %d has that many requests under way, and no more",
+	async (concurrency) => {
+		const { service, most } = await crowded();
+		await lookupOf(service)(numbers(1000), { concurrency });
+		expect(service.requests).toHaveLength(10);
+		expect(most.count).toBe(concurrency);
+	},
+);
+
+test("lookup has a few requests under way by default: more than one, far from all", async () => {
+	const { service, most } = await crowded();
+	await lookupOf(service)(numbers(2000));
+	expect(service.requests).toHaveLength(20);
+	expect(most.count).toBeGreaterThan(1);
+	expect(most.count).toBeLessThanOrEqual(8);
+});
+
+test("lookup keeps the order when later chunks answer first", async () => {
+	const service = await scripted(async (seen, index) => {
+		await pause(40 - index * 10);
+		return { json: lookupAnswer(seen.body) };
+	});
+	const entries = await lookupOf(service)(numbers(400));
+	expect(entries.map(({ input }) => input)).toEqual(numbers(400));
+	expect(entries.every(({ input, conversation }) => conversation?.phoneNumber === input)).toBe(true);
+});
+
+test("lookup: what is no phone number is not asked about, and is answered all the same", async () => {
+	const service = await scripted(honest);
+	const inputs = ["n/a", "0470 12 34 56", "", "112", "tel:+32470123456", "0470123456 / 0470123457", "x".repeat(5000)];
+	const entries = await lookupOf(service)(inputs);
+	expect(service.requests.map(asked)).toEqual([["+32470123456"]]);
+	expect(entries.map(({ input, phoneNumber, conversation }) => [input, phoneNumber, conversation === null])).toEqual(
+		inputs.map((input) => (input === "0470 12 34 56" ? [input, "+32470123456", false] : [input, null, true])),
+	);
+});
+
+test.for([
+	["nothing", []],
+	["nothing that is a number", ["n/a", "", "112"]],
+] as [string, string[]][])("lookup of %s makes no request", async ([, inputs]) => {
+	const service = await scripted(honest);
+	const call = lookupOf(service)(inputs);
+	await expect(call).resolves.toEqual(inputs.map((input) => ({ input, phoneNumber: null, conversation: null })));
+	await expect(call.result()).resolves.toMatchObject({ ok: true });
+	await expect(call.withResponse()).resolves.toMatchObject({ response: { attempts: 0 } });
+	expect(service.requests).toEqual([]);
+});
+
+const results = (seen: Seen): { phoneNumber: string; conversation: unknown }[] =>
+	asked(seen).map((phoneNumber) => ({ phoneNumber, conversation: null }));
+
+const wrongAnswers: [string, (seen: Seen) => unknown[]][] = [
+	["short by one", (seen) => results(seen).slice(1)],
+	["short at its end", (seen) => results(seen).slice(0, -1)],
+	["empty", () => []],
+	["out of order", (seen) => results(seen).reverse()],
+	["longer than asked", (seen) => [...results(seen), ...results(seen).slice(0, 1)]],
+	["about another number", (seen) => [{ phoneNumber: "+32499999999", conversation: null }, ...results(seen).slice(1)]],
+	["twice about one number", (seen) => results(seen).map((each, _index, [first]) => first ?? each)],
+	["in another spelling", (seen) => results(seen).map((each) => ({ ...each, phoneNumber: each.phoneNumber.slice(1) }))],
+];
+
+test.for(wrongAnswers)(
+	"lookup answered %s is PartnerUnexpectedResponse, never matched by position",
+	async ([, answer]) => {
+		const service = await scripted((seen) => ({ json: { results: answer(seen) } }));
+		const error = await failure(() => lookupOf(service)(numbers(3)));
+		expect(error).toMatchObject({
+			_tag: "PartnerUnexpectedResponse",
+			operation: "conversations.lookup",
+			attempts: 1,
+			retryable: false,
+		});
+		expect(error.message).not.toMatch(/\d{6}/);
+		expect(service.requests).toHaveLength(1);
+	},
+);
+
+test("lookup: a chunk is retried by itself", async () => {
+	let failed = false;
+	const service = await scripted((seen) => {
+		if (!failed && asked(seen).length === 50) {
+			failed = true;
+			return refusal(500);
+		}
+		return { json: lookupAnswer(seen.body) };
+	});
+	await expect(lookupOf(service)(numbers(250))).resolves.toHaveLength(250);
+	expect(service.requests).toHaveLength(4);
+	const halves = service.requests.filter((seen) => asked(seen).length === 50);
+	expect(halves[0]?.body).toBe(halves[1]?.body);
+});
+
+test("lookup: one chunk that fails fails the call, and no further chunk is asked", async () => {
+	const service = await scripted((seen, index) => (index === 1 ? refusal(403) : { json: lookupAnswer(seen.body) }));
+	const error = await failure(() => lookupOf(service)(numbers(1000), { concurrency: 1 }));
+	expect(error).toMatchObject({ _tag: "PartnerForbidden", operation: "conversations.lookup", status: 403 });
+	await pause();
+	expect(service.requests).toHaveLength(2);
+});
+
+test("lookup: one chunk that fails gives up the others under way", async () => {
+	const service = await scripted(async (_seen, index): Promise<Answer> => {
+		if (index > 0) return "hang";
+		await pause(40);
+		return refusal(403);
+	});
+	const error = await failure(() => lookupOf(service)(numbers(1000), { concurrency: 3 }));
+	expect(error._tag).toBe("PartnerForbidden");
+	expect(service.requests).toHaveLength(3);
+	await vi.waitFor(() => expect(service.requests.slice(1).every(({ cut }) => cut)).toBe(true));
+	await pause();
+	expect(service.requests).toHaveLength(3);
+});
+
+test("lookup: a signal gives up all chunks", async () => {
+	const service = await scripted(() => "hang");
+	const controller = new AbortController();
+	const failing = failure(() => lookupOf(service)(numbers(300), { concurrency: 3, signal: controller.signal }));
+	await vi.waitFor(() => expect(service.requests).toHaveLength(3));
+	controller.abort();
+	await expect(failing).resolves.toMatchObject({ _tag: "PartnerAbortError" });
+	await vi.waitFor(() => expect(service.requests.every(({ cut }) => cut)).toBe(true));
+});
+
+test("lookup withResponse counts the requests of all chunks", async () => {
+	const service = await scripted(honest);
+	const { data, response } = await lookupOf(service)(numbers(250)).withResponse();
+	expect(data).toHaveLength(250);
+	expect(response).toMatchObject({ status: 200, attempts: 3 });
+});
+
+test("lookup of ten thousand numbers keeps its order", { timeout: 30_000 }, async () => {
+	const service = await scripted(honest);
+	const entries = await lookupOf(service)(numbers(10_000));
+	expect(service.requests).toHaveLength(100);
+	expect(entries.findIndex(({ input, conversation }) => conversation?.phoneNumber !== input)).toBe(-1);
+});

@@ -1,0 +1,57 @@
+import { createHash } from "node:crypto";
+import { operationIdFrom } from "messaging-conversations";
+import { expect, test } from "vitest";
+import { failure, wrong } from "./calls.ts";
+
+/** The same id by other means: the first 16 bytes of a SHA-256 over the JSON of the parts, as a UUID of version 8. */
+function independently(parts: string[]): string {
+	const hash = createHash("sha256").update(JSON.stringify(parts), "utf8").digest().subarray(0, 16);
+	hash.writeUInt8((hash.readUInt8(6) % 16) + 0x80, 6);
+	hash.writeUInt8((hash.readUInt8(8) % 64) + 0x80, 8);
+	const hex = hash.toString("hex");
+	return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+}
+
+// Pinned: an id that a caller has persisted the parts of must stay the same for ever.
+const golden: [string[], string][] = [
+	[["crm", "note-1"], "7c1eaf33-5f63-8d4a-9092-59b8c711ade6"],
+	[["crm", "note-2"], "e6556437-b2fd-8b5b-81ad-7128f18f93a9"],
+	[["a", "bc"], "42a6f3f4-4be0-8af2-bc93-6b1547dd5e41"],
+	[["ab", "c"], "82582501-8f58-8795-ae2d-3d8df6a87956"],
+	[["abc"], "02f393ea-9358-8608-82c1-fe797bf99d60"],
+	[["é😀", "\u0000"], "171c3e58-4194-8c8e-a8db-5bea254b5a26"],
+];
+
+test.for(golden)("operationIdFrom(%j) is %s, today and for ever", async ([parts, id]) => {
+	expect(independently(parts)).toBe(id);
+	await expect(operationIdFrom(...parts)).resolves.toBe(id);
+	await expect(operationIdFrom(...parts)).resolves.toBe(id);
+});
+
+test("operationIdFrom gives a UUID", async () => {
+	for (let index = 0; index < 200; index++) {
+		expect(await operationIdFrom("crm", `${index}`)).toMatch(
+			/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+		);
+	}
+});
+
+test('("a", "bc"), ("ab", "c"), ("abc") and ("a", "b", "c") are four sends', async () => {
+	const all = [["a", "bc"], ["ab", "c"], ["abc"], ["a", "b", "c"], ["a,bc"], ['a","bc'], ["bc", "a"]];
+	const ids = await Promise.all(all.map((parts) => operationIdFrom(...parts)));
+	expect(new Set(ids).size).toBe(all.length);
+});
+
+test.for([
+	["nothing", []],
+	["undefined, as of a note that was never stored", ["crm", undefined]],
+	["null", ["crm", null]],
+	["a number", ["crm", 5]],
+	["an empty part", ["crm", ""]],
+] as [string, unknown[]][])(
+	"operationIdFrom of %s is PartnerInvalidInput: two sends would share an id",
+	async ([, parts]) => {
+		const error = await failure(() => operationIdFrom(...parts.map(wrong)));
+		expect(error).toMatchObject({ _tag: "PartnerInvalidInput", operation: "operationIdFrom", attempts: 0 });
+	},
+);
