@@ -6,13 +6,14 @@ import { agencyId, apiKey } from "./golden.ts";
 export const quickly = { timeoutMs: 400, retry: { baseDelayMs: 5, maxDelayMs: 80 } } as const;
 
 /** The package itself, as the rig drives it: by its public names only. */
-export function packageCaller({ baseUrl, fetch, deadlineMs, onWait }: Wiring): Caller {
+export function packageCaller({ baseUrl, fetch, timeoutMs, deadlineMs, onWait }: Wiring): Caller {
 	const client = createClient({
 		baseUrl,
 		apiKey,
 		fetch,
-		deadlineMs,
 		...quickly,
+		timeoutMs,
+		deadlineMs,
 		onAttempt: ({ operationId, retryInMs }) => {
 			if (operationId !== undefined && retryInMs !== undefined) onWait(operationId, retryInMs);
 		},

@@ -23,6 +23,7 @@ export interface Claim {
 export interface Wiring {
 	readonly baseUrl: string;
 	readonly fetch: typeof fetch;
+	readonly timeoutMs: number;
 	readonly deadlineMs: number;
 	/** For callers that tell their waits: one note for each wait that they announce. */
 	readonly onWait: (operationId: string, waitMs: number) => void;
@@ -42,6 +43,9 @@ export interface CampaignOptions {
 	/** Abort each send at a random moment within this time. */
 	readonly abortWithinMs?: number;
 	readonly inFlight?: number;
+	/** @default 400 */
+	readonly timeoutMs?: number;
+	/** @default 4000 */
 	readonly deadlineMs?: number;
 	readonly over?: typeof fetch;
 }
@@ -67,7 +71,17 @@ export interface Report {
 
 /** Runs sends through a failing service, settles the unknown ones by a second round, and judges the whole. */
 export async function campaign(options: CampaignOptions): Promise<Report> {
-	const { makeCaller, seed, sends, rate, window = "open", inFlight = 48, deadlineMs = 4000, abortWithinMs } = options;
+	const {
+		makeCaller,
+		seed,
+		sends,
+		rate,
+		window = "open",
+		inFlight = 48,
+		timeoutMs = 400,
+		deadlineMs = 4000,
+		abortWithinMs,
+	} = options;
 	const startedAt = performance.now();
 	const timersBefore = timers();
 	const rejections: string[] = [];
@@ -80,6 +94,7 @@ export async function campaign(options: CampaignOptions): Promise<Report> {
 	const caller = makeCaller({
 		baseUrl: service.baseUrl,
 		fetch: watch.fetch,
+		timeoutMs,
 		deadlineMs,
 		onWait: (id, waitMs) => waits.set(id, [...(waits.get(id) ?? []), waitMs]),
 	});

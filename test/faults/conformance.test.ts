@@ -1,6 +1,7 @@
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { answers } from "../../generated/answers.ts";
-import { cases, runCase } from "./conformance.ts";
+import { nodeFetch } from "../../src/node.ts";
+import { cases, plainInputs, runCase } from "./conformance.ts";
 import { faults } from "./faults.ts";
 import { heldForConsent, readAnswer, sentNow } from "./golden.ts";
 
@@ -22,10 +23,18 @@ test("the table plays every fault of the rig", () => {
 	expect(left).toEqual(["honest answer, then a stale connection"]);
 });
 
-const titled = cases.map((each) => [each.title, each] as const);
+const overNode = nodeFetch();
+afterAll(() => overNode.close());
+const transports = [
+	["fetch", fetch],
+	["nodeFetch", overNode],
+] as const;
+const titled = transports.flatMap(([name, over]) =>
+	cases.map((each) => [`${each.title} (${name})`, each, over] as const),
+);
 
-test.concurrent.for(titled)("%s", { timeout: 20_000 }, async ([, each], { expect }) => {
-	const { service, attempts, result, error, facts } = await runCase(each);
+test.concurrent.for(titled)("%s", { timeout: 20_000 }, async ([, each, over], { expect }) => {
+	const { service, attempts, result, error, facts } = await runCase(each, plainInputs, {}, over);
 	const send = each.operation === "messages.send";
 	expect(attempts).toBe(each.attempts);
 	expect(service.landings()).toBe(0);

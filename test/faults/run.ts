@@ -1,4 +1,5 @@
 // `npm run test:faults`: the long campaign. Prints a table and exits with 1 on any violation.
+import { nodeFetch } from "../../src/node.ts";
 import { packageCaller } from "./caller.ts";
 import { type CampaignOptions, campaign } from "./campaign.ts";
 import { killed, oneSignal, outage, reads, type Verdict } from "./scenarios.ts";
@@ -13,6 +14,13 @@ async function sends(options: Omit<CampaignOptions, "makeCaller">): Promise<Verd
 	return { violations: report.violations, note };
 }
 
+async function overNode(run: (over: typeof fetch) => Promise<Verdict>): Promise<Verdict> {
+	const over = nodeFetch();
+	const verdict = await run(over);
+	over.close();
+	return verdict;
+}
+
 const plan: readonly [name: string, run: () => Promise<Verdict>][] = [
 	...seeds.flatMap((seed) =>
 		(["open", "closed"] as const).map((window): [string, () => Promise<Verdict>] => [
@@ -22,11 +30,19 @@ const plan: readonly [name: string, run: () => Promise<Verdict>][] = [
 	),
 	...[0, 0.01, 0.05, 0.1, 0.5].map((rate): [string, () => Promise<Verdict>] => [
 		`2,000 sends, ${rate * 100} % faults`,
-		() => sends({ seed: 4, sends: 2000, rate }),
+		() => sends({ seed: 4, sends: 2000, rate, ...(rate === 0 && { timeoutMs: 20_000, deadlineMs: 50_000 }) }),
 	]),
 	[
 		"1,000 sends, aborted at random",
 		() => sends({ seed: 5, sends: 1000, rate: 0.3, abortWithinMs: 150, inFlight: 16 }),
+	],
+	[
+		"10,000 sends, 30 % faults, over nodeFetch",
+		() => overNode((over) => sends({ seed: 9, sends: 10_000, rate: 0.3, over })),
+	],
+	[
+		"10,000 reads and lookups, 30 % faults, over nodeFetch",
+		() => overNode((over) => reads({ seed: 10, calls: 10_000, rate: 0.3, over })),
 	],
 	["500 calls in an outage, at most 20 extra requests", () => outage({ calls: 500, extra: 20 })],
 	["10,000 reads and lookups, 30 % faults", () => reads({ seed: 6, calls: 10_000, rate: 0.3 })],

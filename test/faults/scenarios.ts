@@ -27,7 +27,13 @@ export async function outage({ calls, extra }: { calls: number; extra: number })
 	const violations: Violation[] = [];
 	const plan = () => ({ fault: faultNamed("reset without an answer"), variant: "unprocessed" as const });
 	const service = await startService({ plan });
-	const caller = packageCaller({ baseUrl: service.baseUrl, fetch, deadlineMs: 4000, onWait: () => undefined });
+	const caller = packageCaller({
+		baseUrl: service.baseUrl,
+		fetch,
+		timeoutMs: 400,
+		deadlineMs: 4000,
+		onWait: () => undefined,
+	});
 	await inParallel(16, calls, async (index) => {
 		const { claim } = await caller.send({ to: "+447700900101", body: `text 0/${index}` });
 		if (claim === "sent") violations.push({ kind: "sent but not delivered", detail: `${index}` });

@@ -49,7 +49,7 @@ test("the service of these tests does repeat the request, in the body, in a head
 const titled = cases.map((each) => [each.title, each] as const);
 
 test.concurrent.for(titled)(
-	"S14 no secret is told when the service repeats the request: %s",
+	"S14 S21 no secret is told when the service repeats the request: %s",
 	{ timeout: 20_000 },
 	async ([, each], { expect }) => {
 		const told: unknown[][] = [];

@@ -1,6 +1,7 @@
 import { createServer, type Socket } from "node:net";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { createClient } from "../../src/index.ts";
+import { nodeFetch } from "../../src/node.ts";
 import { told } from "./caller.ts";
 import { inParallel } from "./campaign.ts";
 import { call } from "./conformance.ts";
@@ -20,16 +21,22 @@ const framings = {
 	},
 } as const;
 
+const overNode = nodeFetch();
+afterAll(() => overNode.close());
+
 const cases = operations.flatMap((operation) =>
-	(["length", "chunks", "end of stream"] as const).map((framing) => [operation, framing] as const),
+	(["length", "chunks", "end of stream"] as const).flatMap((framing) => [
+		[operation, framing, "fetch", fetch] as const,
+		[operation, framing, "nodeFetch", overNode] as const,
+	]),
 );
 
 test.for(cases)(
-	"#10 #11 $operation cut at any byte, framed by %s, is a lost connection and never data",
+	"#10 #11 $operation cut at any byte, framed by %s and read by %s, is a lost connection and never data",
 	{
 		timeout: 60_000,
 	},
-	async ([operation, framing]) => {
+	async ([operation, framing, , over]) => {
 		const whole = JSON.stringify(operation === "messages.send" ? sentNow : readAnswer(operation));
 		let kept = 0;
 		const keptBy = new Map<string, number>();
@@ -53,7 +60,7 @@ test.for(cases)(
 				baseUrl: `http://127.0.0.1:${port}/api/v1`,
 				apiKey,
 				retry: false,
-				fetch: (url, init) => fetch(url, { ...init, headers: { ...Object(init?.headers), "x-case": mine } }),
+				fetch: (url, init) => over(url, { ...init, headers: { ...Object(init?.headers), "x-case": mine } }),
 			});
 			const end = await call(client, operation).then(
 				() => "data",
