@@ -20,7 +20,7 @@ export interface AttemptOptions {
 	timeoutMs: number;
 	/** The caller's signal, and the one by which a walk gives up a page that nobody waits for any more. */
 	signals: readonly (AbortSignal | undefined)[];
-	/** Called when the request goes out: from here on the service may have acted. */
+	/** Called as the request goes out, and may still throw; from then on the service may have acted. */
 	onDispatch: () => void;
 }
 
@@ -31,7 +31,7 @@ export interface Answer {
 	body: { json: unknown } | "unreadable" | "too-large";
 }
 
-/** How an attempt ends without an answer. `error` is what `init` threw, or what fetch did. */
+/** How an attempt ends without an answer. `error` is what `init` or `onDispatch` threw, or what fetch did. */
 export type Fault = { kind: "init" | "network"; error: unknown } | { kind: "timeout" | "abort" };
 
 /** Decoded bytes: `content-length` counts compressed ones, and a bomb of a few hundred bytes unpacks to 300 MB. */
@@ -68,11 +68,11 @@ export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 			let ready: RequestInit;
 			try {
 				ready = await init();
+				if (settled) return { kind: "abort" };
+				onDispatch();
 			} catch (error) {
 				return { kind: "init", error };
 			}
-			if (settled) return { kind: "abort" };
-			onDispatch();
 			try {
 				const response = await fetch(url, { ...ready, signal: controller.signal });
 				const { status, headers } = response;

@@ -104,7 +104,6 @@ export function createMessages(transport: Transport, options: MessagesOptions): 
 				if (subaccountId !== undefined) payload.subaccountId = subaccountId;
 				if (consentLanguage !== undefined) payload.consentLanguage = consentLanguage;
 				const bytes = JSON.stringify(payload);
-				if (!guard.allows(agencyId, operationId, bytes)) refuse("operationId", "was used with a different body");
 
 				const { data, response } = await transport(
 					operation,
@@ -122,7 +121,9 @@ export function createMessages(transport: Transport, options: MessagesOptions): 
 						send: {
 							operationId,
 							chosen: chosen !== undefined,
-							onDispatch: () => guard.note(agencyId, operationId, bytes),
+							claim() {
+								if (!guard(agencyId, operationId, bytes)) refuse("operationId", "was used with a different body");
+							},
 						},
 					},
 				);

@@ -25,33 +25,25 @@ export async function operationIdFrom(...parts: string[]): Promise<string> {
 	return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
-/** Remembers which body an operationId went out with: the service answers a second body with 500 for ever (spec §4 send, rule 6). */
-export interface ReuseGuard {
-	/** False when this id went out with another body. */
-	allows: (agencyId: string, operationId: string, body: string) => boolean;
-	/** Notes that the id goes out with this body. */
-	note: (agencyId: string, operationId: string, body: string) => void;
-}
+/**
+ * Claims an operationId of an agency for a body; false when it went out with another one, which the service would answer
+ * with 500 for ever (spec §4 send, rule 6).
+ */
+export type ReuseGuard = (agencyId: string, operationId: string, body: string) => boolean;
 
-/** The last `capacity` ids, the least recently sent forgotten first. Holds digests, never a text. */
+/** Remembers the last `capacity` ids, the least recently sent forgotten first. Holds digests, never a text. */
 export function createReuseGuard(capacity = 1000): ReuseGuard {
 	const digests = new Map<string, number>();
-	const keyOf = (agencyId: string, operationId: string): string => `${agencyId} ${operationId}`;
-	return {
-		allows(agencyId, operationId, body) {
-			const known = digests.get(keyOf(agencyId, operationId));
-			return known === undefined || known === digest(body);
-		},
-		note(agencyId, operationId, body) {
-			const key = keyOf(agencyId, operationId);
-			digests.delete(key);
-			digests.set(key, digest(body));
-			if (digests.size <= capacity) return;
-			for (const oldest of digests.keys()) {
-				digests.delete(oldest);
-				return;
-			}
-		},
+	return (agencyId, operationId, body) => {
+		const key = `${agencyId} ${operationId}`;
+		const known = digests.get(key);
+		const claimed = digest(body);
+		if (known !== undefined && known !== claimed) return false;
+		digests.delete(key);
+		digests.set(key, claimed);
+		const [oldest] = digests.keys();
+		if (digests.size > capacity && oldest !== undefined) digests.delete(oldest);
+		return true;
 	};
 }
 

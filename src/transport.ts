@@ -46,8 +46,8 @@ export interface RequestOptions<Data> extends CallOptions {
 	verify?: ((data: Data) => string | undefined) | undefined;
 	/** What goes out in the call and must not come back in an error. */
 	secrets?: readonly (string | undefined)[] | undefined;
-	/** Of a send: its id, whether the caller chose it, and what to do when its first request goes out. */
-	send?: { operationId: string; chosen: boolean; onDispatch: () => void } | undefined;
+	/** Of a send: its id, whether the caller chose it, and what claims the id as the first request goes out, or refuses. */
+	send?: { operationId: string; chosen: boolean; claim: () => void } | undefined;
 }
 
 /** A call of openapi-fetch, typed by the contract's paths; `via` goes into its init. */
@@ -87,13 +87,15 @@ export function createTransport(client: TransportOptions): Transport {
 		let correlationId: string | undefined;
 		let lastError: PartnerError | undefined;
 		let durationMs = 0;
+		/** Whether the request of the current attempt went out. */
+		let dispatched = false;
 		let answered: Answered<AnswerOf<Operation>> | undefined;
 
 		/** One attempt, from the key to the verdict. */
 		const once = async (request: LightRequest): Promise<void> => {
 			const startedAt = performance.now();
 			const leftMs = deadlineAt - startedAt;
-			let dispatched = false;
+			dispatched = false;
 			const end = await attempt({
 				fetch: client.fetch ?? globalThis.fetch,
 				url: request.url,
@@ -104,9 +106,9 @@ export function createTransport(client: TransportOptions): Transport {
 				timeoutMs: Math.max(1, Math.min(timeoutMs, leftMs)),
 				signals,
 				onDispatch() {
+					if (attempts === 0) send?.claim();
 					dispatched = true;
 					attempts++;
-					if (attempts === 1) send?.onDispatch();
 				},
 			});
 			durationMs = performance.now() - startedAt;
@@ -162,7 +164,7 @@ export function createTransport(client: TransportOptions): Transport {
 						signals,
 						onFailed(error, retryInMs) {
 							lastError = error;
-							if (attempts > 0) tell(error, retryInMs);
+							if (dispatched) tell(error, retryInMs);
 						},
 						aborted: () => new PartnerAbortError(`${operation}: aborted by the caller`, {}),
 					});
