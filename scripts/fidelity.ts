@@ -1,0 +1,50 @@
+/**
+ * The README's table of what the sandbox holds to: each rule of the service, where it comes from, and the test that
+ * proves it, taken from the tests' own names.
+ *
+ *   npm run fidelity              write it
+ *   npm run fidelity -- --check   fail when it is stale, or a rule has no test
+ */
+import { readdir, readFile, writeFile } from "node:fs/promises";
+
+const root = new URL("..", import.meta.url);
+const tests = new URL("test/sandbox/", root);
+const sources: Record<string, string> = JSON.parse(await readFile(new URL("rules.json", tests), "utf8"));
+
+const proofs = new Map<string, { sentence: string; file: string }[]>();
+for (const file of (await readdir(tests)).filter((name) => name.endsWith(".test.ts")).sort()) {
+	const text = await readFile(new URL(file, tests), "utf8");
+	for (const [, quote = "", name = ""] of text.matchAll(
+		/\btest(?:\.each\([\s\S]*?\))?\(\s*(["`])((?:R\d+[ ,])+.*?)\1,/g,
+	)) {
+		if (quote === "`" && name.includes("${")) continue;
+		const [ids = ""] = name.match(/^(?:R\d+[ ,]+)+/) ?? [];
+		for (const rule of ids.match(/R\d+/g) ?? []) {
+			const known = proofs.get(rule) ?? [];
+			proofs.set(rule, [...known, { sentence: name.slice(ids.length), file }]);
+		}
+	}
+}
+
+const unproven = Object.keys(sources).filter((rule) => !proofs.has(rule));
+const unknown = [...proofs.keys()].filter((rule) => !(rule in sources));
+if (unproven.length || unknown.length) {
+	console.error(`Rules without a test: ${unproven.join(", ")}. Tests of no rule: ${unknown.join(", ")}.`);
+	process.exitCode = 1;
+}
+
+const rows = Object.entries(sources).map(([rule, source]) => {
+	const [proof] = proofs.get(rule) ?? [];
+	return `| ${rule} | ${source} | ${(proof?.sentence ?? "").replaceAll("|", "\\|")} | ${proof?.file.replace(".test.ts", "")} |`;
+});
+const table = `| rule | source | what the sandbox does | test |\n|---|---|---|---|\n${rows.join("\n")}\n`;
+
+const target = new URL("README.md", root);
+const old = await readFile(target, "utf8");
+const [before = "", , after = ""] = old.split(/(?<=<!-- fidelity -->\n)|(?=<!-- \/fidelity -->)/);
+const text = `${before}\n${table}\n${after}`;
+if (text === old) console.log(`the fidelity table is fresh: ${rows.length} rules`);
+else if (process.argv.includes("--check")) {
+	console.error("The README's fidelity table is stale. Run `npm run fidelity`.");
+	process.exitCode = 1;
+} else await writeFile(target, text);
