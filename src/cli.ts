@@ -47,7 +47,13 @@ async function main(args: string[]): Promise<void> {
 	console.log(
 		banner(server, sandbox.agency().id, values.follow ? "runs" : `stands at ${sandbox.clock.now().toISOString()}`),
 	);
-	for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void server.close());
+	for (const signal of ["SIGINT", "SIGTERM"] as const) {
+		process.once(signal, () => {
+			const unused = sandbox.faults.unused();
+			if (unused.length > 0) console.log(`Faults that never hit: ${JSON.stringify(unused, null, 2)}`);
+			void server.close();
+		});
+	}
 }
 
 function banner({ baseUrl, controlUrl, token, apiKey }: SandboxServer, agencyId: string, clock: string): string {

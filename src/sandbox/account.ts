@@ -18,7 +18,7 @@ export interface KeysControl {
 	expire(key: string): void;
 	/** @example sandbox.keys.setScopes(id, ["conversations:read"]); */
 	setScopes(key: string, scopes: readonly Scope[]): void;
-	/** All keys of the integration, the oldest first. */
+	/** All keys of the integration, the oldest first. @example sandbox.keys.list().at(0)?.id; */
 	list(): { id: string; scopes: readonly Scope[]; state: Key["state"] }[];
 }
 
@@ -39,8 +39,9 @@ export interface IntegrationControl {
 	readonly keys: KeysControl;
 	/** Makes an agency and links it. @example const second = sandbox.link({ name: "Second" }); */
 	link(options: LinkOptions): AgencyControl;
-	/** `GET /me` is 404 and all else 403, until {@link restore}. */
+	/** `GET /me` is 404 and all else 403, until {@link restore}. @example sandbox.integration.hide(); */
 	hide(): void;
+	/** @example sandbox.integration.restore(); */
 	restore(): void;
 }
 

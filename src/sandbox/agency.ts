@@ -34,9 +34,12 @@ export interface ConsentSettings {
 export interface AgencyControl {
 	readonly id: string;
 	readonly name: string | null;
-	/** Links the agency to its integration; linking twice is no error. */
+	/** Links the agency to its integration again; linking twice is no error. @example agency.link(); */
 	link(): void;
-	/** Ends the link: every call for the agency is 403 at once. Its data stay for when it is linked again. */
+	/**
+	 * Ends the link: every call for the agency is 403 at once. Its data stay for when it is linked again.
+	 * @example agency.unlink();
+	 */
 	unlink(): void;
 	/** @example agency.rename(null); */
 	rename(name: string | null): void;
@@ -87,21 +90,30 @@ export interface AgencyControl {
 	 * @example agency.storesMedia(true);
 	 */
 	storesMedia(on: boolean): void;
-	/** @example agency.conversation(anna).visibleAs("tagged"); */
+	/** One conversation of the agency, whether it exists or not. @example agency.conversation(anna).hide(); */
 	conversation(contact: ContactRef): ConversationControl;
 }
 
 /** How an agency sees one conversation. */
 export interface ConversationControl {
-	/** Makes a conversation without messages. */
+	/** Makes a conversation without messages. @example agency.conversation(anna).open(); */
 	open(): void;
-	/** Why the agency sees it (§2 ConversationVisibility); also after {@link hide}. */
+	/**
+	 * Why the agency sees it (§2 ConversationVisibility); shows it again after {@link hide}, and opens it.
+	 * @example agency.conversation(anna).visibleAs("tagged");
+	 */
 	visibleAs(reason: "focus" | "unlinked" | "tagged" | "unknown"): void;
-	/** Other agencies may see it too; `share(false)` takes it back. */
+	/** Other agencies may see it too; `share(false)` takes it back. @example agency.conversation(anna).share(); */
 	share(on?: boolean): void;
-	/** The agency sees it no more: not in lists, null in lookups, 404 when read. */
+	/**
+	 * The agency sees it no more: not in lists, null in lookups, 404 when read. A send still works.
+	 * @example agency.conversation(anna).hide();
+	 */
 	hide(): void;
-	/** Another party takes over: the next sends are answered 409, so many and no more. @default times 1 */
+	/**
+	 * Another party takes over: the next sends are answered 409, so many (1 unless told) and no more.
+	 * @example agency.conversation(anna).takeOver({ times: 1 });
+	 */
 	takeOver(options?: { times?: number }): void;
 }
 
@@ -183,12 +195,16 @@ export function createAgencyControl(world: World, id: string): AgencyControl {
 			},
 			share: (on = true) => alter(contact, (thread) => Object.assign(thread, { shared: on, opened: true })),
 			hide: () => alter(contact, (thread) => (thread.hidden = true)),
-			takeOver: ({ times = 1 } = {}) => alter(contact, (thread) => (thread.conflicts = times)),
+			takeOver({ times = 1 } = {}) {
+				if (!Number.isInteger(times) || times < 0) throw new RangeError("takeOver's times is a whole number.");
+				alter(contact, (thread) => (thread.conflicts = times));
+			},
 		}),
 	};
 }
 
-function consentFrom(before: Consent, settings: ConsentSettings): Consent {
+function consentFrom(before: Consent, given: ConsentSettings): Consent {
+	const settings = structuredClone(given);
 	const unknown = Object.keys(settings).find((name) => !(name in before));
 	if (unknown !== undefined) throw new TypeError(`The consent flow has no "${unknown}".`);
 	const { unapprovedTemplates = before.unapprovedTemplates, ...rest } = settings;

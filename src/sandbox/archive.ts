@@ -82,11 +82,14 @@ export function archiveFrom(json: unknown): Archive {
 	return value;
 }
 
+const lists = ["counters", "integrations", "keys", "agencies", "ledger", "faults"];
+
+/** Checked before anything is changed: what is refused leaves the sandbox as it was. */
 function isArchive(value: unknown): value is Archive {
 	if (typeof value !== "object" || value === null || !("format" in value) || !("version" in value)) return false;
-	return (
-		value.format === "messaging-conversations-sandbox" && value.version === 1 && "agencies" in value && "now" in value
-	);
+	const fields = new Map(Object.entries(value));
+	const whole = Number.isFinite(fields.get("now")) && lists.every((name) => Array.isArray(fields.get(name)));
+	return whole && value.format === "messaging-conversations-sandbox" && value.version === 1;
 }
 
 function parsed(json: string): unknown {

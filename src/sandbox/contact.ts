@@ -97,7 +97,7 @@ export function createContact(world: World, agency: () => Agency, phoneNumber: s
 			if (body === null && !media?.length) throw new TypeError("A contact's message needs a body or media.");
 			const extras = {
 				...filesIn(world, owner, media),
-				...(replyTo === undefined ? {} : { replyTo: repliedTo(world, replyTo) }),
+				...(replyTo === undefined ? {} : { replyTo: repliedTo(world, target, replyTo) }),
 			};
 			const held = target.held;
 			const message = contactWrites(world, owner, target, body, Object.keys(extras).length > 0 ? extras : undefined);
@@ -131,8 +131,9 @@ function buttonText(thread: Thread, code: string): string | null {
 }
 
 /** R86, and R171: copies only when the agency stores media. */
-function filesIn(world: World, agency: Agency, media: ContactMessage["media"]): MessageExtras {
-	if (!media?.length) return {};
+function filesIn(world: World, agency: Agency, given: ContactMessage["media"]): MessageExtras {
+	if (!given?.length) return {};
+	const media = given.map((file) => ({ ...file })); // the caller's own objects may change later
 	if (!agency.storesMedia) return { media };
 	const mediaStored = media.map((file) => {
 		const path = `${agency.id}/${hex(`${agency.id} ${file.url}`, 16)}`;
@@ -148,11 +149,15 @@ function filesIn(world: World, agency: Agency, media: ContactMessage["media"]): 
 	return { media, mediaStored };
 }
 
-/** R87: all five fields. */
-function repliedTo(world: World, given: number | string | Schemas["ReplyToMessage"]): Schemas["ReplyToMessage"] {
-	if (typeof given === "object") return given;
-	const found = findMessage(world, given)?.message;
-	if (!found) throw new Error(`There is no message ${given} to reply to.`);
+/** R87: all five fields, of a message of this conversation. */
+function repliedTo(
+	world: World,
+	thread: Thread,
+	given: number | string | Schemas["ReplyToMessage"],
+): Schemas["ReplyToMessage"] {
+	if (typeof given === "object") return { ...given };
+	const { thread: owner, message: found } = findMessage(world, given) ?? {};
+	if (!found || owner !== thread) throw new Error(`There is no message ${given} in this conversation to reply to.`);
 	return {
 		body: found.body,
 		direction: found.outbound ? "outbound" : "inbound",

@@ -10,6 +10,7 @@ export interface Advance {
 
 /** The sandbox's time: it stands still until it is moved, and goes forward only. */
 export interface ClockControl {
+	/** A copy: changing it moves nothing. @example sandbox.clock.now().toISOString(); */
 	now(): Date;
 	/**
 	 * Goes forward. What falls due on the way happens in order, each at its own instant, before this returns.
@@ -46,7 +47,7 @@ export interface FaultControl {
 	readonly hits: number;
 	/** How many it will still hit. */
 	readonly remaining: number;
-	/** Takes it back; `hits` stays. */
+	/** Takes it back; `hits` stays. @example fault.remove(); */
 	remove(): void;
 }
 
@@ -58,9 +59,12 @@ export interface FaultsControl {
 	 * @example sandbox.faults.add({ times: 2, effect: { status: 503, retryAfter: 1 } });
 	 */
 	add(options: FaultOptions): FaultControl;
-	/** Takes all back. */
+	/** Takes all back. @example sandbox.faults.clear(); */
 	clear(): void;
-	/** Faults that still wait to hit: at the end of a test there should be none. */
+	/**
+	 * Faults that still wait to hit: at the end of a test there should be none.
+	 * @example expect(sandbox.faults.unused()).toEqual([]);
+	 */
 	unused(): Pick<Fault, "operation" | "phase" | "effect" | "hits" | "remaining">[];
 }
 

@@ -10,9 +10,10 @@ import { getMe } from "./me.ts";
 import { send } from "./messages.ts";
 import { eightDigits } from "./noise.ts";
 import { forbidden, isRefusal, lacksScope, type Refusal, unauthorized, unsupported } from "./refusal.ts";
+import { textOf } from "./rows.ts";
 import type { Agency, Key, Scope, World } from "./state.ts";
 import { type Answer, type Call, isLater, type Reply } from "./wire.ts";
-import { next } from "./world.ts";
+import { apiKeyOf, next } from "./world.ts";
 
 /** Where a request goes. The two segments are still encoded. */
 interface Route {
@@ -89,8 +90,11 @@ function admit(world: World, call: Call, entry: Entry): Reply {
 	const run = (): Answer => {
 		const outcome = agency ? operate(world, agency, route, entry) : getMe(world, key);
 		if (isRefusal(outcome)) return refused(entry, outcome);
-		const shown = world.latitude === undefined ? outcome : vary(outcome, world.latitude, entry.correlationId);
-		return { status: 200, headers: headersOf(entry), body: JSON.stringify(shown) };
+		const body =
+			world.latitude === undefined
+				? textOf(world, outcome)
+				: JSON.stringify(vary(outcome, world.latitude, entry.correlationId));
+		return { status: 200, headers: headersOf(entry), body };
 	};
 	const runThenAfter = (): Reply => {
 		const answer = run();
@@ -154,9 +158,9 @@ function routeOf(method: string, path: string): Route | undefined {
 
 /** R19 to R25 */
 function keyFrom(world: World, authorization: string | undefined): Key | undefined {
-	const [, id, secret] = authorization?.match(/^Bearer +[^\s.]+_live\.([^\s.]+)\.([^\s.]+) *$/i) ?? [];
+	const [, apiKey, id] = authorization?.match(/^Bearer +([^\s.]+_live\.([^\s.]+)\.[^\s.]+) *$/i) ?? [];
 	const key = id === undefined ? undefined : world.keys.get(id);
-	return key && key.secret === secret && key.state === "live" ? key : undefined;
+	return key && apiKeyOf(key) === apiKey && key.state === "live" ? key : undefined;
 }
 
 /** R31 to R35, R38: one refusal for every reason. */

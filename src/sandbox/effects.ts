@@ -28,7 +28,8 @@ export function distort(effect: Effect, operation: OperationId, answer: Answer):
 		case "status": {
 			const status = effect.status ?? 500;
 			if (status < 300) return { ...answer, status, headers: { ...answer.headers, ...retry } };
-			if (status < 400) return { status, headers: { ...kept, ...retry, location }, body: "" };
+			if (status < 400)
+				return { status, headers: { ...kept, ...retry, ...(isRedirect(status) ? { location } : {}) }, body: "" };
 			// R7: a 500 says nothing of its cause.
 			const message = status >= 500 ? internalError.message : `The sandbox was told to answer ${status}.`;
 			return { status, headers: json, body: JSON.stringify({ _tag: tagOf(status), message }) };
@@ -55,6 +56,9 @@ export function distort(effect: Effect, operation: OperationId, answer: Answer):
 			};
 	}
 }
+
+/** The statuses that fetch follows. */
+export const isRedirect = (status: number): boolean => [301, 302, 303, 307, 308].includes(status);
 
 function without(body: string, field: string): string {
 	const tree: unknown = JSON.parse(body);

@@ -101,7 +101,8 @@ export function createFaults(): FaultBook {
 			if (operation !== undefined && !Object.hasOwn(operationTable, operation))
 				throw new TypeError(`There is no operation "${operation}".`);
 			if (phase !== "before" && phase !== "after") throw new TypeError('A fault\'s phase is "before" or "after".');
-			if (!(times >= 1) || !(skip >= 0)) throw new RangeError("A fault's times is at least 1, its skip at least 0.");
+			const counts = Number.isInteger(skip) && (Number.isInteger(times) || times === Number.POSITIVE_INFINITY);
+			if (!counts || times < 1 || skip < 0) throw new RangeError("A fault's times is at least 1, its skip at least 0.");
 			const remaining = times === Number.POSITIVE_INFINITY ? null : times;
 			const fault = {
 				id: ++created,
@@ -139,7 +140,8 @@ export function createFaults(): FaultBook {
 		all: () => faults,
 		load(restored) {
 			faults = [...restored];
-			created = Math.max(0, ...faults.map((fault) => fault.id));
+			// Handles name faults by number, also those made after the snapshot.
+			created = Math.max(created, ...faults.map((fault) => fault.id));
 		},
 	};
 }

@@ -1,3 +1,4 @@
+import { isRedirect } from "./effects.ts";
 import { type Answer, type Call, isLater, type Reply } from "./wire.ts";
 
 /** A call of fetch as plain values. */
@@ -26,8 +27,7 @@ export function createFetch(baseUrl: string, knock: (call: Call) => Reply): type
 		}
 		if (reply.cut === "reset") throw failure("read ECONNRESET", "ECONNRESET", "read");
 		if (reply.cut === "hang") await untilAborted(waiting, asked);
-		if (reply.status >= 300 && reply.status < 400 && reply.headers.location !== undefined)
-			refuseRedirect(asked.redirect);
+		if (isRedirect(reply.status)) refuseRedirect(asked.redirect);
 		return responseFrom(reply);
 	};
 }

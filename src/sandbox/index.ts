@@ -59,7 +59,10 @@ export interface Connection {
 export interface Sandbox {
 	/** @example const client = createClient({ ...sandbox.connection }); */
 	readonly connection: Connection;
-	/** The service, as a `fetch`: no socket, no timer but what a fault asks for. */
+	/**
+	 * The service, as a `fetch`: no socket, no timer but what a fault asks for.
+	 * @example await sandbox.fetch(`${baseUrl}/me`, { headers: { authorization: `Bearer ${apiKey}` } });
+	 */
 	readonly fetch: typeof globalThis.fetch;
 	/** The default agency, or the one with this id; an unknown id throws. @example sandbox.agency().id; */
 	agency(id?: string): AgencyControl;
@@ -75,21 +78,36 @@ export interface Sandbox {
 	readonly keys: KeysControl;
 	readonly clock: ClockControl;
 	readonly faults: FaultsControl;
-	/** A message by its id, or by the messageSid that a send returned; an unknown one throws. */
+	/**
+	 * A message by its id, or by the messageSid that a send returned; an unknown one throws.
+	 * @example sandbox.message(sent.messageId).delivered();
+	 */
 	message(id: number | string): MessageControl;
-	/** What was asked of the sandbox, the oldest first; the newest 10,000. */
+	/**
+	 * What was asked of the sandbox, the oldest first; the newest 10,000.
+	 * @example sandbox.requests().map((request) => request.operation);
+	 */
 	requests(): RecordedRequest[];
-	/** What a good client would not have done: unknown paths (R12), a `+` not encoded (R69). */
+	/**
+	 * What a good client would not have done: unknown paths (R12), a `+` not encoded (R69).
+	 * @example expect(sandbox.violations()).toEqual([]);
+	 */
 	violations(): Violation[];
-	/** This moment, to go back to with {@link restore}. */
+	/** This moment, to go back to with {@link restore}. @example const before = sandbox.snapshot(); */
 	snapshot(): Snapshot;
-	/** Goes back to a snapshot, its clock too; contacts, agencies and other handles stay good. */
+	/**
+	 * Goes back to a snapshot, its clock too; contacts, agencies and other handles stay good. Correlation ids alone go on.
+	 * @example sandbox.restore(before);
+	 */
 	restore(snapshot: Snapshot): void;
-	/** Everything that exists, as data that JSON can carry. */
+	/** Everything that exists, as data that JSON can carry. @example JSON.stringify(sandbox.export()); */
 	export(): Archive;
-	/** Becomes what another sandbox exported: the data, or their JSON text. Policy and latitude stay this one's own. */
+	/**
+	 * Becomes what another sandbox exported: the data, or their JSON text. Policy and latitude stay this one's own.
+	 * @example sandbox.import(JSON.parse(text));
+	 */
 	import(archive: Archive | string): void;
-	/** As new: the scenario it was made with, the counters too. */
+	/** As new: the scenario it was made with, the counters too. @example sandbox.reset(); */
 	reset(): void;
 	/** Adds a scenario to the default agency. @example sandbox.tell("busy"); */
 	tell(scenario: ScenarioName): void;

@@ -16,7 +16,7 @@ export interface HandlersOptions {
  * server.listen({ onUnhandledRequest: "error" });
  */
 export function handlers(sandbox: Sandbox, options: HandlersOptions = {}): RequestHandler[] {
-	const baseUrl = (options.baseUrl ?? sandbox.connection.baseUrl).replace(/\/+$/, "");
+	const baseUrl = new URL(options.baseUrl ?? sandbox.connection.baseUrl).href.replace(/\/+$/, "");
 	return [
 		http.all(`${baseUrl}/*`, async ({ request }) => {
 			const url = sandbox.connection.baseUrl + request.url.slice(baseUrl.length);

@@ -132,6 +132,24 @@ export function inboxOf(thread: Thread): InboxEntry[] {
 		}));
 }
 
+/** An answer as JSON. The text of a remembered row is remembered with it: most of the time of a page goes there. */
+export function textOf(world: World, answer: object): string {
+	const fields = Object.entries(answer).map(([name, value]) => {
+		const isPage = Array.isArray(value) && (name === "conversations" || name === "messages");
+		const text = isPage ? `[${value.map((row) => rowText(world, row)).join(",")}]` : JSON.stringify(value);
+		return `${JSON.stringify(name)}:${text}`;
+	});
+	return `{${fields.join(",")}}`;
+}
+
+function rowText(world: World, row: object): string {
+	const known = world.texts.get(row);
+	if (known !== undefined) return known;
+	const text = JSON.stringify(row);
+	world.texts.set(row, text);
+	return text;
+}
+
 function remembered<Key, Row>(rows: Map<Key, Row>, key: Key, build: (key: Key) => Row): Row {
 	const known = rows.get(key);
 	if (known) return known;

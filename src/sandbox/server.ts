@@ -42,10 +42,12 @@ const followEveryMs = 100;
  */
 export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promise<SandboxServer> {
 	const { port = 0, token = randomBytes(16).toString("hex"), follow = false } = options;
-	const control = createControlRoutes(sandbox);
+	const served: Served = { sandbox, token, control: createControlRoutes(sandbox), hosts: new Set() };
 	const server = createServer((request, response) => {
-		respond({ sandbox, token, control }, request, response).catch((error: unknown) => {
-			response.destroy(error instanceof Error ? error : undefined);
+		respond(served, request, response).catch((error: unknown) => {
+			if (response.headersSent || request.destroyed) return response.destroy();
+			const message = error instanceof Error ? error.message : String(error);
+			json(response, 500, { _tag: "SandboxError", message });
 		});
 	});
 	await new Promise<void>((resolve, reject) => {
@@ -54,7 +56,9 @@ export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promi
 	});
 	const timer = follow ? followTime(sandbox) : undefined;
 	const address = server.address();
-	const origin = `http://127.0.0.1:${isAddress(address) ? address.port : port}`;
+	const listening = isAddress(address) ? address.port : port;
+	for (const name of ["127.0.0.1", "localhost", "[::1]"]) served.hosts.add(`${name}:${listening}`);
+	const origin = `http://127.0.0.1:${listening}`;
 	return {
 		baseUrl: `${origin}/api/v1`,
 		controlUrl: `${origin}/_sandbox`,
@@ -83,6 +87,8 @@ function followTime(sandbox: Sandbox): NodeJS.Timeout {
 }
 
 interface Served {
+	/** The names by which this server is asked. */
+	readonly hosts: Set<string>;
 	readonly sandbox: Sandbox;
 	readonly token: string;
 	readonly control: ReturnType<typeof createControlRoutes>;
@@ -91,10 +97,10 @@ interface Served {
 async function respond(served: Served, request: IncomingMessage, response: ServerResponse): Promise<void> {
 	const { sandbox, token, control } = served;
 	const { method = "GET", url = "/" } = request;
-	const body = await bodyOf(request);
 	const headers = headersOf(request);
-	const refusal = strangerIn(headers, request.socket.localPort);
+	const refusal = strangerIn(headers, served.hosts);
 	if (refusal) return json(response, 403, { _tag: "SandboxRefused", message: refusal });
+	const body = await bodyOf(request);
 	if (url === "/_sandbox" || url.startsWith("/_sandbox/") || url.startsWith("/_sandbox?")) {
 		if (!hasToken(headers, token))
 			return json(response, 401, { _tag: "SandboxRefused", message: "Control routes need the token." });
@@ -119,14 +125,14 @@ function write(response: ServerResponse, { status, headers, body, cut }: Answer)
 		socket?.resetAndDestroy();
 		return;
 	}
-	const bytes = Buffer.from(body);
-	response.writeHead(status, { ...headers, "content-length": bytes.length });
+	response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) });
 	if (cut !== "body") {
-		response.end(bytes);
+		// As text, head and body leave in one write.
+		response.end(body);
 		return;
 	}
 	// The length is announced and not kept, then the connection really ends.
-	response.write(bytes.subarray(0, Math.ceil(bytes.length / 2)), () => socket?.destroy());
+	response.write(body.slice(0, Math.ceil(body.length / 2)), () => socket?.destroy());
 }
 
 /** False when the caller went away meanwhile. */
@@ -141,6 +147,8 @@ function waited(response: ServerResponse, ms: number): Promise<boolean> {
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
+	const { "content-length": length = "0", "transfer-encoding": encoding } = request.headers;
+	if (length === "0" && encoding === undefined) return "";
 	const chunks: Buffer[] = [];
 	for await (const chunk of request) chunks.push(chunk);
 	return Buffer.concat(chunks).toString("utf8");
@@ -157,11 +165,10 @@ function headersOf(request: IncomingMessage): Record<string, string> {
 /** A page in a browser, or a name that was rebound to this address, is a stranger here. */
 function strangerIn(
 	{ host = "", origin }: Readonly<Record<string, string>>,
-	port: number | undefined,
+	own: ReadonlySet<string>,
 ): string | undefined {
-	const own = ["127.0.0.1", "localhost", "[::1]"].map((name) => `${name}:${port}`);
-	if (!own.includes(host.toLowerCase())) return "The sandbox answers on the loopback interface only.";
-	if (origin !== undefined && !own.some((name) => origin.toLowerCase() === `http://${name}`))
+	if (!own.has(host.toLowerCase())) return "The sandbox answers on the loopback interface only.";
+	if (origin !== undefined && !own.has(origin.toLowerCase().replace(/^http:\/\//, "")))
 		return "The sandbox answers no other origin.";
 	return undefined;
 }

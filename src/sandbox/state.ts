@@ -154,6 +154,7 @@ export interface World {
 	/** Answers' rows as they were last built; each is forgotten when what it shows changes. */
 	readonly summaries: Map<Thread, Schemas["ConversationSummary"]>;
 	readonly messages: Map<StoredMessage, Schemas["Message"]>;
+	readonly texts: WeakMap<object, string>;
 	readonly faults: FaultBook;
 	readonly journal: Journal;
 }

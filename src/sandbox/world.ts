@@ -21,6 +21,7 @@ export function createWorld(now: number, policy: Policy, latitude: string | unde
 		threadOf: [],
 		summaries: new Map(),
 		messages: new Map(),
+		texts: new WeakMap(),
 		faults: createFaults(),
 		journal: createJournal(),
 	};
