@@ -22,6 +22,7 @@ export default defineConfig([
 		format: ["esm", "cjs"],
 		entry: {
 			index: "src/index.ts",
+			node: "src/node.ts",
 			"sandbox/index": "src/sandbox/index.ts",
 			"sandbox/msw": "src/sandbox/msw.ts",
 			"sandbox/server": "src/sandbox/server.ts",

@@ -8,6 +8,7 @@ export default defineConfig({
 		// The samples import the package by its name; here the name means the sources.
 		alias: [
 			{ find: /^messaging-conversations$/, replacement: src("index.ts") },
+			{ find: /^messaging-conversations\/node$/, replacement: src("node.ts") },
 			{ find: /^messaging-conversations\/sandbox$/, replacement: src("sandbox/index.ts") },
 			{ find: /^messaging-conversations\/sandbox\/(msw|server)$/, replacement: src("sandbox/$1.ts") },
 		],

@@ -37,7 +37,7 @@ function filesOf(folder: string): string[] {
 }
 
 test("S39 the tarball holds what its users need and nothing else", () => {
-	const entries = ["index", "sandbox/index", "sandbox/msw", "sandbox/server"];
+	const entries = ["index", "node", "sandbox/index", "sandbox/msw", "sandbox/server"];
 	const built = entries.flatMap((entry) =>
 		[".cjs", ".d.cts", ".d.ts", ".js"].map((ending) => `dist/${entry}${ending}`),
 	);
