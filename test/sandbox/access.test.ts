@@ -47,6 +47,7 @@ throughEachDoor((open) => {
 		const [prefix, id, secret] = parts(box.key);
 		const other = box.sandbox.keys.create({});
 		(await me(box, { key: `${prefix}.${id}x.${secret}` })).refused(401);
+		(await me(box, { key: `acme_live.${id}.${secret}` })).refused(401);
 		(await me(box, { key: `${prefix}.${id}.${secret}x` })).refused(401);
 		(await me(box, { key: `${prefix}.${id}.${secret.slice(0, -1)}` })).refused(401);
 		(await me(box, { key: `${prefix}.${id}.${parts(other.apiKey)[2]}` })).refused(401);

@@ -242,6 +242,12 @@ throughEachDoor((open) => {
 			lastInboundAt: after(0),
 		});
 		box.sandbox.clock.advance({ hours: 1 });
+		anna.writes(long.slice(0, 101));
+		expect((await summaryOf(box, ANNA)).lastMessagePreview).toBe(long.slice(0, 100));
+		anna.writes("🏡".repeat(150));
+		const preview = present((await summaryOf(box, ANNA)).lastMessagePreview);
+		expect(preview).toMatch(/^🏡+$/u);
+		expect(preview.length).toBeLessThan(300);
 		anna.writes("Fine");
 		expect(await summaryOf(box, ANNA)).toMatchObject({
 			lastMessageAt: after(2),

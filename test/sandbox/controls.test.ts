@@ -127,7 +127,20 @@ throughEachDoor((open) => {
 			replyTo: { body: "Hello", direction: "inbound" },
 		});
 		expect(() => anna.writes({ body: "To nothing", replyTo: 999_999 })).toThrow();
+		const { id: foreign } = box.agency.contact(BRAM).writes("To somebody else");
+		expect(() => anna.writes({ body: "To another thread", replyTo: foreign })).toThrow();
 		expect((await summaryOf(box, ANNA)).totalMessages).toBe(2);
+	});
+
+	test("contact.writes keeps what was given, whatever becomes of the caller's objects", async () => {
+		const box = await open();
+		const file = { url: "https://files.invalid/1.jpg" };
+		const media = [file];
+		box.agency.contact(ANNA).writes({ media });
+		file.url = "https://files.invalid/other.jpg";
+		media.push({ url: "https://files.invalid/2.jpg" });
+		const message = first((await messages(box, ANNA)).ok().messages);
+		expect(message).toMatchObject({ numMedia: 1, media: [{ url: "https://files.invalid/1.jpg" }] });
 	});
 
 	test("contact.taps, accepts and declines: an inbound message each, and never an error", async () => {

@@ -85,6 +85,7 @@ async function episode(box: Box): Promise<[string, Answer][]> {
 	told.push(["SendMessageResult", sent]);
 	told.push(["SendMessageResult", await send(box, { to: ANNA, body: "Hi", operationId: "a" })]);
 	told.push(["SendMessageResult", await send(box, { to: BRAM, body: "Held" })]);
+	told.push(["SendMessageResult", await send(box, { to: ANNA, body: "2026-01-05T09:00:00.000Z" })]);
 	box.sandbox.clock.advance({ hours: 25, ms: 123 });
 	box.agency.contact(CARL).writes("Hello");
 	anna.writes({ body: "Fine", replyTo: String(sent.ok().messageId) });

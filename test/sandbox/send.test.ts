@@ -362,8 +362,9 @@ throughEachDoor((open) => {
 		bilingual(box);
 		(await send(box, { to: ANNA, body: "Hi", consentLanguage: "fr" })).ok();
 		(await send(box, { to: BRAM, body: "Hi", consentLanguage: "nl" })).ok();
-		const languages = [ANNA, BRAM].map((phone) => only(box.agency.contact(phone).inbox()).language);
-		expect(languages).toEqual(["fr", "nl"]);
+		const templates = [ANNA, BRAM].map((phone) => only(box.agency.contact(phone).inbox()));
+		expect(templates.map((template) => template.language)).toEqual(["fr", "nl"]);
+		expect(templates[0]?.body).not.toBe(templates[1]?.body);
 	});
 
 	test("R181 makes queued, windowOpen, queueId and messageId agree in every 200", async () => {

@@ -88,6 +88,24 @@ test("server refuses a foreign Host, whatever the key", async () => {
 	}
 });
 
+test("server refuses a request that names no host", async () => {
+	const { hostname, port, apiKey, agency } = await started();
+	for (const host of ["Host:\r\n", "Host: \r\n", ""]) {
+		const received = await new Promise<string>((resolve) => {
+			const socket = net.connect(port, hostname);
+			let bytes = "";
+			socket.on("data", (chunk) => {
+				bytes += chunk.toString();
+			});
+			socket.on("error", () => {});
+			socket.on("close", () => resolve(bytes));
+			socket.write(`GET /api/v1/me HTTP/1.1\r\n${host}Connection: close\r\nAuthorization: Bearer ${apiKey}\r\n\r\n`);
+		});
+		expect(received, JSON.stringify(host)).toMatch(/^HTTP\/1\.1 4\d\d /);
+		expect(received).not.toContain(agency.id);
+	}
+});
+
 test("server refuses a foreign Origin before anything happens", async () => {
 	const { server, port, apiKey, agency, sandbox } = await started();
 	const anna = agency.contact(ANNA);
@@ -216,6 +234,27 @@ test("server takes the port it is given, and refuses one that is taken", async (
 	const again = await serve(createSandbox(), { port });
 	running.push(again);
 	expect(new URL(again.baseUrl).port).toBe(String(port));
+});
+
+test("server takes the token it is given, in either header", async () => {
+	const server = await serve(createSandbox(), { token: "a-token-of-my-own" });
+	running.push(server);
+	expect(server.token).toBe("a-token-of-my-own");
+	for (const headers of [bearer(server.token), { "x-sandbox-token": server.token }]) {
+		expect((await raw(`${server.controlUrl}/clock`, { headers })).status).toBe(200);
+	}
+	expect((await raw(`${server.controlUrl}/clock`, { headers: { "x-sandbox-token": "another" } })).status).toBe(401);
+});
+
+test("server lets the clock follow real time only when told", async () => {
+	const [still, moving] = [createSandbox({ now: NOW }), createSandbox({ now: NOW })];
+	running.push(await serve(still), await serve(moving, { follow: true }));
+	await expect.poll(() => moving.clock.now().getTime()).toBeGreaterThan(Date.parse(NOW));
+	expect(still.clock.now().toISOString()).toBe(NOW);
+	await Promise.all(running.splice(0).map((server) => server.close()));
+	const stopped = moving.clock.now().getTime();
+	await new Promise((resolve) => setTimeout(resolve, 250));
+	expect(moving.clock.now().getTime()).toBe(stopped);
 });
 
 test("server outlives nonsense on the wire", async () => {
