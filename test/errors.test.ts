@@ -222,10 +222,9 @@ test("row PartnerConnectionError: a fetch that throws anything at all ends as on
 
 test("row PartnerTimeoutError: an attempt that takes too long is retried", async () => {
 	for (const slow of ["hang", "stall"] as const) {
-		const { error, requests } = await failureOf("me.get", inTurn(slow), { timeoutMs: 40 });
+		const { error } = await failureOf("me.get", inTurn(slow), { timeoutMs: 40 });
 		expect(error).toBeInstanceOf(PartnerTimeoutError);
 		expect(error).toMatchObject({ operation: "me.get", attempts: 4, retryable: true });
-		expect(requests).toHaveLength(4);
 		const service = await scripted(inTurn(slow, { json: me }));
 		await expect(clientOf(service, { timeoutMs: 100 }).me.get()).resolves.toEqual(me);
 	}
@@ -238,7 +237,7 @@ test("row PartnerTimeoutError: a fetch that does not listen to its signal is lef
 });
 
 test("row PartnerTimeoutError: the deadline inside an attempt, with the last error as its cause", async () => {
-	const { error } = await failureOf("conversations.list", inTurn(refusal(503, "Busy."), "hang"), { deadlineMs: 120 });
+	const { error } = await failureOf("conversations.list", inTurn(refusal(503, "Busy."), "hang"), { deadlineMs: 500 });
 	expect(error).toBeInstanceOf(PartnerTimeoutError);
 	expect(error).toMatchObject({ attempts: 2, retryable: true });
 	expect(error.cause).toBeInstanceOf(PartnerInternalError);
@@ -447,6 +446,24 @@ test("Retry-After beyond the deadline is not slept into", async () => {
 	await expect(settled).resolves.toMatchObject({ error: { attempts: 1, retryAfterMs: 30_000 } });
 });
 
+test.for([
+	["20", 21_000, 2],
+	["20", 20_900, 1],
+	["2", 2300, 2],
+	["2", 2200, 1],
+] as const)(
+	"Retry-After %s within a deadline of %d ms: an attempt needs a second, or a tenth of a shorter deadline",
+	async ([after, deadlineMs, attempts]) => {
+		vi.useFakeTimers();
+		const fetch = fetchOf(() => jsonResponse({}, { status: 503, headers: { "retry-after": after } }));
+		const settled = createClient({ baseUrl, apiKey, fetch, deadlineMs }).me.get().result();
+		await vi.runAllTimersAsync();
+		// The last error as it is: no time-out has passed.
+		await expect(settled).resolves.toMatchObject({ error: { _tag: "PartnerInternalError", attempts } });
+		expect(fetch.count()).toBe(attempts);
+	},
+);
+
 // What is known of a send
 
 const broken = { success: true, queued: false };
@@ -492,7 +509,7 @@ test.for(outcomes)("outcome of a send: %s → %s, %s", async ([, tag, outcome, e
 
 test("outcome of a send: a time-out is unknown, and stays so after a refusal", async () => {
 	const service = await scripted(inTurn("hang", refusal(400)));
-	const error = await failure(() => callOf("messages.send").run(clientOf(service, { timeoutMs: 60 })));
+	const error = await failure(() => callOf("messages.send").run(clientOf(service, { timeoutMs: 250 })));
 	expect(error).toMatchObject({ _tag: "PartnerBadRequest", outcome: "unknown", attempts: 2 });
 });
 

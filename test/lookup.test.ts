@@ -80,13 +80,14 @@ test("lookup counts the numbers of a chunk after de-duplication", async () => {
 	expect(service.requests).toHaveLength(1);
 });
 
-/** An honest service that holds its answers until as many requests as `bound` have been under way for a while. */
-async function crowded() {
+/** An honest service that holds its first answers until `bound` requests are under way, or too few come. */
+async function crowded(bound: number) {
 	let under = 0;
 	const most = { count: 0 };
 	const service = await scripted(async (seen) => {
 		most.count = Math.max(most.count, ++under);
-		await pause(15);
+		for (let turn = 0; turn < 100 && most.count < bound; turn++) await pause(5);
+		await pause(5);
 		under--;
 		return { json: lookupAnswer(seen.body) };
 	});
@@ -96,7 +97,7 @@ async function crowded() {
 test.for([1, 2, 3])(
 	"lookup with a concurrency of %d has that many requests under way, and no more",
 	async (concurrency) => {
-		const { service, most } = await crowded();
+		const { service, most } = await crowded(concurrency);
 		await lookupOf(service)(numbers(1000), { concurrency });
 		expect(service.requests).toHaveLength(10);
 		expect(most.count).toBe(concurrency);
@@ -104,7 +105,7 @@ test.for([1, 2, 3])(
 );
 
 test("lookup has a few requests under way by default: more than one, far from all", async () => {
-	const { service, most } = await crowded();
+	const { service, most } = await crowded(2);
 	await lookupOf(service)(numbers(2000));
 	expect(service.requests).toHaveLength(20);
 	expect(most.count).toBeGreaterThan(1);
@@ -197,9 +198,9 @@ test("lookup: one chunk that fails fails the call, and no further chunk is asked
 });
 
 test("lookup: one chunk that fails gives up the others under way", async () => {
-	const service = await scripted(async (_seen, index): Promise<Answer> => {
+	const service: Scripted = await scripted(async (_seen, index): Promise<Answer> => {
 		if (index > 0) return "hang";
-		await pause(40);
+		await vi.waitFor(() => expect(service.requests).toHaveLength(3));
 		return refusal(403);
 	});
 	const error = await failure(() => lookupOf(service)(numbers(1000), { concurrency: 3 }));

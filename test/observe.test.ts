@@ -1,8 +1,10 @@
 import type { AttemptEvent, ContractDrift, Logger } from "messaging-conversations";
-import { expect, test } from "vitest";
-import { clientOf, failure, sixCalls } from "./calls.ts";
+import { afterEach, expect, test, vi } from "vitest";
+import { clientOf, failure, jsonResponse, sixCalls } from "./calls.ts";
 import { agencyId, conversationPage, me, messagePage, operationId, phone, sentNow, summary, text } from "./canned.ts";
 import { deadBaseUrl, inTurn, pause, refusal, scripted } from "./scripted.ts";
+
+afterEach(() => void vi.useRealTimers());
 
 const throwing = () => {
 	throw new Error("the observer's own fault");
@@ -91,16 +93,21 @@ test("onAttempt: a key that fails before the second attempt makes no second even
 });
 
 test("onAttempt: durationMs is the attempt's own, without the wait before it", async () => {
-	const service = await scripted(async (_seen, index) => {
+	vi.useFakeTimers();
+	let attempts = 0;
+	const fetch = async () => {
 		await pause(30);
-		return index === 0 ? refusal(500) : { json: me };
-	});
+		return jsonResponse(me, { status: ++attempts === 1 ? 500 : 200 });
+	};
 	const { events, onAttempt } = recorder();
-	await clientOf(service, { onAttempt, retry: { baseDelayMs: 600, maxDelayMs: 600 } }).me.get();
-	for (const { durationMs } of events) {
-		expect(durationMs).toBeGreaterThan(20);
-		expect(durationMs).toBeLessThan(300);
-	}
+	const call = clientOf(
+		{ baseUrl: "https://messaging.example/api/v1" },
+		{ fetch, onAttempt, retry: { baseDelayMs: 600 } },
+	);
+	const settled = call.me.get();
+	await vi.runAllTimersAsync();
+	await settled;
+	expect(events.map(({ durationMs }) => durationMs)).toEqual([30, 30]);
 });
 
 test("onAttempt: the event is the observer's: changing it changes nothing", async () => {

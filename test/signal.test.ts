@@ -72,7 +72,10 @@ test("signal: aborted after the answer, the answer stands", async () => {
 test("signal: an abort is none of the client's faults: it costs no retry and is no time-out", async () => {
 	const service = await scripted(inTurn("hang", { json: me }));
 	const client = clientOf(service);
-	const failing = failure(() => client.me.get({ signal: AbortSignal.timeout(30) }));
+	const controller = new AbortController();
+	const failing = failure(() => client.me.get({ signal: controller.signal }));
+	await vi.waitFor(() => expect(service.requests).toHaveLength(1));
+	controller.abort(new DOMException("The operation timed out.", "TimeoutError"));
 	await expect(failing).resolves.toMatchObject({ _tag: "PartnerAbortError" });
 	await expect(client.me.get()).resolves.toEqual(me);
 });
