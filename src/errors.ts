@@ -70,8 +70,10 @@ const printed = [
  * The base of every error of this package. Told apart by the literal `_tag`; `instanceof` works across its ESM and
  * CommonJS copies. Holds no key, no phone number and no message text.
  */
-export class PartnerError<Tag extends PartnerErrorTag = PartnerErrorTag> extends Error implements PartnerErrorFacts {
-	readonly _tag: Tag;
+export abstract class PartnerError extends Error implements PartnerErrorFacts {
+	/** Of each class its own: bundlers rename classes, so the tag is no name of one. */
+	declare protected static readonly tag: PartnerErrorTag;
+	declare readonly _tag: PartnerErrorTag;
 	declare readonly operation: PartnerErrorFacts["operation"];
 	declare readonly status?: number;
 	declare readonly correlationId?: string;
@@ -83,8 +85,9 @@ export class PartnerError<Tag extends PartnerErrorTag = PartnerErrorTag> extends
 	declare readonly cursor?: string | null;
 	declare readonly itemsRead?: number;
 
-	constructor(tag: Tag, message: string, facts: Facts) {
+	constructor(message: string, facts: Facts) {
 		super(message);
+		const { tag } = new.target;
 		this._tag = tag;
 		Object.defineProperty(this, "name", { value: tag, configurable: true });
 		Object.defineProperty(this, brand, { value: true });
@@ -108,90 +111,71 @@ export class PartnerError<Tag extends PartnerErrorTag = PartnerErrorTag> extends
 }
 
 /** 400: the request is invalid; the message names the failing field or rule (spec §7). Change the request. */
-export class PartnerBadRequest extends PartnerError<"PartnerBadRequest"> {
-	static readonly tag = "PartnerBadRequest";
-	constructor(message: string, facts: Facts) {
-		super("PartnerBadRequest", message, facts);
-	}
+export class PartnerBadRequest extends PartnerError {
+	static override readonly tag = "PartnerBadRequest";
+	declare readonly _tag: "PartnerBadRequest";
 }
 
 /** 401: the key is missing, malformed, wrong, revoked or expired (spec §5). */
-export class PartnerUnauthorized extends PartnerError<"PartnerUnauthorized"> {
-	static readonly tag = "PartnerUnauthorized";
-	constructor(message: string, facts: Facts) {
-		super("PartnerUnauthorized", message, facts);
-	}
+export class PartnerUnauthorized extends PartnerError {
+	static override readonly tag = "PartnerUnauthorized";
+	declare readonly _tag: "PartnerUnauthorized";
 }
 
 /** 403: the key lacks the scope, or the agency is not one of its agencies (spec §5). */
-export class PartnerForbidden extends PartnerError<"PartnerForbidden"> {
-	static readonly tag = "PartnerForbidden";
-	constructor(message: string, facts: Facts) {
-		super("PartnerForbidden", message, facts);
-	}
+export class PartnerForbidden extends PartnerError {
+	static override readonly tag = "PartnerForbidden";
+	declare readonly _tag: "PartnerForbidden";
 }
 
 /** 404: the conversation or the integration does not exist or is hidden (spec §7). A send may succeed all the same. */
-export class PartnerNotFound extends PartnerError<"PartnerNotFound"> {
-	static readonly tag = "PartnerNotFound";
-	constructor(message: string, facts: Facts) {
-		super("PartnerNotFound", message, facts);
-	}
+export class PartnerNotFound extends PartnerError {
+	static override readonly tag = "PartnerNotFound";
+	declare readonly _tag: "PartnerNotFound";
 }
 
 /** 409: another party took over the conversation during the send (spec §4). Read it, then send again with the same `operationId` and body. */
-export class PartnerConflict extends PartnerError<"PartnerConflict"> {
-	static readonly tag = "PartnerConflict";
-	constructor(message: string, facts: Facts) {
-		super("PartnerConflict", message, facts);
-	}
+export class PartnerConflict extends PartnerError {
+	static override readonly tag = "PartnerConflict";
+	declare readonly _tag: "PartnerConflict";
 }
 
 /** Any 5xx, tagged or not, after the retries (spec §7). Also an `operationId` that the service knows with another body. */
-export class PartnerInternalError extends PartnerError<"PartnerInternalError"> {
-	static readonly tag = "PartnerInternalError";
-	constructor(message: string, facts: Facts) {
-		super("PartnerInternalError", message, facts);
-	}
+export class PartnerInternalError extends PartnerError {
+	static override readonly tag = "PartnerInternalError";
+	declare readonly _tag: "PartnerInternalError";
 }
 
 /** No answer, or one that was cut off or cannot be read: DNS, refused, reset, certificate, not JSON. */
-export class PartnerConnectionError extends PartnerError<"PartnerConnectionError"> {
-	static readonly tag = "PartnerConnectionError";
-	constructor(message: string, facts: Facts) {
-		super("PartnerConnectionError", message, facts);
-	}
+export class PartnerConnectionError extends PartnerError {
+	static override readonly tag = "PartnerConnectionError";
+	declare readonly _tag: "PartnerConnectionError";
 }
 
 /** An attempt outlived `timeoutMs`, or the call its `deadlineMs`. */
-export class PartnerTimeoutError extends PartnerError<"PartnerTimeoutError"> {
-	static readonly tag = "PartnerTimeoutError";
-	constructor(message: string, facts: Facts) {
-		super("PartnerTimeoutError", message, facts);
-	}
+export class PartnerTimeoutError extends PartnerError {
+	static override readonly tag = "PartnerTimeoutError";
+	declare readonly _tag: "PartnerTimeoutError";
 }
 
 /** A status outside the contract (3xx, 429, …), a readable answer that breaks it, or a body over the size limit. */
-export class PartnerUnexpectedResponse extends PartnerError<"PartnerUnexpectedResponse"> {
-	static readonly tag = "PartnerUnexpectedResponse";
-	constructor(message: string, facts: Facts) {
-		super("PartnerUnexpectedResponse", message, facts);
-	}
+export class PartnerUnexpectedResponse extends PartnerError {
+	static override readonly tag = "PartnerUnexpectedResponse";
+	declare readonly _tag: "PartnerUnexpectedResponse";
 }
 
 /** The caller's signal. A send that was in flight may have been taken: see `outcome`. */
-export class PartnerAbortError extends PartnerError<"PartnerAbortError"> {
-	static readonly tag = "PartnerAbortError";
-	constructor(message: string, facts: Facts) {
-		super("PartnerAbortError", message, facts);
-	}
+export class PartnerAbortError extends PartnerError {
+	static override readonly tag = "PartnerAbortError";
+	declare readonly _tag: "PartnerAbortError";
 }
 
 /** Refused here, before any request. The message names the field and the rule, never the value. */
-export class PartnerInvalidInput extends PartnerError<"PartnerInvalidInput"> {
-	static readonly tag = "PartnerInvalidInput";
+export class PartnerInvalidInput extends PartnerError {
+	static override readonly tag = "PartnerInvalidInput";
+	declare readonly _tag: "PartnerInvalidInput";
 	constructor({ field, rule, ...facts }: { field: string; rule: string } & Facts) {
-		super("PartnerInvalidInput", `${field}: ${rule}`, facts);
+		super(`${field}: ${rule}`, facts);
 	}
 }
 
