@@ -10,14 +10,15 @@ const withoutPhone: Plugin = {
 	name: "without-phone",
 	setup({ onLoad }) {
 		onLoad({ filter: /src\/phone\.ts$/ }, () => ({
-			contents: "const no = () => undefined; export { no as toE164, no as isE164, no as isCountry, no as parsePhone };",
+			contents: `const no = () => undefined;
+export { no as countryRule, no as isCountry, no as isE164, no as parsePhone, no as requirePhone, no as toE164 };`,
 		}));
 	},
 };
 
 const measured = [
-	{ name: "messaging-conversations", entry: "src/index.ts", budget: 45, plugins: [] },
-	{ name: "… without the phone library", entry: "src/index.ts", budget: 15, plugins: [withoutPhone] },
+	{ name: "messaging-conversations", entry: "src/index.ts", budget: 55, plugins: [] },
+	{ name: "… without the phone library", entry: "src/index.ts", budget: 23, plugins: [withoutPhone] },
 ];
 
 for (const { name, entry, budget, plugins } of measured) {
