@@ -3,7 +3,7 @@ import { getEventListeners } from "node:events";
 import { afterEach, expect, test, vi } from "vitest";
 import { type ClientOptions, createClient } from "../../src/index.ts";
 import { told } from "./caller.ts";
-import { quiet, timers } from "./campaign.ts";
+import { quiet, timers, timersOver } from "./campaign.ts";
 import { call, plainInputs } from "./conformance.ts";
 import { faultNamed } from "./faults.ts";
 import { agencyId, apiKey, operations, phone } from "./golden.ts";
@@ -105,6 +105,27 @@ test.for(operations)("#34 %s with a signal that is aborted already makes no requ
 	expect(service.connections().opened).toBe(0);
 });
 
+test.for([
+	["an abort", "PartnerAbortError", {}],
+	["the time-out", "PartnerTimeoutError", { timeoutMs: 30, retry: false }],
+] as const)("#34 %s while the key is being fetched makes no request, then or later", async ([, tag, options]) => {
+	const controller = new AbortController();
+	let hand: (key: string) => void = () => undefined;
+	const key = new Promise<string>((resolve) => {
+		hand = resolve;
+	});
+	const asked = () => {
+		if (tag === "PartnerAbortError") setImmediate(() => controller.abort());
+		return key;
+	};
+	const { service, messages } = await rig({ apiKey: asked, ...options });
+	const error = await failure(messages.send(message, { signal: controller.signal }));
+	expect(error).toMatchObject({ _tag: tag, attempts: 0, outcome: "not_sent" });
+	hand(apiKey);
+	await new Promise((resolve) => setTimeout(resolve, 50));
+	expect(service.connections().opened).toBe(0);
+});
+
 test("#35 an abort in flight is unknown, makes no further request and keeps the id", async () => {
 	const controller = new AbortController();
 	const { service, messages } = await rig(
@@ -147,7 +168,7 @@ test.for([
 	const error = await failure(messages.send(message, { signal: controller.signal }));
 	expect(error).toMatchObject({ _tag: "PartnerAbortError", outcome, attempts: 1 });
 	expect(service.requests.length).toBe(name === "500 tagged" ? 1 : 0);
-	expect(timers()).toBe(before);
+	expect(await timersOver(before)).toBe(0);
 	expect(getEventListeners(controller.signal, "abort")).toHaveLength(0);
 });
 

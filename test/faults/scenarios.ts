@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import { createClient, isPartnerError } from "../../src/index.ts";
 import { packageCaller, quickly, told } from "./caller.ts";
-import { inParallel, quiet, timers } from "./campaign.ts";
+import { inParallel, quiet, timers, timersOver } from "./campaign.ts";
 import { call, plainInputs } from "./conformance.ts";
 import { faultNamed } from "./faults.ts";
 import { agencyId, apiKey, type Operation, operations, readAnswer } from "./golden.ts";
@@ -83,7 +83,8 @@ export async function reads(options: {
 	await quiet(service);
 	if (service.busy() > 0) violations.push({ kind: "connection leaked", detail: `${service.busy()}` });
 	if (service.landings() > 0) violations.push({ kind: "redirect followed", detail: `${service.landings()}` });
-	if (timers() > timersBefore) violations.push({ kind: "timer leaked", detail: `${timers() - timersBefore}` });
+	const leaked = await timersOver(timersBefore);
+	if (leaked > 0) violations.push({ kind: "timer leaked", detail: `${leaked}` });
 	await service.close();
 	return { violations, note: `${calls - failed} answered, ${failed} failed with a typed error` };
 }
