@@ -447,6 +447,24 @@ test("Retry-After beyond the deadline is not slept into", async () => {
 });
 
 test.for([
+	["30", 2],
+	["31", 1],
+] as const)(
+	"Retry-After %s on a send, whose deadline has room for it: up to 30 s are waited for",
+	async ([after, attempts]) => {
+		vi.useFakeTimers();
+		const fetch = fetchOf(
+			() => jsonResponse({}, { status: 503, headers: { "retry-after": after } }),
+			() => jsonResponse(sentNow),
+		);
+		const settled = callOf("messages.send").run(createClient({ baseUrl, apiKey, fetch })).result();
+		await vi.runAllTimersAsync();
+		await expect(settled).resolves.toMatchObject({ ok: attempts === 2 });
+		expect(fetch.count()).toBe(attempts);
+	},
+);
+
+test.for([
 	["20", 21_000, 2],
 	["20", 20_900, 1],
 	["2", 2300, 2],

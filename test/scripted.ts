@@ -1,5 +1,5 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect, createServer as createTcpServer } from "node:net";
 import { onTestFinished } from "vitest";
 
 /** One request as it came over the wire. */
@@ -79,13 +79,17 @@ export function refusal(status: number, message = "The reason."): Said {
 	return { status, json: { _tag: tags[status] ?? "PartnerInternalError", message } };
 }
 
-/** A base URL at which nothing listens any more. */
+/** A base URL that refuses: its port is taken for the test's length, by a socket that does not listen. */
 export async function deadBaseUrl(): Promise<string> {
-	const server = createServer();
+	const server = createTcpServer();
 	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-	const { port } = server.address() as AddressInfo;
-	await new Promise((resolve) => server.close(resolve));
-	return `http://127.0.0.1:${port}/api/v1`;
+	const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+	await new Promise<void>((resolve) => socket.once("connect", resolve));
+	onTestFinished(() => {
+		socket.destroy();
+		server.close();
+	});
+	return `http://127.0.0.1:${socket.localPort}/api/v1`;
 }
 
 /** Long enough for a request that should not be made to be seen. */
