@@ -118,12 +118,17 @@ test.for([
 		if (tag === "PartnerAbortError") setImmediate(() => controller.abort());
 		return key;
 	};
-	const { service, messages } = await rig({ apiKey: asked, ...options });
+	let fetched = 0;
+	const ignoring: ClientOptions["fetch"] = async (url, { signal: _, ...init }) => {
+		fetched++;
+		return fetch(url, init);
+	};
+	const { service, messages } = await rig({ apiKey: asked, fetch: ignoring, ...options });
 	const error = await failure(messages.send(message, { signal: controller.signal }));
 	expect(error).toMatchObject({ _tag: tag, attempts: 0, outcome: "not_sent" });
 	hand(apiKey);
 	await new Promise((resolve) => setTimeout(resolve, 50));
-	expect(service.connections().opened).toBe(0);
+	expect([fetched, service.connections().opened]).toEqual([0, 0]);
 });
 
 test("#35 an abort in flight is unknown, makes no further request and keeps the id", async () => {
