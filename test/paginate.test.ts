@@ -1,6 +1,6 @@
-import type { ConversationSummary } from "messaging-conversations";
+import type { ConversationSummary, Fetch } from "messaging-conversations";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { clientOf, failure } from "./calls.ts";
+import { clientOf, failure, jsonResponse } from "./calls.ts";
 import { agencyId, conversationPage, messagePage, phone } from "./canned.ts";
 import { type Answer, pause, refusal, type Scripted, type Seen, scripted } from "./scripted.ts";
 
@@ -209,13 +209,17 @@ test("a cursor that repeats the one the walk began at ends it too", async () => 
 	expect(from.requests).toHaveLength(1);
 });
 
-test("a cursor that comes back after thousands of pages ends the walk", { timeout: 60_000 }, async () => {
-	const from = await scripted((seen) => ({
-		json: conversationPage([], `${(Number(cursorOf(seen) ?? "-1") + 1) % 1500}`),
-	}));
-	const error = await failure(() => namesOf(lists(from).list()));
+test("a cursor that comes back after thousands of pages ends the walk", { timeout: 30_000 }, async () => {
+	let pages = 0;
+	const fetch: Fetch = async (url) => {
+		pages++;
+		const cursor = new URL(url).searchParams.get("cursor") ?? "-1";
+		return jsonResponse(conversationPage([], `${(Number(cursor) + 1) % 1500}`));
+	};
+	const { conversations } = clientOf({ baseUrl: "https://messaging.example/api/v1" }, { fetch }).agency(agencyId);
+	const error = await failure(() => namesOf(conversations.list()));
 	expect(error).toMatchObject({ _tag: "PartnerUnexpectedResponse", itemsRead: 0 });
-	expect(from.requests.length).toBeLessThan(10_000);
+	expect(pages).toBeLessThan(10_000);
 });
 
 const fourAndMore = (next: Answer): Book => ({ "": { names: ["a", "b", "c", "d"], next: "2" }, "2": next });
