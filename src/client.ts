@@ -13,6 +13,7 @@ import { createReuseGuard } from "./operation-id.ts";
 import { type CountryCode, countryRule, type E164, isCountry } from "./phone.ts";
 import { createBudget, defaultRetry, type RetryOptions } from "./retry.ts";
 import { allowedRecipients, checkedBaseUrl, checkedKey, isSandboxKey, refuseBrowser, runsSandbox } from "./safety.ts";
+import type { Tracer } from "./trace.ts";
 import { createTransport } from "./transport.ts";
 
 /** Options of {@link createClient}. */
@@ -45,6 +46,11 @@ export interface ClientOptions {
 	logger?: Logger | undefined;
 	/** Called after each attempt; what it throws never changes the outcome. */
 	onAttempt?: ((event: AttemptEvent) => unknown) | undefined;
+	/**
+	 * An OpenTelemetry tracer: one span per call, by the HTTP semantic conventions, with the path's template and never a
+	 * phone number. It cannot fail a call.
+	 */
+	tracer?: Tracer | undefined;
 	/** Told when a good answer has something that the contract does not know. */
 	onContractDrift?: ((drift: ContractDrift) => unknown) | undefined;
 	/** The only numbers that may be sent to, or a function that returns exactly `true` for them: the seat belt of a staging system. */
@@ -111,6 +117,12 @@ const optionsSchema = z.strictObject({
 	),
 	onAttempt: z.optional(callable<(event: AttemptEvent) => unknown>()),
 	onContractDrift: z.optional(callable<(drift: ContractDrift) => unknown>()),
+	tracer: z.optional(
+		rule<Tracer>(
+			(value) => typeof value === "object" && value !== null && typeof Reflect.get(value, "startSpan") === "function",
+			"must have startSpan",
+		),
+	),
 	allowRecipients: z.optional(
 		rule<readonly string[] | ((phone: E164) => boolean)>(
 			(value) => Array.isArray(value) || typeof value === "function",
@@ -163,6 +175,7 @@ export function createClient(options: ClientOptions): Client {
 			logger: checked.logger,
 			onAttempt: checked.onAttempt,
 			onContractDrift: checked.onContractDrift,
+			tracer: checked.tracer,
 		});
 		const guard = createReuseGuard();
 		const allows = allowedRecipients(allowRecipients, defaultCountry);

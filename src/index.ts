@@ -39,6 +39,7 @@ export type { Paginated } from "./paginate.ts";
 // Phone numbers
 export { type CountryCode, type E164, isE164, type ToE164Options, toE164 } from "./phone.ts";
 export type { RetryOptions } from "./retry.ts";
+export type { Span, Tracer } from "./trace.ts";
 // The contract's schemas
 export type * from "./types.ts";
 export { isWindowOpen } from "./window.ts";

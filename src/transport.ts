@@ -19,6 +19,7 @@ import { judge } from "./judge.ts";
 import { type Observers, observe } from "./observe.ts";
 import { correlationIdOf, createRedactor } from "./redact.ts";
 import { type Budget, type RetryPolicy, retry } from "./retry.ts";
+import { startTrace, type Tracer } from "./trace.ts";
 import { type LightRequest, Request, requestInit, settled } from "./wire.ts";
 
 /** What a client gives to all its calls. */
@@ -33,6 +34,7 @@ export interface TransportOptions extends Observers {
 	budget: Budget;
 	userAgent: string | undefined;
 	onContractDrift: ((drift: ContractDrift) => unknown) | undefined;
+	tracer: Tracer | undefined;
 }
 
 /** The contract's good answer to an operation. */
@@ -151,6 +153,7 @@ export function createTransport(client: TransportOptions): Transport {
 			return stamp(error, send ? { ...facts, operationId: send.operationId, outcome } : facts);
 		};
 
+		const endTrace = startTrace(client.tracer, operation, client.baseUrl);
 		try {
 			if (!client.baseUrl) throw new PartnerInvalidInput({ field: "baseUrl", rule: "is required" });
 			await ask(http, {
@@ -172,9 +175,13 @@ export function createTransport(client: TransportOptions): Transport {
 				},
 			});
 			if (answered === undefined) throw new Error(`${operation}: nothing was asked`);
+			endTrace({ attempts, status: 200, correlationId, error: undefined });
 			return answered;
 		} catch (error) {
-			throw isPartnerError(error) ? complete(error) : error;
+			if (!isPartnerError(error)) throw error;
+			complete(error);
+			endTrace({ attempts, status: error.status, correlationId, error });
+			throw error;
 		}
 	};
 }

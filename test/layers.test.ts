@@ -9,7 +9,7 @@ const src = fileURLToPath(new URL("../src", import.meta.url));
 const floors = [
 	["errors", "types", "signal"],
 	["attempt", "caller", "observe", "phone", "operation-id", "retry", "window", "wire"],
-	["input", "drift", "redact", "safety", "incoming"],
+	["input", "drift", "trace", "redact", "safety", "incoming"],
 	["judge", "call"],
 	["transport", "paginate", "lookup"],
 	["me", "conversations", "messages"],
