@@ -16,6 +16,9 @@ export default defineConfig({
 	test: {
 		include: ["test/**/*.test.ts"],
 		exclude: ["test/package/**", "**/node_modules/**"],
+		// A busy machine is slow, not wrong.
+		testTimeout: 30_000,
+		hookTimeout: 30_000,
 		typecheck: { enabled: true, include: ["test/**/*.test-d.ts"], tsconfig: "./tsconfig.json" },
 	},
 });
