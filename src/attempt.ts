@@ -15,7 +15,7 @@ export interface AttemptOptions {
 	fetch: Fetch;
 	url: string;
 	/** Made inside the attempt, as the key is asked for each time; the time that it takes counts. */
-	init: () => RequestInit | Promise<RequestInit>;
+	init: (signal: AbortSignal) => RequestInit | Promise<RequestInit>;
 	/** Headers and body together. */
 	timeoutMs: number;
 	/** The caller's signal, and the one by which a walk gives up a page that nobody waits for any more. */
@@ -67,21 +67,21 @@ export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 		const exchange = async (): Promise<Answer | Fault> => {
 			let ready: RequestInit;
 			try {
-				ready = await init();
+				ready = await init(controller.signal);
 				if (settled) return { kind: "abort" };
 				onDispatch();
 			} catch (error) {
 				return { kind: "init", error };
 			}
 			try {
-				const response = await fetch(url, { ...ready, signal: controller.signal });
+				const response = await fetch(url, ready);
 				const { status, headers } = response;
 				if (status >= 300 || status < 200) answered = { status, headers, body: "unreadable" };
 				if (settled || (answered && status < 400)) {
 					discard(response);
 					return answered ?? { kind: "abort" };
 				}
-				return { status, headers, body: await read(response) };
+				return { status, headers, body: parsed(await read(response)) };
 			} catch (error) {
 				return answered ?? { kind: "network", error };
 			}
@@ -90,9 +90,8 @@ export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 	});
 }
 
-/** The body as JSON. Only framing errors reject; a body that ends early without one does not parse, and is unreadable. */
-async function read(response: Response): Promise<Answer["body"]> {
-	const text = await readText(response);
+/** The body as JSON; a body that ends early without a framing error does not parse, and is unreadable. */
+function parsed(text: string | undefined): Answer["body"] {
 	if (text === undefined) return "too-large";
 	try {
 		return { json: JSON.parse(text) };
@@ -101,7 +100,8 @@ async function read(response: Response): Promise<Answer["body"]> {
 	}
 }
 
-async function readText(response: Response): Promise<string | undefined> {
+/** The body to its end; undefined when it is too large. Only framing errors reject. */
+function read(response: Response): string | undefined | Promise<string | undefined> {
 	if (isBounded(response)) return response.textWithin(maxBodyBytes);
 	const length = Number(response.headers.get("content-length") ?? Number.NaN);
 	if (length > maxBodyBytes) {

@@ -60,8 +60,10 @@ function judgeFault(fault: Fault, { operation, dispatched }: JudgeContext): Verd
 }
 
 function judgeAnswer(answer: Answer, context: JudgeContext): Verdict {
-	const { operation, verify, redact } = context;
+	const { operation, redact } = context;
 	const { status, headers, body } = answer;
+	const broken = breach(answer, context);
+	if (broken === undefined && typeof body === "object") return { ok: true, data: body.json };
 	const facts = { status, retryAfterMs: retryAfterMs(headers) };
 	const said = serviceMessage(body, redact);
 	const say = (what: string): string => `${operation}: ${what}${said ? `: ${said}` : ""}`;
@@ -90,10 +92,14 @@ function judgeAnswer(answer: Answer, context: JudgeContext): Verdict {
 		return { ok: false, error, outcome: "unknown" };
 	}
 	const { json } = body;
-	const broken = status === 200 ? (answers[operationTable[operation].answer](json) ?? verify(json)) : "the status";
-	if (broken === undefined) return { ok: true, data: json };
 	const error = new PartnerUnexpectedResponse(`${operation}: the answer breaks the contract at ${broken}`, facts);
 	return { ok: false, error, outcome: saysSuccess(json) ? "sent" : "unknown" };
+}
+
+/** Where a readable answer is not the good one of the contract. */
+function breach({ status, body }: Answer, { operation, verify }: JudgeContext): string | undefined {
+	if (status !== 200 || typeof body === "string") return "the status";
+	return answers[operationTable[operation].answer](body.json) ?? verify(body.json);
 }
 
 /** The class of a refusal that the contract lists for this operation. */

@@ -81,9 +81,19 @@ export interface RetryRun<T> {
  */
 export async function retry<T>(options: RetryRun<T>): Promise<T> {
 	const { run, policy, budget, deadlineAt, signals, onFailed, aborted } = options;
+	let firstError: unknown;
+	try {
+		const result = await run(1);
+		budget.refund(false);
+		return result;
+	} catch (error) {
+		firstError = error;
+	}
+	// Called in only now: p-retry costs as much to set up as the rest of a call that succeeds at once.
+	const attempt = (count: number): Promise<T> => (count === 1 ? Promise.reject(firstError) : run(count));
 	let retryInMs: number | undefined;
 	let lastWaitMs = 0;
-	const result = await pRetry(run, {
+	const result = await pRetry(attempt, {
 		retries: policy.attempts - 1,
 		minTimeout: 0,
 		async onFailedAttempt({ error, attemptNumber, retriesLeft }) {
@@ -100,7 +110,7 @@ export async function retry<T>(options: RetryRun<T>): Promise<T> {
 		},
 		shouldRetry: () => retryInMs !== undefined,
 	});
-	budget.refund(lastWaitMs > 0);
+	budget.refund(true);
 	return result;
 }
 

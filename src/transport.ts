@@ -101,9 +101,9 @@ export function createTransport(client: TransportOptions): Transport {
 			const end = await attempt({
 				fetch: client.fetch ?? globalThis.fetch,
 				url: request.url,
-				async init() {
+				async init(signal) {
 					key = await client.apiKey();
-					return requestInit(request, key, client.userAgent);
+					return requestInit(request, key, client.userAgent, signal);
 				},
 				timeoutMs: Math.max(1, Math.min(timeoutMs, leftMs)),
 				signals,

@@ -6,12 +6,11 @@ export interface LightRequest {
 	url: string;
 	method: string;
 	/** The serialised body: each attempt sends these same bytes. */
-	payload?: string;
+	payload?: string | undefined;
 }
 
 function LightRequest(url: string, { method, body }: RequestInit): LightRequest {
-	const request = { url, method: method ?? "GET" };
-	return typeof body === "string" ? { ...request, payload: body } : request;
+	return { url, method: method ?? "GET", payload: typeof body === "string" ? body : undefined };
 }
 
 /** For openapi-fetch's `Request` option, of which it needs `new`, `url`, `method` and no more. */
@@ -21,10 +20,15 @@ export const Request = LightRequest as unknown as typeof globalThis.Request;
 export const settled = { ok: true, status: 204, headers: { get: () => null } } as unknown as Response;
 
 /** What `fetch(url, init)` is handed. A redirect is an answer: followed, it would lose a send or carry it elsewhere. */
-export function requestInit(request: LightRequest, key: string, userAgent: string | undefined): RequestInit {
+export function requestInit(
+	request: LightRequest,
+	key: string,
+	userAgent: string | undefined,
+	signal: AbortSignal,
+): RequestInit {
 	const headers: Record<string, string> = { accept: "application/json", authorization: `Bearer ${key}` };
 	if (userAgent) headers["user-agent"] = userAgent;
-	const init: RequestInit = { method: request.method, headers, redirect: "manual" };
+	const init: RequestInit = { method: request.method, headers, redirect: "manual", signal };
 	if (request.payload !== undefined) {
 		headers["content-type"] = "application/json";
 		init.body = request.payload;
