@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { operationIdFrom } from "messaging-conversations";
 import { expect, test } from "vitest";
+import { createReuseGuard } from "../src/operation-id.ts";
 import { failure, wrong } from "./calls.ts";
 
 /** The same id by other means: the first 16 bytes of a SHA-256 over the JSON of the parts, as a UUID of version 8. */
@@ -42,16 +43,38 @@ test('("a", "bc"), ("ab", "c"), ("abc") and ("a", "b", "c") are four sends', asy
 	expect(new Set(ids).size).toBe(all.length);
 });
 
+const notEmpty = "parts[1]: must be a string that is not empty";
+
 test.for([
-	["nothing", []],
-	["undefined, as of a note that was never stored", ["crm", undefined]],
-	["null", ["crm", null]],
-	["a number", ["crm", 5]],
-	["an empty part", ["crm", ""]],
-] as [string, unknown[]][])(
+	["nothing", [], "parts: must have at least one"],
+	["undefined, as of a note that was never stored", ["crm", undefined], notEmpty],
+	["null", ["crm", null], notEmpty],
+	["a number", ["crm", 5], notEmpty],
+	["an empty part", ["crm", ""], notEmpty],
+] as [string, unknown[], string][])(
 	"operationIdFrom of %s is PartnerInvalidInput: two sends would share an id",
-	async ([, parts]) => {
+	async ([, parts, message]) => {
 		const error = await failure(() => operationIdFrom(...parts.map(wrong)));
-		expect(error).toMatchObject({ _tag: "PartnerInvalidInput", operation: "operationIdFrom", attempts: 0 });
+		expect(error).toMatchObject({ _tag: "PartnerInvalidInput", operation: "operationIdFrom", attempts: 0, message });
 	},
 );
+
+test("the reuse guard remembers as many ids as it has room for, the least recently sent forgotten first", () => {
+	const claim = createReuseGuard(2);
+	expect(claim("agy_1", "one", "text")).toBe(true);
+	expect(claim("agy_1", "two", "text")).toBe(true);
+	expect(claim("agy_1", "one", "text")).toBe(true);
+	expect(claim("agy_1", "three", "text")).toBe(true);
+	// "two" had to go; "one" was sent again after it, and stays.
+	expect(claim("agy_1", "one", "another")).toBe(false);
+	expect(claim("agy_1", "three", "another")).toBe(false);
+	expect(claim("agy_1", "two", "another")).toBe(true);
+});
+
+test("the reuse guard remembers the last thousand ids", () => {
+	const claim = createReuseGuard();
+	for (let index = 0; index < 1000; index++) claim("agy_1", `id-${index}`, "text");
+	expect(claim("agy_1", "id-0", "another")).toBe(false);
+	claim("agy_1", "id-1000", "text");
+	expect(claim("agy_1", "id-0", "another")).toBe(true);
+});
