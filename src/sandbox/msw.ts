@@ -20,8 +20,8 @@ export function handlers(sandbox: Sandbox, options: HandlersOptions = {}): Reque
 	return [
 		http.all(`${baseUrl}/*`, async ({ request }) => {
 			const url = sandbox.connection.baseUrl + request.url.slice(baseUrl.length);
-			// As bytes: to a text, fetch adds a content type.
-			const body = request.body ? await request.arrayBuffer() : undefined;
+			// As bytes: to a text, fetch adds a content type. Of a copy: another set of handlers may want the body too.
+			const body = request.body ? await request.clone().arrayBuffer() : undefined;
 			// The application's own fetch follows a redirect, or does not.
 			const init: RequestInit = {
 				method: request.method,
@@ -31,8 +31,8 @@ export function handlers(sandbox: Sandbox, options: HandlersOptions = {}): Reque
 			};
 			try {
 				return await sandbox.fetch(url, body ? { ...init, body } : init);
-			} catch (error) {
-				if (request.signal.aborted) throw error;
+			} catch {
+				// Also where the application has aborted: it sees its own abort, and not this.
 				return HttpResponse.error();
 			}
 		}),
