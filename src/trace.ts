@@ -37,29 +37,49 @@ export function startTrace(
 	if (!tracer) return () => {};
 	let span: Span | undefined;
 	quietly(() => {
-		const { method, path } = operationTable[operation];
-		const attributes: Record<string, string | number> = {
-			"http.request.method": method,
-			"url.template": path,
-			"messaging_conversations.operation": operation,
-		};
-		if (baseUrl) {
-			const { hostname, port, protocol } = new URL(baseUrl);
-			attributes["server.address"] = hostname;
-			attributes["server.port"] = Number(port) || (protocol === "https:" ? 443 : 80);
-		}
-		span = tracer.startSpan(`${method} ${path}`, { kind: clientKind, attributes });
+		span = tracer.startSpan(nameOf(operation), { kind: clientKind, attributes: attributesOf(operation, baseUrl) });
+		return span;
 	});
-	return ({ attempts, status, correlationId, error }) =>
-		quietly(() => {
-			const attributes: Record<string, string | number> = { "messaging_conversations.attempts": attempts };
-			if (attempts > 1) attributes["http.request.resend_count"] = attempts - 1;
-			if (status !== undefined) attributes["http.response.status_code"] = status;
-			if (correlationId !== undefined) attributes["messaging_conversations.correlation_id"] = correlationId;
-			if (error) attributes["error.type"] = error._tag;
-			if (error?.outcome) attributes["messaging_conversations.outcome"] = error.outcome;
-			span?.setAttributes(attributes);
-			if (error) span?.setStatus({ code: errorStatus, message: error._tag });
-			span?.end();
-		});
+	// Each by itself: a span that cannot be described can still be ended.
+	return (end) => {
+		quietly(() => span?.setAttributes(resultOf(end)));
+		if (end.error) {
+			const status = { code: errorStatus, message: end.error._tag };
+			quietly(() => span?.setStatus(status));
+		}
+		quietly(() => span?.end());
+	};
+}
+
+type Attributes = Record<string, string | number>;
+
+function nameOf(operation: OperationId): string {
+	const { method, path } = operationTable[operation];
+	return `${method} ${path}`;
+}
+
+/** The convention's `url.full` is left out: it holds the phone number of a path and the words of a search. */
+function attributesOf(operation: OperationId, baseUrl: string | undefined): Attributes {
+	const { method, path } = operationTable[operation];
+	const attributes: Attributes = {
+		"http.request.method": method,
+		"url.template": path,
+		"messaging_conversations.operation": operation,
+	};
+	if (baseUrl) {
+		const { hostname, port, protocol } = new URL(baseUrl);
+		attributes["server.address"] = hostname;
+		attributes["server.port"] = Number(port) || (protocol === "https:" ? 443 : 80);
+	}
+	return attributes;
+}
+
+function resultOf({ attempts, status, correlationId, error }: TraceEnd): Attributes {
+	const attributes: Attributes = { "messaging_conversations.attempts": attempts };
+	if (attempts > 1) attributes["http.request.resend_count"] = attempts - 1;
+	if (status !== undefined) attributes["http.response.status_code"] = status;
+	if (correlationId !== undefined) attributes["messaging_conversations.correlation_id"] = correlationId;
+	if (error) attributes["error.type"] = error._tag;
+	if (error?.outcome) attributes["messaging_conversations.outcome"] = error.outcome;
+	return attributes;
 }
