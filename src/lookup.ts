@@ -25,17 +25,30 @@ export interface LookupPlan {
 /** Any number of numbers: each asked about once, in chunks, a few at a time; answered one entry an input, in order. */
 export async function lookupAll(inputs: Iterable<string>, plan: LookupPlan): Promise<Answered<LookedUp[]>> {
 	const { ask, concurrency, chunkSize, defaultCountry } = plan;
-	const asked = [...texts(inputs)].map((input) => ({ input, phoneNumber: parsePhone(input, defaultCountry) ?? null }));
-	const numbers = [...new Set(asked.flatMap(({ phoneNumber }) => phoneNumber ?? []))];
-	const chunks = Array.from({ length: Math.ceil(numbers.length / chunkSize) }, (_, index) =>
-		numbers.slice(index * chunkSize, (index + 1) * chunkSize),
-	);
+	const given = [...texts(inputs)];
+	const asked: Pick<LookedUp, "input" | "phoneNumber">[] = [];
+
+	/** Read as they are asked for: ten thousand numbers are read while others are looked up. */
+	function* chunks(): Generator<E164[]> {
+		const seen = new Set<E164>();
+		let chunk: E164[] = [];
+		for (const input of given) {
+			const phoneNumber = parsePhone(input, defaultCountry) ?? null;
+			asked.push({ input, phoneNumber });
+			if (phoneNumber === null || seen.has(phoneNumber)) continue;
+			seen.add(phoneNumber);
+			if (chunk.push(phoneNumber) < chunkSize) continue;
+			yield chunk;
+			chunk = [];
+		}
+		if (chunk.length > 0) yield chunk;
+	}
 
 	const found = new Map<string, ConversationSummary | null>();
 	const abandon = new AbortController();
 	let attempts = 0;
 	let last: Answered<LookupResponse> | undefined;
-	const queue = chunks.values();
+	const queue = chunks();
 	// Every worker takes its next chunk from the one iterator.
 	const worker = async (): Promise<void> => {
 		for (const chunk of queue) {
@@ -45,7 +58,7 @@ export async function lookupAll(inputs: Iterable<string>, plan: LookupPlan): Pro
 		}
 	};
 	try {
-		await Promise.all(Array.from({ length: Math.min(concurrency, chunks.length) }, worker));
+		await Promise.all(Array.from({ length: concurrency }, worker));
 	} finally {
 		abandon.abort();
 	}
