@@ -6,7 +6,7 @@ import { contenderNames } from "./contenders.ts";
 import { type Block, interleaved, print, ratios, shown, spread } from "./rounds.ts";
 import type { Turn } from "./turn.ts";
 
-const [baseUrl = "", rounds = "80"] = process.argv.slice(2);
+const [baseUrl = "", rounds = "30"] = process.argv.slice(2);
 
 const players = new Map(
 	await Promise.all(
@@ -31,13 +31,13 @@ function inTurn(turn: Turn, times: number): Promise<Map<string, Block[]>> {
 }
 
 for (const [call, what, count] of [
-	["send", "send", 60],
-	["list", "list of 50 rows", 40],
+	["send", "send", 300],
+	["list", "list of 50 rows", 200],
 ] as const) {
 	// Until its code is compiled a caller is slower than it stays; starts.ts measures that.
 	await inTurn({ call, count: 2000, width: 1 }, 0);
 	const alone = await inTurn({ call, count, width: 1 }, Number(rounds));
-	const crowded = await inTurn({ call, count: count * 8, width: 64 }, Math.ceil(Number(rounds) / 4));
+	const crowded = await inTurn({ call, count: count * 3, width: 64 }, Math.ceil(Number(rounds) / 4));
 	const each = [...alone].map(([name, blocks]) => [name, spread(blocks.map(({ ms }) => (ms * 1000) / count))] as const);
 	print(`${what}: ratio to bare fetch + json(), median (min–max) of ${rounds} interleaved rounds`, {
 		"one call": new Map(each.map(([name, { median }]) => [name, `${median.toFixed(0)} µs`])),

@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { figure, print, spread } from "./rounds.ts";
 
-const [baseUrl = "", rounds = "80"] = process.argv.slice(2);
+const [baseUrl = "", rounds = "30"] = process.argv.slice(2);
 const here = new URL(".", import.meta.url);
 
 /** What to import, and with it one send. */
@@ -58,7 +58,7 @@ function run(script: string): number {
 
 const importMs = new Map<string, number[]>();
 const answerRatio = new Map<string, number[]>();
-for (let round = 0; round < Math.max(5, Math.ceil(Number(rounds) / 8)); round++) {
+for (let round = 0; round < Math.max(5, Math.ceil(Number(rounds) / 3)); round++) {
 	let base = Number.NaN;
 	for (const [name, { from, send }] of Object.entries(field)) {
 		if (from.length) importMs.set(name, [...(importMs.get(name) ?? []), run(load(from))]);

@@ -2,8 +2,8 @@
 import { contendersAt, nodeFetch, ours } from "./contenders.ts";
 import { interleaved, print, ratios, shown, timed } from "./rounds.ts";
 
-const [baseUrl = "", rounds = "80"] = process.argv.slice(2);
-const few = Math.max(3, Math.ceil(Number(rounds) / 16));
+const [baseUrl = "", rounds = "30"] = process.argv.slice(2);
+const few = Math.max(3, Math.ceil(Number(rounds) / 6));
 const contenders = contendersAt(baseUrl);
 const overNode = nodeFetch();
 const own = [
