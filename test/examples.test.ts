@@ -7,6 +7,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 
 /** What each example must say; one that is missing here fails. */
 const told: Record<string, string> = {
+	"effect.ts": "Anna\nnever wrote\nnot asked: ",
 	"lookup.ts": [
 		"0470/12.34.56: last wrote 2026-01-05T09:00:00.000Z",
 		"+32 (0)470 12 34 56: last wrote 2026-01-05T09:00:00.000Z",
@@ -16,6 +17,7 @@ const told: Record<string, string> = {
 	].join("\n"),
 	"poll.ts": "Anna: Hello?\n",
 	"send.ts": "sent as ",
+	"ts-pattern.ts": ["waits for consent", "sent", "not known: again later, same id and text", ""].join("\n"),
 	"window.ts": [
 		"starts a conversation, and waits for consent",
 		"goes out at once",

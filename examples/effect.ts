@@ -1,0 +1,27 @@
+// With Effect: the errors of a call as its error channel, taken by tag.
+import { Effect } from "effect";
+import { type Call, createClient, type PartnerError } from "messaging-conversations";
+import { createSandbox } from "messaging-conversations/sandbox";
+
+const sandbox = createSandbox();
+sandbox.agency().contact("+32470123456", { name: "Anna" }).writes("Is the flat still free?");
+const client = createClient({ ...sandbox.connection });
+const { conversations } = client.agency(sandbox.agency().id);
+
+/** A call as an Effect. Interrupted, it aborts the call. */
+const toEffect = <Data, Failure extends PartnerError>(call: (signal: AbortSignal) => Call<Data, Failure>) =>
+	Effect.tryPromise({
+		try: (signal) => call(signal),
+		catch: (error) => error as Failure, // a call rejects with its operation's union alone
+	});
+
+const nameOf = (phone: string) =>
+	toEffect((signal) => conversations.get(phone, { signal })).pipe(
+		Effect.map(({ conversation }) => conversation.summary.contactName ?? "no name"),
+		Effect.catchTag("PartnerNotFound", () => Effect.succeed("never wrote")),
+		Effect.catchTag("PartnerInvalidInput", ({ message }) => Effect.succeed(`not asked: ${message}`)),
+	);
+
+for (const phone of ["0470 12 34 56", "+44 7700 900199", "see notes"]) {
+	console.log(await Effect.runPromise(nameOf(phone)));
+}
