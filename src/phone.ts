@@ -160,7 +160,7 @@ function isDashed(text: string, start: number): boolean {
 	return local?.[2] !== undefined && local[3] !== undefined && local[3].length >= local[2].length;
 }
 
-/** Digits of the area code or its like, as the number's country groups them; 0 where it does not. */
+/** Digits of the area code or its like, as the number's country groups them; 0 where it does not, or the metadata was spared it. */
 function areaLength(phone: PhoneNumber): number {
 	const groups = phone.formatInternational().split(" ");
 	return groups.length > 2 ? (groups[1]?.length ?? 0) : 0;
