@@ -149,6 +149,11 @@ test("a response that counts for itself is told the limit, and its undefined mea
 	expect(limits).toEqual([limit, limit]);
 });
 
+test("a length beyond the limit is too large also where no body comes", async () => {
+	const response = new Response(null, { headers: { "content-length": `${limit + 1}` } });
+	await expect(answering(response)).resolves.toMatchObject({ status: 200, body: "too-large" });
+});
+
 test("a body that breaks is a network fault", async () => {
 	const error = new TypeError("terminated");
 	const stream = new ReadableStream({ pull: (controller) => controller.error(error) });

@@ -7,7 +7,7 @@ import {
 	type PartnerError,
 	PartnerInternalError,
 } from "../../src/errors.ts";
-import { type Budget, createBudget, defaultRetry, retry, retryAfterMs } from "../../src/retry.ts";
+import { type Budget, createBudget, defaultRetry, type RetryRun, retry, retryAfterMs } from "../../src/retry.ts";
 import vectors from "./vectors.json" with { type: "json" };
 
 interface Vector {
@@ -118,25 +118,72 @@ test.for(titled)(
 	},
 );
 
-test("#36 an abort in the wait ends it at once and leaves no timer", async () => {
-	const controller = new AbortController();
+/** A call of one client whose every attempt ends with 500, unless it is told otherwise. */
+function failing(options: Partial<RetryRun<string>> = {}) {
+	const run = vi.fn(async (_attempt: number): Promise<string> => {
+		throw errorFor("500");
+	});
+	const onFailed = vi.fn();
 	const settling = retry({
-		run: async () => {
-			throw errorFor("500");
-		},
+		run,
 		policy: defaultRetry,
 		budget: createBudget(100),
 		deadlineAt: performance.now() + 30_000,
 		roomMs: 1000,
-		signals: [controller.signal, undefined],
-		onFailed: () => undefined,
+		signals: [],
+		onFailed,
 		aborted: () => new PartnerAbortError("aborted", {}),
+		...options,
 	}).catch((error: unknown) => error);
+	return { settling, run, onFailed };
+}
+
+test("#36 an abort in the wait ends it at once, leaves no timer and makes no further attempt", async () => {
+	const controller = new AbortController();
+	const { settling, run } = failing({ signals: [controller.signal, undefined] });
 	await vi.advanceTimersByTimeAsync(100);
 	expect(vi.getTimerCount()).toBe(1);
 	controller.abort();
 	expect(await settling).toMatchObject({ _tag: "PartnerAbortError" });
 	expect(vi.getTimerCount()).toBe(0);
+	expect(run).toHaveBeenCalledTimes(1);
+});
+
+test("#36 an abort before the wait, as by an observer of the failed attempt, begins none", async () => {
+	const controller = new AbortController();
+	const onFailed = vi.fn(() => controller.abort());
+	const { settling, run } = failing({ signals: [undefined, controller.signal], onFailed });
+	expect(await settling).toMatchObject({ _tag: "PartnerAbortError" });
+	expect(vi.getTimerCount()).toBe(0);
+	expect(run).toHaveBeenCalledTimes(1);
+});
+
+test("#38 who wakes up at the deadline or after it makes no further attempt: the last error stands", async () => {
+	for (const lateMs of [0, 1, 5000]) {
+		const deadlineAt = performance.now() + 30_000;
+		const onFailed = vi.fn(() => void vi.spyOn(performance, "now").mockReturnValue(deadlineAt + lateMs));
+		const { settling, run } = failing({ deadlineAt, onFailed });
+		await vi.runAllTimersAsync();
+		expect(await settling).toMatchObject({ _tag: "PartnerInternalError" });
+		expect(run).toHaveBeenCalledTimes(1);
+		expect(onFailed).toHaveBeenCalledExactlyOnceWith(expect.anything(), expect.any(Number));
+		vi.restoreAllMocks();
+	}
+});
+
+test("#39 a call without a budget is retried also where its client has no tokens left", async () => {
+	const policy = { ...defaultRetry, budget: Number.POSITIVE_INFINITY };
+	const { settling, run } = failing({ policy, budget: createBudget(0) });
+	await vi.runAllTimersAsync();
+	expect(await settling).toMatchObject({ _tag: "PartnerInternalError" });
+	expect(run).toHaveBeenCalledTimes(4);
+});
+
+test("what is none of the package's errors is thrown as it is: not retried, and told to no observer", async () => {
+	const bug = new Error("a bug");
+	const { settling, onFailed } = failing({ run: () => Promise.reject(bug) });
+	expect(await settling).toBe(bug);
+	expect(onFailed).not.toHaveBeenCalled();
 });
 
 test.for([
@@ -156,6 +203,9 @@ test.for([
 	["Mon, 05 Jan 2026 09:00:00 GMT", "Mon, 05 Jan 2026 09:00:00 GMT", undefined],
 	["Mon, 05 Jan 2026 08:00:00 GMT", "Mon, 05 Jan 2026 09:00:00 GMT", undefined],
 	["Mon, 05 Jan 2026 09:01:00 GMT", "no date", 60_000],
+	["Mon, 05 Jan 2026 09:01:00 GMT", undefined, 60_000],
+	["on Mon, 05 Jan 2026 09:00:30 GMT", "Mon, 05 Jan 2026 09:00:00 GMT", undefined],
+	["Mon, 05 Jan 2026 09:00:30 GMT (or so)", "Mon, 05 Jan 2026 09:00:00 GMT", undefined],
 	["2026-01-05T09:00:30Z", "Mon, 05 Jan 2026 09:00:00 GMT", undefined],
 	["Mon, 05 Xxx 2026 09:00:30 GMT", "Mon, 05 Jan 2026 09:00:00 GMT", undefined],
 ] as const)("#33 Retry-After %j beside Date %j is %j ms", ([after, date, expected]) => {
