@@ -40,6 +40,7 @@ export interface LookupOptions extends CallOptions {
 	concurrency?: number | undefined;
 }
 
+/** Reading the conversations of one agency (spec §4). All of it needs the scope `conversations:read`. */
 export interface ConversationsGroup {
 	/**
 	 * The agency's conversations, newest last message first (spec §4, `conversations.list`). There are no webhooks: list
@@ -162,6 +163,8 @@ export function createConversations(
 		const operation = "conversations.lookup";
 		return createCall(captureCaller(lookup), async (): Promise<Answered<LookedUp[]>> => {
 			const { concurrency = 4, ...call } = checkInput(optionSchemas.lookup, options, "options", operation);
+			// A deadline of this call's own is that of the whole lookup; the client's is that of each of its requests.
+			const deadlineAt = call.deadlineMs && performance.now() + call.deadlineMs;
 			const ask = (chunk: string[], abandon: AbortSignal) =>
 				transport(
 					operation,
@@ -171,7 +174,7 @@ export function createConversations(
 							params: { path: { agencyId } },
 							body: { phoneNumbers: chunk },
 						}),
-					{ ...call, abandon, secrets: chunk, verify: ({ results }) => mismatch(chunk, results) },
+					{ ...call, deadlineAt, abandon, secrets: chunk, verify: ({ results }) => mismatch(chunk, results) },
 				);
 			return lookupAll(phoneNumbers, { ask, concurrency, chunkSize: limits.phoneNumbers.max, defaultCountry });
 		});

@@ -16,8 +16,8 @@ export interface CallOptions {
 	 */
 	timeoutMs?: number | undefined;
 	/**
-	 * The longest that the call may take, attempts and waits together, in milliseconds. Of a walk or a lookup: each of
-	 * its requests.
+	 * The longest that the call may take, attempts and waits together, in milliseconds; of a walk each page, of a lookup
+	 * the whole of it. A lookup without one of its own gives each of its requests the client's.
 	 * @default 30000 for reads, 60000 for sends
 	 */
 	deadlineMs?: number | undefined;

@@ -1,4 +1,4 @@
-import { type Answered, type Call, createCall } from "./call.ts";
+import { type Answered, type Call, type CallResponse, createCall } from "./call.ts";
 import { blame, type Caller, captureCaller } from "./caller.ts";
 import {
 	isPartnerError,
@@ -146,11 +146,12 @@ function createTrail<Item, Page>(source: PageSource<Item, Page>, caller: Caller)
 	const repeats = createRepeatCheck();
 	let cursor = source.cursor;
 	let coming: Promise<Answered<Page>> | undefined;
+	let last: Pick<CallResponse, "attempts" | "correlationId"> | undefined;
 
 	const ask = (): Promise<Answered<Page>> => {
 		if (cursor !== undefined && repeats(cursor)) {
 			const text = `${operation}: the service gave a cursor again that was read before`;
-			return Promise.reject(new PartnerUnexpectedResponse(text, { operation }));
+			return Promise.reject(new PartnerUnexpectedResponse(text, { operation, ...last }));
 		}
 		return fetchPage(cursor, abandon.signal);
 	};
@@ -161,7 +162,8 @@ function createTrail<Item, Page>(source: PageSource<Item, Page>, caller: Caller)
 			const page = coming ?? ask();
 			coming = undefined;
 			try {
-				const { data } = await page;
+				const { data, response } = await page;
+				last = { attempts: response.attempts, correlationId: response.correlationId };
 				const next = nextOf(data);
 				cursor = next ?? undefined;
 				return { page: data, next };

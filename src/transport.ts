@@ -42,6 +42,8 @@ type AnswerOf<Operation extends OperationId> = operations[Operation]["responses"
 
 /** What one call adds. */
 export interface RequestOptions<Data> extends CallOptions {
+	/** When the call ends that this request is a part of, on the clock of `performance.now()`. */
+	deadlineAt?: number | undefined;
 	/** Gives up the request when nobody waits for it any more. */
 	abandon?: AbortSignal | undefined;
 	/** What holds of a good answer beyond its schema: where it breaks, or undefined. */
@@ -79,10 +81,10 @@ export function createTransport(client: TransportOptions): Transport {
 		const preset = send ? defaults.send : defaults.read;
 		const timeoutMs = options.timeoutMs ?? client.timeoutMs ?? preset.timeoutMs;
 		const deadlineMs = options.deadlineMs ?? client.deadlineMs ?? preset.deadlineMs;
-		const deadlineAt = performance.now() + deadlineMs;
+		const deadlineAt = options.deadlineAt ?? performance.now() + deadlineMs;
 		const signals = [signal, abandon];
 		let key = "";
-		const redact = createRedactor(() => [key, ...(options.secrets ?? [])]);
+		const redact = createRedactor(() => [...keyParts(key), ...(options.secrets ?? [])]);
 
 		let attempts = 0;
 		let outcome: Outcome = "not_sent";
@@ -98,6 +100,7 @@ export function createTransport(client: TransportOptions): Transport {
 			const startedAt = performance.now();
 			const leftMs = deadlineAt - startedAt;
 			dispatched = false;
+			if (leftMs <= 0) throw deadlineError(operation, lastError);
 			const end = await attempt({
 				fetch: client.fetch ?? globalThis.fetch,
 				url: request.url,
@@ -105,7 +108,7 @@ export function createTransport(client: TransportOptions): Transport {
 					key = await client.apiKey();
 					return requestInit(request, key, client.userAgent, signal);
 				},
-				timeoutMs: Math.max(1, Math.min(timeoutMs, leftMs)),
+				timeoutMs: Math.min(timeoutMs, leftMs),
 				signals,
 				onDispatch() {
 					if (attempts === 0) send?.claim();
@@ -144,14 +147,12 @@ export function createTransport(client: TransportOptions): Transport {
 				retryInMs,
 			});
 
-		/** Adds what only the end of the call knows. */
-		const complete = (error: PartnerError): PartnerError => {
-			const facts: Facts = { operation, attempts, correlationId };
-			if (send?.chosen && error._tag === "PartnerInternalError") {
-				error.message += " (the operationId may have been used with a different body)";
-			}
-			return stamp(error, send ? { ...facts, operationId: send.operationId, outcome } : facts);
-		};
+		/** What the call knows that one attempt does not. */
+		const facts = (): Facts => ({
+			operation,
+			attempts,
+			...(send && { operationId: send.operationId, outcome }),
+		});
 
 		const endTrace = startTrace(client.tracer, operation, client.baseUrl);
 		try {
@@ -166,7 +167,7 @@ export function createTransport(client: TransportOptions): Transport {
 						roomMs: Math.min(1000, deadlineMs / 10),
 						signals,
 						onFailed(error, retryInMs) {
-							lastError = error;
+							lastError = stamp(error, facts());
 							if (dispatched) tell(error, retryInMs);
 						},
 						aborted: () => new PartnerAbortError(`${operation}: aborted by the caller`, {}),
@@ -179,11 +180,19 @@ export function createTransport(client: TransportOptions): Transport {
 			return answered;
 		} catch (error) {
 			if (!isPartnerError(error)) throw error;
-			complete(error);
+			stamp(error, { ...facts(), correlationId });
+			if (send?.chosen && error._tag === "PartnerInternalError") {
+				error.message += " (the operationId may have been used with a different body)";
+			}
 			endTrace({ attempts, status: error.status, correlationId, error });
 			throw error;
 		}
 	};
+}
+
+/** A service or a gateway may quote a part of the key: its secret most of all. */
+function keyParts(key: string): string[] {
+	return [key, ...key.split(".").filter((part) => part.length >= 8)];
 }
 
 function deadlineError(operation: OperationId, lastError: PartnerError | undefined): PartnerError {

@@ -18,7 +18,7 @@ import {
 	PartnerUnexpectedResponse,
 } from "messaging-conversations";
 import { afterEach, expect, test, vi } from "vitest";
-import { callOf, clientOf, failure, jsonResponse, sixCalls } from "./calls.ts";
+import { callOf, clientOf, failure, jsonResponse, quick, sixCalls } from "./calls.ts";
 import { agencyId, apiKey, conversationPage, me, operationId, phone, sentNow, spelledPhone, text } from "./canned.ts";
 import { type Answer, deadBaseUrl, inTurn, refusal, type Script, scripted } from "./scripted.ts";
 
@@ -781,4 +781,25 @@ test("the caller's own file stands in error.stack of what is refused at once", a
 		const frames = `${error.stack}`.split("\n").slice(1);
 		expect(frames.findIndex((frame) => frame.includes("errors.test.ts"))).toBe(0);
 	}
+});
+
+test("the cause of a deadline error is the last error, whole", async () => {
+	const service = await scripted(() => "hang");
+	const client = clientOf(service, { timeoutMs: 60, deadlineMs: 300, retry: quick });
+	const error = await failure(() => client.agency(agencyId).messages.send({ to: phone, body: text, operationId }));
+	expect(error.cause ?? error).toMatchObject({
+		_tag: "PartnerTimeoutError",
+		operation: "messages.send",
+		operationId,
+		outcome: "unknown",
+	});
+	expect((isPartnerError(error.cause) ? error.cause : error).attempts).toBeGreaterThan(0);
+});
+
+test("S14 a part of the key that the service quotes is taken out too", async () => {
+	const [, , secret = ""] = apiKey.split(".");
+	const service = await scripted(() => refusal(401, `no key has the secret ${secret}`));
+	const error = await failure(() => clientOf(service).me.get());
+	expect(error.message).toContain("no key has the secret");
+	expect(error.message).not.toContain(secret);
 });

@@ -234,3 +234,23 @@ test("lookup of ten thousand numbers keeps its order", { timeout: 30_000 }, asyn
 	expect(service.requests).toHaveLength(100);
 	expect(entries.findIndex(({ input, conversation }) => conversation?.phoneNumber !== input)).toBe(-1);
 });
+
+test("a deadline given to a lookup is that of the whole of it", async () => {
+	const service = await scripted(async (seen) => {
+		await pause(150);
+		return { json: lookupAnswer(seen.body) };
+	});
+	const error = await failure(() => lookupOf(service)(numbers(1000), { deadlineMs: 400, concurrency: 1 }));
+	expect(error._tag).toBe("PartnerTimeoutError");
+	expect(service.requests.length).toBeLessThan(10);
+});
+
+test("a lookup without a deadline of its own gives each of its requests the client's", async () => {
+	const service = await scripted(async (seen) => {
+		await pause(150);
+		return { json: lookupAnswer(seen.body) };
+	});
+	const { conversations } = clientOf(service, { deadlineMs: 2000 }).agency(agencyId);
+	await conversations.lookup(numbers(2000), { concurrency: 1 });
+	expect(service.requests).toHaveLength(20);
+});

@@ -499,3 +499,13 @@ test("a list's methods need no this", async () => {
 	await expect(page()).resolves.toMatchObject({ nextCursor: "2" });
 	await expect(pages().next()).resolves.toMatchObject({ value: { nextCursor: "2" } });
 });
+
+test("a repeated cursor is told with the request that brought it", async () => {
+	const service = await scripted(() => ({
+		json: conversationPage(["a"], "same"),
+		headers: { "x-correlation-id": "the-page" },
+	}));
+	const { conversations } = clientOf(service).agency(agencyId);
+	const error = await failure(() => conversations.list().toArray());
+	expect(error).toMatchObject({ _tag: "PartnerUnexpectedResponse", attempts: 1, correlationId: "the-page" });
+});
