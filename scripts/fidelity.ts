@@ -41,8 +41,10 @@ const table = `| rule | source | what the sandbox does | test |\n|---|---|---|--
 
 const target = new URL("README.md", root);
 const old = await readFile(target, "utf8");
-const [before = "", , after = ""] = old.split(/(?<=<!-- fidelity -->\n)|(?=<!-- \/fidelity -->)/);
-const text = `${before}\n${table}\n${after}`;
+const [begin, end] = ["<!-- fidelity -->\n", "<!-- /fidelity -->"];
+const [from, to] = [old.indexOf(begin) + begin.length, old.indexOf(end)];
+if (from < begin.length || to < from) throw new Error("README.md has lost the marks of the fidelity table.");
+const text = `${old.slice(0, from)}\n${table}\n${old.slice(to)}`;
 if (text === old) console.log(`the fidelity table is fresh: ${rows.length} rules`);
 else if (process.argv.includes("--check")) {
 	console.error("The README's fidelity table is stale. Run `npm run fidelity`.");
