@@ -61,6 +61,15 @@ test("every page has samples", () => {
 		).toBe(true);
 });
 
+test("the README's two commands are the ones that CI runs", () => {
+	const readme = readFileSync(join(root, "README.md"), "utf8");
+	const ci = readFileSync(join(root, ".ci/run"), "utf8");
+	for (const command of ["npm ci && npm run quickstart", "npm ci && npm test"]) {
+		expect(readme).toContain(`\`\`\`sh\n${command}\n\`\`\``);
+		expect(ci).toContain(`\n${command}\n`);
+	}
+});
+
 test("every sample of the README and the guides compiles", () => {
 	const config = join(folder, "tsconfig.json");
 	writeFileSync(config, JSON.stringify({ extends: join(root, "tsconfig.json"), include: ["*.ts"], exclude: [] }));
