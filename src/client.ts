@@ -77,6 +77,7 @@ export interface AgencyClient {
 	messages: MessagesGroup;
 }
 
+/** What {@link createClient} gives: the calls of the key, and those of each agency. Any part of it can be destructured. */
 export interface Client {
 	me: MeGroup;
 	/**

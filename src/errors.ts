@@ -40,6 +40,7 @@ export interface PartnerErrorFacts {
 /** Some of the facts; what is undefined is left out. */
 export type Facts = { [Fact in keyof PartnerErrorFacts]?: PartnerErrorFacts[Fact] | undefined };
 
+/** The literal by which errors are told apart; also the name of the class. */
 export type PartnerErrorTag =
 	| "PartnerBadRequest"
 	| "PartnerUnauthorized"

@@ -5,6 +5,7 @@ import { type CallOptions, checkInput, optionSchemas } from "./input.ts";
 import type { Transport } from "./transport.ts";
 import type { Me } from "./types.ts";
 
+/** What the key is and reaches (spec §4). */
 export interface MeGroup {
 	/**
 	 * The integration of the key, its agencies and its scopes: the first call, as every other needs an agency id

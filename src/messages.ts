@@ -48,6 +48,7 @@ export interface SentQueued extends SentFacts {
 /** What became of a send; `queued` tells the branches apart. */
 export type Sent = SentNow | SentQueued;
 
+/** Sending as one agency (spec §4). Needs the scope `messages:write`. */
 export interface MessagesGroup {
 	/**
 	 * Sends a plain-text message as the agency (spec §4, `messages.send`). It reaches a real person, turns the AI off for

@@ -29,6 +29,7 @@ export interface NodeFetchOptions {
 
 /** A fetch over node:http. `close()` ends its connections, those in use too. */
 export type NodeFetch = ((input: string | URL | Request, init?: RequestInit) => Promise<Response>) & {
+	/** Ends all connections, those in use too. */
 	close: () => void;
 };
 

@@ -20,9 +20,13 @@ export interface AttemptEvent {
 
 /** Takes one line of text for each event: `console`, pino and winston fit. */
 export interface Logger {
+	/** A clean attempt. */
 	debug: (line: string) => unknown;
+	/** Nothing at present. */
 	info: (line: string) => unknown;
+	/** A failed attempt that is tried again. */
 	warn: (line: string) => unknown;
+	/** The failed attempt that ends its call. */
 	error: (line: string) => unknown;
 }
 

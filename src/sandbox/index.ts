@@ -52,6 +52,7 @@ export interface Connection {
 	readonly baseUrl: string;
 	/** Of the right form, with a prefix that the live service refuses. */
 	readonly apiKey: string;
+	/** The door in process: a fetch that reaches nothing but the sandbox. */
 	readonly fetch: typeof globalThis.fetch;
 }
 
@@ -186,12 +187,21 @@ const factory =
 /*
  * The scenarios, usable alone: each adds its world to a sandbox's default agency.
  */
+/** One agency, one key, nothing said yet. */
 export const fresh = factory("fresh");
+/** 250 conversations, three pages of 100; the first contact's has 130 messages, three pages of 50. */
 export const busy = factory("busy");
+/** One contact who wrote 30 hours ago. */
 export const closed = factory("closed");
+/** The same, and a text that waits since an hour ago. */
 export const held = factory("held");
+/** The same as closed, at an agency whose consent template awaits approval. */
 export const ineligible = factory("ineligible");
+/** The same as closed, at an agency with two consent languages. */
 export const twoLanguages = factory("twoLanguages");
+/** One conversation that no agency owns. */
 export const unlinked = factory("unlinked");
+/** The default key may read only. */
 export const readOnlyKey = factory("readOnlyKey");
+/** What real data have and examples lack: null names, files alone, older records. */
 export const oddData = factory("oddData");

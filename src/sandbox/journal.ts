@@ -1,5 +1,6 @@
 import type { operationTable } from "../../generated/operations.ts";
 
+/** The operations of the contract, by their operation id (spec §4). */
 export type OperationId = keyof typeof operationTable;
 
 /** A request as the sandbox saw it. */

@@ -22,6 +22,7 @@ export const scenarioNames = [
 	"oddData",
 ] as const;
 
+/** The worlds that a sandbox can begin with. */
 export type ScenarioName = (typeof scenarioNames)[number];
 
 /** A number of Ofcom's drama range, +447700900000 to …999: nobody has it. */

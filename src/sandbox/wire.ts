@@ -20,9 +20,11 @@ export interface Answer {
 /** An answer that comes after a real wait; what runs, runs when it is asked for. */
 export interface Later {
 	readonly waitMs: number;
+	/** Gives the answer, once the wait is over. */
 	readonly resume: () => Reply;
 }
 
+/** What the sandbox says to a request: at once, or later when a fault holds it back. */
 export type Reply = Answer | Later;
 
 export function isLater(reply: Reply): reply is Later {
