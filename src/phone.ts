@@ -1,4 +1,4 @@
-import { getCountryCallingCode, type PhoneNumber, parsePhoneNumberFromString } from "libphonenumber-js/core";
+import { getCountryCallingCode, type PhoneNumber, parsePhoneNumberFromString } from "libphonenumber-js/core/es6";
 import metadata, { type CountryCode } from "../generated/phone-metadata.js";
 import { type PartnerErrorFacts, PartnerInvalidInput } from "./errors.ts";
 

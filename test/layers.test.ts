@@ -21,7 +21,7 @@ const floors = [
 const owners: Record<string, RegExp> = {
 	"openapi-fetch": /^transport\.ts$/,
 	"p-retry": /^retry\.ts$/,
-	"libphonenumber-js/core": /^phone\.ts$/,
+	"libphonenumber-js/core/es6": /^phone\.ts$/,
 	"zod/mini": /^(input|client|messages)\.ts$/,
 	msw: /^sandbox\/msw\.ts$/,
 	node: /^(sandbox\/server|cli|node|incoming)\.ts$/,
