@@ -1,7 +1,7 @@
 import { createClient, type Fetch, type OperationId, type PartnerError } from "messaging-conversations";
 import { expect, test } from "vitest";
 import { callOf, clientOf, failure, jsonResponse } from "./calls.ts";
-import { agencyId, me, operationId, phone, sentNow, text } from "./canned.ts";
+import { agencyId, apiKey, me, operationId, phone, sentNow, text } from "./canned.ts";
 
 const baseUrl = "https://messaging.example/api/v1";
 
@@ -48,7 +48,7 @@ test.for(connecting)("a fault before the connection stands is not_sent: %s", asy
 	const error = await failureFrom(() => fault({ code }), "messages.send");
 	expect(error).toMatchObject({ _tag: "PartnerConnectionError", outcome: "not_sent", retryable: true });
 	expect(error.message).toBe(`messages.send: no connection (${code})`);
-	expect(error.cause).toEqual({ name: "Error", code });
+	expect(error.cause).toStrictEqual({ name: "Error", code });
 });
 
 test.for([
@@ -117,6 +117,8 @@ test.for([
 	["a code that begins with a digit", fault({ code: "32470123456" }), { name: "Error" }],
 	["a code in quotes", fault({ code: '"ECONNRESET"' }), { name: "Error" }],
 	["a code and more", fault({ code: "ECONNRESET canary" }), { name: "Error" }],
+	["a list for a code", fault({ code: ["ECONNREFUSED"] }), { name: "Error" }],
+	["a syscall", fault({ syscall: "read" }), { name: "Error", syscall: "read" }],
 	["a syscall that is no word", fault({ syscall: "read canary" }), { name: "Error" }],
 	["a cause that is a text", new TypeError("canary", { cause: "canary" }), { name: "Error" }],
 	["a text in place of an error", "canary", { name: "Error" }],
@@ -126,7 +128,7 @@ test.for([
 	async ([, thrown, facts]) => {
 		const error = await failureFrom(() => thrown);
 		expect(error._tag).toBe("PartnerConnectionError");
-		expect(error.cause).toEqual(facts);
+		expect(error.cause).toStrictEqual(facts);
 		expect(error.message).toBe(
 			"code" in facts ? `me.get: the connection was lost (${facts.code})` : "me.get: the connection was lost",
 		);
@@ -147,14 +149,43 @@ test("an abort and a time-out say which operation they ended", async () => {
 	const fetch: Fetch = () => new Promise(() => {});
 	const client = clientOf({ baseUrl }, { fetch, retry: false });
 	const aborted = await failure(() => client.me.get({ signal: AbortSignal.abort() }));
-	expect(aborted.message).toBe("me.get: aborted by the caller");
+	expect(aborted).toMatchObject({ message: "me.get: aborted by the caller", retryable: false });
 	const late = await failure(() => client.me.get({ timeoutMs: 5 }));
-	expect(late.message).toBe("me.get: no complete answer in time");
+	expect(late).toMatchObject({ message: "me.get: no complete answer in time", retryable: true });
 	const over = await failure(() => client.me.get({ deadlineMs: 5 }));
-	expect(over.message).toBe("me.get: no complete answer before the deadline");
+	expect(over).toMatchObject({ message: "me.get: no complete answer before the deadline", retryable: true });
+});
+
+const keys: [string, () => Promise<string>, string][] = [
+	["before the request went out", () => new Promise(() => {}), "not_sent"],
+	["in flight", async () => apiKey, "unknown"],
+];
+
+test.for(keys)("outcome of a send that is aborted or out of time %s", async ([, key, outcome]) => {
+	const fetch: Fetch = () => new Promise(() => {});
+	const { send } = createClient({ baseUrl, apiKey: key, fetch, retry: false }).agency(agencyId).messages;
+	const message = { to: phone, body: text };
+	const late = await failure(() => send(message, { timeoutMs: 5 }));
+	expect(late).toMatchObject({ _tag: "PartnerTimeoutError", outcome });
+	const controller = new AbortController();
+	const aborting = failure(() => send(message, { signal: controller.signal }));
+	setTimeout(() => controller.abort(), 5);
+	await expect(aborting).resolves.toMatchObject({ _tag: "PartnerAbortError", outcome });
 });
 
 // Answers
+
+test("a good answer is handed over as it is", async () => {
+	const client = clientOf({ baseUrl }, { fetch: async () => jsonResponse(me), retry: false });
+	await expect(client.me.get()).resolves.toEqual(me);
+});
+
+test("an answer that cannot be read may be read another time, one that is wrong or too large may not", async () => {
+	const retryable = async (end: () => Response) => (await failureFrom(end)).retryable;
+	await expect(retryable(() => new Response("<html>"))).resolves.toBe(true);
+	await expect(retryable(() => jsonResponse({}))).resolves.toBe(false);
+	await expect(retryable(() => new Response("x", { headers: { "content-length": "99999999" } }))).resolves.toBe(false);
+});
 
 const refused = (status: number, headers = {}) =>
 	jsonResponse({ _tag: "X", message: "The reason." }, { status, headers });

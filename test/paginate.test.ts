@@ -1,6 +1,6 @@
 import type { ConversationSummary, Fetch } from "messaging-conversations";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { clientOf, failure, jsonResponse } from "./calls.ts";
+import { clientOf, failure, jsonResponse, wrong } from "./calls.ts";
 import { agencyId, conversationPage, messagePage, phone } from "./canned.ts";
 import { type Answer, pause, refusal, type Scripted, type Seen, scripted } from "./scripted.ts";
 
@@ -221,6 +221,63 @@ test("a cursor that comes back after thousands of pages ends the walk", { timeou
 	const error = await failure(() => namesOf(conversations.list()));
 	expect(error).toMatchObject({ _tag: "PartnerUnexpectedResponse", itemsRead: 0 });
 	expect(pages).toBeLessThan(10_000);
+});
+
+test("a cursor that repeats is named as the service's fault, without the cursor", async () => {
+	const from = await service({ "": { names: ["a"], next: "A" }, A: { names: ["b"], next: "A" } });
+	const { message } = await failure(() => namesOf(lists(from).list()));
+	expect(message).toBe("conversations.list: the service gave a cursor again that was read before");
+});
+
+test("a walk of more than a thousand pages whose cursors never repeat is read to its end", { timeout: 30_000 }, async () => {
+	let pages = 0;
+	const fetch: Fetch = async () => {
+		pages++;
+		return jsonResponse(conversationPage([], pages < 1100 ? `${pages}` : null));
+	};
+	const { conversations } = clientOf({ baseUrl: "https://messaging.example/api/v1" }, { fetch }).agency(agencyId);
+	await expect(conversations.list().toArray()).resolves.toEqual([]);
+	expect(pages).toBe(1100);
+});
+
+test.for([-1, 1.5, Number.NaN, Number.NEGATIVE_INFINITY, "3", null])(
+	"toArray with a limit of %j is refused before any request",
+	async (limit) => {
+		const from = await service(threePages);
+		const error = await failure(() =>
+			lists(from)
+				.list()
+				.toArray({ limit: wrong(limit) }),
+		);
+		expect(error).toMatchObject({
+			_tag: "PartnerInvalidInput",
+			message: "limit: must be a whole number, 0 or more",
+			operation: "conversations.list",
+		});
+		expect(from.requests).toEqual([]);
+	},
+);
+
+test("toArray with a limit of Infinity gives all items", async () => {
+	const from = await service(threePages);
+	await expect(lists(from).list().toArray({ limit: Number.POSITIVE_INFINITY })).resolves.toHaveLength(5);
+});
+
+test("bad options of a list fail where it is used, with the place of a walk that has not begun", async () => {
+	const from = await service(threePages);
+	const list = lists(from).list({ pageSize: 0 });
+	for (const use of [() => namesOf(list), () => list.toArray(), () => list.pages().next()]) {
+		const error = await failure(use);
+		expect(error).toMatchObject({ _tag: "PartnerInvalidInput", operation: "conversations.list", itemsRead: 0 });
+		expect(error.cursor).toBeNull();
+	}
+	expect(from.requests).toEqual([]);
+});
+
+test("read-ahead: on the last page there is nothing to ask for", async () => {
+	const from = await service({ "": { names: ["a", "b"], next: "2" }, "2": { names: ["c", "d", "e"] } });
+	for await (const _row of lists(from).list()) await pause();
+	expect(from.requests.map(cursorOf)).toEqual([null, "2"]);
 });
 
 const fourAndMore = (next: Answer): Book => ({ "": { names: ["a", "b", "c", "d"], next: "2" }, "2": next });
@@ -444,6 +501,7 @@ test("signal: aborted in the walk, it hands over nothing more", async () => {
 		}
 	});
 	expect(error).toMatchObject({ _tag: "PartnerAbortError", operation: "conversations.list", itemsRead: 3 });
+	expect(error.message).toBe("conversations.list: aborted by the caller");
 	expect(seen).toEqual(["a", "b", "c"]);
 });
 
