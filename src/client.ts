@@ -55,7 +55,7 @@ export interface ClientOptions {
 	onContractDrift?: ((drift: ContractDrift) => unknown) | undefined;
 	/** The only numbers that may be sent to, or a function that returns exactly `true` for them: the seat belt of a staging system. */
 	allowRecipients?: readonly string[] | ((phone: E164) => boolean) | undefined;
-	/** Your application, added to the User-Agent. */
+	/** Your application, added to the User-Agent; what is no letter, digit, `.`, `_` or `-` becomes a `-`. */
 	appInfo?: { name: string; version?: string | undefined } | undefined;
 	/**
 	 * Country in which a number without `+` or `00` is read.
@@ -91,8 +91,8 @@ export interface Client {
 }
 
 const word = rule<string>(
-	(value) => typeof value === "string" && /^[\w.@/-]{1,64}$/.test(value),
-	"must be 1 to 64 letters, digits or . _ - @ /",
+	(value) => typeof value === "string" && /^[\x20-\x7e]{1,64}$/.test(value),
+	"must be 1 to 64 characters of ASCII",
 );
 
 const optionsSchema = z.strictObject({
@@ -221,6 +221,7 @@ function userAgent(appInfo: { name: string; version?: string | undefined } | und
 	const node = process?.versions?.node;
 	const runtime =
 		navigator?.userAgent?.startsWith("Node.js") === false ? navigator.userAgent : node && `Node.js/${node}`;
-	const app = appInfo && (appInfo.version ? `${appInfo.name}/${appInfo.version}` : appInfo.name);
+	// A product of the header is one word.
+	const app = [appInfo?.name, appInfo?.version].flatMap((part) => part?.replace(/[^\w.-]+/g, "-") ?? []).join("/");
 	return [`messaging-conversations/${version}`, runtime, app].filter(Boolean).join(" ");
 }

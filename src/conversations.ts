@@ -136,7 +136,7 @@ export function createConversations(
 					return transport(
 						operation,
 						(http, via) => http.GET("/agencies/{agencyId}/conversations/{phone}/messages", { ...via, params }),
-						{ ...call, abandon, secrets: [number, phone, from] },
+						{ ...call, abandon, secrets: [number, phone, from], verify: lost },
 					);
 				},
 			};
@@ -189,6 +189,11 @@ function query<T extends Record<string, string | number | undefined>>(
 ): { [Name in keyof T]?: NonNullable<T[Name]> } {
 	const given = Object.entries(parameters).filter(([, value]) => value !== undefined);
 	return Object.fromEntries(given) as { [Name in keyof T]?: NonNullable<T[Name]> };
+}
+
+/** Where a page says that there is more and not where: an end there would pass for the whole. */
+function lost({ hasMore, nextCursor }: MessagePage): string | undefined {
+	return hasMore && nextCursor === null ? "/nextCursor" : undefined;
 }
 
 /** Where an answer is not one entry a number in the order sent: by position alone, a text would find the wrong person. */

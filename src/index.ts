@@ -35,7 +35,7 @@ export type { MeGroup } from "./me.ts";
 export type { MessagesGroup, OutgoingMessage, Sent, SentNow, SentQueued } from "./messages.ts";
 export type { AttemptEvent, Logger } from "./observe.ts";
 export { operationIdFrom } from "./operation-id.ts";
-export type { Paginated } from "./paginate.ts";
+export type { CollectOptions, Paginated } from "./paginate.ts";
 // Phone numbers
 export { type CountryCode, type E164, isE164, type ToE164Options, toE164 } from "./phone.ts";
 export type { RetryOptions } from "./retry.ts";

@@ -21,7 +21,10 @@ export interface CallOptions {
 	 * @default 30000 for reads, 60000 for sends
 	 */
 	deadlineMs?: number | undefined;
-	/** How often it is tried again; `false` means exactly one request. What is left out is the client's. */
+	/**
+	 * How often it is tried again; `false` means exactly one request. What is left out is the client's: of a
+	 * client with `retry: false`, exactly one request too.
+	 */
 	retry?: RetryOptions | false | undefined;
 }
 
@@ -107,6 +110,14 @@ export const optionSchemas = {
 		),
 	}),
 	lookup: z.strictObject({ ...callOptions, concurrency: z.optional(whole(1, 100)) }),
+	collect: z.strictObject({
+		limit: z.optional(
+			rule<number>(
+				(value) => value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && Number(value) >= 0),
+				"must be a whole number, 0 or more",
+			),
+		),
+	}),
 };
 
 /**

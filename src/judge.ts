@@ -92,7 +92,8 @@ function judgeAnswer(answer: Answer, context: JudgeContext): Verdict {
 		return { ok: false, error, outcome: "unknown" };
 	}
 	const { json } = body;
-	const error = new PartnerUnexpectedResponse(`${operation}: the answer breaks the contract at ${broken}`, facts);
+	const place = broken?.replace(/(.)\/$/, "$1");
+	const error = new PartnerUnexpectedResponse(`${operation}: the answer breaks the contract at ${place}`, facts);
 	return { ok: false, error, outcome: saysSuccess(json) ? "sent" : "unknown" };
 }
 

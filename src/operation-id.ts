@@ -33,7 +33,7 @@ export type ReuseGuard = (agencyId: string, operationId: string, body: string) =
 
 /** Remembers the last `capacity` ids, the least recently sent forgotten first. Holds digests, never a text. */
 export function createReuseGuard(capacity = 1000): ReuseGuard {
-	const digests = new Map<string, number>();
+	const digests = new Map<string, string>();
 	return (agencyId, operationId, body) => {
 		const key = `${agencyId} ${operationId}`;
 		const known = digests.get(key);
@@ -47,8 +47,11 @@ export function createReuseGuard(capacity = 1000): ReuseGuard {
 	};
 }
 
-/** 52 bits of FNV-1a in two lanes: enough to tell a body from another, and synchronous, as a send must not wait for it. */
-function digest(text: string): number {
+/**
+ * The length and 52 bits of FNV-1a in two lanes. SHA-256 would be asynchronous or a library, and a send must not wait
+ * for it: this tells two texts under one id apart, which nobody forges against themselves.
+ */
+function digest(text: string): string {
 	let low = 0x811c9dc5;
 	let high = 0xcbf29ce4;
 	for (let index = 0; index < text.length; index++) {
@@ -56,5 +59,5 @@ function digest(text: string): number {
 		low = Math.imul(low ^ unit, 0x01000193);
 		high = Math.imul(high ^ unit ^ (low >>> 16), 0x85ebca6b);
 	}
-	return (high >>> 12) * 2 ** 32 + (low >>> 0);
+	return `${text.length} ${(high >>> 12) * 2 ** 32 + (low >>> 0)}`;
 }

@@ -5,10 +5,10 @@ import {
 	type OperationId,
 	PartnerAbortError,
 	type PartnerError,
-	PartnerInvalidInput,
 	PartnerUnexpectedResponse,
 	stamp,
 } from "./errors.ts";
+import { checkInput, optionSchemas } from "./input.ts";
 
 /**
  * A list that is read as it is used: no request before, none after `break`. Each `for await` over it is a walk of its
@@ -22,7 +22,15 @@ export interface Paginated<Item, Page, Failure extends PartnerError> {
 	/** The one page at the given cursor. */
 	page: () => Call<Page, Failure>;
 	/** All items, or the first `limit` of them. Asks for no page that it does not need. */
-	toArray: (options?: { limit?: number | undefined }) => Promise<Item[]>;
+	toArray: (options?: CollectOptions) => Promise<Item[]>;
+}
+
+export interface CollectOptions {
+	/**
+	 * The most items to collect.
+	 * @default all
+	 */
+	limit?: number | undefined;
 }
 
 /** What a walk needs of a list operation. */
@@ -56,19 +64,22 @@ export function createPaginated<Item, Page, Failure extends PartnerError>(
 			return fetchPage(cursor);
 		});
 	}
-	async function toArray({ limit = Number.POSITIVE_INFINITY }: { limit?: number | undefined } = {}): Promise<Item[]> {
-		return collect(open, limit, captureCaller(toArray));
+	async function toArray(options: CollectOptions = {}): Promise<Item[]> {
+		return collect(open, options, captureCaller(toArray));
 	}
 	return { [Symbol.asyncIterator]: items, pages, page, toArray };
 }
 
-async function collect<Item, Page>(open: () => PageSource<Item, Page>, limit: number, caller: Caller): Promise<Item[]> {
+async function collect<Item, Page>(
+	open: () => PageSource<Item, Page>,
+	options: CollectOptions,
+	caller: Caller,
+): Promise<Item[]> {
 	const all: Item[] = [];
-	const source = opened(open, caller);
-	if (limit !== Number.POSITIVE_INFINITY && !(Number.isInteger(limit) && limit >= 0)) {
-		const facts = { field: "limit", rule: "must be a whole number, 0 or more", operation: source.operation };
-		throw blame(new PartnerInvalidInput(facts), caller);
-	}
+	const { source, limit = Number.POSITIVE_INFINITY } = opened(() => {
+		const source = open();
+		return { source, ...checkInput(optionSchemas.collect, options, "options", source.operation) };
+	}, caller);
 	if (limit === 0) return all;
 	for await (const page of walkPages(open, caller)) {
 		for (const item of source.itemsOf(page)) {
@@ -79,8 +90,8 @@ async function collect<Item, Page>(open: () => PageSource<Item, Page>, limit: nu
 	return all;
 }
 
-/** The source of a walk, whose bad options are the caller's. */
-function opened<Item, Page>(open: () => PageSource<Item, Page>, caller: Caller): PageSource<Item, Page> {
+/** What a walk begins with; bad options are the caller's. */
+function opened<T>(open: () => T, caller: Caller): T {
 	try {
 		return open();
 	} catch (error) {

@@ -83,12 +83,6 @@ test("messages end on hasMore false, whatever nextCursor says, and go on while i
 	expect(from.requests).toHaveLength(2);
 });
 
-test("messages end on a null cursor", async () => {
-	const from = await scripted(() => ({ json: { ...messagePage([1]), hasMore: true } }));
-	await expect(lists(from).listMessages(phone).toArray()).resolves.toHaveLength(1);
-	expect(from.requests).toHaveLength(1);
-});
-
 test("pages() gives the raw pages", async () => {
 	const from = await service(threePages);
 	const pages: unknown[] = [];
@@ -229,7 +223,9 @@ test("a cursor that repeats is named as the service's fault, without the cursor"
 	expect(message).toBe("conversations.list: the service gave a cursor again that was read before");
 });
 
-test("a walk of more than a thousand pages whose cursors never repeat is read to its end", { timeout: 30_000 }, async () => {
+test("a walk of more than a thousand pages whose cursors never repeat is read to its end", {
+	timeout: 30_000,
+}, async () => {
 	let pages = 0;
 	const fetch: Fetch = async () => {
 		pages++;
@@ -566,4 +562,20 @@ test("a repeated cursor is told with the request that brought it", async () => {
 	const { conversations } = clientOf(service).agency(agencyId);
 	const error = await failure(() => conversations.list().toArray());
 	expect(error).toMatchObject({ _tag: "PartnerUnexpectedResponse", attempts: 1, correlationId: "the-page" });
+});
+
+test("a page of messages that says that there is more and not where is no end, but an error", async () => {
+	const service = await scripted(() => ({ json: { ...messagePage([2, 1]), hasMore: true, nextCursor: null } }));
+	const { conversations } = clientOf(service).agency(agencyId);
+	const error = await failure(() => conversations.listMessages(phone).toArray());
+	expect(error).toMatchObject({ _tag: "PartnerUnexpectedResponse", attempts: 1 });
+	expect(error.message).toContain("/nextCursor");
+});
+
+test("toArray refuses an option that it does not take, and asks for nothing", async () => {
+	const service = await scripted(() => ({ json: conversationPage(["a"]) }));
+	const { conversations } = clientOf(service).agency(agencyId);
+	const error = await failure(() => Reflect.apply(conversations.list().toArray, undefined, [{ max: 5 }]));
+	expect(error).toMatchObject({ _tag: "PartnerInvalidInput", operation: "conversations.list" });
+	expect(service.requests).toEqual([]);
 });

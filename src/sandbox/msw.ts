@@ -1,34 +1,23 @@
 import { HttpResponse, http, type RequestHandler } from "msw";
 import type { Sandbox } from "./index.ts";
 
-/** How {@link handlers} meets an application. */
-export interface HandlersOptions {
-	/** The base URL that the application calls. @default the sandbox's own, `sandbox.connection.baseUrl` */
-	readonly baseUrl?: string;
-}
-
 /**
- * The sandbox as msw handlers: the application keeps its own base URL and `fetch`, and the sandbox answers.
- * A reset shows as msw's own network error (a TypeError without a code).
+ * The sandbox as msw handlers: the application keeps its `fetch`, and the sandbox answers at `sandbox.connection.baseUrl`,
+ * which together with `sandbox.connection.apiKey` goes where the application reads its own. A reset shows as msw's own
+ * network error (a TypeError without a code).
  *
  * @example
- * const server = setupServer(...handlers(sandbox, { baseUrl: "https://api.example/api/v1" }));
+ * const server = setupServer(...handlers(sandbox));
  * server.listen({ onUnhandledRequest: "error" });
  */
-export function handlers(sandbox: Sandbox, options: HandlersOptions = {}): RequestHandler[] {
-	const baseUrl = new URL(options.baseUrl ?? sandbox.connection.baseUrl).href.replace(/\/+$/, "");
+export function handlers(sandbox: Sandbox): RequestHandler[] {
 	return [
-		http.all(`${baseUrl}/*`, async ({ request }) => {
-			const url = sandbox.connection.baseUrl + request.url.slice(baseUrl.length);
+		http.all(`${sandbox.connection.baseUrl}/*`, async ({ request }) => {
 			// As bytes: to a text, fetch adds a content type. Of a copy: another set of handlers may want the body too.
 			const body = request.body ? await request.clone().arrayBuffer() : undefined;
 			// The application's own fetch follows a redirect, or does not.
-			const init: RequestInit = {
-				method: request.method,
-				headers: request.headers,
-				redirect: "manual",
-				signal: request.signal,
-			};
+			const { url, method, headers, signal } = request;
+			const init: RequestInit = { method, headers, redirect: "manual", signal };
 			try {
 				return await sandbox.fetch(url, body ? { ...init, body } : init);
 			} catch {
