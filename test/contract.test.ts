@@ -122,6 +122,8 @@ test("the compiled checks of requests agree with ajv, and name the field and the
 		["LookupRequest", { phoneNumbers: [""] }],
 		["LookupRequest", { phoneNumbers: ["1".repeat(32)] }],
 		["LookupRequest", { phoneNumbers: ["1".repeat(33)] }],
+		["LookupRequest", { phoneNumbers: ["🏠".repeat(32)] }],
+		["LookupRequest", { phoneNumbers: ["🏠".repeat(33)] }],
 		["LookupRequest", { phoneNumbers: [1] }],
 		["LookupRequest", { phoneNumbers: ["1"], extra: 1 }],
 		["LookupRequest", {}],

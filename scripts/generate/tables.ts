@@ -27,29 +27,42 @@ export const limits = ${JSON.stringify(limits)} as const;
 `;
 }
 
-/** Each answer schema as a table of its fields, for telling what an answer has that the contract does not know. */
+/** Each answer schema as a line of its fields, for telling what an answer has that the contract does not know. */
 export function shapeTable(contract: Json): string {
-	const seen = new Map<string, Json>();
+	const seen = new Map<string, string>();
 	const visit = (name: string): void => {
 		if (seen.has(name)) return;
-		const shape: Json = {};
-		seen.set(name, shape);
-		for (const [field, schema] of Object.entries<Json>(contract.components.schemas[name].properties)) {
+		seen.set(name, "");
+		const fields = Object.entries<Json>(contract.components.schemas[name].properties).map(([field, schema]) => {
 			const inner = schema.items ?? schema.anyOf?.find((s: Json) => s.$ref) ?? schema;
 			const ref = refName(inner);
 			if (ref) visit(ref);
-			shape[field] = ref ? { shape: ref } : knownValues(inner) ? { known: knownValues(inner) } : {};
-			if (inner.type?.includes?.("integer")) shape[field] = { integer: true };
-		}
+			if (ref) return `${field}:${ref}`;
+			if (inner.type?.includes?.("integer")) return `${field}#`;
+			const known = knownValues(inner);
+			return known ? `${field}=${known}` : field;
+		});
+		seen.set(name, fields.join(" "));
 	};
 	for (const operation of operationsOf(contract)) visit(answerSchema(operation));
-	const rows = [...seen].map(([name, shape]) => `\t${name}: ${JSON.stringify(shape)},`);
+	const rows = [...seen].map(([name, fields]) => `\t${name}: ${JSON.stringify(fields)},`);
 	return `${banner}
 /** What the contract knows of a field: the shape of its object (or of its items), its known values, whether it counts. */
 export interface FieldShape { readonly shape?: string; readonly known?: readonly string[]; readonly integer?: boolean }
 
-export const shapes: Readonly<Record<string, Readonly<Record<string, FieldShape>>>> = {
+// One line a schema, as a table of objects is twice the size: \`:\` a shape, \`=\` known values, \`#\` a whole number.
+const lines = {
 ${rows.join("\n")}
 };
+
+function fieldOf(text: string): [name: string, field: FieldShape] {
+	const [name = "", mark, ...rest] = text.split(/([:=#])/);
+	const value = rest.join("");
+	return [name, mark === ":" ? { shape: value } : mark === "=" ? { known: value.split(",") } : mark ? { integer: true } : {}];
+}
+
+export const shapes: Readonly<Record<string, Readonly<Record<string, FieldShape>>>> = Object.fromEntries(
+	Object.entries(lines).map(([name, line]) => [name, Object.fromEntries(line.split(" ").map(fieldOf))]),
+);
 `;
 }
