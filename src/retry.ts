@@ -150,7 +150,7 @@ function sleep(ms: number, signals: readonly (AbortSignal | undefined)[]): Promi
  * `Date`, as clocks differ. Undefined for a date in the past.
  */
 export function retryAfterMs(headers: Headers): number | undefined {
-	const value = headers.get("retry-after") ?? "";
+	const value = headers.get("retry-after")?.trim() ?? "";
 	if (/^\d+$/.test(value)) return Math.min(Number(value) * 1000, Number.MAX_SAFE_INTEGER);
 	const at = httpDate(value);
 	if (at === undefined) return undefined;

@@ -221,3 +221,8 @@ test("#33 the answer's own Date is what a date is held against, however wrong ou
 	});
 	expect(retryAfterMs(headers)).toBe(30_000);
 });
+
+test("#33 the spaces that Node's fetch leaves at the end of a header do no harm", () => {
+	const headers = Object.assign(new Headers(), { get: () => "7 " });
+	expect(retryAfterMs(headers)).toBe(7000);
+});
