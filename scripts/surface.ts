@@ -1,0 +1,112 @@
+/**
+ * test/api/*.api.md: what each entry of the build exports, as a reader of the types sees it, without comments. A change
+ * of it is a change for users, so it shows in the diff and fails CI until it is meant.
+ *
+ *   npm run build && npm run surface              write it
+ *   npm run build && npm run surface -- --check   fail when the build differs
+ */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import ts from "typescript";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const dist = join(root, "dist");
+const entries = ["index", "node", "sandbox/index", "sandbox/msw", "sandbox/server"];
+
+const program = ts.createProgram(
+	entries.map((entry) => join(dist, `${entry}.d.ts`)),
+	{
+		target: ts.ScriptTarget.ES2022,
+		module: ts.ModuleKind.ESNext,
+		moduleResolution: ts.ModuleResolutionKind.Bundler,
+		lib: ["lib.es2022.d.ts", "lib.dom.d.ts", "lib.dom.iterable.d.ts"],
+		types: ["node"],
+		skipLibCheck: true,
+	},
+);
+const checker = program.getTypeChecker();
+const printer = ts.createPrinter({ removeComments: true });
+/** What an earlier entry has reported; a later one only names it. */
+const told = new Set<ts.Symbol>();
+
+const stale: string[] = [];
+mkdirSync(join(root, "test/api"), { recursive: true });
+for (const entry of entries) {
+	const file = join(root, "test/api", `${entry.replace("/index", "").replace("/", "-")}.api.md`);
+	const text = report(entry);
+	const old = existsSync(file) ? readFileSync(file, "utf8") : "";
+	if (old === text) continue;
+	if (process.argv.includes("--check")) stale.push(relative(root, file));
+	else writeFileSync(file, text);
+}
+if (stale.length > 0) {
+	console.error(`The build exports something else than ${stale.join(", ")}.`);
+	console.error("If it is meant: `npm run surface`, and a line in CHANGELOG.md.");
+	process.exitCode = 1;
+}
+
+function report(entry: string): string {
+	const source = program.getSourceFile(join(dist, `${entry}.d.ts`));
+	const module = source && checker.getSymbolAtLocation(source);
+	if (!module) throw new Error(`dist/${entry}.d.ts is missing, or exports nothing: npm run build`);
+	const exported = new Map(checker.getExportsOfModule(module).map((symbol) => [resolved(symbol), symbol.name]));
+	const reached = new Set(exported.keys());
+	for (const symbol of reached) for (const next of namedBy(symbol)) reached.add(next);
+
+	const own = [...exported].map(([symbol, name]) => ({ name, text: declared(symbol) }));
+	const others = [...reached]
+		.filter((symbol) => !exported.has(symbol) && !told.has(symbol))
+		.map((symbol) => ({ name: symbol.name, text: declared(symbol) }));
+	for (const symbol of reached) told.add(symbol);
+	return `# ${entry}
+
+Written by \`npm run surface\`.
+
+## Exports
+
+${block(own)}
+${others.length > 0 ? `\n## Named by them\n\n${block(others)}\n` : ""}`;
+}
+
+function block(parts: { name: string; text: string }[]): string {
+	const sorted = parts.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+	return `\`\`\`ts\n${sorted.map(({ text }) => text).join("\n\n")}\n\`\`\``;
+}
+
+function resolved(symbol: ts.Symbol): ts.Symbol {
+	return symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+}
+
+/** The declarations of a symbol that stand in the build; what comes from elsewhere is not ours to report. */
+function declarations(symbol: ts.Symbol): ts.Declaration[] {
+	return (symbol.declarations ?? []).filter((declaration) => declaration.getSourceFile().fileName.startsWith(dist));
+}
+
+function declared(symbol: ts.Symbol): string {
+	return declarations(symbol)
+		.map((declaration) => {
+			const file = declaration.getSourceFile();
+			const statement = ts.findAncestor(declaration, (node) => node.parent === file) ?? declaration;
+			return printer.printNode(ts.EmitHint.Unspecified, statement, file);
+		})
+		.join("\n");
+}
+
+/** The top-level declarations of the build that a symbol's own declaration names. */
+function namedBy(symbol: ts.Symbol): ts.Symbol[] {
+	const found: ts.Symbol[] = [];
+	const visit = (node: ts.Node): void => {
+		const target = ts.isIdentifier(node) ? checker.getSymbolAtLocation(node) : undefined;
+		if (target) {
+			const original = resolved(target);
+			const atTop = declarations(original).some((declaration) =>
+				ts.isSourceFile(ts.isVariableDeclaration(declaration) ? declaration.parent.parent.parent : declaration.parent),
+			);
+			if (atTop) found.push(original);
+		}
+		ts.forEachChild(node, visit);
+	};
+	for (const declaration of declarations(symbol)) visit(declaration);
+	return found;
+}
