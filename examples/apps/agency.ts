@@ -1,0 +1,19 @@
+// Which agency the examples speak for: the live one of the environment, or a sandbox when there is none.
+import { type AgencyClient, createClient } from "messaging-conversations";
+import { createSandbox, type Sandbox } from "messaging-conversations/sandbox";
+
+export interface Agency {
+	agency: AgencyClient;
+	/** There only when no MESSAGING_BASE_URL is given: nobody is reached then. */
+	sandbox: Sandbox | undefined;
+}
+
+export async function openAgency(env: NodeJS.ProcessEnv = process.env): Promise<Agency> {
+	const sandbox = env.MESSAGING_BASE_URL ? undefined : createSandbox({ now: new Date(), seed: "busy" });
+	const live = { baseUrl: env.MESSAGING_BASE_URL, apiKey: env.MESSAGING_API_KEY };
+	const client = createClient(sandbox ? { ...sandbox.connection } : live);
+	const { agencies } = await client.me.get();
+	const id = env.MESSAGING_AGENCY_ID ?? agencies[0]?.id;
+	if (id === undefined) throw new Error("The key reaches no agency.");
+	return { agency: client.agency(id), sandbox };
+}

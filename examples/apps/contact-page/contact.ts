@@ -1,0 +1,81 @@
+// What a CRM's contact page shows above its text box: would a text go out now?
+import { type AgencyClient, isWindowOpen, type Message, toE164 } from "messaging-conversations";
+
+/** What would become of a text that is sent now. */
+export type Verdict = "goes out at once" | "waits for consent" | "replaces the text that waits" | "is refused";
+
+export interface ContactPage {
+	phoneNumber: string;
+	name: string | null;
+	verdict: Verdict;
+	/** Until when a text goes out at once; null when the contact never wrote. */
+	windowExpiresAt: string | null;
+	/** The text that waits already: sending another would drop it, so the page shows it. */
+	waitingText: string | null;
+	/** A send turns the AI off for this contact: worth a word beside the button. */
+	aiWouldStop: boolean;
+	messages: Pick<Message, "id" | "direction" | "body" | "createdAt">[];
+}
+
+export interface Page {
+	status: number;
+	headers: Record<string, string>;
+	body: ContactPage | { error: string };
+}
+
+export async function contactPage(
+	agency: AgencyClient,
+	phone: string,
+	{ signal, now = new Date() }: { signal?: AbortSignal; now?: Date } = {},
+): Promise<Page> {
+	// A window closes while the page is cached.
+	const headers = { "cache-control": "no-store" };
+	// A page is worth waiting for a few seconds, not for the half minute that a read may take.
+	const result = await agency.conversations.get(phone, { pageSize: 20, deadlineMs: 5_000, signal }).result();
+	if (result.ok) {
+		const { conversation, messagePage } = result.data;
+		const { summary, queuedMessages, aiSettings, windowReopenReadiness } = conversation;
+		const held = queuedMessages[0]?.body ?? null;
+		const outside = held === null ? "waits for consent" : "replaces the text that waits";
+		const closed = windowReopenReadiness.eligibleForManualSend ? outside : "is refused";
+		const body: ContactPage = {
+			phoneNumber: summary.phoneNumber,
+			name: summary.contactName,
+			// The window is the only thing that decides: within it no consent is needed.
+			verdict: isWindowOpen(conversation, now) ? "goes out at once" : closed,
+			windowExpiresAt: summary.windowExpiresAt,
+			waitingText: held,
+			aiWouldStop: aiSettings.enabled,
+			messages: messagePage.messages.map(({ id, direction, body, createdAt }) => ({ id, direction, body, createdAt })),
+		};
+		return { status: 200, headers, body };
+	}
+
+	const { error } = result;
+	switch (error._tag) {
+		case "PartnerNotFound":
+			// No conversation is no failure: a first text may be sent, and asks for consent.
+			return { status: 200, headers, body: stranger(toE164(phone)) };
+		case "PartnerInvalidInput":
+			return { status: 400, headers, body: { error: error.message } };
+		default: {
+			// The visitor gets the id by which support finds the call; the rest of the error is for the log.
+			const body = { error: `The messages cannot be shown now (${error.correlationId ?? error._tag}).` };
+			if (!error.retryable) return { status: 502, headers, body };
+			const seconds = Math.ceil((error.retryAfterMs ?? 5_000) / 1_000);
+			return { status: 503, headers: { ...headers, "retry-after": String(seconds) }, body };
+		}
+	}
+}
+
+function stranger(phoneNumber: string): ContactPage {
+	return {
+		phoneNumber,
+		name: null,
+		verdict: "waits for consent",
+		windowExpiresAt: null,
+		waitingText: null,
+		aiWouldStop: false,
+		messages: [],
+	};
+}

@@ -1,0 +1,19 @@
+// The same page as a route handler of the Next.js kind, a plain function from Request to Response. In an application
+// it stands in app/api/contacts/[phone]/route.ts:
+//
+//     export const GET = createRoute(agency);
+//     export const runtime = "nodejs"; // the key stays on the server
+import type { AgencyClient } from "messaging-conversations";
+import { contactPage } from "./contact.ts";
+
+export function createRoute(
+	agency: AgencyClient,
+	now: () => Date = () => new Date(),
+): (request: Request) => Promise<Response> {
+	return async (request) => {
+		// The number is the last segment; its plus sign came as %2B.
+		const phone = decodeURIComponent(new URL(request.url).pathname.split("/").at(-1) ?? "");
+		const page = await contactPage(agency, phone, { signal: request.signal, now: now() });
+		return Response.json(page.body, { status: page.status, headers: page.headers });
+	};
+}

@@ -1,0 +1,39 @@
+// A small CRM's own code around the SDK: what test/crm.test.ts tests, and what yours would have in its place.
+import { type AgencyClient, type ConversationSummary, isWindowOpen, operationIdFrom } from "messaging-conversations";
+
+export interface Visit {
+	id: string;
+	phone: string;
+	at: Date;
+	address: string;
+}
+
+export type Reminder = "sent" | "waits for consent" | "ask again later" | "call them instead";
+
+/** Reminds of a visit; safe to call again for the same visit, whatever happened the last time. */
+export async function remind(agency: AgencyClient, visit: Visit): Promise<Reminder> {
+	const time = visit.at.toISOString().slice(11, 16);
+	const result = await agency.messages
+		.send({
+			to: visit.phone,
+			body: `Your visit of ${visit.address} is at ${time} (UTC).`,
+			// A visit that moves is another reminder; the same one is never sent twice.
+			operationId: await operationIdFrom("reminder", visit.id, visit.at.toISOString()),
+		})
+		.result();
+	if (result.ok) return result.data.queued ? "waits for consent" : "sent";
+	const { outcome, retryable } = result.error;
+	return outcome === "unknown" || retryable ? "ask again later" : "call them instead";
+}
+
+/** Who wrote and got no answer, the oldest first: the CRM's to-do list. */
+export async function unanswered(agency: AgencyClient, now: Date): Promise<ConversationSummary[]> {
+	const waiting: ConversationSummary[] = [];
+	for await (const conversation of agency.conversations.list({ pageSize: 100 })) {
+		// The most recent activity comes first. An open window is what makes an answer easy, so the rest is left alone.
+		if (Date.parse(conversation.lastMessageAt ?? "") < now.getTime() - 24 * 3_600_000) break;
+		if (conversation.lastMessageDirection === "inbound" && isWindowOpen(conversation, now))
+			waiting.unshift(conversation);
+	}
+	return waiting;
+}

@@ -1,0 +1,156 @@
+// Texts of a CRM, sent in the background: none lost, none twice, those to one contact in their order.
+//
+// The pg-boss job is made in the transaction that stores the CRM's own row: there is never the one without the other.
+// The job has the row's id, through every retry and on every machine, and the operationId comes from it: whoever sends
+// the text again after a crash sends the same id with the same body, and the service sends nothing twice.
+//
+// Order: of one contact's texts only the oldest that is not settled has a job. Settling it makes the job of the next,
+// in one transaction. (pg-boss's "singleton" policy keeps two jobs of a contact from running at once, but lets the
+// second overtake the first while that waits for its retry, and holds up everybody who stands behind them.)
+import { randomUUID } from "node:crypto";
+import { type AgencyClient, operationIdFrom, type SendError, toE164 } from "messaging-conversations";
+import PgBoss from "pg-boss";
+import type { Database, Sql } from "./database.ts";
+
+export const queueName = "send-text";
+/** Where pg-boss puts a job that used up its retries, and the worker one that the service refuses. */
+export const deadLetterName = "send-text-dead";
+
+const schema = `
+	create table if not exists contact (phone text primary key);
+	create table if not exists outgoing_text (
+		id uuid primary key,
+		seq bigint generated always as identity,
+		phone text not null references contact,
+		body text not null,                      -- never changed: an operationId belongs to one body for ever
+		state text not null default 'waiting',   -- then 'sent', 'held' (until the contact consents) or 'dead'
+		detail text
+	);
+	create index if not exists waiting_text on outgoing_text (phone, seq) where state = 'waiting';`;
+
+export interface SendQueueOptions {
+	/** The longest that one send may take, the client's own retries included. */
+	deadlineMs?: number;
+	/** Before the first retry of a job; doubled before each further one. */
+	retryDelaySeconds?: number;
+	/** Retries of a job before it is dead: 12 are some hours. */
+	retryLimit?: number;
+	pollSeconds?: number;
+	/** Contacts that are sent to at once, by this process. */
+	concurrency?: number;
+	/** A worker looks after jobs whose worker died; a web process that only enqueues need not. */
+	supervise?: boolean;
+}
+
+export type SendQueue = Awaited<ReturnType<typeof createSendQueue>>;
+
+export async function createSendQueue(database: Database, options: SendQueueOptions = {}) {
+	const { deadlineMs = 60_000, pollSeconds = 2, concurrency = 4, supervise = true } = options;
+	const { retryDelaySeconds: retryDelay = 5, retryLimit = 12 } = options;
+	// A job that its worker does not settle in this time is given to another: longer than a send can possibly take.
+	const expireInSeconds = Math.ceil(deadlineMs / 1_000) * 2;
+	const boss = new PgBoss({
+		db: { executeSql: database.executeSql },
+		schedule: false,
+		supervise,
+		maintenanceIntervalSeconds: Math.max(1, Math.floor(expireInSeconds / 4)),
+	});
+	boss.on("error", (error) => console.error(error.message));
+	await boss.start();
+	await boss.createQueue(deadLetterName);
+	await boss.createQueue(queueName, { name: queueName, deadLetter: deadLetterName });
+	const patience = { retryLimit, retryDelay, retryBackoff: true, expireInSeconds };
+	await database.executeSql(schema);
+
+	/** Of a contact's texts one at a time is put behind or settled: by whoever holds the contact's row. */
+	const hold = (sql: Sql, phone: string) => sql.executeSql("select from contact where phone = $1 for update", [phone]);
+
+	async function startNext(sql: Sql, phone: string): Promise<void> {
+		const oldest = "select id from outgoing_text where phone = $1 and state = 'waiting' order by seq limit 1";
+		const [next] = (await sql.executeSql(oldest, [phone])).rows;
+		// A job that exists already stays as it is: its id is taken.
+		if (next) await boss.send(queueName, { textId: next.id }, { ...patience, id: String(next.id), db: db(sql) });
+	}
+
+	/** Stores a text in a transaction of the caller's, beside whatever else the CRM writes there, and queues it. */
+	async function enqueue(sql: Sql, { to, body }: { to: string; body: string }): Promise<string> {
+		// Here, not in the worker: a bad number is told to the person who typed it, and one person is one contact.
+		const phone = toE164(to);
+		await sql.executeSql("insert into contact values ($1) on conflict do nothing", [phone]);
+		await hold(sql, phone);
+		const id = randomUUID();
+		await sql.executeSql("insert into outgoing_text (id, phone, body) values ($1, $2, $3)", [id, phone, body]);
+		await startNext(sql, phone);
+		return id;
+	}
+
+	async function waitingText(id: string): Promise<{ phone: string; body: string } | undefined> {
+		const sql = "select phone, body from outgoing_text where id = $1 and state = 'waiting'";
+		const [row] = (await database.executeSql(sql, [id])).rows;
+		return row && { phone: String(row.phone), body: String(row.body) };
+	}
+
+	function settle(id: string, phone: string, state: "sent" | "held" | "dead", detail: string | null): Promise<void> {
+		return database.transaction(async (sql) => {
+			await hold(sql, phone);
+			const update = "update outgoing_text set state = $2, detail = $3 where id = $1 and state = 'waiting'";
+			await sql.executeSql(update, [id, state, detail]);
+			await startNext(sql, phone);
+		});
+	}
+
+	async function send(agency: AgencyClient, jobId: string): Promise<void> {
+		const text = await waitingText(jobId);
+		if (!text) return; // Settled already: a worker died before it could say so to pg-boss.
+		const { phone, body } = text;
+		const operationId = await operationIdFrom("send-queue", jobId);
+		const result = await agency.messages.send({ to: phone, body, operationId }, { deadlineMs }).result();
+		// A later text to a contact who has not consented yet replaces the one that is held: the CRM can tell by "held".
+		if (result.ok) return settle(jobId, phone, result.data.queued ? "held" : "sent", result.data.messageId);
+		const { error } = result;
+		if (error.outcome === "sent") return settle(jobId, phone, "sent", null);
+		if (isRefusal(error)) {
+			await boss.send(deadLetterName, { textId: jobId, reason: error.message });
+			return;
+		}
+		// Somebody else took the conversation over meanwhile. The remedy is to read it, then to send again.
+		if (error._tag === "PartnerConflict") await agency.conversations.get(phone, { pageSize: 1 }).result();
+		// pg-boss tries again later: same job, same id, same body. It keeps the error, which holds no number and no text.
+		throw error;
+	}
+
+	/** Starts sending: in as many processes, on as many machines, as you like. */
+	async function work(agency: AgencyClient): Promise<void> {
+		// Workers of one job each, rather than one of many: a batch of pg-boss fails as a whole.
+		for (let worker = 0; worker < concurrency; worker++) {
+			await boss.work<{ textId: string }>(queueName, { pollingIntervalSeconds: pollSeconds }, async (jobs) => {
+				for (const job of jobs) await send(agency, job.id);
+			});
+		}
+		// A person reads the dead texts in the CRM. Meanwhile the contact's next text has its turn.
+		type Dead = { textId: string; reason?: string };
+		await boss.work<Dead>(deadLetterName, { pollingIntervalSeconds: pollSeconds }, async (jobs) => {
+			for (const { data } of jobs) {
+				const text = await waitingText(data.textId);
+				if (text) await settle(data.textId, text.phone, "dead", data.reason ?? "It is not known whether it was sent.");
+			}
+		});
+	}
+
+	/** Lets running sends end, then stops. */
+	const stop = (): Promise<void> => boss.stop({ graceful: true, wait: true, timeout: deadlineMs });
+
+	return { enqueue, work, stop };
+}
+
+/**
+ * Whether this text will never go out as it is. What the key may do (401, 403) is no fault of the text: it waits until
+ * the key is mended.
+ */
+function isRefusal(error: SendError): boolean {
+	const passing = ["PartnerConflict", "PartnerUnauthorized", "PartnerForbidden"];
+	return error.outcome === "not_sent" && !error.retryable && !passing.includes(error._tag);
+}
+
+/** pg-boss's own calls inside a transaction of ours. */
+const db = (sql: Sql): PgBoss.Db => ({ executeSql: sql.executeSql });

@@ -1,0 +1,97 @@
+import type { AddressInfo } from "node:net";
+import { type AgencyClient, createClient } from "messaging-conversations";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { afterEach, expect, test } from "vitest";
+import { createApp } from "../contact-page/express.ts";
+import { createRoute } from "../contact-page/route.ts";
+
+type Get = (path: string, init?: RequestInit) => Promise<Response>;
+type Now = () => Date;
+
+const closing: (() => void)[] = [];
+afterEach(() => {
+	for (const close of closing.splice(0)) close();
+});
+
+async function expressDoor(agency: AgencyClient, now: Now): Promise<Get> {
+	const server = createApp(agency, now).listen(0, "127.0.0.1");
+	await new Promise((resolve) => server.once("listening", resolve));
+	closing.push(() => {
+		server.close();
+		server.closeAllConnections();
+	});
+	const { port } = server.address() as AddressInfo;
+	return (path, init) => fetch(`http://127.0.0.1:${port}${path}`, init);
+}
+
+async function routeDoor(agency: AgencyClient, now: Now): Promise<Get> {
+	const GET = createRoute(agency, now);
+	return (path, init) => GET(new Request(`https://crm.example/api${path}`, init));
+}
+
+const doors = [
+	["Express", expressDoor],
+	["a route handler", routeDoor],
+] as const;
+
+async function open(door: (agency: AgencyClient, now: Now) => Promise<Get>) {
+	const sandbox = createSandbox({ now: "2026-01-05T09:00:00Z" });
+	const endings: (string | undefined)[] = [];
+	const client = createClient({
+		...sandbox.connection,
+		retry: { attempts: 2, baseDelayMs: 1 },
+		onAttempt: ({ errorTag }) => endings.push(errorTag),
+	});
+	const agency = client.agency(sandbox.agency().id);
+	const get = await door(agency, sandbox.clock.now);
+	const anna = sandbox.agency().contact("+32470123456", { name: "Anna" });
+	const page = async (phone: string) => (await get(`/contacts/${encodeURIComponent(phone)}`)).json();
+	return { sandbox, agency, anna, get, page, endings };
+}
+
+test.each(doors)("over %s the page says what would become of a text", async (_, door) => {
+	const { sandbox, agency, anna, page } = await open(door);
+	expect(await page("0470 12 34 56")).toMatchObject({ phoneNumber: "+32470123456", verdict: "waits for consent" });
+	anna.writes("Is the flat still free?");
+	expect(await page("+32470123456")).toMatchObject({
+		name: "Anna",
+		verdict: "goes out at once",
+		windowExpiresAt: "2026-01-06T09:00:00.000Z",
+		aiWouldStop: true,
+		messages: [{ direction: "inbound", body: "Is the flat still free?" }],
+	});
+	sandbox.clock.advance({ hours: 25 });
+	expect(await page("+32470123456")).toMatchObject({ verdict: "waits for consent", waitingText: null });
+	await agency.messages.send({ to: anna.phoneNumber, body: "It is!" });
+	expect(await page("+32470123456")).toMatchObject({
+		verdict: "replaces the text that waits",
+		waitingText: "It is!",
+		aiWouldStop: false,
+	});
+	sandbox.agency().consent.set({ unapprovedTemplates: [{ templateCode: "consent", status: "pending" }] });
+	expect(await page("+32470123456")).toMatchObject({ verdict: "is refused" });
+});
+
+test.each(doors)("over %s a bad number is the visitor's fault, an outage is not", async (_, door) => {
+	const { sandbox, get } = await open(door);
+	expect((await get("/contacts/nobody")).status).toBe(400);
+	expect(sandbox.requests()).toHaveLength(0);
+	sandbox.faults.add({ operation: "conversations.get", times: 2, effect: { status: 503, retryAfter: 0 } });
+	const answer = await get("/contacts/%2B32470123456");
+	expect([answer.status, answer.headers.get("cache-control")]).toEqual([503, "no-store"]);
+	expect(Number(answer.headers.get("retry-after"))).toBeGreaterThanOrEqual(0);
+	sandbox.keys.setScopes(sandbox.keys.list()[0]?.id ?? "", ["messages:write"]);
+	const refused = await get("/contacts/%2B32470123456");
+	expect([refused.status, JSON.stringify(await refused.json())]).toEqual([502, expect.not.stringContaining("470")]);
+});
+
+test.each(doors)("over %s a visitor who leaves ends the call to the service", async (_, door) => {
+	const { sandbox, get, endings } = await open(door);
+	sandbox.faults.add({ operation: "conversations.get", times: 1, effect: "hang" });
+	const leaving = new AbortController();
+	const answer = get("/contacts/%2B32470123456", { signal: leaving.signal }).catch(() => "left");
+	while (sandbox.requests().length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+	leaving.abort();
+	await answer;
+	await expect.poll(() => endings).toEqual(["PartnerAbortError"]);
+});

@@ -1,0 +1,117 @@
+// A CRM's own tests, as its developers would write them: the service is the sandbox, its clock and its people are theirs.
+import { createClient } from "messaging-conversations";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { remind, unanswered, type Visit } from "../crm/crm.ts";
+
+function open() {
+	const sandbox = createSandbox({ now: "2026-01-05T09:00:00Z" });
+	const client = createClient({ ...sandbox.connection, retry: { attempts: 2, baseDelayMs: 1 } });
+	const anna = sandbox.agency().contact("+32470123456", { name: "Anna" });
+	return { sandbox, client, anna, agency: client.agency(sandbox.agency().id) };
+}
+
+const visit: Visit = {
+	id: "visit-1",
+	phone: "0470 12 34 56",
+	at: new Date("2026-01-06T14:00:00Z"),
+	address: "Kerkstraat 12",
+};
+const text = "Your visit of Kerkstraat 12 is at 14:00 (UTC).";
+
+let world: ReturnType<typeof open>;
+beforeEach(() => {
+	world = open(); // cheap, and nothing is shared between tests
+});
+afterEach(() => {
+	expect(world.sandbox.violations()).toEqual([]); // what a good client does not do
+	expect(world.sandbox.faults.unused()).toEqual([]); // a fault that hit nothing tests nothing
+});
+
+describe("a reminder", () => {
+	test("goes out at once to somebody who wrote today", async () => {
+		const { agency, anna } = world;
+		anna.writes("See you tomorrow");
+		expect(await remind(agency, visit)).toBe("sent");
+		expect(anna.inbox()).toMatchObject([{ kind: "text", body: text }]);
+	});
+
+	test("waits for the consent of somebody who did not", async () => {
+		const { agency, anna } = world;
+		expect(await remind(agency, visit)).toBe("waits for consent");
+		expect(anna.inbox()).toMatchObject([{ kind: "template" }]);
+		anna.accepts();
+		expect(anna.inbox().at(-1)).toMatchObject({ kind: "text", body: text });
+	});
+
+	test("is dropped when nobody answers for two days", async () => {
+		const { sandbox, agency, anna } = world;
+		await remind(agency, visit);
+		sandbox.clock.advance({ hours: 49 });
+		expect(anna.accepts().hadHeldText).toBe(false);
+	});
+
+	test("is sent once, although its answers were lost and the job ran again", async () => {
+		const { sandbox, agency, anna } = world;
+		anna.writes("See you tomorrow");
+		sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset", times: 2 });
+		expect(await remind(agency, visit)).toBe("ask again later");
+		expect(await remind(agency, visit)).toBe("sent");
+		expect(anna.inbox()).toHaveLength(1);
+	});
+
+	test("is another one when the visit moves", async () => {
+		const { agency, anna } = world;
+		anna.writes("See you tomorrow");
+		await remind(agency, visit);
+		await remind(agency, { ...visit, at: new Date("2026-01-06T16:30:00Z") });
+		expect(anna.inbox().map(({ body }) => body)).toEqual([text, text.replace("14:00", "16:30")]);
+	});
+
+	test("becomes a phone call where the agency may not ask for consent", async () => {
+		const { sandbox, agency } = world;
+		sandbox.agency().consent.set({ missingTemplates: ["consent"] });
+		expect(await remind(agency, visit)).toBe("call them instead");
+	});
+
+	test("becomes a phone call where the number is none, and asks the service nothing", async () => {
+		const { sandbox, agency } = world;
+		expect(await remind(agency, { ...visit, phone: "see notes" })).toBe("call them instead");
+		expect(sandbox.requests()).toEqual([]);
+	});
+
+	test("turns the AI off, as every send does, until the contact writes a day later", async () => {
+		const { sandbox, agency, anna } = world;
+		anna.writes("See you tomorrow");
+		await remind(agency, visit);
+		const ai = async () => (await agency.conversations.get(visit.phone)).conversation.aiSettings;
+		expect(await ai()).toMatchObject({ enabled: false, disabledReason: "manual_send" });
+		sandbox.clock.advance({ hours: 25 });
+		anna.writes("I was there!");
+		expect(await ai()).toMatchObject({ enabled: true, disabledReason: null });
+	});
+});
+
+test("the to-do list has who wrote and got no answer, the oldest first", async () => {
+	const { sandbox, agency, anna } = world;
+	const contact = (phone: string, name: string) => sandbox.agency().contact(phone, { name });
+	contact("+447700900102", "Bert, too long ago").writes("Hello?");
+	sandbox.clock.advance({ hours: 25 });
+	contact("+447700900103", "Chloé").writes("Is it still free?");
+	sandbox.clock.advance({ minutes: 5 });
+	anna.writes("When can I come?");
+	const dirk = contact("+447700900104", "Dirk, answered");
+	dirk.writes("Hello");
+	sandbox.agency().ai.replies(dirk, "Hello! How can I help?");
+	const names = async () => (await unanswered(agency, sandbox.clock.now())).map(({ contactName }) => contactName);
+	expect(await names()).toEqual(["Chloé", "Anna"]);
+	await agency.messages.send({ to: anna.phoneNumber, body: "Tomorrow at two?" });
+	expect(await names()).toEqual(["Chloé"]);
+});
+
+test("the staging system writes to nobody but its testers", async () => {
+	const { sandbox, anna } = world;
+	const staging = createClient({ ...sandbox.connection, allowRecipients: ["+447700900199"] });
+	expect(await remind(staging.agency(sandbox.agency().id), visit)).toBe("call them instead");
+	expect(anna.inbox()).toEqual([]);
+});

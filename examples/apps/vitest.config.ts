@@ -1,0 +1,23 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+const src = (path: string) => fileURLToPath(new URL(`../../src/${path}`, import.meta.url));
+
+export default defineConfig({
+	resolve: {
+		// In an application of yours the package's name is enough; here it means this repository's sources.
+		alias: [
+			{ find: /^messaging-conversations$/, replacement: src("index.ts") },
+			{ find: /^messaging-conversations\/sandbox$/, replacement: src("sandbox/index.ts") },
+			{ find: /^messaging-conversations\/sandbox\/server$/, replacement: src("sandbox/server.ts") },
+		],
+	},
+	test: {
+		include: ["test/**/*.test.ts"],
+		// They mostly wait: for a poll, a retry, a worker that starts.
+		maxWorkers: 5,
+		// A busy machine is slow, not wrong.
+		testTimeout: 110_000,
+		hookTimeout: 110_000,
+	},
+});
