@@ -23,7 +23,7 @@ const LookupRequest: Check = (v) =>
 	noArray(v.phoneNumbers) ? "/phoneNumbers: must be an array" :
 	(v.phoneNumbers.length < 1 || v.phoneNumbers.length > 100) ? "/phoneNumbers: must have 1 to 100 items" :
 	unknownField(v, ["phoneNumbers"]) ??
-	each("/phoneNumbers", v.phoneNumbers, (v) => noString(v) ? ": must be a string" : v.length < 1 || v.length > 32 ? ": must be 1 to 32 characters long" : undefined);
+	each("/phoneNumbers", v.phoneNumbers, (v) => noString(v) ? ": must be a string" : [...v].length < 1 || [...v].length > 32 ? ": must be 1 to 32 characters long" : undefined);
 const SendMessageRequest: Check = (v) =>
 	noObject(v) ? ": must be an object" :
 	noString(v.to) ? "/to: must be a string" :

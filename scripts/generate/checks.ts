@@ -80,7 +80,7 @@ export const ${view === "tolerant" ? "answers" : "requests"} = { ${names.join(",
 		const broken = (rule: string) => JSON.stringify(view === "exact" ? `: ${rule}` : "");
 		const length =
 			view === "exact" && minLength !== undefined
-				? `v.length < ${minLength} || v.length > ${maxLength} ? ${broken(`must be ${minLength} to ${maxLength} characters long`)} : `
+				? `[...v].length < ${minLength} || [...v].length > ${maxLength} ? ${broken(`must be ${minLength} to ${maxLength} characters long`)} : `
 				: "";
 		return `(v) => ${notOfType([type])}(v) ? ${broken(`must be ${phrase(type)}`)} : ${length}undefined`;
 	}
