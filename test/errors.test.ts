@@ -677,6 +677,29 @@ test("String(error) is name and message", async () => {
 	expect(String(error)).toMatch(/^PartnerNotFound: .*Nothing here\./);
 });
 
+test("toJSON leaves out what an error does not have, its cause and the cursor", async () => {
+	const { error } = await failureOf("me.get", inTurn(refusal(404)));
+	const fields = ["_tag", "message", "operation", "status", "correlationId", "attempts", "retryable"];
+	expect(Object.keys(error.toJSON())).toEqual(fields);
+	const refusedInput = await failure(() => createClient({ baseUrl: "ftp://x", apiKey }));
+	expect(Object.keys(refusedInput.toJSON())).toEqual(["_tag", "message", "operation", "attempts", "retryable"]);
+});
+
+test("cause and cursor can be read but are not counted among an error's fields", async () => {
+	const fetch = fetchOf(fetchFault("ECONNRESET", "read"));
+	const { conversations } = clientOf({ baseUrl }, { fetch }).agency(agencyId);
+	const error = await failure(() => conversations.list({ cursor: "row-1" }).toArray());
+	expect(error).toMatchObject({ cursor: "row-1", itemsRead: 0, cause: { code: "ECONNRESET" } });
+	expect(Object.keys(error)).toContain("itemsRead");
+	for (const hidden of ["cause", "cursor"]) expect(Object.keys(error)).not.toContain(hidden);
+});
+
+test("an error of what is refused while the client is made says so, and names field and rule", async () => {
+	const error = await failure(() => clientOf({ baseUrl }, { timeoutMs: 0 }));
+	expect(error).toMatchObject({ operation: "createClient", attempts: 0, retryable: false });
+	expect(error.message).toBe("timeoutMs: must be a whole number from 1 to 2147483647");
+});
+
 // Classes
 
 test("each class is told from the others by its literal _tag and by instanceof", async () => {
@@ -722,6 +745,15 @@ test("a class of one's own that extends an error of the package is told apart fr
 	class MyError extends PartnerError {}
 	const { error } = await failureOf("me.get", inTurn(refusal(404)));
 	expect(error instanceof MyError).toBe(false);
+});
+
+test("an error of one's own class is an instance of it, of its base, and of nothing else", () => {
+	class MyNotFound extends PartnerNotFound {}
+	const mine = new MyNotFound("x", {});
+	expect(mine instanceof MyNotFound).toBe(true);
+	expect(mine instanceof PartnerNotFound).toBe(true);
+	expect(mine instanceof PartnerConflict).toBe(false);
+	expect(new PartnerNotFound("x", {}) instanceof MyNotFound).toBe(false);
 });
 
 // The caller's own file in the stack, after the answer of a real server: the frames of the call itself are long gone

@@ -176,6 +176,68 @@ test.for([
 	expect(service.requests).toHaveLength(1);
 });
 
+// What is refused before any request, in words
+
+const fine = { to: phone, body: text };
+const refusals: [string, unknown[], string][] = [
+	["nothing", [], "message: must be an object"],
+	["null", [null], "message: must be an object"],
+	["options that are none", [fine, 5], "options: must be an object"],
+	["no recipient", [{ body: text }], "to: must be a phone number"],
+	["a number for the recipient", [{ ...fine, to: 32470123456 }], "to: must be a phone number"],
+	[
+		"no phone number",
+		[{ ...fine, to: "112" }],
+		"to: must be one phone number, with + and the country code or as written inside BE",
+	],
+	["a sender that is no UUID", [{ ...fine, subaccountId: "CANARY" }], "subaccountId: must be a UUID or null"],
+	["a number for the sender", [{ ...fine, subaccountId: 5 }], "subaccountId: must be a UUID or null"],
+	["a UUID in a list", [{ ...fine, subaccountId: [sender] }], "subaccountId: must be a UUID or null"],
+	["more than a UUID", [{ ...fine, subaccountId: `${sender}0` }], "subaccountId: must be a UUID or null"],
+	["more before a UUID", [{ ...fine, subaccountId: `0${sender}` }], "subaccountId: must be a UUID or null"],
+	["an id that is no text", [{ ...fine, operationId: 5 }], "operationId: must be well-formed text that is not blank"],
+];
+
+test.for(refusals)("a send of %s is refused in words that name the field, with an id", async ([, given, message]) => {
+	const service = await scripted(inTurn({ json: sentNow }));
+	const error = await failure(() => Reflect.apply(sendOf(service), undefined, given));
+	expect(error).toMatchObject({ _tag: "PartnerInvalidInput", message, outcome: "not_sent", attempts: 0 });
+	expect(error.operationId).toMatch(uuid);
+	expect(service.requests).toEqual([]);
+});
+
+test("a sender's UUID may be in capitals", async () => {
+	const service = await scripted(inTurn({ json: sentNow }));
+	await sendOf(service)({ ...fine, subaccountId: sender.toUpperCase() });
+	expect(service.requests).toHaveLength(1);
+});
+
+test("a refusal by the seat belt or by the reuse guard says which it is", async () => {
+	const service = await scripted(inTurn({ json: sentNow }));
+	const { send } = clientOf(service, { allowRecipients: [phone] }).agency(agencyId).messages;
+	const belt = await failure(() => send({ to: "+32470999999", body: text }));
+	expect(belt.message).toBe("to: is not one of allowRecipients");
+	await send({ ...fine, operationId });
+	const guard = await failure(() => send({ ...fine, body: "another", operationId }));
+	expect(guard.message).toBe("operationId: was used with a different body");
+});
+
+test("what the service echoes of a send is not told on: number, its spelling and text", async () => {
+	const spelled = "0470/12.34.56";
+	const service = await scripted(inTurn(refusal(400, `no: <${text}> <${phone}> <${spelled}>`)));
+	const { message } = await failure(() => sendOf(service)({ to: spelled, body: text }));
+	expect(message).toBe("messages.send: refused with 400: no: <[redacted]> <[redacted]> <[redacted]>");
+});
+
+test("a 500 of an id that the caller chose may mean another body, of an id made here it does not", async () => {
+	const service = await scripted(inTurn(refusal(500)));
+	const { send } = clientOf(service, { retry: false }).agency(agencyId).messages;
+	const chosen = await failure(() => send({ ...fine, operationId }));
+	expect(chosen.message).toMatch(/ \(the operationId may have been used with a different body\)$/);
+	const made = await failure(() => send(fine));
+	expect(made.message).toBe("messages.send: the service answered 500: The reason.");
+});
+
 // The seat belt
 
 const allowing: [string, readonly string[]][] = [
