@@ -1,6 +1,8 @@
-import { type AgencyControl, type ConsentSettings, createAgencyControl } from "./agency.ts";
+import { type AgencyControl, createAgencyControl, nameRule, sendersFrom } from "./agency.ts";
+import { type ConsentSettings, consentFrom } from "./consent.ts";
 import type { Integration, Key, Scope, World } from "./state.ts";
-import { addAgency, addIntegration, addKey, apiKeyOf } from "./world.ts";
+import { aString, fields, hold, listOf, oneOf, optional, trueOrFalse } from "./strict.ts";
+import { addAgency, addIntegration, addKey, apiKeyOf, consentFlow } from "./world.ts";
 
 /** An API key as it is created; the service shows it once, the sandbox as often as you like. */
 export interface CreatedKey {
@@ -45,16 +47,22 @@ export interface IntegrationControl {
 	restore(): void;
 }
 
+const scopesRule = listOf(oneOf("conversations:read", "messages:write"));
+const keyRule = fields<{ scopes?: readonly Scope[] }>({ scopes: optional(scopesRule) });
+
 export function createKeysControl(world: World, integrationId: string): KeysControl {
 	const find = (name: string): Key => {
+		hold("keys: the key", name, aString);
 		const id = name.split(".")[1] ?? name;
 		const key = world.keys.get(id);
 		if (!key) throw new Error(`The sandbox has no key ${id}.`);
 		return key;
 	};
 	return {
-		create({ scopes } = {}) {
-			const key = addKey(world, integrationId, scopes && [...scopes].map(knownScope));
+		create(options = {}) {
+			hold("keys.create", options, keyRule);
+			const { scopes } = options;
+			const key = addKey(world, integrationId, scopes && [...scopes]);
 			return { id: key.id, apiKey: apiKeyOf(key) };
 		},
 		revoke(key) {
@@ -64,7 +72,8 @@ export function createKeysControl(world: World, integrationId: string): KeysCont
 			find(key).state = "expired";
 		},
 		setScopes(key, scopes) {
-			find(key).scopes = scopes.map(knownScope);
+			hold("keys.setScopes: scopes", scopes, scopesRule);
+			find(key).scopes = [...scopes];
 		},
 		list: () =>
 			[...world.keys.values()]
@@ -73,11 +82,13 @@ export function createKeysControl(world: World, integrationId: string): KeysCont
 	};
 }
 
-function knownScope(scope: Scope): Scope {
-	if (scope !== "conversations:read" && scope !== "messages:write")
-		throw new TypeError(`There is no scope "${scope}".`);
-	return scope;
-}
+const linkRule = fields<LinkOptions>({
+	name: nameRule,
+	// These two name their own fields.
+	consent: () => undefined,
+	senders: () => undefined,
+	storesMedia: optional(trueOrFalse),
+});
 
 export function createIntegrationControl(world: World, id: string): IntegrationControl {
 	const find = (): Integration => {
@@ -94,12 +105,17 @@ export function createIntegrationControl(world: World, id: string): IntegrationC
 			return apiKeyOf(first);
 		},
 		keys: createKeysControl(world, id),
-		link({ name, consent, senders, storesMedia = false }) {
-			const agency = createAgencyControl(world, addAgency(world, id, name).id);
-			if (consent) agency.consent.set(consent);
-			if (senders) agency.senders.set(senders);
-			agency.storesMedia(storesMedia);
-			return agency;
+		link(options) {
+			hold("link", options, linkRule);
+			const { name, consent, senders, storesMedia = false } = options;
+			// All is checked before there is an agency.
+			const settled = {
+				...(consent === undefined ? {} : { consent: consentFrom(consentFlow(), consent) }),
+				...(senders === undefined ? {} : { senders: sendersFrom(senders) }),
+				storesMedia,
+			};
+			const agency = Object.assign(addAgency(world, id, name), settled);
+			return createAgencyControl(world, agency.id);
 		},
 		hide() {
 			find().hidden = true;

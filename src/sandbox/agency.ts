@@ -1,3 +1,4 @@
+import { type ConsentSettings, consentFrom } from "./consent.ts";
 import {
 	type Contact,
 	type ContactRef,
@@ -9,26 +10,10 @@ import {
 } from "./contact.ts";
 import { type FlowControl, startFlow } from "./flow.ts";
 import { staffSends } from "./messages.ts";
-import type { Agency, Consent, Schemas, Thread, World } from "./state.ts";
+import type { Agency, Thread, World } from "./state.ts";
+import { aString, fields, hold, listOf, must, oneOf, optional, orNull, trueOrFalse, wholeFrom } from "./strict.ts";
 import { aiReplies, isWindowOpen, staffSetsAi } from "./thread.ts";
 import { change } from "./world.ts";
-
-/** The consent flow of an agency (§2 WindowReopenReadiness); what is left out stays as it is. */
-export interface ConsentSettings {
-	/** @default true */
-	readonly configured?: boolean;
-	/** Languages of the consent template. @default ["en"] */
-	readonly languages?: readonly string[];
-	/** One of `languages`, or null. @default the first language */
-	readonly defaultLanguage?: string | null;
-	readonly flowCodes?: readonly string[];
-	readonly missingFlowCodes?: readonly string[];
-	readonly missingTemplates?: readonly string[];
-	/** Template codes, or codes with a status. */
-	readonly unapprovedTemplates?: readonly (string | Schemas["UnapprovedTemplate"])[];
-	/** How long a contact may take to answer; texts that are held already keep their time (R121). @default 48 */
-	readonly answerWithinHours?: number;
-}
 
 /** An agency, and what its staff, its AI and its settings can do. */
 export interface AgencyControl {
@@ -117,6 +102,19 @@ export interface ConversationControl {
 	takeOver(options?: { times?: number }): void;
 }
 
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const senderRule = must("a UUID", (sender) => typeof sender === "string" && uuid.test(sender));
+
+/** Senders as they are kept. */
+export function sendersFrom(ids: readonly string[]): string[] {
+	hold("senders.set: ids", ids, listOf(senderRule));
+	return ids.map((sender) => sender.toLowerCase());
+}
+
+export const nameRule = orNull(aString);
+const contactRule = fields<{ name?: string | null }>({ name: optional(nameRule) });
+const takeOverRule = fields<{ times?: number }>({ times: optional(wholeFrom(0)) });
+
 export function createAgencyControl(world: World, id: string): AgencyControl {
 	const agency = (): Agency => {
 		const found = world.agencies.get(id);
@@ -141,19 +139,24 @@ export function createAgencyControl(world: World, id: string): AgencyControl {
 			agency().linked = false;
 		},
 		rename(name) {
+			hold("rename: name", name, nameRule);
 			agency().name = name;
 		},
-		contact(phone, { name } = {}) {
+		contact(phone, options = {}) {
+			hold("contact", options, contactRule);
+			const { name } = options;
 			const { agency: owner, thread } = find(phone);
 			if (name !== undefined) nameContact(world, owner, thread, name);
 			return createContact(world, agency, thread.phone);
 		},
 		staff: {
 			setAi(contact, on) {
+				hold("staff.setAi: on", on, trueOrFalse);
 				const { agency, thread } = find(contact);
 				staffSetsAi(world, agency, thread, on);
 			},
 			sends(contact, text) {
+				hold("staff.sends: text", text, aString);
 				const { agency, thread } = find(contact);
 				const message = staffSends(world, agency, thread, text);
 				return message && idsOf(message);
@@ -161,6 +164,7 @@ export function createAgencyControl(world: World, id: string): AgencyControl {
 		},
 		ai: {
 			replies(contact, text) {
+				hold("ai.replies: text", text, aString);
 				const { agency, thread } = find(contact);
 				if (!thread.ai.enabled) throw new Error("The AI is off for this contact, so it cannot reply."); // R179
 				if (!isWindowOpen(thread, world.clock.now())) throw new Error("The window is closed, so the AI cannot reply.");
@@ -175,54 +179,32 @@ export function createAgencyControl(world: World, id: string): AgencyControl {
 		},
 		senders: {
 			set(ids) {
-				const bad = ids.find((sender) => !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(sender));
-				if (bad !== undefined) throw new TypeError(`A sender is a UUID, not "${bad}".`);
-				agency().senders = ids.map((sender) => sender.toLowerCase());
+				agency().senders = sendersFrom(ids);
 			},
 			get ids() {
 				return [...agency().senders];
 			},
 		},
 		storesMedia(on) {
+			hold("storesMedia: on", on, trueOrFalse);
 			agency().storesMedia = on;
 		},
 		conversation: (contact) => ({
 			open: () => alter(contact, (thread) => (thread.opened = true)),
 			visibleAs(reason) {
-				if (!["focus", "unlinked", "tagged", "unknown"].includes(reason))
-					throw new TypeError(`There is no reason "${reason}".`);
+				hold("visibleAs: reason", reason, oneOf("focus", "unlinked", "tagged", "unknown"));
 				alter(contact, (thread) => Object.assign(thread, { reason, opened: true, hidden: false }));
 			},
-			share: (on = true) => alter(contact, (thread) => Object.assign(thread, { shared: on, opened: true })),
+			share(on = true) {
+				hold("share: on", on, trueOrFalse);
+				alter(contact, (thread) => Object.assign(thread, { shared: on, opened: true }));
+			},
 			hide: () => alter(contact, (thread) => (thread.hidden = true)),
-			takeOver({ times = 1 } = {}) {
-				if (!Number.isInteger(times) || times < 0) throw new RangeError("takeOver's times is a whole number.");
+			takeOver(options = {}) {
+				hold("takeOver", options, takeOverRule);
+				const { times = 1 } = options;
 				alter(contact, (thread) => (thread.conflicts = times));
 			},
 		}),
 	};
-}
-
-function consentFrom(before: Consent, given: ConsentSettings): Consent {
-	const settings = structuredClone(given);
-	const unknown = Object.keys(settings).find((name) => !(name in before));
-	if (unknown !== undefined) throw new TypeError(`The consent flow has no "${unknown}".`);
-	const { unapprovedTemplates = before.unapprovedTemplates, ...rest } = settings;
-	const consent = {
-		...before,
-		...rest,
-		unapprovedTemplates: unapprovedTemplates.map((template) =>
-			typeof template === "string" ? { templateCode: template, status: "pending" } : template,
-		),
-	};
-	const { languages, defaultLanguage, answerWithinHours, flowCodes, missingFlowCodes, missingTemplates } = consent;
-	for (const list of [languages, flowCodes, missingFlowCodes, missingTemplates])
-		if (!Array.isArray(list) || list.some((item) => typeof item !== "string"))
-			throw new TypeError("Languages, flow codes and templates are arrays of strings.");
-	if (!(answerWithinHours > 0)) throw new RangeError("answerWithinHours must be more than 0.");
-	if (defaultLanguage === null || languages.includes(defaultLanguage)) return consent;
-	// R168: null, or one of the languages.
-	if (settings.defaultLanguage !== undefined)
-		throw new RangeError("defaultLanguage must be one of languages, or null.");
-	return { ...consent, defaultLanguage: languages[0] ?? null };
 }

@@ -44,61 +44,38 @@ export function archive(world: World): Archive {
 /** Makes the world what the archive says; rosters, and what is due, are built anew. */
 export function unarchive(world: World, given: Archive): void {
 	const { now, counters, integrations, keys, agencies, ledger, faults } = structuredClone(given);
+	// All that can fail comes first: what is refused leaves the sandbox as it was.
+	const threadOf: Thread[] = [];
+	const built = agencies.map(({ threads, ...rest }) => {
+		const agency: Agency = { ...rest, threads: new Map(), roster: createRoster() };
+		for (const thread of threads) {
+			agency.threads.set(thread.phone, thread);
+			agency.roster.note(thread);
+			for (const message of thread.messages) threadOf[message.id] = thread;
+		}
+		return agency;
+	});
 	world.clock.restart(now);
 	// R3: a correlation id is never given twice, not even after going back.
 	const asked = world.counters.get("request") ?? 0;
 	fill(world.counters, counters);
 	world.counters.set("request", Math.max(asked, world.counters.get("request") ?? 0));
-	fill(
-		world.integrations,
-		integrations.map((integration) => [integration.id, integration]),
-	);
-	fill(
-		world.keys,
-		keys.map((key) => [key.id, key]),
-	);
+	fill(world.integrations, byId(integrations));
+	fill(world.keys, byId(keys));
+	fill(world.agencies, byId(built));
 	fill(world.ledger, ledger);
-	world.agencies.clear();
 	world.summaries.clear();
 	world.messages.clear();
 	world.threadOf.length = 0;
+	Object.assign(world.threadOf, threadOf);
 	world.faults.load(faults);
-	for (const { threads, ...rest } of agencies) {
-		const agency: Agency = { ...rest, threads: new Map(), roster: createRoster() };
-		world.agencies.set(agency.id, agency);
-		for (const thread of threads) {
-			agency.threads.set(thread.phone, thread);
-			agency.roster.note(thread);
-			for (const message of thread.messages) world.threadOf[message.id] = thread;
-			if (thread.held) awaitAnswer(world, agency, thread, thread.held);
-		}
+	for (const agency of built) {
+		for (const thread of agency.threads.values()) if (thread.held) awaitAnswer(world, agency, thread, thread.held);
 	}
 }
 
-/** What `import` takes: an export, parsed or as text. */
-export function archiveFrom(json: unknown): Archive {
-	const value: unknown = typeof json === "string" ? parsed(json) : json;
-	if (!isArchive(value)) throw new TypeError("This is no export of a sandbox, or one of another version.");
-	return value;
-}
-
-const lists = ["counters", "integrations", "keys", "agencies", "ledger", "faults"];
-
-/** Checked before anything is changed: what is refused leaves the sandbox as it was. */
-function isArchive(value: unknown): value is Archive {
-	if (typeof value !== "object" || value === null || !("format" in value) || !("version" in value)) return false;
-	const fields = new Map(Object.entries(value));
-	const whole = Number.isFinite(fields.get("now")) && lists.every((name) => Array.isArray(fields.get(name)));
-	return whole && value.format === "messaging-conversations-sandbox" && value.version === 1;
-}
-
-function parsed(json: string): unknown {
-	try {
-		return JSON.parse(json);
-	} catch {
-		return undefined;
-	}
-}
+const byId = <Item extends { readonly id: string }>(items: readonly Item[]) =>
+	items.map((item): [string, Item] => [item.id, item]);
 
 function fill<Key, Value>(map: Map<Key, Value>, entries: readonly (readonly [Key, Value])[]): void {
 	map.clear();

@@ -1,9 +1,62 @@
-import type { Agency, Schemas } from "./state.ts";
+import type { Agency, Consent, Schemas } from "./state.ts";
+import { aString, fields, hold, listOf, must, optional, orNull, trueOrFalse } from "./strict.ts";
 
 /** The consent template of every agency, and the codes of its two buttons. */
 export const consentTemplate = "window_reopen_consent";
 export const acceptCode = "consent_accept";
 export const declineCode = "consent_decline";
+
+/** The consent flow of an agency (§2 WindowReopenReadiness); what is left out stays as it is. */
+export interface ConsentSettings {
+	/** @default true */
+	readonly configured?: boolean;
+	/** Languages of the consent template. @default ["en"] */
+	readonly languages?: readonly string[];
+	/** One of `languages`, or null. @default the first language */
+	readonly defaultLanguage?: string | null;
+	readonly flowCodes?: readonly string[];
+	readonly missingFlowCodes?: readonly string[];
+	readonly missingTemplates?: readonly string[];
+	/** Template codes, or codes with a status. */
+	readonly unapprovedTemplates?: readonly (string | Schemas["UnapprovedTemplate"])[];
+	/** How long a contact may take to answer; texts that are held already keep their time (R121). @default 48 */
+	readonly answerWithinHours?: number;
+}
+
+const templateRule = fields<Schemas["UnapprovedTemplate"]>({ templateCode: aString, status: orNull(aString) });
+const texts = optional(listOf(aString));
+
+const settingsRule = fields<ConsentSettings>({
+	configured: optional(trueOrFalse),
+	languages: texts,
+	defaultLanguage: optional(orNull(aString)),
+	flowCodes: texts,
+	missingFlowCodes: texts,
+	missingTemplates: texts,
+	unapprovedTemplates: optional(
+		listOf((template) => (typeof template === "string" ? undefined : templateRule(template))),
+	),
+	answerWithinHours: optional(must("above 0", (hours) => Number.isFinite(hours) && Number(hours) > 0)),
+});
+
+/** What the consent flow becomes by these settings. */
+export function consentFrom(before: Consent, given: ConsentSettings): Consent {
+	hold("consent.set", given, settingsRule);
+	const { unapprovedTemplates = before.unapprovedTemplates, ...rest } = structuredClone(given);
+	const consent = {
+		...before,
+		...rest,
+		unapprovedTemplates: unapprovedTemplates.map((template) =>
+			typeof template === "string" ? { templateCode: template, status: "pending" } : template,
+		),
+	};
+	const { languages, defaultLanguage } = consent;
+	if (defaultLanguage === null || languages.includes(defaultLanguage)) return consent;
+	// R168: null, or one of the languages.
+	if (given.defaultLanguage !== undefined)
+		throw new RangeError("consent.set: defaultLanguage must be one of languages, or null.");
+	return { ...consent, defaultLanguage: languages[0] ?? null };
+}
 
 /** Whether a send outside the window can be queued (§2 WindowReopenReadiness). */
 export function readinessOf({ consent }: Agency): Schemas["WindowReopenReadiness"] {

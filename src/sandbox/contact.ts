@@ -4,6 +4,7 @@ import { hex } from "./noise.ts";
 import { type InboxEntry, inboxOf, iso } from "./rows.ts";
 import { findMessage, sidOf } from "./sid.ts";
 import type { Agency, MessageExtras, Schemas, StoredMessage, Thread, World } from "./state.ts";
+import { aNumber, aString, fields, hold, listOf, optional, orNull, trueOrFalse } from "./strict.ts";
 import { contactWrites, dropHeldText, sendHeldText } from "./thread.ts";
 import { change, threadFor } from "./world.ts";
 
@@ -67,11 +68,34 @@ export function threadOfContact(agency: Agency, contact: ContactRef): Thread {
 
 export const idsOf = ({ id }: StoredMessage): MessageIds => ({ id, messageSid: sidOf(id) });
 
+const mediaRule = listOf(
+	fields<Schemas["MessageMedia"]>({
+		url: aString,
+		index: optional(aNumber),
+		contentType: optional(aString),
+		content_type: optional(aString),
+	}),
+);
+const text = orNull(aString);
+const replyRule = fields<Schemas["ReplyToMessage"]>({
+	body: text,
+	direction: text,
+	createdAt: text,
+	templateName: text,
+	hasMedia: orNull(trueOrFalse),
+});
+const messageRule = fields<ContactMessage>({
+	body: optional(text),
+	media: optional(mediaRule),
+	replyTo: optional((given) => (typeof given === "number" || typeof given === "string" ? undefined : replyRule(given))),
+});
+
 /** `agency` finds the agency anew each time, so that a contact outlives a restored snapshot. */
 export function createContact(world: World, agency: () => Agency, phoneNumber: string): Contact {
 	const thread = () => threadOfContact(agency(), phoneNumber);
 
 	const taps = (code: string): { message: StoredMessage; hadHeldText: boolean } => {
+		hold("taps: code", code, aString);
 		const [owner, target] = [agency(), thread()];
 		const held = target.held;
 		const declined = code === declineCode;
@@ -91,9 +115,9 @@ export function createContact(world: World, agency: () => Agency, phoneNumber: s
 		},
 		writes(given) {
 			const [owner, target] = [agency(), thread()];
-			const { body = null, media, replyTo } = typeof given === "string" ? { body: given } : given;
-			if (body !== null && typeof body !== "string") throw new TypeError("A message's body is a string, or null.");
-			if (media && !media.every((file) => typeof file.url === "string")) throw new TypeError("A file has a url.");
+			const whole: ContactMessage = typeof given === "string" ? { body: given } : given;
+			hold("writes", whole, messageRule);
+			const { body = null, media, replyTo } = whole;
 			if (body === null && !media?.length) throw new TypeError("A contact's message needs a body or media.");
 			const extras = {
 				...filesIn(world, owner, media),

@@ -1,5 +1,6 @@
 import { type Clock, hourMs } from "./clock.ts";
 import type { Fault, FaultBook, FaultOptions } from "./faults.ts";
+import { aNumber, fields, hold, optional } from "./strict.ts";
 
 /** How far to go; what is given is added up. */
 export interface Advance {
@@ -21,23 +22,29 @@ export interface ClockControl {
 	advanceTo(at: string | Date): void;
 }
 
+const advanceRule = fields<Advance>({ hours: optional(aNumber), minutes: optional(aNumber), ms: optional(aNumber) });
+
 export function createClockControl(clock: Clock): ClockControl {
 	return {
 		now: () => new Date(clock.now()),
-		advance({ hours = 0, minutes = 0, ms = 0 }) {
+		advance(given) {
+			hold("clock.advance", given, advanceRule);
+			const { hours = 0, minutes = 0, ms = 0 } = given;
 			const by = hours * hourMs + minutes * 60_000 + ms;
-			if (!(by >= 0 && Number.isFinite(by)))
-				throw new RangeError("The sandbox's clock goes forward only, and not for ever.");
+			if (by < 0) throw new RangeError("The sandbox's clock goes forward only.");
 			clock.advanceTo(instant(new Date(clock.now() + by)));
 		},
 		advanceTo: (at) => clock.advanceTo(instant(at)),
 	};
 }
 
-/** Milliseconds since 1970. */
+const zoned = /^[+-]?\d{4,6}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/i;
+
+/** Milliseconds since 1970. A time without a zone would be another instant on another machine. */
 export function instant(at: string | Date): number {
-	const ms = new Date(at).getTime();
-	if (Number.isNaN(ms)) throw new TypeError("An instant is an ISO 8601 string or a Date.");
+	const good = at instanceof Date || (typeof at === "string" && (zoned.test(at) || /^\d{4}-\d\d-\d\d$/.test(at)));
+	const ms = good ? new Date(at).getTime() : Number.NaN;
+	if (Number.isNaN(ms)) throw new TypeError("An instant is an ISO 8601 string with a zone (…T09:00:00Z), or a Date.");
 	return ms;
 }
 
@@ -45,7 +52,7 @@ export function instant(at: string | Date): number {
 export interface FaultControl {
 	/** How many requests it has hit. */
 	readonly hits: number;
-	/** How many it will still hit. */
+	/** How many it will still hit; 0 once it is taken back. */
 	readonly remaining: number;
 	/** Takes it back; `hits` stays. @example fault.remove(); */
 	remove(): void;
@@ -72,15 +79,25 @@ export function createFaultsControl(book: FaultBook): FaultsControl {
 	return {
 		add(options) {
 			const added = book.add(options);
-			const current = (): Fault => book.find(added.id) ?? added;
+			let last = added;
+			// A restored sandbox has faults of its own: by number they are the same.
+			const current = (): Fault | undefined => {
+				const found = book.find(added.id);
+				if (found) last = found;
+				return found;
+			};
 			return {
 				get hits() {
-					return current().hits;
+					return (current() ?? last).hits;
 				},
 				get remaining() {
-					return current().remaining ?? Number.POSITIVE_INFINITY;
+					const found = current();
+					return found ? (found.remaining ?? Number.POSITIVE_INFINITY) : 0;
 				},
-				remove: () => book.remove(added.id),
+				remove() {
+					current();
+					book.remove(added.id);
+				},
 			};
 		},
 		clear: () => book.clear(),

@@ -1,5 +1,6 @@
 import { findMessage, sidOf } from "./sid.ts";
 import type { StoredMessage, World } from "./state.ts";
+import { aNumber, aString, fields, hold, optional, orNull } from "./strict.ts";
 import { change } from "./world.ts";
 
 /** What the messaging provider reports of a message; it shows on the next read (§6). */
@@ -20,6 +21,9 @@ export interface MessageControl {
 	set(status: string, options?: { errorCode?: number | null }): void;
 }
 
+type Report = { errorCode?: number | null };
+const reportRule = fields<Report>({ errorCode: optional(orNull(aNumber)) });
+
 export function createMessageControl(world: World, id: number | string): MessageControl {
 	const find = () => {
 		const found = findMessage(world, id);
@@ -27,7 +31,10 @@ export function createMessageControl(world: World, id: number | string): Message
 		if (!found || !agency) throw new Error(`The sandbox has no message ${id}.`);
 		return { ...found, agency };
 	};
-	const report = (status: string, times: Partial<StoredMessage> = {}, errorCode: number | null = null): void => {
+	const report = (status: string, times: Partial<StoredMessage> = {}, options: Report = {}): void => {
+		hold("message: status", status, aString);
+		hold("message", options, reportRule);
+		const { errorCode = null } = options;
 		const { agency, thread, message } = find();
 		const before = countsAsFailed(message);
 		Object.assign(message, times, { status, errorCode });
@@ -46,9 +53,9 @@ export function createMessageControl(world: World, id: number | string): Message
 			const now = world.clock.now();
 			report("read", { readAt: now, deliveredAt: find().message.deliveredAt ?? now }); // R172
 		},
-		failed: ({ errorCode } = {}) => report("failed", {}, errorCode),
-		undelivered: ({ errorCode } = {}) => report("undelivered", {}, errorCode),
-		set: (status, { errorCode } = {}) => report(status, {}, errorCode),
+		failed: (options) => report("failed", {}, options),
+		undelivered: (options) => report("undelivered", {}, options),
+		set: (status, options) => report(status, {}, options),
 	};
 }
 

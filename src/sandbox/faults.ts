@@ -1,5 +1,6 @@
 import { operationTable } from "../../generated/operations.ts";
 import type { OperationId } from "./journal.ts";
+import { aString, fields, hold, must, oneOf, optional, wholeFrom } from "./strict.ts";
 
 /** What can become of an answer. */
 export type FaultKind =
@@ -93,16 +94,33 @@ const kinds: readonly FaultKind[] = [
 	"missing-field",
 ];
 
+const waitRule = optional(must("milliseconds, at least 0", (ms) => Number.isFinite(ms) && Number(ms) >= 0));
+
+const effectRule = fields<FaultEffect>({
+	kind: optional(oneOf(...kinds)),
+	status: optional(must("from 200 to 599", (status) => Number.isInteger(status) && /^[2-5]\d\d$/.test(String(status)))),
+	retryAfter: optional(must("seconds or text", (after) => typeof after === "string" || Number.isFinite(after))),
+	latencyMs: waitRule,
+	latency: waitRule,
+	field: optional(aString),
+	location: optional(aString),
+});
+
+const optionsRule = fields<FaultOptions>({
+	operation: optional(oneOf(...Object.keys(operationTable))),
+	times: optional((times) => (times === Number.POSITIVE_INFINITY ? undefined : wholeFrom(1)(times))),
+	skip: optional(wholeFrom(0)),
+	phase: optional(oneOf("before", "after")),
+	effect: (effect) => (typeof effect === "string" ? oneOf(...kinds)(effect) : effectRule(effect)),
+});
+
 export function createFaults(): FaultBook {
 	let faults: Fault[] = [];
 	let created = 0;
 	return {
-		add({ operation, times = 1, skip = 0, phase = "before", effect }) {
-			if (operation !== undefined && !Object.hasOwn(operationTable, operation))
-				throw new TypeError(`There is no operation "${operation}".`);
-			if (phase !== "before" && phase !== "after") throw new TypeError('A fault\'s phase is "before" or "after".');
-			const counts = Number.isInteger(skip) && (Number.isInteger(times) || times === Number.POSITIVE_INFINITY);
-			if (!counts || times < 1 || skip < 0) throw new RangeError("A fault's times is at least 1, its skip at least 0.");
+		add(options) {
+			hold("faults.add", options, optionsRule);
+			const { operation, times = 1, skip = 0, phase = "before", effect } = options;
 			const remaining = times === Number.POSITIVE_INFINITY ? null : times;
 			const fault = {
 				id: ++created,
@@ -151,11 +169,7 @@ function settle(given: FaultOptions["effect"]): Effect {
 	const waits = effect.latencyMs ?? effect.latency;
 	const kind = effect.kind ?? (effect.status === undefined && waits !== undefined ? "latency" : "status");
 	const { status = null, retryAfter, field = null, location = "https://elsewhere.invalid/" } = effect;
-	if (!kinds.includes(kind)) throw new TypeError(`There is no fault effect "${kind}"; there are ${kinds.join(", ")}.`);
-	if (kind === "status" && status === null) throw new TypeError("A fault effect needs a status or a kind.");
-	if (status !== null && !(Number.isInteger(status) && status >= 200 && status <= 599))
-		throw new RangeError("A fault's status is an integer from 200 to 599.");
+	if (kind === "status" && status === null) throw new TypeError("faults.add: effect must have a status or a kind.");
 	const latencyMs = waits ?? (kind === "latency" ? 100 : 0);
-	if (!(latencyMs >= 0)) throw new RangeError("A fault's latencyMs is at least 0.");
 	return { kind, status, retryAfter: retryAfter === undefined ? null : String(retryAfter), latencyMs, field, location };
 }

@@ -1,4 +1,5 @@
 import type { Agency, Flow, Thread, World } from "./state.ts";
+import { aString, hold } from "./strict.ts";
 import { change, next } from "./world.ts";
 
 /** An automated flow, such as the booking of a visit. Which status follows which is not shown (§3): any does, at any time. */
@@ -31,6 +32,7 @@ export function startFlow(world: World, find: () => { agency: Agency; thread: Th
 	});
 	const current = (): Flow => find().thread.flows.find((flow) => flow.id === started.id) ?? started;
 	const set = (status: string): FlowControl => {
+		hold("flow: status", status, aString);
 		const now = find();
 		change(world, now.agency, now.thread, () => {
 			Object.assign(current(), { status, updated: next(world, "flow update") });

@@ -6,20 +6,23 @@ import {
 	type LinkOptions,
 } from "./account.ts";
 import { type AgencyControl, createAgencyControl } from "./agency.ts";
-import { type Archive, archive, archiveFrom, type Snapshot, unarchive } from "./archive.ts";
+import { type Archive, archive, type Snapshot, unarchive } from "./archive.ts";
 import { type ClockControl, createClockControl, createFaultsControl, type FaultsControl, instant } from "./controls.ts";
 import { createMessageControl, type MessageControl } from "./delivery.ts";
 import { knock } from "./door.ts";
+import { archiveFrom } from "./form.ts";
 import { createFetch } from "./frame.ts";
 import type { RecordedRequest, Violation } from "./journal.ts";
 import { type Policy, policyFrom } from "./policy.ts";
 import { type ScenarioName, type Stage, scenarios } from "./scenarios.ts";
+import { aString, fields, hold, listOf, must, optional } from "./strict.ts";
 import type { Call, Reply } from "./wire.ts";
 import { addAgency, createWorld } from "./world.ts";
 
 export type { CreatedKey, IntegrationControl, KeysControl, LinkOptions } from "./account.ts";
-export type { AgencyControl, ConsentSettings, ConversationControl } from "./agency.ts";
+export type { AgencyControl, ConversationControl } from "./agency.ts";
 export type { Archive, Snapshot } from "./archive.ts";
+export type { ConsentSettings } from "./consent.ts";
 export type { Contact, ContactMessage, ContactRef, MessageIds } from "./contact.ts";
 export type { Advance, ClockControl, FaultControl, FaultsControl } from "./controls.ts";
 export type { MessageControl } from "./delivery.ts";
@@ -116,6 +119,22 @@ export interface Sandbox {
 	answer(call: Call): Reply;
 }
 
+const optionsRule = fields<SandboxOptions>({
+	// The first three say more exactly what they may be.
+	now: () => undefined,
+	seed: () => undefined,
+	policy: () => undefined,
+	latitude: optional(must("a number or a string", (value) => typeof value === "string" || Number.isFinite(value))),
+});
+
+const integrationRule = fields<{ name: string }>({ name: aString });
+
+const anything = must("there", (value) => value !== undefined);
+const snapshotRule = fields<Snapshot>({
+	world: anything, // archiveFrom looks at it
+	journal: fields<Snapshot["journal"]>({ entries: listOf(anything), violations: listOf(anything) }),
+});
+
 const baseUrl = "https://sandbox.invalid/api/v1";
 
 /**
@@ -128,9 +147,8 @@ const baseUrl = "https://sandbox.invalid/api/v1";
  * sandbox.agency().contact("+447700900101", { name: "Anna" }).writes("Is the flat still free?");
  */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
+	hold("createSandbox", options, optionsRule);
 	const { now = "2026-01-05T09:00:00.000Z", seed = "fresh", policy, latitude } = options;
-	const unknown = Object.keys(options).find((name) => !["now", "seed", "policy", "latitude"].includes(name));
-	if (unknown !== undefined) throw new TypeError(`The sandbox has no option "${unknown}".`);
 	const world = createWorld(instant(now), policyFrom(policy), latitude === undefined ? undefined : String(latitude));
 	const founded = foundIntegration(world, "Sandbox CRM");
 	const first = addAgency(world, founded.id, "Lakeside Homes").id;
@@ -155,7 +173,12 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 		agency,
 		link: integration.link,
 		integration,
-		integrations: { add: ({ name }) => createIntegrationControl(world, foundIntegration(world, name).id) },
+		integrations: {
+			add(options) {
+				hold("integrations.add", options, integrationRule);
+				return createIntegrationControl(world, foundIntegration(world, options.name).id);
+			},
+		},
 		keys: integration.keys,
 		clock: createClockControl(world.clock),
 		faults: createFaultsControl(world.faults),
@@ -164,8 +187,10 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 		violations: world.journal.violations,
 		snapshot: () => ({ world: archive(world), journal: structuredClone(world.journal.dump()) }),
 		restore(snapshot) {
+			hold("restore", snapshot, snapshotRule);
+			const journal = structuredClone(snapshot.journal);
 			unarchive(world, archiveFrom(snapshot.world));
-			world.journal.load(structuredClone(snapshot.journal));
+			world.journal.load(journal);
 		},
 		export: () => archive(world),
 		import: (given) => unarchive(world, archiveFrom(given)),

@@ -1,3 +1,5 @@
+import { fields, hold, must, oneOf, optional, trueOrFalse } from "./strict.ts";
+
 /** Which reading of the specification the sandbox follows where the text is silent. The defaults are our best reading. */
 export interface Policy {
 	/** R56: a `search` of fewer than three digits and three letters gives no rows, or is ignored. @default "empty" */
@@ -32,9 +34,22 @@ const defaults: Policy = {
 	operationIdTtlHours: null,
 };
 
+const hoursOrNever = must("a number of hours above 0, or null", (hours) => hours === null || Number(hours) > 0);
+
+const switchesRule = fields<Policy>({
+	shortSearch: optional(oneOf("empty", "unfiltered")),
+	lookupInvalid: optional(oneOf("null", "400")),
+	templateOnReplace: optional(trueOrFalse),
+	declineOpensWindow: optional(trueOrFalse),
+	inboundFlushesQueue: optional(trueOrFalse),
+	openSendWhileHeld: optional(oneOf("clear", "keep")),
+	sendOverridesToggle: optional(trueOrFalse),
+	retryAfterDelivery: optional(oneOf("replay", "resend")),
+	operationIdTtlHours: optional(hoursOrNever),
+});
+
 export function policyFrom(switches: Partial<Policy> = {}): Policy {
-	const unknown = Object.keys(switches).find((name) => !(name in defaults));
-	if (unknown)
-		throw new TypeError(`The sandbox has no policy "${unknown}"; it has ${Object.keys(defaults).join(", ")}.`);
-	return { ...defaults, ...switches };
+	hold("policy", switches, switchesRule);
+	const given = Object.entries(switches).filter(([, value]) => value !== undefined);
+	return { ...defaults, ...Object.fromEntries(given) };
 }

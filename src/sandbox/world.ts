@@ -6,7 +6,7 @@ import { hex, uuid } from "./noise.ts";
 import { never } from "./order.ts";
 import type { Policy } from "./policy.ts";
 import { createRoster } from "./roster.ts";
-import type { Agency, Integration, Key, Scope, Thread, World } from "./state.ts";
+import type { Agency, Consent, Integration, Key, Scope, Thread, World } from "./state.ts";
 
 export function createWorld(now: number, policy: Policy, latitude: string | undefined): World {
 	return {
@@ -61,6 +61,18 @@ export function addKey(
 /** Law 8: the right form, with a prefix that the live service refuses. */
 export const apiKeyOf = (key: Key): string => `sandbox_live.${key.id}.${key.secret}`;
 
+/** The consent flow that a new agency has. */
+export const consentFlow = (): Consent => ({
+	configured: true,
+	languages: ["en"],
+	defaultLanguage: "en",
+	flowCodes: ["window_reopen"],
+	missingFlowCodes: [],
+	missingTemplates: [],
+	unapprovedTemplates: [],
+	answerWithinHours: 48, // §8
+});
+
 export function addAgency(world: World, integrationId: string, name: string | null): Agency {
 	const number = next(world, "agency");
 	const agency: Agency = {
@@ -69,16 +81,7 @@ export function addAgency(world: World, integrationId: string, name: string | nu
 		name,
 		linked: true,
 		storesMedia: false,
-		consent: {
-			configured: true,
-			languages: ["en"],
-			defaultLanguage: "en",
-			flowCodes: ["window_reopen"],
-			missingFlowCodes: [],
-			missingTemplates: [],
-			unapprovedTemplates: [],
-			answerWithinHours: 48, // §8
-		},
+		consent: consentFlow(),
 		senders: [uuid(`sender ${number}`)],
 		threads: new Map(),
 		roster: createRoster(),

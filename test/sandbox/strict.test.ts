@@ -1,0 +1,157 @@
+import { expect, test } from "vitest";
+import { createSandbox } from "../../src/sandbox/index.ts";
+import { ANNA, BRAM, list, me, NOW, send, throughEachDoor } from "./door.ts";
+
+const sandbox = createSandbox({ now: NOW });
+const agency = sandbox.agency();
+const anna = agency.contact(ANNA);
+anna.writes("Hello");
+const conversation = agency.conversation(ANNA);
+const message = sandbox.message(1);
+const flow = agency.startFlow(anna);
+const fault = { phase: "before", effect: "reset" };
+const status503 = { effect: { status: 503 } };
+
+/** A control, what it must not take, and what the refusal names. Types forbid all of it; JavaScript does not. */
+const slips: readonly (readonly [string, (...given: never[]) => unknown, readonly unknown[], RegExp])[] = [
+	["clock.advance", sandbox.clock.advance, [{ days: 1 }], /clock\.advance has no field "days"; it has hours, min/],
+	["clock.advance", sandbox.clock.advance, [{ hour: 25 }], /"hour"/],
+	["clock.advance", sandbox.clock.advance, [{ hours: "1" }], /hours must be a finite number/],
+	["clock.advance", sandbox.clock.advance, [{ hours: Number.NaN }], /hours/],
+	["clock.advance", sandbox.clock.advance, [], /clock\.advance must be an object of hours/],
+	["clock.advanceTo", sandbox.clock.advanceTo, [4e12], /instant/],
+	["clock.advanceTo", sandbox.clock.advanceTo, ["2031-01-05T09:00:00"], /zone/],
+	["faults.add", sandbox.faults.add, [{ op: "me.get", ...fault }], /faults\.add has no field "op"/],
+	["faults.add", sandbox.faults.add, [{ ...fault, operation: "me" }], /operation must be "me\.get" or/],
+	["faults.add", sandbox.faults.add, [{ ...fault, phase: "during" }], /phase must be "before" or "after"/],
+	["faults.add", sandbox.faults.add, [{ ...fault, times: 0 }], /times must be a whole number, at least 1/],
+	["faults.add", sandbox.faults.add, [{ ...fault, skip: "1" }], /skip must be a whole number, at least 0/],
+	["faults.add", sandbox.faults.add, [{ effect: "explode" }], /effect must be "status" or/],
+	["faults.add", sandbox.faults.add, [{ effect: {} }], /effect/],
+	["faults.add", sandbox.faults.add, [{}], /effect/],
+	["faults.add", sandbox.faults.add, [{ effect: { status: 99 } }], /effect\.status must be from 200 to 599/],
+	["faults.add", sandbox.faults.add, [{ effect: { status: 503, retryafter: 1 } }], /"retryafter"/],
+	["faults.add", sandbox.faults.add, [{ effect: { latencyMs: -1 } }], /effect\.latencyMs/],
+	["link", sandbox.link, [{}], /link: name must be a string, or null/],
+	["link", sandbox.link, [], /link must be an object of name, consent/],
+	["link", sandbox.link, [{ name: "B", title: "C" }], /"title"/],
+	["link", sandbox.link, [{ name: "B", consent: { language: ["nl"] } }], /"language"/],
+	["link", sandbox.link, [{ name: "B", senders: ["no uuid"] }], /senders\.set: ids\[0\] must be a UUID/],
+	["integrations.add", sandbox.integrations.add, [{}], /name must be a string/],
+	["keys.create", sandbox.keys.create, [{ scope: ["conversations:read"] }], /"scope"/],
+	["keys.create", sandbox.keys.create, [{ scopes: ["read"] }], /scopes\[0\] must be "conversations:read" or/],
+	["keys.setScopes", sandbox.keys.setScopes, [sandbox.connection.apiKey, "messages:write"], /scopes must be an array/],
+	["keys.revoke", sandbox.keys.revoke, [1], /must be a string/],
+	["agency.contact", agency.contact, [ANNA, { nmae: "Anna" }], /"nmae"/],
+	["agency.contact", agency.contact, [ANNA, { name: 1 }], /name must be a string, or null/],
+	["agency.rename", agency.rename, [], /name must be a string, or null/],
+	["agency.storesMedia", agency.storesMedia, ["yes"], /on must be true or false/],
+	["consent.set", agency.consent.set, [{ constructor: 1 }], /"constructor"/],
+	["consent.set", agency.consent.set, [{ configured: "no" }], /configured must be true or false/],
+	["consent.set", agency.consent.set, [{ languages: "nl" }], /languages must be an array/],
+	["consent.set", agency.consent.set, [{ unapprovedTemplates: [{ code: "x" }] }], /unapprovedTemplates\[0\] has no/],
+	["consent.set", agency.consent.set, [{ answerWithinHours: 0 }], /answerWithinHours must be above 0/],
+	["senders.set", agency.senders.set, ["11111111-1111-4111-8111-111111111111"], /ids must be an array/],
+	["staff.setAi", agency.staff.setAi, [anna, "off"], /on must be true or false/],
+	["staff.sends", agency.staff.sends, [anna], /text must be a string/],
+	["ai.replies", agency.ai.replies, [anna, { text: "Hello" }], /text must be a string/],
+	["contact.writes", anna.writes, [{ text: "Hello" }], /writes has no field "text"/],
+	["contact.writes", anna.writes, [1], /writes/],
+	["contact.writes", anna.writes, [{ media: [{ url: "https://files.invalid/1", type: "x" }] }], /media\[0\] has no/],
+	["contact.writes", anna.writes, [{ body: "Hello", replyTo: { body: "Hi" } }], /replyTo\.direction must be a string/],
+	["contact.taps", anna.taps, [], /code must be a string/],
+	["conversation.takeOver", conversation.takeOver, [{ time: 2 }], /"time"/],
+	["conversation.takeOver", conversation.takeOver, [{ times: 0.5 }], /times must be a whole number/],
+	["conversation.visibleAs", conversation.visibleAs, ["any"], /reason must be "focus" or/],
+	["conversation.share", conversation.share, ["no"], /on must be true or false/],
+	["message.failed", message.failed, [{ code: 1 }], /"code"/],
+	["message.set", message.set, [], /status must be a string/],
+	["flow.set", flow.set, [1], /status must be a string/],
+	["restore", sandbox.restore, [{ world: sandbox.export() }], /restore: journal must be an object/],
+];
+
+test.each(slips)(
+	"a slip in %s is a TypeError that names it and changes nothing: %#",
+	(_name, control, given, named) => {
+		const before = JSON.stringify(sandbox.export());
+		const slip = () => Reflect.apply(control, undefined, given);
+		expect(slip).toThrow(TypeError);
+		expect(slip).toThrow(named);
+		expect(JSON.stringify(sandbox.export())).toBe(before);
+	},
+);
+
+test.each([
+	[{ policy: { shortSearch: "nope" } }, /policy: shortSearch must be "empty" or "unfiltered"/],
+	[{ policy: { shortsearch: "empty" } }, /policy has no field "shortsearch"; it has shortSearch/],
+	[{ policy: { operationIdTtlHours: -1 } }, /operationIdTtlHours must be a number of hours above 0, or null/],
+	[{ policy: { templateOnReplace: "false" } }, /templateOnReplace must be true or false/],
+	[{ policy: "strict" }, /policy must be an object/],
+	[{ policies: {} }, /createSandbox has no field "policies"/],
+	[{ latitude: true }, /latitude must be a number or a string/],
+	[{ now: "2026-01-05T09:00:00" }, /zone/],
+	[{ now: 0 }, /instant/],
+])("createSandbox refuses %j", (options, named) => {
+	const slip = () => Reflect.apply(createSandbox, undefined, [options]);
+	expect(slip).toThrow(TypeError);
+	expect(slip).toThrow(named);
+});
+
+throughEachDoor((open) => {
+	test("a fault that is taken back hits no more and says so; its hits stay", async () => {
+		const box = await open();
+		const taken = box.sandbox.faults.add({ ...status503, times: 3 });
+		expect((await me(box, { check: "broken" })).status).toBe(503);
+		expect([taken.hits, taken.remaining]).toEqual([1, 2]);
+		const snapshot = box.sandbox.snapshot();
+		taken.remove();
+		expect([taken.hits, taken.remaining]).toEqual([1, 0]);
+		(await me(box)).ok();
+		const endless = box.sandbox.faults.add({ ...status503, times: Number.POSITIVE_INFINITY });
+		expect(endless.remaining).toBe(Number.POSITIVE_INFINITY);
+		box.sandbox.faults.clear();
+		expect(endless.remaining).toBe(0);
+		box.sandbox.restore(snapshot);
+		expect([taken.hits, taken.remaining, endless.remaining]).toEqual([1, 2, 0]);
+	});
+
+	test("an import that is refused leaves everything as it was", async () => {
+		const box = await open();
+		box.agency.contact(ANNA).writes("Hello");
+		(await send(box, { to: BRAM, body: "Held", operationId: "a" })).ok();
+		box.sandbox.faults.add({ ...status503, skip: 100 });
+		const before = JSON.stringify(box.sandbox.export());
+		const spoiled = (spoil: (copy: Record<string, unknown[]>) => void): unknown => {
+			const copy = JSON.parse(before);
+			spoil(copy);
+			return copy;
+		};
+		const thread = JSON.parse(before).agencies[0].threads[0];
+		const withThread = (change: object) => ({ ...JSON.parse(before).agencies[0], threads: [{ ...thread, ...change }] });
+		const refusals: readonly (readonly [unknown, RegExp])[] = [
+			[spoiled((copy) => (copy.agencies = [{}])), /import: agencies\[0\]\.id must be a string/],
+			[spoiled((copy) => (copy.agencies = [null])), /agencies\[0\] must be an object/],
+			[spoiled((copy) => (copy.agencies = [withThread({ messages: null })])), /threads\[0\]\.messages must be an arr/],
+			[spoiled((copy) => (copy.agencies = [withThread({ phone: "0470" })])), /threads\[0\]\.phone must be E\.164/],
+			[spoiled((copy) => (copy.agencies = [withThread({ rank: {} })])), /threads\[0\]\.rank\.at/],
+			[spoiled((copy) => (copy.keys = [{ id: 1 }])), /keys\[0\]\.id/],
+			[spoiled((copy) => (copy.ledger = [["a"]])), /ledger\[0\]/],
+			[spoiled((copy) => (copy.faults = [{}])), /faults\[0\]\.id/],
+			[spoiled((copy) => (copy.counters = [["message", "1"]])), /counters\[0\]\[1\]/],
+			[spoiled((copy) => (copy.extra = [])), /"extra"/],
+		];
+		for (const [archive, named] of refusals) {
+			const refused = () => Reflect.apply(box.sandbox.import, undefined, [archive]);
+			expect(refused, JSON.stringify(archive)).toThrow(TypeError);
+			expect(refused).toThrow(named);
+			expect(() =>
+				Reflect.apply(box.sandbox.restore, undefined, [{ ...box.sandbox.snapshot(), world: archive }]),
+			).toThrow(named);
+			expect(JSON.stringify(box.sandbox.export())).toBe(before);
+		}
+		expect((await me(box)).ok().agencies).toHaveLength(1);
+		expect((await list(box)).ok().conversations).toHaveLength(2);
+		box.sandbox.clock.advance({ hours: 48 });
+		expect((await list(box)).ok().conversations.map((row) => row.queuedMessages)).toEqual([0, 0]);
+	});
+});
