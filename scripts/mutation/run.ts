@@ -1,0 +1,49 @@
+// Mutation testing: changes one thing at a time in a module and expects its tests to fail. By hand, as it takes minutes:
+// npm run test:mutation [-- module …]. The reports stand in reports/mutation.
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+/** What is mutated, and by which tests alone it is to be held: the module's own, so that a mutant takes seconds. */
+const testsOf: Readonly<Record<string, readonly string[]>> = {
+	"operation-id": ["test/operation-id.test.ts", "test/messages.test.ts"],
+	retry: ["test/faults/vectors.test.ts", "test/signal.test.ts"],
+	attempt: ["test/attempt.test.ts"],
+	judge: ["test/judge.test.ts"],
+	errors: ["test/errors.test.ts"],
+	messages: ["test/messages.test.ts", "test/input.test.ts"],
+	paginate: ["test/paginate.test.ts", "test/signal.test.ts"],
+	phone: ["test/phone.test.ts"],
+};
+const leastScore = 90;
+
+interface Report {
+	files: Record<string, { mutants: { status: string }[] }>;
+}
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const stryker = fileURLToPath(new URL("node_modules/.bin/stryker", import.meta.url));
+
+function mutate(module: string): { caught: number; missed: number } {
+	const tests = testsOf[module];
+	if (tests === undefined) throw new Error(`no such module: ${module}; there are ${Object.keys(testsOf).join(", ")}`);
+	const env = { ...process.env, MUTATED_MODULE: module, MUTATION_TESTS: tests.join(" ") };
+	const { status } = spawnSync(stryker, ["run", "scripts/mutation/stryker.config.js"], {
+		cwd: root,
+		env,
+		stdio: "inherit",
+	});
+	if (status !== 0) throw new Error(`${module}: no result`);
+	const report: Report = JSON.parse(readFileSync(`${root}/reports/mutation/${module}.json`, "utf8"));
+	const ends = Object.values(report.files).flatMap(({ mutants }) => mutants.map((mutant) => mutant.status));
+	const count = (...kinds: string[]) => ends.filter((end) => kinds.includes(end)).length;
+	return { caught: count("Killed", "Timeout"), missed: count("Survived", "NoCoverage") };
+}
+
+const chosen = process.argv.slice(2);
+const rows = (chosen.length > 0 ? chosen : Object.keys(testsOf)).map((module) => ({ module, ...mutate(module) }));
+const sum = (pick: (row: (typeof rows)[number]) => number) => rows.reduce((total, row) => total + pick(row), 0);
+const all = { module: "all", caught: sum(({ caught }) => caught), missed: sum(({ missed }) => missed) };
+const score = ({ caught, missed }: typeof all) => (100 * caught) / (caught + missed);
+console.table([...rows, all].map((row) => ({ ...row, score: score(row).toFixed(1) })));
+if (score(all) < leastScore) process.exitCode = 1;

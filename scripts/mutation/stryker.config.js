@@ -1,0 +1,18 @@
+import { env } from "node:process";
+
+/** @type {import("@stryker-mutator/api/core").PartialStrykerOptions} */
+export default {
+	packageManager: "npm",
+	testRunner: "vitest",
+	vitest: { configFile: "scripts/mutation/vitest.config.ts", related: false },
+	mutate: [`src/${env.MUTATED_MODULE}.ts`],
+	ignorePatterns: ["/dist", "/docs", "/examples", "/reports", "/scripts/bench", "/src/sandbox"],
+	coverageAnalysis: "perTest",
+	concurrency: 2,
+	// Beside one and a half times what the tests take without a mutant.
+	timeoutMS: 3000,
+	reporters: ["clear-text", "html", "json"],
+	clearTextReporter: { allowColor: false, logTests: false, reportTests: false },
+	htmlReporter: { fileName: `reports/mutation/${env.MUTATED_MODULE}.html` },
+	jsonReporter: { fileName: `reports/mutation/${env.MUTATED_MODULE}.json` },
+};
