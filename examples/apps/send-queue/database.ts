@@ -37,7 +37,8 @@ function openServer(url: string): Database {
 				await client.query("commit");
 				return done;
 			} catch (error) {
-				await client.query("rollback");
+				// On a broken connection the server has rolled back by itself.
+				await client.query("rollback").catch(() => {});
 				throw error;
 			} finally {
 				client.release();

@@ -7,6 +7,9 @@
 // Order: of one contact's texts only the oldest that is not settled has a job. Settling it makes the job of the next,
 // in one transaction. (pg-boss's "singleton" policy keeps two jobs of a contact from running at once, but lets the
 // second overtake the first while that waits for its retry, and holds up everybody who stands behind them.)
+//
+// What a queue cannot mend: the service holds one text for a contact who has not consented, and a second one replaces
+// it. Such a text ends as "held", so the CRM can warn before another is written; contact-page/ shows how it asks.
 import { randomUUID } from "node:crypto";
 import { type AgencyClient, operationIdFrom, type SendError, toE164 } from "messaging-conversations";
 import PgBoss from "pg-boss";
@@ -105,8 +108,8 @@ export async function createSendQueue(database: Database, options: SendQueueOpti
 		const { phone, body } = text;
 		const operationId = await operationIdFrom("send-queue", jobId);
 		const result = await agency.messages.send({ to: phone, body, operationId }, { deadlineMs }).result();
-		// A later text to a contact who has not consented yet replaces the one that is held: the CRM can tell by "held".
-		if (result.ok) return settle(jobId, phone, result.data.queued ? "held" : "sent", result.data.messageId);
+		if (result.ok && result.data.queued) return settle(jobId, phone, "held", result.data.queueId);
+		if (result.ok) return settle(jobId, phone, "sent", result.data.messageId);
 		const { error } = result;
 		if (error.outcome === "sent") return settle(jobId, phone, "sent", null);
 		if (isRefusal(error)) {

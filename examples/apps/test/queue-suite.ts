@@ -56,9 +56,7 @@ export function queueSuite(place: () => string): void {
 		expect(await rows("select id from pgboss.job")).toEqual([]);
 		await expect(
 			database.transaction((sql) => queue.enqueue(sql, { to: "see notes", body: "Hi" })),
-		).rejects.toMatchObject({
-			_tag: "PartnerInvalidInput",
-		});
+		).rejects.toMatchObject({ _tag: "PartnerInvalidInput" });
 	});
 
 	test("a send that may have gone out is sent again with the same id and body, before the next", async () => {
@@ -164,7 +162,8 @@ export function queueSuite(place: () => string): void {
 	});
 }
 
-const killed: SendQueueOptions = { ...quick, deadlineMs: 2_000 };
+/** Of a worker that is killed in a test: its jobs are given to another after four seconds. */
+export const killed: SendQueueOptions = { ...quick, deadlineMs: 2_000 };
 const cwd = fileURLToPath(new URL("..", import.meta.url));
 
 /** The sandbox over HTTP, driven by its control routes as from another language. */
