@@ -1,0 +1,78 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { child } from "./child.ts";
+import { type Service, tools } from "./consumer.ts";
+import { type Trial, wrongIn } from "./row.ts";
+
+interface Engine {
+	group: string;
+	name: string;
+	command: string;
+	before: readonly string[];
+	env?: Record<string, string>;
+	/** Runs TypeScript as it is. */
+	typed: boolean;
+}
+
+export const nodes = [20, 22, 24, 26] as const;
+export const nodeOf = (line: (typeof nodes)[number]): string => join(tools, `node-${line}/bin/node`);
+
+export function versionOf(name: string): string {
+	const { version }: { version: string } = JSON.parse(readFileSync(join(tools, name, "package.json"), "utf8"));
+	return version;
+}
+
+/** The lines of doors.ts end in one of these. */
+export const doors = ["in process", "served", "nodeFetch"] as const;
+
+/** Node, Bun and Deno: each form of module against the packed server, then with a sandbox inside. */
+export function engineTrials(consumer: string, { baseUrl, apiKey, controlUrl, token }: Service): Trial[] {
+	const engines: readonly Engine[] = [
+		...nodes.map((line) => ({
+			group: "node",
+			name: `Node ${versionOf(`node-${line}`)}`,
+			command: nodeOf(line),
+			before: [],
+			// Node 22.18 is the first to do so unasked.
+			typed: line >= 22,
+		})),
+		{
+			group: "bun",
+			name: `Bun ${versionOf("@oven/bun-linux-x64")}`,
+			command: join(tools, "@oven/bun-linux-x64/bin/bun"),
+			before: [],
+			typed: true,
+		},
+		{
+			group: "deno",
+			name: `Deno ${versionOf("@deno/linux-x64-glibc")}`,
+			command: join(tools, "@deno/linux-x64-glibc/deno"),
+			before: ["run", "--allow-all", "--no-remote", "--node-modules-dir=manual"],
+			env: { DENO_NO_UPDATE_CHECK: "1", DENO_DIR: join(consumer, ".deno") },
+			typed: true,
+		},
+	];
+	const connection = [baseUrl, apiKey, controlUrl, token];
+	return engines.flatMap(({ group, name, command, before, env = {}, typed }) => {
+		const trial = (form: string, file: string, args: readonly string[], said?: readonly string[]): Trial => ({
+			group,
+			runtime: name,
+			form,
+			run: async () => wrongIn(await child(command, [...before, file, ...args], { cwd: consumer, env }), said),
+		});
+		return [
+			trial("ESM", "main.mjs", connection),
+			trial("CommonJS", "main.cjs", connection),
+			...(typed ? [trial("TypeScript", "main.ts", connection)] : []),
+			trial("ESM, own sandbox", "doors.mjs", [], doors),
+			trial("CommonJS, own sandbox", "doors.cjs", [], doors),
+			// msw 3 asks for Node 22.12, where CommonJS can require an ES module: it is nothing else.
+			...(group === "node" && typed
+				? ["mjs", "cjs"].map((ending) => ({
+						...trial(`${ending === "mjs" ? "ESM" : "CommonJS"}, msw ${versionOf("msw")}`, `msw.${ending}`, []),
+						group: "msw",
+					}))
+				: []),
+		];
+	});
+}

@@ -1,0 +1,51 @@
+/**
+ * `npm run test:runtimes [-- groups]`: the package as users get it, in each runtime, compiler and bundler that it is
+ * meant for. Prints a table, ends with 1 when something failed, and leaves nothing behind.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { bundleTrials } from "./bundle.ts";
+import { chromiumTrials } from "./chromium.ts";
+import { compilerTrials } from "./compilers.ts";
+import { createConsumer, pack, startService } from "./consumer.ts";
+import { engineTrials } from "./engines.ts";
+import { gcTrials } from "./gc.ts";
+import { type Row, rowOf } from "./row.ts";
+import { workerdTrials } from "./workerd.ts";
+
+const groups = process.argv.slice(2);
+const work = mkdtempSync(join(tmpdir(), "runtimes-"));
+const rows: Row[] = [];
+try {
+	const tarball = await pack(work);
+	const consumer = await createConsumer(work, tarball, ["msw", "@types/node", "@cloudflare/workers-types"]);
+	const service = await startService(consumer);
+	try {
+		const trials = [
+			...engineTrials(consumer, service),
+			...workerdTrials(consumer, service),
+			...compilerTrials(consumer),
+			...bundleTrials(consumer, service),
+			...gcTrials(consumer),
+			...chromiumTrials(consumer),
+		];
+		for (const trial of trials) {
+			if (groups.length > 0 && !groups.includes(trial.group)) continue;
+			const row = await rowOf(trial);
+			rows.push(row);
+			console.log(`${row.runtime.padEnd(28)} ${row.form.padEnd(44)} ${row.result}`);
+			if (row.result !== "ok") console.log(row.note.replace(/^/gm, "    "));
+		}
+	} finally {
+		service.close();
+	}
+} finally {
+	rmSync(work, { recursive: true, force: true });
+}
+
+const failed = rows.filter(({ result }) => result === "failed");
+console.log(`\n| runtime | form | result |\n| --- | --- | --- |`);
+for (const { runtime, form, result } of rows) console.log(`| ${runtime} | ${form} | ${result} |`);
+console.log(`\n${rows.length - failed.length} of ${rows.length} without a failure`);
+if (rows.length === 0 || failed.length > 0) process.exitCode = 1;
