@@ -70,7 +70,7 @@ ${others.length > 0 ? `\n## Named by them\n\n${block(others)}\n` : ""}`;
 }
 
 function block(parts: { name: string; text: string }[]): string {
-	const sorted = parts.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+	const sorted = [...parts].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 	return `\`\`\`ts\n${sorted.map(({ text }) => text).join("\n\n")}\n\`\`\``;
 }
 
