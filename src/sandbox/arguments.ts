@@ -1,8 +1,8 @@
+import { isRecord } from "./strict.ts";
+
 /** The fields of a JSON object, each read as what it must be; what it is not throws with the field's name. */
 export interface Arguments {
 	string(name: string): string;
-	/** Undefined when absent. */
-	number(name: string): number | undefined;
 	boolean(name: string): boolean;
 	strings(name: string): string[];
 	stringOrNull(name: string): string | null;
@@ -11,9 +11,13 @@ export interface Arguments {
 	readonly all: Readonly<Record<string, unknown>>;
 }
 
-export function argumentsFrom(body: string): Arguments {
+/** `takes` are the fields that there may be. */
+export function argumentsFrom(body: string, takes: readonly string[]): Arguments {
 	const all: unknown = body.trim() === "" ? {} : JSON.parse(body);
 	if (!isRecord(all)) throw new TypeError("The body must be a JSON object.");
+	const unknown = Object.keys(all).find((name) => !takes.includes(name));
+	if (unknown !== undefined)
+		throw new TypeError(`There is no "${unknown}" here; the body takes ${takes.join(", ") || "nothing"}.`);
 	const wrong = (name: string, what: string): TypeError => new TypeError(`${name} must be ${what}.`);
 	return {
 		all,
@@ -28,11 +32,6 @@ export function argumentsFrom(body: string): Arguments {
 			if (typeof value !== "string" && value !== null) throw wrong(name, "a string or null");
 			return value;
 		},
-		number(name) {
-			const value = all[name];
-			if (value !== undefined && typeof value !== "number") throw wrong(name, "a number");
-			return value;
-		},
 		boolean(name) {
 			const value = all[name];
 			if (typeof value !== "boolean") throw wrong(name, "true or false");
@@ -45,8 +44,4 @@ export function argumentsFrom(body: string): Arguments {
 			return value;
 		},
 	};
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,25 +1,3 @@
-/**
- * The controls over HTTP, for programs that are not JavaScript. The path is the control's own name, the body a JSON
- * object of its arguments by name, the answer `200` with the result as JSON; `GET` reads, `POST` acts:
- *
- *     POST /_sandbox/contacts/+447700900101           {"name": "Anna"}
- *     POST /_sandbox/contacts/+447700900101/writes    {"text": "Hello"}  or  {"body": null, "media": [{"url": "…"}]}
- *     POST /_sandbox/contacts/+447700900101/accepts   → {"hadHeldText": true}
- *     GET  /_sandbox/contacts/+447700900101/inbox
- *     POST /_sandbox/contacts/+447700900101/startFlow → {"id": 1, "status": "active"}
- *     POST /_sandbox/flows/1/complete
- *     POST /_sandbox/staff/sends                      {"contact": "+447700900101", "text": "I'll call you."}
- *     POST /_sandbox/conversations/+447700900101/takeOver  {"times": 1}
- *     POST /_sandbox/messages/SM…/failed              {"errorCode": 63016}
- *     POST /_sandbox/keys/create                      {"scopes": ["conversations:read"]}
- *     POST /_sandbox/faults/add                       {"operation": "messages.send", "effect": {"status": 503}}
- *     GET  /_sandbox/faults/1                         → {"id": 1, "hits": 0, "remaining": 1}
- *     POST /_sandbox/clock/advance                    {"hours": 25}
- *     GET  /_sandbox/requests
- *
- * `/_sandbox/agencies/{id}/…` before any of them speaks of that agency, not of the default one. A wrong argument is
- * 400 `SandboxBadRequest`, an unknown control 404 `SandboxNotFound`. Without end (`Infinity`) is null in JSON.
- */
 import type { AgencyControl } from "./agency.ts";
 import { type Arguments, argumentsFrom } from "./arguments.ts";
 import type { FaultControl } from "./controls.ts";
@@ -59,115 +37,140 @@ const contact = ({ agency, id }: Asked) => agency.contact(id);
 const conversation = ({ agency, id }: Asked) => agency.conversation(id);
 const message = ({ sandbox, id }: Asked) => sandbox.message(/^\d+$/.test(id) ? Number(id) : id);
 
+/** Each control by verb and path, then the fields that its body may have. */
 const controls: Readonly<Record<string, Control>> = {
-	"POST contacts/:": ({ agency, id, given }) => {
+	"POST contacts/{phone} name": ({ agency, id, given }) => {
 		const { phoneNumber, name } = agency.contact(id, given.has("name") ? { name: given.stringOrNull("name") } : {});
 		return { phoneNumber, name };
 	},
-	"POST contacts/:/writes": (asked) =>
-		asked.given.has("text")
-			? contact(asked).writes(asked.given.string("text"))
-			: pass(contact(asked).writes, asked.given.all),
-	"POST contacts/:/taps": (asked) => contact(asked).taps(asked.given.string("code")),
-	"POST contacts/:/accepts": (asked) => contact(asked).accepts(),
-	"POST contacts/:/declines": (asked) => contact(asked).declines(),
-	"GET contacts/:/inbox": (asked) => contact(asked).inbox(),
-	"POST contacts/:/startFlow": ({ agency, id, handles }) => {
+	"POST contacts/{phone}/writes text body media replyTo": (asked) => {
+		const { text, ...rest } = asked.given.all;
+		return pass(contact(asked).writes, text === undefined ? rest : { body: asked.given.string("text"), ...rest });
+	},
+	"POST contacts/{phone}/taps code": (asked) => contact(asked).taps(asked.given.string("code")),
+	"POST contacts/{phone}/accepts": (asked) => contact(asked).accepts(),
+	"POST contacts/{phone}/declines": (asked) => contact(asked).declines(),
+	"GET contacts/{phone}/inbox": (asked) => contact(asked).inbox(),
+	"POST contacts/{phone}/startFlow": ({ agency, id, handles }) => {
 		const flow = agency.startFlow(id);
 		return { id: keep(handles.flows, flow), status: flow.status };
 	},
-	"POST flows/:/wait": ({ handles, id }) => statusOf(named(handles.flows, id).wait()),
-	"POST flows/:/complete": ({ handles, id }) => statusOf(named(handles.flows, id).complete()),
-	"POST flows/:/cancel": ({ handles, id }) => statusOf(named(handles.flows, id).cancel()),
-	"POST flows/:/fail": ({ handles, id }) => statusOf(named(handles.flows, id).fail()),
-	"POST flows/:/timeout": ({ handles, id }) => statusOf(named(handles.flows, id).timeout()),
-	"POST flows/:/set": ({ handles, id, given }) => statusOf(named(handles.flows, id).set(given.string("status"))),
-	"POST staff/setAi": ({ agency, given }) => agency.staff.setAi(given.string("contact"), given.boolean("on")),
-	"POST staff/sends": ({ agency, given }) => agency.staff.sends(given.string("contact"), given.string("text")),
-	"POST ai/replies": ({ agency, given }) => agency.ai.replies(given.string("contact"), given.string("text")),
-	"POST consent/set": ({ agency, given }) => pass(agency.consent.set, given.all),
+	"POST flows/{id}/wait": ({ handles, id }) => statusOf(named(handles.flows, id).wait()),
+	"POST flows/{id}/complete": ({ handles, id }) => statusOf(named(handles.flows, id).complete()),
+	"POST flows/{id}/cancel": ({ handles, id }) => statusOf(named(handles.flows, id).cancel()),
+	"POST flows/{id}/fail": ({ handles, id }) => statusOf(named(handles.flows, id).fail()),
+	"POST flows/{id}/timeout": ({ handles, id }) => statusOf(named(handles.flows, id).timeout()),
+	"POST flows/{id}/set status": ({ handles, id, given }) =>
+		statusOf(named(handles.flows, id).set(given.string("status"))),
+	"POST staff/setAi contact on": ({ agency, given }) =>
+		agency.staff.setAi(given.string("contact"), given.boolean("on")),
+	"POST staff/sends contact text": ({ agency, given }) =>
+		agency.staff.sends(given.string("contact"), given.string("text")),
+	"POST ai/replies contact text": ({ agency, given }) =>
+		agency.ai.replies(given.string("contact"), given.string("text")),
+	"POST consent/set configured languages defaultLanguage flowCodes missingFlowCodes missingTemplates unapprovedTemplates answerWithinHours":
+		({ agency, given }) => pass(agency.consent.set, given.all),
 	"GET senders": ({ agency }) => agency.senders.ids,
-	"POST senders/set": ({ agency, given }) => agency.senders.set(given.strings("ids")),
-	"POST storesMedia": ({ agency, given }) => agency.storesMedia(given.boolean("on")),
-	"POST conversations/:/open": (asked) => conversation(asked).open(),
-	"POST conversations/:/visibleAs": (asked) => pass(conversation(asked).visibleAs, asked.given.string("reason")),
-	"POST conversations/:/share": (asked) =>
+	"POST senders/set ids": ({ agency, given }) => agency.senders.set(given.strings("ids")),
+	"POST storesMedia on": ({ agency, given }) => agency.storesMedia(given.boolean("on")),
+	"POST conversations/{phone}/open": (asked) => conversation(asked).open(),
+	"POST conversations/{phone}/visibleAs reason": (asked) =>
+		pass(conversation(asked).visibleAs, asked.given.string("reason")),
+	"POST conversations/{phone}/share on": (asked) =>
 		conversation(asked).share(!asked.given.has("on") || asked.given.boolean("on")),
-	"POST conversations/:/hide": (asked) => conversation(asked).hide(),
-	"POST conversations/:/takeOver": (asked) => conversation(asked).takeOver({ times: asked.given.number("times") ?? 1 }),
-	"POST link": ({ sandbox, agency, given }) => {
-		// Below an agency it links that agency, else it makes one.
-		if (!given.has("name")) return agency.link();
-		const { id, name } = sandbox.link({ name: given.stringOrNull("name") });
+	"POST conversations/{phone}/hide": (asked) => conversation(asked).hide(),
+	"POST conversations/{phone}/takeOver times": (asked) => pass(conversation(asked).takeOver, asked.given.all),
+	"POST link name consent senders storesMedia": ({ sandbox, agency, given }) => {
+		// Without a body it links the agency that the path names; with one it makes an agency.
+		if (Object.keys(given.all).length === 0) return agency.link();
+		const { id, name } = pass(sandbox.link, given.all);
 		return { id, name };
 	},
 	"POST unlink": ({ agency }) => agency.unlink(),
-	"POST rename": ({ agency, given }) => agency.rename(given.stringOrNull("name")),
+	"POST rename name": ({ agency, given }) => agency.rename(given.stringOrNull("name")),
 	"GET agency": ({ agency: { id, name } }) => ({ id, name }),
 	"POST integration/hide": ({ sandbox }) => sandbox.integration.hide(),
 	"POST integration/restore": ({ sandbox }) => sandbox.integration.restore(),
-	"POST integrations/add": ({ sandbox, given }) => {
-		const { id, name, apiKey } = sandbox.integrations.add({ name: given.string("name") });
+	"POST integrations/add name": ({ sandbox, given }) => {
+		const { id, name, apiKey } = pass(sandbox.integrations.add, given.all);
 		return { id, name, apiKey };
 	},
-	"POST messages/:/sent": (asked) => message(asked).sent(),
-	"POST messages/:/delivered": (asked) => message(asked).delivered(),
-	"POST messages/:/read": (asked) => message(asked).read(),
-	"POST messages/:/failed": (asked) => message(asked).failed({ errorCode: asked.given.number("errorCode") ?? null }),
-	"POST messages/:/undelivered": (asked) =>
-		message(asked).undelivered({ errorCode: asked.given.number("errorCode") ?? null }),
-	"POST messages/:/set": (asked) =>
-		message(asked).set(asked.given.string("status"), { errorCode: asked.given.number("errorCode") ?? null }),
+	"POST messages/{id}/sent": (asked) => message(asked).sent(),
+	"POST messages/{id}/delivered": (asked) => message(asked).delivered(),
+	"POST messages/{id}/read": (asked) => message(asked).read(),
+	"POST messages/{id}/failed errorCode": (asked) => pass(message(asked).failed, asked.given.all),
+	"POST messages/{id}/undelivered errorCode": (asked) => pass(message(asked).undelivered, asked.given.all),
+	"POST messages/{id}/set status errorCode": (asked) => {
+		const { status: _, ...rest } = asked.given.all;
+		return pass((options: object) => message(asked).set(asked.given.string("status"), options), rest);
+	},
 	"GET keys": ({ sandbox }) => sandbox.keys.list(),
-	"POST keys/create": ({ sandbox, given }) => pass(sandbox.keys.create, given.all),
-	"POST keys/:/revoke": ({ sandbox, id }) => sandbox.keys.revoke(id),
-	"POST keys/:/expire": ({ sandbox, id }) => sandbox.keys.expire(id),
-	"POST keys/:/setScopes": ({ sandbox, id, given }) =>
+	"POST keys/create scopes": ({ sandbox, given }) => pass(sandbox.keys.create, given.all),
+	"POST keys/{id}/revoke": ({ sandbox, id }) => sandbox.keys.revoke(id),
+	"POST keys/{id}/expire": ({ sandbox, id }) => sandbox.keys.expire(id),
+	"POST keys/{id}/setScopes scopes": ({ sandbox, id, given }) =>
 		pass((scopes: readonly Scope[]) => sandbox.keys.setScopes(id, scopes), given.strings("scopes")),
 	"GET clock": ({ sandbox }) => ({ now: sandbox.clock.now().toISOString() }),
-	"POST clock/advance": ({ sandbox, given }) => {
-		const [hours, minutes, ms] = [given.number("hours"), given.number("minutes"), given.number("ms")];
-		sandbox.clock.advance({ hours: hours ?? 0, minutes: minutes ?? 0, ms: ms ?? 0 });
+	"POST clock/advance hours minutes ms": ({ sandbox, given }) => {
+		pass(sandbox.clock.advance, given.all);
 		return { now: sandbox.clock.now().toISOString() };
 	},
-	"POST clock/advanceTo": ({ sandbox, given }) => {
+	"POST clock/advanceTo at": ({ sandbox, given }) => {
 		sandbox.clock.advanceTo(given.string("at"));
 		return { now: sandbox.clock.now().toISOString() };
 	},
 	"GET faults": ({ sandbox }) => sandbox.faults.unused(),
-	"POST faults/add": ({ sandbox, given, handles }) => {
-		const times = given.all.times === null ? { times: Number.POSITIVE_INFINITY } : {};
+	"POST faults/add operation times skip phase effect": ({ sandbox, given, handles }) => {
+		const times = given.all.times === null ? { times: Number.POSITIVE_INFINITY } : {}; // JSON has no Infinity
 		const added = pass(sandbox.faults.add, { ...given.all, ...times });
 		return faultOf(keep(handles.faults, added), added);
 	},
 	"POST faults/clear": ({ sandbox }) => sandbox.faults.clear(),
-	"GET faults/:": ({ handles, id }) => faultOf(id, named(handles.faults, id)),
-	"POST faults/:/remove": ({ handles, id }) => named(handles.faults, id).remove(),
+	"GET faults/{id}": ({ handles, id }) => faultOf(id, named(handles.faults, id)),
+	"POST faults/{id}/remove": ({ handles, id }) => named(handles.faults, id).remove(),
 	"GET requests": ({ sandbox }) => sandbox.requests(),
 	"GET violations": ({ sandbox }) => sandbox.violations(),
 	"POST snapshot": ({ sandbox, handles }) => ({ snapshot: keep(handles.snapshots, sandbox.snapshot()) }),
-	"POST restore": ({ sandbox, given, handles }) => sandbox.restore(named(handles.snapshots, given.string("snapshot"))),
+	"POST restore snapshot": ({ sandbox, given, handles }) =>
+		sandbox.restore(named(handles.snapshots, given.string("snapshot"))),
 	"GET export": ({ sandbox }) => sandbox.export(),
-	"POST import": ({ sandbox, given }) => pass(sandbox.import, given.all),
+	"POST import format version now counters integrations keys agencies ledger faults": ({ sandbox, given }) =>
+		pass(sandbox.import, given.all),
 	"POST reset": ({ sandbox }) => sandbox.reset(),
-	"POST tell": ({ sandbox, given }) => pass(sandbox.tell, given.string("scenario")),
+	"POST tell scenario": ({ sandbox, given }) => pass(sandbox.tell, given.string("scenario")),
 };
 
-/** The control routes of one sandbox: `target` is path and query below `/_sandbox`. */
+/** The same, by verb and path alone; what stands for a phone or an id is a colon. */
+const table = new Map(
+	Object.entries(controls).map(([key, control]) => {
+		const [verb = "", path = "", ...takes] = key.split(" ");
+		return [`${verb} ${path.replace(/\{\w+\}/, ":")}`, { verb, path, takes, control }];
+	}),
+);
+
+/** What a GET of the root answers, so that the routes are found without this repository. */
+const listed = { controls: [...table.values()].map(({ verb, path, takes }) => ({ verb, path, takes })) };
+
+/**
+ * The controls over HTTP, for programs that are not JavaScript: docs/sandbox-server.md. `target` is path and query
+ * below `/_sandbox`.
+ */
 export function createControlRoutes(sandbox: Sandbox): (method: string, target: string, body: string) => ControlAnswer {
 	const handles: Handles = { flows: new Map(), faults: new Map(), snapshots: new Map() };
 	return (method, target, body) => {
 		const segments = target.replace(/\?.*$/s, "").split("/").slice(1);
+		if (method === "GET" && segments.join("") === "") return { status: 200, result: listed };
 		try {
-			const agency =
-				segments[0] === "agencies" ? sandbox.agency(decodeURIComponent(segments[1] ?? "")) : sandbox.agency();
-			const [noun = "", second, third, ...rest] = segments[0] === "agencies" ? segments.slice(2) : segments;
-			const direct = controls[`${method} ${[noun, second].filter((part) => part !== undefined).join("/")}`];
-			const keys = third === undefined ? `${method} ${noun}/:` : `${method} ${noun}/:/${third}`;
-			const control = rest.length > 0 ? undefined : third === undefined && direct ? direct : controls[keys];
-			if (!control) return refused(404, "SandboxNotFound", `There is no control ${method} ${target}.`);
+			const below = segments[0] === "agencies";
+			const agency = sandbox.agency(below ? decodeURIComponent(segments[1] ?? "") : undefined);
+			const [noun = "", second, third, ...rest] = below ? segments.slice(2) : segments;
+			const direct = table.get(`${method} ${[noun, second].filter((part) => part !== undefined).join("/")}`);
+			const placed = table.get(`${method} ${noun}/:${third === undefined ? "" : `/${third}`}`);
+			const found = rest.length > 0 ? undefined : third === undefined && direct ? direct : placed;
+			if (!found) return refused(404, "SandboxNotFound", `There is no control ${method} ${target}.`);
 			const id = decodeURIComponent(second ?? "");
-			return { status: 200, result: control({ sandbox, agency, id, given: argumentsFrom(body), handles }) ?? null };
+			const given = argumentsFrom(body, found.takes);
+			return { status: 200, result: found.control({ sandbox, agency, id, given, handles }) ?? null };
 		} catch (error) {
 			return refused(400, "SandboxBadRequest", error instanceof Error ? error.message : String(error));
 		}

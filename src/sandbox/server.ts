@@ -3,13 +3,14 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { createControlRoutes } from "./control-routes.ts";
 import type { Sandbox } from "./index.ts";
+import { fields, hold, must, optional, trueOrFalse } from "./strict.ts";
 import { type Answer, isLater } from "./wire.ts";
 
 /** How {@link serve} listens. */
 export interface ServeOptions {
 	/** 0 is any free port. @default 0 */
 	readonly port?: number;
-	/** What control routes ask for. @default 32 random characters */
+	/** What control routes ask for: 8 or more letters, digits and signs. @default 32 random characters */
 	readonly token?: string;
 	/** Lets the sandbox's clock run with real time. @default false: it stands still */
 	readonly follow?: boolean;
@@ -31,9 +32,30 @@ export interface SandboxServer {
 
 const followEveryMs = 100;
 
+const optionsRule = fields<ServeOptions>({
+	port: optional(
+		must(
+			"a port from 0 to 65535",
+			(port) => Number.isInteger(port) && /^\d{1,5}$/.test(String(port)) && Number(port) <= 65_535,
+		),
+	),
+	// An empty one would open every control, keys included, to every program on the machine.
+	token: optional(
+		must(
+			"8 or more characters that a header can carry",
+			(token) => typeof token === "string" && /^[!-~]{8,}$/.test(token),
+		),
+	),
+	follow: optional(trueOrFalse),
+});
+
 /**
  * The sandbox over HTTP, on the loopback interface only. It refuses a foreign `Host` or `Origin`, sends no CORS header
- * and opens no connection itself. Control routes are described in control-routes.ts.
+ * and opens no connection itself.
+ *
+ * Below `controlUrl` are the sandbox's controls, for programs in any language: `POST clock/advance {"hours": 25}`,
+ * `POST contacts/+447700900101/writes {"text": "Hello"}`, each with the token; `GET` on `controlUrl` itself lists
+ * them all, and docs/sandbox-server.md of the repository shows what each takes and answers.
  *
  * @example
  * const server = await serve(createSandbox(), { port: 4010 });
@@ -41,6 +63,7 @@ const followEveryMs = 100;
  * await server.close();
  */
 export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promise<SandboxServer> {
+	hold("serve", options, optionsRule);
 	const { port = 0, token = randomBytes(16).toString("hex"), follow = false } = options;
 	const served: Served = { sandbox, token, control: createControlRoutes(sandbox), hosts: new Set() };
 	const server = createServer((request, response) => {

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createSandbox } from "../../src/sandbox/index.ts";
 import { type SandboxServer, serve } from "../../src/sandbox/server.ts";
@@ -235,6 +236,63 @@ test("control routes refuse what they do not know, and change nothing by it", as
 	expect(await control("POST", `conversations/${ANNA}/visibleAs`, { reason: "any" })).toMatchObject({ status: 400 });
 	expect(await control("POST", "keys/create", { scopes: ["everything"] })).toMatchObject({ status: 400 });
 	expect(await control("POST", "constructor", {})).toMatchObject({ status: 404 });
+	for (const [path, body, named] of [
+		["clock/advance", { days: 1 }, "days"],
+		["clock/advance", { hours: "1" }, "hours"],
+		["clock/advanceTo", { to: after(1) }, "to"],
+		["faults/add", { op: "me.get", phase: "before", effect: "reset" }, "op"],
+		["faults/add", { operation: "me", effect: "reset" }, "operation"],
+		["reset", { now: NOW }, "now"],
+		["link", { title: "Second" }, "title"],
+		["link", { storesMedia: true }, "name"],
+		["import", { agencies: [{}] }, "export"],
+		[`contacts/${ANNA}/writes`, { text: "Hello", medias: [] }, "medias"],
+		[`conversations/${ANNA}/takeOver`, { times: "2" }, "times"],
+	] as const) {
+		const { status, result } = await control("POST", path, body);
+		expect([status, fieldOf(result, "_tag")], path).toEqual([400, "SandboxBadRequest"]);
+		expect(fieldOf(result, "message"), path).toContain(named);
+	}
 	expect((await service("GET", conversations())).body.conversations).toEqual([]);
+	expect((await service("GET", "/me")).body.agencies).toHaveLength(1);
 	expect(sandbox.keys.list()).toHaveLength(1);
+	expect(sandbox.faults.unused()).toEqual([]);
+	expect(await reads("clock")).toEqual({ now: NOW });
+});
+
+test("a body without fields links the agency that the path names, and makes none", async () => {
+	const { id } = sandbox.agency();
+	await does(`agencies/${id}/unlink`);
+	expect((await service("GET", "/me")).body.agencies).toEqual([]);
+	await does(`agencies/${id}/link`);
+	expect((await service("GET", "/me")).body.agencies).toHaveLength(1);
+	const second = await does("link", { name: null, storesMedia: true, consent: { languages: ["nl", "fr"] } });
+	expect(second).toEqual({ id: expect.stringMatching(/^agy_/), name: null });
+	await does(`agencies/${fieldOf(second, "id")}/contacts/${ANNA}/writes`, { text: "Hello" });
+	const path = `/agencies/${fieldOf(second, "id")}/conversations/${encodeURIComponent(ANNA)}`;
+	const { conversation } = (await service("GET", path)).body;
+	expect(conversation.windowReopenReadiness.availableLanguages).toEqual(["nl", "fr"]);
+});
+
+test("ids of what was made are strings, and a fault taken back has nothing left", async () => {
+	expect(await does(`contacts/${ANNA}/startFlow`)).toEqual({ id: "1", status: "active" });
+	expect(await does("faults/add", { times: 2, effect: "reset" })).toEqual({ id: "1", hits: 0, remaining: 2 });
+	await does("faults/1/remove");
+	expect(await reads("faults/1")).toEqual({ id: "1", hits: 0, remaining: 0 });
+	expect(await does("faults/add", { times: null, effect: "reset" })).toEqual({ id: "2", hits: 0, remaining: null });
+	expect(await does("snapshot")).toEqual({ snapshot: "1" });
+});
+
+test("the guide of the server names every control and every field that it takes, and no other", async () => {
+	const headers = { "x-sandbox-token": server.token };
+	const { controls } = await (await fetch(server.controlUrl, { headers })).json();
+	const known = controls.map((each: { verb: string; path: string; takes: string[] }) =>
+		[each.verb, each.path, ...each.takes.sort()].join(" "),
+	);
+	const guide = readFileSync(new URL("../../docs/sandbox-server.md", import.meta.url), "utf8");
+	const told = [...guide.matchAll(/^\| `(GET|POST) ([^`]+)` +\| ([^|]*)\|/gm)].map(([, verb, path, body = ""]) =>
+		[verb, path, ...[...body.matchAll(/`(\w+)`/g)].map((match) => match[1]).sort()].join(" "),
+	);
+	expect(told.sort()).toEqual(known.sort());
+	expect(known.length).toBeGreaterThan(50);
 });

@@ -246,6 +246,24 @@ test("server takes the token it is given, in either header", async () => {
 	expect((await raw(`${server.controlUrl}/clock`, { headers: { "x-sandbox-token": "another" } })).status).toBe(401);
 });
 
+test("server refuses options that it does not know, and a token that protects nothing", async () => {
+	for (const [options, named] of [
+		[{ token: "" }, /token must be 8 or more/],
+		[{ token: "short" }, /token/],
+		[{ token: "with a space" }, /token/],
+		[{ token: 12345678 }, /token/],
+		[{ port: "x" }, /port must be a port from 0 to 65535/],
+		[{ port: 65_536 }, /port/],
+		[{ port: 1.5 }, /port/],
+		[{ host: "0.0.0.0" }, /has no field "host"/],
+		[{ follow: 1 }, /follow must be true or false/],
+	] as const) {
+		const serving: Promise<Served> = Reflect.apply(serve, undefined, [createSandbox(), options]);
+		await expect(serving, JSON.stringify(options)).rejects.toThrow(named);
+		await expect(serving).rejects.toBeInstanceOf(TypeError);
+	}
+});
+
 test("server lets the clock follow real time only when told", async () => {
 	const [still, moving] = [createSandbox({ now: NOW }), createSandbox({ now: NOW })];
 	running.push(await serve(still), await serve(moving, { follow: true }));
