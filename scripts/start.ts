@@ -1,0 +1,34 @@
+/** What loading the built main entry adds to a bare node, in time of its processor: a busy machine does not stretch it. */
+import { execFileSync } from "node:child_process";
+
+const dist = new URL("../dist/", import.meta.url).pathname;
+const rounds = 21;
+const budgetMs = 20;
+
+const ways = {
+	"bare import": ["--input-type=module", ""],
+	import: ["--input-type=module", `await import(${JSON.stringify(`${dist}index.js`)});`],
+	"bare require": ["--input-type=commonjs", ""],
+	require: ["--input-type=commonjs", `require(${JSON.stringify(`${dist}index.cjs`)});`],
+};
+const times = new Map<string, number[]>();
+
+// In turn, as the machine's own pace drifts.
+for (let round = 0; round < rounds; round++) {
+	for (const [name, [kind = "", code = ""]] of Object.entries(ways)) {
+		const script = `${code} const { user, system } = process.cpuUsage(); console.log((user + system) / 1000)`;
+		const ms = Number(execFileSync(process.execPath, [kind, "-e", script], { encoding: "utf8" }));
+		times.set(name, [...(times.get(name) ?? []), ms]);
+	}
+}
+
+for (const name of ["import", "require"]) {
+	const ms = median(name) - median(`bare ${name}`);
+	console.log(`${name.padEnd(8)} ${ms.toFixed(1).padStart(5)} ms over bare node of ${budgetMs}`);
+	if (!(ms <= budgetMs)) process.exitCode = 1;
+}
+
+function median(name: string): number {
+	const sorted = (times.get(name) ?? []).sort((a, b) => a - b);
+	return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
