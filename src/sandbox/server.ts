@@ -55,7 +55,7 @@ const optionsRule = fields<ServeOptions>({
  *
  * Below `controlUrl` are the sandbox's controls, for programs in any language: `POST clock/advance {"hours": 25}`,
  * `POST contacts/+447700900101/writes {"text": "Hello"}`, each with the token; `GET` on `controlUrl` itself lists
- * them all, and docs/sandbox-server.md of the repository shows what each takes and answers.
+ * them all, and docs/sandbox-server.md of the package shows what each takes and answers.
  *
  * @example
  * const server = await serve(createSandbox(), { port: 4010 });
