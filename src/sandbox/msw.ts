@@ -8,7 +8,7 @@ import type { Sandbox } from "./index.ts";
  *
  * @example
  * const server = setupServer(...handlers(sandbox));
- * server.listen({ onUnhandledRequest: "error" });
+ * server.listen();
  */
 export function handlers(sandbox: Sandbox): RequestHandler[] {
 	return [
