@@ -1,6 +1,7 @@
 /**
  * `npm run test:runtimes [-- groups]`: the package as users get it, in each runtime, compiler and bundler that it is
- * meant for. Prints a table, ends with 1 when something failed, and leaves nothing behind.
+ * meant for. Prints a table, ends with 1 when something failed, and leaves nothing behind. The groups are node, bun,
+ * deno, workerd, typescript, bundlers, msw, gc and chromium. For Linux on x64, as the runtimes come as its packages.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,32 +18,33 @@ import { workerdTrials } from "./workerd.ts";
 const groups = process.argv.slice(2);
 const work = mkdtempSync(join(tmpdir(), "runtimes-"));
 const rows: Row[] = [];
-try {
-	const tarball = await pack(work);
-	const consumer = await createConsumer(work, tarball, ["msw", "@types/node", "@cloudflare/workers-types"]);
-	const service = await startService(consumer);
-	try {
-		const trials = [
-			...engineTrials(consumer, service),
-			...workerdTrials(consumer, service),
-			...compilerTrials(consumer),
-			...bundleTrials(consumer, service),
-			...gcTrials(consumer),
-			...chromiumTrials(consumer),
-		];
-		for (const trial of trials) {
-			if (groups.length > 0 && !groups.includes(trial.group)) continue;
-			const row = await rowOf(trial);
-			rows.push(row);
-			console.log(`${row.runtime.padEnd(28)} ${row.form.padEnd(44)} ${row.result}`);
-			if (row.result !== "ok") console.log(row.note.replace(/^/gm, "    "));
-		}
-	} finally {
-		service.close();
-	}
-} finally {
+let stop = () => {};
+process.once("exit", () => {
+	stop();
 	rmSync(work, { recursive: true, force: true });
+});
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
+
+const tarball = await pack(work);
+const consumer = await createConsumer(work, tarball, ["msw", "@types/node", "@cloudflare/workers-types"]);
+const service = await startService(consumer);
+stop = service.close;
+const trials = [
+	...engineTrials(consumer, service),
+	...workerdTrials(consumer, service),
+	...compilerTrials(consumer),
+	...bundleTrials(consumer, service),
+	...gcTrials(consumer),
+	...chromiumTrials(consumer),
+];
+for (const trial of trials) {
+	if (groups.length > 0 && !groups.includes(trial.group)) continue;
+	const row = await rowOf(trial);
+	rows.push(row);
+	console.log(`${row.runtime.padEnd(28)} ${row.form.padEnd(44)} ${row.result}`);
+	if (row.result !== "ok") console.log(row.note.replace(/^/gm, "    "));
 }
+stop();
 
 const failed = rows.filter(({ result }) => result === "failed");
 console.log(`\n| runtime | form | result |\n| --- | --- | --- |`);
