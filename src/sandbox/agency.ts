@@ -84,7 +84,8 @@ export interface ConversationControl {
 	/** Makes a conversation without messages. @example agency.conversation(anna).open(); */
 	open(): void;
 	/**
-	 * Why the agency sees it (§2 ConversationVisibility); shows it again after {@link hide}, and opens it.
+	 * Why the agency sees it (§2 ConversationVisibility); shows it again after {@link hide}, and opens it. Whether other
+	 * agencies may see it too (`isShared`) is for {@link share} to say, whatever the reason.
 	 * @example agency.conversation(anna).visibleAs("tagged");
 	 */
 	visibleAs(reason: "focus" | "unlinked" | "tagged" | "unknown"): void;
