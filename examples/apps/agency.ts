@@ -13,7 +13,7 @@ export async function openAgency(env: NodeJS.ProcessEnv = process.env): Promise<
 	const live = { baseUrl: env.MESSAGING_BASE_URL, apiKey: env.MESSAGING_API_KEY };
 	const client = createClient(sandbox ? { ...sandbox.connection } : live);
 	const { agencies } = await client.me.get();
-	const id = env.MESSAGING_AGENCY_ID ?? agencies[0]?.id;
+	const id = (sandbox ? undefined : env.MESSAGING_AGENCY_ID) ?? agencies[0]?.id;
 	if (id === undefined) throw new Error("The key reaches no agency.");
 	return { agency: client.agency(id), sandbox };
 }

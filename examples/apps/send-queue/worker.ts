@@ -1,4 +1,4 @@
-// `npm run send-queue`: a worker. On a PostgreSQL server (DATABASE_URL) start as many as you like; the embedded database
+// `npm run send-queue:worker`: on a PostgreSQL server (DATABASE_URL) start as many as you like; the embedded database
 // belongs to one process, so there the web application calls `queue.work` itself.
 import { openAgency } from "../agency.ts";
 import { openDatabase } from "./database.ts";

@@ -1,0 +1,34 @@
+// `npm run send-queue`: two texts to one contact, while the service loses an answer. Embedded, and nobody is reached.
+import { createClient } from "messaging-conversations";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { openDatabase } from "./database.ts";
+import { createSendQueue } from "./queue.ts";
+
+const sandbox = createSandbox();
+const anna = sandbox.agency().contact("+32470123456", { name: "Anna" });
+anna.writes("Is the flat still free?");
+sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset", times: 1 });
+
+const database = await openDatabase();
+const queue = await createSendQueue(database, { retryDelaySeconds: 1, pollSeconds: 0.5 });
+await database.transaction(async (sql) => {
+	// Your own tables are written to here as well.
+	await queue.enqueue(sql, { to: "0470 12 34 56", body: "It is!" });
+	await queue.enqueue(sql, { to: "0470 12 34 56", body: "Would Friday suit you?" });
+});
+
+// A client of your own retries by itself before the queue does.
+const client = createClient({ ...sandbox.connection, retry: false });
+await queue.work(client.agency(sandbox.agency().id));
+const waiting = "select id from outgoing_text where state = 'waiting'";
+while ((await database.executeSql(waiting)).rows.length > 0) await new Promise((resolve) => setTimeout(resolve, 200));
+await queue.stop();
+await database.close();
+
+const sends = sandbox.requests().filter(({ operation }) => operation === "messages.send");
+console.log(
+	`${sends.length} requests, ${anna.inbox().length} texts: ${anna
+		.inbox()
+		.map(({ body }) => body)
+		.join(" ")}`,
+);

@@ -1,0 +1,36 @@
+// The commands of the README start, and say what they should.
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, expect, test } from "vitest";
+
+const cwd = fileURLToPath(new URL("..", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "example-apps-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+// A key in the environment of whoever runs the tests must reach nobody.
+const env = { ...process.env, MESSAGING_BASE_URL: "", CRM_DATABASE_URL: `file:${join(folder, "crm.db")}`, PORT: "0" };
+const run = async (file: string) =>
+	(await promisify(execFile)(process.execPath, ["--import", "tsx", file], { cwd, env })).stdout;
+
+test("npm run send-queue", async () => {
+	expect(await run("send-queue/demo.ts")).toBe("3 requests, 2 texts: It is! Would Friday suit you?\n");
+});
+
+test("npm run nightly, twice", async () => {
+	expect(await run("nightly/main.ts")).toBe("250 of 50000 contacts have a conversation.\n");
+	expect(await run("nightly/main.ts")).toBe("250 of 50000 contacts have a conversation.\n");
+});
+
+test("npm run contact-page", async () => {
+	const server = spawn(process.execPath, ["--import", "tsx", "contact-page/server.ts"], { cwd, env });
+	const [said] = await once(server.stdout, "data");
+	const page = await fetch(String(said).trim());
+	server.kill();
+	await once(server, "exit");
+	expect(await page.json()).toMatchObject({ name: "Anna Peeters", verdict: "goes out at once" });
+});
