@@ -25,6 +25,7 @@ export interface Paginated<Item, Page, Failure extends PartnerError> {
 	toArray: (options?: CollectOptions) => Promise<Item[]>;
 }
 
+/** Options of `toArray`. */
 export interface CollectOptions {
 	/**
 	 * The most items to collect.
