@@ -41,7 +41,8 @@ interface Span {
 interface Format {
 	/** Digits before the first gap, 0 without a gap. */
 	area: number;
-	rest: Span;
+	/** Digits after it; undefined is any number of them. */
+	rest: Span | undefined;
 	/** What its numbers begin with: a pattern. */
 	leading: string | undefined;
 	/** Whether it cannot do without the trunk zero. */
@@ -51,17 +52,15 @@ interface Format {
 }
 
 /**
- * A numbering plan with the formats that it cannot do without. The zero of the trunk: where all formats agree on it,
- * one stands for all. The digits of the area code: where types are known, as a bare country code is told by them; and
- * where a good number is cut by a mark into what has the length of one. Elsewhere a mark may not stand there, which
- * refuses more and never less.
+ * A numbering plan with the formats that it cannot do without. All, where types are known, as a bare country code is
+ * told by the area code behind it; and where a good number is cut by a mark into what has the length of one. Elsewhere
+ * only which numbers do without the zero of the trunk: there a mark may stand nowhere behind the length of a number,
+ * which refuses more and never less.
  */
 function reduce(plan: Json, typed: boolean): Json {
 	const formats: Format[] = (plan[4] || []).map((format: Json) => formatOf(format, plan));
-	const [first] = formats;
-	const kept = typed || formats.some(({ cuts, trunk }) => cuts || trunk !== first?.trunk);
-	const alike = first?.trunk ? [["(\\d+)", "$1", 0, "0$1"]] : 0;
-	const written = first && kept ? merge(formats).map(write) : alike;
+	const kept = typed || formats.some(({ cuts }) => cuts) ? formats : withoutTrunk(formats);
+	const written = kept.length > 0 ? merge(kept).map(write) : 0;
 	// Rules for writing (6, 9) have gone into the formats; extensions (13) are refused.
 	return trimmed([...plan.slice(0, 4), written, plan[5], 0, plan[7], plan[8], 0, ...plan.slice(10, 13)]);
 }
@@ -103,6 +102,46 @@ function formatOf([pattern, national, leading, ownRule, optional, international]
 	};
 }
 
+/** The formats that do without a trunk zero, in what comes before them; one for all others, if they cannot. */
+function withoutTrunk(formats: Format[]): Format[] {
+	const kept = formats.filter(
+		(format, at) => !format.trunk || formats.slice(at).some((later) => !later.trunk && overlap(format, later)),
+	);
+	const others = formats.filter((format) => !kept.includes(format));
+	if (others.length === 0) return formats.some(({ trunk }) => trunk) ? kept : [];
+	// A bracket may follow the first digit, as in Argentina's +54 9 (11), where another format has a say too.
+	const area = kept.length > 0 && formats.every((format) => format.area > 0) ? 1 : 0;
+	return [...kept, { area, rest: undefined, leading: undefined, trunk: true, cuts: false }];
+}
+
+/** Whether a number could be of both. */
+function overlap(one: Format, other: Format): boolean {
+	const apart = (a: Format, b: Format): boolean =>
+		a.rest !== undefined && b.rest !== undefined && a.area + a.rest.max < b.area + b.rest.min;
+	if (apart(one, other) || apart(other, one)) return false;
+	return [...firstDigits(one.leading)].some((digit) => firstDigits(other.leading).includes(digit));
+}
+
+/** The digits that a match of the pattern can begin with, or more. */
+function firstDigits(pattern: string | undefined): string {
+	const every = "0123456789";
+	if (pattern === undefined) return every;
+	const heads: string[] = [""];
+	let depth = 0;
+	for (const [part] of pattern.matchAll(/\[[^\]]*\]|\(\?:|\\d|./g)) {
+		if (part === "(?:") depth++;
+		else if (part === ")") depth--;
+		else if (part === "|" && depth === 0) heads.push("");
+		heads.push(`${heads.pop()}${part}`);
+	}
+	return heads
+		.map((head) => {
+			const [, atom = "", optional] = head.match(/^\|?(\[[\d-]+\]|\d)(\?|\{)?/) ?? [];
+			return atom === "" || optional ? every : [...every].filter((digit) => new RegExp(atom).test(digit)).join("");
+		})
+		.join("");
+}
+
 /** Neighbours that differ in their leading digits alone are one. */
 function merge(formats: Format[]): Format[] {
 	const merged: Format[] = [];
@@ -122,7 +161,7 @@ function write(format: Format): Json {
 
 function digits({ area, rest }: Format): string {
 	const group = ({ min, max }: Span): string => `(\\d{${min === max ? min : `${min},${max}`}})`;
-	return (area ? group({ min: area, max: area }) : "") + group(rest);
+	return (area ? group({ min: area, max: area }) : "") + (rest ? group(rest) : "(\\d+)");
 }
 
 /** The library writes 0 for nothing; nothing at the end need not be written. */
