@@ -7,6 +7,9 @@ import type { Trial } from "./row.ts";
 
 const compilers = ["typescript-5.4", "typescript-5.6", "typescript-5.9", "typescript-6", "typescript-7"] as const;
 
+/** Those that msw 3 says it is for. */
+const mocked = ["typescript-5.9", "typescript-6", "typescript-7"];
+
 const portable = ["bare", "exercise", "controls", "worker"] as const;
 
 /** What a consumer's compiler may know of its runtime, and the programs that can be written so. */
@@ -54,7 +57,8 @@ export function compilerTrials(consumer: string): Trial[] {
 						allowImportingTsExtensions: true,
 						noEmit: true,
 					};
-					const files = folders.flatMap((folder) => programs.map((program) => `./${folder}/${program}.ts`));
+					const withMsw = dom && types.length > 0 && mocked.includes(compiler) ? [...programs, "msw"] : programs;
+					const files = folders.flatMap((folder) => withMsw.map((program) => `./${folder}/${program}.ts`));
 					writeFileSync(file, JSON.stringify({ compilerOptions, files }));
 					const { ok, output } = await child(process.execPath, [join(tools, compiler, "bin/tsc"), "-p", file], {
 						cwd: consumer,

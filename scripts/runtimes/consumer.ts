@@ -47,7 +47,7 @@ export async function createConsumer(work: string, tarball: string, packages: re
 	}
 	for (const [format, ending] of [["esm", ".mjs"] as const, ["cjs", ".cjs"] as const]) {
 		await build({
-			entryPoints: programs.map((program) => join(folder, program)),
+			entryPoints: programs.map((program) => join(folder, `${program}.ts`)),
 			outdir: folder,
 			outExtension: { ".js": ending },
 			bundle: true,

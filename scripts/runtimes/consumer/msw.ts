@@ -5,7 +5,7 @@ import { setupServer } from "msw/node";
 import { controlsOf } from "./controls.ts";
 import { exercise } from "./exercise.ts";
 
-async function main() {
+async function main(): Promise<void> {
 	const sandbox = createSandbox({ seed: "busy" });
 	const { baseUrl, apiKey } = sandbox.connection;
 	const server = setupServer(...handlers(sandbox));
@@ -14,7 +14,7 @@ async function main() {
 	server.close();
 }
 
-main().catch((error) => {
+main().catch((error: unknown) => {
 	console.error(error);
 	process.exit(1);
 });
