@@ -236,6 +236,18 @@ test.for([
 });
 
 test.for([
+	["the whole", [], "/"],
+	["a field", { ...me, scopes: "text" }, "/scopes"],
+	["an object", { ...me, integration: 5 }, "/integration"],
+	["a field of an object", { ...me, integration: {} }, "/integration/id"],
+	["an entry of a list", { ...me, agencies: [5] }, "/agencies/0"],
+	["a field of an entry", { ...me, agencies: [{ id: "agy_1" }] }, "/agencies/0/name"],
+] as const)("the message names the place where the contract is broken: %s", async ([, json, place]) => {
+	const { message } = await failureFrom(() => jsonResponse(json));
+	expect(message).toBe(`me.get: the answer breaks the contract at ${place}`);
+});
+
+test.for([
 	[199, "PartnerUnexpectedResponse", "unknown"],
 	[300, "PartnerUnexpectedResponse", "unknown"],
 	[399, "PartnerUnexpectedResponse", "unknown"],

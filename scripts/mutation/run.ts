@@ -11,7 +11,7 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
 	attempt: ["test/attempt.test.ts"],
 	judge: ["test/judge.test.ts"],
 	errors: ["test/errors.test.ts"],
-	messages: ["test/messages.test.ts", "test/input.test.ts"],
+	messages: ["test/messages.test.ts", "test/input.test.ts", "test/judge.test.ts"],
 	paginate: ["test/paginate.test.ts", "test/signal.test.ts"],
 	phone: ["test/phone.test.ts"],
 };
