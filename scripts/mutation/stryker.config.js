@@ -11,7 +11,7 @@ export default {
 	concurrency: 2,
 	// Beside one and a half times what the tests take without a mutant.
 	timeoutMS: 3000,
-	reporters: ["clear-text", "html", "json"],
+	reporters: ["progress-append-only", "clear-text", "html", "json"],
 	clearTextReporter: { allowColor: false, logTests: false, reportTests: false },
 	htmlReporter: { fileName: `reports/mutation/${env.MUTATED_MODULE}.html` },
 	jsonReporter: { fileName: `reports/mutation/${env.MUTATED_MODULE}.json` },
