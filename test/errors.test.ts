@@ -226,7 +226,7 @@ test("row PartnerTimeoutError: an attempt that takes too long is retried", async
 		expect(error).toBeInstanceOf(PartnerTimeoutError);
 		expect(error).toMatchObject({ operation: "me.get", attempts: 4, retryable: true });
 		const service = await scripted(inTurn(slow, { json: me }));
-		await expect(clientOf(service, { timeoutMs: 100 }).me.get()).resolves.toEqual(me);
+		await expect(clientOf(service, { timeoutMs: 1000 }).me.get()).resolves.toEqual(me);
 	}
 });
 
