@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { callOf, clientOf, failure, jsonResponse, sixCalls, wrong } from "./calls.ts";
 import { agencyId, apiKey, operationId, phone, sentNow, text } from "./canned.ts";
 
-// What api.md and spec §8 limit is refused before any request, with a message that names the field and the rule and
+// What the API and spec §8 limit is refused before any request, with a message that names the field and the rule and
 // never the value.
 
 const baseUrl = "https://messaging.example/api/v1";

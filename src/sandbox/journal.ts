@@ -27,7 +27,7 @@ export interface RecordedRequest {
 
 /** Something that a client did which a good client would not do, though the service may bear it. */
 export interface Violation {
-	/** The rule of service-rules.md. */
+	/** The rule, by its number in the README's table. */
 	readonly rule: string;
 	readonly message: string;
 	readonly method: string;

@@ -18,7 +18,7 @@ interface Expectation {
 
 interface Row extends Expectation {
 	readonly id: string;
-	/** The row of failures.md §1. */
+	/** Number of the kind of fault, as the names of the tests have it. */
 	readonly row: number;
 	/** What each attempt meets; the last one stands for all further ones, "none" is an honest answer. */
 	readonly faults: readonly string[];

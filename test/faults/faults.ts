@@ -24,7 +24,7 @@ export type Variant = "unprocessed" | "processed";
 export interface Fault {
 	readonly kind: string;
 	readonly name: string;
-	/** The row of failures.md §1. */
+	/** Number of the kind of fault, as the names of the tests have it. */
 	readonly row: number;
 	/** Whether the service acts on the request before the fault; both where the caller cannot tell. */
 	readonly variants: readonly Variant[];

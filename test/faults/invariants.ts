@@ -47,7 +47,7 @@ const clockGrainMs = 2;
 // The caller starts its own clock a little after the rig does.
 const lateStartMs = 25;
 
-/** Everything that went against the promise of failures.md, one entry each. */
+/** Everything that went against the promise, one entry each. */
 export function judge(evidence: Evidence): Violation[] {
 	const found: Violation[] = [];
 	const note = (kind: ViolationKind, detail: string) => found.push({ kind, detail });

@@ -1,4 +1,4 @@
-// The rows of failures.md §1 that are about time, aborts and ids rather than about one answer.
+// The kinds of fault, by their numbers, that are about time, aborts and ids rather than about one answer.
 import { getEventListeners } from "node:events";
 import { afterEach, expect, test, vi } from "vitest";
 import { type ClientOptions, createClient } from "../../src/index.ts";

@@ -1,4 +1,4 @@
-// The S-lines of failures.md §3 that one request can show. Elsewhere: S11 S12 S26 S27 S29 fuzz.test.ts, S14 S15 S16 S21
+// The security promises, by their S-numbers, that one request can show. Elsewhere: S11 S12 S26 S27 S29 fuzz.test.ts, S14 S15 S16 S21
 // secrets.test.ts, S25 conformance.test.ts (#31), S34 rig.test.ts, S36 every campaign of the rig.
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";

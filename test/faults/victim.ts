@@ -1,4 +1,4 @@
-// Sends numbered texts and writes down each operationId before its send, as failures.md row 40 tells callers to.
+// Sends numbered texts and writes down each operationId before its send, as callers are told to.
 // It is killed without warning; the next life sends again what has no "done" line, with the same id and body.
 
 import { randomUUID } from "node:crypto";
