@@ -7,7 +7,14 @@ import { type LookedUp, lookupAll } from "./lookup.ts";
 import { createPaginated, type Paginated } from "./paginate.ts";
 import { type CountryCode, requirePhone } from "./phone.ts";
 import type { Transport } from "./transport.ts";
-import type { ConversationPage, ConversationSummary, ConversationWithMessages, Message, MessagePage } from "./types.ts";
+import type {
+	ConversationPage,
+	ConversationSummary,
+	ConversationWithMessages,
+	LookupRequest,
+	Message,
+	MessagePage,
+} from "./types.ts";
 
 export interface PageOptions extends CallOptions {
 	/**
@@ -108,12 +115,8 @@ export function createConversations(
 				itemsOf: (page: ConversationPage) => page.conversations,
 				nextOf: (page: ConversationPage) => page.nextCursor,
 				fetchPage(from, abandon) {
-					const params = { path: { agencyId }, query: query({ pageSize, cursor: from, search: search || undefined }) };
-					return transport(
-						operation,
-						(http, via) => http.GET("/agencies/{agencyId}/conversations", { ...via, params }),
-						{ ...call, abandon, secrets: [search, from] },
-					);
+					const query = { pageSize, cursor: from, search: search || undefined };
+					return transport(operation, { path: { agencyId }, query }, { ...call, abandon, secrets: [search, from] });
 				},
 			};
 		});
@@ -132,10 +135,9 @@ export function createConversations(
 				itemsOf: (page: MessagePage) => page.messages,
 				nextOf: (page: MessagePage) => (page.hasMore ? page.nextCursor : null),
 				fetchPage(from, abandon) {
-					const params = { path: { agencyId, phone: number }, query: query({ pageSize, cursor: from }) };
 					return transport(
 						operation,
-						(http, via) => http.GET("/agencies/{agencyId}/conversations/{phone}/messages", { ...via, params }),
+						{ path: { agencyId, phone: number }, query: { pageSize, cursor: from } },
 						{ ...call, abandon, secrets: [number, phone, from], verify: lost },
 					);
 				},
@@ -147,10 +149,9 @@ export function createConversations(
 		return createCall(captureCaller(get), async () => {
 			const { pageSize, cursor, ...call } = checkInput(optionSchemas.page, options, "options", operation);
 			const number = requirePhone(phone, defaultCountry, "phone", operation);
-			const params = { path: { agencyId, phone: number }, query: query({ pageSize, cursor }) };
 			return transport(
 				operation,
-				(http, via) => http.GET("/agencies/{agencyId}/conversations/{phone}", { ...via, params }),
+				{ path: { agencyId, phone: number }, query: { pageSize, cursor } },
 				{ ...call, secrets: [number, phone, cursor] },
 			);
 		});
@@ -165,30 +166,23 @@ export function createConversations(
 			const { concurrency = 4, ...call } = checkInput(optionSchemas.lookup, options, "options", operation);
 			// A deadline of this call's own is that of the whole lookup; the client's is that of each of its requests.
 			const deadlineAt = call.deadlineMs && performance.now() + call.deadlineMs;
-			const ask = (chunk: string[], abandon: AbortSignal) =>
+			const ask = (phoneNumbers: string[], abandon: AbortSignal) =>
 				transport(
 					operation,
-					(http, via) =>
-						http.POST("/agencies/{agencyId}/conversations/lookup", {
-							...via,
-							params: { path: { agencyId } },
-							body: { phoneNumbers: chunk },
-						}),
-					{ ...call, deadlineAt, abandon, secrets: chunk, verify: ({ results }) => mismatch(chunk, results) },
+					{ path: { agencyId }, body: JSON.stringify({ phoneNumbers } satisfies LookupRequest) },
+					{
+						...call,
+						deadlineAt,
+						abandon,
+						secrets: phoneNumbers,
+						verify: ({ results }) => mismatch(phoneNumbers, results),
+					},
 				);
 			return lookupAll(phoneNumbers, { ask, concurrency, chunkSize: limits.phoneNumbers.max, defaultCountry });
 		});
 	}
 
 	return { list, lookup, get, listMessages };
-}
-
-/** The parameters that are there: openapi-fetch would send an absent one as text. */
-function query<T extends Record<string, string | number | undefined>>(
-	parameters: T,
-): { [Name in keyof T]?: NonNullable<T[Name]> } {
-	const given = Object.entries(parameters).filter(([, value]) => value !== undefined);
-	return Object.fromEntries(given) as { [Name in keyof T]?: NonNullable<T[Name]> };
 }
 
 /** Where a page says that there is more and not where: an end there would pass for the whole. */

@@ -22,7 +22,7 @@ export function createMe(transport: Transport): MeGroup {
 	function get(options: CallOptions = {}): Call<Me, OperationError<"me.get">> {
 		return createCall(captureCaller(get), async () => {
 			const checked = checkInput(optionSchemas.call, options, "options", operation);
-			return transport(operation, (http, via) => http.GET("/me", via), checked);
+			return transport(operation, {}, checked);
 		});
 	}
 	return { get };

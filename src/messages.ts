@@ -108,13 +108,7 @@ export function createMessages(transport: Transport, options: MessagesOptions): 
 
 				const { data, response } = await transport(
 					operation,
-					(http, via) =>
-						http.POST("/agencies/{agencyId}/messages", {
-							...via,
-							params: { path: { agencyId } },
-							body: payload,
-							bodySerializer: () => bytes,
-						}),
+					{ path: { agencyId }, body: bytes },
 					{
 						...call,
 						verify: contradiction,

@@ -1,6 +1,6 @@
-import createHttp, { type Client as Http } from "openapi-fetch";
-import type { operations, paths } from "../generated/openapi.ts";
-import { attempt, type Fetch } from "./attempt.ts";
+import type { operations } from "../generated/openapi.ts";
+import { operationTable } from "../generated/operations.ts";
+import { type Answer, attempt, type Fetch } from "./attempt.ts";
 import type { Answered } from "./call.ts";
 import { type ContractDrift, tellDrift } from "./drift.ts";
 import {
@@ -20,7 +20,7 @@ import { type Observers, observe } from "./observe.ts";
 import { correlationIdOf, createRedactor } from "./redact.ts";
 import { type Budget, type RetryPolicy, retry } from "./retry.ts";
 import { startTrace, type Tracer } from "./trace.ts";
-import { type LightRequest, Request, requestInit, settled } from "./wire.ts";
+import { requestInit, requestUrl } from "./wire.ts";
 
 /** What a client gives to all its calls. */
 export interface TransportOptions extends Observers {
@@ -40,6 +40,17 @@ export interface TransportOptions extends Observers {
 /** The contract's good answer to an operation. */
 type AnswerOf<Operation extends OperationId> = operations[Operation]["responses"][200]["content"]["application/json"];
 
+/** An operation's parameters, as the contract names them, and its body where it has one: the bytes of every attempt. */
+type RequestOf<Operation extends OperationId, Contract = operations[Operation]> = (Contract extends {
+	parameters: { path: infer Path };
+}
+	? { path: Path }
+	: { path?: undefined }) &
+	(Contract extends { parameters: { query?: infer Query } }
+		? { query?: { [Name in keyof Query]: Query[Name] | undefined } }
+		: { query?: undefined }) &
+	(Contract extends { requestBody: object } ? { body: string } : { body?: undefined });
+
 /** What one call adds. */
 export interface RequestOptions<Data> extends CallOptions {
 	/** When the call ends that this request is a part of, on the clock of `performance.now()`. */
@@ -54,12 +65,9 @@ export interface RequestOptions<Data> extends CallOptions {
 	send?: { operationId: string; chosen: boolean; claim: () => void } | undefined;
 }
 
-/** A call of openapi-fetch, typed by the contract's paths; `via` goes into its init. */
-export type Ask = (http: Http<paths>, via: { fetch: (request: LightRequest) => Promise<Response> }) => Promise<unknown>;
-
 export type Transport = <Operation extends OperationId>(
 	operation: Operation,
-	ask: Ask,
+	request: RequestOf<Operation>,
 	options: RequestOptions<AnswerOf<Operation>>,
 ) => Promise<Answered<AnswerOf<Operation>>>;
 
@@ -70,14 +78,14 @@ const defaults = {
 
 /** The way of every call: one URL, one body, attempts until one verdict stands: data, or a thrown error. */
 export function createTransport(client: TransportOptions): Transport {
-	const http = createHttp<paths>({ baseUrl: client.baseUrl ?? "", Request });
-
 	return async <Operation extends OperationId>(
 		operation: Operation,
-		ask: Ask,
+		request: RequestOf<Operation>,
 		options: RequestOptions<AnswerOf<Operation>>,
 	): Promise<Answered<AnswerOf<Operation>>> => {
 		const { send, signal, abandon } = options;
+		const { method, path } = operationTable[operation];
+		const { body }: { body?: string | undefined } = request;
 		const preset = send ? defaults.send : defaults.read;
 		const timeoutMs = options.timeoutMs ?? client.timeoutMs ?? preset.timeoutMs;
 		const deadlineMs = options.deadlineMs ?? client.deadlineMs ?? preset.deadlineMs;
@@ -93,20 +101,19 @@ export function createTransport(client: TransportOptions): Transport {
 		let durationMs = 0;
 		/** Whether the request of the current attempt went out. */
 		let dispatched = false;
-		let answered: Answered<AnswerOf<Operation>> | undefined;
 
 		/** One attempt, from the key to the verdict. */
-		const once = async (request: LightRequest): Promise<void> => {
+		const once = async (url: string): Promise<Answered<AnswerOf<Operation>>> => {
 			const startedAt = performance.now();
 			const leftMs = deadlineAt - startedAt;
 			dispatched = false;
 			if (leftMs <= 0) throw deadlineError(operation, lastError);
 			const end = await attempt({
 				fetch: client.fetch ?? globalThis.fetch,
-				url: request.url,
+				url,
 				async init(signal) {
 					key = await client.apiKey();
-					return requestInit(request, key, client.userAgent, signal);
+					return requestInit(method, body, key, client.userAgent, signal);
 				},
 				timeoutMs: Math.min(timeoutMs, leftMs),
 				signals,
@@ -117,8 +124,7 @@ export function createTransport(client: TransportOptions): Transport {
 				},
 			});
 			durationMs = performance.now() - startedAt;
-			const headers = "headers" in end ? end.headers : undefined;
-			const id = headers && correlationIdOf(headers, redact);
+			const id = "headers" in end ? correlationIdOf(end.headers, redact) : undefined;
 			correlationId = id ?? correlationId;
 			// Data is asked about, and handed on, only where the operation's answer schema holds for it: its type's own source.
 			const verify = (data: unknown): string | undefined => options.verify?.(data as AnswerOf<Operation>);
@@ -130,9 +136,10 @@ export function createTransport(client: TransportOptions): Transport {
 				throw stamp(expired ? deadlineError(operation, lastError) : verdict.error, { correlationId: id });
 			}
 			const { data } = verdict as { data: AnswerOf<Operation> };
-			if (headers) answered = { data, response: { status: 200, headers, correlationId: id, attempts } };
 			tell(undefined, undefined);
 			tellDrift(client.onContractDrift, operation, data, id);
+			const { status, headers } = end as Answer;
+			return { data, response: { status, headers, correlationId: id, attempts } };
 		};
 
 		const tell = (error: PartnerError | undefined, retryInMs: number | undefined): void =>
@@ -157,25 +164,20 @@ export function createTransport(client: TransportOptions): Transport {
 		const endTrace = startTrace(client.tracer, operation, client.baseUrl);
 		try {
 			if (!client.baseUrl) throw new PartnerInvalidInput({ field: "baseUrl", rule: "is required" });
-			await ask(http, {
-				async fetch(request) {
-					await retry({
-						run: () => once(request),
-						policy: policyOf(client.retry, options.retry),
-						budget: client.budget,
-						deadlineAt,
-						roomMs: Math.min(1000, deadlineMs / 10),
-						signals,
-						onFailed(error, retryInMs) {
-							lastError = stamp(error, facts());
-							if (dispatched) tell(error, retryInMs);
-						},
-						aborted: () => new PartnerAbortError(`${operation}: aborted by the caller`, {}),
-					});
-					return settled;
+			const url = requestUrl(client.baseUrl, path, request);
+			const answered = await retry({
+				run: () => once(url),
+				policy: policyOf(client.retry, options.retry),
+				budget: client.budget,
+				deadlineAt,
+				roomMs: Math.min(1000, deadlineMs / 10),
+				signals,
+				onFailed(error, retryInMs) {
+					lastError = stamp(error, facts());
+					if (dispatched) tell(error, retryInMs);
 				},
+				aborted: () => new PartnerAbortError(`${operation}: aborted by the caller`, {}),
 			});
-			if (answered === undefined) throw new Error(`${operation}: nothing was asked`);
 			endTrace({ attempts, status: 200, correlationId, error: undefined });
 			return answered;
 		} catch (error) {

@@ -19,7 +19,7 @@ const floors = [
 
 /** Who alone may import a package. */
 const owners: Record<string, RegExp> = {
-	"openapi-fetch": /^transport\.ts$/,
+	"openapi-fetch": /^wire\.ts$/,
 	"p-retry": /^retry\.ts$/,
 	"libphonenumber-js/core/es6": /^phone\.ts$/,
 	"zod/mini": /^(input|client|messages)\.ts$/,
