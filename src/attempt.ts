@@ -19,7 +19,7 @@ export interface AttemptOptions {
 	/** Headers and body together. */
 	timeoutMs: number;
 	/** The caller's signal, and the one by which a walk gives up a page that nobody waits for any more. */
-	signals: readonly (AbortSignal | undefined)[];
+	signals: readonly AbortSignal[];
 	/** Called as the request goes out, and may still throw; from then on the service may have acted. */
 	onDispatch: () => void;
 }
@@ -45,7 +45,7 @@ const maxBodyBytes = 10 * 1024 * 1024;
 export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 	const { fetch, url, init, timeoutMs, signals, onDispatch } = options;
 	return new Promise((resolve) => {
-		if (signals.some((signal) => signal?.aborted)) return resolve({ kind: "abort" });
+		if (signals.some((signal) => signal.aborted)) return resolve({ kind: "abort" });
 		const controller = new AbortController();
 		let settled = false;
 		let answered: Answer | undefined;
@@ -67,7 +67,8 @@ export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 		const exchange = async (): Promise<Answer | Fault> => {
 			let ready: RequestInit;
 			try {
-				ready = await init(controller.signal);
+				const made = init(controller.signal);
+				ready = made instanceof Promise ? await made : made;
 				if (settled) return { kind: "abort" };
 				onDispatch();
 			} catch (error) {

@@ -33,30 +33,31 @@ export interface Call<Data, Failure extends PartnerError> extends Promise<Data> 
 
 /** Starts the work and makes the Promise that calls return of it. An error shows the caller's own frames. */
 export function createCall<Data, Failure extends PartnerError>(
-	caller: Caller,
+	caller: Caller | undefined,
 	start: () => Promise<Answered<Data>>,
 ): Call<Data, Failure> {
-	const work = start().catch((error: unknown) => {
-		throw isPartnerError(error) ? blame(error, caller) : error;
-	});
-	const data = work.then((answered) => answered.data);
-	// Asked for in another form, the plain form's rejection has been seen to.
-	const handled = (): void => void data.catch(() => {});
-	return Object.assign(data, {
-		withResponse() {
-			handled();
-			return work;
-		},
-		result() {
-			handled();
-			return work.then(
-				({ data, response }): Result<Data, Failure> => ({ ok: true, data, correlationId: response.correlationId }),
+	let response: CallResponse;
+	const run = async (): Promise<Data> => {
+		try {
+			const answered = await start();
+			response = answered.response;
+			return answered.data;
+		} catch (error) {
+			throw isPartnerError(error) ? blame(error, caller) : error;
+		}
+	};
+	// Both other forms come after the plain one, so that whoever waits for them is found behind it.
+	const call = run();
+	return Object.assign(call, {
+		withResponse: () => call.then((data) => ({ data, response })),
+		result: () =>
+			call.then(
+				(data): Result<Data, Failure> => ({ ok: true, data, correlationId: response.correlationId }),
 				(error: unknown): Result<Data, Failure> => {
 					// The transport throws what the operation's union lists, and nothing else of this package's.
 					if (isPartnerError(error)) return { ok: false, error: error as Failure };
 					throw error;
 				},
-			);
-		},
+			),
 	});
 }

@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
 import { version } from "../package.json";
 import type { Fetch } from "./attempt.ts";
-import { blame, type Caller, captureCaller } from "./caller.ts";
+import { blaming } from "./caller.ts";
 import { type ConversationsGroup, createConversations } from "./conversations.ts";
 import type { ContractDrift } from "./drift.ts";
-import { isPartnerError, PartnerInvalidInput } from "./errors.ts";
+import { PartnerInvalidInput } from "./errors.ts";
 import { callable, checkInput, flag, milliseconds, retry, rule } from "./input.ts";
 import { createMe, type MeGroup } from "./me.ts";
 import { createMessages, type MessagesGroup } from "./messages.ts";
@@ -147,13 +147,12 @@ const optionsSchema = z.strictObject({
  * });
  */
 export function createClient(options: ClientOptions): Client {
-	const caller = captureCaller(createClient);
-	return blaming(caller, () => {
+	return blaming(createClient, () => {
 		const checked = checkInput(optionsSchema, options, "options", "createClient");
 		const { allowRecipients, appInfo, defaultCountry = "BE", dangerouslyAllowBrowser = false } = checked;
 		refuseBrowser(dangerouslyAllowBrowser);
 		const baseUrl = checkedBaseUrl(checked.baseUrl);
-		const givenKey = typeof checked.apiKey === "function" ? checked.apiKey : () => checked.apiKey;
+		const givenKey = checked.apiKey;
 		const usable = (key: unknown): string => {
 			const good = checkedKey(key);
 			if (isSandboxKey(good) && baseUrl !== undefined && !runsSandbox(baseUrl)) {
@@ -161,12 +160,12 @@ export function createClient(options: ClientOptions): Client {
 			}
 			return good;
 		};
-		if (typeof checked.apiKey === "string" && checked.apiKey !== "") usable(checked.apiKey);
+		if (typeof givenKey === "string" && givenKey !== "") usable(givenKey);
 
 		const policy = { ...defaultRetry, ...(checked.retry === false ? { attempts: 1 } : defined(checked.retry ?? {})) };
 		const transport = createTransport({
 			baseUrl,
-			apiKey: async () => usable(await givenKey()),
+			apiKey: typeof givenKey === "function" ? async () => usable(await givenKey()) : () => usable(givenKey),
 			fetch: checked.fetch,
 			timeoutMs: checked.timeoutMs,
 			deadlineMs: checked.deadlineMs,
@@ -182,10 +181,7 @@ export function createClient(options: ClientOptions): Client {
 		const allows = allowedRecipients(allowRecipients, defaultCountry);
 
 		function agency(agencyId: string): AgencyClient {
-			if (typeof agencyId !== "string" || !/^[A-Za-z0-9_-]{1,128}$/.test(agencyId)) {
-				const rule = "must be 1 to 128 letters, digits, - or _, as me.get gives it";
-				throw blame(new PartnerInvalidInput({ field: "agencyId", rule, operation: "agency" }), captureCaller(agency));
-			}
+			blaming(agency, () => checkAgencyId(agencyId));
 			return {
 				id: agencyId,
 				conversations: createConversations(transport, agencyId, defaultCountry),
@@ -196,12 +192,10 @@ export function createClient(options: ClientOptions): Client {
 	});
 }
 
-function blaming<T>(caller: Caller, run: () => T): T {
-	try {
-		return run();
-	} catch (error) {
-		throw isPartnerError(error) ? blame(error, caller) : error;
-	}
+function checkAgencyId(agencyId: unknown): void {
+	if (typeof agencyId === "string" && /^[A-Za-z0-9_-]{1,128}$/.test(agencyId)) return;
+	const rule = "must be 1 to 128 letters, digits, - or _, as me.get gives it";
+	throw new PartnerInvalidInput({ field: "agencyId", rule, operation: "agency" });
 }
 
 /** What is given explicitly as undefined is left to the default. */

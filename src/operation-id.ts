@@ -31,27 +31,32 @@ export async function operationIdFrom(...parts: string[]): Promise<string> {
  */
 export type ReuseGuard = (agencyId: string, operationId: string, body: string) => boolean;
 
-/** Remembers the last `capacity` ids, the least recently sent forgotten first. Holds digests, never a text. */
+/**
+ * Remembers the last `capacity` ids, and up to as many more. Holds digests, never a text. Two maps that take turns, as one
+ * that gives up its oldest entry for each new one spends more on that than on all else.
+ */
 export function createReuseGuard(capacity = 1000): ReuseGuard {
-	const digests = new Map<string, string>();
+	let latest = new Map<string, number>();
+	let earlier = new Map<string, number>();
 	return (agencyId, operationId, body) => {
 		const key = `${agencyId} ${operationId}`;
-		const known = digests.get(key);
 		const claimed = digest(body);
+		const known = latest.get(key) ?? earlier.get(key);
 		if (known !== undefined && known !== claimed) return false;
-		digests.delete(key);
-		digests.set(key, claimed);
-		const [oldest] = digests.keys();
-		if (digests.size > capacity && oldest !== undefined) digests.delete(oldest);
+		latest.set(key, claimed);
+		if (latest.size >= capacity) {
+			earlier = latest;
+			latest = new Map();
+		}
 		return true;
 	};
 }
 
 /**
- * The length and 52 bits of FNV-1a in two lanes. SHA-256 would be asynchronous or a library, and a send must not wait
- * for it: this tells two texts under one id apart, which nobody forges against themselves.
+ * 52 bits of FNV-1a in two lanes. SHA-256 would be asynchronous or a library, and a send must not wait for it: this tells
+ * two texts under one id apart, which nobody forges against themselves.
  */
-function digest(text: string): string {
+function digest(text: string): number {
 	let low = 0x811c9dc5;
 	let high = 0xcbf29ce4;
 	for (let index = 0; index < text.length; index++) {
@@ -59,5 +64,5 @@ function digest(text: string): string {
 		low = Math.imul(low ^ unit, 0x01000193);
 		high = Math.imul(high ^ unit ^ (low >>> 16), 0x85ebca6b);
 	}
-	return `${text.length} ${(high >>> 12) * 2 ** 32 + (low >>> 0)}`;
+	return (high >>> 12) * 2 ** 32 + (low >>> 0);
 }

@@ -68,7 +68,7 @@ export interface RetryRun<T> {
 	deadlineAt: number;
 	/** The least time that must be left after a wait. */
 	roomMs: number;
-	signals: readonly (AbortSignal | undefined)[];
+	signals: readonly AbortSignal[];
 	/** Told after each failed attempt: the wait before the next one, or undefined when there is none. */
 	onFailed: (error: PartnerError, retryInMs: number | undefined) => void;
 	/** The error for a signal that aborts during a wait. */
@@ -132,9 +132,9 @@ function waitBefore(
 }
 
 /** Resolves to false as soon as a signal aborts. The timer holds the process: it must not exit in the middle of a send. */
-function sleep(ms: number, signals: readonly (AbortSignal | undefined)[]): Promise<boolean> {
+function sleep(ms: number, signals: readonly AbortSignal[]): Promise<boolean> {
 	return new Promise((resolve) => {
-		if (signals.some((signal) => signal?.aborted)) return resolve(false);
+		if (signals.some((signal) => signal.aborted)) return resolve(false);
 		const end = (slept: boolean) => (): void => {
 			clearTimeout(timer);
 			for (const off of offs) off();

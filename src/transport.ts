@@ -90,7 +90,7 @@ export function createTransport(client: TransportOptions): Transport {
 		const timeoutMs = options.timeoutMs ?? client.timeoutMs ?? preset.timeoutMs;
 		const deadlineMs = options.deadlineMs ?? client.deadlineMs ?? preset.deadlineMs;
 		const deadlineAt = options.deadlineAt ?? performance.now() + deadlineMs;
-		const signals = [signal, abandon];
+		const signals = [signal, abandon].filter((each) => each !== undefined);
 		let key = "";
 		const redact = createRedactor(() => [...keyParts(key), ...(options.secrets ?? [])]);
 
@@ -111,9 +111,13 @@ export function createTransport(client: TransportOptions): Transport {
 			const end = await attempt({
 				fetch: client.fetch ?? globalThis.fetch,
 				url,
-				async init(signal) {
-					key = await client.apiKey();
-					return requestInit(method, body, key, client.userAgent, signal);
+				init(signal) {
+					const ready = (given: string): RequestInit => {
+						key = given;
+						return requestInit(method, body, given, client.userAgent, signal);
+					};
+					const given = client.apiKey();
+					return typeof given === "string" ? ready(given) : given.then(ready);
 				},
 				timeoutMs: Math.min(timeoutMs, leftMs),
 				signals,

@@ -59,22 +59,29 @@ test.for([
 	},
 );
 
-test("the reuse guard remembers as many ids as it has room for, the least recently sent forgotten first", () => {
+test("the reuse guard remembers as many ids as it has room for, and at most as many more", () => {
 	const claim = createReuseGuard(2);
-	expect(claim("agy_1", "one", "text")).toBe(true);
-	expect(claim("agy_1", "two", "text")).toBe(true);
-	expect(claim("agy_1", "one", "text")).toBe(true);
-	expect(claim("agy_1", "three", "text")).toBe(true);
-	// "two" had to go; "one" was sent again after it, and stays.
-	expect(claim("agy_1", "one", "another")).toBe(false);
+	for (const id of ["one", "two", "three"]) expect(claim("agy_1", id, "text")).toBe(true);
+	for (const id of ["one", "two", "three"]) expect(claim("agy_1", id, "another")).toBe(false);
+	expect(claim("agy_1", "four", "text")).toBe(true);
+	// "one" and "two" had to go.
 	expect(claim("agy_1", "three", "another")).toBe(false);
-	expect(claim("agy_1", "two", "another")).toBe(true);
+	expect(claim("agy_1", "four", "another")).toBe(false);
+	expect(claim("agy_1", "one", "another")).toBe(true);
 });
 
-test("the reuse guard remembers the last thousand ids", () => {
+test("an id that is sent again stays remembered", () => {
+	const claim = createReuseGuard(2);
+	for (let index = 0; index < 10; index++) {
+		expect(claim("agy_1", `id-${index}`, "text")).toBe(true);
+		expect(claim("agy_1", "one", "text")).toBe(true);
+		expect(claim("agy_1", "one", "another")).toBe(false);
+	}
+});
+
+test("the reuse guard remembers the last thousand ids, however many went before", () => {
 	const claim = createReuseGuard();
-	for (let index = 0; index < 1000; index++) claim("agy_1", `id-${index}`, "text");
-	expect(claim("agy_1", "id-0", "another")).toBe(false);
-	claim("agy_1", "id-1000", "text");
-	expect(claim("agy_1", "id-0", "another")).toBe(true);
+	for (let index = 0; index < 3500; index++) claim("agy_1", `id-${index}`, "text");
+	for (let index = 2500; index < 3500; index++) expect(claim("agy_1", `id-${index}`, "another")).toBe(false);
+	expect(claim("agy_1", "id-1", "another")).toBe(true);
 });
