@@ -4,7 +4,7 @@ import { constants, createBrotliDecompress, createGunzip, createInflate } from "
 import type { BoundedResponse } from "./attempt.ts";
 
 export interface Exchange {
-	url: string;
+	url: URL;
 	method: string;
 	/** The error of a body that breaks off. */
 	interrupted: (cause: unknown) => unknown;
@@ -20,70 +20,111 @@ const unread = new FinalizationRegistry((incoming: IncomingMessage) => incoming.
  * An answer of node:http as a Response. Its own methods read it without a WHATWG stream; what needs one (`body`, `blob`,
  * `clone`) makes a Response of the runtime's at that moment and goes on through it.
  */
-export function createResponse(incoming: IncomingMessage, { url, method, interrupted }: Exchange): BoundedResponse {
-	const { statusCode: status = 0, statusMessage: statusText = "" } = incoming;
-	const headers = createHeaders(incoming);
-	const hasBody = method !== "HEAD" && !bodyless.has(status);
-	const codings = hasBody ? codingsOf(incoming.headers["content-encoding"]) : [];
-	// What has come whole is taken at once: its connection is free for the next request before this answer is looked at.
-	const whole = incoming.complete && codings.length === 0 ? bytesOf(incoming.read()) : undefined;
-	let used = false;
-	let full: Response | undefined;
+export class IncomingResponse implements BoundedResponse {
+	readonly status: number;
+	readonly headers: Headers;
+	readonly redirected = false;
+	readonly type = "basic";
+	readonly #incoming: IncomingMessage;
+	readonly #exchange: Exchange;
+	readonly #hasBody: boolean;
+	readonly #codings: readonly Coding[];
+	readonly #whole: Buffer | undefined;
+	#used = false;
+	#full: Response | undefined;
 
-	const open = (): Readable => {
-		unread.unregister(incoming);
-		return decoded(incoming, codings);
-	};
-	const asResponse = (): Response => {
-		full ??= new Response(!hasBody ? null : whole ? new Uint8Array(whole) : streamOf(open(), interrupted));
-		return full;
-	};
-	const read = async (limit: number): Promise<Buffer | undefined> => {
-		if (used || full?.bodyUsed) throw new TypeError("the body has been read already");
-		used = true;
-		if (full) return Buffer.from(await full.arrayBuffer());
-		if (whole) return whole.length > limit ? undefined : whole;
-		if (Number(headers.get("content-length")) > limit) {
-			incoming.destroy();
+	constructor(incoming: IncomingMessage, exchange: Exchange) {
+		this.status = incoming.statusCode ?? 0;
+		this.headers = new IncomingHeaders(incoming.rawHeaders);
+		this.#incoming = incoming;
+		this.#exchange = exchange;
+		this.#hasBody = exchange.method !== "HEAD" && !bodyless.has(this.status);
+		this.#codings = this.#hasBody ? codingsOf(this.headers.get("content-encoding")) : [];
+		// What has come whole is taken at once: its connection is free for the next request before this answer is looked at.
+		this.#whole = incoming.complete && this.#codings.length === 0 ? bytesOf(incoming.read()) : undefined;
+		if (this.#whole) return;
+		incoming.on("error", () => {});
+		unread.register(this, incoming, incoming);
+	}
+
+	get ok(): boolean {
+		return this.status >= 200 && this.status < 300;
+	}
+
+	get statusText(): string {
+		return this.#incoming.statusMessage ?? "";
+	}
+
+	get url(): string {
+		return this.#exchange.url.href;
+	}
+
+	get body(): Response["body"] {
+		return this.#asResponse().body;
+	}
+
+	get bodyUsed(): boolean {
+		return this.#used || (this.#full?.bodyUsed ?? false);
+	}
+
+	async textWithin(maxBytes: number): Promise<string | undefined> {
+		const bytes = await this.#read(maxBytes);
+		return bytes && textOf(bytes);
+	}
+
+	async text(): Promise<string> {
+		return textOf((await this.#read()) ?? empty);
+	}
+
+	async json(): Promise<unknown> {
+		return JSON.parse(await this.text());
+	}
+
+	async bytes(): Promise<Uint8Array<ArrayBuffer>> {
+		return new Uint8Array((await this.#read()) ?? empty);
+	}
+
+	async arrayBuffer(): Promise<ArrayBuffer> {
+		return (await this.bytes()).buffer;
+	}
+
+	async blob(): Promise<Blob> {
+		return new Blob([await this.bytes()], { type: this.headers.get("content-type") ?? "" });
+	}
+
+	async formData(): Promise<FormData> {
+		return new Response(await this.bytes(), { headers: this.headers }).formData();
+	}
+
+	clone(): Response {
+		const { status, statusText, headers } = this;
+		return new Response(this.#asResponse().clone().body, { status, statusText, headers });
+	}
+
+	#asResponse(): Response {
+		if (this.#full) return this.#full;
+		const body = this.#whole ? new Uint8Array(this.#whole) : streamOf(this.#open(), this.#exchange.interrupted);
+		this.#full = new Response(this.#hasBody ? body : null);
+		return this.#full;
+	}
+
+	#open(): Readable {
+		unread.unregister(this.#incoming);
+		return decoded(this.#incoming, this.#codings);
+	}
+
+	/** All bytes; undefined, and the rest given up, when there are more than `limit`. */
+	#read(limit = Number.POSITIVE_INFINITY): Buffer | undefined | Promise<Buffer | undefined> {
+		if (this.bodyUsed) throw new TypeError("the body has been read already");
+		this.#used = true;
+		if (this.#full) return this.#full.arrayBuffer().then((bytes) => Buffer.from(bytes));
+		if (this.#whole) return this.#whole.length > limit ? undefined : this.#whole;
+		if (Number(this.headers.get("content-length")) > limit) {
+			this.#incoming.destroy();
 			return undefined;
 		}
-		return collect(open(), limit, interrupted);
-	};
-	const readText = async (): Promise<string> => textOf((await read(Number.POSITIVE_INFINITY)) ?? empty);
-	const readBytes = async (): Promise<Uint8Array<ArrayBuffer>> =>
-		new Uint8Array((await read(Number.POSITIVE_INFINITY)) ?? empty);
-
-	const response: BoundedResponse = {
-		status,
-		statusText,
-		ok: status >= 200 && status < 300,
-		headers,
-		url,
-		redirected: false,
-		type: "basic",
-		get body() {
-			return asResponse().body;
-		},
-		get bodyUsed() {
-			return used || (full?.bodyUsed ?? false);
-		},
-		async textWithin(maxBytes) {
-			const bytes = await read(maxBytes);
-			return bytes && textOf(bytes);
-		},
-		text: readText,
-		json: async () => JSON.parse(await readText()),
-		arrayBuffer: async () => (await readBytes()).buffer,
-		bytes: readBytes,
-		blob: async () => new Blob([await readBytes()], { type: headers.get("content-type") ?? "" }),
-		formData: async () => new Response(await readBytes(), { headers }).formData(),
-		clone: () => new Response(asResponse().clone().body, { status, statusText, headers }),
-	};
-	if (!whole) {
-		incoming.on("error", () => {});
-		unread.register(response, incoming, incoming);
+		return collect(this.#open(), limit, this.#exchange.interrupted);
 	}
-	return response;
 }
 
 function bytesOf(read: unknown): Buffer {
@@ -146,7 +187,7 @@ const decoders = {
 type Coding = keyof typeof decoders;
 
 /** What to undo, in order; nothing where a coding is unknown, or where there are more than anybody means. */
-function codingsOf(header: string | undefined): Coding[] {
+function codingsOf(header: string | null): Coding[] {
 	if (!header) return [];
 	const names = header.split(",").map((name) => name.trim().toLowerCase());
 	const known = names.filter((name): name is Coding => Object.hasOwn(decoders, name));
@@ -163,33 +204,77 @@ function decoded(incoming: IncomingMessage, codings: readonly Coding[]): Readabl
 }
 
 /** The headers of an answer, of which mostly two or three are asked for: the runtime's own are made for the rest. */
-function createHeaders(incoming: IncomingMessage): Headers {
-	let full: Headers | undefined;
-	const all = (): Headers => {
-		if (full) return full;
-		full = new Headers();
-		const { rawHeaders } = incoming;
-		for (let at = 0; at + 1 < rawHeaders.length; at += 2) full.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "");
-		return full;
-	};
-	const immutable = (): never => {
+class IncomingHeaders implements Headers {
+	readonly #raw: readonly string[];
+	#full: Headers | undefined;
+
+	/** @param raw names and values in turn, as they came */
+	constructor(raw: readonly string[]) {
+		this.#raw = raw;
+	}
+
+	/** A header that comes twice is one list, as in fetch. */
+	get(name: string): string | null {
+		return this.#valuesOf(name)?.join(", ") ?? null;
+	}
+
+	has(name: string): boolean {
+		return this.#valuesOf(name) !== undefined;
+	}
+
+	getSetCookie(): string[] {
+		return this.#valuesOf("set-cookie") ?? [];
+	}
+
+	forEach(...given: Parameters<Headers["forEach"]>): void {
+		this.#asHeaders().forEach(...given);
+	}
+
+	keys(): ReturnType<Headers["keys"]> {
+		return this.#asHeaders().keys();
+	}
+
+	values(): ReturnType<Headers["values"]> {
+		return this.#asHeaders().values();
+	}
+
+	entries(): ReturnType<Headers["entries"]> {
+		return this.#asHeaders().entries();
+	}
+
+	[Symbol.iterator](): ReturnType<Headers["entries"]> {
+		return this.#asHeaders().entries();
+	}
+
+	append(): never {
 		throw new TypeError("the headers of an answer are immutable");
-	};
-	const get = (name: string): string | null => {
-		const value = incoming.headers[name.toLowerCase()];
-		return Array.isArray(value) ? value.join(", ") : (value ?? null);
-	};
-	return {
-		get,
-		has: (name) => get(name) !== null,
-		getSetCookie: () => incoming.headers["set-cookie"] ?? [],
-		forEach: (...given) => all().forEach(...given),
-		keys: () => all().keys(),
-		values: () => all().values(),
-		entries: () => all().entries(),
-		[Symbol.iterator]: () => all()[Symbol.iterator](),
-		append: immutable,
-		delete: immutable,
-		set: immutable,
-	};
+	}
+
+	delete(): never {
+		return this.append();
+	}
+
+	set(): never {
+		return this.append();
+	}
+
+	#valuesOf(name: string): string[] | undefined {
+		const wanted = name.toLowerCase();
+		let values: string[] | undefined;
+		for (let at = 0; at + 1 < this.#raw.length; at += 2) {
+			const given = this.#raw[at] ?? "";
+			if (given.length !== wanted.length || given.toLowerCase() !== wanted) continue;
+			values ??= [];
+			values.push(this.#raw[at + 1] ?? "");
+		}
+		return values;
+	}
+
+	#asHeaders(): Headers {
+		if (this.#full) return this.#full;
+		this.#full = new Headers();
+		for (let at = 0; at + 1 < this.#raw.length; at += 2)
+			this.#full.append(this.#raw[at] ?? "", this.#raw[at + 1] ?? "");
+		return this.#full;
+	}
 }

@@ -2,7 +2,7 @@ import http, { type Agent, type ClientRequest } from "node:http";
 import https from "node:https";
 import type { Socket } from "node:net";
 import { createSecureContext } from "node:tls";
-import { createResponse } from "./incoming.ts";
+import { IncomingResponse } from "./incoming.ts";
 import { onAbort } from "./signal.ts";
 
 /** Options of {@link nodeFetch}. */
@@ -66,13 +66,11 @@ export function nodeFetch(options: NodeFetchOptions = {}): NodeFetch {
 		const request: ClientRequest = (protocol === "https:" ? https : http).request({
 			...trust,
 			protocol,
-			hostname: url.hostname.replace(/^\[(.*)\]$/, "$1"),
+			hostname: url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname,
 			port: url.port,
 			path: url.pathname + url.search,
 			method,
 			headers: headersOf(init),
-			// A header that comes twice is one list, as in fetch.
-			joinDuplicateHeaders: true,
 			agent: proxy ?? own[protocol],
 		});
 		const explain = (what: string, cause: unknown): unknown =>
@@ -91,7 +89,7 @@ export function nodeFetch(options: NodeFetchOptions = {}): NodeFetch {
 			const resolve = waiting?.resolve;
 			waiting = undefined;
 			// By the next tick the bytes that came with the headers have been parsed: mostly the whole body.
-			process.nextTick(() => resolve?.(createResponse(incoming, { url: url.href, method, interrupted })));
+			process.nextTick(() => resolve?.(new IncomingResponse(incoming, { url, method, interrupted })));
 		});
 		request.on("error", fail);
 		request.on("close", () => {

@@ -6,14 +6,19 @@ export interface Parameters {
 	query?: Readonly<Record<string, string | number | undefined>> | undefined;
 }
 
-const serializers = { pathSerializer: defaultPathSerializer, querySerializer: createQuerySerializer() };
+const querySerializer = createQuerySerializer();
 
 /**
  * Where a request goes: the path's template with its parameters, written as OpenAPI says. Of openapi-fetch just this and
  * not its client, which builds two Headers and a Request for each call and reads the answer itself.
  */
 export function requestUrl(baseUrl: string, template: string, { path = {}, query = {} }: Parameters): string {
-	return createFinalURL(template, { ...serializers, baseUrl, params: { path, query } });
+	return createFinalURL(template, {
+		baseUrl,
+		params: { path, query },
+		pathSerializer: defaultPathSerializer,
+		querySerializer,
+	});
 }
 
 /** What `fetch(url, init)` is handed. A redirect is an answer: followed, it would lose a send or carry it elsewhere. */
