@@ -1,4 +1,4 @@
-import { onAbort } from "./signal.ts";
+import { type CuttableFetch, onAbort, untilCut } from "./signal.ts";
 
 /** The `fetch` that a client is given. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -15,7 +15,7 @@ export interface AttemptOptions {
 	fetch: Fetch;
 	url: string;
 	/** Made inside the attempt, as the key is asked for each time; the time that it takes counts. */
-	init: (signal: AbortSignal) => RequestInit | Promise<RequestInit>;
+	init: (signal: AbortSignal | null) => RequestInit | Promise<RequestInit>;
 	/** Headers and body together. */
 	timeoutMs: number;
 	/** The caller's signal, and the one by which a walk gives up a page that nobody waits for any more. */
@@ -38,7 +38,7 @@ export type Fault = { kind: "init" | "network"; error: unknown } | { kind: "time
 const maxBodyBytes = 10 * 1024 * 1024;
 
 /**
- * One request and its answer, read to the end. Never rejects. One controller and one timer, handed over as
+ * One request and its answer, read to the end. Never rejects. One controller at most and one timer, handed over as
  * `fetch(url, init)`: `AbortSignal.timeout`, `AbortSignal.any` and `new Request(…)` lose their abort to a garbage
  * collection. The promise settles when the time is up even where fetch does not listen.
  */
@@ -46,7 +46,8 @@ export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 	const { fetch, url, init, timeoutMs, signals, onDispatch } = options;
 	return new Promise((resolve) => {
 		if (signals.some((signal) => signal.aborted)) return resolve({ kind: "abort" });
-		const controller = new AbortController();
+		const controller = isCuttable(fetch) ? undefined : new AbortController();
+		let stop = (): void => controller?.abort();
 		let settled = false;
 		let answered: Answer | undefined;
 		const settle = (end: Answer | Fault): void => {
@@ -59,7 +60,7 @@ export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 		const cut = (kind: "timeout" | "abort") => (): void => {
 			// A refusal is a refusal however long its text takes.
 			settle(answered && kind === "timeout" ? answered : { kind });
-			controller.abort();
+			stop();
 		};
 		const timer = setTimeout(cut("timeout"), timeoutMs);
 		const offs = signals.map((signal) => onAbort(signal, cut("abort")));
@@ -67,7 +68,7 @@ export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 		const exchange = async (): Promise<Answer | Fault> => {
 			let ready: RequestInit;
 			try {
-				const made = init(controller.signal);
+				const made = init(controller?.signal ?? null);
 				ready = made instanceof Promise ? await made : made;
 				if (settled) return { kind: "abort" };
 				onDispatch();
@@ -75,7 +76,10 @@ export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 				return { kind: "init", error };
 			}
 			try {
-				const response = await fetch(url, ready);
+				const onCut = (cut: () => void): void => {
+					stop = cut;
+				};
+				const response = await (isCuttable(fetch) ? fetch[untilCut](url, ready, onCut) : fetch(url, ready));
 				const { status, headers } = response;
 				if (status >= 300 || status < 200) answered = { status, headers, body: "unreadable" };
 				if (settled || (answered && status < 400)) {
@@ -112,6 +116,10 @@ function read(response: Response): string | undefined | Promise<string | undefin
 	// The length is the body's own only where nothing is to be unpacked: then the runtime's own reader serves.
 	const exact = length >= 0 && !response.headers.get("content-encoding");
 	return exact || !response.body ? response.text() : readCapped(response.body);
+}
+
+function isCuttable(fetch: Fetch): fetch is Fetch & CuttableFetch {
+	return untilCut in fetch;
 }
 
 function isBounded(response: Response): response is BoundedResponse {

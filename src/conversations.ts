@@ -2,7 +2,7 @@ import { limits } from "../generated/operations.ts";
 import { type Answered, type Call, createCall } from "./call.ts";
 import { captureCaller } from "./caller.ts";
 import type { OperationError } from "./errors.ts";
-import { type CallOptions, checkInput, optionSchemas } from "./input.ts";
+import { type CallOptions, checkOptions, optionSchemas } from "./input.ts";
 import { type LookedUp, lookupAll } from "./lookup.ts";
 import { createPaginated, type Paginated } from "./paginate.ts";
 import { type CountryCode, requirePhone } from "./phone.ts";
@@ -102,10 +102,10 @@ export function createConversations(
 	agencyId: string,
 	defaultCountry: CountryCode,
 ): ConversationsGroup {
-	const list: ConversationsGroup["list"] = (options = {}) =>
+	const list: ConversationsGroup["list"] = (options) =>
 		createPaginated(() => {
 			const operation = "conversations.list";
-			const checked = checkInput(optionSchemas.list, options, "options", operation);
+			const checked = checkOptions(optionSchemas.list, options, operation);
 			const { search, pageSize, cursor, readAhead = true, ...call } = checked;
 			return {
 				operation,
@@ -121,10 +121,10 @@ export function createConversations(
 			};
 		});
 
-	const listMessages: ConversationsGroup["listMessages"] = (phone, options = {}) =>
+	const listMessages: ConversationsGroup["listMessages"] = (phone, options) =>
 		createPaginated(() => {
 			const operation = "conversations.listMessages";
-			const checked = checkInput(optionSchemas.walk, options, "options", operation);
+			const checked = checkOptions(optionSchemas.walk, options, operation);
 			const { pageSize, cursor, readAhead = true, ...call } = checked;
 			const number = requirePhone(phone, defaultCountry, "phone", operation);
 			return {
@@ -144,10 +144,10 @@ export function createConversations(
 			};
 		});
 
-	function get(phone: string, options: PageOptions = {}): ReturnType<ConversationsGroup["get"]> {
+	function get(phone: string, options?: PageOptions): ReturnType<ConversationsGroup["get"]> {
 		const operation = "conversations.get";
 		return createCall(captureCaller(get), async () => {
-			const { pageSize, cursor, ...call } = checkInput(optionSchemas.page, options, "options", operation);
+			const { pageSize, cursor, ...call } = checkOptions(optionSchemas.page, options, operation);
 			const number = requirePhone(phone, defaultCountry, "phone", operation);
 			return transport(
 				operation,
@@ -157,13 +157,10 @@ export function createConversations(
 		});
 	}
 
-	function lookup(
-		phoneNumbers: Iterable<string>,
-		options: LookupOptions = {},
-	): ReturnType<ConversationsGroup["lookup"]> {
+	function lookup(phoneNumbers: Iterable<string>, options?: LookupOptions): ReturnType<ConversationsGroup["lookup"]> {
 		const operation = "conversations.lookup";
 		return createCall(captureCaller(lookup), async (): Promise<Answered<LookedUp[]>> => {
-			const { concurrency = 4, ...call } = checkInput(optionSchemas.lookup, options, "options", operation);
+			const { concurrency = 4, ...call } = checkOptions(optionSchemas.lookup, options, operation);
 			// A deadline of this call's own is that of the whole lookup; the client's is that of each of its requests.
 			const deadlineAt = call.deadlineMs && performance.now() + call.deadlineMs;
 			const ask = (phoneNumbers: string[], abandon: AbortSignal) =>

@@ -143,6 +143,15 @@ export function checkInput<T>(
 	throw new PartnerInvalidInput({ field: path || field, rule: words(issue), operation });
 }
 
+/** The options of a call; without any there is nothing to check. */
+export function checkOptions<T extends object>(
+	schema: z.ZodMiniType<T>,
+	value: unknown,
+	operation: PartnerErrorFacts["operation"],
+): Partial<T> {
+	return value === undefined ? {} : checkInput(schema, value, "options", operation);
+}
+
 function words(issue: z.core.$ZodIssue | undefined): string {
 	if (issue?.code === "unrecognized_keys") return `has a field that it does not take${named(issue.keys)}`;
 	if (issue?.code === "invalid_type") return "must be an object";

@@ -1,7 +1,7 @@
 import { type Call, createCall } from "./call.ts";
 import { captureCaller } from "./caller.ts";
 import type { OperationError } from "./errors.ts";
-import { type CallOptions, checkInput, optionSchemas } from "./input.ts";
+import { type CallOptions, checkOptions, optionSchemas } from "./input.ts";
 import type { Transport } from "./transport.ts";
 import type { Me } from "./types.ts";
 
@@ -19,9 +19,9 @@ export interface MeGroup {
 
 export function createMe(transport: Transport): MeGroup {
 	const operation = "me.get";
-	function get(options: CallOptions = {}): Call<Me, OperationError<"me.get">> {
+	function get(options?: CallOptions): Call<Me, OperationError<"me.get">> {
 		return createCall(captureCaller(get), async () => {
-			const checked = checkInput(optionSchemas.call, options, "options", operation);
+			const checked = checkOptions(optionSchemas.call, options, operation);
 			return transport(operation, {}, checked);
 		});
 	}

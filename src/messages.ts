@@ -3,7 +3,7 @@ import type { Answered, Call } from "./call.ts";
 import { createCall } from "./call.ts";
 import { captureCaller } from "./caller.ts";
 import { isPartnerError, PartnerInvalidInput, type SendError, stamp } from "./errors.ts";
-import { type CallOptions, checkInput, optionSchemas, rule, text } from "./input.ts";
+import { type CallOptions, checkInput, checkOptions, optionSchemas, rule, text } from "./input.ts";
 import type { ReuseGuard } from "./operation-id.ts";
 import { type CountryCode, type E164, requirePhone } from "./phone.ts";
 import type { Transport } from "./transport.ts";
@@ -90,12 +90,12 @@ export function createMessages(transport: Transport, options: MessagesOptions): 
 	const operation = "messages.send";
 	const { agencyId, defaultCountry, allows, guard } = options;
 
-	function send(message: OutgoingMessage, callOptions: CallOptions = {}): Call<Sent, SendError> {
+	function send(message: OutgoingMessage, callOptions?: CallOptions): Call<Sent, SendError> {
 		const chosen = typeof message?.operationId === "string" ? message.operationId : undefined;
 		const operationId = chosen ?? crypto.randomUUID();
 		return createCall(captureCaller(send), async (): Promise<Answered<Sent>> => {
 			try {
-				const call = checkInput(optionSchemas.call, callOptions, "options", operation);
+				const call = checkOptions(optionSchemas.call, callOptions, operation);
 				const checked = checkInput(messageSchema, message, "message", operation);
 				const to = requirePhone(checked.to, defaultCountry, "to", operation);
 				if (!allows(to)) refuse("to", "is not one of allowRecipients");

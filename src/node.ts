@@ -3,7 +3,7 @@ import https from "node:https";
 import type { Socket } from "node:net";
 import { createSecureContext } from "node:tls";
 import { IncomingResponse } from "./incoming.ts";
-import { onAbort } from "./signal.ts";
+import { type CuttableFetch, onAbort, untilCut } from "./signal.ts";
 
 /** Options of {@link nodeFetch}. */
 export interface NodeFetchOptions {
@@ -54,7 +54,7 @@ export function nodeFetch(options: NodeFetchOptions = {}): NodeFetch {
 	const pool = { keepAlive: true, maxSockets, timeout: keepAliveMs };
 	const own = { "http:": new http.Agent(pool), "https:": new https.Agent(pool) };
 
-	function exchange(url: URL, init: RequestInit, settle: Settle): void {
+	function exchange(url: URL, init: RequestInit, settle: Settle, onCut?: (cut: () => void) => void): void {
 		const { protocol } = url;
 		if (protocol !== "http:" && protocol !== "https:") throw new TypeError("fetch failed: not an http or https URL");
 		if (url.username || url.password) throw new TypeError("fetch failed: the URL holds a user name or password");
@@ -73,17 +73,21 @@ export function nodeFetch(options: NodeFetchOptions = {}): NodeFetch {
 			headers: headersOf(init),
 			agent: proxy ?? own[protocol],
 		});
+		let cutFor: { reason: unknown } | undefined;
 		const explain = (what: string, cause: unknown): unknown =>
-			signal?.aborted ? signal.reason : new TypeError(what, { cause });
+			cutFor ? cutFor.reason : new TypeError(what, { cause });
 		// Let go with the answer: what stays with the connection must not keep a response that its caller has forgotten.
 		let waiting: Settle | undefined = settle;
 		const fail = (cause: Error): void => waiting?.reject(explain("fetch failed", named(cause)));
 		const interrupted = (cause: unknown): unknown => explain("terminated", cause);
 
-		const off = onAbort(signal ?? undefined, () => {
-			waiting?.reject(signal?.reason);
+		const cut = (reason?: unknown): void => {
+			cutFor = { reason };
+			waiting?.reject(reason);
 			request.destroy();
-		});
+		};
+		onCut?.(cut);
+		const off = onAbort(signal ?? undefined, () => cut(signal?.reason));
 		request.on("socket", (socket) => limitConnect(request, socket));
 		request.on("response", (incoming) => {
 			const resolve = waiting?.resolve;
@@ -105,7 +109,11 @@ export function nodeFetch(options: NodeFetchOptions = {}): NodeFetch {
 		return new Promise((resolve, reject) => exchange(new URL(input), init, { resolve, reject }));
 	}
 
-	return Object.assign(fetch, {
+	const cuttable: CuttableFetch = {
+		[untilCut]: (url, init, onCut) =>
+			new Promise((resolve, reject) => exchange(new URL(url), init, { resolve, reject }, onCut)),
+	};
+	return Object.assign(fetch, cuttable, {
 		close() {
 			for (const agent of [...Object.values(own), proxy]) agent?.destroy();
 		},

@@ -8,7 +8,7 @@ import {
 	PartnerUnexpectedResponse,
 	stamp,
 } from "./errors.ts";
-import { checkInput, optionSchemas } from "./input.ts";
+import { checkOptions, optionSchemas } from "./input.ts";
 
 /**
  * A list that is read as it is used: no request before, none after `break`. Each `for await` over it is a walk of its
@@ -65,7 +65,7 @@ export function createPaginated<Item, Page, Failure extends PartnerError>(
 			return fetchPage(cursor);
 		});
 	}
-	async function toArray(options: CollectOptions = {}): Promise<Item[]> {
+	async function toArray(options?: CollectOptions): Promise<Item[]> {
 		return collect(open, options, captureCaller(toArray));
 	}
 	return { [Symbol.asyncIterator]: items, pages, page, toArray };
@@ -73,13 +73,13 @@ export function createPaginated<Item, Page, Failure extends PartnerError>(
 
 async function collect<Item, Page>(
 	open: () => PageSource<Item, Page>,
-	options: CollectOptions,
+	options: CollectOptions | undefined,
 	caller: Caller | undefined,
 ): Promise<Item[]> {
 	const all: Item[] = [];
 	const { source, limit = Number.POSITIVE_INFINITY } = opened(() => {
 		const source = open();
-		return { source, ...checkInput(optionSchemas.collect, options, "options", source.operation) };
+		return { source, ...checkOptions(optionSchemas.collect, options, source.operation) };
 	});
 	if (limit === 0) return all;
 	for await (const page of walkPages(open, caller)) {

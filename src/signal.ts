@@ -1,3 +1,13 @@
+/**
+ * Under this name a fetch of ours takes the place of its plain form: it tells `onCut` how to be cut, and needs no signal.
+ * An AbortSignal brings a whole EventTarget along, a tenth of a request over node:http.
+ */
+export const untilCut: unique symbol = Symbol.for("messaging-conversations.untilCut");
+
+export interface CuttableFetch {
+	[untilCut]: (url: string, init: RequestInit, onCut: (cut: () => void) => void) => Promise<Response>;
+}
+
 const listeners = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**

@@ -27,7 +27,7 @@ export function requestInit(
 	body: string | undefined,
 	key: string,
 	userAgent: string | undefined,
-	signal: AbortSignal,
+	signal: AbortSignal | null,
 ): RequestInit {
 	const headers: Record<string, string> = { accept: "application/json", authorization: `Bearer ${key}` };
 	if (userAgent) headers["user-agent"] = userAgent;
