@@ -86,6 +86,7 @@ export function createTransport(client: TransportOptions): Transport {
 		const { send, signal, abandon } = options;
 		const { method, path } = operationTable[operation];
 		const { body }: { body?: string | undefined } = request;
+		const wire = { method, isRead: !send, body, userAgent: client.userAgent };
 		const preset = send ? defaults.send : defaults.read;
 		const timeoutMs = options.timeoutMs ?? client.timeoutMs ?? preset.timeoutMs;
 		const deadlineMs = options.deadlineMs ?? client.deadlineMs ?? preset.deadlineMs;
@@ -114,7 +115,7 @@ export function createTransport(client: TransportOptions): Transport {
 				init(signal) {
 					const ready = (given: string): RequestInit => {
 						key = given;
-						return requestInit(method, body, given, client.userAgent, signal);
+						return requestInit(wire, given, signal);
 					};
 					const given = client.apiKey();
 					return typeof given === "string" ? ready(given) : given.then(ready);

@@ -21,14 +21,18 @@ export function requestUrl(baseUrl: string, template: string, { path = {}, query
 	});
 }
 
+/** What stays the same in all attempts of a call. */
+export interface WireRequest {
+	method: string;
+	/** A framework's fetch can answer a read out of a cache, POST too, and would hide what is new. */
+	isRead: boolean;
+	body: string | undefined;
+	userAgent: string | undefined;
+}
+
 /** What `fetch(url, init)` is handed. A redirect is an answer: followed, it would lose a send or carry it elsewhere. */
-export function requestInit(
-	method: string,
-	body: string | undefined,
-	key: string,
-	userAgent: string | undefined,
-	signal: AbortSignal | null,
-): RequestInit {
+export function requestInit(request: WireRequest, key: string, signal: AbortSignal | null): RequestInit {
+	const { method, isRead, body, userAgent } = request;
 	const headers: Record<string, string> = { accept: "application/json", authorization: `Bearer ${key}` };
 	if (userAgent) headers["user-agent"] = userAgent;
 	const init: RequestInit = { method, headers, redirect: "manual", signal };
@@ -36,7 +40,7 @@ export function requestInit(
 		headers["content-type"] = "application/json";
 		init.body = body;
 	}
-	if (takesCache()) init.cache = "no-store";
+	if (isRead && takesCache()) init.cache = "no-store";
 	return init;
 }
 

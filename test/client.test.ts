@@ -183,12 +183,12 @@ test("option fetch: called unbound, with a URL and an init", async () => {
 	expect(authorization(calls[0]?.init)).toBe(`Bearer ${apiKey}`);
 });
 
-test("option fetch: reads ask for no-store", async () => {
+test("option fetch: reads ask for no-store, and a send for nothing of the kind", async () => {
 	const { fetch, calls } = fetchOf((index) => jsonResponse(sixCalls[index]?.good));
 	const client = createClient({ baseUrl, apiKey, fetch });
 	for (const { run } of sixCalls) await run(client);
-	const caches = calls.slice(0, 5).map(({ init }) => init.cache);
-	expect(caches).toEqual(Array(5).fill("no-store"));
+	const caches = calls.map(({ init }) => init.cache);
+	expect(caches).toEqual([...Array(5).fill("no-store"), undefined]);
 });
 
 test.for(sixCalls)(

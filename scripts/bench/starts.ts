@@ -38,6 +38,7 @@ const field: Record<string, { from: string[]; send: string }> = {
 		send: "await new a.default(apiKey, { host, port, protocol: 'http', telemetry: false }).rawRequest('POST', path, message)",
 	},
 	svix: { from: ["svix"], send: "" },
+	twilio: { from: ["twilio"], send: "" },
 };
 
 const { hostname, port, pathname } = new URL(baseUrl);
