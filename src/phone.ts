@@ -238,7 +238,7 @@ function plain(input: string): string | undefined {
 	if (trimmed.length > longest) return undefined;
 	let text = "";
 	for (const character of trimmed) {
-		const mark = character >= "0" && character <= "9" ? character : markOf(character);
+		const mark = "0123456789 +-./()".includes(character) ? character : markOf(character);
 		if (mark === undefined) return undefined;
 		text += mark;
 	}

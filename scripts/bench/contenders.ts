@@ -20,6 +20,23 @@ export interface Contender {
 	name: string;
 	send: () => Promise<unknown>;
 	list: (agencyId: string, cursor?: string) => Promise<Page>;
+	/** Every row of every page, `each` after the last row of a page. */
+	walk: (agencyId: string, each?: () => Promise<unknown>) => Promise<number>;
+}
+
+/** The loop that a caller writes by hand. */
+function loopOver(list: Contender["list"]): Contender["walk"] {
+	return async (agencyId, each) => {
+		let cursor: string | undefined;
+		let rows = 0;
+		do {
+			const page = await list(agencyId, cursor);
+			for (const row of page.conversations) if (row.phoneNumber) rows++;
+			await each?.();
+			cursor = page.nextCursor ?? undefined;
+		} while (cursor !== undefined);
+		return rows;
+	};
 }
 
 const apiKey = "bench_live.key.secret";
@@ -72,10 +89,17 @@ export function contendersAt(baseUrl: string): Contender[] {
 			name,
 			send: () => messages.send(message),
 			list: (id, cursor) => client.agency(id).conversations.list({ pageSize: 50, cursor }).page(),
+			async walk(id, each) {
+				let rows = 0;
+				for await (const row of client.agency(id).conversations.list({ pageSize: 50 })) {
+					if (row.phoneNumber && ++rows % 50 === 0) await each?.();
+				}
+				return rows;
+			},
 		};
 	};
 
-	return [
+	const others: Omit<Contender, "walk">[] = [
 		{
 			name: "fetch",
 			send: async () =>
@@ -87,8 +111,6 @@ export function contendersAt(baseUrl: string): Contender[] {
 			send: () => timed(sendUrl, { method: "POST", headers: posted, body: JSON.stringify(payload()) }),
 			list: (id, cursor) => timed(listUrl(id, cursor), { headers }),
 		},
-		own("this package"),
-		own("this package, nodeFetch", nodeFetch()),
 		{
 			name: "undici.request",
 			async send() {
@@ -138,4 +160,7 @@ export function contendersAt(baseUrl: string): Contender[] {
 			},
 		},
 	];
+	const [bare, timer, ...rest] = others.map((each): Contender => ({ ...each, walk: loopOver(each.list) }));
+	const all = [bare, timer, own("this package"), own("this package, nodeFetch", nodeFetch()), ...rest];
+	return all.filter((each) => each !== undefined);
 }

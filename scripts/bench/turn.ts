@@ -2,22 +2,27 @@
 import { agencyId, contendersAt } from "./contenders.ts";
 import { timed } from "./rounds.ts";
 
-export interface Turn {
-	call: "send" | "list";
-	count: number;
-	/** Calls in flight at the same time. */
-	width: number;
-}
+export type Turn =
+	/** So many calls, so many of them in flight at the same time. */
+	| { call: "send" | "list"; count: number; width: number }
+	/** All rows of an agency, with so long a pause after each page. */
+	| { walk: string; pauseMs: number };
 
 const [baseUrl = "", name] = process.argv.slice(2);
 const contender = contendersAt(baseUrl).find((each) => each.name === name);
 
-process.on("message", async ({ call, count, width }: Turn) => {
-	let left = count;
+async function run(turn: Turn): Promise<unknown> {
+	if ("walk" in turn) {
+		const pause = () => new Promise((resolve) => setTimeout(resolve, turn.pauseMs));
+		return contender?.walk(turn.walk, turn.pauseMs > 0 ? pause : undefined);
+	}
+	let left = turn.count;
 	const worker = async () => {
-		while (left-- > 0) await (call === "send" ? contender?.send() : contender?.list(agencyId));
+		while (left-- > 0) await (turn.call === "send" ? contender?.send() : contender?.list(agencyId));
 	};
-	process.send?.(await timed(() => Promise.all(Array.from({ length: width }, worker))));
-});
+	return Promise.all(Array.from({ length: turn.width }, worker));
+}
+
+process.on("message", async (turn: Turn) => process.send?.(await timed(() => run(turn))));
 process.on("disconnect", () => process.exit());
 process.send?.("ready");
