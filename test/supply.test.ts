@@ -1,10 +1,48 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
-import { expect, test } from "vitest";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { expect, onTestFinished, test } from "vitest";
 
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), "utf8");
 const workflows = readdirSync(new URL("../.github/workflows", import.meta.url)).map((file) =>
 	read(`.github/workflows/${file}`),
 );
+
+/** A registry that knows so much of whatever it is asked about. */
+async function audited(advisories: unknown): Promise<{ code: number; said: string; asked: unknown }> {
+	let asked: unknown;
+	const server = createServer(async (request, response) => {
+		let body = "";
+		for await (const chunk of request) body += chunk;
+		asked = request.url === "/-/npm/v1/security/advisories/bulk" && JSON.parse(body);
+		response.end(JSON.stringify(advisories));
+	}).listen(0, "127.0.0.1");
+	await once(server, "listening");
+	onTestFinished(() => void server.close());
+	const script = fileURLToPath(new URL("../scripts/audit.ts", import.meta.url));
+	const env = { ...process.env, npm_config_registry: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` };
+	const child = spawn(process.execPath, ["--import", "tsx", script], { env });
+	let said = "";
+	for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (said += chunk));
+	const [code] = await once(child, "close");
+	return { code, said, asked };
+}
+
+test("S38 what is inlined is audited at the versions of the lock file, and a known vulnerability fails", async () => {
+	const { packages } = JSON.parse(read("package-lock.json"));
+	const inlined = "openapi-fetch openapi-typescript-helpers p-retry is-network-error zod libphonenumber-js".split(" ");
+	const clean = await audited({});
+	expect(clean.asked).toEqual(
+		Object.fromEntries(inlined.map((name) => [name, [packages[`node_modules/${name}`].version]])),
+	);
+	expect(clean.code).toBe(0);
+	const advisory = { title: "Prototype pollution", severity: "high", url: "https://x", vulnerable_versions: "<9" };
+	expect(await audited({ zod: [advisory] })).toMatchObject({ code: 1, said: expect.stringContaining("zod <9") });
+	expect(read(".github/workflows/test.yml")).toContain("npm run audit");
+});
 
 test("S40 an install runs no script of any package", () => {
 	expect(read(".npmrc").split("\n")).toContain("ignore-scripts=true");

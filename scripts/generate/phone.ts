@@ -18,7 +18,8 @@ export function phoneMetadata(): Record<string, string> {
 		Object.fromEntries(Object.entries(of).map(([name, plan]) => [name, reduce(plan, typed.has(plan[0]))]));
 	const metadata = { ...small, countries: reduced(plans), nonGeographic: reduced(small.nonGeographic) };
 	return {
-		"phone-metadata.js": `${banner}export default ${JSON.stringify(metadata)};\n`,
+		// As text: the engine reads JSON faster than a literal of the same, and reads it at every start.
+		"phone-metadata.js": `${banner}export default /* @__PURE__ */ JSON.parse('${escaped(JSON.stringify(metadata))}');\n`,
 		"phone-metadata.d.ts": `${banner}import type { MetadataJson } from "libphonenumber-js/core";
 
 /** Two-letter country codes (ISO 3166-1), those whose numbers are known. */
@@ -30,6 +31,11 @@ declare const metadata: MetadataJson;
 export default metadata;
 `,
 	};
+}
+
+/** For single quotes. */
+function escaped(text: string): string {
+	return text.replace(/[\\']/g, "\\$&");
 }
 
 interface Span {

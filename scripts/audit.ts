@@ -1,0 +1,34 @@
+/**
+ * `npm run audit`: known vulnerabilities of what runs at a user's, which is inlined in the build and which no audit of
+ * theirs sees. Asks the registry about the packages and versions of THIRD-PARTY.md, and fails when it knows any.
+ */
+import { readFile } from "node:fs/promises";
+
+interface Advisory {
+	title: string;
+	severity: string;
+	url: string;
+	vulnerable_versions: string;
+}
+
+const registry = (process.env.npm_config_registry ?? "https://registry.npmjs.org").replace(/\/+$/, "");
+const text = await readFile(new URL("../THIRD-PARTY.md", import.meta.url), "utf8");
+const inlined = [...text.matchAll(/^## (\S+) (\d\S*)$/gm)].map(([, name = "", version = ""]) => [name, [version]]);
+if (inlined.length === 0) throw new Error("THIRD-PARTY.md names no package");
+
+const response = await fetch(`${registry}/-/npm/v1/security/advisories/bulk`, {
+	method: "POST",
+	headers: { "content-type": "application/json" },
+	body: JSON.stringify(Object.fromEntries(inlined)),
+});
+if (!response.ok) throw new Error(`the registry answered ${response.status}`);
+const known: Record<string, Advisory[]> = JSON.parse(await response.text());
+
+for (const [name, advisories] of Object.entries(known)) {
+	for (const { title, severity, url, vulnerable_versions } of advisories) {
+		console.error(`${name} ${vulnerable_versions}: ${title} (${severity}), ${url}`);
+		process.exitCode = 1;
+	}
+}
+if (!process.exitCode)
+	console.log(`nothing known of ${inlined.map(([name, version]) => `${name} ${version}`).join(", ")}`);
