@@ -1,4 +1,4 @@
-import { type CuttableFetch, onAbort, untilCut } from "./signal.ts";
+import { cuttableOf, onAbort } from "./signal.ts";
 
 /** The `fetch` that a client is given. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -38,7 +38,7 @@ export type Fault = { kind: "init" | "network"; error: unknown } | { kind: "time
 const maxBodyBytes = 10 * 1024 * 1024;
 
 /**
- * One request and its answer, read to the end. Never rejects. One controller at most and one timer, handed over as
+ * One request and its answer, read to the end. Never rejects. One controller and one timer, handed over as
  * `fetch(url, init)`: `AbortSignal.timeout`, `AbortSignal.any` and `new Request(…)` lose their abort to a garbage
  * collection. The promise settles when the time is up even where fetch does not listen.
  */
@@ -46,7 +46,8 @@ export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 	const { fetch, url, init, timeoutMs, signals, onDispatch } = options;
 	return new Promise((resolve) => {
 		if (signals.some((signal) => signal.aborted)) return resolve({ kind: "abort" });
-		const controller = isCuttable(fetch) ? undefined : new AbortController();
+		const cuttable = cuttableOf(fetch);
+		const controller = cuttable ? undefined : new AbortController();
 		let stop = (): void => controller?.abort();
 		let settled = false;
 		let answered: Answer | undefined;
@@ -68,8 +69,7 @@ export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 		const exchange = async (): Promise<Answer | Fault> => {
 			let ready: RequestInit;
 			try {
-				const made = init(controller?.signal ?? null);
-				ready = made instanceof Promise ? await made : made;
+				ready = await init(controller?.signal ?? null);
 				if (settled) return { kind: "abort" };
 				onDispatch();
 			} catch (error) {
@@ -79,7 +79,7 @@ export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 				const onCut = (cut: () => void): void => {
 					stop = cut;
 				};
-				const response = await (isCuttable(fetch) ? fetch[untilCut](url, ready, onCut) : fetch(url, ready));
+				const response = await (cuttable ? cuttable(url, ready, onCut) : fetch(url, ready));
 				const { status, headers } = response;
 				if (status >= 300 || status < 200) answered = { status, headers, body: "unreadable" };
 				if (settled || (answered && status < 400)) {
@@ -116,10 +116,6 @@ function read(response: Response): string | undefined | Promise<string | undefin
 	// The length is the body's own only where nothing is to be unpacked: then the runtime's own reader serves.
 	const exact = length >= 0 && !response.headers.get("content-encoding");
 	return exact || !response.body ? response.text() : readCapped(response.body);
-}
-
-function isCuttable(fetch: Fetch): fetch is Fetch & CuttableFetch {
-	return untilCut in fetch;
 }
 
 function isBounded(response: Response): response is BoundedResponse {

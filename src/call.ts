@@ -33,7 +33,7 @@ export interface Call<Data, Failure extends PartnerError> extends Promise<Data> 
 
 /** Starts the work and makes the Promise that calls return of it. An error shows the caller's own frames. */
 export function createCall<Data, Failure extends PartnerError>(
-	caller: Caller | undefined,
+	caller: Caller,
 	start: () => Promise<Answered<Data>>,
 ): Call<Data, Failure> {
 	let response: CallResponse;
@@ -46,7 +46,6 @@ export function createCall<Data, Failure extends PartnerError>(
 			throw isPartnerError(error) ? blame(error, caller) : error;
 		}
 	};
-	// Both other forms come after the plain one, so that whoever waits for them is found behind it.
 	const call = run();
 	return Object.assign(call, {
 		withResponse: () => call.then((data) => ({ data, response })),

@@ -123,7 +123,7 @@ export function createMessages(transport: Transport, options: MessagesOptions): 
 					},
 				);
 				// `contradiction` has seen to it that the fields are those of one branch.
-				return { data: Object.assign(data, { operationId }) as Sent, response };
+				return { data: { ...data, operationId } as Sent, response };
 			} catch (error) {
 				if (isPartnerError(error) && error.outcome === undefined)
 					stamp(error, { operation, operationId, outcome: "not_sent" });

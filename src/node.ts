@@ -3,7 +3,7 @@ import https from "node:https";
 import type { Socket } from "node:net";
 import { createSecureContext } from "node:tls";
 import { IncomingResponse } from "./incoming.ts";
-import { type CuttableFetch, onAbort, untilCut } from "./signal.ts";
+import { makeCuttable, onAbort } from "./signal.ts";
 
 /** Options of {@link nodeFetch}. */
 export interface NodeFetchOptions {
@@ -109,11 +109,11 @@ export function nodeFetch(options: NodeFetchOptions = {}): NodeFetch {
 		return new Promise((resolve, reject) => exchange(new URL(input), init, { resolve, reject }));
 	}
 
-	const cuttable: CuttableFetch = {
-		[untilCut]: (url, init, onCut) =>
-			new Promise((resolve, reject) => exchange(new URL(url), init, { resolve, reject }, onCut)),
-	};
-	return Object.assign(fetch, cuttable, {
+	makeCuttable(
+		fetch,
+		(url, init, onCut) => new Promise((resolve, reject) => exchange(new URL(url), init, { resolve, reject }, onCut)),
+	);
+	return Object.assign(fetch, {
 		close() {
 			for (const agent of [...Object.values(own), proxy]) agent?.destroy();
 		},

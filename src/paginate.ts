@@ -74,13 +74,13 @@ export function createPaginated<Item, Page, Failure extends PartnerError>(
 async function collect<Item, Page>(
 	open: () => PageSource<Item, Page>,
 	options: CollectOptions | undefined,
-	caller: Caller | undefined,
+	caller: Caller,
 ): Promise<Item[]> {
 	const all: Item[] = [];
 	const { source, limit = Number.POSITIVE_INFINITY } = opened(() => {
 		const source = open();
 		return { source, ...checkOptions(optionSchemas.collect, options, source.operation) };
-	});
+	}, caller);
 	if (limit === 0) return all;
 	for await (const page of walkPages(open, caller)) {
 		for (const item of source.itemsOf(page)) {
@@ -92,19 +92,19 @@ async function collect<Item, Page>(
 }
 
 /** What a walk begins with; bad options are the caller's. */
-function opened<T>(open: () => T): T {
+function opened<T>(open: () => T, caller: Caller): T {
 	try {
 		return open();
 	} catch (error) {
-		throw isPartnerError(error) ? stamp(error, { cursor: null, itemsRead: 0 }) : error;
+		throw isPartnerError(error) ? blame(stamp(error, { cursor: null, itemsRead: 0 }), caller) : error;
 	}
 }
 
 async function* walkPages<Item, Page>(
 	open: () => PageSource<Item, Page>,
-	caller: Caller | undefined,
+	caller: Caller,
 ): AsyncGenerator<Page, void, undefined> {
-	const source = opened(open);
+	const source = opened(open, caller);
 	const trail = createTrail(source, caller);
 	for (;;) {
 		const { page, next } = await trail.take();
@@ -116,9 +116,9 @@ async function* walkPages<Item, Page>(
 
 async function* walkItems<Item, Page>(
 	open: () => PageSource<Item, Page>,
-	caller: Caller | undefined,
+	caller: Caller,
 ): AsyncGenerator<Item, void, undefined> {
-	const source = opened(open);
+	const source = opened(open, caller);
 	const trail = createTrail(source, caller);
 	try {
 		for (;;) {
@@ -152,7 +152,7 @@ interface Trail<Page> {
 	failed: (error: PartnerError) => PartnerError;
 }
 
-function createTrail<Item, Page>(source: PageSource<Item, Page>, caller: Caller | undefined): Trail<Page> {
+function createTrail<Item, Page>(source: PageSource<Item, Page>, caller: Caller): Trail<Page> {
 	const { operation, fetchPage, nextOf } = source;
 	const abandon = new AbortController();
 	const repeats = createRepeatCheck();
@@ -180,7 +180,7 @@ function createTrail<Item, Page>(source: PageSource<Item, Page>, caller: Caller 
 				cursor = next ?? undefined;
 				return { page: data, next };
 			} catch (error) {
-				throw isPartnerError(error) ? blame(trail.failed(error), caller) : error;
+				throw isPartnerError(error) ? trail.failed(error) : error;
 			}
 		},
 		prepare() {
@@ -190,7 +190,7 @@ function createTrail<Item, Page>(source: PageSource<Item, Page>, caller: Caller 
 			coming.catch(() => {});
 		},
 		leave: () => abandon.abort(),
-		failed: (error) => stamp(error, { operation, cursor: cursor ?? null, itemsRead: trail.itemsRead }),
+		failed: (error) => blame(stamp(error, { operation, cursor: cursor ?? null, itemsRead: trail.itemsRead }), caller),
 	};
 	return trail;
 }

@@ -1,11 +1,17 @@
-/**
- * Under this name a fetch of ours takes the place of its plain form: it tells `onCut` how to be cut, and needs no signal.
- * An AbortSignal brings a whole EventTarget along, a tenth of a request over node:http.
- */
-export const untilCut: unique symbol = Symbol.for("messaging-conversations.untilCut");
+const untilCut = Symbol.for("messaging-conversations.untilCut");
 
-export interface CuttableFetch {
-	[untilCut]: (url: string, init: RequestInit, onCut: (cut: () => void) => void) => Promise<Response>;
+/** A fetch that tells `onCut` how to be cut, and needs no signal: an AbortSignal brings a whole EventTarget along. */
+export type CuttableFetch = (url: string, init: RequestInit, onCut: (cut: () => void) => void) => Promise<Response>;
+
+/** Gives a fetch of ours its cuttable form. It names its owner: what wraps or copies the fetch is to be called itself. */
+export function makeCuttable(fetch: object, cuttable: CuttableFetch): void {
+	Object.defineProperty(fetch, untilCut, { value: { owner: fetch, cuttable } });
+}
+
+/** The cuttable form of a fetch that has one of its own. */
+export function cuttableOf(fetch: unknown): CuttableFetch | undefined {
+	const form = typeof fetch === "function" && Reflect.get(fetch, untilCut);
+	return form && form.owner === fetch ? form.cuttable : undefined;
 }
 
 const listeners = new WeakMap<AbortSignal, Set<() => void>>();

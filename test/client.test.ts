@@ -498,3 +498,26 @@ test("a sandbox's key and a host that is no sandbox do not go together", async (
 function raise(words: string): never {
 	throw new Error(words);
 }
+
+test("an abort in the same breath as the call makes no request", async () => {
+	const { fetch, calls } = fetchOf(never);
+	const { messages } = createClient({ baseUrl, apiKey, fetch }).agency("agy_1");
+	const controller = new AbortController();
+	const call = messages.send({ to: phone, body: "Hello" }, { signal: controller.signal });
+	controller.abort();
+	await expect(call).rejects.toMatchObject({ _tag: "PartnerAbortError", attempts: 0, outcome: "not_sent" });
+	expect(calls).toEqual([]);
+});
+
+test("a runtime without fetch is a connection error, as any fault of a fetch", async () => {
+	vi.stubGlobal("fetch", undefined);
+	const result = await createClient({ baseUrl, apiKey, retry: false }).me.get().result();
+	expect(result).toMatchObject({ ok: false, error: { _tag: "PartnerConnectionError" } });
+});
+
+test("option apiKey: a function is waited for, whoever put another Promise in place of the global one", async () => {
+	const { fetch, calls } = fetchOf(() => jsonResponse(sixCalls[0]?.good));
+	vi.stubGlobal("Promise", class extends Promise<unknown> {});
+	await createClient({ baseUrl, apiKey: async () => apiKey, fetch }).me.get();
+	expect(authorization(calls[0]?.init)).toBe(`Bearer ${apiKey}`);
+});

@@ -499,3 +499,34 @@ test("msw answers in its place, a network error included", async () => {
 	}
 	expect(await failure(fetch("https://service.invalid/down"))).toBeInstanceOf(TypeError);
 });
+
+const wrappings: [string, (inner: ReturnType<typeof nodeFetch>, seen: string[]) => ReturnType<typeof nodeFetch>][] = [
+	[
+		"that keeps close",
+		(inner, seen) =>
+			Object.assign((...given: Parameters<typeof inner>) => {
+				seen.push(String(given[0]));
+				return inner(...given);
+			}, inner),
+	],
+	[
+		"that is a proxy",
+		(inner, seen) =>
+			new Proxy(inner, {
+				apply(target, _self, given: Parameters<typeof inner>) {
+					seen.push(String(given[0]));
+					return target(...given);
+				},
+			}),
+	],
+];
+
+test.for(wrappings)("a wrapper round nodeFetch %s is called, and its signal cuts the connection", async ([, wrap]) => {
+	const { url, open } = await serve(() => {});
+	const seen: string[] = [];
+	const fetch = wrap(fetching(), seen);
+	const client = createClient({ baseUrl: url, apiKey: "key", fetch, timeoutMs: 100, retry: false });
+	await expect(client.me.get()).rejects.toMatchObject({ _tag: "PartnerTimeoutError" });
+	expect(seen).toEqual([`${url}me`]);
+	await vi.waitFor(() => expect(open()).toBe(0));
+});

@@ -1,5 +1,5 @@
-// Calls that fail, each made by an async function of this file; prints the stacks of their errors. A process of its own,
-// as a test runner that maps stacks to sources hides who awaits whom.
+// Calls that fail, each made by a function of this file; prints the stacks of their errors. A process of its own, as the
+// engine's flags say what a stack has.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createClient } from "../src/index.ts";
@@ -45,6 +45,24 @@ const uses: Record<string, () => Promise<unknown>> = {
 	},
 	async refused() {
 		await messages.send({ to: "nobody", body: text });
+	},
+	thenOnly() {
+		return new Promise((_resolve, reject) => {
+			messages.send(message).catch((error) => reject(error));
+		});
+	},
+	async awaitedLater() {
+		const call = messages.send(message);
+		call.catch(() => {});
+		await new Promise((resolve) => setTimeout(resolve, 50));
+		await call;
+	},
+	inTimer() {
+		return new Promise((_resolve, reject) => {
+			setTimeout(function inTimer() {
+				conversations.list().toArray().catch(reject);
+			});
+		});
 	},
 	async page() {
 		await conversations.list().page();

@@ -94,7 +94,7 @@ export async function exercise(place: Place, say: (line: string) => void): Promi
 	say("ok send queued");
 
 	const missing = await failure(agency.conversations.get("+447700900999"));
-	check("its stack shows who called", `${missing.stack}`.includes("exercise"));
+	check("its stack shows who called", `${missing.stack}`.includes(exercise.name));
 	check("a 404 is PartnerNotFound", missing instanceof PartnerNotFound && !(missing instanceof PartnerInternalError));
 	check("it says what is known", missing.status === 404 && missing.attempts === 1 && !missing.retryable);
 	const stranger = createClient({ ...options, apiKey: "sandbox_live.nobody.nothing" }).agency(agency.id);
