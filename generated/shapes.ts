@@ -1,10 +1,10 @@
 // Generated from openapi.json by `npm run generate`. Do not edit.
 
-/** What the contract knows of a field: the shape of its object (or of its items), its known values, whether it counts. */
-export interface FieldShape { readonly shape?: string; readonly known?: readonly string[]; readonly integer?: boolean }
-
-// One line a schema, as a table of objects is twice the size: `:` a shape, `=` known values, `#` a whole number.
-const lines = {
+/**
+ * What the contract knows of each answer schema, a line each: its fields, with `:` the schema of what is in it, `=` its
+ * known values, `#` a whole number.
+ */
+export const shapes: Readonly<Record<string, string>> = {
 	Me: "integration:Integration agencies:Agency scopes=conversations:read,messages:write",
 	Integration: "id name",
 	Agency: "id name",
@@ -31,13 +31,3 @@ const lines = {
 	ReplyToMessage: "body direction=inbound,outbound createdAt templateName hasMedia",
 	SendMessageResult: "success queued messageId queueId status=queued,accepted windowOpen windowExpiresAt",
 };
-
-function fieldOf(text: string): [name: string, field: FieldShape] {
-	const [name = "", mark, ...rest] = text.split(/([:=#])/);
-	const value = rest.join("");
-	return [name, mark === ":" ? { shape: value } : mark === "=" ? { known: value.split(",") } : mark ? { integer: true } : {}];
-}
-
-export const shapes: Readonly<Record<string, Readonly<Record<string, FieldShape>>>> = Object.fromEntries(
-	Object.entries(lines).map(([name, line]) => [name, Object.fromEntries(line.split(" ").map(fieldOf))]),
-);

@@ -17,14 +17,16 @@ export function captureCaller(entry: (...args: never[]) => unknown): Caller {
 	return caller;
 }
 
-/** Puts the caller's own file into `error.stack`. */
+/** Puts the caller's own file into `error.stack`. A process's own formatter of stacks may give what it likes, or throw. */
 export function blame<E extends PartnerError>(error: E, caller: Caller): E {
-	const frames = caller.stack?.slice(Math.max(0, caller.stack.indexOf("\n"))) ?? "";
-	Object.defineProperty(error, "stack", {
-		value: `${error.name}: ${error.message}${frames}`,
-		configurable: true,
-		writable: true,
-	});
+	try {
+		const stack: unknown = caller.stack;
+		const frames = typeof stack === "string" ? stack.slice(Math.max(0, stack.indexOf("\n"))) : "";
+		const value = `${error.name}: ${error.message}${frames}`;
+		Object.defineProperty(error, "stack", { value, configurable: true, writable: true });
+	} catch {
+		// The error tells more than its stack.
+	}
 	return error;
 }
 

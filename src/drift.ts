@@ -1,5 +1,5 @@
 import { operationTable } from "../generated/operations.ts";
-import { type FieldShape, shapes } from "../generated/shapes.ts";
+import { shapes } from "../generated/shapes.ts";
 import type { OperationId } from "./errors.ts";
 import { quietly } from "./observe.ts";
 
@@ -40,16 +40,17 @@ function findDrift(shape: string, data: unknown): Pick<ContractDrift, "path" | "
 		if (Array.isArray(value)) {
 			for (const item of value) visit(name, item, `${path}[]`);
 		} else if (typeof value === "object" && value !== null) {
-			const fields = shapes[name] ?? {};
+			const fields = fieldsOf(name);
 			for (const [key, inner] of Object.entries(value)) {
 				const at = path === "" ? printable(key) : `${path}.${printable(key)}`;
-				if (Object.hasOwn(fields, key)) look(fields[key] ?? {}, inner, at);
+				const field = fields.get(key);
+				if (field) look(field, inner, at);
 				else tell(at, "unknown-field");
 			}
 		}
 	}
 
-	function look(field: FieldShape, value: unknown, path: string): void {
+	function look(field: Field, value: unknown, path: string): void {
 		if (field.shape) visit(field.shape, value, path);
 		else if (field.known) {
 			for (const one of Array.isArray(value) ? value : [value]) {
@@ -63,6 +64,33 @@ function findDrift(shape: string, data: unknown): Pick<ContractDrift, "path" | "
 	function tell(path: string, kind: ContractDrift["kind"]): void {
 		found.set(`${kind} ${path}`, { path, kind });
 	}
+}
+
+/** What the contract knows of a field. */
+interface Field {
+	/** The schema of what is in it, or of its items. */
+	shape?: string;
+	known?: readonly string[];
+	integer?: boolean;
+}
+
+const parsed = new Map<string, ReadonlyMap<string, Field>>();
+
+/** The fields of a schema, read from its line when an answer first has it. */
+export function fieldsOf(name: string): ReadonlyMap<string, Field> {
+	let fields = parsed.get(name);
+	if (!fields) {
+		fields = new Map(shapes[name]?.split(" ").map(fieldOf));
+		parsed.set(name, fields);
+	}
+	return fields;
+}
+
+function fieldOf(text: string): [name: string, field: Field] {
+	const [, name = text, mark, value = ""] = /^(\w+)([:=#])(.*)$/.exec(text) ?? [];
+	if (mark === ":") return [name, { shape: value }];
+	if (mark === "=") return [name, { known: value.split(",") }];
+	return [name, mark ? { integer: true } : {}];
 }
 
 /** A field's name is told only where it looks like one: a key can hold a phone number or a text. */

@@ -186,12 +186,11 @@ export function createTransport(client: TransportOptions): Transport {
 			endTrace({ attempts, status: 200, correlationId, error: undefined });
 			return answered;
 		} catch (error) {
-			if (!isPartnerError(error)) throw error;
-			stamp(error, { ...facts(), correlationId });
-			if (send?.chosen && error._tag === "PartnerInternalError") {
-				error.message += " (the operationId may have been used with a different body)";
+			const known = isPartnerError(error) ? stamp(error, { ...facts(), correlationId }) : undefined;
+			if (send?.chosen && known?._tag === "PartnerInternalError") {
+				known.message += " (the operationId may have been used with a different body)";
 			}
-			endTrace({ attempts, status: error.status, correlationId, error });
+			endTrace({ attempts, status: known?.status, correlationId, error });
 			throw error;
 		}
 	};

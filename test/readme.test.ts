@@ -8,9 +8,8 @@ import { setupServer } from "msw/node";
 import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const pages = ["README.md", ...readdirSync(join(root, "docs")).map((file) => `docs/${file}`)].filter((file) =>
-	/\.md$/.test(file),
-);
+const guides = readdirSync(join(root, "docs")).filter((file) => file.endsWith(".md"));
+const pages = ["README.md", "llms.txt", ...guides.map((file) => `docs/${file}`)];
 const samples = pages.flatMap((page) =>
 	[...readFileSync(join(root, page), "utf8").matchAll(/^```ts\n(.*?)^```/gms)].map(([, code = ""], index) => ({
 		name: `${page}, sample ${index + 1}`,
@@ -70,7 +69,7 @@ test("the README's two commands are the ones that CI runs", () => {
 	}
 });
 
-test("every sample of the README and the guides compiles", () => {
+test("every sample of the README, the guides and llms.txt compiles", () => {
 	const config = join(folder, "tsconfig.json");
 	writeFileSync(config, JSON.stringify({ extends: join(root, "tsconfig.json"), include: ["*.ts"], exclude: [] }));
 	const tsc = join(root, "node_modules/typescript/bin/tsc");
@@ -87,6 +86,7 @@ test.each(samples.map(({ name }, index) => [name, files[index] ?? ""]))(
 		// A sample that is itself a test runs under the runner that it is written for.
 		if (code.includes('from "vitest"')) return runAsTest(file);
 		await import(pathToFileURL(file).href);
+		expect(sandbox.violations()).toEqual([]);
 	},
 	60_000,
 );

@@ -47,22 +47,12 @@ export function shapeTable(contract: Json): string {
 	for (const operation of operationsOf(contract)) visit(answerSchema(operation));
 	const rows = [...seen].map(([name, fields]) => `\t${name}: ${JSON.stringify(fields)},`);
 	return `${banner}
-/** What the contract knows of a field: the shape of its object (or of its items), its known values, whether it counts. */
-export interface FieldShape { readonly shape?: string; readonly known?: readonly string[]; readonly integer?: boolean }
-
-// One line a schema, as a table of objects is twice the size: \`:\` a shape, \`=\` known values, \`#\` a whole number.
-const lines = {
+/**
+ * What the contract knows of each answer schema, a line each: its fields, with \`:\` the schema of what is in it, \`=\` its
+ * known values, \`#\` a whole number.
+ */
+export const shapes: Readonly<Record<string, string>> = {
 ${rows.join("\n")}
 };
-
-function fieldOf(text: string): [name: string, field: FieldShape] {
-	const [name = "", mark, ...rest] = text.split(/([:=#])/);
-	const value = rest.join("");
-	return [name, mark === ":" ? { shape: value } : mark === "=" ? { known: value.split(",") } : mark ? { integer: true } : {}];
-}
-
-export const shapes: Readonly<Record<string, Readonly<Record<string, FieldShape>>>> = Object.fromEntries(
-	Object.entries(lines).map(([name, line]) => [name, Object.fromEntries(line.split(" ").map(fieldOf))]),
-);
 `;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { shapes } from "../../generated/shapes.ts";
+import { fieldsOf } from "../../src/drift.ts";
 import { isRecord } from "./contract.ts";
 import {
 	ANNA,
@@ -41,16 +41,16 @@ function plain(value: unknown, shape: string, differences: Set<Difference>, usua
 		return value.map((each, index) => plain(each, shape, differences, Array.isArray(usual) ? usual[index] : undefined));
 	}
 	if (!isRecord(value)) return value;
-	const fields = shapes[shape] ?? {};
-	const known = Object.keys(fields).filter((name) => name in value);
+	const fields = fieldsOf(shape);
+	const known = [...fields.keys()].filter((name) => name in value);
 	const came = Object.keys(value);
 	if (came.length > known.length) differences.add("extra field");
-	if (came.filter((name) => name in fields).join() !== known.join()) differences.add("key order");
+	if (came.filter((name) => fields.has(name)).join() !== known.join()) differences.add("key order");
 	return Object.fromEntries(
 		known.map((name) => {
 			const held = value[name];
 			const before = isRecord(usual) ? usual[name] : undefined;
-			const field = fields[name] ?? {};
+			const field = fields.get(name) ?? {};
 			if (name === "scopes" && Array.isArray(held)) {
 				if (held[0] === "messages:write" && held.length > 1) differences.add("scope order");
 				return [name, [...held].filter((scope) => field.known?.includes(scope)).sort()];
