@@ -1,4 +1,5 @@
-import { cuttableOf, onAbort } from "./signal.ts";
+import { cuttableOf } from "./cuttable.ts";
+import { onAbort } from "./signal.ts";
 
 /** The `fetch` that a client is given. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -15,7 +16,7 @@ export interface AttemptOptions {
 	fetch: Fetch;
 	url: string;
 	/** Made inside the attempt, as the key is asked for each time; the time that it takes counts. */
-	init: (signal: AbortSignal | null) => RequestInit | Promise<RequestInit>;
+	init: (signal: AbortSignal | null) => Promise<RequestInit>;
 	/** Headers and body together. */
 	timeoutMs: number;
 	/** The caller's signal, and the one by which a walk gives up a page that nobody waits for any more. */
@@ -55,7 +56,7 @@ export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 			if (settled) return;
 			settled = true;
 			clearTimeout(timer);
-			for (const off of offs) off();
+			off();
 			resolve(end);
 		};
 		const cut = (kind: "timeout" | "abort") => (): void => {
@@ -64,7 +65,7 @@ export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 			stop();
 		};
 		const timer = setTimeout(cut("timeout"), timeoutMs);
-		const offs = signals.map((signal) => onAbort(signal, cut("abort")));
+		const off = onAbort(signals, cut("abort"));
 
 		const exchange = async (): Promise<Answer | Fault> => {
 			let ready: RequestInit;

@@ -6,9 +6,8 @@ export interface Caller {
 }
 
 /**
- * Captures the frames below `entry`, the public function that the caller called. It is the dearest part of a call that
- * succeeds, and stays: V8 can name, afterwards and for nothing, who awaits a promise, but not who started one and let a
- * `.catch` see to it.
+ * Captures the frames below `entry`, the public function that was called: at once, although it is the costliest part of
+ * a call that succeeds. V8's async stacks come for nothing, but name only who *awaits* a promise, and nobody for `.catch`.
  */
 export function captureCaller(entry: (...args: never[]) => unknown): Caller {
 	const caller: Caller = {};

@@ -1,20 +1,19 @@
 import * as z from "zod/mini";
-import { version } from "../package.json";
 import type { Fetch } from "./attempt.ts";
 import { blaming } from "./caller.ts";
 import { type ConversationsGroup, createConversations } from "./conversations.ts";
 import type { ContractDrift } from "./drift.ts";
-import { PartnerInvalidInput } from "./errors.ts";
 import { callable, checkInput, flag, milliseconds, retry, rule } from "./input.ts";
 import { createMe, type MeGroup } from "./me.ts";
 import { createMessages, type MessagesGroup } from "./messages.ts";
 import type { AttemptEvent, Logger } from "./observe.ts";
 import { createReuseGuard } from "./operation-id.ts";
 import { type CountryCode, countryRule, type E164, isCountry } from "./phone.ts";
-import { createBudget, defaultRetry, type RetryOptions } from "./retry.ts";
-import { allowedRecipients, checkedBaseUrl, checkedKey, isSandboxKey, refuseBrowser, runsSandbox } from "./safety.ts";
+import { createBudget, defaultRetry, policyFrom, type RetryOptions } from "./retry.ts";
+import { allowedRecipients, checkAgencyId, checkedBaseUrl, checkedKey, refuseBrowser } from "./safety.ts";
 import type { Tracer } from "./trace.ts";
 import { createTransport } from "./transport.ts";
+import { userAgentOf } from "./wire.ts";
 
 /** Options of {@link createClient}. */
 export interface ClientOptions {
@@ -153,25 +152,19 @@ export function createClient(options: ClientOptions): Client {
 		refuseBrowser(dangerouslyAllowBrowser);
 		const baseUrl = checkedBaseUrl(checked.baseUrl);
 		const givenKey = checked.apiKey;
-		const usable = (key: unknown): string => {
-			const good = checkedKey(key);
-			if (isSandboxKey(good) && baseUrl !== undefined && !runsSandbox(baseUrl)) {
-				throw new PartnerInvalidInput({ field: "apiKey", rule: "is a sandbox key, and baseUrl is no sandbox" });
-			}
-			return good;
-		};
+		const usable = (key: unknown): string => checkedKey(key, baseUrl);
 		if (typeof givenKey === "string" && givenKey !== "") usable(givenKey);
 
-		const policy = { ...defaultRetry, ...(checked.retry === false ? { attempts: 1 } : defined(checked.retry ?? {})) };
+		const policy = policyFrom(defaultRetry, checked.retry);
 		const transport = createTransport({
 			baseUrl,
-			apiKey: typeof givenKey === "function" ? async () => usable(await givenKey()) : () => usable(givenKey),
+			apiKey: async () => usable(typeof givenKey === "function" ? await givenKey() : givenKey),
 			fetch: checked.fetch,
 			timeoutMs: checked.timeoutMs,
 			deadlineMs: checked.deadlineMs,
 			retry: policy,
 			budget: createBudget(policy.budget),
-			userAgent: userAgent(appInfo),
+			userAgent: userAgentOf(appInfo),
 			logger: checked.logger,
 			onAttempt: checked.onAttempt,
 			onContractDrift: checked.onContractDrift,
@@ -190,32 +183,4 @@ export function createClient(options: ClientOptions): Client {
 		}
 		return { me: createMe(transport), agency };
 	});
-}
-
-function checkAgencyId(agencyId: unknown): void {
-	if (typeof agencyId === "string" && /^[A-Za-z0-9_-]{1,128}$/.test(agencyId)) return;
-	const rule = "must be 1 to 128 letters, digits, - or _, as me.get gives it";
-	throw new PartnerInvalidInput({ field: "agencyId", rule, operation: "agency" });
-}
-
-/** What is given explicitly as undefined is left to the default. */
-function defined<T extends object>(given: T): { [Key in keyof T]: NonNullable<T[Key]> } {
-	return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as {
-		[Key in keyof T]: NonNullable<T[Key]>;
-	};
-}
-
-/** SDK, application and runtime; nothing in a page, where the browser has its own. */
-function userAgent(appInfo: { name: string; version?: string | undefined } | undefined): string | undefined {
-	if (typeof document === "object") return undefined;
-	const { process, navigator } = globalThis as {
-		process?: { versions?: { node?: string } };
-		navigator?: { userAgent?: string };
-	};
-	const node = process?.versions?.node;
-	const runtime =
-		navigator?.userAgent?.startsWith("Node.js") === false ? navigator.userAgent : node && `Node.js/${node}`;
-	// A product of the header is one word.
-	const app = [appInfo?.name, appInfo?.version].flatMap((part) => part?.replace(/[^\w.-]+/g, "-") ?? []).join("/");
-	return [`messaging-conversations/${version}`, runtime, app].filter(Boolean).join(" ");
 }

@@ -72,7 +72,7 @@ const printed = [
  * CommonJS copies. Holds no key, no phone number and no message text.
  */
 export abstract class PartnerError extends Error implements PartnerErrorFacts {
-	/** Of each class its own: bundlers rename classes, so the tag is no name of one. */
+	/** A literal of each class, and not the class's name: bundlers rename classes. */
 	declare protected static readonly tag: PartnerErrorTag;
 	declare readonly _tag: PartnerErrorTag;
 	declare readonly operation: PartnerErrorFacts["operation"];
@@ -211,6 +211,11 @@ export type SendError = OperationError<"messages.send"> & { readonly operationId
 /** True for an error of this package, from whichever copy of it. */
 export function isPartnerError(value: unknown): value is PartnerError {
 	return typeof value === "object" && value !== null && Reflect.get(value, brand) === true;
+}
+
+/** The caller's signal has ended the call. */
+export function abortError(operation: OperationId): PartnerAbortError {
+	return new PartnerAbortError(`${operation}: aborted by the caller`, {});
 }
 
 /** Adds what only the end of a call knows. `cause` and `cursor` stay out of enumeration: a logged error shows neither rows' positions nor twice the same fault. */

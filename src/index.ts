@@ -1,13 +1,33 @@
 // The client
 
 export type { Fetch } from "./attempt.ts";
-// Calls
-export type { Answered, Call, CallResponse, Result } from "./call.ts";
 export { type AgencyClient, type Client, type ClientOptions, createClient } from "./client.ts";
+
+// Calls
+
+export type { Answered, Call, CallResponse, Result } from "./call.ts";
+export type { CallOptions } from "./input.ts";
+export type { MeGroup } from "./me.ts";
+export type { RetryOptions } from "./retry.ts";
+
 // Reading
+
 export type { ConversationsGroup, ListOptions, LookupOptions, PageOptions, WalkOptions } from "./conversations.ts";
-export type { ContractDrift } from "./drift.ts";
+export type { LookedUp } from "./lookup.ts";
+export type { CollectOptions, Paginated } from "./paginate.ts";
+export { isWindowOpen } from "./window.ts";
+
+// Sending
+
+export type { MessagesGroup, OutgoingMessage, Sent, SentNow, SentQueued } from "./messages.ts";
+export { operationIdFrom } from "./operation-id.ts";
+
+// Phone numbers
+
+export { type CountryCode, type E164, isE164, type ToE164Options, toE164 } from "./phone.ts";
+
 // Errors
+
 export {
 	isPartnerError,
 	type OperationError,
@@ -28,18 +48,13 @@ export {
 	PartnerUnexpectedResponse,
 	type SendError,
 } from "./errors.ts";
-export type { CallOptions } from "./input.ts";
-export type { LookedUp } from "./lookup.ts";
-export type { MeGroup } from "./me.ts";
-// Sending
-export type { MessagesGroup, OutgoingMessage, Sent, SentNow, SentQueued } from "./messages.ts";
+
+// Observing
+
+export type { ContractDrift } from "./drift.ts";
 export type { AttemptEvent, Logger } from "./observe.ts";
-export { operationIdFrom } from "./operation-id.ts";
-export type { CollectOptions, Paginated } from "./paginate.ts";
-// Phone numbers
-export { type CountryCode, type E164, isE164, type ToE164Options, toE164 } from "./phone.ts";
-export type { RetryOptions } from "./retry.ts";
 export type { Span, Tracer } from "./trace.ts";
+
 // The contract's schemas
+
 export type * from "./types.ts";
-export { isWindowOpen } from "./window.ts";

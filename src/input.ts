@@ -3,9 +3,6 @@ import { limits } from "../generated/operations.ts";
 import { type PartnerErrorFacts, PartnerInvalidInput } from "./errors.ts";
 import type { RetryOptions } from "./retry.ts";
 
-// Compiling schemas at run time needs eval, which workers and strict pages refuse.
-z.config({ jitless: true });
-
 /** What every call takes beside its own parameters. */
 export interface CallOptions {
 	/** Aborts the call with `PartnerAbortError`. A send that is in flight may have been taken all the same. */

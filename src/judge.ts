@@ -2,10 +2,10 @@ import { answers } from "../generated/answers.ts";
 import { operationTable } from "../generated/operations.ts";
 import type { Answer, Fault } from "./attempt.ts";
 import {
+	abortError,
 	isPartnerError,
 	type OperationId,
 	type Outcome,
-	PartnerAbortError,
 	PartnerConnectionError,
 	type PartnerError,
 	PartnerInternalError,
@@ -44,7 +44,7 @@ function judgeFault(fault: Fault, { operation, dispatched }: JudgeContext): Verd
 			return { ok: false, error: refused, outcome: "not_sent" };
 		}
 		case "abort":
-			return { ok: false, error: new PartnerAbortError(`${operation}: aborted by the caller`, {}), outcome: ambiguous };
+			return { ok: false, error: abortError(operation), outcome: ambiguous };
 		case "timeout": {
 			const error = new PartnerTimeoutError(`${operation}: no complete answer in time`, { retryable: true });
 			return { ok: false, error, outcome: ambiguous };

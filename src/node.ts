@@ -2,8 +2,9 @@ import http, { type Agent, type ClientRequest } from "node:http";
 import https from "node:https";
 import type { Socket } from "node:net";
 import { createSecureContext } from "node:tls";
+import { makeCuttable } from "./cuttable.ts";
 import { IncomingResponse } from "./incoming.ts";
-import { makeCuttable, onAbort } from "./signal.ts";
+import { onAbort } from "./signal.ts";
 
 /** Options of {@link nodeFetch}. */
 export interface NodeFetchOptions {
@@ -87,7 +88,7 @@ export function nodeFetch(options: NodeFetchOptions = {}): NodeFetch {
 			request.destroy();
 		};
 		onCut?.(cut);
-		const off = onAbort(signal ?? undefined, () => cut(signal?.reason));
+		const off = onAbort(signal ? [signal] : [], () => cut(signal?.reason));
 		request.on("socket", (socket) => limitConnect(request, socket));
 		request.on("response", (incoming) => {
 			const resolve = waiting?.resolve;

@@ -1,9 +1,9 @@
 import { type Answered, type Call, type CallResponse, createCall } from "./call.ts";
 import { blame, type Caller, captureCaller } from "./caller.ts";
 import {
+	abortError,
 	isPartnerError,
 	type OperationId,
-	PartnerAbortError,
 	type PartnerError,
 	PartnerUnexpectedResponse,
 	stamp,
@@ -82,7 +82,7 @@ async function collect<Item, Page>(
 		return { source, ...checkOptions(optionSchemas.collect, options, source.operation) };
 	}, caller);
 	if (limit === 0) return all;
-	for await (const page of walkPages(open, caller)) {
+	for await (const page of walkPages(() => source, caller)) {
 		for (const item of source.itemsOf(page)) {
 			all.push(item);
 			if (all.length === limit) return all;
@@ -127,7 +127,7 @@ async function* walkItems<Item, Page>(
 			const middle = items.length / 2;
 			let handed = 0;
 			for (const item of items) {
-				if (source.signal?.aborted) throw trail.failed(aborted(source.operation));
+				if (source.signal?.aborted) throw trail.failed(abortError(source.operation));
 				if (++handed > middle && source.readAhead && next !== null) trail.prepare();
 				trail.itemsRead++;
 				yield item;
@@ -193,10 +193,6 @@ function createTrail<Item, Page>(source: PageSource<Item, Page>, caller: Caller)
 		failed: (error) => blame(stamp(error, { operation, cursor: cursor ?? null, itemsRead: trail.itemsRead }), caller),
 	};
 	return trail;
-}
-
-function aborted(operation: OperationId): PartnerError {
-	return new PartnerAbortError(`${operation}: aborted by the caller`, {});
 }
 
 /**

@@ -1,7 +1,7 @@
 import { getCountryCallingCode, type PhoneNumber, parsePhoneNumberFromString } from "libphonenumber-js/core/es6";
 import metadata, { type CountryCode } from "../generated/phone-metadata.js";
 import { type PartnerErrorFacts, PartnerInvalidInput } from "./errors.ts";
-import { stands } from "./plan.ts";
+import { stands } from "./phone-plan.ts";
 
 export type { CountryCode };
 

@@ -33,6 +33,19 @@ export type RetryPolicy = { [Option in keyof RetryOptions]-?: number };
 
 export const defaultRetry: RetryPolicy = { attempts: 4, baseDelayMs: 500, maxDelayMs: 8000, budget: 100 };
 
+/** The policy with what is given of another one in its place; `false` is exactly one request. */
+export function policyFrom(base: RetryPolicy, given: RetryOptions | false | undefined): RetryPolicy {
+	if (given === undefined) return base;
+	if (given === false) return { ...base, attempts: 1 };
+	const { attempts, baseDelayMs, maxDelayMs, budget } = given;
+	return {
+		attempts: attempts ?? base.attempts,
+		baseDelayMs: baseDelayMs ?? base.baseDelayMs,
+		maxDelayMs: maxDelayMs ?? base.maxDelayMs,
+		budget: budget ?? base.budget,
+	};
+}
+
 const retryCost = 5;
 /** Asked to wait longer than this, the client gives the decision back to the caller. */
 const longestRetryAfterMs = 30_000;
@@ -137,11 +150,11 @@ function sleep(ms: number, signals: readonly AbortSignal[]): Promise<boolean> {
 		if (signals.some((signal) => signal.aborted)) return resolve(false);
 		const end = (slept: boolean) => (): void => {
 			clearTimeout(timer);
-			for (const off of offs) off();
+			off();
 			resolve(slept);
 		};
 		const timer = setTimeout(end(true), ms);
-		const offs = signals.map((signal) => onAbort(signal, end(false)));
+		const off = onAbort(signals, end(false));
 	});
 }
 

@@ -18,29 +18,36 @@ export function checkedBaseUrl(given: string | undefined): string | undefined {
 	return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
 }
 
-/** A key that can stand in a header, as the runtime's own refusal would quote it. Its form is the service's business. */
-export function checkedKey(key: unknown): string {
+/**
+ * A key that can stand in a header, as the runtime's own refusal would quote it; its form is the service's business. A
+ * sandbox key is for a sandbox alone: a mistaken base URL must not look like a working test.
+ */
+export function checkedKey(key: unknown, baseUrl: string | undefined): string {
 	const refuse = (rule: string): never => {
 		throw new PartnerInvalidInput({ field: "apiKey", rule });
 	};
 	if (key === undefined || key === "") return refuse("is required");
 	if (typeof key !== "string") return refuse("must be a string");
 	if (!/^[\x21-\x7e]+$/.test(key)) return refuse("must be visible ASCII without spaces, and without `Bearer`");
+	if (key.startsWith("sandbox_live.") && baseUrl && !isSandboxHost(new URL(baseUrl).hostname)) {
+		return refuse("is a sandbox key, and baseUrl is no sandbox");
+	}
 	return key;
 }
 
-export function isSandboxKey(key: string): boolean {
-	return key.startsWith("sandbox_live.");
-}
-
-/** Whether a sandbox can be there: a mistaken base URL must not look like a working test. */
-export function runsSandbox(baseUrl: string): boolean {
-	const { hostname } = new URL(baseUrl);
+function isSandboxHost(hostname: string): boolean {
 	return hostname === "sandbox.invalid" || isLoopback(hostname);
 }
 
 function isLoopback(hostname: string): boolean {
 	return /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname);
+}
+
+/** An id as the service gives them out: it is a part of the path. */
+export function checkAgencyId(agencyId: unknown): void {
+	if (typeof agencyId === "string" && /^[A-Za-z0-9_-]{1,128}$/.test(agencyId)) return;
+	const rule = "must be 1 to 128 letters, digits, - or _, as me.get gives it";
+	throw new PartnerInvalidInput({ field: "agencyId", rule, operation: "agency" });
 }
 
 /** A page shows its key to whoever opens it. */

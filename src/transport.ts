@@ -4,11 +4,11 @@ import { type Answer, attempt, type Fetch } from "./attempt.ts";
 import type { Answered } from "./call.ts";
 import { type ContractDrift, tellDrift } from "./drift.ts";
 import {
+	abortError,
 	type Facts,
 	isPartnerError,
 	type OperationId,
 	type Outcome,
-	PartnerAbortError,
 	type PartnerError,
 	PartnerInvalidInput,
 	PartnerTimeoutError,
@@ -18,7 +18,7 @@ import type { CallOptions } from "./input.ts";
 import { judge } from "./judge.ts";
 import { type Observers, observe } from "./observe.ts";
 import { correlationIdOf, createRedactor } from "./redact.ts";
-import { type Budget, type RetryPolicy, retry } from "./retry.ts";
+import { type Budget, policyFrom, type RetryPolicy, retry } from "./retry.ts";
 import { startTrace, type Tracer } from "./trace.ts";
 import { requestInit, requestUrl } from "./wire.ts";
 
@@ -26,7 +26,7 @@ import { requestInit, requestUrl } from "./wire.ts";
 export interface TransportOptions extends Observers {
 	baseUrl: string | undefined;
 	/** The key of the next attempt, checked. */
-	apiKey: () => string | Promise<string>;
+	apiKey: () => Promise<string>;
 	fetch: Fetch | undefined;
 	timeoutMs: number | undefined;
 	deadlineMs: number | undefined;
@@ -112,13 +112,9 @@ export function createTransport(client: TransportOptions): Transport {
 			const end = await attempt({
 				fetch: client.fetch ?? globalThis.fetch,
 				url,
-				init(signal) {
-					const ready = (given: string): RequestInit => {
-						key = given;
-						return requestInit(wire, given, signal);
-					};
-					const given = client.apiKey();
-					return typeof given === "string" ? ready(given) : given.then(ready);
+				async init(signal) {
+					key = await client.apiKey();
+					return requestInit(wire, key, signal);
 				},
 				timeoutMs: Math.min(timeoutMs, leftMs),
 				signals,
@@ -172,7 +168,7 @@ export function createTransport(client: TransportOptions): Transport {
 			const url = requestUrl(client.baseUrl, path, request);
 			const answered = await retry({
 				run: () => once(url),
-				policy: policyOf(client.retry, options.retry),
+				policy: policyFrom(client.retry, options.retry),
 				budget: client.budget,
 				deadlineAt,
 				roomMs: Math.min(1000, deadlineMs / 10),
@@ -181,7 +177,7 @@ export function createTransport(client: TransportOptions): Transport {
 					lastError = stamp(error, facts());
 					if (dispatched) tell(error, retryInMs);
 				},
-				aborted: () => new PartnerAbortError(`${operation}: aborted by the caller`, {}),
+				aborted: () => abortError(operation),
 			});
 			endTrace({ attempts, status: 200, correlationId, error: undefined });
 			return answered;
@@ -204,11 +200,4 @@ function keyParts(key: string): string[] {
 function deadlineError(operation: OperationId, lastError: PartnerError | undefined): PartnerError {
 	const text = `${operation}: no complete answer before the deadline`;
 	return new PartnerTimeoutError(text, { retryable: true, cause: lastError });
-}
-
-function policyOf(client: RetryPolicy, call: CallOptions["retry"]): RetryPolicy {
-	if (call === undefined) return client;
-	if (call === false) return { ...client, attempts: 1 };
-	const given = Object.fromEntries(Object.entries(call).filter(([, value]) => value !== undefined));
-	return { ...client, ...given };
 }

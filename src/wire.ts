@@ -1,4 +1,5 @@
 import { createFinalURL, createQuerySerializer, defaultPathSerializer } from "openapi-fetch";
+import { version } from "../package.json";
 
 /** The parameters of a request. A query parameter that is undefined is left out. */
 export interface Parameters {
@@ -50,4 +51,19 @@ let cacheTaken: boolean | undefined;
 function takesCache(): boolean {
 	cacheTaken ??= typeof globalThis.Request === "function" && "cache" in globalThis.Request.prototype;
 	return cacheTaken;
+}
+
+/** SDK, application and runtime; nothing in a page, where the browser has its own. */
+export function userAgentOf(appInfo: { name: string; version?: string | undefined } | undefined): string | undefined {
+	if (typeof document === "object") return undefined;
+	const { process, navigator } = globalThis as {
+		process?: { versions?: { node?: string } };
+		navigator?: { userAgent?: string };
+	};
+	const node = process?.versions?.node;
+	const runtime =
+		navigator?.userAgent?.startsWith("Node.js") === false ? navigator.userAgent : node && `Node.js/${node}`;
+	// A product of the header is one word.
+	const app = [appInfo?.name, appInfo?.version].flatMap((part) => part?.replace(/[^\w.-]+/g, "-") ?? []).join("/");
+	return [`messaging-conversations/${version}`, runtime, app].filter(Boolean).join(" ");
 }

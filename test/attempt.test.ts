@@ -12,7 +12,7 @@ function attemptOf(fetch: AttemptOptions["fetch"], options: Partial<AttemptOptio
 	return attempt({
 		fetch,
 		url: "https://messaging.example/api/v1/me",
-		init: (signal) => ({ signal }),
+		init: async (signal) => ({ signal }),
 		timeoutMs: 1000,
 		signals: [],
 		onDispatch: () => {},
@@ -62,7 +62,7 @@ test("fetch is handed the url and what init made, with the signal of the attempt
 			handed.push(...given);
 			return new Response("1");
 		},
-		{ init: (signal) => Object.assign(init, { signal }) },
+		{ init: async (signal) => Object.assign(init, { signal }) },
 	);
 	expect(handed).toEqual(["https://messaging.example/api/v1/me", init]);
 	expect(init.signal).toBeInstanceOf(AbortSignal);
@@ -283,7 +283,7 @@ test("onDispatch comes before fetch", async () => {
 });
 
 test("one of several signals that was aborted before is enough: nothing is begun", async () => {
-	const init = vi.fn(() => ({}));
+	const init = vi.fn(async () => ({}));
 	const signals = [new AbortController().signal, AbortSignal.abort()];
 	await expect(answering(new Response("1"), { signals, init })).resolves.toEqual({ kind: "abort" });
 	expect(init).not.toHaveBeenCalled();

@@ -479,3 +479,7 @@ test("a reused operationId with another body is PartnerInvalidInput", async () =
 	expect(error).toMatchObject({ _tag: "PartnerInvalidInput", attempts: 0, operationId, outcome: "not_sent" });
 	expect(error.message).toContain("operationId");
 });
+
+test("a host's own zod is left as it is: no copy of zod in the process is configured", () => {
+	expect(Reflect.get(globalThis, "__zod_globalConfig")).toEqual({});
+});

@@ -7,7 +7,7 @@ const src = fileURLToPath(new URL("../src", import.meta.url));
 
 /** The client half from the ground up: a file imports only from the floors below its own. */
 const floors = [
-	["errors", "types", "signal", "plan", "headers"],
+	["errors", "types", "signal", "cuttable", "phone-plan", "headers"],
 	["attempt", "caller", "observe", "phone", "operation-id", "retry", "window", "wire"],
 	["input", "drift", "trace", "redact", "safety", "incoming"],
 	["judge", "call"],
@@ -21,7 +21,7 @@ const floors = [
 const owners: Record<string, RegExp> = {
 	"openapi-fetch": /^wire\.ts$/,
 	"p-retry": /^retry\.ts$/,
-	"libphonenumber-js/core/es6": /^(phone|plan)\.ts$/,
+	"libphonenumber-js/core/es6": /^(phone|phone-plan)\.ts$/,
 	"zod/mini": /^(input|client|messages)\.ts$/,
 	msw: /^sandbox\/msw\.ts$/,
 	node: /^(sandbox\/server|cli|node|incoming)\.ts$/,
