@@ -1,4 +1,5 @@
 import { cuttableOf } from "./cuttable.ts";
+import { headerOf } from "./headers.ts";
 import { onAbort } from "./signal.ts";
 
 /** The `fetch` that a client is given. */
@@ -56,8 +57,8 @@ export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 			if (settled) return;
 			settled = true;
 			clearTimeout(timer);
-			off();
 			resolve(end);
+			off();
 		};
 		const cut = (kind: "timeout" | "abort") => (): void => {
 			// A refusal is a refusal however long its text takes.
@@ -78,7 +79,11 @@ export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 			}
 			try {
 				const onCut = (cut: () => void): void => {
-					stop = cut;
+					const before = stop;
+					stop = () => {
+						before();
+						cut();
+					};
 				};
 				const response = await (cuttable ? cuttable(url, ready, onCut) : fetch(url, ready));
 				const { status, headers } = response;
@@ -87,7 +92,7 @@ export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 					discard(response);
 					return answered ?? { kind: "abort" };
 				}
-				return { status, headers, body: parsed(await read(response)) };
+				return { status, headers, body: parsed(await read(response, onCut)) };
 			} catch (error) {
 				return answered ?? { kind: "network", error };
 			}
@@ -106,25 +111,28 @@ function parsed(text: string | undefined): Answer["body"] {
 	}
 }
 
-/** The body to its end; undefined when it is too large. Only framing errors reject. */
-function read(response: Response): string | undefined | Promise<string | undefined> {
+/** The body to its end; undefined when it is too large. Only framing errors reject. `onCut` is told how to give it up. */
+function read(response: Response, onCut: (cut: () => void) => void): string | undefined | Promise<string | undefined> {
 	if (isBounded(response)) return response.textWithin(maxBodyBytes);
-	const length = Number(response.headers.get("content-length") ?? Number.NaN);
+	const length = Number(headerOf(response.headers, "content-length") ?? Number.NaN);
 	if (length > maxBodyBytes) {
 		discard(response);
 		return undefined;
 	}
 	// The length is the body's own only where nothing is to be unpacked: then the runtime's own reader serves.
-	const exact = length >= 0 && !response.headers.get("content-encoding");
-	return exact || !response.body ? response.text() : readCapped(response.body);
+	const exact = length >= 0 && !headerOf(response.headers, "content-encoding");
+	// A body of another kind is that of another library's fetch.
+	if (exact || typeof response.body?.getReader !== "function") return response.text();
+	const reader = response.body.getReader();
+	onCut(() => reader.cancel().catch(() => {}));
+	return readCapped(reader);
 }
 
 function isBounded(response: Response): response is BoundedResponse {
 	return "textWithin" in response;
 }
 
-async function readCapped(body: ReadableStream<Uint8Array>): Promise<string | undefined> {
-	const reader = body.getReader();
+async function readCapped(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<string | undefined> {
 	const decoder = new TextDecoder();
 	let text = "";
 	let bytes = 0;

@@ -20,8 +20,8 @@ export function captureCaller(entry: (...args: never[]) => unknown): Caller {
 export function blame<E extends PartnerError>(error: E, caller: Caller): E {
 	try {
 		const stack: unknown = caller.stack;
-		const frames = typeof stack === "string" ? stack.slice(Math.max(0, stack.indexOf("\n"))) : "";
-		const value = `${error.name}: ${error.message}${frames}`;
+		const frames = typeof stack === "string" ? /\n.*/s.exec(stack) : null;
+		const value = `${error.name}: ${error.message}${frames ?? ""}`;
 		Object.defineProperty(error, "stack", { value, configurable: true, writable: true });
 	} catch {
 		// The error tells more than its stack.

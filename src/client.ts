@@ -10,7 +10,7 @@ import type { AttemptEvent, Logger } from "./observe.ts";
 import { createReuseGuard } from "./operation-id.ts";
 import { type CountryCode, countryRule, type E164, isCountry } from "./phone.ts";
 import { createBudget, defaultRetry, policyFrom, type RetryOptions } from "./retry.ts";
-import { allowedRecipients, checkAgencyId, checkedBaseUrl, checkedKey, refuseBrowser } from "./safety.ts";
+import { allowedRecipients, askKey, checkAgencyId, checkedBaseUrl, checkedKey, refuseBrowser } from "./safety.ts";
 import type { Tracer } from "./trace.ts";
 import { createTransport } from "./transport.ts";
 import { userAgentOf } from "./wire.ts";
@@ -158,7 +158,7 @@ export function createClient(options: ClientOptions): Client {
 		const policy = policyFrom(defaultRetry, checked.retry);
 		const transport = createTransport({
 			baseUrl,
-			apiKey: async () => usable(typeof givenKey === "function" ? await givenKey() : givenKey),
+			apiKey: async () => usable(typeof givenKey === "function" ? await askKey(givenKey) : givenKey),
 			fetch: checked.fetch,
 			timeoutMs: checked.timeoutMs,
 			deadlineMs: checked.deadlineMs,

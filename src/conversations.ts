@@ -2,7 +2,7 @@ import { limits } from "../generated/operations.ts";
 import { type Answered, type Call, createCall } from "./call.ts";
 import { captureCaller } from "./caller.ts";
 import type { OperationError } from "./errors.ts";
-import { type CallOptions, checkOptions, optionSchemas } from "./input.ts";
+import { type CallOptions, checkOptions, isWellFormed, optionSchemas } from "./input.ts";
 import { type LookedUp, lookupAll } from "./lookup.ts";
 import { createPaginated, type Paginated } from "./paginate.ts";
 import { type CountryCode, requirePhone } from "./phone.ts";
@@ -116,7 +116,11 @@ export function createConversations(
 				nextOf: (page: ConversationPage) => page.nextCursor,
 				fetchPage(from, abandon) {
 					const query = { pageSize, cursor: from, search: search || undefined };
-					return transport(operation, { path: { agencyId }, query }, { ...call, abandon, secrets: [search, from] });
+					return transport(
+						operation,
+						{ path: { agencyId }, query },
+						{ ...call, abandon, secrets: [search, from], verify: misplaced },
+					);
 				},
 			};
 		});
@@ -138,7 +142,7 @@ export function createConversations(
 					return transport(
 						operation,
 						{ path: { agencyId, phone: number }, query: { pageSize, cursor: from } },
-						{ ...call, abandon, secrets: [number, phone, from], verify: lost },
+						{ ...call, abandon, secrets: [number, phone, from], verify: misplaced },
 					);
 				},
 			};
@@ -182,9 +186,10 @@ export function createConversations(
 	return { list, lookup, get, listMessages };
 }
 
-/** Where a page says that there is more and not where: an end there would pass for the whole. */
-function lost({ hasMore, nextCursor }: MessagePage): string | undefined {
-	return hasMore && nextCursor === null ? "/nextCursor" : undefined;
+/** Where a page says that there is more and not where, or where no URL can go: an end there would pass for the whole. */
+function misplaced({ hasMore, nextCursor }: { hasMore?: boolean; nextCursor: string | null }): string | undefined {
+	const isPlace = nextCursor === null ? hasMore !== true : isWellFormed(nextCursor);
+	return isPlace ? undefined : "/nextCursor";
 }
 
 /** Where an answer is not one entry a number in the order sent: by position alone, a text would find the wrong person. */

@@ -210,7 +210,12 @@ export type SendError = OperationError<"messages.send"> & { readonly operationId
 
 /** True for an error of this package, from whichever copy of it. */
 export function isPartnerError(value: unknown): value is PartnerError {
-	return typeof value === "object" && value !== null && Reflect.get(value, brand) === true;
+	try {
+		return typeof value === "object" && value !== null && Reflect.get(value, brand) === true;
+	} catch {
+		// A proxy that will not be looked at is no error of ours.
+		return false;
+	}
 }
 
 /** The caller's signal has ended the call. */

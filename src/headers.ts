@@ -1,3 +1,13 @@
+/** A header of an answer. A fetch that is injected can give anything: what cannot be asked has none. */
+export function headerOf(headers: Headers, name: string): string | null {
+	try {
+		const value: unknown = headers.get(name);
+		return typeof value === "string" ? value : null;
+	} catch {
+		return null;
+	}
+}
+
 /** The headers of an answer, of which mostly two or three are asked for: the runtime's own are made for the rest. */
 export class IncomingHeaders implements Headers {
 	readonly #raw: readonly string[];

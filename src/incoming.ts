@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
-import { finished, pipeline, type Readable } from "node:stream";
+import { finished, pipeline, Readable } from "node:stream";
+import type { ReadableStream as WebStream } from "node:stream/web";
 import { constants, createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import type { BoundedResponse } from "./attempt.ts";
 import { IncomingHeaders } from "./headers.ts";
@@ -98,6 +99,7 @@ export class IncomingResponse implements BoundedResponse {
 	}
 
 	clone(): Response {
+		if (this.bodyUsed) throw new TypeError("the body has been read already");
 		const { status, statusText, headers } = this;
 		return new Response(this.#asResponse().clone().body, { status, statusText, headers });
 	}
@@ -118,13 +120,14 @@ export class IncomingResponse implements BoundedResponse {
 	#read(limit = Number.POSITIVE_INFINITY): Buffer | undefined | Promise<Buffer | undefined> {
 		if (this.bodyUsed) throw new TypeError("the body has been read already");
 		this.#used = true;
-		if (this.#full) return this.#full.arrayBuffer().then((bytes) => Buffer.from(bytes));
+		const { interrupted } = this.#exchange;
+		if (this.#full) return this.#full.body ? collect(readableOf(this.#full.body), limit, interrupted) : empty;
 		if (this.#whole) return this.#whole.length > limit ? undefined : this.#whole;
 		if (Number(this.headers.get("content-length")) > limit) {
 			this.#incoming.destroy();
 			return undefined;
 		}
-		return collect(this.#open(), limit, this.#exchange.interrupted);
+		return collect(this.#open(), limit, interrupted);
 	}
 }
 
@@ -151,6 +154,11 @@ function collect(readable: Readable, limit: number, interrupted: Exchange["inter
 		});
 		finished(readable, (error) => (error ? reject(interrupted(error)) : resolve(Buffer.concat(chunks, length))));
 	});
+}
+
+/** Node and the DOM library each name the one class. */
+function readableOf(stream: NonNullable<Response["body"]>): Readable {
+	return Readable.fromWeb(stream as WebStream);
 }
 
 /** Reads nothing before it is read. */

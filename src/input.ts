@@ -84,7 +84,7 @@ const callOptions = {
 				typeof value === "object" &&
 				value !== null &&
 				"aborted" in value &&
-				typeof Reflect.get(value, "addEventListener") === "function",
+				["addEventListener", "removeEventListener"].every((name) => typeof Reflect.get(value, name) === "function"),
 			"must be an AbortSignal",
 		),
 	),

@@ -9,11 +9,11 @@ import {
 	PartnerConnectionError,
 	type PartnerError,
 	PartnerInternalError,
-	PartnerInvalidInput,
 	PartnerTimeoutError,
 	PartnerUnexpectedResponse,
 	refusals,
 } from "./errors.ts";
+import { headerOf } from "./headers.ts";
 import { maskNumbers, type Redact, serviceMessage } from "./redact.ts";
 import { retryAfterMs } from "./retry.ts";
 
@@ -37,12 +37,9 @@ export function judge(end: Answer | Fault, context: JudgeContext): Verdict {
 function judgeFault(fault: Fault, { operation, dispatched }: JudgeContext): Verdict {
 	const ambiguous = dispatched ? "unknown" : "not_sent";
 	switch (fault.kind) {
-		case "init": {
-			const { error } = fault;
-			const known = isPartnerError(error);
-			const refused = known ? error : new PartnerInvalidInput({ field: "apiKey", rule: "its function failed" });
-			return { ok: false, error: refused, outcome: "not_sent" };
-		}
+		case "init":
+			if (!isPartnerError(fault.error)) throw fault.error;
+			return { ok: false, error: fault.error, outcome: "not_sent" };
 		case "abort":
 			return { ok: false, error: abortError(operation), outcome: ambiguous };
 		case "timeout": {
@@ -76,7 +73,7 @@ function judgeAnswer(answer: Answer, context: JudgeContext): Verdict {
 		const outcome = status >= 400 && status < 500 ? "not_sent" : "unknown";
 		const Refusal = listed(operation, status);
 		if (Refusal) return { ok: false, error: new Refusal(say(`refused with ${status}`), facts), outcome };
-		const target = status < 400 ? originOf(headers.get("location"), redact) : "";
+		const target = status < 400 ? originOf(headerOf(headers, "location"), redact) : "";
 		const text = say(`answered ${status}${target}, which is outside the contract`);
 		return { ok: false, error: new PartnerUnexpectedResponse(text, facts), outcome };
 	}
@@ -151,24 +148,37 @@ const certificateCode =
 
 /** Tells faults that prove that no request went out from those that prove nothing. */
 function diagnose(error: unknown): { connecting: boolean; certificate: boolean; facts: FaultFacts } {
-	const cause = property(error, "cause") ?? error;
-	const facts: FaultFacts = { name: word(property(cause, "name")) ?? "Error" };
-	const code = word(property(cause, "code")) ?? word(property(error, "code"));
-	const syscall = word(property(cause, "syscall"));
-	if (code) facts.code = code;
-	if (syscall) facts.syscall = syscall;
+	const facts = factsOf(error);
+	const { code, syscall } = facts;
 	// Several addresses tried at once: node gives an AggregateError of which each part is a connect.
-	const parts = property(cause, "errors");
+	const parts = property(property(error, "cause") ?? error, "errors");
+	// The same codes come of a read and a write, and those are made after the request.
 	const connecting =
-		connectCodes.has(code ?? "") ||
+		(syscall === undefined && connectCodes.has(code ?? "")) ||
 		syscall === "connect" ||
 		syscall === "getaddrinfo" ||
 		(Array.isArray(parts) && parts.length > 0 && parts.every((part) => property(part, "syscall") === "connect"));
 	return { connecting, certificate: certificateCode.test(code ?? ""), facts };
 }
 
+/** What an error that anybody can have thrown says of itself, of its cause where it has one. */
+export function factsOf(error: unknown): FaultFacts {
+	const cause = property(error, "cause") ?? error;
+	const facts: FaultFacts = { name: word(property(cause, "name")) ?? "Error" };
+	const code = word(property(cause, "code")) ?? word(property(error, "code"));
+	const syscall = word(property(cause, "syscall"));
+	if (code) facts.code = code;
+	if (syscall) facts.syscall = syscall;
+	return facts;
+}
+
+/** Of an error that anybody can have thrown: looking at it can throw too. */
 function property(value: unknown, name: string): unknown {
-	return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+	try {
+		return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+	} catch {
+		return undefined;
+	}
 }
 
 function word(value: unknown): string | undefined {

@@ -91,9 +91,9 @@ export function createMessages(transport: Transport, options: MessagesOptions): 
 	const { agencyId, defaultCountry, allows, guard } = options;
 
 	function send(message: OutgoingMessage, callOptions?: CallOptions): Call<Sent, SendError> {
-		const chosen = typeof message?.operationId === "string" ? message.operationId : undefined;
-		const operationId = chosen ?? crypto.randomUUID();
 		return createCall(captureCaller(send), async (): Promise<Answered<Sent>> => {
+			const chosen = typeof message?.operationId === "string" ? message.operationId : undefined;
+			const operationId = chosen ?? crypto.randomUUID();
 			try {
 				const call = checkOptions(optionSchemas.call, callOptions, operation);
 				const checked = checkInput(messageSchema, message, "message", operation);

@@ -79,7 +79,9 @@ export function nodeFetch(options: NodeFetchOptions = {}): NodeFetch {
 			cutFor ? cutFor.reason : new TypeError(what, { cause });
 		// Let go with the answer: what stays with the connection must not keep a response that its caller has forgotten.
 		let waiting: Settle | undefined = settle;
-		const fail = (cause: Error): void => waiting?.reject(explain("fetch failed", named(cause)));
+		let isConnected = false;
+		const fail = (cause: Error): void =>
+			waiting?.reject(explain("fetch failed", isConnected ? lost(cause) : named(cause)));
 		const interrupted = (cause: unknown): unknown => explain("terminated", cause);
 
 		const cut = (reason?: unknown): void => {
@@ -89,10 +91,16 @@ export function nodeFetch(options: NodeFetchOptions = {}): NodeFetch {
 		};
 		onCut?.(cut);
 		const off = onAbort(signal ? [signal] : [], () => cut(signal?.reason));
-		request.on("socket", (socket) => limitConnect(request, socket));
+		request.on("socket", (socket) =>
+			onConnected(request, socket, () => {
+				isConnected = true;
+			}),
+		);
 		request.on("response", (incoming) => {
 			const resolve = waiting?.resolve;
 			waiting = undefined;
+			// Answered before it was read: what is left of the request would hold the connection, and the process.
+			if (!request.writableFinished) incoming.once("end", () => request.destroy());
 			// By the next tick the bytes that came with the headers have been parsed: mostly the whole body.
 			process.nextTick(() => resolve?.(new IncomingResponse(incoming, { url, method, interrupted })));
 		});
@@ -153,16 +161,28 @@ function headersOf({ headers, cache }: RequestInit): Record<string, string> {
 }
 
 /** A connection that is not there in time fails as one that never was: the request has not gone out. */
-function limitConnect(request: ClientRequest, socket: Socket): void {
+function onConnected(request: ClientRequest, socket: Socket, react: () => void): void {
 	const shaking = Reflect.get(socket, "secureConnecting") === true;
-	if (!socket.connecting && !shaking) return;
+	if (!socket.connecting && !shaking) {
+		react();
+		return;
+	}
 	const timer = setTimeout(() => {
 		const text = "no connection in time";
 		request.destroy(Object.assign(new Error(text), { code: "ETIMEDOUT", syscall: "connect" }));
 	}, connectTimeoutMs);
 	const stop = (): void => clearTimeout(timer);
-	socket.once(shaking ? "secureConnect" : "connect", stop);
+	socket.once(shaking ? "secureConnect" : "connect", () => {
+		stop();
+		react();
+	});
 	socket.once("close", stop);
+}
+
+/** A fault of TLS after the handshake says nothing of certificates, and proves nothing of the request. */
+function lost(error: Error): Error {
+	const isTls = "code" in error && /^(ERR_SSL_|EPROTO$)/.test(String(error.code));
+	return isTls ? Object.assign(new Error("TLS failed"), { code: "ECONNRESET" }) : error;
 }
 
 /** A failed handshake that is met by a write has its reason in its text alone; fetch names it, so that it is known not to pass. */

@@ -20,7 +20,7 @@ export interface AttemptEvent {
 
 /** Takes one line of text for each event: `console`, pino and winston fit. */
 export interface Logger {
-	/** A clean attempt. */
+	/** A clean attempt, or one that was given up as nobody waits for its answer any more. */
 	debug: (line: string) => unknown;
 	/** Nothing at present. */
 	info: (line: string) => unknown;
@@ -38,17 +38,18 @@ export interface Observers {
 /** An attempt as the transport knows it; what it does not know is left out of the event. */
 type AttemptFacts = Pick<AttemptEvent, "operation" | "attempt" | "durationMs"> & {
 	[Fact in keyof AttemptEvent]: AttemptEvent[Fact] | undefined;
-};
+} & { isAbandoned: boolean };
 
 /** Tells both observers of an attempt. */
 export function observe({ logger, onAttempt }: Observers, facts: AttemptFacts): void {
 	if (!logger && !onAttempt) return;
-	const { operation, attempt, durationMs, ...rest } = facts;
+	const { operation, attempt, durationMs, isAbandoned, ...rest } = facts;
 	const known = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
 	const event: AttemptEvent = { operation, attempt, ...known, durationMs };
 	if (onAttempt) quietly(() => onAttempt(event));
 	if (!logger) return;
-	const level = event.errorTag === undefined ? "debug" : event.retryInMs === undefined ? "error" : "warn";
+	const failed = event.errorTag !== undefined && !isAbandoned;
+	const level = !failed ? "debug" : event.retryInMs === undefined ? "error" : "warn";
 	quietly(() => logger[level](line(event)));
 }
 

@@ -201,7 +201,7 @@ function createTrail<Item, Page>(source: PageSource<Item, Page>, caller: Caller)
  */
 function createRepeatCheck(): (cursor: string) => boolean {
 	const latest = new Set<string>();
-	let kept = "";
+	let kept: string | undefined;
 	let count = 0;
 	return (cursor) => {
 		if (latest.has(cursor) || cursor === kept) return true;

@@ -33,6 +33,9 @@ export interface ToE164Options {
  */
 export function toE164(input: string, options: ToE164Options = {}): E164 {
 	const operation = "toE164";
+	if (typeof options !== "object" || options === null) {
+		throw new PartnerInvalidInput({ field: "options", rule: "must be an object", operation });
+	}
 	const { defaultCountry = "BE" } = options;
 	if (!isCountry(defaultCountry)) {
 		throw new PartnerInvalidInput({ field: "defaultCountry", rule: countryRule, operation });

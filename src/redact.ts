@@ -1,34 +1,53 @@
 import type { Answer } from "./attempt.ts";
+import { headerOf } from "./headers.ts";
 
 /** Takes what must not be told out of a text. */
 export type Redact = (text: string) => string;
 
 /** Shorter than this, a text is no secret and taking it out would only garble a message. */
 const shortest = 4;
+/** As much as this of a longer one is an echo of it: what quotes a request cuts it off somewhere. */
+const telling = 12;
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
- * A redactor of one call: what went out in it, wherever the service or a gateway echoes it, is not told on. The secrets
- * are asked for when there is something to redact, which is seldom.
+ * A redactor of one call: what went out in it, wherever the service or a gateway echoes it, whole or in part, is not told
+ * on. The secrets are asked for when there is something to redact, which is seldom.
  */
 export function createRedactor(secrets: () => readonly (string | undefined)[]): Redact {
 	return (text) => {
-		const forms = secrets().flatMap((secret) => (secret ? spellings(secret) : []));
-		return forms
-			.filter((form) => form.length >= shortest)
-			.sort((a, b) => b.length - a.length)
-			.reduce((rest, form) => rest.replaceAll(new RegExp(literal(form), "gi"), "[redacted]"), text);
+		const forms = new Set(secrets().flatMap((secret) => (secret ? spellings(secret) : [])));
+		const folded = fold(text);
+		const hidden = new Set<number>();
+		for (const form of forms) {
+			const size = Math.min(form.length, telling);
+			if (size < shortest) continue;
+			for (let at = 0; at + size <= folded.length; at++) {
+				if (!form.includes(folded.slice(at, at + size))) continue;
+				for (let index = at; index < at + size; index++) hidden.add(index);
+			}
+		}
+		let shown = "";
+		for (let index = 0; index < text.length; index++) {
+			if (!hidden.has(index)) shown += text[index];
+			else if (!hidden.has(index - 1)) shown += "[redacted]";
+		}
+		return shown;
 	};
 }
 
-/** As a pattern that matches itself, in whatever case: a URL lowers its host. */
-function literal(form: string): string {
-	return form.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+/** In one case, as a URL lowers its host, and of the same length. */
+function fold(text: string): string {
+	const lower = text.toLowerCase();
+	return lower.length === text.length ? lower : text;
 }
 
 function spellings(secret: string): string[] {
-	return [secret, printable(secret), encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)];
+	const spelled = [secret, plain(secret), encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)];
+	// A number without its country, in an id or a code.
+	if (/^\+?[\d\s().\-/]{8,}$/.test(secret)) spelled.push(secret.replace(/\D/g, "").slice(-8));
+	return spelled.map(fold);
 }
 
 /**
@@ -40,21 +59,22 @@ export function serviceMessage(body: Answer["body"], redact: Redact): string | u
 	if (typeof body === "string" || typeof body.json !== "object" || body.json === null) return undefined;
 	const { _tag, message } = body.json as Record<string, unknown>;
 	if (typeof _tag !== "string" || typeof message !== "string") return undefined;
-	return maskNumbers(redact(printable(message.slice(0, 10_000)))).slice(0, 500);
+	return redact(plain(message.slice(0, 1000))).slice(0, 500);
 }
 
 /** `X-Correlation-Id`, where it has the form of one and echoes nothing of the request. */
 export function correlationIdOf(headers: Headers, redact: Redact): string | undefined {
-	const id = headers.get("x-correlation-id");
+	const id = headerOf(headers, "x-correlation-id");
 	if (!id || !/^[\x21-\x7e]{1,128}$/.test(id)) return undefined;
 	return uuid.test(id) || redact(id) === id ? id : undefined;
 }
 
-function printable(text: string): string {
-	return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ");
+/** On one line, and without numbers: both what is said and what was sent are brought to this form, to be held together. */
+function plain(text: string): string {
+	return maskNumbers(text.replace(/[\p{Cc}\p{Cf}\p{Z}]+/gu, " "));
 }
 
-/** Runs of six or more digits, also where a number is written in groups. */
+/** Runs of six or more digits of any script, also where a number is written in groups. */
 export function maskNumbers(text: string): string {
-	return text.replace(/\+?\d(?:[\s().\-/]{0,2}\d){5,}/g, "[number]");
+	return text.replace(/\+?\p{Nd}(?:[\s\p{P}]{0,3}\p{Nd}){5,}/gu, "[number]");
 }

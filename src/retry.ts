@@ -1,5 +1,6 @@
 import pRetry from "p-retry";
 import { isPartnerError, type PartnerError } from "./errors.ts";
+import { headerOf } from "./headers.ts";
 import { onAbort } from "./signal.ts";
 
 /** How often and how patiently a call is tried again: 5xx and network faults alone, never a refusal (spec §7). */
@@ -163,11 +164,11 @@ function sleep(ms: number, signals: readonly AbortSignal[]): Promise<boolean> {
  * `Date`, as clocks differ. Undefined for a date in the past.
  */
 export function retryAfterMs(headers: Headers): number | undefined {
-	const value = headers.get("retry-after")?.trim() ?? "";
+	const value = headerOf(headers, "retry-after")?.trim() ?? "";
 	if (/^\d+$/.test(value)) return Math.min(Number(value) * 1000, Number.MAX_SAFE_INTEGER);
 	const at = httpDate(value);
 	if (at === undefined) return undefined;
-	const wait = at - (httpDate(headers.get("date") ?? "") ?? Date.now());
+	const wait = at - (httpDate(headerOf(headers, "date") ?? "") ?? Date.now());
 	return wait > 0 ? wait : undefined;
 }
 

@@ -35,6 +35,15 @@ export function checkedKey(key: unknown, baseUrl: string | undefined): string {
 	return key;
 }
 
+/** What the caller's function gives. What it throws is the caller's own, and not told. */
+export async function askKey(give: () => unknown): Promise<unknown> {
+	try {
+		return await give();
+	} catch {
+		throw new PartnerInvalidInput({ field: "apiKey", rule: "its function failed" });
+	}
+}
+
 function isSandboxHost(hostname: string): boolean {
 	return hostname === "sandbox.invalid" || isLoopback(hostname);
 }

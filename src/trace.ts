@@ -1,5 +1,5 @@
 import { operationTable } from "../generated/operations.ts";
-import { isPartnerError, type OperationId } from "./errors.ts";
+import type { OperationId, PartnerError } from "./errors.ts";
 import { quietly } from "./observe.ts";
 
 /** What is used of an OpenTelemetry span. */
@@ -23,8 +23,8 @@ export interface TraceEnd {
 	attempts: number;
 	status: number | undefined;
 	correlationId: string | undefined;
-	/** Undefined for a call that succeeded. */
-	error: unknown;
+	/** Undefined for a call that succeeded, or that was given up as nobody waits for it. */
+	error: PartnerError | undefined;
 }
 
 const clientKind = 2;
@@ -48,8 +48,8 @@ export function startTrace(
 	// Each by itself: a span that cannot be described can still be ended.
 	return (end) => {
 		quietly(() => span?.setAttributes(resultOf(end)));
-		if (end.error !== undefined) {
-			const status = { code: errorStatus, message: typeOf(end.error) };
+		if (end.error) {
+			const status = { code: errorStatus, message: end.error._tag };
 			quietly(() => span?.setStatus(status));
 		}
 		quietly(() => span?.end());
@@ -84,12 +84,7 @@ function resultOf({ attempts, status, correlationId, error }: TraceEnd): Attribu
 	if (attempts > 1) attributes["http.request.resend_count"] = attempts - 1;
 	if (status !== undefined) attributes["http.response.status_code"] = status;
 	if (correlationId !== undefined) attributes["messaging_conversations.correlation_id"] = correlationId;
-	if (error !== undefined) attributes["error.type"] = typeOf(error);
-	if (isPartnerError(error) && error.outcome) attributes["messaging_conversations.outcome"] = error.outcome;
+	if (error) attributes["error.type"] = error._tag;
+	if (error?.outcome) attributes["messaging_conversations.outcome"] = error.outcome;
 	return attributes;
-}
-
-/** What is no error of this package has the convention's own word. */
-function typeOf(error: unknown): string {
-	return isPartnerError(error) ? error._tag : "_OTHER";
 }

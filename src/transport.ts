@@ -9,13 +9,14 @@ import {
 	isPartnerError,
 	type OperationId,
 	type Outcome,
+	PartnerConnectionError,
 	type PartnerError,
 	PartnerInvalidInput,
 	PartnerTimeoutError,
 	stamp,
 } from "./errors.ts";
 import type { CallOptions } from "./input.ts";
-import { judge } from "./judge.ts";
+import { factsOf, judge } from "./judge.ts";
 import { type Observers, observe } from "./observe.ts";
 import { correlationIdOf, createRedactor } from "./redact.ts";
 import { type Budget, policyFrom, type RetryPolicy, retry } from "./retry.ts";
@@ -84,6 +85,7 @@ export function createTransport(client: TransportOptions): Transport {
 		options: RequestOptions<AnswerOf<Operation>>,
 	): Promise<Answered<AnswerOf<Operation>>> => {
 		const { send, signal, abandon } = options;
+		const fetch = client.fetch ?? globalThis.fetch;
 		const { method, path } = operationTable[operation];
 		const { body }: { body?: string | undefined } = request;
 		const wire = { method, isRead: !send, body, userAgent: client.userAgent };
@@ -110,7 +112,7 @@ export function createTransport(client: TransportOptions): Transport {
 			dispatched = false;
 			if (leftMs <= 0) throw deadlineError(operation, lastError);
 			const end = await attempt({
-				fetch: client.fetch ?? globalThis.fetch,
+				fetch,
 				url,
 				async init(signal) {
 					key = await client.apiKey();
@@ -153,7 +155,11 @@ export function createTransport(client: TransportOptions): Transport {
 				operationId: send?.operationId,
 				durationMs,
 				retryInMs,
+				isAbandoned: isAbandoned(),
 			});
+
+		/** Whether it ended because nobody waits for it any more: no failure, then. */
+		const isAbandoned = (): boolean => abandon?.aborted === true && signal?.aborted !== true;
 
 		/** What the call knows that one attempt does not. */
 		const facts = (): Facts => ({
@@ -165,6 +171,7 @@ export function createTransport(client: TransportOptions): Transport {
 		const endTrace = startTrace(client.tracer, operation, client.baseUrl);
 		try {
 			if (!client.baseUrl) throw new PartnerInvalidInput({ field: "baseUrl", rule: "is required" });
+			if (!fetch) throw new PartnerInvalidInput({ field: "fetch", rule: "is required: this runtime has none" });
 			const url = requestUrl(client.baseUrl, path, request);
 			const answered = await retry({
 				run: () => once(url),
@@ -181,12 +188,14 @@ export function createTransport(client: TransportOptions): Transport {
 			});
 			endTrace({ attempts, status: 200, correlationId, error: undefined });
 			return answered;
-		} catch (error) {
-			const known = isPartnerError(error) ? stamp(error, { ...facts(), correlationId }) : undefined;
-			if (send?.chosen && known?._tag === "PartnerInternalError") {
-				known.message += " (the operationId may have been used with a different body)";
+		} catch (thrown) {
+			const error = isPartnerError(thrown) ? thrown : brokenOff(operation, thrown);
+			if (error !== thrown && attempts > 0 && outcome === "not_sent") outcome = "unknown";
+			stamp(error, { ...facts(), correlationId });
+			if (send?.chosen && error._tag === "PartnerInternalError") {
+				error.message += " (the operationId may have been used with a different body)";
 			}
-			endTrace({ attempts, status: known?.status, correlationId, error });
+			endTrace({ attempts, status: error.status, correlationId, error: isAbandoned() ? undefined : error });
 			throw error;
 		}
 	};
@@ -195,6 +204,11 @@ export function createTransport(client: TransportOptions): Transport {
 /** A service or a gateway may quote a part of the key: its secret most of all. */
 function keyParts(key: string): string[] {
 	return [key, ...key.split(".").filter((part) => part.length >= 8)];
+}
+
+/** Anything else that is thrown on the way, by a hostile argument or a fault in here: the caller learns what is known. */
+function brokenOff(operation: OperationId, thrown: unknown): PartnerError {
+	return new PartnerConnectionError(`${operation}: the call broke off`, { cause: factsOf(thrown) });
 }
 
 function deadlineError(operation: OperationId, lastError: PartnerError | undefined): PartnerError {

@@ -61,8 +61,9 @@ export function userAgentOf(appInfo: { name: string; version?: string | undefine
 		navigator?: { userAgent?: string };
 	};
 	const node = process?.versions?.node;
-	const runtime =
-		navigator?.userAgent?.startsWith("Node.js") === false ? navigator.userAgent : node && `Node.js/${node}`;
+	// What cannot stand in a header would fail every request.
+	const own = /^(?!Node\.js)[\x20-\x7e]+$/.exec(navigator?.userAgent ?? "")?.[0];
+	const runtime = own ?? (node && `Node.js/${node}`);
 	// A product of the header is one word.
 	const app = [appInfo?.name, appInfo?.version].flatMap((part) => part?.replace(/[^\w.-]+/g, "-") ?? []).join("/");
 	return [`messaging-conversations/${version}`, runtime, app].filter(Boolean).join(" ");

@@ -308,3 +308,11 @@ test("a signal aborts what fetch does, and is let go of", async () => {
 	expect(getEventListeners(controller.signal, "abort")).toEqual([]);
 	expect(vi.getTimerCount()).toBe(0);
 });
+
+test("a body that still comes in when the time is up is given up, whoever dropped the signal", async () => {
+	const { stream, seen } = bodyOf([bytes('"a'), "…"]);
+	const ending = answering(new Response(stream));
+	await vi.advanceTimersByTimeAsync(1000);
+	await expect(ending).resolves.toEqual({ kind: "timeout" });
+	expect(seen.cancelled).toBe(true);
+});

@@ -509,10 +509,32 @@ test("an abort in the same breath as the call makes no request", async () => {
 	expect(calls).toEqual([]);
 });
 
-test("a runtime without fetch is a connection error, as any fault of a fetch", async () => {
+test("an error of this package that an apiKey function throws is a failed function like any other", async () => {
+	const { fetch, calls } = fetchOf(() => jsonResponse(me));
+	const inner = await failure(() =>
+		createClient({ baseUrl, apiKey, retry: false, fetch: async () => failing() }).me.get(),
+	);
+	const apiKeyFunction = () => Promise.reject(Object.freeze(inner));
+	const error = await failure(() => createClient({ baseUrl, apiKey: apiKeyFunction, fetch }).me.get());
+	expect(error).toMatchObject({ _tag: "PartnerInvalidInput", message: "apiKey: its function failed", attempts: 0 });
+	expect(calls).toEqual([]);
+});
+
+test.for(["a\nb", "Näh/1", 5])("a runtime whose name cannot stand in a header is left out: %j", async (userAgent) => {
+	vi.stubGlobal("navigator", { userAgent });
+	const { fetch, calls } = fetchOf(() => jsonResponse(me));
+	await createClient({ baseUrl, apiKey, fetch }).me.get();
+	expect(new Headers(calls[0]?.init.headers).get("user-agent")).toMatch(
+		/^messaging-conversations\/\S+ Node\.js\/\S+$|^messaging-conversations\/\S+ 5 *$/,
+	);
+});
+
+test("a runtime without fetch sends nothing, and says what is missing", async () => {
 	vi.stubGlobal("fetch", undefined);
-	const result = await createClient({ baseUrl, apiKey, retry: false }).me.get().result();
-	expect(result).toMatchObject({ ok: false, error: { _tag: "PartnerConnectionError" } });
+	const { send } = createClient({ baseUrl, apiKey }).agency(agencyId).messages;
+	const error = await failure(() => send({ to: phone, body: text }));
+	const message = "fetch: is required: this runtime has none";
+	expect(error).toMatchObject({ _tag: "PartnerInvalidInput", message, attempts: 0, outcome: "not_sent" });
 });
 
 test("option apiKey: a function is waited for, whoever put another Promise in place of the global one", async () => {

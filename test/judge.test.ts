@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { createClient, type Fetch, type OperationId, type PartnerError } from "messaging-conversations";
 import { expect, test } from "vitest";
 import { callOf, clientOf, failure, jsonResponse } from "./calls.ts";
@@ -56,6 +57,8 @@ test.for([
 	["a name that was not found, in any way", fault({ code: "EOTHER", syscall: "getaddrinfo" }), "not_sent"],
 	["a read", fault({ code: "ECONNRESET", syscall: "read" }), "unknown"],
 	["a write", fault({ code: "EPIPE", syscall: "write" }), "unknown"],
+	["a host that is gone while an answer is read", fault({ code: "EHOSTUNREACH", syscall: "read" }), "unknown"],
+	["a refusal in the middle of a write", fault({ code: "ECONNREFUSED", syscall: "write" }), "unknown"],
 	["no code at all", fault({}), "unknown"],
 	["a code on the error itself", Object.assign(fault({}), { code: "ECONNREFUSED" }), "not_sent"],
 	["no cause", Object.assign(new Error("canary"), { code: "ECONNREFUSED" }), "not_sent"],
@@ -311,4 +314,58 @@ test("a send that contradicts itself names the field", async () => {
 		const error = await failure(() => send({ to: phone, body: text, operationId }));
 		expect(error.message).toBe(`messages.send: the answer breaks the contract at /${field}`);
 	}
+});
+
+// What an injected fetch can hand over
+
+const unlookable = new Proxy(new Error("canary"), {
+	get() {
+		throw new Error("canary");
+	},
+});
+
+test.for<[what: string, given: unknown, outcome: string, requests: number]>([
+	["a refusal without headers", { status: 400, text: async () => "{}" }, "not_sent", 1],
+	["a failure whose headers are no Headers", { status: 500, headers: {}, text: async () => "" }, "unknown", 4],
+	[
+		"a failure whose headers throw",
+		{
+			status: 500,
+			headers: {
+				get() {
+					throw new Error("canary");
+				},
+			},
+			text: async () => "",
+		},
+		"unknown",
+		4,
+	],
+	["no answer", undefined, "unknown", 4],
+	["a fault that will not be looked at", unlookable, "unknown", 4],
+	["a fault whose cause will not", new Error("canary", { cause: unlookable }), "unknown", 4],
+])("a fetch that gives %s: an error of ours that says what is known", async ([, given, outcome, requests]) => {
+	let asked = 0;
+	const fetch = async (): Promise<never> => {
+		asked++;
+		if (given instanceof Error) throw given;
+		return given as never;
+	};
+	const { send } = clientOf({ baseUrl }, { fetch }).agency(agencyId).messages;
+	const error = await failure(() => send({ to: phone, body: text, operationId }));
+	expect(error).toMatchObject({ outcome, operationId, attempts: requests });
+	expect(asked).toBe(requests);
+	expect(inspect(error, { depth: 10, showHidden: true })).not.toContain("canary");
+});
+
+test("a good answer is one, whatever its headers give", async () => {
+	const given = { status: 200, headers: { get: () => 5 }, text: async () => JSON.stringify(sentNow) };
+	const { send } = clientOf({ baseUrl }, { fetch: async () => given as never }).agency(agencyId).messages;
+	await expect(send({ to: phone, body: text })).resolves.toMatchObject({ messageId: sentNow.messageId });
+});
+
+test("a body that is no WHATWG stream, as of node-fetch, is read in its own way", async () => {
+	const given = { status: 200, headers: new Headers(), body: {}, text: async () => JSON.stringify(sentNow) };
+	const { send } = clientOf({ baseUrl }, { fetch: async () => given as never }).agency(agencyId).messages;
+	await expect(send({ to: phone, body: text })).resolves.toMatchObject({ messageId: sentNow.messageId });
 });

@@ -278,6 +278,43 @@ test("a bomb is stopped at the client's limit, and its connection closed", async
 	expect(unpacked).toBeLessThan(2 ** 31);
 });
 
+test("a bomb is stopped at the client's limit also behind a wrapper that has looked into the answer", async () => {
+	const bomb = gzipSync(Buffer.alloc(64 << 20));
+	const { url } = await serve((_, answer) => answer.writeHead(200, { "content-encoding": "gzip" }).end(bomb));
+	const inner = fetching();
+	let given = 0;
+	const fetch: typeof inner = Object.assign(
+		async (...call: Parameters<typeof inner>) => {
+			const response = await inner(...call);
+			response.clone();
+			given++;
+			return response;
+		},
+		{ close: () => {} },
+	);
+	const client = createClient({ baseUrl: url, apiKey: "k", fetch });
+	expect(await failure(client.me.get())).toMatchObject({ _tag: "PartnerUnexpectedResponse", attempts: 1 });
+	expect(given).toBe(1);
+});
+
+test("an answer that comes before the request was read lets its connection go", async () => {
+	const { url, sockets, open } = await bare((socket) => {
+		socket.pause();
+		socket.write("HTTP/1.1 413 Payload Too Large\r\ncontent-length: 2\r\n\r\n{}");
+	});
+	const response = await fetching()(url, { method: "POST", body: "x".repeat(9 << 20) });
+	expect([response.status, await response.text()]).toEqual([413, "{}"]);
+	for (const socket of sockets) socket.removeAllListeners("data").resume();
+	await vi.waitFor(() => expect(open()).toBe(0));
+});
+
+test("a body that was read cannot be cloned any more", async () => {
+	const { url } = await serve((_, answer) => answer.end("{}"));
+	const response = await fetching()(url);
+	await response.text();
+	expect(() => response.clone()).toThrow(TypeError);
+});
+
 const truncated = {
 	"by its length": "content-length: 100\r\n\r\n{}",
 	"in a chunk": "transfer-encoding: chunked\r\n\r\n64\r\n{}",
@@ -346,6 +383,31 @@ test("https to a plain port is a fault of configuration, as in fetch", async () 
 	const { url } = await bare((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
 	const error = await failure(fetching()(url.replace("http:", "https:")));
 	expect(error).toMatchObject({ message: "fetch failed", cause: { code: "ERR_SSL_WRONG_VERSION_NUMBER" } });
+});
+
+test("a fault of TLS after the handshake is a lost connection: the request may have been read", async () => {
+	const taken: string[] = [];
+	const inner = https.createServer({ cert: certificate, key: privateKey }, (request) => {
+		taken.push(request.url ?? "");
+		// Plain text into the encrypted stream, as a broken gateway does.
+		for (const socket of outside) socket.write("HTTP/1.1 502 Bad Gateway\r\n\r\n");
+	});
+	const { url: innerUrl } = await listening(inner);
+	const outside: Socket[] = [];
+	const gateway = net.createServer((socket) => {
+		outside.push(socket);
+		const through = net.connect(Number(new URL(innerUrl).port), "127.0.0.1").on("error", () => {});
+		socket
+			.on("error", () => {})
+			.pipe(through)
+			.pipe(socket);
+	});
+	const { url } = await listening(gateway, "https");
+	const fetch = fetching({ ca: certificate });
+	const { send } = createClient({ baseUrl: url, apiKey: "k", fetch, retry: false }).agency("agy_1").messages;
+	const error = await failure(send({ to: "+32470123456", body: "Hello" }));
+	expect(error).toMatchObject({ _tag: "PartnerConnectionError", outcome: "unknown", retryable: true });
+	expect(taken).toHaveLength(1);
 });
 
 test("a handshake that hangs fails after ten seconds, as never sent", async () => {

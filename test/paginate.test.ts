@@ -346,6 +346,44 @@ test("break aborts the read-ahead in flight", async () => {
 	expect(from.requests).toHaveLength(2);
 });
 
+test("a read-ahead that is given up is no failure to a logger, a hook is told of it", async () => {
+	const from = await service(fourAndMore("hang"));
+	const lines: [level: string, line: string][] = [];
+	const say = (level: string) => (line: string) => void lines.push([level, line]);
+	const logger = { debug: say("debug"), info: say("info"), warn: say("warn"), error: say("error") };
+	const events: unknown[] = [];
+	const client = clientOf(from, { logger, onAttempt: ({ attempt, errorTag }) => events.push([attempt, errorTag]) });
+	let seen = 0;
+	for await (const _row of client.agency(agencyId).conversations.list()) {
+		if (++seen < 3) continue;
+		await vi.waitFor(() => expect(from.requests).toHaveLength(2));
+		break;
+	}
+	await vi.waitFor(() => expect(lines).toHaveLength(2));
+	expect(lines.map(([level]) => level)).toEqual(["debug", "debug"]);
+	expect(events).toEqual([
+		[1, undefined],
+		[1, "PartnerAbortError"],
+	]);
+});
+
+test.for([["no text that a URL can hold", "\ud800", "the answer breaks the contract at /nextCursor"]] as const)(
+	"a next cursor that is %s breaks the contract",
+	async ([, cursor, words]) => {
+		const from = await service({ "": { names: ["a"], next: cursor } });
+		const error = await failure(() => namesOf(lists(from).list()));
+		expect(error).toMatchObject({ _tag: "PartnerUnexpectedResponse", message: `conversations.list: ${words}` });
+	},
+);
+
+test("a next cursor that is empty is asked for once", async () => {
+	const from = await scripted((seen) => ({
+		json: conversationPage(["a"], cursorOf(seen) === null ? "" : null),
+	}));
+	await expect(namesOf(lists(from).list())).resolves.toEqual(["a", "a"]);
+	expect(from.requests.map(cursorOf)).toEqual([null, ""]);
+});
+
 test("a throw in the loop aborts the read-ahead in flight, and is the caller's", async () => {
 	const from = await service(fourAndMore("hang"));
 	let seen = 0;

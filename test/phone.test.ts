@@ -281,3 +281,7 @@ test.each([
 ])("isE164(%j) is %j", (value, expected) => {
 	expect(isE164(value)).toBe(expected);
 });
+
+test.for([null, "BE", 5])("options that are no object are refused: %j", (options) => {
+	expect(() => toE164("0470123456", options as never)).toThrow("options: must be an object");
+});

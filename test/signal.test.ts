@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { createClient } from "messaging-conversations";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
-import { clientOf, failure, jsonResponse, sixCalls } from "./calls.ts";
+import { callOf, clientOf, failure, jsonResponse, sixCalls, wrong } from "./calls.ts";
 import { agencyId, apiKey, conversationPage, me } from "./canned.ts";
 import { inTurn, refusal, scripted } from "./scripted.ts";
 
@@ -168,4 +168,34 @@ test("no timer is left once a call has settled", async () => {
 			expect(vi.getTimerCount()).toBe(0);
 		}
 	}
+});
+
+test("a signal that cannot be let go of is refused", async () => {
+	const half = { aborted: false, addEventListener: () => {} };
+	const error = await failure(() =>
+		clientOf({ baseUrl: "https://messaging.example/api/v1" }).me.get({ signal: wrong(half) }),
+	);
+	expect(error).toMatchObject({ _tag: "PartnerInvalidInput", message: "signal: must be an AbortSignal", attempts: 0 });
+});
+
+test.for([
+	["before the request", 0, 0, "not_sent"],
+	["after it", 1, 1, "unknown"],
+] as const)("a signal that throws %s ends the call with what is known", async ([, looks, attempts, outcome]) => {
+	let looked = 0;
+	const { signal } = new AbortController();
+	const hostile = Object.assign(Object.create(signal), {
+		addEventListener: () => {},
+		removeEventListener: () => {},
+	});
+	Object.defineProperty(hostile, "aborted", {
+		get() {
+			if (++looked > looks) throw new Error("hostile");
+			return false;
+		},
+	});
+	const fetch = async () => jsonResponse({}, { status: 503 });
+	const client = clientOf({ baseUrl: "https://messaging.example/api/v1" }, { fetch });
+	const error = await failure(() => callOf("messages.send").run(client, { signal: hostile }));
+	expect(error).toMatchObject({ _tag: "PartnerConnectionError", attempts, outcome, cause: { name: "Error" } });
 });

@@ -1,0 +1,73 @@
+// What goes out in a call and comes back in words of the service (S14, S20, S23, S24).
+import { inspect } from "node:util";
+import { expect, test } from "vitest";
+import { clientOf, failure, jsonResponse } from "./calls.ts";
+import { agencyId, apiKey, operationId, phone, sentNow, text } from "./canned.ts";
+
+const connection = { baseUrl: "https://messaging.example/api/v1" };
+
+function sendingTo(answer: () => Response) {
+	return clientOf(connection, { fetch: async () => answer(), retry: false }).agency(agencyId).messages.send;
+}
+
+const refusing = (message: string) => jsonResponse({ _tag: "PartnerBadRequest", message }, { status: 400 });
+
+const long = "Café, the visit is at 14:00; call 0470 12 34 56 when you are there. ".repeat(200);
+
+test.for<[what: string, said: (body: string) => string]>([
+	["its first words", (body) => body.slice(0, 40)],
+	["some of its middle", (body) => body.slice(100, 130)],
+	["all of it, which is longer than a message may be", (body) => body],
+	["its words with wider gaps", (body) => body.replaceAll(" ", "  ").slice(0, 120)],
+	["its words in capitals", (body) => body.toUpperCase().slice(0, 90)],
+	["its words as a URL has them", (body) => encodeURIComponent(body).slice(0, 90)],
+])("S14 an echo of a text is not told on: %s", async ([, said]) => {
+	const error = await failure(() => sendingTo(() => refusing(`Bad: "${said(long)}"`))({ to: phone, body: long }));
+	expect(error.message).toContain('refused with 400: Bad: "');
+	expect(inspect(error, { depth: 10, showHidden: true })).not.toMatch(/visit|14:00|when you|0470|café/i);
+});
+
+test("S14 a part of the key is not told on", async () => {
+	const send = sendingTo(() => refusing(`Bad header: Bearer ${apiKey.slice(0, -2)}`));
+	const error = await failure(() => send({ to: phone, body: text }));
+	expect(error.message).toBe("messages.send: refused with 400: Bad header: Bearer [redacted]");
+});
+
+test.for([
+	"0470 - 12 - 34 - 56",
+	"0470_12_34_56",
+	"04–70–12–34–56",
+	"0470123456",
+	"०४७०१२३४५६",
+	"+32 (0) 470, 12.34.56",
+])("S14 a number is not told on, however it is written: %s", async (written) => {
+	const error = await failure(() => sendingTo(() => refusing(`No: ${written}!`))({ to: phone, body: text }));
+	expect(error.message).toMatch(/^messages\.send: refused with 400: No: \[(redacted|number)\]!$/);
+});
+
+test.for(["req-32470123456", "req-0470123456", `id:${phone}`])(
+	"S24 a correlation id that holds the number is none: %s",
+	async (id) => {
+		const send = sendingTo(() => jsonResponse(sentNow, { headers: { "x-correlation-id": id } }));
+		const { response } = await send({ to: phone, body: text }).withResponse();
+		expect(response.correlationId).toBeUndefined();
+	},
+);
+
+test.for(["req_01HF7", "1763712345678-abc", "cor-1"])("S24 any other correlation id is told: %s", async (id) => {
+	const send = sendingTo(() => jsonResponse(sentNow, { headers: { "x-correlation-id": id } }));
+	const { response } = await send({ to: phone, body: text }).withResponse();
+	expect(response.correlationId).toBe(id);
+});
+
+test.for([33_000, 1_000_000])(
+	"a text of %i characters is sent like any other, and refused like any other",
+	async (size) => {
+		const body = "д".repeat(size);
+		const good = sendingTo(() => jsonResponse(sentNow, { headers: { "x-correlation-id": "req_01HF7" } }));
+		await expect(good({ to: phone, body, operationId })).resolves.toMatchObject({ operationId });
+		const error = await failure(() => sendingTo(() => refusing("Too long."))({ to: phone, body }));
+		expect(error).toMatchObject({ _tag: "PartnerBadRequest", outcome: "not_sent" });
+		expect(error.message).toBe("messages.send: refused with 400: Too long.");
+	},
+);
