@@ -18,7 +18,10 @@ test.for([[], ["--no-async-stack-traces"]])(
 	"the caller's own file stands on top of error.stack, whoever waits for the call and however (%j)",
 	async (flags) => {
 		for (const [name, stack] of await stacksOf(...flags)) {
-			const [, first = ""] = stack.split("\n");
+			const [words = "", first = ""] = stack.split("\n");
+			expect(words, name).toMatch(
+				/^(refused|badOptions)/.test(name) ? /^PartnerInvalidInput: / : /^PartnerForbidden: /,
+			);
 			expect(first, `${name}: ${stack}`).toContain("stacks.ts");
 		}
 	},

@@ -7,7 +7,7 @@ import { agencyId, apiKey, conversationPage, phone, text } from "./canned.ts";
 
 const server = createServer(({ url = "" }, response) => {
 	const { status, body } = url.includes("pageSize=1")
-		? { status: 200, body: { ...conversationPage, nextCursor: "next" } }
+		? { status: 200, body: conversationPage(["Anna"], "next") }
 		: { status: 403, body: {} };
 	response.writeHead(url.includes("cursor=") ? 403 : status).end(JSON.stringify(body));
 }).listen(0, "127.0.0.1");
