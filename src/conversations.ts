@@ -1,4 +1,3 @@
-import { limits } from "../generated/operations.ts";
 import { type Answered, type Call, createCall } from "./call.ts";
 import { captureCaller } from "./caller.ts";
 import type { OperationError } from "./errors.ts";
@@ -179,7 +178,7 @@ export function createConversations(
 						verify: ({ results }) => mismatch(phoneNumbers, results),
 					},
 				);
-			return lookupAll(phoneNumbers, { ask, concurrency, chunkSize: limits.phoneNumbers.max, defaultCountry });
+			return lookupAll(phoneNumbers, { ask, concurrency, defaultCountry });
 		});
 	}
 

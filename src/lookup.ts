@@ -1,3 +1,4 @@
+import { limits } from "../generated/operations.ts";
 import type { Answered } from "./call.ts";
 import { PartnerInvalidInput } from "./errors.ts";
 import { type CountryCode, type E164, parsePhone } from "./phone.ts";
@@ -18,13 +19,12 @@ export interface LookupPlan {
 	ask: (chunk: E164[], abandon: AbortSignal) => Promise<Answered<LookupResponse>>;
 	/** Chunks under way at once. */
 	concurrency: number;
-	chunkSize: number;
 	defaultCountry: CountryCode;
 }
 
 /** Any number of numbers: each asked about once, in chunks, a few at a time; answered one entry an input, in order. */
 export async function lookupAll(inputs: Iterable<string>, plan: LookupPlan): Promise<Answered<LookedUp[]>> {
-	const { ask, concurrency, chunkSize, defaultCountry } = plan;
+	const { ask, concurrency, defaultCountry } = plan;
 	const given = [...texts(inputs)];
 	const asked: Pick<LookedUp, "input" | "phoneNumber">[] = [];
 
@@ -37,7 +37,7 @@ export async function lookupAll(inputs: Iterable<string>, plan: LookupPlan): Pro
 			asked.push({ input, phoneNumber });
 			if (phoneNumber === null || seen.has(phoneNumber)) continue;
 			seen.add(phoneNumber);
-			if (chunk.push(phoneNumber) < chunkSize) continue;
+			if (chunk.push(phoneNumber) < limits.phoneNumbers.max) continue;
 			yield chunk;
 			chunk = [];
 		}

@@ -10,7 +10,7 @@ import type { Transport } from "./transport.ts";
 import type { SendMessageRequest, SendMessageResult } from "./types.ts";
 
 /** A plain-text message to a contact. */
-export interface OutgoingMessage extends Omit<SendMessageRequest, "operationId" | "subaccountId" | "consentLanguage"> {
+export interface OutgoingMessage extends Pick<SendMessageRequest, "body"> {
 	/** Contact phone number, as written: `0470 12 34 56` or `+32470123456`. */
 	to: string;
 	/**
