@@ -10,10 +10,10 @@ import {
 } from "./contact.ts";
 import { type FlowControl, startFlow } from "./flow.ts";
 import { staffSends } from "./messages.ts";
-import type { Agency, Thread, World } from "./state.ts";
+import type { Thread, World } from "./state.ts";
 import { aString, fields, hold, listOf, must, oneOf, optional, orNull, trueOrFalse, wholeFrom } from "./strict.ts";
 import { aiReplies, isWindowOpen, staffSetsAi } from "./thread.ts";
-import { change } from "./world.ts";
+import { agencyById, change } from "./world.ts";
 
 /** An agency, and what its staff, its AI and its settings can do. */
 export interface AgencyControl {
@@ -117,11 +117,7 @@ const contactRule = fields<{ name?: string | null }>({ name: optional(nameRule) 
 const takeOverRule = fields<{ times?: number }>({ times: optional(wholeFrom(0)) });
 
 export function createAgencyControl(world: World, id: string): AgencyControl {
-	const agency = (): Agency => {
-		const found = world.agencies.get(id);
-		if (!found) throw new Error(`The sandbox has no agency ${id}.`);
-		return found;
-	};
+	const agency = () => agencyById(world, id);
 	const find = (contact: ContactRef) => ({ agency: agency(), thread: threadOfContact(agency(), contact) });
 	const alter = (contact: ContactRef, act: (thread: Thread) => void): void => {
 		const { agency, thread } = find(contact);

@@ -7,6 +7,7 @@ import {
 } from "./account.ts";
 import { type AgencyControl, createAgencyControl } from "./agency.ts";
 import { type Archive, archive, type Snapshot, unarchive } from "./archive.ts";
+import { consenting } from "./consent.ts";
 import { type ClockControl, createClockControl, createFaultsControl, type FaultsControl, instant } from "./controls.ts";
 import { createMessageControl, type MessageControl } from "./delivery.ts";
 import { knock } from "./door.ts";
@@ -17,7 +18,7 @@ import { type Policy, policyFrom } from "./policy.ts";
 import { type ScenarioName, type Stage, scenarios } from "./scenarios.ts";
 import { aString, fields, hold, listOf, must, optional } from "./strict.ts";
 import type { Call, Reply } from "./wire.ts";
-import { addAgency, createWorld } from "./world.ts";
+import { addAgency, agencyById, createWorld } from "./world.ts";
 
 export type { CreatedKey, IntegrationControl, KeysControl, LinkOptions } from "./account.ts";
 export type { AgencyControl, ConversationControl } from "./agency.ts";
@@ -113,7 +114,11 @@ export interface Sandbox {
 	import(archive: Archive | string): void;
 	/** As new: the scenario it was made with, the counters too. @example sandbox.reset(); */
 	reset(): void;
-	/** Adds a scenario to the default agency. @example sandbox.tell("busy"); */
+	/**
+	 * Adds a scenario to the default agency, whatever happened there before: the AI is turned on where it speaks in it.
+	 * One that throws leaves nothing behind.
+	 * @example sandbox.tell("busy");
+	 */
 	tell(scenario: ScenarioName): void;
 	/** The primitive below every door, for frames of other kinds: plain values in, plain values out. */
 	answer(call: Call): Reply;
@@ -158,12 +163,13 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 		integration,
 		agency: agency(),
 		ago: (hours, act) => world.clock.during(world.clock.now() - hours * 3_600_000, act),
+		consenting: (hours, act) => consenting(agencyById(world, first), hours, act),
 	};
-	const tell = (scenario: ScenarioName): void => {
+	const play = (scenario: ScenarioName): void => {
 		if (!Object.hasOwn(scenarios, scenario)) throw new TypeError(`The sandbox has no scenario "${scenario}".`);
 		scenarios[scenario](stage);
 	};
-	tell(seed);
+	play(seed);
 	const beginning = archive(world);
 	const answer = (call: Call): Reply => knock(world, call);
 	const fetch = createFetch(baseUrl, answer);
@@ -199,7 +205,15 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 			unarchive(world, beginning);
 			world.journal.load({ entries: [], violations: [] });
 		},
-		tell,
+		tell(scenario) {
+			const before = archive(world);
+			try {
+				play(scenario);
+			} catch (error) {
+				unarchive(world, before); // half a scenario would be a world that nobody described
+				throw error;
+			}
+		},
 		answer,
 	};
 }

@@ -1,5 +1,6 @@
 import type { IntegrationControl } from "./account.ts";
 import type { AgencyControl } from "./agency.ts";
+import type { ContactRef } from "./contact.ts";
 
 /** What a scenario is told on: the default agency, and a past to tell it in. */
 export interface Stage {
@@ -7,6 +8,8 @@ export interface Stage {
 	readonly agency: AgencyControl;
 	/** Does `act` as if it were so many hours ago. */
 	ago(hours: number, act: () => void): void;
+	/** Does `act` as if the agency's consent flow worked and gave more than so many hours; its own settings come back. */
+	consenting(hours: number, act: () => void): void;
 }
 
 /** The worlds that a sandbox can begin with. */
@@ -32,6 +35,12 @@ const anna = dramaNumber(101);
 const names = ["Anna", "Bram", "Chloé", "Dirk", "Elif", "Finn", "Greet", "Hugo", "Inès", "Jan"];
 const families = ["Peeters", "Janssens", "Maes", "Jacobs", "Mertens", "Willems", "Claes", "Goossens", "Wouters"];
 
+/** The AI replies, whoever turned it off before: a scenario can be told at any time. */
+function aiReplies({ staff, ai }: AgencyControl, contact: ContactRef, text: string): void {
+	staff.setAi(contact, true);
+	ai.replies(contact, text);
+}
+
 export const scenarios: Readonly<Record<ScenarioName, (stage: Stage) => void>> = {
 	fresh() {},
 	/** 250 conversations, three pages of 100; the first contact's has 130 messages, three pages of 50. */
@@ -40,12 +49,12 @@ export const scenarios: Readonly<Record<ScenarioName, (stage: Stage) => void>> =
 			const name = `${names[i % names.length]} ${families[i % families.length]}`;
 			const contact = agency.contact(dramaNumber(101 + i), { name });
 			ago(i * 0.75 + 0.5, () => contact.writes(`Hello, is number ${i} still for sale?`));
-			if (i % 3 > 0) ago(i * 0.75 + 0.25, () => agency.ai.replies(contact, "It is. Shall we plan a visit?"));
+			if (i % 3 > 0) ago(i * 0.75 + 0.25, () => aiReplies(agency, contact, "It is. Shall we plan a visit?"));
 			if (i % 5 === 0) ago(i * 0.75, () => agency.startFlow(contact).set(i % 10 === 0 ? "completed" : "waiting"));
 		}
 		const contact = agency.contact(anna, { name: "Anna Peeters" });
 		for (let i = 130; i > 0; i--) {
-			ago(i / 10, () => (i % 2 === 0 ? contact.writes(`Question ${i}`) : agency.ai.replies(contact, `Answer ${i}`)));
+			ago(i / 10, () => (i % 2 === 0 ? contact.writes(`Question ${i}`) : aiReplies(agency, contact, `Answer ${i}`)));
 		}
 	},
 	/** One contact who wrote 30 hours ago. */
@@ -55,7 +64,9 @@ export const scenarios: Readonly<Record<ScenarioName, (stage: Stage) => void>> =
 	/** The same, and a text that waits since an hour ago. */
 	held(stage) {
 		scenarios.closed(stage);
-		stage.ago(1, () => stage.agency.staff.sends(anna, "It is. Shall we plan a visit?"));
+		stage.consenting(1, () => {
+			stage.ago(1, () => stage.agency.staff.sends(anna, "It is. Shall we plan a visit?"));
+		});
 	},
 	/** The same as closed, at an agency whose consent template awaits approval. */
 	ineligible(stage) {
@@ -95,7 +106,7 @@ export const scenarios: Readonly<Record<ScenarioName, (stage: Stage) => void>> =
 				],
 			}),
 		);
-		ago(5, () => agency.ai.replies(unicode, "x".repeat(5000)));
+		ago(5, () => aiReplies(agency, unicode, "x".repeat(5000)));
 		ago(4, () => agency.startFlow(unicode).timeout());
 		agency.conversation(dramaNumber(103)).open();
 		agency.conversation(unicode).visibleAs("tagged");

@@ -90,6 +90,12 @@ export function addAgency(world: World, integrationId: string, name: string | nu
 	return agency;
 }
 
+export function agencyById(world: World, id: string): Agency {
+	const agency = world.agencies.get(id);
+	if (!agency) throw new Error(`The sandbox has no agency ${id}.`);
+	return agency;
+}
+
 /** The agency's record of a contact, made when there is none. */
 export function threadFor(agency: Agency, phone: E164): Thread {
 	const known = agency.threads.get(phone);

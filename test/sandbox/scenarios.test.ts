@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import { createSandbox, held, readOnlyKey, type SandboxOptions, twoLanguages } from "../../src/sandbox/index.ts";
 import {
+	ANNA,
 	type Box,
+	BRAM,
 	call,
 	first,
 	get,
@@ -162,6 +164,44 @@ throughEachDoor((open) => {
 		expect(windowReopenReadiness.availableLanguages).toHaveLength(2);
 		readOnlyKey(box.sandbox);
 		expect((await me(box)).ok().scopes).toEqual(["conversations:read"]);
+	});
+
+	for (const scenario of names) {
+		test(`scenario ${scenario} is told whatever happened before`, async () => {
+			const box = await open({ check: "open values" });
+			(await send(box, { to: ANNA, body: "First" })).ok();
+			box.agency.consent.set({
+				configured: false,
+				languages: [],
+				missingTemplates: ["consent"],
+				answerWithinHours: 0.5,
+			});
+			const { windowReopenReadiness: before } = (await get(box, ANNA)).ok().conversation;
+			box.agency.contact(BRAM).writes("Hello");
+			for (const phone of [ANNA, BRAM, "+447700900103"]) box.agency.staff.setAi(phone, false);
+			for (let round = 0; round < 2; round += 1) {
+				box.sandbox.tell(scenario);
+				await survey(box);
+				if (scenario !== "held") continue;
+				const { queuedMessages, windowReopenReadiness } = (await get(box, ANNA)).ok().conversation;
+				expect(queuedMessages).toHaveLength(1);
+				expect(windowReopenReadiness).toEqual(before);
+			}
+			box.sandbox.clock.advance({ hours: 1 });
+			await survey(box);
+			if (scenario === "held") expect(box.agency.contact(ANNA).accepts()).toEqual({ hadHeldText: true });
+		});
+	}
+
+	test("a scenario that cannot be told to its end leaves nothing behind", async () => {
+		const box = await open();
+		box.agency.contact(BRAM).writes("Hello");
+		box.sandbox.import({ ...box.sandbox.export(), keys: [] });
+		const before = box.sandbox.snapshot();
+		expect(() => box.sandbox.tell("readOnlyKey")).toThrow("The integration has no key.");
+		expect(box.sandbox.snapshot()).toEqual(before);
+		box.agency.contact(BRAM).writes("Still there");
+		expect(box.sandbox.message(2).id).toBe(2);
 	});
 
 	test("a scenario that does not exist is refused", async () => {
