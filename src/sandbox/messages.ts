@@ -29,8 +29,6 @@ type Result = Schemas["SendMessageResult"];
 
 /** POST /agencies/{agencyId}/messages (§4 send). */
 export function send(world: World, agency: Agency, input: SendInput): Result | Refusal {
-	if (input.subaccountId !== null && !agency.senders.includes(input.subaccountId))
-		return badRequest("subaccountId: is not one of the agency's senders."); // R98
 	const { operationId } = input;
 	const key = operationId === undefined ? null : entryKey(agency, operationId);
 	const fingerprint = fingerprintOf(input);
@@ -40,8 +38,10 @@ export function send(world: World, agency: Agency, input: SendInput): Result | R
 	const open = thread !== undefined && isWindowOpen(thread, world.clock.now());
 
 	const replay = known && same ? replayed(world, known, thread, open) : undefined;
-	if (replay) return replay; // R132: no side effects
+	if (replay) return replay; // R132: no side effects; nor is what was taken once checked again
 
+	if (input.subaccountId !== null && !agency.senders.includes(input.subaccountId))
+		return badRequest("subaccountId: is not one of the agency's senders."); // R98
 	const language = open ? null : languageOf(agency, input.consentLanguage);
 	if (isRefusal(language)) return language; // R184: also for a reused id
 	if (known && !same) return internalError; // R134 to R137: the first body stays known
@@ -91,7 +91,8 @@ function replayed(
 		if (result.wasHeld && world.policy.retryAfterDelivery === "resend") return undefined; // R142
 		return sent(sidOf(result.messageId), null, iso(result.windowExpiresAt)); // R131, R141
 	}
-	// R133: the held text is replaced by the same text. R143: one that was dropped is held anew.
+	// R133: the held text is replaced by the same text, and nothing is checked again. R143: the retry of one that was
+	// dropped or replaced is a new send, which an open window lets out at once (rule 1).
 	return result.state === "held" && thread && !open ? inQueue(thread, result.queueId) : undefined;
 }
 

@@ -63,7 +63,7 @@ throughEachDoor((open) => {
 		expect(await summaryOf(box, ANNA)).toMatchObject({ aiEnabled: true, activeFlows: 1 });
 	});
 
-	test("R133 answers a retry to a closed window with the same queue entry, and the contact gets the text once", async () => {
+	test("R133 answers a retry of a text still held with the same queue entry, not checked again; the contact gets it once", async () => {
 		const box = await open();
 		const held = (await send(box, request)).ok();
 		box.sandbox.clock.advance({ minutes: 1 });
@@ -73,6 +73,39 @@ throughEachDoor((open) => {
 		box.agency.contact(ANNA).accepts();
 		expect(texts(box)).toEqual([request.body]);
 		expect(only(box.agency.contact(ANNA).inbox().slice(1)).operationId).toBe("visit-1");
+	});
+
+	test("R133 replays a text still held whatever became of languages and eligibility, which another send would meet", async () => {
+		const box = await open();
+		const held = (await send(box, request)).ok();
+		const before = (await get(box, ANNA)).ok().conversation.queuedMessages;
+		for (const settings of [
+			{ languages: ["nl", "fr"] },
+			{ missingTemplates: ["window_reopen_consent"] },
+			{ languages: [] },
+			{ configured: false },
+		]) {
+			box.agency.consent.set(settings);
+			expect((await send(box, request)).ok()).toEqual(held);
+			(await send(box, { ...request, operationId: "visit-2" })).refused(400);
+			(await send(box, other)).refused(400); // R184
+		}
+		expect((await get(box, ANNA)).ok().conversation.queuedMessages).toEqual(before);
+	});
+
+	test("R131 R133 replays a send whose sender the agency has no more", async () => {
+		const box = await open();
+		const [subaccountId] = box.agency.senders.ids;
+		const [now, later] = [
+			{ ...request, subaccountId },
+			{ ...request, subaccountId, to: BRAM, operationId: "visit-2" },
+		];
+		writing(box);
+		const [sent, held] = [(await send(box, now)).ok(), (await send(box, later)).ok()];
+		box.agency.senders.set(["11111111-1111-4111-8111-111111111111"]);
+		expect((await send(box, now)).ok()).toEqual({ ...sent, status: null });
+		expect((await send(box, later)).ok()).toEqual(held);
+		(await send(box, { ...now, operationId: "visit-3" })).refused(400); // R98
 	});
 
 	test("R134 fails with 500 when an operationId comes back with another body", async () => {
@@ -226,7 +259,7 @@ throughEachDoor((open) => {
 		expect(texts(box)).toEqual([request.body, request.body]);
 	});
 
-	test("R143 holds a dropped text anew, with a new template", async () => {
+	test("R143 takes the retry of a text that was dropped or replaced for a new send: in a closed window it is held anew, with a new template when none waits, in an open one it is sent at once", async () => {
 		const box = await open();
 		const held = (await send(box, request)).ok();
 		box.sandbox.clock.advance({ hours: 48 });
@@ -237,6 +270,55 @@ throughEachDoor((open) => {
 		expect(templates(box)).toBe(2);
 		box.agency.contact(ANNA).accepts();
 		expect(texts(box)).toEqual([request.body]);
+	});
+
+	test("R143 sends a declined text at once when it is retried, as the decline opened the window", async () => {
+		const box = await open();
+		(await send(box, request)).ok();
+		expect(box.agency.contact(ANNA).declines()).toEqual({ hadHeldText: true });
+		const anew = (await send(box, request)).ok();
+		expect(anew).toMatchObject({ queued: false, queueId: null, windowOpen: true, windowExpiresAt: after(24) });
+		expect(anew.status).not.toBeNull();
+		expect([texts(box), templates(box)]).toEqual([[request.body], 1]);
+		expect((await send(box, request)).ok()).toEqual({ ...anew, status: null });
+		expect(texts(box)).toEqual([request.body]);
+	});
+
+	test("R143 holds a declined text anew when it is retried, where a decline opens no window", async () => {
+		const box = await open({ policy: { declineOpensWindow: false } });
+		const held = (await send(box, request)).ok();
+		box.agency.contact(ANNA).declines();
+		const anew = (await send(box, request)).ok();
+		expect(anew).toMatchObject({ queued: true, windowOpen: false, windowExpiresAt: null });
+		expect(anew.queueId).not.toBe(held.queueId);
+		expect([texts(box), templates(box)]).toEqual([[], 2]);
+	});
+
+	test("R143 holds a replaced text again when it is retried, in place of the one that replaced it", async () => {
+		const box = await open();
+		const held = (await send(box, request)).ok();
+		const newer = { ...other, operationId: "visit-2" };
+		(await send(box, newer)).ok();
+		box.sandbox.clock.advance({ hours: 1 });
+		expect((await send(box, request)).ok()).toEqual(held);
+		const waits = only((await get(box, ANNA)).ok().conversation.queuedMessages);
+		expect(waits).toMatchObject({ id: held.queueId, body: request.body, createdAt: after(0), updatedAt: after(1) });
+		expect(templates(box)).toBe(1);
+		expect((await send(box, newer)).ok()).toEqual(held);
+		box.agency.contact(ANNA).accepts();
+		expect(texts(box)).toEqual([newer.body]);
+	});
+
+	test("R143 sends a replaced text at once when it is retried to an open window", async () => {
+		const box = await open();
+		(await send(box, request)).ok();
+		(await send(box, { ...other, operationId: "visit-2" })).ok();
+		box.agency.contact(ANNA).writes("Hello");
+		const anew = (await send(box, request)).ok();
+		expect(anew).toMatchObject({ queued: false, queueId: null, windowOpen: true });
+		expect(anew.status).not.toBeNull();
+		expect(texts(box)).toEqual([request.body]);
+		expect((await summaryOf(box, ANNA)).queuedMessages).toBe(0); // R128
 	});
 
 	test("R144 keeps an operationId free through a refusal and through a fault before the handler", async () => {

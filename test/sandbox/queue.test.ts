@@ -248,15 +248,16 @@ throughEachDoor((open) => {
 		expect(await counts()).toEqual([0, 0, 0]);
 	});
 
-	test("R130 checks languages and eligibility again when it replaces", async () => {
+	test("R130 checks languages and eligibility again when a send replaces the held text; a retry of that text itself is not checked", async () => {
 		const box = await open();
-		await hold(box, "One");
+		const queueId = await hold(box, "One", { operationId: "one" });
 		const before = (await get(box, ANNA)).ok().conversation.queuedMessages;
 		box.agency.consent.set({ languages: ["nl", "fr"], defaultLanguage: "nl" });
 		expect((await send(box, { to: ANNA, body: "Two" })).refused(400).message).toMatch(/consentLanguage/);
 		(await send(box, { to: ANNA, body: "Two", consentLanguage: "xx" })).refused(400);
 		box.agency.consent.set({ missingTemplates: ["consent_nl"] });
 		(await send(box, { to: ANNA, body: "Two", consentLanguage: "nl" })).refused(400);
+		expect(await hold(box, "One", { operationId: "one" })).toBe(queueId);
 		expect(await held(box)).toEqual(before);
 		box.agency.consent.set({ missingTemplates: [] });
 		await hold(box, "Two", { consentLanguage: "fr" });
