@@ -1,6 +1,7 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
 import { createControlRoutes } from "./control-routes.ts";
 import type { Sandbox } from "./index.ts";
 import { fields, hold, must, optional, trueOrFalse } from "./strict.ts";
@@ -31,6 +32,9 @@ export interface SandboxServer {
 }
 
 const followEveryMs = 100;
+
+/** R17: no limit is shown, and Node's own, 16 kB for URL and headers together, is not the service's. */
+const maxHeaderSize = 2 ** 20;
 
 const optionsRule = fields<ServeOptions>({
 	port: optional(
@@ -66,20 +70,33 @@ export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promi
 	hold("serve", options, optionsRule);
 	const { port = 0, token = randomBytes(16).toString("hex"), follow = false } = options;
 	const served: Served = { sandbox, token, control: createControlRoutes(sandbox), hosts: new Set() };
-	const server = createServer((request, response) => {
+	/** The newest answer on each connection. */
+	const answers = new WeakMap<Duplex, ServerResponse>();
+	const listener: RequestListener = (request, response) => {
+		answers.set(request.socket, response);
 		respond(served, request, response).catch((error: unknown) => {
 			if (response.headersSent || request.destroyed) return response.destroy();
 			const message = error instanceof Error ? error.message : String(error);
 			json(response, 500, { _tag: "SandboxError", message });
 		});
+	};
+	// A request without a Host is a stranger's, and one that expects something is a request like any other: Node's own
+	// refusals have neither a correlation id nor a body (R3).
+	const server = createServer({ maxHeaderSize, requireHostHeader: false }, listener);
+	server.on("checkExpectation", listener);
+	server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+		const answer = answers.get(socket);
+		const isUnderWay = answer !== undefined && !answer.writableEnded;
+		if (isUnderWay && answer.req.complete) answer.once("close", () => refuse(socket, error));
+		else if (isUnderWay && answer.headersSent) socket.destroy();
+		else refuse(socket, error);
 	});
 	await new Promise<void>((resolve, reject) => {
 		server.once("error", reject);
 		server.listen(port, "127.0.0.1", resolve);
 	});
 	const timer = follow ? followTime(sandbox) : undefined;
-	const address = server.address();
-	const listening = isAddress(address) ? address.port : port;
+	const listening = portOf(server.address()) ?? port;
 	for (const name of ["127.0.0.1", "localhost", "[::1]"]) served.hosts.add(`${name}:${listening}`);
 	const origin = `http://127.0.0.1:${listening}`;
 	return {
@@ -97,8 +114,7 @@ export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promi
 	};
 }
 
-const isAddress = (address: string | AddressInfo | null): address is AddressInfo =>
-	typeof address === "object" && address !== null;
+const portOf = (address: string | AddressInfo | null) => (typeof address === "object" ? address?.port : undefined);
 
 function followTime(sandbox: Sandbox): NodeJS.Timeout {
 	let last = performance.now();
@@ -174,7 +190,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 	if (length === "0" && encoding === undefined) return "";
 	const chunks: Buffer[] = [];
 	for await (const chunk of request) chunks.push(chunk);
-	return Buffer.concat(chunks).toString("utf8");
+	return Buffer.concat(chunks).toString();
 }
 
 function headersOf(request: IncomingMessage): Record<string, string> {
@@ -204,7 +220,30 @@ function hasToken(headers: Readonly<Record<string, string>>, token: string): boo
 
 function json(response: ServerResponse, status: number, value: unknown): void {
 	const body = JSON.stringify(value);
-	const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
-	response.writeHead(status, { ...headers, "x-correlation-id": `sandbox-${randomBytes(4).toString("hex")}` });
+	response.writeHead(status, jsonHeaders(body));
 	response.end(body);
 }
+
+/** What a parser's errors are in HTTP; all others are a 400. */
+const unreadable: Readonly<Record<string, number>> = {
+	HPE_HEADER_OVERFLOW: 431,
+	HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+	ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+
+/** Refuses what could not be read as a request, and ends the connection. */
+function refuse(socket: Duplex, { code = "" }: NodeJS.ErrnoException): void {
+	if (!socket.writable) return void socket.destroy();
+	const status = unreadable[code] ?? 400;
+	const message = `The sandbox cannot read this as an HTTP request (${code}).`;
+	const body = JSON.stringify({ _tag: "SandboxBadRequest", message });
+	const headers = Object.entries({ ...jsonHeaders(body), connection: "close" });
+	const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...headers.map(([name, value]) => `${name}: ${value}`)];
+	socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
+}
+
+const jsonHeaders = (body: string) => ({
+	"content-type": "application/json",
+	"content-length": Buffer.byteLength(body),
+	"x-correlation-id": `sandbox-${randomBytes(4).toString("hex")}`,
+});

@@ -299,3 +299,84 @@ test("server answers each of its controls as the control in process does", async
 	expect(requests.status).toBe(200);
 	expect(JSON.parse(requests.text)).toEqual(sandbox.requests());
 });
+
+/** What comes back for bytes that no client library would send, until the server closes. */
+function wired(hostname: string, port: number, bytes: string): Promise<string> {
+	return new Promise((resolve) => {
+		const socket = net.connect(port, hostname, () => socket.write(bytes));
+		let received = "";
+		socket.on("data", (chunk) => {
+			received += chunk.toString();
+		});
+		socket.on("error", () => {});
+		socket.on("close", () => resolve(received));
+	});
+}
+
+/** A refusal as the sandbox writes it, from bytes on the wire: correlation id, a JSON body of two fields, its length. */
+function refusalIn(received: string): { status: number; tag: string; correlationId: string | undefined } {
+	const [head = "", body = ""] = received.split("\r\n\r\n");
+	expect(head).toMatch(/\r\ncontent-type: application\/json(\r\n|$)/i);
+	expect(Number(head.match(/\r\ncontent-length: (\d+)/i)?.[1])).toBe(Buffer.byteLength(body));
+	const { _tag, message, ...rest } = JSON.parse(body);
+	expect([typeof message, rest]).toEqual(["string", {}]);
+	return { status: Number(head.slice(9, 12)), tag: _tag, correlationId: head.match(/x-correlation-id: (\S+)/i)?.[1] };
+}
+
+test("R17 server takes a URL and a header of any usual length", async () => {
+	const { server, apiKey, agency, sandbox } = await started();
+	agency.contact(ANNA, { name: "Anna" }).writes("Hello");
+	const list = `${server.baseUrl}/agencies/${agency.id}/conversations`;
+	const long = await raw(`${list}?search=${"anna".repeat(50_000)}`, { headers: bearer(apiKey) });
+	expect([long.status, JSON.parse(long.text).conversations]).toEqual([200, []]);
+	const headers = { ...bearer(apiKey), "x-note": "n".repeat(200_000) };
+	expect((await raw(list, { headers })).status).toBe(200);
+	expect(sandbox.requests()).toHaveLength(2);
+});
+
+test("R3 server answers what is no HTTP request, or too much of one, with a refusal of its own", async () => {
+	const { hostname, port, sandbox } = await started();
+	const host = `Host: ${hostname}:${port}\r\n`;
+	const refused = [
+		["GET\r\n\r\n", 400],
+		["GET /api/v1/me HTTP/1.1\r\nno colon\r\n\r\n", 400],
+		[`POST /api/v1/me HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\nnot a length\r\n`, 400],
+		[`GET /api/v1/me HTTP/1.1\r\n${host}X-Note: ${"n".repeat(2_000_000)}\r\n\r\n`, 431],
+	] as const;
+	const ids = new Set<string | undefined>();
+	for (const [bytes, status] of refused) {
+		const refusal = refusalIn(await wired(hostname, port, bytes));
+		expect(refusal).toMatchObject({ status, tag: "SandboxBadRequest" });
+		ids.add(refusal.correlationId);
+	}
+	expect(ids).not.toContain(undefined);
+	expect(ids.size).toBe(refused.length);
+	const nameless = refusalIn(await wired(hostname, port, "GET /api/v1/me HTTP/1.1\r\nConnection: close\r\n\r\n"));
+	expect(nameless).toMatchObject({ status: 403, tag: "SandboxRefused" });
+	expect(sandbox.requests().filter((each) => each.path === "/me" && each.status !== null && each.status < 400)).toEqual(
+		[],
+	);
+});
+
+test("R3 server takes a request that expects something for a request like any other", async () => {
+	const { server, apiKey, agency } = await started();
+	const send = { method: "POST", headers: { ...bearer(apiKey), "content-type": "application/json", expect: "foo" } };
+	const url = `${server.baseUrl}/agencies/${agency.id}/messages`;
+	const { status, headers, text } = await raw(url, send, JSON.stringify({ to: ANNA, body: "Hi" }));
+	expect([status, JSON.parse(text).queued]).toEqual([200, true]);
+	expect(headers["x-correlation-id"]).toMatch(/^sandbox-/);
+	const unknown = await raw(`${server.baseUrl}/me`, { headers: { expect: "200-ok" } });
+	expect([unknown.status, JSON.parse(unknown.text)._tag]).toEqual([401, "PartnerUnauthorized"]);
+});
+
+test("R3 server answers what came before nonsense, then refuses the nonsense", async () => {
+	const { hostname, port, apiKey, sandbox } = await started();
+	sandbox.faults.add({ operation: "me.get", effect: { latencyMs: 20 } });
+	const one = `GET /api/v1/me HTTP/1.1\r\nHost: ${hostname}:${port}\r\nAuthorization: Bearer ${apiKey}\r\n\r\n`;
+	for (const good of [one, one, one + one]) {
+		const received = await wired(hostname, port, `${good}nonsense\r\n\r\n`);
+		const expected = [...good.matchAll(/GET/g)].map(() => "200");
+		expect([...received.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual([...expected, "400"]);
+		refusalIn(received.slice(received.lastIndexOf("HTTP/1.1")));
+	}
+});
