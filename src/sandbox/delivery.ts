@@ -3,7 +3,10 @@ import type { StoredMessage, World } from "./state.ts";
 import { aNumber, aString, fields, hold, optional, orNull } from "./strict.ts";
 import { change } from "./world.ts";
 
-/** What the messaging provider reports of a message; it shows on the next read (§6). */
+/**
+ * What the messaging provider reports of a message that the agency sent; it shows on the next read (§6). Of a contact's
+ * own message there is nothing to report: each of these throws.
+ */
 export interface MessageControl {
 	readonly id: number;
 	readonly messageSid: string;
@@ -36,6 +39,7 @@ export function createMessageControl(world: World, id: number | string): Message
 		hold("message", options, reportRule);
 		const { errorCode = null } = options;
 		const { agency, thread, message } = find();
+		if (!message.outbound) throw new Error("A contact's message is `received`, and nothing is reported of it."); // R82
 		const before = countsAsFailed(message);
 		Object.assign(message, times, { status, errorCode });
 		world.messages.delete(message);

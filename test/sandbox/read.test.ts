@@ -220,6 +220,24 @@ throughEachDoor((open) => {
 		expect(await newest(box)).toMatchObject({ direction: "inbound", status: "received", createdAt: after(0) });
 	});
 
+	test("R82 leaves what the contact wrote received, whatever the provider is made to report", async () => {
+		const box = await open();
+		const { id, messageSid } = box.agency.contact(ANNA).writes("Hello");
+		const before = (await get(box, ANNA)).text;
+		const message = box.sandbox.message(id);
+		for (const report of [
+			() => message.sent(),
+			() => message.delivered(),
+			() => message.read(),
+			() => message.failed({ errorCode: 63016 }),
+			() => message.undelivered(),
+			() => box.sandbox.message(messageSid).set("received"),
+		]) {
+			expect(report).toThrow("A contact's message is `received`");
+		}
+		expect((await get(box, ANNA)).text).toBe(before);
+	});
+
 	test("R83 has a null body for files alone, and no files as null and zero", async () => {
 		const box = await open();
 		const anna = box.agency.contact(ANNA);
