@@ -3,6 +3,7 @@ import { type Arguments, argumentsFrom } from "./arguments.ts";
 import type { FaultControl } from "./controls.ts";
 import type { FlowControl } from "./flow.ts";
 import type { Sandbox, Scope, Snapshot } from "./index.ts";
+import { type Call, textIn } from "./wire.ts";
 
 /** What a control route answers. */
 export interface ControlAnswer {
@@ -155,7 +156,9 @@ const listed = { controls: [...table.values()].map(({ verb, path, takes }) => ({
  * The controls over HTTP, for programs that are not JavaScript: docs/sandbox-server.md. `target` is path and query
  * below `/_sandbox`.
  */
-export function createControlRoutes(sandbox: Sandbox): (method: string, target: string, body: string) => ControlAnswer {
+export function createControlRoutes(
+	sandbox: Sandbox,
+): (method: string, target: string, body: Call["body"]) => ControlAnswer {
 	const handles: Handles = { flows: new Map(), faults: new Map(), snapshots: new Map() };
 	return (method, target, body) => {
 		const segments = target.replace(/\?.*$/s, "").split("/").slice(1);
@@ -169,7 +172,7 @@ export function createControlRoutes(sandbox: Sandbox): (method: string, target: 
 			const found = rest.length > 0 ? undefined : third === undefined && direct ? direct : placed;
 			if (!found) return refused(404, "SandboxNotFound", `There is no control ${method} ${target}.`);
 			const id = decodeURIComponent(second ?? "");
-			const given = argumentsFrom(body, found.takes);
+			const given = argumentsFrom(textIn(body), found.takes);
 			return { status: 200, result: found.control({ sandbox, agency, id, given, handles }) ?? null };
 		} catch (error) {
 			return refused(400, "SandboxBadRequest", error instanceof Error ? error.message : String(error));

@@ -45,7 +45,7 @@ export function knock(world: World, call: Call): Reply {
 		path,
 		query,
 		headers: call.headers,
-		text: call.body,
+		text: typeof call.body === "string" ? call.body : new TextDecoder("utf-8", { ignoreBOM: true }).decode(call.body),
 		keyId: null,
 		status: null,
 		correlationId: nextCorrelationId(world),
@@ -88,7 +88,7 @@ function admit(world: World, call: Call, entry: Entry): Reply {
 	if (route.phone.includes("+")) world.journal.violated("R69", "The + of a phone number is not written as %2B.", entry);
 
 	const run = (): Answer => {
-		const outcome = agency ? operate(world, agency, route, entry) : getMe(world, key);
+		const outcome = agency ? operate(world, agency, route, entry, call.body) : getMe(world, key);
 		if (isRefusal(outcome)) return refused(entry, outcome);
 		const body =
 			world.latitude === undefined
@@ -115,7 +115,8 @@ function operate(
 	world: World,
 	agency: Agency,
 	{ operation, phone }: Route,
-	{ query, headers, text }: Entry,
+	{ query, headers }: Entry,
+	body: Call["body"],
 ): object | Refusal {
 	switch (operation) {
 		case "conversations.list": {
@@ -123,11 +124,11 @@ function operate(
 			return isRefusal(input) ? input : list(world, agency, input);
 		}
 		case "conversations.lookup": {
-			const input = lookupInput(headers, text);
+			const input = lookupInput(headers, body);
 			return isRefusal(input) ? input : lookup(world, agency, input);
 		}
 		case "messages.send": {
-			const input = sendInput(agency, headers, text);
+			const input = sendInput(agency, headers, body);
 			return isRefusal(input) ? input : send(world, agency, input);
 		}
 		default: {

@@ -1,5 +1,5 @@
 import { isRedirect } from "./effects.ts";
-import { type Answer, type Call, isLater, type Reply } from "./wire.ts";
+import { type Answer, type Call, isLater, type Reply, targetIn } from "./wire.ts";
 
 /** A call of fetch as plain values. */
 interface Asked {
@@ -19,8 +19,7 @@ export function createFetch(baseUrl: string, knock: (call: Call) => Reply): type
 			input instanceof Object && "headers" in input ? await fromRequest(input, init) : await fromUrl(input, init);
 		const { signal, call } = asked;
 		if (signal?.aborted) throw signal.reason;
-		if (!asked.url.startsWith(baseUrl)) throw failure("getaddrinfo ENOTFOUND", "ENOTFOUND", "getaddrinfo");
-		let reply = knock({ ...call, target: asked.url.slice(baseUrl.length).replace(/#.*$/s, "") });
+		let reply = knock({ ...call, target: targetOf(baseUrl, asked.url) });
 		while (isLater(reply)) {
 			await untilAborted(waiting, asked, reply.waitMs);
 			reply = reply.resume();
@@ -28,8 +27,16 @@ export function createFetch(baseUrl: string, knock: (call: Call) => Reply): type
 		if (reply.cut === "reset") throw failure("read ECONNRESET", "ECONNRESET", "read");
 		if (reply.cut === "hang") await untilAborted(waiting, asked);
 		if (isRedirect(reply.status)) refuseRedirect(asked.redirect);
-		return responseFrom(reply);
+		return responseFrom(reply, call.method);
 	};
+}
+
+/** Path and query below the base URL; throws where another origin is meant. */
+function targetOf(baseUrl: string, url: string): string {
+	if (url.startsWith(`${baseUrl}/`)) return url.slice(baseUrl.length).replace(/#.*$/s, "");
+	const { origin, pathname, search } = new URL(url);
+	if (origin !== new URL(baseUrl).origin) throw failure("getaddrinfo ENOTFOUND", "ENOTFOUND", "getaddrinfo");
+	return targetIn(pathname + search);
 }
 
 async function fromUrl(input: string | URL, init: RequestInit = {}): Promise<Asked> {
@@ -37,24 +44,24 @@ async function fromUrl(input: string | URL, init: RequestInit = {}): Promise<Ask
 	const url = typeof input === "string" && !input.includes("/.") ? input : new URL(input).href;
 	const read =
 		typeof body === "string" || body == null
-			? { text: body ?? "", type: "text/plain;charset=UTF-8" }
+			? { content: body ?? "", type: "text/plain;charset=UTF-8" }
 			: await bodyOf(body);
 	const named = lowerCased(headers);
 	// As fetch does: a body without a content type gets the one of its kind.
 	if (body != null && read.type && named["content-type"] === undefined) named["content-type"] = read.type;
-	return { url, call: { method: method.toUpperCase(), headers: named, body: read.text }, signal, redirect };
+	return { url, call: { method: method.toUpperCase(), headers: named, body: read.content }, signal, redirect };
 }
 
 async function fromRequest(request: Request, init: RequestInit | undefined): Promise<Asked> {
 	if (init) return fromRequest(new Request(request, init), undefined);
 	const { url, method, headers, signal, redirect } = request;
-	const body = method === "GET" || method === "HEAD" ? "" : await request.text();
+	const body = method === "GET" || method === "HEAD" ? "" : new Uint8Array(await request.arrayBuffer());
 	return { url, call: { method, headers: Object.fromEntries(headers), body }, signal, redirect, request };
 }
 
-async function bodyOf(body: BodyInit): Promise<{ text: string; type: string | null }> {
+async function bodyOf(body: BodyInit): Promise<{ content: Uint8Array; type: string | null }> {
 	const response = new Response(body);
-	return { text: await response.text(), type: response.headers.get("content-type") };
+	return { content: new Uint8Array(await response.arrayBuffer()), type: response.headers.get("content-type") };
 }
 
 function lowerCased(headers: RequestInit["headers"]): Record<string, string> {
@@ -93,10 +100,10 @@ function refuseRedirect(redirect: RequestRedirect): void {
 	if (redirect === "follow") throw failure("getaddrinfo ENOTFOUND", "ENOTFOUND", "getaddrinfo");
 }
 
-function responseFrom({ status, headers, body, cut }: Answer): Response {
+function responseFrom({ status, headers, body, cut }: Answer, method: string): Response {
 	if (cut === "body") return new Response(half(body), { status, headers });
-	// These have no body, and Response insists.
-	const bodiless = status === 204 || status === 205 || status === 304;
+	// These have no body, and Response insists; to an empty text it would give a content type.
+	const bodiless = status === 204 || status === 205 || status === 304 || method === "HEAD" || body === "";
 	return new Response(bodiless ? null : body, { status, headers });
 }
 

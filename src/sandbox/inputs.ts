@@ -7,6 +7,7 @@ import type { SendInput } from "./messages.ts";
 import { badRequest, isRefusal, type Refusal } from "./refusal.ts";
 import { listName, messagesName } from "./rows.ts";
 import type { Agency, Schemas, World } from "./state.ts";
+import { type Call, textIn } from "./wire.ts";
 
 /*
  * What a request asks for, or the 400 that names the failing field (R6).
@@ -42,20 +43,12 @@ export function messagesInput(
 }
 
 /** R61 */
-export function lookupInput(
-	headers: Readonly<Record<string, string>>,
-	body: string,
-): Schemas["LookupRequest"] | Refusal {
-	const value = jsonFrom<Schemas["LookupRequest"]>(headers, body, requests.LookupRequest);
-	return value;
+export function lookupInput(headers: Call["headers"], body: Call["body"]): Schemas["LookupRequest"] | Refusal {
+	return jsonFrom<Schemas["LookupRequest"]>(headers, body, requests.LookupRequest);
 }
 
 /** R94 to R98, R107 */
-export function sendInput(
-	agency: Agency,
-	headers: Readonly<Record<string, string>>,
-	body: string,
-): SendInput | Refusal {
+export function sendInput(agency: Agency, headers: Call["headers"], body: Call["body"]): SendInput | Refusal {
 	const value = jsonFrom<Schemas["SendMessageRequest"]>(headers, body, requests.SendMessageRequest);
 	if (isRefusal(value)) return value;
 	const to = phoneIn(agency, value.to);
@@ -73,8 +66,8 @@ export function sendInput(
 
 /** R14 */
 function jsonFrom<Body extends object>(
-	headers: Readonly<Record<string, string>>,
-	body: string,
+	headers: Call["headers"],
+	body: Call["body"],
 	check: (value: unknown) => string | undefined,
 ): Body | Refusal {
 	const type = headers["content-type"];
@@ -82,12 +75,22 @@ function jsonFrom<Body extends object>(
 		return badRequest("content-type: must be application/json.");
 	let value: Body;
 	try {
-		value = JSON.parse(body);
+		value = JSON.parse(textIn(body));
 	} catch {
 		return badRequest("body: is not JSON.");
 	}
 	const failure = check(value);
-	return failure === undefined ? value : badRequest(`${failure.replace(/^\//, "").replace(/^:/, "body:")}.`);
+	return failure === undefined ? value : badRequest(shown(failure.replace(/^\//, "").replace(/^:/, "body:")));
+}
+
+const longestName = 64;
+
+/** "field: rule". The field may be a name of the caller's own making: it is cut, and bare of control characters. */
+function shown(failure: string): string {
+	const colon = failure.lastIndexOf(": ");
+	const name = Array.from(failure.slice(0, colon).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ""));
+	const cut = name.length > longestName ? `${name.slice(0, longestName).join("")}…` : name.join("");
+	return `${cut}${failure.slice(colon)}.`;
 }
 
 /** R13: a known parameter given twice. Unknown ones are ignored. */

@@ -12,7 +12,7 @@ import type { Sandbox } from "./index.ts";
  */
 export function handlers(sandbox: Sandbox): RequestHandler[] {
 	return [
-		http.all(`${sandbox.connection.baseUrl}/*`, async ({ request }) => {
+		http.all(`${new URL(sandbox.connection.baseUrl).origin}/*`, async ({ request }) => {
 			// As bytes: to a text, fetch adds a content type. Of a copy: another set of handlers may want the body too.
 			const body = request.body ? await request.clone().arrayBuffer() : undefined;
 			// The application's own fetch follows a redirect, or does not.

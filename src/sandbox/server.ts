@@ -5,7 +5,7 @@ import type { Duplex } from "node:stream";
 import { createControlRoutes } from "./control-routes.ts";
 import type { Sandbox } from "./index.ts";
 import { fields, hold, must, optional, trueOrFalse } from "./strict.ts";
-import { type Answer, isLater } from "./wire.ts";
+import { type Answer, isLater, targetIn } from "./wire.ts";
 
 /** How {@link serve} listens. */
 export interface ServeOptions {
@@ -146,9 +146,7 @@ async function respond(served: Served, request: IncomingMessage, response: Serve
 		const { status, result } = control(method, url.slice("/_sandbox".length), body);
 		return json(response, status, result);
 	}
-	// Whatever is not below the base path is answered like an unknown path below it (R12).
-	const target = url.startsWith("/api/v1/") ? url.slice("/api/v1".length) : `/..${url}`;
-	let reply = sandbox.answer({ method, target, headers, body });
+	let reply = sandbox.answer({ method, target: targetIn(url), headers, body });
 	while (isLater(reply)) {
 		const { waitMs, resume } = reply;
 		if (!(await waited(response, waitMs))) return;
@@ -185,12 +183,12 @@ function waited(response: ServerResponse, ms: number): Promise<boolean> {
 	});
 }
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
+async function bodyOf(request: IncomingMessage): Promise<string | Uint8Array> {
 	const { "content-length": length = "0", "transfer-encoding": encoding } = request.headers;
 	if (length === "0" && encoding === undefined) return "";
 	const chunks: Buffer[] = [];
 	for await (const chunk of request) chunks.push(chunk);
-	return Buffer.concat(chunks).toString();
+	return Buffer.concat(chunks);
 }
 
 function headersOf(request: IncomingMessage): Record<string, string> {

@@ -5,7 +5,8 @@ export interface Call {
 	readonly target: string;
 	/** By lower-case name. */
 	readonly headers: Readonly<Record<string, string>>;
-	readonly body: string;
+	/** Text, or the bytes that came. */
+	readonly body: string | Uint8Array;
 }
 
 /** An answer as plain values. */
@@ -26,6 +27,17 @@ export interface Later {
 
 /** What the sandbox says to a request: at once, or later when a fault holds it back. */
 export type Reply = Answer | Later;
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** A body as text; throws when its bytes are not UTF-8. */
+export const textIn = (body: Call["body"]): string => (typeof body === "string" ? body : utf8.decode(body));
+
+const basePath = "/api/v1"; // §9
+
+/** Path and query below the base path. What is not below it is asked for as a path that the service lacks (R12). */
+export const targetIn = (path: string): string =>
+	path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : `/..${path}`;
 
 export function isLater(reply: Reply): reply is Later {
 	return "waitMs" in reply;

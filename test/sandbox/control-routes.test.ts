@@ -154,6 +154,20 @@ test("control routes report on messages, by either id", async () => {
 	expect((await control("POST", "messages/SMunknown/sent")).status).toBe(400);
 });
 
+test("control routes refuse a report of a contact's own message, and a body that is not UTF-8", async () => {
+	const { id } = JSON.parse(JSON.stringify(await does(`contacts/${ANNA}/writes`, { text: "Hello" })));
+	expect((await control("POST", `messages/${id}/failed`)).status).toBe(400); // R82
+	const init = { method: "POST", headers: { "x-sandbox-token": server.token } };
+	for (const [byte, status] of [
+		[0x41, 200],
+		[0xff, 400],
+	] as const) {
+		const body = Uint8Array.from([...new TextEncoder().encode('{"name": "'), byte, 0x22, 0x7d]);
+		expect((await fetch(`${server.controlUrl}/rename`, { ...init, body })).status).toBe(status);
+	}
+	expect(sandbox.agency().name).toBe("A");
+});
+
 test("control routes rule keys and integrations", async () => {
 	const made = await does("keys/create", { scopes: ["conversations:read"] });
 	const [id, key] = [String(fieldOf(made, "id")), String(fieldOf(made, "apiKey"))];

@@ -100,7 +100,7 @@ export function throughEachDoor(
 export interface CallOptions {
 	/** `null` sends no Authorization header. */
 	key?: string | null;
-	/** An object is sent as JSON; a string goes as it is. */
+	/** An object is sent as JSON; text and bytes go as they are. */
 	body?: unknown;
 	headers?: Record<string, string>;
 	/** `null` sends no content type. */
@@ -134,7 +134,8 @@ export async function call<T = unknown>(
 	const init: RequestInit = { method, headers, redirect: "manual" };
 	if (body !== undefined) {
 		// Bytes, because fetch would add a content type of its own to a string.
-		init.body = encoder.encode(typeof body === "string" ? body : JSON.stringify(body));
+		const given = body instanceof Uint8Array ? Uint8Array.from(body) : undefined;
+		init.body = given ?? encoder.encode(typeof body === "string" ? body : JSON.stringify(body));
 		if (contentType !== null) headers["content-type"] = contentType;
 	}
 	if (signal) init.signal = signal;

@@ -1,5 +1,6 @@
 import net from "node:net";
 import { expect, test, vi } from "vitest";
+import { createSandbox } from "../../src/sandbox/index.ts";
 import { document, operations } from "./contract.ts";
 import {
 	ANNA,
@@ -101,6 +102,14 @@ throughEachDoor((open, door) => {
 		box.agency.consent.set({ missingTemplates: ["consent_nl"] });
 		const ineligible = await send(box, { to: BRAM, body: "Hi", consentLanguage: "nl" });
 		expect(ineligible.refused(400).message).toMatch(/consent|eligible|template/i);
+	});
+
+	test("R6 names an unknown field in 64 characters at most, and without control characters", async () => {
+		const box = await open();
+		const refusal = async (name: string) => (await send(box, { to: ANNA, body: "Hi", [name]: 1 })).refused(400).message;
+		expect(await refusal(`${"🏡".repeat(64)}tail`)).toBe(`${"🏡".repeat(64)}…: is not a field of this request.`);
+		expect(await refusal("a\r\n\u001b[31m\u202eb: c")).toBe("a[31mb: c: is not a field of this request.");
+		expect(await refusal("attachments")).toBe("attachments: is not a field of this request.");
 	});
 
 	test("R7 says nothing of the cause in a 500", async () => {
@@ -219,6 +228,19 @@ throughEachDoor((open, door) => {
 		}
 	});
 
+	test("R12 refuses whatever else is asked of its origin as an unknown path, HEAD without a body", async () => {
+		const box = await open();
+		const outside = ["/../v2/me", "/../../me", "/../../", "/../v10/me", "/../v1", "/../../openapi.json"];
+		for (const [index, path] of outside.entries()) {
+			expect((await call(box, "GET", path)).refused(501)._tag, path).toBe("SandboxUnsupported");
+			expect(box.sandbox.violations()).toHaveLength(index + 1);
+		}
+		const head = await call(box, "HEAD", "/me", { check: "broken" });
+		expect([head.status, head.text]).toEqual([501, ""]);
+		expect(head.headers.get("content-type")).toBe("application/json");
+		expect(head.headers.get("x-correlation-id")).not.toBeNull();
+	});
+
 	test("R13 ignores unknown query parameters and refuses a known one given twice", async () => {
 		const box = await open();
 		box.agency.contact(ANNA).writes("Hello");
@@ -249,6 +271,23 @@ throughEachDoor((open, door) => {
 		for (const contentType of [null, "application/json; charset=utf-8", "Application/JSON"]) {
 			expect((await call(box, "POST", path, { body: good, contentType })).status).toBe(200);
 		}
+	});
+
+	test("R14 refuses a body that is not UTF-8, or begins with a byte order mark", async () => {
+		const box = await open();
+		const path = `/agencies/${box.agency.id}/messages`;
+		const text = JSON.stringify({ to: ANNA, body: "Größe ?" });
+		const bytes = new TextEncoder().encode(text);
+		const notUtf8 = bytes.map((byte) => (byte === 0x3f ? 0xff : byte));
+		for (const body of [notUtf8, Uint8Array.from([0xef, 0xbb, 0xbf, ...bytes]), Uint8Array.of(0xff)]) {
+			expect((await call(box, "POST", path, { body })).refused(400).message).toMatch(/^body: /);
+			(await call(box, "POST", path, { body, key: null })).refused(401);
+		}
+		expect(box.agency.contact(ANNA).inbox()).toEqual([]);
+		expect(JSON.stringify(box.sandbox.requests()[0]?.body)).toContain("Größe");
+		(await call(box, "POST", path, { body: bytes })).ok();
+		box.agency.contact(ANNA).accepts();
+		expect(box.agency.contact(ANNA).inbox().at(-1)?.body).toBe("Größe ?");
 	});
 
 	test("R15 checks the key, then the scope, then the agency, then the request, then what exists", async () => {
@@ -365,4 +404,24 @@ throughEachDoor((open, door) => {
 		(await lookup(box, [BRAM])).ok();
 		expect([await reads(box), anna.inbox()]).toEqual(before);
 	});
+});
+
+test("the door in process finds its origin in any spelling, and no other", async () => {
+	const sandbox = createSandbox();
+	const { apiKey } = sandbox.connection;
+	const headers = { authorization: `Bearer ${apiKey}` };
+	for (const url of ["https://SANDBOX.invalid:443/api/v1/me", "https://sandbox.invalid/api/v2/../v1/me?a#b"]) {
+		expect((await sandbox.fetch(url, { headers })).status, url).toBe(200);
+		expect((await sandbox.fetch(new Request(url, { headers }))).status, url).toBe(200);
+	}
+	for (const url of [
+		"https://elsewhere.invalid/api/v1/me",
+		"https://sandbox.invalid.elsewhere.invalid/api/v1/me",
+		"http://sandbox.invalid/api/v1/me",
+		"https://sandbox.invalid:8443/api/v1/me",
+	]) {
+		await expect(sandbox.fetch(url, { headers }), url).rejects.toMatchObject({ cause: { code: "ENOTFOUND" } });
+	}
+	await expect(sandbox.fetch("no url", { headers })).rejects.toBeInstanceOf(TypeError);
+	expect(sandbox.violations()).toEqual([]);
 });

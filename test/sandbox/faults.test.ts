@@ -84,6 +84,7 @@ const effects = [
 		shows: (outcome: Outcome) => {
 			expect(answered(outcome).text).toBe("");
 			expect(answered(outcome).status).toBe(200);
+			expect(answered(outcome).headers.get("content-type")).toBeNull();
 		},
 	},
 	{
