@@ -118,10 +118,10 @@ const takeOverRule = fields<{ times?: number }>({ times: optional(wholeFrom(0)) 
 
 export function createAgencyControl(world: World, id: string): AgencyControl {
 	const agency = () => agencyById(world, id);
-	const find = (contact: ContactRef) => ({ agency: agency(), thread: threadOfContact(agency(), contact) });
+	const find = (contact: ContactRef) => threadOfContact(agency(), contact);
 	const alter = (contact: ContactRef, act: (thread: Thread) => void): void => {
-		const { agency, thread } = find(contact);
-		change(world, agency, thread, () => act(thread));
+		const thread = find(contact);
+		change(world, thread, () => act(thread));
 	};
 	agency();
 	return {
@@ -142,30 +142,28 @@ export function createAgencyControl(world: World, id: string): AgencyControl {
 		contact(phone, options = {}) {
 			hold("contact", options, contactRule);
 			const { name } = options;
-			const { agency: owner, thread } = find(phone);
-			if (name !== undefined) nameContact(world, owner, thread, name);
-			return createContact(world, agency, thread.phone);
+			const thread = find(phone);
+			if (name !== undefined) nameContact(world, thread, name);
+			return createContact(world, thread.phone, () => find(thread.phone));
 		},
 		staff: {
 			setAi(contact, on) {
 				hold("staff.setAi: on", on, trueOrFalse);
-				const { agency, thread } = find(contact);
-				staffSetsAi(world, agency, thread, on);
+				staffSetsAi(world, find(contact), on);
 			},
 			sends(contact, text) {
 				hold("staff.sends: text", text, aString);
-				const { agency, thread } = find(contact);
-				const message = staffSends(world, agency, thread, text);
+				const message = staffSends(world, find(contact), text);
 				return message && idsOf(message);
 			},
 		},
 		ai: {
 			replies(contact, text) {
 				hold("ai.replies: text", text, aString);
-				const { agency, thread } = find(contact);
+				const thread = find(contact);
 				if (!thread.ai.enabled) throw new Error("The AI is off for this contact, so it cannot reply."); // R179
 				if (!isWindowOpen(thread, world.clock.now())) throw new Error("The window is closed, so the AI cannot reply.");
-				return idsOf(aiReplies(world, agency, thread, text));
+				return idsOf(aiReplies(world, thread, text));
 			},
 		},
 		startFlow: (contact) => startFlow(world, () => find(contact)),

@@ -49,6 +49,7 @@ export function unarchive(world: World, given: Archive): void {
 	const built = agencies.map(({ threads, ...rest }) => {
 		const agency: Agency = { ...rest, threads: new Map(), roster: createRoster() };
 		for (const thread of threads) {
+			if (thread.agencyId !== agency.id) throw new TypeError(`import: agency ${agency.id} has a thread of another.`);
 			agency.threads.set(thread.phone, thread);
 			agency.roster.note(thread);
 			for (const message of thread.messages) threadOf[message.id] = thread;
@@ -70,7 +71,7 @@ export function unarchive(world: World, given: Archive): void {
 	Object.assign(world.threadOf, threadOf);
 	world.faults.load(faults);
 	for (const agency of built) {
-		for (const thread of agency.threads.values()) if (thread.held) awaitAnswer(world, agency, thread, thread.held);
+		for (const thread of agency.threads.values()) if (thread.held) awaitAnswer(world, thread, thread.held);
 	}
 }
 

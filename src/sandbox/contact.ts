@@ -4,9 +4,9 @@ import { hex } from "./noise.ts";
 import { type InboxEntry, inboxOf, iso } from "./rows.ts";
 import { findMessage, sidOf } from "./sid.ts";
 import type { Agency, MessageExtras, Schemas, StoredMessage, Thread, World } from "./state.ts";
-import { aNumber, aString, fields, hold, listOf, optional, orNull, trueOrFalse } from "./strict.ts";
+import { aNumber, aString, fields, hold, isRecord, listOf, must, optional, orNull, trueOrFalse } from "./strict.ts";
 import { contactWrites, dropHeldText, sendHeldText } from "./thread.ts";
-import { change, threadFor } from "./world.ts";
+import { agencyOf, change, threadFor } from "./world.ts";
 
 /** A message's two ids; either is good for `sandbox.message(id)`. */
 export interface MessageIds {
@@ -61,7 +61,13 @@ export interface Contact {
 /** A contact, or its phone number in any spelling that `toE164` takes. */
 export type ContactRef = string | Pick<Contact, "phoneNumber">;
 
+const refRule = must(
+	"a phone number or a contact",
+	(given) => typeof (isRecord(given) ? given.phoneNumber : given) === "string",
+);
+
 export function threadOfContact(agency: Agency, contact: ContactRef): Thread {
+	hold("contact", contact, refRule);
 	const phone = typeof contact === "string" ? contact : contact.phoneNumber;
 	return agency.threads.get(phone) ?? threadFor(agency, toE164(phone));
 }
@@ -90,21 +96,18 @@ const messageRule = fields<ContactMessage>({
 	replyTo: optional((given) => (typeof given === "number" || typeof given === "string" ? undefined : replyRule(given))),
 });
 
-/** `agency` finds the agency anew each time, so that a contact outlives a restored snapshot. */
-export function createContact(world: World, agency: () => Agency, phoneNumber: string): Contact {
-	const thread = () => threadOfContact(agency(), phoneNumber);
-
+/** `thread` finds the thread anew each time, so that a contact outlives a restored snapshot. */
+export function createContact(world: World, phoneNumber: string, thread: () => Thread): Contact {
 	const taps = (code: string): { message: StoredMessage; hadHeldText: boolean } => {
 		hold("taps: code", code, aString);
-		const [owner, target] = [agency(), thread()];
+		const target = thread();
 		const held = target.held;
 		const declined = code === declineCode;
 		const extras = { buttonClicked: code };
 		const opens = !declined || world.policy.declineOpensWindow; // R124
-		const message = contactWrites(world, owner, target, buttonText(target, code), extras, opens);
-		if (held && declined) dropHeldText(world, owner, target, held);
-		else if (held && (code === acceptCode || world.policy.inboundFlushesQueue))
-			sendHeldText(world, owner, target, held);
+		const message = contactWrites(world, target, buttonText(target, code), extras, opens);
+		if (held && declined) dropHeldText(world, target, held);
+		else if (held && (code === acceptCode || world.policy.inboundFlushesQueue)) sendHeldText(world, target, held);
 		return { message, hadHeldText: held !== null };
 	};
 
@@ -114,19 +117,19 @@ export function createContact(world: World, agency: () => Agency, phoneNumber: s
 			return thread().name;
 		},
 		writes(given) {
-			const [owner, target] = [agency(), thread()];
+			const target = thread();
 			const whole: ContactMessage = typeof given === "string" ? { body: given } : given;
 			hold("writes", whole, messageRule);
 			const { body = null, media, replyTo } = whole;
 			if (body === null && !media?.length) throw new TypeError("A contact's message needs a body or media.");
 			const extras = {
-				...filesIn(world, owner, media),
+				...filesIn(world, agencyOf(world, target), media),
 				...(replyTo === undefined ? {} : { replyTo: repliedTo(world, target, replyTo) }),
 			};
 			const held = target.held;
-			const message = contactWrites(world, owner, target, body, Object.keys(extras).length > 0 ? extras : undefined);
+			const message = contactWrites(world, target, body, Object.keys(extras).length > 0 ? extras : undefined);
 			// R127: the text waits for consent ("only if the contact accepts"), unless the policy says otherwise.
-			if (held && world.policy.inboundFlushesQueue) sendHeldText(world, owner, target, held);
+			if (held && world.policy.inboundFlushesQueue) sendHeldText(world, target, held);
 			return idsOf(message);
 		},
 		taps: (code) => idsOf(taps(code).message),
@@ -137,12 +140,12 @@ export function createContact(world: World, agency: () => Agency, phoneNumber: s
 }
 
 /** Names a contact; without a conversation that makes none (R166). */
-export function nameContact(world: World, agency: Agency, thread: Thread, name: string | null): void {
+export function nameContact(world: World, thread: Thread, name: string | null): void {
 	if (thread.name === name) return;
-	change(world, agency, thread, () => {
+	change(world, thread, () => {
 		thread.name = name;
 	});
-	agency.roster.noteName(thread);
+	agencyOf(world, thread).roster.noteName(thread);
 }
 
 /** The words on a button, when the newest template with buttons has it. */

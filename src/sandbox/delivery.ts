@@ -30,20 +30,19 @@ const reportRule = fields<Report>({ errorCode: optional(orNull(aNumber)) });
 export function createMessageControl(world: World, id: number | string): MessageControl {
 	const find = () => {
 		const found = findMessage(world, id);
-		const agency = found && world.agencies.get(found.thread.agencyId);
-		if (!found || !agency) throw new Error(`The sandbox has no message ${id}.`);
-		return { ...found, agency };
+		if (!found) throw new Error(`The sandbox has no message ${id}.`);
+		return found;
 	};
 	const report = (status: string, times: Partial<StoredMessage> = {}, options: Report = {}): void => {
 		hold("message: status", status, aString);
 		hold("message", options, reportRule);
 		const { errorCode = null } = options;
-		const { agency, thread, message } = find();
+		const { thread, message } = find();
 		if (!message.outbound) throw new Error("A contact's message is `received`, and nothing is reported of it."); // R82
 		const before = countsAsFailed(message);
 		Object.assign(message, times, { status, errorCode });
 		world.messages.delete(message);
-		change(world, agency, thread, () => {
+		change(world, thread, () => {
 			thread.failed += Number(countsAsFailed(message)) - Number(before);
 		});
 	};

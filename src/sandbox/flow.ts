@@ -1,4 +1,4 @@
-import type { Agency, Flow, Thread, World } from "./state.ts";
+import type { Flow, Thread, World } from "./state.ts";
 import { aString, hold } from "./strict.ts";
 import { change, next } from "./world.ts";
 
@@ -22,19 +22,18 @@ export interface FlowControl {
 	set(status: string): FlowControl;
 }
 
-/** Starts a flow; `find` gives agency and thread as they are now. */
-export function startFlow(world: World, find: () => { agency: Agency; thread: Thread }): FlowControl {
-	const { agency, thread } = find();
+/** Starts a flow; `find` gives the thread as it is now. */
+export function startFlow(world: World, find: () => Thread): FlowControl {
+	const thread = find();
 	const started: Flow = { id: next(world, "flow"), status: "active", updated: next(world, "flow update") };
-	change(world, agency, thread, () => {
+	change(world, thread, () => {
 		thread.opened = true;
 		thread.flows.push(started);
 	});
-	const current = (): Flow => find().thread.flows.find((flow) => flow.id === started.id) ?? started;
+	const current = (): Flow => find().flows.find((flow) => flow.id === started.id) ?? started;
 	const set = (status: string): FlowControl => {
 		hold("flow: status", status, aString);
-		const now = find();
-		change(world, now.agency, now.thread, () => {
+		change(world, find(), () => {
 			Object.assign(current(), { status, updated: next(world, "flow update") });
 		});
 		return control;

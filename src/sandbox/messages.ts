@@ -14,7 +14,7 @@ import {
 	sendText,
 	windowExpiresAt,
 } from "./thread.ts";
-import { change, threadFor } from "./world.ts";
+import { agencyOf, change, threadFor } from "./world.ts";
 
 /** A send whose fields were checked. */
 export interface SendInput {
@@ -46,7 +46,7 @@ export function send(world: World, agency: Agency, input: SendInput): Result | R
 	if (isRefusal(language)) return language; // R184: also for a reused id
 	if (known && !same) return internalError; // R134 to R137: the first body stays known
 	if (thread && thread.conflicts > 0) {
-		change(world, agency, thread, () => thread.conflicts--);
+		change(world, thread, () => thread.conflicts--);
 		return conflict; // R116: nothing else changed
 	}
 
@@ -60,24 +60,24 @@ export function send(world: World, agency: Agency, input: SendInput): Result | R
 		entry: key,
 		language,
 	};
-	if (!open) return inQueue(target, hold(world, agency, target, text).id);
-	const message = sendNow(world, agency, target, text);
+	if (!open) return inQueue(target, hold(world, target, text).id);
+	const message = sendNow(world, target, text);
 	return sent(sidOf(message.id), "queued", isoOrNull(windowExpiresAt(target)));
 }
 
 // §4 send, rule 1
-function sendNow(world: World, agency: Agency, thread: Thread, text: Outgoing): StoredMessage {
+function sendNow(world: World, thread: Thread, text: Outgoing): StoredMessage {
 	const { held } = thread;
 	// R128: rule 3 "replaces it"; the retry of the held text itself always does, so that it arrives once (rule 4).
 	const own = held !== null && text.entry !== null && held.entry === text.entry;
-	if (held && (own || world.policy.openSendWhileHeld === "clear")) dropHeldText(world, agency, thread, held);
-	return sendText(world, agency, thread, text);
+	if (held && (own || world.policy.openSendWhileHeld === "clear")) dropHeldText(world, thread, held);
+	return sendText(world, thread, text);
 }
 
 // §4 send, rules 2 and 3
-function hold(world: World, agency: Agency, thread: Thread, text: Outgoing): Held {
+function hold(world: World, thread: Thread, text: Outgoing): Held {
 	const { held } = thread;
-	return held ? replaceHeldText(world, agency, thread, held, text) : holdText(world, agency, thread, text);
+	return held ? replaceHeldText(world, thread, held, text) : holdText(world, thread, text);
 }
 
 /** §4 send, rule 4: the answer to a retry that must not happen again; undefined when it is to run like a first send. */
@@ -142,13 +142,14 @@ function fingerprintOf({ to, body, subaccountId, consentLanguage }: SendInput): 
 }
 
 /** A text by the agency's staff, by the same rules as a send; null when it is held. Throws where a send is refused. */
-export function staffSends(world: World, agency: Agency, thread: Thread, body: string): StoredMessage | null {
+export function staffSends(world: World, thread: Thread, body: string): StoredMessage | null {
+	const agency = agencyOf(world, thread);
 	const open = isWindowOpen(thread, world.clock.now());
 	const { eligibleForManualSend, defaultLanguage, availableLanguages } = readinessOf(agency);
 	const language = open ? null : (defaultLanguage ?? availableLanguages[0] ?? null);
 	const text: Outgoing = { body, sender: agency.senders[0] ?? null, operationId: null, entry: null, language };
-	if (open) return sendNow(world, agency, thread, text);
+	if (open) return sendNow(world, thread, text);
 	if (!eligibleForManualSend) throw new Error("The window is closed, and the agency cannot send a consent template.");
-	hold(world, agency, thread, text);
+	hold(world, thread, text);
 	return null;
 }

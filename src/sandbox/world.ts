@@ -126,10 +126,13 @@ export function threadFor(agency: Agency, phone: E164): Thread {
 	return thread;
 }
 
+/** The agency as it is now: a restored snapshot has others. */
+export const agencyOf = (world: World, { agencyId }: Thread): Agency => agencyById(world, agencyId);
+
 /** Changes a thread; its place in the list and what was remembered of it follow. */
-export function change(world: World, agency: Agency, thread: Thread, act: () => void): void {
+export function change(world: World, thread: Thread, act: () => void): void {
 	world.summaries.delete(thread);
-	agency.roster.move(thread, () => {
+	agencyOf(world, thread).roster.move(thread, () => {
 		act();
 		const last = thread.messages[thread.messages.length - 1];
 		thread.listed = thread.opened && !thread.hidden;
