@@ -1,36 +1,16 @@
 import { operationTable } from "../../generated/operations.ts";
 import contract from "../../openapi.json" with { type: "json" };
-import { get, list, listMessages, lookup } from "./conversations.ts";
 import { distort } from "./effects.ts";
 import type { Effect } from "./faults.ts";
-import { listInput, lookupInput, messagesInput, sendInput } from "./inputs.ts";
-import type { Entry, OperationId } from "./journal.ts";
+import type { Entry } from "./journal.ts";
 import { vary } from "./latitude.ts";
-import { getMe } from "./me.ts";
-import { send } from "./messages.ts";
 import { eightDigits } from "./noise.ts";
+import { type Admitted, type Operation, operations, routeOf } from "./operations.ts";
 import { forbidden, isRefusal, lacksScope, type Refusal, unauthorized, unsupported } from "./refusal.ts";
 import { textOf } from "./rows.ts";
-import type { Agency, Key, Scope, World } from "./state.ts";
+import type { Agency, Key, World } from "./state.ts";
 import { type Answer, type Call, isLater, type Reply } from "./wire.ts";
 import { apiKeyOf, next } from "./world.ts";
-
-/** Where a request goes. The two segments are still encoded. */
-interface Route {
-	readonly operation: OperationId;
-	readonly agencyId: string;
-	readonly phone: string;
-}
-
-/** §4: the scope each operation needs; `/me` needs a valid key only (R28). */
-const scopes: Readonly<Record<OperationId, Scope | null>> = {
-	"me.get": null,
-	"conversations.list": "conversations:read",
-	"conversations.lookup": "conversations:read",
-	"conversations.get": "conversations:read",
-	"conversations.listMessages": "conversations:read",
-	"messages.send": "messages:write",
-};
 
 let published: string | undefined;
 
@@ -76,19 +56,22 @@ function admit(world: World, call: Call, entry: Entry): Reply {
 		world.journal.violated("R12", unsupported.message, entry);
 		return refused(entry, unsupported);
 	}
-	const { operation } = route;
-	entry.operation = operation;
+	const operation = operations[route.operation];
+	entry.operation = route.operation;
 	const key = keyFrom(world, call.headers.authorization);
 	if (!key) return refused(entry, unauthorized);
 	entry.keyId = key.id;
-	const scope = scopes[operation];
+	const { scope, needed } = operation;
 	if (scope !== null && !key.scopes.includes(scope)) return refused(entry, lacksScope(scope));
-	const agency = operation === "me.get" ? undefined : reachable(world, key, route.agencyId);
-	if (operation !== "me.get" && !agency) return refused(entry, forbidden);
-	if (route.phone.includes("+")) world.journal.violated("R69", "The + of a phone number is not written as %2B.", entry);
+	const { phone, agencyId } = route;
+	const { headers, body } = call;
+	const admitted: Admitted = { world, key, phone, query: new URLSearchParams(entry.query), headers, body };
+	const act = actOf(operation, admitted, agencyId);
+	if (!act) return refused(entry, forbidden);
+	if (phone.includes("+")) world.journal.violated("R69", "The + of a phone number is not written as %2B.", entry);
 
 	const run = (): Answer => {
-		const outcome = agency ? operate(world, agency, route, entry, call.body) : getMe(world, key);
+		const outcome = act();
 		if (isRefusal(outcome)) return refused(entry, outcome);
 		const body =
 			world.latitude === undefined
@@ -98,63 +81,17 @@ function admit(world: World, call: Call, entry: Entry): Reply {
 	};
 	const runThenAfter = (): Reply => {
 		const answer = run();
-		const effect = world.faults.take(operation, "after");
-		return effect ? afflict(effect, () => distort(effect, operation, answer)) : answer;
+		const effect = world.faults.take(route.operation, "after");
+		return effect ? afflict(effect, () => distort(effect, needed, answer)) : answer;
 	};
-	const before = world.faults.take(operation, "before");
+	const before = world.faults.take(route.operation, "before");
 	if (!before) return runThenAfter();
 	const nothing: Answer = { status: 200, headers: headersOf(entry), body: "{}" };
-	return afflict(before, () => (before.kind === "latency" ? runThenAfter() : distort(before, operation, nothing)));
+	return afflict(before, () => (before.kind === "latency" ? runThenAfter() : distort(before, needed, nothing)));
 }
 
 function afflict(effect: Effect, resume: () => Reply): Reply {
 	return effect.latencyMs > 0 ? { waitMs: effect.latencyMs, resume } : resume();
-}
-
-function operate(
-	world: World,
-	agency: Agency,
-	{ operation, phone }: Route,
-	{ query, headers }: Entry,
-	body: Call["body"],
-): object | Refusal {
-	switch (operation) {
-		case "conversations.list": {
-			const input = listInput(world, agency, new URLSearchParams(query));
-			return isRefusal(input) ? input : list(world, agency, input);
-		}
-		case "conversations.lookup": {
-			const input = lookupInput(headers, body);
-			return isRefusal(input) ? input : lookup(world, agency, input);
-		}
-		case "messages.send": {
-			const input = sendInput(agency, headers, body);
-			return isRefusal(input) ? input : send(world, agency, input);
-		}
-		default: {
-			const input = messagesInput(world, agency, phone, new URLSearchParams(query));
-			if (isRefusal(input)) return input;
-			return operation === "conversations.get" ? get(world, agency, input) : listMessages(world, agency, input);
-		}
-	}
-}
-
-/** R1: exactly six operations. */
-function routeOf(method: string, path: string): Route | undefined {
-	const [root, first, agencyId = "", resource, phone = "", messages, ...rest] = path.split("/");
-	if (root !== "" || rest.length > 0) return undefined;
-	const at = (operation: OperationId): Route | undefined =>
-		operationTable[operation].method === method ? { operation, agencyId, phone } : undefined;
-	const depth = path.split("/").length;
-	if (first === "me" && depth === 2) return at("me.get");
-	if (first !== "agencies" || agencyId === "") return undefined;
-	if (resource === "messages" && depth === 4) return at("messages.send");
-	if (resource !== "conversations") return undefined;
-	if (depth === 4) return at("conversations.list");
-	if (phone === "") return undefined;
-	if (depth === 5)
-		return method === "POST" && phone === "lookup" ? at("conversations.lookup") : at("conversations.get");
-	return messages === "messages" ? at("conversations.listMessages") : undefined;
 }
 
 /** R19 to R25 */
@@ -162,6 +99,13 @@ function keyFrom(world: World, authorization: string | undefined): Key | undefin
 	const [, apiKey, id] = authorization?.match(/^Bearer +([^\s.]+_live\.([^\s.]+)\.[^\s.]+) *$/i) ?? [];
 	const key = id === undefined ? undefined : world.keys.get(id);
 	return key && apiKeyOf(key) === apiKey && key.state === "live" ? key : undefined;
+}
+
+/** What the operation does; undefined where it is for an agency that the key cannot reach. */
+function actOf(operation: Operation, admitted: Admitted, segment: string): (() => object | Refusal) | undefined {
+	if ("ofKey" in operation) return () => operation.ofKey(admitted);
+	const agency = reachable(admitted.world, admitted.key, segment);
+	return agency && (() => operation.ofAgency(admitted, agency));
 }
 
 /** R31 to R35, R38: one refusal for every reason. */

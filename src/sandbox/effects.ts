@@ -1,20 +1,9 @@
 import type { Effect } from "./faults.ts";
-import type { OperationId } from "./journal.ts";
 import { internalError, tagOf } from "./refusal.ts";
 import type { Answer } from "./wire.ts";
 
-/** For `missing-field` without a field: one that callers of the operation cannot do without. */
-const neededField: Readonly<Record<OperationId, string>> = {
-	"me.get": "agencies",
-	"conversations.list": "nextCursor",
-	"conversations.lookup": "results",
-	"conversations.get": "messagePage",
-	"conversations.listMessages": "hasMore",
-	"messages.send": "queued",
-};
-
-/** What a fault makes of an answer; without one (nothing ran) the broken bodies are broken from the start. */
-export function distort(effect: Effect, operation: OperationId, answer: Answer): Answer {
+/** What a fault makes of an answer of which callers need the field `needed`; without one (nothing ran) the broken bodies are broken from the start. */
+export function distort(effect: Effect, needed: string, answer: Answer): Answer {
 	const { kind, location } = effect;
 	const kept = { "x-correlation-id": answer.headers["x-correlation-id"] ?? "" };
 	const retry = effect.retryAfter === null ? {} : { "retry-after": effect.retryAfter };
@@ -52,7 +41,7 @@ export function distort(effect: Effect, operation: OperationId, answer: Answer):
 			return {
 				status: effect.status ?? 200,
 				headers: json,
-				body: without(answer.body, effect.field ?? neededField[operation]),
+				body: without(answer.body, effect.field ?? needed),
 			};
 	}
 }
