@@ -1,6 +1,6 @@
 import { type AgencyControl, createAgencyControl, nameRule, sendersFrom } from "./agency.ts";
 import { type ConsentSettings, consentFrom } from "./consent.ts";
-import type { Integration, Key, Scope, World } from "./state.ts";
+import { type Integration, type Key, type Scope, scopes, type World } from "./state.ts";
 import { aString, fields, hold, listOf, oneOf, optional, trueOrFalse } from "./strict.ts";
 import { addAgency, addIntegration, addKey, apiKeyOf, consentFlow } from "./world.ts";
 
@@ -47,7 +47,7 @@ export interface IntegrationControl {
 	restore(): void;
 }
 
-const scopesRule = listOf(oneOf("conversations:read", "messages:write"));
+const scopesRule = listOf(oneOf(...scopes));
 const keyRule = fields<{ scopes?: readonly Scope[] }>({ scopes: optional(scopesRule) });
 
 export function createKeysControl(world: World, integrationId: string): KeysControl {

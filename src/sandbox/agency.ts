@@ -10,7 +10,7 @@ import {
 } from "./contact.ts";
 import { type FlowControl, startFlow } from "./flow.ts";
 import { staffSends } from "./messages.ts";
-import type { Thread, World } from "./state.ts";
+import { type Thread, visibilityReasons, type World } from "./state.ts";
 import { aString, fields, hold, listOf, must, oneOf, optional, orNull, trueOrFalse, wholeFrom } from "./strict.ts";
 import { aiReplies, isWindowOpen, staffSetsAi } from "./thread.ts";
 import { agencyById, change } from "./world.ts";
@@ -88,7 +88,7 @@ export interface ConversationControl {
 	 * agencies may see it too (`isShared`) is for {@link share} to say, whatever the reason.
 	 * @example agency.conversation(anna).visibleAs("tagged");
 	 */
-	visibleAs(reason: "focus" | "unlinked" | "tagged" | "unknown"): void;
+	visibleAs(reason: (typeof visibilityReasons)[number]): void;
 	/** Other agencies may see it too; `share(false)` takes it back. @example agency.conversation(anna).share(); */
 	share(on?: boolean): void;
 	/**
@@ -187,7 +187,7 @@ export function createAgencyControl(world: World, id: string): AgencyControl {
 		conversation: (contact) => ({
 			open: () => alter(contact, (thread) => (thread.opened = true)),
 			visibleAs(reason) {
-				hold("visibleAs: reason", reason, oneOf("focus", "unlinked", "tagged", "unknown"));
+				hold("visibleAs: reason", reason, oneOf(...visibilityReasons));
 				alter(contact, (thread) => Object.assign(thread, { reason, opened: true, hidden: false }));
 			},
 			share(on = true) {

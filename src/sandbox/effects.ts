@@ -54,11 +54,12 @@ function without(body: string, field: string): string {
 	const path = field.split(".");
 	const last = path.pop();
 	let node: unknown = tree;
-	for (const step of path) node = isRecord(node) ? node[step] : undefined;
-	if (last !== undefined && isRecord(node)) delete node[last];
+	for (const step of path) node = hasParts(node) ? node[step] : undefined;
+	if (last !== undefined && hasParts(node)) delete node[last];
 	return JSON.stringify(tree);
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+/** An object or an array, whose parts have names or numbers. */
+function hasParts(value: unknown): value is Record<string, unknown> {
 	return typeof value === "object" && value !== null;
 }

@@ -2,18 +2,23 @@ import { operationTable } from "../../generated/operations.ts";
 import type { OperationId } from "./journal.ts";
 import { aString, fields, hold, must, oneOf, optional, wholeFrom } from "./strict.ts";
 
+export const faultKinds = [
+	"status",
+	"reset",
+	"hang",
+	"latency",
+	"html",
+	"empty",
+	"truncated",
+	"not-json",
+	"redirect",
+	"missing-field",
+] as const;
+
 /** What can become of an answer. */
-export type FaultKind =
-	| "status"
-	| "reset"
-	| "hang"
-	| "latency"
-	| "html"
-	| "empty"
-	| "truncated"
-	| "not-json"
-	| "redirect"
-	| "missing-field";
+export type FaultKind = (typeof faultKinds)[number];
+
+export const faultPhases = ["before", "after"] as const;
 
 /** The effect of a fault in full; a bare {@link FaultKind} but `status` stands for one with nothing set. */
 export interface FaultEffect {
@@ -45,7 +50,7 @@ export interface FaultOptions {
 	 * `before`: the operation does not run and no operationId is remembered. `after`: the operation runs and commits,
 	 * then its answer is replaced or lost. @default "before"
 	 */
-	readonly phase?: "before" | "after";
+	readonly phase?: (typeof faultPhases)[number];
 	readonly effect: Exclude<FaultKind, "status"> | FaultEffect;
 }
 
@@ -63,7 +68,7 @@ export interface Effect {
 export interface Fault {
 	readonly id: number;
 	readonly operation: OperationId | null;
-	readonly phase: "before" | "after";
+	readonly phase: (typeof faultPhases)[number];
 	readonly effect: Effect;
 	skip: number;
 	hits: number;
@@ -76,28 +81,15 @@ export interface FaultBook {
 	remove(id: number): void;
 	clear(): void;
 	/** The effect that hits this request, if any: the first fault in order of creation; its count goes down. */
-	take(operation: OperationId, phase: "before" | "after"): Effect | undefined;
+	take(operation: OperationId, phase: (typeof faultPhases)[number]): Effect | undefined;
 	all(): readonly Fault[];
 	load(faults: readonly Fault[]): void;
 }
 
-const kinds: readonly FaultKind[] = [
-	"status",
-	"reset",
-	"hang",
-	"latency",
-	"html",
-	"empty",
-	"truncated",
-	"not-json",
-	"redirect",
-	"missing-field",
-];
-
 const waitRule = optional(must("milliseconds, at least 0", (ms) => Number.isFinite(ms) && Number(ms) >= 0));
 
 const effectRule = fields<FaultEffect>({
-	kind: optional(oneOf(...kinds)),
+	kind: optional(oneOf(...faultKinds)),
 	status: optional(must("from 200 to 599", (status) => Number.isInteger(status) && /^[2-5]\d\d$/.test(String(status)))),
 	retryAfter: optional(must("seconds or text", (after) => typeof after === "string" || Number.isFinite(after))),
 	latencyMs: waitRule,
@@ -110,8 +102,8 @@ const optionsRule = fields<FaultOptions>({
 	operation: optional(oneOf(...Object.keys(operationTable))),
 	times: optional((times) => (times === Number.POSITIVE_INFINITY ? undefined : wholeFrom(1)(times))),
 	skip: optional(wholeFrom(0)),
-	phase: optional(oneOf("before", "after")),
-	effect: (effect) => (typeof effect === "string" ? oneOf(...kinds)(effect) : effectRule(effect)),
+	phase: optional(oneOf(...faultPhases)),
+	effect: (effect) => (typeof effect === "string" ? oneOf(...faultKinds)(effect) : effectRule(effect)),
 });
 
 export function createFaults(): FaultBook {
@@ -126,7 +118,7 @@ export function createFaults(): FaultBook {
 				id: ++created,
 				operation: operation ?? null,
 				phase,
-				effect: settle(effect),
+				effect: effectFrom(effect),
 				skip,
 				hits: 0,
 				remaining,
@@ -164,7 +156,7 @@ export function createFaults(): FaultBook {
 	};
 }
 
-function settle(given: FaultOptions["effect"]): Effect {
+function effectFrom(given: FaultOptions["effect"]): Effect {
 	const effect: FaultEffect = typeof given === "string" ? { kind: given } : given;
 	const waits = effect.latencyMs ?? effect.latency;
 	const kind = effect.kind ?? (effect.status === undefined && waits !== undefined ? "latency" : "status");

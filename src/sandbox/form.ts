@@ -1,6 +1,20 @@
 import type { Archive } from "./archive.ts";
-import type { Effect, Fault } from "./faults.ts";
-import type { Agency, Consent, Flow, Held, Integration, Key, LedgerEntry, StoredMessage, Thread } from "./state.ts";
+import { type Effect, type Fault, faultKinds, faultPhases } from "./faults.ts";
+import {
+	type Agency,
+	aiReasons,
+	type Consent,
+	type Flow,
+	type Held,
+	type Integration,
+	type Key,
+	keyStates,
+	type LedgerEntry,
+	type StoredMessage,
+	scopes,
+	type Thread,
+	visibilityReasons,
+} from "./state.ts";
 import {
 	aNumber,
 	aString,
@@ -79,7 +93,7 @@ const thread = fields<Thread>({
 	name: textOrNull,
 	opened: trueOrFalse,
 	hidden: trueOrFalse,
-	reason: oneOf("focus", "unlinked", "tagged", "unknown"),
+	reason: oneOf(...visibilityReasons),
 	shared: trueOrFalse,
 	messages: listOf(message),
 	failed: wholeFrom(0),
@@ -87,7 +101,7 @@ const thread = fields<Thread>({
 	windowFrom: numberOrNull,
 	ai: fields<Thread["ai"]>({
 		enabled: trueOrFalse,
-		reason: oneOf("manual_send", "user_toggle", null),
+		reason: oneOf(...aiReasons),
 		at: numberOrNull,
 	}),
 	flows: listOf(fields<Flow>({ id: wholeFrom(1), status: aString, updated: wholeFrom(0) })),
@@ -109,7 +123,7 @@ const agency = fields<Omit<Agency, "roster">>({
 });
 
 const effect = fields<Effect>({
-	kind: aString,
+	kind: oneOf(...faultKinds),
 	status: numberOrNull,
 	retryAfter: textOrNull,
 	latencyMs: aNumber,
@@ -120,7 +134,7 @@ const effect = fields<Effect>({
 const fault = fields<Fault>({
 	id: wholeFrom(1),
 	operation: textOrNull,
-	phase: oneOf("before", "after"),
+	phase: oneOf(...faultPhases),
 	effect,
 	skip: wholeFrom(0),
 	hits: wholeFrom(0),
@@ -138,8 +152,8 @@ const form = fields<Archive>({
 			id: aString,
 			secret: aString,
 			integrationId: aString,
-			scopes: listOf(oneOf("conversations:read", "messages:write")),
-			state: oneOf("live", "revoked", "expired"),
+			scopes: listOf(oneOf(...scopes)),
+			state: oneOf(...keyStates),
 		}),
 	),
 	agencies: listOf(agency),

@@ -9,8 +9,17 @@ import type { Roster } from "./roster.ts";
 
 export type Schemas = components["schemas"];
 
+export const scopes = ["conversations:read", "messages:write"] as const;
 /** What a key may do (§2). */
-export type Scope = "conversations:read" | "messages:write";
+export type Scope = (typeof scopes)[number];
+
+export const keyStates = ["live", "revoked", "expired"] as const;
+
+/** §2 ConversationVisibility */
+export const visibilityReasons = ["focus", "unlinked", "tagged", "unknown"] as const;
+
+/** §2 AiSettings; null while the AI is on. */
+export const aiReasons = ["manual_send", "user_toggle", null] as const;
 
 export interface Integration {
 	readonly id: string;
@@ -24,7 +33,7 @@ export interface Key {
 	readonly integrationId: string;
 	scopes: readonly Scope[];
 	/** R23: keys do not expire by time; a control can expire one. */
-	state: "live" | "revoked" | "expired";
+	state: (typeof keyStates)[number];
 }
 
 /** An agency's consent flow: what windowReopenReadiness tells of it, and how long a contact may take to answer. */
@@ -107,14 +116,14 @@ export interface Thread {
 	/** R166: a conversation exists; naming a contact does not make one. */
 	opened: boolean;
 	hidden: boolean;
-	reason: Schemas["ConversationVisibility"]["reason"];
+	reason: (typeof visibilityReasons)[number];
 	shared: boolean;
 	readonly messages: StoredMessage[];
 	failed: number;
 	lastInboundAt: number | null;
 	/** The inbound message from which the window counts. */
 	windowFrom: number | null;
-	ai: { readonly enabled: boolean; readonly reason: "manual_send" | "user_toggle" | null; readonly at: number | null };
+	ai: { readonly enabled: boolean; readonly reason: (typeof aiReasons)[number]; readonly at: number | null };
 	readonly flows: Flow[];
 	held: Held | null;
 	/** How many of the next sends find that another party took over. */

@@ -6,7 +6,16 @@ import { hex, uuid } from "./noise.ts";
 import { never } from "./order.ts";
 import type { Policy } from "./policy.ts";
 import { createRoster } from "./roster.ts";
-import type { Agency, Consent, Integration, Key, Scope, Thread, World } from "./state.ts";
+import {
+	type Agency,
+	type Consent,
+	type Integration,
+	type Key,
+	type Scope,
+	scopes,
+	type Thread,
+	type World,
+} from "./state.ts";
 
 export function createWorld(now: number, policy: Policy, latitude: string | undefined): World {
 	return {
@@ -41,17 +50,13 @@ export function addIntegration(world: World, name: string): Integration {
 }
 
 /** R27: new keys have both scopes. */
-export function addKey(
-	world: World,
-	integrationId: string,
-	scopes: readonly Scope[] = ["conversations:read", "messages:write"],
-): Key {
+export function addKey(world: World, integrationId: string, given: readonly Scope[] = scopes): Key {
 	const number = next(world, "key");
 	const key: Key = {
 		id: `key${number}${hex(`key ${number}`, 8)}`,
 		secret: hex(`secret ${number}`, 32),
 		integrationId,
-		scopes,
+		scopes: given,
 		state: "live",
 	};
 	world.keys.set(key.id, key);

@@ -135,6 +135,8 @@ throughEachDoor((open) => {
 		};
 		const thread = JSON.parse(before).agencies[0].threads[0];
 		const withThread = (change: object) => ({ ...JSON.parse(before).agencies[0], threads: [{ ...thread, ...change }] });
+		const effect = { kind: "explode", status: null, retryAfter: null, latencyMs: 0, field: null, location: "" };
+		const withEffect = { id: 1, operation: null, phase: "before", effect, skip: 0, hits: 0, remaining: 1 };
 		const refusals: readonly (readonly [unknown, RegExp])[] = [
 			[spoiled((copy) => (copy.agencies = [{}])), /import: agencies\[0\]\.id must be a string/],
 			[spoiled((copy) => (copy.agencies = [null])), /agencies\[0\] must be an object/],
@@ -144,6 +146,7 @@ throughEachDoor((open) => {
 			[spoiled((copy) => (copy.keys = [{ id: 1 }])), /keys\[0\]\.id/],
 			[spoiled((copy) => (copy.ledger = [["a"]])), /ledger\[0\]/],
 			[spoiled((copy) => (copy.faults = [{}])), /faults\[0\]\.id/],
+			[spoiled((copy) => (copy.faults = [withEffect])), /faults\[0\]\.effect\.kind must be "status" or/],
 			[spoiled((copy) => (copy.agencies = [withThread({ agencyId: "agy_0" })])), /has a thread of another/],
 			[spoiled((copy) => (copy.counters = [["message", "1"]])), /counters\[0\]\[1\]/],
 			[spoiled((copy) => (copy.extra = [])), /"extra"/],
