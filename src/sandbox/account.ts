@@ -1,7 +1,7 @@
 import { type AgencyControl, createAgencyControl, nameRule, sendersFrom } from "./agency.ts";
 import { type ConsentSettings, consentFrom } from "./consent.ts";
 import { type Integration, type Key, type Scope, scopes, type World } from "./state.ts";
-import { aString, fields, hold, listOf, oneOf, optional, trueOrFalse } from "./strict.ts";
+import { aString, assertValid, fields, listOf, oneOf, optional, trueOrFalse } from "./strict.ts";
 import { addAgency, addIntegration, addKey, apiKeyOf, consentFlow } from "./world.ts";
 
 /** An API key as it is created; the service shows it once, the sandbox as often as you like. */
@@ -52,7 +52,7 @@ const keyRule = fields<{ scopes?: readonly Scope[] }>({ scopes: optional(scopesR
 
 export function createKeysControl(world: World, integrationId: string): KeysControl {
 	const find = (name: string): Key => {
-		hold("keys: the key", name, aString);
+		assertValid("keys: the key", name, aString);
 		const id = name.split(".")[1] ?? name;
 		const key = world.keys.get(id);
 		if (!key) throw new Error(`The sandbox has no key ${id}.`);
@@ -60,7 +60,7 @@ export function createKeysControl(world: World, integrationId: string): KeysCont
 	};
 	return {
 		create(options = {}) {
-			hold("keys.create", options, keyRule);
+			assertValid("keys.create", options, keyRule);
 			const { scopes } = options;
 			const key = addKey(world, integrationId, scopes && [...scopes]);
 			return { id: key.id, apiKey: apiKeyOf(key) };
@@ -72,7 +72,7 @@ export function createKeysControl(world: World, integrationId: string): KeysCont
 			find(key).state = "expired";
 		},
 		setScopes(key, scopes) {
-			hold("keys.setScopes: scopes", scopes, scopesRule);
+			assertValid("keys.setScopes: scopes", scopes, scopesRule);
 			find(key).scopes = [...scopes];
 		},
 		list: () =>
@@ -106,15 +106,15 @@ export function createIntegrationControl(world: World, id: string): IntegrationC
 		},
 		keys: createKeysControl(world, id),
 		link(options) {
-			hold("link", options, linkRule);
+			assertValid("link", options, linkRule);
 			const { name, consent, senders, storesMedia = false } = options;
 			// All is checked before there is an agency.
-			const settled = {
+			const given = {
 				...(consent === undefined ? {} : { consent: consentFrom(consentFlow(), consent) }),
 				...(senders === undefined ? {} : { senders: sendersFrom(senders) }),
 				storesMedia,
 			};
-			const agency = Object.assign(addAgency(world, id, name), settled);
+			const agency = Object.assign(addAgency(world, id, name), given);
 			return createAgencyControl(world, agency.id);
 		},
 		hide() {

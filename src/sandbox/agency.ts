@@ -11,7 +11,18 @@ import {
 import { type FlowControl, startFlow } from "./flow.ts";
 import { staffSends } from "./messages.ts";
 import { type Thread, visibilityReasons, type World } from "./state.ts";
-import { aString, fields, hold, listOf, must, oneOf, optional, orNull, trueOrFalse, wholeFrom } from "./strict.ts";
+import {
+	aString,
+	assertValid,
+	fields,
+	listOf,
+	must,
+	oneOf,
+	optional,
+	orNull,
+	trueOrFalse,
+	wholeFrom,
+} from "./strict.ts";
 import { aiReplies, isWindowOpen, staffSetsAi } from "./thread.ts";
 import { agencyById, change } from "./world.ts";
 
@@ -108,7 +119,7 @@ const senderRule = must("a UUID", (sender) => typeof sender === "string" && uuid
 
 /** Senders as they are kept. */
 export function sendersFrom(ids: readonly string[]): string[] {
-	hold("senders.set: ids", ids, listOf(senderRule));
+	assertValid("senders.set: ids", ids, listOf(senderRule));
 	return ids.map((sender) => sender.toLowerCase());
 }
 
@@ -136,11 +147,11 @@ export function createAgencyControl(world: World, id: string): AgencyControl {
 			agency().linked = false;
 		},
 		rename(name) {
-			hold("rename: name", name, nameRule);
+			assertValid("rename: name", name, nameRule);
 			agency().name = name;
 		},
 		contact(phone, options = {}) {
-			hold("contact", options, contactRule);
+			assertValid("contact", options, contactRule);
 			const { name } = options;
 			const thread = find(phone);
 			if (name !== undefined) nameContact(world, thread, name);
@@ -148,18 +159,18 @@ export function createAgencyControl(world: World, id: string): AgencyControl {
 		},
 		staff: {
 			setAi(contact, on) {
-				hold("staff.setAi: on", on, trueOrFalse);
+				assertValid("staff.setAi: on", on, trueOrFalse);
 				staffSetsAi(world, find(contact), on);
 			},
 			sends(contact, text) {
-				hold("staff.sends: text", text, aString);
+				assertValid("staff.sends: text", text, aString);
 				const message = staffSends(world, find(contact), text);
 				return message && idsOf(message);
 			},
 		},
 		ai: {
 			replies(contact, text) {
-				hold("ai.replies: text", text, aString);
+				assertValid("ai.replies: text", text, aString);
 				const thread = find(contact);
 				if (!thread.ai.enabled) throw new Error("The AI is off for this contact, so it cannot reply."); // R179
 				if (!isWindowOpen(thread, world.clock.now())) throw new Error("The window is closed, so the AI cannot reply.");
@@ -181,22 +192,22 @@ export function createAgencyControl(world: World, id: string): AgencyControl {
 			},
 		},
 		storesMedia(on) {
-			hold("storesMedia: on", on, trueOrFalse);
+			assertValid("storesMedia: on", on, trueOrFalse);
 			agency().storesMedia = on;
 		},
 		conversation: (contact) => ({
 			open: () => alter(contact, (thread) => (thread.opened = true)),
 			visibleAs(reason) {
-				hold("visibleAs: reason", reason, oneOf(...visibilityReasons));
+				assertValid("visibleAs: reason", reason, oneOf(...visibilityReasons));
 				alter(contact, (thread) => Object.assign(thread, { reason, opened: true, hidden: false }));
 			},
 			share(on = true) {
-				hold("share: on", on, trueOrFalse);
+				assertValid("share: on", on, trueOrFalse);
 				alter(contact, (thread) => Object.assign(thread, { shared: on, opened: true }));
 			},
 			hide: () => alter(contact, (thread) => (thread.hidden = true)),
 			takeOver(options = {}) {
-				hold("takeOver", options, takeOverRule);
+				assertValid("takeOver", options, takeOverRule);
 				const { times = 1 } = options;
 				alter(contact, (thread) => (thread.conflicts = times));
 			},

@@ -1,5 +1,5 @@
 import type { Agency, Consent, Schemas } from "./state.ts";
-import { aString, fields, hold, listOf, must, optional, orNull, trueOrFalse } from "./strict.ts";
+import { aString, assertValid, fields, listOf, must, optional, orNull, trueOrFalse } from "./strict.ts";
 
 /** The consent template of every agency, and the codes of its two buttons. */
 export const consentTemplate = "window_reopen_consent";
@@ -41,7 +41,7 @@ const settingsRule = fields<ConsentSettings>({
 
 /** What the consent flow becomes by these settings. */
 export function consentFrom(before: Consent, given: ConsentSettings): Consent {
-	hold("consent.set", given, settingsRule);
+	assertValid("consent.set", given, settingsRule);
 	const { unapprovedTemplates = before.unapprovedTemplates, ...rest } = structuredClone(given);
 	const consent = {
 		...before,

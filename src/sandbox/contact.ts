@@ -4,7 +4,18 @@ import { hex } from "./noise.ts";
 import { type InboxEntry, inboxOf, iso } from "./rows.ts";
 import { findMessage, sidOf } from "./sid.ts";
 import type { Agency, MessageExtras, Schemas, StoredMessage, Thread, World } from "./state.ts";
-import { aNumber, aString, fields, hold, isRecord, listOf, must, optional, orNull, trueOrFalse } from "./strict.ts";
+import {
+	aNumber,
+	aString,
+	assertValid,
+	fields,
+	isRecord,
+	listOf,
+	must,
+	optional,
+	orNull,
+	trueOrFalse,
+} from "./strict.ts";
 import { contactWrites, dropHeldText, sendHeldText } from "./thread.ts";
 import { agencyOf, change, threadFor } from "./world.ts";
 
@@ -67,7 +78,7 @@ const refRule = must(
 );
 
 export function threadOfContact(agency: Agency, contact: ContactRef): Thread {
-	hold("contact", contact, refRule);
+	assertValid("contact", contact, refRule);
 	const phone = typeof contact === "string" ? contact : contact.phoneNumber;
 	return agency.threads.get(phone) ?? threadFor(agency, toE164(phone));
 }
@@ -99,7 +110,7 @@ const messageRule = fields<ContactMessage>({
 /** `thread` finds the thread anew each time, so that a contact outlives a restored snapshot. */
 export function createContact(world: World, phoneNumber: string, thread: () => Thread): Contact {
 	const taps = (code: string): { message: StoredMessage; hadHeldText: boolean } => {
-		hold("taps: code", code, aString);
+		assertValid("taps: code", code, aString);
 		const target = thread();
 		const held = target.held;
 		const declined = code === declineCode;
@@ -119,7 +130,7 @@ export function createContact(world: World, phoneNumber: string, thread: () => T
 		writes(given) {
 			const target = thread();
 			const whole: ContactMessage = typeof given === "string" ? { body: given } : given;
-			hold("writes", whole, messageRule);
+			assertValid("writes", whole, messageRule);
 			const { body = null, media, replyTo } = whole;
 			if (body === null && !media?.length) throw new TypeError("A contact's message needs a body or media.");
 			const extras = {

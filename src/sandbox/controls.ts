@@ -1,6 +1,6 @@
 import { type Clock, hourMs } from "./clock.ts";
 import type { Fault, FaultBook, FaultOptions } from "./faults.ts";
-import { aNumber, fields, hold, optional } from "./strict.ts";
+import { aNumber, assertValid, fields, optional } from "./strict.ts";
 
 /** How far to go; what is given is added up. */
 export interface Advance {
@@ -28,7 +28,7 @@ export function createClockControl(clock: Clock): ClockControl {
 	return {
 		now: () => new Date(clock.now()),
 		advance(given) {
-			hold("clock.advance", given, advanceRule);
+			assertValid("clock.advance", given, advanceRule);
 			const { hours = 0, minutes = 0, ms = 0 } = given;
 			const by = hours * hourMs + minutes * 60_000 + ms;
 			if (by < 0) throw new RangeError("The sandbox's clock goes forward only.");

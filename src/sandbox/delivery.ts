@@ -1,6 +1,6 @@
 import { findMessage, sidOf } from "./sid.ts";
 import type { StoredMessage, World } from "./state.ts";
-import { aNumber, aString, fields, hold, optional, orNull } from "./strict.ts";
+import { aNumber, aString, assertValid, fields, optional, orNull } from "./strict.ts";
 import { change } from "./world.ts";
 
 /**
@@ -34,8 +34,8 @@ export function createMessageControl(world: World, id: number | string): Message
 		return found;
 	};
 	const report = (status: string, times: Partial<StoredMessage> = {}, options: Report = {}): void => {
-		hold("message: status", status, aString);
-		hold("message", options, reportRule);
+		assertValid("message: status", status, aString);
+		assertValid("message", options, reportRule);
 		const { errorCode = null } = options;
 		const { thread, message } = find();
 		if (!message.outbound) throw new Error("A contact's message is `received`, and nothing is reported of it."); // R82

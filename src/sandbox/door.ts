@@ -124,9 +124,9 @@ function decoded(segment: string): string {
 	}
 }
 
-function refused(entry: Entry, { refused: status, tag, message }: Refusal): Answer {
+function refused(entry: Entry, { status, tag, message }: Refusal): Answer {
 	// R8: the service refuses with the statuses of its contract and no other.
-	const allowed: readonly number[] = entry.operation ? operationTable[entry.operation].refusals : [unsupported.refused];
+	const allowed: readonly number[] = entry.operation ? operationTable[entry.operation].refusals : [unsupported.status];
 	if (!allowed.includes(status)) throw new Error(`The sandbox is wrong: ${entry.operation} cannot answer ${status}.`);
 	return { status, headers: headersOf(entry), body: JSON.stringify({ _tag: tag, message }) };
 }

@@ -1,6 +1,6 @@
 import { operationTable } from "../../generated/operations.ts";
 import type { OperationId } from "./journal.ts";
-import { aString, fields, hold, must, oneOf, optional, wholeFrom } from "./strict.ts";
+import { aString, assertValid, fields, must, oneOf, optional, wholeFrom } from "./strict.ts";
 
 export const faultKinds = [
 	"status",
@@ -111,7 +111,7 @@ export function createFaults(): FaultBook {
 	let created = 0;
 	return {
 		add(options) {
-			hold("faults.add", options, optionsRule);
+			assertValid("faults.add", options, optionsRule);
 			const { operation, times = 1, skip = 0, phase = "before", effect } = options;
 			const remaining = times === Number.POSITIVE_INFINITY ? null : times;
 			const fault = {

@@ -1,5 +1,5 @@
 import type { Flow, Thread, World } from "./state.ts";
-import { aString, hold } from "./strict.ts";
+import { aString, assertValid } from "./strict.ts";
 import { change, next } from "./world.ts";
 
 /** An automated flow, such as the booking of a visit. Which status follows which is not shown (§3): any does, at any time. */
@@ -32,7 +32,7 @@ export function startFlow(world: World, find: () => Thread): FlowControl {
 	});
 	const current = (): Flow => find().flows.find((flow) => flow.id === started.id) ?? started;
 	const set = (status: string): FlowControl => {
-		hold("flow: status", status, aString);
+		assertValid("flow: status", status, aString);
 		change(world, find(), () => {
 			Object.assign(current(), { status, updated: next(world, "flow update") });
 		});

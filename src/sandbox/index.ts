@@ -11,12 +11,12 @@ import { consenting } from "./consent.ts";
 import { type ClockControl, createClockControl, createFaultsControl, type FaultsControl, instant } from "./controls.ts";
 import { createMessageControl, type MessageControl } from "./delivery.ts";
 import { knock } from "./door.ts";
-import { archiveFrom } from "./form.ts";
-import { createFetch } from "./frame.ts";
+import { createFetch } from "./fetch.ts";
 import type { RecordedRequest, Violation } from "./journal.ts";
 import { type Policy, policyFrom } from "./policy.ts";
 import { type ScenarioName, type Stage, scenarios } from "./scenarios.ts";
-import { aString, fields, hold, listOf, must, optional } from "./strict.ts";
+import { archiveFrom } from "./schema.ts";
+import { aString, assertValid, fields, listOf, must, optional } from "./strict.ts";
 import type { Call, Reply } from "./wire.ts";
 import { addAgency, agencyById, createWorld } from "./world.ts";
 
@@ -152,7 +152,7 @@ const baseUrl = "https://sandbox.invalid/api/v1";
  * sandbox.agency().contact("+447700900101", { name: "Anna" }).writes("Is the flat still free?");
  */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
-	hold("createSandbox", options, optionsRule);
+	assertValid("createSandbox", options, optionsRule);
 	const { now = "2026-01-05T09:00:00.000Z", seed = "fresh", policy, latitude } = options;
 	const world = createWorld(instant(now), policyFrom(policy), latitude === undefined ? undefined : String(latitude));
 	const founded = foundIntegration(world, "Sandbox CRM");
@@ -181,7 +181,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 		integration,
 		integrations: {
 			add(options) {
-				hold("integrations.add", options, integrationRule);
+				assertValid("integrations.add", options, integrationRule);
 				return createIntegrationControl(world, foundIntegration(world, options.name).id);
 			},
 		},
@@ -193,7 +193,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 		violations: world.journal.violations,
 		snapshot: () => ({ world: archive(world), journal: structuredClone(world.journal.dump()) }),
 		restore(snapshot) {
-			hold("restore", snapshot, snapshotRule);
+			assertValid("restore", snapshot, snapshotRule);
 			const journal = structuredClone(snapshot.journal);
 			unarchive(world, archiveFrom(snapshot.world));
 			world.journal.load(journal);

@@ -1,4 +1,4 @@
-import { fields, hold, must, oneOf, optional, trueOrFalse } from "./strict.ts";
+import { assertValid, fields, must, oneOf, optional, trueOrFalse } from "./strict.ts";
 
 /** Which reading of the specification the sandbox follows where the text is silent. The defaults are our best reading. */
 export interface Policy {
@@ -49,7 +49,7 @@ const switchesRule = fields<Policy>({
 });
 
 export function policyFrom(switches: Partial<Policy> = {}): Policy {
-	hold("policy", switches, switchesRule);
+	assertValid("policy", switches, switchesRule);
 	const given = Object.entries(switches).filter(([, value]) => value !== undefined);
 	return { ...defaults, ...Object.fromEntries(given) };
 }

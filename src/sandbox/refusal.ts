@@ -1,6 +1,6 @@
 /** A refusal of the service: its status and the two fields of every error body (§7, R4). */
 export interface Refusal {
-	readonly refused: number;
+	readonly status: number;
 	readonly tag: string;
 	readonly message: string;
 }
@@ -20,7 +20,7 @@ export function tagOf(status: number): string {
 	return tags[status] ?? (status >= 500 ? "PartnerInternalError" : "SandboxFault");
 }
 
-const refuse = (refused: number, message: string): Refusal => ({ refused, tag: tagOf(refused), message });
+const refuse = (status: number, message: string): Refusal => ({ status, tag: tagOf(status), message });
 
 /** R6: the message names the failing field or rule. */
 export const badRequest = (message: string): Refusal => refuse(400, message);
@@ -36,11 +36,12 @@ export const conflict: Refusal = refuse(409, "The conversation changed during th
 
 /** R12: a 404 would read as "no such conversation". */
 export const unsupported: Refusal = {
-	refused: 501,
+	status: 501,
 	tag: "SandboxUnsupported",
 	message: "The service has no such path or method.",
 };
 
+/** By the tag: the answer to a send has a status too. */
 export function isRefusal(value: unknown): value is Refusal {
-	return typeof value === "object" && value !== null && "refused" in value;
+	return typeof value === "object" && value !== null && "tag" in value;
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { createControlRoutes } from "./control-routes.ts";
 import type { Sandbox } from "./index.ts";
-import { fields, hold, must, optional, trueOrFalse } from "./strict.ts";
+import { assertValid, fields, must, optional, trueOrFalse } from "./strict.ts";
 import { type Answer, isLater, targetIn } from "./wire.ts";
 
 /** How {@link serve} listens. */
@@ -67,7 +67,7 @@ const optionsRule = fields<ServeOptions>({
  * await server.close();
  */
 export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promise<SandboxServer> {
-	hold("serve", options, optionsRule);
+	assertValid("serve", options, optionsRule);
 	const { port = 0, token = randomBytes(16).toString("hex"), follow = false } = options;
 	const served: Served = { sandbox, token, control: createControlRoutes(sandbox), hosts: new Set() };
 	/** The newest answer on each connection. */

@@ -6,7 +6,7 @@
 export type Rule = (value: unknown) => string | undefined;
 
 /** Throws a TypeError that names the control and the field. */
-export function hold(control: string, value: unknown, rule: Rule): void {
+export function assertValid(control: string, value: unknown, rule: Rule): void {
 	const failure = rule(value);
 	if (failure !== undefined) throw new TypeError(`${control}${failure.replace(/^\./, ": ")}.`);
 }

@@ -18,8 +18,8 @@ import {
 import {
 	aNumber,
 	aString,
+	assertValid,
 	fields,
-	hold,
 	isRecord,
 	listOf,
 	must,
@@ -32,7 +32,7 @@ import {
 } from "./strict.ts";
 
 /*
- * The form of an archive, field by field: what is imported may have been written by hand or by another version.
+ * The schema of an archive, field by field: what is imported may have been written by hand or by another version.
  */
 
 const textOrNull = orNull(aString);
@@ -141,7 +141,7 @@ const fault = fields<Fault>({
 	remaining: orNull(wholeFrom(0)),
 });
 
-const form = fields<Archive>({
+const schema = fields<Archive>({
 	format: oneOf("messaging-conversations-sandbox"),
 	version: (version) => (version === 1 ? undefined : " must be 1"),
 	now: must("an instant in milliseconds", (now) => !Number.isNaN(new Date(Number(now)).getTime())),
@@ -171,7 +171,7 @@ export function archiveFrom(json: unknown): Archive {
 function assertArchive(value: unknown): asserts value is Archive {
 	if (!isRecord(value) || value.format !== "messaging-conversations-sandbox" || value.version !== 1)
 		throw new TypeError("This is no export of a sandbox, or one of another version.");
-	hold("import", value, form);
+	assertValid("import", value, schema);
 }
 
 function parsed(json: string): unknown {

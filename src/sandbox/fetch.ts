@@ -80,17 +80,17 @@ function untilAborted(waiting: Waiting, asked: Asked, ms?: number): Promise<void
 	const { signal } = asked;
 	return new Promise((resolve, reject) => {
 		const held = () => asked;
-		const settle = (): void => {
+		const finish = (): void => {
 			clearTimeout(timer);
 			waiting.delete(held);
-			signal?.removeEventListener("abort", settle);
+			signal?.removeEventListener("abort", finish);
 			if (signal?.aborted) reject(signal.reason);
 			else resolve();
 		};
-		const timer = ms === undefined ? undefined : setTimeout(settle, ms);
-		if (signal?.aborted) return settle();
+		const timer = ms === undefined ? undefined : setTimeout(finish, ms);
+		if (signal?.aborted) return finish();
 		waiting.add(held);
-		signal?.addEventListener("abort", settle);
+		signal?.addEventListener("abort", finish);
 	});
 }
 
