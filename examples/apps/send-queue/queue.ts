@@ -8,12 +8,14 @@
 // in one transaction. (pg-boss's "singleton" policy keeps two jobs of a contact from running at once, but lets the
 // second overtake the first while that waits for its retry, and holds up everybody who stands behind them.)
 //
-// What a queue cannot mend: the service holds one text for a contact who has not consented, and a second one replaces
-// it. Such a text ends as "held", so the CRM can warn before another is written; contact-page/ shows how it asks.
+// The service holds one text for a contact who has not consented, and a second one would replace it. So a text that is
+// held is not settled: the queue looks now and then what became of it, and the contact's next text waits until then.
+// What a queue cannot know: whether somebody else's text waits there already. contact-page/ shows how one asks.
 import { randomUUID } from "node:crypto";
 import { type AgencyClient, operationIdFrom, type SendError, toE164 } from "messaging-conversations";
 import PgBoss from "pg-boss";
 import type { Database, Sql } from "./database.ts";
+import { fateOf, type HeldText } from "./held.ts";
 
 export const queueName = "send-text";
 /** Where pg-boss puts a job that used up its retries, and the worker one that the service refuses. */
@@ -26,10 +28,15 @@ const schema = `
 		seq bigint generated always as identity,
 		phone text not null references contact,
 		body text not null,                      -- never changed: an operationId belongs to one body for ever
-		state text not null default 'waiting',   -- then 'sent', 'held' (until the contact consents) or 'dead'
-		detail text
+		state text not null default 'waiting',   -- 'held' until the contact consents; in the end 'sent', 'dropped' or 'dead'
+		detail text,
+		closed_at text                           -- of a held text: when the window had closed, by the service's clock
 	);
-	create index if not exists waiting_text on outgoing_text (phone, seq) where state = 'waiting';`;
+	create index if not exists unsettled_text on outgoing_text (phone, seq) where state in ('waiting', 'held');`;
+
+interface Text extends HeldText {
+	held: boolean;
+}
 
 export interface SendQueueOptions {
 	/** The longest that one send may take, the client's own retries included. */
@@ -38,6 +45,8 @@ export interface SendQueueOptions {
 	retryDelaySeconds?: number;
 	/** Retries of a job before it is dead: 12 are some hours. */
 	retryLimit?: number;
+	/** Between two looks at a text that is held: the contact may take two days to answer. */
+	pauseSeconds?: number;
 	pollSeconds?: number;
 	/** Contacts that are sent to at once, by this process. */
 	concurrency?: number;
@@ -49,7 +58,7 @@ export type SendQueue = Awaited<ReturnType<typeof createSendQueue>>;
 
 export async function createSendQueue(database: Database, options: SendQueueOptions = {}) {
 	const { deadlineMs = 60_000, pollSeconds = 2, concurrency = 4, supervise = true } = options;
-	const { retryDelaySeconds: retryDelay = 5, retryLimit = 12 } = options;
+	const { retryDelaySeconds: retryDelay = 5, retryLimit = 12, pauseSeconds = 300 } = options;
 	// A job that its worker does not settle in this time is given to another: longer than a send can possibly take.
 	const expireInSeconds = Math.ceil(deadlineMs / 1_000) * 2;
 	const boss = new PgBoss({
@@ -66,13 +75,23 @@ export async function createSendQueue(database: Database, options: SendQueueOpti
 	await database.executeSql(schema);
 
 	/** Of a contact's texts one at a time is put behind or settled: by whoever holds the contact's row. */
-	const hold = (sql: Sql, phone: string) => sql.executeSql("select from contact where phone = $1 for update", [phone]);
+	const lock = (sql: Sql, phone: string) => sql.executeSql("select from contact where phone = $1 for update", [phone]);
+
+	// A job that exists already stays as it is: its id is taken.
+	const start = (sql: Sql, id: string, startAfter = 0) =>
+		boss.send(queueName, { textId: id }, { ...patience, id, startAfter, db: db(sql) });
 
 	async function startNext(sql: Sql, phone: string): Promise<void> {
-		const oldest = "select id from outgoing_text where phone = $1 and state = 'waiting' order by seq limit 1";
+		const oldest = `select id, state from outgoing_text
+			where phone = $1 and state in ('waiting', 'held') order by seq limit 1`;
 		const [next] = (await sql.executeSql(oldest, [phone])).rows;
-		// A job that exists already stays as it is: its id is taken.
-		if (next) await boss.send(queueName, { textId: next.id }, { ...patience, id: String(next.id), db: db(sql) });
+		if (next?.state === "waiting") await start(sql, String(next.id));
+	}
+
+	/** A job that has to wait, through no fault: it begins anew after the pause, with all its retries. */
+	async function putOff(sql: Sql, id: string): Promise<void> {
+		await boss.deleteJob(queueName, id, { db: db(sql) });
+		await start(sql, id, pauseSeconds);
 	}
 
 	/** Stores a text in a transaction of the caller's, beside whatever else the CRM writes there, and queues it. */
@@ -80,40 +99,53 @@ export async function createSendQueue(database: Database, options: SendQueueOpti
 		// Here, not in the worker: a bad number is told to the person who typed it, and one person is one contact.
 		const phone = toE164(to);
 		await sql.executeSql("insert into contact values ($1) on conflict do nothing", [phone]);
-		await hold(sql, phone);
+		await lock(sql, phone);
 		const id = randomUUID();
 		await sql.executeSql("insert into outgoing_text (id, phone, body) values ($1, $2, $3)", [id, phone, body]);
 		await startNext(sql, phone);
 		return id;
 	}
 
-	async function waitingText(id: string): Promise<{ phone: string; body: string } | undefined> {
-		const sql = "select phone, body from outgoing_text where id = $1 and state = 'waiting'";
+	async function unsettled(id: string): Promise<Text | undefined> {
+		const sql = "select * from outgoing_text where id = $1 and state in ('waiting', 'held')";
 		const [row] = (await database.executeSql(sql, [id])).rows;
-		return row && { phone: String(row.phone), body: String(row.body) };
+		return (
+			row && {
+				phone: String(row.phone),
+				body: String(row.body),
+				held: row.state === "held",
+				closedAt: row.closed_at === null ? null : String(row.closed_at),
+			}
+		);
 	}
 
-	function settle(id: string, phone: string, state: "sent" | "held" | "dead", detail: string | null): Promise<void> {
+	function settle(id: string, phone: string, state: "sent" | "dropped" | "dead", detail: string | null): Promise<void> {
 		return database.transaction(async (sql) => {
-			await hold(sql, phone);
-			const update = "update outgoing_text set state = $2, detail = $3 where id = $1 and state = 'waiting'";
+			await lock(sql, phone);
+			const update = `update outgoing_text set state = $2, detail = $3
+				where id = $1 and state in ('waiting', 'held')`;
 			await sql.executeSql(update, [id, state, detail]);
 			await startNext(sql, phone);
 		});
 	}
 
-	async function send(agency: AgencyClient, jobId: string): Promise<void> {
-		const text = await waitingText(jobId);
-		if (!text) return; // Settled already: a worker died before it could say so to pg-boss.
-		const { phone, body } = text;
-		const operationId = await operationIdFrom("send-queue", jobId);
+	async function send(agency: AgencyClient, id: string, { phone, body }: Text): Promise<void> {
+		const operationId = await operationIdFrom("send-queue", id);
 		const result = await agency.messages.send({ to: phone, body, operationId }, { deadlineMs }).result();
-		if (result.ok && result.data.queued) return settle(jobId, phone, "held", result.data.queueId);
-		if (result.ok) return settle(jobId, phone, "sent", result.data.messageId);
+		if (result.ok && result.data.queued) {
+			const { queueId, windowExpiresAt } = result.data;
+			return database.transaction(async (sql) => {
+				const update = `update outgoing_text set state = 'held', detail = $2, closed_at = $3
+					where id = $1 and state = 'waiting'`;
+				await sql.executeSql(update, [id, queueId, windowExpiresAt]);
+				await putOff(sql, id);
+			});
+		}
+		if (result.ok) return settle(id, phone, "sent", result.data.messageId);
 		const { error } = result;
-		if (error.outcome === "sent") return settle(jobId, phone, "sent", null);
+		if (error.outcome === "sent") return settle(id, phone, "sent", null);
 		if (isRefusal(error)) {
-			await boss.send(deadLetterName, { textId: jobId, reason: error.message });
+			await boss.send(deadLetterName, { textId: id, reason: error.message });
 			return;
 		}
 		// Somebody else took the conversation over meanwhile. The remedy is to read it, then to send again.
@@ -122,19 +154,31 @@ export async function createSendQueue(database: Database, options: SendQueueOpti
 		throw error;
 	}
 
+	async function look(agency: AgencyClient, id: string, text: Text): Promise<void> {
+		const fate = await fateOf(agency, text);
+		if (fate === "held") return database.transaction((sql) => putOff(sql, id));
+		await settle(id, text.phone, fate, null);
+	}
+
+	async function run(agency: AgencyClient, id: string): Promise<void> {
+		const text = await unsettled(id);
+		if (!text) return; // Settled already: a worker died before it could say so to pg-boss.
+		await (text.held ? look : send)(agency, id, text);
+	}
+
 	/** Starts sending: in as many processes, on as many machines, as you like. */
 	async function work(agency: AgencyClient): Promise<void> {
 		// Workers of one job each, rather than one of many: a batch of pg-boss fails as a whole.
 		for (let worker = 0; worker < concurrency; worker++) {
 			await boss.work<{ textId: string }>(queueName, { pollingIntervalSeconds: pollSeconds }, async (jobs) => {
-				for (const job of jobs) await send(agency, job.id);
+				for (const job of jobs) await run(agency, job.id);
 			});
 		}
 		// A person reads the dead texts in the CRM. Meanwhile the contact's next text has its turn.
 		type Dead = { textId: string; reason?: string };
 		await boss.work<Dead>(deadLetterName, { pollingIntervalSeconds: pollSeconds }, async (jobs) => {
 			for (const { data } of jobs) {
-				const text = await waitingText(data.textId);
+				const text = await unsettled(data.textId);
 				if (text) await settle(data.textId, text.phone, "dead", data.reason ?? "It is not known whether it was sent.");
 			}
 		});

@@ -10,7 +10,7 @@ import { openDatabase } from "../send-queue/database.ts";
 import { createSendQueue, deadLetterName, type SendQueueOptions } from "../send-queue/queue.ts";
 
 const [anna, bert] = ["+32470123456", "+447700900102"];
-const quick: SendQueueOptions = { retryDelaySeconds: 1, pollSeconds: 0.5 };
+const quick: SendQueueOptions = { retryDelaySeconds: 1, pauseSeconds: 1, pollSeconds: 0.5 };
 const closing: (() => Promise<unknown>)[] = [];
 
 afterEach(async () => {
@@ -89,6 +89,37 @@ export function queueSuite(place: () => string): void {
 		const about = (status: number, operation: string) =>
 			sandbox.requests().filter((request) => request.status === status && request.operation === operation).length;
 		expect(about(200, "conversations.get")).toBe(about(409, "messages.send"));
+	});
+
+	test("a text that waits for consent keeps the contact's next one back, and both arrive", async () => {
+		const { queue, enqueue, state } = await open();
+		const { sandbox, agency, got, sends } = people();
+		sandbox.clock.advance({ hours: 25 });
+		const [first, second] = [await enqueue(anna, "Anna 1"), await enqueue(anna, "Anna 2")];
+		await queue.work(agency);
+		const looks = () => sandbox.requests().filter(({ operation }) => operation === "conversations.get").length;
+		await until(looks).toBeGreaterThan(1);
+		expect([await state(first), await state(second)]).toMatchObject([{ state: "held" }, { state: "waiting" }]);
+		expect(sends()).toHaveLength(1);
+		sandbox.agency().contact(anna).accepts();
+		await until(() => state(second)).toMatchObject({ state: "sent" });
+		expect(await state(first)).toMatchObject({ state: "sent" });
+		expect(got(anna)).toEqual(["Anna 1", "Anna 2"]);
+	});
+
+	test("a text to which the contact does not consent is told as dropped, and the next has its turn", async () => {
+		const { queue, enqueue, state } = await open();
+		const { sandbox, agency, got } = people();
+		sandbox.clock.advance({ hours: 25 });
+		const texts = [await enqueue(anna, "Anna 1"), await enqueue(anna, "Anna 2"), await enqueue(anna, "Anna 3")];
+		const states = () => Promise.all(texts.map(async (id) => (await state(id))?.state));
+		await queue.work(agency);
+		await until(states).toEqual(["held", "waiting", "waiting"]);
+		sandbox.clock.advance({ hours: 48 });
+		await until(states).toEqual(["dropped", "held", "waiting"]);
+		sandbox.agency().contact(anna).declines();
+		await until(states).toEqual(["dropped", "dropped", "sent"]);
+		expect(got(anna)).toEqual(["Anna 3"]);
 	});
 
 	test("a refused text is a dead letter, and the contact's next one goes", async () => {
