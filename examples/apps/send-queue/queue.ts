@@ -29,13 +29,16 @@ const schema = `
 		phone text not null references contact,
 		body text not null,                      -- never changed: an operationId belongs to one body for ever
 		state text not null default 'waiting',   -- 'held' until the contact consents; in the end 'sent', 'dropped' or 'dead'
-		detail text,
+		outcome text not null default 'not_sent',-- of all tries so far: 'unknown' stays, whatever a later one is answered
+		detail text,                             -- the service's id of the text, or why it was not sent
 		closed_at text                           -- of a held text: when the window had closed, by the service's clock
 	);
 	create index if not exists unsettled_text on outgoing_text (phone, seq) where state in ('waiting', 'held');`;
 
 interface Text extends HeldText {
 	held: boolean;
+	detail: string;
+	inDoubt: boolean;
 }
 
 export interface SendQueueOptions {
@@ -114,6 +117,8 @@ export async function createSendQueue(database: Database, options: SendQueueOpti
 				phone: String(row.phone),
 				body: String(row.body),
 				held: row.state === "held",
+				detail: String(row.detail ?? "No try came to an end."),
+				inDoubt: row.outcome === "unknown",
 				closedAt: row.closed_at === null ? null : String(row.closed_at),
 			}
 		);
@@ -122,15 +127,22 @@ export async function createSendQueue(database: Database, options: SendQueueOpti
 	function settle(id: string, phone: string, state: "sent" | "dropped" | "dead", detail: string | null): Promise<void> {
 		return database.transaction(async (sql) => {
 			await lock(sql, phone);
-			const update = `update outgoing_text set state = $2, detail = $3
+			const update = `update outgoing_text set state = $2, detail = $3,
+				outcome = case $2 when 'sent' then 'sent' when 'dropped' then 'not_sent' else outcome end
 				where id = $1 and state in ('waiting', 'held')`;
 			await sql.executeSql(update, [id, state, detail]);
 			await startNext(sql, phone);
 		});
 	}
 
-	async function send(agency: AgencyClient, id: string, { phone, body }: Text): Promise<void> {
+	async function note(id: string, outcome: "not_sent" | "unknown", detail: string | null): Promise<void> {
+		const update = "update outgoing_text set outcome = $2, detail = $3 where id = $1 and state = 'waiting'";
+		await database.executeSql(update, [id, outcome, detail]);
+	}
+
+	async function send(agency: AgencyClient, id: string, { phone, body, inDoubt }: Text): Promise<void> {
 		const operationId = await operationIdFrom("send-queue", id);
+		await note(id, "unknown", null); // as it is for ever, should this process die before the answer comes
 		const result = await agency.messages.send({ to: phone, body, operationId }, { deadlineMs }).result();
 		if (result.ok && result.data.queued) {
 			const { queueId, windowExpiresAt } = result.data;
@@ -144,8 +156,11 @@ export async function createSendQueue(database: Database, options: SendQueueOpti
 		if (result.ok) return settle(id, phone, "sent", result.data.messageId);
 		const { error } = result;
 		if (error.outcome === "sent") return settle(id, phone, "sent", null);
+		await note(id, inDoubt ? "unknown" : error.outcome, error.message);
 		if (isRefusal(error)) {
-			await boss.send(deadLetterName, { textId: id, reason: error.message });
+			// The outcome is that of one call: what was refused now may have gone out before.
+			const reason = inDoubt ? `${unknown} A later try: ${error.message}` : error.message;
+			await boss.send(deadLetterName, { textId: id, reason });
 			return;
 		}
 		// Somebody else took the conversation over meanwhile. The remedy is to read it, then to send again.
@@ -179,7 +194,8 @@ export async function createSendQueue(database: Database, options: SendQueueOpti
 		await boss.work<Dead>(deadLetterName, { pollingIntervalSeconds: pollSeconds }, async (jobs) => {
 			for (const { data } of jobs) {
 				const text = await unsettled(data.textId);
-				if (text) await settle(data.textId, text.phone, "dead", data.reason ?? "It is not known whether it was sent.");
+				const reason = data.reason ?? (text?.inDoubt ? unknown : `It was not sent. ${text?.detail}`);
+				if (text) await settle(data.textId, text.phone, "dead", reason);
 			}
 		});
 	}
@@ -189,6 +205,8 @@ export async function createSendQueue(database: Database, options: SendQueueOpti
 
 	return { enqueue, work, stop };
 }
+
+const unknown = "It is not known whether it was sent.";
 
 /**
  * Whether this text will never go out as it is. What the key may do (401, 403) is no fault of the text: it waits until

@@ -148,6 +148,44 @@ export function queueSuite(place: () => string): void {
 		expect(sends()).toHaveLength(2);
 	});
 
+	test("a text that may have gone out is not called refused because a later try is", async () => {
+		const { queue, enqueue, state, rows } = await open();
+		const { sandbox, got } = people();
+		sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset", times: 1 });
+		sandbox.faults.add({ operation: "messages.send", effect: { status: 400 }, skip: 1, times: 1 });
+		const doubtful = await enqueue(anna, "Anna 1");
+		const outcome = async () => (await rows("select outcome from outgoing_text where id = $1", [doubtful]))[0];
+		const during: unknown[] = [];
+		// Were the process to die at this moment, this is what would be known.
+		const fetch: typeof globalThis.fetch = async (...request) => {
+			during.push(await outcome());
+			return sandbox.fetch(...request);
+		};
+		await queue.work(createClient({ ...sandbox.connection, fetch, retry: false }).agency(sandbox.agency().id));
+		await until(() => state(doubtful)).toMatchObject({ state: "dead" });
+		expect(got(anna)).toEqual(["Anna 1"]);
+		const reason = expect.stringMatching(/^It is not known whether it was sent\. A later try: .*400/);
+		expect(await state(doubtful)).toMatchObject({ detail: reason });
+		const [dead] = await rows("select data from pgboss.job where name = $1 order by created_on desc", [deadLetterName]);
+		expect(dead).toEqual({ data: { textId: doubtful, reason } });
+		expect([...during, await outcome()]).toEqual([
+			{ outcome: "unknown" },
+			{ outcome: "unknown" },
+			{ outcome: "unknown" },
+		]);
+	});
+
+	test("a text whose tries were all turned away was not sent, and says so when its retries are used up", async () => {
+		const { queue, enqueue, state, rows } = await open({ retryLimit: 1 });
+		const { sandbox, agency } = people();
+		sandbox.agency().conversation(anna).takeOver({ times: 1_000 });
+		const refused = await enqueue(anna, "Anna 1");
+		await queue.work(agency);
+		await until(() => state(refused)).toMatchObject({ state: "dead" });
+		expect(await state(refused)).toMatchObject({ detail: expect.stringMatching(/^It was not sent\. .*409/) });
+		expect(await rows("select outcome from outgoing_text where id = $1", [refused])).toEqual([{ outcome: "not_sent" }]);
+	});
+
 	test("a key that may not send costs no text", async () => {
 		const { queue, enqueue, state } = await open();
 		const { sandbox, agency, got, sends } = people();
