@@ -12,7 +12,14 @@
 // held is not settled: the queue looks now and then what became of it, and the contact's next text waits until then.
 // What a queue cannot know: whether somebody else's text waits there already. contact-page/ shows how one asks.
 import { randomUUID } from "node:crypto";
-import { type AgencyClient, operationIdFrom, type SendError, toE164 } from "messaging-conversations";
+import {
+	type AgencyClient,
+	operationIdFrom,
+	PartnerForbidden,
+	PartnerUnauthorized,
+	type SendError,
+	toE164,
+} from "messaging-conversations";
 import PgBoss from "pg-boss";
 import type { Database, Sql } from "./database.ts";
 import { fateOf, type HeldText } from "./held.ts";
@@ -48,7 +55,7 @@ export interface SendQueueOptions {
 	retryDelaySeconds?: number;
 	/** Retries of a job before it is dead: 12 are some hours. */
 	retryLimit?: number;
-	/** Between two looks at a text that is held: the contact may take two days to answer. */
+	/** Between two looks at a text that is held, as a contact may take two days to answer; and at a key that may not send. */
 	pauseSeconds?: number;
 	pollSeconds?: number;
 	/** Contacts that are sent to at once, by this process. */
@@ -178,7 +185,13 @@ export async function createSendQueue(database: Database, options: SendQueueOpti
 	async function run(agency: AgencyClient, id: string): Promise<void> {
 		const text = await unsettled(id);
 		if (!text) return; // Settled already: a worker died before it could say so to pg-boss.
-		await (text.held ? look : send)(agency, id, text);
+		try {
+			await (text.held ? look : send)(agency, id, text);
+		} catch (error) {
+			// What the key may do is no fault of the text: it waits until the key is mended, and loses no retry over it.
+			if (!(error instanceof PartnerUnauthorized || error instanceof PartnerForbidden)) throw error;
+			await database.transaction((sql) => putOff(sql, id));
+		}
 	}
 
 	/** Starts sending: in as many processes, on as many machines, as you like. */
@@ -208,10 +221,7 @@ export async function createSendQueue(database: Database, options: SendQueueOpti
 
 const unknown = "It is not known whether it was sent.";
 
-/**
- * Whether this text will never go out as it is. What the key may do (401, 403) is no fault of the text: it waits until
- * the key is mended.
- */
+/** Whether this text will never go out as it is. */
 function isRefusal(error: SendError): boolean {
 	const passing = ["PartnerConflict", "PartnerUnauthorized", "PartnerForbidden"];
 	return error.outcome === "not_sent" && !error.retryable && !passing.includes(error._tag);

@@ -199,6 +199,26 @@ export function queueSuite(place: () => string): void {
 		expect(got(anna)).toEqual(["Anna 1"]);
 	});
 
+	test("a key that may not send, or not read, costs no text a retry", async () => {
+		const { queue, enqueue, state } = await open({ retryLimit: 1 });
+		const { sandbox, agency, got } = people();
+		const key = sandbox.keys.list()[0]?.id ?? "";
+		const refused = () => sandbox.requests().filter(({ status }) => status === 403).length;
+		sandbox.clock.advance({ hours: 25 });
+		sandbox.keys.setScopes(key, ["conversations:read"]);
+		const id = await enqueue(anna, "Anna 1");
+		await queue.work(agency);
+		await until(refused).toBeGreaterThan(2);
+		sandbox.keys.setScopes(key, ["messages:write"]);
+		const before = refused();
+		await until(refused).toBeGreaterThan(before + 2);
+		expect(await state(id)).toMatchObject({ state: "held" });
+		sandbox.agency().contact(anna).accepts();
+		sandbox.keys.setScopes(key, ["conversations:read", "messages:write"]);
+		await until(() => state(id)).toMatchObject({ state: "sent" });
+		expect(got(anna)).toEqual(["Anna 1"]);
+	});
+
 	test("a worker that is killed in the middle sends nothing twice and loses nothing", async () => {
 		const texts = ["Anna 1", "Bert 1", "Anna 2", "Bert 2", "Anna 3"];
 		const service = await openService();
