@@ -1,4 +1,6 @@
 import { once } from "node:events";
+import { createClient } from "messaging-conversations";
+import { createSandbox } from "messaging-conversations/sandbox";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openDatabase } from "../send-queue/database.ts";
 import { createSendQueue } from "../send-queue/queue.ts";
@@ -17,6 +19,57 @@ describe.skipIf(noServer)("the send queue on a PostgreSQL server", () => {
 	afterAll(() => server?.close());
 
 	queueSuite(() => url);
+
+	/** One contact who has just written, and transactions that stay open until another waits for a lock of theirs. */
+	async function open(phone: string) {
+		const database = await openDatabase(url);
+		const queue = await createSendQueue(database, { pollSeconds: 0.5 });
+		const sandbox = createSandbox();
+		const contact = sandbox.agency().contact(phone);
+		contact.writes("Hello");
+		const work = () => queue.work(createClient({ ...sandbox.connection }).agency(sandbox.agency().id));
+		const rows = async (sql: string) => (await database.executeSql(sql)).rows;
+		const enqueue = (body: string, meanwhile?: () => unknown) =>
+			database.transaction(async (sql) => {
+				await queue.enqueue(sql, { to: phone, body });
+				await meanwhile?.();
+			});
+		const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+		const someoneWaits = async () => (await rows(waiting)).length > 0;
+		const got = () => contact.inbox().map(({ body }) => body);
+		const close = () => queue.stop().then(database.close);
+		return { rows, work, enqueue, someoneWaits, got, close };
+	}
+	const until = (read: () => unknown) => expect.poll(read, { timeout: 60_000, interval: 50 });
+
+	test("of two texts to one contact that are stored at the same time the first has a job, and the second waits", async () => {
+		const { rows, work, enqueue, someoneWaits, got, close } = await open("+447700900120");
+		await rows("insert into contact values ('+447700900120')");
+		let second: Promise<void> | undefined;
+		let stored = false;
+		await enqueue("1", async () => {
+			second = enqueue("2").then(() => void (stored = true));
+			await until(async () => stored || (await someoneWaits())).toBe(true);
+		});
+		await second;
+		const jobs = await rows("select body from pgboss.job join outgoing_text using (id) where phone = '+447700900120'");
+		expect(jobs).toEqual([{ body: "1" }]);
+		await work();
+		await until(got).toEqual(["1", "2"]);
+		await close();
+	});
+
+	test("a text that is stored while the one before it is settled has its turn", async () => {
+		const { rows, work, enqueue, someoneWaits, got, close } = await open("+447700900121");
+		await enqueue("1");
+		await enqueue("2", async () => {
+			await work();
+			const settled = "select id from outgoing_text where phone = '+447700900121' and state = 'sent'";
+			await until(async () => (await rows(settled)).length > 0 || (await someoneWaits())).toBe(true);
+		});
+		await until(got).toEqual(["1", "2"]);
+		await close();
+	});
 
 	test("of two workers one is killed in the middle: the other finishes its texts, each once and in order", async () => {
 		const { server: service, control, inbox } = await openService();
