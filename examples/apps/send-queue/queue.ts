@@ -28,7 +28,7 @@ export const queueName = "send-text";
 /** Where pg-boss puts a job that used up its retries, and the worker one that the service refuses. */
 export const deadLetterName = "send-text-dead";
 
-const schema = `
+const tables = `
 	create table if not exists contact (phone text primary key);
 	create table if not exists outgoing_text (
 		id uuid primary key,
@@ -58,6 +58,8 @@ export interface SendQueueOptions {
 	/** Between two looks at a text that is held, as a contact may take two days to answer; and at a key that may not send. */
 	pauseSeconds?: number;
 	pollSeconds?: number;
+	/** Where pg-boss keeps its tables; the two of this file stand wherever the connection's search_path says. */
+	schema?: string;
 	/** Contacts that are sent to at once, by this process. */
 	concurrency?: number;
 	/** A worker looks after jobs whose worker died; a web process that only enqueues need not. */
@@ -67,12 +69,13 @@ export interface SendQueueOptions {
 export type SendQueue = Awaited<ReturnType<typeof createSendQueue>>;
 
 export async function createSendQueue(database: Database, options: SendQueueOptions = {}) {
-	const { deadlineMs = 60_000, pollSeconds = 2, concurrency = 4, supervise = true } = options;
+	const { deadlineMs = 60_000, pollSeconds = 2, concurrency = 4, supervise = true, schema } = options;
 	const { retryDelaySeconds: retryDelay = 5, retryLimit = 12, pauseSeconds = 300 } = options;
 	// A job that its worker does not settle in this time is given to another: longer than a send can possibly take.
 	const expireInSeconds = Math.ceil(deadlineMs / 1_000) * 2;
 	const boss = new PgBoss({
 		db: { executeSql: database.executeSql },
+		...(schema && { schema }),
 		schedule: false,
 		supervise,
 		maintenanceIntervalSeconds: Math.max(1, Math.floor(expireInSeconds / 4)),
@@ -82,7 +85,7 @@ export async function createSendQueue(database: Database, options: SendQueueOpti
 	await boss.createQueue(deadLetterName);
 	await boss.createQueue(queueName, { name: queueName, deadLetter: deadLetterName });
 	const patience = { retryLimit, retryDelay, retryBackoff: true, expireInSeconds };
-	await database.executeSql(schema);
+	await database.executeSql(tables);
 
 	/** Of a contact's texts one at a time is put behind or settled: by whoever holds the contact's row. */
 	const lock = (sql: Sql, phone: string) => sql.executeSql("select from contact where phone = $1 for update", [phone]);

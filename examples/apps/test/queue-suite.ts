@@ -253,7 +253,7 @@ export function queueSuite(place: () => string): void {
 
 /** Of a worker that is killed in a test: its jobs are given to another after four seconds. */
 export const killed: SendQueueOptions = { ...quick, deadlineMs: 2_000 };
-const cwd = fileURLToPath(new URL("..", import.meta.url));
+export const cwd = fileURLToPath(new URL("..", import.meta.url));
 
 /** The sandbox over HTTP, driven by its control routes as from another language. */
 export async function openService() {

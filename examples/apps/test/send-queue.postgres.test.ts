@@ -1,11 +1,13 @@
+import { execFile } from "node:child_process";
 import { once } from "node:events";
+import { promisify } from "node:util";
 import { createClient } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openDatabase } from "../send-queue/database.ts";
 import { createSendQueue } from "../send-queue/queue.ts";
 import { createDatabase, noServer, type Server, startServer } from "./postgres.ts";
-import { killed, openService, queueSuite, startWorker } from "./queue-suite.ts";
+import { cwd, killed, openService, queueSuite, startWorker } from "./queue-suite.ts";
 
 if (noServer) console.warn(noServer);
 
@@ -69,6 +71,38 @@ describe.skipIf(noServer)("the send queue on a PostgreSQL server", () => {
 		});
 		await until(got).toEqual(["1", "2"]);
 		await close();
+	});
+
+	const run = (file: string, database: string, ...args: string[]) => {
+		const env = { ...process.env, DATABASE_URL: database, MESSAGING_BASE_URL: "" };
+		return promisify(execFile)(process.execPath, ["--import", "tsx", `send-queue/${file}`, ...args], { cwd, env });
+	};
+
+	test("the demo runs on the server, beside other texts, and leaves nothing there", async () => {
+		const database = await openDatabase(url);
+		const queue = await createSendQueue(database, { supervise: false });
+		const schemas = () => database.executeSql("select nspname from pg_namespace where nspname !~ '^pg_' order by 1");
+		const before = (await schemas()).rows;
+		const id = await database.transaction((sql) => queue.enqueue(sql, { to: "+32470123456", body: "A real one" }));
+		const { stdout } = await run("demo.ts", url);
+		expect(stdout).toBe("3 requests, 2 texts: It is! Would Friday suit you?\n");
+		const { rows } = await database.executeSql("select state from outgoing_text where id = $1", [id]);
+		expect(rows).toEqual([{ state: "waiting" }]);
+		expect((await schemas()).rows).toEqual(before);
+		await database.executeSql("delete from pgboss.job where id = $1", [id]);
+		await database.executeSql("delete from outgoing_text where id = $1", [id]);
+		await queue.stop();
+		await database.close();
+		await expect(run("demo.ts", `${url}_absent`)).rejects.toThrow("does not exist");
+	});
+
+	test("a text that is queued from the command line is sent by the worker on the server", async () => {
+		const { server: service, control, inbox } = await openService();
+		await control("contacts/+447700900122/writes", { text: "Hello" });
+		expect((await run("enqueue.ts", url, "+44 7700 900122", "Hello back")).stdout).toMatch(/^queued as .+\n$/);
+		await startWorker(url, service);
+		await until(() => inbox("+447700900122")).toEqual(["Hello back"]);
+		await expect(run("enqueue.ts", "", "+44 7700 900122", "Hello back")).rejects.toThrow("DATABASE_URL");
 	});
 
 	test("of two workers one is killed in the middle: the other finishes its texts, each once and in order", async () => {

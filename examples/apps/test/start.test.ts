@@ -12,8 +12,14 @@ const cwd = fileURLToPath(new URL("..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "example-apps-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-// A key in the environment of whoever runs the tests must reach nobody.
-const env = { ...process.env, MESSAGING_BASE_URL: "", CRM_DATABASE_URL: `file:${join(folder, "crm.db")}`, PORT: "0" };
+// A key in the environment of whoever runs the tests must reach nobody, and this half is the embedded one.
+const env = {
+	...process.env,
+	MESSAGING_BASE_URL: "",
+	DATABASE_URL: "",
+	CRM_DATABASE_URL: `file:${join(folder, "crm.db")}`,
+	PORT: "0",
+};
 const run = async (file: string) =>
 	(await promisify(execFile)(process.execPath, ["--import", "tsx", file], { cwd, env })).stdout;
 
