@@ -3,6 +3,7 @@
 // Resumable: a batch of contacts and the mark of how far the run is are written in one transaction, so a run that was
 // killed goes on where it was. Idempotent: every row is an upsert by the contact's id, so a batch that is done twice,
 // or a second run of the same night, changes nothing.
+import { setImmediate } from "node:timers/promises";
 import type { Client } from "@libsql/client";
 import type { AgencyClient } from "messaging-conversations";
 
@@ -92,6 +93,8 @@ export async function runNightly({ db, agency, night, batch = 2_000, progress, s
 			"write",
 		);
 		progress?.(done, total);
+		// An embedded database and a sandbox never wait, so nothing else had its turn: a Ctrl-C is heard here.
+		await setImmediate();
 	}
 	await db.execute({ sql: mark, args: [night, upTo, 1] });
 	return { looked: done };

@@ -4,8 +4,10 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { createClient } from "@libsql/client";
 import { afterAll, expect, test } from "vitest";
 
 const cwd = fileURLToPath(new URL("..", import.meta.url));
@@ -30,6 +32,30 @@ test("npm run send-queue", async () => {
 test("npm run nightly, twice", async () => {
 	expect(await run("nightly/main.ts")).toBe("250 of 50000 contacts have a conversation.\n");
 	expect(await run("nightly/main.ts")).toBe("250 of 50000 contacts have a conversation.\n");
+});
+
+const starts: [string, string[]][] = [
+	[process.execPath, ["--import", "tsx", "nightly/main.ts"]],
+	["npm", ["run", "--silent", "nightly"]],
+];
+
+test.each(starts)("the nightly job of %s stops by Ctrl-C, and keeps what it has", async (program, args) => {
+	const url = `file:${join(mkdtempSync(join(folder, "stopped-")), "crm.db")}`;
+	// A terminal sends the signal to all processes of its foreground group.
+	const job = spawn(program, args, { cwd, env: { ...env, CRM_DATABASE_URL: url }, detached: true });
+	const said = text(job.stdout);
+	await once(job.stderr, "data");
+	process.kill(-(job.pid ?? Number.NaN), "SIGINT");
+	const [code] = await once(job, "close");
+	expect(await said).toBe("\nStopped. Start it again to go on.\n");
+	if (program === process.execPath) expect(code).toBe(0); // npm says that there was a Ctrl-C
+	const db = createClient({ url });
+	const { rows } = await db.execute("select (select count(*) from chat) as rows, up_to, finished from nightly_run");
+	db.close();
+	expect(rows[0]?.rows).toBe(rows[0]?.up_to);
+	expect(rows[0]?.up_to).toBeGreaterThan(0);
+	expect(rows[0]?.up_to).toBeLessThan(50_000);
+	expect(rows[0]?.finished).toBe(0);
 });
 
 test("npm run contact-page", async () => {
