@@ -12,8 +12,17 @@ export function createRoute(
 ): (request: Request) => Promise<Response> {
 	return async (request) => {
 		// The number is the last segment; its plus sign came as %2B.
-		const phone = decodeURIComponent(new URL(request.url).pathname.split("/").at(-1) ?? "");
+		const phone = decoded(new URL(request.url).pathname.split("/").at(-1) ?? "");
+		if (phone === undefined) return Response.json({ error: "The address is not well formed." }, { status: 400 });
 		const page = await contactPage(agency, phone, { signal: request.signal, now: now() });
 		return Response.json(page.body, { status: page.status, headers: page.headers });
 	};
+}
+
+function decoded(segment: string): string | undefined {
+	try {
+		return decodeURIComponent(segment);
+	} catch {
+		return undefined; // an address such as /contacts/%E0%A4%A
+	}
 }

@@ -75,6 +75,7 @@ test.each(doors)("over %s the page says what would become of a text", async (_, 
 test.each(doors)("over %s a bad number is the visitor's fault, an outage is not", async (_, door) => {
 	const { sandbox, get } = await open(door);
 	expect((await get("/contacts/nobody")).status).toBe(400);
+	expect((await get("/contacts/%E0%A4%A")).status).toBe(400);
 	expect(sandbox.requests()).toHaveLength(0);
 	sandbox.faults.add({ operation: "conversations.get", times: 2, effect: { status: 503, retryAfter: 0 } });
 	const answer = await get("/contacts/%2B32470123456");
