@@ -63,16 +63,33 @@ export async function startServer(): Promise<Server> {
 	};
 }
 
+export interface TestDatabase {
+	url: string;
+	/** The server may be somebody's own: nothing stays behind. */
+	drop: () => Promise<void>;
+}
+
 /** A new, empty database on the server. */
-export async function createDatabase(server: Server): Promise<string> {
+export async function createDatabase(server: Server): Promise<TestDatabase> {
 	const name = `send_queue_${crypto.randomUUID().slice(0, 8)}`;
-	const client = new pg.Client({ connectionString: server.url });
-	await client.connect();
-	await client.query(`create database ${name}`);
-	await client.end();
+	await query(server, `create database ${name}`);
 	const url = new URL(server.url);
 	url.pathname = `/${name}`;
-	return url.href;
+	return { url: url.href, drop: () => query(server, `drop database ${name} with (force)`).then(() => {}) };
+}
+
+/** The databases on the server. */
+export const databases = async (server: Server): Promise<string[]> =>
+	(await query(server, "select datname from pg_database order by 1")).rows.map(({ datname }) => datname);
+
+async function query(server: Server, sql: string) {
+	const client = new pg.Client({ connectionString: server.url });
+	await client.connect();
+	try {
+		return await client.query<{ datname: string }>(sql);
+	} finally {
+		await client.end();
+	}
 }
 
 const idOf = (flag: "-u" | "-g"): number => Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));

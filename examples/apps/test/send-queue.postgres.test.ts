@@ -6,19 +6,25 @@ import { createSandbox } from "messaging-conversations/sandbox";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openDatabase } from "../send-queue/database.ts";
 import { createSendQueue } from "../send-queue/queue.ts";
-import { createDatabase, noServer, type Server, startServer } from "./postgres.ts";
+import { createDatabase, databases, noServer, type Server, startServer, type TestDatabase } from "./postgres.ts";
 import { cwd, killed, openService, queueSuite, startWorker } from "./queue-suite.ts";
 
 if (noServer) console.warn(noServer);
 
 describe.skipIf(noServer)("the send queue on a PostgreSQL server", () => {
 	let server: Server | undefined;
+	let database: TestDatabase | undefined;
 	let url = "";
 	beforeAll(async () => {
 		server = await startServer();
-		url = await createDatabase(server);
+		database = await createDatabase(server);
+		url = database.url;
 	});
-	afterAll(() => server?.close());
+	afterAll(async () => {
+		await database?.drop();
+		if (server) expect(await databases(server)).not.toContain(new URL(url).pathname.slice(1));
+		await server?.close();
+	});
 
 	queueSuite(() => url);
 
