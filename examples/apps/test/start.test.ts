@@ -1,7 +1,7 @@
 // The commands of the README start, and say what they should.
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -24,6 +24,14 @@ const env = {
 };
 const run = async (file: string) =>
 	(await promisify(execFile)(process.execPath, ["--import", "tsx", file], { cwd, env })).stdout;
+
+test("the README lists every example and every command", () => {
+	const readme = readFileSync(join(cwd, "../README.md"), "utf8");
+	const files = readdirSync(join(cwd, "..")).filter((file) => file.endsWith(".ts"));
+	const { scripts } = JSON.parse(readFileSync(join(cwd, "package.json"), "utf8"));
+	const told = [...files.map((file) => `[${file}](${file})`), ...Object.keys(scripts)];
+	expect(told.filter((name) => !readme.includes(name))).toEqual([]);
+});
 
 test("npm run send-queue", async () => {
 	expect(await run("send-queue/demo.ts")).toBe("3 requests, 2 texts: It is! Would Friday suit you?\n");
