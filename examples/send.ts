@@ -7,7 +7,7 @@ const sandbox = createSandbox();
 sandbox.agency().contact("+32470123456", { name: "Anna" }).writes("Is the flat still free?");
 const client = createClient({ ...sandbox.connection });
 
-const note = { id: "note-4711", phone: "0470 12 34 56", text: "It is! The visit is at 14:00." };
+const note = { id: "note-2045", phone: "0470 12 34 56", text: "It is! The visit is at 14:00." };
 const result = await client
 	.agency(sandbox.agency().id)
 	.messages.send({
