@@ -1,4 +1,4 @@
-// `npm run send-queue:enqueue -- "0470 12 34 56" "See you at 14:00."`: a text for the workers on a PostgreSQL server
+// `npm run send-queue:enqueue -- "+44 7700 900101" "See you at 14:00."`: a text for the workers on a PostgreSQL server
 // (DATABASE_URL), as your web application would queue one.
 import { openDatabase } from "./database.ts";
 import { createSendQueue } from "./queue.ts";

@@ -34,11 +34,11 @@ const tables = `
 		id uuid primary key,
 		seq bigint generated always as identity,
 		phone text not null references contact,
-		body text not null,                      -- never changed: an operationId belongs to one body for ever
-		state text not null default 'waiting',   -- 'held' until the contact consents; in the end 'sent', 'dropped' or 'dead'
-		outcome text not null default 'not_sent',-- of all tries so far: 'unknown' stays, whatever a later one is answered
-		detail text,                             -- the service's id of the text, or why it was not sent
-		closed_at text                           -- of a held text: when the window had closed, by the service's clock
+		body text not null,                       -- never changed: an operationId belongs to one body for ever
+		state text not null default 'waiting',    -- 'held' until consent is given; ends as 'sent', 'dropped' or 'dead'
+		outcome text not null default 'not_sent', -- of all tries: 'unknown' stays, whatever a later one is answered
+		detail text,                              -- the service's id of the text, or why it was not sent
+		closed_at text                            -- of a held text: when the window had closed, by the service's clock
 	);
 	create index if not exists unsettled_text on outgoing_text (phone, seq) where state in ('waiting', 'held');`;
 

@@ -5,11 +5,10 @@ import { openDatabase } from "./database.ts";
 import { createSendQueue } from "./queue.ts";
 
 const { DATABASE_URL = ".pglite", SEND_QUEUE = "{}" } = process.env;
-const { agency } = await openAgency();
+const { agency, sandbox } = await openAgency();
 const database = await openDatabase(DATABASE_URL);
 const queue = await createSendQueue(database, JSON.parse(SEND_QUEUE));
 await queue.work(agency);
-console.log("ready");
 
 for (const signal of ["SIGTERM", "SIGINT"]) {
 	process.once(signal, async () => {
@@ -17,3 +16,4 @@ for (const signal of ["SIGTERM", "SIGINT"]) {
 		await database.close();
 	});
 }
+console.log(sandbox ? "ready; a sandbox takes the texts, nobody is reached" : "ready");

@@ -37,6 +37,18 @@ test("npm run send-queue", async () => {
 	expect(await run("send-queue/demo.ts")).toBe("3 requests, 2 texts: It is! Would Friday suit you?\n");
 });
 
+test("npm run send-queue:worker", async () => {
+	const place = { DATABASE_URL: join(folder, "queue") };
+	const worker = spawn(process.execPath, ["--import", "tsx", "send-queue/worker.ts"], {
+		cwd,
+		env: { ...env, ...place },
+	});
+	const [said] = await once(worker.stdout, "data");
+	expect(String(said)).toBe("ready; a sandbox takes the texts, nobody is reached\n");
+	worker.kill("SIGINT");
+	expect(await once(worker, "exit")).toEqual([0, null]);
+});
+
 test("npm run nightly, twice", async () => {
 	expect(await run("nightly/main.ts")).toBe("250 of 50000 contacts have a conversation.\n");
 	expect(await run("nightly/main.ts")).toBe("250 of 50000 contacts have a conversation.\n");
