@@ -175,7 +175,7 @@ export function factsOf(error: unknown): FaultFacts {
 /** Of an error that anybody can have thrown: looking at it can throw too. */
 function property(value: unknown, name: string): unknown {
 	try {
-		return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+		return Reflect.get(Object(value), name);
 	} catch {
 		return undefined;
 	}

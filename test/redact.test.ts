@@ -60,6 +60,45 @@ test.for(["req_01HF7", "1763712345678-abc", "cor-1"])("S24 any other correlation
 	expect(response.correlationId).toBe(id);
 });
 
+const holding = "70123456-1234-4234-8234-123456789012";
+
+test("S24 a UUID is an id whatever its digits, and what has one in it is not", async () => {
+	const ids = [holding, holding.toUpperCase(), `x-${holding}`, `${holding}-x`];
+	const told = await Promise.all(
+		ids.map(async (id) => {
+			const send = sendingTo(() => jsonResponse(sentNow, { headers: { "x-correlation-id": id } }));
+			return (await send({ to: phone, body: text }).withResponse()).response.correlationId;
+		}),
+	);
+	expect(told).toEqual([holding, holding.toUpperCase(), undefined, undefined]);
+});
+
+test.for([
+	["abc", "No rows for abc."],
+	["abcd", "No rows for [redacted]."],
+])("S14 a search is taken out of a message, unless it is too short to tell: %s", async ([search, said]) => {
+	const fetch = async () => refusing(`No rows for ${search}.`);
+	const { conversations } = clientOf(connection, { fetch }).agency(agencyId);
+	const error = await failure(() => conversations.list({ search }).page());
+	expect(error.message).toBe(`conversations.list: refused with 400: ${said}`);
+});
+
+test("S14 letters that are longer in lower case put nothing out of its place", async () => {
+	const body = "CANARY İİİİ";
+	const error = await failure(() => sendingTo(() => refusing(`<İ> ${body} <end>`))({ to: phone, body }));
+	expect(error.message).toBe("messages.send: refused with 400: <İ> [redacted] <end>");
+});
+
+test.for(["12 rue Haute 34 56 78", "1-2-3 and 4-5-6-7-8"])(
+	"S24 a text with digits in it is no number: %s",
+	async (body) => {
+		const id = `req-${body.replace(/\D/g, "").slice(-8)}`;
+		const send = sendingTo(() => jsonResponse(sentNow, { headers: { "x-correlation-id": id } }));
+		const { response } = await send({ to: phone, body }).withResponse();
+		expect(response.correlationId).toBe(id);
+	},
+);
+
 test.for([33_000, 1_000_000])(
 	"a text of %i characters is sent like any other, and refused like any other",
 	async (size) => {
