@@ -1,8 +1,10 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 
@@ -41,7 +43,7 @@ test("S38 what is inlined is audited at the versions of the lock file, and a kno
 	expect(clean.code).toBe(0);
 	const advisory = { title: "Prototype pollution", severity: "high", url: "https://x", vulnerable_versions: "<9" };
 	expect(await audited({ zod: [advisory] })).toMatchObject({ code: 1, said: expect.stringContaining("zod <9") });
-	expect(read(".github/workflows/test.yml")).toContain("npm run audit");
+	expect(commandsOf(jobsOf("test.yml").change)).toContain("npm run audit");
 });
 
 test("S40 an install runs no script of any package", () => {
@@ -54,14 +56,47 @@ test("S41 a release of a dependency is a week old before it is taken", () => {
 	expect(read(".npmrc").split("\n")).toContain("min-release-age=7");
 });
 
+/** The jobs of a workflow by their names. */
+function jobsOf(file: string): Record<string, string> {
+	const [, jobs = ""] = read(`.github/workflows/${file}`).split(/^jobs:\n/m);
+	const named = jobs.matchAll(/^ {2}(\w+):\n((?: {3,}.*\n| *\n| *#.*\n)+)/gm);
+	return Object.fromEntries([...named].map(([, name, job]) => [name, job]));
+}
+
+/** The commands of a job that stand in one line. */
+function commandsOf(job = ""): string[] {
+	return [...job.matchAll(/^ +(?:- )?run: (?!\|)(.+)$/gm)].map(([, command = ""]) => command);
+}
+
+function versionsOf(job = ""): string[] {
+	const [, matrix] = /^ +node: \[(.+)\]$/m.exec(job) ?? [];
+	const [, version = ""] = /^ +node-version: (.+)$/m.exec(job) ?? [];
+	return version.includes("matrix.node") ? (matrix ?? "").split(", ") : [version];
+}
+
 test("S42 publishing takes no token, proves where it was built, and runs pinned actions alone", () => {
-	const publish = read(".github/workflows/publish.yml");
-	expect(publish).toContain("id-token: write");
-	expect(publish).toMatch(/environment:/);
+	const { pack, publish = "" } = jobsOf("publish.yml");
+	expect(publish).toMatch(/^ {6}id-token: write$/m);
+	expect(publish).toMatch(/^ {4}environment: npm$/m);
+	expect(commandsOf(publish)).toEqual([expect.stringMatching(/^npm publish .*--provenance( |$)/)]);
+	expect(commandsOf(pack)).toContain("bash .ci/run");
 	for (const workflow of workflows) {
 		expect(workflow).not.toMatch(/secrets\.NPM_TOKEN|NODE_AUTH_TOKEN/);
 		for (const [, action = ""] of workflow.matchAll(/uses: *(\S+)/g)) expect(action).toMatch(/@[0-9a-f]{40}$/);
 	}
+});
+
+test.each([
+	["none", undefined, 1],
+	["another", { type: "git", url: "git+https://github.com/acme/messaging-old.git" }, 1],
+	["this one", { type: "git", url: "git+https://github.com/acme/messaging.git" }, 0],
+])("S42 a package that names as its repository %s publishes or not", (_which, repository, status) => {
+	const command = commandsOf(jobsOf("publish.yml").pack).find((line) => line.includes("repository"));
+	const folder = mkdtempSync(join(tmpdir(), "repository-"));
+	onTestFinished(() => rmSync(folder, { recursive: true }));
+	writeFileSync(join(folder, "package.json"), JSON.stringify({ repository }));
+	const env = { ...process.env, REPOSITORY: "acme/messaging" };
+	expect(spawnSync("bash", ["-eo", "pipefail", "-c", command ?? ""], { cwd: folder, env }).status).toBe(status);
 });
 
 test("S43 the toolchain keeps to the lines that install and run on Node 20", () => {
@@ -70,6 +105,12 @@ test("S43 the toolchain keeps to the lines that install and run on Node 20", () 
 	for (const [name, major] of majors)
 		expect(packages[`node_modules/${name}`].version).toMatch(new RegExp(`^${major}\\.`));
 	expect(JSON.parse(read("package.json")).engines.node).toBe(">=20.19");
-	for (const line of ["20", "22", "24"])
-		expect(read(".github/workflows/test.yml")).toMatch(new RegExp(`\\b${line}\\b`));
+});
+
+test("S43 a change runs on every line of Node, and the packed package in every runtime", () => {
+	const { change, line, runtimes } = jobsOf("test.yml");
+	expect([versionsOf(change), versionsOf(line)]).toEqual([["20"], ["22", "24", "26"]]);
+	expect(commandsOf(change)).toContain("bash .ci/run");
+	expect(commandsOf(line)).toEqual(expect.arrayContaining(["npm ci && npm test", "npm run package"]));
+	expect(commandsOf(runtimes)).toContain("npm run test:runtimes");
 });

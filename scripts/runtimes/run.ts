@@ -47,7 +47,8 @@ for (const trial of trials) {
 }
 stop();
 
-const failed = rows.filter(({ result }) => result === "failed");
+// Where nobody reads the table, what was not tried has failed.
+const failed = rows.filter(({ result }) => result === "failed" || (process.env.CI && result === "not run"));
 console.log(`\n| runtime | form | result |\n| --- | --- | --- |`);
 for (const { runtime, form, result } of rows) console.log(`| ${runtime} | ${form} | ${result} |`);
 console.log(`\n${rows.length - failed.length} of ${rows.length} without a failure`);
