@@ -28,11 +28,14 @@ export const steps: readonly string[] = [
 	"lookup",
 	"get",
 	"send now",
+	"messages walk",
 	"send queued",
 	"errors: instanceof, outcome",
 	"retry: after a 500, after a reset",
 	"abort",
 	"timeout",
+	"every option",
+	"every export",
 ].map((step) => `ok ${step}`);
 
 /** What is wrong with a run of the exercise, if anything: it says the same everywhere, nothing less and nothing more. */

@@ -1,11 +1,14 @@
 // With a sandbox of its own: in process, served over HTTP by this runtime, and the same through `nodeFetch`.
 import { nodeFetch } from "messaging-conversations/node";
-import { createSandbox } from "messaging-conversations/sandbox";
+import * as entry from "messaging-conversations/sandbox";
 import { serve } from "messaging-conversations/sandbox/server";
 import { controlsOf } from "./controls.ts";
 import { exercise } from "./exercise.ts";
 
+const { createSandbox, scenarioNames, ...scenarios } = entry;
+
 async function main(): Promise<void> {
+	for (const name of scenarioNames) scenarios[name](createSandbox());
 	const fetch = nodeFetch();
 	for (const door of ["in process", "served", "nodeFetch"] as const) {
 		const sandbox = createSandbox({ seed: "busy" });

@@ -12,6 +12,8 @@ import {
 	PartnerTimeoutError,
 	PartnerUnauthorized,
 } from "messaging-conversations";
+import { tryExports } from "./exports.ts";
+import { tryOptions } from "./options.ts";
 
 /** What becomes of an answer of the sandbox. */
 export interface Fault {
@@ -88,6 +90,15 @@ export async function exercise(place: Place, say: (line: string) => void): Promi
 	check("the phone got it", (await controls.inbox(anna)).join() === "Yes!");
 	say("ok send now");
 
+	const read: (string | null)[] = [];
+	for await (const { body } of agency.conversations.listMessages(anna, { pageSize: 1 })) read.push(body);
+	check("the messages are there, the newest first", read.join() === "Yes!,Is the flat still free? 🏠");
+	const [newest, ...more] = await agency.conversations.listMessages(anna).toArray({ limit: 1 });
+	check("and as many as are asked for", newest?.body === "Yes!" && more.length === 0);
+	for await (const page of agency.conversations.listMessages(anna).pages())
+		check("and by pages", page.messages.length === 2 && !page.hasMore);
+	say("ok messages walk");
+
 	const queued = await agency.messages.send({ to: bert, body: "Good morning" });
 	check("a window that never opened queues", queued.queued && queued.queueId.length > 0);
 	check("nobody got the text", !(await controls.inbox(bert)).includes("Good morning"));
@@ -133,4 +144,9 @@ export async function exercise(place: Place, say: (line: string) => void): Promi
 	check("the timer ends the call", late instanceof PartnerTimeoutError && late.retryable);
 	check("the client goes on", (await client.me.get()).agencies.length === 1);
 	say("ok timeout");
+
+	await tryOptions(place, anna);
+	say("ok every option");
+	await tryExports();
+	say("ok every export");
 }
