@@ -5,7 +5,8 @@
  *   npm run fidelity              write it
  *   npm run fidelity -- --check   fail when it is stale, or a rule has no test
  */
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
+import { fresh } from "./fresh.ts";
 
 const root = new URL("..", import.meta.url);
 const tests = new URL("test/sandbox/", root);
@@ -39,14 +40,8 @@ const rows = Object.entries(sources).map(([rule, source]) => {
 });
 const table = `| rule | source | what the sandbox does | test |\n|---|---|---|---|\n${rows.join("\n")}\n`;
 
-const target = new URL("README.md", root);
-const old = await readFile(target, "utf8");
+const old = await readFile(new URL("README.md", root), "utf8");
 const [begin, end] = ["<!-- fidelity -->\n", "<!-- /fidelity -->"];
 const [from, to] = [old.indexOf(begin) + begin.length, old.indexOf(end)];
 if (from < begin.length || to < from) throw new Error("README.md has lost the marks of the fidelity table.");
-const text = `${old.slice(0, from)}\n${table}\n${old.slice(to)}`;
-if (text === old) console.log(`the fidelity table is fresh: ${rows.length} rules`);
-else if (process.argv.includes("--check")) {
-	console.error("The README's fidelity table is stale. Run `npm run fidelity`.");
-	process.exitCode = 1;
-} else await writeFile(target, text);
+await fresh("fidelity", { "README.md": `${old.slice(0, from)}\n${table}\n${old.slice(to)}` });

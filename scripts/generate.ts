@@ -5,8 +5,9 @@
  *   npm run generate -- --check          fail when generated/ is stale
  *   npm run generate -- --from BASE_URL  refresh openapi.json from {BASE_URL}/openapi.json, say what changed, write
  */
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
+import { fresh } from "./fresh.ts";
 import { describeChanges } from "./generate/changes.ts";
 import { checks } from "./generate/checks.ts";
 import { answerSchema, type Json, operationsOf, requestSchema } from "./generate/contract.ts";
@@ -39,20 +40,7 @@ const files: Record<string, string> = {
 	"requests.ts": checks(contract, "exact", operations.filter((o) => o.requestBody).map(requestSchema)),
 	...phoneMetadata(),
 };
-
-const stale: string[] = [];
-await mkdir(new URL("generated/", root), { recursive: true });
-for (const [name, text] of Object.entries(files)) {
-	const url = new URL(`generated/${name}`, root);
-	const old = await readFile(url, "utf8").catch(() => undefined);
-	if (old === text) continue;
-	stale.push(name);
-	if (!flags.check) await writeFile(url, text);
-}
-if (flags.check && stale.length) {
-	console.error(`generated/ is stale: ${stale.join(", ")}. Run \`npm run generate\`.`);
-	process.exitCode = 1;
-} else console.log(stale.length ? `generated/: wrote ${stale.join(", ")}` : "generated/ is fresh");
+await fresh("generate", Object.fromEntries(Object.entries(files).map(([name, text]) => [`generated/${name}`, text])));
 
 async function readJson(path: string): Promise<Json> {
 	return JSON.parse(await readFile(new URL(path, root), "utf8"));

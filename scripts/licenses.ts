@@ -4,32 +4,19 @@
  *   npm run licenses              write it
  *   npm run licenses -- --check   fail when it is stale
  */
-import { readdir, readFile, writeFile } from "node:fs/promises";
-
-/** All that runs at a user's: nothing else may get into the build. */
-const inlined = [
-	"openapi-fetch",
-	"openapi-typescript-helpers",
-	"p-retry",
-	"is-network-error",
-	"zod",
-	"libphonenumber-js",
-];
+import { readdir, readFile } from "node:fs/promises";
+import { fresh } from "./fresh.ts";
+import { inlined } from "./inlined.ts";
 
 const root = new URL("..", import.meta.url);
-const sections = await Promise.all(inlined.map(section));
+const sections = await Promise.all((await inlined()).map(section));
 const text = `# Third-party software
 
 The build of this package contains parts of the packages below, at these versions.
 
 ${sections.join("\n")}`;
 
-const target = new URL("THIRD-PARTY.md", root);
-const old = await readFile(target, "utf8").catch(() => "");
-if (old !== text && process.argv.includes("--check")) {
-	console.error("THIRD-PARTY.md is stale. Run `npm run licenses`.");
-	process.exitCode = 1;
-} else if (old !== text) await writeFile(target, text);
+await fresh("licenses", { "THIRD-PARTY.md": text });
 
 async function section(name: string): Promise<string> {
 	const folder = new URL(`node_modules/${name}/`, root);

@@ -67,12 +67,17 @@ test("S39 the package runs no script at its users' and needs no other package", 
 });
 
 test("S38 what is inlined is what the list of third parties names, and no path of the build machine is in it", () => {
+	const inlined = new Set<string | undefined>();
 	for (const file of filesOf(join(installed, "dist")).filter((name) => /\.c?js$/.test(name))) {
 		const text = readFileSync(join(installed, "dist", file), "utf8");
 		expect(text).not.toContain(root);
+		// The bundler says above each module where it is from.
+		for (const [, name] of text.matchAll(/^\/\/ node_modules\/((?:@[^/]+\/)?[^/]+)\//gm)) inlined.add(name);
 		const outside = [...text.matchAll(/(?:from\s*|require\(|import\()["']([^."'][^"']*)["']/g)].map(([, name]) => name);
 		expect(outside.filter((name) => !/^(msw|node:.*|messaging-conversations.*)$/.test(name ?? ""))).toEqual([]);
 	}
+	const list = readFileSync(join(installed, "THIRD-PARTY.md"), "utf8");
+	expect([...list.matchAll(/^## (\S+) \d/gm)].map(([, name]) => name).sort()).toEqual([...inlined].sort());
 });
 
 const story = `
