@@ -1,14 +1,16 @@
 /**
- * test/api/*.api.md: what each entry of the build exports, as a reader of the types sees it, without comments. A change
- * of it is a change for users, so it shows in the diff and fails CI until it is meant.
+ * test/api/*.api.md: what package.json lets users import, and what each entry of the build exports, as a reader of the
+ * types sees it, without comments. A change of it is a change for users, so it shows in the diff and fails CI until it
+ * is meant, and has its line in CHANGELOG.md.
  *
  *   npm run build && npm run surface              write it
  *   npm run build && npm run surface -- --check   fail when the build differs
  */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
+import { fresh } from "./fresh.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const dist = join(root, "dist");
@@ -30,20 +32,38 @@ const printer = ts.createPrinter({ removeComments: true });
 /** What an earlier entry has reported; a later one only names it. */
 const told = new Set<ts.Symbol>();
 
-const stale: string[] = [];
-mkdirSync(join(root, "test/api"), { recursive: true });
-for (const entry of entries) {
-	const file = join(root, "test/api", `${entry.replace("/index", "").replace("/", "-")}.api.md`);
-	const text = report(entry);
-	const old = existsSync(file) ? readFileSync(file, "utf8") : "";
-	if (old === text) continue;
-	if (process.argv.includes("--check")) stale.push(relative(root, file));
-	else writeFileSync(file, text);
-}
-if (stale.length > 0) {
-	console.error(`The build exports something else than ${stale.join(", ")}.`);
-	console.error("If it is meant: `npm run surface`, and a line in CHANGELOG.md.");
-	process.exitCode = 1;
+await fresh("surface", {
+	"test/api/package.api.md": packageReport(),
+	...Object.fromEntries(
+		entries.map((entry) => [`test/api/${entry.replace("/index", "").replace("/", "-")}.api.md`, report(entry)]),
+	),
+});
+
+/** What package.json promises: where an import may go, what stands on the command line, and what must be there. */
+function packageReport(): string {
+	const { exports, bin, engines, peerDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+	const paths = Object.entries(exports).map(([path, target]) => {
+		const conditions = typeof target === "object" ? ` (${Object.keys(target ?? {}).join(", ")})` : "";
+		return `- \`${path}\`${conditions}`;
+	});
+	const needs = Object.entries({ ...engines, ...peerDependencies }).map(([name, range]) => `- \`${name}\` ${range}`);
+	const commands = Object.keys(bin).map((name) => `- \`${name}\``);
+	return `# package.json
+
+Written by \`npm run surface\`.
+
+## Imports
+
+${paths.join("\n")}
+
+## Commands
+
+${commands.join("\n")}
+
+## Needs
+
+${needs.join("\n")}
+`;
 }
 
 function report(entry: string): string {
@@ -63,10 +83,28 @@ function report(entry: string): string {
 
 Written by \`npm run surface\`.
 
+## Names
+
+${checker
+	.getExportsOfModule(module)
+	.sort((a, b) => (a.name < b.name ? -1 : 1))
+	.map(named)
+	.join("\n")}
+
 ## Exports
 
 ${block(own)}
 ${others.length > 0 ? `\n## Named by them\n\n${block(others)}\n` : ""}`;
+}
+
+/** By the name that an import uses, which may be another one than the declaration's. */
+function named(symbol: ts.Symbol): string {
+	const original = resolved(symbol);
+	const typeOnly = symbol.declarations?.some(
+		(specifier) => ts.isExportSpecifier(specifier) && (specifier.isTypeOnly || specifier.parent.parent.isTypeOnly),
+	);
+	const kind = !typeOnly && original.flags & ts.SymbolFlags.Value ? "value" : "type";
+	return `- \`${symbol.name}\` ${kind}${original.name === symbol.name ? "" : `, declared as \`${original.name}\``}`;
 }
 
 function block(parts: { name: string; text: string }[]): string {
