@@ -15,7 +15,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const consumers = [
 	{
 		name: "the client",
-		budget: 1500,
+		budget: 550,
 		code: `import { createClient, isWindowOpen, toE164 } from "messaging-conversations";
 const client = createClient({ baseUrl: "https://messaging.example/api/v1", apiKey: "key" });
 const agency = client.agency((await client.me.get()).agencies[0]?.id ?? "");
@@ -37,7 +37,7 @@ else {
 	},
 	{
 		name: "the sandbox",
-		budget: 1500,
+		budget: 500,
 		code: `import { createClient } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
 const sandbox = createSandbox({ seed: "busy" });
