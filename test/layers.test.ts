@@ -42,14 +42,19 @@ function isRoom(specifier: string): boolean {
 	return imports.has(specifier);
 }
 
-test("every file of the client half stands on a floor", () => {
+test("every file of the client half stands on a floor, and every floor is of files", () => {
 	const standing = files.filter((file) => !file.includes("/") && file !== "cli.ts").map((file) => file.slice(0, -3));
-	expect(standing.sort()).toEqual(
-		floors
-			.flat()
-			.sort()
-			.filter((name) => imports.has(`${name}.ts`)),
-	);
+	expect(floors.flat().sort()).toEqual(standing.sort());
+});
+
+test("CONTRIBUTING's table has the same floors, from the top down", () => {
+	const contributing = readFileSync(join(src, "../CONTRIBUTING.md"), "utf8");
+	const [, table = ""] = /^\| floor .*\n\|.*\n((?:\|.*\n)+)/m.exec(contributing) ?? [];
+	const told = table
+		.trim()
+		.split("\n")
+		.map((row) => [...row.matchAll(/`([\w-]+)\.ts`/g)].map(([, name]) => name).sort());
+	expect(told.reverse()).toEqual(floors.map((floor) => [...floor].sort()));
 });
 
 test("the client half imports downward only", () => {
