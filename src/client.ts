@@ -46,8 +46,9 @@ export interface ClientOptions {
 	/** Called after each attempt; what it throws never changes the outcome. */
 	onAttempt?: ((event: AttemptEvent) => unknown) | undefined;
 	/**
-	 * An OpenTelemetry tracer: one span per call, by the HTTP semantic conventions, with the path's template and never a
-	 * phone number. It cannot fail a call.
+	 * An OpenTelemetry tracer: one span for each request and its retries, by the HTTP semantic conventions, with the path's
+	 * template and never a phone number. A walk has one for each page, a lookup one for each 100 numbers. It cannot fail a
+	 * call.
 	 */
 	tracer?: Tracer | undefined;
 	/** Told when a good answer has something that the contract does not know. */
@@ -84,7 +85,9 @@ export interface Client {
 	 * @throws PartnerInvalidInput when the id cannot be one
 	 * @example
 	 * const { agencies } = await client.me.get();
-	 * const agency = client.agency(agencies[0].id);
+	 * for (const { id, name } of agencies) {
+	 *   console.log(name, (await client.agency(id).conversations.list().page()).conversations.length);
+	 * }
 	 */
 	agency: (agencyId: string) => AgencyClient;
 }
@@ -141,7 +144,7 @@ const optionsSchema = z.strictObject({
  * @throws PartnerInvalidInput naming the option and the rule
  * @example
  * const client = createClient({
- *   baseUrl: "https://messaging.example/api/v1",
+ *   baseUrl: process.env.MESSAGING_BASE_URL, // https://host/api/v1
  *   apiKey: process.env.MESSAGING_API_KEY,
  * });
  */

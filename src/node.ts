@@ -44,7 +44,11 @@ const connectTimeoutMs = 10_000;
  *
  * @throws RangeError when an option is no usable number
  * @example
- * const client = createClient({ baseUrl, apiKey, fetch: nodeFetch() });
+ * const client = createClient({
+ *   baseUrl: process.env.MESSAGING_BASE_URL,
+ *   apiKey: process.env.MESSAGING_API_KEY,
+ *   fetch: nodeFetch(),
+ * });
  */
 export function nodeFetch(options: NodeFetchOptions = {}): NodeFetch {
 	const { maxSockets = Number.POSITIVE_INFINITY, keepAliveMs = 4000, ca, proxy } = options;

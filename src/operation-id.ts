@@ -5,7 +5,9 @@ import { PartnerInvalidInput } from "./errors.ts";
  * id after a crash, so that a send which may have gone out is repeated safely (spec §4 send, rule 4).
  *
  * @example
+ * const note = { id: "note-4713", text: "Shall we say Monday?" };
  * const operationId = await operationIdFrom("crm", note.id);
+ * await agency.messages.send({ to: "0470 12 34 56", body: note.text, operationId });
  */
 export async function operationIdFrom(...parts: string[]): Promise<string> {
 	if (parts.length === 0) {

@@ -4,7 +4,7 @@ import { quietly } from "./observe.ts";
 
 /** What is used of an OpenTelemetry span. */
 export interface Span {
-	/** Told once, at the end of the call: status, attempts, correlation id, error. */
+	/** Told once, at the end of the request and its retries: status, attempts, correlation id, error. */
 	setAttributes: (attributes: Record<string, string | number>) => unknown;
 	/** Told of a call that failed, with the tag of its error. */
 	setStatus: (status: { code: number; message?: string }) => unknown;
@@ -14,7 +14,7 @@ export interface Span {
 
 /** What is used of an OpenTelemetry tracer: `trace.getTracer("crm")` fits. */
 export interface Tracer {
-	/** Asked once a call, in the context of the caller: the span is a child of the one that is active there. */
+	/** Asked once for each request and its retries, in the context of the caller: the span is a child of the one that is active there. */
 	startSpan: (name: string, options: { kind: number; attributes: Record<string, string | number> }) => Span;
 }
 

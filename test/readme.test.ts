@@ -1,32 +1,15 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { handlers } from "messaging-conversations/sandbox/msw";
 import { setupServer } from "msw/node";
 import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
+import { exampleSamples, pageSamples, pages, promised } from "./samples.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const guides = readdirSync(join(root, "docs")).filter((file) => file.endsWith(".md"));
-const pages = ["README.md", "llms.txt", ...guides.map((file) => `docs/${file}`)];
-const samples = pages.flatMap((page) =>
-	[...readFileSync(join(root, page), "utf8").matchAll(/^```ts\n(.*?)^```/gms)].map(([, code = ""], index) => ({
-		name: `${page}, sample ${index + 1}`,
-		code: complete(code),
-	})),
-);
-
-/** A sample that goes on from the first one begins where that ends. */
-function complete(code: string): string {
-	if (!/\b(client|agency)\b/.test(code) || /const client = /.test(code)) return code;
-	const beginning = `import { createClient as create } from "messaging-conversations";
-const client = create({ baseUrl: process.env.MESSAGING_BASE_URL, apiKey: process.env.MESSAGING_API_KEY });
-const agency = client.agency((await client.me.get()).agencies[0]?.id ?? "");
-`;
-	return `${beginning}${code}`;
-}
-
+const samples = [...pageSamples, ...exampleSamples];
 const folder = mkdtempSync(join(root, "test", ".samples-"));
 const files = samples.map(({ code }, index) => {
 	const file = join(folder, `sample-${index + 1}.ts`);
@@ -53,11 +36,8 @@ afterEach(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 test("every page has samples", () => {
-	for (const page of pages)
-		expect(
-			samples.some(({ name }) => name.startsWith(page)),
-			page,
-		).toBe(true);
+	const without = pages.filter((page) => !samples.some(({ name }) => name.startsWith(page.name)));
+	expect(without).toEqual([]);
 });
 
 test("the README's two commands are the ones that CI runs", () => {
@@ -67,9 +47,11 @@ test("the README's two commands are the ones that CI runs", () => {
 		expect(readme).toContain(`\`\`\`sh\n${command}\n\`\`\``);
 		expect(ci).toContain(`\n${command}\n`);
 	}
+	// It stands before Install, and works nowhere else.
+	expect(readme).toMatch(/^See .* in a clone of the repository.*:\n\n```sh\nnpm ci && npm run quickstart$/m);
 });
 
-test("every sample of the README, the guides and llms.txt compiles", () => {
+test("every sample of the README, the guides and llms.txt compiles, and every example of the reference", () => {
 	const config = join(folder, "tsconfig.json");
 	writeFileSync(config, JSON.stringify({ extends: join(root, "tsconfig.json"), include: ["*.ts"], exclude: [] }));
 	const tsc = join(root, "node_modules/typescript/bin/tsc");
@@ -77,15 +59,21 @@ test("every sample of the README, the guides and llms.txt compiles", () => {
 	expect(stdout).toBe("");
 }, 120_000);
 
-test.each(samples.map(({ name }, index) => [name, files[index] ?? ""]))(
-	"%s runs",
-	async (_name, file) => {
+test.each(samples.map(({ name, code }, index) => [name, files[index] ?? "", code] as const))(
+	"%s runs, and prints what it says",
+	async (_name, file, code) => {
 		sandbox.reset();
 		sandbox.agency().contact("+32470123456", { name: "Peeters" }).writes("Is the flat still free?");
-		const code = readFileSync(file, "utf8");
 		// A sample that is itself a test runs under the runner that it is written for.
 		if (code.includes('from "vitest"')) return runAsTest(file);
 		await import(pathToFileURL(file).href);
+		const lines = vi.mocked(console.log).mock.calls.map((words) => words.join(" "));
+		for (const line of promised(code)) {
+			const [start = "", open] = line.split("…");
+			const at = lines.findIndex((said) => (open === undefined ? said === start : said.startsWith(start)));
+			expect(at, `${line}, among ${lines.join(" | ")}`).toBeGreaterThanOrEqual(0);
+			lines.splice(0, at + 1);
+		}
 		expect(sandbox.violations()).toEqual([]);
 	},
 	60_000,

@@ -54,12 +54,12 @@ export interface Contact {
 	/**
 	 * Accepts the consent template: a held text goes out after the tap (§3). Never throws; `hadHeldText` says whether
 	 * there was one.
-	 * @example anna.accepts().hadHeldText; // true
+	 * @example anna.accepts().hadHeldText; // true when a text was waiting
 	 */
 	accepts(): { hadHeldText: boolean };
 	/**
 	 * Declines the consent template: a held text is dropped (§3). Never throws.
-	 * @example anna.declines().hadHeldText; // true
+	 * @example anna.declines().hadHeldText; // true when a text was waiting
 	 */
 	declines(): { hadHeldText: boolean };
 	/**

@@ -9,6 +9,7 @@ import type { Sandbox } from "./index.ts";
  * @example
  * const server = setupServer(...handlers(sandbox));
  * server.listen();
+ * server.close();
  */
 export function handlers(sandbox: Sandbox): RequestHandler[] {
 	return [

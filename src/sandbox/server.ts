@@ -62,7 +62,7 @@ const optionsRule = fields<ServeOptions>({
  * them all, and docs/sandbox-server.md of the package shows what each takes and answers.
  *
  * @example
- * const server = await serve(createSandbox(), { port: 4010 });
+ * const server = await serve(createSandbox(), { port: 0 });
  * const client = createClient({ baseUrl: server.baseUrl, apiKey: server.apiKey });
  * await server.close();
  */
