@@ -4,21 +4,79 @@ import { fileURLToPath } from "node:url";
 import * as client from "messaging-conversations";
 import { expect, test } from "vitest";
 import { operationTable } from "../generated/operations.ts";
+import { pages } from "./samples.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const text = readFileSync(join(root, "llms.txt"), "utf8");
+const read = (page: string): string => readFileSync(join(root, page), "utf8");
+const tags = Object.keys(client).filter((name) => /^Partner(?!Error$)/.test(name));
 
 test("llms.txt names every operation and every error, and links to what exists", () => {
+	const text = read("llms.txt");
 	for (const operation of Object.keys(operationTable)) expect(text).toContain(`${operation.split(".")[1]}(`);
-	for (const tag of Object.keys(client).filter((name) => /^Partner(?!Error$)/.test(name))) expect(text).toContain(tag);
+	for (const tag of tags) expect(text).toContain(tag);
 	const links = [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, link = ""]) => link);
 	expect(links.length).toBeGreaterThan(5);
 	expect(links.filter((link) => !existsSync(join(root, link)))).toEqual([]);
 });
 
-test("the error catalogue has a chapter for every error, and none for what is no error", () => {
-	const catalogue = readFileSync(join(root, "docs/errors.md"), "utf8");
-	const chapters = [...catalogue.matchAll(/^### (\w+)$/gm)].map(([, tag = ""]) => tag);
-	const tags = Object.keys(client).filter((name) => /^Partner(?!Error$)/.test(name));
-	expect(chapters.sort()).toEqual(tags.sort());
+/** The chapters of a page by their headings. */
+function chaptersOf(page: string, level: string): Map<string, string> {
+	const parts = read(page)
+		.split(new RegExp(`^${level} (?=\\w)`, "m"))
+		.slice(1);
+	return new Map(
+		parts.map((part) => {
+			const [heading = "", ...lines] = part.split("\n");
+			return [
+				heading,
+				lines
+					.join("\n")
+					.split(/^#{1,3} /m)[0]
+					?.trim() ?? "",
+			];
+		}),
+	);
+}
+
+test("the error catalogue has a chapter for every error, with its three points, and none for what is no error", () => {
+	const chapters = chaptersOf("docs/errors.md", "###");
+	expect([...chapters.keys()].sort()).toEqual(tags.sort());
+	for (const [tag, chapter] of chapters)
+		for (const point of ["What happened", "A send", "What to do"])
+			expect(chapter, tag).toMatch(new RegExp(`^- \\*\\*${point}\\*\\* \\S.+\\.$`, "m"));
+});
+
+test("the README's table has a row for every error: when, and what to do", () => {
+	const rows = [...read("README.md").matchAll(/^\| `(Partner\w+)` +\| (\S.+?) *\| (\S.+?) *\|$/gm)];
+	expect(rows.map(([, tag]) => tag).sort()).toEqual(tags.sort());
+});
+
+test("the README has its chapters in their order, each with something to paste or to look up", () => {
+	const ordered = [
+		"Install",
+		"The first send",
+		"What it does that plain fetch does not",
+		"Reading",
+		"Sending",
+		"Errors",
+		"Retries",
+		"Testing without a test environment",
+		"Runtime support",
+		"Contributing",
+	];
+	const chapters = chaptersOf("README.md", "##");
+	expect([...chapters.keys()].filter((heading) => ordered.includes(heading))).toEqual(ordered);
+	for (const heading of ordered) expect(chapters.get(heading), heading).toMatch(/^(```|\|)/m);
+});
+
+test("llms.txt has its chapters, each with a sample or a list", () => {
+	const chapters = chaptersOf("llms.txt", "##");
+	expect([...chapters.keys()]).toEqual(["The calls", "Rules of sends", "Errors", "Sandbox", "Links"]);
+	for (const [heading, chapter] of chapters) expect(chapter, heading).toMatch(/^(```|- )/m);
+});
+
+test("no two pages derive an operationId from one record for different texts", () => {
+	const records = pages.flatMap(({ text }) => [...new Set([...text.matchAll(/"(note-\d+)"/g)].map(([, id]) => id))]);
+	expect(records.length).toBeGreaterThan(1);
+	expect(records).toEqual([...new Set(records)]);
 });

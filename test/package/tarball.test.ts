@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -58,6 +58,16 @@ test("S39 the tarball holds what its users need and nothing else", () => {
 			...built,
 		].sort(),
 	);
+});
+
+test("what the packed guides and llms.txt link to is packed too", () => {
+	const guides = filesOf(join(installed, "docs")).map((file) => `docs/${file}`);
+	const missing = ["llms.txt", ...guides].flatMap((page) =>
+		[...readFileSync(join(installed, page), "utf8").matchAll(/\]\((?!https?:)([^)#]+)/g)]
+			.filter(([, link = ""]) => !existsSync(join(installed, dirname(page), link)))
+			.map(([, link]) => `${page}: ${link}`),
+	);
+	expect(missing).toEqual([]);
 });
 
 test("S39 the package runs no script at its users' and needs no other package", () => {
