@@ -292,6 +292,7 @@ export interface Agency {
 }
 /** @description The integration of the key, its accessible agencies and the key's scopes. */
 export interface Me {
+    /** @description The partner CRM's set-up with the service. */
     integration: Integration;
     /** @description The agencies that the key reaches, sorted by name. */
     agencies: Agency[];
@@ -351,6 +352,7 @@ export interface ConversationSummary {
     queuedMessages: number;
     /** @description True when no agency owns the conversation. */
     isUnlinked: boolean;
+    /** @description Why this agency sees the conversation. */
     visibility: ConversationVisibility;
     /** @description Opaque position of this row in the list; pass as `cursor` to read the rows after it. Null in lookup results. */
     cursor: string | null;
@@ -450,10 +452,13 @@ export interface WindowReopenReadiness {
 }
 /** @description One conversation with its AI state, its window state and any queued text. */
 export interface ConversationDetail {
+    /** @description One conversation as lists and lookups show it. */
     summary: ConversationSummary;
     /** @description The text waiting for the window to reopen; at most one entry. */
     queuedMessages: QueuedMessage[];
+    /** @description Whether the AI may reply, and why not. */
     aiSettings: AiSettings;
+    /** @description Whether a send outside the window can be queued, and in which languages. */
     windowReopenReadiness: WindowReopenReadiness;
 }
 /** @description A file that the contact sent. */
@@ -584,7 +589,9 @@ export interface Message {
     buttonClicked: string | null;
     /** @description Contact's profile name. */
     profileName: string | null;
+    /** @description Buttons or lists that a template showed. */
     interactiveContent?: InteractiveContent;
+    /** @description The message that the contact replied to. */
     replyTo?: ReplyToMessage;
 }
 /** @description One page of messages, newest first. */
@@ -600,7 +607,9 @@ export interface MessagePage {
 }
 /** @description One conversation and a page of its messages. */
 export interface ConversationWithMessages {
+    /** @description One conversation with its AI state, its window state and any queued text. */
     conversation: ConversationDetail;
+    /** @description One page of messages, newest first. */
     messagePage: MessagePage;
 }
 /** @description A plain-text message to a contact. */

@@ -5,6 +5,7 @@ import { isPartnerError, type PartnerError } from "./errors.ts";
 export interface CallResponse {
 	/** HTTP status of the answer. */
 	status: number;
+	/** The answer's own headers. */
 	headers: Headers;
 	/** `X-Correlation-Id`: quote it to support. Absent when a gateway dropped it. */
 	correlationId: string | undefined;
@@ -14,14 +15,28 @@ export interface CallResponse {
 
 /** Data with the HTTP side of the call that brought it. */
 export interface Answered<Data> {
+	/** What the operation returns, checked against the contract. */
 	data: Data;
+	/** The HTTP side of it: status, headers, correlation id, number of attempts. */
 	response: CallResponse;
 }
 
 /** What `.result()` resolves to: `ok` tells the branches apart. */
 export type Result<Data, Failure extends PartnerError> =
-	| { ok: true; data: Data; correlationId: string | undefined }
-	| { ok: false; error: Failure };
+	| {
+			/** The call succeeded. */
+			ok: true;
+			/** What the operation returns. */
+			data: Data;
+			/** `X-Correlation-Id`: quote it to support. Absent when a gateway dropped it. */
+			correlationId: string | undefined;
+	  }
+	| {
+			/** The call failed. */
+			ok: false;
+			/** One of the errors that the operation can end in, told apart by `_tag`. */
+			error: Failure;
+	  };
 
 /** A call that is under way: a real Promise of its data. */
 export interface Call<Data, Failure extends PartnerError> extends Promise<Data> {

@@ -56,7 +56,14 @@ export interface ClientOptions {
 	/** The only numbers that may be sent to, or a function that returns exactly `true` for them: the seat belt of a staging system. */
 	allowRecipients?: readonly string[] | ((phone: E164) => boolean) | undefined;
 	/** Your application, added to the User-Agent; what is no letter, digit, `.`, `_` or `-` becomes a `-`. */
-	appInfo?: { name: string; version?: string | undefined } | undefined;
+	appInfo?:
+		| {
+				/** 1 to 64 characters of ASCII. */
+				name: string;
+				/** 1 to 64 characters of ASCII. */
+				version?: string | undefined;
+		  }
+		| undefined;
 	/**
 	 * Country in which a number without `+` or `00` is read.
 	 * @default "BE"
@@ -73,12 +80,15 @@ export interface ClientOptions {
 export interface AgencyClient {
 	/** The agency's id. */
 	id: string;
+	/** Reading: `list`, `lookup`, `get` and `listMessages`. Needs the scope `conversations:read`. */
 	conversations: ConversationsGroup;
+	/** Sending: `send`. Needs the scope `messages:write`. */
 	messages: MessagesGroup;
 }
 
 /** What {@link createClient} gives: the calls of the key, and those of each agency. Any part of it can be destructured. */
 export interface Client {
+	/** What the key may do and which agencies it reaches. Needs no agency. */
 	me: MeGroup;
 	/**
 	 * The calls of one agency, by its id from `me.get`. No request.

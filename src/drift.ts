@@ -5,6 +5,7 @@ import { quietly } from "./observe.ts";
 
 /** Something in an answer that the contract does not know. The call still succeeds, and the data keeps it. */
 export interface ContractDrift {
+	/** The operation whose answer has it. */
 	operation: OperationId;
 	/** Where, as `conversations[].visibility.reason`; for a missing header its name. Never a value. */
 	path: string;

@@ -74,6 +74,7 @@ const printed = [
 export abstract class PartnerError extends Error implements PartnerErrorFacts {
 	/** A literal of each class, and not the class's name: bundlers rename classes. */
 	declare protected static readonly tag: PartnerErrorTag;
+	/** The name of its class, also when a bundler has renamed that. */
 	declare readonly _tag: PartnerErrorTag;
 	declare readonly operation: PartnerErrorFacts["operation"];
 	declare readonly status?: number;
@@ -206,7 +207,12 @@ export type OperationError<Operation extends OperationId> =
 	| ClientError;
 
 /** The errors of a send: each says what is known of it, and carries the id with which to settle it. */
-export type SendError = OperationError<"messages.send"> & { readonly operationId: string; readonly outcome: Outcome };
+export type SendError = OperationError<"messages.send"> & {
+	/** The id of the send: send again with it, and the same text, when the outcome is unknown. */
+	readonly operationId: string;
+	/** Whether the text went out, as far as it is known. */
+	readonly outcome: Outcome;
+};
 
 /** True for an error of this package, from whichever copy of it. */
 export function isPartnerError(value: unknown): value is PartnerError {

@@ -31,15 +31,19 @@ interface SentFacts extends Pick<SendMessageResult, "success" | "status" | "wind
 
 /** The window was open: the text went out. */
 export interface SentNow extends SentFacts {
+	/** The text is on its way, no consent was needed. */
 	queued: false;
 	/** Provider message id of the text. */
 	messageId: string;
+	/** There is no queue entry. */
 	queueId: null;
 }
 
 /** The window was closed: the text waits for the contact to accept the consent template that was sent. */
 export interface SentQueued extends SentFacts {
+	/** The text has not gone out; it does if the contact accepts within 48 hours. */
 	queued: true;
+	/** There is no message yet. */
 	messageId: null;
 	/** Queue entry id of the text. A later send to this contact replaces the text. */
 	queueId: string;

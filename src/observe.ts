@@ -2,6 +2,7 @@ import type { OperationId, PartnerErrorTag } from "./errors.ts";
 
 /** What is said of an attempt: an allow-list. No URL, no header, no body, no number, no name, no cursor. */
 export interface AttemptEvent {
+	/** The operation of the call. */
 	operation: OperationId;
 	/** Counted from 1. */
 	attempt: number;
@@ -9,6 +10,7 @@ export interface AttemptEvent {
 	status?: number;
 	/** The error that the attempt ended in; absent when it succeeded. */
 	errorTag?: PartnerErrorTag;
+	/** `X-Correlation-Id` of the answer, when there was one: quote it to support. */
 	correlationId?: string;
 	/** On sends. */
 	operationId?: string;

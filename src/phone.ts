@@ -9,7 +9,10 @@ export type { CountryCode };
  * A phone number in E.164, `+` and digits. The brand is a plain key, not a symbol, so that the ESM and CommonJS types
  * of this package accept each other's.
  */
-export type E164 = string & { readonly "~phone": "E164" };
+export type E164 = string & {
+	/** For the compiler alone: no value has it. */
+	readonly "~phone": "E164";
+};
 
 /** What {@link toE164} takes beside the number. */
 export interface ToE164Options {

@@ -4,7 +4,7 @@ import { banner, type Json, knownValues } from "./contract.ts";
 
 /** Types. A set of known strings stays open: the service may add a value, and an answer that has it is good. */
 export async function types(contract: Json): Promise<string> {
-	const nodes = await openapiTS(JSON.stringify(contract), {
+	const nodes = await openapiTS(JSON.stringify(described(contract)), {
 		alphabetize: false,
 		transform(schema: Json) {
 			const values = knownValues(schema);
@@ -21,6 +21,18 @@ export async function types(contract: Json): Promise<string> {
 		},
 	});
 	return banner + astToString(nodes.flatMap(hoist)).replaceAll(/components\["schemas"\]\["(\w+)"\]/g, "$1");
+}
+
+/** A field that is only a reference says what the schema that it names says of itself. */
+function described(contract: Json): Json {
+	const copy: Json = structuredClone(contract);
+	for (const { properties = {} } of Object.values<Json>(copy.components.schemas)) {
+		for (const field of Object.values<Json>(properties)) {
+			const name = field.$ref?.split("/").at(-1);
+			if (name) field.description ??= contract.components.schemas[name].description;
+		}
+	}
+	return copy;
 }
 
 /** Each schema as an exported interface of its own name, so that a hover shows the name and not a path. */

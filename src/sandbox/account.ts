@@ -6,7 +6,9 @@ import { addAgency, addIntegration, addKey, apiKeyOf, consentFlow } from "./worl
 
 /** An API key as it is created; the service shows it once, the sandbox as often as you like. */
 export interface CreatedKey {
+	/** Names the key to the controls of keys; it is no secret. */
 	readonly id: string;
+	/** The whole key, as a client is given it. */
 	readonly apiKey: string;
 }
 
@@ -21,23 +23,37 @@ export interface KeysControl {
 	/** @example sandbox.keys.setScopes(id, ["conversations:read"]); */
 	setScopes(key: string, scopes: readonly Scope[]): void;
 	/** All keys of the integration, the oldest first. @example sandbox.keys.list().at(0)?.id; */
-	list(): { id: string; scopes: readonly Scope[]; state: Key["state"] }[];
+	list(): {
+		/** Names the key to the other controls. */
+		id: string;
+		/** What it may do. */
+		scopes: readonly Scope[];
+		/** Whether it is good, revoked or expired. */
+		state: Key["state"];
+	}[];
 }
 
 /** What a new agency is made with. */
 export interface LinkOptions {
+	/** Its name; null for an agency without one. */
 	readonly name: string | null;
+	/** Its consent flow. @default one language, all approved */
 	readonly consent?: ConsentSettings;
+	/** Its senders by UUID, the default one first. @default one */
 	readonly senders?: readonly string[];
+	/** Whether it keeps copies of files. @default false */
 	readonly storesMedia?: boolean;
 }
 
 /** A partner CRM (§1) with keys and agencies of its own. */
 export interface IntegrationControl {
+	/** As `me.get` gives it. */
 	readonly id: string;
+	/** As `me.get` gives it. */
 	readonly name: string;
 	/** Its first API key. */
 	readonly apiKey: string;
+	/** Its keys. */
 	readonly keys: KeysControl;
 	/** Makes an agency and links it. @example const second = sandbox.link({ name: "Second" }); */
 	link(options: LinkOptions): AgencyControl;

@@ -28,7 +28,9 @@ import { agencyById, change } from "./world.ts";
 
 /** An agency, and what its staff, its AI and its settings can do. */
 export interface AgencyControl {
+	/** For `client.agency(id)`. */
 	readonly id: string;
+	/** As `me.get` gives it; null for an agency without one. */
 	readonly name: string | null;
 	/** Links the agency to its integration again; linking twice is no error. @example agency.link(); */
 	link(): void;
@@ -44,6 +46,7 @@ export interface AgencyControl {
 	 * @example const anna = agency.contact("+447700900101", { name: "Anna" });
 	 */
 	contact(phone: ContactRef, options?: { name?: string | null }): Contact;
+	/** What people of the agency do. */
 	readonly staff: {
 		/**
 		 * Staff turn the AI on or off for a contact; off is `user_toggle`, which only staff end.
@@ -57,6 +60,7 @@ export interface AgencyControl {
 		 */
 		sends(contact: ContactRef, text: string): MessageIds | null;
 	};
+	/** What its AI does. */
 	readonly ai: {
 		/**
 		 * The AI replies to a contact. Throws while it is off for the contact, and while the window is closed.
@@ -69,16 +73,19 @@ export interface AgencyControl {
 	 * @example agency.startFlow(anna).complete();
 	 */
 	startFlow(contact: ContactRef): FlowControl;
+	/** The template that asks a contact for consent outside the window. */
 	readonly consent: {
 		/** @example agency.consent.set({ languages: ["nl", "fr"] }); */
 		set(settings: ConsentSettings): void;
 	};
+	/** The numbers that it sends from. */
 	readonly senders: {
 		/**
 		 * The agency's senders by UUID, the default one first.
 		 * @example agency.senders.set(["6f9619ff-8b86-4011-b42d-00c04fc964ff"]);
 		 */
 		set(ids: readonly string[]): void;
+		/** The UUIDs, the default one first. */
 		readonly ids: readonly string[];
 	};
 	/**

@@ -6,20 +6,34 @@ import { awaitAnswer } from "./thread.ts";
 
 /** Everything that exists, as plain data: JSON may carry it. */
 export interface Archive {
+	/** What these data are. */
 	readonly format: "messaging-conversations-sandbox";
+	/** Of the format. */
 	readonly version: 1;
+	/** The sandbox's time, in milliseconds since 1970. */
 	readonly now: number;
+	/** How far each kind of id is given out. */
 	readonly counters: readonly (readonly [string, number])[];
+	/** The CRMs. */
 	readonly integrations: readonly Integration[];
+	/** Their keys, revoked ones too. */
 	readonly keys: readonly Key[];
-	readonly agencies: readonly (Omit<Agency, "threads" | "roster"> & { readonly threads: readonly Thread[] })[];
+	/** The agencies with all their conversations. */
+	readonly agencies: readonly (Omit<Agency, "threads" | "roster"> & {
+		/** One for each contact. */
+		readonly threads: readonly Thread[];
+	})[];
+	/** What was sent under each operationId. */
 	readonly ledger: readonly (readonly [string, LedgerEntry])[];
+	/** The faults that were added, with what is left of them. */
 	readonly faults: readonly Fault[];
 }
 
 /** A moment of a sandbox, to go back to; what was asked of it until then included. */
 export interface Snapshot {
+	/** Everything that existed. */
 	readonly world: Archive;
+	/** What had been asked, and what a good client would not have asked. */
 	readonly journal: JournalDump;
 }
 

@@ -14,8 +14,11 @@ export interface ConsentSettings {
 	readonly languages?: readonly string[];
 	/** One of `languages`, or null. @default the first language */
 	readonly defaultLanguage?: string | null;
+	/** `flowCodes` of `windowReopenReadiness`. */
 	readonly flowCodes?: readonly string[];
+	/** `missingFlowCodes` of `windowReopenReadiness`: with any, a send outside the window is 400. */
 	readonly missingFlowCodes?: readonly string[];
+	/** `missingTemplates` of `windowReopenReadiness`: with any, a send outside the window is 400. */
 	readonly missingTemplates?: readonly string[];
 	/** Template codes, or codes with a status. */
 	readonly unapprovedTemplates?: readonly (string | Schemas["UnapprovedTemplate"])[];

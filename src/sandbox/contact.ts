@@ -21,7 +21,9 @@ import { agencyOf, change, threadFor } from "./world.ts";
 
 /** A message's two ids; either is good for `sandbox.message(id)`. */
 export interface MessageIds {
+	/** `id` of the message, as it is read. */
 	readonly id: number;
+	/** `messageSid` of the message, as it is read. */
 	readonly messageSid: string;
 }
 
@@ -29,6 +31,7 @@ export interface MessageIds {
 export interface ContactMessage {
 	/** Leave it out, or null, for files only. */
 	readonly body?: string | null;
+	/** Files, by URL and content type. */
 	readonly media?: readonly Schemas["MessageMedia"][];
 	/** The message replied to: its id, its messageSid, or what the service shall tell of it. */
 	readonly replyTo?: number | string | Schemas["ReplyToMessage"];
@@ -38,6 +41,7 @@ export interface ContactMessage {
 export interface Contact {
 	/** E.164. */
 	readonly phoneNumber: string;
+	/** Null until a name is given. */
 	readonly name: string | null;
 	/**
 	 * Sends a message to the agency: it opens the window for 24 hours (§1) and may turn the AI back on (§3).
@@ -56,12 +60,18 @@ export interface Contact {
 	 * there was one.
 	 * @example anna.accepts().hadHeldText; // true when a text was waiting
 	 */
-	accepts(): { hadHeldText: boolean };
+	accepts(): {
+		/** Whether a text was waiting, and went out. */
+		hadHeldText: boolean;
+	};
 	/**
 	 * Declines the consent template: a held text is dropped (§3). Never throws.
 	 * @example anna.declines().hadHeldText; // true when a text was waiting
 	 */
-	declines(): { hadHeldText: boolean };
+	declines(): {
+		/** Whether a text was waiting, and was dropped. */
+		hadHeldText: boolean;
+	};
 	/**
 	 * What the phone got from this agency, in order: templates, and texts that were not reported failed.
 	 * @example anna.inbox().map((entry) => entry.body);

@@ -4,8 +4,11 @@ import { aNumber, assertValid, fields, optional } from "./strict.ts";
 
 /** How far to go; what is given is added up. */
 export interface Advance {
+	/** Hours, whole or not. */
 	readonly hours?: number;
+	/** Minutes, whole or not. */
 	readonly minutes?: number;
+	/** Milliseconds. */
 	readonly ms?: number;
 }
 

@@ -8,7 +8,9 @@ import { change } from "./world.ts";
  * own message there is nothing to report: each of these throws.
  */
 export interface MessageControl {
+	/** `id` of the message, as it is read. */
 	readonly id: number;
+	/** `messageSid` of the message, as it is read. */
 	readonly messageSid: string;
 	/** @example sandbox.message(sent.messageId).sent(); */
 	sent(): void;

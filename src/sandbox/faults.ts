@@ -51,6 +51,7 @@ export interface FaultOptions {
 	 * then its answer is replaced or lost. @default "before"
 	 */
 	readonly phase?: (typeof faultPhases)[number];
+	/** What becomes of the answer. */
 	readonly effect: Exclude<FaultKind, "status"> | FaultEffect;
 }
 

@@ -4,6 +4,7 @@ import { change, next } from "./world.ts";
 
 /** An automated flow, such as the booking of a visit. Which status follows which is not shown (§3): any does, at any time. */
 export interface FlowControl {
+	/** Its status at present; a send of the agency ends it as `cancelled`. */
 	readonly status: string;
 	/** @example agency.startFlow(anna).wait(); */
 	wait(): FlowControl;

@@ -53,6 +53,7 @@ export interface SandboxOptions {
 
 /** What a client needs to talk to a sandbox: spread it into `createClient`. */
 export interface Connection {
+	/** Where the sandbox pretends to be; only its `fetch` answers there. */
 	readonly baseUrl: string;
 	/** Of the right form, with a prefix that the live service refuses. */
 	readonly apiKey: string;
@@ -75,13 +76,16 @@ export interface Sandbox {
 	link(options: LinkOptions): AgencyControl;
 	/** The integration of the default key. */
 	readonly integration: IntegrationControl;
+	/** Further CRMs beside the default one. */
 	readonly integrations: {
 		/** Another CRM, with keys and agencies of its own. @example sandbox.integrations.add({ name: "Other" }).apiKey; */
 		add(options: { name: string }): IntegrationControl;
 	};
 	/** The keys of the default integration. */
 	readonly keys: KeysControl;
+	/** Its time, which stands still until it is moved. */
 	readonly clock: ClockControl;
+	/** Faults to come: answers that fail, hang, or get lost. */
 	readonly faults: FaultsControl;
 	/**
 	 * A message by its id, or by the messageSid that a send returned; an unknown one throws.

@@ -7,6 +7,7 @@ export type OperationId = keyof typeof operationTable;
 export interface RecordedRequest {
 	/** Which of the six operations; null for openapi.json and for what the service does not have. */
 	readonly operation: OperationId | null;
+	/** The HTTP method, as it came. */
 	readonly method: string;
 	/** Path below the base URL, as it came, without the query. */
 	readonly path: string;
@@ -20,6 +21,7 @@ export interface RecordedRequest {
 	readonly keyId: string | null;
 	/** The status answered; null when no answer came (a fault cut it, or it still waits). */
 	readonly status: number | null;
+	/** `X-Correlation-Id` of its answer. */
 	readonly correlationId: string;
 	/** The sandbox's time. */
 	readonly at: string;
@@ -29,9 +31,13 @@ export interface RecordedRequest {
 export interface Violation {
 	/** The rule, by its number in the README's table. */
 	readonly rule: string;
+	/** What was wrong, in words. */
 	readonly message: string;
+	/** The HTTP method of the request. */
 	readonly method: string;
+	/** Path below the base URL, as it came, without the query. */
 	readonly path: string;
+	/** The request that did it, as in `requests()`. */
 	readonly correlationId: string;
 }
 

@@ -104,7 +104,9 @@ export function queuedOf(held: Held): Schemas["QueuedMessage"] {
 
 /** What a contact's phone got. */
 export interface InboxEntry {
+	/** A text of the agency, or a template with its buttons. */
 	readonly kind: "text" | "template";
+	/** What it says. */
 	readonly body: string;
 	/** Null for a text. */
 	readonly templateCode: string | null;

@@ -1,18 +1,22 @@
 /** A request as plain values: what every frame (fetch, msw, node:http) makes of its own kind of request. */
 export interface Call {
+	/** The HTTP method. */
 	readonly method: string;
 	/** Path and query below the base URL, as they came. */
 	readonly target: string;
 	/** By lower-case name. */
 	readonly headers: Readonly<Record<string, string>>;
-	/** Text, or the bytes that came. */
+	/** As it came, text or bytes; empty without one. */
 	readonly body: string | Uint8Array;
 }
 
 /** An answer as plain values. */
 export interface Answer {
+	/** The HTTP status. */
 	readonly status: number;
+	/** By lower-case name. */
 	readonly headers: Readonly<Record<string, string>>;
+	/** JSON, as a rule. */
 	readonly body: string;
 	/** A fault of the connection: nothing but a reset, nothing at all, or the body only half. */
 	readonly cut?: "reset" | "hang" | "body";
@@ -20,6 +24,7 @@ export interface Answer {
 
 /** An answer that comes after a real wait; what runs, runs when it is asked for. */
 export interface Later {
+	/** How long to wait, in real milliseconds. */
 	readonly waitMs: number;
 	/** Gives the answer, once the wait is over. */
 	readonly resume: () => Reply;
