@@ -1,15 +1,21 @@
 // With a sandbox of its own: in process, served over HTTP by this runtime, and the same through `nodeFetch`.
-import { nodeFetch } from "messaging-conversations/node";
-import * as entry from "messaging-conversations/sandbox";
-import { serve } from "messaging-conversations/sandbox/server";
+import * as nodeEntry from "messaging-conversations/node";
+import * as sandboxEntry from "messaging-conversations/sandbox";
+import * as serverEntry from "messaging-conversations/sandbox/server";
 import { controlsOf } from "./controls.ts";
 import { exercise } from "./exercise.ts";
+import { exactly } from "./exports.ts";
 
-const { createSandbox, scenarioNames, ...scenarios } = entry;
+const { nodeFetch } = nodeEntry;
+const { createSandbox, scenarioNames, ...scenarios } = sandboxEntry;
+const { serve } = serverEntry;
 
 async function main(): Promise<void> {
+	exactly(nodeEntry, ["nodeFetch"]);
+	exactly(serverEntry, ["serve"]);
+	exactly(sandboxEntry, ["createSandbox", "scenarioNames", ...scenarioNames]);
 	for (const name of scenarioNames) scenarios[name](createSandbox());
-	const fetch = nodeFetch();
+	const fetch = nodeFetch({ maxSockets: 8, keepAliveMs: 1000 });
 	for (const door of ["in process", "served", "nodeFetch"] as const) {
 		const sandbox = createSandbox({ seed: "busy" });
 		const server = await serve(sandbox, { port: 0 });

@@ -31,10 +31,15 @@ const trials = {
 	PartnerUnexpectedResponse: () => tags(new entry.PartnerUnexpectedResponse("", {}), "PartnerUnexpectedResponse"),
 } satisfies Record<keyof typeof entry, () => boolean | Promise<boolean>>;
 
+/** Throws where an entry exports something else than what is tried of it. */
+export function exactly(exported: object, tried: readonly string[]): void {
+	// What a CommonJS module has beside its exports when an ES module imports it.
+	const names = Object.keys(exported).filter((name) => !["default", "module.exports", "__esModule"].includes(name));
+	if (names.sort().join() !== [...tried].sort().join()) throw new Error(`not so: each of ${names} is tried`);
+}
+
 /** Throws where an export is missing, untried, or not what it should be. */
 export async function tryExports(): Promise<void> {
-	// What a CommonJS module has beside its exports when an ES module imports it.
-	const own = Object.keys(entry).filter((name) => !["default", "module.exports", "__esModule"].includes(name));
-	if (own.sort().join() !== Object.keys(trials).sort().join()) throw new Error(`not so: the exports are tried: ${own}`);
+	exactly(entry, Object.keys(trials));
 	for (const [name, trial] of Object.entries(trials)) if (!(await trial())) throw new Error(`not so: ${name}`);
 }
