@@ -30,7 +30,7 @@ export function rule<T>(test: (value: unknown) => boolean, words: string): z.Zod
 	return z.custom<T>(test, words);
 }
 
-export function whole(min: number, max: number): z.ZodMiniCustom<number, number> {
+function whole(min: number, max: number): z.ZodMiniCustom<number, number> {
 	const test = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
 	return rule<number>(test, `must be a whole number from ${min} to ${max}`);
 }

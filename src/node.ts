@@ -3,7 +3,7 @@ import https from "node:https";
 import type { Socket } from "node:net";
 import { createSecureContext } from "node:tls";
 import { makeCuttable } from "./cuttable.ts";
-import { IncomingResponse } from "./incoming.ts";
+import { IncomingResponse } from "./node-response.ts";
 import { onAbort } from "./signal.ts";
 
 /** Options of {@link nodeFetch}. */

@@ -50,7 +50,7 @@ export function summary(overrides: Partial<ConversationSummary> = {}): Conversat
 	};
 }
 
-export function message(id: number, overrides: Partial<Message> = {}): Message {
+function message(id: number, overrides: Partial<Message> = {}): Message {
 	return {
 		id,
 		messageSid: `SM${id}`,

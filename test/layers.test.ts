@@ -7,9 +7,9 @@ const src = fileURLToPath(new URL("../src", import.meta.url));
 
 /** The client half from the ground up: a file imports only from the floors below its own. */
 const floors = [
-	["errors", "types", "signal", "cuttable", "phone-plan", "headers"],
+	["errors", "types", "signal", "cuttable", "phone-plan", "headers", "node-headers"],
 	["attempt", "caller", "observe", "phone", "operation-id", "retry", "window", "wire"],
-	["input", "drift", "trace", "redact", "safety", "incoming"],
+	["input", "drift", "trace", "redact", "safety", "node-response"],
 	["judge", "call"],
 	["transport", "paginate", "lookup"],
 	["me", "conversations", "messages"],
@@ -24,7 +24,7 @@ const owners: Record<string, RegExp> = {
 	"libphonenumber-js/core/es6": /^(phone|phone-plan)\.ts$/,
 	"zod/mini": /^(input|client|messages)\.ts$/,
 	msw: /^sandbox\/msw\.ts$/,
-	node: /^(sandbox\/server|cli|node|incoming)\.ts$/,
+	node: /^(sandbox\/server|cli|node|node-response)\.ts$/,
 };
 
 const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));

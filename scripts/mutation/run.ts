@@ -10,6 +10,7 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
 	retry: ["test/faults/vectors.test.ts", "test/signal.test.ts"],
 	attempt: ["test/attempt.test.ts"],
 	judge: ["test/judge.test.ts"],
+	redact: ["test/redact.test.ts", "test/messages.test.ts", "test/errors.test.ts"],
 	errors: ["test/errors.test.ts"],
 	messages: ["test/messages.test.ts", "test/input.test.ts", "test/judge.test.ts"],
 	paginate: ["test/paginate.test.ts", "test/signal.test.ts"],

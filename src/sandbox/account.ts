@@ -66,7 +66,7 @@ export interface IntegrationControl {
 const scopesRule = listOf(oneOf(...scopes));
 const keyRule = fields<{ scopes?: readonly Scope[] }>({ scopes: optional(scopesRule) });
 
-export function createKeysControl(world: World, integrationId: string): KeysControl {
+function createKeysControl(world: World, integrationId: string): KeysControl {
 	const find = (name: string): Key => {
 		assertValid("keys: the key", name, aString);
 		const id = name.split(".")[1] ?? name;

@@ -14,15 +14,15 @@ export interface MessageControl {
 	readonly messageSid: string;
 	/** @example sandbox.message(sent.messageId).sent(); */
 	sent(): void;
-	/** Fills `deliveredAt`. @example sandbox.message(1).delivered(); */
+	/** Fills `deliveredAt`. @example sandbox.message(sent.messageId).delivered(); */
 	delivered(): void;
-	/** Fills `readAt`, and `deliveredAt` when that was missing. @example sandbox.message(1).read(); */
+	/** Fills `readAt`, and `deliveredAt` when that was missing. @example sandbox.message(sent.messageId).read(); */
 	read(): void;
-	/** @example sandbox.message(1).failed({ errorCode: 63016 }); */
+	/** @example sandbox.message(sent.messageId).failed({ errorCode: 63016 }); */
 	failed(options?: { errorCode?: number | null }): void;
-	/** @example sandbox.message(1).undelivered(); */
+	/** @example sandbox.message(sent.messageId).undelivered(); */
 	undelivered(options?: { errorCode?: number | null }): void;
-	/** Any word, also one that no client knows (R161). @example sandbox.message(1).set("paused"); */
+	/** Any word, also one that no client knows (R161). @example sandbox.message(sent.messageId).set("paused"); */
 	set(status: string, options?: { errorCode?: number | null }): void;
 }
 

@@ -42,7 +42,7 @@ function noted(entry: Entry, reply: Reply): Reply {
 }
 
 /** R3: fresh for each response; what a client sends is not echoed. */
-export function nextCorrelationId(world: World): string {
+function nextCorrelationId(world: World): string {
 	return `sandbox-${eightDigits(next(world, "request"))}`;
 }
 

@@ -51,7 +51,7 @@ export function contactWrites(
 }
 
 // Row "AI on · send message": R146, R147, R150; and flows in progress end (§4 send, rule 9; R148).
-export function aiStopsForSend(world: World, thread: Thread): void {
+function aiStopsForSend(world: World, thread: Thread): void {
 	change(world, thread, () => {
 		// R149: the staff's own choice stands, or a later message would undo it.
 		if (thread.ai.reason !== "user_toggle" || world.policy.sendOverridesToggle)

@@ -3,7 +3,7 @@ import { hashOf, pick, randomFrom } from "./random.ts";
 import type { Planned, Seen } from "./service.ts";
 
 /** A connection that nobody accepts: it is met before the server, so the caller's fetch plays it. */
-export const refused = "connect refused";
+const refused = "connect refused";
 
 export interface Picker {
 	/** True when the next attempt under this key is to be refused; counts it when it is. */

@@ -40,7 +40,7 @@ function askedFor(header: string, date: string | null): number {
 	return /GMT$/.test(header) && until > 0 ? until : 0;
 }
 
-export function fieldsOf(text: unknown): Readonly<Record<string, unknown>> {
+function fieldsOf(text: unknown): Readonly<Record<string, unknown>> {
 	try {
 		const raw = text instanceof Uint8Array ? new TextDecoder().decode(text) : text;
 		const parsed: unknown = typeof raw === "string" ? JSON.parse(raw) : {};

@@ -56,7 +56,7 @@ export const operations: readonly Operation[] = Object.entries(at(document, "pat
 );
 
 /** The operation that a method and a path (below the base URL, without the query) address. */
-export function operationOf(method: string, path: string): Operation | undefined {
+function operationOf(method: string, path: string): Operation | undefined {
 	// The literal segment `lookup` wins over `{phone}`, which takes GET alone.
 	return operations.find((operation) => operation.method === method && operation.path.test(path));
 }

@@ -73,7 +73,7 @@ const overHttp: Door = {
 	},
 };
 
-export const doors: readonly Door[] = [inProcess, throughMsw, overHttp];
+const doors: readonly Door[] = [inProcess, throughMsw, overHttp];
 
 /** Runs the same tests through each door; what a test opens is closed after it. */
 export function throughEachDoor(

@@ -3,7 +3,7 @@ import { finished, pipeline, Readable } from "node:stream";
 import type { ReadableStream as WebStream } from "node:stream/web";
 import { constants, createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import type { BoundedResponse } from "./attempt.ts";
-import { IncomingHeaders } from "./headers.ts";
+import { IncomingHeaders } from "./node-headers.ts";
 
 export interface Exchange {
 	url: URL;
