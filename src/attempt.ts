@@ -1,5 +1,6 @@
 import { cuttableOf } from "./cuttable.ts";
 import { headerOf } from "./headers.ts";
+import { quietly } from "./quietly.ts";
 import { onAbort } from "./signal.ts";
 
 /** The `fetch` that a client is given. */
@@ -65,8 +66,9 @@ export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 			settle(answered && kind === "timeout" ? answered : { kind });
 			stop();
 		};
-		const timer = setTimeout(cut("timeout"), timeoutMs);
+		// A signal may throw, and then there must be no timer.
 		const off = onAbort(signals, cut("abort"));
+		const timer = setTimeout(cut("timeout"), timeoutMs);
 
 		const exchange = async (): Promise<Answer | Fault> => {
 			let ready: RequestInit;
@@ -87,6 +89,7 @@ export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 				};
 				const response = await (cuttable ? cuttable(url, ready, onCut) : fetch(url, ready));
 				const { status, headers } = response;
+				if (!Number.isInteger(status)) throw new TypeError();
 				if (status >= 300 || status < 200) answered = { status, headers, body: "unreadable" };
 				if (settled || (answered && status < 400)) {
 					discard(response);
@@ -122,9 +125,11 @@ function read(response: Response, onCut: (cut: () => void) => void): string | un
 	// The length is the body's own only where nothing is to be unpacked: then the runtime's own reader serves.
 	const exact = length >= 0 && !headerOf(response.headers, "content-encoding");
 	// A body of another kind is that of another library's fetch.
-	if (exact || typeof response.body?.getReader !== "function") return response.text();
+	if (exact || typeof response.body?.getReader !== "function") {
+		return response.text().then((text) => (text.length > maxBodyBytes ? undefined : text));
+	}
 	const reader = response.body.getReader();
-	onCut(() => reader.cancel().catch(() => {}));
+	onCut(() => quietly(() => reader.cancel()));
 	return readCapped(reader);
 }
 
@@ -141,7 +146,7 @@ async function readCapped(reader: ReadableStreamDefaultReader<Uint8Array>): Prom
 		if (done) return text + decoder.decode();
 		bytes += value.byteLength;
 		if (bytes > maxBodyBytes) {
-			reader.cancel().catch(() => {});
+			quietly(() => reader.cancel());
 			return undefined;
 		}
 		text += decoder.decode(value, { stream: true });
@@ -150,5 +155,5 @@ async function readCapped(reader: ReadableStreamDefaultReader<Uint8Array>): Prom
 
 /** An unread body holds its connection. */
 function discard(response: Response): void {
-	response.body?.cancel().catch(() => {});
+	quietly(() => response.body?.cancel());
 }

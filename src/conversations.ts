@@ -187,7 +187,7 @@ export function createConversations(
 
 /** Where a page says that there is more and not where, or where no URL can go: an end there would pass for the whole. */
 function misplaced({ hasMore, nextCursor }: { hasMore?: boolean; nextCursor: string | null }): string | undefined {
-	const isPlace = nextCursor === null ? hasMore !== true : isWellFormed(nextCursor);
+	const isPlace = nextCursor === null ? !hasMore : hasMore === false || isWellFormed(nextCursor);
 	return isPlace ? undefined : "/nextCursor";
 }
 

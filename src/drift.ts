@@ -1,7 +1,7 @@
 import { operationTable } from "../generated/operations.ts";
 import { shapes } from "../generated/shapes.ts";
 import type { OperationId } from "./errors.ts";
-import { quietly } from "./observe.ts";
+import { quietly } from "./quietly.ts";
 
 /** Something in an answer that the contract does not know. The call still succeeds, and the data keeps it. */
 export interface ContractDrift {
@@ -88,7 +88,7 @@ export function fieldsOf(name: string): ReadonlyMap<string, Field> {
 }
 
 function fieldOf(text: string): [name: string, field: Field] {
-	const [, name = text, mark, value = ""] = /^(\w+)([:=#])(.*)$/.exec(text) ?? [];
+	const [name = "", mark, value = ""] = text.split(/([:=#])(.*)/);
 	if (mark === ":") return [name, { shape: value }];
 	if (mark === "=") return [name, { known: value.split(",") }];
 	return [name, mark ? { integer: true } : {}];

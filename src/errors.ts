@@ -216,11 +216,15 @@ export type SendError = OperationError<"messages.send"> & {
 
 /** True for an error of this package, from whichever copy of it. */
 export function isPartnerError(value: unknown): value is PartnerError {
+	return property(value, brand) === true;
+}
+
+/** Of what anybody can have thrown or handed over: looking at it can throw too. */
+export function property(value: unknown, name: PropertyKey): unknown {
 	try {
-		return typeof value === "object" && value !== null && Reflect.get(value, brand) === true;
+		return Reflect.get(Object(value), name);
 	} catch {
-		// A proxy that will not be looked at is no error of ours.
-		return false;
+		return undefined;
 	}
 }
 

@@ -133,7 +133,12 @@ export function checkInput<T>(
 	field: string,
 	operation: PartnerErrorFacts["operation"],
 ): T {
-	const result = z.safeParse(schema, value);
+	let result: ReturnType<typeof z.safeParse<typeof schema>>;
+	try {
+		result = z.safeParse(schema, value);
+	} catch {
+		throw new PartnerInvalidInput({ field, rule: "cannot be read", operation });
+	}
 	if (result.success) return result.data;
 	const [issue] = result.error.issues;
 	const path = (issue?.path ?? []).map(String).join(".");

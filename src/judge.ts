@@ -11,10 +11,11 @@ import {
 	PartnerInternalError,
 	PartnerTimeoutError,
 	PartnerUnexpectedResponse,
+	property,
 	refusals,
 } from "./errors.ts";
 import { headerOf } from "./headers.ts";
-import { maskNumbers, type Redact, serviceMessage } from "./redact.ts";
+import { type Redactor, serviceMessage } from "./redact.ts";
 import { retryAfterMs } from "./retry.ts";
 
 /** What one attempt came to. `outcome` is what this attempt alone says of a send. */
@@ -26,7 +27,7 @@ export interface JudgeContext {
 	dispatched: boolean;
 	/** What holds of a good answer beyond its schema: where it breaks, or undefined. */
 	verify: (data: unknown) => string | undefined;
-	redact: Redact;
+	redactor: Redactor;
 }
 
 /** The table from an attempt's end to data or an error: by status first, never by the form of an error body. */
@@ -57,12 +58,12 @@ function judgeFault(fault: Fault, { operation, dispatched }: JudgeContext): Verd
 }
 
 function judgeAnswer(answer: Answer, context: JudgeContext): Verdict {
-	const { operation, redact } = context;
+	const { operation, redactor } = context;
 	const { status, headers, body } = answer;
 	const broken = breach(answer, context);
 	if (broken === undefined && typeof body === "object") return { ok: true, data: body.json };
 	const facts = { status, retryAfterMs: retryAfterMs(headers) };
-	const said = serviceMessage(body, redact);
+	const said = serviceMessage(body, redactor);
 	const say = (what: string): string => `${operation}: ${what}${said ? `: ${said}` : ""}`;
 
 	if (status >= 500 && status < 600) {
@@ -73,7 +74,7 @@ function judgeAnswer(answer: Answer, context: JudgeContext): Verdict {
 		const outcome = status >= 400 && status < 500 ? "not_sent" : "unknown";
 		const Refusal = listed(operation, status);
 		if (Refusal) return { ok: false, error: new Refusal(say(`refused with ${status}`), facts), outcome };
-		const target = status < 400 ? originOf(headerOf(headers, "location"), redact) : "";
+		const target = status < 400 ? originOf(headerOf(headers, "location"), redactor) : "";
 		const text = say(`answered ${status}${target}, which is outside the contract`);
 		return { ok: false, error: new PartnerUnexpectedResponse(text, facts), outcome };
 	}
@@ -112,10 +113,10 @@ function saysSuccess(json: unknown): boolean {
 }
 
 /** Where a redirect points: its origin alone, as the rest can hold a phone number. It is never followed. */
-function originOf(location: string | null, redact: Redact): string {
+function originOf(location: string | null, redactor: Redactor): string {
 	try {
 		const { origin } = new URL(location ?? "");
-		return origin === "null" ? "" : ` to ${maskNumbers(redact(origin))}`;
+		return origin === "null" ? "" : ` to ${redactor.clean(origin)}`;
 	} catch {
 		return "";
 	}
@@ -170,15 +171,6 @@ export function factsOf(error: unknown): FaultFacts {
 	if (code) facts.code = code;
 	if (syscall) facts.syscall = syscall;
 	return facts;
-}
-
-/** Of an error that anybody can have thrown: looking at it can throw too. */
-function property(value: unknown, name: string): unknown {
-	try {
-		return Reflect.get(Object(value), name);
-	} catch {
-		return undefined;
-	}
 }
 
 function word(value: unknown): string | undefined {

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { Answered, Call } from "./call.ts";
 import { createCall } from "./call.ts";
 import { captureCaller } from "./caller.ts";
-import { isPartnerError, PartnerInvalidInput, type SendError, stamp } from "./errors.ts";
+import { isPartnerError, PartnerInvalidInput, property, type SendError, stamp } from "./errors.ts";
 import { type CallOptions, checkInput, checkOptions, optionSchemas, rule, text } from "./input.ts";
 import type { ReuseGuard } from "./operation-id.ts";
 import { type CountryCode, type E164, requirePhone } from "./phone.ts";
@@ -96,7 +96,9 @@ export function createMessages(transport: Transport, options: MessagesOptions): 
 
 	function send(message: OutgoingMessage, callOptions?: CallOptions): Call<Sent, SendError> {
 		return createCall(captureCaller(send), async (): Promise<Answered<Sent>> => {
-			const chosen = typeof message?.operationId === "string" ? message.operationId : undefined;
+			// Whatever else is wrong with the message, its error has an id.
+			const given = property(message, "operationId");
+			const chosen = typeof given === "string" ? given : undefined;
 			const operationId = chosen ?? crypto.randomUUID();
 			try {
 				const call = checkOptions(optionSchemas.call, callOptions, operation);

@@ -4,6 +4,7 @@ import type { ReadableStream as WebStream } from "node:stream/web";
 import { constants, createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import type { BoundedResponse } from "./attempt.ts";
 import { IncomingHeaders } from "./node-headers.ts";
+import { quietly } from "./quietly.ts";
 
 export interface Exchange {
 	url: URL;
@@ -106,6 +107,12 @@ export class IncomingResponse implements BoundedResponse {
 
 	#asResponse(): Response {
 		if (this.#full) return this.#full;
+		if (this.#used) {
+			// Its body is read, as this one's is.
+			this.#full = new Response(this.#hasBody ? "" : null);
+			quietly(() => this.#full?.text());
+			return this.#full;
+		}
 		const body = this.#whole ? new Uint8Array(this.#whole) : streamOf(this.#open(), this.#exchange.interrupted);
 		this.#full = new Response(this.#hasBody ? body : null);
 		return this.#full;

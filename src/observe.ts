@@ -1,4 +1,5 @@
 import type { OperationId, PartnerErrorTag } from "./errors.ts";
+import { quietly } from "./quietly.ts";
 
 /** What is said of an attempt: an allow-list. No URL, no header, no body, no number, no name, no cursor. */
 export interface AttemptEvent {
@@ -53,16 +54,6 @@ export function observe({ logger, onAttempt }: Observers, facts: AttemptFacts): 
 	const failed = event.errorTag !== undefined && !isAbandoned;
 	const level = !failed ? "debug" : event.retryInMs === undefined ? "error" : "warn";
 	quietly(() => logger[level](line(event)));
-}
-
-/** Runs an observer: what it throws, now or later, never changes the outcome of a call. */
-export function quietly(run: () => unknown): void {
-	try {
-		const result = run();
-		if (result instanceof Promise) result.catch(() => {});
-	} catch {
-		// An observer's fault is its own.
-	}
 }
 
 function line({ operation, ...rest }: AttemptEvent): string {

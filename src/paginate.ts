@@ -189,7 +189,10 @@ function createTrail<Item, Page>(source: PageSource<Item, Page>, caller: Caller)
 			// Its failure is told when its turn comes, if it comes.
 			coming.catch(() => {});
 		},
-		leave: () => abandon.abort(),
+		leave() {
+			// What the caller has aborted is no page that nobody waits for.
+			if (!source.signal?.aborted) abandon.abort();
+		},
 		failed: (error) => blame(stamp(error, { operation, cursor: cursor ?? null, itemsRead: trail.itemsRead }), caller),
 	};
 	return trail;

@@ -1,80 +1,115 @@
 import type { Answer } from "./attempt.ts";
 import { headerOf } from "./headers.ts";
+import { lettersOf, type Spelled, spell } from "./spelling.ts";
 
-/** Takes what must not be told out of a text. */
-export type Redact = (text: string) => string;
+/** Keeps what must not be told out of what is said of one call. */
+export interface Redactor {
+	/** The text without what went out in the call, and without anything like a phone number. */
+	clean: (text: string) => string;
+	/** Whether the text holds a part of what went out. */
+	echoes: (text: string) => boolean;
+}
 
-/** Shorter than this, a text is no secret and taking it out would only garble a message. */
+/** Letters of which a secret has fewer are no secret: taking them out would only garble a message. */
 const shortest = 4;
-/** As much as this of a longer one is an echo of it: what quotes a request cuts it off somewhere. */
+/** With fewer letters it is an echo only as a word of its own. */
+const unmistakable = 8;
+/** So many letters of a longer one are an echo of it: what quotes a request cuts it off somewhere. */
 const telling = 12;
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** Six or more digits of any script, also in groups. */
+const numbers = /\+?\p{Nd}(?:[\s\p{P}]{0,3}\p{Nd}){5,}/gu;
+
+type Span = readonly [from: number, to: number];
 
 /**
- * A redactor of one call: what went out in it, wherever the service or a gateway echoes it, whole or in part, is not told
- * on. The secrets are asked for when there is something to redact, which is seldom.
+ * The redactor of a call: what went out in it, wherever the service or a gateway echoes it, whole or in part and however
+ * encoded, is not told on. The secrets are asked for when there is something to redact, which is seldom.
  */
-export function createRedactor(secrets: () => readonly (string | undefined)[]): Redact {
-	return (text) => {
-		const forms = new Set(secrets().flatMap((secret) => (secret ? spellings(secret) : [])));
-		const folded = fold(text);
-		const hidden = new Set<number>();
-		for (const form of forms) {
-			const size = Math.min(form.length, telling);
-			if (size < shortest) continue;
-			for (let at = 0; at + size <= folded.length; at++) {
-				if (!form.includes(folded.slice(at, at + size))) continue;
-				for (let index = at; index < at + size; index++) hidden.add(index);
-			}
-		}
-		let shown = "";
-		for (let index = 0; index < text.length; index++) {
-			if (!hidden.has(index)) shown += text[index];
-			else if (!hidden.has(index - 1)) shown += "[redacted]";
-		}
-		return shown;
+export function createRedactor(secrets: () => readonly (string | undefined)[]): Redactor {
+	const echoed = (text: string): Span[] => {
+		const said = spell(text);
+		const pieces = piecesOf(said.letters);
+		const find = (form: string): Span[] => (form.length < telling ? whole(form, said) : parts(form, said, pieces));
+		return secrets().flatMap(formsOf).flatMap(find);
+	};
+	return {
+		clean: (text) => without(text, echoed(text)),
+		echoes: (text) => echoed(text).length > 0,
 	};
 }
 
-/** In one case, as a URL lowers its host, and of the same length. */
-function fold(text: string): string {
-	const lower = text.toLowerCase();
-	return lower.length === text.length ? lower : text;
+/** A secret as it is looked for; a phone number also without its country. */
+function formsOf(secret = ""): string[] {
+	const letters = lettersOf(secret);
+	const forms = /^\d{9,15}$/.test(letters) ? [letters, letters.slice(-unmistakable)] : [letters];
+	return forms.filter(({ length }) => length >= shortest);
 }
 
-function spellings(secret: string): string[] {
-	const spelled = [secret, plain(secret), encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)];
-	// A number without its country, in an id or a code.
-	if (/^\+?[\d\s().\-/]{8,}$/.test(secret)) spelled.push(secret.replace(/\D/g, "").slice(-8));
-	return spelled.map(fold);
+/** Where a short secret stands. */
+function whole(secret: string, { letters, places }: Spelled): Span[] {
+	const found: Span[] = [];
+	for (let at = letters.indexOf(secret); at >= 0; at = letters.indexOf(secret, at + 1)) {
+		const [from, to] = spanOf(places, at, at + secret.length);
+		const isWord = from !== places[at - 1]?.[1] && to !== places[at + secret.length]?.[0];
+		if (isWord || secret.length >= unmistakable) found.push([from, to]);
+	}
+	return found;
+}
+
+/** Where parts of a long secret stand. A piece that was found is found once, however often the secret has it. */
+function parts(secret: string, { places }: Spelled, pieces: Map<string, number[]>): Span[] {
+	const found: Span[] = [];
+	for (let at = 0; at + telling <= secret.length; at++) {
+		const piece = secret.slice(at, at + telling);
+		for (const place of pieces.get(piece) ?? []) found.push(spanOf(places, place, place + telling));
+		pieces.delete(piece);
+	}
+	return found;
+}
+
+/** Where each run of `telling` letters begins. */
+function piecesOf(letters: string): Map<string, number[]> {
+	const pieces = new Map<string, number[]>();
+	for (let at = 0; at + telling <= letters.length; at++) {
+		const piece = letters.slice(at, at + telling);
+		pieces.set(piece, [...(pieces.get(piece) ?? []), at]);
+	}
+	return pieces;
+}
+
+function spanOf(places: Spelled["places"], from: number, to: number): Span {
+	return [places[from]?.[0] ?? 0, places[to - 1]?.[1] ?? 0];
+}
+
+/** The text without what echoes a secret, and without numbers. What touches is taken out as one. */
+function without(text: string, echoed: readonly Span[]): string {
+	// Marked with what no line has in it.
+	const marked = text.split("");
+	for (const { 0: digits, index } of text.matchAll(numbers)) marked.fill("\n", index, index + digits.length);
+	for (const [from, to] of echoed) marked.fill("\r", from, to);
+	return marked
+		.join("")
+		.replace(/\n*\r[\n\r]*/g, "[redacted]")
+		.replace(/\n+/g, "[number]");
 }
 
 /**
- * The service's own message, "safe to show or log" by spec §7 and yet: without control characters, without what the
- * request held, without anything like a phone number, and of at most 500 characters. Undefined where the body is not
- * the service's.
+ * The service's own message, "safe to show or log" by spec §7 and yet: on one line, without what the request held, without
+ * anything like a phone number, and of at most 500 characters. Undefined where the body is not the service's.
  */
-export function serviceMessage(body: Answer["body"], redact: Redact): string | undefined {
+export function serviceMessage(body: Answer["body"], redactor: Redactor): string | undefined {
 	if (typeof body === "string" || typeof body.json !== "object" || body.json === null) return undefined;
 	const { _tag, message } = body.json as Record<string, unknown>;
 	if (typeof _tag !== "string" || typeof message !== "string") return undefined;
-	return redact(plain(message.slice(0, 1000))).slice(0, 500);
+	const line = message.slice(0, 10_000).replace(/[\p{Cc}\p{Cf}\p{Z}]+/gu, " ");
+	return redactor.clean(line.slice(0, 1000)).slice(0, 500);
 }
 
 /** `X-Correlation-Id`, where it has the form of one and echoes nothing of the request. */
-export function correlationIdOf(headers: Headers, redact: Redact): string | undefined {
+export function correlationIdOf(headers: Headers, redactor: Redactor): string | undefined {
 	const id = headerOf(headers, "x-correlation-id");
 	if (!id || !/^[\x21-\x7e]{1,128}$/.test(id)) return undefined;
-	return uuid.test(id) || redact(id) === id ? id : undefined;
-}
-
-/** On one line, and without numbers: both what is said and what was sent are brought to this form, to be held together. */
-function plain(text: string): string {
-	return maskNumbers(text.replace(/[\p{Cc}\p{Cf}\p{Z}]+/gu, " "));
-}
-
-/** Runs of six or more digits of any script, also where a number is written in groups. */
-export function maskNumbers(text: string): string {
-	return text.replace(/\+?\p{Nd}(?:[\s\p{P}]{0,3}\p{Nd}){5,}/gu, "[number]");
+	return uuid.test(id) || !redactor.echoes(id) ? id : undefined;
 }

@@ -151,11 +151,11 @@ function sleep(ms: number, signals: readonly AbortSignal[]): Promise<boolean> {
 		if (signals.some((signal) => signal.aborted)) return resolve(false);
 		const end = (slept: boolean) => (): void => {
 			clearTimeout(timer);
-			off();
 			resolve(slept);
+			off();
 		};
-		const timer = setTimeout(end(true), ms);
 		const off = onAbort(signals, end(false));
+		const timer = setTimeout(end(true), ms);
 	});
 }
 

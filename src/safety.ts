@@ -23,14 +23,11 @@ export function checkedBaseUrl(given: string | undefined): string | undefined {
  * sandbox key is for a sandbox alone: a mistaken base URL must not look like a working test.
  */
 export function checkedKey(key: unknown, baseUrl: string | undefined): string {
-	const refuse = (rule: string): never => {
-		throw new PartnerInvalidInput({ field: "apiKey", rule });
-	};
-	if (key === undefined || key === "") return refuse("is required");
-	if (typeof key !== "string") return refuse("must be a string");
-	if (!/^[\x21-\x7e]+$/.test(key)) return refuse("must be visible ASCII without spaces, and without `Bearer`");
+	if (!key) return refuseKey("is required");
+	if (typeof key !== "string") return refuseKey("must be a string");
+	if (!/^[\x21-\x7e]+$/.test(key)) return refuseKey("must be visible ASCII without spaces, and without `Bearer`");
 	if (key.startsWith("sandbox_live.") && baseUrl && !isSandboxHost(new URL(baseUrl).hostname)) {
-		return refuse("is a sandbox key, and baseUrl is no sandbox");
+		return refuseKey("is a sandbox key, and baseUrl is no sandbox");
 	}
 	return key;
 }
@@ -40,8 +37,12 @@ export async function askKey(give: () => unknown): Promise<unknown> {
 	try {
 		return await give();
 	} catch {
-		throw new PartnerInvalidInput({ field: "apiKey", rule: "its function failed" });
+		return refuseKey("its function failed");
 	}
+}
+
+function refuseKey(rule: string): never {
+	throw new PartnerInvalidInput({ field: "apiKey", rule });
 }
 
 function isSandboxHost(hostname: string): boolean {

@@ -1,4 +1,9 @@
-const listeners = new WeakMap<AbortSignal, Set<() => void>>();
+interface Listener {
+	reacts: Set<() => void>;
+	fire: () => void;
+}
+
+const listeners = new WeakMap<AbortSignal, Listener>();
 
 /**
  * Runs `react` when one of the signals aborts; none of them has yet. Any number of calls on one signal hold one listener
@@ -13,26 +18,32 @@ export function onAbort(signals: readonly AbortSignal[], react: () => void): () 
 }
 
 function add(signal: AbortSignal, react: () => void): void {
-	let waiting = listeners.get(signal);
-	if (!waiting) {
-		waiting = new Set();
-		listeners.set(signal, waiting);
+	let listener = listeners.get(signal);
+	if (!listener) {
+		const reacts = new Set<() => void>();
+		// Not by the event's target: that of a wrapped signal is the signal inside.
+		const fire = (): void => {
+			letGo(signal, fire);
+			for (const each of reacts) each();
+		};
 		signal.addEventListener("abort", fire);
+		listener = { reacts, fire };
+		listeners.set(signal, listener);
 	}
-	waiting.add(react);
+	listener.reacts.add(react);
 }
 
 function remove(signal: AbortSignal, react: () => void): void {
-	const waiting = listeners.get(signal);
-	if (!waiting?.delete(react) || waiting.size > 0) return;
-	listeners.delete(signal);
-	signal.removeEventListener("abort", fire);
+	const listener = listeners.get(signal);
+	if (!listener?.reacts.delete(react) || listener.reacts.size > 0) return;
+	letGo(signal, listener.fire);
 }
 
-function fire(event: Event): void {
-	const signal = event.target as AbortSignal;
-	const waiting = listeners.get(signal);
+function letGo(signal: AbortSignal, fire: () => void): void {
 	listeners.delete(signal);
-	signal.removeEventListener("abort", fire);
-	for (const react of waiting ?? []) react();
+	try {
+		signal.removeEventListener("abort", fire);
+	} catch {
+		// Of a kind that cannot be let go of.
+	}
 }

@@ -1,6 +1,6 @@
 import { operationTable } from "../generated/operations.ts";
 import type { OperationId, PartnerError } from "./errors.ts";
-import { quietly } from "./observe.ts";
+import { quietly } from "./quietly.ts";
 
 /** What is used of an OpenTelemetry span. */
 export interface Span {

@@ -94,11 +94,13 @@ export function createTransport(client: TransportOptions): Transport {
 		const deadlineMs = options.deadlineMs ?? client.deadlineMs ?? preset.deadlineMs;
 		const deadlineAt = options.deadlineAt ?? performance.now() + deadlineMs;
 		const signals = [signal, abandon].filter((each) => each !== undefined);
-		let key = "";
-		const redact = createRedactor(() => [...keyParts(key), ...(options.secrets ?? [])]);
+		/** Of all attempts: a key that was rotated away is one too. */
+		const keys = new Set<string>();
+		const redactor = createRedactor(() => [...[...keys].flatMap(keyParts), ...(options.secrets ?? [])]);
 
 		let attempts = 0;
 		let outcome: Outcome = "not_sent";
+		/** Of the last answer that had one. */
 		let correlationId: string | undefined;
 		let lastError: PartnerError | undefined;
 		let durationMs = 0;
@@ -115,7 +117,8 @@ export function createTransport(client: TransportOptions): Transport {
 				fetch,
 				url,
 				async init(signal) {
-					key = await client.apiKey();
+					const key = await client.apiKey();
+					keys.add(key);
 					return requestInit(wire, key, signal);
 				},
 				timeoutMs: Math.min(timeoutMs, leftMs),
@@ -127,11 +130,11 @@ export function createTransport(client: TransportOptions): Transport {
 				},
 			});
 			durationMs = performance.now() - startedAt;
-			const id = "headers" in end ? correlationIdOf(end.headers, redact) : undefined;
+			const id = "headers" in end ? correlationIdOf(end.headers, redactor) : undefined;
 			correlationId = id ?? correlationId;
 			// Data is asked about, and handed on, only where the operation's answer schema holds for it: its type's own source.
 			const verify = (data: unknown): string | undefined => options.verify?.(data as AnswerOf<Operation>);
-			const verdict = judge(end, { operation, dispatched, verify, redact });
+			const verdict = judge(end, { operation, dispatched, verify, redactor });
 			if (!verdict.ok) {
 				// Once an attempt was ambiguous, a later one can settle it to `sent` and to nothing else.
 				if (verdict.outcome === "sent" || outcome === "not_sent") outcome = verdict.outcome;
@@ -139,19 +142,23 @@ export function createTransport(client: TransportOptions): Transport {
 				throw stamp(expired ? deadlineError(operation, lastError) : verdict.error, { correlationId: id });
 			}
 			const { data } = verdict as { data: AnswerOf<Operation> };
-			tell(undefined, undefined);
+			tell(undefined, id, undefined);
 			tellDrift(client.onContractDrift, operation, data, id);
 			const { status, headers } = end as Answer;
 			return { data, response: { status, headers, correlationId: id, attempts } };
 		};
 
-		const tell = (error: PartnerError | undefined, retryInMs: number | undefined): void =>
+		const tell = (
+			error: PartnerError | undefined,
+			correlationId: string | undefined,
+			retryInMs: number | undefined,
+		): void =>
 			observe(client, {
 				operation,
 				attempt: attempts,
 				status: error ? error.status : 200,
 				errorTag: error?._tag,
-				correlationId: error ? error.correlationId : correlationId,
+				correlationId,
 				operationId: send?.operationId,
 				durationMs,
 				retryInMs,
@@ -159,7 +166,7 @@ export function createTransport(client: TransportOptions): Transport {
 			});
 
 		/** Whether it ended because nobody waits for it any more: no failure, then. */
-		const isAbandoned = (): boolean => abandon?.aborted === true && signal?.aborted !== true;
+		const isAbandoned = (): boolean => abandon?.aborted === true;
 
 		/** What the call knows that one attempt does not. */
 		const facts = (): Facts => ({
@@ -171,7 +178,7 @@ export function createTransport(client: TransportOptions): Transport {
 		const endTrace = startTrace(client.tracer, operation, client.baseUrl);
 		try {
 			if (!client.baseUrl) throw new PartnerInvalidInput({ field: "baseUrl", rule: "is required" });
-			if (!fetch) throw new PartnerInvalidInput({ field: "fetch", rule: "is required: this runtime has none" });
+			if (!fetch) throw new PartnerInvalidInput({ field: "fetch", rule: "is required" });
 			const url = requestUrl(client.baseUrl, path, request);
 			const answered = await retry({
 				run: () => once(url),
@@ -182,14 +189,17 @@ export function createTransport(client: TransportOptions): Transport {
 				signals,
 				onFailed(error, retryInMs) {
 					lastError = stamp(error, facts());
-					if (dispatched) tell(error, retryInMs);
+					if (dispatched) tell(error, error.correlationId, retryInMs);
 				},
 				aborted: () => abortError(operation),
 			});
-			endTrace({ attempts, status: 200, correlationId, error: undefined });
+			endTrace({ attempts, status: 200, correlationId: answered.response.correlationId, error: undefined });
 			return answered;
 		} catch (thrown) {
-			const error = isPartnerError(thrown) ? thrown : brokenOff(operation, thrown);
+			// Anything else comes of a hostile argument or a fault in here: the caller learns what is known all the same.
+			const error = isPartnerError(thrown)
+				? thrown
+				: new PartnerConnectionError(`${operation}: broke off`, { cause: factsOf(thrown) });
 			if (error !== thrown && attempts > 0 && outcome === "not_sent") outcome = "unknown";
 			stamp(error, { ...facts(), correlationId });
 			if (send?.chosen && error._tag === "PartnerInternalError") {
@@ -204,11 +214,6 @@ export function createTransport(client: TransportOptions): Transport {
 /** A service or a gateway may quote a part of the key: its secret most of all. */
 function keyParts(key: string): string[] {
 	return [key, ...key.split(".").filter((part) => part.length >= 8)];
-}
-
-/** Anything else that is thrown on the way, by a hostile argument or a fault in here: the caller learns what is known. */
-function brokenOff(operation: OperationId, thrown: unknown): PartnerError {
-	return new PartnerConnectionError(`${operation}: the call broke off`, { cause: factsOf(thrown) });
 }
 
 function deadlineError(operation: OperationId, lastError: PartnerError | undefined): PartnerError {

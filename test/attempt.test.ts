@@ -316,3 +316,35 @@ test("a body that still comes in when the time is up is given up, whoever droppe
 	await expect(ending).resolves.toEqual({ kind: "timeout" });
 	expect(seen.cancelled).toBe(true);
 });
+
+test.for<[what: string, cancel: () => unknown]>([
+	["gives nothing", () => undefined],
+	[
+		"throws",
+		() => {
+			throw new Error("stuck");
+		},
+	],
+])("a reader whose cancel %s is given up all the same", async ([, cancel]) => {
+	const body = { getReader: () => ({ read: () => new Promise(() => {}), cancel }) };
+	const ending = answering({ status: 200, headers: new Headers(), body } as unknown as Response);
+	await vi.advanceTimersByTimeAsync(1000);
+	await expect(ending).resolves.toEqual({ kind: "timeout" });
+});
+
+test.for([
+	["whose length lies", new Headers({ "content-length": "2" })],
+	["without a length or a stream", new Headers()],
+])("a body over the limit %s is too large", async ([, headers]) => {
+	const text = async () => JSON.stringify("x".repeat(limit));
+	const end = await answering({ status: 200, headers, text } as unknown as Response);
+	expect(end).toHaveProperty("body", "too-large");
+});
+
+test.for(["200", undefined, Number.NaN, { valueOf: (): number => 418 }])(
+	"a status that is no number is no answer",
+	async (status) => {
+		const end = await answering({ status, headers: new Headers(), text: async () => "{}" } as unknown as Response);
+		expect(end).toMatchObject({ kind: "network" });
+	},
+);

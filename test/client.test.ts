@@ -533,7 +533,7 @@ test("a runtime without fetch sends nothing, and says what is missing", async ()
 	vi.stubGlobal("fetch", undefined);
 	const { send } = createClient({ baseUrl, apiKey }).agency(agencyId).messages;
 	const error = await failure(() => send({ to: phone, body: text }));
-	const message = "fetch: is required: this runtime has none";
+	const message = "fetch: is required";
 	expect(error).toMatchObject({ _tag: "PartnerInvalidInput", message, attempts: 0, outcome: "not_sent" });
 });
 

@@ -483,3 +483,40 @@ test("a reused operationId with another body is PartnerInvalidInput", async () =
 test("a host's own zod is left as it is: no copy of zod in the process is configured", () => {
 	expect(Reflect.get(globalThis, "__zod_globalConfig")).toEqual({});
 });
+
+const unreadable = {
+	get(): never {
+		throw new Error(`canary ${apiKey}`);
+	},
+	enumerable: true,
+};
+
+test.for<[name: string, run: (client: Client) => Promise<unknown>]>([
+	[
+		"to",
+		({ agency }) => agency(agencyId).messages.send(wrong(Object.defineProperty({ body: text }, "to", unreadable))),
+	],
+	[
+		"operationId",
+		({ agency }) =>
+			agency(agencyId).messages.send(
+				wrong(Object.defineProperty({ to: phone, body: text }, "operationId", unreadable)),
+			),
+	],
+	["timeoutMs", ({ me }) => me.get(wrong(Object.defineProperty({}, "timeoutMs", unreadable)))],
+	[
+		"limit",
+		({ agency }) =>
+			agency(agencyId)
+				.conversations.list()
+				.toArray(wrong(Object.defineProperty({}, "limit", unreadable))),
+	],
+])("a getter of %s that throws is bad input, told without what it threw", async ([, run]) => {
+	const error = await failure(() => run(clientOf({ baseUrl: "https://messaging.example/api/v1" })));
+	expect(error).toMatchObject({ _tag: "PartnerInvalidInput", attempts: 0 });
+	expect(error.message).toMatch(/^(message|options): cannot be read$/);
+	if (error.operation === "messages.send") {
+		expect(error.outcome).toBe("not_sent");
+		expect(error.operationId).toMatch(/^[0-9a-f-]{36}$/);
+	}
+});

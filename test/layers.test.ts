@@ -7,7 +7,7 @@ const src = fileURLToPath(new URL("../src", import.meta.url));
 
 /** The client half from the ground up: a file imports only from the floors below its own. */
 const floors = [
-	["errors", "types", "signal", "cuttable", "phone-plan", "headers", "node-headers"],
+	["errors", "types", "signal", "cuttable", "phone-plan", "headers", "node-headers", "quietly", "spelling"],
 	["attempt", "caller", "observe", "phone", "operation-id", "retry", "window", "wire"],
 	["input", "drift", "trace", "redact", "safety", "node-response"],
 	["judge", "call"],

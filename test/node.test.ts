@@ -308,6 +308,17 @@ test("an answer that comes before the request was read lets its connection go", 
 	await vi.waitFor(() => expect(open()).toBe(0));
 });
 
+test("a body that is being read, or was, is not to be had again: it hangs nothing", async () => {
+	const rows = gzipSync(big);
+	const { url } = await serve((_, answer) => answer.writeHead(200, { "content-encoding": "gzip" }).end(rows));
+	const response = await fetching()(url);
+	const reading = response.text();
+	expect(response.body?.locked).toBe(true);
+	await expect(reading).resolves.toBe(big);
+	await expect(response.text()).rejects.toThrow(TypeError);
+	expect(response.bodyUsed).toBe(true);
+});
+
 test("a body that was read cannot be cloned any more", async () => {
 	const { url } = await serve((_, answer) => answer.end("{}"));
 	const response = await fetching()(url);

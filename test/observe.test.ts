@@ -244,3 +244,16 @@ test("contract drift: an answer that breaks the contract is an error and no drif
 	await expect(failure(() => client.me.get())).resolves.toMatchObject({ _tag: "PartnerUnexpectedResponse" });
 	expect(drifts).toEqual([]);
 });
+
+test("a clean attempt without a correlation id is told without one, also after an attempt that had one", async () => {
+	const service = await scripted(
+		inTurn(
+			{ status: 503, headers: { "x-correlation-id": "first" } },
+			{ json: me, headers: { "x-correlation-id": undefined } },
+		),
+	);
+	const { events, onAttempt } = recorder();
+	const { response } = await clientOf(service, { onAttempt }).me.get().withResponse();
+	expect(response.correlationId).toBeUndefined();
+	expect(events.map(({ correlationId }) => correlationId)).toEqual(["first", undefined]);
+});

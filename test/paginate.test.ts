@@ -367,6 +367,29 @@ test("a read-ahead that is given up is no failure to a logger, a hook is told of
 	]);
 });
 
+test("a page in flight that nobody waits for is no failure, also when the caller's signal aborts after the break", async () => {
+	const from = await service(fourAndMore("hang"));
+	const levels: string[] = [];
+	const say = (level: string) => () => void levels.push(level);
+	const logger = { debug: say("debug"), info: say("info"), warn: say("warn"), error: say("error") };
+	const controller = new AbortController();
+	const { list } = clientOf(from, { logger }).agency(agencyId).conversations;
+	let seen = 0;
+	for await (const _row of list({ signal: controller.signal })) {
+		if (++seen < 3) continue;
+		await vi.waitFor(() => expect(from.requests).toHaveLength(2));
+		break;
+	}
+	controller.abort();
+	await vi.waitFor(() => expect(levels).toEqual(["debug", "debug"]));
+});
+
+test("the last page may say what it likes of a next one", async () => {
+	const last = { ...messagePage([2, 1]), hasMore: false, nextCursor: "\ud800" };
+	const from = await scripted(() => ({ json: last }));
+	await expect(lists(from).listMessages(phone).toArray()).resolves.toEqual(last.messages);
+});
+
 test.for([["no text that a URL can hold", "\ud800", "the answer breaks the contract at /nextCursor"]] as const)(
 	"a next cursor that is %s breaks the contract",
 	async ([, cursor, words]) => {

@@ -22,9 +22,61 @@ test.for<[what: string, said: (body: string) => string]>([
 	["its words in capitals", (body) => body.toUpperCase().slice(0, 90)],
 	["its words as a URL has them", (body) => encodeURIComponent(body).slice(0, 90)],
 ])("S14 an echo of a text is not told on: %s", async ([, said]) => {
-	const error = await failure(() => sendingTo(() => refusing(`Bad: "${said(long)}"`))({ to: phone, body: long }));
+	const error = await failure(() =>
+		sendingTo(() => refusing(`Bad: "${said(long)}"`))({ to: phone, body: long, operationId }),
+	);
 	expect(error.message).toContain('refused with 400: Bad: "');
 	expect(inspect(error, { depth: 10, showHidden: true })).not.toMatch(/visit|14:00|when you|0470|café/i);
+});
+
+const written =
+	"J'ai l'acte d'achat, décédé à Liège; \"0470123456\" geheim   code\nJanssens vrijdag: Ключ под ковриком";
+const html = (plain: string) => plain.replace(/['"&]/g, (mark) => `&#${mark.charCodeAt(0)};`);
+const ascii = (plain: string) =>
+	plain.replace(/[^\0-\x7f]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
+test.for<[what: string, encoded: (plain: string) => string]>([
+	["JSON", (plain) => JSON.stringify(plain)],
+	["JSON in ASCII", (plain) => ascii(JSON.stringify(plain))],
+	["JSON, twice", (plain) => JSON.stringify(JSON.stringify(plain))],
+	["HTML", html],
+	["a URL", encodeURIComponent],
+	["a form", (plain) => new URLSearchParams({ q: plain }).toString().slice(2)],
+	["letters and marks apart", (plain) => plain.normalize("NFD")],
+])("S14 an echo of a text is not told on, written as %s", async ([, encoded]) => {
+	const said = encoded(written);
+	const error = await failure(() => sendingTo(() => refusing(`Bad: ${said}`))({ to: phone, body: written }));
+	expect(error.message).toMatch(/^messages\.send: refused with 400: Bad: "*\\*"*\[redacted\]["\\]*$/);
+});
+
+test("S14 a letter that is longer in lower case hides no key", async () => {
+	const error = await failure(() => sendingTo(() => refusing(`İ key ${apiKey}`))({ to: phone, body: text }));
+	expect(error.message).toBe("messages.send: refused with 400: İ key [redacted]");
+});
+
+test("S14 S17 a key that was rotated away is not told on either", async () => {
+	const first = "test_live.key0001.CANARYONE";
+	const keys = [first, "test_live.key0002.CANARYTWO"];
+	const said = `The key ${first} was revoked.`;
+	const answers = [
+		jsonResponse({}, { status: 503 }),
+		jsonResponse({ _tag: "PartnerUnauthorized", message: said }, { status: 401 }),
+	];
+	const fetch = async () => answers.shift() ?? jsonResponse({});
+	const client = clientOf(connection, { fetch, apiKey: () => keys.shift() ?? "" });
+	const error = await failure(() => client.me.get());
+	expect(error.message).toBe("me.get: refused with 401: The key [redacted] was revoked.");
+});
+
+test.for<[message: string, shown: string]>([
+	["operationId: was used with a different body", "operationId: was used with a different body"],
+	["body: must not be blank", "body: must not be blank"],
+	["to: +32 470 12 34 56 is not a phone number", "to: [redacted] is not a phone number"],
+	["sandwich: is not a field", "sandwich: is not a field"],
+])("a plain message stays readable: %s", async ([message, shown]) => {
+	const body = "sand: the visit is at 14:00, is that a good time?";
+	const error = await failure(() => sendingTo(() => refusing(message))({ to: phone, body }));
+	expect(error.message).toBe(`messages.send: refused with 400: ${shown}`);
 });
 
 test("S14 a part of the key is not told on", async () => {
@@ -45,7 +97,7 @@ test.for([
 	expect(error.message).toMatch(/^messages\.send: refused with 400: No: \[(redacted|number)\]!$/);
 });
 
-test.for(["req-32470123456", "req-0470123456", `id:${phone}`])(
+test.for(["req-32470123456", "req-0470-12-34-56", "+32-470-12-34-56", "the-visit-is-at-14-00", `id:${phone}`])(
 	"S24 a correlation id that holds the number is none: %s",
 	async (id) => {
 		const send = sendingTo(() => jsonResponse(sentNow, { headers: { "x-correlation-id": id } }));

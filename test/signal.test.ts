@@ -9,6 +9,35 @@ afterEach(() => void vi.useRealTimers());
 
 const listeners = (signal: AbortSignal): number => getEventListeners(signal, "abort").length;
 
+// First, as the connections of other tests have timers too.
+test.for(["addEventListener", "removeEventListener"])(
+	"a signal whose %s throws ends or fails the call and nothing else: no timer, no rejection is left",
+	async (method) => {
+		const rejected: unknown[] = [];
+		const note = (reason: unknown): void => void rejected.push(reason);
+		process.on("unhandledRejection", note);
+		onTestFinished(() => void process.off("unhandledRejection", note));
+		vi.useFakeTimers();
+		const hostile = { aborted: false, addEventListener() {}, removeEventListener() {} };
+		Object.assign(hostile, {
+			[method]() {
+				throw new Error("hostile");
+			},
+		});
+		for (const status of [200, 503]) {
+			const fetch = async () => jsonResponse(me, { status });
+			const client = clientOf({ baseUrl: "https://messaging.example/api/v1" }, { fetch, retry: { attempts: 2 } });
+			const settled = client.me.get({ signal: wrong(hostile) }).result();
+			await vi.advanceTimersByTimeAsync(2_000);
+			const { ok } = await settled;
+			expect(ok).toBe(method === "removeEventListener" && status === 200);
+			expect(vi.getTimerCount()).toBe(0);
+		}
+		await vi.advanceTimersByTimeAsync(60_000);
+		expect(rejected).toEqual([]);
+	},
+);
+
 test.for(sixCalls)("signal: aborted before, $operation makes no request", async ({ operation, run, good }) => {
 	const service = await scripted(inTurn({ json: good }));
 	const signal = AbortSignal.abort();
@@ -176,6 +205,22 @@ test("a signal that cannot be let go of is refused", async () => {
 		clientOf({ baseUrl: "https://messaging.example/api/v1" }).me.get({ signal: wrong(half) }),
 	);
 	expect(error).toMatchObject({ _tag: "PartnerInvalidInput", message: "signal: must be an AbortSignal", attempts: 0 });
+});
+
+test("the abort of a signal that wraps another is heard", async () => {
+	const service = await scripted(inTurn("hang"));
+	const controller = new AbortController();
+	const signal = new Proxy(controller.signal, {
+		get(target, name) {
+			const value = Reflect.get(target, name, target);
+			return typeof value === "function" ? value.bind(target) : value;
+		},
+	});
+	const failing = failure(() => clientOf(service).me.get({ signal }));
+	await vi.waitFor(() => expect(service.requests).toHaveLength(1));
+	controller.abort();
+	await expect(failing).resolves.toMatchObject({ _tag: "PartnerAbortError", attempts: 1 });
+	expect(listeners(controller.signal)).toBe(0);
 });
 
 test.for([
