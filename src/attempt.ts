@@ -41,7 +41,7 @@ export type Fault = { kind: "init" | "network"; error: unknown } | { kind: "time
 const maxBodyBytes = 10 * 1024 * 1024;
 
 /**
- * One request and its answer, read to the end. Never rejects. One controller and one timer, handed over as
+ * One request and its answer, read to the end. Rejects only where a signal throws. One controller and one timer, handed over as
  * `fetch(url, init)`: `AbortSignal.timeout`, `AbortSignal.any` and `new Request(…)` lose their abort to a garbage
  * collection. The promise settles when the time is up even where fetch does not listen.
  */
