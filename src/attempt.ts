@@ -17,8 +17,8 @@ export interface AttemptOptions {
 	/** Called unbound. */
 	fetch: Fetch;
 	url: string;
-	/** Made inside the attempt, as the key is asked for each time; the time that it takes counts. */
-	init: (signal: AbortSignal | null) => Promise<RequestInit>;
+	/** Made inside the attempt, as the key is asked for each time; the time that a promise takes counts. */
+	init: (signal: AbortSignal | null) => RequestInit | Promise<RequestInit>;
 	/** Headers and body together. */
 	timeoutMs: number;
 	/** The caller's signal, and the one by which a walk gives up a page that nobody waits for any more. */
@@ -73,7 +73,8 @@ export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 		const exchange = async (): Promise<Answer | Fault> => {
 			let ready: RequestInit;
 			try {
-				ready = await init(controller?.signal ?? null);
+				const made = init(controller?.signal ?? null);
+				ready = "then" in made ? await made : made;
 				if (settled) return { kind: "abort" };
 				onDispatch();
 			} catch (error) {

@@ -1,4 +1,4 @@
-import { blame, type Caller } from "./caller.ts";
+import { blame, captureCaller } from "./caller.ts";
 import { isPartnerError, type PartnerError } from "./errors.ts";
 
 /** What is known of the HTTP side of a call. */
@@ -46,9 +46,12 @@ export interface Call<Data, Failure extends PartnerError> extends Promise<Data> 
 	result: () => Promise<Result<Data, Failure>>;
 }
 
-/** Starts the work and makes the Promise that calls return of it. An error shows the caller's own frames. */
+/**
+ * Starts the work of `entry`, a public function, and makes the Promise that it returns. An error shows the caller's own
+ * frames: captured once the work has begun, as a read is on its way by then, and this takes longer than the rest of it.
+ */
 export function createCall<Data, Failure extends PartnerError>(
-	caller: Caller,
+	entry: (...args: never[]) => unknown,
 	start: () => Promise<Answered<Data>>,
 ): Call<Data, Failure> {
 	let response: CallResponse;
@@ -62,6 +65,7 @@ export function createCall<Data, Failure extends PartnerError>(
 		}
 	};
 	const call = run();
+	const caller = captureCaller(entry);
 	return Object.assign(call, {
 		withResponse: () => call.then((data) => ({ data, response })),
 		result: () =>

@@ -171,7 +171,7 @@ export function createClient(options: ClientOptions): Client {
 		const policy = policyFrom(defaultRetry, checked.retry);
 		const transport = createTransport({
 			baseUrl,
-			apiKey: async () => usable(typeof givenKey === "function" ? await askKey(givenKey) : givenKey),
+			apiKey: () => (typeof givenKey === "function" ? askKey(givenKey).then(usable) : usable(givenKey)),
 			fetch: checked.fetch,
 			timeoutMs: checked.timeoutMs,
 			deadlineMs: checked.deadlineMs,

@@ -1,5 +1,4 @@
 import { type Answered, type Call, createCall } from "./call.ts";
-import { captureCaller } from "./caller.ts";
 import type { OperationError } from "./errors.ts";
 import { type CallOptions, checkOptions, isWellFormed, optionSchemas } from "./input.ts";
 import { type LookedUp, lookupAll } from "./lookup.ts";
@@ -149,7 +148,7 @@ export function createConversations(
 
 	function get(phone: string, options?: PageOptions): ReturnType<ConversationsGroup["get"]> {
 		const operation = "conversations.get";
-		return createCall(captureCaller(get), async () => {
+		return createCall(get, async () => {
 			const { pageSize, cursor, ...call } = checkOptions(optionSchemas.page, options, operation);
 			const number = requirePhone(phone, defaultCountry, "phone", operation);
 			return transport(
@@ -162,7 +161,7 @@ export function createConversations(
 
 	function lookup(phoneNumbers: Iterable<string>, options?: LookupOptions): ReturnType<ConversationsGroup["lookup"]> {
 		const operation = "conversations.lookup";
-		return createCall(captureCaller(lookup), async (): Promise<Answered<LookedUp[]>> => {
+		return createCall(lookup, async (): Promise<Answered<LookedUp[]>> => {
 			const { concurrency = 4, ...call } = checkOptions(optionSchemas.lookup, options, operation);
 			// A deadline of this call's own is that of the whole lookup; the client's is that of each of its requests.
 			const deadlineAt = call.deadlineMs && performance.now() + call.deadlineMs;

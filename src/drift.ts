@@ -96,5 +96,5 @@ function fieldOf(text: string): [name: string, field: Field] {
 
 /** A field's name is told only where it looks like one: a key can hold a phone number or a text. */
 function printable(key: string): string {
-	return /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/.test(key) && !/\d{6}/.test(key) ? key : "?";
+	return /^[A-Za-z_][\w-]{0,63}$/.test(key) && !/\d{6}/.test(key) ? key : "?";
 }

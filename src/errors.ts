@@ -55,17 +55,6 @@ export type PartnerErrorTag =
 	| "PartnerInvalidInput";
 
 const brand = Symbol.for("messaging-conversations.error");
-const printed = [
-	"operation",
-	"status",
-	"correlationId",
-	"attempts",
-	"retryable",
-	"retryAfterMs",
-	"operationId",
-	"outcome",
-	"itemsRead",
-] as const;
 
 /**
  * The base of every error of this package. Told apart by the literal `_tag`; `instanceof` works across its ESM and
@@ -96,11 +85,9 @@ export abstract class PartnerError extends Error implements PartnerErrorFacts {
 		stamp(this, { operation: "createClient", attempts: 0, retryable: false, ...facts });
 	}
 
-	/** What a JSON log may show: the public fields without the cursor. */
+	/** What a JSON log may show: the public fields without the cause and the cursor. */
 	toJSON(): Record<string, unknown> {
-		const shown: Record<string, unknown> = { _tag: this._tag, message: this.message };
-		for (const field of printed) if (this[field] !== undefined) shown[field] = this[field];
-		return shown;
+		return Object.fromEntries([["message", this.message], ...Object.entries(this)]);
 	}
 
 	/** By brand and tag: an error of the ESM copy is an instance of the CommonJS copy's class. */

@@ -174,5 +174,5 @@ export function factsOf(error: unknown): FaultFacts {
 }
 
 function word(value: unknown): string | undefined {
-	return typeof value === "string" && /^[A-Za-z][A-Za-z_0-9]{0,63}$/.test(value) ? value : undefined;
+	return typeof value === "string" && /^[A-Za-z]\w{0,63}$/.test(value) ? value : undefined;
 }

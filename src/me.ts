@@ -1,5 +1,4 @@
 import { type Call, createCall } from "./call.ts";
-import { captureCaller } from "./caller.ts";
 import type { OperationError } from "./errors.ts";
 import { type CallOptions, checkOptions, optionSchemas } from "./input.ts";
 import type { Transport } from "./transport.ts";
@@ -20,7 +19,7 @@ export interface MeGroup {
 export function createMe(transport: Transport): MeGroup {
 	const operation = "me.get";
 	function get(options?: CallOptions): Call<Me, OperationError<"me.get">> {
-		return createCall(captureCaller(get), async () => {
+		return createCall(get, async () => {
 			const checked = checkOptions(optionSchemas.call, options, operation);
 			return transport(operation, {}, checked);
 		});

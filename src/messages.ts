@@ -1,7 +1,5 @@
 import * as z from "zod/mini";
-import type { Answered, Call } from "./call.ts";
-import { createCall } from "./call.ts";
-import { captureCaller } from "./caller.ts";
+import { type Answered, type Call, createCall } from "./call.ts";
 import { isPartnerError, PartnerInvalidInput, property, type SendError, stamp } from "./errors.ts";
 import { type CallOptions, checkInput, checkOptions, optionSchemas, rule, text } from "./input.ts";
 import type { ReuseGuard } from "./operation-id.ts";
@@ -95,7 +93,7 @@ export function createMessages(transport: Transport, options: MessagesOptions): 
 	const { agencyId, defaultCountry, allows, guard } = options;
 
 	function send(message: OutgoingMessage, callOptions?: CallOptions): Call<Sent, SendError> {
-		return createCall(captureCaller(send), async (): Promise<Answered<Sent>> => {
+		return createCall(send, async (): Promise<Answered<Sent>> => {
 			// Whatever else is wrong with the message, its error has an id.
 			const given = property(message, "operationId");
 			const chosen = typeof given === "string" ? given : undefined;

@@ -60,7 +60,7 @@ export function createPaginated<Item, Page, Failure extends PartnerError>(
 		return walkPages(open, captureCaller(pages));
 	}
 	function page(): Call<Page, Failure> {
-		return createCall(captureCaller(page), async () => {
+		return createCall(page, async () => {
 			const { fetchPage, cursor } = open();
 			return fetchPage(cursor);
 		});

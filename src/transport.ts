@@ -27,7 +27,7 @@ import { requestInit, requestUrl } from "./wire.ts";
 export interface TransportOptions extends Observers {
 	baseUrl: string | undefined;
 	/** The key of the next attempt, checked. */
-	apiKey: () => Promise<string>;
+	apiKey: () => string | Promise<string>;
 	fetch: Fetch | undefined;
 	timeoutMs: number | undefined;
 	deadlineMs: number | undefined;
@@ -116,10 +116,14 @@ export function createTransport(client: TransportOptions): Transport {
 			const end = await attempt({
 				fetch,
 				url,
-				async init(signal) {
-					const key = await client.apiKey();
-					keys.add(key);
-					return requestInit(wire, key, signal);
+				init(signal) {
+					const withKey = (key: string): RequestInit => {
+						keys.add(key);
+						return requestInit(wire, key, signal);
+					};
+					const key = client.apiKey();
+					// A read goes out at once. A send lets the tick end, so that an abort in the same breath still stops it.
+					return typeof key === "string" && !send ? withKey(key) : Promise.resolve(key).then(withKey);
 				},
 				timeoutMs: Math.min(timeoutMs, leftMs),
 				signals,

@@ -509,6 +509,13 @@ test("an abort in the same breath as the call makes no request", async () => {
 	expect(calls).toEqual([]);
 });
 
+test("a read is on its way when its call returns", async () => {
+	const { fetch, calls } = fetchOf(() => jsonResponse(me));
+	const call = createClient({ baseUrl, apiKey, fetch }).me.get();
+	expect(calls).toHaveLength(1);
+	await call;
+});
+
 test("an error of this package that an apiKey function throws is a failed function like any other", async () => {
 	const { fetch, calls } = fetchOf(() => jsonResponse(me));
 	const inner = await failure(() =>

@@ -679,10 +679,10 @@ test("String(error) is name and message", async () => {
 
 test("toJSON leaves out what an error does not have, its cause and the cursor", async () => {
 	const { error } = await failureOf("me.get", inTurn(refusal(404)));
-	const fields = ["_tag", "message", "operation", "status", "correlationId", "attempts", "retryable"];
-	expect(Object.keys(error.toJSON())).toEqual(fields);
+	const always = ["message", "_tag", "operation", "attempts", "retryable"];
+	expect(Object.keys(error.toJSON()).sort()).toEqual([...always, "status", "correlationId"].sort());
 	const refusedInput = await failure(() => createClient({ baseUrl: "ftp://x", apiKey }));
-	expect(Object.keys(refusedInput.toJSON())).toEqual(["_tag", "message", "operation", "attempts", "retryable"]);
+	expect(Object.keys(refusedInput.toJSON()).sort()).toEqual([...always].sort());
 });
 
 test("cause and cursor can be read but are not counted among an error's fields", async () => {
