@@ -1,4 +1,5 @@
 import type { Answer } from "./attempt.ts";
+import { property } from "./errors.ts";
 import { headerOf } from "./headers.ts";
 import { lettersOf, type Spelled, spell } from "./spelling.ts";
 
@@ -100,8 +101,7 @@ function without(text: string, echoed: readonly Span[]): string {
  * anything like a phone number, and of at most 500 characters. Undefined where the body is not the service's.
  */
 export function serviceMessage(body: Answer["body"], redactor: Redactor): string | undefined {
-	if (typeof body === "string" || typeof body.json !== "object" || body.json === null) return undefined;
-	const { _tag, message } = body.json as Record<string, unknown>;
+	const { _tag, message }: Record<string, unknown> = Object(property(body, "json"));
 	if (typeof _tag !== "string" || typeof message !== "string") return undefined;
 	const line = message.slice(0, 10_000).replace(/[\p{Cc}\p{Cf}\p{Z}]+/gu, " ");
 	return redactor.clean(line.slice(0, 1000)).slice(0, 500);

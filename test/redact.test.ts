@@ -135,6 +135,35 @@ test.for([
 	expect(error.message).toBe(`conversations.list: refused with 400: ${said}`);
 });
 
+test.for<[search: string, said: string, shown: string]>([
+	["Anna", "Annabel, Joanna or Anna?", "Annabel, Joanna or [redacted]?"],
+	["Peetersen", "VanPeetersenBV or Peeters?", "Van[redacted]BV or Peeters?"],
+])(
+	"S14 a short search is taken out as a word of its own, a longer one wherever it stands: %s",
+	async ([search, said, shown]) => {
+		const fetch = async () => refusing(said);
+		const { conversations } = clientOf(connection, { fetch }).agency(agencyId);
+		const error = await failure(() => conversations.list({ search }).page());
+		expect(error.message).toBe(`conversations.list: refused with 400: ${shown}`);
+	},
+);
+
+test.for<[message: string, shown: string]>([
+	["two\n\tlines\u2028and  more", "two lines and more"],
+	[`${"x".repeat(600)} end`, "x".repeat(500)],
+])("a message of the service stands on one line of at most 500 characters", async ([message, shown]) => {
+	const error = await failure(() => sendingTo(() => refusing(message))({ to: phone, body: text }));
+	expect(error.message).toBe(`messages.send: refused with 400: ${shown}`);
+});
+
+test.for([null, 5, [], "message", {}, { _tag: "T" }, { _tag: 5, message: "said" }, { _tag: "T", message: ["said"] }])(
+	"what is no body of the service has no message: %j",
+	async (body) => {
+		const error = await failure(() => sendingTo(() => jsonResponse(body, { status: 400 }))({ to: phone, body: text }));
+		expect(error.message).toBe("messages.send: refused with 400");
+	},
+);
+
 test("S14 letters that are longer in lower case put nothing out of its place", async () => {
 	const body = "CANARY İİİİ";
 	const error = await failure(() => sendingTo(() => refusing(`<İ> ${body} <end>`))({ to: phone, body }));
