@@ -121,8 +121,6 @@ function isLocal(text: string, phone: PhoneNumber): boolean {
 		const hasCode = prefix === phone.countryCallingCode;
 		const asCode = hasCode && (type === undefined || (first === prefix && second.length === area));
 		if (hasTrunk && !asCode) return false;
-		// Too short to be grouped, in a country with a trunk zero: a short code (14020 in the Netherlands).
-		if (area === 0 && digits.length < 7 && read(`0${digits}`, phone.country)?.number === phone.number) return false;
 	}
 	if (phone.country !== "BE" || type !== "FIXED_LINE") return true;
 	// Germany's local numbers can be as long as Belgium's. The first gap tells them apart: 0241 12345 is in Aachen.
@@ -143,7 +141,7 @@ function isOne(text: string, phone: PhoneNumber): boolean {
 	for (const [, gap = "", group = ""] of text.matchAll(/(\D*)(\d+)/g)) {
 		// A plain space between long groups is as strong: 12345 12346.
 		const strong = !/^(?: *|\.)$/.test(gap) || (previous.length > 4 && group.length > 4);
-		if ((strong || group.startsWith("0")) && at > start && at - start > areaLength(phone)) {
+		if ((strong || group.startsWith("0")) && at - start > areaLength(phone)) {
 			if (gap.includes("(")) return false;
 			if (isWhole(digits.slice(start, at), phone)) {
 				if (strong && !isDashed(text, start)) return false;
@@ -164,8 +162,9 @@ function isWhole(digits: string, all: PhoneNumber): boolean {
 
 /** Whether the dash is how this writer groups digits: between all groups, none long, no short ending: 26-12-34-56. */
 function isDashed(text: string, start: number): boolean {
-	const local = text.match(new RegExp(`^(?:\\D*\\d){${start}}\\D*(\\d{1,5}(?:-\\d{2,4})*-(\\d{2,4})-(\\d{2,4}))$`));
-	return local?.[2] !== undefined && local[3] !== undefined && local[3].length >= local[2].length;
+	const local = new RegExp(`^(?:\\D*\\d){${start}}\\D*\\d{1,5}(?:-\\d{2,4})*-(\\d{2,4})-(\\d{2,4})$`);
+	const [, before = "", last = ""] = text.match(local) ?? [];
+	return last !== "" && last.length >= before.length;
 }
 
 /** Digits of the area code or its like, as the number's country groups them; 0 where it does not, or the metadata was spared it. */
@@ -204,26 +203,26 @@ function plain(input: string): string | undefined {
 
 const marks: readonly (readonly [RegExp, string])[] = [
 	// Invisible: zero-width, soft hyphen, byte order mark, marks of direction.
-	[/^[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]$/, ""],
-	[/^[\t-\r\u0085\u2028\u2029]$/, "\n"],
-	[/^\s$/, " "],
-	[/^[+\ufe62\uff0b]$/, "+"],
+	[/[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/, ""],
+	[/[\t-\r\u0085\u2028\u2029]/, "\n"],
+	[/\s/, " "],
+	[/[+\ufe62\uff0b]/, "+"],
 	// Waves mean "to": no separator.
-	[/^[^\P{Pd}\u301c\u3030]$|^[\u2043\u2212]$/u, "-"],
-	[/^[.\u00b7\u2024\u2027\u30fb\uff0e]$/, "."],
-	[/^[/\u2044\u2215\uff0f]$/, "/"],
-	[/^[(\uff08\ufe59]$/, "("],
-	[/^[)\uff09\ufe5a]$/, ")"],
+	[/[^\P{Pd}\u301c\u3030]|[\u2043\u2212]/u, "-"],
+	[/[.\u00b7\u2024\u2027\u30fb\uff0e]/, "."],
+	[/[/\u2044\u2215\uff0f]/, "/"],
+	[/[(\uff08\ufe59]/, "("],
+	[/[)\uff09\ufe5a]/, ")"],
 ];
 
 function markOf(character: string): string | undefined {
-	return /^\p{Nd}$/u.test(character) ? digitOf(character) : marks.find(([form]) => form.test(character))?.[1];
+	return /\p{Nd}/u.test(character) ? digitOf(character) : marks.find(([form]) => form.test(character))?.[1];
 }
 
 /** Unicode keeps the digits of a script in a row from zero to nine, some rows back to back. */
 function digitOf(character: string): string {
 	const code = character.codePointAt(0) ?? 0;
 	let zero = code;
-	while (/^\p{Nd}$/u.test(String.fromCodePoint(zero - 1))) zero--;
+	while (/\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero--;
 	return String((code - zero) % 10);
 }

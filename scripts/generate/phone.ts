@@ -65,7 +65,7 @@ interface Format {
  */
 function reduce(plan: Json, typed: boolean): Json {
 	const formats: Format[] = (plan[4] || []).map((format: Json) => formatOf(format, plan));
-	const kept = typed || formats.some(({ cuts }) => cuts) ? formats : withoutTrunk(formats);
+	const kept = typed || formats.some(({ cuts }) => cuts) ? withOthers(formats) : withoutTrunk(formats);
 	const written = kept.length > 0 ? merge(kept).map(write) : 0;
 	// Rules for writing (6, 9) have gone into the formats; extensions (13) are refused.
 	return trimmed([...plan.slice(0, 4), written, plan[5], 0, plan[7], plan[8], 0, ...plan.slice(10, 13)]);
@@ -108,16 +108,22 @@ function formatOf([pattern, national, leading, ownRule, optional, international]
 	};
 }
 
+/** All formats, and that of a number that has none of them: in a country with a trunk zero it is not without it. */
+function withOthers(formats: Format[]): Format[] {
+	return formats.some(({ trunk }) => trunk) ? [...formats, others] : formats;
+}
+
+const others: Format = { area: 0, rest: undefined, leading: undefined, trunk: true, cuts: false };
+
 /** The formats that do without a trunk zero, in what comes before them; one for all others, if they cannot. */
 function withoutTrunk(formats: Format[]): Format[] {
 	const kept = formats.filter(
 		(format, at) => !format.trunk || formats.slice(at).some((later) => !later.trunk && overlap(format, later)),
 	);
-	const others = formats.filter((format) => !kept.includes(format));
-	if (others.length === 0) return formats.some(({ trunk }) => trunk) ? kept : [];
+	if (kept.length === formats.length) return formats.some(({ trunk }) => trunk) ? kept : [];
 	// A bracket may follow the first digit, as in Argentina's +54 9 (11), where another format has a say too.
 	const area = kept.length > 0 && formats.every((format) => format.area > 0) ? 1 : 0;
-	return [...kept, { area, rest: undefined, leading: undefined, trunk: true, cuts: false }];
+	return [...kept, { ...others, area }];
 }
 
 /** Whether a number could be of both. */
