@@ -9,6 +9,7 @@ const agency = client.agency(sandbox.agency().id);
 
 const contacts = ["0470/12.34.56", "+32 (0)470 12 34 56", "+44 7700 900199", "see notes"];
 for (const { input, phoneNumber, conversation } of await agency.conversations.lookup(contacts)) {
+	const last = conversation?.lastInboundAt; // null too when only the agency wrote
 	if (phoneNumber === null) console.log(`${input}: no phone number`);
-	else console.log(`${input}: ${conversation ? `last wrote ${conversation.lastInboundAt}` : "never wrote"}`);
+	else console.log(`${input}: ${last ? `last wrote ${last}` : "never wrote"}`);
 }

@@ -31,7 +31,8 @@ export async function unanswered(agency: AgencyClient, now: Date): Promise<Conve
 	const waiting: ConversationSummary[] = [];
 	for await (const conversation of agency.conversations.list({ pageSize: 100 })) {
 		// The most recent activity comes first. An open window is what makes an answer easy, so the rest is left alone.
-		if (Date.parse(conversation.lastMessageAt ?? "") < now.getTime() - 24 * 3_600_000) break;
+		// Those without a message come last.
+		if (!(Date.parse(conversation.lastMessageAt ?? "") >= now.getTime() - 24 * 3_600_000)) break;
 		if (conversation.lastMessageDirection === "inbound" && isWindowOpen(conversation, now))
 			waiting.unshift(conversation);
 	}
