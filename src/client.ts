@@ -51,7 +51,7 @@ export interface ClientOptions {
 	 * call.
 	 */
 	tracer?: Tracer | undefined;
-	/** Told when a good answer has something that the contract does not know. */
+	/** Told when a good answer has something that the contract does not know: once an answer for each place. */
 	onContractDrift?: ((drift: ContractDrift) => unknown) | undefined;
 	/** The only numbers that may be sent to, or a function that returns exactly `true` for them: the seat belt of a staging system. */
 	allowRecipients?: readonly string[] | ((phone: E164) => boolean) | undefined;

@@ -14,6 +14,7 @@ import type {
 	MessagePage,
 } from "./types.ts";
 
+/** What a read of one page takes: how long, and from where. */
 export interface PageOptions extends CallOptions {
 	/**
 	 * Rows in a page, 1 to 100.
@@ -24,6 +25,7 @@ export interface PageOptions extends CallOptions {
 	cursor?: string | undefined;
 }
 
+/** What a walk over pages takes. */
 export interface WalkOptions extends PageOptions {
 	/**
 	 * Asks for the next page once past the middle of the current one.
@@ -32,11 +34,13 @@ export interface WalkOptions extends PageOptions {
 	readAhead?: boolean | undefined;
 }
 
+/** What `conversations.list` takes. */
 export interface ListOptions extends WalkOptions {
 	/** Three or more digits match part of a phone number; three or more letters match part of a name. */
 	search?: string | undefined;
 }
 
+/** What `conversations.lookup` takes. */
 export interface LookupOptions extends CallOptions {
 	/**
 	 * Requests under way at once; each asks about 100 numbers.

@@ -6,7 +6,7 @@ export type OperationId = keyof operations;
 /**
  * What is known of a send that ended in an error.
  * - `not_sent`: no message reached the contact and none will; sending again is safe.
- * - `unknown`: the service may have taken it; send again with the same `operationId` and the same body to settle it.
+ * - `unknown`: the service may have taken it; send the same message again with the same `operationId` to settle it.
  * - `sent`: the service said that it took it, in an answer that is otherwise unusable.
  */
 export type Outcome = "not_sent" | "unknown" | "sent";
@@ -27,7 +27,7 @@ export interface PartnerErrorFacts {
 	retryAfterMs?: number;
 	/** The underlying fault as `{ name, code, syscall }`, or the last error before a deadline. Never a request, a body or a header. */
 	cause?: unknown;
-	/** The idempotency id of a send. Sending again with it and the same body never sends twice. */
+	/** The idempotency id of a send. The same message with it again is never sent twice. */
 	operationId?: string;
 	/** What is known of a send. */
 	outcome?: Outcome;
@@ -195,7 +195,7 @@ export type OperationError<Operation extends OperationId> =
 
 /** The errors of a send: each says what is known of it, and carries the id with which to settle it. */
 export type SendError = OperationError<"messages.send"> & {
-	/** The id of the send: send again with it, and the same text, when the outcome is unknown. */
+	/** The id of the send: send the same message again with it when the outcome is unknown. */
 	readonly operationId: string;
 	/** Whether the text went out, as far as it is known. */
 	readonly outcome: Outcome;

@@ -12,8 +12,9 @@ export interface OutgoingMessage extends Pick<SendMessageRequest, "body"> {
 	/** Contact phone number, as written: `0470 12 34 56` or `+32470123456`. */
 	to: string;
 	/**
-	 * Your id for this send. The same id with the same body never sends twice; give one that survives a crash (see
-	 * `operationIdFrom`). Made for you when left out.
+	 * Your id for this send. The same id with the same message, its number, language and sender too, never sends twice;
+	 * a message that is changed takes another one. Give one that survives a crash (see `operationIdFrom`). Made for you
+	 * when left out.
 	 */
 	operationId?: string | undefined;
 	/** The agency's sender to use, a UUID; its default sender when left out or null. */

@@ -29,7 +29,7 @@ export interface Logger {
 	info: (line: string) => unknown;
 	/** A failed attempt that is tried again. */
 	warn: (line: string) => unknown;
-	/** The failed attempt that ends its call. */
+	/** The failed attempt that ends its call: a 404 of a read too. */
 	error: (line: string) => unknown;
 }
 

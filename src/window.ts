@@ -5,7 +5,7 @@ import type { ConversationDetail, ConversationSummary } from "./types.ts";
  * Whether a text would go out at once: true within 24 hours after the contact's last inbound message (spec §1). Outside
  * the window a send is queued behind a consent template.
  *
- * @param at the moment asked about; now when left out
+ * @param at the moment asked about; now when left out. Against a sandbox its own: `sandbox.clock.now()`
  * @example
  * const { conversation } = await agency.conversations.get("+32470123456");
  * if (isWindowOpen(conversation)) await agency.messages.send({ to: "+32470123456", body: "See you at 14:00." });
