@@ -65,7 +65,8 @@ export interface ConversationsGroup {
 	) => Paginated<ConversationSummary, ConversationPage, OperationError<"conversations.list">>;
 	/**
 	 * What the agency has for each of any number of phone numbers, in the order given (spec §4, `conversations.lookup`).
-	 * Numbers are normalised and asked about once, 100 a request. What is no phone number has `phoneNumber` null.
+	 * Numbers are normalised and asked about once, 100 a request. What is no phone number has `phoneNumber` null. A request
+	 * that fails for good fails all of it: a job of thousands is better cut into batches.
 	 *
 	 * @example
 	 * for (const { input, conversation } of await agency.conversations.lookup(["0470 12 34 56", "n/a"])) {
