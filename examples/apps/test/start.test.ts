@@ -2,6 +2,7 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -85,4 +86,19 @@ test("npm run contact-page", async () => {
 	server.kill();
 	await once(server, "exit");
 	expect(await page.json()).toMatchObject({ name: "Anna Peeters", verdict: "goes out at once" });
+});
+
+test("npm run contact-page ends, and says why, when its port is taken", async () => {
+	const other = createServer().listen(0, "127.0.0.1");
+	await once(other, "listening");
+	const { port } = other.address() as AddressInfo;
+	const server = spawn(process.execPath, ["--import", "tsx", "contact-page/server.ts"], {
+		cwd,
+		env: { ...env, PORT: String(port) },
+	});
+	const said = text(server.stderr);
+	const [code] = await once(server, "exit");
+	other.close();
+	expect(await said).toContain("EADDRINUSE");
+	expect(code).toBe(1);
 });
