@@ -22,8 +22,13 @@ export async function remind(agency: AgencyClient, visit: Visit): Promise<Remind
 		})
 		.result();
 	if (result.ok) return result.data.queued ? "waits for consent" : "sent";
-	const { outcome, retryable } = result.error;
-	return outcome === "unknown" || retryable ? "ask again later" : "call them instead";
+	const { error } = result;
+	if (error.outcome === "sent") return "sent"; // in an answer that was no use otherwise
+	// The key is at fault and not this visit: the whole job stops.
+	if (error._tag === "PartnerUnauthorized" || error._tag === "PartnerForbidden") throw error;
+	// Of somebody who took over the conversation meanwhile: a reminder fits all the same.
+	const passing = error.outcome === "unknown" || error.retryable || error._tag === "PartnerConflict";
+	return passing ? "ask again later" : "call them instead";
 }
 
 /** Who wrote and got no answer, the oldest first: the CRM's to-do list. */

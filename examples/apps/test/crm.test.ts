@@ -60,6 +60,20 @@ describe("a reminder", () => {
 		expect(anna.inbox()).toHaveLength(1);
 	});
 
+	test("is asked for again when somebody takes over the conversation meanwhile", async () => {
+		const { sandbox, agency, anna } = world;
+		anna.writes("See you tomorrow");
+		sandbox.agency().conversation(anna).takeOver();
+		expect(await remind(agency, visit)).toBe("ask again later");
+		expect(await remind(agency, visit)).toBe("sent");
+	});
+
+	test("stops the job when the key is revoked, rather than have everybody called", async () => {
+		const { sandbox, agency } = world;
+		sandbox.keys.revoke(sandbox.connection.apiKey);
+		await expect(remind(agency, visit)).rejects.toMatchObject({ _tag: "PartnerUnauthorized" });
+	});
+
 	test("is another one when the visit moves", async () => {
 		const { agency, anna } = world;
 		anna.writes("See you tomorrow");
