@@ -224,10 +224,9 @@ export async function createSendQueue(database: Database, options: SendQueueOpti
 
 const unknown = "It is not known whether it was sent.";
 
-/** Whether this text will never go out as it is. */
-function isRefusal(error: SendError): boolean {
-	const passing = ["PartnerConflict", "PartnerUnauthorized", "PartnerForbidden"];
-	return error.outcome === "not_sent" && !error.retryable && !passing.includes(error._tag);
+/** Whether this text will never go out as it is. A gateway that turns it away (404, 429), or a certificate, says nothing of the text. */
+function isRefusal({ _tag, outcome }: SendError): boolean {
+	return outcome === "not_sent" && (_tag === "PartnerBadRequest" || _tag === "PartnerInvalidInput");
 }
 
 /** pg-boss's own calls inside a transaction of ours. */

@@ -138,6 +138,17 @@ export function queueSuite(place: () => string): void {
 		expect(got(anna)).toEqual(["Anna 2"]);
 	});
 
+	test("a text that a gateway turns away is tried again", async () => {
+		const { queue, enqueue, state } = await open();
+		const { sandbox, agency, got } = people();
+		for (const status of [429, 404])
+			sandbox.faults.add({ operation: "messages.send", effect: { kind: "html", status }, times: 1 });
+		const id = await enqueue(anna, "Anna 1");
+		await queue.work(agency);
+		await until(() => state(id)).toMatchObject({ state: "sent" });
+		expect(got(anna)).toEqual(["Anna 1"]);
+	});
+
 	test("a text whose fate stays unknown is a dead letter when its retries are used up", async () => {
 		const { queue, enqueue, state } = await open({ retryLimit: 1 });
 		const { sandbox, agency, sends } = people();
