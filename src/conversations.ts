@@ -36,7 +36,10 @@ export interface WalkOptions extends PageOptions {
 
 /** What `conversations.list` takes. */
 export interface ListOptions extends WalkOptions {
-	/** Three or more digits match part of a phone number; three or more letters match part of a name. */
+	/**
+	 * Three or more digits match part of a phone number; three or more letters match part of a name. What fewer find, the
+	 * service does not say (spec §8): in the sandbox nothing.
+	 */
 	search?: string | undefined;
 }
 
