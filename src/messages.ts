@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { type Answered, type Call, createCall } from "./call.ts";
 import { isPartnerError, PartnerInvalidInput, property, type SendError, stamp } from "./errors.ts";
 import { type CallOptions, checkInput, checkOptions, optionSchemas, rule, text } from "./input.ts";
-import type { ReuseGuard } from "./operation-id.ts";
+import { isUuid, type ReuseGuard } from "./operation-id.ts";
 import { type CountryCode, type E164, requirePhone } from "./phone.ts";
 import type { Transport } from "./transport.ts";
 import type { SendMessageRequest, SendMessageResult } from "./types.ts";
@@ -74,18 +74,11 @@ export interface MessagesOptions {
 	guard: ReuseGuard;
 }
 
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 const messageSchema = z.strictObject({
 	to: rule<string>((value) => typeof value === "string", "must be a phone number"),
 	body: text,
 	operationId: z.optional(text),
-	subaccountId: z.optional(
-		rule<string | null>(
-			(value) => value === null || (typeof value === "string" && uuid.test(value)),
-			"must be a UUID or null",
-		),
-	),
+	subaccountId: z.optional(rule<string | null>((value) => value === null || isUuid(value), "must be a UUID or null")),
 	consentLanguage: z.optional(text),
 });
 

@@ -1,5 +1,11 @@
 import { PartnerInvalidInput } from "./errors.ts";
 
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+export function isUuid(value: unknown): boolean {
+	return typeof value === "string" && uuid.test(value);
+}
+
 /**
  * A deterministic operationId (a UUID, version 8) from what names the send in your system: the same parts give the same
  * id after a crash, so that a send which may have gone out is repeated safely (spec §4 send, rule 4).

@@ -1,6 +1,7 @@
 import type { Answer } from "./attempt.ts";
 import { property } from "./errors.ts";
 import { headerOf } from "./headers.ts";
+import { isUuid } from "./operation-id.ts";
 import { lettersOf, type Spelled, spell } from "./spelling.ts";
 
 /** Keeps what must not be told out of what is said of one call. */
@@ -18,7 +19,6 @@ const unmistakable = 8;
 /** So many letters of a longer one are an echo of it: what quotes a request cuts it off somewhere. */
 const telling = 12;
 
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Six or more digits of any script, also in groups. */
 const numbers = /\+?\p{Nd}(?:[\s\p{P}]{0,3}\p{Nd}){5,}/gu;
 
@@ -111,5 +111,5 @@ export function serviceMessage(body: Answer["body"], redactor: Redactor): string
 export function correlationIdOf(headers: Headers, redactor: Redactor): string | undefined {
 	const id = headerOf(headers, "x-correlation-id");
 	if (!id || !/^[\x21-\x7e]{1,128}$/.test(id)) return undefined;
-	return uuid.test(id) || !redactor.echoes(id) ? id : undefined;
+	return isUuid(id) || !redactor.echoes(id) ? id : undefined;
 }
