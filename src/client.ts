@@ -3,7 +3,7 @@ import type { Fetch } from "./attempt.ts";
 import { blaming } from "./caller.ts";
 import { type ConversationsGroup, createConversations } from "./conversations.ts";
 import type { ContractDrift } from "./drift.ts";
-import { callable, checkInput, flag, milliseconds, retry, rule } from "./input.ts";
+import { callable, can, checkInput, flag, milliseconds, retry, rule } from "./input.ts";
 import { createMe, type MeGroup } from "./me.ts";
 import { createMessages, type MessagesGroup } from "./messages.ts";
 import type { AttemptEvent, Logger } from "./observe.ts";
@@ -120,22 +120,11 @@ const optionsSchema = z.strictObject({
 	deadlineMs: z.optional(milliseconds),
 	retry: z.optional(retry),
 	logger: z.optional(
-		rule<Logger>(
-			(value) =>
-				typeof value === "object" &&
-				value !== null &&
-				["debug", "info", "warn", "error"].every((level) => typeof Reflect.get(value, level) === "function"),
-			"must have debug, info, warn and error",
-		),
+		rule<Logger>((value) => can(value, "debug", "info", "warn", "error"), "must have debug, info, warn and error"),
 	),
 	onAttempt: z.optional(callable<(event: AttemptEvent) => unknown>()),
 	onContractDrift: z.optional(callable<(drift: ContractDrift) => unknown>()),
-	tracer: z.optional(
-		rule<Tracer>(
-			(value) => typeof value === "object" && value !== null && typeof Reflect.get(value, "startSpan") === "function",
-			"must have startSpan",
-		),
-	),
+	tracer: z.optional(rule<Tracer>((value) => can(value, "startSpan"), "must have startSpan")),
 	allowRecipients: z.optional(
 		rule<readonly string[] | ((phone: E164) => boolean)>(
 			(value) => Array.isArray(value) || typeof value === "function",
@@ -170,18 +159,12 @@ export function createClient(options: ClientOptions): Client {
 
 		const policy = policyFrom(defaultRetry, checked.retry);
 		const transport = createTransport({
+			...checked,
 			baseUrl,
 			apiKey: () => (typeof givenKey === "function" ? askKey(givenKey).then(usable) : usable(givenKey)),
-			fetch: checked.fetch,
-			timeoutMs: checked.timeoutMs,
-			deadlineMs: checked.deadlineMs,
 			retry: policy,
 			budget: createBudget(policy.budget),
 			userAgent: userAgentOf(appInfo),
-			logger: checked.logger,
-			onAttempt: checked.onAttempt,
-			onContractDrift: checked.onContractDrift,
-			tracer: checked.tracer,
 		});
 		const guard = createReuseGuard();
 		const allows = allowedRecipients(allowRecipients, defaultCountry);

@@ -215,6 +215,15 @@ export function property(value: unknown, name: PropertyKey): unknown {
 	}
 }
 
+/** Reads what the caller handed over: that it throws is a fault of the input, and what it throws can quote anything. */
+export function reading<T>(field: string, operation: PartnerErrorFacts["operation"], read: () => T): T {
+	try {
+		return read();
+	} catch (error) {
+		throw isPartnerError(error) ? error : new PartnerInvalidInput({ field, rule: "cannot be read", operation });
+	}
+}
+
 /** The caller's signal has ended the call. */
 export function abortError(operation: OperationId): PartnerAbortError {
 	return new PartnerAbortError(`${operation}: aborted by the caller`, {});

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { limits } from "../generated/operations.ts";
-import { type PartnerErrorFacts, PartnerInvalidInput } from "./errors.ts";
+import { type PartnerErrorFacts, PartnerInvalidInput, property, reading } from "./errors.ts";
 import type { RetryOptions } from "./retry.ts";
 
 /** What every call takes beside its own parameters. */
@@ -53,6 +53,11 @@ export function callable<T>(): z.ZodMiniCustom<T, T> {
 	return rule<T>((value) => typeof value === "function", "must be a function");
 }
 
+/** Whether the value has methods of these names. */
+export function can(value: unknown, ...names: string[]): boolean {
+	return names.every((name) => typeof property(value, name) === "function");
+}
+
 const retryBudget = rule<number>(
 	(value) => typeof value === "number" && value >= 0,
 	"must be a number of tokens, 0 or more, or Infinity",
@@ -80,11 +85,7 @@ function retryRule(issue: z.core.$ZodIssue | undefined): string {
 const callOptions = {
 	signal: z.optional(
 		rule<AbortSignal>(
-			(value) =>
-				typeof value === "object" &&
-				value !== null &&
-				"aborted" in value &&
-				["addEventListener", "removeEventListener"].every((name) => typeof Reflect.get(value, name) === "function"),
+			(value) => can(value, "addEventListener", "removeEventListener") && "aborted" in Object(value),
 			"must be an AbortSignal",
 		),
 	),
@@ -133,16 +134,13 @@ export function checkInput<T>(
 	field: string,
 	operation: PartnerErrorFacts["operation"],
 ): T {
-	let result: ReturnType<typeof z.safeParse<typeof schema>>;
-	try {
-		result = z.safeParse(schema, value);
-	} catch {
-		throw new PartnerInvalidInput({ field, rule: "cannot be read", operation });
-	}
-	if (result.success) return result.data;
-	const [issue] = result.error.issues;
-	const path = (issue?.path ?? []).map(String).join(".");
-	throw new PartnerInvalidInput({ field: path || field, rule: words(issue), operation });
+	return reading(field, operation, () => {
+		const { data, error } = z.safeParse(schema, value);
+		if (!error) return data;
+		const [issue] = error.issues;
+		const path = (issue?.path ?? []).map(String).join(".");
+		throw new PartnerInvalidInput({ field: path || field, rule: words(issue), operation });
+	});
 }
 
 /** The options of a call; without any there is nothing to check. */

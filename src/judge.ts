@@ -89,10 +89,9 @@ function judgeAnswer(answer: Answer, context: JudgeContext): Verdict {
 		const error = new PartnerUnexpectedResponse(`${operation}: the answer is larger than 10 MB`, facts);
 		return { ok: false, error, outcome: "unknown" };
 	}
-	const { json } = body;
 	const place = broken?.replace(/(.)\/$/, "$1");
 	const error = new PartnerUnexpectedResponse(`${operation}: the answer breaks the contract at ${place}`, facts);
-	return { ok: false, error, outcome: saysSuccess(json) ? "sent" : "unknown" };
+	return { ok: false, error, outcome: property(body.json, "success") === true ? "sent" : "unknown" };
 }
 
 /** Where a readable answer is not the good one of the contract. */
@@ -106,10 +105,6 @@ function listed(operation: OperationId, status: number): (typeof refusals)[keyof
 	const { refusals: statuses } = operationTable[operation];
 	const inTable = (statuses as readonly number[]).includes(status) && Object.hasOwn(refusals, status);
 	return inTable ? refusals[status as keyof typeof refusals] : undefined;
-}
-
-function saysSuccess(json: unknown): boolean {
-	return typeof json === "object" && json !== null && "success" in json && json.success === true;
 }
 
 /** Where a redirect points: its origin alone, as the rest can hold a phone number. It is never followed. */

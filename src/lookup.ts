@@ -1,6 +1,6 @@
 import { limits } from "../generated/operations.ts";
 import type { Answered } from "./call.ts";
-import { PartnerInvalidInput } from "./errors.ts";
+import { PartnerInvalidInput, reading } from "./errors.ts";
 import { type CountryCode, type E164, parsePhone } from "./phone.ts";
 import type { ConversationSummary, LookupResponse } from "./types.ts";
 
@@ -22,10 +22,12 @@ export interface LookupPlan {
 	defaultCountry: CountryCode;
 }
 
+const operation = "conversations.lookup";
+
 /** Any number of numbers: each asked about once, in chunks, a few at a time; answered one entry an input, in order. */
 export async function lookupAll(inputs: Iterable<string>, plan: LookupPlan): Promise<Answered<LookedUp[]>> {
 	const { ask, concurrency, defaultCountry } = plan;
-	const given = [...texts(inputs)];
+	const given = reading("phoneNumbers", operation, () => [...texts(inputs)]);
 	const asked: Pick<LookedUp, "input" | "phoneNumber">[] = [];
 
 	/** Read as they are asked for: ten thousand numbers are read while others are looked up. */
@@ -79,7 +81,7 @@ export async function lookupAll(inputs: Iterable<string>, plan: LookupPlan): Pro
 
 function* texts(inputs: unknown): Generator<string> {
 	const refuse = (field: string, rule: string): never => {
-		throw new PartnerInvalidInput({ field, rule, operation: "conversations.lookup" });
+		throw new PartnerInvalidInput({ field, rule, operation });
 	};
 	const iterable = typeof inputs === "object" && inputs !== null && Symbol.iterator in inputs;
 	if (!iterable) return refuse("phoneNumbers", "must be an iterable of strings, and not a string itself");

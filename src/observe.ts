@@ -34,8 +34,8 @@ export interface Logger {
 }
 
 export interface Observers {
-	logger: Logger | undefined;
-	onAttempt: ((event: AttemptEvent) => unknown) | undefined;
+	logger?: Logger | undefined;
+	onAttempt?: ((event: AttemptEvent) => unknown) | undefined;
 }
 
 /** An attempt as the transport knows it; what it does not know is left out of the event. */

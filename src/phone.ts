@@ -1,6 +1,6 @@
 import { getCountryCallingCode, type PhoneNumber, parsePhoneNumberFromString } from "libphonenumber-js/core/es6";
 import metadata, { type CountryCode } from "../generated/phone-metadata.js";
-import { type PartnerErrorFacts, PartnerInvalidInput } from "./errors.ts";
+import { type PartnerErrorFacts, PartnerInvalidInput, reading } from "./errors.ts";
 import { stands } from "./phone-plan.ts";
 
 export type { CountryCode };
@@ -39,7 +39,7 @@ export function toE164(input: string, options: ToE164Options = {}): E164 {
 	if (typeof options !== "object" || options === null) {
 		throw new PartnerInvalidInput({ field: "options", rule: "must be an object", operation });
 	}
-	const { defaultCountry = "BE" } = options;
+	const { defaultCountry = "BE" } = reading("options", operation, () => ({ ...options }));
 	if (!isCountry(defaultCountry)) {
 		throw new PartnerInvalidInput({ field: "defaultCountry", rule: countryRule, operation });
 	}

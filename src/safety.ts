@@ -1,4 +1,4 @@
-import { PartnerInvalidInput } from "./errors.ts";
+import { PartnerInvalidInput, reading } from "./errors.ts";
 import { type CountryCode, type E164, requirePhone } from "./phone.ts";
 
 /** The base URL without a trailing slash; undefined when there is none yet. Its own text never goes into an error. */
@@ -75,9 +75,9 @@ export function allowedRecipients(
 ): (phone: E164) => boolean {
 	if (given === undefined) return () => true;
 	if (typeof given !== "function") {
-		const list = new Set(
-			given.map((entry, index) => requirePhone(entry, defaultCountry, `allowRecipients[${index}]`, "createClient")),
-		);
+		const phoneAt = (entry: string, index: number): E164 =>
+			requirePhone(entry, defaultCountry, `allowRecipients[${index}]`, "createClient");
+		const list = new Set(reading("allowRecipients", "createClient", () => given.map(phoneAt)));
 		return (phone) => list.has(phone);
 	}
 	return (phone) => {

@@ -28,14 +28,14 @@ export interface TransportOptions extends Observers {
 	baseUrl: string | undefined;
 	/** The key of the next attempt, checked. */
 	apiKey: () => string | Promise<string>;
-	fetch: Fetch | undefined;
-	timeoutMs: number | undefined;
-	deadlineMs: number | undefined;
+	fetch?: Fetch | undefined;
+	timeoutMs?: number | undefined;
+	deadlineMs?: number | undefined;
 	retry: RetryPolicy;
 	budget: Budget;
 	userAgent: string | undefined;
-	onContractDrift: ((drift: ContractDrift) => unknown) | undefined;
-	tracer: Tracer | undefined;
+	onContractDrift?: ((drift: ContractDrift) => unknown) | undefined;
+	tracer?: Tracer | undefined;
 }
 
 /** The contract's good answer to an operation. */

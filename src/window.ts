@@ -1,4 +1,4 @@
-import { PartnerInvalidInput } from "./errors.ts";
+import { PartnerInvalidInput, property, reading } from "./errors.ts";
 import type { ConversationDetail, ConversationSummary } from "./types.ts";
 
 /**
@@ -15,12 +15,12 @@ export function isWindowOpen(
 	at: Date | string | number = Date.now(),
 ): boolean {
 	const operation = "isWindowOpen";
-	const summary = "summary" in Object(conversation) ? Reflect.get(conversation, "summary") : conversation;
-	const expires: unknown = Object(summary).windowExpiresAt;
+	const expires = property(property(conversation, "summary") ?? conversation, "windowExpiresAt");
 	if (expires !== null && typeof expires !== "string") {
 		throw new PartnerInvalidInput({ field: "conversation", rule: "must be a summary or a detail", operation });
 	}
-	const moment = new Date(at).getTime();
+	// Null would be the year 1970, when every window is open.
+	const moment = reading("at", operation, () => new Date(at ?? Number.NaN).getTime());
 	if (Number.isNaN(moment)) {
 		throw new PartnerInvalidInput({ field: "at", rule: "must be a point in time", operation });
 	}

@@ -1,5 +1,13 @@
-import { type CallOptions, type Client, createClient, type Fetch } from "messaging-conversations";
-import { expect, test } from "vitest";
+import {
+	type CallOptions,
+	type Client,
+	createClient,
+	type Fetch,
+	isWindowOpen,
+	operationIdFrom,
+	toE164,
+} from "messaging-conversations";
+import { expect, onTestFinished, test } from "vitest";
 import { callOf, clientOf, failure, jsonResponse, sixCalls, wrong } from "./calls.ts";
 import { agencyId, apiKey, operationId, phone, sentNow, text } from "./canned.ts";
 
@@ -518,5 +526,94 @@ test.for<[name: string, run: (client: Client) => Promise<unknown>]>([
 	if (error.operation === "messages.send") {
 		expect(error.outcome).toBe("not_sent");
 		expect(error.operationId).toMatch(/^[0-9a-f-]{36}$/);
+	}
+});
+
+const throws = (): never => {
+	throw new Error(`canary ${apiKey}`);
+};
+const traps = Object.fromEntries(Object.getOwnPropertyNames(Reflect).map((name) => [name, throws]));
+const revoked = Proxy.revocable({}, {});
+revoked.revoke();
+
+const unlookable: [name: string, value: unknown][] = [
+	["a symbol", Symbol("canary")],
+	["a bigint", 5n],
+	["what has no text", Object.create(null)],
+	["what refuses to be a text or a number", { [Symbol.toPrimitive]: throws, toString: throws, valueOf: throws }],
+	["a proxy that throws", new Proxy({}, traps)],
+	["a list that throws", new Proxy([], traps)],
+	["a function that throws", new Proxy(() => {}, traps)],
+	["a proxy that was revoked", revoked.proxy],
+	["what cannot be walked", { [Symbol.iterator]: throws }],
+	["what is walked to nowhere", { [Symbol.iterator]: () => ({ next: () => 5 }) }],
+];
+
+const takers: [name: string, take: (value: never, client: Client) => unknown][] = [
+	["createClient's base URL", (value) => createClient({ baseUrl: value, apiKey })],
+	["createClient's tracer", (value) => createClient({ baseUrl, apiKey, tracer: value })],
+	["createClient's retry", (value) => createClient({ baseUrl, apiKey, retry: { attempts: value } })],
+	["agency", (value, { agency }) => agency(value)],
+	["get", (value, { agency }) => agency(agencyId).conversations.get(value)],
+	["listMessages", (value, { agency }) => agency(agencyId).conversations.listMessages(value).toArray()],
+	["lookup", (value, { agency }) => agency(agencyId).conversations.lookup(value)],
+	["a number of lookup", (value, { agency }) => agency(agencyId).conversations.lookup([value])],
+	["a search", (value, { agency }) => agency(agencyId).conversations.list({ search: value }).page()],
+	["send", (value, { agency }) => agency(agencyId).messages.send(value)],
+	["send's to", (value, { agency }) => agency(agencyId).messages.send({ to: value, body: text })],
+	["send's body", (value, { agency }) => agency(agencyId).messages.send({ to: phone, body: value })],
+	["a signal", (signal, { me }) => me.get({ signal })],
+	["toE164", (value) => toE164(value)],
+	["toE164's country", (defaultCountry) => toE164("0470123456", { defaultCountry })],
+	["isWindowOpen", (value) => isWindowOpen(value)],
+	["isWindowOpen's summary", (summary) => isWindowOpen({ summary })],
+	["isWindowOpen's time", (value) => isWindowOpen({ windowExpiresAt: null }, value)],
+	["operationIdFrom", (value) => operationIdFrom("crm", value)],
+];
+
+test.for(takers)("%s refuses what cannot be looked at, and tells nothing of it", async ([, take]) => {
+	const fetch: Fetch = () => expect.unreachable("no request is made");
+	const client = createClient({ baseUrl, apiKey, fetch });
+	for (const [name, value] of unlookable) {
+		const error = await failure(() => take(wrong(value), client));
+		expect(error, name).toMatchObject({ _tag: "PartnerInvalidInput", attempts: 0, retryable: false });
+		expect(error.message).toMatch(/^[\w[\]]+: (attempts )?(must|cannot) /);
+		expect(`${error.stack} ${JSON.stringify(error)}`).not.toMatch(/canary/i);
+	}
+});
+
+test.for<[name: string, take: (value: never) => unknown]>([
+	["createClient", (value) => createClient(value)],
+	["toArray", (value) => clientOf({ baseUrl }).agency(agencyId).conversations.list().toArray(value)],
+	["toE164", (value) => toE164("0470123456", value)],
+])("options of %s that throw are refused as unreadable", async ([, take]) => {
+	for (const value of [new Proxy({}, traps), revoked.proxy]) {
+		const error = await failure(() => take(wrong(value)));
+		expect(error).toMatchObject({ _tag: "PartnerInvalidInput", message: "options: cannot be read" });
+	}
+});
+
+test("a list of recipients that throws is refused as unreadable", () => {
+	for (const allowRecipients of [new Proxy([], traps), Object.defineProperty([phone], 0, unreadable)]) {
+		expect(() => createClient({ baseUrl, apiKey, allowRecipients })).toThrow("allowRecipients: cannot be read");
+	}
+});
+
+test("a lookup whose numbers break off is refused, as a result too", async () => {
+	function* numbers() {
+		yield phone;
+		throws();
+	}
+	const { lookup } = clientOf({ baseUrl }).agency(agencyId).conversations;
+	const result = await lookup(numbers()).result();
+	expect(result).toMatchObject({ ok: false, error: { message: "phoneNumbers: cannot be read" } });
+});
+
+test("a process that has frozen its errors gets the package's all the same", async () => {
+	const { name } = Object.getOwnPropertyDescriptors(Error.prototype);
+	Object.defineProperty(Error.prototype, "name", { ...name, writable: false });
+	onTestFinished(() => void Object.defineProperty(Error.prototype, "name", { ...name, writable: true }));
+	for (const run of [() => createClient(wrong({ nope: 1 })), () => clientOf({ baseUrl }).me.get(wrong({ nope: 1 }))]) {
+		await expect(failure(run)).resolves.toMatchObject({ _tag: "PartnerInvalidInput", attempts: 0 });
 	}
 });

@@ -39,4 +39,5 @@ test("a timestamp without milliseconds is read as well", () => {
 test("at that is no point in time is PartnerInvalidInput, not a guess", () => {
 	expect(() => isWindowOpen(summary({ windowExpiresAt }), new Date(Number.NaN))).toThrow(PartnerInvalidInput);
 	expect(() => isWindowOpen(summary({ windowExpiresAt }), wrong("soon"))).toThrow(PartnerInvalidInput);
+	expect(() => isWindowOpen(summary({ windowExpiresAt }), wrong(null))).toThrow(PartnerInvalidInput);
 });
