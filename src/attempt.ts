@@ -1,7 +1,7 @@
 import { cuttableOf } from "./cuttable.ts";
 import { headerOf } from "./headers.ts";
 import { quietly } from "./quietly.ts";
-import { onAbort } from "./signal.ts";
+import { isAborted, onAbort } from "./signal.ts";
 
 /** The `fetch` that a client is given. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -48,7 +48,7 @@ const maxBodyBytes = 10 * 1024 * 1024;
 export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 	const { fetch, url, init, timeoutMs, signals, onDispatch } = options;
 	return new Promise((resolve) => {
-		if (signals.some((signal) => signal.aborted)) return resolve({ kind: "abort" });
+		if (isAborted(signals)) return resolve({ kind: "abort" });
 		const cuttable = cuttableOf(fetch);
 		const controller = cuttable ? undefined : new AbortController();
 		let stop = (): void => controller?.abort();
@@ -75,7 +75,7 @@ export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 			try {
 				const made = init(controller?.signal ?? null);
 				ready = "then" in made ? await made : made;
-				if (settled) return { kind: "abort" };
+				if (settled || isAborted(signals)) return { kind: "abort" };
 				onDispatch();
 			} catch (error) {
 				return { kind: "init", error };

@@ -1,7 +1,7 @@
 import pRetry from "p-retry";
 import { isPartnerError, type PartnerError } from "./errors.ts";
 import { headerOf } from "./headers.ts";
-import { onAbort } from "./signal.ts";
+import { isAborted, onAbort } from "./signal.ts";
 
 /** How often and how patiently a call is tried again: 5xx and network faults alone, never a refusal (spec §7). */
 export interface RetryOptions {
@@ -148,7 +148,7 @@ function waitBefore(
 /** Resolves to false as soon as a signal aborts. The timer holds the process: it must not exit in the middle of a send. */
 function sleep(ms: number, signals: readonly AbortSignal[]): Promise<boolean> {
 	return new Promise((resolve) => {
-		if (signals.some((signal) => signal.aborted)) return resolve(false);
+		if (isAborted(signals)) return resolve(false);
 		const end = (slept: boolean) => (): void => {
 			clearTimeout(timer);
 			resolve(slept);

@@ -5,6 +5,11 @@ interface Listener {
 
 const listeners = new WeakMap<AbortSignal, Listener>();
 
+/** To be asked before each step that cannot be taken back: a listener before ours can keep an abort from us. */
+export function isAborted(signals: readonly AbortSignal[]): boolean {
+	return signals.some(({ aborted }) => aborted);
+}
+
 /**
  * Runs `react` when one of the signals aborts; none of them has yet. Any number of calls on one signal hold one listener
  * on it, and none once all of them have settled: a signal that lives as long as a server must not collect them.

@@ -207,6 +207,32 @@ test("a signal that cannot be let go of is refused", async () => {
 	expect(error).toMatchObject({ _tag: "PartnerInvalidInput", message: "signal: must be an AbortSignal", attempts: 0 });
 });
 
+test("an abort that another listener keeps from us stops what has not gone out: a send, and the attempt after a wait", async () => {
+	let requests = 0;
+	const fetch = async () => {
+		requests++;
+		return jsonResponse({}, { status: 503 });
+	};
+	const client = clientOf({ baseUrl: "https://messaging.example/api/v1" }, { fetch, retry: { baseDelayMs: 50 } });
+	const silenced = (): AbortController => {
+		const controller = new AbortController();
+		controller.signal.addEventListener("abort", (event) => event.stopImmediatePropagation());
+		return controller;
+	};
+	const early = silenced();
+	const sending = failure(() => callOf("messages.send").run(client, { signal: early.signal }));
+	early.abort();
+	await expect(sending).resolves.toMatchObject({ _tag: "PartnerAbortError", attempts: 0, outcome: "not_sent" });
+	expect(requests).toBe(0);
+	const late = silenced();
+	const waiting = failure(() => client.me.get({ signal: late.signal }));
+	await vi.waitFor(() => expect(requests).toBe(1));
+	late.abort();
+	await expect(waiting).resolves.toMatchObject({ _tag: "PartnerAbortError", attempts: 1 });
+	expect(requests).toBe(1);
+	for (const { signal } of [early, late]) expect(listeners(signal)).toBe(1);
+});
+
 test("the abort of a signal that wraps another is heard", async () => {
 	const service = await scripted(inTurn("hang"));
 	const controller = new AbortController();
@@ -225,7 +251,7 @@ test("the abort of a signal that wraps another is heard", async () => {
 
 test.for([
 	["before the request", 0, 0, "not_sent"],
-	["after it", 1, 1, "unknown"],
+	["after it", 2, 1, "unknown"],
 ] as const)("a signal that throws %s ends the call with what is known", async ([, looks, attempts, outcome]) => {
 	let looked = 0;
 	const { signal } = new AbortController();
