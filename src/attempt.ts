@@ -34,8 +34,13 @@ export interface Answer {
 	body: { json: unknown } | "unreadable" | "too-large";
 }
 
-/** How an attempt ends without an answer. `error` is what `init` or `onDispatch` threw, or what fetch did. */
-export type Fault = { kind: "init" | "network"; error: unknown } | { kind: "timeout" | "abort" };
+/**
+ * How an attempt ends without an answer. `error` is what `init` or `onDispatch` threw, or what fetch did; `isUnsent` is
+ * true where fetch knows that nothing has gone out although it was asked.
+ */
+export type Fault =
+	| { kind: "init" | "network"; error: unknown; isUnsent?: never }
+	| { kind: "timeout" | "abort"; isUnsent?: unknown };
 
 /** Decoded bytes: `content-length` counts compressed ones, and a bomb of a few hundred bytes unpacks to 300 MB. */
 const maxBodyBytes = 10 * 1024 * 1024;
@@ -51,7 +56,7 @@ export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 		if (isAborted(signals)) return resolve({ kind: "abort" });
 		const cuttable = cuttableOf(fetch);
 		const controller = cuttable ? undefined : new AbortController();
-		let stop = (): void => controller?.abort();
+		let stop = (): unknown => controller?.abort();
 		let settled = false;
 		let answered: Answer | undefined;
 		const settle = (end: Answer | Fault): void => {
@@ -62,9 +67,11 @@ export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 			off();
 		};
 		const cut = (kind: "timeout" | "abort") => (): void => {
+			const fault: Fault = { kind };
 			// A refusal is a refusal however long its text takes.
-			settle(answered && kind === "timeout" ? answered : { kind });
-			stop();
+			settle(answered && kind === "timeout" ? answered : fault);
+			// Still before anybody looks at it, and after the end stands: what is cut can throw.
+			fault.isUnsent = stop();
 		};
 		// A signal may throw, and then there must be no timer.
 		const off = onAbort(signals, cut("abort"));
@@ -81,11 +88,11 @@ export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 				return { kind: "init", error };
 			}
 			try {
-				const onCut = (cut: () => void): void => {
+				const onCut = (cut: () => unknown): void => {
 					const before = stop;
 					stop = () => {
 						before();
-						cut();
+						return cut();
 					};
 				};
 				const response = await (cuttable ? cuttable(url, ready, onCut) : fetch(url, ready));
@@ -116,7 +123,10 @@ function parsed(text: string | undefined): Answer["body"] {
 }
 
 /** The body to its end; undefined when it is too large. Only framing errors reject. `onCut` is told how to give it up. */
-function read(response: Response, onCut: (cut: () => void) => void): string | undefined | Promise<string | undefined> {
+function read(
+	response: Response,
+	onCut: (cut: () => unknown) => void,
+): string | undefined | Promise<string | undefined> {
 	if (isBounded(response)) return response.textWithin(maxBodyBytes);
 	const length = Number(headerOf(response.headers, "content-length") ?? Number.NaN);
 	if (length > maxBodyBytes) {

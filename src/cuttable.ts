@@ -1,7 +1,10 @@
 const untilCut = Symbol.for("messaging-conversations.untilCut");
 
-/** A fetch that tells `onCut` how to be cut, and needs no signal: an AbortSignal brings a whole EventTarget along. */
-export type CuttableFetch = (url: string, init: RequestInit, onCut: (cut: () => void) => void) => Promise<Response>;
+/**
+ * A fetch that tells `onCut` how to be cut, and needs no signal: an AbortSignal brings a whole EventTarget along. A cut
+ * gives true where nothing of the request has gone out, and nothing will.
+ */
+export type CuttableFetch = (url: string, init: RequestInit, onCut: (cut: () => boolean) => void) => Promise<Response>;
 
 /**
  * Gives a fetch of ours its cuttable form. The owner is kept beside it, as a wrapper that copies the properties of what

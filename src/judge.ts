@@ -36,7 +36,7 @@ export function judge(end: Answer | Fault, context: JudgeContext): Verdict {
 }
 
 function judgeFault(fault: Fault, { operation, dispatched }: JudgeContext): Verdict {
-	const ambiguous = dispatched ? "unknown" : "not_sent";
+	const ambiguous = dispatched && fault.isUnsent !== true ? "unknown" : "not_sent";
 	switch (fault.kind) {
 		case "init":
 			if (!isPartnerError(fault.error)) throw fault.error;

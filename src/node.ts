@@ -1,7 +1,7 @@
 import http, { type Agent, type ClientRequest } from "node:http";
 import https from "node:https";
-import type { Socket } from "node:net";
-import { createSecureContext } from "node:tls";
+import { Socket } from "node:net";
+import { createSecureContext, TLSSocket } from "node:tls";
 import { makeCuttable } from "./cuttable.ts";
 import { IncomingResponse } from "./node-response.ts";
 import { onAbort } from "./signal.ts";
@@ -59,7 +59,7 @@ export function nodeFetch(options: NodeFetchOptions = {}): NodeFetch {
 	const pool = { keepAlive: true, maxSockets, timeout: keepAliveMs };
 	const own = { "http:": new http.Agent(pool), "https:": new https.Agent(pool) };
 
-	function exchange(url: URL, init: RequestInit, settle: Settle, onCut?: (cut: () => void) => void): void {
+	function exchange(url: URL, init: RequestInit, settle: Settle, onCut?: (cut: () => boolean) => void): void {
 		const { protocol } = url;
 		if (protocol !== "http:" && protocol !== "https:") throw new TypeError("fetch failed: not an http or https URL");
 		if (url.username || url.password) throw new TypeError("fetch failed: the URL holds a user name or password");
@@ -88,10 +88,12 @@ export function nodeFetch(options: NodeFetchOptions = {}): NodeFetch {
 			waiting?.reject(explain("fetch failed", isConnected ? lost(cause) : named(cause)));
 		const interrupted = (cause: unknown): unknown => explain("terminated", cause);
 
-		const cut = (reason?: unknown): void => {
+		// The request goes out as its connection is there, and a request that is destroyed before gets none.
+		const cut = (reason?: unknown): boolean => {
 			cutFor = { reason };
 			waiting?.reject(reason);
 			request.destroy();
+			return !isConnected;
 		};
 		onCut?.(cut);
 		const off = onAbort(signal ? [signal] : [], () => cut(signal?.reason));
@@ -103,6 +105,7 @@ export function nodeFetch(options: NodeFetchOptions = {}): NodeFetch {
 		request.on("response", (incoming) => {
 			const resolve = waiting?.resolve;
 			waiting = undefined;
+			isConnected = true;
 			// Answered before it was read: what is left of the request would hold the connection, and the process.
 			if (!request.writableFinished) incoming.once("end", () => request.destroy());
 			// By the next tick the bytes that came with the headers have been parsed: mostly the whole body.
@@ -164,10 +167,14 @@ function headersOf({ headers, cache }: RequestInit): Record<string, string> {
 	return sent;
 }
 
-/** A connection that is not there in time fails as one that never was: the request has not gone out. */
+/**
+ * A connection that is not there in time fails as one that never was: the request has not gone out. Only of Node's own
+ * sockets is that known: what a mock puts in their place can be connecting for as long as its answer is made.
+ */
 function onConnected(request: ClientRequest, socket: Socket, react: () => void): void {
 	const shaking = Reflect.get(socket, "secureConnecting") === true;
-	if (!socket.connecting && !shaking) {
+	const isOwn = [Socket, TLSSocket].some(({ prototype }) => prototype === Object.getPrototypeOf(socket));
+	if (!isOwn || !(socket.connecting || shaking)) {
 		react();
 		return;
 	}

@@ -441,6 +441,71 @@ test("a handshake that hangs fails after ten seconds, as never sent", async () =
 	while (open() > 0) await new Promise((resolve) => setImmediate(resolve));
 });
 
+const cuts = ["by its time", "by its signal"] as const;
+
+/** How a send that is cut after a tenth of a second ends. */
+function cutSend(how: (typeof cuts)[number], url: string, fetch = fetching()) {
+	const { send } = createClient({ baseUrl: url, apiKey: "k", fetch, retry: false }).agency("agy_1").messages;
+	const controller = new AbortController();
+	if (how === "by its signal") setTimeout(() => controller.abort(), 100);
+	const timeoutMs = how === "by its time" ? 100 : 5_000;
+	return failure(send({ to: "+32470123456", body: "Hello" }, { signal: controller.signal, timeoutMs }));
+}
+
+test.for(cuts)("a send that is cut %s while it waits for a connection is not sent, and never goes out", async (how) => {
+	const seen: string[] = [];
+	const held: (() => void)[] = [];
+	const { url } = await serve((request, answer) => {
+		seen.push(`${request.method} ${request.url}`);
+		held.push(() => answer.end("{}"));
+	});
+	const fetch = fetching({ maxSockets: 1 });
+	const first = fetch(`${url}first`);
+	const cut = cutSend(how, url, fetch);
+	expect(await cut).toMatchObject({ outcome: "not_sent", attempts: 1 });
+	const last = fetch(`${url}last`);
+	held[0]?.();
+	await (await first).text();
+	await vi.waitFor(() => expect(held).toHaveLength(2));
+	held[1]?.();
+	await (await last).text();
+	expect(seen).toEqual(["GET /first", "GET /last"]);
+});
+
+test.for(cuts)("a send that is cut %s in the handshake is not sent", async (how) => {
+	const { url, sockets, open } = await bare(() => {});
+	expect(await cutSend(how, url.replace("http:", "https:"))).toMatchObject({ outcome: "not_sent", attempts: 1 });
+	expect(sockets).toHaveLength(1);
+	await vi.waitFor(() => expect(open()).toBe(0));
+});
+
+test.for(cuts)("what became of a send that is cut %s on a connection, new or kept, is unknown", async (how) => {
+	const seen: string[] = [];
+	const { url } = await serve((request, answer) => {
+		seen.push(request.method ?? "");
+		if (request.method === "GET") answer.end("{}");
+	});
+	const fetch = fetching();
+	expect(await cutSend(how, url, fetch)).toMatchObject({ outcome: "unknown", attempts: 1 });
+	await (await fetch(url)).text();
+	expect(await cutSend(how, url, fetch)).toMatchObject({ outcome: "unknown", attempts: 1 });
+	expect(seen).toEqual(["POST", "GET", "POST"]);
+});
+
+test.for(cuts)("what became of a send that is cut %s while a mock has it is unknown", async (how) => {
+	const seen: string[] = [];
+	const server = setupServer(
+		mock.post("https://mocked.example/*", async ({ request }) => {
+			seen.push(await request.text());
+			await new Promise(() => {});
+		}),
+	);
+	server.listen();
+	onTestFinished(() => server.close());
+	expect(await cutSend(how, "https://mocked.example/api/v1")).toMatchObject({ outcome: "unknown", attempts: 1 });
+	expect(seen).toHaveLength(1);
+});
+
 test("a signal that has aborted makes no connection", async () => {
 	const { url, sockets } = await serve((_, answer) => answer.end());
 	expect(await failure(fetching()(url, { signal: AbortSignal.abort("enough") }))).toBe("enough");
