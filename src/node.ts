@@ -42,7 +42,7 @@ const connectTimeoutMs = 10_000;
  * connections of its own, which mocks and instrumentation see. Answers are decoded (gzip, br, deflate) as they are read.
  * A redirect is handed over as it is, never followed. A body is a string, bytes, or absent.
  *
- * @throws RangeError when an option is no usable number
+ * @throws RangeError when an option is no usable number, TypeError when it is of another kind
  * @example
  * const client = createClient({
  *   baseUrl: process.env.MESSAGING_BASE_URL,
@@ -51,9 +51,12 @@ const connectTimeoutMs = 10_000;
  * });
  */
 export function nodeFetch(options: NodeFetchOptions = {}): NodeFetch {
+	check("options", "an object", typeof options === "object" && options !== null);
 	const { maxSockets = Number.POSITIVE_INFINITY, keepAliveMs = 4000, ca, proxy } = options;
 	if (maxSockets !== Number.POSITIVE_INFINITY) checkWhole("maxSockets", maxSockets);
 	checkWhole("keepAliveMs", keepAliveMs);
+	check("ca", "PEM: text, bytes, or a list", ca === undefined || [ca].flat().every(isPem));
+	check("proxy", "an agent of node:http or node:https", !proxy || "addRequest" in Object(proxy));
 	// One context for all connections: the agent would make one of `ca` for each, and a name of its text for each request.
 	const trust = ca === undefined ? {} : { secureContext: createSecureContext({ ca }) };
 	const pool = { keepAlive: true, maxSockets, timeout: keepAliveMs };
@@ -96,7 +99,7 @@ export function nodeFetch(options: NodeFetchOptions = {}): NodeFetch {
 			return !isConnected;
 		};
 		onCut?.(cut);
-		const off = onAbort(signal ? [signal] : [], () => cut(signal?.reason));
+		let off = (): void => {};
 		request.on("socket", (socket) =>
 			onConnected(request, socket, () => {
 				isConnected = true;
@@ -116,18 +119,24 @@ export function nodeFetch(options: NodeFetchOptions = {}): NodeFetch {
 			off();
 			if (waiting) fail(Object.assign(new Error("closed without an answer"), { code: "ECONNRESET" }));
 		});
-		request.end(body);
+		// Last, as a signal may throw: by now the connection's own end is heard.
+		try {
+			off = onAbort(signal ? [signal] : [], () => cut(signal?.reason));
+			request.end(body);
+		} catch (error) {
+			cut(error);
+		}
 	}
 
 	function fetch(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
 		if (input instanceof Object && "url" in input)
-			return initOf(input).then((own) => fetch(input.url, { ...own, ...init }));
-		return new Promise((resolve, reject) => exchange(new URL(input), init, { resolve, reject }));
+			return initOf(input).then((own) => fetch(input.url, { ...own, ...given(init) }));
+		return new Promise((resolve, reject) => exchange(urlOf(input), init, { resolve, reject }));
 	}
 
 	makeCuttable(
 		fetch,
-		(url, init, onCut) => new Promise((resolve, reject) => exchange(new URL(url), init, { resolve, reject }, onCut)),
+		(url, init, onCut) => new Promise((resolve, reject) => exchange(urlOf(url), init, { resolve, reject }, onCut)),
 	);
 	return Object.assign(fetch, {
 		close() {
@@ -147,6 +156,28 @@ async function initOf(request: Request): Promise<RequestInit> {
 	return { method, headers, signal, cache, ...(request.body && { body: await request.arrayBuffer() }) };
 }
 
+/** As in fetch, what is undefined is not given: it takes nothing away from a Request. */
+function given(init: RequestInit): RequestInit {
+	return Object.fromEntries(Object.entries(init).filter(([, value]) => value !== undefined));
+}
+
+/** The runtime's own error has the text, and with it a phone number. */
+function urlOf(input: string | URL): URL {
+	try {
+		return new URL(input);
+	} catch {
+		throw new TypeError("fetch failed: not a URL");
+	}
+}
+
+function isPem(value: unknown): boolean {
+	return typeof value === "string" || value instanceof Uint8Array;
+}
+
+function check(name: string, what: string, holds: boolean): void {
+	if (!holds) throw new TypeError(`nodeFetch: ${name} must be ${what}`);
+}
+
 function checkWhole(name: string, value: number): void {
 	if (Number.isInteger(value) && value >= 1 && value < 2 ** 31) return;
 	throw new RangeError(`nodeFetch: ${name} must be a whole number from 1 to ${2 ** 31 - 1}`);
@@ -162,8 +193,8 @@ function bodyOf(body: RequestInit["body"]): string | Uint8Array | undefined {
 function headersOf({ headers, cache }: RequestInit): Record<string, string> {
 	const sent: Record<string, string> = { "accept-encoding": "gzip, br" };
 	if (cache === "no-store") sent["cache-control"] = "no-cache";
-	const given = headers && Symbol.iterator in headers ? Object.fromEntries(new Headers(headers)) : headers;
-	for (const name in given) sent[name.toLowerCase()] = given[name] ?? "";
+	const given = headers && Symbol.iterator in headers ? new Headers(headers) : Object.entries(headers ?? {});
+	for (const [name, value] of given) sent[name.toLowerCase()] = value;
 	return sent;
 }
 

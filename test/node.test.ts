@@ -2,6 +2,7 @@ import { getEventListeners } from "node:events";
 import http, { type IncomingMessage, type RequestListener } from "node:http";
 import https from "node:https";
 import net, { type AddressInfo, type Server, type Socket } from "node:net";
+import { inspect } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { brotliCompressSync, createGzip, deflateSync, gzipSync } from "node:zlib";
@@ -10,6 +11,7 @@ import { setupServer } from "msw/node";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createClient } from "../src/index.ts";
 import { type NodeFetchOptions, nodeFetch } from "../src/node.ts";
+import { wrong } from "./calls.ts";
 import { certificate, privateKey } from "./certificate.ts";
 
 interface Listening {
@@ -125,6 +127,63 @@ test("options that are no usable number are refused", () => {
 	for (const options of [{ keepAliveMs: 0 }, { keepAliveMs: 2 ** 31 }, { maxSockets: 1.5 }, { maxSockets: -1 }]) {
 		expect(() => nodeFetch(options)).toThrow(RangeError);
 	}
+});
+
+test("options of another kind are refused, and named", () => {
+	for (const options of [null, "x", 5, true, Symbol("x"), () => {}]) {
+		expect(() => nodeFetch(wrong(options))).toThrow(new TypeError("nodeFetch: options must be an object"));
+	}
+	for (const proxy of [5, "http://proxy.example", {}, () => {}]) {
+		const refusal = new TypeError("nodeFetch: proxy must be an agent of node:http or node:https");
+		expect(() => nodeFetch({ proxy: wrong(proxy) })).toThrow(refusal);
+	}
+	for (const ca of [5, {}, [5], () => {}]) {
+		expect(() => nodeFetch({ ca: wrong(ca) })).toThrow(
+			new TypeError("nodeFetch: ca must be PEM: text, bytes, or a list"),
+		);
+	}
+});
+
+test("what is no URL is refused without being quoted", async () => {
+	for (const input of ["+32470123456", "https://+32470123456:x", "", null, undefined, {}]) {
+		const error = await failure(fetching()(wrong(input)));
+		expect(error).toEqual(new TypeError("fetch failed: not a URL"));
+		expect(inspect(error)).not.toContain("+32470123456");
+	}
+});
+
+test("what a program has put on all objects is no header", async () => {
+	const { url } = await serve((request, answer) => answer.end(JSON.stringify(request.headers)));
+	Object.defineProperty(Object.prototype, "x-everywhere", { value: "1", enumerable: true, configurable: true });
+	const answer = fetching()(url, { headers: { "x-own": "2" } });
+	Reflect.deleteProperty(Object.prototype, "x-everywhere");
+	const sent = await (await answer).json();
+	expect(sent).toHaveProperty("x-own");
+	expect(sent).not.toHaveProperty("x-everywhere");
+});
+
+test("a signal that cannot be listened to fails its call, and nothing else", async () => {
+	const { url, sockets } = await serve((_, answer) => answer.end("{}"));
+	const signal = wrong({
+		aborted: false,
+		addEventListener() {
+			throw new Error("not today");
+		},
+	});
+	expect(await failure(fetching()(url, { signal }))).toMatchObject({ message: "not today" });
+	// No server is there: what becomes of the connection has to be heard by somebody.
+	expect(await failure(fetching()("http://127.0.0.1:1/", { signal }))).toMatchObject({ message: "not today" });
+	await new Promise((resolve) => setTimeout(resolve, 25));
+	expect(sockets.filter((socket) => !socket.destroyed)).toEqual([]);
+});
+
+test("a Request's own signal holds where none is given beside it", async () => {
+	const { url } = await serve(() => {});
+	const controller = new AbortController();
+	const request = new Request(url, { signal: controller.signal });
+	const call = failure(fetching()(request, wrong({ signal: undefined })));
+	setTimeout(() => controller.abort(), 25);
+	expect(await call).toMatchObject({ name: "AbortError" });
 });
 
 test("calls one after another share a connection, small bodies and large, read or not", async () => {
