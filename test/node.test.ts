@@ -531,6 +531,31 @@ test.for(cuts)("a send that is cut %s while it waits for a connection is not sen
 	expect(seen).toEqual(["GET /first", "GET /last"]);
 });
 
+test("of sends that are cut at any moment, none that is said not to be sent is ever seen", async () => {
+	const seen = new Set<string>();
+	const { url } = await serve(async (request, answer) => {
+		seen.add(JSON.parse((await bodyOf(request)).toString()).operationId);
+		answer.end("{}");
+	});
+	const client = createClient({ baseUrl: url, apiKey: "k", fetch: fetching({ maxSockets: 2 }), retry: false });
+	const { send } = client.agency("agy_1").messages;
+	const ends = Array.from({ length: 300 }, async (_, index) => {
+		const controller = new AbortController();
+		const message = { to: "+32470123456", body: "Hello", operationId: `send-${index}` };
+		const result = send(message, { signal: controller.signal }).result();
+		for (let hop = index % 30; hop > 0; hop--) await new Promise((resolve) => setImmediate(resolve));
+		controller.abort();
+		const ended = await result;
+		return { operationId: message.operationId, outcome: ended.ok ? "sent" : ended.error.outcome };
+	});
+	const unsent = (await Promise.all(ends)).filter(({ outcome }) => outcome === "not_sent");
+	// Behind all that still waits for a connection.
+	await send({ to: "+32470123456", body: "Hello", operationId: "last" }).result();
+	expect(seen).toContain("last");
+	expect(unsent.length).toBeGreaterThan(100);
+	expect(unsent.filter(({ operationId }) => seen.has(operationId))).toEqual([]);
+});
+
 test.for(cuts)("a send that is cut %s in the handshake is not sent", async (how) => {
 	const { url, sockets, open } = await bare(() => {});
 	expect(await cutSend(how, url.replace("http:", "https:"))).toMatchObject({ outcome: "not_sent", attempts: 1 });
@@ -563,6 +588,25 @@ test.for(cuts)("what became of a send that is cut %s while a mock has it is unkn
 	onTestFinished(() => server.close());
 	expect(await cutSend(how, "https://mocked.example/api/v1")).toMatchObject({ outcome: "unknown", attempts: 1 });
 	expect(seen).toHaveLength(1);
+});
+
+test("a mock that thinks for longer than a connection may take is no hanging handshake", async () => {
+	const thinking: (() => void)[] = [];
+	const server = setupServer(
+		mock.get("https://mocked.example/*", async () => {
+			await new Promise<void>((resolve) => thinking.push(resolve));
+			return HttpResponse.json({});
+		}),
+	);
+	server.listen();
+	onTestFinished(() => server.close());
+	vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+	onTestFinished(() => void vi.useRealTimers());
+	const answer = fetching()("https://mocked.example/slow");
+	while (thinking.length === 0) await new Promise((resolve) => setImmediate(resolve));
+	vi.advanceTimersByTime(20_000);
+	thinking[0]?.();
+	expect(await (await answer).json()).toEqual({});
 });
 
 test("a signal that has aborted makes no connection", async () => {
