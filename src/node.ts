@@ -130,7 +130,7 @@ export function nodeFetch(options: NodeFetchOptions = {}): NodeFetch {
 
 	function fetch(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
 		if (input instanceof Object && "url" in input)
-			return initOf(input).then((own) => fetch(input.url, { ...own, ...given(init) }));
+			return initOf(input).then((own) => fetch(input.url, { ...own, ...definedOf(init) }));
 		return new Promise((resolve, reject) => exchange(urlOf(input), init, { resolve, reject }));
 	}
 
@@ -157,7 +157,7 @@ async function initOf(request: Request): Promise<RequestInit> {
 }
 
 /** As in fetch, what is undefined is not given: it takes nothing away from a Request. */
-function given(init: RequestInit): RequestInit {
+function definedOf(init: RequestInit): RequestInit {
 	return Object.fromEntries(Object.entries(init).filter(([, value]) => value !== undefined));
 }
 
