@@ -70,8 +70,7 @@ export function nodeFetch(options: NodeFetchOptions = {}): NodeFetch {
 		if (signal?.aborted) throw signal.reason;
 		const method = (init.method ?? "GET").toUpperCase();
 		const body = bodyOf(init.body);
-		// Asked of the module at each call: mocks and instrumentation put their own functions there.
-		const request: ClientRequest = (protocol === "https:" ? https : http).request({
+		const target = {
 			...trust,
 			protocol,
 			hostname: url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname,
@@ -80,7 +79,9 @@ export function nodeFetch(options: NodeFetchOptions = {}): NodeFetch {
 			method,
 			headers: headersOf(init),
 			agent: proxy ?? own[protocol],
-		});
+		};
+		// Asked of the module at each call: mocks and instrumentation put their own functions there.
+		const request = unsent(() => (protocol === "https:" ? https : http).request(target));
 		let cutFor: { reason: unknown } | undefined;
 		const explain = (what: string, cause: unknown): unknown =>
 			cutFor ? cutFor.reason : new TypeError(what, { cause });
@@ -167,6 +168,15 @@ function urlOf(input: string | URL): URL {
 		return new URL(input);
 	} catch {
 		throw new TypeError("fetch failed: not a URL");
+	}
+}
+
+/** What throws before there is a request is told as a connection that never was, and no request that may be out. */
+function unsent(begin: () => ClientRequest): ClientRequest {
+	try {
+		return begin();
+	} catch (error) {
+		throw Object.assign(Object(error), { syscall: "connect" });
 	}
 }
 

@@ -246,7 +246,7 @@ const badCallOptions: Bad[] = [
 	...notMilliseconds.map((value): Bad => ["timeoutMs", value]),
 	...notMilliseconds.map((value): Bad => ["deadlineMs", value]),
 	...notRetry.map((value): Bad => ["retry", value]),
-	...[{}, "abort", 5, null, new AbortController(), () => {}].map((value): Bad => ["signal", value]),
+	...[{}, "abort", 5, null, new AbortController(), new EventTarget(), () => {}].map((value): Bad => ["signal", value]),
 	["timeout", 5000],
 ];
 

@@ -725,6 +725,19 @@ test("a proxy's agent takes all requests", async () => {
 	expect(sockets).toHaveLength(1);
 });
 
+test("a proxy's agent that takes no https is told as no connection, and the send as not sent", async () => {
+	const proxy = new http.Agent();
+	const fetch = fetching({ proxy });
+	const { send } = createClient({ baseUrl: "https://service.invalid", apiKey: "k", fetch, retry: false }).agency(
+		"a",
+	).messages;
+	expect(await failure(send({ to: "+32470123456", body: "Hello" }))).toMatchObject({
+		_tag: "PartnerConnectionError",
+		outcome: "not_sent",
+		cause: { code: "ERR_INVALID_PROTOCOL" },
+	});
+});
+
 test("msw answers in its place, a network error included", async () => {
 	const server = setupServer(
 		mock.post("https://service.invalid/echo", async ({ request }) => HttpResponse.json(await request.json())),
