@@ -163,7 +163,7 @@ test("what a program has put on all objects is no header", async () => {
 });
 
 test("a signal that cannot be listened to fails its call, and nothing else", async () => {
-	const { url, sockets } = await serve((_, answer) => answer.end("{}"));
+	const { url, open } = await serve((_, answer) => answer.end("{}"));
 	const signal = wrong({
 		aborted: false,
 		addEventListener() {
@@ -173,8 +173,10 @@ test("a signal that cannot be listened to fails its call, and nothing else", asy
 	expect(await failure(fetching()(url, { signal }))).toMatchObject({ message: "not today" });
 	// No server is there: what becomes of the connection has to be heard by somebody.
 	expect(await failure(fetching()("http://127.0.0.1:1/", { signal }))).toMatchObject({ message: "not today" });
-	await new Promise((resolve) => setTimeout(resolve, 25));
-	expect(sockets.filter((socket) => !socket.destroyed)).toEqual([]);
+	const fetch = fetching();
+	await (await fetch(url)).text();
+	fetch.close();
+	await vi.waitFor(() => expect(open()).toBe(0));
 });
 
 test("a Request's own signal holds where none is given beside it", async () => {
@@ -502,13 +504,22 @@ test("a handshake that hangs fails after ten seconds, as never sent", async () =
 
 const cuts = ["by its time", "by its signal"] as const;
 
-/** How a send that is cut after a tenth of a second ends. */
-function cutSend(how: (typeof cuts)[number], url: string, fetch = fetching()) {
+/** A send, and what cuts it and tells how it ended. */
+function cutting(how: (typeof cuts)[number], url: string, fetch = fetching()) {
+	vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+	onTestFinished(() => void vi.useRealTimers());
 	const { send } = createClient({ baseUrl: url, apiKey: "k", fetch, retry: false }).agency("agy_1").messages;
 	const controller = new AbortController();
-	if (how === "by its signal") setTimeout(() => controller.abort(), 100);
-	const timeoutMs = how === "by its time" ? 100 : 5_000;
-	return failure(send({ to: "+32470123456", body: "Hello" }, { signal: controller.signal, timeoutMs }));
+	const call = failure(send({ to: "+32470123456", body: "Hello" }, { signal: controller.signal, timeoutMs: 1000 }));
+	return async () => {
+		if (how === "by its time") vi.advanceTimersByTime(1000);
+		else controller.abort();
+		return call;
+	};
+}
+
+async function until(holds: () => boolean): Promise<void> {
+	while (!holds()) await new Promise((resolve) => setImmediate(resolve));
 }
 
 test.for(cuts)("a send that is cut %s while it waits for a connection is not sent, and never goes out", async (how) => {
@@ -520,12 +531,13 @@ test.for(cuts)("a send that is cut %s while it waits for a connection is not sen
 	});
 	const fetch = fetching({ maxSockets: 1 });
 	const first = fetch(`${url}first`);
-	const cut = cutSend(how, url, fetch);
-	expect(await cut).toMatchObject({ outcome: "not_sent", attempts: 1 });
+	const cut = cutting(how, url, fetch);
+	await until(() => held.length === 1);
+	expect(await cut()).toMatchObject({ outcome: "not_sent", attempts: 1 });
 	const last = fetch(`${url}last`);
 	held[0]?.();
 	await (await first).text();
-	await vi.waitFor(() => expect(held).toHaveLength(2));
+	await until(() => held.length === 2);
 	held[1]?.();
 	await (await last).text();
 	expect(seen).toEqual(["GET /first", "GET /last"]);
@@ -557,23 +569,29 @@ test("of sends that are cut at any moment, none that is said not to be sent is e
 });
 
 test.for(cuts)("a send that is cut %s in the handshake is not sent", async (how) => {
-	const { url, sockets, open } = await bare(() => {});
-	expect(await cutSend(how, url.replace("http:", "https:"))).toMatchObject({ outcome: "not_sent", attempts: 1 });
-	expect(sockets).toHaveLength(1);
-	await vi.waitFor(() => expect(open()).toBe(0));
+	const { url, open } = await bare(() => {});
+	const cut = cutting(how, url.replace("http:", "https:"));
+	await until(() => open() === 1);
+	expect(await cut()).toMatchObject({ outcome: "not_sent", attempts: 1 });
+	await until(() => open() === 0);
 });
 
 test.for(cuts)("what became of a send that is cut %s on a connection, new or kept, is unknown", async (how) => {
 	const seen: string[] = [];
-	const { url } = await serve((request, answer) => {
+	const { url, sockets } = await serve((request, answer) => {
 		seen.push(request.method ?? "");
 		if (request.method === "GET") answer.end("{}");
 	});
 	const fetch = fetching();
-	expect(await cutSend(how, url, fetch)).toMatchObject({ outcome: "unknown", attempts: 1 });
+	const first = cutting(how, url, fetch);
+	await until(() => seen.length === 1);
+	expect(await first()).toMatchObject({ outcome: "unknown", attempts: 1 });
 	await (await fetch(url)).text();
-	expect(await cutSend(how, url, fetch)).toMatchObject({ outcome: "unknown", attempts: 1 });
+	const second = cutting(how, url, fetch);
+	await until(() => seen.length === 3);
+	expect(await second()).toMatchObject({ outcome: "unknown", attempts: 1 });
 	expect(seen).toEqual(["POST", "GET", "POST"]);
+	expect(sockets).toHaveLength(2);
 });
 
 test.for(cuts)("what became of a send that is cut %s while a mock has it is unknown", async (how) => {
@@ -586,8 +604,9 @@ test.for(cuts)("what became of a send that is cut %s while a mock has it is unkn
 	);
 	server.listen();
 	onTestFinished(() => server.close());
-	expect(await cutSend(how, "https://mocked.example/api/v1")).toMatchObject({ outcome: "unknown", attempts: 1 });
-	expect(seen).toHaveLength(1);
+	const cut = cutting(how, "https://mocked.example/api/v1");
+	await until(() => seen.length === 1);
+	expect(await cut()).toMatchObject({ outcome: "unknown", attempts: 1 });
 });
 
 test("a mock that thinks for longer than a connection may take is no hanging handshake", async () => {
@@ -603,7 +622,7 @@ test("a mock that thinks for longer than a connection may take is no hanging han
 	vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
 	onTestFinished(() => void vi.useRealTimers());
 	const answer = fetching()("https://mocked.example/slow");
-	while (thinking.length === 0) await new Promise((resolve) => setImmediate(resolve));
+	await until(() => thinking.length > 0);
 	vi.advanceTimersByTime(20_000);
 	thinking[0]?.();
 	expect(await (await answer).json()).toEqual({});

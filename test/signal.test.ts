@@ -208,12 +208,13 @@ test("a signal that cannot be let go of is refused", async () => {
 });
 
 test("an abort that another listener keeps from us stops what has not gone out: a send, and the attempt after a wait", async () => {
+	vi.useFakeTimers();
 	let requests = 0;
 	const fetch = async () => {
 		requests++;
 		return jsonResponse({}, { status: 503 });
 	};
-	const client = clientOf({ baseUrl: "https://messaging.example/api/v1" }, { fetch, retry: { baseDelayMs: 50 } });
+	const client = createClient({ baseUrl: "https://messaging.example/api/v1", apiKey, fetch });
 	const silenced = (): AbortController => {
 		const controller = new AbortController();
 		controller.signal.addEventListener("abort", (event) => event.stopImmediatePropagation());
@@ -226,8 +227,10 @@ test("an abort that another listener keeps from us stops what has not gone out: 
 	expect(requests).toBe(0);
 	const late = silenced();
 	const waiting = failure(() => client.me.get({ signal: late.signal }));
-	await vi.waitFor(() => expect(requests).toBe(1));
+	await vi.advanceTimersByTimeAsync(50);
+	expect(requests).toBe(1);
 	late.abort();
+	await vi.advanceTimersByTimeAsync(60_000);
 	await expect(waiting).resolves.toMatchObject({ _tag: "PartnerAbortError", attempts: 1 });
 	expect(requests).toBe(1);
 	for (const { signal } of [early, late]) expect(listeners(signal)).toBe(1);
