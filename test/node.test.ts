@@ -170,10 +170,10 @@ test("a signal that cannot be listened to fails its call, and nothing else", asy
 			throw new Error("not today");
 		},
 	});
-	expect(await failure(fetching()(url, { signal }))).toMatchObject({ message: "not today" });
-	// No server is there: what becomes of the connection has to be heard by somebody.
-	expect(await failure(fetching()("http://127.0.0.1:1/", { signal }))).toMatchObject({ message: "not today" });
 	const fetch = fetching();
+	expect(await failure(fetch(url, { signal }))).toMatchObject({ message: "not today" });
+	// No server is there: what becomes of the connection has to be heard by somebody.
+	expect(await failure(fetch("http://127.0.0.1:1/", { signal }))).toMatchObject({ message: "not today" });
 	await (await fetch(url)).text();
 	fetch.close();
 	await vi.waitFor(() => expect(open()).toBe(0));
