@@ -39,9 +39,12 @@ function targetOf(baseUrl: string, url: string): string {
 	return targetIn(pathname + search);
 }
 
+/** Whether `new URL` would leave the path as it is: the usual case, and far cheaper than asking it. */
+const isNormal = (url: string): boolean => !/[^\w!$%&()*+,./:;=?@~-]|\/(\.|%2e)/i.test(url);
+
 async function fromUrl(input: string | URL, init: RequestInit = {}): Promise<Asked> {
 	const { method = "GET", headers, body, signal = null, redirect = "follow" } = init;
-	const url = typeof input === "string" && !input.includes("/.") ? input : new URL(input).href;
+	const url = typeof input === "string" && isNormal(input) ? input : new URL(input).href;
 	const read =
 		typeof body === "string" || body == null
 			? { content: body ?? "", type: "text/plain;charset=UTF-8" }
@@ -69,7 +72,12 @@ function lowerCased(headers: RequestInit["headers"]): Record<string, string> {
 	if (headers instanceof Headers) return Object.fromEntries(headers);
 	const pairs = Array.isArray(headers) ? headers : Object.entries(headers);
 	const named: Record<string, string> = {};
-	for (const [name, value] of pairs) if (name !== undefined && value !== undefined) named[name.toLowerCase()] = value;
+	for (const [given, value] of pairs) {
+		if (given === undefined || value === undefined) continue;
+		// As Headers does: space around a value goes, and a name that comes twice, in any case, has both values.
+		const [name, proper] = [given.toLowerCase(), String(value).replace(/^[\t\n\r ]+|[\t\n\r ]+$/g, "")];
+		named[name] = Object.hasOwn(named, name) ? `${named[name]}, ${proper}` : proper;
+	}
 	return named;
 }
 

@@ -220,6 +220,7 @@ throughEachDoor((open, door) => {
 			["GET", `${agency}/messages`],
 			["DELETE", `${agency}/conversations/${encodeURIComponent(ANNA)}`],
 			["GET", `${agency}/conversations/${encodeURIComponent(ANNA)}/media`],
+			["GET", "/%E0%A4%A"],
 		] as const;
 		for (const [index, [method, path]] of unknown.entries()) {
 			const answer = await call(box, method, path);
@@ -410,7 +411,13 @@ test("the door in process finds its origin in any spelling, and no other", async
 	const sandbox = createSandbox();
 	const { apiKey } = sandbox.connection;
 	const headers = { authorization: `Bearer ${apiKey}` };
-	for (const url of ["https://SANDBOX.invalid:443/api/v1/me", "https://sandbox.invalid/api/v2/../v1/me?a#b"]) {
+	for (const url of [
+		"https://SANDBOX.invalid:443/api/v1/me",
+		"https://sandbox.invalid/api/v2/../v1/me?a#b",
+		"https://sandbox.invalid/api/v1/x/%2E%2e/me",
+		"https://sandbox.invalid/api/v1\\x\\..\\me",
+		"https://sandbox.invalid/api/v1/m\te\n ",
+	]) {
 		expect((await sandbox.fetch(url, { headers })).status, url).toBe(200);
 		expect((await sandbox.fetch(new Request(url, { headers }))).status, url).toBe(200);
 	}
@@ -422,6 +429,30 @@ test("the door in process finds its origin in any spelling, and no other", async
 	]) {
 		await expect(sandbox.fetch(url, { headers }), url).rejects.toMatchObject({ cause: { code: "ENOTFOUND" } });
 	}
+	expect(sandbox.requests().map(({ path }) => path)).toEqual(sandbox.requests().map(() => "/me"));
 	await expect(sandbox.fetch("no url", { headers })).rejects.toBeInstanceOf(TypeError);
 	expect(sandbox.violations()).toEqual([]);
+});
+
+test("the door in process reads headers as fetch does", async () => {
+	const sandbox = createSandbox();
+	const { baseUrl, apiKey } = sandbox.connection;
+	const bearer = `Bearer ${apiKey}`;
+	const asked: [HeadersInit, number][] = [
+		[{ Authorization: ` ${bearer}\n` }, 200],
+		[[["AUTHORIZATION", bearer]], 200],
+		[{ Authorization: bearer, authorization: bearer }, 401],
+		[
+			[
+				["authorization", bearer],
+				["authorization", "Bearer another"],
+			],
+			401,
+		],
+		[{ Authorization: `${bearer}\u00a0` }, 401],
+	];
+	for (const [headers, status] of asked) {
+		expect((await sandbox.fetch(`${baseUrl}/me`, { headers })).status, JSON.stringify(headers)).toBe(status);
+		expect((await sandbox.fetch(new Request(`${baseUrl}/me`, { headers }))).status).toBe(status);
+	}
 });

@@ -92,6 +92,15 @@ throughEachDoor((open) => {
 		}
 	});
 
+	test("R72 refuses a percent-escape that is broken like any other phone", async () => {
+		const box = await open();
+		for (const broken of ["%", "%zz", "%E0%A4%A"]) {
+			const path = `/agencies/${box.agency.id}/conversations/${broken}`;
+			expect((await call(box, "GET", path)).refused(400).message, path).toMatch(/phone/);
+			(await call(box, "GET", `${path}/messages`)).refused(400);
+		}
+	});
+
 	test("R73 answers the same 404 for a conversation that is unknown and one that is hidden", async () => {
 		const box = await open();
 		const anna = box.agency.contact(ANNA);
