@@ -53,10 +53,12 @@ export function createMessageControl(world: World, id: number | string): Message
 		id: number,
 		messageSid: sidOf(number),
 		sent: () => report("sent"),
+		// R172: the first report of each stands.
 		delivered: () => report("delivered", { deliveredAt: find().message.deliveredAt ?? world.clock.now() }),
 		read() {
+			const { deliveredAt, readAt } = find().message;
 			const now = world.clock.now();
-			report("read", { readAt: now, deliveredAt: find().message.deliveredAt ?? now }); // R172
+			report("read", { readAt: readAt ?? now, deliveredAt: deliveredAt ?? now });
 		},
 		failed: (options) => report("failed", {}, options),
 		undelivered: (options) => report("undelivered", {}, options),

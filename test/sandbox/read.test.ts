@@ -402,6 +402,10 @@ throughEachDoor((open) => {
 		box.sandbox.clock.advance({ minutes: 1 });
 		box.sandbox.message(two).read();
 		expect(await newest(box)).toMatchObject({ deliveredAt: after(0, 180_000), readAt: after(0, 180_000) });
+		box.sandbox.clock.advance({ minutes: 1 });
+		box.sandbox.message(two).delivered();
+		box.sandbox.message(two).read();
+		expect(await newest(box)).toMatchObject({ deliveredAt: after(0, 180_000), readAt: after(0, 180_000) });
 	});
 
 	test("R173 shows a status on the next read without moving the conversation", async () => {
