@@ -1,5 +1,5 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, ServerResponse, STATUS_CODES } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { createControlRoutes } from "./control-routes.ts";
@@ -82,8 +82,20 @@ export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promi
 	};
 	// A request without a Host is a stranger's, and one that expects something is a request like any other: Node's own
 	// refusals have neither a correlation id nor a body (R3).
-	const server = createServer({ maxHeaderSize, requireHostHeader: false }, listener);
+	// A header that comes twice counts twice, as in process: of two keys Node takes the first.
+	const server = createServer({ maxHeaderSize, requireHostHeader: false, joinDuplicateHeaders: true }, listener);
+	server.maxHeadersCount = 0; // R17: Node drops what comes after 2,000, the key perhaps
 	server.on("checkExpectation", listener);
+	// Nor does Node answer a CONNECT, which is a method like any other that the service lacks (R12).
+	server.on("connect", (request) => {
+		const { socket } = request;
+		const response = new ServerResponse(request);
+		response.shouldKeepAlive = false;
+		response.assignSocket(socket);
+		response.once("finish", () => socket.destroySoon());
+		socket.once("error", () => socket.destroy());
+		listener(request, response);
+	});
 	server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
 		const answer = answers.get(socket);
 		const isUnderWay = answer !== undefined && !answer.writableEnded;
@@ -135,9 +147,11 @@ interface Served {
 
 async function respond(served: Served, request: IncomingMessage, response: ServerResponse): Promise<void> {
 	const { sandbox, token, control } = served;
-	const { method = "GET", url = "/" } = request;
+	const { method = "GET" } = request;
 	const headers = headersOf(request);
-	const refusal = strangerIn(headers, served.hosts);
+	// As a proxy's client asks: a whole URL, whose host stands before the Host (RFC 9112 §3.2.2).
+	const [, host = headers.host ?? "", url = "/"] = request.url?.match(/^(?:http:\/\/([^/?]+))?(.*)$/is) ?? [];
+	const refusal = strangerIn(host, headers.origin, served.hosts);
 	if (refusal) return json(response, 403, { _tag: "SandboxRefused", message: refusal });
 	const body = await bodyOf(request);
 	if (url === "/_sandbox" || url.startsWith("/_sandbox/") || url.startsWith("/_sandbox?")) {
@@ -157,17 +171,10 @@ async function respond(served: Served, request: IncomingMessage, response: Serve
 
 function write(response: ServerResponse, { status, headers, body, cut }: Answer): void {
 	const { socket } = response;
-	if (cut === "hang") return;
-	if (cut === "reset") {
-		socket?.resetAndDestroy();
-		return;
-	}
+	if (cut === "reset") socket?.resetAndDestroy();
+	if (cut === "reset" || cut === "hang") return;
 	response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) });
-	if (cut !== "body") {
-		// As text, head and body leave in one write.
-		response.end(body);
-		return;
-	}
+	if (cut !== "body") return void response.end(body); // as text, head and body leave in one write
 	// The length is announced and not kept, then the connection really ends.
 	response.write(body.slice(0, Math.ceil(body.length / 2)), () => socket?.destroy());
 }
@@ -191,19 +198,11 @@ async function bodyOf(request: IncomingMessage): Promise<string | Uint8Array> {
 	return Buffer.concat(chunks);
 }
 
-function headersOf(request: IncomingMessage): Record<string, string> {
-	const headers: Record<string, string> = {};
-	for (const [name, value] of Object.entries(request.headers)) {
-		if (value !== undefined) headers[name] = typeof value === "string" ? value : value.join(", ");
-	}
-	return headers;
-}
+const headersOf = ({ headers }: IncomingMessage): Record<string, string> =>
+	Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 
 /** A page in a browser, or a name that was rebound to this address, is a stranger here. */
-function strangerIn(
-	{ host = "", origin }: Readonly<Record<string, string>>,
-	own: ReadonlySet<string>,
-): string | undefined {
+function strangerIn(host: string, origin: string | undefined, own: ReadonlySet<string>): string | undefined {
 	if (!own.has(host.toLowerCase())) return "The sandbox answers on the loopback interface only.";
 	if (origin !== undefined && !own.has(origin.toLowerCase().replace(/^http:\/\//, "")))
 		return "The sandbox answers no other origin.";

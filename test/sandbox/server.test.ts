@@ -380,3 +380,47 @@ test("R3 server answers what came before nonsense, then refuses the nonsense", a
 		refusalIn(received.slice(received.lastIndexOf("HTTP/1.1")));
 	}
 });
+
+test("R17 server keeps every header, however many there are", async () => {
+	const { hostname, port, apiKey } = await started();
+	const many = Array.from({ length: 2_500 }, (_, index) => `X-${index}: 1\r\n`).join("");
+	const head = `GET /api/v1/me HTTP/1.1\r\nHost: ${hostname}:${port}\r\n${many}`;
+	const received = await wired(hostname, port, `${head}Authorization: Bearer ${apiKey}\r\nConnection: close\r\n\r\n`);
+	expect(received).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+test("R20 server takes a key that is given twice for a malformed one", async () => {
+	const { hostname, port, apiKey } = await started();
+	const key = `Authorization: Bearer ${apiKey}\r\n`;
+	const head = `GET /api/v1/me HTTP/1.1\r\nHost: ${hostname}:${port}\r\nConnection: close\r\n`;
+	expect(refusalIn(await wired(hostname, port, `${head}${key}${key}\r\n`)).status).toBe(401);
+});
+
+test("R12 server refuses CONNECT as a method that the service lacks, and records it", async () => {
+	const { server, hostname, port, sandbox } = await started();
+	const head = `CONNECT example.com:443 HTTP/1.1\r\nHost: ${hostname}:${port}\r\n`;
+	for (const [index, rest] of ["\r\n", "Content-Length: 5\r\n\r\nhello", "Connection: keep-alive\r\n\r\n"].entries()) {
+		const refusal = refusalIn(await wired(hostname, port, head + rest));
+		expect(refusal).toMatchObject({ status: 501, tag: "SandboxUnsupported", correlationId: expect.any(String) });
+		expect(sandbox.violations()).toHaveLength(index + 1);
+	}
+	const foreign = refusalIn(
+		await wired(hostname, port, "CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example\r\n\r\n"),
+	);
+	expect(foreign).toMatchObject({ status: 403, tag: "SandboxRefused" });
+	await server.close();
+});
+
+test("server takes a whole URL for the path and the host in it", async () => {
+	const { server, hostname, port, apiKey, sandbox } = await started();
+	const asked = (url: string, host: string, rest: string) =>
+		wired(hostname, port, `GET ${url} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n${rest}\r\n`);
+	const key = `Authorization: Bearer ${apiKey}\r\n`;
+	expect(await asked(`${server.baseUrl}/me?a=1`, "proxied.example", key)).toMatch(/^HTTP\/1\.1 200 /);
+	expect(sandbox.requests()).toMatchObject([{ path: "/me", query: "a=1" }]);
+	const token = `X-Sandbox-Token: ${server.token}\r\n`;
+	expect(await asked(`${server.controlUrl}/clock`, "proxied.example", token)).toMatch(/^HTTP\/1\.1 200 /);
+	expect(refusalIn(await asked(`${server.controlUrl}/clock`, "proxied.example", "")).status).toBe(401);
+	const foreign = await asked("http://evil.example/api/v1/me", `${hostname}:${port}`, key);
+	expect(refusalIn(foreign)).toMatchObject({ status: 403, tag: "SandboxRefused" });
+});
