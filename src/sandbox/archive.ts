@@ -74,7 +74,7 @@ export function unarchive(world: World, given: Archive): void {
 	// R3: a correlation id is never given twice, not even after going back.
 	const asked = world.counters.get("request") ?? 0;
 	fill(world.counters, counters);
-	world.counters.set("request", Math.max(asked, world.counters.get("request") ?? 0));
+	if (asked > (world.counters.get("request") ?? 0)) world.counters.set("request", asked);
 	fill(world.integrations, byId(integrations));
 	fill(world.keys, byId(keys));
 	fill(world.agencies, byId(built));

@@ -141,6 +141,13 @@ throughEachDoor((open) => {
 		expect((await summaryOf(two, ANNA)).windowExpiresAt).toBe(after(24));
 	});
 
+	test("a sandbox that nobody has asked yet is exported as it was imported", async () => {
+		const [one, other] = [createSandbox({ seed: "held" }), createSandbox()];
+		const text = JSON.stringify(one.export());
+		other.import(text);
+		expect(JSON.stringify(other.export())).toBe(text);
+	});
+
 	test("import refuses what is no export", async () => {
 		const box = await open();
 		box.agency.contact(ANNA).writes("Hello");
