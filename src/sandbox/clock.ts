@@ -1,3 +1,5 @@
+import { aNumber, assertValid, fields, optional } from "./strict.ts";
+
 export const hourMs = 3_600_000;
 
 /** The sandbox's time. It stands still until advanced, and what falls due on the way happens at its own instant. */
@@ -79,4 +81,54 @@ function pop(heap: Due[]): void {
 		i = child === right ? 2 * i + 2 : 2 * i + 1;
 	}
 	heap[i] = last;
+}
+
+/** How far to go; what is given is added up. */
+export interface Advance {
+	/** Hours, whole or not. */
+	readonly hours?: number;
+	/** Minutes, whole or not. */
+	readonly minutes?: number;
+	/** Milliseconds. */
+	readonly ms?: number;
+}
+
+/** The sandbox's time: it stands still until it is moved, and goes forward only. */
+export interface ClockControl {
+	/** A copy: changing it moves nothing. @example sandbox.clock.now().toISOString(); */
+	now(): Date;
+	/**
+	 * Goes forward. What falls due on the way happens in order, each at its own instant, before this returns.
+	 * @example sandbox.clock.advance({ hours: 25 });
+	 */
+	advance(by: Advance): void;
+	/** @example sandbox.clock.advanceTo("2026-01-06T10:00:00Z"); */
+	advanceTo(at: string | Date): void;
+}
+
+const advanceRule = fields<Advance>({ hours: optional(aNumber), minutes: optional(aNumber), ms: optional(aNumber) });
+
+export function createClockControl(clock: Clock): ClockControl {
+	return {
+		now: () => new Date(clock.now()),
+		advance(given) {
+			assertValid("clock.advance", given, advanceRule);
+			const { hours = 0, minutes = 0, ms = 0 } = given;
+			const by = hours * hourMs + minutes * 60_000 + ms;
+			if (by < 0) throw new RangeError("The sandbox's clock goes forward only.");
+			clock.advanceTo(instant("clock.advance: the sum", new Date(clock.now() + by)));
+		},
+		advanceTo: (at) => clock.advanceTo(instant("clock.advanceTo: at", at)),
+	};
+}
+
+const zoned = /^[+-]?\d{4,6}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/i;
+
+/** Milliseconds since 1970. A time without a zone would be another instant on another machine. */
+export function instant(name: string, at: string | Date): number {
+	const good = at instanceof Date || (typeof at === "string" && (zoned.test(at) || /^\d{4}-\d\d-\d\d$/.test(at)));
+	const ms = good ? new Date(at).getTime() : Number.NaN;
+	if (Number.isNaN(ms))
+		throw new TypeError(`${name} must be an instant: an ISO 8601 string with a zone (…T09:00:00Z), or a Date.`);
+	return ms;
 }

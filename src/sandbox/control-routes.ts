@@ -1,8 +1,8 @@
 import type { AgencyControl } from "./agency.ts";
-import { type Arguments, argumentsFrom } from "./arguments.ts";
-import type { FaultControl } from "./controls.ts";
+import type { FaultControl } from "./faults.ts";
 import type { FlowControl } from "./flow.ts";
-import type { Sandbox, Scope, Snapshot } from "./index.ts";
+import type { Sandbox, Snapshot } from "./index.ts";
+import { aString, assertValid, fields, isRecord, optional, type Rule } from "./strict.ts";
 import { type Call, textIn } from "./wire.ts";
 
 /** What a control route answers. */
@@ -16,7 +16,8 @@ interface Asked {
 	readonly agency: AgencyControl;
 	/** The segment between noun and verb: a phone number, an id. */
 	readonly id: string;
-	readonly given: Arguments;
+	/** The body's fields, by known names; what each may be is for the control to say. */
+	readonly given: Readonly<Record<string, unknown>>;
 	readonly handles: Handles;
 }
 
@@ -29,9 +30,9 @@ interface Handles {
 
 type Control = (asked: Asked) => unknown;
 
-/** Hands JSON as it is to a control that checks its argument itself. */
-function pass<Argument, Result>(verb: (argument: Argument) => Result, argument: unknown): Result {
-	return Reflect.apply(verb, undefined, [argument]);
+/** Hands JSON as it is to a control: each checks its arguments itself, by strict.ts. */
+function pass<Arguments extends unknown[], Result>(verb: (...given: Arguments) => Result, ...given: unknown[]): Result {
+	return Reflect.apply(verb, undefined, given);
 }
 
 const contact = ({ agency, id }: Asked) => agency.contact(id);
@@ -41,14 +42,15 @@ const message = ({ sandbox, id }: Asked) => sandbox.message(/^\d+$/.test(id) ? N
 /** Each control by verb and path, then the fields that its body may have. */
 const controls: Readonly<Record<string, Control>> = {
 	"POST contacts/{phone} name": ({ agency, id, given }) => {
-		const { phoneNumber, name } = agency.contact(id, given.has("name") ? { name: given.stringOrNull("name") } : {});
+		const { phoneNumber, name } = pass(agency.contact, id, given);
 		return { phoneNumber, name };
 	},
 	"POST contacts/{phone}/writes text body media replyTo": (asked) => {
-		const { text, ...rest } = asked.given.all;
-		return pass(contact(asked).writes, text === undefined ? rest : { body: asked.given.string("text"), ...rest });
+		const { text, ...rest } = asked.given;
+		assertValid("writes: text", text, optional(aString));
+		return pass(contact(asked).writes, text === undefined ? rest : { body: text, ...rest });
 	},
-	"POST contacts/{phone}/taps code": (asked) => contact(asked).taps(asked.given.string("code")),
+	"POST contacts/{phone}/taps code": (asked) => pass(contact(asked).taps, asked.given.code),
 	"POST contacts/{phone}/accepts": (asked) => contact(asked).accepts(),
 	"POST contacts/{phone}/declines": (asked) => contact(asked).declines(),
 	"GET contacts/{phone}/inbox": (asked) => contact(asked).inbox(),
@@ -61,69 +63,62 @@ const controls: Readonly<Record<string, Control>> = {
 	"POST flows/{id}/cancel": ({ handles, id }) => statusOf(named(handles.flows, id).cancel()),
 	"POST flows/{id}/fail": ({ handles, id }) => statusOf(named(handles.flows, id).fail()),
 	"POST flows/{id}/timeout": ({ handles, id }) => statusOf(named(handles.flows, id).timeout()),
-	"POST flows/{id}/set status": ({ handles, id, given }) =>
-		statusOf(named(handles.flows, id).set(given.string("status"))),
-	"POST staff/setAi contact on": ({ agency, given }) =>
-		agency.staff.setAi(given.string("contact"), given.boolean("on")),
-	"POST staff/sends contact text": ({ agency, given }) =>
-		agency.staff.sends(given.string("contact"), given.string("text")),
-	"POST ai/replies contact text": ({ agency, given }) =>
-		agency.ai.replies(given.string("contact"), given.string("text")),
+	"POST flows/{id}/set status": ({ handles, id, given }) => statusOf(pass(named(handles.flows, id).set, given.status)),
+	"POST staff/setAi contact on": ({ agency, given }) => pass(agency.staff.setAi, given.contact, given.on),
+	"POST staff/sends contact text": ({ agency, given }) => pass(agency.staff.sends, given.contact, given.text),
+	"POST ai/replies contact text": ({ agency, given }) => pass(agency.ai.replies, given.contact, given.text),
 	"POST consent/set configured languages defaultLanguage flowCodes missingFlowCodes missingTemplates unapprovedTemplates answerWithinHours":
-		({ agency, given }) => pass(agency.consent.set, given.all),
+		({ agency, given }) => pass(agency.consent.set, given),
 	"GET senders": ({ agency }) => agency.senders.ids,
-	"POST senders/set ids": ({ agency, given }) => agency.senders.set(given.strings("ids")),
-	"POST storesMedia on": ({ agency, given }) => agency.storesMedia(given.boolean("on")),
+	"POST senders/set ids": ({ agency, given }) => pass(agency.senders.set, given.ids),
+	"POST storesMedia on": ({ agency, given }) => pass(agency.storesMedia, given.on),
 	"POST conversations/{phone}/open": (asked) => conversation(asked).open(),
-	"POST conversations/{phone}/visibleAs reason": (asked) =>
-		pass(conversation(asked).visibleAs, asked.given.string("reason")),
-	"POST conversations/{phone}/share on": (asked) =>
-		conversation(asked).share(!asked.given.has("on") || asked.given.boolean("on")),
+	"POST conversations/{phone}/visibleAs reason": (asked) => pass(conversation(asked).visibleAs, asked.given.reason),
+	"POST conversations/{phone}/share on": (asked) => pass(conversation(asked).share, asked.given.on),
 	"POST conversations/{phone}/hide": (asked) => conversation(asked).hide(),
-	"POST conversations/{phone}/takeOver times": (asked) => pass(conversation(asked).takeOver, asked.given.all),
+	"POST conversations/{phone}/takeOver times": (asked) => pass(conversation(asked).takeOver, asked.given),
 	"POST link name consent senders storesMedia": ({ sandbox, agency, given }) => {
 		// Without a body it links the agency that the path names; with one it makes an agency.
-		if (Object.keys(given.all).length === 0) return agency.link();
-		const { id, name } = pass(sandbox.link, given.all);
+		if (Object.keys(given).length === 0) return agency.link();
+		const { id, name } = pass(sandbox.link, given);
 		return { id, name };
 	},
 	"POST unlink": ({ agency }) => agency.unlink(),
-	"POST rename name": ({ agency, given }) => agency.rename(given.stringOrNull("name")),
+	"POST rename name": ({ agency, given }) => pass(agency.rename, given.name),
 	"GET agency": ({ agency: { id, name } }) => ({ id, name }),
 	"POST integration/hide": ({ sandbox }) => sandbox.integration.hide(),
 	"POST integration/restore": ({ sandbox }) => sandbox.integration.restore(),
 	"POST integrations/add name": ({ sandbox, given }) => {
-		const { id, name, apiKey } = pass(sandbox.integrations.add, given.all);
+		const { id, name, apiKey } = pass(sandbox.integrations.add, given);
 		return { id, name, apiKey };
 	},
 	"POST messages/{id}/sent": (asked) => message(asked).sent(),
 	"POST messages/{id}/delivered": (asked) => message(asked).delivered(),
 	"POST messages/{id}/read": (asked) => message(asked).read(),
-	"POST messages/{id}/failed errorCode": (asked) => pass(message(asked).failed, asked.given.all),
-	"POST messages/{id}/undelivered errorCode": (asked) => pass(message(asked).undelivered, asked.given.all),
+	"POST messages/{id}/failed errorCode": (asked) => pass(message(asked).failed, asked.given),
+	"POST messages/{id}/undelivered errorCode": (asked) => pass(message(asked).undelivered, asked.given),
 	"POST messages/{id}/set status errorCode": (asked) => {
-		const { status: _, ...rest } = asked.given.all;
-		return pass((options: object) => message(asked).set(asked.given.string("status"), options), rest);
+		const { status, ...rest } = asked.given;
+		return pass(message(asked).set, status, rest);
 	},
 	"GET keys": ({ sandbox }) => sandbox.keys.list(),
-	"POST keys/create scopes": ({ sandbox, given }) => pass(sandbox.keys.create, given.all),
+	"POST keys/create scopes": ({ sandbox, given }) => pass(sandbox.keys.create, given),
 	"POST keys/{id}/revoke": ({ sandbox, id }) => sandbox.keys.revoke(id),
 	"POST keys/{id}/expire": ({ sandbox, id }) => sandbox.keys.expire(id),
-	"POST keys/{id}/setScopes scopes": ({ sandbox, id, given }) =>
-		pass((scopes: readonly Scope[]) => sandbox.keys.setScopes(id, scopes), given.strings("scopes")),
+	"POST keys/{id}/setScopes scopes": ({ sandbox, id, given }) => pass(sandbox.keys.setScopes, id, given.scopes),
 	"GET clock": ({ sandbox }) => ({ now: sandbox.clock.now().toISOString() }),
 	"POST clock/advance hours minutes ms": ({ sandbox, given }) => {
-		pass(sandbox.clock.advance, given.all);
+		pass(sandbox.clock.advance, given);
 		return { now: sandbox.clock.now().toISOString() };
 	},
 	"POST clock/advanceTo at": ({ sandbox, given }) => {
-		sandbox.clock.advanceTo(given.string("at"));
+		pass(sandbox.clock.advanceTo, given.at);
 		return { now: sandbox.clock.now().toISOString() };
 	},
 	"GET faults": ({ sandbox }) => sandbox.faults.unused(),
 	"POST faults/add operation times skip phase effect": ({ sandbox, given, handles }) => {
-		const times = given.all.times === null ? { times: Number.POSITIVE_INFINITY } : {}; // JSON has no Infinity
-		const added = pass(sandbox.faults.add, { ...given.all, ...times });
+		const times = given.times === null ? { times: Number.POSITIVE_INFINITY } : {}; // JSON has no Infinity
+		const added = pass(sandbox.faults.add, { ...given, ...times });
 		return faultOf(keep(handles.faults, added), added);
 	},
 	"POST faults/clear": ({ sandbox }) => sandbox.faults.clear(),
@@ -132,20 +127,25 @@ const controls: Readonly<Record<string, Control>> = {
 	"GET requests": ({ sandbox }) => sandbox.requests(),
 	"GET violations": ({ sandbox }) => sandbox.violations(),
 	"POST snapshot": ({ sandbox, handles }) => ({ snapshot: keep(handles.snapshots, sandbox.snapshot()) }),
-	"POST restore snapshot": ({ sandbox, given, handles }) =>
-		sandbox.restore(named(handles.snapshots, given.string("snapshot"))),
+	"POST restore snapshot": ({ sandbox, given, handles }) => {
+		assertValid("restore: snapshot", given.snapshot, aString);
+		return sandbox.restore(named(handles.snapshots, given.snapshot));
+	},
 	"GET export": ({ sandbox }) => sandbox.export(),
 	"POST import format version now counters integrations keys agencies ledger faults": ({ sandbox, given }) =>
-		pass(sandbox.import, given.all),
+		pass(sandbox.import, given),
 	"POST reset": ({ sandbox }) => sandbox.reset(),
-	"POST tell scenario": ({ sandbox, given }) => pass(sandbox.tell, given.string("scenario")),
+	"POST tell scenario": ({ sandbox, given }) => pass(sandbox.tell, given.scenario),
 };
+
+const anything: Rule = () => undefined;
 
 /** The same, by verb and path alone; what stands for a phone or an id is a colon. */
 const table = new Map(
 	Object.entries(controls).map(([key, control]) => {
 		const [verb = "", path = "", ...takes] = key.split(" ");
-		return [`${verb} ${path.replace(/\{\w+\}/, ":")}`, { verb, path, takes, control }];
+		const rule = fields<Record<string, unknown>>(Object.fromEntries(takes.map((name) => [name, anything])));
+		return [`${verb} ${path.replace(/\{\w+\}/, ":")}`, { verb, path, takes, rule, control }];
 	}),
 );
 
@@ -172,7 +172,7 @@ export function createControlRoutes(
 			const found = rest.length > 0 ? undefined : third === undefined && direct ? direct : placed;
 			if (!found) return refused(404, "SandboxNotFound", `There is no control ${method} ${target}.`);
 			const id = decodeURIComponent(second ?? "");
-			const given = argumentsFrom(textIn(body), found.takes);
+			const given = fieldsIn(textIn(body), found.rule);
 			return { status: 200, result: found.control({ sandbox, agency, id, given, handles }) ?? null };
 		} catch (error) {
 			return refused(400, "SandboxBadRequest", error instanceof Error ? error.message : String(error));
@@ -187,13 +187,19 @@ const refused = (status: number, tag: string, message: string): ControlAnswer =>
 const statusOf = ({ status }: FlowControl) => ({ status });
 const faultOf = (id: string, { hits, remaining }: FaultControl) => ({ id, hits, remaining });
 
+function fieldsIn(body: string, rule: Rule): Readonly<Record<string, unknown>> {
+	const given: unknown = body.trim() === "" ? {} : JSON.parse(body);
+	assertValid("The body", given, rule);
+	return isRecord(given) ? given : {};
+}
+
 function keep<Handle>(handles: Map<string, Handle>, handle: Handle): string {
 	const id = String(handles.size + 1);
 	handles.set(id, handle);
 	return id;
 }
 
-function named<Handle>(handles: ReadonlyMap<string, Handle>, id: string): Handle {
+function named<Handle>(handles: ReadonlyMap<unknown, Handle>, id: unknown): Handle {
 	const handle = handles.get(id);
 	if (!handle) throw new Error(`There is nothing with the id ${id}.`);
 	return handle;

@@ -166,3 +166,64 @@ function effectFrom(given: FaultOptions["effect"]): Effect {
 	const latencyMs = waits ?? (kind === "latency" ? 100 : 0);
 	return { kind, status, retryAfter: retryAfter === undefined ? null : String(retryAfter), latencyMs, field, location };
 }
+
+/** A fault that was added. */
+export interface FaultControl {
+	/** How many requests it has hit. */
+	readonly hits: number;
+	/** How many it will still hit; 0 once it is taken back. */
+	readonly remaining: number;
+	/** Takes it back; `hits` stays. @example fault.remove(); */
+	remove(): void;
+}
+
+/** Faults to come: counted, never random; after key and scope, so that none hides a 401. */
+export interface FaultsControl {
+	/**
+	 * Adds a fault. The first added is the first to hit; one request meets at most one before and one after it ran.
+	 * @example sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
+	 * @example sandbox.faults.add({ times: 2, effect: { status: 503, retryAfter: 1 } });
+	 */
+	add(options: FaultOptions): FaultControl;
+	/** Takes all back. @example sandbox.faults.clear(); */
+	clear(): void;
+	/**
+	 * Faults that still wait to hit: at the end of a test there should be none.
+	 * @example expect(sandbox.faults.unused()).toEqual([]);
+	 */
+	unused(): Pick<Fault, "operation" | "phase" | "effect" | "hits" | "remaining">[];
+}
+
+export function createFaultsControl(book: FaultBook): FaultsControl {
+	return {
+		add(options) {
+			const added = book.add(options);
+			let last = added;
+			// A restored sandbox has faults of its own: by number they are the same.
+			const current = (): Fault | undefined => {
+				const found = book.find(added.id);
+				if (found) last = found;
+				return found;
+			};
+			return {
+				get hits() {
+					return (current() ?? last).hits;
+				},
+				get remaining() {
+					const found = current();
+					return found ? (found.remaining ?? Number.POSITIVE_INFINITY) : 0;
+				},
+				remove() {
+					current();
+					book.remove(added.id);
+				},
+			};
+		},
+		clear: () => book.clear(),
+		unused: () =>
+			book
+				.all()
+				.filter((fault) => fault.remaining !== 0)
+				.map(({ operation, phase, effect, hits, remaining }) => ({ operation, phase, effect, hits, remaining })),
+	};
+}

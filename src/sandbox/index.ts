@@ -7,10 +7,11 @@ import {
 } from "./account.ts";
 import { type AgencyControl, createAgencyControl } from "./agency.ts";
 import { type Archive, archive, type Snapshot, unarchive } from "./archive.ts";
+import { type ClockControl, createClockControl, instant } from "./clock.ts";
 import { consenting } from "./consent.ts";
-import { type ClockControl, createClockControl, createFaultsControl, type FaultsControl, instant } from "./controls.ts";
 import { createMessageControl, type MessageControl } from "./delivery.ts";
 import { knock } from "./door.ts";
+import { createFaultsControl, type FaultsControl } from "./faults.ts";
 import { createFetch } from "./fetch.ts";
 import type { RecordedRequest, Violation } from "./journal.ts";
 import { type Policy, policyFrom } from "./policy.ts";
@@ -23,11 +24,11 @@ import { addAgency, agencyById, createWorld } from "./world.ts";
 export type { CreatedKey, IntegrationControl, KeysControl, LinkOptions } from "./account.ts";
 export type { AgencyControl, ConversationControl } from "./agency.ts";
 export type { Archive, Snapshot } from "./archive.ts";
+export type { Advance, ClockControl } from "./clock.ts";
 export type { ConsentSettings } from "./consent.ts";
 export type { Contact, ContactMessage, ContactRef, MessageIds } from "./contact.ts";
-export type { Advance, ClockControl, FaultControl, FaultsControl } from "./controls.ts";
 export type { MessageControl } from "./delivery.ts";
-export type { FaultEffect, FaultKind, FaultOptions } from "./faults.ts";
+export type { FaultControl, FaultEffect, FaultKind, FaultOptions, FaultsControl } from "./faults.ts";
 export type { FlowControl } from "./flow.ts";
 export type { OperationId, RecordedRequest, Violation } from "./journal.ts";
 export type { Policy } from "./policy.ts";
@@ -119,8 +120,8 @@ export interface Sandbox {
 	/** As new: the scenario it was made with, the counters too. @example sandbox.reset(); */
 	reset(): void;
 	/**
-	 * Adds a scenario to the default agency, whatever happened there before: the AI is turned on where it speaks in it.
-	 * One that throws leaves nothing behind.
+	 * Adds a scenario to the default agency, whatever happened there before: the AI is turned on where it speaks in it,
+	 * and over newer activity its messages come last, with their own, older times. One that throws leaves nothing behind.
 	 * @example sandbox.tell("busy");
 	 */
 	tell(scenario: ScenarioName): void;
@@ -158,7 +159,8 @@ const baseUrl = "https://sandbox.invalid/api/v1";
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
 	assertValid("createSandbox", options, optionsRule);
 	const { now = "2026-01-05T09:00:00.000Z", seed = "fresh", policy, latitude } = options;
-	const world = createWorld(instant(now), policyFrom(policy), latitude === undefined ? undefined : String(latitude));
+	const start = instant("createSandbox: now", now);
+	const world = createWorld(start, policyFrom(policy), latitude === undefined ? undefined : String(latitude));
 	const founded = foundIntegration(world, "Sandbox CRM");
 	const first = addAgency(world, founded.id, "Lakeside Homes").id;
 	const integration = createIntegrationControl(world, founded.id);
@@ -227,9 +229,7 @@ const factory =
 	(sandbox: Sandbox): void =>
 		sandbox.tell(scenario);
 
-/*
- * The scenarios, usable alone: each adds its world to a sandbox's default agency.
- */
+// The scenarios, usable alone: each adds its world to a sandbox's default agency.
 /** One agency, one key, nothing said yet. */
 export const fresh = factory("fresh");
 /** 250 conversations, three pages of 100; the first contact's has 130 messages, three pages of 50. */

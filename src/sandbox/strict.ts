@@ -54,7 +54,7 @@ export const fields =
 	<Whole extends object>(rules: { readonly [Field in keyof Whole]-?: Rule }): Rule =>
 	(value) => {
 		const known = Object.entries<Rule>(rules);
-		const names = known.map(([name]) => name).join(", ");
+		const names = known.map(([name]) => name).join(", ") || "nothing";
 		if (!isRecord(value)) return ` must be an object of ${names}`;
 		const unknown = Object.keys(value).find((name) => !Object.hasOwn(rules, name));
 		if (unknown !== undefined) return ` has no field "${unknown}"; it has ${names}`;

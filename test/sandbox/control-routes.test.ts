@@ -274,6 +274,34 @@ test("control routes refuse what they do not know, and change nothing by it", as
 	expect(await reads("clock")).toEqual({ now: NOW });
 });
 
+test("control routes name the field that is not what it must be, each field of each, and change nothing by it", async () => {
+	sandbox.agency().contact(ANNA).writes("Hello");
+	const { id } = sandbox.agency().ai.replies(ANNA, "Hi");
+	await does(`contacts/${ANNA}/startFlow`);
+	await does("snapshot");
+	const before = JSON.stringify(sandbox.export());
+	const good = { name: "A", text: "A", contact: ANNA, on: true, status: "odd", effect: "reset" };
+	const { controls } = Object(await reads(""));
+	let fields = 0;
+	for (const { verb, path, takes } of controls) {
+		const placed = path.startsWith("messages") ? id : path.startsWith("flows") ? 1 : ANNA;
+		const target = path.replace("keys/{id}", `keys/${sandbox.keys.list()[0]?.id}`).replace(/\{\w+\}/, placed);
+		for (const field of takes) {
+			if (path === "import") continue; // it is checked as a whole
+			fields += 1;
+			const rest = Object.fromEntries(Object.entries(good).filter(([name]) => takes.includes(name)));
+			const { status, result } = await control(verb, target, { ...rest, [field]: { odd: 1 } });
+			expect([status, fieldOf(result, "_tag")], `${path} ${field}`).toEqual([400, "SandboxBadRequest"]);
+			expect(fieldOf(result, "message"), path).toContain(field);
+			expect(JSON.stringify(sandbox.export()), `${path} ${field}`).toBe(before);
+		}
+		if (verb === "GET") continue; // fetch sends no body with it
+		const { status, result } = await control(verb, target, { unheard: 1 });
+		expect([status, fieldOf(result, "message")], path).toEqual([400, expect.stringContaining('"unheard"')]);
+	}
+	expect(fields).toBeGreaterThan(30);
+});
+
 test("a body without fields links the agency that the path names, and makes none", async () => {
 	const { id } = sandbox.agency();
 	await does(`agencies/${id}/unlink`);
