@@ -44,6 +44,7 @@ const isNormal = (url: string): boolean => !/[^\w!$%&()*+,./:;=?@~-]|\/(\.|%2e)/
 
 async function fromUrl(input: string | URL, init: RequestInit = {}): Promise<Asked> {
 	const { method = "GET", headers, body, signal = null, redirect = "follow" } = init;
+	if (body != null && /^(GET|HEAD)$/i.test(method)) throw new TypeError("A GET or HEAD request cannot have a body.");
 	const url = typeof input === "string" && isNormal(input) ? input : new URL(input).href;
 	const read =
 		typeof body === "string" || body == null

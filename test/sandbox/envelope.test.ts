@@ -434,7 +434,7 @@ test("the door in process finds its origin in any spelling, and no other", async
 	expect(sandbox.violations()).toEqual([]);
 });
 
-test("the door in process reads headers as fetch does", async () => {
+test("the door in process reads headers, and refuses a body that cannot be, as fetch does", async () => {
 	const sandbox = createSandbox();
 	const { baseUrl, apiKey } = sandbox.connection;
 	const bearer = `Bearer ${apiKey}`;
@@ -455,4 +455,9 @@ test("the door in process reads headers as fetch does", async () => {
 		expect((await sandbox.fetch(`${baseUrl}/me`, { headers })).status, JSON.stringify(headers)).toBe(status);
 		expect((await sandbox.fetch(new Request(`${baseUrl}/me`, { headers }))).status).toBe(status);
 	}
+	const { length } = sandbox.requests();
+	for (const method of ["GET", "get", "HEAD"]) {
+		await expect(sandbox.fetch(`${baseUrl}/me`, { method, body: "" })).rejects.toBeInstanceOf(TypeError);
+	}
+	expect(sandbox.requests()).toHaveLength(length);
 });
