@@ -29,9 +29,12 @@ export interface ConsentSettings {
 const templateRule = fields<Schemas["UnapprovedTemplate"]>({ templateCode: aString, status: orNull(aString) });
 const texts = optional(listOf(aString));
 
+const isSet = (given: unknown): boolean => Array.isArray(given) && new Set(given).size === given.length;
+
 const settingsRule = fields<ConsentSettings>({
 	configured: optional(trueOrFalse),
-	languages: texts,
+	// R100 counts them, and one given twice is one.
+	languages: (given) => texts(given) ?? optional(must("a list of each language once", isSet))(given),
 	defaultLanguage: optional(orNull(aString)),
 	flowCodes: texts,
 	missingFlowCodes: texts,

@@ -49,6 +49,7 @@ const slips: readonly (readonly [string, (...given: never[]) => unknown, readonl
 	["consent.set", agency.consent.set, [{ constructor: 1 }], /"constructor"/],
 	["consent.set", agency.consent.set, [{ configured: "no" }], /configured must be true or false/],
 	["consent.set", agency.consent.set, [{ languages: "nl" }], /languages must be an array/],
+	["consent.set", agency.consent.set, [{ languages: ["nl", "nl"] }], /languages must be a list of each language once/],
 	["consent.set", agency.consent.set, [{ unapprovedTemplates: [{ code: "x" }] }], /unapprovedTemplates\[0\] has no/],
 	["consent.set", agency.consent.set, [{ answerWithinHours: 0 }], /answerWithinHours must be above 0/],
 	["senders.set", agency.senders.set, ["11111111-1111-4111-8111-111111111111"], /ids must be an array/],
