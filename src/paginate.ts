@@ -48,11 +48,13 @@ export interface PageSource<Item, Page> {
 }
 
 /**
- * @param open gives the source when the list is first used: bad options fail there, as a rejection
+ * @param read gives the source. Done at once, as the caller's options are theirs to change afterwards; bad ones fail when
+ * the list is first used, as a rejection.
  */
 export function createPaginated<Item, Page, Failure extends PartnerError>(
-	open: () => PageSource<Item, Page>,
+	read: () => PageSource<Item, Page>,
 ): Paginated<Item, Page, Failure> {
+	const open = readNow(read);
 	function items(): AsyncGenerator<Item, void, undefined> {
 		return walkItems(open, captureCaller(items));
 	}
@@ -69,6 +71,15 @@ export function createPaginated<Item, Page, Failure extends PartnerError>(
 		return collect(open, options, captureCaller(toArray));
 	}
 	return { [Symbol.asyncIterator]: items, pages, page, toArray };
+}
+
+function readNow<T>(read: () => T): () => T {
+	try {
+		const value = read();
+		return () => value;
+	} catch {
+		return read;
+	}
 }
 
 async function collect<Item, Page>(
@@ -108,8 +119,9 @@ async function* walkPages<Item, Page>(
 	const trail = createTrail(source, caller);
 	for (;;) {
 		const { page, next } = await trail.take();
+		const { length } = source.itemsOf(page);
 		yield page;
-		trail.itemsRead += source.itemsOf(page).length;
+		trail.itemsRead += length;
 		if (next === null) return;
 	}
 }

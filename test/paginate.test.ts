@@ -55,6 +55,24 @@ test("lazy: no request before use, whatever is made of the list", async () => {
 	expect(from.requests).toEqual([]);
 });
 
+test("a list is of the options that it was given, whatever becomes of them", async () => {
+	const from = await service(threePages);
+	const options = { cursor: "3" };
+	const list = lists(from).list(options);
+	options.cursor = "2";
+	await expect(namesOf(list)).resolves.toEqual(["e"]);
+});
+
+test("pages: what the caller does to a page is its own affair", async () => {
+	const from = await service(threePages);
+	const seen: string[][] = [];
+	for await (const page of lists(from).list().pages()) {
+		seen.push(names(page.conversations).map(String));
+		Object.assign(page, { conversations: null, nextCursor: 5 });
+	}
+	expect(seen).toEqual([["a", "b"], ["c", "d"], ["e"]]);
+});
+
 test("for await walks the items of all pages in order", async () => {
 	const from = await service(threePages);
 	await expect(namesOf(lists(from).list())).resolves.toEqual(["a", "b", "c", "d", "e"]);
