@@ -92,6 +92,7 @@ export function createMessages(transport: Transport, options: MessagesOptions): 
 			const given = property(message, "operationId");
 			const chosen = typeof given === "string" ? given : undefined;
 			const operationId = chosen ?? crypto.randomUUID();
+			let release: (() => void) | undefined;
 			try {
 				const call = checkOptions(optionSchemas.call, callOptions, operation);
 				const checked = checkInput(messageSchema, message, "message", operation);
@@ -115,7 +116,8 @@ export function createMessages(transport: Transport, options: MessagesOptions): 
 							operationId,
 							chosen: chosen !== undefined,
 							claim() {
-								if (!guard(agencyId, operationId, bytes)) refuse("operationId", "was used with a different body");
+								release = guard(agencyId, operationId, bytes);
+								if (!release) refuse("operationId", "was used with a different body");
 							},
 						},
 					},
@@ -123,8 +125,9 @@ export function createMessages(transport: Transport, options: MessagesOptions): 
 				// `contradiction` has seen to it that the fields are those of one branch.
 				return { data: { ...data, operationId } as Sent, response };
 			} catch (error) {
-				if (isPartnerError(error) && error.outcome === undefined)
-					stamp(error, { operation, operationId, outcome: "not_sent" });
+				if (!isPartnerError(error)) throw error;
+				if (error.outcome === undefined) stamp(error, { operation, operationId, outcome: "not_sent" });
+				if (error.outcome === "not_sent") release?.();
 				throw error;
 			}
 		});

@@ -34,10 +34,11 @@ export async function operationIdFrom(...parts: string[]): Promise<string> {
 }
 
 /**
- * Claims an operationId of an agency for a body; false when it went out with another one, which the service would answer
- * with 500 for ever (spec §4 send, rule 6).
+ * Claims an operationId of an agency for a body; undefined when it went out with another one, which the service would
+ * answer with 500 for ever (spec §4 send, rule 6). @returns what gives a new claim up again: the id of a send that did not
+ * go out is free.
  */
-export type ReuseGuard = (agencyId: string, operationId: string, body: string) => boolean;
+export type ReuseGuard = (agencyId: string, operationId: string, body: string) => (() => void) | undefined;
 
 /**
  * Remembers the last `capacity` ids, and up to as many more. Holds digests, never a text. Two maps that take turns, as one
@@ -50,13 +51,16 @@ export function createReuseGuard(capacity = 1000): ReuseGuard {
 		const key = `${agencyId} ${operationId}`;
 		const claimed = digest(body);
 		const known = latest.get(key) ?? earlier.get(key);
-		if (known !== undefined && known !== claimed) return false;
+		if (known !== undefined && known !== claimed) return undefined;
 		latest.set(key, claimed);
 		if (latest.size >= capacity) {
 			earlier = latest;
 			latest = new Map();
 		}
-		return true;
+		return () => {
+			// Of an id that was claimed before, that send may have gone out.
+			if (known === undefined) for (const claims of [latest, earlier]) claims.delete(key);
+		};
 	};
 }
 

@@ -222,6 +222,17 @@ test("a refusal by the seat belt or by the reuse guard says which it is", async 
 	expect(guard.message).toBe("operationId: was used with a different body");
 });
 
+test("the id of a send that did not go out is free for a mended one, of any other it is not", async () => {
+	const service = await scripted(inTurn(refusal(400), { json: sentNow }));
+	const { send } = clientOf(service).agency(agencyId).messages;
+	await failure(() => send({ ...fine, operationId }));
+	await expect(send({ ...fine, consentLanguage: "nl", operationId })).resolves.toMatchObject({ operationId });
+	const lost = clientOf(await scripted(inTurn("reset")), { retry: false }).agency(agencyId).messages;
+	await failure(() => lost.send({ ...fine, operationId }));
+	const again = await failure(() => lost.send({ ...fine, body: "another", operationId }));
+	expect(again).toMatchObject({ _tag: "PartnerInvalidInput", field: "operationId" });
+});
+
 test("what the service echoes of a send is not told on: number, its spelling and text", async () => {
 	const spelled = "0470/12.34.56";
 	const service = await scripted(inTurn(refusal(400, `no: <${text}> <${phone}> <${spelled}>`)));

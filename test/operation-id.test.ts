@@ -61,27 +61,35 @@ test.for([
 
 test("the reuse guard remembers as many ids as it has room for, and at most as many more", () => {
 	const claim = createReuseGuard(2);
-	for (const id of ["one", "two", "three"]) expect(claim("agy_1", id, "text")).toBe(true);
-	for (const id of ["one", "two", "three"]) expect(claim("agy_1", id, "another")).toBe(false);
-	expect(claim("agy_1", "four", "text")).toBe(true);
+	for (const id of ["one", "two", "three"]) expect(claim("agy_1", id, "text")).toBeTypeOf("function");
+	for (const id of ["one", "two", "three"]) expect(claim("agy_1", id, "another")).toBeUndefined();
+	expect(claim("agy_1", "four", "text")).toBeTypeOf("function");
 	// "one" and "two" had to go.
-	expect(claim("agy_1", "three", "another")).toBe(false);
-	expect(claim("agy_1", "four", "another")).toBe(false);
-	expect(claim("agy_1", "one", "another")).toBe(true);
+	expect(claim("agy_1", "three", "another")).toBeUndefined();
+	expect(claim("agy_1", "four", "another")).toBeUndefined();
+	expect(claim("agy_1", "one", "another")).toBeTypeOf("function");
 });
 
 test("an id that is sent again stays remembered", () => {
 	const claim = createReuseGuard(2);
 	for (let index = 0; index < 10; index++) {
-		expect(claim("agy_1", `id-${index}`, "text")).toBe(true);
-		expect(claim("agy_1", "one", "text")).toBe(true);
-		expect(claim("agy_1", "one", "another")).toBe(false);
+		expect(claim("agy_1", `id-${index}`, "text")).toBeTypeOf("function");
+		expect(claim("agy_1", "one", "text")).toBeTypeOf("function");
+		expect(claim("agy_1", "one", "another")).toBeUndefined();
 	}
 });
 
 test("the reuse guard remembers the last thousand ids, however many went before", () => {
 	const claim = createReuseGuard();
 	for (let index = 0; index < 3500; index++) claim("agy_1", `id-${index}`, "text");
-	for (let index = 2500; index < 3500; index++) expect(claim("agy_1", `id-${index}`, "another")).toBe(false);
-	expect(claim("agy_1", "id-1", "another")).toBe(true);
+	for (let index = 2500; index < 3500; index++) expect(claim("agy_1", `id-${index}`, "another")).toBeUndefined();
+	expect(claim("agy_1", "id-1", "another")).toBeTypeOf("function");
+});
+
+test("a claim that is given up leaves its id free, unless the id was claimed before", () => {
+	const claim = createReuseGuard();
+	claim("agy_1", "one", "text")?.();
+	expect(claim("agy_1", "one", "another")).toBeTypeOf("function");
+	claim("agy_1", "one", "another")?.();
+	expect(claim("agy_1", "one", "text")).toBeUndefined();
 });
