@@ -17,8 +17,8 @@ export { no as countryRule, no as isCountry, no as isE164, no as parsePhone, no 
 };
 
 const measured = [
-	{ name: "messaging-conversations", entry: "src/index.ts", budget: 43.5, plugins: [] },
-	{ name: "… without the phone library", entry: "src/index.ts", budget: 21.5, plugins: [withoutPhone] },
+	{ name: "messaging-conversations", entry: "src/index.ts", budget: 43.8, plugins: [] },
+	{ name: "… without the phone library", entry: "src/index.ts", budget: 21.8, plugins: [withoutPhone] },
 ];
 
 for (const { name, entry, budget, plugins } of measured) {

@@ -27,20 +27,23 @@ export interface AttemptOptions {
 	onDispatch: () => void;
 }
 
-/** An answer, read to its end. `body` is absent where it cannot be read as JSON. */
-export interface Answer {
+/** What comes of an answer before its body. */
+interface Head {
 	status: number;
 	headers: Headers;
+}
+
+/** An answer, read to its end. `body` is absent where it cannot be read as JSON. */
+export interface Answer extends Head {
 	body: { json: unknown } | "unreadable" | "too-large";
 }
 
 /**
- * How an attempt ends without an answer. `error` is what `init` or `onDispatch` threw, or what fetch did; `isUnsent` is
+ * How an attempt ends without a whole answer, with the head of one that broke off. `error` is what `init` or `onDispatch` threw, or what fetch did; `isUnsent` is
  * true where fetch knows that nothing has gone out although it was asked.
  */
-export type Fault =
-	| { kind: "init" | "network"; error: unknown; isUnsent?: never }
-	| { kind: "timeout" | "abort"; isUnsent?: unknown };
+export type Fault = Partial<Head> &
+	({ kind: "init" | "network"; error: unknown; isUnsent?: never } | { kind: "timeout" | "abort"; isUnsent?: unknown });
 
 /** Decoded bytes: `content-length` counts compressed ones, and a bomb of a few hundred bytes unpacks to 300 MB. */
 const maxBodyBytes = 10 * 1024 * 1024;
@@ -58,6 +61,7 @@ export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 		const controller = cuttable ? undefined : new AbortController();
 		let stop = (): unknown => controller?.abort();
 		let settled = false;
+		let head: Head | undefined;
 		let answered: Answer | undefined;
 		const settle = (end: Answer | Fault): void => {
 			if (settled) return;
@@ -67,7 +71,7 @@ export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 			off();
 		};
 		const cut = (kind: "timeout" | "abort") => (): void => {
-			const fault: Fault = { kind };
+			const fault: Fault = { kind, ...head };
 			// A refusal is a refusal however long its text takes.
 			settle(answered && kind === "timeout" ? answered : fault);
 			// Still before anybody looks at it, and after the end stands: what is cut can throw.
@@ -97,15 +101,20 @@ export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 				};
 				const response = await (cuttable ? cuttable(url, ready, onCut) : fetch(url, ready));
 				const { status, headers } = response;
-				if (!Number.isInteger(status)) throw new TypeError();
-				if (status >= 300 || status < 200) answered = { status, headers, body: "unreadable" };
+				// One below 200 is another protocol's, or no answer yet.
+				if (!Number.isInteger(status) || status < 200) {
+					discard(response);
+					throw new TypeError();
+				}
+				head = { status, headers };
+				if (status >= 300) answered = { ...head, body: "unreadable" };
 				if (settled || (answered && status < 400)) {
 					discard(response);
 					return answered ?? { kind: "abort" };
 				}
-				return { status, headers, body: parsed(await read(response, onCut)) };
+				return { ...head, body: parsed(await read(response, onCut)) };
 			} catch (error) {
-				return answered ?? { kind: "network", error };
+				return answered ?? { kind: "network", error, ...head };
 			}
 		};
 		exchange().then(settle);
@@ -140,7 +149,8 @@ function read(
 		return response.text().then((text) => (text.length > maxBodyBytes ? undefined : text));
 	}
 	const reader = response.body.getReader();
-	onCut(() => quietly(() => reader.cancel()));
+	// For a fetch that does not listen. Only once the abort is through: a clone that meets both at a time rejects unheard.
+	onCut(() => setTimeout(() => quietly(() => reader.cancel())));
 	return readCapped(reader);
 }
 
@@ -155,7 +165,8 @@ async function readCapped(reader: ReadableStreamDefaultReader<Uint8Array>): Prom
 	for (;;) {
 		const { done, value } = await reader.read();
 		if (done) return text + decoder.decode();
-		bytes += value.byteLength;
+		// Empty ones without end would hold the process.
+		bytes += value.byteLength || 1000;
 		if (bytes > maxBodyBytes) {
 			quietly(() => reader.cancel());
 			return undefined;

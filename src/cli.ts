@@ -34,7 +34,7 @@ try {
 
 async function main(args: string[]): Promise<void> {
 	const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
-	if (values.help) return console.log(help);
+	if (values.help || positionals.length === 0) return console.log(help);
 	const [command, ...rest] = positionals;
 	if (command !== "sandbox" || rest.length > 0) throw new Error(`There is no command "${positionals.join(" ")}".`);
 	const port = /^\d{1,5}$/.test(values.port) ? Number(values.port) : Number.NaN;

@@ -20,7 +20,7 @@ export interface ClientOptions {
 	/** Base URL with the version segment, as `https://host/api/v1`. https only; http for loopback hosts alone. */
 	baseUrl: string | undefined;
 	/** The key, or a function that gives it, asked anew for each attempt so that a rotated key is used at once. */
-	apiKey: string | undefined | (() => string | Promise<string>);
+	apiKey: string | undefined | (() => string | undefined | Promise<string | undefined>);
 	/**
 	 * The fetch to use, called unbound.
 	 * @default globalThis.fetch, looked up at each call
@@ -110,7 +110,7 @@ const word = rule<string>(
 const optionsSchema = z.strictObject({
 	baseUrl: z.optional(rule<string>((value) => typeof value === "string", "must be a string")),
 	apiKey: z.optional(
-		rule<string | (() => string | Promise<string>)>(
+		rule<NonNullable<ClientOptions["apiKey"]>>(
 			(value) => typeof value === "string" || typeof value === "function",
 			"must be a string, or a function that gives one",
 		),

@@ -75,6 +75,8 @@ export abstract class PartnerError extends Error implements PartnerErrorFacts {
 	declare readonly outcome?: Outcome;
 	declare readonly cursor?: string | null;
 	declare readonly itemsRead?: number;
+	/** The underlying fault as `{ name, code, syscall }`, or the last error before a deadline. Never a request, a body or a header. */
+	declare readonly cause?: unknown;
 
 	constructor(message: string, facts: Facts) {
 		super(message);
@@ -159,12 +161,17 @@ export class PartnerAbortError extends PartnerError {
 	declare readonly _tag: "PartnerAbortError";
 }
 
-/** Refused here, before any request. The message names the field and the rule, never the value. */
+/** Refused here, before any request. It names the field and the rule, never the value. */
 export class PartnerInvalidInput extends PartnerError {
 	static override readonly tag = "PartnerInvalidInput";
 	declare readonly _tag: "PartnerInvalidInput";
+	/** What was refused, as `to` or `phoneNumbers[3]`. */
+	declare readonly field: string;
+	/** What it must be, or what is wrong with it. */
+	declare readonly rule: string;
 	constructor({ field, rule, ...facts }: { field: string; rule: string } & Facts) {
 		super(`${field}: ${rule}`, facts);
+		Object.defineProperties(this, { field: { value: field }, rule: { value: rule } });
 	}
 }
 

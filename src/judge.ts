@@ -25,6 +25,8 @@ export interface JudgeContext {
 	operation: OperationId;
 	/** Whether the request went out. */
 	dispatched: boolean;
+	/** The time that it had, in milliseconds. */
+	timeoutMs: number;
 	/** What holds of a good answer beyond its schema: where it breaks, or undefined. */
 	verify: (data: unknown) => string | undefined;
 	redactor: Redactor;
@@ -35,7 +37,7 @@ export function judge(end: Answer | Fault, context: JudgeContext): Verdict {
 	return "kind" in end ? judgeFault(end, context) : judgeAnswer(end, context);
 }
 
-function judgeFault(fault: Fault, { operation, dispatched }: JudgeContext): Verdict {
+function judgeFault(fault: Fault, { operation, dispatched, timeoutMs }: JudgeContext): Verdict {
 	const ambiguous = dispatched && fault.isUnsent !== true ? "unknown" : "not_sent";
 	switch (fault.kind) {
 		case "init":
@@ -44,8 +46,8 @@ function judgeFault(fault: Fault, { operation, dispatched }: JudgeContext): Verd
 		case "abort":
 			return { ok: false, error: abortError(operation), outcome: ambiguous };
 		case "timeout": {
-			const error = new PartnerTimeoutError(`${operation}: no complete answer in time`, { retryable: true });
-			return { ok: false, error, outcome: ambiguous };
+			const text = `${operation}: no complete answer within ${timeoutMs} ms`;
+			return { ok: false, error: new PartnerTimeoutError(text, { retryable: true }), outcome: ambiguous };
 		}
 		case "network": {
 			const { connecting, certificate, facts } = diagnose(fault.error);
@@ -124,23 +126,10 @@ interface FaultFacts {
 	syscall?: string;
 }
 
-const connectCodes = new Set([
-	"ENOTFOUND",
-	"EAI_AGAIN",
-	"EAI_FAIL",
-	"EAI_NODATA",
-	"EAI_NONAME",
-	"ECONNREFUSED",
-	"EHOSTUNREACH",
-	"EHOSTDOWN",
-	"ENETUNREACH",
-	"EADDRNOTAVAIL",
-	"UND_ERR_CONNECT_TIMEOUT",
-	"ConnectionRefused",
-	"FailedToOpenSocket",
-]);
-const certificateCode =
-	/^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|ERR_TLS_CERT|ERR_SSL_(WRONG_VERSION|UNSUPPORTED_PROTOCOL|PACKET_LENGTH|HTTP_REQUEST))/;
+const connectCode =
+	/^(ENOTFOUND|EAI_(AGAIN|FAIL|NODATA|NONAME)|ECONNREFUSED|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$/;
+const certificateCode = /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|ERR_TLS_CERT)/;
+const handshakeCode = /^ERR_SSL_(WRONG_VERSION|UNSUPPORTED_PROTOCOL|PACKET_LENGTH|HTTP_REQUEST)/;
 
 /** Tells faults that prove that no request went out from those that prove nothing. */
 function diagnose(error: unknown): { connecting: boolean; certificate: boolean; facts: FaultFacts } {
@@ -150,11 +139,13 @@ function diagnose(error: unknown): { connecting: boolean; certificate: boolean; 
 	const parts = property(property(error, "cause") ?? error, "errors");
 	// The same codes come of a read and a write, and those are made after the request.
 	const connecting =
-		(syscall === undefined && connectCodes.has(code ?? "")) ||
+		(syscall === undefined && connectCode.test(code ?? "")) ||
 		syscall === "connect" ||
 		syscall === "getaddrinfo" ||
 		(Array.isArray(parts) && parts.length > 0 && parts.every((part) => property(part, "syscall") === "connect"));
-	return { connecting, certificate: certificateCode.test(code ?? ""), facts };
+	// A fetch names what a handshake ended in as its cause. Bare, the same code also comes of what was written afterwards.
+	const shaken = property(error, "cause") !== undefined && handshakeCode.test(code ?? "");
+	return { connecting, certificate: shaken || certificateCode.test(code ?? ""), facts };
 }
 
 /** What an error that anybody can have thrown says of itself, of its cause where it has one. */

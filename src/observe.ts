@@ -11,6 +11,8 @@ export interface AttemptEvent {
 	status?: number;
 	/** The error that the attempt ended in; absent when it succeeded. */
 	errorTag?: PartnerErrorTag;
+	/** The runtime's code of a connection that failed, as `ECONNRESET`. */
+	errorCode?: string;
 	/** `X-Correlation-Id` of the answer, when there was one: quote it to support. */
 	correlationId?: string;
 	/** On sends. */
@@ -25,11 +27,11 @@ export interface AttemptEvent {
 export interface Logger {
 	/** A clean attempt, or one that was given up as nobody waits for its answer any more. */
 	debug: (line: string) => unknown;
-	/** Nothing at present. */
+	/** A 404 of a read: the agency has no such conversation, or the gateway no such path. */
 	info: (line: string) => unknown;
 	/** A failed attempt that is tried again. */
 	warn: (line: string) => unknown;
-	/** The failed attempt that ends its call: a 404 of a read too. */
+	/** The failed attempt that ends its call. */
 	error: (line: string) => unknown;
 }
 
@@ -51,14 +53,20 @@ export function observe({ logger, onAttempt }: Observers, facts: AttemptFacts): 
 	const event: AttemptEvent = { operation, attempt, ...known, durationMs };
 	if (onAttempt) quietly(() => onAttempt(event));
 	if (!logger) return;
-	const failed = event.errorTag !== undefined && !isAbandoned;
-	const level = !failed ? "debug" : event.retryInMs === undefined ? "error" : "warn";
-	quietly(() => logger[level](line(event)));
+	quietly(() => logger[isAbandoned ? "debug" : levelOf(event)](line(event)));
 }
 
+function levelOf({ errorTag, retryInMs }: AttemptEvent): keyof Logger {
+	if (errorTag === undefined) return "debug";
+	if (errorTag === "PartnerNotFound") return "info";
+	return retryInMs === undefined ? "error" : "warn";
+}
+
+/** On one line whatever the caller has put into an operationId. */
 function line({ operation, ...rest }: AttemptEvent): string {
 	const facts = Object.entries(rest).map(
-		([name, value]) => `${name}=${typeof value === "number" ? Math.round(value) : value}`,
+		([name, value]) =>
+			`${name}=${typeof value === "number" ? Math.round(value) : value.replace(/[^!-~]+/g, "?").slice(0, 200)}`,
 	);
 	return `messaging-conversations ${operation} ${facts.join(" ")}`;
 }

@@ -2,7 +2,7 @@ import type { Answer } from "./attempt.ts";
 import { property } from "./errors.ts";
 import { headerOf } from "./headers.ts";
 import { isUuid } from "./operation-id.ts";
-import { lettersOf, type Spelled, spell } from "./spelling.ts";
+import { lettersOf, runsOf, type Spelled, spell } from "./spelling.ts";
 
 /** Keeps what must not be told out of what is said of one call. */
 export interface Redactor {
@@ -41,11 +41,17 @@ export function createRedactor(secrets: () => readonly (string | undefined)[]): 
 	};
 }
 
-/** A secret as it is looked for; a phone number also without its country. */
+/** Of a key any part that is unmistakable, but for what it begins with: that tells no more than whose key it is. */
+export function partsOfKey(key: string): string[] {
+	const [, ...parts] = key.split(".");
+	return [key, ...parts.flatMap((part) => [...runsOf(lettersOf(part), unmistakable)])];
+}
+
+/** A secret as it is looked for; of a phone number any part that is unmistakable, as people and machines cut it. */
 function formsOf(secret = ""): string[] {
 	const letters = lettersOf(secret);
-	const forms = /^\d{9,15}$/.test(letters) ? [letters, letters.slice(-unmistakable)] : [letters];
-	return forms.filter(({ length }) => length >= shortest);
+	if (/^\d{9,15}$/.test(letters)) return [...runsOf(letters, unmistakable)];
+	return letters.length < shortest ? [] : [letters];
 }
 
 /** Where a short secret stands. */
@@ -62,8 +68,7 @@ function whole(secret: string, { letters, places }: Spelled): Span[] {
 /** Where parts of a long secret stand. A piece that was found is found once, however often the secret has it. */
 function parts(secret: string, { places }: Spelled, pieces: Map<string, number[]>): Span[] {
 	const found: Span[] = [];
-	for (let at = 0; at + telling <= secret.length; at++) {
-		const piece = secret.slice(at, at + telling);
+	for (const piece of runsOf(secret, telling)) {
 		for (const place of pieces.get(piece) ?? []) found.push(spanOf(places, place, place + telling));
 		pieces.delete(piece);
 	}
@@ -73,10 +78,8 @@ function parts(secret: string, { places }: Spelled, pieces: Map<string, number[]
 /** Where each run of `telling` letters begins. */
 function piecesOf(letters: string): Map<string, number[]> {
 	const pieces = new Map<string, number[]>();
-	for (let at = 0; at + telling <= letters.length; at++) {
-		const piece = letters.slice(at, at + telling);
-		pieces.set(piece, [...(pieces.get(piece) ?? []), at]);
-	}
+	let at = 0;
+	for (const piece of runsOf(letters, telling)) pieces.set(piece, [...(pieces.get(piece) ?? []), at++]);
 	return pieces;
 }
 
@@ -104,7 +107,11 @@ export function serviceMessage(body: Answer["body"], redactor: Redactor): string
 	const { _tag, message }: Record<string, unknown> = Object(property(body, "json"));
 	if (typeof _tag !== "string" || typeof message !== "string") return undefined;
 	const line = message.slice(0, 10_000).replace(/[\p{Cc}\p{Cf}\p{Z}]+/gu, " ");
-	return redactor.clean(line.slice(0, 1000)).slice(0, 500);
+	// Not between the halves of a character.
+	return redactor
+		.clean(line.slice(0, 1000))
+		.slice(0, 500)
+		.replace(/[\ud800-\udbff]$/, "");
 }
 
 /** `X-Correlation-Id`, where it has the form of one and echoes nothing of the request. */

@@ -5,7 +5,7 @@ export interface Spelled {
 	places: readonly (readonly [number, number])[];
 }
 
-/** What stands for a character in JSON, HTML and URLs. Of those for blanks and marks, as all of HTML, nothing is left. */
+/** What stands for a character in JSON, HTML and URLs. Of those for blanks and marks nothing is left. */
 const escapes = String.raw`\\+(?:u([0-9a-f]{4})|[nrtbf])?|&#?\w{2,8};|(?:%[0-9a-f]{2})+`;
 const escaped = new RegExp(escapes, "giu");
 const piece = new RegExp(String.raw`${escapes}|[\s\S]`, "giu");
@@ -28,6 +28,11 @@ export function spell(text: string): Spelled {
 	return { letters, places };
 }
 
+/** Its runs of so many letters. */
+export function* runsOf(letters: string, length: number): Generator<string> {
+	for (let at = 0; at + length <= letters.length; at++) yield letters.slice(at, at + length);
+}
+
 function bare(text: string): string {
 	return text
 		.normalize("NFKD")
@@ -35,10 +40,15 @@ function bare(text: string): string {
 		.replace(/[^\p{L}\p{Nd}]+/gu, "");
 }
 
+/** HTML names an accented letter by the letter itself and its accent. */
+const entity = /^&(?:#x([0-9a-f]+)|#(\d+)|([a-z])(?:acute|grave|circ|uml|tilde|cedil|ring|slash|caron));/i;
+
 function decode(whole: string, unicode?: string): string {
 	try {
 		if (unicode) return String.fromCharCode(Number.parseInt(unicode, 16));
-		return decodeURIComponent(whole.replace(/^[\\&].*/s, ""));
+		const [, hex, decimal, letter = ""] = entity.exec(whole) ?? [];
+		if (hex || decimal) return String.fromCodePoint(hex ? Number.parseInt(hex, 16) : Number(decimal));
+		return letter || decodeURIComponent(whole.replace(/^[\\&].*/s, ""));
 	} catch {
 		return "";
 	}

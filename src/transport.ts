@@ -13,12 +13,13 @@ import {
 	type PartnerError,
 	PartnerInvalidInput,
 	PartnerTimeoutError,
+	property,
 	stamp,
 } from "./errors.ts";
 import type { CallOptions } from "./input.ts";
 import { factsOf, judge } from "./judge.ts";
 import { type Observers, observe } from "./observe.ts";
-import { correlationIdOf, createRedactor } from "./redact.ts";
+import { correlationIdOf, createRedactor, partsOfKey } from "./redact.ts";
 import { type Budget, policyFrom, type RetryPolicy, retry } from "./retry.ts";
 import { startTrace, type Tracer } from "./trace.ts";
 import { requestInit, requestUrl } from "./wire.ts";
@@ -96,7 +97,7 @@ export function createTransport(client: TransportOptions): Transport {
 		const signals = [signal, abandon].filter((each) => each !== undefined);
 		/** Of all attempts: a key that was rotated away is one too. */
 		const keys = new Set<string>();
-		const redactor = createRedactor(() => [...[...keys].flatMap(keyParts), ...(options.secrets ?? [])]);
+		const redactor = createRedactor(() => [...[...keys].flatMap(partsOfKey), ...(options.secrets ?? [])]);
 
 		let attempts = 0;
 		let outcome: Outcome = "not_sent";
@@ -112,7 +113,7 @@ export function createTransport(client: TransportOptions): Transport {
 			const startedAt = performance.now();
 			const leftMs = deadlineAt - startedAt;
 			dispatched = false;
-			if (leftMs <= 0) throw deadlineError(operation, lastError);
+			if (leftMs <= 0) throw expired();
 			const end = await attempt({
 				fetch,
 				url,
@@ -134,16 +135,16 @@ export function createTransport(client: TransportOptions): Transport {
 				},
 			});
 			durationMs = performance.now() - startedAt;
-			const id = "headers" in end ? correlationIdOf(end.headers, redactor) : undefined;
+			const id = end.headers && correlationIdOf(end.headers, redactor);
 			correlationId = id ?? correlationId;
 			// Data is asked about, and handed on, only where the operation's answer schema holds for it: its type's own source.
 			const verify = (data: unknown): string | undefined => options.verify?.(data as AnswerOf<Operation>);
-			const verdict = judge(end, { operation, dispatched, verify, redactor });
+			const verdict = judge(end, { operation, dispatched, timeoutMs, verify, redactor });
 			if (!verdict.ok) {
 				// Once an attempt was ambiguous, a later one can settle it to `sent` and to nothing else.
 				if (verdict.outcome === "sent" || outcome === "not_sent") outcome = verdict.outcome;
-				const expired = verdict.error._tag === "PartnerTimeoutError" && leftMs <= timeoutMs;
-				throw stamp(expired ? deadlineError(operation, lastError) : verdict.error, { correlationId: id });
+				const isLate = verdict.error._tag === "PartnerTimeoutError" && leftMs <= timeoutMs;
+				throw stamp(isLate ? expired() : verdict.error, { correlationId: id, status: end.status });
 			}
 			const { data } = verdict as { data: AnswerOf<Operation> };
 			tell(undefined, id, undefined);
@@ -151,6 +152,12 @@ export function createTransport(client: TransportOptions): Transport {
 			const { status, headers } = end as Answer;
 			return { data, response: { status, headers, correlationId: id, attempts } };
 		};
+
+		const expired = (): PartnerError =>
+			new PartnerTimeoutError(`${operation}: no complete answer before the deadline of ${deadlineMs} ms`, {
+				retryable: true,
+				cause: lastError,
+			});
 
 		const tell = (
 			error: PartnerError | undefined,
@@ -162,6 +169,7 @@ export function createTransport(client: TransportOptions): Transport {
 				attempt: attempts,
 				status: error ? error.status : 200,
 				errorTag: error?._tag,
+				errorCode: property(error?.cause, "code") as string | undefined,
 				correlationId,
 				operationId: send?.operationId,
 				durationMs,
@@ -213,14 +221,4 @@ export function createTransport(client: TransportOptions): Transport {
 			throw error;
 		}
 	};
-}
-
-/** A service or a gateway may quote a part of the key: its secret most of all. */
-function keyParts(key: string): string[] {
-	return [key, ...key.split(".").filter((part) => part.length >= 8)];
-}
-
-function deadlineError(operation: OperationId, lastError: PartnerError | undefined): PartnerError {
-	const text = `${operation}: no complete answer before the deadline`;
-	return new PartnerTimeoutError(text, { retryable: true, cause: lastError });
 }

@@ -157,10 +157,19 @@ test("a length beyond the limit is too large also where no body comes", async ()
 test("a body that breaks is a network fault", async () => {
 	const error = new TypeError("terminated");
 	const stream = new ReadableStream({ pull: (controller) => controller.error(error) });
-	await expect(answering(new Response(stream))).resolves.toEqual({ kind: "network", error });
+	const response = new Response(stream);
+	const head = { status: 200, headers: response.headers };
+	await expect(answering(response)).resolves.toEqual({ kind: "network", error, ...head });
 });
 
-test.for([199, 300, 304, 399])("an answer of %d is told without its body, which is given up unread", async (status) => {
+test.for([0, 101, 199])("an answer of %d is none, and is given up unread", async (status) => {
+	const { stream, seen } = bodyOf([bytes("1")]);
+	const response = Object.defineProperty(new Response(stream), "status", { value: status });
+	await expect(answering(response)).resolves.toEqual({ kind: "network", error: expect.any(TypeError) });
+	expect(seen.cancelled).toBe(true);
+});
+
+test.for([300, 304, 399])("an answer of %d is told without its body, which is given up unread", async (status) => {
 	const { stream, seen } = bodyOf([bytes("1")]);
 	const response = Object.defineProperty(new Response(stream), "status", { value: status });
 	await expect(answering(response)).resolves.toMatchObject({ status, body: "unreadable" });
@@ -210,8 +219,9 @@ test("an abort while the text of a refusal comes in is an abort", async () => {
 	});
 	await vi.advanceTimersByTimeAsync(1);
 	controller.abort();
-	await expect(end).resolves.toEqual({ kind: "abort" });
+	await expect(end).resolves.toMatchObject({ kind: "abort", status: 403 });
 	expect(getEventListeners(controller.signal, "abort")).toEqual([]);
+	await vi.advanceTimersByTimeAsync(1);
 	expect(vi.getTimerCount()).toBe(0);
 });
 
@@ -219,7 +229,7 @@ test("a good answer whose text does not end in time is a time-out", async () => 
 	const { stream } = bodyOf([bytes('{"a'), "…"]);
 	const end = answering(new Response(stream));
 	await vi.advanceTimersByTimeAsync(1000);
-	await expect(end).resolves.toEqual({ kind: "timeout" });
+	await expect(end).resolves.toMatchObject({ kind: "timeout", status: 200 });
 });
 
 test("an answer that comes when nobody waits any more is given up unread", async () => {
@@ -312,8 +322,8 @@ test("a signal aborts what fetch does, and is let go of", async () => {
 test("a body that still comes in when the time is up is given up, whoever dropped the signal", async () => {
 	const { stream, seen } = bodyOf([bytes('"a'), "…"]);
 	const ending = answering(new Response(stream));
-	await vi.advanceTimersByTimeAsync(1000);
-	await expect(ending).resolves.toEqual({ kind: "timeout" });
+	await vi.advanceTimersByTimeAsync(1001);
+	await expect(ending).resolves.toMatchObject({ kind: "timeout" });
 	expect(seen.cancelled).toBe(true);
 });
 
@@ -328,8 +338,13 @@ test.for<[what: string, cancel: () => unknown]>([
 ])("a reader whose cancel %s is given up all the same", async ([, cancel]) => {
 	const body = { getReader: () => ({ read: () => new Promise(() => {}), cancel }) };
 	const ending = answering({ status: 200, headers: new Headers(), body } as unknown as Response);
-	await vi.advanceTimersByTimeAsync(1000);
-	await expect(ending).resolves.toEqual({ kind: "timeout" });
+	await vi.advanceTimersByTimeAsync(1001);
+	await expect(ending).resolves.toMatchObject({ kind: "timeout", status: 200 });
+});
+
+test("a body of empty chunks without end is too large", async () => {
+	const stream = new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array()) });
+	await expect(answering(new Response(stream))).resolves.toMatchObject({ status: 200, body: "too-large" });
 });
 
 test.for([

@@ -1,8 +1,11 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { createClient, type Fetch, toE164 } from "messaging-conversations";
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { callOf, clientOf, failure, jsonResponse, sixCalls } from "./calls.ts";
 import { agencyId, apiKey, me, phone, sentNow, text } from "./canned.ts";
-import { inTurn, refusal, scripted } from "./scripted.ts";
+import { inTurn, pause, refusal, scripted } from "./scripted.ts";
 
 const baseUrl = "https://messaging.example/api/v1";
 
@@ -507,6 +510,24 @@ test("an abort in the same breath as the call makes no request", async () => {
 	controller.abort();
 	await expect(call).rejects.toMatchObject({ _tag: "PartnerAbortError", attempts: 0, outcome: "not_sent" });
 	expect(calls).toEqual([]);
+});
+
+test("S36 a fetch that hands out a clone leaves no rejection unheard when the body is cut", async () => {
+	const unheard: unknown[] = [];
+	const note = (reason: unknown) => unheard.push(reason);
+	process.on("unhandledRejection", note);
+	onTestFinished(() => void process.off("unhandledRejection", note));
+	// Of no length that is told: its bytes are counted as they come.
+	const server = createServer((_request, response) => response.writeHead(200).write('{"half":')).listen(0, "127.0.0.1");
+	onTestFinished(() => void server.close().closeAllConnections());
+	await once(server, "listening");
+	const { port } = server.address() as AddressInfo;
+	const fetch: Fetch = async (url, init) => (await globalThis.fetch(url, init)).clone();
+	const client = createClient({ baseUrl: `http://127.0.0.1:${port}`, apiKey, fetch, retry: false });
+	const error = await failure(() => client.me.get({ timeoutMs: 50 }));
+	expect(error).toMatchObject({ _tag: "PartnerTimeoutError", status: 200 });
+	await pause();
+	expect(unheard).toEqual([]);
 });
 
 test("a read is on its way when its call returns", async () => {

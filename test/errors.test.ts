@@ -161,6 +161,13 @@ test("row PartnerConnectionError: refused", async () => {
 	}
 });
 
+test("row PartnerConnectionError: an answer that breaks off has its status and its correlation id", async () => {
+	for (const operation of ["me.get", "messages.send"] as const) {
+		const { error } = await failureOf(operation, inTurn("cut"));
+		expect(error).toMatchObject({ _tag: "PartnerConnectionError", status: 200, correlationId: "cor-4" });
+	}
+});
+
 test("row PartnerConnectionError: no such host", async () => {
 	const fetch = fetchOf(fetchFault("ENOTFOUND", "getaddrinfo"));
 	const error = await failure(() => clientOf({ baseUrl }, { fetch }).me.get());
@@ -675,6 +682,16 @@ test("util.inspect shows tag, message and the fields that a log needs", async ()
 test("String(error) is name and message", async () => {
 	const { error } = await failureOf("me.get", inTurn(refusal(404, "Nothing here.")));
 	expect(String(error)).toMatch(/^PartnerNotFound: .*Nothing here\./);
+});
+
+test("refused input names its field and its rule apart, too", async () => {
+	const error = await failure(() =>
+		clientOf({ baseUrl })
+			.agency(agencyId)
+			.conversations.lookup(["+32470123456", 5 as never]),
+	);
+	expect(error).toMatchObject({ field: "phoneNumbers[1]", rule: "must be a string" });
+	expect(error.message).toBe("phoneNumbers[1]: must be a string");
 });
 
 test("toJSON leaves out what an error does not have, its cause and the cursor", async () => {

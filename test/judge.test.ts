@@ -35,15 +35,29 @@ const connecting = [
 	"EAI_NODATA",
 	"EAI_NONAME",
 	"ECONNREFUSED",
-	"EHOSTUNREACH",
-	"EHOSTDOWN",
-	"ENETUNREACH",
-	"EADDRNOTAVAIL",
 	"UND_ERR_CONNECT_TIMEOUT",
 	// Bun's
 	"ConnectionRefused",
 	"FailedToOpenSocket",
 ];
+
+test.for(["EHOSTUNREACH", "EHOSTDOWN", "ENETUNREACH", "EADDRNOTAVAIL"])(
+	"a fault that comes of a connect and of a read alike is not_sent where it says which it was: %s",
+	async (code) => {
+		const error = await failureFrom(() => fault({ code, syscall: "connect" }), "messages.send");
+		expect(error).toMatchObject({ _tag: "PartnerConnectionError", outcome: "not_sent", retryable: true });
+		const bare = await failureFrom(() => fault({ code }), "messages.send");
+		expect(bare).toMatchObject({ _tag: "PartnerConnectionError", outcome: "unknown", retryable: true });
+	},
+);
+
+test("a TLS fault is one of the handshake where fetch names it as its cause, and nowhere else", async () => {
+	const code = "ERR_SSL_WRONG_VERSION_NUMBER";
+	const caused = await failureFrom(() => fault({ code }), "messages.send");
+	expect(caused).toMatchObject({ _tag: "PartnerConnectionError", outcome: "not_sent", retryable: false });
+	const bare = await failureFrom(() => Object.assign(new Error("request failed"), { code }), "messages.send");
+	expect(bare).toMatchObject({ _tag: "PartnerConnectionError", outcome: "unknown", retryable: true });
+});
 
 test.for(connecting)("a fault before the connection stands is not_sent: %s", async (code) => {
 	const error = await failureFrom(() => fault({ code }), "messages.send");
@@ -154,9 +168,9 @@ test("an abort and a time-out say which operation they ended", async () => {
 	const aborted = await failure(() => client.me.get({ signal: AbortSignal.abort() }));
 	expect(aborted).toMatchObject({ message: "me.get: aborted by the caller", retryable: false });
 	const late = await failure(() => client.me.get({ timeoutMs: 5 }));
-	expect(late).toMatchObject({ message: "me.get: no complete answer in time", retryable: true });
+	expect(late).toMatchObject({ message: "me.get: no complete answer within 5 ms", retryable: true });
 	const over = await failure(() => client.me.get({ deadlineMs: 5 }));
-	expect(over).toMatchObject({ message: "me.get: no complete answer before the deadline", retryable: true });
+	expect(over).toMatchObject({ message: "me.get: no complete answer before the deadline of 5 ms", retryable: true });
 });
 
 const keys: [string, () => Promise<string>, string][] = [
@@ -251,7 +265,6 @@ test.for([
 });
 
 test.for([
-	[199, "PartnerUnexpectedResponse", "unknown"],
 	[300, "PartnerUnexpectedResponse", "unknown"],
 	[399, "PartnerUnexpectedResponse", "unknown"],
 	[400, "PartnerBadRequest", "not_sent"],

@@ -47,9 +47,28 @@ test("onAttempt: each attempt of a send, with its status, error, wait and correl
 	const wait = { retryInMs: expect.any(Number) };
 	expect(events).toEqual([
 		{ ...facts, ...wait, attempt: 1, status: 500, errorTag: "PartnerInternalError", correlationId: "cor-1" },
-		{ ...facts, ...wait, attempt: 2, errorTag: "PartnerConnectionError" },
+		{ ...facts, ...wait, attempt: 2, errorTag: "PartnerConnectionError", errorCode: expect.any(String) },
 		{ ...facts, attempt: 3, status: 200, correlationId: "cor-3" },
 	]);
+});
+
+test("the logger's line is one line, whatever the operationId holds, and not much longer", async () => {
+	const service = await scripted(inTurn({ json: sentNow }));
+	const lines: string[] = [];
+	const { messages } = clientOf(service, { logger: loggerOf((line) => lines.push(String(line))) }).agency(agencyId);
+	await messages.send({ to: phone, body: text, operationId: `a\r\nb\u001b[31m\u2028${"c".repeat(10_000)}` });
+	expect(lines).toHaveLength(1);
+	expect(lines[0]).toMatch(/^[ -~]{1,500}$/);
+	expect(lines[0]).toContain(" operationId=a?b?[31m?ccc");
+});
+
+test("the logger is told of a read that finds nothing as of a fact, not of an error", async () => {
+	const service = await scripted(inTurn(refusal(404)));
+	const levels: string[] = [];
+	const note = (level: string) => () => levels.push(level);
+	const logger = { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };
+	await failure(() => clientOf(service, { logger }).agency(agencyId).conversations.get(phone));
+	expect(levels).toEqual(["info"]);
 });
 
 test("onAttempt: the last failure has no wait after it", async () => {
@@ -69,7 +88,13 @@ test("onAttempt: an attempt that never reached the service is told as well", asy
 	const client = clientOf({ baseUrl: await deadBaseUrl() }, { onAttempt, retry: false });
 	await failure(() => client.me.get());
 	expect(events).toEqual([
-		{ operation: "me.get", attempt: 1, errorTag: "PartnerConnectionError", durationMs: expect.any(Number) },
+		{
+			operation: "me.get",
+			attempt: 1,
+			errorTag: "PartnerConnectionError",
+			errorCode: "ECONNREFUSED",
+			durationMs: expect.any(Number),
+		},
 	]);
 });
 

@@ -41,6 +41,12 @@ test.for<[what: string, encoded: (plain: string) => string]>([
 	["JSON, twice", (plain) => JSON.stringify(JSON.stringify(plain))],
 	["HTML", html],
 	["a URL", encodeURIComponent],
+	["HTML, letter by letter", (plain) => [...plain].map((letter) => `&#${letter.codePointAt(0)};`).join("")],
+	[
+		"HTML in hexadecimals",
+		(plain) => [...plain].map((letter) => `&#x${letter.codePointAt(0)?.toString(16)};`).join(""),
+	],
+	["HTML by name", (plain) => html(plain).replace(/[éè]/g, (letter) => (letter === "é" ? "&eacute;" : "&egrave;"))],
 	["a form", (plain) => new URLSearchParams({ q: plain }).toString().slice(2)],
 	["letters and marks apart", (plain) => plain.normalize("NFD")],
 ])("S14 an echo of a text is not told on, written as %s", async ([, encoded]) => {
@@ -97,14 +103,30 @@ test.for([
 	expect(error.message).toMatch(/^messages\.send: refused with 400: No: \[(redacted|number)\]!$/);
 });
 
-test.for(["req-32470123456", "req-0470-12-34-56", "+32-470-12-34-56", "the-visit-is-at-14-00", `id:${phone}`])(
-	"S24 a correlation id that holds the number is none: %s",
-	async (id) => {
-		const send = sendingTo(() => jsonResponse(sentNow, { headers: { "x-correlation-id": id } }));
-		const { response } = await send({ to: phone, body: text }).withResponse();
-		expect(response.correlationId).toBeUndefined();
+test.for(["CANARYK", "ANARYKEY", "key0007", "test_live"])(
+	"S14 of the key eight letters of its secret tell: %s",
+	async (part) => {
+		const send = sendingTo(() => refusing(`No such key …${part}.`));
+		const error = await failure(() => send({ to: phone, body: text }));
+		expect(error.message).toBe(
+			`messages.send: refused with 400: No such key …${part === "ANARYKEY" ? "[redacted]" : part}.`,
+		);
 	},
 );
+
+test.for([
+	"req-3247012345",
+	"47012345-x",
+	"req-32470123456",
+	"req-0470-12-34-56",
+	"+32-470-12-34-56",
+	"the-visit-is-at-14-00",
+	`id:${phone}`,
+])("S24 a correlation id that holds the number is none: %s", async (id) => {
+	const send = sendingTo(() => jsonResponse(sentNow, { headers: { "x-correlation-id": id } }));
+	const { response } = await send({ to: phone, body: text }).withResponse();
+	expect(response.correlationId).toBeUndefined();
+});
 
 test.for(["req_01HF7", "1763712345678-abc", "cor-1"])("S24 any other correlation id is told: %s", async (id) => {
 	const send = sendingTo(() => jsonResponse(sentNow, { headers: { "x-correlation-id": id } }));
@@ -151,6 +173,7 @@ test.for<[search: string, said: string, shown: string]>([
 test.for<[message: string, shown: string]>([
 	["two\n\tlines\u2028and  more", "two lines and more"],
 	[`${"x".repeat(600)} end`, "x".repeat(500)],
+	[`${"x".repeat(499)}\u{1f600}`, "x".repeat(499)],
 ])("a message of the service stands on one line of at most 500 characters", async ([message, shown]) => {
 	const error = await failure(() => sendingTo(() => refusing(message))({ to: phone, body: text }));
 	expect(error.message).toBe(`messages.send: refused with 400: ${shown}`);
