@@ -30,7 +30,6 @@ export async function lookupAll(inputs: Iterable<string>, plan: LookupPlan): Pro
 	const given = reading("phoneNumbers", operation, () => [...texts(inputs)]);
 	const asked: Pick<LookedUp, "input" | "phoneNumber">[] = [];
 
-	/** Read as they are asked for: ten thousand numbers are read while others are looked up. */
 	function* chunks(): Generator<E164[]> {
 		const seen = new Set<E164>();
 		let chunk: E164[] = [];
@@ -51,10 +50,13 @@ export async function lookupAll(inputs: Iterable<string>, plan: LookupPlan): Pro
 	let attempts = 0;
 	let last: Answered<LookupResponse> | undefined;
 	const queue = chunks();
-	// Every worker takes its next chunk from the one iterator.
+	// Every worker takes the next chunk there is, and the one after it is read while its answer is awaited.
+	let next = queue.next();
 	const worker = async (): Promise<void> => {
-		for (const chunk of queue) {
-			last = await ask(chunk, abandon.signal);
+		while (!next.done) {
+			const answer = ask(next.value, abandon.signal);
+			next = queue.next();
+			last = await answer;
 			attempts += last.response.attempts;
 			for (const { phoneNumber, conversation } of last.data.results) found.set(phoneNumber, conversation);
 		}
