@@ -1,4 +1,4 @@
-import { blame, captureCaller } from "./caller.ts";
+import { blame, type Caller } from "./caller.ts";
 import { isPartnerError, type PartnerError } from "./errors.ts";
 
 /** What is known of the HTTP side of a call. */
@@ -46,18 +46,15 @@ export interface Call<Data, Failure extends PartnerError> extends Promise<Data> 
 	result: () => Promise<Result<Data, Failure>>;
 }
 
-/**
- * Starts the work of `entry`, a public function, and makes the Promise that it returns. An error shows the caller's own
- * frames: captured once the work has begun, as a read is on its way by then, and this takes longer than the rest of it.
- */
+/** The Promise that calls return, of work that has begun. An error shows the caller's own frames. */
 export function createCall<Data, Failure extends PartnerError>(
-	entry: (...args: never[]) => unknown,
-	start: () => Promise<Answered<Data>>,
+	work: Promise<Answered<Data>>,
+	caller: Caller,
 ): Call<Data, Failure> {
 	let response: CallResponse;
 	const run = async (): Promise<Data> => {
 		try {
-			const answered = await start();
+			const answered = await work;
 			response = answered.response;
 			return answered.data;
 		} catch (error) {
@@ -65,7 +62,6 @@ export function createCall<Data, Failure extends PartnerError>(
 		}
 	};
 	const call = run();
-	const caller = captureCaller(entry);
 	return Object.assign(call, {
 		withResponse: () => call.then((data) => ({ data, response })),
 		result: () =>

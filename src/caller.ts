@@ -8,6 +8,8 @@ export interface Caller {
 /**
  * Captures the frames below `entry`, the public function that was called: at once, although it is the costliest part of
  * a call that succeeds. V8's async stacks come for nothing, but name only who *awaits* a promise, and nobody for `.catch`.
+ * To be called once the work has begun, as a read is on its way by then; and in `entry` itself, as some engines take a
+ * function that ends in a call of another one off the stack.
  */
 export function captureCaller(entry: (...args: never[]) => unknown): Caller {
 	const caller: Caller = {};

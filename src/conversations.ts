@@ -1,4 +1,5 @@
 import { type Answered, type Call, createCall } from "./call.ts";
+import { captureCaller } from "./caller.ts";
 import type { OperationError } from "./errors.ts";
 import { type CallOptions, checkOptions, isWellFormed, optionSchemas } from "./input.ts";
 import { type LookedUp, lookupAll } from "./lookup.ts";
@@ -156,7 +157,7 @@ export function createConversations(
 
 	function get(phone: string, options?: PageOptions): ReturnType<ConversationsGroup["get"]> {
 		const operation = "conversations.get";
-		return createCall(get, async () => {
+		const ask = async (): Promise<Answered<ConversationWithMessages>> => {
 			const { pageSize, cursor, ...call } = checkOptions(optionSchemas.page, options, operation);
 			const number = requirePhone(phone, defaultCountry, "phone", operation);
 			return transport(
@@ -164,12 +165,13 @@ export function createConversations(
 				{ path: { agencyId, phone: number }, query: { pageSize, cursor } },
 				{ ...call, secrets: [number, phone, cursor] },
 			);
-		});
+		};
+		return createCall(ask(), captureCaller(get));
 	}
 
 	function lookup(phoneNumbers: Iterable<string>, options?: LookupOptions): ReturnType<ConversationsGroup["lookup"]> {
 		const operation = "conversations.lookup";
-		return createCall(lookup, async (): Promise<Answered<LookedUp[]>> => {
+		const work = async (): Promise<Answered<LookedUp[]>> => {
 			const { concurrency = 4, ...call } = checkOptions(optionSchemas.lookup, options, operation);
 			// A deadline of this call's own is that of the whole lookup; the client's is that of each of its requests.
 			const deadlineAt = call.deadlineMs && performance.now() + call.deadlineMs;
@@ -186,7 +188,8 @@ export function createConversations(
 					},
 				);
 			return lookupAll(phoneNumbers, { ask, concurrency, defaultCountry });
-		});
+		};
+		return createCall(work(), captureCaller(lookup));
 	}
 
 	return { list, lookup, get, listMessages };

@@ -1,4 +1,5 @@
-import { type Call, createCall } from "./call.ts";
+import { type Answered, type Call, createCall } from "./call.ts";
+import { captureCaller } from "./caller.ts";
 import type { OperationError } from "./errors.ts";
 import { type CallOptions, checkOptions, optionSchemas } from "./input.ts";
 import type { Transport } from "./transport.ts";
@@ -19,10 +20,9 @@ export interface MeGroup {
 export function createMe(transport: Transport): MeGroup {
 	const operation = "me.get";
 	function get(options?: CallOptions): Call<Me, OperationError<"me.get">> {
-		return createCall(get, async () => {
-			const checked = checkOptions(optionSchemas.call, options, operation);
-			return transport(operation, {}, checked);
-		});
+		const ask = async (): Promise<Answered<Me>> =>
+			transport(operation, {}, checkOptions(optionSchemas.call, options, operation));
+		return createCall(ask(), captureCaller(get));
 	}
 	return { get };
 }

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { type Answered, type Call, createCall } from "./call.ts";
+import { captureCaller } from "./caller.ts";
 import { isPartnerError, PartnerInvalidInput, property, type SendError, stamp } from "./errors.ts";
 import { type CallOptions, checkInput, checkOptions, optionSchemas, rule, text } from "./input.ts";
 import { isUuid, type ReuseGuard } from "./operation-id.ts";
@@ -87,7 +88,7 @@ export function createMessages(transport: Transport, options: MessagesOptions): 
 	const { agencyId, defaultCountry, allows, guard } = options;
 
 	function send(message: OutgoingMessage, callOptions?: CallOptions): Call<Sent, SendError> {
-		return createCall(send, async (): Promise<Answered<Sent>> => {
+		const work = async (): Promise<Answered<Sent>> => {
 			// Whatever else is wrong with the message, its error has an id.
 			const given = property(message, "operationId");
 			const chosen = typeof given === "string" ? given : undefined;
@@ -130,7 +131,8 @@ export function createMessages(transport: Transport, options: MessagesOptions): 
 				if (error.outcome === "not_sent") release?.();
 				throw error;
 			}
-		});
+		};
+		return createCall(work(), captureCaller(send));
 	}
 	return { send };
 

@@ -62,10 +62,11 @@ export function createPaginated<Item, Page, Failure extends PartnerError>(
 		return walkPages(open, captureCaller(pages));
 	}
 	function page(): Call<Page, Failure> {
-		return createCall(page, async () => {
+		const ask = async (): Promise<Answered<Page>> => {
 			const { fetchPage, cursor } = open();
 			return fetchPage(cursor);
-		});
+		};
+		return createCall(ask(), captureCaller(page));
 	}
 	async function toArray(options?: CollectOptions): Promise<Item[]> {
 		return collect(open, options, captureCaller(toArray));
