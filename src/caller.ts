@@ -23,7 +23,9 @@ export function blame<E extends PartnerError>(error: E, caller: Caller): E {
 	try {
 		const stack: unknown = caller.stack;
 		const frames = typeof stack === "string" ? /\n.*/s.exec(stack) : null;
-		const value = `${error.name}: ${error.message}${frames ?? ""}`;
+		// Without any, those of this package are better than none.
+		if (!frames) return error;
+		const value = `${error.name}: ${error.message}${frames}`;
 		Object.defineProperty(error, "stack", { value, configurable: true, writable: true });
 	} catch {
 		// The error tells more than its stack.
@@ -36,7 +38,6 @@ export function blaming<T>(entry: (...args: never[]) => unknown, run: () => T): 
 	try {
 		return run();
 	} catch (error) {
-		if (isPartnerError(error) && typeof Error.captureStackTrace === "function") Error.captureStackTrace(error, entry);
-		throw error;
+		throw isPartnerError(error) ? blame(error, captureCaller(entry)) : error;
 	}
 }

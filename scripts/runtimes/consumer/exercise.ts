@@ -106,6 +106,8 @@ export async function exercise(place: Place, say: (line: string) => void): Promi
 
 	const missing = await failure(agency.conversations.get("+447700900999"));
 	check("its stack shows who called", `${missing.stack}`.includes(exercise.name));
+	const unmade = await failure(Promise.resolve().then(() => createClient({ ...options, baseUrl: "ftp://x" })));
+	check("that of a refused option shows frames too", `${unmade.stack}`.split("\n").length > 1);
 	check("a 404 is PartnerNotFound", missing instanceof PartnerNotFound && !(missing instanceof PartnerInternalError));
 	check("it says what is known", missing.status === 404 && missing.attempts === 1 && !missing.retryable);
 	const stranger = createClient({ ...options, apiKey: "sandbox_live.nobody.nothing" }).agency(agency.id);
