@@ -18,7 +18,7 @@ export { no as countryRule, no as isCountry, no as isE164, no as parsePhone, no 
 
 const measured = [
 	{ name: "messaging-conversations", entry: "src/index.ts", budget: 43.8, plugins: [] },
-	{ name: "… without the phone library", entry: "src/index.ts", budget: 21.8, plugins: [withoutPhone] },
+	{ name: "… without the phone library", entry: "src/index.ts", budget: 21.9, plugins: [withoutPhone] },
 ];
 
 for (const { name, entry, budget, plugins } of measured) {

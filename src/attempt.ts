@@ -33,7 +33,7 @@ interface Head {
 	headers: Headers;
 }
 
-/** An answer, read to its end. `body` is absent where it cannot be read as JSON. */
+/** An answer, read to its end. */
 export interface Answer extends Head {
 	body: { json: unknown } | "unreadable" | "too-large";
 }

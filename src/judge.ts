@@ -50,7 +50,7 @@ function judgeFault(fault: Fault, { operation, dispatched, timeoutMs }: JudgeCon
 			return { ok: false, error: new PartnerTimeoutError(text, { retryable: true }), outcome: ambiguous };
 		}
 		case "network": {
-			const { connecting, certificate, facts } = diagnose(fault.error);
+			const { connecting, certificate, facts } = diagnose(fault);
 			const what = certificate ? "no trusted connection" : connecting ? "no connection" : "the connection was lost";
 			const text = `${operation}: ${what}${facts.code ? ` (${facts.code})` : ""}`;
 			const error = new PartnerConnectionError(text, { retryable: !certificate, cause: facts });
@@ -131,8 +131,12 @@ const connectCode =
 const certificateCode = /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|ERR_TLS_CERT)/;
 const handshakeCode = /^ERR_SSL_(WRONG_VERSION|UNSUPPORTED_PROTOCOL|PACKET_LENGTH|HTTP_REQUEST)/;
 
-/** Tells faults that prove that no request went out from those that prove nothing. */
-function diagnose(error: unknown): { connecting: boolean; certificate: boolean; facts: FaultFacts } {
+/** Tells faults that prove that no request went out from those that prove nothing, as all do once an answer has begun. */
+function diagnose({ error, status }: Extract<Fault, { error: unknown }>): {
+	connecting: boolean;
+	certificate: boolean;
+	facts: FaultFacts;
+} {
 	const facts = factsOf(error);
 	const { code, syscall } = facts;
 	// Several addresses tried at once: node gives an AggregateError of which each part is a connect.
@@ -145,7 +149,9 @@ function diagnose(error: unknown): { connecting: boolean; certificate: boolean; 
 		(Array.isArray(parts) && parts.length > 0 && parts.every((part) => property(part, "syscall") === "connect"));
 	// A fetch names what a handshake ended in as its cause. Bare, the same code also comes of what was written afterwards.
 	const shaken = property(error, "cause") !== undefined && handshakeCode.test(code ?? "");
-	return { connecting, certificate: shaken || certificateCode.test(code ?? ""), facts };
+	const certificate = shaken || certificateCode.test(code ?? "");
+	const before = status === undefined;
+	return { connecting: before && connecting, certificate: before && certificate, facts };
 }
 
 /** What an error that anybody can have thrown says of itself, of its cause where it has one. */

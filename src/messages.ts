@@ -14,7 +14,7 @@ export interface OutgoingMessage extends Pick<SendMessageRequest, "body"> {
 	to: string;
 	/**
 	 * Your id for this send. The same id with the same message, its number, language and sender too, never sends twice;
-	 * a message that is changed takes another one. Give one that survives a crash (see `operationIdFrom`). Made for you
+	 * a message that is changed takes another one, unless every call with it ended as `not_sent`. Give one that survives a crash (see `operationIdFrom`). Made for you
 	 * when left out.
 	 */
 	operationId?: string | undefined;

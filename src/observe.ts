@@ -27,7 +27,7 @@ export interface AttemptEvent {
 export interface Logger {
 	/** A clean attempt, or one that was given up as nobody waits for its answer any more. */
 	debug: (line: string) => unknown;
-	/** A 404 of a read: the agency has no such conversation, or the gateway no such path. */
+	/** A 404 of a read: there is no such conversation, no such integration, or no such path behind the gateway. */
 	info: (line: string) => unknown;
 	/** A failed attempt that is tried again. */
 	warn: (line: string) => unknown;

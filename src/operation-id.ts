@@ -45,23 +45,28 @@ export type ReuseGuard = (agencyId: string, operationId: string, body: string) =
  * that gives up its oldest entry for each new one spends more on that than on all else.
  */
 export function createReuseGuard(capacity = 1000): ReuseGuard {
-	let latest = new Map<string, number>();
-	let earlier = new Map<string, number>();
+	let latest = new Map<string, Claim>();
+	let earlier = new Map<string, Claim>();
 	return (agencyId, operationId, body) => {
 		const key = `${agencyId} ${operationId}`;
-		const claimed = digest(body);
+		const claim: Claim = { digest: digest(body) };
 		const known = latest.get(key) ?? earlier.get(key);
-		if (known !== undefined && known !== claimed) return undefined;
-		latest.set(key, claimed);
+		if (known && known.digest !== claim.digest) return undefined;
+		latest.set(key, claim);
 		if (latest.size >= capacity) {
 			earlier = latest;
 			latest = new Map();
 		}
 		return () => {
-			// Of an id that was claimed before, that send may have gone out.
-			if (known === undefined) for (const claims of [latest, earlier]) claims.delete(key);
+			// Of an id that is claimed twice the other send may have gone out, be it the earlier or the later one.
+			if (!known) for (const claims of [latest, earlier]) if (claims.get(key) === claim) claims.delete(key);
 		};
 	};
+}
+
+/** One send's, told from another's of the same text by which object it is. */
+interface Claim {
+	digest: number;
 }
 
 /**

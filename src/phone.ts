@@ -145,7 +145,7 @@ function isOne(text: string, phone: PhoneNumber): boolean {
 			if (gap.includes("(")) return false;
 			if (isWhole(digits.slice(start, at), phone)) {
 				if (strong && !isDashed(text, start)) return false;
-				if (group.startsWith("0") && isWhole(digits.slice(at), phone)) return false;
+				if (group.startsWith("0") && isWhole(digits.slice(at), phone, "isValid")) return false;
 			}
 		}
 		at += group.length;
@@ -154,10 +154,13 @@ function isOne(text: string, phone: PhoneNumber): boolean {
 	return true;
 }
 
-/** Whether these national digits are a number by themselves, as far as its country's own way of writing tells. */
-function isWhole(digits: string, all: PhoneNumber): boolean {
+/**
+ * Whether these national digits are a number by themselves, as far as its country's own way of writing tells. An ending
+ * that has a zero in front must be a valid one: 0678 is of a length that Iran has, and ends one mobile in ten.
+ */
+function isWhole(digits: string, all: PhoneNumber, how: "isPossible" | "isValid" = "isPossible"): boolean {
 	const phone = read(`+${all.countryCallingCode}${digits}`);
-	return phone?.isPossible() === true && (areaLength(phone) > 0 || areaLength(all) === 0);
+	return phone?.[how]() === true && (areaLength(phone) > 0 || areaLength(all) === 0);
 }
 
 /** Whether the dash is how this writer groups digits: between all groups, none long, no short ending: 26-12-34-56. */

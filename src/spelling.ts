@@ -40,15 +40,16 @@ function bare(text: string): string {
 		.replace(/[^\p{L}\p{Nd}]+/gu, "");
 }
 
-/** HTML names an accented letter by the letter itself and its accent. */
-const entity = /^&(?:#x([0-9a-f]+)|#(\d+)|([a-z])(?:acute|grave|circ|uml|tilde|cedil|ring|slash|caron));/i;
+/** HTML names an accented letter by the letter itself and its accent, and a few by a name of their own. */
+const entity = /^&(?:#x([0-9a-f]+)|#(\d+)|([a-z])(?:acute|grave|circ|uml|tilde|cedil|ring|caron)|(\w+));/i;
+const named = new Map(Object.entries({ oslash: "ø", szlig: "ß", aelig: "æ", oelig: "œ" }));
 
 function decode(whole: string, unicode?: string): string {
 	try {
 		if (unicode) return String.fromCharCode(Number.parseInt(unicode, 16));
-		const [, hex, decimal, letter = ""] = entity.exec(whole) ?? [];
+		const [, hex, decimal, letter, name = ""] = entity.exec(whole) ?? [];
 		if (hex || decimal) return String.fromCodePoint(hex ? Number.parseInt(hex, 16) : Number(decimal));
-		return letter || decodeURIComponent(whole.replace(/^[\\&].*/s, ""));
+		return letter ?? named.get(name.toLowerCase()) ?? decodeURIComponent(whole.replace(/^[\\&].*/s, ""));
 	} catch {
 		return "";
 	}

@@ -51,6 +51,15 @@ test.for(["EHOSTUNREACH", "EHOSTDOWN", "ENETUNREACH", "EADDRNOTAVAIL"])(
 	},
 );
 
+test("once an answer has begun, no fault proves that nothing went out", async () => {
+	for (const cause of [{ code: "ECONNREFUSED", syscall: "connect" }, { code: "CERT_HAS_EXPIRED" }]) {
+		const broken = new ReadableStream({ pull: (controller) => controller.error(fault(cause)) });
+		const error = await failureFrom(() => new Response(broken), "messages.send");
+		expect(error).toMatchObject({ _tag: "PartnerConnectionError", status: 200, outcome: "unknown", retryable: true });
+		expect(error.message).toBe(`messages.send: the connection was lost (${cause.code})`);
+	}
+});
+
 test("a TLS fault is one of the handshake where fetch names it as its cause, and nowhere else", async () => {
 	const code = "ERR_SSL_WRONG_VERSION_NUMBER";
 	const caused = await failureFrom(() => fault({ code }), "messages.send");

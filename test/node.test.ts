@@ -609,6 +609,29 @@ test.for(cuts)("what became of a send that is cut %s while a mock has it is unkn
 	expect(await cut()).toMatchObject({ outcome: "unknown", attempts: 1 });
 });
 
+test.for(cuts)(
+	"what became of a send that is cut %s while a mock's own kind of request has it is unknown",
+	async (how) => {
+		// As the mocks of earlier years do it: a request that acts on what is written to it, and opens a connection all the same.
+		const seen: string[] = [];
+		class Mocked extends http.ClientRequest {
+			override end(...given: unknown[]): this {
+				seen.push(String(given[0]));
+				return this;
+			}
+		}
+		const { request } = http;
+		onTestFinished(() => void Object.assign(http, { request }));
+		const createConnection = () => Object.assign(new net.Socket(), { connecting: true });
+		Object.assign(http, {
+			request: (options: http.RequestOptions) => new Mocked({ ...options, agent: undefined, createConnection }),
+		});
+		const cut = cutting(how, "http://127.0.0.1:9/api/v1");
+		await until(() => seen.length === 1);
+		expect(await cut()).toMatchObject({ outcome: "unknown", attempts: 1 });
+	},
+);
+
 test("a mock that thinks for longer than a connection may take is no hanging handshake", async () => {
 	const thinking: (() => void)[] = [];
 	const server = setupServer(

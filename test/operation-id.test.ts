@@ -93,3 +93,11 @@ test("a claim that is given up leaves its id free, unless the id was claimed bef
 	claim("agy_1", "one", "another")?.();
 	expect(claim("agy_1", "one", "text")).toBeUndefined();
 });
+
+test("a claim that is given up leaves the same id of a later send claimed", () => {
+	const claim = createReuseGuard();
+	const release = claim("agy_1", "one", "text");
+	claim("agy_1", "one", "text");
+	release?.();
+	expect(claim("agy_1", "one", "another")).toBeUndefined();
+});

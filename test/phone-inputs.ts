@@ -158,6 +158,9 @@ export const groups: Readonly<Record<string, readonly Row[]>> = {
 		// Brackets round a digit that is no zero ask nothing of the number but its length.
 		["+352 (4) 430824", "+3524430824"],
 		["+48 22210553 9", "+48222105539"],
+		// Its last group is of a length that Iran has, and no number there.
+		["+98 912 345 0678", "+989123450678"],
+		["+352 31 66 93 0354", "+3523166930354"],
 		["+49 1704 12345 67", "+4917041234567"],
 		["+43 6647 3084 39439", "+436647308439439"],
 		["+44 7700 900123", "+447700900123"],

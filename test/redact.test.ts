@@ -159,6 +159,8 @@ test.for([
 
 test.for<[search: string, said: string, shown: string]>([
 	["Anna", "Annabel, Joanna or Anna?", "Annabel, Joanna or [redacted]?"],
+	["Jørgensen", "J&oslash;rgensen or J&Oslash;rgensen?", "[redacted] or [redacted]?"],
+	["Weiß", "Wei&szlig; or Weiß?", "[redacted] or [redacted]?"],
 	["Peetersen", "VanPeetersenBV or Peeters?", "Van[redacted]BV or Peeters?"],
 ])(
 	"S14 a short search is taken out as a word of its own, a longer one wherever it stands: %s",
