@@ -39,19 +39,19 @@ export interface Answer extends Head {
 }
 
 /**
- * How an attempt ends without a whole answer, with the head of one that broke off. `error` is what `init` or `onDispatch` threw, or what fetch did; `isUnsent` is
- * true where fetch knows that nothing has gone out although it was asked.
+ * How an attempt ends without a whole answer, with the head of one that broke off. `error` is what `init` or `onDispatch`
+ * threw, or what fetch did; `isUnsent` is true where fetch knows that nothing has gone out although it was asked.
  */
 export type Fault = Partial<Head> &
-	({ kind: "init" | "network"; error: unknown; isUnsent?: never } | { kind: "timeout" | "abort"; isUnsent?: unknown });
+	({ kind: "init" | "network"; error: unknown; isUnsent?: never } | { kind: "timeout" | "abort"; isUnsent?: true });
 
 /** Decoded bytes: `content-length` counts compressed ones, and a bomb of a few hundred bytes unpacks to 300 MB. */
 const maxBodyBytes = 10 * 1024 * 1024;
 
 /**
- * One request and its answer, read to the end. Rejects only where a signal throws. One controller and one timer, handed over as
- * `fetch(url, init)`: `AbortSignal.timeout`, `AbortSignal.any` and `new Request(…)` lose their abort to a garbage
- * collection. The promise settles when the time is up even where fetch does not listen.
+ * One request and its answer, read to the end. Rejects only where a signal throws. One controller and one timer, handed
+ * over as `fetch(url, init)`: `AbortSignal.timeout`, `AbortSignal.any` and `new Request(…)` lose their abort to a
+ * garbage collection. The promise settles when the time is up even where fetch does not listen.
  */
 export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 	const { fetch, url, init, timeoutMs, signals, onDispatch } = options;
@@ -75,7 +75,7 @@ export function attempt(options: AttemptOptions): Promise<Answer | Fault> {
 			// A refusal is a refusal however long its text takes.
 			settle(answered && kind === "timeout" ? answered : fault);
 			// Still before anybody looks at it, and after the end stands: what is cut can throw.
-			fault.isUnsent = stop();
+			if (stop() === true) fault.isUnsent = true;
 		};
 		// A signal may throw, and then there must be no timer.
 		const off = onAbort(signals, cut("abort"));

@@ -38,7 +38,7 @@ export function judge(end: Answer | Fault, context: JudgeContext): Verdict {
 }
 
 function judgeFault(fault: Fault, { operation, dispatched, timeoutMs }: JudgeContext): Verdict {
-	const ambiguous = dispatched && fault.isUnsent !== true ? "unknown" : "not_sent";
+	const ambiguous = dispatched && !fault.isUnsent ? "unknown" : "not_sent";
 	switch (fault.kind) {
 		case "init":
 			if (!isPartnerError(fault.error)) throw fault.error;

@@ -697,9 +697,9 @@ test("refused input names its field and its rule apart, too", async () => {
 test("toJSON leaves out what an error does not have, its cause and the cursor", async () => {
 	const { error } = await failureOf("me.get", inTurn(refusal(404)));
 	const always = ["message", "_tag", "operation", "attempts", "retryable"];
-	expect(Object.keys(error.toJSON()).sort()).toEqual([...always, "status", "correlationId"].sort());
+	expect(Object.keys(error.toJSON())).toEqual([...always, "status", "correlationId"]);
 	const refusedInput = await failure(() => createClient({ baseUrl: "ftp://x", apiKey }));
-	expect(Object.keys(refusedInput.toJSON()).sort()).toEqual([...always].sort());
+	expect(Object.keys(refusedInput.toJSON())).toEqual(always);
 });
 
 test("cause and cursor can be read but are not counted among an error's fields", async () => {

@@ -110,6 +110,16 @@ const handlers = () => {};`;
 	expect(run("esm.mjs", imports + story)).toBe("false 1 1 function\n");
 });
 
+test("its command shows its usage without a command, and refuses one that it lacks", () => {
+	const cli = join(installed, "dist/cli.js");
+	expect(execFileSync(process.execPath, [cli], { encoding: "utf8" })).toMatch(
+		/^Usage: messaging-conversations sandbox/,
+	);
+	const wrong = spawnSync(process.execPath, [cli, "sandpit"], { encoding: "utf8" });
+	expect(wrong.status).toBe(1);
+	expect(wrong.stderr).toMatch(/^There is no command "sandpit"\./);
+});
+
 test("it runs as a CommonJS module", () => {
 	const requires = `const { createClient } = require("messaging-conversations");
 const { createSandbox } = require("messaging-conversations/sandbox");
