@@ -1,33 +1,46 @@
 // Generated from openapi.json by `npm run generate`. Do not edit.
 
-/**
- * What the contract knows of each answer schema, a line each: its fields, with `:` the schema of what is in it, `=` its
- * known values, `#` a whole number.
- */
-export const shapes: Readonly<Record<string, string>> = {
-	Me: "integration:Integration agencies:Agency scopes=conversations:read,messages:write",
-	Integration: "id name",
-	Agency: "id name",
-	ConversationPage: "conversations:ConversationSummary nextCursor pageSize#",
-	ConversationSummary: "phoneNumber contactName lastMessageAt lastMessagePreview lastMessageDirection=inbound,outbound totalMessages# failedMessages# activeFlows# completedFlows# latestFlowStatus=active,waiting,completed,cancelled,failed,timeout lastInboundAt windowExpiresAt aiEnabled queuedMessages# isUnlinked visibility:ConversationVisibility cursor",
-	ConversationVisibility: "reason=focus,unlinked,tagged,unknown isShared isVisibleThroughAgencyTag",
-	LookupResponse: "results:LookupEntry",
-	LookupEntry: "phoneNumber conversation:ConversationSummary",
-	ConversationWithMessages: "conversation:ConversationDetail messagePage:MessagePage",
-	ConversationDetail: "summary:ConversationSummary queuedMessages:QueuedMessage aiSettings:AiSettings windowReopenReadiness:WindowReopenReadiness",
-	QueuedMessage: "id body attachmentUploadId attachmentFileName attachmentMimeType attachmentFileSize# status=queued createdAt updatedAt",
-	AiSettings: "enabled disabledReason=manual_send,user_toggle disabledAt",
-	WindowReopenReadiness: "configured templatesApproved eligibleForManualSend availableLanguages defaultLanguage flowCodes missingFlowCodes missingTemplates unapprovedTemplates:UnapprovedTemplate",
-	UnapprovedTemplate: "templateCode status",
-	MessagePage: "messages:Message nextCursor pageSize# hasMore",
-	Message: "id# messageSid body direction=inbound,outbound createdAt deliveredAt readAt status=queued,sent,delivered,read,failed,undelivered,received media:MessageMedia mediaStored:StoredMedia numMedia# templateName buttonClicked profileName interactiveContent:InteractiveContent replyTo:ReplyToMessage",
-	MessageMedia: "url index contentType content_type",
-	StoredMedia: "size stored_url content_type original_url storage_path downloaded_at",
-	InteractiveContent: "quickReplies:QuickReply listPicker:ListPicker ctaButtons:CtaButton",
-	QuickReply: "code text",
-	ListPicker: "buttonText items:ListPickerItem",
-	ListPickerItem: "id title description",
-	CtaButton: "type=URL,PHONE_NUMBER title url phone code ttl_minutes",
-	ReplyToMessage: "body direction=inbound,outbound createdAt templateName hasMedia",
-	SendMessageResult: "success queued messageId queueId status=queued,accepted windowOpen windowExpiresAt",
+/** What the contract knows about a field. */
+export interface Field {
+	/** Name of the schema of its value, or of its items. */
+	shape?: string;
+	/** The known values of its string, or of its items. */
+	known?: readonly string[];
+	/** A whole number. */
+	integer?: true;
+	/** A time: ISO 8601 in UTC. */
+	time?: true;
+}
+
+const any: Field = {};
+const integer: Field = { integer: true };
+const time: Field = { time: true };
+
+/** The fields of each answer schema. */
+export const shapes: Readonly<Record<string, Readonly<Record<string, Field>>>> = {
+	Me: { integration: { shape: "Integration" }, agencies: { shape: "Agency" }, scopes: { known: ["conversations:read","messages:write"] } },
+	Integration: { id: any, name: any },
+	Agency: { id: any, name: any },
+	ConversationPage: { conversations: { shape: "ConversationSummary" }, nextCursor: any, pageSize: integer },
+	ConversationSummary: { phoneNumber: any, contactName: any, lastMessageAt: time, lastMessagePreview: any, lastMessageDirection: { known: ["inbound","outbound"] }, totalMessages: integer, failedMessages: integer, activeFlows: integer, completedFlows: integer, latestFlowStatus: { known: ["active","waiting","completed","cancelled","failed","timeout"] }, lastInboundAt: time, windowExpiresAt: time, aiEnabled: any, queuedMessages: integer, isUnlinked: any, visibility: { shape: "ConversationVisibility" }, cursor: any },
+	ConversationVisibility: { reason: { known: ["focus","unlinked","tagged","unknown"] }, isShared: any, isVisibleThroughAgencyTag: any },
+	LookupResponse: { results: { shape: "LookupEntry" } },
+	LookupEntry: { phoneNumber: any, conversation: { shape: "ConversationSummary" } },
+	ConversationWithMessages: { conversation: { shape: "ConversationDetail" }, messagePage: { shape: "MessagePage" } },
+	ConversationDetail: { summary: { shape: "ConversationSummary" }, queuedMessages: { shape: "QueuedMessage" }, aiSettings: { shape: "AiSettings" }, windowReopenReadiness: { shape: "WindowReopenReadiness" } },
+	QueuedMessage: { id: any, body: any, attachmentUploadId: any, attachmentFileName: any, attachmentMimeType: any, attachmentFileSize: integer, status: { known: ["queued"] }, createdAt: time, updatedAt: time },
+	AiSettings: { enabled: any, disabledReason: { known: ["manual_send","user_toggle"] }, disabledAt: time },
+	WindowReopenReadiness: { configured: any, templatesApproved: any, eligibleForManualSend: any, availableLanguages: any, defaultLanguage: any, flowCodes: any, missingFlowCodes: any, missingTemplates: any, unapprovedTemplates: { shape: "UnapprovedTemplate" } },
+	UnapprovedTemplate: { templateCode: any, status: any },
+	MessagePage: { messages: { shape: "Message" }, nextCursor: any, pageSize: integer, hasMore: any },
+	Message: { id: integer, messageSid: any, body: any, direction: { known: ["inbound","outbound"] }, createdAt: time, deliveredAt: time, readAt: time, status: { known: ["queued","sent","delivered","read","failed","undelivered","received"] }, media: { shape: "MessageMedia" }, mediaStored: { shape: "StoredMedia" }, numMedia: integer, templateName: any, buttonClicked: any, profileName: any, interactiveContent: { shape: "InteractiveContent" }, replyTo: { shape: "ReplyToMessage" } },
+	MessageMedia: { url: any, index: any, contentType: any, content_type: any },
+	StoredMedia: { size: any, stored_url: any, content_type: any, original_url: any, storage_path: any, downloaded_at: any },
+	InteractiveContent: { quickReplies: { shape: "QuickReply" }, listPicker: { shape: "ListPicker" }, ctaButtons: { shape: "CtaButton" } },
+	QuickReply: { code: any, text: any },
+	ListPicker: { buttonText: any, items: { shape: "ListPickerItem" } },
+	ListPickerItem: { id: any, title: any, description: any },
+	CtaButton: { type: { known: ["URL","PHONE_NUMBER"] }, title: any, url: any, phone: any, code: any, ttl_minutes: any },
+	ReplyToMessage: { body: any, direction: { known: ["inbound","outbound"] }, createdAt: time, templateName: any, hasMedia: any },
+	SendMessageResult: { success: any, queued: any, messageId: any, queueId: any, status: { known: ["queued","accepted"] }, windowOpen: any, windowExpiresAt: time },
 };

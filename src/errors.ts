@@ -1,46 +1,62 @@
 import type { operations } from "../generated/openapi.ts";
 
-/** The operations of the contract, by their operation id (spec §4). */
+/** The operation ids of the contract, `openapi.json`. */
 export type OperationId = keyof operations;
 
+/** An operation of the contract, or `request` for `client.request`. */
+export type Operation = OperationId | "request";
+
 /**
- * What is known of a send that ended in an error.
- * - `not_sent`: no message reached the contact and none will; sending again is safe.
- * - `unknown`: the service may have taken it; send the same message again with the same `operationId` to settle it.
- * - `sent`: the service said that it took it, in an answer that is otherwise unusable.
+ * What is known about a send that failed.
+ * - `not_sent`: nothing reached the contact and nothing will. Sending again is safe.
+ * - `unknown`: the service may have accepted it. Send the same message again with the same `operationId` to find out.
+ * - `sent`: the service confirmed it, in a response that is otherwise unusable.
  */
 export type Outcome = "not_sent" | "unknown" | "sent";
 
-/** What an error says beyond its tag and message. */
+/** The fields of an error beside its tag and its message. */
 export interface PartnerErrorFacts {
-	/** The operation that failed, or the function that refused its input. */
-	operation: OperationId | "createClient" | "agency" | "toE164" | "operationIdFrom" | "isWindowOpen";
-	/** HTTP status of the last answer. */
+	/** Operation id of the call that failed, `request` for `client.request`, or the function that refused its input. */
+	operation: Operation | (string & Record<never, never>);
+	/** Agency of the call. */
+	agencyId?: string;
+	/** The input or option that was refused, such as `to` or `phoneNumbers[3]`. */
+	field?: string;
+	/** The rule that the field breaks. It never quotes the value. */
+	rule?: string;
+	/** HTTP status of the last response. */
 	status?: number;
-	/** `X-Correlation-Id` of the last answer that had one: quote it to support. */
+	/** `X-Correlation-Id` of the last response that had one. Quote it to support. */
 	correlationId?: string;
-	/** Requests made. */
+	/** Number of requests made. */
 	attempts: number;
-	/** Whether the same call may succeed later unchanged. */
+	/** Whether the same call may succeed later without a change. */
 	retryable: boolean;
 	/** How long the service asked to wait, in milliseconds. */
 	retryAfterMs?: number;
 	/** The underlying fault as `{ name, code, syscall }`, or the last error before a deadline. Never a request, a body or a header. */
 	cause?: unknown;
-	/** The idempotency id of a send. The same message with it again is never sent twice. */
+	/** Idempotency key of a send. Sending the identical message with it again never sends it twice. */
 	operationId?: string;
-	/** What is known of a send. */
+	/** What is known about a send. */
 	outcome?: Outcome;
-	/** Where the failed page of a walk began; null for the first page. */
+	/** Cursor of the page that failed in an iteration; null for the first page. */
 	cursor?: string | null;
-	/** Items that the walk had handed over before it failed. */
+	/** Number of items that the iteration had yielded before it failed. */
 	itemsRead?: number;
 }
 
-/** Some of the facts; what is undefined is left out. */
-export type Facts = { [Fact in keyof PartnerErrorFacts]?: PartnerErrorFacts[Fact] | undefined };
+/** The fields as they are passed to a constructor. Undefined fields are left out. */
+export type Facts = { [Field in keyof PartnerErrorFacts]?: PartnerErrorFacts[Field] | undefined };
 
-/** The literal by which errors are told apart; also the name of the class. */
+/** The parts of a fault that an error shows as its `cause`. Anything else can quote a URL, a header or a body. */
+export interface FaultFacts {
+	name: string;
+	code?: string | undefined;
+	syscall?: string | undefined;
+}
+
+/** Literal type of each error class, equal to the class name. */
 export type PartnerErrorTag =
 	| "PartnerBadRequest"
 	| "PartnerUnauthorized"
@@ -52,20 +68,24 @@ export type PartnerErrorTag =
 	| "PartnerTimeoutError"
 	| "PartnerUnexpectedResponse"
 	| "PartnerAbortError"
-	| "PartnerInvalidInput";
+	| "PartnerInvalidInput"
+	| "PartnerConfigurationError";
 
 const brand = Symbol.for("messaging-conversations.error");
 
 /**
- * The base of every error of this package. Told apart by the literal `_tag`; `instanceof` works across its ESM and
- * CommonJS copies. Holds no key, no phone number and no message text.
+ * Base class of all errors of this package. Switch on the literal `_tag`, or use `instanceof`, which also works between
+ * the ESM and the CommonJS copy. An error never holds the key, a phone number or a message text.
  */
 export abstract class PartnerError extends Error implements PartnerErrorFacts {
-	/** A literal of each class, and not the class's name: bundlers rename classes. */
+	/** A literal instead of the class name, because bundlers rename classes. */
 	declare protected static readonly tag: PartnerErrorTag;
-	/** The name of its class, also when a bundler has renamed that. */
+	/** Name of the class. */
 	declare readonly _tag: PartnerErrorTag;
 	declare readonly operation: PartnerErrorFacts["operation"];
+	declare readonly agencyId?: string;
+	declare readonly field?: string;
+	declare readonly rule?: string;
 	declare readonly status?: number;
 	declare readonly correlationId?: string;
 	declare readonly attempts: number;
@@ -78,21 +98,30 @@ export abstract class PartnerError extends Error implements PartnerErrorFacts {
 	/** The underlying fault as `{ name, code, syscall }`, or the last error before a deadline. Never a request, a body or a header. */
 	declare readonly cause?: unknown;
 
-	constructor(message: string, facts: Facts) {
+	constructor(message: string, facts: Facts = {}) {
 		super(message);
 		const { tag } = new.target;
 		this._tag = tag;
 		Object.defineProperty(this, "name", { value: tag, configurable: true });
 		Object.defineProperty(this, brand, { value: true });
-		stamp(this, { operation: "createClient", attempts: 0, retryable: false, ...facts });
+		for (const [name, value] of Object.entries({
+			operation: "createClient",
+			attempts: 0,
+			retryable: false,
+			...facts,
+		})) {
+			// `cause` and `cursor` are not enumerable, so that logs leave them out.
+			const enumerable = name !== "cause" && name !== "cursor";
+			if (value !== undefined) Object.defineProperty(this, name, { value, enumerable, configurable: true });
+		}
 	}
 
-	/** What a JSON log may show: the public fields without the cause and the cursor. */
+	/** The public fields for a JSON log, without `cause` and `cursor`. */
 	toJSON(): Record<string, unknown> {
 		return Object.fromEntries([["message", this.message], ...Object.entries(this)]);
 	}
 
-	/** By brand and tag: an error of the ESM copy is an instance of the CommonJS copy's class. */
+	/** Compares brand and tag, so that an error of the ESM copy is an instance of the CommonJS copy's class. */
 	static override [Symbol.hasInstance](value: unknown): boolean {
 		const tag: unknown = Object.hasOwn(this, "tag") && Reflect.get(this, "tag");
 		if (this === PartnerError) return isPartnerError(value);
@@ -101,81 +130,91 @@ export abstract class PartnerError extends Error implements PartnerErrorFacts {
 	}
 }
 
-/** 400: the request is invalid; the message names the failing field or rule (spec §7). Change the request. */
+/** 400: the request is invalid. The message names the failing field or rule. Change the request before you retry. */
 export class PartnerBadRequest extends PartnerError {
 	static override readonly tag = "PartnerBadRequest";
 	declare readonly _tag: "PartnerBadRequest";
 }
 
-/** 401: the key is missing, malformed, wrong, revoked or expired (spec §5). */
+/** 401: the key is missing, malformed, wrong, revoked or expired. */
 export class PartnerUnauthorized extends PartnerError {
 	static override readonly tag = "PartnerUnauthorized";
 	declare readonly _tag: "PartnerUnauthorized";
 }
 
-/** 403: the key lacks the scope, or the agency is not one of its agencies (spec §5). */
+/** 403: the key lacks the scope, or the agency is not linked to its integration. */
 export class PartnerForbidden extends PartnerError {
 	static override readonly tag = "PartnerForbidden";
 	declare readonly _tag: "PartnerForbidden";
 }
 
-/** 404: the conversation or the integration does not exist or is hidden (spec §7). A send may succeed all the same. */
+/** 404: the conversation or the integration does not exist or is hidden. A send to the number is possible all the same. */
 export class PartnerNotFound extends PartnerError {
 	static override readonly tag = "PartnerNotFound";
 	declare readonly _tag: "PartnerNotFound";
 }
 
-/** 409: another party took over the conversation during the send (spec §4). Read it, then send again with the same `operationId` and body. */
+/** 409: another party took over the conversation during the send. Read it, then send again with the same `operationId` and body. */
 export class PartnerConflict extends PartnerError {
 	static override readonly tag = "PartnerConflict";
 	declare readonly _tag: "PartnerConflict";
 }
 
-/** Any 5xx, tagged or not, after the retries (spec §7). Also an `operationId` that the service knows with another body. */
+/** 5xx: the service or the messaging provider failed, also after the retries. Also an `operationId` that was used with another body. */
 export class PartnerInternalError extends PartnerError {
 	static override readonly tag = "PartnerInternalError";
 	declare readonly _tag: "PartnerInternalError";
 }
 
-/** No answer, or one that was cut off or cannot be read: DNS, refused, reset, certificate, not JSON. */
+/** No complete response: DNS, refused, reset, certificate, or a 2xx body that is not JSON. */
 export class PartnerConnectionError extends PartnerError {
 	static override readonly tag = "PartnerConnectionError";
 	declare readonly _tag: "PartnerConnectionError";
 }
 
-/** An attempt outlived `timeoutMs`, or the call its `deadlineMs`. */
+/** An attempt took longer than `timeoutMs`, or the call longer than `deadlineMs`. */
 export class PartnerTimeoutError extends PartnerError {
 	static override readonly tag = "PartnerTimeoutError";
 	declare readonly _tag: "PartnerTimeoutError";
 }
 
-/** A status outside the contract (3xx, 429, …), a readable answer that breaks it, or a body over the size limit. */
+/** A status outside the contract (3xx, 429, …), a JSON response that breaks the contract, or a body over 10 MB. */
 export class PartnerUnexpectedResponse extends PartnerError {
 	static override readonly tag = "PartnerUnexpectedResponse";
 	declare readonly _tag: "PartnerUnexpectedResponse";
 }
 
-/** The caller's signal. A send that was in flight may have been taken: see `outcome`. */
+/** The caller's signal aborted the call. A send in flight may have been accepted: see `outcome`. */
 export class PartnerAbortError extends PartnerError {
 	static override readonly tag = "PartnerAbortError";
 	declare readonly _tag: "PartnerAbortError";
 }
 
-/** Refused here, before any request. It names the field and the rule, never the value. */
+type Refused = { field: string; rule: string } & Facts;
+
+/** An argument of a call was refused before any request. `field` and `rule` say which and why; the value is not shown. */
 export class PartnerInvalidInput extends PartnerError {
 	static override readonly tag = "PartnerInvalidInput";
 	declare readonly _tag: "PartnerInvalidInput";
-	/** What was refused, as `to` or `phoneNumbers[3]`. */
 	declare readonly field: string;
-	/** What it must be, or what is wrong with it. */
 	declare readonly rule: string;
-	constructor({ field, rule, ...facts }: { field: string; rule: string } & Facts) {
-		super(`${field}: ${rule}`, facts);
-		Object.defineProperties(this, { field: { value: field }, rule: { value: rule } });
+	constructor(refused: Refused) {
+		super(`${refused.field}: ${refused.rule}`, refused);
 	}
 }
 
-/** The class of each refusal that the contract lists. A 5xx is always `PartnerInternalError`. */
+/** An option of the client is malformed or absent, or the function that provides the key failed. Not a fault of the message that was sent. */
+export class PartnerConfigurationError extends PartnerError {
+	static override readonly tag = "PartnerConfigurationError";
+	declare readonly _tag: "PartnerConfigurationError";
+	declare readonly field: string;
+	declare readonly rule: string;
+	constructor(refused: Refused) {
+		super(`${refused.field}: ${refused.rule}`, refused);
+	}
+}
+
+/** The error class of each 4xx status that the contract lists. */
 export const refusals = {
 	400: PartnerBadRequest,
 	401: PartnerUnauthorized,
@@ -184,7 +223,7 @@ export const refusals = {
 	409: PartnerConflict,
 } as const;
 
-type Refusals = { [Status in keyof typeof refusals]: InstanceType<(typeof refusals)[Status]> } & {
+type ListedErrors = { [Status in keyof typeof refusals]: InstanceType<(typeof refusals)[Status]> } & {
 	500: PartnerInternalError;
 };
 
@@ -193,55 +232,26 @@ type ClientError =
 	| PartnerTimeoutError
 	| PartnerUnexpectedResponse
 	| PartnerAbortError
-	| PartnerInvalidInput;
+	| PartnerInvalidInput
+	| PartnerConfigurationError;
 
-/** Exactly the errors that an operation can end in: the statuses that the contract lists for it, and the client's own. */
+/** The errors that an operation can end in: those of the statuses that the contract lists for it, and the client's own. */
 export type OperationError<Operation extends OperationId> =
-	| Refusals[Extract<keyof operations[Operation]["responses"], keyof Refusals>]
+	| ListedErrors[Extract<keyof operations[Operation]["responses"], keyof ListedErrors>]
 	| ClientError;
 
-/** The errors of a send: each says what is known of it, and carries the id with which to settle it. */
+/** The errors of `client.request`, whose statuses no contract lists. */
+export type RequestError = ListedErrors[keyof ListedErrors] | ClientError;
+
+/** The errors of a send. Each has its `operationId` and `outcome`. */
 export type SendError = OperationError<"messages.send"> & {
-	/** The id of the send: send the same message again with it when the outcome is unknown. */
+	/** Idempotency key of the send. Send the same message again with it when the outcome is `unknown`. */
 	readonly operationId: string;
-	/** Whether the text went out, as far as it is known. */
+	/** Whether the text was sent, as far as it is known. */
 	readonly outcome: Outcome;
 };
 
-/** True for an error of this package, from whichever copy of it. */
+/** Whether a value is an error of this package, from its ESM or its CommonJS copy. */
 export function isPartnerError(value: unknown): value is PartnerError {
-	return property(value, brand) === true;
-}
-
-/** Of what anybody can have thrown or handed over: looking at it can throw too. */
-export function property(value: unknown, name: PropertyKey): unknown {
-	try {
-		return Reflect.get(Object(value), name);
-	} catch {
-		return undefined;
-	}
-}
-
-/** Reads what the caller handed over: that it throws is a fault of the input, and what it throws can quote anything. */
-export function reading<T>(field: string, operation: PartnerErrorFacts["operation"], read: () => T): T {
-	try {
-		return read();
-	} catch (error) {
-		throw isPartnerError(error) ? error : new PartnerInvalidInput({ field, rule: "cannot be read", operation });
-	}
-}
-
-/** The caller's signal has ended the call. */
-export function abortError(operation: OperationId): PartnerAbortError {
-	return new PartnerAbortError(`${operation}: aborted by the caller`, {});
-}
-
-/** Adds what only the end of a call knows. `cause` and `cursor` stay out of enumeration: a logged error shows neither rows' positions nor twice the same fault. */
-export function stamp<E extends PartnerError>(error: E, facts: Facts): E {
-	for (const [field, value] of Object.entries(facts)) {
-		if (value === undefined) continue;
-		const enumerable = field !== "cause" && field !== "cursor";
-		Object.defineProperty(error, field, { value, enumerable, configurable: true });
-	}
-	return error;
+	return typeof value === "object" && value !== null && Reflect.get(value, brand) === true;
 }

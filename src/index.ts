@@ -1,40 +1,57 @@
 // The client
 
-export type { Fetch } from "./attempt.ts";
-export { type AgencyClient, type Client, type ClientOptions, createClient } from "./client.ts";
+export { type AgencyClient, type Client, createClient } from "./client.ts";
+export type { ClientOptions } from "./client-options.ts";
+export type {
+	Exchange,
+	ExchangeAnswer,
+	ExchangeControl,
+	ExchangeHead,
+	ExchangeHeaders,
+	ExchangeRequest,
+} from "./http/exchange.ts";
+export type { Fetch } from "./http/fetch-exchange.ts";
 
 // Calls
 
-export type { Answered, Call, CallResponse, Result } from "./call.ts";
-export type { CallOptions } from "./input.ts";
-export type { MeGroup } from "./me.ts";
-export type { RetryOptions } from "./retry.ts";
+export type { CallOptions, RetryOptions } from "./input/call-options.ts";
+export type { Answered, Call, CallResponse, Result } from "./operations/call.ts";
+export type { MeGroup } from "./operations/me.ts";
+export type { CustomRequest, SendRequest } from "./operations/request.ts";
 
 // Reading
 
-export type { ConversationsGroup, ListOptions, LookupOptions, PageOptions, WalkOptions } from "./conversations.ts";
-export type { LookedUp } from "./lookup.ts";
-export type { CollectOptions, Paginated } from "./paginate.ts";
-export { isWindowOpen } from "./window.ts";
+export type {
+	ConversationsGroup,
+	ListOptions,
+	LookupOptions,
+	PageOptions,
+	WalkOptions,
+} from "./operations/conversations.ts";
+export type { LookedUp, Lookup, PhoneInput, PhoneInputs } from "./operations/lookup.ts";
+export type { CollectOptions, Paginated } from "./operations/pagination.ts";
+export { isWindowOpen } from "./operations/window.ts";
 
 // Sending
 
-export type { MessagesGroup, OutgoingMessage, Sent, SentNow, SentQueued } from "./messages.ts";
-export { operationIdFrom } from "./operation-id.ts";
+export { operationIdFrom } from "./input/operation-id.ts";
+export type { MessagesGroup, OutgoingMessage, Sent, SentNow, SentQueued } from "./operations/messages.ts";
 
 // Phone numbers
 
-export { type CountryCode, type E164, isE164, type ToE164Options, toE164 } from "./phone.ts";
+export { type CountryCode, type E164, isE164, type PhoneProblem, type ToE164Options, toE164 } from "./input/phone.ts";
 
 // Errors
 
 export {
 	isPartnerError,
+	type Operation,
 	type OperationError,
 	type OperationId,
 	type Outcome,
 	PartnerAbortError,
 	PartnerBadRequest,
+	PartnerConfigurationError,
 	PartnerConflict,
 	PartnerConnectionError,
 	PartnerError,
@@ -46,14 +63,15 @@ export {
 	PartnerTimeoutError,
 	PartnerUnauthorized,
 	PartnerUnexpectedResponse,
+	type RequestError,
 	type SendError,
 } from "./errors.ts";
 
 // Observing
 
-export type { ContractDrift } from "./drift.ts";
-export type { AttemptEvent, Logger } from "./observe.ts";
-export type { Span, Tracer } from "./trace.ts";
+export type { AttemptEvent, Logger } from "./observe/attempt-event.ts";
+export type { ContractDrift } from "./observe/contract-drift.ts";
+export type { Span, Tracer } from "./observe/trace.ts";
 
 // The contract's schemas
 

@@ -1,4 +1,4 @@
-/** The contract's schemas by their own names (spec §2). Types only. */
+/** The schemas of openapi.json by their own names. Types only. */
 export type {
 	Agency,
 	AiSettings,

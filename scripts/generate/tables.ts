@@ -27,31 +27,48 @@ export const limits = ${JSON.stringify(limits)} as const;
 `;
 }
 
-/** Each answer schema as a line of its fields, for telling what an answer has that the contract does not know. */
+/** The fields of each answer schema, for finding what an answer has that the contract does not know. */
 export function shapeTable(contract: Json): string {
 	const seen = new Map<string, string>();
 	const visit = (name: string): void => {
 		if (seen.has(name)) return;
 		seen.set(name, "");
-		const fields = Object.entries<Json>(contract.components.schemas[name].properties).map(([field, schema]) => {
-			const inner = schema.items ?? schema.anyOf?.find((s: Json) => s.$ref) ?? schema;
-			const ref = refName(inner);
-			if (ref) visit(ref);
-			if (ref) return `${field}:${ref}`;
-			if (inner.type?.includes?.("integer")) return `${field}#`;
-			const known = knownValues(inner);
-			return known ? `${field}=${known}` : field;
-		});
-		seen.set(name, fields.join(" "));
+		const fields = Object.entries<Json>(contract.components.schemas[name].properties).map(
+			([field, schema]) => `${field}: ${fieldOf(schema)}`,
+		);
+		seen.set(name, fields.join(", "));
+	};
+	const fieldOf = (schema: Json): string => {
+		const inner = schema.items ?? schema.anyOf?.find((s: Json) => s.$ref) ?? schema;
+		const ref = refName(inner);
+		if (ref) visit(ref);
+		if (ref) return `{ shape: "${ref}" }`;
+		if (inner.type?.includes?.("integer")) return "integer";
+		if (inner.format === "date-time") return "time";
+		const known = knownValues(inner);
+		return known ? `{ known: ${JSON.stringify(known)} }` : "any";
 	};
 	for (const operation of operationsOf(contract)) visit(answerSchema(operation));
-	const rows = [...seen].map(([name, fields]) => `\t${name}: ${JSON.stringify(fields)},`);
+	const rows = [...seen].map(([name, fields]) => `\t${name}: { ${fields} },`);
 	return `${banner}
-/**
- * What the contract knows of each answer schema, a line each: its fields, with \`:\` the schema of what is in it, \`=\` its
- * known values, \`#\` a whole number.
- */
-export const shapes: Readonly<Record<string, string>> = {
+/** What the contract knows about a field. */
+export interface Field {
+	/** Name of the schema of its value, or of its items. */
+	shape?: string;
+	/** The known values of its string, or of its items. */
+	known?: readonly string[];
+	/** A whole number. */
+	integer?: true;
+	/** A time: ISO 8601 in UTC. */
+	time?: true;
+}
+
+const any: Field = {};
+const integer: Field = { integer: true };
+const time: Field = { time: true };
+
+/** The fields of each answer schema. */
+export const shapes: Readonly<Record<string, Readonly<Record<string, Field>>>> = {
 ${rows.join("\n")}
 };
 `;

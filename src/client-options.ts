@@ -1,0 +1,129 @@
+import * as z from "zod/mini";
+import { PartnerConfigurationError } from "./errors.ts";
+import type { Exchange } from "./http/exchange.ts";
+import type { Fetch } from "./http/fetch-exchange.ts";
+import { checkRetry, type RetryOptions, retry } from "./input/call-options.ts";
+import type { ApiKey } from "./input/connection.ts";
+import { type CountryCode, countryRule, isCountry } from "./input/phone.ts";
+import type { Recipients } from "./input/recipients.ts";
+import { callable, checkInput, flag, hasMethods, milliseconds, rule } from "./input/validate.ts";
+import type { AttemptEvent, Logger } from "./observe/attempt-event.ts";
+import type { ContractDrift } from "./observe/contract-drift.ts";
+import type { Tracer } from "./observe/trace.ts";
+
+/** Options of {@link createClient}. */
+export interface ClientOptions {
+	/** Base URL with the version segment, such as `https://host/api/v1`. https only; http for loopback hosts only. */
+	baseUrl: string | undefined;
+	/** The API key, or a function that returns it, called for each attempt so that a rotated key is used at once. */
+	apiKey: ApiKey | undefined;
+	/**
+	 * The `fetch` to use. Give `fetch` or `http`, not both.
+	 * @default globalThis.fetch, looked up at each request
+	 */
+	fetch?: Fetch | undefined;
+	/**
+	 * The exchange to use in place of `fetch`: `nodeHttp()` of `messaging-conversations/node` is about twice as fast.
+	 * @default an exchange over `fetch`
+	 */
+	http?: Exchange | undefined;
+	/**
+	 * Time limit of one attempt, headers and body, in milliseconds.
+	 * @default 15000 for reads, 30000 for sends
+	 */
+	timeoutMs?: number | undefined;
+	/**
+	 * Time limit of a call, attempts and waits together, in milliseconds.
+	 * @default 30000 for reads, 60000 for sends
+	 */
+	deadlineMs?: number | undefined;
+	/**
+	 * How failed attempts are tried again; `false` means exactly one request.
+	 * @default { attempts: 4, baseDelayMs: 500, maxDelayMs: 8000, budget: 100 }
+	 */
+	retry?: RetryOptions | false | undefined;
+	/** Receives a line and an event for each attempt, without key, phone number, name or text. */
+	logger?: Logger | undefined;
+	/** Called after each attempt. What it throws changes nothing. */
+	onAttempt?: ((event: AttemptEvent) => unknown) | undefined;
+	/**
+	 * An OpenTelemetry tracer. It gets one span for each request and its retries, by the HTTP semantic conventions, with
+	 * the template of the path and never a phone number. An iteration has a span for each page, a lookup one for each 100
+	 * numbers.
+	 */
+	tracer?: Tracer | undefined;
+	/** Called when a valid response has something that the contract does not know, once per response for each place. */
+	onContractDrift?: ((drift: ContractDrift) => unknown) | undefined;
+	/**
+	 * The only numbers that may be sent to, or a function that returns exactly `true` for them. It keeps a staging system
+	 * from writing to real people.
+	 * @default everyone
+	 */
+	allowRecipients?: Recipients | undefined;
+	/** Your application, added to the User-Agent. Characters other than letters, digits, `.`, `_` and `-` become `-`. */
+	appInfo?:
+		| {
+				/** 1 to 64 ASCII characters. */
+				name: string;
+				/** 1 to 64 ASCII characters. */
+				version?: string | undefined;
+		  }
+		| undefined;
+	/**
+	 * Country in which a number without `+` or `00` is read.
+	 * @default "BE"
+	 */
+	defaultCountry?: CountryCode | undefined;
+	/**
+	 * Allows the client in a page, where everybody can read the key.
+	 * @default false
+	 */
+	dangerouslyAllowBrowser?: boolean | undefined;
+}
+
+const word = rule<string>(
+	(value) => typeof value === "string" && /^[\x20-\x7e]{1,64}$/.test(value),
+	"must be 1 to 64 ASCII characters",
+);
+
+const schema = z.strictObject({
+	baseUrl: z.optional(rule<string>((value) => typeof value === "string", "must be a string")),
+	apiKey: z.optional(
+		rule<ApiKey>(
+			(value) => typeof value === "string" || typeof value === "function",
+			"must be a string, or a function that returns one",
+		),
+	),
+	fetch: z.optional(callable<Fetch>()),
+	http: z.optional(callable<Exchange>()),
+	timeoutMs: z.optional(milliseconds),
+	deadlineMs: z.optional(milliseconds),
+	retry: z.optional(retry),
+	logger: z.optional(
+		rule<Logger>(
+			(value) => hasMethods(value, "debug", "info", "warn", "error"),
+			"must have debug, info, warn and error",
+		),
+	),
+	onAttempt: z.optional(callable<(event: AttemptEvent) => unknown>()),
+	onContractDrift: z.optional(callable<(drift: ContractDrift) => unknown>()),
+	tracer: z.optional(rule<Tracer>((value) => hasMethods(value, "startSpan"), "must have startSpan")),
+	allowRecipients: z.optional(
+		rule<Recipients>(
+			(value) => Array.isArray(value) || typeof value === "function",
+			"must be a list of phone numbers, or a function",
+		),
+	),
+	appInfo: z.optional(z.strictObject({ name: word, version: z.optional(word) })),
+	defaultCountry: z.optional(rule<CountryCode>(isCountry, countryRule)),
+	dangerouslyAllowBrowser: z.optional(flag),
+});
+
+/** Checks the options and returns a copy. */
+export function checkClientOptions(options: ClientOptions): z.output<typeof schema> {
+	const checked = checkInput(schema, options, "options", {}, PartnerConfigurationError);
+	if (checked.fetch && checked.http) {
+		throw new PartnerConfigurationError({ field: "http", rule: "must not be given together with fetch" });
+	}
+	return { ...checked, retry: checkRetry(checked.retry, {}, PartnerConfigurationError) };
+}

@@ -1,0 +1,68 @@
+import type { FaultFacts } from "../errors.ts";
+
+/** What a rejected exchange tells about its request. */
+export interface Diagnosis {
+	/** What happened, without data of the request. */
+	text: string;
+	/** Whether the fault proves that no request was sent. */
+	unsent: boolean;
+	/** Whether trying again cannot help: a certificate, or a port that fetch blocks. */
+	permanent: boolean;
+	/** The parts of the fault that an error may show. */
+	fault: FaultFacts;
+}
+
+const connectCode =
+	/^(ENOTFOUND|EAI_(AGAIN|FAIL|NODATA|NONAME)|ECONNREFUSED|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$/;
+const certificateCode = /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|ERR_TLS_CERT)/;
+const handshakeCode = /^ERR_SSL_(WRONG_VERSION|UNSUPPORTED_PROTOCOL|PACKET_LENGTH|HTTP_REQUEST)/;
+
+/**
+ * Tells faults that prove that no request was sent from those that prove nothing.
+ *
+ * @param connected what the exchange knows: with a connection, or once a response has begun, nothing is proved
+ */
+export function diagnose(error: unknown, connected: boolean | undefined, hasHead: boolean): Diagnosis {
+	const fault = factsOf(error);
+	const { code = "", syscall } = fault;
+	const before = !hasHead && connected !== true;
+	const cause = property(error, "cause");
+	// Node tries several addresses at once and rejects with an AggregateError whose parts each failed to connect.
+	const parts = property(cause ?? error, "errors");
+	const allConnects =
+		Array.isArray(parts) && parts.length > 0 && parts.every((part) => isConnect(property(part, "syscall")));
+	// The same codes also come from a read and a write, which happen after the request.
+	const connecting = before && ((syscall === undefined && connectCode.test(code)) || isConnect(syscall) || allConnects);
+	// Fetch puts a failed handshake into `cause`. Without one, the same code can come from a write after the handshake.
+	const certificate =
+		before &&
+		(certificateCode.test(code) || ((cause !== undefined || connected === false) && handshakeCode.test(code)));
+	const blocked = before && property(cause, "message") === "bad port";
+	const suffix = code ? ` (${code})` : "";
+	if (certificate) return { text: `no trusted connection${suffix}`, unsent: true, permanent: true, fault };
+	if (blocked) return { text: "fetch blocks the port", unsent: true, permanent: true, fault };
+	if (connecting) return { text: `no connection${suffix}`, unsent: true, permanent: false, fault };
+	return { text: `the connection was lost${suffix}`, unsent: false, permanent: false, fault };
+}
+
+function isConnect(syscall: unknown): boolean {
+	return syscall === "connect" || syscall === "getaddrinfo";
+}
+
+/** Name, code and syscall of an error, taken from its cause where it has one. */
+export function factsOf(error: unknown): FaultFacts {
+	const cause = property(error, "cause") ?? error;
+	const name = word(property(cause, "name")) ?? "Error";
+	const code = word(property(cause, "code")) ?? word(property(error, "code"));
+	const syscall = word(property(cause, "syscall"));
+	return { name, ...(code && { code }), ...(syscall && { syscall }) };
+}
+
+/** Only identifiers are shown, because other text can quote the request. */
+function word(value: unknown): string | undefined {
+	return typeof value === "string" && /^[A-Za-z]\w{0,63}$/.test(value) ? value : undefined;
+}
+
+function property(value: unknown, name: string): unknown {
+	return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+}

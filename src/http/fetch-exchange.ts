@@ -1,0 +1,90 @@
+import { ignoreErrors } from "../observe/ignore-errors.ts";
+import type { Exchange, ExchangeControl } from "./exchange.ts";
+
+/** A `fetch` function, called as `fetch(url, init)`. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+/**
+ * The exchange over `fetch`. It uses an own AbortController for each request, because `AbortSignal.timeout`,
+ * `AbortSignal.any` and `new Request` lose their abort to a garbage collection on Node 20.
+ *
+ * @param given looked up as `globalThis.fetch` at each request when undefined, so that mocks and instrumentation that
+ * are installed later work
+ */
+export function createFetchExchange(given: Fetch | undefined): Exchange {
+	return async ({ method, url, headers, body, noStore }, control) => {
+		const controller = new AbortController();
+		control.cut = () => controller.abort();
+		const init: RequestInit = { method, headers, redirect: "manual", signal: controller.signal };
+		if (body !== undefined) init.body = body;
+		if (noStore && supportsCache()) init.cache = "no-store";
+		const fetch = given ?? globalThis.fetch;
+		const response = await fetch(url, init);
+		const { status } = response;
+		// A status below 200 is not a final one. A `fetch` that ignores its signal comes back after the abort.
+		if (!(status >= 200) || controller.signal.aborted) {
+			discard(response);
+			throw new TypeError("no usable response");
+		}
+		control.head = { status, headers: response.headers };
+		// A redirect is not followed: it would lose a send, or carry it to another host.
+		if (status >= 300 && status < 400) {
+			discard(response);
+			return { ...control.head, text: "" };
+		}
+		return { status, headers: response.headers, text: await read(response, control) };
+	};
+}
+
+let cacheSupported: boolean | undefined;
+
+/** Some workers reject the option. Checked at the first read, because touching `Request` loads all of Node's fetch. */
+function supportsCache(): boolean {
+	cacheSupported ??= typeof globalThis.Request === "function" && "cache" in globalThis.Request.prototype;
+	return cacheSupported;
+}
+
+/** Reads the whole body; resolves with undefined when it exceeds the limit. */
+function read(response: Response, control: ExchangeControl): Promise<string | undefined> | undefined {
+	const { headers, body } = response;
+	const length = Number(headers.get("content-length") ?? Number.NaN);
+	if (length > control.maxBytes) return discard(response);
+	// `content-length` counts compressed bytes: only without an encoding does it bound what `text()` reads.
+	const isBounded = length >= 0 && !headers.get("content-encoding");
+	if (isBounded || typeof body?.getReader !== "function") {
+		return response.text().then((text) => (text.length > control.maxBytes ? undefined : text));
+	}
+	const reader = body.getReader();
+	const abort = control.cut;
+	control.cut = () => {
+		abort?.();
+		// Cancels for a fetch that ignores its signal. Deferred, because a cloned body rejects unhandled when both come at once.
+		setTimeout(() => ignoreErrors(() => reader.cancel()));
+	};
+	return readWithin(reader, control.maxBytes);
+}
+
+async function readWithin(
+	reader: ReadableStreamDefaultReader<Uint8Array>,
+	maxBytes: number,
+): Promise<string | undefined> {
+	const decoder = new TextDecoder();
+	let text = "";
+	let bytes = 0;
+	for (;;) {
+		const { done, value } = await reader.read();
+		if (done) return text + decoder.decode();
+		// An empty chunk counts too, because an endless stream of them must end.
+		bytes += value.byteLength || 1000;
+		if (bytes > maxBytes) {
+			ignoreErrors(() => reader.cancel());
+			return undefined;
+		}
+		text += decoder.decode(value, { stream: true });
+	}
+}
+
+/** Cancels an unread body, because it holds its connection. */
+function discard(response: Response): undefined {
+	ignoreErrors(() => response.body?.cancel());
+}

@@ -1,0 +1,58 @@
+import { createFinalURL, createQuerySerializer, defaultPathSerializer } from "openapi-fetch";
+import { version } from "../../package.json";
+import type { ExchangeRequest } from "./exchange.ts";
+
+/** Method and path template of a request. */
+export interface Route {
+	method: string;
+	path: string;
+}
+
+/** The variable parts of a request. A query parameter that is undefined is left out. */
+export interface Parameters {
+	path?: Readonly<Record<string, string>> | undefined;
+	query?: Readonly<Record<string, string | number | boolean | undefined>> | undefined;
+	/** JSON. */
+	body?: string | undefined;
+}
+
+export interface RequestOptions {
+	baseUrl: string;
+	userAgent: string | undefined;
+	/** Whether the request only reads, so that a cache must not answer it. */
+	isRead: boolean;
+}
+
+const querySerializer = createQuerySerializer();
+
+/**
+ * Builds a request without its key. Path and query are written by the serialisers of openapi-fetch; its client is not
+ * used, because it builds two `Headers` and a `Request` for each call and reads the response itself.
+ */
+export function createRequest(
+	{ method, path: template }: Route,
+	{ path = {}, query = {}, body }: Parameters,
+	{ baseUrl, userAgent, isRead }: RequestOptions,
+): ExchangeRequest {
+	const params = { path, query };
+	const url = createFinalURL(template, { baseUrl, params, pathSerializer: defaultPathSerializer, querySerializer });
+	const headers: Record<string, string> = { accept: "application/json" };
+	if (userAgent !== undefined) headers["user-agent"] = userAgent;
+	if (body !== undefined) headers["content-type"] = "application/json";
+	return { method, url, headers, body, noStore: isRead };
+}
+
+/** SDK, runtime and application. Undefined in a page, where the browser sets its own. */
+export function userAgentOf(appInfo: { name: string; version?: string | undefined } | undefined): string | undefined {
+	if (typeof document === "object") return undefined;
+	const { process, navigator } = globalThis as {
+		process?: { versions?: { node?: string } };
+		navigator?: { userAgent?: string };
+	};
+	const node = process?.versions?.node;
+	// A runtime's name with characters that no header can hold would fail every request.
+	const own = /^(?!Node\.js)[\x20-\x7e]+$/.exec(navigator?.userAgent ?? "")?.[0];
+	const runtime = own ?? (node && `Node.js/${node}`);
+	const app = [appInfo?.name, appInfo?.version].flatMap((part) => part?.replace(/[^\w.-]+/g, "-") ?? []).join("/");
+	return [`messaging-conversations/${version}`, runtime, app].filter(Boolean).join(" ");
+}

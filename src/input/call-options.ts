@@ -1,0 +1,140 @@
+import * as z from "zod/mini";
+import { limits } from "../../generated/operations.ts";
+import { type Facts, PartnerInvalidInput } from "../errors.ts";
+import {
+	checkInput,
+	flag,
+	hasMethods,
+	isWellFormed,
+	milliseconds,
+	type Refusal,
+	rule,
+	text,
+	whole,
+} from "./validate.ts";
+
+/** How failed attempts are tried again: 5xx, network faults, and a 429 that says by Retry-After when. Never another 4xx. */
+export interface RetryOptions {
+	/**
+	 * Requests in all, counting the first one, 1 to 6. `1` means exactly one request.
+	 * @default 4
+	 */
+	attempts?: number | undefined;
+	/**
+	 * Upper bound of the first wait, in milliseconds. It doubles with each attempt. A wait is drawn at random from the
+	 * upper half of its bound, so that waits increase and many clients do not retry at the same moment.
+	 * @default 500
+	 */
+	baseDelayMs?: number | undefined;
+	/**
+	 * Upper bound of a wait, in milliseconds. A Retry-After of up to 30 s is respected beside it.
+	 * @default 8000
+	 */
+	maxDelayMs?: number | undefined;
+	/**
+	 * Retry tokens of the client. A retry costs 5. A call that succeeds at once returns 1, one that succeeds after a retry
+	 * returns 5. Without tokens nothing is retried, so that an outage does not multiply the traffic. `Infinity` turns the
+	 * budget off. All calls of a client share the tokens, so that on a single call only `Infinity` has an effect.
+	 * @default 100
+	 */
+	budget?: number | undefined;
+}
+
+/** Options of every call, beside its own parameters. */
+export interface CallOptions {
+	/** Aborts the call with `PartnerAbortError`. A send in flight may have been accepted all the same: see `outcome`. */
+	signal?: AbortSignal | undefined;
+	/**
+	 * Time limit of one attempt, headers and body, in milliseconds.
+	 * @default 15000 for reads, 30000 for sends
+	 */
+	timeoutMs?: number | undefined;
+	/**
+	 * Time limit of the call, attempts and waits together, in milliseconds. For an iteration it holds for each page, for a
+	 * lookup for the whole of it. A lookup without it gives each of its requests the client's.
+	 * @default 30000 for reads, 60000 for sends
+	 */
+	deadlineMs?: number | undefined;
+	/** Retry options that differ from the client's; `false` means exactly one request. */
+	retry?: RetryOptions | false | undefined;
+}
+
+const retryFields = z.strictObject({
+	attempts: z.optional(whole(1, 6)),
+	baseDelayMs: z.optional(milliseconds),
+	maxDelayMs: z.optional(milliseconds),
+	budget: z.optional(
+		rule<number>(
+			(value) => typeof value === "number" && value >= 0,
+			"must be a number of tokens, 0 or more, or Infinity",
+		),
+	),
+});
+
+/** Checked in full by {@link checkRetry}: a union of zod would cost more size than the rest of the schema. */
+export const retry: z.ZodMiniCustom<RetryOptions | false, RetryOptions | false> = rule<RetryOptions | false>(
+	(value) => value === false || (typeof value === "object" && value !== null && !Array.isArray(value)),
+	"must be false or { attempts?, baseDelayMs?, maxDelayMs?, budget? }",
+);
+
+/** Returns a copy, because the caller may change its object while calls use it. */
+export function checkRetry(
+	given: RetryOptions | false | undefined,
+	facts: Facts,
+	Refused: Refusal = PartnerInvalidInput,
+): RetryOptions | false | undefined {
+	return given ? checkInput(retryFields, given, "retry", facts, Refused) : given;
+}
+
+const callOptions = {
+	signal: z.optional(
+		rule<AbortSignal>(
+			(value) => hasMethods(value, "addEventListener", "removeEventListener") && "aborted" in Object(value),
+			"must be an AbortSignal",
+		),
+	),
+	timeoutMs: z.optional(milliseconds),
+	deadlineMs: z.optional(milliseconds),
+	retry: z.optional(retry),
+};
+
+const pageOptions = {
+	...callOptions,
+	pageSize: z.optional(whole(limits.pageSize.min, limits.pageSize.max)),
+	cursor: z.optional(text),
+};
+
+const walkOptions = { ...pageOptions, readAhead: z.optional(flag) };
+
+/** The options of each operation. */
+export const optionSchemas = {
+	call: z.strictObject(callOptions),
+	page: z.strictObject(pageOptions),
+	walk: z.strictObject(walkOptions),
+	list: z.strictObject({
+		...walkOptions,
+		search: z.optional(
+			rule<string>((value) => typeof value === "string" && isWellFormed(value), "must be well-formed text"),
+		),
+	}),
+	lookup: z.strictObject({ ...callOptions, concurrency: z.optional(whole(1, 100)) }),
+	collect: z.strictObject({
+		limit: z.optional(
+			rule<number>(
+				(value) => value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && Number(value) >= 0),
+				"must be a whole number, 0 or more",
+			),
+		),
+	}),
+};
+
+/** Checks the options of a call, and returns a copy. Without options there is nothing to check. */
+export function checkOptions<T extends object & { retry?: RetryOptions | false | undefined }>(
+	schema: z.ZodMiniType<T>,
+	value: unknown,
+	facts: Facts,
+): Partial<T> {
+	if (value === undefined) return {};
+	const checked = checkInput(schema, value, "options", facts);
+	return checked.retry === undefined ? checked : { ...checked, retry: checkRetry(checked.retry, facts) };
+}

@@ -1,0 +1,84 @@
+import { type FaultFacts, PartnerConfigurationError } from "../errors.ts";
+
+/** The API key, or a function that returns it, called for each attempt so that a rotated key is used at once. */
+export type ApiKey = string | (() => string | undefined | Promise<string | undefined>);
+
+/** Why there is no usable key. */
+export interface KeyProblem {
+	/** The rule that the key breaks. */
+	rule: string;
+	/** Whether a later call may get a key. */
+	retryable: boolean;
+	/** What the key function threw. */
+	fault?: FaultFacts | undefined;
+}
+
+/** The key of the next attempt. It neither throws nor rejects. */
+export type KeySource = () => string | KeyProblem | Promise<string | KeyProblem>;
+
+/** Returns the base URL without a trailing slash, or undefined when it is absent. The error never shows the URL. */
+export function checkBaseUrl(given: string | undefined): string | undefined {
+	const text = given?.trim();
+	if (!text) return undefined;
+	if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text)) throw refuse("baseUrl", "must be an absolute https URL");
+	const url = new URL(text);
+	if (url.protocol !== "https:" && !isLoopback(url.hostname)) {
+		throw refuse("baseUrl", "must be https; http is for loopback hosts only: localhost, 127.0.0.0/8, [::1]");
+	}
+	if (url.username || url.password) throw refuse("baseUrl", "must not hold a user name or password");
+	if (/[?#]/.test(text)) throw refuse("baseUrl", "must not have a query or a fragment");
+	return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+}
+
+/**
+ * Checks a key that is a string at once, and the key that a function returns at each attempt. An absent key is a problem
+ * of the first call only, because build steps create clients without secrets.
+ */
+export function createKeySource(given: ApiKey | undefined, baseUrl: string | undefined): KeySource {
+	if (typeof given !== "function") {
+		const problem = given ? keyProblem(given, baseUrl) : undefined;
+		if (problem) throw refuse("apiKey", problem);
+		return () => given || { rule: "is required", retryable: false };
+	}
+	return async () => {
+		try {
+			const key: unknown = await given();
+			const problem = keyProblem(key, baseUrl);
+			return typeof key === "string" && !problem ? key : { rule: problem ?? "must be a string", retryable: false };
+		} catch (error) {
+			const name = error instanceof Error && /^[A-Za-z]\w{0,63}$/.test(error.name) ? error.name : "Error";
+			return { rule: `its function failed (${name})`, retryable: true, fault: { name } };
+		}
+	};
+}
+
+/** The rule that a key breaks. The form of a key is the service's business, but it has to stand in a header. */
+function keyProblem(key: unknown, baseUrl: string | undefined): string | undefined {
+	if (!key) return "is required";
+	if (typeof key !== "string") return "must be a string";
+	if (!/^[\x21-\x7e]+$/.test(key)) return "must be visible ASCII without spaces, and without `Bearer`";
+	if (key.startsWith("sandbox_live.") && baseUrl && !isSandboxHost(new URL(baseUrl).hostname)) {
+		return "is a sandbox key, but baseUrl is not a sandbox";
+	}
+	return undefined;
+}
+
+function isSandboxHost(hostname: string): boolean {
+	return hostname === "sandbox.invalid" || isLoopback(hostname);
+}
+
+/** Not `*.localhost`: a name server may answer for it. */
+function isLoopback(hostname: string): boolean {
+	return /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname);
+}
+
+/** Refuses to run in a page, which shows its key to everybody who opens it. */
+export function refuseBrowser(isAllowed: boolean): void {
+	const { window, navigator } = globalThis as { window?: { document?: unknown }; navigator?: unknown };
+	if (isAllowed || window?.document === undefined || navigator === undefined) return;
+	throw refuse("dangerouslyAllowBrowser", "must be true to run in a browser, where everybody can read the key");
+}
+
+function refuse(field: string, rule: string): PartnerConfigurationError {
+	return new PartnerConfigurationError({ field, rule });
+}

@@ -1,0 +1,34 @@
+import { PartnerConfigurationError } from "../errors.ts";
+import { type CountryCode, type E164, readPhone } from "./phone.ts";
+
+/** The numbers that a client may send to, or a function that returns `true` for them. */
+export type Recipients = readonly string[] | ((phone: E164) => boolean);
+
+/**
+ * Returns whether the client may send to a number. A function that throws, or returns anything but `true`, refuses.
+ *
+ * @throws PartnerConfigurationError when an entry of the list is not a phone number
+ */
+export function createRecipientCheck(
+	given: Recipients | undefined,
+	defaultCountry: CountryCode,
+): (phone: E164) => boolean {
+	if (given === undefined) return () => true;
+	if (typeof given !== "function") {
+		const allowed = new Set<string>(
+			given.map((entry, index) => {
+				const { phone } = readPhone(entry, defaultCountry);
+				if (phone !== undefined) return phone;
+				throw new PartnerConfigurationError({ field: `allowRecipients[${index}]`, rule: "must be one phone number" });
+			}),
+		);
+		return (phone) => allowed.has(phone);
+	}
+	return (phone) => {
+		try {
+			return given(phone) === true;
+		} catch {
+			return false;
+		}
+	};
+}

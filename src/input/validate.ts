@@ -1,0 +1,77 @@
+import * as z from "zod/mini";
+import { type Facts, type PartnerConfigurationError, PartnerInvalidInput } from "../errors.ts";
+
+/** A schema from a test and the rule in words that an error names. */
+export function rule<T>(test: (value: unknown) => boolean, words: string): z.ZodMiniCustom<T, T> {
+	return z.custom<T>(test, words);
+}
+
+/** A whole number from `min` to `max`. */
+export function whole(min: number, max: number): z.ZodMiniCustom<number, number> {
+	const test = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
+	return rule<number>(test, `must be a whole number from ${min} to ${max}`);
+}
+
+/** A timer of more than 2^31 − 1 ms would fire at once. */
+export const milliseconds: z.ZodMiniCustom<number, number> = whole(1, 2 ** 31 - 1);
+
+/** Text that can go over the wire. A lone surrogate, as cutting an emoji in two leaves it, cannot. */
+export const text: z.ZodMiniCustom<string, string> = rule<string>(
+	(value) => typeof value === "string" && value.trim() !== "" && isWellFormed(value),
+	"must be well-formed text that is not blank",
+);
+
+export const flag: z.ZodMiniCustom<boolean, boolean> = rule<boolean>(
+	(value) => typeof value === "boolean",
+	"must be true or false",
+);
+
+export function callable<T>(): z.ZodMiniCustom<T, T> {
+	return rule<T>((value) => typeof value === "function", "must be a function");
+}
+
+/** Whether a value has methods of these names. */
+export function hasMethods(value: unknown, ...names: string[]): boolean {
+	return value instanceof Object && names.every((name) => typeof Reflect.get(value, name) === "function");
+}
+
+/** Whether a text has no lone surrogate. */
+export function isWellFormed(value: string): boolean {
+	return !/\p{Surrogate}/u.test(value);
+}
+
+/** The class of error that refuses a value. */
+export type Refusal = typeof PartnerInvalidInput | typeof PartnerConfigurationError;
+
+/**
+ * Returns a copy of a value that satisfies its schema, or throws an error that names the field and the rule and never
+ * shows the value.
+ *
+ * @param field name of the value itself; its fields have their own names
+ * @param facts of the call, for the error
+ */
+export function checkInput<T>(
+	schema: z.ZodMiniType<T>,
+	value: unknown,
+	field: string,
+	facts: Facts,
+	Refused: Refusal = PartnerInvalidInput,
+): T {
+	const { data, error } = z.safeParse(schema, value);
+	if (!error) return data;
+	const [issue] = error.issues;
+	const path = (issue?.path ?? []).map(String).join(".");
+	throw new Refused({ ...facts, field: path || field, rule: wordsOf(issue) });
+}
+
+function wordsOf(issue: z.core.$ZodIssue | undefined): string {
+	if (issue?.code === "unrecognized_keys") return `has a field that it does not take${namesOf(issue.keys)}`;
+	if (issue?.code === "invalid_type") return "must be an object";
+	return issue?.message ?? "is invalid";
+}
+
+/** Names that look like fields. Anything else could be a value. */
+function namesOf(keys: readonly string[]): string {
+	const shown = keys.filter((key) => /^[A-Za-z_]\w{0,39}$/.test(key));
+	return shown.length > 0 ? `: ${shown.join(", ")}` : "";
+}

@@ -1,0 +1,66 @@
+/** Length of a run of letters and digits that counts as a piece of the request. */
+const runLength = 12;
+/** A part of the request with fewer letters and digits is no secret: ordinary words contain it. */
+const shortestSecret = 4;
+/** A longer request is not compared: its service message is withheld. */
+const longestSecret = 20_000;
+
+const withheld =
+	"the service's message is withheld because it may repeat the request; the correlation id identifies it";
+
+/** Six or more digits, also in groups: a phone number or a part of one. */
+const digits = /\+?\d(?:[\W_]{0,3}\d){5,}/g;
+
+/**
+ * The `message` of an error body as it may be shown, or a notice that it is withheld. Only ordinary words are shown,
+ * because a gateway can repeat the request in any encoding. Undefined when the body is not an error body of the service.
+ *
+ * @param secrets the parts of the request that must not be repeated: key, phone numbers, text, search, cursor
+ */
+export function serviceMessage(body: unknown, secrets: readonly string[]): string | undefined {
+	const { _tag, message }: Record<string, unknown> = Object(body);
+	if (typeof _tag !== "string" || typeof message !== "string") return undefined;
+	const line = message
+		.slice(0, 500)
+		.replace(/\p{Cc}+/gu, " ")
+		.replace(digits, "[number]")
+		.trim();
+	return isOrdinary(line) && !echoes(line, secrets) ? line : withheld;
+}
+
+/** Printable ASCII in words of at most 24 characters, without the escapes of JSON, HTML, URLs and quoted-printable. */
+function isOrdinary(text: string): boolean {
+	return /^[\x20-\x7e]*$/.test(text) && !/\S{25}|\\|&#?\w+;|%[0-9a-f]{2}|=[0-9a-f]{2}/i.test(text);
+}
+
+/** Whether a text repeats a piece of the request: twelve letters and digits in a row, or a shorter secret as a whole. */
+export function echoes(text: string, secrets: readonly string[]): boolean {
+	const said = lettersOf(text);
+	return secrets.some((secret) => {
+		if (secret.length > longestSecret) return true;
+		const letters = lettersOf(secret);
+		if (letters.length < shortestSecret) return false;
+		if (letters.length < runLength) return said.includes(letters);
+		for (let at = 0; at + runLength <= said.length; at++) {
+			if (letters.includes(said.slice(at, at + runLength))) return true;
+		}
+		return false;
+	});
+}
+
+/** Letters and digits in lower case, accents removed. */
+function lettersOf(text: string): string {
+	return text
+		.normalize("NFKD")
+		.toLowerCase()
+		.replace(/[^\p{L}\p{Nd}]+/gu, "");
+}
+
+/**
+ * `X-Correlation-Id` when it has the form of one. A phone number or a key does not have it, so that a gateway that puts
+ * one into the header leaks nothing into a log.
+ */
+export function correlationIdFrom(value: string | null | undefined): string | undefined {
+	if (!value || !/^[\w.:/=@-]{1,128}$/.test(value)) return undefined;
+	return value.includes("_live.") || /^[\d./-]{6,20}$/.test(value) ? undefined : value;
+}

@@ -1,0 +1,94 @@
+import type { Operation, Outcome, PartnerErrorTag } from "../errors.ts";
+import { ignoreErrors } from "./ignore-errors.ts";
+
+/** The part of an OpenTelemetry span that the client uses. */
+export interface Span {
+	/** Called once at the end: status, attempts, correlation id, error. */
+	setAttributes: (attributes: Record<string, string | number>) => unknown;
+	/** Called for a call that failed, with the tag of its error. */
+	setStatus: (status: { code: number; message?: string }) => unknown;
+	/** Always called. */
+	end: () => unknown;
+}
+
+/** The part of an OpenTelemetry tracer that the client uses: pass `trace.getTracer("crm")`. */
+export interface Tracer {
+	/** Called once for each request and its retries, in the context of the caller, so that the span is a child of the active one. */
+	startSpan: (name: string, options: { kind: number; attributes: Record<string, string | number> }) => Span;
+}
+
+/** What a span shows about a call when it starts. */
+export interface TraceStart {
+	operation: Operation;
+	method: string;
+	/** Path template, such as `/agencies/{agencyId}/conversations/{phone}`. */
+	path: string;
+	agencyId?: string | undefined;
+	operationId?: string | undefined;
+	baseUrl?: string | undefined;
+}
+
+/** What a span shows about a call when it ends. */
+export interface TraceEnd {
+	attempts: number;
+	status: number | undefined;
+	correlationId: string | undefined;
+	/** Absent for a call that succeeded, or that nobody waits for any more. */
+	errorTag: PartnerErrorTag | undefined;
+	outcome: Outcome | undefined;
+}
+
+type Attributes = Record<string, string | number>;
+
+const clientKind = 2;
+const errorStatus = 2;
+
+/**
+ * Starts the span of a call by the HTTP semantic conventions. It shows the template of the path, because the path itself
+ * can hold a phone number.
+ *
+ * @returns a function that ends the span. A tracer that throws changes nothing.
+ */
+export function startTrace(tracer: Tracer, start: TraceStart): (end: TraceEnd) => void {
+	let span: Span | undefined;
+	ignoreErrors(() => {
+		const name = `${start.method} ${start.path}`;
+		span = tracer.startSpan(name, { kind: clientKind, attributes: attributesOf(start) });
+	});
+	return (end) => {
+		const { errorTag } = end;
+		ignoreErrors(() => span?.setAttributes(resultOf(end)));
+		// A 404 of a read is an answer: there is no such conversation.
+		if (errorTag !== undefined && errorTag !== "PartnerNotFound") {
+			ignoreErrors(() => span?.setStatus({ code: errorStatus, message: errorTag }));
+		}
+		ignoreErrors(() => span?.end());
+	};
+}
+
+/** `url.full` of the conventions is left out, because it holds the phone number of a path and the words of a search. */
+function attributesOf({ operation, method, path, agencyId, operationId, baseUrl }: TraceStart): Attributes {
+	const attributes: Attributes = {
+		"http.request.method": method,
+		"url.template": path,
+		"messaging_conversations.operation": operation,
+	};
+	if (agencyId !== undefined) attributes["messaging_conversations.agency_id"] = agencyId;
+	if (operationId !== undefined) attributes["messaging_conversations.operation_id"] = operationId;
+	if (baseUrl) {
+		const { hostname, port, protocol } = new URL(baseUrl);
+		attributes["server.address"] = hostname;
+		attributes["server.port"] = Number(port) || (protocol === "https:" ? 443 : 80);
+	}
+	return attributes;
+}
+
+function resultOf({ attempts, status, correlationId, errorTag, outcome }: TraceEnd): Attributes {
+	const attributes: Attributes = { "messaging_conversations.attempts": attempts };
+	if (attempts > 1) attributes["http.request.resend_count"] = attempts - 1;
+	if (status !== undefined) attributes["http.response.status_code"] = status;
+	if (correlationId !== undefined) attributes["messaging_conversations.correlation_id"] = correlationId;
+	if (errorTag !== undefined && errorTag !== "PartnerNotFound") attributes["error.type"] = errorTag;
+	if (outcome !== undefined) attributes["messaging_conversations.outcome"] = outcome;
+	return attributes;
+}

@@ -1,0 +1,235 @@
+import { limits } from "../../generated/operations.ts";
+import { type Facts, type OperationError, PartnerAbortError, PartnerInvalidInput } from "../errors.ts";
+import type { Reply } from "../http/active-call.ts";
+import { toError } from "../http/failure.ts";
+import { type CountryCode, type E164, type PhoneProblem, readPhone } from "../input/phone.ts";
+import type { ConversationSummary, LookupResponse } from "../types.ts";
+import { type Call, createCall, noResponse } from "./call.ts";
+
+/** A phone number in any spelling. Null and undefined, as a column of a CRM holds them, count as no number. */
+export type PhoneInput = string | null | undefined;
+
+/** What the agency has for one of the numbers. */
+export interface LookedUp<Input extends PhoneInput = string> {
+	/** The number as the caller wrote it. */
+	input: Input;
+	/** The number in E.164. Null when the input is not a phone number; it was then not looked up. */
+	phoneNumber: E164 | null;
+	/** Null when the agency has no conversation with the number. Its `cursor` is null. */
+	conversation: ConversationSummary | null;
+	/** Why the input is not a phone number. Absent when it is one. */
+	reason?: PhoneProblem;
+}
+
+/** Any number of phone numbers. */
+export type PhoneInputs<Input extends PhoneInput> = Iterable<Input> | AsyncIterable<Input>;
+
+/**
+ * A lookup: await it for all entries, or iterate over it for one entry after the other in constant memory.
+ *
+ * An iteration has to begin in the same tick as the call, as `for await (const entry of conversations.lookup(numbers))`
+ * does. Its entries come in the order of the numbers. When it fails, its error says by `itemsRead` how many it yielded.
+ */
+export interface Lookup<Input extends PhoneInput = string>
+	extends Call<LookedUp<Input>[], OperationError<"conversations.lookup">>,
+		AsyncIterable<LookedUp<Input>> {}
+
+export interface LookupPlan {
+	/** For errors. */
+	facts: Facts;
+	/** Looks up a chunk of at most 100 numbers. `deadlineAt` is that of the whole lookup. */
+	ask: (chunk: E164[], abandon: AbortSignal, deadlineAt: number | undefined) => Promise<Reply<LookupResponse>>;
+	/** Requests at the same time. */
+	concurrency: number;
+	defaultCountry: CountryCode;
+	deadlineMs: number | undefined;
+	signal: AbortSignal | undefined;
+}
+
+/** @param open checks the options, and throws for bad ones */
+export function createLookup<Input extends PhoneInput>(
+	inputs: PhoneInputs<Input>,
+	open: () => LookupPlan,
+): Lookup<Input> {
+	let isIterated = false;
+	const call = createCall<LookedUp<Input>[], OperationError<"conversations.lookup">>(async () => {
+		// Iterating begins in the same tick, and then nothing must be requested here.
+		await undefined;
+		if (!isIterated) return lookupAll(inputs, open());
+		const rule = "are being iterated over: await the lookup, or iterate over it";
+		throw new PartnerInvalidInput({ operation: "conversations.lookup", field: "phoneNumbers", rule });
+	});
+	return Object.assign(call, {
+		[Symbol.asyncIterator]() {
+			isIterated = true;
+			call.catch(() => {});
+			return iterate(inputs, open);
+		},
+	});
+}
+
+type Found = Map<string, ConversationSummary | null>;
+
+async function lookupAll<Input extends PhoneInput>(
+	inputs: PhoneInputs<Input>,
+	plan: LookupPlan,
+): Promise<Reply<LookedUp<Input>[]>> {
+	// All inputs are read and checked before the first request.
+	const given = await collect(inputs, plan.facts);
+	const deadlineAt = plan.deadlineMs && performance.now() + plan.deadlineMs;
+	const data: LookedUp<Input>[] = [];
+	let attempts = 0;
+	let last = noResponse;
+	for await (const step of steps(given, plan, { deadlineAt, found: new Map() })) {
+		if (!step.ok) return step;
+		data.push(...step.data);
+		attempts += step.response.attempts;
+		if (step.response.attempts > 0) last = step.response;
+	}
+	return { ok: true, data, response: { ...last, attempts } };
+}
+
+async function* iterate<Input extends PhoneInput>(
+	inputs: PhoneInputs<Input>,
+	open: () => LookupPlan,
+): AsyncGenerator<LookedUp<Input>, void, undefined> {
+	const plan = open();
+	const { facts, signal } = plan;
+	let itemsRead = 0;
+	for await (const step of steps(inputs, plan, {})) {
+		if (!step.ok) throw toError(step, { itemsRead });
+		for (const entry of step.data) {
+			if (signal?.aborted) {
+				throw new PartnerAbortError(`${facts.operation}: aborted by the caller`, { ...facts, itemsRead });
+			}
+			itemsRead++;
+			yield entry;
+		}
+	}
+}
+
+interface StepOptions {
+	deadlineAt?: number | undefined;
+	/** Answers of all batches, so that no number is looked up twice. Without it only numbers of one batch are compared. */
+	found?: Found | undefined;
+}
+
+/** Looks up several batches at a time, and yields their entries in the order of the inputs. */
+async function* steps<Input extends PhoneInput>(
+	inputs: PhoneInputs<Input>,
+	plan: LookupPlan,
+	{ deadlineAt, found }: StepOptions,
+): AsyncGenerator<Reply<LookedUp<Input>[]>, void, undefined> {
+	const { ask, concurrency } = plan;
+	const abandon = new AbortController();
+	const source = batches(inputs, plan, found);
+	const underWay: { batch: Batch<Input>; reply: Promise<Reply<LookupResponse>> }[] = [];
+	let coming = source.next();
+	let isEnd = false;
+	try {
+		for (;;) {
+			while (!isEnd && underWay.length < concurrency) {
+				const { done, value: batch } = await coming;
+				isEnd = done === true;
+				if (!batch) break;
+				const reply = batch.chunk.length > 0 ? ask(batch.chunk, abandon.signal, deadlineAt) : noAnswer;
+				underWay.push({ batch, reply });
+				// The next batch is read while the requests are under way.
+				coming = source.next();
+				coming.catch(() => {});
+			}
+			const first = underWay.shift();
+			if (!first) return;
+			const reply = await first.reply;
+			yield reply.ok ? { ...reply, data: entriesOf(first.batch, reply.data) } : reply;
+		}
+	} finally {
+		abandon.abort();
+	}
+}
+
+const noAnswer: Promise<Reply<LookupResponse>> = Promise.resolve({
+	ok: true,
+	data: { results: [] },
+	response: noResponse,
+});
+
+function entriesOf<Input extends PhoneInput>(
+	{ entries, found }: Batch<Input>,
+	{ results }: LookupResponse,
+): LookedUp<Input>[] {
+	for (const { phoneNumber, conversation } of results) found.set(phoneNumber, conversation);
+	return entries.map((entry) => ({ ...entry, conversation: found.get(entry.phoneNumber ?? "") ?? null }));
+}
+
+/** Entries in the order of the inputs, and the numbers to look up for them. */
+interface Batch<Input extends PhoneInput> {
+	entries: Omit<LookedUp<Input>, "conversation">[];
+	chunk: E164[];
+	/** Answers by number. A number that is being looked up has null. */
+	found: Found;
+}
+
+/** Inputs without a number do not fill a chunk. This limit keeps memory constant. */
+const mostEntries = 1000;
+
+async function* batches<Input extends PhoneInput>(
+	inputs: PhoneInputs<Input>,
+	{ facts, defaultCountry }: LookupPlan,
+	found: Found | undefined,
+): AsyncGenerator<Batch<Input>, undefined, undefined> {
+	const empty = (): Batch<Input> => ({ entries: [], chunk: [], found: found ?? new Map() });
+	let batch = empty();
+	let index = 0;
+	/** Adds an input to the batch. Returns whether the batch is full. */
+	const add = (input: Input): boolean => {
+		checkNumber(input, index++, facts);
+		const { phone, reason } = readPhone(input, defaultCountry);
+		batch.entries.push({ input, phoneNumber: phone ?? null, ...(reason && { reason }) });
+		if (phone !== undefined && !batch.found.has(phone)) {
+			batch.found.set(phone, null);
+			batch.chunk.push(phone);
+		}
+		return batch.chunk.length === limits.phoneNumbers.max || batch.entries.length === mostEntries;
+	};
+	if (isAsync(inputs, facts)) {
+		for await (const input of inputs) {
+			if (!add(input)) continue;
+			yield batch;
+			batch = empty();
+		}
+	} else {
+		for (const input of inputs) {
+			if (!add(input)) continue;
+			yield batch;
+			batch = empty();
+		}
+	}
+	if (batch.entries.length > 0) yield batch;
+}
+
+async function collect<Input extends PhoneInput>(inputs: PhoneInputs<Input>, facts: Facts): Promise<Input[]> {
+	const given: Input[] = [];
+	if (isAsync(inputs, facts)) for await (const input of inputs) given.push(input);
+	else for (const input of inputs) given.push(input);
+	for (const [index, input] of given.entries()) checkNumber(input, index, facts);
+	return given;
+}
+
+function checkNumber(input: unknown, index: number, facts: Facts): void {
+	if (typeof input === "string" || input === null || input === undefined) return;
+	throw new PartnerInvalidInput({
+		...facts,
+		field: `phoneNumbers[${index}]`,
+		rule: "must be a string, null or undefined",
+	});
+}
+
+function isAsync<Input>(inputs: Iterable<Input> | AsyncIterable<Input>, facts: Facts): inputs is AsyncIterable<Input> {
+	if (typeof inputs === "object" && inputs !== null) {
+		if (Symbol.asyncIterator in inputs) return true;
+		if (Symbol.iterator in inputs) return false;
+	}
+	const rule = "must be an iterable of strings, and not a string itself";
+	throw new PartnerInvalidInput({ ...facts, field: "phoneNumbers", rule });
+}

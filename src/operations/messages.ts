@@ -1,0 +1,144 @@
+import * as z from "zod/mini";
+import { type Facts, PartnerInvalidInput, type SendError } from "../errors.ts";
+import type { Reply } from "../http/active-call.ts";
+import { endpointOf } from "../http/endpoint.ts";
+import type { Transport } from "../http/transport.ts";
+import { type CallOptions, checkOptions, optionSchemas } from "../input/call-options.ts";
+import { isUuid, type ReuseGuard } from "../input/operation-id.ts";
+import { type CountryCode, type E164, requirePhone } from "../input/phone.ts";
+import { checkInput, rule, text } from "../input/validate.ts";
+import type { SendMessageRequest, SendMessageResult } from "../types.ts";
+import { type Call, createCall } from "./call.ts";
+
+/** A plain-text message to a contact. */
+export interface OutgoingMessage extends Pick<SendMessageRequest, "body"> {
+	/** Phone number of the contact, in any common spelling: `0470 12 34 56` or `+32470123456`. */
+	to: string;
+	/**
+	 * Idempotency key. Reuse it only with an identical message: the same number, text, language and sender. Use one that
+	 * survives a crash: see `operationIdFrom`.
+	 * @default a random UUID
+	 */
+	operationId?: string | undefined;
+	/**
+	 * The agency's sender to use, a UUID.
+	 * @default the agency's default sender
+	 */
+	subaccountId?: string | null | undefined;
+	/** Language of the consent template, one of `windowReopenReadiness.availableLanguages`. Required when the window is closed and the agency has more than one. */
+	consentLanguage?: string | undefined;
+}
+
+interface SentFacts extends Pick<SendMessageResult, "success" | "status" | "windowOpen" | "windowExpiresAt"> {
+	/** Idempotency key of this send: yours, or the generated one. */
+	operationId: string;
+}
+
+/** The window was open and the text was sent. */
+export interface SentNow extends SentFacts {
+	/** The text was sent now. */
+	queued: false;
+	/** Provider message id of the text. It is the `messageSid` of the message in `conversations.get`. */
+	messageId: string;
+	/** There is no queue entry. */
+	queueId: null;
+}
+
+/** The window was closed. The text is held, and the contact was sent a consent template. */
+export interface SentQueued extends SentFacts {
+	/** The text is sent only if the contact accepts in time: within 48 hours unless the agency changed it. */
+	queued: true;
+	/** There is no message yet. */
+	messageId: null;
+	/** Id of the queue entry. Another send to this contact replaces the held text. */
+	queueId: string;
+}
+
+/** The result of a send. Check `queued` to tell the branches apart. */
+export type Sent = SentNow | SentQueued;
+
+/** Sending as one agency. Needs the scope `messages:write`. */
+export interface MessagesGroup {
+	/**
+	 * Sends a plain-text message as the agency (`messages.send`). It reaches a real person, turns the AI off for the
+	 * contact and ends any flow in progress. Outside the 24-hour window the text is held behind a consent template, and
+	 * replaces a text that is held already. Retries use the same `operationId` and the same bytes, so that the text is not
+	 * sent twice.
+	 *
+	 * @throws an error whose `outcome` says what is known: `not_sent`, `unknown` or `sent`
+	 * @example
+	 * const sent = await agency.messages.send({ to: "0470 12 34 56", body: "The visit is at 14:00." });
+	 * console.log(sent.queued ? `held as ${sent.queueId}` : `sent as ${sent.messageId}`);
+	 */
+	send: (message: OutgoingMessage, options?: CallOptions) => Call<Sent, SendError>;
+}
+
+export interface MessagesOptions {
+	agencyId: string;
+	defaultCountry: CountryCode;
+	/** Whether this client may send to a number: `allowRecipients`. */
+	isAllowed: (phone: E164) => boolean;
+	guard: ReuseGuard;
+}
+
+const messageSchema = z.strictObject({
+	to: rule<string>((value) => typeof value === "string", "must be a phone number"),
+	body: text,
+	operationId: z.optional(text),
+	subaccountId: z.optional(rule<string | null>((value) => value === null || isUuid(value), "must be a UUID or null")),
+	consentLanguage: z.optional(text),
+});
+
+export function createMessages(transport: Transport, options: MessagesOptions): MessagesGroup {
+	const endpoint = endpointOf("messages.send");
+	const { agencyId, defaultCountry, isAllowed, guard } = options;
+
+	const send = async (message: OutgoingMessage, callOptions: CallOptions | undefined): Promise<Reply<Sent>> => {
+		// Read before the message is checked, so that the error of a bad message has it too.
+		const chosenId = typeof message?.operationId === "string" ? message.operationId : undefined;
+		const operationId = chosenId ?? crypto.randomUUID();
+		const facts: Facts = { operation: "messages.send", agencyId, operationId, outcome: "not_sent" };
+
+		const call = checkOptions(optionSchemas.call, callOptions, facts);
+		const { to: given, body, subaccountId, consentLanguage } = checkInput(messageSchema, message, "message", facts);
+		const to = requirePhone(given, defaultCountry, "to", facts);
+		if (!isAllowed(to)) throw new PartnerInvalidInput({ ...facts, field: "to", rule: "is not one of allowRecipients" });
+
+		// The order of the fields is fixed: a caller may have stored an id with these bytes before an upgrade.
+		const payload: SendMessageRequest = { to, body, operationId };
+		if (subaccountId !== undefined) payload.subaccountId = subaccountId;
+		if (consentLanguage !== undefined) payload.consentLanguage = consentLanguage;
+		const bytes = JSON.stringify(payload);
+		const release = guard(agencyId, operationId, bytes);
+		if (!release) {
+			throw new PartnerInvalidInput({ ...facts, field: "operationId", rule: "was used with a different body" });
+		}
+
+		const reply = await transport(
+			endpoint,
+			{ path: { agencyId }, body: bytes },
+			{
+				...call,
+				isWrite: true,
+				operationId,
+				isChosenId: chosenId !== undefined,
+				verify: contradiction,
+				secrets: [to, given, body],
+			},
+		);
+		// `contradiction` has checked that the fields are those of one branch.
+		if (reply.ok) return { ...reply, data: { ...reply.data, operationId } as Sent };
+		if (reply.outcome === "not_sent") release();
+		return reply;
+	};
+
+	return { send: (message, callOptions) => createCall(() => send(message, callOptions)) };
+}
+
+/** The field in which a response says that the text is both sent and held, or neither, or that it failed. */
+function contradiction({ success, queued, messageId, queueId }: SendMessageResult): string | undefined {
+	if (!success) return "/success";
+	if ((messageId === null) !== queued) return "/messageId";
+	if ((queueId !== null) !== queued) return "/queueId";
+	return undefined;
+}

@@ -1,0 +1,103 @@
+import * as z from "zod/mini";
+import { type Facts, PartnerInvalidInput, type RequestError } from "../errors.ts";
+import type { Parameters } from "../http/request.ts";
+import type { Transport } from "../http/transport.ts";
+import { checkAgencyId } from "../input/agency-id.ts";
+import { type CallOptions, checkOptions, optionSchemas } from "../input/call-options.ts";
+import { checkInput, isWellFormed, rule } from "../input/validate.ts";
+import { type Call, createCall } from "./call.ts";
+
+/** A request that this package has no method for. */
+export interface CustomRequest {
+	/** Only `GET` is tried again. */
+	method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+	/** Path template below the base URL, such as `/agencies/{agencyId}/tags`. Never a URL. */
+	path: string;
+	/** Value of `{agencyId}` in the path. */
+	agencyId?: string | undefined;
+	/** Values of the other `{names}` in the path. */
+	params?: Readonly<Record<string, string>> | undefined;
+	/** Query parameters. Undefined ones are left out. */
+	query?: Readonly<Record<string, string | number | boolean | undefined>> | undefined;
+	/** Body, sent as JSON. */
+	body?: unknown;
+}
+
+/** Sends a {@link CustomRequest}. */
+export type SendRequest = (request: CustomRequest, options?: CallOptions) => Call<unknown, RequestError>;
+
+const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
+
+const isText = (value: unknown): boolean => typeof value === "string" && value !== "" && isWellFormed(value);
+const isValue = (value: unknown): boolean =>
+	value === undefined ||
+	typeof value === "boolean" ||
+	Number.isFinite(value) ||
+	(typeof value === "string" && isWellFormed(value));
+
+const isRecordOf = (test: (value: unknown) => boolean) => (value: unknown) =>
+	typeof value === "object" && value !== null && Object.values(value).every(test);
+
+const requestSchema = z.strictObject({
+	method: rule<CustomRequest["method"]>(
+		(value) => methods.some((method) => method === value),
+		`must be one of ${methods.join(", ")}`,
+	),
+	path: rule<string>(
+		(value) => typeof value === "string" && /^(\/([\w.~-]+|\{\w+\}))+$/.test(value) && !/\/\.\.?(\/|$)/.test(value),
+		"must be a path template such as /agencies/{agencyId}/tags, without a query",
+	),
+	agencyId: z.optional(rule<string>((value) => typeof value === "string", "must be a string")),
+	params: z.optional(
+		rule<Readonly<Record<string, string>>>(isRecordOf(isText), "must be an object of texts that are not empty"),
+	),
+	query: z.optional(
+		rule<NonNullable<CustomRequest["query"]>>(isRecordOf(isValue), "must be an object of texts, numbers and booleans"),
+	),
+	body: z.optional(z.unknown()),
+});
+
+/** A response that no contract describes. */
+const unlisted = {
+	operation: "request",
+	refusals: [400, 401, 403, 404, 409],
+	schema: undefined,
+	check: () => undefined,
+} as const;
+
+export function createSendRequest(transport: Transport): SendRequest {
+	return (request, options) =>
+		createCall(() => {
+			const facts: Facts = { operation: "request" };
+			const call = checkOptions(optionSchemas.call, options, facts);
+			const { method, path, agencyId, params, query, body } = checkInput(requestSchema, request, "request", facts);
+			if (agencyId !== undefined) checkAgencyId(agencyId, facts);
+			const values: Record<string, string> = { ...params, ...(agencyId !== undefined && { agencyId }) };
+			for (const [, name = ""] of path.matchAll(/\{(\w+)\}/g)) checkSegment(name, values[name], facts);
+			const text = body === undefined ? undefined : jsonOf(body, facts);
+			const secrets = [...Object.values(params ?? {}), ...Object.values(query ?? {}).map(String), text];
+			const isWrite = method !== "GET";
+			return transport<unknown, Parameters>(
+				{ ...unlisted, method, path },
+				{ path: values, query, body: text },
+				{ ...call, isWrite, isRepeatable: !isWrite, secrets },
+			);
+		});
+}
+
+/** A value that fills exactly one segment of a path. */
+function checkSegment(name: string, value: string | undefined, facts: Facts): void {
+	if (value !== undefined && value !== "." && value !== "..") return;
+	const field = name === "agencyId" ? name : `params.${name}`;
+	throw new PartnerInvalidInput({ ...facts, field, rule: "must be the text of one path segment" });
+}
+
+function jsonOf(body: unknown, facts: Facts): string {
+	try {
+		const text: string | undefined = JSON.stringify(body);
+		if (text !== undefined) return text;
+	} catch {
+		// A cycle or a BigInt. The original error can quote the value.
+	}
+	throw new PartnerInvalidInput({ ...facts, field: "body", rule: "must be JSON" });
+}

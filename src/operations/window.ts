@@ -1,0 +1,45 @@
+import { PartnerInvalidInput } from "../errors.ts";
+import { isUtcTime } from "../observe/contract-drift.ts";
+import type { ConversationDetail, ConversationSummary } from "../types.ts";
+
+/**
+ * Whether a text would be sent at once: true within 24 hours after the contact's last inbound message. Outside this
+ * window a send is queued behind a consent template.
+ *
+ * A `windowExpiresAt` that is not a time in UTC counts as closed.
+ *
+ * @param at the moment to check, a Date, epoch milliseconds or an ISO 8601 time with a zone. Defaults to now; pass
+ * `sandbox.clock.now()` for a conversation of the sandbox
+ * @throws PartnerInvalidInput when the conversation or the moment is none
+ * @example
+ * const { conversation } = await agency.conversations.get("+32470123456");
+ * if (isWindowOpen(conversation)) await agency.messages.send({ to: "+32470123456", body: "See you at 14:00." });
+ */
+export function isWindowOpen(
+	conversation: Pick<ConversationSummary, "windowExpiresAt"> | Pick<ConversationDetail, "summary">,
+	at: Date | string | number = Date.now(),
+): boolean {
+	const expires = expiryOf(conversation);
+	const moment = momentOf(at);
+	return expires !== null && isUtcTime(expires) && moment < Date.parse(expires);
+}
+
+function expiryOf(conversation: unknown): string | null {
+	const { summary, windowExpiresAt } = Object(conversation);
+	const expires: unknown = summary === undefined ? windowExpiresAt : Object(summary).windowExpiresAt;
+	if (expires === null || typeof expires === "string") return expires;
+	throw refuse("conversation", "must be a summary or a detail");
+}
+
+function momentOf(at: unknown): number {
+	// A time without a zone would be read as local time.
+	const isTime =
+		at instanceof Date || typeof at === "number" || (typeof at === "string" && /(Z|[+-]\d\d:?\d\d)$/.test(at));
+	const moment = isTime ? new Date(at).getTime() : Number.NaN;
+	if (Number.isNaN(moment)) throw refuse("at", "must be a Date, epoch milliseconds, or an ISO 8601 time with a zone");
+	return moment;
+}
+
+function refuse(field: string, rule: string): PartnerInvalidInput {
+	return new PartnerInvalidInput({ field, rule, operation: "isWindowOpen" });
+}
