@@ -73,30 +73,18 @@ export type PartnerErrorTag =
 
 const brand = Symbol.for("messaging-conversations.error");
 
+export interface PartnerError extends Readonly<Omit<PartnerErrorFacts, "cause">> {}
+
 /**
  * Base class of all errors of this package. Switch on the literal `_tag`, or use `instanceof`, which also works between
  * the ESM and the CommonJS copy. An error never holds the key, a phone number or a message text.
  */
-export abstract class PartnerError extends Error implements PartnerErrorFacts {
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the constructor sets the fields of the interface
+export abstract class PartnerError extends Error {
 	/** A literal instead of the class name, because bundlers rename classes. */
 	declare protected static readonly tag: PartnerErrorTag;
 	/** Name of the class. */
 	declare readonly _tag: PartnerErrorTag;
-	declare readonly operation: PartnerErrorFacts["operation"];
-	declare readonly agencyId?: string;
-	declare readonly field?: string;
-	declare readonly rule?: string;
-	declare readonly status?: number;
-	declare readonly correlationId?: string;
-	declare readonly attempts: number;
-	declare readonly retryable: boolean;
-	declare readonly retryAfterMs?: number;
-	declare readonly operationId?: string;
-	declare readonly outcome?: Outcome;
-	declare readonly cursor?: string | null;
-	declare readonly itemsRead?: number;
-	/** The underlying fault as `{ name, code, syscall }`, or the last error before a deadline. Never a request, a body or a header. */
-	declare readonly cause?: unknown;
 
 	constructor(message: string, facts: Facts = {}) {
 		super(message);
@@ -114,6 +102,8 @@ export abstract class PartnerError extends Error implements PartnerErrorFacts {
 			const enumerable = name !== "cause" && name !== "cursor";
 			if (value !== undefined) Object.defineProperty(this, name, { value, enumerable, configurable: true });
 		}
+		// The engine has taken the first line of the stack before the name was set.
+		Error.captureStackTrace?.(this, new.target);
 	}
 
 	/** The public fields for a JSON log, without `cause` and `cursor`. */

@@ -2,18 +2,13 @@ import type { KeyProblem, KeySource } from "../input/connection.ts";
 import { onAbort } from "./abort.ts";
 import type { Exchange, ExchangeAnswer, ExchangeControl, ExchangeHead, ExchangeRequest } from "./exchange.ts";
 
-/** How one attempt ended. */
-export type AttemptEnd = {
-	/** The key that the request went out with; undefined when it did not go out. */
-	key: string | undefined;
-} & (
+/** How one attempt ended. `key` is the one that its request went out with; undefined when it did not go out. */
+export type AttemptEnd = { key: string | undefined } & (
 	| ({ kind: "answer" } & ExchangeAnswer)
 	| { kind: "fault"; error: unknown; connected: boolean | undefined; head: ExchangeHead | undefined }
 	| { kind: "timeout" | "abort"; unsent: boolean; head: ExchangeHead | undefined }
 	| { kind: "key"; problem: KeyProblem }
 );
-
-type WithoutKey<End> = End extends AttemptEnd ? Omit<End, "key"> : never;
 
 export interface AttemptOptions {
 	exchange: Exchange;
@@ -41,19 +36,19 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
 			return resolve({ kind: "abort", unsent: true, head: undefined, key: undefined });
 		}
 		const control: ExchangeControl = { maxBytes };
-		let usedKey: string | undefined;
+		let key: string | undefined;
 		let isOver = false;
 
-		const settle = (end: WithoutKey<AttemptEnd>): void => {
+		const settle = (end: AttemptEnd): void => {
 			if (isOver) return;
 			isOver = true;
 			clearTimeout(timer);
 			for (const remove of removers) remove();
-			resolve({ ...end, key: usedKey });
+			resolve(end);
 		};
 		const cut = (kind: "timeout" | "abort"): void => {
 			const { head, connected } = control;
-			settle({ kind, unsent: usedKey === undefined || connected === false, head });
+			settle({ kind, key, unsent: key === undefined || connected === false, head });
 			control.cut?.();
 		};
 		const removers = signals.map((signal) => onAbort(signal, () => cut("abort")));
@@ -63,19 +58,19 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
 			timer = setTimeout(cut, Math.min(longestGraceMs, performance.now() - dueAt), "timeout");
 		}, timeoutMs);
 
-		const send = (key: string | KeyProblem): void => {
+		const send = (given: string | KeyProblem): void => {
 			if (isOver) return;
-			if (typeof key !== "string") return void settle({ kind: "key", problem: key });
-			usedKey = key;
+			if (typeof given !== "string") return void settle({ kind: "key", key, problem: given });
+			key = given;
 			const headers = { ...request.headers, authorization: `Bearer ${key}` };
 			start(exchange, { ...request, headers }, control).then(
-				({ status, headers, text }) => settle({ kind: "answer", status, headers, text }),
-				(error: unknown) => settle({ kind: "fault", error, connected: control.connected, head: control.head }),
+				({ status, headers, text }) => settle({ kind: "answer", key, status, headers, text }),
+				(error: unknown) => settle({ kind: "fault", key, error, connected: control.connected, head: control.head }),
 			);
 		};
-		const key = apiKey();
-		if (typeof key === "string" && !isDeferred) send(key);
-		else Promise.resolve(key).then(send);
+		const given = apiKey();
+		if (typeof given === "string" && !isDeferred) send(given);
+		else Promise.resolve(given).then(send);
 	});
 }
 

@@ -2,7 +2,7 @@ import http, { type Agent, ClientRequest, type IncomingMessage } from "node:http
 import https from "node:https";
 import { Socket } from "node:net";
 import type { Readable } from "node:stream";
-import { finished, pipeline } from "node:stream";
+import { pipeline } from "node:stream";
 import { createSecureContext, TLSSocket } from "node:tls";
 import { constants, createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { PartnerConfigurationError } from "../errors.ts";
@@ -85,7 +85,9 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 				readAnswer(response, control, resolve, reject);
 			});
 			request.on("error", (error) => reject(withTlsCode(error)));
-			request.on("close", () => reject(Object.assign(new Error("closed without a response"), { code: "ECONNRESET" })));
+			request.on("close", () => {
+				if (!control.head) reject(broken());
+			});
 			request.end(body);
 		});
 
@@ -134,18 +136,23 @@ function readAnswer(
 	control.head = head;
 	const chunks: Buffer[] = [];
 	let length = 0;
-	const hasBody = !bodyless.has(head.status);
-	const body = hasBody ? decoded(response) : response;
+	const body = bodyless.has(head.status) ? response : decoded(response);
 	body.on("data", (chunk: Buffer) => {
 		length += chunk.length;
 		if (length <= control.maxBytes) return void chunks.push(chunk);
 		resolve({ ...head, text: undefined });
 		response.destroy();
 	});
-	finished(body, (error) => {
-		if (error) return reject(error);
-		resolve({ ...head, text: textOf(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, length)) });
+	body.on("end", () => resolve({ ...head, text: textOf(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)) }));
+	body.on("error", reject);
+	response.on("close", () => {
+		if (!response.complete) reject(broken());
 	});
+}
+
+/** The connection ended before the response was complete. */
+function broken(): Error {
+	return Object.assign(new Error("the connection ended early"), { code: "ECONNRESET" });
 }
 
 /** UTF-8 without a byte order mark, as fetch reads it. */

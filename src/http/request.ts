@@ -16,13 +16,6 @@ export interface Parameters {
 	body?: string | undefined;
 }
 
-export interface RequestOptions {
-	baseUrl: string;
-	userAgent: string | undefined;
-	/** Whether the request only reads, so that a cache must not answer it. */
-	isRead: boolean;
-}
-
 const querySerializer = createQuerySerializer();
 
 /**
@@ -30,16 +23,18 @@ const querySerializer = createQuerySerializer();
  * used, because it builds two `Headers` and a `Request` for each call and reads the response itself.
  */
 export function createRequest(
+	{ baseUrl, userAgent }: { baseUrl: string | undefined; userAgent: string | undefined },
 	{ method, path: template }: Route,
 	{ path = {}, query = {}, body }: Parameters,
-	{ baseUrl, userAgent, isRead }: RequestOptions,
-): ExchangeRequest {
+	noStore: boolean,
+): ExchangeRequest | undefined {
+	if (baseUrl === undefined) return undefined;
 	const params = { path, query };
 	const url = createFinalURL(template, { baseUrl, params, pathSerializer: defaultPathSerializer, querySerializer });
 	const headers: Record<string, string> = { accept: "application/json" };
 	if (userAgent !== undefined) headers["user-agent"] = userAgent;
 	if (body !== undefined) headers["content-type"] = "application/json";
-	return { method, url, headers, body, noStore: isRead };
+	return { method, url, headers, body, noStore };
 }
 
 /** SDK, runtime and application. Undefined in a page, where the browser sets its own. */

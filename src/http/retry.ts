@@ -66,7 +66,7 @@ export async function retry<T>(run: () => Promise<T>, settles: (result: T) => bo
 export interface WaitOptions {
 	policy: RetryPolicy;
 	/** Attempts made. */
-	attempt: number;
+	attempts: number;
 	/** The wait before, in milliseconds. */
 	lastWaitMs: number;
 	/** From the response, in milliseconds. */
@@ -79,9 +79,9 @@ export interface WaitOptions {
 
 /** The wait before the next attempt in milliseconds, or undefined when there is no attempt or no time left for one. */
 export function waitBefore(options: WaitOptions): number | undefined {
-	const { policy, attempt, lastWaitMs, retryAfterMs = 0, leftMs, roomMs } = options;
-	if (attempt >= policy.attempts || retryAfterMs > longestRetryAfterMs) return undefined;
-	const bound = Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** (attempt - 1));
+	const { policy, attempts, lastWaitMs, retryAfterMs = 0, leftMs, roomMs } = options;
+	if (attempts >= policy.attempts || retryAfterMs > longestRetryAfterMs) return undefined;
+	const bound = Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** (attempts - 1));
 	// Equal jitter. No wait is shorter than the one before, because the service asks for increasing waits.
 	const wait = Math.max(retryAfterMs, lastWaitMs, bound / 2 + Math.random() * (bound / 2));
 	return leftMs - wait < roomMs ? undefined : wait;

@@ -1,13 +1,15 @@
+import type { Outcome } from "../errors.ts";
 import { reportAttempt } from "../observe/attempt-event.ts";
 import { reportDrift } from "../observe/contract-drift.ts";
-import { startTrace, type TraceEnd } from "../observe/trace.ts";
-import type { ActiveCall, CallContext, Reply, TransportOptions } from "./active-call.ts";
+import { startTrace } from "../observe/trace.ts";
 import { attempt } from "./attempt.ts";
+import type { CallContext, ClientContext, Reply } from "./call-context.ts";
 import { classify } from "./classify.ts";
 import type { Endpoint } from "./endpoint.ts";
-import type { AttemptFailure, Failure } from "./failure.ts";
+import type { ExchangeRequest } from "./exchange.ts";
+import type { Failure } from "./failure.ts";
 import { createRequest, type Parameters } from "./request.ts";
-import { policyFrom, retry, sleep, waitBefore } from "./retry.ts";
+import { policyFrom, type RetryPolicy, retry, sleep, waitBefore } from "./retry.ts";
 
 /** Sends a request with retries. It resolves with the checked data or with the failure, and rejects for neither. */
 export type Transport = <Data, Params extends Parameters>(
@@ -16,17 +18,17 @@ export type Transport = <Data, Params extends Parameters>(
 	context: CallContext<Data>,
 ) => Promise<Reply<Data>>;
 
-export function createTransport(client: TransportOptions): Transport {
+export function createTransport(client: ClientContext): Transport {
 	return async (endpoint, parameters, context) => {
 		const call = begin(client, endpoint, parameters, context);
 		const endTrace =
 			client.tracer && startTrace(client.tracer, { ...context, ...endpoint, ...call, baseUrl: client.baseUrl });
 		const last = await retry(
-			() => tryOnce(client, call),
-			(reply) => settles(client, call, reply),
+			() => tryOnce(call),
+			(reply) => settles(call, reply),
 		);
 		const reply = last.ok ? last : complete(call, last);
-		endTrace?.(traceEnd(call, reply));
+		endTrace?.(reply.ok ? reply.response : reply, context.abandon?.aborted === true);
 		return reply;
 	};
 }
@@ -36,54 +38,71 @@ const limits = {
 	write: { timeoutMs: 30_000, deadlineMs: 60_000 },
 } as const;
 
-/** Fixes what stays the same in all attempts: the bytes, the limits, the signals. */
+/** A call that is under way: what stays the same in all attempts, then what they have come to. */
+interface ActiveCall<Data> {
+	readonly client: ClientContext;
+	readonly endpoint: Endpoint<Data, Parameters>;
+	readonly context: CallContext<Data>;
+	readonly agencyId: string | undefined;
+	/** Undefined when the client has no base URL. */
+	readonly request: ExchangeRequest | undefined;
+	readonly timeoutMs: number;
+	readonly deadlineMs: number;
+	/** On the clock of `performance.now()`. */
+	readonly deadlineAt: number;
+	readonly policy: RetryPolicy;
+	readonly signals: readonly AbortSignal[];
+	attempts: number;
+	outcome: Outcome;
+	/** Of the last response that had one. */
+	correlationId?: string | undefined;
+	/** All keys that were used, because a response can repeat one that was rotated away. */
+	readonly keys: string[];
+	/** Duration of the last attempt. Undefined when there is nothing to report about it. */
+	durationMs?: number | undefined;
+	lastWaitMs: number;
+	lastFailure?: Failure | undefined;
+}
+
 function begin<Data>(
-	client: TransportOptions,
+	client: ClientContext,
 	endpoint: Endpoint<Data, Parameters>,
 	parameters: Parameters,
 	context: CallContext<Data>,
 ): ActiveCall<Data> {
-	const { baseUrl, userAgent } = client;
-	const { isWrite = false, isRepeatable = true, signal, abandon } = context;
+	const { isWrite = false, signal, abandon } = context;
 	const preset = isWrite ? limits.write : limits.read;
 	const deadlineMs = context.deadlineMs ?? client.deadlineMs ?? preset.deadlineMs;
-	const isRead = !isWrite;
 	return {
+		client,
 		endpoint,
-		agencyId: parameters.path?.agencyId,
 		context,
-		request: baseUrl ? createRequest(endpoint, parameters, { baseUrl, userAgent, isRead }) : undefined,
+		agencyId: parameters.path?.agencyId,
+		request: createRequest(client, endpoint, parameters, !isWrite),
 		timeoutMs: context.timeoutMs ?? client.timeoutMs ?? preset.timeoutMs,
 		deadlineMs,
 		deadlineAt: context.deadlineAt ?? performance.now() + deadlineMs,
-		policy: policyFrom(client.retry, isRepeatable ? context.retry : false),
+		policy: policyFrom(client.retry, context.retry),
 		signals: [signal, abandon].filter((each) => each !== undefined),
-		keys: [],
 		attempts: 0,
 		outcome: "not_sent",
-		correlationId: undefined,
-		durationMs: undefined,
+		keys: [],
 		lastWaitMs: 0,
-		lastFailure: undefined,
 	};
 }
 
 /** Makes one attempt and classifies its end. */
-async function tryOnce<Data>(client: TransportOptions, call: ActiveCall<Data>): Promise<Reply<Data>> {
-	const { endpoint, context, request, timeoutMs, signals } = call;
+async function tryOnce<Data>(call: ActiveCall<Data>): Promise<Reply<Data>> {
+	const { client, endpoint, context, request, timeoutMs, signals } = call;
 	call.durationMs = undefined;
-	if (!request) return { ...noBaseUrl, outcome: call.outcome };
+	if (!request) return noBaseUrl;
 	const startedAt = performance.now();
 	const leftMs = call.deadlineAt - startedAt;
 	if (leftMs <= 0) return expired(call);
-	const end = await attempt({
-		exchange: client.exchange,
-		request,
-		apiKey: client.apiKey,
-		timeoutMs: Math.min(timeoutMs, leftMs),
-		signals,
-		isDeferred: context.isWrite === true,
-	});
+	const { exchange, apiKey } = client;
+	const limitMs = Math.min(timeoutMs, leftMs);
+	const isDeferred = context.isWrite === true;
+	const end = await attempt({ exchange, request, apiKey, timeoutMs: limitMs, signals, isDeferred });
 	if (end.key !== undefined) {
 		call.keys.push(end.key);
 		call.attempts++;
@@ -101,85 +120,60 @@ async function tryOnce<Data>(client: TransportOptions, call: ActiveCall<Data>): 
 }
 
 /** Whether a reply is final. Otherwise resolves with false after the wait before the next attempt. */
-function settles<Data>(
-	client: TransportOptions,
-	call: ActiveCall<Data>,
-	reply: Reply<Data>,
-): boolean | Promise<boolean> {
+function settles<Data>(call: ActiveCall<Data>, reply: Reply<Data>): boolean | Promise<boolean> {
+	const { client, endpoint, attempts, signals } = call;
 	if (reply.ok) {
-		client.budget.refund(call.attempts > 1);
-		report(client, call, reply, undefined);
-		if (client.onContractDrift)
-			reportDrift(client.onContractDrift, call.endpoint, reply.data, reply.response.correlationId);
+		client.budget.refund(attempts > 1);
+		report(call, reply, undefined);
+		if (client.onContractDrift) reportDrift(client.onContractDrift, endpoint, reply.data, reply.response.correlationId);
 		return true;
 	}
-	const waitMs = reply.again ? nextWait(client, call, reply) : undefined;
-	report(client, call, reply, waitMs);
+	const waitMs = reply.again ? nextWait(call, reply.retryAfterMs) : undefined;
+	report(call, reply, waitMs);
 	if (waitMs === undefined) return true;
 	call.lastFailure = complete(call, reply);
 	call.lastWaitMs = waitMs;
-	return sleep(waitMs, call.signals).then(() => false);
+	return sleep(waitMs, signals).then(() => false);
 }
 
-/** The wait before the next attempt in milliseconds, or undefined when none is left, or no time or token for it. */
-function nextWait<Data>(client: TransportOptions, call: ActiveCall<Data>, failure: Failure): number | undefined {
-	const { policy, deadlineMs, deadlineAt, attempts, lastWaitMs } = call;
-	const waitMs = waitBefore({
-		policy,
-		attempt: attempts,
-		lastWaitMs,
-		retryAfterMs: failure.retryAfterMs,
-		leftMs: deadlineAt - performance.now(),
-		roomMs: Math.min(1000, deadlineMs / 10),
-	});
+/** The wait before the next attempt in milliseconds, or undefined when no attempt, time or token is left. */
+function nextWait<Data>(call: ActiveCall<Data>, retryAfterMs: number | undefined): number | undefined {
+	const { client, policy, attempts, lastWaitMs, deadlineAt, deadlineMs } = call;
+	const leftMs = deadlineAt - performance.now();
+	const roomMs = Math.min(1000, deadlineMs / 10);
+	const waitMs = waitBefore({ policy, attempts, lastWaitMs, retryAfterMs, leftMs, roomMs });
 	const isFree = waitMs === undefined || policy.budget === Number.POSITIVE_INFINITY;
 	return isFree || client.budget.take() ? waitMs : undefined;
 }
 
-function report<Data>(
-	client: TransportOptions,
-	call: ActiveCall<Data>,
-	reply: Reply<Data>,
-	retryInMs: number | undefined,
-): void {
-	const { endpoint, agencyId, context, attempts, durationMs } = call;
+function report<Data>(call: ActiveCall<Data>, reply: Reply<Data>, retryInMs: number | undefined): void {
+	const { client, endpoint, agencyId, context, attempts, durationMs } = call;
 	if (durationMs === undefined || !(client.logger || client.onAttempt)) return;
-	const { status, correlationId } = reply.ok ? reply.response : reply;
-	const facts = {
-		operation: endpoint.operation,
-		agencyId,
-		// An attempt that got no key made no request, and is not counted in `attempts`.
-		attempt: !reply.ok && reply.tag === "PartnerConfigurationError" ? attempts + 1 : attempts,
-		status,
-		errorTag: reply.ok ? undefined : reply.tag,
-		errorCode: reply.ok ? undefined : (reply.fault?.code ?? reply.fault?.name),
-		correlationId,
-		operationId: context.operationId,
-		durationMs,
-		retryInMs,
-	};
-	reportAttempt(client, facts, context.abandon?.aborted === true);
+	const { tag, fault, status, correlationId } = reply.ok
+		? { ...reply.response, tag: undefined, fault: undefined }
+		: reply;
+	const { operation } = endpoint;
+	const { operationId } = context;
+	// An attempt without a key made no request, and is not counted in `attempts`.
+	const attempt = tag === "PartnerConfigurationError" ? attempts + 1 : attempts;
+	const errorCode = fault?.code ?? (tag === "PartnerConfigurationError" ? fault?.name : undefined);
+	const facts = { operation, agencyId, attempt, status, errorTag: tag, errorCode, correlationId, operationId };
+	reportAttempt(client, { ...facts, durationMs, retryInMs }, context.abandon?.aborted === true);
 }
 
-/** A failure with the facts of its call: what its error shows. */
+/** A failure with the facts of its call. */
 function complete<Data>(call: ActiveCall<Data>, failure: Failure): Failure {
 	const { endpoint, agencyId, attempts, correlationId, outcome, context } = call;
 	const { isWrite, operationId, isChosenId } = context;
-	// The service answers 500 for ever when an id comes with another body.
+	// The service answers 500 to every retry of an id that was used with another body.
 	const hint = isChosenId && failure.tag === "PartnerInternalError";
-	return {
-		...failure,
-		message: hint ? `${failure.message} (the operationId may have been used with a different body)` : failure.message,
-		operation: endpoint.operation,
-		agencyId,
-		attempts,
-		correlationId,
-		operationId,
-		outcome: isWrite ? outcome : undefined,
-	};
+	const message = failure.message + (hint ? " (the operationId may have been used with a different body)" : "");
+	const { operation } = endpoint;
+	const facts = { operation, agencyId, attempts, correlationId, operationId, outcome: isWrite ? outcome : undefined };
+	return { ...failure, ...facts, message };
 }
 
-const noBaseUrl = {
+const noBaseUrl: Failure = {
 	ok: false,
 	tag: "PartnerConfigurationError",
 	message: "baseUrl: is required",
@@ -187,22 +181,15 @@ const noBaseUrl = {
 	rule: "is required",
 	retryable: false,
 	again: false,
-} as const;
+};
 
-function expired<Data>({ endpoint, deadlineMs, outcome, lastFailure }: ActiveCall<Data>): AttemptFailure {
+function expired<Data>({ endpoint, deadlineMs, lastFailure }: ActiveCall<Data>): Failure {
 	const message = `${endpoint.operation}: no complete answer before the deadline of ${deadlineMs} ms`;
-	const tag = "PartnerTimeoutError";
-	return { ok: false, tag, message, outcome, retryable: true, again: false, previous: lastFailure };
+	return { ok: false, tag: "PartnerTimeoutError", message, retryable: true, again: false, previous: lastFailure };
 }
 
 /** The parts of the request that a message must not repeat; of a key also its parts, without the public prefix. */
 function secretsOf<Data>({ keys, context }: ActiveCall<Data>): string[] {
 	const parts = keys.flatMap((key) => [key, ...key.split(".").slice(1)]);
 	return [...parts, ...(context.secrets ?? [])].filter((secret) => secret !== undefined);
-}
-
-function traceEnd<Data>({ attempts, context }: ActiveCall<Data>, reply: Reply<Data>): TraceEnd {
-	if (reply.ok) return { ...reply.response, errorTag: undefined, outcome: undefined };
-	const { status, correlationId, tag, outcome } = reply;
-	return { attempts, status, correlationId, outcome, errorTag: context.abandon?.aborted ? undefined : tag };
 }

@@ -30,12 +30,12 @@ export interface TraceStart {
 
 /** What a span shows about a call when it ends. */
 export interface TraceEnd {
-	attempts: number;
-	status: number | undefined;
-	correlationId: string | undefined;
-	/** Absent for a call that succeeded, or that nobody waits for any more. */
-	errorTag: PartnerErrorTag | undefined;
-	outcome: Outcome | undefined;
+	attempts?: number | undefined;
+	status?: number | undefined;
+	correlationId?: string | undefined;
+	/** Of the error. Absent for a call that succeeded. */
+	tag?: PartnerErrorTag | undefined;
+	outcome?: Outcome | undefined;
 }
 
 type Attributes = Record<string, string | number>;
@@ -49,19 +49,17 @@ const errorStatus = 2;
  *
  * @returns a function that ends the span. A tracer that throws changes nothing.
  */
-export function startTrace(tracer: Tracer, start: TraceStart): (end: TraceEnd) => void {
+export function startTrace(tracer: Tracer, start: TraceStart): (end: TraceEnd, isAbandoned: boolean) => void {
 	let span: Span | undefined;
 	ignoreErrors(() => {
 		const name = `${start.method} ${start.path}`;
 		span = tracer.startSpan(name, { kind: clientKind, attributes: attributesOf(start) });
 	});
-	return (end) => {
-		const { errorTag } = end;
-		ignoreErrors(() => span?.setAttributes(resultOf(end)));
-		// A 404 of a read is an answer: there is no such conversation.
-		if (errorTag !== undefined && errorTag !== "PartnerNotFound") {
-			ignoreErrors(() => span?.setStatus({ code: errorStatus, message: errorTag }));
-		}
+	return (end, isAbandoned) => {
+		// A 404 of a read is an answer, and nobody waits for an abandoned call.
+		const error = end.tag === "PartnerNotFound" || isAbandoned ? undefined : end.tag;
+		ignoreErrors(() => span?.setAttributes(resultOf(end, error)));
+		if (error) ignoreErrors(() => span?.setStatus({ code: errorStatus, message: error }));
 		ignoreErrors(() => span?.end());
 	};
 }
@@ -83,12 +81,12 @@ function attributesOf({ operation, method, path, agencyId, operationId, baseUrl 
 	return attributes;
 }
 
-function resultOf({ attempts, status, correlationId, errorTag, outcome }: TraceEnd): Attributes {
+function resultOf({ attempts = 0, status, correlationId, outcome }: TraceEnd, error: string | undefined): Attributes {
 	const attributes: Attributes = { "messaging_conversations.attempts": attempts };
 	if (attempts > 1) attributes["http.request.resend_count"] = attempts - 1;
 	if (status !== undefined) attributes["http.response.status_code"] = status;
 	if (correlationId !== undefined) attributes["messaging_conversations.correlation_id"] = correlationId;
-	if (errorTag !== undefined && errorTag !== "PartnerNotFound") attributes["error.type"] = errorTag;
-	if (outcome !== undefined) attributes["messaging_conversations.outcome"] = outcome;
+	if (error !== undefined) attributes["error.type"] = error;
+	if (error !== undefined && outcome !== undefined) attributes["messaging_conversations.outcome"] = outcome;
 	return attributes;
 }

@@ -1,5 +1,5 @@
 import { isPartnerError, type PartnerError } from "../errors.ts";
-import type { Reply, ReplyHead } from "../http/active-call.ts";
+import type { Reply, ReplyHead } from "../http/call-context.ts";
 import { toError } from "../http/failure.ts";
 
 /** The HTTP side of a successful call. */

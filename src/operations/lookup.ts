@@ -1,6 +1,6 @@
 import { limits } from "../../generated/operations.ts";
 import { type Facts, type OperationError, PartnerAbortError, PartnerInvalidInput } from "../errors.ts";
-import type { Reply } from "../http/active-call.ts";
+import type { Reply } from "../http/call-context.ts";
 import { toError } from "../http/failure.ts";
 import { type CountryCode, type E164, type PhoneProblem, readPhone } from "../input/phone.ts";
 import type { ConversationSummary, LookupResponse } from "../types.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { type Facts, PartnerInvalidInput, type SendError } from "../errors.ts";
-import type { Reply } from "../http/active-call.ts";
+import type { Reply } from "../http/call-context.ts";
 import { endpointOf } from "../http/endpoint.ts";
 import type { Transport } from "../http/transport.ts";
 import { type CallOptions, checkOptions, optionSchemas } from "../input/call-options.ts";

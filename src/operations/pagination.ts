@@ -1,5 +1,5 @@
 import { type Facts, PartnerAbortError, type PartnerError } from "../errors.ts";
-import type { Reply, ReplyHead } from "../http/active-call.ts";
+import type { Reply, ReplyHead } from "../http/call-context.ts";
 import { type Failure, toError } from "../http/failure.ts";
 import { checkOptions, optionSchemas } from "../input/call-options.ts";
 import { createRecent } from "../input/recent.ts";
@@ -133,20 +133,7 @@ async function* iterateItems<Item, Page>(open: () => PageSource<Item, Page>): As
 }
 
 /** The position of one iteration. */
-interface PageCursor<Page> {
-	/** Requests the next page, unless it is on its way already. */
-	next: () => Promise<Reply<Page>>;
-	/** Requests the next page ahead of its use, if there is one. */
-	prefetch: () => void;
-	/** Gives up a page that is on its way. */
-	abandon: () => void;
-	/** Whether the last page was read. */
-	isDone: () => boolean;
-	/** Cursor of the page that comes next, null for the first. */
-	at: () => string | null;
-}
-
-function createPageCursor<Item, Page>(source: PageSource<Item, Page>): PageCursor<Page> {
+function createPageCursor<Item, Page>(source: PageSource<Item, Page>) {
 	const { facts, fetchPage, nextOf } = source;
 	const abandon = new AbortController();
 	const seen = createRecent<true>(1000);
@@ -164,7 +151,8 @@ function createPageCursor<Item, Page>(source: PageSource<Item, Page>): PageCurso
 	};
 
 	return {
-		async next() {
+		/** Requests the next page, unless it is on its way already. */
+		async next(): Promise<Reply<Page>> {
 			const reply = await (coming ?? request());
 			coming = undefined;
 			if (!reply.ok) return reply;
@@ -174,19 +162,22 @@ function createPageCursor<Item, Page>(source: PageSource<Item, Page>): PageCurso
 			cursor = next ?? undefined;
 			return reply;
 		},
-		prefetch() {
+		/** Requests the next page ahead of its use, if there is one. */
+		prefetch(): void {
 			if (!isDone) coming ??= request();
 		},
+		/** Gives up a page that is on its way. */
 		abandon: () => abandon.abort(),
 		isDone: () => isDone,
+		/** Cursor of the page that comes next, null for the first. */
 		at: () => cursor ?? null,
 	};
 }
 
 /** A cursor that comes back would make the iteration endless. */
 function repeated(facts: Facts, last: ReplyHead | undefined): Failure {
-	const tag = "PartnerUnexpectedResponse";
 	const message = `${facts.operation}: the service returned a cursor that was read before`;
 	const { attempts, correlationId } = last ?? {};
+	const tag = "PartnerUnexpectedResponse";
 	return { ...facts, ok: false, tag, message, attempts, correlationId, retryable: false, again: false };
 }

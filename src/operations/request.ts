@@ -80,7 +80,7 @@ export function createSendRequest(transport: Transport): SendRequest {
 			return transport<unknown, Parameters>(
 				{ ...unlisted, method, path },
 				{ path: values, query, body: text },
-				{ ...call, isWrite, isRepeatable: !isWrite, secrets },
+				{ ...call, retry: isWrite ? false : call.retry, isWrite, secrets },
 			);
 		});
 }

@@ -1,17 +1,14 @@
-import type { Outcome } from "../errors.ts";
 import type { CallOptions } from "../input/call-options.ts";
 import type { KeySource } from "../input/connection.ts";
 import type { Observers } from "../observe/attempt-event.ts";
 import type { ContractDrift } from "../observe/contract-drift.ts";
 import type { Tracer } from "../observe/trace.ts";
-import type { Endpoint } from "./endpoint.ts";
-import type { Exchange, ExchangeHeaders, ExchangeRequest } from "./exchange.ts";
+import type { Exchange, ExchangeHeaders } from "./exchange.ts";
 import type { Failure } from "./failure.ts";
-import type { Parameters } from "./request.ts";
 import type { Budget, RetryPolicy } from "./retry.ts";
 
 /** What all calls of a client share. */
-export interface TransportOptions extends Observers {
+export interface ClientContext extends Observers {
 	baseUrl: string | undefined;
 	apiKey: KeySource;
 	exchange: Exchange;
@@ -36,25 +33,13 @@ export interface CallContext<Data> extends CallOptions {
 	secrets?: readonly (string | undefined)[] | undefined;
 	/** Whether the request changes something, so that its errors have an outcome. */
 	isWrite?: boolean | undefined;
-	/**
-	 * Whether the request may be sent again.
-	 * @default true
-	 */
-	isRepeatable?: boolean | undefined;
-	/** Idempotency key of a send. */
+	/** Idempotency key of a send, and whether the caller chose it. */
 	operationId?: string | undefined;
-	/** Whether the caller chose the idempotency key. */
 	isChosenId?: boolean | undefined;
 }
 
 /** What a call came to. */
-export type Reply<Data> = Success<Data> | Failure;
-
-export interface Success<Data> {
-	ok: true;
-	data: Data;
-	response: ReplyHead;
-}
+export type Reply<Data> = { ok: true; data: Data; response: ReplyHead } | Failure;
 
 /** The HTTP side of a successful call. */
 export interface ReplyHead {
@@ -62,29 +47,4 @@ export interface ReplyHead {
 	headers: ExchangeHeaders;
 	correlationId: string | undefined;
 	attempts: number;
-}
-
-/** A call that is under way: what stays the same in all its attempts, and what they have come to. */
-export interface ActiveCall<Data> {
-	readonly endpoint: Endpoint<Data, Parameters>;
-	readonly agencyId: string | undefined;
-	readonly context: CallContext<Data>;
-	/** Without its key. Undefined when the client has no base URL. */
-	readonly request: ExchangeRequest | undefined;
-	readonly timeoutMs: number;
-	readonly deadlineMs: number;
-	/** On the clock of `performance.now()`. */
-	readonly deadlineAt: number;
-	readonly policy: RetryPolicy;
-	readonly signals: readonly AbortSignal[];
-	/** All keys that were used, because a response can repeat one that was rotated away. */
-	readonly keys: string[];
-	attempts: number;
-	outcome: Outcome;
-	/** Of the last response that had one. */
-	correlationId: string | undefined;
-	/** Duration of the last attempt. Undefined when there is nothing to report about it. */
-	durationMs: number | undefined;
-	lastWaitMs: number;
-	lastFailure: Failure | undefined;
 }
