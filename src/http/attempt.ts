@@ -54,12 +54,16 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
 		const removers = signals.map((signal) => onAbort(signal, () => cut("abort")));
 		const dueAt = performance.now() + timeoutMs;
 		let timer = setTimeout(() => {
+			const lateMs = performance.now() - dueAt;
+			if (lateMs <= 1) return cut("timeout");
 			// After a blocked event loop the timer runs before the socket is read. Let a response that has arrived win.
-			timer = setTimeout(cut, Math.min(longestGraceMs, performance.now() - dueAt), "timeout");
+			timer = setTimeout(cut, Math.min(lateMs, longestGraceMs), "timeout");
 		}, timeoutMs);
 
 		const send = (given: string | KeyProblem): void => {
 			if (isOver) return;
+			// Check before the request goes out, because an earlier listener may have stopped the abort event.
+			if (signals.some(({ aborted }) => aborted)) return cut("abort");
 			if (typeof given !== "string") return void settle({ kind: "key", key, problem: given });
 			key = given;
 			const headers = { ...request.headers, authorization: `Bearer ${key}` };
