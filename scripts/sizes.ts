@@ -9,9 +9,9 @@ const kilobyte = 1000;
 const withoutPhone: Plugin = {
 	name: "without-phone",
 	setup({ onLoad }) {
-		onLoad({ filter: /src\/phone\.ts$/ }, () => ({
+		onLoad({ filter: /src\/input\/phone\.ts$/ }, () => ({
 			contents: `const no = () => undefined;
-export { no as countryRule, no as isCountry, no as isE164, no as parsePhone, no as requirePhone, no as toE164 };`,
+export { no as countryRule, no as isCountry, no as isE164, no as readPhone, no as requirePhone, no as toE164 };`,
 		}));
 	},
 };

@@ -1,10 +1,10 @@
 import { type Answered, type Call, createCall } from "./call.ts";
 import { captureCaller } from "./caller.ts";
 import type { OperationError } from "./errors.ts";
+import { type CountryCode, requirePhone } from "./input/phone.ts";
 import { type CallOptions, checkOptions, isWellFormed, optionSchemas } from "./input.ts";
 import { type LookedUp, lookupAll } from "./lookup.ts";
 import { createPaginated, type Paginated } from "./paginate.ts";
-import { type CountryCode, requirePhone } from "./phone.ts";
 import type { Transport } from "./transport.ts";
 import type {
 	ConversationPage,

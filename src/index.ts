@@ -24,7 +24,7 @@ export { operationIdFrom } from "./operation-id.ts";
 
 // Phone numbers
 
-export { type CountryCode, type E164, isE164, type ToE164Options, toE164 } from "./phone.ts";
+export { type CountryCode, type E164, isE164, type PhoneProblem, type ToE164Options, toE164 } from "./input/phone.ts";
 
 // Errors
 

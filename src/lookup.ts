@@ -1,7 +1,7 @@
 import { limits } from "../generated/operations.ts";
 import type { Answered } from "./call.ts";
 import { PartnerInvalidInput, reading } from "./errors.ts";
-import { type CountryCode, type E164, parsePhone } from "./phone.ts";
+import { type CountryCode, type E164, readPhone } from "./input/phone.ts";
 import type { ConversationSummary, LookupResponse } from "./types.ts";
 
 /** What the agency has for one of the numbers asked about. */
@@ -34,7 +34,7 @@ export async function lookupAll(inputs: Iterable<string>, plan: LookupPlan): Pro
 		const seen = new Set<E164>();
 		let chunk: E164[] = [];
 		for (const input of given) {
-			const phoneNumber = parsePhone(input, defaultCountry) ?? null;
+			const phoneNumber = readPhone(input, defaultCountry).phone ?? null;
 			asked.push({ input, phoneNumber });
 			if (phoneNumber === null || seen.has(phoneNumber)) continue;
 			seen.add(phoneNumber);

@@ -2,9 +2,9 @@ import * as z from "zod/mini";
 import { type Answered, type Call, createCall } from "./call.ts";
 import { captureCaller } from "./caller.ts";
 import { isPartnerError, PartnerInvalidInput, property, type SendError, stamp } from "./errors.ts";
+import { type CountryCode, type E164, requirePhone } from "./input/phone.ts";
 import { type CallOptions, checkInput, checkOptions, optionSchemas, rule, text } from "./input.ts";
 import { isUuid, type ReuseGuard } from "./operation-id.ts";
-import { type CountryCode, type E164, requirePhone } from "./phone.ts";
 import type { Transport } from "./transport.ts";
 import type { SendMessageRequest, SendMessageResult } from "./types.ts";
 

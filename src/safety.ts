@@ -1,5 +1,5 @@
 import { PartnerInvalidInput, reading } from "./errors.ts";
-import { type CountryCode, type E164, requirePhone } from "./phone.ts";
+import { type CountryCode, type E164, requirePhone } from "./input/phone.ts";
 
 /** The base URL without a trailing slash; undefined when there is none yet. Its own text never goes into an error. */
 export function checkedBaseUrl(given: string | undefined): string | undefined {

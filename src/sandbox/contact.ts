@@ -1,4 +1,4 @@
-import { toE164 } from "../phone.ts";
+import { toE164 } from "../input/phone.ts";
 import { acceptCode, declineCode } from "./consent.ts";
 import { hex } from "./noise.ts";
 import { type InboxEntry, inboxOf, iso } from "./rows.ts";

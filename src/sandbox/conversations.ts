@@ -1,4 +1,4 @@
-import { type E164, toE164 } from "../phone.ts";
+import { type E164, toE164 } from "../input/phone.ts";
 import { readinessOf } from "./consent.ts";
 import { encodeCursor } from "./cursor.ts";
 import type { Rank } from "./order.ts";

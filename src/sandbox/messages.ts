@@ -1,4 +1,4 @@
-import type { E164 } from "../phone.ts";
+import type { E164 } from "../input/phone.ts";
 import { readinessOf } from "./consent.ts";
 import { enter, entryKey, recall } from "./ledger.ts";
 import { badRequest, conflict, internalError, isRefusal, type Refusal } from "./refusal.ts";

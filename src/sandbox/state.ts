@@ -1,5 +1,5 @@
 import type { components } from "../../generated/openapi.ts";
-import type { E164 } from "../phone.ts";
+import type { E164 } from "../input/phone.ts";
 import type { Clock } from "./clock.ts";
 import type { FaultBook } from "./faults.ts";
 import type { Journal } from "./journal.ts";

@@ -1,4 +1,4 @@
-import type { E164 } from "../phone.ts";
+import type { E164 } from "../input/phone.ts";
 import { createClock } from "./clock.ts";
 import { createFaults } from "./faults.ts";
 import { createJournal } from "./journal.ts";

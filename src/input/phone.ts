@@ -1,0 +1,280 @@
+import { getCountryCallingCode, type PhoneNumber, parsePhoneNumberFromString } from "libphonenumber-js/core/es6";
+import metadata, { type CountryCode } from "../../generated/phone-metadata.js";
+import { type PartnerErrorFacts, PartnerInvalidInput, reading } from "../errors.ts";
+import { type PhonePlan, planOf } from "./phone-plan.ts";
+import { type DigitGroup, type PhoneText, readPhoneText } from "./phone-text.ts";
+
+export type { CountryCode };
+
+/**
+ * A phone number in E.164: `+`, country code and number, digits only. The brand is a property and not a symbol, so that
+ * the types of the ESM and CommonJS builds are compatible.
+ */
+export type E164 = string & {
+	/** Exists in the type only. */
+	readonly "~phone": "E164";
+};
+
+/** Options of {@link toE164}. */
+export interface ToE164Options {
+	/**
+	 * Country whose local numbers are accepted: the country of a number without `+` or `00`.
+	 * @default "BE"
+	 */
+	defaultCountry?: CountryCode | undefined;
+}
+
+/**
+ * Why a text is not a phone number.
+ * - `empty`: null, undefined, or no digit and no letter
+ * - `letters`: a letter, an extension, or a sign that does not belong there: `"call me 0470123456"`
+ * - `two-numbers`: two numbers, or a number and another ending: `"02 512 34 56 / 57"`
+ * - `too-short`, `too-long`: for its country. Short codes such as `"112"` are too short
+ * - `unknown-country`: no country has this code: `"+999 123 456 789"`
+ * - `not-valid-here`: no local number of the default country, or another country's: `"06 12345678"` read in Belgium
+ */
+export type PhoneProblem =
+	| "empty"
+	| "letters"
+	| "two-numbers"
+	| "too-short"
+	| "too-long"
+	| "unknown-country"
+	| "not-valid-here";
+
+/** A phone number, or why there is none. */
+export type PhoneReading = { phone: E164; reason?: never } | { phone?: never; reason: PhoneProblem };
+
+/**
+ * Converts a phone number as people write it to E.164. Accepts an international number (`+` or `00`) whose length is
+ * possible in its country, and a local number that is valid in `defaultCountry`. Refuses text that could mean another
+ * number, because a message to the wrong number reaches a stranger.
+ *
+ * @throws PartnerInvalidInput for anything else: letters, extensions, two numbers, short codes. It does not contain the input.
+ * @example
+ * toE164("0470 12 34 56"); // "+32470123456"
+ * toE164("+32 (0)470/12.34.56"); // "+32470123456"
+ * toE164("06 12 34 56 78", { defaultCountry: "FR" }); // "+33612345678"
+ */
+export function toE164(input: string, options: ToE164Options = {}): E164 {
+	const operation = "toE164";
+	if (typeof options !== "object" || options === null) {
+		throw new PartnerInvalidInput({ field: "options", rule: "must be an object", operation });
+	}
+	const { defaultCountry = "BE" } = reading("options", operation, () => ({ ...options }));
+	if (!isCountry(defaultCountry)) {
+		throw new PartnerInvalidInput({ field: "defaultCountry", rule: countryRule, operation });
+	}
+	return requirePhone(input, defaultCountry, "phoneNumber", operation);
+}
+
+/** Whether `value` is a phone number in E.164. {@link toE164} returns exactly these values unchanged. */
+export function isE164(value: unknown): value is E164 {
+	if (typeof value !== "string" || !/^\+[1-9]\d{4,14}$/.test(value)) return false;
+	const plan = planOf(value.slice(1));
+	if (plan?.isSurelyPossible(value.slice(1 + plan.code.length))) return true;
+	const number = parse(value);
+	return number?.number === value && number.isPossible();
+}
+
+export const countryRule = 'must be a two-letter country code such as "BE"';
+
+/** Whether `value` is a country code that {@link toE164} accepts as `defaultCountry`. */
+export function isCountry(value: unknown): value is CountryCode {
+	return typeof value === "string" && Object.hasOwn(metadata.countries, value);
+}
+
+/** {@link toE164} for a field of an operation. The error names the field, the operation and the problem. */
+export function requirePhone(
+	input: unknown,
+	defaultCountry: CountryCode,
+	field: string,
+	operation: PartnerErrorFacts["operation"],
+): E164 {
+	if (typeof input !== "string") throw new PartnerInvalidInput({ field, rule: "must be a string", operation });
+	const { phone, reason } = readPhone(input, defaultCountry);
+	if (phone !== undefined) return phone;
+	const form = `must be one phone number, with + and the country code or as written inside ${defaultCountry}`;
+	throw new PartnerInvalidInput({ field, rule: `${form}: it ${problems[reason]}`, operation });
+}
+
+const problems: Record<PhoneProblem, string> = {
+	empty: "is empty",
+	letters: "contains letters or signs that do not belong there",
+	"two-numbers": "contains more than one number",
+	"too-short": "is too short",
+	"too-long": "is too long",
+	"unknown-country": "begins with a country code that does not exist",
+	"not-valid-here": "is not a valid local number there",
+};
+
+/** Reads a phone number as people write it. Null and undefined are `empty`, as a column without a value. */
+export function readPhone(input: string | null | undefined, defaultCountry: CountryCode): PhoneReading {
+	if (isE164(input)) return { phone: input };
+	const text = readPhoneText(input ?? "");
+	if (typeof text === "string") return { reason: text };
+	const reading: PhoneReading = text.separated ? { reason: "letters" } : readNumber(text, defaultCountry);
+	return reading.phone === undefined && beginsWithNumber(text, defaultCountry) ? { reason: "two-numbers" } : reading;
+}
+
+function readNumber({ international, groups }: PhoneText, defaultCountry: CountryCode): PhoneReading {
+	const digits = groups.map((group) => group.digits).join("");
+	return international ? readInternational(digits, groups) : readLocal(digits, groups, defaultCountry);
+}
+
+/** Whether the digits before a mark, or before a group with a zero in front, are a number by themselves. */
+function beginsWithNumber({ international, groups }: PhoneText, defaultCountry: CountryCode): boolean {
+	return groups.some(({ gap, digits }, at) => {
+		if (at === 0 || (isWeak(gap) && !digits.startsWith("0"))) return false;
+		const before = { international, groups: groups.slice(0, at), separated: false };
+		return readNumber(before, defaultCountry).phone !== undefined;
+	});
+}
+
+function readInternational(digits: string, groups: readonly DigitGroup[]): PhoneReading {
+	const plan = planOf(digits);
+	// A code has up to three digits: +3 and +35 can still become one.
+	if (!plan) return { reason: /^[1-9]\d?$/.test(digits) ? "too-short" : "unknown-country" };
+	const written = digits.slice(plan.code.length);
+	let national = written;
+	if (!plan.isSurelyPossible(written)) {
+		const number = parse(`+${digits}`);
+		national = number?.nationalNumber ?? written;
+		if (!number?.isPossible()) return { reason: lengthProblem(national, plan) };
+		// No trunk prefix has more than two digits. The library also removes carrier codes, and replaces the 15 of
+		// Argentine mobiles by a 9.
+		if (!written.endsWith(national) || written.length > national.length + 2) return { reason: "not-valid-here" };
+	}
+	if (national.startsWith("0") && hasBracketedZero(groups, plan.code.length)) {
+		// Italian numbers keep their zero, so (0) has two meanings: accept it only if one of them is a valid number.
+		const valid = [national, national.slice(1)].map((each) => parse(`+${plan.code}${each}`)?.isValid());
+		if (!valid[0] || valid[1]) return { reason: "not-valid-here" };
+	}
+	return complete(national, digits, groups, plan);
+}
+
+function hasBracketedZero(groups: readonly DigitGroup[], start: number): boolean {
+	let at = 0;
+	for (const [index, { gap, digits }] of groups.entries()) {
+		if (at === start) return digits === "0" && gap.includes("(") && groups[index + 1]?.gap.includes(")") === true;
+		at += digits.length;
+	}
+	return false;
+}
+
+function readLocal(digits: string, groups: readonly DigitGroup[], country: CountryCode): PhoneReading {
+	const plan = planOf(getCountryCallingCode(country, metadata));
+	if (!plan) return { reason: "unknown-country" };
+	const bare = digits.replace(/^0/, "");
+	if (plan.isSurelyMobile(bare)) return complete(bare, digits, groups, plan);
+	const number = parse(digits, country);
+	// The digits of a US number may begin with 011 and another country's code.
+	if (number?.countryCallingCode !== plan.code) return { reason: localProblem(digits, country, plan) };
+	const national = number.nationalNumber;
+	if (!number.isValid()) return { reason: localProblem(national, country, plan) };
+	return isWrittenAsLocal(digits, groups, number)
+		? complete(national, digits, groups, plan)
+		: { reason: "not-valid-here" };
+}
+
+function lengthProblem(national: string, { lengths }: PhonePlan): PhoneProblem {
+	return national.length > (lengths.at(-1) ?? 0) ? "too-long" : "too-short";
+}
+
+/** The number in E.164 if the text is one number and not two that together have a possible length. */
+function complete(national: string, digits: string, groups: readonly DigitGroup[], plan: PhonePlan): PhoneReading {
+	const phone = `+${plan.code}${national}`;
+	// Indonesian numbers can be longer than E.164 allows. A second trunk zero would be removed when the result is read again.
+	if (!isE164(phone)) return { reason: phone.length > 16 ? "too-long" : "not-valid-here" };
+	const local = withoutDigits(digits.length - national.length, groups);
+	return isOneNumber(national, local, plan) ? { phone } : { reason: "two-numbers" };
+}
+
+/**
+ * Whether the text cannot be two numbers, or a number and another ending as in "+49 30 123456/57". A mark that is more
+ * than a space may follow the area code, and may stand where the digits before it are too few for a number.
+ */
+function isOneNumber(national: string, local: readonly DigitGroup[], plan: PhonePlan): boolean {
+	// Area codes have up to five digits. A country without a trunk zero has no area codes.
+	const area = plan.trunkZero ? Math.min(5, local[0]?.digits.length ?? 0) : 0;
+	let before = 0;
+	return local.every(({ gap, digits }, index) => {
+		const at = before;
+		before += digits.length;
+		// A space separates two numbers if both are long: +49 30 12345 12346.
+		const isLong = digits.length > 4 && (local[index - 1]?.digits.length ?? 0) > 4;
+		const separates = isLong || !isWeak(gap);
+		if (at <= area || !(separates || digits.startsWith("0"))) return true;
+		if (gap.includes("(")) return false;
+		if (!plan.lengths.includes(at)) return true;
+		const isValid = (part: string): boolean => parse(`+${plan.code}${part}`)?.isValid() === true;
+		// 29 491-19 has a possible length in Belarus, but no number begins with 29 and is that short.
+		if (!isValid(national.slice(0, at)) && isValid(national)) return true;
+		if (separates && !isDashed(local)) return false;
+		// 0678 ends one Iranian mobile in ten, so only a valid number counts: +49 30 12345 030 12346.
+		return !digits.startsWith("0") || !isValid(national.slice(at));
+	});
+}
+
+/** The groups without their first digits: country code, trunk zero. */
+function withoutDigits(count: number, groups: readonly DigitGroup[]): DigitGroup[] {
+	const left: DigitGroup[] = [];
+	let skip = count;
+	for (const { gap, digits } of groups) {
+		if (digits.length > skip) left.push({ gap, digits: digits.slice(Math.max(0, skip)) });
+		skip -= digits.length;
+	}
+	return left;
+}
+
+/** Whether a gap is as common inside a number as none: spaces, or one dot. */
+function isWeak(gap: string): boolean {
+	return /^(?: *|\.)$/.test(gap);
+}
+
+/**
+ * Whether dashes separate all groups and the last one is no short ending: 26-12-34-56 in Luxembourg, but not 30-123456-78
+ * in Germany. Slashes also separate the endings of several numbers: 4567/68/69.
+ */
+function isDashed([first, ...rest]: readonly DigitGroup[]): boolean {
+	const [secondLast, last] = rest.slice(-2).map(({ digits }) => digits.length);
+	if (first === undefined || secondLast === undefined || last === undefined) return false;
+	const areDashed = rest.every(({ gap, digits }) => /^ ?- ?$/.test(gap) && digits.length >= 2 && digits.length <= 4);
+	return areDashed && last >= secondLast && first.digits.length <= 5;
+}
+
+/** Whether a valid local number is written as in its own country, and not as in a neighbour's. */
+function isWrittenAsLocal(digits: string, groups: readonly DigitGroup[], number: PhoneNumber): boolean {
+	const type = number.getType();
+	// Spreadsheets remove the zero of a mobile. No neighbour writes a number that looks like it.
+	if (type === "MOBILE") return true;
+	const national = number.nationalNumber;
+	const written = number.formatNational({ nationalPrefix: false });
+	const area = written.search(/ |$/) - 1;
+	const prefix = digits.slice(0, -national.length);
+	const [first = "", second = ""] = groups.map((group) => group.digits);
+	if (!digits.startsWith("0") && !prefix.endsWith("0")) {
+		// Without its trunk zero a number may be a neighbour's (26 12 34 56 is a whole number in Luxembourg, 323 555 1234 in
+		// Italy), lack its area code, or be a short code.
+		const hasTrunkZero = /^\D*0/.test(written) && !national.startsWith("0");
+		const hasCode = prefix === number.countryCallingCode;
+		const asCode = hasCode && (type === undefined || (first === prefix && second.length === area));
+		if (hasTrunkZero && !asCode) return false;
+	}
+	if (number.country !== "BE" || type !== "FIXED_LINE") return true;
+	// German local numbers can be as long as Belgian ones. Their first gap shows them: 0241 12345 is in Aachen.
+	const beforeGap = first.length - prefix.length;
+	return beforeGap <= 0 || [area, 2, 8].includes(beforeGap);
+}
+
+/** Why digits are no local number of the country. */
+function localProblem(national: string, country: CountryCode, plan: PhonePlan): PhoneProblem {
+	if (!plan.lengths.includes(national.length)) return lengthProblem(national, plan);
+	// 0470 12 34 5 has the length of a landline, but is a mobile without its last digit.
+	return parse(`${national}0`, country)?.isValid() ? "too-short" : "not-valid-here";
+}
+
+function parse(text: string, defaultCountry?: CountryCode): PhoneNumber | undefined {
+	// Without extract: false, the library finds a number in "call me 0470123456".
+	return parsePhoneNumberFromString(text, { extract: false, ...(defaultCountry && { defaultCountry }) }, metadata);
+}
