@@ -16,6 +16,7 @@ const floors = [
 		"node-headers",
 		"quietly",
 		"spelling",
+		"input/one-number",
 		"input/phone-plan",
 		"input/phone-text",
 	],
