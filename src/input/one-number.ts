@@ -40,8 +40,8 @@ export function isWeak(gap: string): boolean {
  * in Germany. Slashes do not count, because they also separate endings: 4567/68/69.
  */
 function isDashed([first, ...rest]: readonly DigitGroup[]): boolean {
-	const [secondLast, last] = rest.slice(-2).map(({ digits }) => digits.length);
-	if (first === undefined || secondLast === undefined || last === undefined) return false;
-	const areDashed = rest.every(({ gap, digits }) => /^ ?- ?$/.test(gap) && digits.length >= 2 && digits.length <= 4);
-	return areDashed && last >= secondLast && first.digits.length <= 5;
+	const lengths = rest.map(({ gap, digits }) => (/^ ?- ?$/.test(gap) ? digits.length : 0));
+	const [secondLast = 0, last = 0] = lengths.slice(-2);
+	const areGrouped = lengths.every((length) => length >= 2 && length <= 4) && first !== undefined;
+	return areGrouped && first.digits.length <= 5 && last >= secondLast;
 }
