@@ -146,21 +146,17 @@ function readInternational(digits: string, groups: readonly DigitGroup[]): Phone
 		// Argentine mobiles by a 9.
 		if (!written.endsWith(national) || written.length > national.length + 2) return { reason: "not-valid-here" };
 	}
-	if (national.startsWith("0") && hasBracketedZero(groups, plan.code.length)) {
-		// Italian numbers keep their zero, so (0) has two meanings: accept it only if one of them is a valid number.
+	if (national.startsWith("0") && beginsWithBrackets(withoutDigits(plan.code.length, groups))) {
+		// Italian numbers keep their zero, so (0) has two meanings. Only the one with the zero may be a valid number.
 		const valid = [national, national.slice(1)].map((each) => parse(`+${plan.code}${each}`)?.isValid());
 		if (!valid[0] || valid[1]) return { reason: "not-valid-here" };
 	}
 	return complete(national, digits, groups, plan);
 }
 
-function hasBracketedZero(groups: readonly DigitGroup[], start: number): boolean {
-	let at = 0;
-	for (const [index, { gap, digits }] of groups.entries()) {
-		if (at === start) return digits === "0" && gap.includes("(") && groups[index + 1]?.gap.includes(")") === true;
-		at += digits.length;
-	}
-	return false;
+/** Whether the first digit is the only one in brackets: (0)6 6982 1234. */
+function beginsWithBrackets([first, second]: readonly DigitGroup[]): boolean {
+	return first?.digits.length === 1 && first.gap.includes("(") && second?.gap.includes(")") === true;
 }
 
 function readLocal(digits: string, groups: readonly DigitGroup[], country: CountryCode): PhoneReading {
