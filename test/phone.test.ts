@@ -234,7 +234,7 @@ test.each(["", "be", "BEL", "32", "XX", "constructor", "__proto__", "toString", 
 	(country) => {
 		expect(isCountry(country)).toBe(false);
 		expect(() => Reflect.apply(toE164, undefined, ["0470 12 34 56", { defaultCountry: country }])).toThrow(
-			/^defaultCountry: /,
+			/^defaultCountry: must be a two-letter country code/,
 		);
 	},
 );
@@ -329,7 +329,7 @@ const reasons: readonly (readonly [PhoneProblem, readonly (string | null | undef
 			tooLong,
 		],
 	],
-	["too-long", ["030 12345678", "(212) 555-1234", "01632 960961", "+62 12345678901234567"]],
+	["too-long", ["030 12345678", "(212) 555-1234", "01632 960961", "+62 12345678901234567", "4701203456"]],
 	["too-long", ["011 32 470 12 34 56", "2125551234567890123"], "US"],
 	[
 		"unknown-country",
@@ -342,7 +342,15 @@ const reasons: readonly (readonly [PhoneProblem, readonly (string | null | undef
 	],
 	[
 		"not-valid-here",
-		["328 122 3344", "32 8 151 82 88", "+39 (0)345 1234567", "+86 12000000000000", "+54 11 15 2345-6789"],
+		[
+			"328 122 3344",
+			"32 8 151 82 88",
+			"+39 (0)345 1234567",
+			"+86 12000000000000",
+			"+861791113812345678",
+			"+49 0030123456",
+			"+54 11 15 2345-6789",
+		],
 	],
 	["not-valid-here", ["0470 12 34 56", "012 34 56"], "LU"],
 	["not-valid-here", ["14020", "800 857 518", "1234567"], "NL"],
@@ -354,6 +362,16 @@ for (const [reason, inputs, country = "BE"] of reasons) {
 		expect(readPhone(input, country)).toEqual({ reason });
 	});
 }
+
+test.each([
+	["+39 (0)6 6982 1234", "+390669821234"],
+	["+39 0 345 1234567", "+3903451234567"],
+	["+39 (0345) 1234567", "+3903451234567"],
+	["+39 (0 345) 1234567", "+3903451234567"],
+	["+39 (3)45 1234567", "+393451234567"],
+])("only a zero alone in brackets is ambiguous: %j is %j", (input, expected) => {
+	expect(readPhone(input, "BE")).toEqual({ phone: expected });
+});
 
 test("a number that is read has no reason", () => {
 	expect(readPhone("0470 12 34 56", "BE")).toEqual({ phone: "+32470123456" });
@@ -368,6 +386,7 @@ test("the error says in words what is wrong", () => {
 			return error instanceof PartnerInvalidInput ? error.message.split(": it ")[1] : [];
 		}
 	});
+	for (const message of messages) expect(message).toMatch(/^(is|contains|begins) \w/);
 	expect(new Set(messages).size).toBe(new Set(reasons.map(([reason]) => reason)).size);
 	expect(() => toE164("112")).toThrow(
 		"phoneNumber: must be one phone number, with + and the country code or as written inside BE: it is too short",

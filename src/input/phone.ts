@@ -118,7 +118,10 @@ export function readPhone(input: string | null | undefined, defaultCountry: Coun
 	return reading.phone === undefined && beginsWithNumber(text, defaultCountry) ? { reason: "two-numbers" } : reading;
 }
 
-function readNumber({ international, groups }: PhoneText, defaultCountry: CountryCode): PhoneReading {
+function readNumber(
+	{ international, groups }: Pick<PhoneText, "international" | "groups">,
+	defaultCountry: CountryCode,
+): PhoneReading {
 	const digits = groups.map((group) => group.digits).join("");
 	return international ? readInternational(digits, groups) : readLocal(digits, groups, defaultCountry);
 }
@@ -126,8 +129,8 @@ function readNumber({ international, groups }: PhoneText, defaultCountry: Countr
 /** Whether the digits before a mark, or before a group with a zero in front, are a number by themselves. */
 function beginsWithNumber({ international, groups }: PhoneText, defaultCountry: CountryCode): boolean {
 	return groups.some(({ gap, digits }, at) => {
-		if (at === 0 || (isWeak(gap) && !digits.startsWith("0"))) return false;
-		const before = { international, groups: groups.slice(0, at), separated: false };
+		if (isWeak(gap) && !digits.startsWith("0")) return false;
+		const before = { international, groups: groups.slice(0, at) };
 		return readNumber(before, defaultCountry).phone !== undefined;
 	});
 }
