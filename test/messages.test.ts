@@ -188,7 +188,7 @@ const refusals: [string, unknown[], string][] = [
 	[
 		"no phone number",
 		[{ ...fine, to: "112" }],
-		"to: must be one phone number, with + and the country code or as written inside BE",
+		"to: must be one phone number, with + and the country code or as written inside BE: it is too short",
 	],
 	["a sender that is no UUID", [{ ...fine, subaccountId: "CANARY" }], "subaccountId: must be a UUID or null"],
 	["a number for the sender", [{ ...fine, subaccountId: 5 }], "subaccountId: must be a UUID or null"],

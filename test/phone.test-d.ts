@@ -1,11 +1,18 @@
 import { expectTypeOf, test } from "vitest";
-import { type CountryCode, type E164, isCountry, isE164, parsePhone, toE164 } from "../src/phone.ts";
+import {
+	type CountryCode,
+	type E164,
+	isCountry,
+	isE164,
+	type PhoneProblem,
+	readPhone,
+	toE164,
+} from "../src/input/phone.ts";
 
 test("an E164 is a string, and not every string is an E164", () => {
 	expectTypeOf(toE164("0470 12 34 56")).toEqualTypeOf<E164>();
 	expectTypeOf<E164>().toExtend<string>();
 	expectTypeOf<string>().not.toExtend<E164>();
-	expectTypeOf(parsePhone("0470 12 34 56")).toEqualTypeOf<E164 | undefined>();
 });
 
 test("isE164 narrows unknown and string", () => {
@@ -21,4 +28,10 @@ test("the default country is one of the known codes", () => {
 	toE164("06 12 34 56 78", { defaultCountry: "fr" });
 	const value = "BE" as unknown;
 	if (isCountry(value)) expectTypeOf(value).toEqualTypeOf<CountryCode>();
+});
+
+test("a reading has a phone or a reason, never both", () => {
+	const { phone, reason } = readPhone("0470 12 34 56", "BE");
+	if (phone === undefined) expectTypeOf(reason).toEqualTypeOf<PhoneProblem>();
+	else expectTypeOf(phone).toEqualTypeOf<E164>();
 });

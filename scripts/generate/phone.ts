@@ -37,9 +37,9 @@ function escaped(text: string): string {
 }
 
 /**
- * A numbering plan without extensions and, in most countries, without formats: the ways of writing a national number are
- * half of the set. src/input/ uses them to know whether a number is written with the trunk zero. One format says so
- * where all numbers have it. Where only some have it (not a Chinese mobile), all formats stay. Belgium's show area codes.
+ * A numbering plan without extensions and, in most countries, without formats, which are half of the set. src/input/
+ * needs formats to know whether a number is written with a trunk zero. One format replaces those of a country where all
+ * numbers are. All formats stay where only some are: Chinese mobiles are not. Belgium's also show the area code.
  */
 function reduce(plan: Json, name: string): Json {
 	const formats: Json[] = plan[4] || [];

@@ -14,7 +14,10 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
 	errors: ["test/errors.test.ts"],
 	messages: ["test/messages.test.ts", "test/input.test.ts", "test/judge.test.ts"],
 	paginate: ["test/paginate.test.ts", "test/signal.test.ts"],
-	phone: ["test/phone.test.ts"],
+	"input/phone": ["test/phone.test.ts"],
+	"input/phone-text": ["test/phone-text.test.ts"],
+	"input/phone-plan": ["test/phone-plan.test.ts", "test/phone.test.ts"],
+	"input/one-number": ["test/one-number.test.ts", "test/phone.test.ts"],
 };
 const leastScore = 90;
 

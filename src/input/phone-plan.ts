@@ -1,5 +1,10 @@
-import { Metadata } from "libphonenumber-js/core/es6";
-import metadata from "../../generated/phone-metadata.js";
+import {
+	getCountryCallingCode,
+	Metadata,
+	type PhoneNumber,
+	parsePhoneNumberFromString,
+} from "libphonenumber-js/core/es6";
+import metadata, { type CountryCode } from "../../generated/phone-metadata.js";
 
 /** What the tables of the phone library say about a country calling code. */
 export interface PhonePlan {
@@ -18,6 +23,12 @@ export interface PhonePlan {
 	readonly isSurelyMobile: (national: string) => boolean;
 }
 
+/** Reads `+` and digits, or the digits of a local number. */
+export function parse(text: string, defaultCountry?: CountryCode): PhoneNumber | undefined {
+	// Without extract: false, the library finds a number in "call me 0470123456".
+	return parsePhoneNumberFromString(text, { extract: false, ...(defaultCountry && { defaultCountry }) }, metadata);
+}
+
 /** Null if no country has the code. */
 const plans = new Map<string, PhonePlan | null>();
 
@@ -34,6 +45,11 @@ export function planOf(digits: string): PhonePlan | undefined {
 		if (plan) return plan;
 	}
 	return undefined;
+}
+
+/** The plan for local numbers of a country. */
+export function planOfCountry(country: CountryCode): PhonePlan | undefined {
+	return planOf(getCountryCallingCode(country, metadata));
 }
 
 /** The parts of the library's tables that its types leave out. */

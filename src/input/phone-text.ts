@@ -31,9 +31,10 @@ export function readPhoneText(input: string): PhoneText | "empty" | "letters" | 
 	if (text.includes("?")) return "letters";
 	if (trimmed.length > longest) return "too-long";
 
-	const [, bracket = "", prefix = "", rest = ""] = /^(\(? *)(\+|0 *0|)(.*)$/s.exec(text) ?? [];
+	const [, prefix = ""] = /^\(? *(\+|0 *0)/.exec(text) ?? [];
+	const rest = text.replace(prefix, "");
 	// Gaps and digits in turn: an odd number of parts, gaps at both ends.
-	const parts = `${bracket}${rest}`.split(/(\d+)/);
+	const parts = rest.split(/(\d+)/);
 	if (parts.length === 1) return prefix.startsWith("0") ? "too-short" : "empty";
 	const groups: DigitGroup[] = [];
 	for (let at = 1; at < parts.length; at += 2) groups.push({ gap: parts[at - 1] ?? "", digits: parts[at] ?? "" });

@@ -1,7 +1,8 @@
-import { getCountryCallingCode, type PhoneNumber, parsePhoneNumberFromString } from "libphonenumber-js/core/es6";
+import type { PhoneNumber } from "libphonenumber-js/core/es6";
 import metadata, { type CountryCode } from "../../generated/phone-metadata.js";
 import { type Facts, PartnerInvalidInput } from "../errors.ts";
-import { type PhonePlan, planOf } from "./phone-plan.ts";
+import { isOneNumber, isWeak } from "./one-number.ts";
+import { type PhonePlan, parse, planOf, planOfCountry } from "./phone-plan.ts";
 import { type DigitGroup, type PhoneText, readPhoneText } from "./phone-text.ts";
 
 export type { CountryCode };
@@ -50,7 +51,7 @@ export type PhoneReading = { phone: E164; reason?: never } | { phone?: never; re
  * possible in its country, and a local number that is valid in `defaultCountry`. Refuses text that could mean another
  * number, because a message to the wrong number reaches a stranger.
  *
- * @throws PartnerInvalidInput for anything else: letters, extensions, two numbers, short codes. It does not contain the input.
+ * @throws PartnerInvalidInput for anything else: letters, extensions, two numbers, short codes. The error does not contain the input.
  * @example
  * toE164("0470 12 34 56"); // "+32470123456"
  * toE164("+32 (0)470/12.34.56"); // "+32470123456"
@@ -112,7 +113,10 @@ export function readPhone(input: string | null | undefined, defaultCountry: Coun
 	return reading.phone === undefined && beginsWithNumber(text, defaultCountry) ? { reason: "two-numbers" } : reading;
 }
 
-function readNumber({ international, groups }: PhoneText, defaultCountry: CountryCode): PhoneReading {
+function readNumber(
+	{ international, groups }: Pick<PhoneText, "international" | "groups">,
+	defaultCountry: CountryCode,
+): PhoneReading {
 	const digits = groups.map((group) => group.digits).join("");
 	return international ? readInternational(digits, groups) : readLocal(digits, groups, defaultCountry);
 }
@@ -120,8 +124,8 @@ function readNumber({ international, groups }: PhoneText, defaultCountry: Countr
 /** Whether the digits before a mark, or before a group with a zero in front, are a number by themselves. */
 function beginsWithNumber({ international, groups }: PhoneText, defaultCountry: CountryCode): boolean {
 	return groups.some(({ gap, digits }, at) => {
-		if (at === 0 || (isWeak(gap) && !digits.startsWith("0"))) return false;
-		const before = { international, groups: groups.slice(0, at), separated: false };
+		if (isWeak(gap) && !digits.startsWith("0")) return false;
+		const before = { international, groups: groups.slice(0, at) };
 		return readNumber(before, defaultCountry).phone !== undefined;
 	});
 }
@@ -140,25 +144,21 @@ function readInternational(digits: string, groups: readonly DigitGroup[]): Phone
 		// Argentine mobiles by a 9.
 		if (!written.endsWith(national) || written.length > national.length + 2) return { reason: "not-valid-here" };
 	}
-	if (national.startsWith("0") && hasBracketedZero(groups, plan.code.length)) {
-		// Italian numbers keep their zero, so (0) has two meanings: accept it only if one of them is a valid number.
+	if (national.startsWith("0") && beginsWithBrackets(withoutDigits(plan.code.length, groups))) {
+		// Italian numbers keep their zero, so (0) has two meanings. Only the one with the zero may be a valid number.
 		const valid = [national, national.slice(1)].map((each) => parse(`+${plan.code}${each}`)?.isValid());
 		if (!valid[0] || valid[1]) return { reason: "not-valid-here" };
 	}
 	return complete(national, digits, groups, plan);
 }
 
-function hasBracketedZero(groups: readonly DigitGroup[], start: number): boolean {
-	let at = 0;
-	for (const [index, { gap, digits }] of groups.entries()) {
-		if (at === start) return digits === "0" && gap.includes("(") && groups[index + 1]?.gap.includes(")") === true;
-		at += digits.length;
-	}
-	return false;
+/** Whether the first digit is the only one in brackets: (0)6 6982 1234. */
+function beginsWithBrackets([first, second]: readonly DigitGroup[]): boolean {
+	return first?.digits.length === 1 && first.gap.includes("(") && second?.gap.includes(")") === true;
 }
 
 function readLocal(digits: string, groups: readonly DigitGroup[], country: CountryCode): PhoneReading {
-	const plan = planOf(getCountryCallingCode(country, metadata));
+	const plan = planOfCountry(country);
 	if (!plan) return { reason: "unknown-country" };
 	const bare = digits.replace(/^0/, "");
 	if (plan.isSurelyMobile(bare)) return complete(bare, digits, groups, plan);
@@ -176,66 +176,25 @@ function lengthProblem(national: string, { lengths }: PhonePlan): PhoneProblem {
 	return national.length > (lengths.at(-1) ?? 0) ? "too-long" : "too-short";
 }
 
+/** The groups without their first digits: country code, trunk zero. */
+function withoutDigits(count: number, groups: readonly DigitGroup[]): DigitGroup[] {
+	const rest: DigitGroup[] = [];
+	let skip = count;
+	for (const { gap, digits } of groups) {
+		if (digits.length > skip) rest.push({ gap, digits: skip > 0 ? digits.slice(skip) : digits });
+		skip -= digits.length;
+	}
+	return rest;
+}
+
 /** The number in E.164 if the text is one number and not two that together have a possible length. */
 function complete(national: string, digits: string, groups: readonly DigitGroup[], plan: PhonePlan): PhoneReading {
 	const phone = `+${plan.code}${national}`;
 	// Indonesian numbers can be longer than E.164 allows. A second trunk zero would be removed when the result is read again.
 	if (!isE164(phone)) return { reason: phone.length > 16 ? "too-long" : "not-valid-here" };
-	const local = withoutDigits(digits.length - national.length, groups);
-	return isOneNumber(national, local, plan) ? { phone } : { reason: "two-numbers" };
-}
-
-/**
- * Whether the text cannot be two numbers, or a number and another ending as in "+49 30 123456/57". A mark that is more
- * than a space may follow the area code, and may stand where the digits before it are too few for a number.
- */
-function isOneNumber(national: string, local: readonly DigitGroup[], plan: PhonePlan): boolean {
-	// Area codes have up to five digits. A country without a trunk zero has no area codes.
-	const area = plan.trunkZero ? Math.min(5, local[0]?.digits.length ?? 0) : 0;
-	let before = 0;
-	return local.every(({ gap, digits }, index) => {
-		const at = before;
-		before += digits.length;
-		// A space separates two numbers if both are long: +49 30 12345 12346.
-		const isLong = digits.length > 4 && (local[index - 1]?.digits.length ?? 0) > 4;
-		const separates = isLong || !isWeak(gap);
-		if (at <= area || !(separates || digits.startsWith("0"))) return true;
-		if (gap.includes("(")) return false;
-		if (!plan.lengths.includes(at)) return true;
-		const isValid = (part: string): boolean => parse(`+${plan.code}${part}`)?.isValid() === true;
-		// 29 491-19 has a possible length in Belarus, but no number begins with 29 and is that short.
-		if (!isValid(national.slice(0, at)) && isValid(national)) return true;
-		if (separates && !isDashed(local)) return false;
-		// 0678 ends one Iranian mobile in ten, so only a valid number counts: +49 30 12345 030 12346.
-		return !digits.startsWith("0") || !isValid(national.slice(at));
-	});
-}
-
-/** The groups without their first digits: country code, trunk zero. */
-function withoutDigits(count: number, groups: readonly DigitGroup[]): DigitGroup[] {
-	const left: DigitGroup[] = [];
-	let skip = count;
-	for (const { gap, digits } of groups) {
-		if (digits.length > skip) left.push({ gap, digits: digits.slice(Math.max(0, skip)) });
-		skip -= digits.length;
-	}
-	return left;
-}
-
-/** Whether a gap is as common inside a number as none: spaces, or one dot. */
-function isWeak(gap: string): boolean {
-	return /^(?: *|\.)$/.test(gap);
-}
-
-/**
- * Whether dashes separate all groups and the last one is no short ending: 26-12-34-56 in Luxembourg, but not 30-123456-78
- * in Germany. Slashes also separate the endings of several numbers: 4567/68/69.
- */
-function isDashed([first, ...rest]: readonly DigitGroup[]): boolean {
-	const [secondLast, last] = rest.slice(-2).map(({ digits }) => digits.length);
-	if (first === undefined || secondLast === undefined || last === undefined) return false;
-	const areDashed = rest.every(({ gap, digits }) => /^ ?- ?$/.test(gap) && digits.length >= 2 && digits.length <= 4);
-	return areDashed && last >= secondLast && first.digits.length <= 5;
+	return isOneNumber(national, withoutDigits(digits.length - national.length, groups), plan)
+		? { phone }
+		: { reason: "two-numbers" };
 }
 
 /** Whether a valid local number is written as in its own country, and not as in a neighbour's. */
@@ -267,9 +226,4 @@ function localProblem(national: string, country: CountryCode, plan: PhonePlan): 
 	if (!plan.lengths.includes(national.length)) return lengthProblem(national, plan);
 	// 0470 12 34 5 has the length of a landline, but is a mobile without its last digit.
 	return parse(`${national}0`, country)?.isValid() ? "too-short" : "not-valid-here";
-}
-
-function parse(text: string, defaultCountry?: CountryCode): PhoneNumber | undefined {
-	// Without extract: false, the library finds a number in "call me 0470123456".
-	return parsePhoneNumberFromString(text, { extract: false, ...(defaultCountry && { defaultCountry }) }, metadata);
 }

@@ -1,0 +1,100 @@
+import { parsePhoneNumberFromString } from "libphonenumber-js/core/es6";
+import { expect, test } from "vitest";
+import metadata from "../generated/phone-metadata.js";
+import { isE164 } from "../src/input/phone.ts";
+import { parse, planOf, planOfCountry } from "../src/input/phone-plan.ts";
+
+test("whatever its country, a number is E.164 exactly when the library reads it back unchanged and finds it possible", () => {
+	const codes = [...Object.keys(metadata.country_calling_codes), ...Object.keys(metadata.nonGeographic), "210", "999"];
+	const readBack = (value: string): boolean => {
+		const phone = parsePhoneNumberFromString(value, { extract: false }, metadata);
+		return phone !== undefined && phone.number === value && phone.isPossible() && /^\+\d{5,15}$/.test(value);
+	};
+	const wrong: string[] = [];
+	for (const code of codes) {
+		for (let lead = 0; lead < 100; lead++) {
+			for (let length = 3; length <= 14; length++) {
+				const value = `+${code}${`${lead}`.padStart(2, "0")}46183527904608`.slice(0, 1 + code.length + length);
+				if (isE164(value) !== readBack(value)) wrong.push(value);
+			}
+		}
+	}
+	expect(wrong).toEqual([]);
+});
+
+test.each([
+	["32470123456", "32"],
+	["12125551234", "1"],
+	["352621123456", "352"],
+	["80012345678", "800"],
+	["32", "32"],
+	["999123456", undefined],
+	["210", undefined],
+	["0470", undefined],
+	["3", undefined],
+	["", undefined],
+])("the country calling code of %j is %j", (digits, code) => {
+	expect(planOf(digits)?.code).toBe(code);
+});
+
+test("a plan has the lengths of national numbers, and whether they have a trunk zero", () => {
+	expect(planOfCountry("BE")).toMatchObject({ code: "32", lengths: [8, 9], trunkZero: true });
+	expect(planOfCountry("FR")).toMatchObject({ code: "33", lengths: [9], trunkZero: true });
+	expect(planOfCountry("ES")).toMatchObject({ code: "34", lengths: [9], trunkZero: false });
+	expect(planOfCountry("IT")).toMatchObject({ code: "39", trunkZero: false });
+	// China has both: mobiles are written without it.
+	expect(planOfCountry("CN")).toMatchObject({ code: "86", trunkZero: true });
+	expect(planOfCountry("GG")?.code).toBe("44");
+	expect(planOf("800")).toMatchObject({ lengths: [8], trunkZero: false });
+});
+
+test.each([
+	["32", "470123456", true],
+	["32", "25123456", true],
+	["32", "0470123456", false],
+	["32", "047012345", false],
+	["32", "4701234", false],
+	["1", "2125551234", true],
+	["1", "1212555123", false],
+	["44", "2079460958", true],
+	["44", "0207946095", false],
+	["375", "291234567", true],
+	["375", "802912345", false],
+	["39", "0669821234", true],
+	["800", "12345678", true],
+])("+%s and %s is surely possible: %s", (code, national, expected) => {
+	expect(planOf(code)?.isSurelyPossible(national)).toBe(expected);
+});
+
+test.each([
+	["32", "470123456", true],
+	["32", "4701234567", false],
+	["32", "47012345", false],
+	["32", "0470123456", false],
+	["32", "440123456", false],
+	["32", "25123456", false],
+	// The types of other countries' numbers are unknown, or depend on who shares the code.
+	["33", "612345678", false],
+	["44", "7400123456", false],
+])("+%s and %s is surely a mobile: %s", (code, national, expected) => {
+	expect(planOf(code)?.isSurelyMobile(national)).toBe(expected);
+});
+
+test("what is surely possible or a mobile is so for the library too", () => {
+	for (const code of Object.keys(metadata.country_calling_codes)) {
+		const plan = planOf(code);
+		for (let lead = 0; lead < 1000; lead++) {
+			const national = `${lead}461835`.slice(0, 8 + (lead % 4));
+			const phone = parse(`+${code}${national}`);
+			if (plan?.isSurelyPossible(national)) expect(phone?.number).toBe(`+${code}${national}`);
+			if (plan?.isSurelyMobile(national)) expect(phone?.getType()).toBe("MOBILE");
+		}
+	}
+});
+
+test.each(["call me 0470123456 now", "tel:0470123456x", "0470123456 or 0471123456"])(
+	"a number within a text is not looked for: %j",
+	(text) => {
+		expect(parse(text, "BE")).toBe(undefined);
+	},
+);
