@@ -55,7 +55,7 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
 		const dueAt = performance.now() + timeoutMs;
 		let timer = setTimeout(() => {
 			const lateMs = performance.now() - dueAt;
-			if (lateMs <= 1) return cut("timeout");
+			if (lateMs <= 1) return void cut("timeout");
 			// After a blocked event loop the timer runs before the socket is read. Let a response that has arrived win.
 			timer = setTimeout(cut, Math.min(lateMs, longestGraceMs), "timeout");
 		}, timeoutMs);
@@ -63,7 +63,7 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
 		const send = (given: string | KeyProblem): void => {
 			if (isOver) return;
 			// Check before the request goes out, because an earlier listener may have stopped the abort event.
-			if (signals.some(({ aborted }) => aborted)) return cut("abort");
+			if (signals.some(({ aborted }) => aborted)) return void cut("abort");
 			if (typeof given !== "string") return void settle({ kind: "key", key, problem: given });
 			key = given;
 			const headers = { ...request.headers, authorization: `Bearer ${key}` };

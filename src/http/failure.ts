@@ -31,6 +31,12 @@ export interface Failure extends Omit<Facts, "cause"> {
 	previous?: Failure | undefined;
 }
 
+/** The failure of a call whose signal aborted between two requests. */
+export function aborted(facts: Omit<Facts, "cause">): Failure {
+	const message = `${facts.operation}: aborted by the caller`;
+	return { ...facts, ok: false, tag: "PartnerAbortError", message, retryable: false, again: false };
+}
+
 /** What one attempt alone tells: its outcome holds if it had been the only one. */
 export type AttemptFailure = Failure & { outcome: Outcome };
 

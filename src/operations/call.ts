@@ -83,3 +83,18 @@ function responseFrom({ status, headers, correlationId, attempts }: ReplyHead): 
 	const all = headers instanceof Headers ? headers : new Headers([...headers]);
 	return { status, headers: all, correlationId, attempts };
 }
+
+/**
+ * Checks options at once, because the caller may change its object later. A bad option is thrown when the result is used,
+ * so that it rejects like any other failure.
+ */
+export function readNow<T>(read: () => T): () => T {
+	try {
+		const value = read();
+		return () => value;
+	} catch (error) {
+		return () => {
+			throw error;
+		};
+	}
+}

@@ -1,10 +1,11 @@
 import { limits } from "../../generated/operations.ts";
-import { type Facts, type OperationError, PartnerAbortError, PartnerInvalidInput } from "../errors.ts";
+import { type Facts, type OperationError, PartnerInvalidInput } from "../errors.ts";
 import type { Reply } from "../http/call-context.ts";
-import { toError } from "../http/failure.ts";
+import { aborted, toError } from "../http/failure.ts";
 import { type CountryCode, type E164, type PhoneProblem, readPhone } from "../input/phone.ts";
+import { ignoreErrors } from "../observe/ignore-errors.ts";
 import type { ConversationSummary, LookupResponse } from "../types.ts";
-import { type Call, createCall, noResponse } from "./call.ts";
+import { type Call, createCall, noResponse, readNow } from "./call.ts";
 
 /** A phone number in any spelling. Null and undefined, as a column of a CRM holds them, count as no number. */
 export type PhoneInput = string | null | undefined;
@@ -46,14 +47,15 @@ export interface LookupPlan {
 	signal: AbortSignal | undefined;
 }
 
-/** @param open checks the options, and throws for bad ones */
+/** @param read checks the options, and throws for bad ones */
 export function createLookup<Input extends PhoneInput>(
 	inputs: PhoneInputs<Input>,
-	open: () => LookupPlan,
+	read: () => LookupPlan,
 ): Lookup<Input> {
+	const open = readNow(read);
 	let isIterated = false;
 	const call = createCall<LookedUp<Input>[], OperationError<"conversations.lookup">>(async () => {
-		// Iterating begins in the same tick, and then nothing must be requested here.
+		// An iteration begins in the same tick, and then nothing must be requested here.
 		await undefined;
 		if (!isIterated) return lookupAll(inputs, open());
 		const rule = "are being iterated over: await the lookup, or iterate over it";
@@ -75,12 +77,15 @@ async function lookupAll<Input extends PhoneInput>(
 	plan: LookupPlan,
 ): Promise<Reply<LookedUp<Input>[]>> {
 	// All inputs are read and checked before the first request.
-	const given = await collect(inputs, plan.facts);
+	const given: Input[] = [];
+	for await (const group of groupsOf(inputs, plan.facts)) {
+		for (const input of group) given.push(checkNumber(input, given.length, plan.facts));
+	}
 	const deadlineAt = plan.deadlineMs && performance.now() + plan.deadlineMs;
 	const data: LookedUp<Input>[] = [];
 	let attempts = 0;
 	let last = noResponse;
-	for await (const step of steps(given, plan, { deadlineAt, found: new Map() })) {
+	for await (const step of steps(given, plan, new Map(), deadlineAt)) {
 		if (!step.ok) return step;
 		data.push(...step.data);
 		attempts += step.response.attempts;
@@ -96,43 +101,39 @@ async function* iterate<Input extends PhoneInput>(
 	const plan = open();
 	const { facts, signal } = plan;
 	let itemsRead = 0;
-	for await (const step of steps(inputs, plan, {})) {
+	for await (const step of steps(inputs, plan)) {
 		if (!step.ok) throw toError(step, { itemsRead });
 		for (const entry of step.data) {
-			if (signal?.aborted) {
-				throw new PartnerAbortError(`${facts.operation}: aborted by the caller`, { ...facts, itemsRead });
-			}
+			if (signal?.aborted) throw toError({ ...aborted(facts), itemsRead });
 			itemsRead++;
 			yield entry;
 		}
 	}
 }
 
-interface StepOptions {
-	deadlineAt?: number | undefined;
-	/** Answers of all batches, so that no number is looked up twice. Without it only numbers of one batch are compared. */
-	found?: Found | undefined;
-}
-
-/** Looks up several batches at a time, and yields their entries in the order of the inputs. */
+/**
+ * Looks up several batches at a time, and yields their entries in the order of the inputs.
+ *
+ * @param found answers of all batches, so that no number is looked up twice. Without it only the numbers of one batch are
+ * compared, which takes constant memory.
+ */
 async function* steps<Input extends PhoneInput>(
 	inputs: PhoneInputs<Input>,
 	plan: LookupPlan,
-	{ deadlineAt, found }: StepOptions,
+	found?: Found,
+	deadlineAt?: number,
 ): AsyncGenerator<Reply<LookedUp<Input>[]>, void, undefined> {
-	const { ask, concurrency } = plan;
 	const abandon = new AbortController();
 	const source = batches(inputs, plan, found);
 	const underWay: { batch: Batch<Input>; reply: Promise<Reply<LookupResponse>> }[] = [];
-	let coming = source.next();
-	let isEnd = false;
+	let coming: ReturnType<typeof source.next> | undefined = source.next();
 	try {
 		for (;;) {
-			while (!isEnd && underWay.length < concurrency) {
-				const { done, value: batch } = await coming;
-				isEnd = done === true;
+			while (coming && underWay.length < plan.concurrency) {
+				const { value: batch } = await coming;
+				coming = undefined;
 				if (!batch) break;
-				const reply = batch.chunk.length > 0 ? ask(batch.chunk, abandon.signal, deadlineAt) : noAnswer;
+				const reply = batch.chunk.length > 0 ? plan.ask(batch.chunk, abandon.signal, deadlineAt) : noAnswer;
 				underWay.push({ batch, reply });
 				// The next batch is read while the requests are under way.
 				coming = source.next();
@@ -145,6 +146,7 @@ async function* steps<Input extends PhoneInput>(
 		}
 	} finally {
 		abandon.abort();
+		ignoreErrors(() => source.return(undefined));
 	}
 }
 
@@ -181,26 +183,16 @@ async function* batches<Input extends PhoneInput>(
 	const empty = (): Batch<Input> => ({ entries: [], chunk: [], found: found ?? new Map() });
 	let batch = empty();
 	let index = 0;
-	/** Adds an input to the batch. Returns whether the batch is full. */
-	const add = (input: Input): boolean => {
-		checkNumber(input, index++, facts);
-		const { phone, reason } = readPhone(input, defaultCountry);
-		batch.entries.push({ input, phoneNumber: phone ?? null, ...(reason && { reason }) });
-		if (phone !== undefined && !batch.found.has(phone)) {
-			batch.found.set(phone, null);
-			batch.chunk.push(phone);
-		}
-		return batch.chunk.length === limits.phoneNumbers.max || batch.entries.length === mostEntries;
-	};
-	if (isAsync(inputs, facts)) {
-		for await (const input of inputs) {
-			if (!add(input)) continue;
-			yield batch;
-			batch = empty();
-		}
-	} else {
-		for (const input of inputs) {
-			if (!add(input)) continue;
+	for await (const group of groupsOf(inputs, facts)) {
+		for (const value of group) {
+			const input = checkNumber(value, index++, facts);
+			const { phone = null, reason } = readPhone(input, defaultCountry);
+			batch.entries.push({ input, phoneNumber: phone, ...(reason && { reason }) });
+			if (phone !== null && !batch.found.has(phone)) {
+				batch.found.set(phone, null);
+				batch.chunk.push(phone);
+			}
+			if (batch.chunk.length < limits.phoneNumbers.max && batch.entries.length < mostEntries) continue;
 			yield batch;
 			batch = empty();
 		}
@@ -208,28 +200,31 @@ async function* batches<Input extends PhoneInput>(
 	if (batch.entries.length > 0) yield batch;
 }
 
-async function collect<Input extends PhoneInput>(inputs: PhoneInputs<Input>, facts: Facts): Promise<Input[]> {
-	const given: Input[] = [];
-	if (isAsync(inputs, facts)) for await (const input of inputs) given.push(input);
-	else for (const input of inputs) given.push(input);
-	for (const [index, input] of given.entries()) checkNumber(input, index, facts);
-	return given;
+/** An iterable as it is, or the items of an async iterable in groups, because awaiting each item would take longer. */
+async function* groupsOf<Input>(
+	inputs: Iterable<Input> | AsyncIterable<Input>,
+	facts: Facts,
+): AsyncGenerator<Iterable<Input>, void, undefined> {
+	if (typeof inputs !== "object" || inputs === null || !(Symbol.iterator in inputs || Symbol.asyncIterator in inputs)) {
+		const rule = "must be an iterable of strings, and not a string itself";
+		throw new PartnerInvalidInput({ ...facts, field: "phoneNumbers", rule });
+	}
+	if (Symbol.iterator in inputs) return yield inputs;
+	let group: Input[] = [];
+	for await (const input of inputs) {
+		group.push(input);
+		if (group.length < limits.phoneNumbers.max) continue;
+		yield group;
+		group = [];
+	}
+	yield group;
 }
 
-function checkNumber(input: unknown, index: number, facts: Facts): void {
-	if (typeof input === "string" || input === null || input === undefined) return;
+function checkNumber<Input>(input: Input, index: number, facts: Facts): Input {
+	if (typeof input === "string" || input === null || input === undefined) return input;
 	throw new PartnerInvalidInput({
 		...facts,
 		field: `phoneNumbers[${index}]`,
 		rule: "must be a string, null or undefined",
 	});
-}
-
-function isAsync<Input>(inputs: Iterable<Input> | AsyncIterable<Input>, facts: Facts): inputs is AsyncIterable<Input> {
-	if (typeof inputs === "object" && inputs !== null) {
-		if (Symbol.asyncIterator in inputs) return true;
-		if (Symbol.iterator in inputs) return false;
-	}
-	const rule = "must be an iterable of strings, and not a string itself";
-	throw new PartnerInvalidInput({ ...facts, field: "phoneNumbers", rule });
 }

@@ -1,9 +1,9 @@
-import { type Facts, PartnerAbortError, type PartnerError } from "../errors.ts";
+import type { Facts, PartnerError } from "../errors.ts";
 import type { Reply, ReplyHead } from "../http/call-context.ts";
-import { type Failure, toError } from "../http/failure.ts";
+import { aborted, type Failure, toError } from "../http/failure.ts";
 import { checkOptions, optionSchemas } from "../input/call-options.ts";
 import { createRecent } from "../input/recent.ts";
-import { type Call, createCall } from "./call.ts";
+import { type Call, createCall, readNow } from "./call.ts";
 
 /**
  * A list that is read while it is used: no request before the first use, none after `break`. Each `for await` over it is
@@ -50,7 +50,7 @@ export interface PageSource<Item, Page> {
 export function createPaginated<Item, Page, Failure extends PartnerError>(
 	read: () => PageSource<Item, Page>,
 ): Paginated<Item, Page, Failure> {
-	const open = attemptNow(read);
+	const open = readNow(read);
 	return {
 		[Symbol.asyncIterator]: () => iterateItems(open),
 		pages: () => iteratePages(open),
@@ -73,18 +73,6 @@ export function createPaginated<Item, Page, Failure extends PartnerError>(
 			return all;
 		},
 	};
-}
-
-/** Runs a function at once, and returns one that returns its value or throws its error. */
-function attemptNow<T>(run: () => T): () => T {
-	try {
-		const value = run();
-		return () => value;
-	} catch (error) {
-		return () => {
-			throw error;
-		};
-	}
 }
 
 async function* iteratePages<Item, Page>(open: () => PageSource<Item, Page>): AsyncGenerator<Page, void, undefined> {
@@ -115,10 +103,7 @@ async function* iterateItems<Item, Page>(open: () => PageSource<Item, Page>): As
 			const middle = items.length / 2;
 			let handed = 0;
 			for (const item of items) {
-				if (signal?.aborted) {
-					const message = `${facts.operation}: aborted by the caller`;
-					throw new PartnerAbortError(message, { ...facts, cursor: cursor.at(), itemsRead });
-				}
+				if (signal?.aborted) throw toError({ ...aborted(facts), cursor: cursor.at(), itemsRead });
 				handed++;
 				if (handed > middle && readAhead) cursor.prefetch();
 				itemsRead++;
