@@ -161,14 +161,12 @@ function textOf(bytes: Buffer = Buffer.alloc(0)): string {
 	return bytes.toString("utf8", isMarked ? 3 : 0);
 }
 
-/** Node joins repeated headers by `, `, as fetch does, but for a few that it takes once. `headersDistinct` has all of them. */
-function headersOf(response: IncomingMessage): ExchangeHeaders {
-	const { headersDistinct } = response;
+function headersOf({ headers }: IncomingMessage): ExchangeHeaders {
 	return {
-		get: (name) => headersDistinct[name]?.join(", "),
+		get: (name) => headers[name]?.toString(),
 		*[Symbol.iterator]() {
-			for (const [name, values = []] of Object.entries(headersDistinct)) {
-				for (const value of values) yield [name, value];
+			for (const [name, values = []] of Object.entries(headers)) {
+				for (const value of [values].flat()) yield [name, value];
 			}
 		},
 	};

@@ -45,22 +45,24 @@ export function createBudget(capacity: number): Budget {
 const again = new Error("again");
 
 /**
- * Calls `run` until `settles` resolves with true for its result. p-retry is the loop alone: its own delays, time-outs and
- * aborts are not safe for sends.
+ * Repeats `run` until there is no wait after its result. p-retry is the loop alone: its own delays, time-outs and aborts
+ * are not safe for sends. The first attempt is made without it, because it costs as much as the rest of a successful call.
  */
-export async function retry<T>(run: () => Promise<T>, settles: (result: T) => boolean | Promise<boolean>): Promise<T> {
-	let result = await run();
-	const settled = settles(result);
-	// p-retry is used from the second attempt on, because setting it up costs as much as the rest of a successful call.
-	if (settled === true || (await settled)) return result;
-	await pRetry(
-		async () => {
-			result = await run();
-			if (!(await settles(result))) throw again;
-		},
-		{ retries: Number.POSITIVE_INFINITY, minTimeout: 0, maxTimeout: 0, shouldRetry: ({ error }) => error === again },
-	);
-	return result;
+export async function retry<T>(
+	firstWait: Promise<void>,
+	run: () => Promise<T>,
+	waitAfter: (result: T) => Promise<void> | undefined,
+): Promise<T> {
+	await firstWait;
+	const repeat = async (): Promise<T> => {
+		const result = await run();
+		const wait = waitAfter(result);
+		if (!wait) return result;
+		await wait;
+		throw again;
+	};
+	const shouldRetry = ({ error }: { error: Error }): boolean => error === again;
+	return pRetry(repeat, { retries: Number.POSITIVE_INFINITY, minTimeout: 0, maxTimeout: 0, shouldRetry });
 }
 
 export interface WaitOptions {

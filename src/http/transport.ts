@@ -23,10 +23,15 @@ export function createTransport(client: ClientContext): Transport {
 		const call = begin(client, endpoint, parameters, context);
 		const endTrace =
 			client.tracer && startTrace(client.tracer, { ...context, ...endpoint, ...call, baseUrl: client.baseUrl });
-		const last = await retry(
-			() => tryOnce(call),
-			(reply) => settles(call, reply),
-		);
+		const first = await tryOnce(call);
+		const wait = waitAfter(call, first);
+		const last = wait
+			? await retry(
+					wait,
+					() => tryOnce(call),
+					(reply) => waitAfter(call, reply),
+				)
+			: first;
 		const reply = last.ok ? last : complete(call, last);
 		endTrace?.(reply.ok ? reply.response : reply, context.abandon?.aborted === true);
 		return reply;
@@ -37,6 +42,8 @@ const limits = {
 	read: { timeoutMs: 15_000, deadlineMs: 30_000 },
 	write: { timeoutMs: 30_000, deadlineMs: 60_000 },
 } as const;
+
+const noSignals: readonly AbortSignal[] = [];
 
 /** A call that is under way: what stays the same in all attempts, then what they have come to. */
 interface ActiveCall<Data> {
@@ -83,7 +90,7 @@ function begin<Data>(
 		deadlineMs,
 		deadlineAt: context.deadlineAt ?? performance.now() + deadlineMs,
 		policy: policyFrom(client.retry, context.retry),
-		signals: [signal, abandon].filter((each) => each !== undefined),
+		signals: signal || abandon ? [signal, abandon].filter((each) => each !== undefined) : noSignals,
 		attempts: 0,
 		outcome: "not_sent",
 		keys: [],
@@ -119,21 +126,21 @@ async function tryOnce<Data>(call: ActiveCall<Data>): Promise<Reply<Data>> {
 	return result.tag === "PartnerTimeoutError" && leftMs <= timeoutMs ? expired(call) : result;
 }
 
-/** Whether a reply is final. Otherwise resolves with false after the wait before the next attempt. */
-function settles<Data>(call: ActiveCall<Data>, reply: Reply<Data>): boolean | Promise<boolean> {
+/** Reports an attempt. Returns the wait before the next one, or undefined when its reply stands. */
+function waitAfter<Data>(call: ActiveCall<Data>, reply: Reply<Data>): Promise<void> | undefined {
 	const { client, endpoint, attempts, signals } = call;
 	if (reply.ok) {
 		client.budget.refund(attempts > 1);
 		report(call, reply, undefined);
 		if (client.onContractDrift) reportDrift(client.onContractDrift, endpoint, reply.data, reply.response.correlationId);
-		return true;
+		return undefined;
 	}
 	const waitMs = reply.again ? nextWait(call, reply.retryAfterMs) : undefined;
 	report(call, reply, waitMs);
-	if (waitMs === undefined) return true;
+	if (waitMs === undefined) return undefined;
 	call.lastFailure = complete(call, reply);
 	call.lastWaitMs = waitMs;
-	return sleep(waitMs, signals).then(() => false);
+	return sleep(waitMs, signals);
 }
 
 /** The wait before the next attempt in milliseconds, or undefined when no attempt, time or token is left. */

@@ -127,7 +127,8 @@ export function createMessages(transport: Transport, options: MessagesOptions): 
 			},
 		);
 		// `contradiction` has checked that the fields are those of one branch.
-		if (reply.ok) return { ...reply, data: { ...reply.data, operationId } as Sent };
+		if (reply.ok)
+			return { ok: true, data: Object.assign(reply.data, { operationId }) as Sent, response: reply.response };
 		if (reply.outcome === "not_sent") release();
 		return reply;
 	};
