@@ -47,23 +47,6 @@ test("every file of the client half stands on a floor, and every floor is of fil
 	expect(floors.flat().sort()).toEqual(standing.sort());
 });
 
-test("CONTRIBUTING's table has the same floors, from the top down", () => {
-	const contributing = readFileSync(join(src, "../CONTRIBUTING.md"), "utf8");
-	const [, table = ""] = /^\| floor .*\n\|.*\n((?:\|.*\n)+)/m.exec(contributing) ?? [];
-	const told = table
-		.trim()
-		.split("\n")
-		.map((row) => [...row.matchAll(/`([\w-]+)\.ts`/g)].map(([, name]) => name).sort());
-	expect(told.reverse()).toEqual(floors.map((floor) => [...floor].sort()));
-});
-
-test("CONTRIBUTING's map has every room of the sandbox once", () => {
-	const [, map = ""] = readFileSync(join(src, "../CONTRIBUTING.md"), "utf8").split("### The sandbox\n");
-	const [table = ""] = map.split(/^#/m);
-	const told = [...table.matchAll(/`([\w-]+\.ts)`/g)].map(([, name]) => `sandbox/${name}`);
-	expect(told.sort()).toEqual(files.filter((file) => file.startsWith("sandbox/")).sort());
-});
-
 test("the client half imports downward only", () => {
 	const floorOf = (file: string): number => floors.findIndex((floor) => floor.includes(file.slice(0, -3)));
 	const upward = files
