@@ -27,7 +27,8 @@ export async function types(contract: Json): Promise<string> {
 const hovers: Record<string, Record<string, string>> = {
 	Message: {
 		id: "Identifies the message: an integer that no other message has. As far as the service shows, a newer message has a higher one.",
-		messageSid: "Messaging provider's message identifier. For a text sent through the API, the `messageId` of its send.",
+		messageSid:
+			"Messaging provider's message identifier. For a text sent through the API, the `messageId` of its send.",
 	},
 	SendMessageResult: {
 		messageId: "Provider message id of the sent text, the `messageSid` of its message; null when queued.",
