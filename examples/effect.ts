@@ -1,4 +1,4 @@
-// With Effect: the errors of a call as its error channel, taken by tag.
+// Use a call with Effect: its errors are in the error channel, and catchTag tells them apart.
 import { Effect } from "effect";
 import { type Call, createClient, type PartnerError } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
@@ -8,11 +8,11 @@ sandbox.agency().contact("+32470123456", { name: "Anna" }).writes("Is the flat s
 const client = createClient({ ...sandbox.connection });
 const { conversations } = client.agency(sandbox.agency().id);
 
-/** A call as an Effect. Interrupted, it aborts the call. */
+/** Converts a call to an Effect. Interrupting the Effect aborts the call. */
 const toEffect = <Data, Failure extends PartnerError>(call: (signal: AbortSignal) => Call<Data, Failure>) =>
 	Effect.tryPromise({
 		try: (signal) => call(signal),
-		catch: (error) => error as Failure, // a call rejects with its operation's union alone
+		catch: (error) => error as Failure, // a call rejects only with the errors of its operation
 	});
 
 const nameOf = (phone: string) =>

@@ -1,4 +1,4 @@
-// Which contacts of a CRM have a conversation? The numbers may be as messy as they are.
+// Find which contacts of a CRM have a conversation, however their numbers are written.
 import { createClient } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
 
@@ -7,9 +7,11 @@ sandbox.agency().contact("+32470123456", { name: "Anna" }).writes("Is the flat s
 const client = createClient({ ...sandbox.connection });
 const agency = client.agency(sandbox.agency().id);
 
-const contacts = ["0470/12.34.56", "+32 (0)470 12 34 56", "+44 7700 900199", "see notes"];
-for (const { input, phoneNumber, conversation } of await agency.conversations.lookup(contacts)) {
-	const last = conversation?.lastInboundAt; // null too when only the agency wrote
-	if (phoneNumber === null) console.log(`${input}: no phone number`);
+// Any iterable or async iterable works, such as the rows of a database cursor.
+const column = ["0470/12.34.56", "+32 (0)470 12 34 56", "+44 7700 900199", "see notes", null];
+
+for await (const { input, phoneNumber, conversation, reason } of agency.conversations.lookup(column)) {
+	const last = conversation?.lastInboundAt; // also null when only the agency wrote
+	if (phoneNumber === null) console.log(`${input}: no phone number (${reason})`);
 	else console.log(`${input}: ${last ? `last wrote ${last}` : "never wrote"}`);
 }

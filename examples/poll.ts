@@ -1,4 +1,4 @@
-// Pick up what is new. There are no webhooks: list again from the top, and stop where all is known.
+// Find what is new. There are no webhooks: list again from the top, and stop at what is known.
 import { type ConversationSummary, createClient } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
 
@@ -6,22 +6,22 @@ const sandbox = createSandbox({ seed: "busy" });
 const client = createClient({ ...sandbox.connection });
 const agency = client.agency(sandbox.agency().id);
 
-// What a CRM keeps between two looks, in its database.
-let lastSeen = 0; // by the service's times alone, as no clock of yours agrees with them
+// A CRM keeps these in its database between two looks.
+let lastSeen = 0; // a time of the service, because your own clock differs from its clock
 const messagesOf = new Map<string, number>();
-// Looked at twice: two messages may have one time, and a time may be told in whole seconds.
+// Read the last minute again: two messages can have the same time, and a time can be in whole seconds.
 const overlapMs = 60_000;
 
 async function look(): Promise<ConversationSummary[]> {
 	const fresh: ConversationSummary[] = [];
 	let newest = lastSeen;
 	for await (const conversation of agency.conversations.list()) {
-		const at = Date.parse(conversation.lastMessageAt ?? ""); // not as text: it may have more digits, or fewer
-		if (!(at > lastSeen - overlapMs)) break; // newest first, and those without a message last
+		const at = Date.parse(conversation.lastMessageAt ?? ""); // as a number: its text can have more digits or fewer
+		if (!(at > lastSeen - overlapMs)) break; // newest first; conversations without a message come last
 		newest = Math.max(newest, at);
 		if (messagesOf.get(conversation.phoneNumber) !== conversation.totalMessages) fresh.push(conversation);
 	}
-	// Only now, in one transaction with what is done about them: a walk that fails half-way has seen nothing.
+	// Save the position last, in one transaction with the work: after a failure half-way nothing counts as seen.
 	lastSeen = newest;
 	for (const { phoneNumber, totalMessages } of fresh) messagesOf.set(phoneNumber, totalMessages);
 	return fresh;

@@ -1,8 +1,8 @@
-// Send a text, and say truly what became of it.
+// Send a text, and report what became of it.
 import { createClient, operationIdFrom } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
 
-// In place of the live service. With it: { baseUrl: process.env.…, apiKey: process.env.… }
+// The sandbox takes the place of the live service: { baseUrl: process.env.…, apiKey: process.env.… }
 const sandbox = createSandbox();
 sandbox.agency().contact("+32470123456", { name: "Anna" }).writes("Is the flat still free?");
 const client = createClient({ ...sandbox.connection });
@@ -13,7 +13,7 @@ const result = await client
 	.messages.send({
 		to: note.phone,
 		body: note.text,
-		operationId: await operationIdFrom("crm", note.id), // the same after a crash: never sent twice
+		operationId: await operationIdFrom("crm", note.id), // the same after a crash, so the text is not sent twice
 	})
 	.result();
 

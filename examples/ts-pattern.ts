@@ -1,4 +1,4 @@
-// With ts-pattern: one match over what a send came to. A case that is forgotten does not compile.
+// Handle every result of a send with ts-pattern. A missing case does not compile.
 import { createClient, type Result, type SendError, type Sent } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { match, P } from "ts-pattern";
@@ -8,19 +8,20 @@ const anna = sandbox.agency().contact("+32470123456", { name: "Anna" });
 const client = createClient({ ...sandbox.connection, retry: false });
 const { messages } = client.agency(sandbox.agency().id);
 
-const told = (result: Result<Sent, SendError>): string =>
+const describe = (result: Result<Sent, SendError>): string =>
 	match(result)
 		.with({ ok: true, data: { queued: true } }, () => "waits for consent")
 		.with({ ok: true, data: { queued: false } }, () => "sent")
-		.with({ error: { outcome: "unknown" } }, () => "not known: again later, same id and text")
+		.with({ error: { outcome: "unknown" } }, () => "unknown: again later, same id and text")
 		.with({ error: { _tag: "PartnerConflict" } }, () => "read the conversation, then again")
 		.with({ error: { _tag: P.union("PartnerInvalidInput", "PartnerBadRequest") } }, ({ error }) => error.message)
+		.with({ error: { retryable: true } }, () => "not sent: again later")
 		.with({ ok: false }, ({ error }) => `not sent: ${error._tag}`)
 		.exhaustive();
 
-console.log(told(await messages.send({ to: anna.phoneNumber, body: "Hello Anna" }).result()));
+console.log(describe(await messages.send({ to: anna.phoneNumber, body: "Hello Anna" }).result()));
 anna.writes("Hello!");
-console.log(told(await messages.send({ to: anna.phoneNumber, body: "Friday?" }).result()));
+console.log(describe(await messages.send({ to: anna.phoneNumber, body: "Friday?" }).result()));
 sandbox.faults.add({ operation: "messages.send", times: 1, phase: "after", effect: "reset" });
-console.log(told(await messages.send({ to: anna.phoneNumber, body: "At two?" }).result()));
-console.log(told(await messages.send({ to: "see notes", body: "At three?" }).result()));
+console.log(describe(await messages.send({ to: anna.phoneNumber, body: "At two?" }).result()));
+console.log(describe(await messages.send({ to: "see notes", body: "At three?" }).result()));

@@ -1,4 +1,4 @@
-// Would a text go out now, wait for consent, or be refused?
+// Tell whether a text would go out now, wait for consent, or be refused.
 import { createClient, isWindowOpen, PartnerNotFound } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
 
@@ -7,11 +7,12 @@ const anna = sandbox.agency().contact("+447700900101", { name: "Anna" });
 const client = createClient({ ...sandbox.connection });
 const agency = client.agency(sandbox.agency().id);
 
-async function whatWouldHappen(phone: string): Promise<string> {
+async function whatASendWouldDo(phone: string): Promise<string> {
 	try {
 		const { conversation } = await agency.conversations.get(phone, { pageSize: 1 });
 		if (isWindowOpen(conversation, sandbox.clock.now())) return "goes out at once";
-		if (!conversation.windowReopenReadiness.eligibleForManualSend) return "is refused: no consent template";
+		if (!conversation.windowReopenReadiness.eligibleForManualSend)
+			return "is refused: the agency has no approved consent template";
 		return conversation.queuedMessages.length > 0 ? "replaces the text that waits" : "waits for consent";
 	} catch (error) {
 		if (error instanceof PartnerNotFound) return "starts a conversation, and waits for consent";
@@ -19,10 +20,10 @@ async function whatWouldHappen(phone: string): Promise<string> {
 	}
 }
 
-console.log(await whatWouldHappen(anna.phoneNumber));
+console.log(await whatASendWouldDo(anna.phoneNumber));
 anna.writes("Hello!");
-console.log(await whatWouldHappen(anna.phoneNumber));
+console.log(await whatASendWouldDo(anna.phoneNumber));
 sandbox.clock.advance({ hours: 25 });
-console.log(await whatWouldHappen(anna.phoneNumber));
+console.log(await whatASendWouldDo(anna.phoneNumber));
 await agency.messages.send({ to: anna.phoneNumber, body: "Would Friday suit you?" });
-console.log(await whatWouldHappen(anna.phoneNumber));
+console.log(await whatASendWouldDo(anna.phoneNumber));

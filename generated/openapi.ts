@@ -552,9 +552,9 @@ export interface ReplyToMessage {
 }
 /** @description One message of a conversation. */
 export interface Message {
-    /** @description Message id. */
+    /** @description Identifies the message: an integer that no other message has. As far as the service shows, a newer message has a higher one. */
     id: number;
-    /** @description Messaging provider's message identifier. */
+    /** @description Messaging provider's message identifier. For a text sent through the API, the `messageId` of its send. */
     messageSid: string;
     /** @description Text; null for a message with only files. */
     body: string | null;
@@ -634,7 +634,7 @@ export interface SendMessageResult {
     success: boolean;
     /** @description False: text sent now. True: the window was closed; text queued and consent template sent. */
     queued: boolean;
-    /** @description Provider message id of the sent text; null when queued. */
+    /** @description Provider message id of the sent text, the `messageSid` of its message; null when queued. */
     messageId: string | null;
     /** @description Queue entry id; null when sent now. */
     queueId: string | null;

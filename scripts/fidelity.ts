@@ -1,6 +1,6 @@
 /**
- * The README's table of what the sandbox holds to: each rule of the service, where it comes from, and the test that
- * proves it, taken from the tests' own names.
+ * The table of docs/fidelity.md: each rule of the service that the sandbox follows, its source, and the test that proves
+ * it, taken from the names of the tests.
  *
  *   npm run fidelity              write it
  *   npm run fidelity -- --check   fail when it is stale, or a rule has no test
@@ -40,8 +40,8 @@ const rows = Object.entries(sources).map(([rule, source]) => {
 });
 const table = `| rule | source | what the sandbox does | test |\n|---|---|---|---|\n${rows.join("\n")}\n`;
 
-const old = await readFile(new URL("README.md", root), "utf8");
+const old = await readFile(new URL("docs/fidelity.md", root), "utf8");
 const [begin, end] = ["<!-- fidelity -->\n", "<!-- /fidelity -->"];
 const [from, to] = [old.indexOf(begin) + begin.length, old.indexOf(end)];
-if (from < begin.length || to < from) throw new Error("README.md has lost the marks of the fidelity table.");
-await fresh("fidelity", { "README.md": `${old.slice(0, from)}\n${table}\n${old.slice(to)}` });
+if (from < begin.length || to < from) throw new Error("docs/fidelity.md has lost the marks of its table.");
+await fresh("fidelity", { "docs/fidelity.md": `${old.slice(0, from)}\n${table}\n${old.slice(to)}` });

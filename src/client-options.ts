@@ -15,7 +15,10 @@ import type { Tracer } from "./observe/trace.ts";
 export interface ClientOptions {
 	/** Base URL with the version segment, such as `https://host/api/v1`. https only; http for loopback hosts only. */
 	baseUrl: string | undefined;
-	/** The API key, or a function that returns it, called for each attempt so that a rotated key is used at once. */
+	/**
+	 * The API key, or a function that returns it, called for each attempt so that a rotated key is used at once. When the
+	 * function fails, the call fails with a `PartnerConfigurationError` that is `retryable`.
+	 */
 	apiKey: ApiKey | undefined;
 	/**
 	 * The `fetch` to use. Give `fetch` or `http`, not both.
@@ -42,7 +45,7 @@ export interface ClientOptions {
 	 * @default { attempts: 4, baseDelayMs: 500, maxDelayMs: 8000, budget: 100 }
 	 */
 	retry?: RetryOptions | false | undefined;
-	/** Receives a line and an event for each attempt, without key, phone number, name or text. */
+	/** Receives a line of text and an event for each attempt. Neither has the key, a phone number, a name or a message text. */
 	logger?: Logger | undefined;
 	/** Called after each attempt. What it throws changes nothing. */
 	onAttempt?: ((event: AttemptEvent) => unknown) | undefined;
@@ -52,11 +55,11 @@ export interface ClientOptions {
 	 * numbers.
 	 */
 	tracer?: Tracer | undefined;
-	/** Called when a valid response has something that the contract does not know, once per response for each place. */
+	/** Called when a valid response has something that the contract does not know, such as a new field or status. */
 	onContractDrift?: ((drift: ContractDrift) => unknown) | undefined;
 	/**
-	 * The only numbers that may be sent to, or a function that returns exactly `true` for them. It keeps a staging system
-	 * from writing to real people.
+	 * The only numbers that may be sent to, or a function that returns exactly `true` for them. A send to another number
+	 * fails with `PartnerInvalidInput` before any request. It keeps a staging system from writing to real people.
 	 * @default everyone
 	 */
 	allowRecipients?: Recipients | undefined;
@@ -75,7 +78,7 @@ export interface ClientOptions {
 	 */
 	defaultCountry?: CountryCode | undefined;
 	/**
-	 * Allows the client in a page, where everybody can read the key.
+	 * Allows the client in a browser page. `createClient` throws there otherwise, because everybody could read the key.
 	 * @default false
 	 */
 	dangerouslyAllowBrowser?: boolean | undefined;

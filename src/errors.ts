@@ -30,7 +30,10 @@ export interface PartnerErrorFacts {
 	correlationId?: string;
 	/** Number of requests made. */
 	attempts: number;
-	/** Whether the same call may succeed later without a change. */
+	/**
+	 * Whether the same call may succeed later without a change: true for 5xx, time-outs, connection faults that may pass, 429,
+	 * and a key function that failed.
+	 */
 	retryable: boolean;
 	/** How long the service asked to wait, in milliseconds. */
 	retryAfterMs?: number;
@@ -150,13 +153,13 @@ export class PartnerConflict extends PartnerError {
 	declare readonly _tag: "PartnerConflict";
 }
 
-/** 5xx: the service or the messaging provider failed, also after the retries. Also an `operationId` that was used with another body. */
+/** 5xx: the service or the messaging provider failed, also after the retries, or an `operationId` was used with another body. */
 export class PartnerInternalError extends PartnerError {
 	static override readonly tag = "PartnerInternalError";
 	declare readonly _tag: "PartnerInternalError";
 }
 
-/** No complete response: DNS, refused, reset, certificate, or a 2xx body that is not JSON. */
+/** No complete response: DNS, refused, reset, certificate, or a 2xx body that is not JSON. `retryable` is false when waiting cannot help. */
 export class PartnerConnectionError extends PartnerError {
 	static override readonly tag = "PartnerConnectionError";
 	declare readonly _tag: "PartnerConnectionError";
@@ -168,7 +171,7 @@ export class PartnerTimeoutError extends PartnerError {
 	declare readonly _tag: "PartnerTimeoutError";
 }
 
-/** A status outside the contract (3xx, 429, …), a JSON response that breaks the contract, or a body over 10 MB. */
+/** A status outside the contract (3xx, 429, …), a JSON response that breaks the contract, or a body over 10 MB. A 429 is `retryable`. */
 export class PartnerUnexpectedResponse extends PartnerError {
 	static override readonly tag = "PartnerUnexpectedResponse";
 	declare readonly _tag: "PartnerUnexpectedResponse";
@@ -193,7 +196,7 @@ export class PartnerInvalidInput extends PartnerError {
 	}
 }
 
-/** An option of the client is malformed or absent, or the function that provides the key failed. Not a fault of the message that was sent. */
+/** An option of the client is malformed or absent, or the function that provides the key failed (then `retryable`). The input of the call is not the cause. */
 export class PartnerConfigurationError extends PartnerError {
 	static override readonly tag = "PartnerConfigurationError";
 	declare readonly _tag: "PartnerConfigurationError";

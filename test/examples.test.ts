@@ -5,19 +5,20 @@ import { expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** What each example must say; one that is missing here fails. */
+/** What each example must print. An example that is missing here fails. */
 const told: Record<string, string> = {
 	"effect.ts": "Anna\nnever wrote\nnot asked: ",
 	"lookup.ts": [
 		"0470/12.34.56: last wrote 2026-01-05T09:00:00.000Z",
 		"+32 (0)470 12 34 56: last wrote 2026-01-05T09:00:00.000Z",
 		"+44 7700 900199: never wrote",
-		"see notes: no phone number",
+		"see notes: no phone number (letters)",
+		"null: no phone number (empty)",
 		"",
 	].join("\n"),
 	"poll.ts": "250 at the first look\nAnna: Hello?\n",
 	"send.ts": "sent as ",
-	"ts-pattern.ts": ["waits for consent", "sent", "not known: again later, same id and text", ""].join("\n"),
+	"ts-pattern.ts": ["waits for consent", "sent", "unknown: again later, same id and text", ""].join("\n"),
 	"window.ts": [
 		"starts a conversation, and waits for consent",
 		"goes out at once",

@@ -37,12 +37,24 @@ for (const { call, what, count } of work) {
 	const alone = taken.get(`${call} alone`) ?? new Map<string, Block[]>();
 	const crowded = taken.get(`${call} crowded`) ?? new Map<string, Block[]>();
 	const each = [...alone].map(([name, blocks]) => [name, spread(blocks.map(({ ms }) => (ms * 1000) / count))] as const);
-	print(`${what}: ratio to bare fetch + json(), median (min–max) of ${rounds} interleaved rounds in ${casts} casts`, {
-		"one call": new Map(each.map(([name, { median }]) => [name, `${median.toFixed(0)} µs`])),
-		time: shown(ratios(alone, "fetch")),
-		"against fetch + own timer": shown(ratios(alone, "fetch + own timer")),
-		CPU: shown(ratios(alone, "fetch", "cpuMs")),
-		"64 in flight: time": shown(ratios(crowded, "fetch")),
-		"64 in flight: against fetch + own timer": shown(ratios(crowded, "fetch + own timer")),
-	});
+	print(
+		`${what}: ratio to bare fetch + json(), median (min–max) of ${rounds} interleaved rounds in ${casts} casts`,
+		{
+			"one call": new Map(each.map(([name, { median }]) => [name, `${median.toFixed(0)} µs`])),
+			time: shown(ratios(alone, "fetch")),
+			"against fetch + own timer": shown(ratios(alone, "fetch + own timer")),
+			CPU: shown(ratios(alone, "fetch", "cpuMs")),
+			"64 in flight: time": shown(ratios(crowded, "fetch")),
+			"64 in flight: against fetch + own timer": shown(ratios(crowded, "fetch + own timer")),
+		},
+		{
+			id: call,
+			title: `One ${what}`,
+			columns: {
+				"time, bare fetch = 1": "time",
+				"CPU time": "CPU",
+				"64 at a time": "64 in flight: time",
+			},
+		},
+	);
 }

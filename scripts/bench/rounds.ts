@@ -1,3 +1,5 @@
+import { noteFigures } from "./figures.ts";
+
 export interface Spread {
 	min: number;
 	median: number;
@@ -62,8 +64,17 @@ export function ratios(
 export const figure = ({ min, median, max }: Spread, digits = 2): string =>
 	`${median.toFixed(digits)} (${min.toFixed(digits)}–${max.toFixed(digits)})`;
 
-/** One table: a line a name, a column a measure. */
-export function print(title: string, columns: Record<string, ReadonlyMap<string, string>>): void {
+/**
+ * One table: a line a name, a column a measure.
+ *
+ * @param figures which columns docs/performance.json gets, by the heads that they have there
+ */
+export function print(
+	title: string,
+	columns: Record<string, ReadonlyMap<string, string>>,
+	figures?: { id: string; title: string; columns: Record<string, string> },
+): void {
+	if (figures) noteFigures({ ...figures, columns: mediansOf(columns, figures.columns) });
 	const names = [...new Set(Object.values(columns).flatMap((column) => [...column.keys()]))];
 	console.log(`\n${title}\n`);
 	console.log(`| | ${Object.keys(columns).join(" | ")} |`);
@@ -76,6 +87,19 @@ export function print(title: string, columns: Record<string, ReadonlyMap<string,
 		const cells = Object.values(columns).map((column) => column.get(name) ?? "");
 		console.log(`| ${name} | ${cells.join(" | ")} |`);
 	}
+}
+
+/** The number that each cell begins with, for the columns that are kept. */
+function mediansOf(
+	columns: Record<string, ReadonlyMap<string, string>>,
+	kept: Record<string, string>,
+): Record<string, Record<string, number>> {
+	return Object.fromEntries(
+		Object.entries(kept).map(([head, column]) => [
+			head,
+			Object.fromEntries([...(columns[column] ?? [])].map(([name, cell]) => [name, Number.parseFloat(cell)])),
+		]),
+	);
 }
 
 export const shown = (spreads: ReadonlyMap<string, Spread>, digits?: number): Map<string, string> =>

@@ -2,13 +2,14 @@
  * `npm run bench [-- rounds] [parts]`: the package as users have it against the field, on one loopback server in a
  * process of its own. Prints tables and leaves nothing behind.
  */
-import { type ChildProcess, fork, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
 import { createClient as generate } from "@hey-api/openapi-ts";
 import { type BuildOptions, build } from "esbuild";
+import { saveFigures } from "./figures.ts";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -81,6 +82,8 @@ async function finished(child: ChildProcess): Promise<void> {
 }
 
 await prepare();
+const notes = `${work}figures.jsonl`;
+process.env.BENCH_FIGURES = notes;
 const server = fork(`${work}server.js`, { stdio: "inherit" });
 try {
 	const [baseUrl] = await once(server, "message");
@@ -91,6 +94,13 @@ try {
 			spawn(process.execPath, ["--expose-gc", `${work}${part}.js`, baseUrl, rounds], { stdio: "inherit" }),
 		);
 	}
+	saveFigures(notes, `${root}docs/performance.json`, {
+		date: new Date().toISOString().slice(0, 10),
+		node: `Node ${process.version}`,
+		machine: `${cpus().length} × ${cpus()[0]?.model.trim()}`,
+		rounds: Number(rounds),
+		version: `commit ${execFileSync("git", ["rev-parse", "--short", "HEAD"], { cwd: root, encoding: "utf8" }).trim()}`,
+	});
 } finally {
 	server.disconnect();
 	await rm(work, { recursive: true, force: true });

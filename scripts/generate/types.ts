@@ -23,9 +23,25 @@ export async function types(contract: Json): Promise<string> {
 	return banner + astToString(nodes.flatMap(hoist)).replaceAll(/components\["schemas"\]\["(\w+)"\]/g, "$1");
 }
 
-/** A field that is only a reference says what the schema that it names says of itself. */
+/** Hovers that say more than the description in openapi.json, by schema and field. */
+const hovers: Record<string, Record<string, string>> = {
+	Message: {
+		id: "Identifies the message: an integer that no other message has. As far as the service shows, a newer message has a higher one.",
+		messageSid:
+			"Messaging provider's message identifier. For a text sent through the API, the `messageId` of its send.",
+	},
+	SendMessageResult: {
+		messageId: "Provider message id of the sent text, the `messageSid` of its message; null when queued.",
+	},
+};
+
+/** Adds the hovers above. A field that is only a reference gets the description of the schema that it refers to. */
 function described(contract: Json): Json {
 	const copy: Json = structuredClone(contract);
+	for (const [schema, fields] of Object.entries(hovers)) {
+		const { properties } = copy.components.schemas[schema];
+		for (const [field, description] of Object.entries(fields)) properties[field].description = description;
+	}
 	for (const { properties = {} } of Object.values<Json>(copy.components.schemas)) {
 		for (const field of Object.values<Json>(properties)) {
 			const name = field.$ref?.split("/").at(-1);

@@ -13,7 +13,7 @@ import {
 	whole,
 } from "./validate.ts";
 
-/** How failed attempts are tried again: 5xx, network faults, and a 429 that says by Retry-After when. Never another 4xx. */
+/** Retries of failed attempts: 5xx, network faults, and a 429 with a Retry-After. Other 4xx are never tried again. */
 export interface RetryOptions {
 	/**
 	 * Requests in all, counting the first one, 1 to 6. `1` means exactly one request.
@@ -50,8 +50,9 @@ export interface CallOptions {
 	 */
 	timeoutMs?: number | undefined;
 	/**
-	 * Time limit of the call, attempts and waits together, in milliseconds. For an iteration it holds for each page, for a
-	 * lookup for the whole of it. A lookup without it gives each of its requests the client's.
+	 * Time limit of the call, attempts and waits together, in milliseconds. It applies to each page of an iteration, to each
+	 * request of an iterated lookup, and to the whole of an awaited one. Without it an awaited lookup applies the client's
+	 * to each of its requests.
 	 * @default 30000 for reads, 60000 for sends
 	 */
 	deadlineMs?: number | undefined;

@@ -13,7 +13,7 @@ export interface AttemptEvent {
 	status?: number;
 	/** Tag of the error that the attempt ended in. Absent when it succeeded. */
 	errorTag?: PartnerErrorTag;
-	/** The runtime's code of a connection that failed, such as `ECONNRESET`, or the name of what a key function threw. */
+	/** The runtime's code of a failed connection, such as `ECONNRESET`, or the name of the error that a key function threw. */
 	errorCode?: string;
 	/** `X-Correlation-Id` of the response. Quote it to support. */
 	correlationId?: string;

@@ -25,7 +25,10 @@ export interface OutgoingMessage extends Pick<SendMessageRequest, "body"> {
 	 * @default the agency's default sender
 	 */
 	subaccountId?: string | null | undefined;
-	/** Language of the consent template, one of `windowReopenReadiness.availableLanguages`. Required when the window is closed and the agency has more than one. */
+	/**
+	 * Language of the consent template, one of `windowReopenReadiness.availableLanguages`. Required when the window is closed
+	 * and the agency has more than one language.
+	 */
 	consentLanguage?: string | undefined;
 }
 
@@ -36,7 +39,7 @@ interface SentFacts extends Pick<SendMessageResult, "success" | "status" | "wind
 
 /** The window was open and the text was sent. */
 export interface SentNow extends SentFacts {
-	/** The text was sent now. */
+	/** False: the text went out. It can still fail at the phone: see the `status` of the message. */
 	queued: false;
 	/** Provider message id of the text. It is the `messageSid` of the message in `conversations.get`. */
 	messageId: string;
@@ -46,7 +49,7 @@ export interface SentNow extends SentFacts {
 
 /** The window was closed. The text is held, and the contact was sent a consent template. */
 export interface SentQueued extends SentFacts {
-	/** The text is sent only if the contact accepts in time: within 48 hours unless the agency changed it. */
+	/** True: the text is sent only if the contact accepts in time, within 48 hours unless the agency changed it. */
 	queued: true;
 	/** There is no message yet. */
 	messageId: null;
@@ -65,7 +68,7 @@ export interface MessagesGroup {
 	 * replaces a text that is held already. Retries use the same `operationId` and the same bytes, so that the text is not
 	 * sent twice.
 	 *
-	 * @throws an error whose `outcome` says what is known: `not_sent`, `unknown` or `sent`
+	 * @throws a `SendError`, whose `outcome` is what is known: `not_sent`, `unknown` or `sent`
 	 * @example
 	 * const sent = await agency.messages.send({ to: "0470 12 34 56", body: "The visit is at 14:00." });
 	 * console.log(sent.queued ? `held as ${sent.queueId}` : `sent as ${sent.messageId}`);
