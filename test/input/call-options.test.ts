@@ -8,8 +8,8 @@ import {
 	toE164,
 } from "messaging-conversations";
 import { expect, onTestFinished, test } from "vitest";
-import { callOf, clientOf, failure, jsonResponse, sixCalls, wrong } from "./calls.ts";
-import { agencyId, apiKey, operationId, phone, sentNow, text } from "./canned.ts";
+import { callOf, clientOf, failure, jsonResponse, sixCalls, wrong } from "../calls.ts";
+import { agencyId, apiKey, operationId, phone, sentNow, text } from "../canned.ts";
 
 // What the API and spec §8 limit is refused before any request, with a message that names the field and the rule and
 // never the value.

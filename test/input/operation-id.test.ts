@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { operationIdFrom } from "messaging-conversations";
 import { expect, test } from "vitest";
-import { createReuseGuard } from "../src/operation-id.ts";
-import { failure, wrong } from "./calls.ts";
+import { createReuseGuard } from "../../src/operation-id.ts";
+import { failure, wrong } from "../calls.ts";
 
 /** The same id by other means: the first 16 bytes of a SHA-256 over the JSON of the parts, as a UUID of version 8. */
 function independently(parts: string[]): string {

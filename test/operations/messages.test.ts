@@ -1,8 +1,8 @@
 import { createClient, type Fetch, type OutgoingMessage } from "messaging-conversations";
 import { expect, test, vi } from "vitest";
-import { clientOf, failure, jsonResponse, wrong } from "./calls.ts";
-import { agencyId, apiKey, operationId, phone, sentNow, sentQueued, text } from "./canned.ts";
-import { inTurn, refusal, type Scripted, type Seen, scripted } from "./scripted.ts";
+import { clientOf, failure, jsonResponse, wrong } from "../calls.ts";
+import { agencyId, apiKey, operationId, phone, sentNow, sentQueued, text } from "../canned.ts";
+import { inTurn, refusal, type Scripted, type Seen, scripted } from "../scripted.ts";
 
 const sender = "0b5a3d9e-0000-4000-8000-000000000000";
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
-import { clientOf, failure, sixCalls } from "./calls.ts";
-import { agencyId, me, phone, sentNow, text } from "./canned.ts";
-import { inTurn, refusal, scripted } from "./scripted.ts";
+import { clientOf, failure, sixCalls } from "../calls.ts";
+import { agencyId, me, phone, sentNow, text } from "../canned.ts";
+import { inTurn, refusal, scripted } from "../scripted.ts";
 
 /** Notes what node would warn of, and gives it time to. */
 function rejections(): () => Promise<unknown[]> {

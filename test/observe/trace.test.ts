@@ -8,9 +8,9 @@ import {
 } from "@opentelemetry/sdk-trace-base";
 import { isPartnerError, type Span, type Tracer } from "messaging-conversations";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { callOf, clientOf, failure, sixCalls, wrong } from "./calls.ts";
-import { agencyId, apiKey, conversationPage, me, operationId, phone, sentNow, spelledPhone, text } from "./canned.ts";
-import { inTurn, refusal, scripted } from "./scripted.ts";
+import { callOf, clientOf, failure, sixCalls, wrong } from "../calls.ts";
+import { agencyId, apiKey, conversationPage, me, operationId, phone, sentNow, spelledPhone, text } from "../canned.ts";
+import { inTurn, refusal, scripted } from "../scripted.ts";
 
 const exporter = new InMemorySpanExporter();
 const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });

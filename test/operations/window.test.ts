@@ -1,7 +1,7 @@
 import { isWindowOpen, PartnerInvalidInput } from "messaging-conversations";
 import { afterEach, expect, test, vi } from "vitest";
-import { wrong } from "./calls.ts";
-import { detail, summary } from "./canned.ts";
+import { wrong } from "../calls.ts";
+import { detail, summary } from "../canned.ts";
 
 afterEach(() => void vi.useRealTimers());
 

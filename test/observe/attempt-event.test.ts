@@ -1,8 +1,8 @@
 import type { AttemptEvent, ContractDrift, Logger } from "messaging-conversations";
 import { afterEach, expect, test, vi } from "vitest";
-import { clientOf, failure, jsonResponse, sixCalls } from "./calls.ts";
-import { agencyId, conversationPage, me, messagePage, operationId, phone, sentNow, summary, text } from "./canned.ts";
-import { deadBaseUrl, inTurn, pause, refusal, scripted } from "./scripted.ts";
+import { clientOf, failure, jsonResponse, sixCalls } from "../calls.ts";
+import { agencyId, conversationPage, me, messagePage, operationId, phone, sentNow, summary, text } from "../canned.ts";
+import { deadBaseUrl, inTurn, pause, refusal, scripted } from "../scripted.ts";
 
 afterEach(() => void vi.useRealTimers());
 

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
-import { clientOf, failure } from "./calls.ts";
-import { agencyId, lookupAnswer, summary } from "./canned.ts";
-import { type Answer, pause, refusal, type Script, type Scripted, type Seen, scripted } from "./scripted.ts";
+import { clientOf, failure } from "../calls.ts";
+import { agencyId, lookupAnswer, summary } from "../canned.ts";
+import { type Answer, pause, refusal, type Script, type Scripted, type Seen, scripted } from "../scripted.ts";
 
 const asked = ({ body }: Seen): string[] => JSON.parse(body).phoneNumbers;
 const honest: Script = (seen) => ({ json: lookupAnswer(seen.body) });

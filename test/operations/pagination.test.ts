@@ -1,8 +1,8 @@
 import type { ConversationSummary, Fetch } from "messaging-conversations";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { clientOf, failure, jsonResponse, wrong } from "./calls.ts";
-import { agencyId, conversationPage, messagePage, phone } from "./canned.ts";
-import { type Answer, pause, refusal, type Scripted, type Seen, scripted } from "./scripted.ts";
+import { clientOf, failure, jsonResponse, wrong } from "../calls.ts";
+import { agencyId, conversationPage, messagePage, phone } from "../canned.ts";
+import { type Answer, pause, refusal, type Scripted, type Seen, scripted } from "../scripted.ts";
 
 const cursorOf = ({ url }: Seen): string | null => new URL(url, "http://x").searchParams.get("cursor");
 

@@ -1,9 +1,9 @@
 import { getEventListeners } from "node:events";
 import { createClient } from "messaging-conversations";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
-import { callOf, clientOf, failure, jsonResponse, sixCalls, wrong } from "./calls.ts";
-import { agencyId, apiKey, conversationPage, me } from "./canned.ts";
-import { inTurn, refusal, scripted } from "./scripted.ts";
+import { callOf, clientOf, failure, jsonResponse, sixCalls, wrong } from "../calls.ts";
+import { agencyId, apiKey, conversationPage, me } from "../canned.ts";
+import { inTurn, refusal, scripted } from "../scripted.ts";
 
 afterEach(() => void vi.useRealTimers());
 
