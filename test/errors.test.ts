@@ -19,7 +19,18 @@ import {
 	PartnerUnexpectedResponse,
 } from "messaging-conversations";
 import { expect, test, vi } from "vitest";
-import { callOf, clientOf, failure, failureOf, fetchFault, fetchInTurn, jsonResponse, quick, recordingFetch, sixCalls } from "./calls.ts";
+import {
+	callOf,
+	clientOf,
+	failure,
+	failureOf,
+	fetchFault,
+	fetchInTurn,
+	jsonResponse,
+	quick,
+	recordingFetch,
+	sixCalls,
+} from "./calls.ts";
 import { agencyId, apiKey, conversationPage, me, operationId, phone, sentNow, spelledPhone, text } from "./canned.ts";
 import { type Answer, deadBaseUrl, inTurn, refusal, type Script, scripted } from "./scripted.ts";
 
