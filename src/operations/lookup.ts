@@ -145,6 +145,8 @@ async function* steps<Input extends PhoneInput>(
 		}
 	} finally {
 		abandon.abort();
+		// Closes the caller's iterable, such as the cursor of a database.
+		source.return(undefined).catch(() => {});
 	}
 }
 
