@@ -4,10 +4,12 @@ import {
 	type Client,
 	type ClientOptions,
 	createClient,
+	type Fetch,
 	isPartnerError,
 	type OperationId,
 	type PartnerError,
 } from "messaging-conversations";
+import { onTestFinished } from "vitest";
 import {
 	agencyId,
 	apiKey,
@@ -21,6 +23,7 @@ import {
 	text,
 	withMessages,
 } from "./canned.ts";
+import { type Script, type Seen, scripted } from "./scripted.ts";
 
 /** Waits that a test can sit out. */
 export const quick = { baseDelayMs: 1, maxDelayMs: 2 };
@@ -91,4 +94,57 @@ export function wrong(value: unknown): never {
 /** An injected fetch's answer. */
 export function jsonResponse(json: unknown, { status = 200, headers = {} }: ResponseInit = {}): Response {
 	return new Response(JSON.stringify(json), { status, headers: { "x-correlation-id": "cor-1", ...headers } });
+}
+
+/** The error of an operation whose requests are answered so, and the requests. */
+export async function failureOf(
+	operation: OperationId,
+	script: Script,
+	options: Partial<ClientOptions> = {},
+): Promise<{ error: PartnerError; requests: Seen[] }> {
+	const service = await scripted(script);
+	const error = await failure(() => callOf(operation).run(clientOf(service, options)));
+	return { error, requests: service.requests };
+}
+
+/** A connection fault as Node's fetch rejects with it. */
+export function fetchFault(code: string, syscall?: string): TypeError {
+	const cause = Object.assign(new Error(`${code} ${apiKey} ${phone} ${text}`), { code, syscall, host: "canary" });
+	return new TypeError("fetch failed", { cause });
+}
+
+/** A fetch that throws its errors and returns its responses one after the other; the last one stays. */
+export function fetchInTurn(...ends: (Error | (() => Response))[]): Fetch & { count: () => number } {
+	let index = 0;
+	const fetch: Fetch = async () => {
+		const end = ends[Math.min(index++, ends.length - 1)];
+		if (end instanceof Error || end === undefined) throw end;
+		return end();
+	};
+	return Object.assign(fetch, { count: () => index });
+}
+
+/** A fetch that notes its calls and answers by their number. */
+export function recordingFetch(answer: (index: number) => Response | Promise<Response>): {
+	fetch: Fetch;
+	calls: { url: string; init: RequestInit; self: unknown }[];
+} {
+	const calls: { url: string; init: RequestInit; self: unknown }[] = [];
+	const fetch: Fetch = async function (this: unknown, url, init) {
+		calls.push({ url, init, self: this });
+		return answer(calls.length - 1);
+	};
+	return { fetch, calls };
+}
+
+/** Notes unhandled rejections until the test ends. The returned function gives Node time to report them. */
+export function unhandledRejections(): () => Promise<unknown[]> {
+	const seen: unknown[] = [];
+	const note = (reason: unknown) => seen.push(reason);
+	process.on("unhandledRejection", note);
+	onTestFinished(() => void process.off("unhandledRejection", note));
+	return async () => {
+		for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+		return seen;
+	};
 }

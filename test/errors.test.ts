@@ -6,6 +6,7 @@ import {
 	type OperationId,
 	PartnerAbortError,
 	PartnerBadRequest,
+	PartnerConfigurationError,
 	PartnerConflict,
 	PartnerConnectionError,
 	PartnerError,
@@ -17,38 +18,23 @@ import {
 	PartnerUnauthorized,
 	PartnerUnexpectedResponse,
 } from "messaging-conversations";
-import { afterEach, expect, test, vi } from "vitest";
-import { callOf, clientOf, failure, jsonResponse, quick, sixCalls } from "./calls.ts";
+import { expect, test, vi } from "vitest";
+import {
+	callOf,
+	clientOf,
+	failure,
+	failureOf,
+	fetchFault,
+	fetchInTurn,
+	jsonResponse,
+	quick,
+	recordingFetch,
+	sixCalls,
+} from "./calls.ts";
 import { agencyId, apiKey, conversationPage, me, operationId, phone, sentNow, spelledPhone, text } from "./canned.ts";
 import { type Answer, deadBaseUrl, inTurn, refusal, type Script, scripted } from "./scripted.ts";
 
-afterEach(() => void vi.useRealTimers());
-
 const baseUrl = "https://messaging.example/api/v1";
-
-/** What a call fails with when the service answers so, and how often it was asked. */
-async function failureOf(operation: OperationId, script: Script, options = {}) {
-	const service = await scripted(script);
-	const error = await failure(() => callOf(operation).run(clientOf(service, options)));
-	return { error, requests: service.requests };
-}
-
-/** A fault as Node's fetch shows it. */
-function fetchFault(code: string, syscall?: string): TypeError {
-	const cause = Object.assign(new Error(`${code} ${apiKey} ${phone} ${text}`), { code, syscall, host: "canary" });
-	return new TypeError("fetch failed", { cause });
-}
-
-/** A fetch that plays its ends one after the other: an error is thrown, a response given. */
-function fetchOf(...ends: (Error | (() => Response))[]): Fetch & { count: () => number } {
-	let index = 0;
-	const fetch: Fetch = async () => {
-		const end = ends[Math.min(index++, ends.length - 1)];
-		if (end instanceof Error || end === undefined) throw end;
-		return end();
-	};
-	return Object.assign(fetch, { count: () => index });
-}
 
 // The table, row by row
 
@@ -169,7 +155,7 @@ test("row PartnerConnectionError: an answer that breaks off has its status and i
 });
 
 test("row PartnerConnectionError: no such host", async () => {
-	const fetch = fetchOf(fetchFault("ENOTFOUND", "getaddrinfo"));
+	const fetch = fetchInTurn(fetchFault("ENOTFOUND", "getaddrinfo"));
 	const error = await failure(() => clientOf({ baseUrl }, { fetch }).me.get());
 	expect(error).toMatchObject({ _tag: "PartnerConnectionError", attempts: 4, retryable: true });
 	expect(error.cause).toEqual({ name: "Error", code: "ENOTFOUND", syscall: "getaddrinfo" });
@@ -199,7 +185,7 @@ test.for(lostAnswers)("row PartnerConnectionError: %s is retried", async ([, ans
 
 test("row PartnerConnectionError: of a bad certificate, not retried and not retryable", async () => {
 	for (const code of ["DEPTH_ZERO_SELF_SIGNED_CERT", "CERT_HAS_EXPIRED", "ERR_TLS_CERT_ALTNAME_INVALID"]) {
-		const fetch = fetchOf(fetchFault(code));
+		const fetch = fetchInTurn(fetchFault(code));
 		const error = await failure(() => callOf("messages.send").run(clientOf({ baseUrl }, { fetch })));
 		expect(error).toMatchObject({
 			_tag: "PartnerConnectionError",
@@ -233,7 +219,7 @@ test("row PartnerTimeoutError: an attempt that takes too long is retried", async
 		expect(error).toBeInstanceOf(PartnerTimeoutError);
 		expect(error).toMatchObject({ operation: "me.get", attempts: 4, retryable: true });
 		const service = await scripted(inTurn(slow, { json: me }));
-		await expect(clientOf(service, { timeoutMs: 1000 }).me.get()).resolves.toEqual(me);
+		await expect(clientOf(service, { timeoutMs: 200 }).me.get()).resolves.toEqual(me);
 	}
 });
 
@@ -260,12 +246,13 @@ test("row PartnerTimeoutError: no room before the deadline for another attempt: 
 
 const outside = [301, 302, 303, 304, 307, 308, 402, 405, 408, 410, 413, 418, 422, 425, 429, 451];
 
-test.for(outside)("row PartnerUnexpectedResponse: %d, not retried", async (status) => {
+test.for(outside)("row PartnerUnexpectedResponse: %d, not retried, and retryable for a 429 alone", async (status) => {
 	for (const { operation } of sixCalls) {
 		const headers = status < 400 ? { location: "/api/v1/elsewhere" } : {};
 		const { error, requests } = await failureOf(operation, inTurn({ status, headers, json: undefined }));
 		expect(error).toBeInstanceOf(PartnerUnexpectedResponse);
-		expect(error).toMatchObject({ operation, status, correlationId: "cor-1", attempts: 1, retryable: false });
+		expect(error).toMatchObject({ operation, status, correlationId: "cor-1", attempts: 1 });
+		expect(error.retryable).toBe(status === 429);
 		expect(requests).toHaveLength(1);
 	}
 });
@@ -367,7 +354,7 @@ test("row PartnerAbortError: the caller's signal, not retried", async () => {
 	expect(service.requests).toHaveLength(6);
 });
 
-test("row PartnerInvalidInput: before any request", async () => {
+test("row PartnerInvalidInput: what a call was given, before any request", async () => {
 	const service = await scripted(inTurn({ json: me }));
 	const error = await failure(() => clientOf(service).me.get({ timeoutMs: 0 }));
 	expect(error).toBeInstanceOf(PartnerInvalidInput);
@@ -375,210 +362,31 @@ test("row PartnerInvalidInput: before any request", async () => {
 	expect(service.requests).toEqual([]);
 });
 
-// Retry-After
-
-const retryAfters: [string, number | undefined][] = [
-	["0", 0],
-	["7", 7000],
-	[" 7 ", 7000],
-	["5s", undefined],
-	["5, 10", undefined],
-	["1e3", undefined],
-	["-1", undefined],
-	["1.5", undefined],
-	["soon", undefined],
-	["", undefined],
-];
-
-test.for(retryAfters)("Retry-After %j is told as retryAfterMs %j", async ([header, expected]) => {
-	const { error } = await failureOf("me.get", inTurn({ status: 429, headers: { "retry-after": header } }));
-	expect(error.retryAfterMs).toBe(expected);
+test("row PartnerConfigurationError: what the client was made with, at once or at the first call", async () => {
+	const { fetch, calls } = recordingFetch(() => jsonResponse(me));
+	const atOnce = await failure(() => createClient({ baseUrl: "http://messaging.example", apiKey, fetch }));
+	expect(atOnce).toBeInstanceOf(PartnerConfigurationError);
+	expect(atOnce).toMatchObject({ name: "PartnerConfigurationError", operation: "createClient", field: "baseUrl" });
+	const absent = await failure(() => createClient({ baseUrl, apiKey: undefined, fetch }).me.get());
+	expect(absent).toBeInstanceOf(PartnerConfigurationError);
+	expect(absent).toMatchObject({ operation: "me.get", field: "apiKey", rule: "is required", retryable: false });
+	const vault = () => Promise.reject(new RangeError("locked"));
+	const failed = await failure(() => createClient({ baseUrl, apiKey: vault, fetch }).me.get());
+	expect(failed).toBeInstanceOf(PartnerConfigurationError);
+	expect(failed).toMatchObject({ operation: "me.get", attempts: 0, retryable: true, cause: { name: "RangeError" } });
+	expect(calls).toEqual([]);
 });
 
-test("Retry-After as a date is held against the answer's own Date, not against our clock", async () => {
-	const headers = { date: "Mon, 05 Jan 2015 09:00:00 GMT", "retry-after": "Mon, 05 Jan 2015 09:00:20 GMT" };
-	const { error } = await failureOf("me.get", inTurn({ status: 429, headers }));
-	expect(error.retryAfterMs).toBe(20_000);
-	const past = { date: headers["retry-after"], "retry-after": headers.date };
-	const second = await failureOf("me.get", inTurn({ status: 429, headers: past }));
-	expect(second.error).not.toHaveProperty("retryAfterMs");
-});
-
-test("Retry-After is waited for when it is longer than the own wait, also beyond maxDelayMs", async () => {
-	vi.useFakeTimers();
-	const waits: (number | undefined)[] = [];
-	const busy = () => jsonResponse({}, { status: 503, headers: { "retry-after": "20" } });
-	const fetch = fetchOf(busy, () => jsonResponse(me));
-	const client = createClient({ baseUrl, apiKey, fetch, onAttempt: ({ retryInMs }) => waits.push(retryInMs) });
-	const settled = client.me.get();
-	await vi.advanceTimersByTimeAsync(19_990);
-	expect(fetch.count()).toBe(1);
-	await vi.advanceTimersByTimeAsync(10);
-	await expect(settled).resolves.toEqual(me);
-	expect(waits).toEqual([20_000, undefined]);
-});
-
-test("Retry-After that is shorter than the own wait does not shorten it", async () => {
-	vi.useFakeTimers();
-	const waits: (number | undefined)[] = [];
-	const busy = () => jsonResponse({}, { status: 503, headers: { "retry-after": "1" } });
-	const client = createClient({
-		baseUrl,
-		apiKey,
-		fetch: fetchOf(busy, () => jsonResponse(me)),
-		retry: { baseDelayMs: 6000 },
-		onAttempt: ({ retryInMs }) => waits.push(retryInMs),
-	});
-	const settled = client.me.get();
-	await vi.runAllTimersAsync();
-	await settled;
-	expect(waits[0]).toBeGreaterThanOrEqual(3000);
-});
-
-test.for(["31", "120", "999999999", "9999999999", "99999999999", "9".repeat(400)])(
-	"Retry-After %s is longer than a call waits: stop now, and say so",
-	async (header) => {
-		const { error, requests } = await failureOf("me.get", inTurn({ status: 503, headers: { "retry-after": header } }));
-		expect(error).toMatchObject({ _tag: "PartnerInternalError", attempts: 1, retryable: true });
-		expect(error.retryAfterMs).toBeGreaterThanOrEqual(31_000);
-		expect(requests).toHaveLength(1);
-	},
-);
-
-test("Retry-After beyond the deadline is not slept into", async () => {
-	vi.useFakeTimers();
-	const fetch = fetchOf(() => jsonResponse({}, { status: 503, headers: { "retry-after": "30" } }));
-	const settled = createClient({ baseUrl, apiKey, fetch }).me.get().result();
-	await vi.advanceTimersByTimeAsync(0);
-	await expect(settled).resolves.toMatchObject({ error: { attempts: 1, retryAfterMs: 30_000 } });
-});
-
-test.for([
-	["30", 2],
-	["31", 1],
-] as const)(
-	"Retry-After %s on a send, whose deadline has room for it: up to 30 s are waited for",
-	async ([after, attempts]) => {
-		vi.useFakeTimers();
-		const fetch = fetchOf(
-			() => jsonResponse({}, { status: 503, headers: { "retry-after": after } }),
-			() => jsonResponse(sentNow),
-		);
-		const settled = callOf("messages.send").run(createClient({ baseUrl, apiKey, fetch })).result();
-		await vi.runAllTimersAsync();
-		await expect(settled).resolves.toMatchObject({ ok: attempts === 2 });
-		expect(fetch.count()).toBe(attempts);
-	},
-);
-
-test.for([
-	["20", 21_000, 2],
-	["20", 20_900, 1],
-	["2", 2300, 2],
-	["2", 2200, 1],
-] as const)(
-	"Retry-After %s within a deadline of %d ms: an attempt needs a second, or a tenth of a shorter deadline",
-	async ([after, deadlineMs, attempts]) => {
-		vi.useFakeTimers();
-		const fetch = fetchOf(() => jsonResponse({}, { status: 503, headers: { "retry-after": after } }));
-		const settled = createClient({ baseUrl, apiKey, fetch, deadlineMs }).me.get().result();
-		await vi.runAllTimersAsync();
-		// The last error as it is: no time-out has passed.
-		await expect(settled).resolves.toMatchObject({ error: { _tag: "PartnerInternalError", attempts } });
-		expect(fetch.count()).toBe(attempts);
-	},
-);
-
-// What is known of a send
-
-const broken = { success: true, queued: false };
-const reset = () => fetchFault("ECONNRESET", "read");
-const refused = () => fetchFault("ECONNREFUSED", "connect");
-const notFound = () => fetchFault("ENOTFOUND", "getaddrinfo");
-const status = (code: number) => () => jsonResponse({ _tag: "X", message: "x" }, { status: code });
-
-const outcomes: [ends: string, tag: string, outcome: string, (Error | (() => Response))[]][] = [
-	["400", "PartnerBadRequest", "not_sent", [status(400)]],
-	["401", "PartnerUnauthorized", "not_sent", [status(401)]],
-	["403", "PartnerForbidden", "not_sent", [status(403)]],
-	["409", "PartnerConflict", "not_sent", [status(409)]],
-	["404, which a send does not list", "PartnerUnexpectedResponse", "not_sent", [status(404)]],
-	["429", "PartnerUnexpectedResponse", "not_sent", [status(429)]],
-	["302", "PartnerUnexpectedResponse", "unknown", [status(302)]],
-	["500 × 4", "PartnerInternalError", "unknown", [status(500)]],
-	["reset × 4", "PartnerConnectionError", "unknown", [reset()]],
-	["refused × 4", "PartnerConnectionError", "not_sent", [refused()]],
-	["no such host × 4", "PartnerConnectionError", "not_sent", [notFound()]],
-	["refused, then no such host", "PartnerConnectionError", "not_sent", [refused(), notFound()]],
-	["refused, then 400", "PartnerBadRequest", "not_sent", [refused(), status(400)]],
-	["reset, then 400", "PartnerBadRequest", "unknown", [reset(), status(400)]],
-	["reset, then 409", "PartnerConflict", "unknown", [reset(), status(409)]],
-	["500, then 403", "PartnerForbidden", "unknown", [status(500), status(403)]],
-	["500, then 404", "PartnerUnexpectedResponse", "unknown", [status(500), status(404)]],
-	["reset, then refused × 3", "PartnerConnectionError", "unknown", [reset(), refused()]],
-	["refused, reset, refused, 400", "PartnerBadRequest", "unknown", [refused(), reset(), refused(), status(400)]],
-	["an unreadable 200, then 400", "PartnerBadRequest", "unknown", [() => new Response("<html>"), status(400)]],
-	["a broken success", "PartnerUnexpectedResponse", "sent", [() => jsonResponse(broken)]],
-	["500, then a broken success", "PartnerUnexpectedResponse", "sent", [status(500), () => jsonResponse(broken)]],
-	["success: false", "PartnerUnexpectedResponse", "unknown", [() => jsonResponse({ ...sentNow, success: false })]],
-	["a broken answer without success", "PartnerUnexpectedResponse", "unknown", [() => jsonResponse({ ok: 1 })]],
-	["202 with success", "PartnerUnexpectedResponse", "sent", [() => jsonResponse(sentNow, { status: 202 })]],
-];
-
-test.for(outcomes)("outcome of a send: %s → %s, %s", async ([, tag, outcome, ends]) => {
-	const fetch = fetchOf(...ends);
-	const { messages } = clientOf({ baseUrl }, { fetch }).agency(agencyId);
-	const error = await failure(() => messages.send({ to: phone, body: text, operationId }));
-	expect(error).toMatchObject({ _tag: tag, outcome, operationId, attempts: fetch.count() });
-});
-
-test("outcome of a send: a time-out is unknown, and stays so after a refusal", async () => {
-	const service = await scripted(inTurn("hang", refusal(400)));
-	const error = await failure(() => callOf("messages.send").run(clientOf(service, { timeoutMs: 250 })));
-	expect(error).toMatchObject({ _tag: "PartnerBadRequest", outcome: "unknown", attempts: 2 });
-});
-
-test("outcome of a send: aborted before it went out is not_sent, in flight unknown", async () => {
-	const service = await scripted(inTurn("hang"));
-	const { messages } = clientOf(service).agency(agencyId);
-	const before = await failure(() => messages.send({ to: phone, body: text }, { signal: AbortSignal.abort() }));
-	expect(before).toMatchObject({ _tag: "PartnerAbortError", outcome: "not_sent", attempts: 0 });
-	const controller = new AbortController();
-	const flying = failure(() => messages.send({ to: phone, body: text }, { signal: controller.signal }));
-	await vi.waitFor(() => expect(service.requests).toHaveLength(1));
-	controller.abort();
-	await expect(flying).resolves.toMatchObject({ _tag: "PartnerAbortError", outcome: "unknown", attempts: 1 });
-});
-
-test.for([
-	["refused", refused(), "not_sent"],
-	["a 500", status(500), "unknown"],
-] as const)("outcome of a send: aborted in the wait after %s it is what it was", async ([, end, outcome]) => {
-	vi.useFakeTimers();
-	const controller = new AbortController();
-	const client = createClient({ baseUrl, apiKey, fetch: fetchOf(end) });
-	const settled = callOf("messages.send").run(client, { signal: controller.signal }).result();
-	await vi.advanceTimersByTimeAsync(100);
-	controller.abort();
-	await expect(settled).resolves.toMatchObject({ error: { _tag: "PartnerAbortError", outcome, attempts: 1 } });
-});
-
-test("outcome of a send: the deadline keeps it", async () => {
-	const fetch: Fetch = () => new Promise(() => {});
-	const client = clientOf({ baseUrl }, { fetch, deadlineMs: 30 });
-	await expect(failure(() => callOf("messages.send").run(client))).resolves.toMatchObject({
-		_tag: "PartnerTimeoutError",
-		outcome: "unknown",
-	});
-});
-
-test("reads carry neither operationId nor outcome", async () => {
-	for (const { operation } of sixCalls.slice(0, 5)) {
-		for (const answer of [refusal(401), refusal(500), "reset"] as const) {
-			const { error } = await failureOf(operation, inTurn(answer));
-			expect(error).not.toHaveProperty("outcome");
-			expect(error).not.toHaveProperty("operationId");
-		}
+test.for(sixCalls)("agencyId: on each error of $operation that has an agency", async ({ operation, run }) => {
+	const agency = operation === "me.get" ? undefined : agencyId;
+	const answered = await failureOf(operation, inTurn(refusal(401)));
+	const lost = await failureOf(operation, inTurn("reset"), { retry: false });
+	const refused = await failure(() => run(clientOf({ baseUrl }), { timeoutMs: 0 }));
+	const aborted = await failure(() => run(clientOf({ baseUrl }), { signal: AbortSignal.abort() }));
+	const keyless = await failure(() => run(clientOf({ baseUrl }, { apiKey: undefined })));
+	for (const error of [answered.error, lost.error, refused, aborted, keyless]) {
+		expect(error.agencyId, error._tag).toBe(agency);
+		expect(error.toJSON().agencyId).toBe(agency);
 	}
 });
 
@@ -638,6 +446,7 @@ test.for(sweeps)("no error, log line or event shows key, number or text: %s", as
 	const service = await scripted(inTurn(answer));
 	const client = clientOf(service, {
 		timeoutMs: 40,
+		retry: { ...quick, attempts: 2 },
 		logger: { debug: say, info: say, warn: say, error: say },
 		onAttempt: say,
 		onContractDrift: say,
@@ -690,20 +499,23 @@ test("refused input names its field and its rule apart, too", async () => {
 			.agency(agencyId)
 			.conversations.lookup(["+32470123456", 5 as never]),
 	);
-	expect(error).toMatchObject({ field: "phoneNumbers[1]", rule: "must be a string" });
-	expect(error.message).toBe("phoneNumbers[1]: must be a string");
+	const rule = "must be a string, null or undefined";
+	expect(error).toMatchObject({ field: "phoneNumbers[1]", rule });
+	expect(error.message).toBe(`phoneNumbers[1]: ${rule}`);
+	expect(JSON.parse(JSON.stringify(error))).toMatchObject({ field: "phoneNumbers[1]", rule });
+	expect({ ...error }).toMatchObject({ field: "phoneNumbers[1]", rule });
 });
 
 test("toJSON leaves out what an error does not have, its cause and the cursor", async () => {
 	const { error } = await failureOf("me.get", inTurn(refusal(404)));
 	const always = ["message", "_tag", "operation", "attempts", "retryable"];
-	expect(Object.keys(error.toJSON())).toEqual([...always, "status", "correlationId"]);
-	const refusedInput = await failure(() => createClient({ baseUrl: "ftp://x", apiKey }));
-	expect(Object.keys(refusedInput.toJSON())).toEqual(always);
+	expect(Object.keys(error.toJSON()).sort()).toEqual([...always, "status", "correlationId"].sort());
+	const refused = await failure(() => createClient({ baseUrl: "ftp://x", apiKey }));
+	expect(Object.keys(refused.toJSON()).sort()).toEqual([...always, "field", "rule"].sort());
 });
 
 test("cause and cursor can be read but are not counted among an error's fields", async () => {
-	const fetch = fetchOf(fetchFault("ECONNRESET", "read"));
+	const fetch = fetchInTurn(fetchFault("ECONNRESET", "read"));
 	const { conversations } = clientOf({ baseUrl }, { fetch }).agency(agencyId);
 	const error = await failure(() => conversations.list({ cursor: "row-1" }).toArray());
 	expect(error).toMatchObject({ cursor: "row-1", itemsRead: 0, cause: { code: "ECONNRESET" } });
@@ -713,7 +525,8 @@ test("cause and cursor can be read but are not counted among an error's fields",
 
 test("an error of what is refused while the client is made says so, and names field and rule", async () => {
 	const error = await failure(() => clientOf({ baseUrl }, { timeoutMs: 0 }));
-	expect(error).toMatchObject({ operation: "createClient", attempts: 0, retryable: false });
+	expect(error).toMatchObject({ _tag: "PartnerConfigurationError", operation: "createClient", attempts: 0 });
+	expect(error).toMatchObject({ field: "timeoutMs", retryable: false });
 	expect(error.message).toBe("timeoutMs: must be a whole number from 1 to 2147483647");
 });
 
@@ -732,6 +545,7 @@ test("each class is told from the others by its literal _tag and by instanceof",
 		PartnerUnexpectedResponse,
 		PartnerAbortError,
 		PartnerInvalidInput,
+		PartnerConfigurationError,
 	];
 	const { error } = await failureOf("conversations.get", inTurn(refusal(404)));
 	expect(all.filter((Class) => error instanceof Class)).toEqual([PartnerNotFound]);
@@ -773,65 +587,6 @@ test("an error of one's own class is an instance of it, of its base, and of noth
 	expect(new PartnerNotFound("x", {}) instanceof MyNotFound).toBe(false);
 });
 
-// The caller's own file in the stack, after the answer of a real server: the frames of the call itself are long gone
-
-type Client = ReturnType<typeof clientOf>;
-const uses: [string, (client: Client) => Promise<unknown>][] = [
-	["send", (client) => client.agency(agencyId).messages.send({ to: phone, body: text })],
-	["get", (client) => client.agency(agencyId).conversations.get(phone)],
-	["me.get", (client) => client.me.get()],
-	["lookup", (client) => client.agency(agencyId).conversations.lookup([phone])],
-	["page()", (client) => client.agency(agencyId).conversations.list().page()],
-	["toArray", (client) => client.agency(agencyId).conversations.list().toArray()],
-	["withResponse", (client) => client.agency(agencyId).conversations.get(phone).withResponse()],
-	[
-		"withResponse of a send",
-		(client) => client.agency(agencyId).messages.send({ to: phone, body: text }).withResponse(),
-	],
-	[
-		"result",
-		async (client) => {
-			const result = await client.agency(agencyId).conversations.get(phone).result();
-			if (!result.ok) throw result.error;
-		},
-	],
-	["pages()", (client) => client.agency(agencyId).conversations.listMessages(phone).pages().next()],
-	[
-		"for await",
-		async (client) => {
-			for await (const row of client.agency(agencyId).conversations.list()) return row;
-		},
-	],
-	[
-		"for await over messages",
-		async (client) => {
-			for await (const row of client.agency(agencyId).conversations.listMessages(phone)) return row;
-		},
-	],
-];
-
-test.for(uses)("the caller's own file stands in error.stack, on top: %s", async ([, use]) => {
-	const service = await scripted(inTurn(refusal(403)));
-	const error = await failure(() => use(clientOf(service)));
-	const [head, first] = `${error.stack}`.split("\n");
-	expect(head).toBe(`PartnerForbidden: ${error.message}`);
-	expect(first).toContain("errors.test.ts");
-});
-
-test.for(uses)("the caller's own file stands in error.stack of a refused input, on top: %s", async ([, use]) => {
-	const error = await failure(() => use(createClient({ baseUrl, apiKey: undefined })));
-	expect(`${error.stack}`.split("\n")[1]).toContain("errors.test.ts");
-});
-
-test("the caller's own file stands in error.stack of what is refused at once", async () => {
-	const atOnce = [() => createClient({ baseUrl: "ftp://x", apiKey }), () => clientOf({ baseUrl }).agency("..")];
-	for (const run of atOnce) {
-		const error = await failure(run);
-		const frames = `${error.stack}`.split("\n").slice(1);
-		expect(frames.findIndex((frame) => frame.includes("errors.test.ts"))).toBe(0);
-	}
-});
-
 test("the cause of a deadline error is the last error, whole", async () => {
 	const service = await scripted(inTurn(refusal(503), "hang"));
 	const client = clientOf(service, { deadlineMs: 300, retry: quick });
@@ -845,12 +600,4 @@ test("the cause of a deadline error is the last error, whole", async () => {
 		operationId,
 		outcome: "unknown",
 	});
-});
-
-test("S14 a part of the key that the service quotes is taken out too", async () => {
-	const [, , secret = ""] = apiKey.split(".");
-	const service = await scripted(() => refusal(401, `no key has the secret ${secret}`));
-	const error = await failure(() => clientOf(service).me.get());
-	expect(error.message).toContain("no key has the secret");
-	expect(error.message).not.toContain(secret);
 });

@@ -130,5 +130,6 @@ function failedId<Data>(headers: ExchangeHeaders, { secrets }: ClassifyContext<D
 function originOf(location: string | null | undefined, secrets: readonly string[]): string {
 	if (!location || !URL.canParse(location)) return "";
 	const { origin } = new URL(location);
-	return /^https?:\/\/[\w.:-]{1,100}$/.test(origin) && !echoes(origin, secrets) ? ` to ${origin}` : "";
+	const isShown = /^https?:\/\/[\w.:-]{1,100}$/.test(origin) && !/\d{6}/.test(origin) && !echoes(origin, secrets);
+	return isShown ? ` to ${origin}` : "";
 }

@@ -6,7 +6,7 @@ export interface Diagnosis {
 	text: string;
 	/** Whether the fault proves that no request was sent. */
 	unsent: boolean;
-	/** Whether trying again cannot help: a certificate, or a port that fetch blocks. */
+	/** Whether trying again cannot help: a certificate, or a port that fetch blocks, a runtime without fetch. */
 	permanent: boolean;
 	/** The parts of the fault that an error may show. */
 	fault: FaultFacts;
@@ -38,8 +38,10 @@ export function diagnose(error: unknown, connected: boolean | undefined, hasHead
 		before &&
 		(certificateCode.test(code) || ((cause !== undefined || connected === false) && handshakeCode.test(code)));
 	const blocked = before && property(cause, "message") === "bad port";
+	const missing = before && code === "ERR_NO_FETCH";
 	const suffix = code ? ` (${code})` : "";
 	if (certificate) return { text: `no trusted connection${suffix}`, unsent: true, permanent: true, fault };
+	if (missing) return { text: `this runtime has no fetch${suffix}`, unsent: true, permanent: true, fault };
 	if (blocked) return { text: "fetch blocks the port", unsent: true, permanent: true, fault };
 	if (connecting) return { text: `no connection${suffix}`, unsent: true, permanent: false, fault };
 	return { text: `the connection was lost${suffix}`, unsent: false, permanent: false, fault };

@@ -18,7 +18,9 @@ export function createFetchExchange(given: Fetch | undefined): Exchange {
 		const init: RequestInit = { method, headers, redirect: "manual", signal: controller.signal };
 		if (body !== undefined) init.body = body;
 		if (noStore && supportsCache()) init.cache = "no-store";
-		const fetch = given ?? globalThis.fetch;
+		const fetch: Fetch | undefined = given ?? globalThis.fetch;
+		// The test environments of jsdom have none.
+		if (!fetch) throw Object.assign(new TypeError("no fetch"), { code: "ERR_NO_FETCH" });
 		const response = await fetch(url, init);
 		const { status } = response;
 		// A status below 200 is not a final one. A `fetch` that ignores its signal comes back after the abort.

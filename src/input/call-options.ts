@@ -72,6 +72,9 @@ const retryFields = z.strictObject({
 	),
 });
 
+/** Its errors name the field with its place: `retry.attempts`. */
+const retryHolder = z.strictObject({ retry: retryFields });
+
 /** Checked in full by {@link checkRetry}: a union of zod would cost more size than the rest of the schema. */
 export const retry: z.ZodMiniCustom<RetryOptions | false, RetryOptions | false> = rule<RetryOptions | false>(
 	(value) => value === false || (typeof value === "object" && value !== null && !Array.isArray(value)),
@@ -84,7 +87,7 @@ export function checkRetry(
 	facts: Facts,
 	Refused: Refusal = PartnerInvalidInput,
 ): RetryOptions | false | undefined {
-	return given ? checkInput(retryFields, given, "retry", facts, Refused) : given;
+	return given ? checkInput(retryHolder, { retry: given }, "options", facts, Refused).retry : given;
 }
 
 const callOptions = {

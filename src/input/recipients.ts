@@ -17,7 +17,7 @@ export function createRecipientCheck(
 	if (typeof given !== "function") {
 		const allowed = new Set<string>(
 			given.map((entry, index) => {
-				const { phone } = readPhone(entry, defaultCountry);
+				const phone = typeof entry === "string" ? readPhone(entry, defaultCountry).phone : undefined;
 				if (phone !== undefined) return phone;
 				throw new PartnerConfigurationError({ field: `allowRecipients[${index}]`, rule: "must be one phone number" });
 			}),

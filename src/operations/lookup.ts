@@ -3,7 +3,6 @@ import { type Facts, type OperationError, PartnerInvalidInput } from "../errors.
 import type { Reply } from "../http/call-context.ts";
 import { aborted, toError } from "../http/failure.ts";
 import { type CountryCode, type E164, type PhoneProblem, readPhone } from "../input/phone.ts";
-import { ignoreErrors } from "../observe/ignore-errors.ts";
 import type { ConversationSummary, LookupResponse } from "../types.ts";
 import { type Call, createCall, noResponse, readNow } from "./call.ts";
 
@@ -146,7 +145,8 @@ async function* steps<Input extends PhoneInput>(
 		}
 	} finally {
 		abandon.abort();
-		ignoreErrors(() => source.return(undefined));
+		// Closes the caller's iterable, such as the cursor of a database.
+		source.return(undefined).catch(() => {});
 	}
 }
 

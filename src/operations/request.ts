@@ -73,10 +73,17 @@ export function createSendRequest(transport: Transport): SendRequest {
 			const { method, path, agencyId, params, query, body } = checkInput(requestSchema, request, "request", facts);
 			if (agencyId !== undefined) checkAgencyId(agencyId, facts);
 			const values: Record<string, string> = { ...params, ...(agencyId !== undefined && { agencyId }) };
-			for (const [, name = ""] of path.matchAll(/\{(\w+)\}/g)) checkSegment(name, values[name], facts);
-			const text = body === undefined ? undefined : jsonOf(body, facts);
-			const secrets = [...Object.values(params ?? {}), ...Object.values(query ?? {}).map(String), text];
+			for (const [, name = ""] of path.matchAll(/\{(\w+)\}/g)) {
+				// Not the `constructor` that each object inherits.
+				checkSegment(name, Object.hasOwn(values, name) ? values[name] : undefined, facts);
+			}
 			const isWrite = method !== "GET";
+			if (body !== undefined && !isWrite) {
+				throw new PartnerInvalidInput({ ...facts, field: "body", rule: "must be absent for a GET" });
+			}
+			const text = body === undefined ? undefined : jsonOf(body, facts);
+			const texts = Object.values(query ?? {}).filter((value) => typeof value === "string");
+			const secrets = [...Object.values(params ?? {}), ...texts, text];
 			return transport<unknown, Parameters>(
 				{ ...unlisted, method, path },
 				{ path: values, query, body: text },

@@ -1,8 +1,8 @@
 // What goes out in a call and comes back in words of the service (S14, S20, S23, S24).
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
-import { clientOf, failure, jsonResponse } from "./calls.ts";
-import { agencyId, apiKey, operationId, phone, sentNow, text } from "./canned.ts";
+import { clientOf, failure, jsonResponse } from "../calls.ts";
+import { agencyId, apiKey, operationId, phone, sentNow, text } from "../canned.ts";
 
 const connection = { baseUrl: "https://messaging.example/api/v1" };
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { clientOf, failure } from "./calls.ts";
-import { apiKey, me } from "./canned.ts";
-import { inTurn, refusal, scripted } from "./scripted.ts";
+import { clientOf, failure } from "../calls.ts";
+import { apiKey, me } from "../canned.ts";
+import { inTurn, refusal, scripted } from "../scripted.ts";
 
 test("me.get is GET /me with the bearer and no body", async () => {
 	const service = await scripted(inTurn({ json: me }));

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { clientOf, failure, sixCalls } from "./calls.ts";
-import { agencyId, conversationPage, messagePage, summary, withMessages } from "./canned.ts";
-import { inTurn, refusal, scripted } from "./scripted.ts";
+import { clientOf, failure, sixCalls } from "../calls.ts";
+import { agencyId, conversationPage, messagePage, summary, withMessages } from "../canned.ts";
+import { inTurn, refusal, scripted } from "../scripted.ts";
 
 const beneath = `/api/v1/agencies/${agencyId}/conversations`;
 const hostile = "a&b=c d+e%2F#?é😀/../x";

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
-import { clientOf, failure } from "./calls.ts";
-import { agencyId, lookupAnswer, summary } from "./canned.ts";
-import { type Answer, pause, refusal, type Script, type Scripted, type Seen, scripted } from "./scripted.ts";
+import { clientOf, failure, unhandledRejections, wrong } from "../calls.ts";
+import { agencyId, lookupAnswer, summary } from "../canned.ts";
+import { type Answer, inTurn, pause, refusal, type Script, type Scripted, type Seen, scripted } from "../scripted.ts";
 
 const asked = ({ body }: Seen): string[] => JSON.parse(body).phoneNumbers;
 const honest: Script = (seen) => ({ json: lookupAnswer(seen.body) });
@@ -138,7 +138,10 @@ test.for([
 ] as [string, string[]][])("lookup of %s makes no request", async ([, inputs]) => {
 	const service = await scripted(honest);
 	const call = lookupOf(service)(inputs);
-	await expect(call).resolves.toEqual(inputs.map((input) => ({ input, phoneNumber: null, conversation: null })));
+	const entries = await call;
+	expect(entries.map(({ reason: _, ...entry }) => entry)).toEqual(
+		inputs.map((input) => ({ input, phoneNumber: null, conversation: null })),
+	);
 	await expect(call.result()).resolves.toMatchObject({ ok: true });
 	await expect(call.withResponse()).resolves.toMatchObject({ response: { attempts: 0 } });
 	expect(service.requests).toEqual([]);
@@ -247,10 +250,249 @@ test("a deadline given to a lookup is that of the whole of it", async () => {
 
 test("a lookup without a deadline of its own gives each of its requests the client's", async () => {
 	const service = await scripted(async (seen) => {
-		await pause(150);
+		await pause(60);
 		return { json: lookupAnswer(seen.body) };
 	});
-	const { conversations } = clientOf(service, { deadlineMs: 2000 }).agency(agencyId);
-	await conversations.lookup(numbers(2000), { concurrency: 1 });
-	expect(service.requests).toHaveLength(20);
+	const { conversations } = clientOf(service, { deadlineMs: 400 }).agency(agencyId);
+	await conversations.lookup(numbers(1000), { concurrency: 1 });
+	expect(service.requests).toHaveLength(10);
 });
+
+// What is no number
+
+test.for([
+	[null, "empty"],
+	[undefined, "empty"],
+	["", "empty"],
+	["  \u00a0", "empty"],
+	["n/a", "letters"],
+	["call me 0470123456", "letters"],
+	["tel:+32470123456", "letters"],
+	["112", "too-short"],
+	["0470 12 34 5", "too-short"],
+	["+32 470 12 34 56 78 90", "too-long"],
+	["+999 123 456 789", "unknown-country"],
+	["06 12345678", "not-valid-here"],
+	["02 512 34 56 / 57", "two-numbers"],
+	["0470123456, 0470123457", "two-numbers"],
+] as const)("lookup of %j is answered with the reason %s, and not requested", async ([input, reason]) => {
+	const service = await scripted(honest);
+	const lookup = lookupOf(service);
+	const entry = { input, phoneNumber: null, conversation: null, reason };
+	await expect(lookup([input])).resolves.toEqual([entry]);
+	await expect(collect(lookup([input]))).resolves.toEqual([entry]);
+	expect(service.requests).toEqual([]);
+});
+
+test("lookup: null and undefined stand among the numbers, each at its place", async () => {
+	const service = await scripted(honest);
+	const [first, ...rest] = await lookupOf(service)([null, "0470 12 34 56", undefined, "0470 12 34 57", null]);
+	expect(first).toEqual({ input: null, phoneNumber: null, conversation: null, reason: "empty" });
+	expect(rest.map(({ input }) => input)).toEqual(["0470 12 34 56", undefined, "0470 12 34 57", null]);
+	expect(rest.map(({ conversation }) => conversation?.phoneNumber ?? null)).toEqual([
+		"+32470123456",
+		null,
+		"+32470123457",
+		null,
+	]);
+	expect(service.requests.map(asked)).toEqual([["+32470123456", "+32470123457"]]);
+});
+
+test("an entry with a number has no reason", async () => {
+	const service = await scripted(honest);
+	for (const entry of await lookupOf(service)(numbers(3))) expect(entry).not.toHaveProperty("reason");
+});
+
+// Iterated
+
+test("for await: all entries in the order of the numbers, each number requested", async () => {
+	const service = await scripted(async (seen, index) => {
+		await pause(40 - index * 10);
+		return { json: lookupAnswer(seen.body) };
+	});
+	const given = [...numbers(150), null, "n/a", ...numbers(350).slice(150)];
+	const entries = await collect(lookupOf(service)(given));
+	expect(entries.map(({ input }) => input)).toEqual(given);
+	expect(entries.filter(({ reason }) => reason).map(({ reason }) => reason)).toEqual(["empty", "letters"]);
+	const found = entries.filter(({ reason }) => !reason);
+	expect(found.every(({ input, conversation }) => conversation?.phoneNumber === input)).toBe(true);
+	expect(service.requests).toHaveLength(4);
+});
+
+test("for await: entries are handed over when their chunk has come, before the next ones have", async () => {
+	const service = await scripted((seen, index) => (index === 0 ? { json: lookupAnswer(seen.body) } : "hang"));
+	const seen: unknown[] = [];
+	for await (const { phoneNumber } of lookupOf(service)(numbers(300))) {
+		seen.push(phoneNumber);
+		if (seen.length === 100) break;
+	}
+	expect(seen).toEqual(numbers(100));
+});
+
+test.for([1, 3])("for await: an endless source is read no further than %d requests ahead", async (concurrency) => {
+	const service = await scripted(honest);
+	let read = 0;
+	function* endless() {
+		for (;;) yield `+32470${100_000 + (read++ % 800_000)}`;
+	}
+	let handed = 0;
+	let furthest = 0;
+	for await (const { conversation } of lookupOf(service)(endless(), { concurrency })) {
+		expect(conversation).not.toBeNull();
+		furthest = Math.max(furthest, read - handed);
+		if (++handed === 2000) break;
+	}
+	// The chunk that is handed over, those that are requested, and the next one.
+	expect(furthest).toBeLessThanOrEqual((concurrency + 2) * 100);
+	expect(service.requests.length).toBeLessThanOrEqual(20 + concurrency);
+});
+
+test("for await: a source without numbers is handed over in parts too, without a request", async () => {
+	const service = await scripted(honest);
+	let read = 0;
+	function* endless() {
+		for (;;) yield `n/a ${read++}`;
+	}
+	let handed = 0;
+	for await (const { reason } of lookupOf(service)(endless(), { concurrency: 1 })) {
+		expect(reason).toBe("letters");
+		if (++handed === 3000) break;
+	}
+	expect(read).toBeLessThanOrEqual(7000);
+	expect(service.requests).toEqual([]);
+});
+
+async function* later(all: readonly (string | null)[]) {
+	for (const each of all) {
+		await Promise.resolve();
+		yield each;
+	}
+}
+
+test("an async iterable is taken, awaited and iterated", async () => {
+	const service = await scripted(honest);
+	const given = ["0470 12 34 56", null, ...numbers(120)];
+	const awaited = await lookupOf(service)(later(given));
+	expect(awaited.map(({ input }) => input)).toEqual(given);
+	expect(service.requests.map((seen) => asked(seen).length)).toEqual([100, 21]);
+	await expect(collect(lookupOf(service)(later(given)))).resolves.toEqual(awaited);
+});
+
+test("for await: a failure says by itemsRead how many entries were handed over, and those stand", async () => {
+	const service = await scripted((seen, index) => (index === 2 ? refusal(403) : { json: lookupAnswer(seen.body) }));
+	const seen: unknown[] = [];
+	const error = await failure(async () => {
+		for await (const { phoneNumber } of lookupOf(service)(numbers(1000), { concurrency: 1 })) seen.push(phoneNumber);
+	});
+	expect(error).toMatchObject({ _tag: "PartnerForbidden", operation: "conversations.lookup", agencyId });
+	expect(error).toMatchObject({ itemsRead: 200, correlationId: "cor-3", attempts: 1 });
+	expect(seen).toEqual(numbers(200));
+	await pause();
+	expect(service.requests).toHaveLength(3);
+});
+
+test("awaited, a failure has no itemsRead, because nothing was handed over", async () => {
+	const service = await scripted(inTurn(refusal(403)));
+	await expect(failure(() => lookupOf(service)(numbers(3)))).resolves.not.toHaveProperty("itemsRead");
+});
+
+test("for await: break gives up what is in flight and closes the source", async () => {
+	const service = await scripted((seen, index) => (index === 0 ? { json: lookupAnswer(seen.body) } : "hang"));
+	let isClosed = false;
+	async function* source() {
+		try {
+			yield* numbers(1000);
+		} finally {
+			isClosed = true;
+		}
+	}
+	for await (const _entry of lookupOf(service)(source(), { concurrency: 3 })) {
+		await vi.waitFor(() => expect(service.requests).toHaveLength(3));
+		break;
+	}
+	await vi.waitFor(() => expect(service.requests.slice(1).map(({ cut }) => cut)).toEqual([true, true]));
+	await vi.waitFor(() => expect(isClosed).toBe(true));
+	await pause();
+	expect(service.requests).toHaveLength(3);
+});
+
+test("for await: a failed chunk closes the source too", async () => {
+	const service = await scripted(inTurn(refusal(403)));
+	let isClosed = false;
+	function* source() {
+		try {
+			yield* numbers(1000);
+		} finally {
+			isClosed = true;
+		}
+	}
+	await failure(() => collect(lookupOf(service)(source())));
+	await vi.waitFor(() => expect(isClosed).toBe(true));
+});
+
+test("for await: a signal ends the iteration between two entries, with itemsRead", async () => {
+	const service = await scripted(honest);
+	const controller = new AbortController();
+	let handed = 0;
+	const error = await failure(async () => {
+		for await (const _entry of lookupOf(service)(numbers(100), { signal: controller.signal })) {
+			if (++handed === 7) controller.abort();
+		}
+	});
+	expect(error).toMatchObject({ _tag: "PartnerAbortError", itemsRead: 7, agencyId });
+	expect(handed).toBe(7);
+});
+
+test("for await: bad options and bad numbers are refused", async () => {
+	const service = await scripted(honest);
+	const lookup = lookupOf(service);
+	const options = await failure(() => collect(lookup(numbers(1), { concurrency: 0 })));
+	expect(options).toMatchObject({ _tag: "PartnerInvalidInput", field: "concurrency" });
+	const number = await failure(() => collect(lookup(["0470 12 34 56", wrong(5)])));
+	expect(number).toMatchObject({ _tag: "PartnerInvalidInput", field: "phoneNumbers[1]" });
+	expect(service.requests).toEqual([]);
+});
+
+test("awaited, a bad number anywhere makes no request at all", async () => {
+	const service = await scripted(honest);
+	const error = await failure(() => lookupOf(service)([...numbers(500), wrong(5)]));
+	expect(error).toMatchObject({ _tag: "PartnerInvalidInput", field: "phoneNumbers[500]" });
+	expect(service.requests).toEqual([]);
+});
+
+test("a source that throws rejects with its own error, awaited, as a result and iterated", async () => {
+	const service = await scripted(honest);
+	const own = new Error("the cursor is closed");
+	async function* source() {
+		yield* numbers(150);
+		throw own;
+	}
+	const lookup = lookupOf(service);
+	await expect(lookup(source())).rejects.toBe(own);
+	await expect(lookup(source()).result()).rejects.toBe(own);
+	expect(service.requests).toEqual([]);
+	await expect(collect(lookup(source()))).rejects.toBe(own);
+});
+
+test("a lookup is either iterated or awaited, and its numbers are requested once", async () => {
+	const unhandled = unhandledRejections();
+	const service = await scripted(honest);
+	const call = lookupOf(service)(numbers(5));
+	await expect(collect(call)).resolves.toHaveLength(5);
+	const error = await failure(() => call);
+	expect(error).toMatchObject({
+		_tag: "PartnerInvalidInput",
+		field: "phoneNumbers",
+		operation: "conversations.lookup",
+	});
+	const never = lookupOf(service)(numbers(5))[Symbol.asyncIterator]();
+	await never.next();
+	await expect(unhandled()).resolves.toEqual([]);
+	expect(service.requests).toHaveLength(2);
+});
+
+async function collect<Entry>(entries: AsyncIterable<Entry>): Promise<Entry[]> {
+	const all: Entry[] = [];
+	for await (const entry of entries) all.push(entry);
+	return all;
+}

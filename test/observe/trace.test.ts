@@ -7,10 +7,10 @@ import {
 	SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
 import { isPartnerError, type Span, type Tracer } from "messaging-conversations";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { callOf, clientOf, failure, sixCalls, wrong } from "./calls.ts";
-import { agencyId, apiKey, conversationPage, me, operationId, phone, sentNow, spelledPhone, text } from "./canned.ts";
-import { inTurn, refusal, scripted } from "./scripted.ts";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { callOf, clientOf, failure, sixCalls, wrong } from "../calls.ts";
+import { agencyId, apiKey, conversationPage, me, operationId, phone, sentNow, spelledPhone, text } from "../canned.ts";
+import { inTurn, refusal, scripted } from "../scripted.ts";
 
 const exporter = new InMemorySpanExporter();
 const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
@@ -28,6 +28,8 @@ function spans(): Pick<ReadableSpan, "name" | "kind" | "attributes" | "status" |
 		.getFinishedSpans()
 		.map(({ name, kind, attributes, status, events, links }) => ({ name, kind, attributes, status, events, links }));
 }
+
+const idOf = (data: unknown): unknown => Reflect.get(Object(data), "operationId");
 
 /** The attributes of the one span. */
 function attributes(): ReadableSpan["attributes"] {
@@ -51,7 +53,7 @@ test.for(sixCalls)(
 	"$operation is one client span, by the HTTP semantic conventions",
 	async ({ operation, run, good }) => {
 		const service = await scripted(inTurn({ json: good }));
-		await run(clientOf(service, { tracer }));
+		const data = await run(clientOf(service, { tracer }));
 		const [method = "", template = ""] = templates[operation] ?? [];
 		expect(spans()).toEqual([
 			{
@@ -64,6 +66,8 @@ test.for(sixCalls)(
 					"server.port": Number(new URL(service.origin).port),
 					"http.response.status_code": 200,
 					"messaging_conversations.operation": operation,
+					...(operation !== "me.get" && { "messaging_conversations.agency_id": agencyId }),
+					...(operation === "messages.send" && { "messaging_conversations.operation_id": idOf(data) }),
 					"messaging_conversations.attempts": 1,
 					"messaging_conversations.correlation_id": "cor-1",
 				},
@@ -88,17 +92,51 @@ test("retries are counted on the one span of their call", async () => {
 });
 
 test("a refusal has its tag as error.type, its status and no resend count", async () => {
-	const service = await scripted(inTurn(refusal(404)));
-	await failure(() => clientOf(service, { tracer }).agency(agencyId).conversations.get(phone));
+	const service = await scripted(inTurn(refusal(403)));
+	await failure(() => clientOf(service, { tracer }).me.get());
 	expect(attributes()).toMatchObject({
-		"error.type": "PartnerNotFound",
-		"http.response.status_code": 404,
+		"error.type": "PartnerForbidden",
+		"http.response.status_code": 403,
 		"messaging_conversations.attempts": 1,
 		"messaging_conversations.correlation_id": "cor-1",
 	});
 	expect(attributes()).not.toHaveProperty("http.request.resend_count");
 	expect(attributes()).not.toHaveProperty("messaging_conversations.outcome");
-	expect(spans()[0]?.status).toEqual({ code: SpanStatusCode.ERROR, message: "PartnerNotFound" });
+	expect(spans()[0]?.status).toEqual({ code: SpanStatusCode.ERROR, message: "PartnerForbidden" });
+});
+
+test("a read's 404 has its status on the span, and neither error.type nor an error status", async () => {
+	const service = await scripted(inTurn(refusal(404)));
+	await failure(() => clientOf(service, { tracer }).agency(agencyId).conversations.get(phone));
+	expect(attributes()).toMatchObject({ "http.response.status_code": 404, "messaging_conversations.attempts": 1 });
+	expect(attributes()).not.toHaveProperty("error.type");
+	expect(spans()[0]?.status).toEqual({ code: SpanStatusCode.UNSET });
+});
+
+test("a send's span has the operationId and the agency, chosen or made, also when it fails", async () => {
+	const service = await scripted(inTurn({ json: sentNow }, refusal(409)));
+	const { send } = clientOf(service, { tracer }).agency(agencyId).messages;
+	await send({ to: phone, body: text, operationId });
+	const error = await failure(() => send({ to: phone, body: text }));
+	const ids = exporter.getFinishedSpans().map((span) => span.attributes["messaging_conversations.operation_id"]);
+	expect(ids).toEqual([operationId, error.operationId]);
+	const agencies = exporter.getFinishedSpans().map((span) => span.attributes["messaging_conversations.agency_id"]);
+	expect(agencies).toEqual([agencyId, agencyId]);
+});
+
+test("a read-ahead that is given up is no error on its span", async () => {
+	const service = await scripted((_seen, index) =>
+		index === 0 ? { json: conversationPage(["a", "b", "c", "d"], "next") } : "hang",
+	);
+	let seen = 0;
+	for await (const _row of clientOf(service, { tracer }).agency(agencyId).conversations.list()) {
+		if (++seen < 3) continue;
+		await vi.waitFor(() => expect(service.requests).toHaveLength(2));
+		break;
+	}
+	await vi.waitFor(() => expect(spans()).toHaveLength(2));
+	expect(spans().map(({ status }) => status.code)).toEqual([SpanStatusCode.UNSET, SpanStatusCode.UNSET]);
+	expect(spans()[1]?.attributes).not.toHaveProperty("error.type");
 });
 
 test("a send that failed has its outcome on the span", async () => {
@@ -130,7 +168,10 @@ test("what is refused before any request has no span, or one with no attempt", a
 	expect(spans()).toEqual([]);
 	const client = clientOf(service, { tracer, apiKey: () => Promise.reject(new Error("no vault")) });
 	await failure(() => client.me.get());
-	expect(attributes()).toMatchObject({ "error.type": "PartnerInvalidInput", "messaging_conversations.attempts": 0 });
+	expect(attributes()).toMatchObject({
+		"error.type": "PartnerConfigurationError",
+		"messaging_conversations.attempts": 0,
+	});
 	expect(service.requests).toEqual([]);
 });
 
@@ -143,25 +184,22 @@ test("the default port of https is told", async () => {
 
 // What a span never says
 
-test.for(sixCalls)(
-	"no span of $operation holds a number, a text, a search, an id of an agency or the key",
-	async ({ run, good }) => {
-		const echo = { "x-correlation-id": `${phone} ${apiKey}` };
-		const said = { _tag: "PartnerBadRequest", message: `${phone} ${text} ${apiKey}` };
-		const service = await scripted(
-			inTurn({ status: 500, json: said, headers: echo }, { json: good }, { status: 400, json: said, headers: echo }),
-		);
-		const client = clientOf(service, { tracer });
-		await run(client);
-		await failure(() => run(client));
-		expect(service.requests).toHaveLength(3);
-		const told = JSON.stringify(spans());
-		expect(spans()).toHaveLength(2);
-		for (const secret of [phone.slice(1), "470123456", spelledPhone, "CANARY", agencyId, apiKey, "Anna"]) {
-			expect(told).not.toContain(secret);
-		}
-	},
-);
+test.for(sixCalls)("no span of $operation holds a number, a text, a search or the key", async ({ run, good }) => {
+	const echo = { "x-correlation-id": `${phone} ${apiKey}` };
+	const said = { _tag: "PartnerBadRequest", message: `${phone} ${text} ${apiKey}` };
+	const service = await scripted(
+		inTurn({ status: 500, json: said, headers: echo }, { json: good }, { status: 400, json: said, headers: echo }),
+	);
+	const client = clientOf(service, { tracer });
+	await run(client);
+	await failure(() => run(client));
+	expect(service.requests).toHaveLength(3);
+	const told = JSON.stringify(spans());
+	expect(spans()).toHaveLength(2);
+	for (const secret of [phone.slice(1), "470123456", spelledPhone, "CANARY", apiKey, "Anna"]) {
+		expect(told).not.toContain(secret);
+	}
+});
 
 test("no span of a list holds its search or its cursor", async () => {
 	const service = await scripted(inTurn({ json: conversationPage(["Anna"]) }, refusal(400, "cursor CANARYCURSOR")));

@@ -1,8 +1,8 @@
-import type { AttemptEvent, ContractDrift, Logger } from "messaging-conversations";
+import type { AttemptEvent, Logger } from "messaging-conversations";
 import { afterEach, expect, test, vi } from "vitest";
-import { clientOf, failure, jsonResponse, sixCalls } from "./calls.ts";
-import { agencyId, conversationPage, me, messagePage, operationId, phone, sentNow, summary, text } from "./canned.ts";
-import { deadBaseUrl, inTurn, pause, refusal, scripted } from "./scripted.ts";
+import { clientOf, failure, jsonResponse, sixCalls } from "../calls.ts";
+import { agencyId, me, operationId, phone, sentNow, text } from "../canned.ts";
+import { deadBaseUrl, inTurn, pause, refusal, scripted } from "../scripted.ts";
 
 afterEach(() => void vi.useRealTimers());
 
@@ -29,6 +29,7 @@ test.for(sixCalls)("onAttempt: one event for a clean $operation", async ({ opera
 	expect(events).toEqual([
 		{
 			operation,
+			...(operation !== "me.get" && { agencyId }),
 			attempt: 1,
 			status: 200,
 			correlationId: "cor-1",
@@ -43,7 +44,7 @@ test("onAttempt: each attempt of a send, with its status, error, wait and correl
 	const { events, onAttempt } = recorder();
 	const { messages } = clientOf(service, { onAttempt }).agency(agencyId);
 	await messages.send({ to: phone, body: text, operationId });
-	const facts = { operation: "messages.send", operationId, durationMs: expect.any(Number) };
+	const facts = { operation: "messages.send", agencyId, operationId, durationMs: expect.any(Number) };
 	const wait = { retryInMs: expect.any(Number) };
 	expect(events).toEqual([
 		{ ...facts, ...wait, attempt: 1, status: 500, errorTag: "PartnerInternalError", correlationId: "cor-1" },
@@ -108,13 +109,27 @@ test("onAttempt: no event for what was no attempt", async () => {
 	expect(events).toEqual([]);
 });
 
-test("onAttempt: a key that fails before the second attempt makes no second event for the first", async () => {
+test("onAttempt: a key that fails before the second attempt is an event of its own, without status and id", async () => {
 	const service = await scripted(inTurn(refusal(500)));
 	const { events, onAttempt } = recorder();
 	let asked = 0;
-	const apiKey = () => (++asked === 1 ? "test_live.a.b" : "");
+	const apiKey = () => (++asked === 1 ? "test_live.a.b" : Promise.reject(new RangeError("locked")));
 	await failure(() => clientOf(service, { onAttempt, apiKey }).me.get());
-	expect(events.map(({ attempt, errorTag }) => [attempt, errorTag])).toEqual([[1, "PartnerInternalError"]]);
+	expect(events).toEqual([
+		expect.objectContaining({
+			attempt: 1,
+			status: 500,
+			errorTag: "PartnerInternalError",
+			retryInMs: expect.any(Number),
+		}),
+		{
+			operation: "me.get",
+			attempt: 2,
+			errorTag: "PartnerConfigurationError",
+			errorCode: "RangeError",
+			durationMs: expect.any(Number),
+		},
+	]);
 });
 
 test("onAttempt: durationMs is the attempt's own, without the wait before it", async () => {
@@ -206,70 +221,6 @@ test("without observers nothing is said anywhere", async () => {
 	expect(written).toEqual([]);
 });
 
-// Contract drift
-
-async function driftsOf(run: (client: ReturnType<typeof clientOf>) => Promise<unknown>, json: unknown, headers = {}) {
-	const service = await scripted(inTurn({ json, headers }));
-	const drifts: ContractDrift[] = [];
-	const data = await run(clientOf(service, { onContractDrift: (drift) => drifts.push(drift) }));
-	return { drifts, data };
-}
-
-test("contract drift: nothing is told of an answer that the contract knows", async () => {
-	for (const { run, good } of sixCalls) expect((await driftsOf((client) => run(client), good)).drifts).toEqual([]);
-});
-
-test("contract drift: an extra field is told and stays in the data", async () => {
-	const json = { ...me, agencies: [{ id: agencyId, name: "A", phone: "0470123456" }] };
-	const { drifts, data } = await driftsOf((client) => client.me.get(), json);
-	expect(drifts).toEqual([{ operation: "me.get", path: "agencies[].phone", kind: "unknown-field" }]);
-	expect(data).toEqual(json);
-});
-
-test("contract drift: a new value of a known set is told and stays in the data", async () => {
-	const odd = summary({ latestFlowStatus: "paused", visibility: { ...summary().visibility, reason: "gift" } });
-	const json = { ...conversationPage([]), conversations: [odd, odd] };
-	const { drifts, data } = await driftsOf((client) => client.agency(agencyId).conversations.list().page(), json);
-	expect(drifts).toEqual([
-		{ operation: "conversations.list", path: "conversations[].latestFlowStatus", kind: "unknown-value" },
-		{ operation: "conversations.list", path: "conversations[].visibility.reason", kind: "unknown-value" },
-	]);
-	expect(data).toEqual(json);
-});
-
-test("contract drift: of a send too, and the send has succeeded", async () => {
-	const { drifts, data } = await driftsOf(
-		(client) => client.agency(agencyId).messages.send({ to: phone, body: text }),
-		{ ...sentNow, status: "teleported", price: 1 },
-	);
-	expect(drifts.map(({ path, kind }) => `${kind} ${path}`).sort()).toEqual([
-		"unknown-field price",
-		"unknown-value status",
-	]);
-	expect(data).toMatchObject({ queued: false, status: "teleported" });
-});
-
-test("contract drift: a missing correlation id is told", async () => {
-	const { drifts } = await driftsOf((client) => client.me.get(), me, { "x-correlation-id": undefined });
-	expect(drifts).toEqual([expect.objectContaining({ operation: "me.get", kind: "missing-header" })]);
-});
-
-test("contract drift: no value and no name that could be one is told", async () => {
-	const page = messagePage([1]);
-	const json = { ...page, messages: [{ ...page.messages[0], "+32470123456": "CANARYTEXT", [text]: 1 }] };
-	const { drifts } = await driftsOf((client) => client.agency(agencyId).conversations.listMessages(phone).page(), json);
-	expect(drifts.length).toBeGreaterThan(0);
-	expect(JSON.stringify(drifts)).not.toMatch(/CANARY|470123456/);
-});
-
-test("contract drift: an answer that breaks the contract is an error and no drift", async () => {
-	const service = await scripted(inTurn({ json: { ...me, scopes: "all", extra: 1 } }));
-	const drifts: ContractDrift[] = [];
-	const client = clientOf(service, { onContractDrift: (drift) => drifts.push(drift) });
-	await expect(failure(() => client.me.get())).resolves.toMatchObject({ _tag: "PartnerUnexpectedResponse" });
-	expect(drifts).toEqual([]);
-});
-
 test("a clean attempt without a correlation id is told without one, also after an attempt that had one", async () => {
 	const service = await scripted(
 		inTurn(
@@ -281,4 +232,54 @@ test("a clean attempt without a correlation id is told without one, also after a
 	const { response } = await clientOf(service, { onAttempt }).me.get().withResponse();
 	expect(response.correlationId).toBeUndefined();
 	expect(events.map(({ correlationId }) => correlationId)).toEqual(["first", undefined]);
+});
+
+test("logger: each method gets the event of the attempt as its second argument", async () => {
+	const service = await scripted(inTurn(refusal(500), { json: sentNow }));
+	const { events, onAttempt } = recorder();
+	const logged: [level: string, line: string, event: AttemptEvent][] = [];
+	const say = (level: string) => (line: string, event: AttemptEvent) => void logged.push([level, line, event]);
+	const logger = { debug: say("debug"), info: say("info"), warn: say("warn"), error: say("error") };
+	const { messages } = clientOf(service, { logger, onAttempt }).agency(agencyId);
+	await messages.send({ to: phone, body: text, operationId });
+	expect(logged.map(([level]) => level)).toEqual(["warn", "debug"]);
+	expect(logged.map(([, , event]) => event)).toEqual(events);
+	expect(logged[0]?.[1]).toContain(` agencyId=${agencyId} `);
+});
+
+test("logger and onAttempt get an event object each, so that neither changes what the other sees", async () => {
+	const service = await scripted(inTurn(refusal(500), { json: me }));
+	const spoil = (event: AttemptEvent) => {
+		for (const field of Object.keys(event)) Reflect.deleteProperty(event, field);
+		Object.freeze(event);
+	};
+	const kept: AttemptEvent[] = [];
+	const lines: string[] = [];
+	const logger = loggerOf((line, event) => {
+		lines.push(`${line}`);
+		kept.push(event as AttemptEvent);
+	});
+	await clientOf(service, { logger, onAttempt: spoil }).me.get();
+	expect(kept.map(({ operation, attempt, status }) => [operation, attempt, status])).toEqual([
+		["me.get", 1, 500],
+		["me.get", 2, 200],
+	]);
+	expect(lines[0]).toContain("errorTag=PartnerInternalError");
+	const { events, onAttempt } = recorder();
+	const second = await scripted(inTurn(refusal(500), { json: me }));
+	await clientOf(second, { logger: loggerOf((_line, event) => spoil(event as AttemptEvent)), onAttempt }).me.get();
+	expect(events.map(({ attempt, status }) => [attempt, status])).toEqual([
+		[1, 500],
+		[2, 200],
+	]);
+});
+
+test("a logger's line is written after the level of the attempt, whatever onAttempt does to its event", async () => {
+	const service = await scripted(inTurn(refusal(403)));
+	const levels: string[] = [];
+	const note = (level: string) => () => levels.push(level);
+	const logger = { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };
+	const onAttempt = (event: AttemptEvent) => Reflect.deleteProperty(event, "errorTag");
+	await failure(() => clientOf(service, { logger, onAttempt }).me.get());
+	expect(levels).toEqual(["error"]);
 });

@@ -1,19 +1,7 @@
-import { expect, onTestFinished, test } from "vitest";
-import { clientOf, failure, sixCalls } from "./calls.ts";
-import { agencyId, me, phone, sentNow, text } from "./canned.ts";
-import { inTurn, refusal, scripted } from "./scripted.ts";
-
-/** Notes what node would warn of, and gives it time to. */
-function rejections(): () => Promise<unknown[]> {
-	const seen: unknown[] = [];
-	const note = (reason: unknown) => seen.push(reason);
-	process.on("unhandledRejection", note);
-	onTestFinished(() => void process.off("unhandledRejection", note));
-	return async () => {
-		for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
-		return seen;
-	};
-}
+import { expect, test } from "vitest";
+import { clientOf, failure, sixCalls, unhandledRejections } from "../calls.ts";
+import { agencyId, me, phone, sentNow, text } from "../canned.ts";
+import { inTurn, refusal, scripted } from "../scripted.ts";
 
 test.for(sixCalls)("$operation returns a real Promise", async ({ run, good }) => {
 	const service = await scripted(inTurn({ json: good }));
@@ -99,7 +87,7 @@ test("a call goes out whether or not it is awaited", async () => {
 });
 
 test.for(sixCalls)("no unhandled rejection in any form of use: $operation", async ({ run }) => {
-	const seen = rejections();
+	const unhandled = unhandledRejections();
 	const service = await scripted(inTurn(refusal(403)));
 	const client = clientOf(service);
 	await run(client).result();
@@ -121,7 +109,7 @@ test.for(sixCalls)("no unhandled rejection in any form of use: $operation", asyn
 	await late.withResponse().catch(() => {});
 	await run(client, { timeoutMs: 0 }).result();
 	await run(client, { signal: AbortSignal.abort() }).result();
-	await expect(seen()).resolves.toEqual([]);
+	await expect(unhandled()).resolves.toEqual([]);
 });
 
 test("an error that nobody looks at is not hidden: the plain form rejects like any Promise", async () => {

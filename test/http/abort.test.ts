@@ -1,42 +1,13 @@
 import { getEventListeners } from "node:events";
 import { createClient } from "messaging-conversations";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
-import { callOf, clientOf, failure, jsonResponse, sixCalls, wrong } from "./calls.ts";
-import { agencyId, apiKey, conversationPage, me } from "./canned.ts";
-import { inTurn, refusal, scripted } from "./scripted.ts";
+import { callOf, clientOf, failure, jsonResponse, sixCalls, wrong } from "../calls.ts";
+import { agencyId, apiKey, conversationPage, me } from "../canned.ts";
+import { inTurn, refusal, scripted } from "../scripted.ts";
 
 afterEach(() => void vi.useRealTimers());
 
 const listeners = (signal: AbortSignal): number => getEventListeners(signal, "abort").length;
-
-// First, as the connections of other tests have timers too.
-test.for(["addEventListener", "removeEventListener"])(
-	"a signal whose %s throws ends or fails the call and nothing else: no timer, no rejection is left",
-	async (method) => {
-		const rejected: unknown[] = [];
-		const note = (reason: unknown): void => void rejected.push(reason);
-		process.on("unhandledRejection", note);
-		onTestFinished(() => void process.off("unhandledRejection", note));
-		vi.useFakeTimers();
-		const hostile = { aborted: false, addEventListener() {}, removeEventListener() {} };
-		Object.assign(hostile, {
-			[method]() {
-				throw new Error("hostile");
-			},
-		});
-		for (const status of [200, 503]) {
-			const fetch = async () => jsonResponse(me, { status });
-			const client = clientOf({ baseUrl: "https://messaging.example/api/v1" }, { fetch, retry: { attempts: 2 } });
-			const settled = client.me.get({ signal: wrong(hostile) }).result();
-			await vi.advanceTimersByTimeAsync(2_000);
-			const { ok } = await settled;
-			expect(ok).toBe(method === "removeEventListener" && status === 200);
-			expect(vi.getTimerCount()).toBe(0);
-		}
-		await vi.advanceTimersByTimeAsync(60_000);
-		expect(rejected).toEqual([]);
-	},
-);
 
 test.for(sixCalls)("signal: aborted before, $operation makes no request", async ({ operation, run, good }) => {
 	const service = await scripted(inTurn({ json: good }));
@@ -252,24 +223,19 @@ test("the abort of a signal that wraps another is heard", async () => {
 	expect(listeners(controller.signal)).toBe(0);
 });
 
-test.for([
-	["before the request", 0, 0, "not_sent"],
-	["after it", 2, 1, "unknown"],
-] as const)("a signal that throws %s ends the call with what is known", async ([, looks, attempts, outcome]) => {
-	let looked = 0;
-	const { signal } = new AbortController();
-	const hostile = Object.assign(Object.create(signal), {
-		addEventListener: () => {},
-		removeEventListener: () => {},
-	});
-	Object.defineProperty(hostile, "aborted", {
-		get() {
-			if (++looked > looks) throw new Error("hostile");
-			return false;
-		},
-	});
-	const fetch = async () => jsonResponse({}, { status: 503 });
-	const client = clientOf({ baseUrl: "https://messaging.example/api/v1" }, { fetch });
-	const error = await failure(() => callOf("messages.send").run(client, { signal: hostile }));
-	expect(error).toMatchObject({ _tag: "PartnerConnectionError", attempts, outcome, cause: { name: "Error" } });
+test("a signal that aborts while other calls on it are settling ends each of them once", async () => {
+	const service = await scripted(inTurn("hang"));
+	const client = clientOf(service);
+	const controller = new AbortController();
+	const calls = Array.from({ length: 10 }, () => client.me.get({ signal: controller.signal }).result());
+	await vi.waitFor(() => expect(service.requests).toHaveLength(10));
+	controller.abort();
+	for (const result of await Promise.all(calls)) {
+		expect(result).toMatchObject({ ok: false, error: { _tag: "PartnerAbortError", attempts: 1 } });
+	}
+	expect(listeners(controller.signal)).toBe(0);
+	const late = await failure(() => client.me.get({ signal: controller.signal }));
+	expect(late).toMatchObject({ _tag: "PartnerAbortError", attempts: 0 });
+	expect(listeners(controller.signal)).toBe(0);
+	expect(service.requests).toHaveLength(10);
 });

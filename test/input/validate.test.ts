@@ -1,0 +1,156 @@
+import { createClient, type Fetch } from "messaging-conversations";
+import { expect, test } from "vitest";
+import { callOf, clientOf, failure, jsonResponse, sixCalls, wrong } from "../calls.ts";
+import { agencyId, apiKey, operationId, phone, sentNow, text } from "../canned.ts";
+import { expectRefusal } from "../refusals.ts";
+
+// What the client limits is refused before any request, with a message that names the field and the rule and never the value.
+
+const baseUrl = "https://messaging.example/api/v1";
+
+const loneSurrogate = "CANARY\ud83d";
+
+// Phone numbers
+
+const noPhones = [
+	"",
+	"   ",
+	"CANARY",
+	"112",
+	"+0123456789",
+	"+999123456789",
+	"tel:+32470123456",
+	"0470 12 34 56 ext 5",
+	"0470123456, 0470123457",
+	"+32470123456;ext=5",
+	"call me 0470123456 now",
+	"%2B32470123456",
+	"+3247012345\ud83d",
+	"+",
+	5,
+	null,
+	undefined,
+	["+32470123456"],
+];
+
+test.for(noPhones)("S10 %j is no phone number: get, listMessages, send", async (given) => {
+	const number: string = wrong(given);
+	await expectRefusal((client) => client.agency(agencyId).conversations.get(number), /phone/, given);
+	await expectRefusal((client) => client.agency(agencyId).conversations.listMessages(number).page(), /phone/, given);
+	await expectRefusal((client) => client.agency(agencyId).messages.send({ to: number, body: text }), /to/, given);
+});
+
+// Lookup
+
+test.for([0, -1, 1.5, Number.NaN, "4", null])("lookup concurrency %j is no count", async (given) => {
+	const concurrency: number = wrong(given);
+	await expectRefusal(
+		(client) => client.agency(agencyId).conversations.lookup([phone], { concurrency }),
+		/concurrency/,
+	);
+});
+
+test.for([5, null, undefined, {}, "+32470123456", [5], ["+32470123456", { toString: () => "+32470123457" }]])(
+	"lookup refuses %j: an iterable of strings is asked for",
+	async (given) => {
+		await expectRefusal(
+			(client) => client.agency(agencyId).conversations.lookup(wrong(given)),
+			/phoneNumbers/,
+			"32470",
+		);
+	},
+);
+
+// Sends
+
+const badMessages: [string, unknown, RegExp][] = [
+	["to missing", { body: text }, /to/],
+	["body missing", { to: phone }, /body/],
+	["body empty", { to: phone, body: "" }, /body/],
+	["body blank", { to: phone, body: " \t\r\n\u00a0" }, /body/],
+	["body no text", { to: phone, body: 5 }, /body/],
+	["body null", { to: phone, body: null }, /body/],
+	["body with a lone surrogate", { to: phone, body: `${text}\ud83d` }, /body/],
+	["operationId empty", { to: phone, body: text, operationId: "" }, /operationId/],
+	["operationId blank", { to: phone, body: text, operationId: "  " }, /operationId/],
+	["operationId null", { to: phone, body: text, operationId: null }, /operationId/],
+	["operationId no text", { to: phone, body: text, operationId: 5 }, /operationId/],
+	["operationId with a lone surrogate", { to: phone, body: text, operationId: "half\ud83d" }, /operationId/],
+	["subaccountId no UUID", { to: phone, body: text, subaccountId: "CANARY" }, /subaccountId/],
+	["subaccountId empty", { to: phone, body: text, subaccountId: "" }, /subaccountId/],
+	["subaccountId no text", { to: phone, body: text, subaccountId: 5 }, /subaccountId/],
+	["consentLanguage null", { to: phone, body: text, consentLanguage: null }, /consentLanguage/],
+	["consentLanguage no text", { to: phone, body: text, consentLanguage: 5 }, /consentLanguage/],
+	[
+		"consentLanguage with a lone surrogate",
+		{ to: phone, body: text, consentLanguage: loneSurrogate },
+		/consentLanguage/,
+	],
+	["an excess field", { to: phone, body: text, attachments: ["CANARY"] }, /attachments/],
+	["an excess field that is a secret", { to: phone, body: text, [text]: 1 }, /message/],
+	["nothing at all", undefined, /message/],
+	["null", null, /message/],
+	["a text", "CANARY", /message/],
+	["an array", [phone, text], /message/],
+];
+
+test.for(badMessages)("a send with %s is refused, and says that nothing was sent", async ([, message, field]) => {
+	await expectRefusal((client) => client.agency(agencyId).messages.send(wrong(message)), field, "CANARY");
+	const client = createClient({ baseUrl, apiKey });
+	const error = await failure(() => client.agency(agencyId).messages.send(wrong(message)));
+	expect(error).toMatchObject({ operation: "messages.send", outcome: "not_sent" });
+	expect(error.operationId).toBeTypeOf("string");
+	for (const shown of [error.message, error.stack, JSON.stringify(error)]) expect(shown).not.toContain(phone);
+});
+
+test("a send takes what the contract takes: null and undefined where they are allowed", async () => {
+	const fetch: Fetch = async () => jsonResponse(sentNow);
+	const { messages } = createClient({ baseUrl, apiKey, fetch }).agency(agencyId);
+	await messages.send({ to: phone, body: text, subaccountId: null });
+	await messages.send({ to: phone, body: text, subaccountId: "0B5A3D9E-0000-4000-8000-000000000000" });
+	await messages.send({
+		to: phone,
+		body: text,
+		operationId: undefined,
+		subaccountId: undefined,
+		consentLanguage: undefined,
+	});
+	await messages.send({ to: phone, body: "😀", operationId: "not a uuid, and the caller's own" });
+});
+
+test("an operation names itself in the error", async () => {
+	for (const { operation, run } of sixCalls) {
+		const error = await failure(() => run(createClient({ baseUrl, apiKey }), { timeoutMs: 0 }));
+		expect(error.operation).toBe(operation);
+	}
+});
+
+test("a number that is no phone names its operation too", async () => {
+	const { conversations, messages } = clientOf({ baseUrl }).agency(agencyId);
+	expect((await failure(() => conversations.get("CANARY"))).operation).toBe("conversations.get");
+	expect((await failure(() => conversations.listMessages("CANARY").page())).operation).toBe(
+		"conversations.listMessages",
+	);
+	expect((await failure(() => conversations.lookup(wrong([5])))).operation).toBe("conversations.lookup");
+	expect((await failure(() => messages.send({ to: "CANARY", body: text }))).operation).toBe("messages.send");
+});
+
+test("an absent key names the operation that missed it", async () => {
+	const client = createClient({ baseUrl, apiKey: undefined });
+	for (const { operation } of sixCalls) {
+		expect((await failure(() => callOf(operation).run(client))).operation).toBe(operation);
+	}
+});
+
+test("a reused operationId with another body is PartnerInvalidInput", async () => {
+	const fetch: Fetch = async () => jsonResponse(sentNow);
+	const { messages } = createClient({ baseUrl, apiKey, fetch }).agency(agencyId);
+	await messages.send({ to: phone, body: text, operationId });
+	const error = await failure(() => messages.send({ to: phone, body: "another", operationId }));
+	expect(error).toMatchObject({ _tag: "PartnerInvalidInput", attempts: 0, operationId, outcome: "not_sent" });
+	expect(error.message).toContain("operationId");
+});
+
+test("a host's own zod is left as it is: no copy of zod in the process is configured", () => {
+	expect(Reflect.get(globalThis, "__zod_globalConfig")).toEqual({});
+});

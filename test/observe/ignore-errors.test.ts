@@ -1,0 +1,25 @@
+import { createClient } from "messaging-conversations";
+import { expect, test } from "vitest";
+import { jsonResponse, unhandledRejections } from "../calls.ts";
+import { apiKey, me } from "../canned.ts";
+
+const baseUrl = "https://messaging.example/api/v1";
+
+test.for([
+	["throws", () => JSON.parse("{")],
+	["rejects", () => Promise.reject(new Error("the observer's own fault"))],
+	[
+		"returns a thenable that rejects",
+		() => ({ then: (_: unknown, reject: (error: Error) => void) => reject(new Error("x")) }),
+	],
+	["returns a thenable that throws", () => ({ then: () => JSON.parse("{") })],
+	["never settles", () => new Promise(() => {})],
+	["throws undefined", () => Promise.reject(undefined)],
+] as [string, () => unknown][])("a callback that %s changes nothing and is not waited for", async ([, run]) => {
+	const unhandled = unhandledRejections();
+	const fetch = async () => jsonResponse({ ...me, extra: 1 });
+	const logger = { debug: run, info: run, warn: run, error: run };
+	const client = createClient({ baseUrl, apiKey, fetch, logger, onAttempt: run, onContractDrift: run });
+	await expect(client.me.get()).resolves.toMatchObject(me);
+	await expect(unhandled()).resolves.toEqual([]);
+});
