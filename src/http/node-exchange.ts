@@ -85,7 +85,10 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 				readAnswer(response, control, resolve, reject);
 			});
 			request.on("error", (error) => reject(withTlsCode(error)));
-			request.on("close", () => reject(Object.assign(new Error("closed without a response"), { code: "ECONNRESET" })));
+			request.on("close", () => {
+				// A request closes before its response has been read or decoded to the end.
+				if (!control.head) reject(Object.assign(new Error("closed without a response"), { code: "ECONNRESET" }));
+			});
 			request.end(body);
 		});
 
