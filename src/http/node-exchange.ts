@@ -143,7 +143,8 @@ function readAnswer(
 		length += chunk.length;
 		if (length <= control.maxBytes) return void chunks.push(chunk);
 		resolve({ ...head, text: undefined });
-		response.destroy();
+		// The body, and not the response: a decoder goes on after all compressed bytes have come.
+		body.destroy();
 	});
 	finished(body, (error) => {
 		if (error) return reject(error);
