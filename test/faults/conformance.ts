@@ -149,11 +149,11 @@ export async function runCase(
 	};
 	const countedExchange = (exchange: Exchange): Exchange => {
 		return async (request, control) => {
+			const fault = await nextThrown();
+			if (!fault) return exchange(request, control);
 			// As over node:http, where nothing has been sent before there is a connection.
 			control.connected = false;
-			const fault = await nextThrown();
-			if (fault) throw fault;
-			return exchange(request, control);
+			throw fault;
 		};
 	};
 	const [first] = faults;
