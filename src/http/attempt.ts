@@ -68,10 +68,9 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
 			if (typeof key !== "string") return void settle({ kind: "key", problem: key });
 			usedKey = key;
 			const headers = { ...request.headers, authorization: `Bearer ${key}` };
-			start(exchange, { ...request, headers }, control).then(
-				({ status, headers, text }) => settle({ kind: "answer", status, headers, text }),
-				(error: unknown) => settle({ kind: "fault", error, connected: control.connected, head: control.head }),
-			);
+			start(exchange, { ...request, headers }, control)
+				.then(({ status, headers, text }) => settle({ kind: "answer", status, headers, text }))
+				.catch((error: unknown) => settle({ kind: "fault", error, connected: control.connected, head: control.head }));
 		};
 		const key = apiKey();
 		if (typeof key === "string" && !isDeferred) send(key);
@@ -82,7 +81,7 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
 /** Turns what an exchange throws before it returns a promise into a rejection. */
 function start(exchange: Exchange, request: ExchangeRequest, control: ExchangeControl): Promise<ExchangeAnswer> {
 	try {
-		return exchange(request, control);
+		return Promise.resolve(exchange(request, control));
 	} catch (error) {
 		return Promise.reject(error);
 	}
