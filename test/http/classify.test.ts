@@ -1,8 +1,7 @@
-import { inspect } from "node:util";
-import { createClient, type Fetch, type OperationId, type PartnerError } from "messaging-conversations";
+import type { Exchange, Fetch, OperationId, PartnerError } from "messaging-conversations";
 import { expect, test } from "vitest";
-import { callOf, clientOf, failure, jsonResponse } from "./calls.ts";
-import { agencyId, apiKey, me, operationId, phone, sentNow, text } from "./canned.ts";
+import { callOf, clientOf, failure, jsonResponse } from "../calls.ts";
+import { agencyId, me, operationId, phone, sentNow, text } from "../canned.ts";
 
 const baseUrl = "https://messaging.example/api/v1";
 
@@ -16,190 +15,10 @@ async function failureFrom(end: () => unknown, operation: OperationId = "me.get"
 	return failure(() => callOf(operation).run(clientOf({ baseUrl }, { fetch, retry: false })));
 }
 
-/** A fault as Node's fetch throws it. */
-function fault(cause: object): TypeError {
-	return new TypeError("fetch failed", { cause: Object.assign(new Error("canary"), cause) });
-}
-
 /** A response of any status, also of those that `new Response` refuses. */
 function statusOf(status: number): Response {
 	return Object.defineProperty(jsonResponse({}), "status", { value: status });
 }
-
-// Faults: which prove that nothing went out
-
-const connecting = [
-	"ENOTFOUND",
-	"EAI_AGAIN",
-	"EAI_FAIL",
-	"EAI_NODATA",
-	"EAI_NONAME",
-	"ECONNREFUSED",
-	"UND_ERR_CONNECT_TIMEOUT",
-	// Bun's
-	"ConnectionRefused",
-	"FailedToOpenSocket",
-];
-
-test.for(["EHOSTUNREACH", "EHOSTDOWN", "ENETUNREACH", "EADDRNOTAVAIL"])(
-	"a fault that comes of a connect and of a read alike is not_sent where it says which it was: %s",
-	async (code) => {
-		const error = await failureFrom(() => fault({ code, syscall: "connect" }), "messages.send");
-		expect(error).toMatchObject({ _tag: "PartnerConnectionError", outcome: "not_sent", retryable: true });
-		const bare = await failureFrom(() => fault({ code }), "messages.send");
-		expect(bare).toMatchObject({ _tag: "PartnerConnectionError", outcome: "unknown", retryable: true });
-	},
-);
-
-test("once an answer has begun, no fault proves that nothing went out", async () => {
-	for (const cause of [{ code: "ECONNREFUSED", syscall: "connect" }, { code: "CERT_HAS_EXPIRED" }]) {
-		const broken = new ReadableStream({ pull: (controller) => controller.error(fault(cause)) });
-		const error = await failureFrom(() => new Response(broken), "messages.send");
-		expect(error).toMatchObject({ _tag: "PartnerConnectionError", status: 200, outcome: "unknown", retryable: true });
-		expect(error.message).toBe(`messages.send: the connection was lost (${cause.code})`);
-	}
-});
-
-test("a TLS fault is one of the handshake where fetch names it as its cause, and nowhere else", async () => {
-	const code = "ERR_SSL_WRONG_VERSION_NUMBER";
-	const caused = await failureFrom(() => fault({ code }), "messages.send");
-	expect(caused).toMatchObject({ _tag: "PartnerConnectionError", outcome: "not_sent", retryable: false });
-	const bare = await failureFrom(() => Object.assign(new Error("request failed"), { code }), "messages.send");
-	expect(bare).toMatchObject({ _tag: "PartnerConnectionError", outcome: "unknown", retryable: true });
-});
-
-test.for(connecting)("a fault before the connection stands is not_sent: %s", async (code) => {
-	const error = await failureFrom(() => fault({ code }), "messages.send");
-	expect(error).toMatchObject({ _tag: "PartnerConnectionError", outcome: "not_sent", retryable: true });
-	expect(error.message).toBe(`messages.send: no connection (${code})`);
-	expect(error.cause).toStrictEqual({ name: "Error", code });
-});
-
-test.for([
-	["a connect that ended in any way", fault({ code: "ECONNRESET", syscall: "connect" }), "not_sent"],
-	["a name that was not found, in any way", fault({ code: "EOTHER", syscall: "getaddrinfo" }), "not_sent"],
-	["a read", fault({ code: "ECONNRESET", syscall: "read" }), "unknown"],
-	["a write", fault({ code: "EPIPE", syscall: "write" }), "unknown"],
-	["a host that is gone while an answer is read", fault({ code: "EHOSTUNREACH", syscall: "read" }), "unknown"],
-	["a refusal in the middle of a write", fault({ code: "ECONNREFUSED", syscall: "write" }), "unknown"],
-	["no code at all", fault({}), "unknown"],
-	["a code on the error itself", Object.assign(fault({}), { code: "ECONNREFUSED" }), "not_sent"],
-	["no cause", Object.assign(new Error("canary"), { code: "ECONNREFUSED" }), "not_sent"],
-	[
-		"each of several addresses at once",
-		fault({ errors: [{ syscall: "connect" }, { syscall: "connect" }] }),
-		"not_sent",
-	],
-	["not all of several addresses", fault({ errors: [{ syscall: "connect" }, { syscall: "read" }] }), "unknown"],
-	["several addresses that say nothing", fault({ errors: [null, "connect"] }), "unknown"],
-	["no addresses", fault({ errors: [] }), "unknown"],
-	["something else in place of the addresses", fault({ errors: "connect" }), "unknown"],
-] as const)("outcome of a fault: %s", async ([, thrown, outcome]) => {
-	const error = await failureFrom(() => thrown, "messages.send");
-	expect(error).toMatchObject({ _tag: "PartnerConnectionError", outcome, retryable: true });
-	expect(error.message).toContain(outcome === "unknown" ? "the connection was lost" : "no connection");
-});
-
-const untrusted = [
-	"CERT_HAS_EXPIRED",
-	"DEPTH_ZERO_SELF_SIGNED_CERT",
-	"SELF_SIGNED_CERT_IN_CHAIN",
-	"UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-	"HOSTNAME_MISMATCH",
-	"ERR_TLS_CERT_ALTNAME_INVALID",
-	"ERR_SSL_WRONG_VERSION_NUMBER",
-	"ERR_SSL_UNSUPPORTED_PROTOCOL",
-	"ERR_SSL_PACKET_LENGTH_TOO_LONG",
-	"ERR_SSL_HTTP_REQUEST",
-];
-
-test.for(untrusted)("a connection that is not to be trusted is not_sent and not retryable: %s", async (code) => {
-	const error = await failureFrom(() => fault({ code }), "messages.send");
-	expect(error).toMatchObject({ _tag: "PartnerConnectionError", outcome: "not_sent", retryable: false });
-	expect(error.message).toBe(`messages.send: no trusted connection (${code})`);
-});
-
-test.for(["X_CERT_HAS_EXPIRED", "MY_HOSTNAME_MISMATCH", "ERR_SSL_SOMETHING", "ERR_TLS_OTHER"])(
-	"a code that only looks like a certificate's proves nothing: %s",
-	async (code) => {
-		const error = await failureFrom(() => fault({ code }), "messages.send");
-		expect(error).toMatchObject({ outcome: "unknown", retryable: true });
-		expect(error.message).toBe(`messages.send: the connection was lost (${code})`);
-	},
-);
-
-const longest = `E${"X".repeat(63)}`;
-
-test.for([
-	["the fault's own name", new TypeError("canary"), { name: "TypeError" }],
-	["the cause's name", fault({ name: "SocketError" }), { name: "SocketError" }],
-	["a name that is no word", fault({ name: "canary canary" }), { name: "Error" }],
-	["a name that is no string", fault({ name: 5 }), { name: "Error" }],
-	["a code of 64 characters", fault({ code: longest }), { name: "Error", code: longest }],
-	["a code of 65 characters", fault({ code: `${longest}X` }), { name: "Error" }],
-	["a code with digits", fault({ code: "EAI_2" }), { name: "Error", code: "EAI_2" }],
-	["a code of one letter", fault({ code: "E" }), { name: "Error", code: "E" }],
-	["a number for a code", fault({ code: 5 }), { name: "Error" }],
-	["a code that begins with a digit", fault({ code: "32470123456" }), { name: "Error" }],
-	["a code in quotes", fault({ code: '"ECONNRESET"' }), { name: "Error" }],
-	["a code and more", fault({ code: "ECONNRESET canary" }), { name: "Error" }],
-	["a list for a code", fault({ code: ["ECONNREFUSED"] }), { name: "Error" }],
-	["a syscall", fault({ syscall: "read" }), { name: "Error", syscall: "read" }],
-	["a syscall that is no word", fault({ syscall: "read canary" }), { name: "Error" }],
-	["a cause that is a text", new TypeError("canary", { cause: "canary" }), { name: "Error" }],
-	["a text in place of an error", "canary", { name: "Error" }],
-	["null in place of an error", null, { name: "Error" }],
-] as const)(
-	"the cause of a fault holds name, code and syscall as words, and no more: %s",
-	async ([, thrown, facts]) => {
-		const error = await failureFrom(() => thrown);
-		expect(error._tag).toBe("PartnerConnectionError");
-		expect(error.cause).toStrictEqual(facts);
-		expect(error.message).toBe(
-			"code" in facts ? `me.get: the connection was lost (${facts.code})` : "me.get: the connection was lost",
-		);
-	},
-);
-
-test("a function for the key that fails is the caller's, and what it threw is not told", async () => {
-	const apiKey = () => Promise.reject(new Error("CANARY"));
-	const error = await failure(() =>
-		createClient({ baseUrl, apiKey }).agency(agencyId).messages.send({ to: phone, body: text }),
-	);
-	expect(error).toMatchObject({ _tag: "PartnerInvalidInput", attempts: 0, outcome: "not_sent", retryable: false });
-	expect(error.message).toBe("apiKey: its function failed");
-	expect(error.cause).toBeUndefined();
-});
-
-test("an abort and a time-out say which operation they ended", async () => {
-	const fetch: Fetch = () => new Promise(() => {});
-	const client = clientOf({ baseUrl }, { fetch, retry: false });
-	const aborted = await failure(() => client.me.get({ signal: AbortSignal.abort() }));
-	expect(aborted).toMatchObject({ message: "me.get: aborted by the caller", retryable: false });
-	const late = await failure(() => client.me.get({ timeoutMs: 5 }));
-	expect(late).toMatchObject({ message: "me.get: no complete answer within 5 ms", retryable: true });
-	const over = await failure(() => client.me.get({ deadlineMs: 5 }));
-	expect(over).toMatchObject({ message: "me.get: no complete answer before the deadline of 5 ms", retryable: true });
-});
-
-const keys: [string, () => Promise<string>, string][] = [
-	["before the request went out", () => new Promise(() => {}), "not_sent"],
-	["in flight", async () => apiKey, "unknown"],
-];
-
-test.for(keys)("outcome of a send that is aborted or out of time %s", async ([, key, outcome]) => {
-	const fetch: Fetch = () => new Promise(() => {});
-	const { send } = createClient({ baseUrl, apiKey: key, fetch, retry: false }).agency(agencyId).messages;
-	const message = { to: phone, body: text };
-	const late = await failure(() => send(message, { timeoutMs: 5 }));
-	expect(late).toMatchObject({ _tag: "PartnerTimeoutError", outcome });
-	const controller = new AbortController();
-	const aborting = failure(() => send(message, { signal: controller.signal }));
-	setTimeout(() => controller.abort(), 5);
-	await expect(aborting).resolves.toMatchObject({ _tag: "PartnerAbortError", outcome });
-});
-
-// Answers
 
 test("a good answer is handed over as it is", async () => {
 	const client = clientOf({ baseUrl }, { fetch: async () => jsonResponse(me), retry: false });
@@ -278,28 +97,29 @@ test.for([
 	[399, "PartnerUnexpectedResponse", "unknown"],
 	[400, "PartnerBadRequest", "not_sent"],
 	[402, "PartnerUnexpectedResponse", "not_sent"],
+	[429, "PartnerUnexpectedResponse", "not_sent"],
 	[499, "PartnerUnexpectedResponse", "not_sent"],
 	[500, "PartnerInternalError", "unknown"],
 	[599, "PartnerInternalError", "unknown"],
 	[600, "PartnerUnexpectedResponse", "unknown"],
 ] as const)("the status decides, up to its borders: %d is %s, %s", async ([status, tag, outcome]) => {
 	const error = await failureFrom(() => statusOf(status), "messages.send");
-	expect(error).toMatchObject({ _tag: tag, status, outcome, retryable: tag === "PartnerInternalError" });
+	expect(error).toMatchObject({
+		_tag: tag,
+		status,
+		outcome,
+		retryable: tag === "PartnerInternalError" || status === 429,
+	});
 });
 
 test.for([
-	["an unreadable 200", () => new Response("<", { headers: { "retry-after": "7" } })],
-	["a broken 200", () => jsonResponse({}, { headers: { "retry-after": "7" } })],
-	["a 500", () => refused(500, { "retry-after": "7" })],
-	["a 403", () => refused(403, { "retry-after": "7" })],
-	["a 429", () => refused(429, { "retry-after": "7" })],
-	[
-		"a 200 that is too large",
-		() => new Response("x", { headers: { "content-length": "99999999", "retry-after": "7" } }),
-	],
-] as const)("the error has the status and the Retry-After of the answer: %s", async ([, end]) => {
-	const { status } = end();
-	await expect(failureFrom(end)).resolves.toMatchObject({ status, retryAfterMs: 7000 });
+	["a 500", 500],
+	["a 403", 403],
+	["a 429", 429],
+	["a 302", 302],
+] as const)("the error has the status and the Retry-After of the answer: %s", async ([, status]) => {
+	const end = () => refused(status, { "retry-after": "7" });
+	await expect(failureFrom(end)).resolves.toMatchObject({ status, retryAfterMs: 7000, correlationId: "cor-1" });
 });
 
 test.for([
@@ -338,56 +158,45 @@ test("a send that contradicts itself names the field", async () => {
 	}
 });
 
-// What an injected fetch can hand over
+const ok = JSON.stringify(sentNow);
 
-const unlookable = new Proxy(new Error("canary"), {
-	get() {
-		throw new Error("canary");
+test.for([201, 202, 203, 206, 299])("a %i that says success is unknown, because only a 200 is sent", async (status) => {
+	for (const [name, options] of [
+		["fetch", { fetch: async () => new Response(ok, { status }) }],
+		["http", { http: (async () => ({ status, headers: new Map(), text: ok })) satisfies Exchange }],
+	] as const) {
+		const error = await failure(() => callOf("messages.send").run(clientOf({ baseUrl }, { retry: false, ...options })));
+		expect([name, error]).toMatchObject([
+			name,
+			{ _tag: "PartnerUnexpectedResponse", status, outcome: "unknown", retryable: false },
+		]);
+	}
+});
+
+test.for([
+	["me.get", 400],
+	["conversations.list", 404],
+	["conversations.lookup", 404],
+	["messages.send", 404],
+	["conversations.get", 409],
+	["conversations.listMessages", 409],
+] as const)(
+	"a status that the contract does not list for the operation is outside the contract: %s, %i",
+	async ([operation, status]) => {
+		const error = await failureFrom(() => refused(status), operation);
+		expect(error).toMatchObject({ _tag: "PartnerUnexpectedResponse", status, retryable: false });
 	},
+);
+
+test("the correlation id of a failed answer is left out when it repeats the request", async () => {
+	const end = (id: string) => () => refused(403, { "x-correlation-id": id });
+	const idOf = async (id: string) => (await failureFrom(end(id), "messages.send")).correlationId;
+	expect(await idOf("gateway.1234:56")).toBe("gateway.1234:56");
+	expect(await idOf("CANARYTEXT.the.visit")).toBeUndefined();
+	expect(await idOf("32470123456")).toBeUndefined();
 });
 
-test.for<[what: string, given: unknown, outcome: string, requests: number]>([
-	["a refusal without headers", { status: 400, text: async () => "{}" }, "not_sent", 1],
-	["a failure whose headers are no Headers", { status: 500, headers: {}, text: async () => "" }, "unknown", 4],
-	[
-		"a failure whose headers throw",
-		{
-			status: 500,
-			headers: {
-				get() {
-					throw new Error("canary");
-				},
-			},
-			text: async () => "",
-		},
-		"unknown",
-		4,
-	],
-	["no answer", undefined, "unknown", 4],
-	["a fault that will not be looked at", unlookable, "unknown", 4],
-	["a fault whose cause will not", new Error("canary", { cause: unlookable }), "unknown", 4],
-])("a fetch that gives %s: an error of ours that says what is known", async ([, given, outcome, requests]) => {
-	let asked = 0;
-	const fetch = async (): Promise<never> => {
-		asked++;
-		if (given instanceof Error) throw given;
-		return given as never;
-	};
-	const { send } = clientOf({ baseUrl }, { fetch }).agency(agencyId).messages;
-	const error = await failure(() => send({ to: phone, body: text, operationId }));
-	expect(error).toMatchObject({ outcome, operationId, attempts: requests });
-	expect(asked).toBe(requests);
-	expect(inspect(error, { depth: 10, showHidden: true })).not.toContain("canary");
-});
-
-test("a good answer is one, whatever its headers give", async () => {
-	const given = { status: 200, headers: { get: () => 5 }, text: async () => JSON.stringify(sentNow) };
-	const { send } = clientOf({ baseUrl }, { fetch: async () => given as never }).agency(agencyId).messages;
-	await expect(send({ to: phone, body: text })).resolves.toMatchObject({ messageId: sentNow.messageId });
-});
-
-test("a body that is no WHATWG stream, as of node-fetch, is read in its own way", async () => {
-	const given = { status: 200, headers: new Headers(), body: {}, text: async () => JSON.stringify(sentNow) };
-	const { send } = clientOf({ baseUrl }, { fetch: async () => given as never }).agency(agencyId).messages;
-	await expect(send({ to: phone, body: text })).resolves.toMatchObject({ messageId: sentNow.messageId });
+test("a redirect whose target repeats the request is not shown", async () => {
+	const error = await failureFrom(() => location("https://canarytext-the-visit.example/"), "messages.send");
+	expect(error.message).toBe("messages.send: answered 302, which is outside the contract");
 });
