@@ -84,11 +84,13 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 				if (!request.writableFinished) response.once("end", () => request.destroy());
 				readAnswer(response, control, resolve, reject);
 			});
-			request.on("error", (error) => reject(withTlsCode(error)));
-			request.on("close", () => {
-				// A request closes before its response has been read or decoded to the end.
-				if (!control.head) reject(Object.assign(new Error("closed without a response"), { code: "ECONNRESET" }));
-			});
+			// Once a response has begun, the end of its body decides: the request may close before the body is decoded, and
+			// bytes after the body are an error of the request.
+			const fail = (error: Error): void => {
+				if (!control.head) reject(error);
+			};
+			request.on("error", (error) => fail(withTlsCode(error)));
+			request.on("close", () => fail(Object.assign(new Error("closed without a response"), { code: "ECONNRESET" })));
 			request.end(body);
 		});
 
