@@ -1,5 +1,5 @@
 import http, { type Agent, ClientRequest, type IncomingMessage } from "node:http";
-import https from "node:https";
+import https, { type RequestOptions } from "node:https";
 import { Socket } from "node:net";
 import type { Readable } from "node:stream";
 import { finished, pipeline } from "node:stream";
@@ -63,8 +63,7 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 			const { protocol, hostname, port, pathname, search } = new URL(url);
 			const isSecure = protocol === "https:";
 			control.connected = false;
-			// Looked up in the module at each request, because mocks and instrumentation replace it there.
-			const request = (isSecure ? https : http).request({
+			const request = createRequest(isSecure, {
 				...trust,
 				protocol,
 				hostname: hostname.startsWith("[") ? hostname.slice(1, -1) : hostname,
@@ -99,6 +98,16 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 			for (const agent of [...Object.values(agents), proxy]) agent?.destroy();
 		},
 	});
+}
+
+/** Reports what fails before there is a request, such as an agent that takes no https, as a failed connect. */
+function createRequest(isSecure: boolean, options: RequestOptions): ClientRequest {
+	try {
+		// Looked up in the module at each request, because mocks and instrumentation replace it there.
+		return (isSecure ? https : http).request(options);
+	} catch (error) {
+		throw Object.assign(Object(error), { syscall: "connect" });
+	}
 }
 
 /** Notes when there is a connection, and ends a request that gets none in time. Sockets of a mock are not watched. */
