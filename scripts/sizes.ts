@@ -9,16 +9,16 @@ const kilobyte = 1000;
 const withoutPhone: Plugin = {
 	name: "without-phone",
 	setup({ onLoad }) {
-		onLoad({ filter: /src\/phone\.ts$/ }, () => ({
+		onLoad({ filter: /src\/input\/phone\.ts$/ }, () => ({
 			contents: `const no = () => undefined;
-export { no as countryRule, no as isCountry, no as isE164, no as parsePhone, no as requirePhone, no as toE164 };`,
+export { no as countryRule, no as isCountry, no as isE164, no as readPhone, no as requirePhone, no as toE164 };`,
 		}));
 	},
 };
 
 const measured = [
-	{ name: "messaging-conversations", entry: "src/index.ts", budget: 43.8, plugins: [] },
-	{ name: "… without the phone library", entry: "src/index.ts", budget: 21.9, plugins: [withoutPhone] },
+	{ name: "messaging-conversations", entry: "src/index.ts", budget: 45, plugins: [] },
+	{ name: "… without the phone library", entry: "src/index.ts", budget: 20, plugins: [withoutPhone] },
 ];
 
 for (const { name, entry, budget, plugins } of measured) {

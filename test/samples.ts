@@ -31,7 +31,7 @@ export const pageSamples: Sample[] = pages.flatMap(({ name, text }) =>
 );
 
 const imports = `import { createClient, isWindowOpen, operationIdFrom, toE164 } from "messaging-conversations";
-import { nodeFetch } from "messaging-conversations/node";
+import { nodeHttp } from "messaging-conversations/node";
 `;
 
 const importsOfSandbox = `import { createClient } from "messaging-conversations";

@@ -21,7 +21,7 @@ test("an error of a send has each fact of its call, and no field that is undefin
 		operationId,
 		outcome: "not_sent",
 	});
-	expect(JSON.parse(JSON.stringify(error))).toEqual({ message: error.message, ...error });
+	expect(JSON.parse(JSON.stringify(error))).toEqual({ ...error, message: error.message });
 	expect(error.message).toBe("messages.send: refused with 403: No.");
 	expect(Object.keys(error)).not.toContain("cause");
 });
