@@ -1,5 +1,5 @@
 /**
- * THIRD-PARTY.md: the licences of the packages that the build inlines, at the versions of the lock file.
+ * THIRD-PARTY.md: the licences, notices and authors of the packages that the build inlines, at the versions of the lock file.
  *
  *   npm run licenses              write it
  *   npm run licenses -- --check   fail when it is stale
@@ -21,7 +21,14 @@ await fresh("licenses", { "THIRD-PARTY.md": text });
 async function section(name: string): Promise<string> {
 	const folder = new URL(`node_modules/${name}/`, root);
 	const { version, license } = JSON.parse(await readFile(new URL("package.json", folder), "utf8"));
-	const file = (await readdir(folder)).find((entry) => /^licen[cs]e(\.|$)/i.test(entry));
-	const licence = file ? (await readFile(new URL(file, folder), "utf8")).trim() : license;
-	return `## ${name} ${version}\n\n${license}\n\n\`\`\`\n${licence}\n\`\`\`\n`;
+	const files = await Promise.all((await legal(folder)).map((file) => readFile(new URL(file, folder), "utf8")));
+	const texts = [...new Set(files.map((file) => file.trim()))];
+	const blocks = (texts.length > 0 ? texts : [license]).map((each) => `\`\`\`\n${each}\n\`\`\`\n`);
+	return `## ${name} ${version}\n\n${license}\n\n${blocks.join("\n")}`;
+}
+
+/** The licence and notice files of a package. What a package has taken over has a licence, and authors, of its own. */
+async function legal(folder: URL): Promise<string[]> {
+	const files = await readdir(folder, { recursive: true });
+	return files.filter((file) => /(^|\/)(licen[cs]e|notice|copying|authors)[^/]*$/i.test(file)).sort();
 }

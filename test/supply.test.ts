@@ -46,6 +46,19 @@ test("S38 what is inlined is audited at the versions of the lock file, and a kno
 	expect(commandsOf(jobsOf("test.yml").change)).toContain("npm run audit");
 });
 
+test("S38 every licence, notice and list of authors of what is inlined reaches the user", () => {
+	const shipped = read("THIRD-PARTY.md");
+	for (const name of ["openapi-fetch", "p-retry", "is-network-error", "zod", "libphonenumber-js"]) {
+		const folder = new URL(`../node_modules/${name}/`, import.meta.url);
+		const files = readdirSync(folder).filter((file) => /^(licen[cs]e|notice|copying|authors)/i.test(file));
+		expect(files.length, name).toBeGreaterThan(0);
+		for (const file of files) expect(shipped, `${name} ${file}`).toContain(read(`node_modules/${name}/${file}`).trim());
+	}
+	expect(shipped).toContain("Apache License");
+	expect(shipped).toContain("Google Inc.");
+	expect(JSON.parse(read("package.json")).files).toContain("THIRD-PARTY.md");
+});
+
 test("S40 an install runs no script of any package", () => {
 	expect(read(".npmrc").split("\n")).toContain("ignore-scripts=true");
 	const { allowScripts } = JSON.parse(read("package.json"));

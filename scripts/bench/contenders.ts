@@ -7,8 +7,8 @@ import { request } from "undici";
 import type { paths } from "../../generated/openapi.ts";
 import { client as heyApi } from "./build/hey-api/client.gen.ts";
 import { conversationsList, messagesSend } from "./build/hey-api/sdk.gen.ts";
-import { createClient } from "./build/index.js";
-import { nodeFetch } from "./build/node.js";
+import { createClient, type Exchange } from "./build/index.js";
+import { nodeHttp } from "./build/node.js";
 
 /** A page as everybody reads it. */
 export interface Page {
@@ -46,9 +46,9 @@ const payload = () => ({ ...message, operationId: crypto.randomUUID() });
 
 export const agencyId = "agy_p1";
 
-/** Our client, over the transport given or the global fetch. */
-export const ours = (baseUrl: string, fetch?: ReturnType<typeof nodeFetch>) => createClient({ baseUrl, apiKey, fetch });
-export { nodeFetch };
+/** Our client, over the exchange given or the global fetch. */
+export const ours = (baseUrl: string, http?: Exchange) => createClient({ baseUrl, apiKey, http });
+export { nodeHttp };
 
 /** Who takes part, in the order in which they take their turns; the first one is what the others are set against. */
 export const contenderNames = contendersAt("http://127.0.0.1/api/v1").map(({ name }) => name);
@@ -82,8 +82,8 @@ export function contendersAt(baseUrl: string): Contender[] {
 	const { hostname, port, pathname } = new URL(baseUrl);
 	const stripe = new Stripe(apiKey, { host: hostname, port, protocol: "http", telemetry: false });
 
-	const own = (name: string, fetch?: ReturnType<typeof nodeFetch>): Contender => {
-		const client = ours(baseUrl, fetch);
+	const own = (name: string, http?: Exchange): Contender => {
+		const client = ours(baseUrl, http);
 		const { messages } = client.agency(agencyId);
 		return {
 			name,
@@ -161,6 +161,6 @@ export function contendersAt(baseUrl: string): Contender[] {
 		},
 	];
 	const [bare, timer, ...rest] = others.map((each): Contender => ({ ...each, walk: loopOver(each.list) }));
-	const all = [bare, timer, own("this package"), own("this package, nodeFetch", nodeFetch()), ...rest];
+	const all = [bare, timer, own("this package"), own("this package, nodeHttp", nodeHttp()), ...rest];
 	return all.filter((each) => each !== undefined);
 }

@@ -1,5 +1,5 @@
 // What a walk of 1,000,000 rows leaves on the heap. Run with --expose-gc.
-import { contendersAt, nodeFetch, ours } from "./contenders.ts";
+import { contendersAt, nodeHttp, ours } from "./contenders.ts";
 import { print } from "./rounds.ts";
 
 const [baseUrl = ""] = process.argv.slice(2);
@@ -31,7 +31,7 @@ async function* byHand(): AsyncGenerator<unknown> {
 const walks: [string, AsyncIterable<unknown>][] = [
 	["fetch", byHand()],
 	["this package", ours(baseUrl).agency(agencyId).conversations.list({ pageSize: 50 })],
-	["this package, nodeFetch", ours(baseUrl, nodeFetch()).agency(agencyId).conversations.list({ pageSize: 50 })],
+	["this package, nodeHttp", ours(baseUrl, nodeHttp()).agency(agencyId).conversations.list({ pageSize: 50 })],
 ];
 const grown = new Map<string, string>();
 const most = new Map<string, string>();

@@ -15,9 +15,9 @@ const field: Record<string, { from: string[]; send: string }> = {
 		from: ["./build/index.js"],
 		send: "await a.createClient({ baseUrl, apiKey }).agency('agy_p1').messages.send(message)",
 	},
-	"this package, nodeFetch": {
+	"this package, nodeHttp": {
 		from: ["./build/index.js", "./build/node.js"],
-		send: "await a.createClient({ baseUrl, apiKey, fetch: b.nodeFetch() }).agency('agy_p1').messages.send(message)",
+		send: "await a.createClient({ baseUrl, apiKey, http: b.nodeHttp() }).agency('agy_p1').messages.send(message)",
 	},
 	"openapi-fetch": {
 		from: ["openapi-fetch"],

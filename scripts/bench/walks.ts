@@ -1,6 +1,6 @@
 // Lists to their end, and a lookup of many numbers.
 import { castOf } from "./cast.ts";
-import { contenderNames, nodeFetch, ours } from "./contenders.ts";
+import { contenderNames, nodeHttp, ours } from "./contenders.ts";
 import { interleaved, print, ratios, shown, timed } from "./rounds.ts";
 
 const [baseUrl = "", rounds = "30"] = process.argv.slice(2);
@@ -14,7 +14,7 @@ print(`walk of 2,000 pages, row by row: ratio to a loop over bare fetch, ${few} 
 	CPU: shown(ratios(through, "fetch", "cpuMs")),
 });
 
-const readers = await castOf(["fetch", "this package", "this package, nodeFetch"], baseUrl);
+const readers = await castOf(["fetch", "this package", "this package, nodeHttp"], baseUrl);
 const working = await readers.inTurn({ walk: "agy_p40_d10", pauseMs: 10 }, few);
 readers.leave();
 print(`walk of 40 pages, server 10 ms and consumer 10 ms a page: ratio to the sequential loop, ${few} rounds`, {
@@ -23,7 +23,7 @@ print(`walk of 40 pages, server 10 ms and consumer 10 ms a page: ratio to the se
 
 const own = [
 	{ name: "this package", client: ours(baseUrl) },
-	{ name: "this package, nodeFetch", client: ours(baseUrl, nodeFetch()) },
+	{ name: "this package, nodeHttp", client: ours(baseUrl, nodeHttp()) },
 ];
 const numbers = Array.from({ length: 10_000 }, (_, index) => `+3247${String(index).padStart(7, "0")}`);
 const asWritten = numbers.map((number) => `0${number.slice(3, 6)} ${number.slice(6, 8)} ${number.slice(8)}`);

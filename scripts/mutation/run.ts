@@ -6,18 +6,24 @@ import { fileURLToPath } from "node:url";
 
 /** What is mutated, and by which tests alone it is to be held: the module's own, so that a mutant takes seconds. */
 const testsOf: Readonly<Record<string, readonly string[]>> = {
-	"operation-id": ["test/operation-id.test.ts", "test/messages.test.ts"],
-	retry: ["test/faults/vectors.test.ts", "test/signal.test.ts"],
-	attempt: ["test/attempt.test.ts"],
-	judge: ["test/judge.test.ts"],
-	redact: ["test/redact.test.ts", "test/messages.test.ts", "test/errors.test.ts"],
-	errors: ["test/errors.test.ts"],
-	messages: ["test/messages.test.ts", "test/input.test.ts", "test/judge.test.ts"],
-	paginate: ["test/paginate.test.ts", "test/signal.test.ts"],
-	"input/phone": ["test/phone.test.ts"],
-	"input/phone-text": ["test/phone-text.test.ts"],
-	"input/phone-plan": ["test/phone-plan.test.ts", "test/phone.test.ts"],
-	"input/one-number": ["test/one-number.test.ts", "test/phone.test.ts"],
+	errors: ["test/errors.test.ts", "test/http"],
+	"http/attempt": ["test/http/attempt.test.ts", "test/http/fetch-exchange.test.ts"],
+	"http/classify": ["test/http"],
+	"http/diagnose": ["test/http/diagnose.test.ts", "test/http/node-exchange.test.ts"],
+	"http/failure": ["test/http/failure.test.ts", "test/http/classify.test.ts"],
+	"http/fetch-exchange": ["test/http/fetch-exchange.test.ts", "test/http/attempt.test.ts"],
+	"http/retry": ["test/http/retry.test.ts"],
+	"http/transport": ["test/http", "test/faults/rows.test.ts"],
+	"input/connection": ["test/faults/security.test.ts", "test/input"],
+	"input/operation-id": ["test/input", "test/operations"],
+	"input/phone": ["test/input"],
+	"input/phone-text": ["test/input"],
+	"input/phone-plan": ["test/input"],
+	"input/one-number": ["test/input"],
+	"observe/redact": ["test/faults/security.test.ts", "test/observe"],
+	"operations/lookup": ["test/operations"],
+	"operations/messages": ["test/operations", "test/http/classify.test.ts"],
+	"operations/pagination": ["test/operations", "test/http/failure.test.ts"],
 };
 const leastScore = 90;
 
@@ -28,17 +34,24 @@ interface Report {
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const stryker = fileURLToPath(new URL("node_modules/.bin/stryker", import.meta.url));
 
+const reportOf = (module: string) => module.replaceAll("/", "-");
+
 function mutate(module: string): { caught: number; missed: number } {
 	const tests = testsOf[module];
 	if (tests === undefined) throw new Error(`no such module: ${module}; there are ${Object.keys(testsOf).join(", ")}`);
-	const env = { ...process.env, MUTATED_MODULE: module, MUTATION_TESTS: tests.join(" ") };
+	const env = {
+		...process.env,
+		MUTATED_MODULE: module,
+		MUTATION_REPORT: reportOf(module),
+		MUTATION_TESTS: tests.join(" "),
+	};
 	const { status } = spawnSync(stryker, ["run", "scripts/mutation/stryker.config.js"], {
 		cwd: root,
 		env,
 		stdio: "inherit",
 	});
 	if (status !== 0) throw new Error(`${module}: no result`);
-	const report: Report = JSON.parse(readFileSync(`${root}/reports/mutation/${module}.json`, "utf8"));
+	const report: Report = JSON.parse(readFileSync(`${root}/reports/mutation/${reportOf(module)}.json`, "utf8"));
 	const ends = Object.values(report.files).flatMap(({ mutants }) => mutants.map((mutant) => mutant.status));
 	const count = (...kinds: string[]) => ends.filter((end) => kinds.includes(end)).length;
 	return { caught: count("Killed", "Timeout"), missed: count("Survived", "NoCoverage") };

@@ -13,6 +13,6 @@ export default {
 	timeoutMS: 3000,
 	reporters: ["progress-append-only", "clear-text", "html", "json"],
 	clearTextReporter: { allowColor: false, logTests: false, reportTests: false },
-	htmlReporter: { fileName: `reports/mutation/${env.MUTATED_MODULE}.html` },
-	jsonReporter: { fileName: `reports/mutation/${env.MUTATED_MODULE}.json` },
+	htmlReporter: { fileName: `reports/mutation/${env.MUTATION_REPORT}.html` },
+	jsonReporter: { fileName: `reports/mutation/${env.MUTATION_REPORT}.json` },
 };

@@ -8,7 +8,9 @@ export default defineConfig({
 	root: fileURLToPath(new URL("../..", import.meta.url)),
 	test: {
 		...base.test,
-		include: (env.MUTATION_TESTS ?? "").split(" "),
+		include: (env.MUTATION_TESTS ?? "")
+			.split(" ")
+			.map((path) => (path.endsWith(".ts") ? path : `${path}/**/*.test.ts`)),
 		typecheck: { enabled: false },
 	},
 });

@@ -23,7 +23,7 @@ export function versionOf(name: string): string {
 }
 
 /** The lines of doors.ts end in one of these. */
-export const doors = ["in process", "served", "nodeFetch"] as const;
+export const doors = ["in process", "served", "nodeHttp"] as const;
 
 /** Node, Bun and Deno: each form of module against the packed server, then with a sandbox inside. */
 export function engineTrials(consumer: string, { baseUrl, apiKey, controlUrl, token }: Service): Trial[] {

@@ -34,7 +34,7 @@ export function gcTrials(consumer: string): Trial[] {
 			],
 		});
 	return ([20, 22, 24, 26] as const).flatMap((line) =>
-		["fetch", "nodeFetch"].map((over) => ({
+		["fetch", "nodeHttp"].map((over) => ({
 			group: "gc",
 			runtime: `Node ${versionOf(`node-${line}`)}`,
 			form: `50 hung calls under collection, ${over}`,

@@ -67,10 +67,9 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
 			if (typeof given !== "string") return void settle({ kind: "key", key, problem: given });
 			key = given;
 			const headers = { ...request.headers, authorization: `Bearer ${key}` };
-			start(exchange, { ...request, headers }, control).then(
-				({ status, headers, text }) => settle({ kind: "answer", key, status, headers, text }),
-				(error: unknown) => settle({ kind: "fault", key, error, connected: control.connected, head: control.head }),
-			);
+			start(exchange, { ...request, headers }, control)
+				.then(({ status, headers, text }) => settle({ kind: "answer", key, status, headers, text }))
+				.catch((error) => settle({ kind: "fault", key, error, connected: control.connected, head: control.head }));
 		};
 		const given = apiKey();
 		if (typeof given === "string" && !isDeferred) send(given);
@@ -81,7 +80,7 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
 /** Turns what an exchange throws before it returns a promise into a rejection. */
 function start(exchange: Exchange, request: ExchangeRequest, control: ExchangeControl): Promise<ExchangeAnswer> {
 	try {
-		return exchange(request, control);
+		return Promise.resolve(exchange(request, control));
 	} catch (error) {
 		return Promise.reject(error);
 	}

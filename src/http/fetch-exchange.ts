@@ -22,19 +22,20 @@ export function createFetchExchange(given: Fetch | undefined): Exchange {
 		// The test environments of jsdom have none.
 		if (!fetch) throw Object.assign(new TypeError("no fetch"), { code: "ERR_NO_FETCH" });
 		const response = await fetch(url, init);
-		const { status } = response;
-		// A status below 200 is not a final one. A `fetch` that ignores its signal comes back after the abort.
-		if (!(status >= 200) || controller.signal.aborted) {
+		const { status, headers: received } = response;
+		// A status below 200 is not a final one. A `fetch` that ignores its signal comes back after the abort. A mock may
+		// have no headers.
+		if (!(status >= 200) || typeof received?.get !== "function" || controller.signal.aborted) {
 			discard(response);
 			throw new TypeError("no usable response");
 		}
-		control.head = { status, headers: response.headers };
+		control.head = { status, headers: received };
 		// A redirect is not followed: it would lose a send, or carry it to another host.
 		if (status >= 300 && status < 400) {
 			discard(response);
 			return { ...control.head, text: "" };
 		}
-		return { status, headers: response.headers, text: await read(response, control) };
+		return { status, headers: received, text: await read(response, control) };
 	};
 }
 

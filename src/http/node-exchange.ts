@@ -1,5 +1,5 @@
 import http, { type Agent, ClientRequest, type IncomingMessage } from "node:http";
-import https from "node:https";
+import https, { type RequestOptions } from "node:https";
 import { Socket } from "node:net";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream";
@@ -63,8 +63,7 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 			const { protocol, hostname, port, pathname, search } = new URL(url);
 			const isSecure = protocol === "https:";
 			control.connected = false;
-			// Looked up in the module at each request, because mocks and instrumentation replace it there.
-			const request = (isSecure ? https : http).request({
+			const request = createRequest(isSecure, {
 				...trust,
 				protocol,
 				hostname: hostname.startsWith("[") ? hostname.slice(1, -1) : hostname,
@@ -84,10 +83,13 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 				if (!request.writableFinished) response.once("end", () => request.destroy());
 				readAnswer(response, control, resolve, reject);
 			});
-			request.on("error", (error) => reject(withTlsCode(error)));
-			request.on("close", () => {
-				if (!control.head) reject(broken());
-			});
+			// Once a response has begun, the end of its body decides: the request may close before the body is decoded, and
+			// bytes after the body are an error of the request.
+			const fail = (error: Error): void => {
+				if (!control.head) reject(error);
+			};
+			request.on("error", (error) => fail(withTlsCode(error)));
+			request.on("close", () => fail(broken()));
 			request.end(body);
 		});
 
@@ -96,6 +98,16 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 			for (const agent of [...Object.values(agents), proxy]) agent?.destroy();
 		},
 	});
+}
+
+/** Reports what fails before there is a request, such as an agent that takes no https, as a failed connect. */
+function createRequest(isSecure: boolean, options: RequestOptions): ClientRequest {
+	try {
+		// Looked up in the module at each request, because mocks and instrumentation replace it there.
+		return (isSecure ? https : http).request(options);
+	} catch (error) {
+		throw Object.assign(Object(error), { syscall: "connect" });
+	}
 }
 
 /** Notes when there is a connection, and ends a request that gets none in time. Sockets of a mock are not watched. */
@@ -141,7 +153,8 @@ function readAnswer(
 		length += chunk.length;
 		if (length <= control.maxBytes) return void chunks.push(chunk);
 		resolve({ ...head, text: undefined });
-		response.destroy();
+		// The body, and not the response: a decoder goes on after all compressed bytes have come.
+		body.destroy();
 	});
 	body.on("end", () => resolve({ ...head, text: textOf(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)) }));
 	body.on("error", reject);

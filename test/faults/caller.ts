@@ -6,11 +6,11 @@ import { agencyId, apiKey } from "./golden.ts";
 export const quickly = { timeoutMs: 400, retry: { baseDelayMs: 5, maxDelayMs: 80 } } as const;
 
 /** The package itself, as the rig drives it: by its public names only. */
-export function packageCaller({ baseUrl, fetch, timeoutMs, deadlineMs, onWait }: Wiring): Caller {
+export function packageCaller({ baseUrl, transport, timeoutMs, deadlineMs, onWait }: Wiring): Caller {
 	const client = createClient({
 		baseUrl,
 		apiKey,
-		fetch,
+		...transport,
 		...quickly,
 		timeoutMs,
 		deadlineMs,

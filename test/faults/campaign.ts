@@ -1,9 +1,10 @@
 import { getEventListeners } from "node:events";
+import type { ClientOptions, Exchange } from "../../src/index.ts";
 import { judge, reached, type Violation } from "./invariants.ts";
 import { createPicker } from "./picker.ts";
 import { randomFrom } from "./random.ts";
 import { type Service, startService } from "./service.ts";
-import { watchFetch } from "./watch.ts";
+import { watchWire } from "./watch.ts";
 
 export interface Message {
 	readonly to: string;
@@ -22,7 +23,10 @@ export interface Claim {
 
 export interface Wiring {
 	readonly baseUrl: string;
+	/** For callers that speak fetch. */
 	readonly fetch: typeof fetch;
+	/** The client options of the adapter under test. */
+	readonly transport: Pick<ClientOptions, "fetch" | "http">;
 	readonly timeoutMs: number;
 	readonly deadlineMs: number;
 	/** For callers that tell their waits: one note for each wait that they announce. */
@@ -47,7 +51,8 @@ export interface CampaignOptions {
 	readonly timeoutMs?: number;
 	/** @default 4000 */
 	readonly deadlineMs?: number;
-	readonly over?: typeof fetch;
+	/** The exchange to use in place of `fetch`. */
+	readonly over?: Exchange | undefined;
 }
 
 /** What was asked and what was said of one send. */
@@ -89,11 +94,12 @@ export async function campaign(options: CampaignOptions): Promise<Report> {
 	process.on("unhandledRejection", onRejection);
 	const picker = createPicker({ seed, rate });
 	const service = await startService({ window, plan: picker.plan });
-	const watch = watchFetch(service, picker, options.over);
+	const watch = watchWire(service, picker, options.over);
 	const waits = new Map<string, number[]>();
 	const caller = makeCaller({
 		baseUrl: service.baseUrl,
 		fetch: watch.fetch,
+		transport: watch.http ? { http: watch.http } : { fetch: watch.fetch },
 		timeoutMs,
 		deadlineMs,
 		onWait: (id, waitMs) => waits.set(id, [...(waits.get(id) ?? []), waitMs]),

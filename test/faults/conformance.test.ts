@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "vitest";
 import { answers } from "../../generated/answers.ts";
-import { nodeFetch } from "../../src/node.ts";
+import { nodeHttp } from "../../src/node.ts";
 import { cases, plainInputs, runCase } from "./conformance.ts";
 import { faults } from "./faults.ts";
 import { heldForConsent, readAnswer, sentNow } from "./golden.ts";
@@ -23,11 +23,11 @@ test("the table plays every fault of the rig", () => {
 	expect(left).toEqual(["honest answer, then a stale connection"]);
 });
 
-const overNode = nodeFetch();
+const overNode = nodeHttp();
 afterAll(() => overNode.close());
 const transports = [
-	["fetch", fetch],
-	["nodeFetch", overNode],
+	["fetch", undefined],
+	["nodeHttp", overNode],
 ] as const;
 const titled = transports.flatMap(([name, over]) =>
 	cases.map((each) => [`${each.title} (${name})`, each, over] as const),

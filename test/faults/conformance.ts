@@ -1,4 +1,4 @@
-import { type ClientOptions, createClient } from "../../src/index.ts";
+import { type ClientOptions, createClient, type Exchange } from "../../src/index.ts";
 import { told } from "./caller.ts";
 import table from "./conformance.json" with { type: "json" };
 import { faultNamed } from "./faults.ts";
@@ -89,14 +89,12 @@ export async function call(client: Client, operation: Operation, inputs: Inputs 
 	}
 }
 
-/** What Node's fetch throws for faults that no server of ours can play. */
-function stubbed(name: string): () => Promise<never> {
-	const [code = "", syscall] = name.slice("fetch: ".length).split(" ");
-	if (code === "never") return () => new Promise(() => {});
-	return async () => {
-		const cause = Object.assign(new Error(`${syscall ?? "connect"} ${code}`), { code, ...(syscall && { syscall }) });
-		throw new TypeError("fetch failed", { cause });
-	};
+/** What Node throws for faults that no server of ours can play, and fetch as its cause. */
+function thrownBy(name: string): Promise<Error> {
+	const [code = "", syscall] = name.slice("thrown: ".length).split(" ");
+	if (code === "never") return new Promise(() => {});
+	const fault = Object.assign(new Error(`${syscall ?? "connect"} ${code}`), { code, ...(syscall && { syscall }) });
+	return Promise.resolve(fault);
 }
 
 const hanging = new Set([
@@ -104,7 +102,7 @@ const hanging = new Set([
 	"half the headers, then nothing",
 	"a body that trickles",
 	"a body that stalls",
-	"fetch: never",
+	"thrown: never",
 ]);
 
 /** What only hangs is cut soon; whatever answers may take its time on a busy machine. */
@@ -128,7 +126,7 @@ export async function runCase(
 	{ operation, faults, variant, maxAttempts }: Case,
 	inputs: Inputs = plainInputs,
 	extra: Partial<ClientOptions> & Pick<ServiceOptions, "echo"> = {},
-	over: typeof fetch = fetch,
+	over?: Exchange,
 ): Promise<Run> {
 	const { echo = false, ...options } = extra;
 	let attempts = 0;
@@ -140,10 +138,23 @@ export async function runCase(
 			return name === "none" ? undefined : { fault: faultNamed(name), variant };
 		},
 	});
-	const counted: typeof fetch = (input, init) => {
-		attempts++;
-		const name = faultOf(attempts);
-		return name.startsWith("fetch: ") ? stubbed(name)() : over(input, init);
+	const nextThrown = (): Promise<Error> | undefined => {
+		const name = faultOf(++attempts);
+		return name.startsWith("thrown: ") ? thrownBy(name) : undefined;
+	};
+	const counted: typeof fetch = async (input, init) => {
+		const cause = await nextThrown();
+		if (cause) throw new TypeError("fetch failed", { cause });
+		return fetch(input, init);
+	};
+	const countedExchange = (exchange: Exchange): Exchange => {
+		return async (request, control) => {
+			const fault = await nextThrown();
+			if (!fault) return exchange(request, control);
+			// As over node:http, where nothing has been sent before there is a connection.
+			control.connected = false;
+			throw fault;
+		};
 	};
 	const [first] = faults;
 	const secure = service.baseUrl.replace("http:", "https:");
@@ -151,7 +162,7 @@ export async function runCase(
 	const client = createClient({
 		baseUrl: first === "https to http" ? secure : first === "connect refused" ? refusing : service.baseUrl,
 		apiKey: inputs.apiKey,
-		fetch: counted,
+		...(over ? { http: countedExchange(over) } : { fetch: counted }),
 		timeoutMs: timeoutFor(faults),
 		deadlineMs: 20_000,
 		retry: { attempts: maxAttempts, baseDelayMs: 1, maxDelayMs: 4 },

@@ -107,7 +107,10 @@ const edit = (change: (answer: Record<string, unknown>) => unknown) =>
 		return { status: 200, body: JSON.stringify(answer) };
 	});
 
-/** The faults that a server can play; `connect refused` and its like are played before the server (see client.ts). */
+/**
+ * What can go wrong between the client and the service, as a server plays it on bare sockets. `connect refused` and its
+ * like are played before the server: see picker.ts and conformance.ts.
+ */
 export const faults: readonly Fault[] = [
 	{
 		kind: "reset",

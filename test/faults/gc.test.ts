@@ -2,8 +2,9 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { adapters } from "../adapters.ts";
 
-test.for(["fetch", "nodeFetch"])(
+test.for(adapters)(
 	"#12 #13 50 hung calls under a running garbage collector are all cut in time (%s)",
 	{ timeout: 60_000 },
 	async (over) => {

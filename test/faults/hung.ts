@@ -1,6 +1,6 @@
 // 50 calls that nobody answers, while the garbage collector runs without pause: prints how each ended and when.
 import { createClient } from "../../src/index.ts";
-import { nodeFetch } from "../../src/node.ts";
+import { nodeHttp } from "../../src/node.ts";
 import { told } from "./caller.ts";
 import { call } from "./conformance.ts";
 import { faultNamed } from "./faults.ts";
@@ -15,8 +15,8 @@ const service = await startService({
 	plan: () => ({ fault: faultNamed(names[turn++ % names.length] ?? ""), variant: "unprocessed" }),
 });
 const timer = setInterval(() => collect(), 10);
-const overNode = nodeFetch();
-const over = process.argv[2] === "nodeFetch" ? { fetch: overNode } : {};
+const http = nodeHttp();
+const over = process.argv[2] === "nodeHttp" ? { http } : {};
 const client = createClient({ baseUrl: service.baseUrl, apiKey, timeoutMs: 400, retry: false, ...over });
 const ends = await Promise.all(
 	Array.from({ length: 50 }, async (_, index) => {
@@ -29,4 +29,4 @@ clearInterval(timer);
 await new Promise((resolve) => setTimeout(resolve, 200));
 console.log(JSON.stringify({ ends, busy: service.busy() }));
 await service.close();
-overNode.close();
+http.close();

@@ -77,7 +77,8 @@ export function judge(evidence: Evidence): Violation[] {
 				note("attempt after the deadline", `${text}: ${Math.round(at - startedAt)} ms`);
 		attempts.forEach(({ answeredAt, retryAfterMs = 0 }, index) => {
 			const next = attempts[index + 1];
-			if (next === undefined || answeredAt === undefined) return;
+			// An answer that comes after the next attempt was given up by the client, which never saw its Retry-After.
+			if (next === undefined || answeredAt === undefined || answeredAt > next.at) return;
 			const waited = next.at - answeredAt;
 			if (waited < retryAfterMs - clockGrainMs) note("Retry-After undercut", `${text}: ${waited} < ${retryAfterMs}`);
 		});

@@ -2,12 +2,13 @@
 import { getEventListeners } from "node:events";
 import { afterEach, expect, test, vi } from "vitest";
 import { type ClientOptions, createClient } from "../../src/index.ts";
+import { adapters, over } from "../adapters.ts";
 import { told } from "./caller.ts";
 import { quiet, timers, timersOver } from "./campaign.ts";
 import { call, plainInputs } from "./conformance.ts";
 import { faultNamed } from "./faults.ts";
 import { agencyId, apiKey, operations, phone } from "./golden.ts";
-import { type Planned, type Service, type ServiceOptions, startService } from "./service.ts";
+import { type Planned, type Seen, type Service, type ServiceOptions, startService } from "./service.ts";
 
 const services: Service[] = [];
 afterEach(async () => {
@@ -35,11 +36,10 @@ const always = (name: string) => first(Number.POSITIVE_INFINITY, name);
 const message = { to: phone, body: "Hello" };
 const failure = (calling: Promise<unknown>) => calling.then(() => expect.unreachable("it succeeded"), told);
 
-test("#9 a connection that went stale between two calls costs one retry and doubles nothing", async () => {
-	const { service, messages, client } = await rig(
-		{},
-		{ plan: first(1, "honest answer, then a stale connection", "processed") },
-	);
+test.for(adapters)("#9 a connection that went stale costs one retry and doubles nothing (%s)", async (adapter) => {
+	const { service, messages, client } = await rig(over(adapter), {
+		plan: first(1, "honest answer, then a stale connection", "processed"),
+	});
 	await client.me.get();
 	// The connection is free for the next call once the runtime has seen the end of the answer.
 	await new Promise((resolve) => setTimeout(resolve, 20));
@@ -75,8 +75,8 @@ test("#22 after a conflict the same id and body go through once the conversation
 	expect([sent.operationId, service.deliveries.length]).toEqual([operationId, 1]);
 });
 
-test("#32 a clock that jumps a day ahead or back changes neither time-outs nor the deadline", async () => {
-	const { service, client } = await rig({ deadlineMs: 5000 }, { plan: first(2, "500 empty") });
+test.for(adapters)("#32 a clock that jumps a day changes neither time-outs nor the deadline (%s)", async (adapter) => {
+	const { service, client } = await rig({ deadlineMs: 5000, ...over(adapter) }, { plan: first(2, "500 empty") });
 	let jump = 86_400_000;
 	vi.spyOn(Date, "now").mockImplementation(() => {
 		jump *= -2;
@@ -86,8 +86,10 @@ test("#32 a clock that jumps a day ahead or back changes neither time-outs nor t
 	expect(service.requests).toHaveLength(3);
 });
 
-test.for(operations)("#34 %s with a signal that is aborted already makes no request", async (operation) => {
-	const { service, client } = await rig();
+const calls = adapters.flatMap((adapter) => operations.map((operation) => [operation, adapter] as const));
+
+test.for(calls)("#34 %s with a signal that is aborted already makes no request (%s)", async ([operation, adapter]) => {
+	const { service, client } = await rig(over(adapter));
 	const signal = AbortSignal.abort("CANARY");
 	const agency = client.agency(agencyId);
 	const calls = {
@@ -106,42 +108,39 @@ test.for(operations)("#34 %s with a signal that is aborted already makes no requ
 });
 
 test.for([
-	["an abort", "PartnerAbortError", {}],
-	["the time-out", "PartnerTimeoutError", { timeoutMs: 30, retry: false }],
-] as const)("#34 %s while the key is being fetched makes no request, then or later", async ([, tag, options]) => {
-	const controller = new AbortController();
-	let hand: (key: string) => void = () => undefined;
-	const key = new Promise<string>((resolve) => {
-		hand = resolve;
-	});
-	const asked = () => {
-		if (tag === "PartnerAbortError") setImmediate(() => controller.abort());
-		return key;
-	};
-	let fetched = 0;
-	const ignoring: ClientOptions["fetch"] = async (url, { signal: _, ...init }) => {
-		fetched++;
-		return fetch(url, init);
-	};
-	const { service, messages } = await rig({ apiKey: asked, fetch: ignoring, ...options });
-	const error = await failure(messages.send(message, { signal: controller.signal }));
-	expect(error).toMatchObject({ _tag: tag, attempts: 0, outcome: "not_sent" });
-	hand(apiKey);
-	await new Promise((resolve) => setTimeout(resolve, 50));
-	expect([fetched, service.connections().opened]).toEqual([0, 0]);
-});
+	["an abort", "PartnerAbortError", {}, "fetch"],
+	["the time-out", "PartnerTimeoutError", { timeoutMs: 30, retry: false }, "fetch"],
+	["an abort", "PartnerAbortError", {}, "nodeHttp"],
+	["the time-out", "PartnerTimeoutError", { timeoutMs: 30, retry: false }, "nodeHttp"],
+] as const)(
+	"#34 %s while the key is being fetched makes no request, then or later",
+	async ([, tag, options, adapter]) => {
+		const controller = new AbortController();
+		let hand: (key: string) => void = () => undefined;
+		const key = new Promise<string>((resolve) => {
+			hand = resolve;
+		});
+		const asked = () => {
+			if (tag === "PartnerAbortError") setImmediate(() => controller.abort());
+			return key;
+		};
+		const { service, messages } = await rig({ apiKey: asked, ...over(adapter), ...options });
+		const error = await failure(messages.send(message, { signal: controller.signal }));
+		expect(error).toMatchObject({ _tag: tag, attempts: 0, outcome: "not_sent" });
+		hand(apiKey);
+		await new Promise((resolve) => setTimeout(resolve, 50));
+		expect(service.connections().opened).toBe(0);
+	},
+);
 
-test("#35 an abort in flight is unknown, makes no further request and keeps the id", async () => {
+test.for(adapters)("#35 an abort in flight is unknown and keeps the id (%s)", async (adapter) => {
 	const controller = new AbortController();
-	const { service, messages } = await rig(
-		{},
-		{
-			plan() {
-				controller.abort();
-				return { fault: faultNamed("no headers ever"), variant: "processed" };
-			},
+	const { service, messages } = await rig(over(adapter), {
+		plan() {
+			controller.abort();
+			return { fault: faultNamed("no headers ever"), variant: "processed" };
 		},
-	);
+	});
 	const error = await failure(messages.send(message, { signal: controller.signal }));
 	expect(error).toMatchObject({ _tag: "PartnerAbortError", outcome: "unknown", attempts: 1 });
 	await quiet(service);
@@ -150,9 +149,11 @@ test("#35 an abort in flight is unknown, makes no further request and keeps the 
 });
 
 test.for([
-	["500 tagged", "unknown"],
-	["fetch refused", "not_sent"],
-] as const)("#36 an abort in the wait after %s stops at once, and the outcome stays %s", async ([name, outcome]) => {
+	["500 tagged", "unknown", "fetch"],
+	["500 tagged", "unknown", "nodeHttp"],
+	["connect refused", "not_sent", "fetch"],
+	["connect refused", "not_sent", "nodeHttp"],
+] as const)("#36 an abort in the wait after %s stops at once: %s, %s", async ([name, outcome, adapter]) => {
 	const controller = new AbortController();
 	const before = timers();
 	const { service, messages } = await rig(
@@ -160,13 +161,8 @@ test.for([
 			retry: { baseDelayMs: 60_000, maxDelayMs: 60_000 },
 			deadlineMs: 600_000,
 			onAttempt: () => setImmediate(() => controller.abort()),
-			...(name === "fetch refused" && {
-				fetch: async () => {
-					throw new TypeError("fetch failed", {
-						cause: Object.assign(new Error("no"), { code: "ECONNREFUSED", syscall: "connect" }),
-					});
-				},
-			}),
+			...over(adapter),
+			...(name === "connect refused" && { baseUrl: "http://127.0.0.1:2/api/v1" }),
 		},
 		name === "500 tagged" ? { plan: always(name) } : {},
 	);
@@ -177,30 +173,38 @@ test.for([
 	expect(getEventListeners(controller.signal, "abort")).toHaveLength(0);
 });
 
-test("#37 an abort after the answer changes nothing", async () => {
+test.for(adapters)("#37 an abort after the answer changes nothing (%s)", async (adapter) => {
 	const controller = new AbortController();
-	const { messages } = await rig({ onAttempt: () => controller.abort() });
+	const { messages } = await rig({ onAttempt: () => controller.abort(), ...over(adapter) });
 	const sent = await messages.send(message, { signal: controller.signal });
 	expect(sent.success).toBe(true);
 });
 
-test("#38 the deadline inside an attempt is a time-out with the last error as its cause", async () => {
-	let turn = 0;
-	const plan = (): Planned => ({
-		fault: faultNamed(turn++ === 0 ? "502 HTML" : "no headers ever"),
-		variant: "unprocessed",
-	});
-	const { service, messages } = await rig({ deadlineMs: 150, timeoutMs: 100_000 }, { plan });
-	const error = await messages.send(message).catch((thrown: unknown) => thrown);
-	expect(told(error)).toMatchObject({ _tag: "PartnerTimeoutError", attempts: 2, retryable: true, outcome: "unknown" });
-	expect(told(error instanceof Error ? error.cause : undefined)).toMatchObject({
-		_tag: "PartnerInternalError",
-		status: 502,
-	});
-	expect(service.requests).toHaveLength(2);
-});
+test.for(adapters)(
+	"#38 the deadline inside an attempt is a time-out with the last error as its cause (%s)",
+	async (adapter) => {
+		let turn = 0;
+		const plan = (): Planned => ({
+			fault: faultNamed(turn++ === 0 ? "502 HTML" : "no headers ever"),
+			variant: "unprocessed",
+		});
+		const { service, messages } = await rig({ deadlineMs: 150, timeoutMs: 100_000, ...over(adapter) }, { plan });
+		const error = await messages.send(message).catch((thrown: unknown) => thrown);
+		expect(told(error)).toMatchObject({
+			_tag: "PartnerTimeoutError",
+			attempts: 2,
+			retryable: true,
+			outcome: "unknown",
+		});
+		expect(told(error instanceof Error ? error.cause : undefined)).toMatchObject({
+			_tag: "PartnerInternalError",
+			status: 502,
+		});
+		expect(service.requests).toHaveLength(2);
+	},
+);
 
-test("#38 a wait that leaves no room before the deadline is not begun: the last error stands as it is", async () => {
+test("#38 a wait that leaves no room before the deadline is not begun: the last error is thrown as it is", async () => {
 	const { service, messages } = await rig(
 		{ deadlineMs: 1500, retry: { baseDelayMs: 1 } },
 		{ plan: always("503, Retry-After 1") },
@@ -210,14 +214,20 @@ test("#38 a wait that leaves no room before the deadline is not begun: the last 
 	expect(service.requests.length).toBeLessThanOrEqual(2);
 });
 
-test("#38 an event loop that stalls over the deadline sends no attempt after it", async () => {
-	const stall = () => {
-		for (const began = performance.now(); performance.now() - began < 300; );
-	};
-	const { service, messages } = await rig({ deadlineMs: 200, onAttempt: stall }, { plan: always("500 empty") });
-	expect(await failure(messages.send(message))).toMatchObject({ attempts: 1, outcome: "unknown", retryable: true });
-	expect(service.requests).toHaveLength(1);
-});
+test.for(adapters)(
+	"#38 an event loop that stalls over the deadline sends no attempt after it (%s)",
+	async (adapter) => {
+		const stall = () => {
+			for (const began = performance.now(); performance.now() - began < 300; );
+		};
+		const { service, messages } = await rig(
+			{ deadlineMs: 200, onAttempt: stall, ...over(adapter) },
+			{ plan: always("500 empty") },
+		);
+		expect(await failure(messages.send(message))).toMatchObject({ attempts: 1, outcome: "unknown", retryable: true });
+		expect(service.requests).toHaveLength(1);
+	},
+);
 
 test.for([
 	["budget 0", { retry: { budget: 0 } }],
@@ -256,6 +266,47 @@ test.for([
 		operation: "messages.send",
 	});
 	expect(service.connections().opened).toBe(0);
+});
+
+test.for([0, 1])(
+	"#39 a call with a budget of Infinity is retried also when its client has only %i tokens",
+	async (budget) => {
+		const { service, client } = await rig(
+			{ retry: { baseDelayMs: 1, maxDelayMs: 1, budget } },
+			{ plan: always("500 empty") },
+		);
+		expect(await failure(client.me.get({ retry: { budget: Number.POSITIVE_INFINITY } }))).toMatchObject({
+			attempts: 4,
+		});
+		expect(service.requests).toHaveLength(4);
+	},
+);
+
+test.for(adapters)("#20 a 429 that says when is waited for, reads and sends alike (%s)", async (adapter) => {
+	const limited = { fault: faultNamed("429, Retry-After 1"), variant: "unprocessed" as const };
+	const seen = new Map<unknown, number>();
+	const plan = ({ operation }: Seen) => {
+		seen.set(operation, (seen.get(operation) ?? 0) + 1);
+		return seen.get(operation) === 1 ? limited : undefined;
+	};
+	const { service, client } = await rig(over(adapter), { plan });
+	await Promise.all(operations.map((operation) => call(client, operation)));
+	expect([...seen.values()]).toEqual(operations.map(() => 2));
+	expect(service.deliveries).toHaveLength(1);
+	const bodies = service.requests.filter(({ operation }) => operation === "messages.send").map(({ body }) => body);
+	expect(new Set(bodies).size).toBe(1);
+});
+
+test("#20 a 429 that asks for more than the deadline leaves is final and retryable", async () => {
+	const { service, messages } = await rig({ deadlineMs: 1100 }, { plan: always("429, Retry-After 1") });
+	expect(await failure(messages.send(message))).toMatchObject({
+		_tag: "PartnerUnexpectedResponse",
+		status: 429,
+		outcome: "not_sent",
+		retryable: true,
+		retryAfterMs: 1000,
+	});
+	expect(service.requests).toHaveLength(1);
 });
 
 test("observers that throw, at once or later, change no outcome", async () => {

@@ -1,5 +1,6 @@
-// `npm run test:faults`: the long campaign. Prints a table and exits with 1 on any violation.
-import { nodeFetch } from "../../src/node.ts";
+// `npm run test:faults`: the client's fault suite at full length. Prints a table and exits with 1 on any violation.
+import type { Exchange } from "../../src/index.ts";
+import { nodeHttp } from "../../src/node.ts";
 import { packageCaller } from "./caller.ts";
 import { type CampaignOptions, campaign } from "./campaign.ts";
 import { killed, oneSignal, outage, reads, type Verdict } from "./scenarios.ts";
@@ -14,8 +15,8 @@ async function sends(options: Omit<CampaignOptions, "makeCaller">): Promise<Verd
 	return { violations: report.violations, note };
 }
 
-async function overNode(run: (over: typeof fetch) => Promise<Verdict>): Promise<Verdict> {
-	const over = nodeFetch();
+async function overNode(run: (over: Exchange) => Promise<Verdict>): Promise<Verdict> {
+	const over = nodeHttp();
 	const verdict = await run(over);
 	over.close();
 	return verdict;
@@ -37,14 +38,18 @@ const plan: readonly [name: string, run: () => Promise<Verdict>][] = [
 		() => sends({ seed: 5, sends: 1000, rate: 0.3, abortWithinMs: 150, inFlight: 16 }),
 	],
 	[
-		"10,000 sends, 30 % faults, over nodeFetch",
+		"10,000 sends, 30 % faults, over nodeHttp",
 		() => overNode((over) => sends({ seed: 9, sends: 10_000, rate: 0.3, over })),
 	],
 	[
-		"10,000 reads and lookups, 30 % faults, over nodeFetch",
+		"10,000 reads and lookups, 30 % faults, over nodeHttp",
 		() => overNode((over) => reads({ seed: 10, calls: 10_000, rate: 0.3, over })),
 	],
 	["500 calls in an outage, at most 20 extra requests", () => outage({ calls: 500, extra: 20 })],
+	[
+		"500 calls in an outage, at most 20 extra requests, over nodeHttp",
+		() => overNode((over) => outage({ calls: 500, extra: 20, over })),
+	],
 	["10,000 reads and lookups, 30 % faults", () => reads({ seed: 6, calls: 10_000, rate: 0.3 })],
 	["10,000 calls on one signal", () => oneSignal({ calls: 10_000 })],
 	["kill -9 in the middle, 10 times, window open", () => killed({ seed: 7, kills: 10, window: "open" })],

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
-import { createClient, isPartnerError } from "../../src/index.ts";
+import { createClient, type Exchange, isPartnerError } from "../../src/index.ts";
 import { packageCaller, quickly, told } from "./caller.ts";
 import { inParallel, quiet, timers, timersOver } from "./campaign.ts";
 import { call, plainInputs } from "./conformance.ts";
@@ -15,7 +15,7 @@ import { reached, type Violation } from "./invariants.ts";
 import { createPicker } from "./picker.ts";
 import { pick, randomFrom } from "./random.ts";
 import { startService } from "./service.ts";
-import { watchFetch } from "./watch.ts";
+import { watchWire } from "./watch.ts";
 
 export interface Verdict {
 	readonly violations: readonly Violation[];
@@ -23,13 +23,15 @@ export interface Verdict {
 }
 
 /** Every request is reset: the budget stops the client from answering an outage with a storm. */
-export async function outage({ calls, extra }: { calls: number; extra: number }): Promise<Verdict> {
+export async function outage(options: { calls: number; extra: number; over?: Exchange }): Promise<Verdict> {
+	const { calls, extra, over } = options;
 	const violations: Violation[] = [];
 	const plan = () => ({ fault: faultNamed("reset without an answer"), variant: "unprocessed" as const });
 	const service = await startService({ plan });
 	const caller = packageCaller({
 		baseUrl: service.baseUrl,
 		fetch,
+		transport: over ? { http: over } : {},
 		timeoutMs: 400,
 		deadlineMs: 4000,
 		onWait: () => undefined,
@@ -46,19 +48,15 @@ export async function outage({ calls, extra }: { calls: number; extra: number })
 }
 
 /** Reads of all kinds under the same mix: the right data or a typed error, nothing else. */
-export async function reads(options: {
-	seed: number;
-	calls: number;
-	rate: number;
-	over?: typeof fetch;
-}): Promise<Verdict> {
+export async function reads(options: { seed: number; calls: number; rate: number; over?: Exchange }): Promise<Verdict> {
 	const { seed, calls, rate, over } = options;
 	const violations: Violation[] = [];
 	const timersBefore = timers();
 	const picker = createPicker({ seed, rate });
 	const service = await startService({ plan: picker.plan });
-	const watch = watchFetch(service, picker, over);
-	const client = createClient({ baseUrl: service.baseUrl, apiKey, fetch: watch.fetch, deadlineMs: 4000, ...quickly });
+	const watch = watchWire(service, picker, over);
+	const transport = watch.http ? { http: watch.http } : { fetch: watch.fetch };
+	const client = createClient({ baseUrl: service.baseUrl, apiKey, ...transport, deadlineMs: 4000, ...quickly });
 	const random = randomFrom(seed);
 	const kinds: readonly Operation[] = operations.filter((operation) => operation !== "messages.send");
 	let failed = 0;
@@ -98,13 +96,13 @@ function resembles(operation: Operation, result: unknown): boolean {
 }
 
 /** Many calls on one long-lived signal: at most one listener at any time, none at the end, no warning. */
-export async function oneSignal({ calls }: { calls: number }): Promise<Verdict> {
+export async function oneSignal({ calls, over }: { calls: number; over?: Exchange }): Promise<Verdict> {
 	const violations: Violation[] = [];
 	const warnings: string[] = [];
 	const onWarning = (warning: Error) => warnings.push(warning.name);
 	process.on("warning", onWarning);
 	const service = await startService({ remembers: false });
-	const client = createClient({ baseUrl: service.baseUrl, apiKey });
+	const client = createClient({ baseUrl: service.baseUrl, apiKey, ...(over && { http: over }) });
 	const { signal } = new AbortController();
 	let most = 0;
 	await inParallel(32, calls, async () => {

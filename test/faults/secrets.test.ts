@@ -1,6 +1,7 @@
 import { inspect } from "node:util";
 import { afterAll, expect, test } from "vitest";
 import { createClient } from "../../src/index.ts";
+import { nodeHttp } from "../../src/node.ts";
 import { cases, type Inputs, plainInputs, runCase } from "./conformance.ts";
 import { faultNamed } from "./faults.ts";
 import { agencyId } from "./golden.ts";
@@ -46,20 +47,22 @@ test("the service of these tests does repeat the request, in the body, in a head
 	}
 });
 
-const titled = cases.map((each) => [each.title, each] as const);
+const overNode = nodeHttp();
+afterAll(() => overNode.close());
+const titled = cases.flatMap((each) => [
+	[`${each.title} (fetch)`, each, undefined] as const,
+	[`${each.title} (nodeHttp)`, each, overNode] as const,
+]);
 
 test.concurrent.for(titled)(
 	"S14 S21 no secret is told when the service repeats the request: %s",
 	{ timeout: 20_000 },
-	async ([, each], { expect }) => {
+	async ([, each, over], { expect }) => {
 		const told: unknown[][] = [];
 		const tell = (...args: unknown[]) => void told.push(args);
-		const { error, client } = await runCase(each, canaries, {
-			echo: true,
-			logger: { debug: tell, info: tell, warn: tell, error: tell },
-			onAttempt: tell,
-			onContractDrift: tell,
-		});
+		const logger = { debug: tell, info: tell, warn: tell, error: tell };
+		const observers = { logger, onAttempt: tell, onContractDrift: tell };
+		const { error, client } = await runCase(each, canaries, { echo: true, ...observers }, over);
 		for (const text of [...printed(error), ...printed(client), ...told.flat().flatMap(printed)]) {
 			expect(text).not.toMatch(hidden);
 		}

@@ -1,3 +1,4 @@
+import type { Exchange } from "../../src/index.ts";
 import { keyOf, type Picker } from "./picker.ts";
 import type { Service } from "./service.ts";
 
@@ -10,33 +11,51 @@ export interface Dispatch {
 
 export interface Watch {
 	readonly fetch: typeof fetch;
+	/** The given exchange, watched in the same way. */
+	readonly http: Exchange | undefined;
 	readonly dispatches: ReadonlyMap<string, readonly Dispatch[]>;
 }
 
-/** A fetch that notes when each attempt leaves, and sends to a dead port those that the picker wants refused. */
-export function watchFetch(service: Service, picker: Picker, over: typeof fetch = fetch): Watch {
+/** Notes when each attempt leaves, and sends to a dead port those that the picker wants refused. */
+export function watchWire(service: Service, picker: Picker, over?: Exchange): Watch {
 	const dispatches = new Map<string, Dispatch[]>();
-	const watched: typeof fetch = async (input, init) => {
-		const url = input instanceof Request ? input.url : String(input);
-		const text = input instanceof Request ? await input.clone().text() : init?.body;
+	function depart(url: string, text: unknown) {
 		const key = keyOf(url, fieldsOf(text));
 		const dispatch: Dispatch = { at: performance.now() };
 		dispatches.set(key, [...(dispatches.get(key) ?? []), dispatch]);
-		const refusing = picker.refuses(key);
-		const target = refusing ? url.replace(service.origin, service.deadOrigin) : url;
-		const response = await (input instanceof Request && !refusing ? over(input) : over(target, init));
-		dispatch.answeredAt = performance.now();
-		const after = response.headers.get("retry-after");
-		if (after !== null) dispatch.retryAfterMs = askedFor(after, response.headers.get("date"));
+		const isRefused = picker.refuses(key);
+		return {
+			isRefused,
+			target: isRefused ? url.replace(service.origin, service.deadOrigin) : url,
+			arrive(after: string | null | undefined, date: string | null | undefined) {
+				dispatch.answeredAt = performance.now();
+				if (after) dispatch.retryAfterMs = askedFor(after, date ?? "");
+			},
+		};
+	}
+	const watchedFetch: typeof fetch = async (input, init) => {
+		const url = input instanceof Request ? input.url : String(input);
+		const text = input instanceof Request ? await input.clone().text() : init?.body;
+		const { isRefused, target, arrive } = depart(url, text);
+		const response = await (input instanceof Request && !isRefused ? fetch(input) : fetch(target, init));
+		arrive(response.headers.get("retry-after"), response.headers.get("date"));
 		return response;
 	};
-	return { fetch: watched, dispatches };
+	const watchedExchange = (exchange: Exchange): Exchange => {
+		return async (request, control) => {
+			const { target, arrive } = depart(request.url, request.body);
+			const answer = await exchange({ ...request, url: target }, control);
+			arrive(answer.headers.get("retry-after"), answer.headers.get("date"));
+			return answer;
+		};
+	};
+	return { fetch: watchedFetch, http: over && watchedExchange(over), dispatches };
 }
 
 /** The wait that a Retry-After header asks for; none for what is neither seconds nor a date to come. */
-function askedFor(header: string, date: string | null): number {
+function askedFor(header: string, date: string): number {
 	if (/^\d+$/.test(header)) return Number(header) * 1000;
-	const until = Date.parse(header) - Date.parse(date ?? "");
+	const until = Date.parse(header) - Date.parse(date);
 	return /GMT$/.test(header) && until > 0 ? until : 0;
 }
 

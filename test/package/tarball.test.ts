@@ -140,6 +140,21 @@ try { other.toE164("x"); } catch (error) {
 	expect(run("copies.mjs", code)).toBe("true true true false\n");
 });
 
+test("nodeHttp of ./node is what createClient takes, and its refusals are the main entry's errors", () => {
+	const code = `import { createClient, PartnerConfigurationError } from "messaging-conversations";
+import { nodeHttp } from "messaging-conversations/node";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { serve } from "messaging-conversations/sandbox/server";
+try { nodeHttp({ maxSockets: 0 }); } catch (error) { console.log(error instanceof PartnerConfigurationError); }
+const server = await serve(createSandbox(), { port: 0 });
+const http = nodeHttp();
+const { agencies } = await createClient({ baseUrl: server.baseUrl, apiKey: server.apiKey, http }).me.get();
+http.close();
+await server.close();
+console.log(agencies.length);`;
+	expect(run("node-http.mjs", code)).toBe("true\n1\n");
+});
+
 test.each(["nodenext", "bundler"])("its types hold for a strict consumer with module resolution %s", (resolution) => {
 	const config = {
 		compilerOptions: {

@@ -1,4 +1,4 @@
-// With a sandbox of its own: in process, served over HTTP by this runtime, and the same through `nodeFetch`.
+// With a sandbox of its own: in process, served over HTTP by this runtime, and the same through `nodeHttp`.
 import * as nodeEntry from "messaging-conversations/node";
 import * as sandboxEntry from "messaging-conversations/sandbox";
 import * as serverEntry from "messaging-conversations/sandbox/server";
@@ -6,26 +6,26 @@ import { controlsOf } from "./controls.ts";
 import { exercise } from "./exercise.ts";
 import { exactly } from "./exports.ts";
 
-const { nodeFetch } = nodeEntry;
+const { nodeHttp } = nodeEntry;
 const { createSandbox, scenarioNames, ...scenarios } = sandboxEntry;
 const { serve } = serverEntry;
 
 async function main(): Promise<void> {
-	exactly(nodeEntry, ["nodeFetch"]);
+	exactly(nodeEntry, ["nodeHttp"]);
 	exactly(serverEntry, ["serve"]);
 	exactly(sandboxEntry, ["createSandbox", "scenarioNames", ...scenarioNames]);
 	for (const name of scenarioNames) scenarios[name](createSandbox());
-	const fetch = nodeFetch({ maxSockets: 8, keepAliveMs: 1000 });
-	for (const door of ["in process", "served", "nodeFetch"] as const) {
+	const http = nodeHttp({ maxSockets: 8, keepAliveMs: 1000 });
+	for (const door of ["in process", "served", "nodeHttp"] as const) {
 		const sandbox = createSandbox({ seed: "busy" });
 		const server = await serve(sandbox, { port: 0 });
 		const { baseUrl, apiKey } = server;
-		const served = door === "served" ? { baseUrl, apiKey } : { baseUrl, apiKey, fetch };
+		const served = door === "served" ? { baseUrl, apiKey } : { baseUrl, apiKey, http };
 		const connection = door === "in process" ? sandbox.connection : served;
 		await exercise({ ...connection, controls: controlsOf(sandbox) }, (line) => console.log(`${line} (${door})`));
 		await server.close();
 	}
-	fetch.close();
+	http.close();
 }
 
 main().catch((error: unknown) => {

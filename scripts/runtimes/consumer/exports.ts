@@ -18,6 +18,8 @@ const trials = {
 		(await entry.operationIdFrom("crm", "note-4711")) === "16a7d330-d2cb-8a5e-9c2d-5be4e7084e57",
 	toE164: () => entry.toE164("0470 12 34 56") === "+32470123456",
 	PartnerAbortError: () => tags(new entry.PartnerAbortError("", {}), "PartnerAbortError"),
+	PartnerConfigurationError: () =>
+		tags(new entry.PartnerConfigurationError({ field: "", rule: "" }), "PartnerConfigurationError"),
 	PartnerBadRequest: () => tags(new entry.PartnerBadRequest("", {}), "PartnerBadRequest"),
 	PartnerConflict: () => tags(new entry.PartnerConflict("", {}), "PartnerConflict"),
 	PartnerConnectionError: () => tags(new entry.PartnerConnectionError("", {}), "PartnerConnectionError"),

@@ -27,7 +27,8 @@ export async function tryOptions({ controls, baseUrl, apiKey, ...place }: Place,
 	const drifts: string[] = [];
 	const agents: string[] = [];
 	const over: Fetch = place.fetch ?? ((url, init) => globalThis.fetch(url, init));
-	const every: Every<ClientOptions> = {
+	// Beside `http`, which takes the place of `fetch`: doors.ts gives it.
+	const every: Every<Omit<ClientOptions, "http">> = {
 		baseUrl,
 		apiKey: async () => apiKey,
 		async fetch(url, init) {

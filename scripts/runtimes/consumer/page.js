@@ -1,5 +1,5 @@
 // A page, where everybody can read the key: no client for a live one; the sandbox answers through msw's service worker.
-import { createClient, PartnerInvalidInput } from "messaging-conversations";
+import { createClient, PartnerConfigurationError } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { handlers } from "messaging-conversations/sandbox/msw";
 import { setupWorker } from "msw/browser";
@@ -16,7 +16,7 @@ function refusal() {
 
 async function main() {
 	const error = refusal();
-	const named = error instanceof PartnerInvalidInput && error.message.startsWith("dangerouslyAllowBrowser:");
+	const named = error instanceof PartnerConfigurationError && error.message.startsWith("dangerouslyAllowBrowser:");
 	if (!named) throw new Error("not so: a live key is refused", { cause: error });
 	console.log("ok a live key is refused");
 	const sandbox = createSandbox({ seed: "busy" });

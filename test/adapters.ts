@@ -1,0 +1,19 @@
+import type { ClientOptions } from "messaging-conversations";
+import { type NodeHttp, type NodeHttpOptions, nodeHttp } from "messaging-conversations/node";
+import { onTestFinished } from "vitest";
+
+/** The two ways to the network. What holds over one of them holds over the other. */
+export const adapters = ["fetch", "nodeHttp"] as const;
+export type Adapter = (typeof adapters)[number];
+
+/** The client options of an adapter, for one test. Its connections are closed after the test. */
+export function over(adapter: Adapter, options?: NodeHttpOptions): Pick<ClientOptions, "http"> {
+	return adapter === "fetch" ? {} : { http: nodeExchange(options) };
+}
+
+/** An exchange over node:http whose connections are closed after the test. */
+export function nodeExchange(options?: NodeHttpOptions): NodeHttp {
+	const http = nodeHttp(options);
+	onTestFinished(() => http.close());
+	return http;
+}

@@ -1,0 +1,299 @@
+import { getEventListeners } from "node:events";
+import { Worker } from "node:worker_threads";
+import type {
+	ClientOptions,
+	Exchange,
+	ExchangeControl,
+	ExchangeHeaders,
+	ExchangeRequest,
+} from "messaging-conversations";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { adapters, over } from "../adapters.ts";
+import { callOf, clientOf, failure, wrong } from "../calls.ts";
+import { agencyId, apiKey, me, phone, sentNow, text } from "../canned.ts";
+
+const baseUrl = "https://messaging.example/api/v1";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const overExchange = (http: Exchange, options: Partial<ClientOptions> = {}) =>
+	clientOf({ baseUrl }, { http, retry: false, ...options });
+
+const send = callOf("messages.send");
+const headersOf = (headers: Record<string, string> = {}): ExchangeHeaders => new Map(Object.entries(headers));
+const answer = (json: unknown, status = 200) => ({ status, headers: headersOf(), text: JSON.stringify(json) });
+
+/** An exchange that never ends, what it was given, and how often it was cut. */
+function hanging(prepare: (control: ExchangeControl) => void = () => {}) {
+	const seen = { requests: 0, cuts: 0 };
+	const exchange: Exchange = (_request, control) => {
+		seen.requests++;
+		control.cut = () => void seen.cuts++;
+		prepare(control);
+		return new Promise(() => {});
+	};
+	return { exchange, seen };
+}
+
+test("an exchange gets the whole request and the limit of the body, and its answer is the call's", async () => {
+	const given: [ExchangeRequest, ExchangeControl][] = [];
+	const http: Exchange = async (request, control) => {
+		given.push([request, { ...control }]);
+		return { ...answer(request.method === "GET" ? me : sentNow), headers: headersOf({ "x-correlation-id": "cor-1" }) };
+	};
+	const client = overExchange(http);
+	const { data, response } = await client.me.get().withResponse();
+	expect([data, response.status, response.correlationId]).toEqual([me, 200, "cor-1"]);
+	await send.run(client);
+	const headers = { accept: "application/json", authorization: `Bearer ${apiKey}`, "user-agent": expect.any(String) };
+	expect(given).toEqual([
+		[{ method: "GET", url: `${baseUrl}/me`, headers, body: undefined, noStore: true }, { maxBytes: 10 * 1024 * 1024 }],
+		[
+			{
+				method: "POST",
+				url: `${baseUrl}/agencies/${agencyId}/messages`,
+				headers: { ...headers, "content-type": "application/json" },
+				body: expect.stringContaining(text),
+				noStore: false,
+			},
+			{ maxBytes: 10 * 1024 * 1024 },
+		],
+	]);
+	expect(vi.getTimerCount()).toBe(0);
+});
+
+const broken: [what: string, http: Exchange][] = [
+	[
+		"throws before it returns a promise",
+		() => {
+			throw new TypeError("canary");
+		},
+	],
+	["rejects with an error", () => Promise.reject(new Error("canary"))],
+	["rejects with a text", () => Promise.reject("canary")],
+	["rejects with nothing", () => Promise.reject()],
+	["resolves with nothing", wrong(async () => undefined)],
+	["returns nothing", wrong(() => undefined)],
+];
+
+test.for(broken)("an exchange that %s ends as a lost connection, and a send as unknown", async ([, http]) => {
+	const error = await failure(() => send.run(overExchange(http)));
+	expect(error).toMatchObject({ _tag: "PartnerConnectionError", outcome: "unknown", attempts: 1, retryable: true });
+	expect(error.message).toBe("messages.send: the connection was lost");
+	expect(vi.getTimerCount()).toBe(0);
+	const read = await failure(() => overExchange(http).me.get());
+	expect(read._tag).toBe("PartnerConnectionError");
+	expect(read).not.toHaveProperty("outcome");
+});
+
+test.for(broken)("an exchange that %s is tried again", async ([, http]) => {
+	let asked = 0;
+	const client = overExchange((...given) => (asked++ === 0 ? http(...given) : Promise.resolve(answer(me))), {
+		retry: { baseDelayMs: 1 },
+	});
+	const calling = client.me.get().withResponse();
+	await vi.runAllTimersAsync();
+	expect((await calling).response.attempts).toBe(2);
+});
+
+test("an exchange that returns its answer at once is as good as one that promises it", async () => {
+	await expect(overExchange(wrong(() => answer(me))).me.get()).resolves.toEqual(me);
+});
+
+test.for([
+	["does not listen to cut", (control: ExchangeControl) => void delete control.cut],
+	["cuts the request", () => {}],
+] as const)("the time is up on the millisecond when the exchange %s", async ([, prepare]) => {
+	const { exchange, seen } = hanging(prepare);
+	const calling = failure(() => overExchange(exchange).me.get({ timeoutMs: 1000 }));
+	let isOver = false;
+	calling.then(() => (isOver = true));
+	await vi.advanceTimersByTimeAsync(999);
+	expect([isOver, seen.cuts]).toEqual([false, 0]);
+	await vi.advanceTimersByTimeAsync(2);
+	expect(isOver).toBe(true);
+	expect(await calling).toMatchObject({
+		_tag: "PartnerTimeoutError",
+		message: "me.get: no complete answer within 1000 ms",
+		retryable: true,
+	});
+	expect(vi.getTimerCount()).toBe(0);
+});
+
+test("a time-out cuts the exchange once, an answer never", async () => {
+	const { exchange, seen } = hanging();
+	const calling = failure(() => overExchange(exchange).me.get({ timeoutMs: 1000 }));
+	await vi.advanceTimersByTimeAsync(5000);
+	await calling;
+	expect(seen).toEqual({ requests: 1, cuts: 1 });
+	const cut = vi.fn();
+	const answering: Exchange = async (_request, control) => {
+		control.cut = cut;
+		return answer(me);
+	};
+	await overExchange(answering).me.get();
+	await vi.advanceTimersByTimeAsync(60_000);
+	expect(cut).not.toHaveBeenCalled();
+});
+
+test.for(["resolves", "rejects"])("an exchange that %s when nobody waits any more changes nothing", async (how) => {
+	let end: () => void = () => {};
+	const http: Exchange = () =>
+		new Promise((resolve, reject) => {
+			end = () => (how === "resolves" ? resolve(answer(me)) : reject(new Error("late")));
+		});
+	const calling = failure(() => overExchange(http).me.get({ timeoutMs: 1000 }));
+	await vi.advanceTimersByTimeAsync(1001);
+	expect(await calling).toMatchObject({ _tag: "PartnerTimeoutError" });
+	end();
+	await vi.advanceTimersByTimeAsync(0);
+});
+
+test.for([
+	["false", false, "not_sent"],
+	["true", true, "unknown"],
+	["nothing", undefined, "unknown"],
+] as const)(
+	"a send that is cut while the exchange says %s of its connection: %s → %s",
+	async ([, connected, outcome]) => {
+		const { exchange } = hanging((control) => {
+			control.connected = connected;
+		});
+		const late = failure(() => send.run(overExchange(exchange), { timeoutMs: 1000 }));
+		await vi.advanceTimersByTimeAsync(1001);
+		expect(await late).toMatchObject({ _tag: "PartnerTimeoutError", outcome, attempts: 1 });
+		const controller = new AbortController();
+		const aborted = failure(() => send.run(overExchange(exchange), { signal: controller.signal }));
+		await vi.advanceTimersByTimeAsync(1);
+		controller.abort();
+		expect(await aborted).toMatchObject({ _tag: "PartnerAbortError", outcome, attempts: 1, retryable: false });
+	},
+);
+
+const headed = (status: number) =>
+	hanging((control) => {
+		control.head = { status, headers: headersOf({ "x-correlation-id": "cor-9", "retry-after": "3" }) };
+	}).exchange;
+
+test.for([
+	[200, "PartnerTimeoutError", "unknown"],
+	[403, "PartnerForbidden", "not_sent"],
+	[429, "PartnerUnexpectedResponse", "not_sent"],
+	[500, "PartnerInternalError", "unknown"],
+	[302, "PartnerUnexpectedResponse", "unknown"],
+] as const)("a status of %i whose body does not end in time is %s, %s", async ([status, tag, outcome]) => {
+	const calling = failure(() => send.run(overExchange(headed(status)), { timeoutMs: 1000 }));
+	await vi.advanceTimersByTimeAsync(1001);
+	expect(await calling).toMatchObject({ _tag: tag, outcome, status, correlationId: "cor-9" });
+});
+
+test.for([200, 403, 500])("an abort while the body of a %i comes in is an abort", async (status) => {
+	const controller = new AbortController();
+	const calling = failure(() => send.run(overExchange(headed(status)), { signal: controller.signal }));
+	await vi.advanceTimersByTimeAsync(1);
+	controller.abort();
+	expect(await calling).toMatchObject({
+		_tag: "PartnerAbortError",
+		outcome: "unknown",
+		status,
+		correlationId: "cor-9",
+	});
+	expect(getEventListeners(controller.signal, "abort")).toEqual([]);
+});
+
+test("a signal that has aborted begins nothing, not even the key", async () => {
+	const { exchange, seen } = hanging();
+	const key = vi.fn(async () => apiKey);
+	const client = overExchange(exchange, { apiKey: key });
+	expect(await failure(() => send.run(client, { signal: AbortSignal.abort() }))).toMatchObject({
+		_tag: "PartnerAbortError",
+		attempts: 0,
+		outcome: "not_sent",
+	});
+	expect([key.mock.calls.length, seen.requests, vi.getTimerCount()]).toEqual([0, 0, 0]);
+});
+
+test("an abort in the same tick as the call stops a send", async () => {
+	const { exchange, seen } = hanging();
+	const controller = new AbortController();
+	const calling = failure(() => send.run(overExchange(exchange), { signal: controller.signal }));
+	controller.abort();
+	expect(await calling).toMatchObject({ _tag: "PartnerAbortError", attempts: 0, outcome: "not_sent" });
+	expect(seen.requests).toBe(0);
+});
+
+test("a key that comes when the time is up sends nothing, and is asked for once", async () => {
+	const { exchange, seen } = hanging();
+	let give: (key: string) => void = () => {};
+	const key = vi.fn(() => new Promise<string>((resolve) => (give = resolve)));
+	const client = overExchange(exchange, { apiKey: key, retry: { attempts: 3 } });
+	const calling = failure(() => send.run(client, { timeoutMs: 1000 }));
+	await vi.advanceTimersByTimeAsync(1001);
+	expect(await calling).toMatchObject({ _tag: "PartnerTimeoutError", attempts: 0, outcome: "not_sent" });
+	give(apiKey);
+	await vi.advanceTimersByTimeAsync(0);
+	expect([key.mock.calls.length, seen.requests]).toEqual([1, 0]);
+});
+
+test("an attempt leaves no timer and no listener behind", async () => {
+	const { signal } = new AbortController();
+	await overExchange(async () => answer(me)).me.get({ signal });
+	await failure(() => overExchange(() => Promise.reject(new Error("lost"))).me.get({ signal }));
+	expect([vi.getTimerCount(), getEventListeners(signal, "abort").length]).toEqual([0, 0]);
+});
+
+/** A server with an event loop of its own. It answers 20 ms after it got a request, or never. */
+async function serverBeside(answers: boolean) {
+	const flags = new Int32Array(new SharedArrayBuffer(12));
+	const source = `
+		const { createServer } = require("node:http");
+		const { workerData } = require("node:worker_threads");
+		const { flags, json, answers } = workerData;
+		const server = createServer((request, response) => {
+			request.resume().on("end", () => {
+				Atomics.store(flags, 1, 1);
+				if (answers) setTimeout(() => response.end(json, () => setTimeout(() => Atomics.store(flags, 2, 1), 20)), 20);
+			});
+		});
+		server.listen(0, "127.0.0.1", () => Atomics.store(flags, 0, server.address().port));
+	`;
+	const worker = new Worker(source, { eval: true, workerData: { flags, json: JSON.stringify(sentNow), answers } });
+	onTestFinished(() => void worker.terminate());
+	const is = (index: number) => Atomics.load(flags, index) !== 0;
+	const until = async (index: number) => {
+		while (!is(index)) await new Promise((resolve) => setImmediate(resolve));
+	};
+	await until(0);
+	return {
+		baseUrl: `http://127.0.0.1:${Atomics.load(flags, 0)}/api/v1`,
+		received: () => until(1),
+		hasAnswered: () => is(2),
+	};
+}
+
+test.for(adapters)(
+	"an answer that is there when a blocked event loop goes on wins over the timer (%s)",
+	async (adapter) => {
+		vi.useRealTimers();
+		const { received, hasAnswered, ...server } = await serverBeside(true);
+		const client = clientOf(server, { retry: false, ...over(adapter) });
+		const sending = client.agency(agencyId).messages.send({ to: phone, body: text }, { timeoutMs: 1000 });
+		await received();
+		for (const until = performance.now() + 1100; performance.now() < until || !hasAnswered(); );
+		await expect(sending).resolves.toMatchObject({ messageId: sentNow.messageId });
+	},
+);
+
+test.for(adapters)(
+	"after a blocked event loop a request without an answer is cut all the same (%s)",
+	async (adapter) => {
+		vi.useRealTimers();
+		const { received, ...server } = await serverBeside(false);
+		const client = clientOf(server, { retry: false, ...over(adapter) });
+		const sending = failure(() => client.agency(agencyId).messages.send({ to: phone, body: text }, { timeoutMs: 500 }));
+		await received();
+		for (const until = performance.now() + 600; performance.now() < until; );
+		expect(await sending).toMatchObject({ _tag: "PartnerTimeoutError", outcome: "unknown" });
+	},
+);

@@ -1,0 +1,202 @@
+import type { Exchange, Fetch, OperationId, PartnerError } from "messaging-conversations";
+import { expect, test } from "vitest";
+import { callOf, clientOf, failure, jsonResponse } from "../calls.ts";
+import { agencyId, me, operationId, phone, sentNow, text } from "../canned.ts";
+
+const baseUrl = "https://messaging.example/api/v1";
+
+/** What a call fails with when its one request ends so. */
+async function failureFrom(end: () => unknown, operation: OperationId = "me.get"): Promise<PartnerError> {
+	const fetch: Fetch = async () => {
+		const response = end();
+		if (response instanceof Response) return response;
+		throw response;
+	};
+	return failure(() => callOf(operation).run(clientOf({ baseUrl }, { fetch, retry: false })));
+}
+
+/** A response of any status, also of those that `new Response` refuses. */
+function statusOf(status: number): Response {
+	return Object.defineProperty(jsonResponse({}), "status", { value: status });
+}
+
+test("a good answer is handed over as it is", async () => {
+	const client = clientOf({ baseUrl }, { fetch: async () => jsonResponse(me), retry: false });
+	await expect(client.me.get()).resolves.toEqual(me);
+});
+
+test("an answer that cannot be read may be read another time, one that is wrong or too large may not", async () => {
+	const retryable = async (end: () => Response) => (await failureFrom(end)).retryable;
+	await expect(retryable(() => new Response("<html>"))).resolves.toBe(true);
+	await expect(retryable(() => jsonResponse({}))).resolves.toBe(false);
+	await expect(retryable(() => new Response("x", { headers: { "content-length": "99999999" } }))).resolves.toBe(false);
+});
+
+const refused = (status: number, headers = {}) =>
+	jsonResponse({ _tag: "X", message: "The reason." }, { status, headers });
+const location = (url: string, status = 302) => new Response(null, { status, headers: { location: url } });
+
+test.for([
+	["500", () => refused(500), "me.get: the service answered 500: The reason."],
+	["500 of a gateway", () => new Response("<html>", { status: 502 }), "me.get: the service answered 502"],
+	["403", () => refused(403), "me.get: refused with 403: The reason."],
+	["403 without a text", () => jsonResponse({}, { status: 403 }), "me.get: refused with 403"],
+	["429", () => refused(429), "me.get: answered 429, which is outside the contract: The reason."],
+	[
+		"a redirect",
+		() => location("https://elsewhere.example:8443/path?query"),
+		"me.get: answered 302 to https://elsewhere.example:8443, which is outside the contract",
+	],
+	["a redirect on the same host", () => location("/path"), "me.get: answered 302, which is outside the contract"],
+	["a redirect to no host", () => location("data:text/plain,x"), "me.get: answered 302, which is outside the contract"],
+	[
+		"a redirect without a target",
+		() => new Response(null, { status: 302 }),
+		"me.get: answered 302, which is outside the contract",
+	],
+	[
+		"a 418 with a target, which is no redirect",
+		() => location("https://elsewhere.example/", 418),
+		"me.get: answered 418, which is outside the contract",
+	],
+	[
+		"a 400 with a target, which is no redirect",
+		() => location("https://elsewhere.example/", 400),
+		"me.get: answered 400, which is outside the contract",
+	],
+	["200 with HTML", () => new Response("<html>"), "me.get: the answer could not be read"],
+	[
+		"200 of 11 MB",
+		() => new Response("x", { headers: { "content-length": `${11 * 1024 * 1024}` } }),
+		"me.get: the answer is larger than 10 MB",
+	],
+	[
+		"200 that breaks the contract",
+		() => jsonResponse({ ...me, scopes: "text" }),
+		"me.get: the answer breaks the contract at /scopes",
+	],
+	["201", () => jsonResponse(me, { status: 201 }), "me.get: the answer breaks the contract at the status"],
+] as const)("the message says what the service did, and where the contract ends: %s", async ([, end, message]) => {
+	expect((await failureFrom(end)).message).toBe(message);
+});
+
+test.for([
+	["the whole", [], "/"],
+	["a field", { ...me, scopes: "text" }, "/scopes"],
+	["an object", { ...me, integration: 5 }, "/integration"],
+	["a field of an object", { ...me, integration: {} }, "/integration/id"],
+	["an entry of a list", { ...me, agencies: [5] }, "/agencies/0"],
+	["a field of an entry", { ...me, agencies: [{ id: "agy_1" }] }, "/agencies/0/name"],
+] as const)("the message names the place where the contract is broken: %s", async ([, json, place]) => {
+	const { message } = await failureFrom(() => jsonResponse(json));
+	expect(message).toBe(`me.get: the answer breaks the contract at ${place}`);
+});
+
+test.for([
+	[300, "PartnerUnexpectedResponse", "unknown"],
+	[399, "PartnerUnexpectedResponse", "unknown"],
+	[400, "PartnerBadRequest", "not_sent"],
+	[402, "PartnerUnexpectedResponse", "not_sent"],
+	[429, "PartnerUnexpectedResponse", "not_sent"],
+	[499, "PartnerUnexpectedResponse", "not_sent"],
+	[500, "PartnerInternalError", "unknown"],
+	[599, "PartnerInternalError", "unknown"],
+	[600, "PartnerUnexpectedResponse", "unknown"],
+] as const)("the status decides, up to its borders: %d is %s, %s", async ([status, tag, outcome]) => {
+	const error = await failureFrom(() => statusOf(status), "messages.send");
+	expect(error).toMatchObject({
+		_tag: tag,
+		status,
+		outcome,
+		retryable: tag === "PartnerInternalError" || status === 429,
+	});
+});
+
+test.for([
+	["a 500", 500],
+	["a 403", 403],
+	["a 429", 429],
+	["a 302", 302],
+] as const)("the error has the status and the Retry-After of the answer: %s", async ([, status]) => {
+	const end = () => refused(status, { "retry-after": "7" });
+	await expect(failureFrom(end)).resolves.toMatchObject({ status, retryAfterMs: 7000, correlationId: "cor-1" });
+});
+
+test.for([
+	["success alone", { success: true }, "sent"],
+	["no success", { success: false }, "unknown"],
+	["a text for it", { success: "true" }, "unknown"],
+	["a number for it", { success: 1 }, "unknown"],
+	["an array", [true], "unknown"],
+	["null", null, "unknown"],
+	["a text", "success", "unknown"],
+	["all but one field", { ...sentNow, windowOpen: undefined }, "sent"],
+] as const)("a broken answer to a send is sent only where it says success: %s", async ([, json, outcome]) => {
+	const error = await failureFrom(() => jsonResponse(json), "messages.send");
+	expect(error).toMatchObject({ _tag: "PartnerUnexpectedResponse", outcome });
+});
+
+test.for([
+	["of 11 MB", () => new Response("x", { headers: { "content-length": "99999999" } })],
+	["that cannot be read", () => new Response("<html>")],
+] as const)("an answer to a send %s leaves it unknown", async ([, end]) => {
+	const error = await failureFrom(end, "messages.send");
+	expect(error.outcome).toBe("unknown");
+});
+
+test("a send that contradicts itself names the field", async () => {
+	const { send } = clientOf({ baseUrl }, { fetch: async () => jsonResponse(answer) }).agency(agencyId).messages;
+	let answer: unknown;
+	for (const [field, value] of [
+		["success", false],
+		["messageId", null],
+		["queueId", "queue-1"],
+	] as const) {
+		answer = { ...sentNow, [field]: value };
+		const error = await failure(() => send({ to: phone, body: text, operationId }));
+		expect(error.message).toBe(`messages.send: the answer breaks the contract at /${field}`);
+	}
+});
+
+const ok = JSON.stringify(sentNow);
+
+test.for([201, 202, 203, 206, 299])("a %i that says success is unknown, because only a 200 is sent", async (status) => {
+	for (const [name, options] of [
+		["fetch", { fetch: async () => new Response(ok, { status }) }],
+		["http", { http: (async () => ({ status, headers: new Map(), text: ok })) satisfies Exchange }],
+	] as const) {
+		const error = await failure(() => callOf("messages.send").run(clientOf({ baseUrl }, { retry: false, ...options })));
+		expect([name, error]).toMatchObject([
+			name,
+			{ _tag: "PartnerUnexpectedResponse", status, outcome: "unknown", retryable: false },
+		]);
+	}
+});
+
+test.for([
+	["me.get", 400],
+	["conversations.list", 404],
+	["conversations.lookup", 404],
+	["messages.send", 404],
+	["conversations.get", 409],
+	["conversations.listMessages", 409],
+] as const)(
+	"a status that the contract does not list for the operation is outside the contract: %s, %i",
+	async ([operation, status]) => {
+		const error = await failureFrom(() => refused(status), operation);
+		expect(error).toMatchObject({ _tag: "PartnerUnexpectedResponse", status, retryable: false });
+	},
+);
+
+test("the correlation id of a failed answer is left out when it repeats the request", async () => {
+	const end = (id: string) => () => refused(403, { "x-correlation-id": id });
+	const idOf = async (id: string) => (await failureFrom(end(id), "messages.send")).correlationId;
+	expect(await idOf("gateway.1234:56")).toBe("gateway.1234:56");
+	expect(await idOf("CANARYTEXT.the.visit")).toBeUndefined();
+	expect(await idOf("32470123456")).toBeUndefined();
+});
+
+test("a redirect whose target repeats the request is not shown", async () => {
+	const error = await failureFrom(() => location("https://canarytext-the-visit.example/"), "messages.send");
+	expect(error.message).toBe("messages.send: answered 302, which is outside the contract");
+});

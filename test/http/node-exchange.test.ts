@@ -1,0 +1,665 @@
+import http, { type IncomingMessage, type RequestListener } from "node:http";
+import https from "node:https";
+import net, { type AddressInfo, type Server, type Socket } from "node:net";
+import { brotliCompressSync, createGzip, deflateSync, gzipSync } from "node:zlib";
+import type { Exchange, ExchangeAnswer, ExchangeControl, ExchangeRequest } from "messaging-conversations";
+import { createClient, PartnerConfigurationError } from "messaging-conversations";
+import { nodeHttp } from "messaging-conversations/node";
+import { HttpResponse, http as mock } from "msw";
+import { setupServer } from "msw/node";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { nodeExchange } from "../adapters.ts";
+import { clientOf, failure, wrong } from "../calls.ts";
+import { agencyId, apiKey, me, phone, sentNow, text } from "../canned.ts";
+import { certificate, privateKey } from "../certificate.ts";
+
+interface Listening {
+	url: string;
+	sockets: Socket[];
+	/** Connections that are open now. */
+	open: () => number;
+}
+
+async function listening(server: Server, scheme = "http"): Promise<Listening> {
+	const sockets: Socket[] = [];
+	server.on("connection", (socket: Socket) => sockets.push(socket.on("error", () => {})));
+	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+	onTestFinished(() => {
+		for (const socket of sockets) socket.destroy();
+		server.close();
+	});
+	const { port } = server.address() as AddressInfo;
+	return {
+		url: `${scheme}://127.0.0.1:${port}`,
+		sockets,
+		open: () => sockets.filter((each) => !each.destroyed).length,
+	};
+}
+
+const serve = (listener: RequestListener) => listening(http.createServer(listener));
+
+/** A server that answers each request with these bytes, whatever they are. */
+const bare = (say: (socket: Socket, text: string) => void) =>
+	listening(net.createServer((socket) => socket.on("data", (chunk) => say(socket, chunk.toString("latin1")))));
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+	const chunks: Buffer[] = [];
+	for await (const chunk of request) chunks.push(chunk);
+	return Buffer.concat(chunks);
+}
+
+/** One exchange, without a client round it. */
+function exchanged(
+	exchange: Exchange,
+	url: string,
+	request: Partial<ExchangeRequest> = {},
+	control: ExchangeControl = { maxBytes: 10 * 1024 * 1024 },
+): Promise<ExchangeAnswer> {
+	return exchange({ method: "GET", url, headers: {}, body: undefined, noStore: false, ...request }, control);
+}
+
+const textOf = async (...given: Parameters<typeof exchanged>) => (await exchanged(...given)).text;
+
+/** What an exchange rejects with. */
+const fault = (...given: Parameters<typeof exchanged>): Promise<unknown> =>
+	exchanged(...given).then(
+		() => expect.unreachable("it should have failed"),
+		(error: unknown) => error,
+	);
+
+const clientAt = (url: string, exchange: Exchange, options = {}) =>
+	clientOf({ baseUrl: url }, { http: exchange, retry: false, ...options });
+
+const hello = { to: phone, body: text };
+
+const big = JSON.stringify({ rows: Array.from({ length: 4000 }, (_, index) => ({ index, text: "é".repeat(20) })) });
+
+test("a send goes out once, whole, with its length and the headers given", async () => {
+	const wire: string[] = [];
+	const { url } = await bare((socket, chunk) => {
+		wire.push(chunk);
+		const json = JSON.stringify(sentNow);
+		socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${json.length}\r\n\r\n${json}`);
+	});
+	const { send } = clientAt(`${url}/api/v1`, nodeExchange()).agency(agencyId).messages;
+	await send({ to: phone, body: "é", operationId: "one" });
+	expect(wire).toHaveLength(1);
+	const [head = "", body = ""] = wire[0]?.split("\r\n\r\n") ?? [];
+	const [line, ...fields] = head.split("\r\n");
+	expect(line).toBe(`POST /api/v1/agencies/${agencyId}/messages HTTP/1.1`);
+	expect(fields.map((field) => field.replace(/^[\w-]+/, (name) => name.toLowerCase())).sort()).toEqual([
+		"accept-encoding: gzip, br",
+		"accept: application/json",
+		`authorization: Bearer ${apiKey}`,
+		"connection: keep-alive",
+		`content-length: ${body.length}`,
+		"content-type: application/json",
+		`host: ${new URL(url).host}`,
+		expect.stringMatching(/^user-agent: messaging-conversations\//),
+	]);
+	expect(JSON.parse(Buffer.from(body, "latin1").toString())).toEqual({ to: phone, body: "é", operationId: "one" });
+});
+
+test("a number in a path and a query stay escaped, and IPv6 is reached", async () => {
+	const server = http.createServer((request, answer) => answer.end(request.url));
+	await new Promise<void>((resolve) => server.listen(0, "::1", resolve));
+	onTestFinished(() => void server.close().closeAllConnections());
+	const { port } = server.address() as AddressInfo;
+	expect(await textOf(nodeExchange(), `http://[::1]:${port}/a/%2B32?b=c%20d`)).toBe("/a/%2B32?b=c%20d");
+});
+
+test("a read that no cache may answer says so, and a given header replaces a default", async () => {
+	const { url } = await serve((request, answer) => answer.end(JSON.stringify(request.headers)));
+	const exchange = nodeExchange();
+	const seen = async (request: Partial<ExchangeRequest>) => JSON.parse(String(await textOf(exchange, url, request)));
+	expect(await seen({ noStore: true })).toMatchObject({ "cache-control": "no-cache" });
+	expect(await seen({ noStore: false })).not.toHaveProperty("cache-control");
+	const headers = { "accept-encoding": "identity" };
+	expect(await seen({ headers })).toMatchObject(headers);
+});
+
+test("options that are malformed are refused, and named", () => {
+	const refused: [string, unknown][] = [
+		["options: must be an object", null],
+		["options: must be an object", "x"],
+		["options: must be an object", () => {}],
+		["keepAliveMs: must be a whole number from 1 to 2147483647", { keepAliveMs: 0 }],
+		["keepAliveMs: must be a whole number from 1 to 2147483647", { keepAliveMs: 2 ** 31 }],
+		["maxSockets: must be a whole number of 1 or more", { maxSockets: 1.5 }],
+		["maxSockets: must be a whole number of 1 or more", { maxSockets: -1 }],
+		["proxy: must be an agent of node:http or node:https", { proxy: "http://proxy.example" }],
+		["proxy: must be an agent of node:http or node:https", { proxy: {} }],
+		["ca: must be PEM: text, bytes, or a list of them", { ca: 5 }],
+		["ca: must be PEM: text, bytes, or a list of them", { ca: [5] }],
+	];
+	for (const [message, options] of refused) {
+		expect(() => nodeHttp(wrong(options))).toThrow(PartnerConfigurationError);
+		expect(() => nodeHttp(wrong(options))).toThrow(message);
+	}
+	for (const options of [{ maxSockets: Number.POSITIVE_INFINITY }, { ca: [certificate, Buffer.from(certificate)] }]) {
+		nodeHttp(options).close();
+	}
+});
+
+test("calls one after another share a connection, small bodies and large, read or too large", async () => {
+	const { url, sockets } = await serve((request, answer) => answer.end(request.url === "/big" ? big : "{}"));
+	const exchange = nodeExchange();
+	for (let round = 0; round < 10; round++) {
+		expect(await textOf(exchange, url)).toBe("{}");
+		expect(await textOf(exchange, `${url}/big`)).toBe(big);
+	}
+	expect(sockets).toHaveLength(1);
+	expect(await textOf(exchange, `${url}/big`, {}, { maxBytes: 1000 })).toBeUndefined();
+	expect(await textOf(exchange, url)).toBe("{}");
+	expect(sockets).toHaveLength(2);
+});
+
+test("maxSockets bounds the connections, and a call that is aborted while it waits makes way", async () => {
+	const { url, sockets } = await serve((_, answer) => void setTimeout(() => answer.end(JSON.stringify(me)), 20));
+	const client = clientAt(url, nodeExchange({ maxSockets: 2 }));
+	const controller = new AbortController();
+	const calls = Array.from({ length: 6 }, () => client.me.get());
+	const waiting = failure(() => client.me.get({ signal: controller.signal }));
+	controller.abort();
+	expect(await waiting).toMatchObject({ _tag: "PartnerAbortError" });
+	expect(await Promise.all([...calls, client.me.get()])).toEqual(Array(7).fill(me));
+	expect(sockets).toHaveLength(2);
+});
+
+test("close ends idle connections, and those in use", async () => {
+	const { url, open } = await serve((request, answer) => request.url === "/" && answer.end("{}"));
+	const exchange = nodeExchange();
+	await exchanged(exchange, url);
+	const hanging = fault(exchange, `${url}/hang`);
+	await vi.waitFor(() => expect(open()).toBe(1));
+	await exchanged(exchange, url);
+	expect(open()).toBe(2);
+	exchange.close();
+	expect(await hanging).toMatchObject({ code: "ECONNRESET" });
+	await vi.waitFor(() => expect(open()).toBe(0));
+});
+
+test("an idle connection is closed after keepAliveMs", async () => {
+	const { url, open } = await serve((_, answer) => answer.end("{}"));
+	await exchanged(nodeExchange({ keepAliveMs: 30 }), url);
+	expect(open()).toBe(1);
+	await vi.waitFor(() => expect(open()).toBe(0));
+});
+
+test("a connection that went stale is a reset, which the client retries on a new one", async () => {
+	const answered = new Set<Socket>();
+	const { url, sockets } = await bare((socket) => {
+		if (answered.has(socket)) return socket.resetAndDestroy();
+		answered.add(socket);
+		const json = JSON.stringify(me);
+		return socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${json.length}\r\n\r\n${json}`);
+	});
+	const exchange = nodeExchange();
+	await exchanged(exchange, url);
+	expect(await fault(exchange, url)).toMatchObject({ code: "ECONNRESET" });
+	await exchanged(exchange, url);
+	const { response } = await clientAt(url, exchange, { retry: { baseDelayMs: 1 } })
+		.me.get()
+		.withResponse();
+	expect(response.attempts).toBe(2);
+	expect(sockets).toHaveLength(3);
+});
+
+test("a redirect is handed over and not followed", async () => {
+	const paths: (string | undefined)[] = [];
+	const { url } = await serve((request, answer) => {
+		paths.push(request.url);
+		answer.writeHead(307, { location: "/landing" }).end();
+	});
+	const { status, headers } = await exchanged(nodeExchange(), url, { method: "POST", body: "x" });
+	expect([status, headers.get("location")]).toEqual([307, "/landing"]);
+	expect(paths).toEqual(["/"]);
+});
+
+test("headers are read as in fetch: repeated ones are joined", async () => {
+	const { url } = await serve((_, answer) => {
+		answer.writeHead(200, [
+			["X-Twice", "a"],
+			["X-Twice", "b"],
+			["Retry-After", "1"],
+			["Retry-After", "2"],
+		]);
+		answer.end();
+	});
+	const { headers } = await exchanged(nodeExchange(), url);
+	expect([headers.get("x-twice"), headers.get("retry-after"), headers.get("absent")]).toEqual([
+		"a, b",
+		"1, 2",
+		undefined,
+	]);
+	expect([...headers]).toEqual(
+		expect.arrayContaining([
+			["x-twice", "a"],
+			["x-twice", "b"],
+		]),
+	);
+	expect(new Headers([...headers]).get("x-twice")).toBe("a, b");
+});
+
+const packed: [string, Buffer][] = [
+	["gzip", gzipSync(big)],
+	["x-gzip", gzipSync(big)],
+	["br", brotliCompressSync(big)],
+	["deflate", deflateSync(big)],
+	["GZIP, gzip", gzipSync(gzipSync(big))],
+];
+
+test.for(packed)("a body coded as %s is decoded", async ([coding, bytes]) => {
+	const { url, sockets } = await serve((_, answer) => answer.writeHead(200, { "content-encoding": coding }).end(bytes));
+	const exchange = nodeExchange();
+	for (let round = 0; round < 3; round++) expect(await textOf(exchange, url)).toBe(big);
+	expect(sockets).toHaveLength(1);
+});
+
+test.for(["identity", "zstd", "gzip, zstd", Array(6).fill("gzip").join(", ")])(
+	"a body coded as %s is not decoded",
+	async (coding) => {
+		const { url } = await serve((_, answer) => answer.writeHead(200, { "content-encoding": coding }).end("as it is"));
+		expect(await textOf(nodeExchange(), url)).toBe("as it is");
+	},
+);
+
+test("a compressed body that is cut gives what there is of it, and one that is garbage a fault", async () => {
+	const { url } = await serve((request, answer) => {
+		const bytes = request.url === "/cut" ? gzipSync(big).subarray(0, 2000) : Buffer.from("not gzip at all");
+		answer.writeHead(200, { "content-encoding": "gzip" }).end(bytes);
+	});
+	const exchange = nodeExchange();
+	const cut = String(await textOf(exchange, `${url}/cut`));
+	expect([cut.length < big.length, big.startsWith(cut.slice(0, 100))]).toEqual([true, true]);
+	expect(await fault(exchange, `${url}/garbage`)).toMatchObject({ code: "Z_DATA_ERROR" });
+});
+
+test("a letter that two chunks share, and a byte order mark, are read as in fetch", async () => {
+	const bytes = Buffer.from('\ufeff"é😀"');
+	const { url } = await serve((_, answer) => {
+		answer.write(bytes.subarray(0, 5));
+		setTimeout(() => answer.end(bytes.subarray(5)), 20);
+	});
+	expect(await textOf(nodeExchange(), url)).toBe('"é😀"');
+});
+
+test.for([
+	[204, undefined],
+	[205, undefined],
+	[304, undefined],
+	[200, ""],
+])("an answer of %i without a body has an empty text", async ([status]) => {
+	const { url, sockets } = await serve((_, answer) =>
+		answer.writeHead(Number(status), { "content-encoding": "gzip" }).end(),
+	);
+	const exchange = nodeExchange();
+	for (let round = 0; round < 2; round++) {
+		expect(await exchanged(exchange, url)).toMatchObject({ status, text: "" });
+	}
+	expect(sockets).toHaveLength(1);
+});
+
+test("a bomb is stopped at the limit, and its connection closed", async () => {
+	let unpacked = 0;
+	const { url, open } = await serve((_, answer) => {
+		answer.writeHead(200, { "content-encoding": "gzip" });
+		const gzip = createGzip();
+		gzip.pipe(answer);
+		const block = Buffer.alloc(1 << 20);
+		const more = (): void => {
+			if (answer.destroyed || unpacked > 2 ** 31) return void gzip.end();
+			unpacked += block.length;
+			gzip.write(block, more);
+		};
+		more();
+	});
+	const error = await failure(() => clientAt(url, nodeExchange()).me.get());
+	expect(error).toMatchObject({ _tag: "PartnerUnexpectedResponse", attempts: 1, status: 200 });
+	await vi.waitFor(() => expect(open()).toBe(0));
+	expect(unpacked).toBeLessThan(2 ** 31);
+});
+
+test("an answer that comes before the request was read is that answer, and lets its connection go", async () => {
+	const { url, sockets, open } = await bare((socket) => {
+		socket.pause();
+		socket.write("HTTP/1.1 413 Payload Too Large\r\ncontent-length: 2\r\n\r\n{}");
+	});
+	const answer = await exchanged(nodeExchange(), url, { method: "POST", body: "x".repeat(9 << 20) });
+	expect(answer).toMatchObject({ status: 413, text: "{}" });
+	for (const socket of sockets) socket.removeAllListeners("data").resume();
+	await vi.waitFor(() => expect(open()).toBe(0));
+});
+
+const truncated = {
+	"by its length": "content-length: 100\r\n\r\n{}",
+	"in a chunk": "transfer-encoding: chunked\r\n\r\n64\r\n{}",
+	"without a last chunk": "transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n",
+};
+
+test.for(Object.entries(truncated))(
+	"a body that is truncated %s rejects, with its status known",
+	async ([, answer]) => {
+		const { url } = await bare((socket) => socket.end(`HTTP/1.1 200 OK\r\n${answer}`));
+		const control: ExchangeControl = { maxBytes: 1000 };
+		expect(await fault(nodeExchange(), url, {}, control)).toBeInstanceOf(Error);
+		expect([control.connected, control.head?.status]).toEqual([true, 200]);
+	},
+);
+
+const noAnswers = {
+	"not HTTP": "SSH-2.0-OpenSSH_9\r\n\r\n",
+	"two lengths": "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}x",
+	"headers over 16 kB": `HTTP/1.1 200 OK\r\nX-Huge: ${"h".repeat(40_000)}\r\n\r\n`,
+	"an upgrade": "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n",
+};
+
+test.for(Object.entries(noAnswers))(
+	"what is no answer is a lost connection, never not_sent: %s",
+	async ([, answer]) => {
+		const { url } = await bare((socket) => socket.end(answer));
+		const { send } = clientAt(url, nodeExchange()).agency(agencyId).messages;
+		const error = await failure(() => send(hello));
+		expect(error).toMatchObject({
+			_tag: "PartnerConnectionError",
+			outcome: "unknown",
+			cause: { code: expect.any(String) },
+		});
+	},
+);
+
+test("bytes after the answer do not spoil it, nor the next one", async () => {
+	const { url } = await bare((socket) => socket.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}garbage"));
+	const exchange = nodeExchange();
+	for (let round = 0; round < 3; round++) expect(await textOf(exchange, url)).toBe("{}");
+});
+
+test.for(["http://127.0.0.1:2", "https://nobody.invalid"])("a send to %s is not sent, and tried again", async (url) => {
+	const { send } = clientAt(url, nodeExchange(), { retry: { attempts: 2, baseDelayMs: 1 } }).agency(agencyId).messages;
+	const error = await failure(() => send(hello));
+	expect(error).toMatchObject({ _tag: "PartnerConnectionError", outcome: "not_sent", attempts: 2 });
+	expect(error.cause).toMatchObject({ syscall: expect.stringMatching(/^(connect|getaddrinfo)$/) });
+});
+
+test("a certificate is trusted by `ca` alone, and otherwise not tried again", async () => {
+	const server = https.createServer({ cert: certificate, key: privateKey }, (_, answer) =>
+		answer.end(JSON.stringify(me)),
+	);
+	const { url, sockets } = await listening(server, "https");
+	const distrusting = clientAt(url, nodeExchange(), { retry: { baseDelayMs: 1 } }).agency(agencyId).messages;
+	expect(await failure(() => distrusting.send(hello))).toMatchObject({
+		_tag: "PartnerConnectionError",
+		attempts: 1,
+		outcome: "not_sent",
+		retryable: false,
+		cause: { code: "DEPTH_ZERO_SELF_SIGNED_CERT" },
+	});
+	const before = sockets.length;
+	const client = clientAt(url, nodeExchange({ ca: certificate }));
+	for (let round = 0; round < 3; round++) expect(await client.me.get()).toEqual(me);
+	expect(sockets.length - before).toBe(1);
+});
+
+test("https to a plain port is a fault of configuration, as in fetch", async () => {
+	const { url } = await bare((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
+	const { send } = clientAt(url.replace("http:", "https:"), nodeExchange()).agency(agencyId).messages;
+	expect(await failure(() => send(hello))).toMatchObject({
+		outcome: "not_sent",
+		retryable: false,
+		cause: { code: "ERR_SSL_WRONG_VERSION_NUMBER" },
+	});
+});
+
+test("a fault of TLS after the handshake is a lost connection: the request may have been read", async () => {
+	const taken: string[] = [];
+	const inner = https.createServer({ cert: certificate, key: privateKey }, (request) => {
+		taken.push(request.url ?? "");
+		// Plain text into the encrypted stream, as a broken gateway does.
+		for (const socket of outside) socket.write("HTTP/1.1 502 Bad Gateway\r\n\r\n");
+	});
+	const { url: innerUrl } = await listening(inner);
+	const outside: Socket[] = [];
+	const gateway = net.createServer((socket) => {
+		outside.push(socket);
+		const through = net.connect(Number(new URL(innerUrl).port), "127.0.0.1").on("error", () => {});
+		socket
+			.on("error", () => {})
+			.pipe(through)
+			.pipe(socket);
+	});
+	const { url } = await listening(gateway, "https");
+	const { send } = clientAt(url, nodeExchange({ ca: certificate })).agency(agencyId).messages;
+	const error = await failure(() => send(hello));
+	expect(error).toMatchObject({ _tag: "PartnerConnectionError", outcome: "unknown", retryable: true });
+	expect(taken).toHaveLength(1);
+});
+
+test("a handshake that hangs fails after ten seconds, as never sent", async () => {
+	const { url, open } = await bare(() => {});
+	vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+	onTestFinished(() => void vi.useRealTimers());
+	const baseUrl = url.replace("http:", "https:");
+	const send = failure(() => clientAt(baseUrl, nodeExchange()).agency(agencyId).messages.send(hello));
+	while (open() === 0) await new Promise((resolve) => setImmediate(resolve));
+	vi.advanceTimersByTime(9_999);
+	await new Promise((resolve) => setImmediate(resolve));
+	expect(open()).toBe(1);
+	vi.advanceTimersByTime(1);
+	expect(await send).toMatchObject({
+		_tag: "PartnerConnectionError",
+		outcome: "not_sent",
+		cause: { code: "ETIMEDOUT" },
+	});
+	while (open() > 0) await new Promise((resolve) => setImmediate(resolve));
+});
+
+const cuts = ["by its time", "by its signal"] as const;
+
+/** A send, and what cuts it and tells how it ended. */
+function cutting(how: (typeof cuts)[number], url: string, exchange: Exchange = nodeExchange()) {
+	vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+	onTestFinished(() => void vi.useRealTimers());
+	const { send } = clientAt(url, exchange).agency(agencyId).messages;
+	const controller = new AbortController();
+	const call = failure(() => send(hello, { signal: controller.signal, timeoutMs: 1000 }));
+	return async () => {
+		// The timer, and the look for an answer that a timer that fires late takes.
+		if (how === "by its time") vi.advanceTimersByTime(1200);
+		else controller.abort();
+		return call;
+	};
+}
+
+async function until(holds: () => boolean): Promise<void> {
+	while (!holds()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+test.for(cuts)("a send that is cut %s while it waits for a connection is not sent, and never goes out", async (how) => {
+	const seen: string[] = [];
+	const held: (() => void)[] = [];
+	const { url } = await serve((request, answer) => {
+		seen.push(`${request.method} ${request.url}`);
+		held.push(() => answer.end("{}"));
+	});
+	const exchange = nodeExchange({ maxSockets: 1 });
+	const first = exchanged(exchange, `${url}/first`);
+	const cut = cutting(how, url, exchange);
+	await until(() => held.length === 1);
+	expect(await cut()).toMatchObject({ outcome: "not_sent", attempts: 1 });
+	const last = exchanged(exchange, `${url}/last`);
+	held[0]?.();
+	await first;
+	await until(() => held.length === 2);
+	held[1]?.();
+	await last;
+	expect(seen).toEqual(["GET /first", "GET /last"]);
+});
+
+test("no send that is cut at any moment and reported as not sent is ever seen", async () => {
+	const seen = new Set<string>();
+	const { url } = await serve(async (request, answer) => {
+		seen.add(JSON.parse((await bodyOf(request)).toString()).operationId);
+		answer.end("{}");
+	});
+	const { send } = clientAt(url, nodeExchange({ maxSockets: 2 })).agency(agencyId).messages;
+	const ends = Array.from({ length: 300 }, async (_, index) => {
+		const controller = new AbortController();
+		const message = { ...hello, operationId: `send-${index}` };
+		const result = send(message, { signal: controller.signal }).result();
+		for (let hop = index % 30; hop > 0; hop--) await new Promise((resolve) => setImmediate(resolve));
+		controller.abort();
+		const ended = await result;
+		return { operationId: message.operationId, outcome: ended.ok ? "sent" : ended.error.outcome };
+	});
+	const unsent = (await Promise.all(ends)).filter(({ outcome }) => outcome === "not_sent");
+	// Behind all that still waits for a connection.
+	await send({ ...hello, operationId: "last" }).result();
+	expect(seen).toContain("last");
+	expect(unsent.length).toBeGreaterThan(100);
+	expect(unsent.filter(({ operationId }) => seen.has(operationId))).toEqual([]);
+});
+
+test.for(cuts)("a send that is cut %s in the handshake is not sent", async (how) => {
+	const { url, open } = await bare(() => {});
+	const cut = cutting(how, url.replace("http:", "https:"));
+	await until(() => open() === 1);
+	expect(await cut()).toMatchObject({ outcome: "not_sent", attempts: 1 });
+	await until(() => open() === 0);
+});
+
+test.for(cuts)("a send that is cut %s on a connection, new or kept, is unknown", async (how) => {
+	const seen: string[] = [];
+	const { url, sockets } = await serve((request, answer) => {
+		seen.push(request.method ?? "");
+		if (request.method === "GET") answer.end("{}");
+	});
+	const exchange = nodeExchange();
+	const first = cutting(how, url, exchange);
+	await until(() => seen.length === 1);
+	expect(await first()).toMatchObject({ outcome: "unknown", attempts: 1 });
+	await exchanged(exchange, url);
+	const second = cutting(how, url, exchange);
+	await until(() => seen.length === 3);
+	expect(await second()).toMatchObject({ outcome: "unknown", attempts: 1 });
+	expect(seen).toEqual(["POST", "GET", "POST"]);
+	expect(sockets).toHaveLength(2);
+});
+
+test.for(cuts)("a send that is cut %s while a mock has it is unknown", async (how) => {
+	const seen: string[] = [];
+	const server = setupServer(
+		mock.post("https://mocked.example/*", async ({ request }) => {
+			seen.push(await request.text());
+			await new Promise(() => {});
+		}),
+	);
+	server.listen();
+	onTestFinished(() => server.close());
+	const cut = cutting(how, "https://mocked.example/api/v1");
+	await until(() => seen.length === 1);
+	expect(await cut()).toMatchObject({ outcome: "unknown", attempts: 1 });
+});
+
+test.for(cuts)("a send that is cut %s while a mock's own kind of request has it is unknown", async (how) => {
+	// As the mocks of earlier years do it: a request that acts on what is written to it, and opens a connection all the same.
+	const seen: string[] = [];
+	class Mocked extends http.ClientRequest {
+		override end(...given: unknown[]): this {
+			seen.push(String(given[0]));
+			return this;
+		}
+	}
+	const { request } = http;
+	onTestFinished(() => void Object.assign(http, { request }));
+	const createConnection = () => Object.assign(new net.Socket(), { connecting: true });
+	Object.assign(http, {
+		request: (options: http.RequestOptions) => new Mocked({ ...options, agent: undefined, createConnection }),
+	});
+	const cut = cutting(how, "http://127.0.0.1:9/api/v1");
+	await until(() => seen.length === 1);
+	expect(await cut()).toMatchObject({ outcome: "unknown", attempts: 1 });
+});
+
+test("a mock that thinks for longer than a connection may take is no hanging handshake", async () => {
+	const thinking: (() => void)[] = [];
+	const server = setupServer(
+		mock.get("https://mocked.example/*", async () => {
+			await new Promise<void>((resolve) => thinking.push(resolve));
+			return HttpResponse.json({});
+		}),
+	);
+	server.listen();
+	onTestFinished(() => server.close());
+	vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+	onTestFinished(() => void vi.useRealTimers());
+	const answer = exchanged(nodeExchange(), "https://mocked.example/slow");
+	await until(() => thinking.length > 0);
+	vi.advanceTimersByTime(20_000);
+	thinking[0]?.();
+	expect((await answer).text).toBe("{}");
+});
+
+test("a proxy's agent takes all requests", async () => {
+	const { url, sockets } = await serve((request, answer) => answer.end(request.headers.host));
+	const proxy = new http.Agent({
+		keepAlive: true,
+		port: Number(new URL(url).port),
+		host: "127.0.0.1",
+	} as http.AgentOptions);
+	expect(await textOf(nodeExchange({ proxy }), "http://service.invalid/")).toBe("service.invalid");
+	expect(sockets).toHaveLength(1);
+});
+
+test("a proxy's agent that takes no https is no connection, and the send not sent", async () => {
+	const proxy = new http.Agent();
+	const { send } = clientAt("https://service.invalid", nodeExchange({ proxy })).agency(agencyId).messages;
+	expect(await failure(() => send(hello))).toMatchObject({
+		_tag: "PartnerConnectionError",
+		outcome: "not_sent",
+		cause: { code: "ERR_INVALID_PROTOCOL" },
+	});
+});
+
+test("msw answers in its place, a network error included", async () => {
+	const server = setupServer(
+		mock.post("https://service.invalid/echo", async ({ request }) => HttpResponse.json(await request.json())),
+		mock.get("https://service.invalid/down", () => HttpResponse.error()),
+	);
+	server.listen({ onUnhandledRequest: "error" });
+	onTestFinished(() => server.close());
+	const exchange = nodeExchange();
+	const headers = { "content-type": "application/json" };
+	for (let round = 0; round < 3; round++) {
+		const request = { method: "POST", headers, body: '{"a":1}' };
+		expect(await textOf(exchange, "https://service.invalid/echo", request)).toBe('{"a":1}');
+	}
+	expect(await fault(exchange, "https://service.invalid/down")).toBeInstanceOf(Error);
+});
+
+test("createClient takes an exchange that somebody has wrapped", async () => {
+	const { url, open } = await serve(() => {});
+	const inner = nodeExchange();
+	const seen: string[] = [];
+	const wrapped: Exchange = (request, control) => {
+		seen.push(request.url);
+		return inner(request, control);
+	};
+	const client = createClient({ baseUrl: url, apiKey, http: wrapped, timeoutMs: 100, retry: false });
+	expect(await failure(() => client.me.get())).toMatchObject({ _tag: "PartnerTimeoutError" });
+	expect(seen).toEqual([`${url}/me`]);
+	await vi.waitFor(() => expect(open()).toBe(0));
+});
+
+test("an abort ends the connection, before the headers and in the body", async () => {
+	for (const when of ["before the headers", "in the body"]) {
+		const { url, open } = await serve((_, answer) => {
+			if (when === "in the body") answer.writeHead(200, { "content-length": 100 }).write("half");
+		});
+		const controller = new AbortController();
+		const calling = failure(() => clientAt(url, nodeExchange()).me.get({ signal: controller.signal }));
+		await vi.waitFor(() => expect(open()).toBe(1));
+		setTimeout(() => controller.abort(), 20);
+		expect(await calling).toMatchObject({ _tag: "PartnerAbortError" });
+		await vi.waitFor(() => expect(open()).toBe(0));
+	}
+});
