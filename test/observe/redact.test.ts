@@ -146,7 +146,7 @@ test.for<[message: string, shown?: string]>([
 	["operationId: was used with a different body"],
 	["body: must not be blank"],
 	["pageSize must be 1 to 100, not 12345"],
-	["consentLanguage is required; one of: nl, fr (see windowReopenReadiness.availableLanguages)"],
+	["consentLanguage is required; one of: nl, fr (see availableLanguages)"],
 	["The conversation is handled by another party at the moment. Read it & try again."],
 	["50% of the quota is used, a = b"],
 	["to: +32 479 98 76 54 is not a phone number", "to: [number] is not a phone number"],
@@ -188,8 +188,8 @@ test("a message of the service is cut at 500 characters", async () => {
 });
 
 test.for([
-	["eleven", "The visit is", "No: the visit is near", true],
-	["twelve", "The visit is to", "No: the visit is to you", false],
+	["eleven", "The visit is at noon", "No: the visit is axed", true],
+	["twelve", "The visit is at noon", "No: the visit is at one", false],
 	["a short text as a whole", "Yes sir", "No: yes, sir!", false],
 	["a text of three", "Yes", "No: yes", true],
 ] as const)(
