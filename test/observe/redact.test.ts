@@ -169,7 +169,7 @@ test.for([
 	["an escape of mails", "a=3Db"],
 	["a direction mark", "abc\u202edef"],
 	["an emoji", "no \u{1f600}"],
-])("a message with %s is withheld", async ([, message]) => {
+] as [string, string][])("a message with %s is withheld", async ([, message]) => {
 	const body = "Something else altogether";
 	await expect(shownOf(message, body)).resolves.toMatch(notice);
 });
