@@ -66,7 +66,7 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
 		const send = (key: string | KeyProblem): void => {
 			if (isOver) return;
 			// A listener that was added before can keep the abort from this one.
-			if (signals.some(({ aborted }) => aborted)) return cut("abort");
+			if (signals.some(({ aborted }) => aborted)) return void cut("abort");
 			if (typeof key !== "string") return void settle({ kind: "key", problem: key });
 			usedKey = key;
 			const headers = { ...request.headers, authorization: `Bearer ${key}` };
