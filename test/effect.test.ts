@@ -54,6 +54,7 @@ test("catchTags over a call's result leaves an error channel that the compiler k
 			PartnerUnexpectedResponse: outcome,
 			PartnerAbortError: outcome,
 			PartnerInvalidInput: outcome,
+			PartnerConfigurationError: outcome,
 		}),
 	);
 	expectTypeOf(send).toEqualTypeOf<Effect.Effect<string>>();

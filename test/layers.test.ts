@@ -5,128 +5,109 @@ import { expect, test } from "vitest";
 
 const src = fileURLToPath(new URL("../src", import.meta.url));
 
-/** The client half from the ground up: a file imports only from the floors below its own. */
-const floors = [
-	[
-		"errors",
-		"types",
-		"signal",
-		"cuttable",
-		"headers",
-		"node-headers",
-		"quietly",
-		"spelling",
-		"input/phone-plan",
-		"input/phone-text",
-	],
-	["input/one-number"],
-	["attempt", "caller", "observe", "input/phone", "operation-id", "retry", "window", "wire"],
-	["input", "drift", "trace", "redact", "safety", "node-response"],
-	["judge", "call"],
-	["transport", "paginate", "lookup"],
-	["me", "conversations", "messages"],
-	["client"],
-	["index", "node"],
-];
+interface Layer {
+	/** Its files. A file belongs to the first layer that fits. */
+	files: RegExp;
+	/** The layers that it may import, beside itself. */
+	imports: readonly string[];
+}
 
-/** Who alone may import a package. */
-const owners: Record<string, RegExp> = {
-	"openapi-fetch": /^wire\.ts$/,
-	"p-retry": /^retry\.ts$/,
-	"libphonenumber-js/core/es6": /^input\/phone(-plan)?\.ts$/,
-	"zod/mini": /^(input|client|messages)\.ts$/,
-	msw: /^sandbox\/msw\.ts$/,
-	node: /^(sandbox\/server|cli|node|node-response)\.ts$/,
+const client = ["operations", "http", "input", "observe", "errors"];
+
+/** The layers of src. Each may import those that it names, `generated/` and the package's own JSON. */
+const layers: Record<string, Layer> = {
+	"sandbox/base": { files: /^sandbox\/base\//, imports: ["phone"] },
+	"sandbox/world": { files: /^sandbox\/world\//, imports: ["sandbox/base", "phone"] },
+	"sandbox/archive": { files: /^sandbox\/archive\//, imports: ["sandbox/world", "sandbox/base", "phone"] },
+	"sandbox/service": { files: /^sandbox\/service\//, imports: ["sandbox/world", "sandbox/base", "phone"] },
+	"sandbox/controls": { files: /^sandbox\/controls\//, imports: ["sandbox/world", "sandbox/base", "phone"] },
+	"sandbox/server": { files: /^sandbox\/(server|msw)(\.ts$|\/)/, imports: ["sandbox"] },
+	sandbox: {
+		files: /^sandbox\//,
+		imports: ["sandbox/controls", "sandbox/service", "sandbox/archive", "sandbox/world", "sandbox/base", "phone"],
+	},
+	sync: { files: /^sync\//, imports: ["index"] },
+	outbox: { files: /^outbox\//, imports: ["index"] },
+	cli: { files: /^cli(\.ts$|\/)/, imports: ["index", "node", "sync", "outbox", "sandbox/server", "sandbox"] },
+	index: { files: /^index\.ts$/, imports: ["client", "types", ...client, "phone"] },
+	node: { files: /^node\.ts$/, imports: ["http"] },
+	client: { files: /^client(-options)?\.ts$/, imports: [...client, "phone", "types"] },
+	operations: { files: /^operations\//, imports: ["http", "input", "observe", "errors", "phone", "types"] },
+	http: { files: /^http\//, imports: ["input", "observe", "errors", "phone", "types"] },
+	phone: { files: /^input\/phone[\w-]*\.ts$/, imports: ["errors"] },
+	input: { files: /^input\//, imports: ["errors", "phone", "types"] },
+	observe: { files: /^observe\//, imports: ["errors", "types"] },
+	errors: { files: /^errors\.ts$/, imports: [] },
+	types: { files: /^types\.ts$/, imports: [] },
 };
 
-const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
+/** The files that alone may import a package. `node:` stands for the modules of Node. */
+const owners: Record<string, RegExp> = {
+	"openapi-fetch": /^http\/request\.ts$/,
+	"p-retry": /^http\/retry\.ts$/,
+	"libphonenumber-js/core/es6": /^input\/phone[\w-]*\.ts$/,
+	"zod/mini": /^(input|operations|client-options)\b/,
+	msw: /^sandbox\/msw\.ts$/,
+	"node:": /^(http\/node-exchange\.ts|cli\b.*|sandbox\/server\b.*)$/,
+};
+
+const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((file) => /\.ts$/.test(file));
 const imports = new Map(files.map((file) => [file, importsOf(file)]));
 
 function importsOf(file: string): string[] {
 	const text = readFileSync(join(src, file), "utf8");
-	return [...text.matchAll(/^(?:import|export)\s[^;]*?from "([^"]+)"|^import "([^"]+)"/gms)].map((match) => {
-		const specifier = match[1] ?? match[2] ?? "";
+	const found = text.matchAll(/^(?:import|export)\s[^;]*?from "([^"]+)"|^import "([^"]+)"|\bimport\("([^"]+)"\)/gms);
+	return [...found].map((match) => {
+		const specifier = match[1] ?? match[2] ?? match[3] ?? "";
 		return specifier.startsWith(".") ? relative(src, join(src, dirname(file), specifier)) : specifier;
 	});
 }
 
-function isRoom(specifier: string): boolean {
-	return imports.has(specifier);
+function layerOf(file: string): string | undefined {
+	return Object.keys(layers).find((name) => layers[name]?.files.test(file));
 }
 
-test("every file of the client half stands on a floor, and every floor is of files", () => {
-	const standing = files
-		.filter((file) => /^(input\/)?[^/]+$/.test(file) && file !== "cli.ts")
-		.map((file) => file.slice(0, -3));
-	expect(floors.flat().sort()).toEqual(standing.sort());
+const edges = files.flatMap((file) => (imports.get(file) ?? []).map((target) => ({ file, target })));
+const inner = edges.filter(({ target }) => imports.has(target));
+const outer = edges.filter(({ target }) => !imports.has(target));
+const shown = ({ file, target }: { file: string; target: string }) => `${file} → ${target}`;
+
+test("each file of src is in a layer, and each layer of the client has files", () => {
+	expect(files.filter((file) => layerOf(file) === undefined)).toEqual([]);
+	const filled = new Set(files.map(layerOf));
+	for (const name of ["index", "node", "client", ...client, "phone", "types"]) expect(filled).toContain(name);
+	expect(inner.length).toBeGreaterThan(files.length);
 });
 
-test("CONTRIBUTING's table has the same floors, from the top down", () => {
-	const contributing = readFileSync(join(src, "../CONTRIBUTING.md"), "utf8");
-	const [, table = ""] = /^\| floor .*\n\|.*\n((?:\|.*\n)+)/m.exec(contributing) ?? [];
-	const told = table
-		.trim()
-		.split("\n")
-		.map((row) => [...row.matchAll(/`([\w/-]+)\.ts`/g)].map(([, name]) => name).sort());
-	expect(told.reverse()).toEqual(floors.map((floor) => [...floor].sort()));
+test("a layer imports only itself and the layers that it names", () => {
+	const wrong = inner.filter(({ file, target }) => {
+		const [from, to] = [layerOf(file), layerOf(target)];
+		return from !== to && !layers[from ?? ""]?.imports.includes(to ?? "");
+	});
+	expect(wrong.map(shown)).toEqual([]);
 });
 
-test("CONTRIBUTING's map has every room of the sandbox once", () => {
-	const [, map = ""] = readFileSync(join(src, "../CONTRIBUTING.md"), "utf8").split("### The sandbox\n");
-	const [table = ""] = map.split(/^#/m);
-	const told = [...table.matchAll(/`([\w-]+\.ts)`/g)].map(([, name]) => `sandbox/${name}`);
-	expect(told.sort()).toEqual(files.filter((file) => file.startsWith("sandbox/")).sort());
-});
-
-test("the client half imports downward only", () => {
-	const floorOf = (file: string): number => floors.findIndex((floor) => floor.includes(file.slice(0, -3)));
-	const upward = files
-		.filter((file) => floorOf(file) >= 0)
-		.flatMap((file) =>
-			(imports.get(file) ?? [])
-				.filter((target) => isRoom(target) && floorOf(target) >= floorOf(file))
-				.map((target) => `${file} → ${target}`),
-		);
-	expect(upward).toEqual([]);
-});
-
-test("nothing imports itself round a circle", () => {
+test("no layer and no file imports itself in a circle", () => {
 	const circles: string[] = [];
 	const done = new Set<string>();
-	const visit = (file: string, path: string[]): void => {
-		if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(" → "));
-		if (path.includes(file) || done.has(file)) return;
-		for (const target of imports.get(file) ?? []) if (isRoom(target)) visit(target, [...path, file]);
-		done.add(file);
+	const visit = (name: string, path: string[], next: (name: string) => readonly string[]): void => {
+		if (path.includes(name)) circles.push([...path.slice(path.indexOf(name)), name].join(" → "));
+		if (path.includes(name) || done.has(name)) return;
+		for (const target of next(name)) visit(target, [...path, name], next);
+		done.add(name);
 	};
-	for (const file of files) visit(file, []);
+	for (const file of files)
+		visit(file, [], (name) => (imports.get(name) ?? []).filter((target) => imports.has(target)));
+	for (const name of Object.keys(layers))
+		visit(`layer ${name}`, [], (each) => layers[each.slice(6)]?.imports.map((to) => `layer ${to}`) ?? []);
 	expect(circles).toEqual([]);
 });
 
-test("the halves meet at the contract and at phone numbers alone", () => {
-	const sandbox = files.filter((file) => file.startsWith("sandbox/"));
-	expect(sandbox.length).toBeGreaterThan(0);
-	const across = sandbox.flatMap((file) =>
-		(imports.get(file) ?? [])
-			.filter((target) => isRoom(target) && !target.startsWith("sandbox/") && target !== "input/phone.ts")
-			.map((target) => `${file} → ${target}`),
-	);
-	expect(across).toEqual([]);
-	const back = files
-		.filter((file) => !file.includes("/") && file !== "cli.ts")
-		.flatMap((file) => (imports.get(file) ?? []).filter((target) => target.startsWith("sandbox/")));
-	expect(back).toEqual([]);
-});
-
-test("each package has the one owner that may import it", () => {
-	const strangers = files.flatMap((file) =>
-		(imports.get(file) ?? [])
-			.filter(
-				(target) =>
-					!isRoom(target) && !target.startsWith("../generated/") && !/^\.\.\/(package|openapi)\.json$/.test(target),
-			)
-			.filter((target) => !owners[target.startsWith("node:") ? "node" : target]?.test(file))
-			.map((target) => `${file} → ${target}`),
-	);
-	expect(strangers).toEqual([]);
+test("each package and Node's modules have their owner", () => {
+	const isOwn = (target: string) => /^\.\.\/(generated\/|(package|openapi)\.json$)/.test(target);
+	const strangers = outer.filter(({ file, target }) => {
+		const owner = owners[target.startsWith("node:") ? "node:" : target];
+		return !isOwn(target) && !owner?.test(file);
+	});
+	expect(strangers.map(shown)).toEqual([]);
 });

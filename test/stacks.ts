@@ -1,8 +1,8 @@
-// Calls that fail, each made by a function of this file; prints the stacks of their errors. A process of its own, as the
-// engine's flags say what a stack has.
+// Calls that fail, each made by a function of this file. Prints their stacks, and how many stacks a success captures. It
+// runs in a process of its own, on Node with flags of the engine, or on Bun.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createClient } from "../src/index.ts";
+import { createClient, toE164 } from "../src/index.ts";
 import { agencyId, apiKey, conversationPage, phone, text } from "./canned.ts";
 
 const server = createServer(({ url = "" }, response) => {
@@ -24,9 +24,6 @@ const uses: Record<string, () => Promise<unknown>> = {
 	async returned() {
 		return await conversations.get(phone);
 	},
-	async caught() {
-		throw await client.me.get().catch((error) => error);
-	},
 	async result() {
 		const result = await conversations.lookup([phone]).result();
 		if (!result.ok) throw result.error;
@@ -40,29 +37,33 @@ const uses: Record<string, () => Promise<unknown>> = {
 	async raced() {
 		await Promise.race([messages.send(message), new Promise(() => {})]);
 	},
-	async wrapped() {
-		await new Promise((resolve, reject) => client.me.get().then(resolve, reject));
-	},
 	async refused() {
 		await messages.send({ to: "nobody", body: text });
 	},
-	thenOnly() {
-		return new Promise((_resolve, reject) => {
-			messages.send(message).catch((error) => reject(error));
-		});
+	async lookup() {
+		await conversations.lookup([phone]);
 	},
-	async awaitedLater() {
-		const call = messages.send(message);
-		call.catch(() => {});
-		await new Promise((resolve) => setTimeout(resolve, 50));
-		await call;
+	async lookupWalked() {
+		for await (const entry of conversations.lookup([phone])) return entry;
 	},
-	inTimer() {
-		return new Promise((_resolve, reject) => {
-			setTimeout(function inTimer() {
-				conversations.list().toArray().catch(reject);
-			});
-		});
+	async messagesWalked() {
+		for await (const message of conversations.listMessages(phone)) return message;
+	},
+	async request() {
+		await client.request({ method: "GET", path: "/tags" });
+	},
+	async throughFunction() {
+		const passedOn = () => conversations.get(phone);
+		await passedOn();
+	},
+	async agency() {
+		client.agency("..");
+	},
+	async createClient() {
+		createClient({ baseUrl: "ftp://x", apiKey });
+	},
+	async toE164() {
+		toE164("112");
 	},
 	async page() {
 		await conversations.list().page();
@@ -94,6 +95,27 @@ for (const round of ["first", "again"]) {
 		}
 	}
 }
+
+// The engine formats a stack when it is first read, and captures one whenever an Error is made.
+let made = 0;
+const Plain = globalThis.Error;
+globalThis.Error = new Proxy(Plain, {
+	construct(target, given, newTarget) {
+		made++;
+		return Reflect.construct(target, given, newTarget);
+	},
+});
+const capture = Plain.captureStackTrace;
+Plain.captureStackTrace = (...given) => {
+	made++;
+	capture?.(...given);
+};
+const fetch = async () => Response.json(conversationPage(["Anna"]));
+const succeeding = createClient({ baseUrl: "http://127.0.0.1/api/v1", apiKey, fetch });
+await succeeding.agency(agencyId).conversations.list().page();
+for (let call = 0; call < 10; call++) await succeeding.agency(agencyId).conversations.list().toArray();
+globalThis.Error = Plain;
+
 server.close();
 server.closeAllConnections();
-console.log(JSON.stringify(stacks));
+console.log(JSON.stringify({ stacks, captured: made }));

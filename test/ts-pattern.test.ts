@@ -10,7 +10,12 @@ function remedy(error: OperationError<"conversations.get">): string {
 	return match(error)
 		.with({ _tag: "PartnerNotFound" }, () => "write first")
 		.with({ _tag: "PartnerUnauthorized" }, { _tag: "PartnerForbidden" }, ({ status }) => `look at the key: ${status}`)
-		.with({ _tag: "PartnerBadRequest" }, { _tag: "PartnerInvalidInput" }, () => "mend the request")
+		.with(
+			{ _tag: "PartnerBadRequest" },
+			{ _tag: "PartnerInvalidInput" },
+			{ _tag: "PartnerConfigurationError" },
+			() => "mend the request",
+		)
 		.with({ _tag: "PartnerInternalError", retryAfterMs: P.number }, ({ retryAfterMs }) => `after ${retryAfterMs} ms`)
 		.with({ _tag: P.union("PartnerInternalError", "PartnerConnectionError", "PartnerTimeoutError") }, () => "later")
 		.with({ _tag: "PartnerUnexpectedResponse" }, ({ correlationId }) => `report ${correlationId}`)
@@ -52,7 +57,7 @@ test("a match that forgets a tag does not compile", () => {
 	const forgetful = (error: SendError) =>
 		match(error)
 			.with({ _tag: "PartnerConflict" }, () => "read first")
-			// @ts-expect-error ten tags are missing
+			// @ts-expect-error eleven tags are missing
 			.exhaustive();
 	expect(forgetful).toBeTypeOf("function");
 });

@@ -1,12 +1,14 @@
 import type {
 	AgencyClient,
 	Answered,
+	AttemptEvent,
 	CallResponse,
 	Client,
 	ConversationPage,
 	ConversationSummary,
 	ConversationWithMessages,
 	E164,
+	Logger,
 	LookedUp,
 	Me,
 	Message,
@@ -17,6 +19,7 @@ import type {
 	Paginated,
 	PartnerErrorBody,
 	PartnerErrorTag,
+	PhoneProblem,
 	QueuedMessage,
 	SendMessageResult,
 	Sent,
@@ -27,6 +30,7 @@ import {
 	isPartnerError,
 	isWindowOpen,
 	operationIdFrom,
+	type PartnerConfigurationError,
 	PartnerConflict,
 	PartnerError,
 	PartnerNotFound,
@@ -45,7 +49,8 @@ type Own =
 	| "PartnerTimeoutError"
 	| "PartnerUnexpectedResponse"
 	| "PartnerAbortError"
-	| "PartnerInvalidInput";
+	| "PartnerInvalidInput"
+	| "PartnerConfigurationError";
 
 type ErrorOf<Result> = Extract<Awaited<Result>, { ok: false }> extends { error: infer Failure } ? Failure : never;
 type TagsOf<Result> = ErrorOf<Result> extends { _tag: infer Tag } ? Tag : never;
@@ -97,6 +102,7 @@ test("a switch over the error of me.get is exhaustive, and takes no tag that can
 		case "PartnerUnexpectedResponse":
 		case "PartnerAbortError":
 		case "PartnerInvalidInput":
+		case "PartnerConfigurationError":
 			return;
 		// @ts-expect-error me.get lists no 400
 		case "PartnerBadRequest":
@@ -124,6 +130,7 @@ test("a switch over the error of messages.send is exhaustive, and takes no tag t
 		case "PartnerUnexpectedResponse":
 		case "PartnerAbortError":
 		case "PartnerInvalidInput":
+		case "PartnerConfigurationError":
 			return;
 		// @ts-expect-error a send has no 404: a contact needs no conversation
 		case "PartnerNotFound":
@@ -273,6 +280,8 @@ test("each call takes its own parameters beside the call options, and no more", 
 	agency.conversations.list({ concurrency: 2 });
 	// @ts-expect-error numbers are strings
 	agency.conversations.lookup([32470123456]);
+	agency.conversations.lookup(["x", null, undefined]);
+	agency.conversations.lookup({} as AsyncIterable<string | null>);
 	// @ts-expect-error an agency id is a string
 	client.agency(5);
 });
@@ -280,6 +289,8 @@ test("each call takes its own parameters beside the call options, and no more", 
 test("a lookup's entry has the caller's spelling, and a number in E.164 or null", () => {
 	expectTypeOf<LookedUp["input"]>().toEqualTypeOf<string>();
 	expectTypeOf<LookedUp["phoneNumber"]>().toEqualTypeOf<E164 | null>();
+	expectTypeOf<LookedUp["reason"]>().toEqualTypeOf<PhoneProblem | undefined>();
+	expectTypeOf(agency.conversations.lookup(["x", null])).toExtend<AsyncIterable<LookedUp<string | null>>>();
 	expectTypeOf<LookedUp["conversation"]>().toEqualTypeOf<ConversationSummary | null>();
 });
 
@@ -336,6 +347,37 @@ test("createClient needs baseUrl and apiKey, which a build step may not have yet
 	createClient({ baseUrl: "https://x", apiKey: "y", timeout: 5 });
 	// @ts-expect-error not a country
 	createClient({ baseUrl: "https://x", apiKey: "y", defaultCountry: "Belgium" });
+});
+
+test("client.request takes a template and answers with unknown JSON", async () => {
+	const { data } = await client.request({ method: "GET", path: "/tags" }).withResponse();
+	expectTypeOf(data).toBeUnknown();
+	client.request({
+		method: "POST",
+		path: "/a/{b}",
+		agencyId: "x",
+		params: { b: "1" },
+		query: { c: 1, d: true },
+		body: {},
+	});
+	// @ts-expect-error not a method
+	client.request({ method: "HEAD", path: "/tags" });
+	// @ts-expect-error a parameter of the path is text
+	client.request({ method: "GET", path: "/{a}", params: { a: 1 } });
+	const result = await client.request({ method: "GET", path: "/tags" }, { signal }).result();
+	if (!result.ok) expectTypeOf(result.error._tag).toEqualTypeOf<PartnerErrorTag>();
+});
+
+test("a logger's methods get a line and the event of the attempt", () => {
+	createClient({ baseUrl: "https://x", apiKey: "y", logger: console });
+	expectTypeOf<Parameters<Logger["warn"]>>().toEqualTypeOf<[line: string, event: AttemptEvent]>();
+	expectTypeOf<AttemptEvent["agencyId"]>().toEqualTypeOf<string | undefined>();
+});
+
+test("every error may name its agency, a field and a rule", () => {
+	expectTypeOf<PartnerError["agencyId"]>().toEqualTypeOf<string | undefined>();
+	expectTypeOf<PartnerError["field"]>().toEqualTypeOf<string | undefined>();
+	expectTypeOf<PartnerConfigurationError["field"]>().toEqualTypeOf<string>();
 });
 
 test("the small helpers", () => {

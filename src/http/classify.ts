@@ -1,5 +1,5 @@
 import { type Outcome, refusals } from "../errors.ts";
-import { correlationIdFrom, echoes, serviceMessage } from "../observe/redact.ts";
+import { correlationIdFrom, echoes, longestSecret, serviceMessage } from "../observe/redact.ts";
 import type { AttemptEnd } from "./attempt.ts";
 import { diagnose } from "./diagnose.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -124,7 +124,9 @@ function isRefusal(status: number): status is keyof typeof refusals {
 /** The correlation id of a failed attempt, unless it repeats a part of the request. */
 function failedId<Data>(headers: ExchangeHeaders, { secrets }: ClassifyContext<Data>): string | undefined {
 	const id = correlationIdFrom(headers.get("x-correlation-id"));
-	return id !== undefined && echoes(id, secrets()) ? undefined : id;
+	// The notice of a withheld message points to the id, so that a long text alone does not hide it.
+	const compared = secrets().filter(({ length }) => length <= longestSecret);
+	return id !== undefined && echoes(id, compared) ? undefined : id;
 }
 
 /** Origin of a redirect's target. The rest of the URL can hold a phone number. */

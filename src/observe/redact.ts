@@ -3,7 +3,7 @@ const runLength = 12;
 /** A part of the request with fewer letters and digits is no secret: ordinary words contain it. */
 const shortestSecret = 4;
 /** A longer request is not compared: its service message is withheld. */
-const longestSecret = 20_000;
+export const longestSecret = 20_000;
 
 const withheld =
 	"the service's message is withheld because it may repeat the request; the correlation id identifies it";

@@ -1,4 +1,4 @@
-import { createClient } from "messaging-conversations";
+import { createClient, type Fetch } from "messaging-conversations";
 import { expect, test } from "vitest";
 import { jsonResponse, wrong } from "../calls.ts";
 import { apiKey, phone, sentNow, text } from "../canned.ts";

@@ -1,4 +1,4 @@
-import { type CallOptions, createClient } from "messaging-conversations";
+import { type CallOptions, createClient, type Fetch } from "messaging-conversations";
 import { test } from "vitest";
 import { jsonResponse, sixCalls, wrong } from "../calls.ts";
 import { agencyId, apiKey, phone } from "../canned.ts";

@@ -1,6 +1,7 @@
-// What goes out in a call and comes back in words of the service (S14, S20, S23, S24).
+// A service or a gateway that repeats the request in its error message (S14, S20, S23, S24).
 import { inspect } from "node:util";
-import { expect, test } from "vitest";
+import type { AttemptEvent } from "messaging-conversations";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { clientOf, failure, jsonResponse } from "../calls.ts";
 import { agencyId, apiKey, operationId, phone, sentNow, text } from "../canned.ts";
 
@@ -12,55 +13,89 @@ function sendingTo(answer: () => Response) {
 
 const refusing = (message: string) => jsonResponse({ _tag: "PartnerBadRequest", message }, { status: 400 });
 
-const long = "Café, the visit is at 14:00; call 0470 12 34 56 when you are there. ".repeat(200);
+/** The part of the error's message that comes from the service. */
+async function shownOf(message: string, body: string = text): Promise<string> {
+	const error = await failure(() => sendingTo(() => refusing(message))({ to: phone, body, operationId }));
+	expect(error).toMatchObject({ _tag: "PartnerBadRequest", correlationId: "cor-1" });
+	const shown = error.message.replace("messages.send: refused with 400: ", "");
+	expect(inspect(error, { depth: 10, showHidden: true }).includes(message)).toBe(shown === message);
+	return shown;
+}
 
-test.for<[what: string, said: (body: string) => string]>([
-	["its first words", (body) => body.slice(0, 40)],
-	["some of its middle", (body) => body.slice(100, 130)],
-	["all of it, which is longer than a message may be", (body) => body],
-	["its words with wider gaps", (body) => body.replaceAll(" ", "  ").slice(0, 120)],
-	["its words in capitals", (body) => body.toUpperCase().slice(0, 90)],
-	["its words as a URL has them", (body) => encodeURIComponent(body).slice(0, 90)],
-])("S14 an echo of a text is not told on: %s", async ([, said]) => {
-	const error = await failure(() =>
-		sendingTo(() => refusing(`Bad: "${said(long)}"`))({ to: phone, body: long, operationId }),
-	);
-	expect(error.message).toContain('refused with 400: Bad: "');
-	expect(inspect(error, { depth: 10, showHidden: true })).not.toMatch(/visit|14:00|when you|0470|café/i);
-});
+const notice = /withheld.*correlation id/;
 
-const written =
-	"J'ai l'acte d'achat, décédé à Liège; \"0470123456\" geheim   code\nJanssens vrijdag: Ключ под ковриком";
-const html = (plain: string) => plain.replace(/['"&]/g, (mark) => `&#${mark.charCodeAt(0)};`);
-const ascii = (plain: string) =>
-	plain.replace(/[^\0-\x7f]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`);
+// Encodings
 
-test.for<[what: string, encoded: (plain: string) => string]>([
-	["JSON", (plain) => JSON.stringify(plain)],
-	["JSON in ASCII", (plain) => ascii(JSON.stringify(plain))],
-	["JSON, twice", (plain) => JSON.stringify(JSON.stringify(plain))],
-	["HTML", html],
-	["a URL", encodeURIComponent],
-	["HTML, letter by letter", (plain) => [...plain].map((letter) => `&#${letter.codePointAt(0)};`).join("")],
-	[
-		"HTML in hexadecimals",
-		(plain) => [...plain].map((letter) => `&#x${letter.codePointAt(0)?.toString(16)};`).join(""),
-	],
-	["HTML by name", (plain) => html(plain).replace(/[éè]/g, (letter) => (letter === "é" ? "&eacute;" : "&egrave;"))],
+const utf8 = (plain: string) => [...new TextEncoder().encode(plain)];
+const hex = (byte: number) => byte.toString(16).padStart(2, "0");
+const encodings: [what: string, encoded: (plain: string) => string][] = [
+	["itself", (plain) => plain],
+	["UTF-8 read as Latin-1", (plain) => String.fromCharCode(...utf8(plain))],
+	["UTF-8 read as Latin-1, twice", (plain) => String.fromCharCode(...utf8(String.fromCharCode(...utf8(plain))))],
+	["a part of a URL", encodeURIComponent],
+	["a part of a URL, twice", (plain) => encodeURIComponent(encodeURIComponent(plain))],
 	["a form", (plain) => new URLSearchParams({ q: plain }).toString().slice(2)],
+	[
+		"\\xHH",
+		(plain) =>
+			utf8(plain)
+				.map((byte) => (byte < 0x80 ? String.fromCharCode(byte) : `\\x${hex(byte)}`))
+				.join(""),
+	],
+	["\\uHHHH", (plain) => JSON.stringify(plain).replace(/[^\0-\x7f]/g, (one) => `\\u${one.charCodeAt(0).toString(16)}`)],
+	["\\u{H}", (plain) => plain.replace(/[^\0-\x7f]/gu, (one) => `\\u{${one.codePointAt(0)?.toString(16)}}`)],
+	["JSON, twice", (plain) => JSON.stringify(JSON.stringify(plain))],
+	[
+		"quoted-printable",
+		(plain) =>
+			utf8(plain)
+				.map((byte) => `=${hex(byte).toUpperCase()}`)
+				.join(""),
+	],
+	["HTML in hexadecimals", (plain) => plain.replace(/./gu, (one) => `&#x${one.codePointAt(0)?.toString(16)};`)],
+	["HTML, twice", (plain) => plain.replace(/[^ ]/gu, (one) => `&amp;#x${one.codePointAt(0)?.toString(16)};`)],
+	["HTML in decimals, twice", (plain) => plain.replace(/[^ ]/gu, (one) => `&amp;#${one.codePointAt(0)};`)],
+	["base64", (plain) => btoa(String.fromCharCode(...utf8(plain)))],
+	["hexadecimal bytes", (plain) => utf8(plain).map(hex).join("")],
 	["letters and marks apart", (plain) => plain.normalize("NFD")],
-])("S14 an echo of a text is not told on, written as %s", async ([, encoded]) => {
-	const said = encoded(written);
-	const error = await failure(() => sendingTo(() => refusing(`Bad: ${said}`))({ to: phone, body: written }));
-	expect(error.message).toMatch(/^messages\.send: refused with 400: Bad: "*\\*"*\[redacted\]["\\]*$/);
+	["capitals", (plain) => plain.toUpperCase()],
+	["wider gaps", (plain) => plain.replaceAll(" ", "   ")],
+	["letters with spaces between", (plain) => [...plain].join(" ")],
+	["a part of its middle", (plain) => plain.slice(10, 40)],
+];
+const texts = {
+	English: "The visit to the flat is at two, call Anna when you are there",
+	French: "Décédé à Liège, l'acte d'achat est prêt, où êtes-vous à présent",
+	Greek: "Το ραντεβού για το διαμέρισμα είναι στις δύο το μεσημέρι",
+	Arabic: "موعد زيارة الشقة في الساعة الثانية بعد الظهر يوم الجمعة",
+	Russian: "Ключ под ковриком, встреча в два часа дня у подъезда",
+};
+
+test.for(Object.keys(texts).flatMap((language) => encodings.map(([what]) => [language, what] as const)))(
+	"S14 a %s text that comes back is withheld, written as %s",
+	async ([language, what]) => {
+		const body = Reflect.get(texts, language);
+		const said = encodings.find(([name]) => name === what)?.[1](body) ?? "";
+		await expect(shownOf(`Bad: ${said}`, body)).resolves.toMatch(notice);
+	},
+);
+
+test.for([
+	["base64 of the key", btoa(apiKey)],
+	["base64 of the header", btoa(`Bearer ${apiKey}`)],
+	["the key", apiKey],
+	["the header", `Authorization: Bearer ${apiKey}`],
+	["the key without its end", apiKey.slice(0, -2)],
+	["the key's secret", "CANARYKEY"],
+	["the key's secret in small letters", "canarykey"],
+	["the key with its dots encoded", apiKey.replaceAll(".", "%2E")],
+	["the key as JSON", JSON.stringify({ authorization: apiKey })],
+	["the key's UTF-16", [...apiKey].join("\0")],
+])("S14 %s is withheld", async ([, said]) => {
+	await expect(shownOf(`No such key: ${said}!`)).resolves.toMatch(notice);
 });
 
-test("S14 a letter that is longer in lower case hides no key", async () => {
-	const error = await failure(() => sendingTo(() => refusing(`İ key ${apiKey}`))({ to: phone, body: text }));
-	expect(error.message).toBe("messages.send: refused with 400: İ key [redacted]");
-});
-
-test("S14 S17 a key that was rotated away is not told on either", async () => {
+test("S14 S17 a key that was rotated away is withheld too", async () => {
 	const first = "test_live.key0001.CANARYONE";
 	const keys = [first, "test_live.key0002.CANARYTWO"];
 	const said = `The key ${first} was revoked.`;
@@ -71,148 +106,188 @@ test("S14 S17 a key that was rotated away is not told on either", async () => {
 	const fetch = async () => answers.shift() ?? jsonResponse({});
 	const client = clientOf(connection, { fetch, apiKey: () => keys.shift() ?? "" });
 	const error = await failure(() => client.me.get());
-	expect(error.message).toBe("me.get: refused with 401: The key [redacted] was revoked.");
-});
-
-test.for<[message: string, shown: string]>([
-	["operationId: was used with a different body", "operationId: was used with a different body"],
-	["body: must not be blank", "body: must not be blank"],
-	["to: +32 470 12 34 56 is not a phone number", "to: [redacted] is not a phone number"],
-	["sandwich: is not a field", "sandwich: is not a field"],
-])("a plain message stays readable: %s", async ([message, shown]) => {
-	const body = "sand: the visit is at 14:00, is that a good time?";
-	const error = await failure(() => sendingTo(() => refusing(message))({ to: phone, body }));
-	expect(error.message).toBe(`messages.send: refused with 400: ${shown}`);
-});
-
-test("S14 a part of the key is not told on", async () => {
-	const send = sendingTo(() => refusing(`Bad header: Bearer ${apiKey.slice(0, -2)}`));
-	const error = await failure(() => send({ to: phone, body: text }));
-	expect(error.message).toBe("messages.send: refused with 400: Bad header: Bearer [redacted]");
+	expect(error.message).toMatch(/^me\.get: refused with 401: .*withheld/);
+	expect(inspect(error, { depth: 10, showHidden: true })).not.toContain("CANARY");
 });
 
 test.for([
+	phone,
+	"0470123456",
 	"0470 - 12 - 34 - 56",
 	"0470_12_34_56",
-	"04–70–12–34–56",
-	"0470123456",
-	"०४७०१२३४५६",
 	"+32 (0) 470, 12.34.56",
-])("S14 a number is not told on, however it is written: %s", async (written) => {
-	const error = await failure(() => sendingTo(() => refusing(`No: ${written}!`))({ to: phone, body: text }));
-	expect(error.message).toMatch(/^messages\.send: refused with 400: No: \[(redacted|number)\]!$/);
+	"04–70–12–34–56",
+	"०४७०१२३४५६",
+	"٠٤٧٠١٢٣٤٥٦",
+	encodeURIComponent(phone),
+	"&#48;470123456",
+])("S14 a number is masked or withheld, however it is written: %s", async (written) => {
+	const shown = await shownOf(`No: ${written}!`);
+	expect(shown).not.toContain(written);
+	expect(shown).not.toMatch(/\p{Nd}[\s\S]?\p{Nd}[\s\S]?\p{Nd}/u);
+	expect(shown).toMatch(/withheld|\[number\]/);
 });
 
-test.for(["CANARYK", "ANARYKEY", "key0007", "test_live"])(
-	"S14 of the key eight letters of its secret tell: %s",
-	async (part) => {
-		const send = sendingTo(() => refusing(`No such key …${part}.`));
-		const error = await failure(() => send({ to: phone, body: text }));
-		expect(error.message).toBe(
-			`messages.send: refused with 400: No such key …${part === "ANARYKEY" ? "[redacted]" : part}.`,
-		);
-	},
-);
-
-test.for([
-	"req-3247012345",
-	"47012345-x",
-	"req-32470123456",
-	"req-0470-12-34-56",
-	"+32-470-12-34-56",
-	"the-visit-is-at-14-00",
-	`id:${phone}`,
-])("S24 a correlation id that holds the number is none: %s", async (id) => {
-	const send = sendingTo(() => jsonResponse(sentNow, { headers: { "x-correlation-id": id } }));
-	const { response } = await send({ to: phone, body: text }).withResponse();
-	expect(response.correlationId).toBeUndefined();
-});
-
-test.for(["req_01HF7", "1763712345678-abc", "cor-1"])("S24 any other correlation id is told: %s", async (id) => {
-	const send = sendingTo(() => jsonResponse(sentNow, { headers: { "x-correlation-id": id } }));
-	const { response } = await send({ to: phone, body: text }).withResponse();
-	expect(response.correlationId).toBe(id);
-});
-
-const holding = "70123456-1234-4234-8234-123456789012";
-
-test("S24 a UUID is an id whatever its digits, and what has one in it is not", async () => {
-	const ids = [holding, holding.toUpperCase(), `x-${holding}`, `${holding}-x`];
-	const told = await Promise.all(
-		ids.map(async (id) => {
-			const send = sendingTo(() => jsonResponse(sentNow, { headers: { "x-correlation-id": id } }));
-			return (await send({ to: phone, body: text }).withResponse()).response.correlationId;
-		}),
-	);
-	expect(told).toEqual([holding, holding.toUpperCase(), undefined, undefined]);
-});
-
-test.for([
-	["abc", "No rows for abc."],
-	["abcd", "No rows for [redacted]."],
-])("S14 a search is taken out of a message, unless it is too short to tell: %s", async ([search, said]) => {
-	const fetch = async () => refusing(`No rows for ${search}.`);
-	const { conversations } = clientOf(connection, { fetch }).agency(agencyId);
-	const error = await failure(() => conversations.list({ search }).page());
-	expect(error.message).toBe(`conversations.list: refused with 400: ${said}`);
-});
-
-test.for<[search: string, said: string, shown: string]>([
-	["Anna", "Annabel, Joanna or Anna?", "Annabel, Joanna or [redacted]?"],
-	["Jørgensen", "J&oslash;rgensen or J&Oslash;rgensen?", "[redacted] or [redacted]?"],
-	["Weiß", "Wei&szlig; or Weiß?", "[redacted] or [redacted]?"],
-	["Peetersen", "VanPeetersenBV or Peeters?", "Van[redacted]BV or Peeters?"],
-])(
-	"S14 a short search is taken out as a word of its own, a longer one wherever it stands: %s",
-	async ([search, said, shown]) => {
-		const fetch = async () => refusing(said);
+test.for(["search", "cursor"] as const)(
+	"S14 a %s that comes back is withheld, unless it is too short to tell",
+	async (field) => {
+		const fetch = async () => refusing("No rows for Peetersen or abc.");
 		const { conversations } = clientOf(connection, { fetch }).agency(agencyId);
-		const error = await failure(() => conversations.list({ search }).page());
-		expect(error.message).toBe(`conversations.list: refused with 400: ${shown}`);
+		const long = await failure(() => conversations.list({ [field]: "Peetersen" }).page());
+		expect(long.message).toMatch(/^conversations\.list: refused with 400: .*withheld/);
+		const short = await failure(() => conversations.list({ [field]: "abc" }).page());
+		expect(short.message).toBe("conversations.list: refused with 400: No rows for Peetersen or abc.");
 	},
 );
 
-test.for<[message: string, shown: string]>([
-	["two\n\tlines\u2028and  more", "two lines and more"],
-	[`${"x".repeat(600)} end`, "x".repeat(500)],
-	[`${"x".repeat(499)}\u{1f600}`, "x".repeat(499)],
-])("a message of the service stands on one line of at most 500 characters", async ([message, shown]) => {
+// Ordinary words
+
+test.for<[message: string, shown?: string]>([
+	["operationId: was used with a different body"],
+	["body: must not be blank"],
+	["pageSize must be 1 to 100, not 12345"],
+	["consentLanguage is required; one of: nl, fr (see availableLanguages)"],
+	["The conversation is handled by another party at the moment. Read it & try again."],
+	["50% of the quota is used, a = b"],
+	["to: +32 479 98 76 54 is not a phone number", "to: [number] is not a phone number"],
+	["0479987654 and 0032 479/98.76.54", "[number] and [number]"],
+	["The request of 2026-01-05 was refused", "The request of [number] was refused"],
+	["two\n\tlines", "two lines"],
+	["  around  ", "around"],
+	["\u0000a\u001b[31mb\u007fc", "a [31mb c"],
+])("a message of ordinary words is shown, in one line, its numbers masked: %j", async ([message, shown = message]) => {
 	const error = await failure(() => sendingTo(() => refusing(message))({ to: phone, body: text }));
 	expect(error.message).toBe(`messages.send: refused with 400: ${shown}`);
 });
 
+test.for([
+	["a word of 25 letters", `Bad ${"x".repeat(25)}`],
+	["a letter outside ASCII", "Le numéro n'est pas valide"],
+	["a backslash", "Bad \\d"],
+	["an entity", "a &amp; b"],
+	["an escape of URLs", "a%20b"],
+	["an escape of mails", "a=3Db"],
+	["a direction mark", "abc\u202edef"],
+	["an emoji", "no \u{1f600}"],
+] as [string, string][])("a message with %s is withheld", async ([, message]) => {
+	const body = "Something else altogether";
+	await expect(shownOf(message, body)).resolves.toMatch(notice);
+});
+
+test("a word of 24 letters is shown", async () => {
+	const message = `Bad ${"x".repeat(24)}`;
+	await expect(shownOf(message)).resolves.toBe(message);
+});
+
+test("a message of the service is cut at 500 characters", async () => {
+	const error = await failure(() => sendingTo(() => refusing("long ".repeat(400)))({ to: phone, body: text }));
+	const shown = error.message.replace("messages.send: refused with 400: ", "");
+	expect(shown).toMatch(/^(long ?)+$/);
+	expect(shown.length).toBeLessThanOrEqual(500);
+	expect(shown.length).toBeGreaterThan(490);
+});
+
+test.for([
+	["eleven", "The visit is at noon", "No: the visit is axed", true],
+	["twelve", "The visit is at noon", "No: the visit is at one", false],
+	["a short text as a whole", "Yes sir", "No: yes, sir!", false],
+	["a text of three", "Yes", "No: yes", true],
+] as const)(
+	"a run of twelve letters of the text, or a short one as a whole, is withheld: %s",
+	async ([, body, message, isShown]) => {
+		const shown = await shownOf(message, body);
+		if (isShown) expect(shown).toBe(message);
+		else expect(shown).toMatch(notice);
+	},
+);
+
 test.for([null, 5, [], "message", {}, { _tag: "T" }, { _tag: 5, message: "said" }, { _tag: "T", message: ["said"] }])(
-	"what is no body of the service has no message: %j",
+	"what is no error body of the service has no message: %j",
 	async (body) => {
 		const error = await failure(() => sendingTo(() => jsonResponse(body, { status: 400 }))({ to: phone, body: text }));
 		expect(error.message).toBe("messages.send: refused with 400");
 	},
 );
 
-test("S14 letters that are longer in lower case put nothing out of its place", async () => {
-	const body = "CANARY İİİİ";
-	const error = await failure(() => sendingTo(() => refusing(`<İ> ${body} <end>`))({ to: phone, body }));
-	expect(error.message).toBe("messages.send: refused with 400: <İ> [redacted] <end>");
+// The correlation id
+
+const answerWith = (id: string) => jsonResponse(sentNow, { headers: { "x-correlation-id": id } });
+
+test.for([
+	"req_01HF7",
+	"1763712345678-abc",
+	"cor-1",
+	"70123456-1234-4234-8234-123456789012",
+	"70123456-1234-4234-8234-12345678901A",
+	"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+	"Root=1-67891233-abcdef012345678912345678",
+	"a/b.c:d@e",
+])("S24 a correlation id is taken by its form: %s", async (id) => {
+	const { response } = await sendingTo(() => answerWith(id))({ to: phone, body: text }).withResponse();
+	expect(response.correlationId).toBe(id);
 });
 
-test.for(["12 rue Haute 34 56 78", "1-2-3 and 4-5-6-7-8"])(
-	"S24 a text with digits in it is no number: %s",
-	async (body) => {
-		const id = `req-${body.replace(/\D/g, "").slice(-8)}`;
-		const send = sendingTo(() => jsonResponse(sentNow, { headers: { "x-correlation-id": id } }));
-		const { response } = await send({ to: phone, body }).withResponse();
-		expect(response.correlationId).toBe(id);
+test.for([
+	phone,
+	"32470123456",
+	"0470-12-34-56",
+	"0470/12.34.56",
+	apiKey,
+	`x-${apiKey}`,
+	"two words",
+	"x".repeat(129),
+	"a,b",
+	"a%20b",
+	'a"b',
+	"",
+])("S24 what has not the form of a correlation id is none: %j", async (id) => {
+	const seen: AttemptEvent[] = [];
+	const onAttempt = (event: AttemptEvent) => void seen.push(event);
+	const { messages } = clientOf(connection, { fetch: async () => answerWith(id), onAttempt }).agency(agencyId);
+	const { response } = await messages.send({ to: phone, body: text }).withResponse();
+	expect(response.correlationId).toBeUndefined();
+	expect(seen).toHaveLength(1);
+	expect(seen[0]).not.toHaveProperty("correlationId");
+});
+
+test.for(["req-32470123456", "CANARYKEY-1", "the-visit-is-at-14-00"])(
+	"S24 the correlation id of a failed call is left out when it repeats the request: %s",
+	async (id) => {
+		const answer = () => jsonResponse({}, { status: 400, headers: { "x-correlation-id": id } });
+		const error = await failure(() => sendingTo(answer)({ to: phone, body: text }));
+		expect(error).not.toHaveProperty("correlationId");
 	},
 );
 
-test.for([33_000, 1_000_000])(
-	"a text of %i characters is sent like any other, and refused like any other",
-	async (size) => {
-		const body = "д".repeat(size);
-		const good = sendingTo(() => jsonResponse(sentNow, { headers: { "x-correlation-id": "req_01HF7" } }));
-		await expect(good({ to: phone, body, operationId })).resolves.toMatchObject({ operationId });
-		const error = await failure(() => sendingTo(() => refusing("Too long."))({ to: phone, body }));
-		expect(error).toMatchObject({ _tag: "PartnerBadRequest", outcome: "not_sent" });
-		expect(error.message).toBe("messages.send: refused with 400: Too long.");
-	},
-);
+// Large input. How long it takes is measured by the benchmark; here it is how much of it is looked at.
+
+test("a success looks at nothing of the text, whatever its correlation id", async () => {
+	const body = "д".repeat(1_000_000);
+	for (const id of ["req_01HF7", "70123456-1234-4234-8234-123456789012"]) {
+		const normalized = countNormalized();
+		await sendingTo(() => answerWith(id))({ to: phone, body, operationId });
+		expect(normalized.longest()).toBeLessThan(1000);
+	}
+});
+
+test("a failure looks at no text of more than 20,000 characters: its service message is withheld", async () => {
+	const normalized = countNormalized();
+	await expect(shownOf("Too long.", "д".repeat(1_000_000))).resolves.toMatch(notice);
+	expect(normalized.longest()).toBeLessThanOrEqual(20_000);
+	await expect(shownOf("Too long.", "д".repeat(20_000))).resolves.toBe("Too long.");
+	await expect(shownOf("x".repeat(1_000_000))).resolves.toMatch(notice);
+	expect(normalized.longest()).toBeLessThanOrEqual(20_000);
+});
+
+/** Notes the longest text that is compared: each text is normalised first. */
+function countNormalized(): { longest: () => number } {
+	let longest = 0;
+	const spy = vi.spyOn(String.prototype, "normalize").mockImplementation(function (this: string, form?: string) {
+		longest = Math.max(longest, this.length);
+		return normalize.call(this, form);
+	});
+	onTestFinished(() => spy.mockRestore());
+	return { longest: () => longest };
+}
+
+const { normalize } = String.prototype;
