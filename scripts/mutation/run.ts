@@ -19,7 +19,7 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
 	"input/phone": ["test/input"],
 	"input/phone-text": ["test/input"],
 	"input/phone-plan": ["test/input"],
-	"input/one-number": ["test/input"],
+	"input/phone-single": ["test/input"],
 	"observe/redact": ["test/faults/security.test.ts", "test/observe"],
 	"operations/lookup": ["test/operations"],
 	"operations/messages": ["test/operations", "test/http/classify.test.ts"],

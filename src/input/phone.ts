@@ -1,8 +1,8 @@
 import type { PhoneNumber } from "libphonenumber-js/core/es6";
 import metadata, { type CountryCode } from "../../generated/phone-metadata.js";
 import { type Facts, PartnerInvalidInput } from "../errors.ts";
-import { isOneNumber, isWeak } from "./one-number.ts";
 import { type PhonePlan, parse, planOf, planOfCountry } from "./phone-plan.ts";
+import { isOneNumber, isWeak } from "./phone-single.ts";
 import { type DigitGroup, type PhoneText, readPhoneText } from "./phone-text.ts";
 
 export type { CountryCode };

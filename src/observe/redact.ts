@@ -28,9 +28,12 @@ export function serviceMessage(body: unknown, secrets: readonly string[]): strin
 	return isOrdinary(line) && !echoes(line, secrets) ? line : withheld;
 }
 
-/** Printable ASCII in words of at most 24 characters, without the escapes of JSON, HTML, URLs and quoted-printable. */
+/**
+ * Printable ASCII in words of at most 24 characters, without the escapes of JSON, HTML, URLs and quoted-printable. A dotted
+ * field name counts as several words.
+ */
 function isOrdinary(text: string): boolean {
-	return /^[\x20-\x7e]*$/.test(text) && !/\S{25}|\\|&#?\w+;|%[0-9a-f]{2}|=[0-9a-f]{2}/i.test(text);
+	return /^[\x20-\x7e]*$/.test(text) && !/[^\s.]{25}|\\|&#?\w+;|%[0-9a-f]{2}|=[0-9a-f]{2}/i.test(text);
 }
 
 /** Whether a text repeats a piece of the request: twelve letters and digits in a row, or a shorter secret as a whole. */

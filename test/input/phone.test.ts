@@ -2,7 +2,7 @@ import fc from "fast-check";
 import examples from "libphonenumber-js/examples.mobile.json";
 import reference, { getCountries, getExampleNumber } from "libphonenumber-js/max";
 import { expect, test } from "vitest";
-import { PartnerInvalidInput } from "../src/errors.ts";
+import { PartnerInvalidInput } from "../../src/errors.ts";
 import {
 	type CountryCode,
 	isCountry,
@@ -11,7 +11,7 @@ import {
 	readPhone,
 	requirePhone,
 	toE164,
-} from "../src/input/phone.ts";
+} from "../../src/input/phone.ts";
 import { elsewhere, groups } from "./phone-inputs.ts";
 
 function outcome(input: string, defaultCountry?: CountryCode): string | null {
@@ -190,7 +190,7 @@ test.each([
 ])("a value that is no string is refused (%#)", (value) => {
 	expect(isE164(value)).toBe(false);
 	expect(() => Reflect.apply(toE164, undefined, [value])).toThrow(PartnerInvalidInput);
-	expect(() => requirePhone(value, "BE", "to", "messages.send")).toThrow("to: must be a string");
+	expect(() => requirePhone(value, "BE", "to", { operation: "messages.send" })).toThrow("to: must be a string");
 });
 
 test("a hostile string of a megabyte is refused", () => {
@@ -381,7 +381,7 @@ test("a number that is read has no reason", () => {
 test("the error says in words what is wrong", () => {
 	const messages = reasons.flatMap(([, [input], country]) => {
 		try {
-			return requirePhone(input ?? "", country ?? "BE", "to", "messages.send");
+			return requirePhone(input ?? "", country ?? "BE", "to", { operation: "messages.send" });
 		} catch (error) {
 			return error instanceof PartnerInvalidInput ? error.message.split(": it ")[1] : [];
 		}

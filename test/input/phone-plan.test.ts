@@ -1,8 +1,8 @@
 import { parsePhoneNumberFromString } from "libphonenumber-js/core/es6";
 import { expect, test } from "vitest";
-import metadata from "../generated/phone-metadata.js";
-import { isE164 } from "../src/input/phone.ts";
-import { parse, planOf, planOfCountry } from "../src/input/phone-plan.ts";
+import metadata from "../../generated/phone-metadata.js";
+import { isE164 } from "../../src/input/phone.ts";
+import { parse, planOf, planOfCountry } from "../../src/input/phone-plan.ts";
 
 test("whatever its country, a number is E.164 exactly when the library reads it back unchanged and finds it possible", () => {
 	const codes = [...Object.keys(metadata.country_calling_codes), ...Object.keys(metadata.nonGeographic), "210", "999"];

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { isOneNumber } from "../src/input/one-number.ts";
-import { planOf } from "../src/input/phone-plan.ts";
-import { readPhoneText } from "../src/input/phone-text.ts";
+import { planOf } from "../../src/input/phone-plan.ts";
+import { isOneNumber } from "../../src/input/phone-single.ts";
+import { readPhoneText } from "../../src/input/phone-text.ts";
 
 /** Of a number written as inside its country, without trunk zero. */
 function isOne(code: string, written: string): boolean {

@@ -7,7 +7,7 @@ import {
 	type PhoneProblem,
 	readPhone,
 	toE164,
-} from "../src/input/phone.ts";
+} from "../../src/input/phone.ts";
 
 test("an E164 is a string, and not every string is an E164", () => {
 	expectTypeOf(toE164("0470 12 34 56")).toEqualTypeOf<E164>();

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type PhoneText, readPhoneText } from "../src/input/phone-text.ts";
+import { type PhoneText, readPhoneText } from "../../src/input/phone-text.ts";
 
 /** The text in ASCII, as its groups of digits and what separates them. */
 function ascii(input: string): string {
