@@ -17,8 +17,8 @@ export { no as countryRule, no as isCountry, no as isE164, no as readPhone, no a
 };
 
 const measured = [
-	{ name: "messaging-conversations", entry: "src/index.ts", budget: 45, plugins: [] },
-	{ name: "… without the phone library", entry: "src/index.ts", budget: 20, plugins: [withoutPhone] },
+	{ name: "messaging-conversations", entry: "src/index.ts", budget: 45.5, plugins: [] },
+	{ name: "… without the phone library", entry: "src/index.ts", budget: 23.2, plugins: [withoutPhone] },
 ];
 
 for (const { name, entry, budget, plugins } of measured) {
