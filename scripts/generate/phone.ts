@@ -53,7 +53,7 @@ function reduce(plan: Json, name: string): Json {
 
 /** The library chooses a format by the last of its leading digits alone. The others serve to format while typing. */
 function withLastDigits([pattern, format, leadingDigits, rule, isOptional]: Json): Json {
-	return trimmed([pattern, format, leadingDigits && leadingDigits.slice(-1), rule, isOptional]);
+	return trimmed([pattern, format, leadingDigits ? leadingDigits.slice(-1) : 0, rule, isOptional]);
 }
 
 /** A format for numbers of any form. */

@@ -52,7 +52,7 @@ function isConnect(syscall: unknown): boolean {
 }
 
 /** Name, code and syscall of an error, taken from its cause where it has one. */
-export function factsOf(error: unknown): FaultFacts {
+function factsOf(error: unknown): FaultFacts {
 	const cause = property(error, "cause") ?? error;
 	const name = word(property(cause, "name")) ?? "Error";
 	const code = word(property(cause, "code")) ?? word(property(error, "code"));
