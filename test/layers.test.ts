@@ -24,7 +24,7 @@ const owners: Record<string, RegExp> = {
 	"libphonenumber-js/core/es6": /^(phone|phone-plan)\.ts$/,
 	"zod/mini": /^(input|client|messages)\.ts$/,
 	msw: /^sandbox\/msw\.ts$/,
-	node: /^(sandbox\/server|cli|node|node-response)\.ts$/,
+	node: /^(sandbox\/server(\/\w+)?|cli(\/\w+)?|node|node-response)\.ts$/,
 };
 
 const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
@@ -57,11 +57,41 @@ test("CONTRIBUTING's table has the same floors, from the top down", () => {
 	expect(told.reverse()).toEqual(floors.map((floor) => [...floor].sort()));
 });
 
-test("CONTRIBUTING's map has every room of the sandbox once", () => {
-	const [, map = ""] = readFileSync(join(src, "../CONTRIBUTING.md"), "utf8").split("### The sandbox\n");
-	const [table = ""] = map.split(/^#/m);
-	const told = [...table.matchAll(/`([\w-]+\.ts)`/g)].map(([, name]) => `sandbox/${name}`);
-	expect(told.sort()).toEqual(files.filter((file) => file.startsWith("sandbox/")).sort());
+/** The sandbox from the top down: a file imports only from its own folder and from the floors below. */
+const sandboxFloors = [
+	["server", "msw"],
+	["index"],
+	["sandbox"],
+	["controls", "service", "archive"],
+	["world"],
+	["base"],
+];
+
+test("the sandbox imports downward only, folder by folder", () => {
+	const partOf = (file: string): string =>
+		file
+			.replace(/^sandbox\//, "")
+			.replace(/\.ts$/, "")
+			.split("/")[0] ?? "";
+	const floorOf = (file: string): number => sandboxFloors.findIndex((floor) => floor.includes(partOf(file)));
+	const own = files.filter((file) => file.startsWith("sandbox/"));
+	expect(own.filter((file) => floorOf(file) < 0)).toEqual([]);
+	const upward = own.flatMap((file) =>
+		(imports.get(file) ?? [])
+			.filter((target) => target.startsWith("sandbox/") && partOf(target) !== partOf(file))
+			.filter((target) => floorOf(target) <= floorOf(file))
+			.map((target) => `${file} → ${target}`),
+	);
+	expect(upward).toEqual([]);
+});
+
+test("one file of the sandbox imports the client's phone numbers", () => {
+	const importers = files.filter(
+		(file) =>
+			file.startsWith("sandbox/") &&
+			imports.get(file)?.some((target) => /(^|\/)phone\.ts$/.test(target) && !target.startsWith("sandbox/")),
+	);
+	expect(importers).toEqual(["sandbox/base/phone.ts"]);
 });
 
 test("the client half imports downward only", () => {

@@ -1,0 +1,284 @@
+import {
+	aNumber,
+	aString,
+	assertValid,
+	fields,
+	isRecord,
+	listOf,
+	must,
+	optional,
+	orNull,
+	someText,
+	trueOrFalse,
+} from "../base/check.ts";
+import { hex } from "../base/derived.ts";
+import { type E164, phoneFrom } from "../base/phone.ts";
+import type { Schemas } from "../base/schemas.ts";
+import { iso } from "../world/clock.ts";
+import { acceptCode, declineCode } from "../world/consent.ts";
+import { report } from "../world/message.ts";
+import { findMessage, messageSidOf } from "../world/message-ids.ts";
+import type { Agency, MessageExtras, StoredMessage, Thread, World } from "../world/state.ts";
+import { contactWrites, dropHeldText, sendHeldText } from "../world/thread.ts";
+import { about, agencyById, agencyOf, blankThread, change, threadFor } from "../world/world.ts";
+import { type InboxEntry, inboxOf } from "./inbox.ts";
+import { type ConversationState, stateOf } from "./state.ts";
+
+/** A message's two ids; either is good for `sandbox.message(id)`. */
+export interface MessageIds {
+	/** `id` of the message, as it is read. */
+	readonly id: number;
+	/** `messageSid` of the message, as it is read. */
+	readonly messageSid: string;
+}
+
+/** What a contact writes beside plain text. */
+export interface ContactMessage {
+	/** Leave it out, or null, for files only. */
+	readonly body?: string | null;
+	/** Files, by URL and content type. */
+	readonly media?: readonly Schemas["MessageMedia"][];
+	/** The message replied to: its id, its messageSid, or what the service shall tell of it. */
+	readonly replyTo?: number | string | Schemas["ReplyToMessage"];
+}
+
+/** A person whom the agency talks to, and that person's phone. */
+export interface Contact {
+	/** E.164. */
+	readonly phoneNumber: string;
+	/** Null until a name is given. */
+	readonly name: string | null;
+	/**
+	 * The conversation at present: window, held text, AI, flows and messages. Reading it leaves no trace.
+	 * @example anna.state().window.open;
+	 */
+	state(): ConversationState;
+	/**
+	 * Sends a message to the agency: it opens the window for 24 hours and may turn the AI back on.
+	 * @example anna.writes("Is the flat still free?");
+	 * @example anna.writes({ media: [{ url: "https://files.invalid/1.jpg", contentType: "image/jpeg" }] });
+	 */
+	writes(message: string | ContactMessage): MessageIds;
+	/**
+	 * Taps a button of a template. It is an inbound message like any other; the consent template's own two codes do
+	 * what {@link accepts} and {@link declines} do.
+	 * @example anna.taps("visit_confirm");
+	 */
+	taps(code: string): MessageIds;
+	/**
+	 * Accepts the consent template: a held text goes out after the tap. Never throws; `hadHeldText` says whether there
+	 * was one.
+	 * @example anna.accepts().hadHeldText; // true when a text was waiting
+	 */
+	accepts(): {
+		/** Whether a text was waiting, and went out. */
+		hadHeldText: boolean;
+	};
+	/**
+	 * Declines the consent template: a held text is dropped. Never throws.
+	 * @example anna.declines().hadHeldText; // true when a text was waiting
+	 */
+	declines(): {
+		/** Whether a text was waiting, and was dropped. */
+		hadHeldText: boolean;
+	};
+	/**
+	 * Reads everything that the agency sent: each message that did not fail becomes `read`.
+	 * @example anna.reads();
+	 */
+	reads(): void;
+	/**
+	 * Off: the phone is gone, or the contact has blocked the agency, and every message to them is reported `failed`.
+	 * @example anna.setReachable(false);
+	 */
+	setReachable(on: boolean): void;
+	/**
+	 * What the phone got from this agency, in order: templates, and texts that were not reported failed.
+	 * @example anna.inbox().map((entry) => entry.body);
+	 */
+	inbox(): InboxEntry[];
+}
+
+/** A contact, or its phone number in any spelling that `toE164` takes. */
+export type ContactRef = string | Pick<Contact, "phoneNumber">;
+
+const refRule = must(
+	"a phone number or a contact",
+	(given) => typeof (isRecord(given) ? given.phoneNumber : given) === "string",
+);
+
+/** The contact's number; throws for what is none. */
+export function phoneOf(agency: Agency, contact: ContactRef): E164 {
+	assertValid("contact", contact, refRule);
+	const given = typeof contact === "string" ? contact : contact.phoneNumber;
+	const phone = agency.threads.get(given)?.phone ?? phoneFrom(given);
+	if (phone === undefined)
+		throw new TypeError("contact must be a phone number, with + and the country code or as written inside Belgium.");
+	return phone;
+}
+
+/** The agency's record of a contact, without making one. */
+export const peekThread = (agency: Agency, phone: E164): Thread =>
+	agency.threads.get(phone) ?? blankThread(agency.id, phone, 0);
+
+export const idsOf = ({ id }: StoredMessage): MessageIds => ({ id, messageSid: messageSidOf(id) });
+
+const mediaRule = listOf(
+	fields<Schemas["MessageMedia"]>({
+		url: aString,
+		index: optional(aNumber),
+		contentType: optional(aString),
+		content_type: optional(aString),
+	}),
+);
+const text = orNull(aString);
+const replyRule = fields<Schemas["ReplyToMessage"]>({
+	body: text,
+	direction: text,
+	createdAt: text,
+	templateName: text,
+	hasMedia: orNull(trueOrFalse),
+});
+const messageRule = fields<ContactMessage>({
+	body: optional(text),
+	media: optional(mediaRule),
+	replyTo: optional((given) => (typeof given === "number" || typeof given === "string" ? undefined : replyRule(given))),
+});
+
+/** The thread is looked up each time, so that a contact outlives a restored snapshot. */
+export function createContact(world: World, agencyId: string, phoneNumber: E164): Contact {
+	const agency = (): Agency => agencyById(world, agencyId);
+	const thread = (): Thread => threadFor(world, agency(), phoneNumber);
+	const peek = (): Thread => peekThread(agency(), phoneNumber);
+	const { events } = world;
+
+	const taps = (code: string): { message: StoredMessage; hadHeldText: boolean } => {
+		assertValid("taps: code", code, someText);
+		const target = thread();
+		const { held } = target;
+		const hadHeldText = held !== null;
+		const declined = code === declineCode;
+		const opens = !declined || world.policy.declineOpensWindow; // R124
+		return events.together(null, () => {
+			const message = contactWrites(world, target, buttonText(target, code), { buttonClicked: code }, opens);
+			if (declined) events.add({ type: "consent.declined", ...about(target), hadHeldText });
+			if (code === acceptCode) events.add({ type: "consent.accepted", ...about(target), hadHeldText });
+			if (held && declined) dropHeldText(world, target, held, "declined");
+			else if (held && (code === acceptCode || world.policy.inboundFlushesQueue)) sendHeldText(world, target, held);
+			return { message, hadHeldText };
+		});
+	};
+
+	return {
+		phoneNumber,
+		get name() {
+			return peek().name;
+		},
+		state: () => stateOf(world, agencyId, peek()),
+		writes(given) {
+			const whole: ContactMessage = typeof given === "string" ? { body: given } : given;
+			assertValid("writes", whole, messageRule);
+			const { body = null, media, replyTo } = whole;
+			if (body !== null && body.trim() === "") throw new TypeError("writes: body must be a text that is not empty.");
+			if (body === null && !media?.length) throw new TypeError("A contact's message needs a body or media.");
+			const target = thread();
+			const extras = {
+				...filesIn(world, agencyOf(world, target), media),
+				...(replyTo === undefined ? {} : { replyTo: repliedTo(world, target, replyTo) }),
+			};
+			const { held } = target;
+			return events.together(null, () => {
+				const message = contactWrites(world, target, body, Object.keys(extras).length > 0 ? extras : undefined);
+				// R127: the text waits for consent ("only if the contact accepts"), unless the policy says otherwise.
+				if (held && world.policy.inboundFlushesQueue) sendHeldText(world, target, held);
+				return idsOf(message);
+			});
+		},
+		taps: (code) => idsOf(taps(code).message),
+		accepts: () => ({ hadHeldText: taps(acceptCode).hadHeldText }),
+		declines: () => ({ hadHeldText: taps(declineCode).hadHeldText }),
+		reads() {
+			const target = peek();
+			const unread = target.messages.filter(
+				({ outbound, status, readAt }) =>
+					outbound && readAt === null && status !== "failed" && status !== "undelivered",
+			);
+			if (unread.length === 0) return;
+			events.together(null, () => {
+				for (const message of unread) report(world, target, message, { status: "read", errorCode: message.errorCode });
+				events.add({ type: "contact.read", ...about(target), messages: unread.length });
+			});
+		},
+		setReachable(on) {
+			assertValid("setReachable: on", on, trueOrFalse);
+			const target = thread();
+			if (target.reachable === on) return;
+			change(world, target, () => (target.reachable = on));
+			events.add({ type: "contact.reachable", ...about(target), reachable: on });
+		},
+		inbox: () => inboxOf(peek()),
+	};
+}
+
+/** Any code may be a button of some template, but one that begins like the consent template's own is a slip. */
+function _assertButton(code: string): void {
+	if (!/^consent/i.test(code) || code === acceptCode || code === declineCode) return;
+	throw new TypeError(
+		`taps: code must be "${acceptCode}", "${declineCode}", or the code of another template's button.`,
+	);
+}
+
+/** Names a contact; without a conversation that makes none (R166). */
+export function nameContact(world: World, thread: Thread, name: string | null): void {
+	if (thread.name === name) return;
+	change(world, thread, () => {
+		thread.name = name;
+	});
+	world.events.add({ type: "contact.named", ...about(thread) });
+}
+
+/** The words on a button, when the newest template with buttons has it. */
+function buttonText(thread: Thread, code: string): string | null {
+	for (let i = thread.messages.length - 1; i >= 0; i--) {
+		const content = thread.messages[i]?.extras?.interactiveContent;
+		if (content) return content.quickReplies?.find((button) => button.code === code)?.text ?? null;
+	}
+	return null;
+}
+
+/** R86, and R171: copies only when the agency stores media. */
+function filesIn(world: World, agency: Agency, given: ContactMessage["media"]): MessageExtras {
+	if (!given?.length) return {};
+	const media = given.map((file) => ({ ...file })); // the caller's own objects may change later
+	if (!agency.storesMedia) return { media };
+	const mediaStored = media.map((file) => {
+		const path = `${agency.id}/${hex(`${agency.id} ${file.url}`, 16)}`;
+		return {
+			size: 1024,
+			stored_url: `https://storage.invalid/${path}`,
+			content_type: file.contentType ?? file.content_type ?? "application/octet-stream",
+			original_url: file.url,
+			storage_path: path,
+			downloaded_at: iso(world.clock.now()),
+		};
+	});
+	return { media, mediaStored };
+}
+
+/** R87: all five fields, of a message of this conversation. */
+function repliedTo(
+	world: World,
+	thread: Thread,
+	given: number | string | Schemas["ReplyToMessage"],
+): Schemas["ReplyToMessage"] {
+	if (typeof given === "object") return { ...given };
+	const { thread: owner, message: found } = findMessage(world, given) ?? {};
+	if (!found || owner !== thread) throw new Error(`There is no message ${given} in this conversation to reply to.`);
+	return {
+		body: found.body,
+		direction: found.outbound ? "outbound" : "inbound",
+		createdAt: iso(found.at),
+		templateName: found.extras?.templateName ?? null,
+		hasMedia: (found.extras?.media?.length ?? 0) > 0,
+	};
+}
