@@ -13,6 +13,13 @@ import type { SandboxEvent } from "./world/event.ts";
 import type { RecordedRequest, Violation } from "./world/journal.ts";
 import type { Policy } from "./world/policy.ts";
 
+declare global {
+	// For compilers without `lib: ["esnext.disposable"]`; where they have it, this is the same declaration.
+	interface SymbolConstructor {
+		readonly dispose: unique symbol;
+	}
+}
+
 /** What a sandbox is made with. */
 export interface SandboxOptions {
 	/** Where its clock stands. @default "2026-01-05T09:00:00Z" */

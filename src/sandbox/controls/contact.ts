@@ -1,26 +1,12 @@
-import {
-	aNumber,
-	aString,
-	assertValid,
-	fields,
-	isRecord,
-	listOf,
-	must,
-	optional,
-	orNull,
-	someText,
-	trueOrFalse,
-} from "../base/check.ts";
-import { hex } from "../base/derived.ts";
+import { assertValid, isRecord, must, someText, trueOrFalse } from "../base/check.ts";
 import { type E164, phoneFrom } from "../base/phone.ts";
-import type { Schemas } from "../base/schemas.ts";
-import { iso } from "../world/clock.ts";
 import { acceptCode, declineCode } from "../world/consent.ts";
 import { report } from "../world/message.ts";
-import { findMessage, messageSidOf } from "../world/message-ids.ts";
-import type { Agency, MessageExtras, StoredMessage, Thread, World } from "../world/state.ts";
+import { messageSidOf } from "../world/message-ids.ts";
+import type { Agency, StoredMessage, Thread, World } from "../world/state.ts";
 import { contactWrites, dropHeldText, sendHeldText } from "../world/thread.ts";
-import { about, agencyById, agencyOf, blankThread, change, threadFor } from "../world/world.ts";
+import { about, agencyById, blankThread, change, threadFor } from "../world/world.ts";
+import { buttonText, type ContactMessage, contactMessageFrom, extrasFrom } from "./inbound.ts";
 import { type InboxEntry, inboxOf } from "./inbox.ts";
 import { type ConversationState, stateOf } from "./state.ts";
 
@@ -30,16 +16,6 @@ export interface MessageIds {
 	readonly id: number;
 	/** `messageSid` of the message, as it is read. */
 	readonly messageSid: string;
-}
-
-/** What a contact writes beside plain text. */
-export interface ContactMessage {
-	/** Leave it out, or null, for files only. */
-	readonly body?: string | null;
-	/** Files, by URL and content type. */
-	readonly media?: readonly Schemas["MessageMedia"][];
-	/** The message replied to: its id, its messageSid, or what the service shall tell of it. */
-	readonly replyTo?: number | string | Schemas["ReplyToMessage"];
 }
 
 /** A person whom the agency talks to, and that person's phone. */
@@ -123,28 +99,6 @@ export const peekThread = (agency: Agency, phone: E164): Thread =>
 
 export const idsOf = ({ id }: StoredMessage): MessageIds => ({ id, messageSid: messageSidOf(id) });
 
-const mediaRule = listOf(
-	fields<Schemas["MessageMedia"]>({
-		url: aString,
-		index: optional(aNumber),
-		contentType: optional(aString),
-		content_type: optional(aString),
-	}),
-);
-const text = orNull(aString);
-const replyRule = fields<Schemas["ReplyToMessage"]>({
-	body: text,
-	direction: text,
-	createdAt: text,
-	templateName: text,
-	hasMedia: orNull(trueOrFalse),
-});
-const messageRule = fields<ContactMessage>({
-	body: optional(text),
-	media: optional(mediaRule),
-	replyTo: optional((given) => (typeof given === "number" || typeof given === "string" ? undefined : replyRule(given))),
-});
-
 /** The thread is looked up each time, so that a contact outlives a restored snapshot. */
 export function createContact(world: World, agencyId: string, phoneNumber: E164): Contact {
 	const agency = (): Agency => agencyById(world, agencyId);
@@ -176,22 +130,15 @@ export function createContact(world: World, agencyId: string, phoneNumber: E164)
 		},
 		state: () => stateOf(world, agencyId, peek()),
 		writes(given) {
-			const whole: ContactMessage = typeof given === "string" ? { body: given } : given;
-			assertValid("writes", whole, messageRule);
-			const { body = null, media, replyTo } = whole;
-			if (body !== null && body.trim() === "") throw new TypeError("writes: body must be a text that is not empty.");
-			if (body === null && !media?.length) throw new TypeError("A contact's message needs a body or media.");
+			const message = contactMessageFrom(given);
 			const target = thread();
-			const extras = {
-				...filesIn(world, agencyOf(world, target), media),
-				...(replyTo === undefined ? {} : { replyTo: repliedTo(world, target, replyTo) }),
-			};
+			const extras = extrasFrom(world, target, message);
 			const { held } = target;
 			return events.together(null, () => {
-				const message = contactWrites(world, target, body, Object.keys(extras).length > 0 ? extras : undefined);
+				const written = contactWrites(world, target, message.body ?? null, extras);
 				// R127: the text waits for consent ("only if the contact accepts"), unless the policy says otherwise.
 				if (held && world.policy.inboundFlushesQueue) sendHeldText(world, target, held);
-				return idsOf(message);
+				return idsOf(written);
 			});
 		},
 		taps: (code) => idsOf(taps(code).message),
@@ -235,50 +182,4 @@ export function nameContact(world: World, thread: Thread, name: string | null): 
 		thread.name = name;
 	});
 	world.events.add({ type: "contact.named", ...about(thread) });
-}
-
-/** The words on a button, when the newest template with buttons has it. */
-function buttonText(thread: Thread, code: string): string | null {
-	for (let i = thread.messages.length - 1; i >= 0; i--) {
-		const content = thread.messages[i]?.extras?.interactiveContent;
-		if (content) return content.quickReplies?.find((button) => button.code === code)?.text ?? null;
-	}
-	return null;
-}
-
-/** R86, and R171: copies only when the agency stores media. */
-function filesIn(world: World, agency: Agency, given: ContactMessage["media"]): MessageExtras {
-	if (!given?.length) return {};
-	const media = given.map((file) => ({ ...file })); // the caller's own objects may change later
-	if (!agency.storesMedia) return { media };
-	const mediaStored = media.map((file) => {
-		const path = `${agency.id}/${hex(`${agency.id} ${file.url}`, 16)}`;
-		return {
-			size: 1024,
-			stored_url: `https://storage.invalid/${path}`,
-			content_type: file.contentType ?? file.content_type ?? "application/octet-stream",
-			original_url: file.url,
-			storage_path: path,
-			downloaded_at: iso(world.clock.now()),
-		};
-	});
-	return { media, mediaStored };
-}
-
-/** R87: all five fields, of a message of this conversation. */
-function repliedTo(
-	world: World,
-	thread: Thread,
-	given: number | string | Schemas["ReplyToMessage"],
-): Schemas["ReplyToMessage"] {
-	if (typeof given === "object") return { ...given };
-	const { thread: owner, message: found } = findMessage(world, given) ?? {};
-	if (!found || owner !== thread) throw new Error(`There is no message ${given} in this conversation to reply to.`);
-	return {
-		body: found.body,
-		direction: found.outbound ? "outbound" : "inbound",
-		createdAt: iso(found.at),
-		templateName: found.extras?.templateName ?? null,
-		hasMedia: (found.extras?.media?.length ?? 0) > 0,
-	};
 }
