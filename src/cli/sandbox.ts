@@ -25,7 +25,8 @@ Options:
   --open                 Opens the sandbox's page in a browser.
   --quiet                Prints no line for requests and what follows from them.
   --json                 Prints one line of JSON, with what a program needs, and nothing else.
-  --env-file <file>      Writes base URL, key, agency, control URL and token to a new file, as lines NAME=value.
+  --env-file <file>      Reads environment variables from a file, such as ${tokenVariable}.
+  --write-env <file>     Writes base URL, key, agency, control URL and token to a file, as lines NAME=value.
   --listen <address>     Address to listen on, for containers. Everybody who reaches it reaches the sandbox.
   --allow-host <name>    Another name by which it may be asked, such as a container's; give it once for each.
   --version              Prints the version.
@@ -45,6 +46,7 @@ const options = {
 	quiet: { type: "boolean", default: false },
 	json: { type: "boolean", default: false },
 	"env-file": { type: "string" },
+	"write-env": { type: "string" },
 	listen: { type: "string" },
 	"allow-host": { type: "string", multiple: true },
 	version: { type: "boolean", short: "v", default: false },
@@ -64,11 +66,12 @@ async function run(args: string[]): Promise<void> {
 	if (values.help) return console.log(help);
 	if (values.version) return console.log(version);
 	if (positionals.length > 0) throw new Error(`sandbox takes no "${positionals.join(" ")}".`);
+	if (values["env-file"] !== undefined) process.loadEnvFile(values["env-file"]);
 	const sandbox = sandboxFrom(values);
 	const server = await serve(sandbox, serveOptions(values));
 	const page = `${server.controlUrl}/ui/#token=${server.token}`;
 	const agencyId = sandbox.agency().id;
-	if (values["env-file"] !== undefined) writeEnvironment(values["env-file"], server, agencyId);
+	if (values["write-env"] !== undefined) writeEnvironment(values["write-env"], server, agencyId);
 	if (values.listen !== undefined)
 		console.error(`Warning: everybody who reaches ${values.listen} reaches this sandbox.`);
 	if (values.json) console.log(JSON.stringify({ ...plain(server), agencyId, pageUrl: page, pid: process.pid }));
