@@ -69,6 +69,16 @@ async function run(args: string[]): Promise<void> {
 	if (values["env-file"] !== undefined) process.loadEnvFile(values["env-file"]);
 	const sandbox = sandboxFrom(values);
 	const server = await serve(sandbox, serveOptions(values));
+	try {
+		announce(values, sandbox, server);
+	} catch (error) {
+		await server.close(); // or the process would not end
+		throw error;
+	}
+	stopAtEnd(sandbox, server, values.json);
+}
+
+function announce(values: Flags, sandbox: Sandbox, server: SandboxServer): void {
 	const page = `${server.controlUrl}/ui/#token=${server.token}`;
 	const agencyId = sandbox.agency().id;
 	if (values["write-env"] !== undefined) writeEnvironment(values["write-env"], server, agencyId);
@@ -81,7 +91,6 @@ async function run(args: string[]): Promise<void> {
 		if (!values.quiet) printEvents(sandbox, (line) => console.log(line));
 	}
 	if (values.open) openPage(page);
-	stopAtEnd(sandbox, server, values.json);
 }
 
 const plain = ({ baseUrl, apiKey, controlUrl, token }: SandboxServer) => ({ baseUrl, apiKey, controlUrl, token });
