@@ -17,8 +17,8 @@ Options:
   --port <port>          Port to listen on; 0 is any free one. Default 4010.
   --seed <scenario>      The world it begins with: ${scenarioNames.join(", ")}. Default fresh.
   --import <file>        Begins with what another sandbox exported, as JSON.
-  --now <instant>        Where its clock stands, ISO 8601. Default 2026-01-05T09:00:00Z, with --follow this instant.
-  --follow               Lets the clock run with real time; else it stands still until a control moves it.
+  --now <instant>        The time of its clock, ISO 8601. Default 2026-01-05T09:00:00Z, with --follow this instant.
+  --follow               Lets the clock run with real time; else only controls move it.
   --policy <name=value>  Another reading where the specification is silent; give it once for each.
   --latitude <seed>      Varies what a caller must not rely on.
   --token <token>        What control routes need. Default ${tokenVariable}, else random.
@@ -86,7 +86,7 @@ function announce(values: Flags, sandbox: Sandbox, server: SandboxServer): void 
 		console.error(`Warning: everybody who reaches ${values.listen} reaches this sandbox.`);
 	if (values.json) console.log(JSON.stringify({ ...plain(server), agencyId, pageUrl: page, pid: process.pid }));
 	else {
-		const clock = values.follow ? "runs" : `stands at ${sandbox.clock.now().toISOString()}`;
+		const clock = values.follow ? "runs" : `is at ${sandbox.clock.now().toISOString()}`;
 		console.log(banner(server, agencyId, clock, page));
 		if (!values.quiet) printEvents(sandbox, (line) => console.log(line));
 	}

@@ -72,7 +72,7 @@ const listenerRule = must("a function", (listener) => typeof listener === "funct
 const baseUrl = "https://sandbox.invalid/api/v1";
 
 /**
- * The whole service in one process: one agency, one key with both scopes, fixed ids, a clock that stands still.
+ * The whole service in one process: one agency, one key with both scopes, fixed ids, a clock that does not run.
  * Cheap, and without any shared state: make one per test.
  *
  * @example
@@ -170,7 +170,7 @@ const factory =
 		sandbox.tell(scenario);
 
 // The scenarios, usable alone: each adds its world to a sandbox's default agency.
-/** One agency, one key, nothing said yet. */
+/** One agency, one key, no conversation. */
 export const fresh = factory("fresh");
 /** 250 conversations, three pages of 100; the first contact's has 130 messages, three pages of 50. */
 export const busy = factory("busy");

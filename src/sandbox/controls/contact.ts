@@ -137,7 +137,7 @@ export function createContact(world: World, agencyId: string, phoneNumber: E164)
 			const { held } = target;
 			return events.together(null, () => {
 				const written = contactWrites(world, target, message.body ?? null, extras);
-				// R127: the text waits for consent ("only if the contact accepts"), unless the policy says otherwise.
+				// R127: the text waits for consent ("only if the contact accepts"), unless the policy sends it.
 				if (held && world.policy.inboundFlushesQueue) sendHeldText(world, target, held);
 				return idsOf(written);
 			});

@@ -17,7 +17,7 @@ export interface Exchange {
 
 const longestAnswer = 1_000_000;
 
-/** Tells of a request and its answer. The event is built when somebody reads it, because bodies take time to parse. */
+/** Adds a request and its answer to the events. The event is built when somebody reads it, because bodies take time to parse. */
 export function tellRequest(world: World, { entry, fault, startedAt }: Exchange, { body, cut }: Answer): void {
 	const answer = cut === "reset" || cut === "hang" || body.length > longestAnswer ? "" : body;
 	const ms = Math.round((performance.now() - startedAt) * 100) / 100;

@@ -33,15 +33,15 @@ export function handle(world: World, call: Call): Reply {
 	};
 	world.journal.add(entry);
 	const exchange: Exchange = { entry, fault: null, startedAt: performance.now() };
-	return told(world, exchange, () => admit(world, call, key, exchange));
+	return recorded(world, exchange, () => admit(world, call, key, exchange));
 }
 
-/** Does what gives the reply, and tells of the request once it is an answer. */
-function told(world: World, exchange: Exchange, act: () => Reply): Reply {
+/** Runs `act`, and adds the request to the events once its reply is an answer. */
+function recorded(world: World, exchange: Exchange, act: () => Reply): Reply {
 	const { entry } = exchange;
 	return world.events.together(entry.correlationId, () => {
 		const reply = act();
-		if (isLater(reply)) return { waitMs: reply.waitMs, resume: () => told(world, exchange, reply.resume) };
+		if (isLater(reply)) return { waitMs: reply.waitMs, resume: () => recorded(world, exchange, reply.resume) };
 		entry.status = reply.cut === "reset" || reply.cut === "hang" ? null : reply.status;
 		tellRequest(world, exchange, reply);
 		return reply;

@@ -4,7 +4,7 @@ export const hourMs = 3_600_000;
 export const iso = (at: number): string => new Date(at).toISOString();
 export const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at));
 
-/** The sandbox's time. It stands still until advanced, and what falls due on the way happens at its own instant. */
+/** The sandbox's time. Only advancing moves it, and what falls due on the way happens at its own instant. */
 export interface Clock {
 	/** Now, in milliseconds since 1970. */
 	now(): number;

@@ -167,7 +167,7 @@ export interface SandboxWideEvents {
 	"sandbox.imported": Empty;
 }
 
-/** A fault, as events tell it. */
+/** A fault, as events describe it. */
 export interface EventFault {
 	/** Its id, as in `faults.list()`. */
 	readonly id: string;
@@ -183,12 +183,12 @@ export interface EventFault {
 /** An event that carries nothing else. */
 type Empty = Readonly<Record<never, never>>;
 
-type Told<Events, About> = {
+type Stamped<Events, About> = {
 	[Type in keyof Events]: EventStamp & About & { readonly type: Type } & Events[Type];
 }[keyof Events];
 
-/** Something that happened in a sandbox; `type` tells which fields it has. */
-export type SandboxEvent = Told<ConversationEvents, EventContact> | Told<SandboxWideEvents, unknown>;
+/** Something that happened in a sandbox; its other fields depend on `type`. */
+export type SandboxEvent = Stamped<ConversationEvents, EventContact> | Stamped<SandboxWideEvents, unknown>;
 
 /** The types of events. */
 export type SandboxEventType = SandboxEvent["type"];

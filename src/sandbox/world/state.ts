@@ -37,7 +37,7 @@ export interface Key {
 	state: (typeof keyStates)[number];
 }
 
-/** What an export says of an agency, beside its conversations. */
+/** What an export has of an agency, beside its conversations. */
 export interface AgencyRecord {
 	readonly id: string;
 	readonly integrationId: string;
@@ -112,7 +112,7 @@ export interface View {
 	hidden: boolean;
 }
 
-/** What an export says of a conversation, below the agency that owns it. */
+/** What an export has of a conversation, below the agency that owns it. */
 export interface ThreadRecord {
 	/** The number of the conversation, in order of creation. */
 	readonly serial: number;

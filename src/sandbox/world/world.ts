@@ -174,7 +174,7 @@ export function change(world: World, thread: Thread, act: () => void): void {
 /** Names the conversation that an event is about. */
 export const about = ({ agencyId, phone, name }: Thread): EventContact => ({ agencyId, contact: phone, name });
 
-/** A fault as events tell it. */
+/** A fault as events describe it. */
 export const faultEvent = ({ id, operation, phase, effect: { kind, status }, remaining }: Fault): EventFault => ({
 	id: String(id),
 	operation,
