@@ -37,17 +37,8 @@ export { type ScenarioName, scenarioNames } from "./controls/scenarios.ts";
 export type { AgencyState, ConversationRow, ConversationState, HeldState, MessageState } from "./controls/state.ts";
 export type { Connection, Sandbox, SandboxOptions } from "./sandbox.ts";
 export type { Consent, ConsentSettings } from "./world/consent.ts";
-export type {
-	Author,
-	ConversationEvents,
-	EventContact,
-	EventFault,
-	EventStamp,
-	LostText,
-	SandboxEvent,
-	SandboxEventType,
-	SandboxWideEvents,
-} from "./world/event.ts";
+export type { Author, ConversationEvents, EventContact, LostText } from "./world/conversation-event.ts";
+export type { EventFault, EventStamp, SandboxEvent, SandboxEventType, SandboxWideEvents } from "./world/event.ts";
 export type { FaultEffect, FaultKind, FaultOptions } from "./world/faults.ts";
 export type { OperationId, RecordedRequest, Violation } from "./world/journal.ts";
 export type { Policy } from "./world/policy.ts";
