@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { version } from "../../package.json" with { type: "json" };
+import { version } from "../../package.json";
 import { createSandbox, type Policy, type Sandbox, scenarioNames } from "../sandbox/index.ts";
 import { type SandboxServer, type ServeOptions, serve } from "../sandbox/server.ts";
 import { banner, openPage, writeEnvironment } from "./announce.ts";
