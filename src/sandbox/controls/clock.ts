@@ -25,7 +25,7 @@ export interface ClockControl {
 	advanceTo(at: string | Date): void;
 }
 
-export const advanceRule = fields<Advance>({
+const advanceRule = fields<Advance>({
 	hours: optional(aNumber),
 	minutes: optional(aNumber),
 	ms: optional(aNumber),
