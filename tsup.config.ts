@@ -28,5 +28,5 @@ export default defineConfig([
 			"sandbox/server": "src/sandbox/server.ts",
 		},
 	},
-	{ ...shared, format: ["esm"], entry: { cli: "src/cli.ts" }, dts: false },
+	{ ...shared, format: ["esm"], entry: { cli: "src/cli/cli.ts" }, dts: false },
 ]);

@@ -16,6 +16,8 @@ const others: Policy = {
 	openSendWhileHeld: "keep",
 	sendOverridesToggle: true,
 	retryAfterDelivery: "resend",
+	retryAfterDrop: "replay",
+	retryAfterReplace: "replay",
 	operationIdTtlHours: 48,
 };
 const readings: Partial<Policy>[] = [{}, ...Object.entries(others).map(([name, value]) => ({ [name]: value }))];

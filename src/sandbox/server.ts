@@ -1,20 +1,34 @@
-import { randomBytes, timingSafeEqual } from "node:crypto";
-import { createServer, type IncomingMessage, type RequestListener, ServerResponse, STATUS_CODES } from "node:http";
+import { randomBytes } from "node:crypto";
+import { createServer, type RequestListener, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
-import { createControlRoutes } from "./control-routes.ts";
+import { basePath } from "./base/call.ts";
+import { assertValid, fields, listOf, must, optional, trueOrFalse } from "./base/check.ts";
 import type { Sandbox } from "./index.ts";
-import { assertValid, fields, must, optional, trueOrFalse } from "./strict.ts";
-import { type Answer, isLater, targetIn } from "./wire.ts";
+import { createControlRoutes } from "./server/control.ts";
+import { hostsOf, isLoopback } from "./server/hosts.ts";
+import { json, refuseUnreadable } from "./server/json.ts";
+import { respond, type Served } from "./server/respond.ts";
+import { isInstant } from "./world/clock.ts";
 
 /** How {@link serve} listens. */
 export interface ServeOptions {
 	/** 0 is any free port. @default 0 */
 	readonly port?: number;
-	/** What control routes ask for: 8 or more letters, digits and signs. @default 32 random characters */
+	/** What control routes need: 8 or more letters, digits and signs. @default 32 random characters */
 	readonly token?: string;
-	/** Lets the sandbox's clock run with real time. @default false: it stands still */
+	/** Lets the sandbox's clock run with real time. @default false: it does not run */
 	readonly follow?: boolean;
+	/**
+	 * The address to listen on. On any other than loopback, everybody who reaches this machine reaches the sandbox: it is
+	 * meant for containers of one CI job. @default "127.0.0.1"
+	 */
+	readonly listen?: string;
+	/**
+	 * Further names by which requests may ask for this server (the `Host` header), such as the name of a container, with
+	 * any port. @default none: 127.0.0.1 and localhost
+	 */
+	readonly allowHosts?: readonly string[];
 }
 
 /** A sandbox that listens. */
@@ -23,7 +37,7 @@ export interface SandboxServer {
 	readonly baseUrl: string;
 	/** `http://127.0.0.1:PORT/_sandbox` */
 	readonly controlUrl: string;
-	/** Control routes ask for it: `Authorization: Bearer TOKEN` or `X-Sandbox-Token: TOKEN`. */
+	/** Control routes need it: `Authorization: Bearer TOKEN` or `X-Sandbox-Token: TOKEN`. */
 	readonly token: string;
 	/** The sandbox's own key. */
 	readonly apiKey: string;
@@ -51,11 +65,13 @@ const optionsRule = fields<ServeOptions>({
 		),
 	),
 	follow: optional(trueOrFalse),
+	listen: optional(must("an address", (address) => typeof address === "string" && /^[\w.:-]+$/.test(address))),
+	allowHosts: optional(listOf(must("a host name", (name) => typeof name === "string" && /^[\w.-]+$/.test(name)))),
 });
 
 /**
- * The sandbox over HTTP, on the loopback interface only. It refuses a foreign `Host` or `Origin`, sends no CORS header
- * and opens no connection itself.
+ * The sandbox over HTTP, on the loopback interface unless `listen` names another. It refuses a foreign `Host` or
+ * `Origin`, sends no CORS header and opens no connection itself.
  *
  * Below `controlUrl` are the sandbox's controls, for programs in any language: `POST clock/advance {"hours": 25}`,
  * `POST contacts/+447700900101/writes {"text": "Hello"}`, each with the token; `GET` on `controlUrl` itself lists
@@ -69,7 +85,9 @@ const optionsRule = fields<ServeOptions>({
 export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promise<SandboxServer> {
 	assertValid("serve", options, optionsRule);
 	const { port = 0, token = randomBytes(16).toString("hex"), follow = false } = options;
-	const served: Served = { sandbox, token, control: createControlRoutes(sandbox), hosts: new Set() };
+	const { listen = "127.0.0.1", allowHosts = [] } = options;
+	const control = createControlRoutes(sandbox);
+	const served: Served = { sandbox, token, control, isOwnHost: () => false };
 	/** The newest answer on each connection. */
 	const answers = new WeakMap<Duplex, ServerResponse>();
 	const listener: RequestListener = (request, response) => {
@@ -99,20 +117,21 @@ export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promi
 	server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
 		const answer = answers.get(socket);
 		const isUnderWay = answer !== undefined && !answer.writableEnded;
-		if (isUnderWay && answer.req.complete) answer.once("close", () => refuse(socket, error));
+		if (isUnderWay && answer.req.complete) answer.once("close", () => refuseUnreadable(socket, error));
 		else if (isUnderWay && answer.headersSent) socket.destroy();
-		else refuse(socket, error);
+		else refuseUnreadable(socket, error);
 	});
 	await new Promise<void>((resolve, reject) => {
-		server.once("error", reject);
-		server.listen(port, "127.0.0.1", resolve);
+		server.once("error", (error: NodeJS.ErrnoException) => reject(listenError(error, listen, port)));
+		server.listen(port, listen, resolve);
 	});
 	const timer = follow ? followTime(sandbox) : undefined;
 	const listening = portOf(server.address()) ?? port;
-	for (const name of ["127.0.0.1", "localhost", "[::1]"]) served.hosts.add(`${name}:${listening}`);
-	const origin = `http://127.0.0.1:${listening}`;
+	served.isOwnHost = hostsOf(listening, allowHosts);
+	const host = isLoopback(listen) ? listen : (allowHosts[0] ?? "127.0.0.1");
+	const origin = `http://${host}${listening === 80 ? "" : `:${listening}`}`;
 	return {
-		baseUrl: `${origin}/api/v1`,
+		baseUrl: `${origin}${basePath}`,
 		controlUrl: `${origin}/_sandbox`,
 		token,
 		apiKey: sandbox.connection.apiKey,
@@ -126,121 +145,27 @@ export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promi
 	};
 }
 
+function listenError(error: NodeJS.ErrnoException, address: string, port: number): Error {
+	const reasons: Readonly<Record<string, string>> = {
+		EADDRINUSE: `Port ${port} on ${address} is in use (EADDRINUSE). Port 0 takes any free one.`,
+		EACCES: `Port ${port} on ${address} is not open to this user (EACCES). Port 0 takes any free one.`,
+		EADDRNOTAVAIL: `This machine has no address ${address}.`,
+		ENOTFOUND: `This machine has no address ${address}.`,
+	};
+	const reason = reasons[error.code ?? ""];
+	return reason === undefined ? error : Object.assign(new Error(reason, { cause: error }), { code: error.code });
+}
+
 const portOf = (address: string | AddressInfo | null) => (typeof address === "object" ? address?.port : undefined);
 
+/** Moves the clock with real time, until it is at its end. */
 function followTime(sandbox: Sandbox): NodeJS.Timeout {
 	let last = performance.now();
-	return setInterval(() => {
+	const timer = setInterval(() => {
 		const ms = Math.floor(performance.now() - last);
 		last += ms;
-		sandbox.clock.advance({ ms });
+		if (isInstant(sandbox.clock.now().getTime() + ms)) sandbox.clock.advance({ ms });
+		else clearInterval(timer);
 	}, followEveryMs);
+	return timer;
 }
-
-interface Served {
-	/** The names by which this server is asked. */
-	readonly hosts: Set<string>;
-	readonly sandbox: Sandbox;
-	readonly token: string;
-	readonly control: ReturnType<typeof createControlRoutes>;
-}
-
-async function respond(served: Served, request: IncomingMessage, response: ServerResponse): Promise<void> {
-	const { sandbox, token, control } = served;
-	const { method = "GET" } = request;
-	const headers = headersOf(request);
-	// As a proxy's client asks: a whole URL, whose host stands before the Host (RFC 9112 §3.2.2).
-	const [, host = headers.host ?? "", url = "/"] = request.url?.match(/^(?:http:\/\/([^/?]+))?(.*)$/is) ?? [];
-	const refusal = strangerIn(host, headers.origin, served.hosts);
-	if (refusal) return json(response, 403, { _tag: "SandboxRefused", message: refusal });
-	const body = await bodyOf(request);
-	if (url === "/_sandbox" || url.startsWith("/_sandbox/") || url.startsWith("/_sandbox?")) {
-		if (!hasToken(headers, token))
-			return json(response, 401, { _tag: "SandboxRefused", message: "Control routes need the token." });
-		const { status, result } = control(method, url.slice("/_sandbox".length), body);
-		return json(response, status, result);
-	}
-	let reply = sandbox.answer({ method, target: targetIn(url), headers, body });
-	while (isLater(reply)) {
-		const { waitMs, resume } = reply;
-		if (!(await waited(response, waitMs))) return;
-		reply = resume();
-	}
-	write(response, reply);
-}
-
-function write(response: ServerResponse, { status, headers, body, cut }: Answer): void {
-	const { socket } = response;
-	if (cut === "reset") socket?.resetAndDestroy();
-	if (cut === "reset" || cut === "hang") return;
-	response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) });
-	if (cut !== "body") return void response.end(body); // as text, head and body leave in one write
-	// The length is announced and not kept, then the connection really ends.
-	response.write(body.slice(0, Math.ceil(body.length / 2)), () => socket?.destroy());
-}
-
-/** False when the caller went away meanwhile. */
-function waited(response: ServerResponse, ms: number): Promise<boolean> {
-	return new Promise((resolve) => {
-		const timer = setTimeout(() => resolve(!response.destroyed), ms);
-		response.once("close", () => {
-			clearTimeout(timer);
-			resolve(false);
-		});
-	});
-}
-
-async function bodyOf(request: IncomingMessage): Promise<string | Uint8Array> {
-	const { "content-length": length = "0", "transfer-encoding": encoding } = request.headers;
-	if (length === "0" && encoding === undefined) return "";
-	const chunks: Buffer[] = [];
-	for await (const chunk of request) chunks.push(chunk);
-	return Buffer.concat(chunks);
-}
-
-const headersOf = ({ headers }: IncomingMessage): Record<string, string> =>
-	Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
-
-/** A page in a browser, or a name that was rebound to this address, is a stranger here. */
-function strangerIn(host: string, origin: string | undefined, own: ReadonlySet<string>): string | undefined {
-	if (!own.has(host.toLowerCase())) return "The sandbox answers on the loopback interface only.";
-	if (origin !== undefined && !own.has(origin.toLowerCase().replace(/^http:\/\//, "")))
-		return "The sandbox answers no other origin.";
-	return undefined;
-}
-
-function hasToken(headers: Readonly<Record<string, string>>, token: string): boolean {
-	const given = headers["x-sandbox-token"] ?? headers.authorization?.replace(/^bearer +/i, "") ?? "";
-	const [a, b] = [Buffer.from(given), Buffer.from(token)];
-	return a.length === b.length && timingSafeEqual(a, b);
-}
-
-function json(response: ServerResponse, status: number, value: unknown): void {
-	const body = JSON.stringify(value);
-	response.writeHead(status, jsonHeaders(body));
-	response.end(body);
-}
-
-/** What a parser's errors are in HTTP; all others are a 400. */
-const unreadable: Readonly<Record<string, number>> = {
-	HPE_HEADER_OVERFLOW: 431,
-	HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
-	ERR_HTTP_REQUEST_TIMEOUT: 408,
-};
-
-/** Refuses what could not be read as a request, and ends the connection. */
-function refuse(socket: Duplex, { code = "" }: NodeJS.ErrnoException): void {
-	if (!socket.writable) return void socket.destroy();
-	const status = unreadable[code] ?? 400;
-	const message = `The sandbox cannot read this as an HTTP request (${code}).`;
-	const body = JSON.stringify({ _tag: "SandboxBadRequest", message });
-	const headers = Object.entries({ ...jsonHeaders(body), connection: "close" });
-	const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...headers.map(([name, value]) => `${name}: ${value}`)];
-	socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
-}
-
-const jsonHeaders = (body: string) => ({
-	"content-type": "application/json",
-	"content-length": Buffer.byteLength(body),
-	"x-correlation-id": `sandbox-${randomBytes(4).toString("hex")}`,
-});

@@ -114,7 +114,7 @@ const handlers = () => {};`;
 test("its command shows its usage without a command, and refuses one that it lacks", () => {
 	const cli = join(installed, "dist/cli.js");
 	expect(execFileSync(process.execPath, [cli], { encoding: "utf8" })).toMatch(
-		/^Usage: messaging-conversations sandbox/,
+		/^Usage: messaging-conversations sandbox/m,
 	);
 	const wrong = spawnSync(process.execPath, [cli, "sandpit"], { encoding: "utf8" });
 	expect(wrong.status).toBe(1);

@@ -338,3 +338,136 @@ test("the guide of the server names every control and every field that it takes,
 	expect(told.sort()).toEqual(known.sort());
 	expect(known.length).toBeGreaterThan(50);
 });
+
+test("a CRM that was added gets agencies and keys of its own over HTTP", async () => {
+	const other = await does("integrations/add", { name: "Other CRM" });
+	const [id, key] = [fieldOf(other, "id"), String(fieldOf(other, "apiKey"))];
+	const theirs = fieldOf(await does(`integrations/${id}/link`, { name: "Theirs" }), "id");
+	expect((await service("GET", "/me", undefined, key)).body.agencies).toEqual([{ id: theirs, name: "Theirs" }]);
+	expect((await service("GET", "/me")).body.agencies).toHaveLength(1);
+	await does(`agencies/${theirs}/contacts/${ANNA}/writes`, { text: "Hello" });
+	expect((await service("GET", `/agencies/${theirs}/conversations`, undefined, key)).body.conversations).toHaveLength(
+		1,
+	);
+	const made = await does(`integrations/${id}/keys/create`, { scopes: [] });
+	expect(await reads(`integrations/${id}/keys`)).toHaveLength(2);
+	expect(await reads("keys")).toHaveLength(1);
+	await does(`integrations/${id}/keys/${fieldOf(made, "id")}/revoke`);
+	await does(`integrations/${id}/integration/hide`);
+	expect((await service("GET", "/me", undefined, key)).status).toBe(404);
+	expect((await service("GET", "/me")).status).toBe(200);
+	expect(await reads("integrations")).toMatchObject([{ hidden: false }, { id, hidden: true, apiKey: key }]);
+	expect((await control("POST", "integrations/none/link", { name: "B" })).status).toBe(400);
+});
+
+test("what faults lists can be removed, and no handle outlives a reset or an import", async () => {
+	await does("faults/add", { effect: "reset" });
+	const [listed] = Object(await reads("faults"));
+	expect(listed).toMatchObject({ id: "1", phase: "before", remaining: 1 });
+	await does(`faults/${listed.id}/remove`);
+	expect(await reads("faults")).toEqual([]);
+	await does("faults/add", { effect: "reset" });
+	const flow = fieldOf(await does(`contacts/${ANNA}/startFlow`), "id");
+	const exported = Object(await reads("export"));
+	await does("reset");
+	expect((await control("GET", "faults/2")).status).toBe(400);
+	expect((await control("POST", `flows/${flow}/wait`)).status).toBe(400);
+	await does("import", exported);
+	expect(await reads("faults/2")).toEqual({ id: "2", hits: 0, remaining: 1 });
+	expect(await does(`flows/${flow}/wait`)).toEqual({ status: "waiting" });
+});
+
+test("reading a contact of whom nothing is known makes none, and shifts no later id", async () => {
+	const before = await reads("export");
+	expect(await reads(`contacts/${ANNA}/inbox`)).toEqual([]);
+	expect(await reads(`contacts/${ANNA}`)).toMatchObject({ exists: false, messages: [] });
+	expect(await reads(`conversations/${ANNA}`)).toMatchObject({ exists: false });
+	expect(await reads("contacts")).toEqual([]);
+	expect(await reads("export")).toEqual(before);
+});
+
+test("a clock that is told nothing does not move, and says what it needs", async () => {
+	expect(await control("POST", "clock/advance")).toMatchObject({
+		status: 400,
+		result: { message: "clock.advance must have hours, minutes or ms." },
+	});
+	expect(await control("POST", "clock/advance", {})).toMatchObject({ status: 400 });
+});
+
+test("words of a refusal lead on: an unknown scenario, a body that is no JSON, an unknown control", async () => {
+	const messageOf = async (path: string, body?: object) =>
+		fieldOf((await control("POST", path, body)).result, "message");
+	expect(await messageOf("tell", { scenario: "quiet" })).toMatch(/no scenario "quiet"; there are fresh, busy, closed/);
+	expect(await messageOf("explode")).toMatch(/no control POST \/explode\. GET \/_sandbox lists all/);
+	const init = { method: "POST", headers: { "x-sandbox-token": server.token }, body: "{" };
+	const broken = await fetch(`${server.controlUrl}/rename`, init);
+	expect(await broken.json()).toMatchObject({ message: "The request body is not JSON." });
+});
+
+test("control routes read everything that a page shows", async () => {
+	await does(`contacts/${ANNA}`, { name: "Anna" });
+	await does(`contacts/${ANNA}/writes`, { text: "Hello" });
+	await send({ to: BRAM, body: "Held" });
+	const agency = sandbox.agency();
+	expect(await reads("connection")).toEqual({
+		baseUrl: sandbox.connection.baseUrl,
+		apiKey: sandbox.connection.apiKey,
+		agencyId: agency.id,
+	});
+	expect(await reads("agencies")).toEqual([agency.state()]);
+	expect(await reads("contacts")).toEqual([
+		{ phoneNumber: ANNA, name: "Anna" },
+		{ phoneNumber: BRAM, name: null },
+	]);
+	expect(await reads("conversations")).toEqual(agency.conversations());
+	expect(await reads(`conversations/${BRAM}`)).toEqual(agency.conversation(BRAM).state());
+	expect(await reads(`contacts/${BRAM}`)).toMatchObject({ held: { body: "Held" } });
+	expect(await reads("policy")).toEqual(sandbox.policy);
+	expect(await reads("scenarios")).toContain("busy");
+	expect(await reads("check")).toEqual({ ok: true, message: null });
+	await service("GET", "/nowhere");
+	expect(await reads("check")).toEqual({ ok: false, message: expect.stringContaining("R12") });
+	await does(`contacts/${BRAM}/setReachable`, { on: false });
+	await does(`contacts/${ANNA}/reads`);
+	expect(agency.contact(BRAM).state().reachable).toBe(false);
+	const second = fieldOf(await does("link", { name: "Second" }), "id");
+	await does(`conversations/${ANNA}/shareWith`, { agency: second, reason: "unknown" });
+	expect(await reads(`agencies/${second}/conversations`)).toMatchObject([{ phoneNumber: ANNA }]);
+});
+
+test("events are read over HTTP, from the start and after a number", async () => {
+	await does(`contacts/${ANNA}/writes`, { text: "Hello" });
+	await send({ to: ANNA, body: "Hi" });
+	expect(await reads("events")).toEqual(JSON.parse(JSON.stringify(sandbox.events())));
+	expect(await reads("events?after=2")).toEqual(JSON.parse(JSON.stringify(sandbox.events({ after: 2 }))));
+	expect((await control("GET", "events?after=x")).status).toBe(400);
+});
+
+/** Reads a stream of events until `until` of them came. */
+async function streamed(query: string, until: number, headers: Record<string, string> = {}): Promise<unknown[]> {
+	const controller = new AbortController();
+	const init = { headers: { "x-sandbox-token": server.token, accept: "text/event-stream", ...headers } };
+	const response = await fetch(`${server.controlUrl}/events${query}`, { ...init, signal: controller.signal });
+	expect(response.headers.get("content-type")).toBe("text/event-stream");
+	let text = "";
+	const events = () => [...text.matchAll(/^id: (\d+)\ndata: (.*)\n\n/gm)];
+	const reader = response.body?.getReader();
+	while (events().length < until) text += new TextDecoder().decode((await reader?.read())?.value);
+	controller.abort();
+	for (const [, id, data = ""] of events()) expect(JSON.parse(data).id).toBe(Number(id));
+	return events().map(([, , data = ""]) => JSON.parse(data));
+}
+
+test("events are streamed as they happen, and a reader resumes after the last number", async () => {
+	await does(`contacts/${ANNA}/writes`, { text: "Hello" });
+	const reading = streamed("", 5);
+	await new Promise((resolve) => setTimeout(resolve, 50));
+	await send({ to: ANNA, body: "Hi" });
+	const events = JSON.parse(JSON.stringify(sandbox.events()));
+	expect(events).toHaveLength(5);
+	expect(await reading).toEqual(events);
+	expect(await streamed("?after=3", 2)).toEqual(events.slice(3));
+	expect(await streamed("?after=1", 1, { "last-event-id": "4" })).toEqual(events.slice(4));
+	const init = { headers: { accept: "text/event-stream" } };
+	expect((await fetch(`${server.controlUrl}/events`, init)).status).toBe(401);
+});

@@ -231,7 +231,7 @@ throughEachDoor((open, door) => {
 
 	test("R12 refuses whatever else is asked of its origin as an unknown path, HEAD without a body", async () => {
 		const box = await open();
-		const outside = ["/../v2/me", "/../../me", "/../../", "/../v10/me", "/../v1", "/../../openapi.json"];
+		const outside = ["/../v2/me", "/../../me", "/../v10/me", "/../v1", "/../../openapi.json"];
 		for (const [index, path] of outside.entries()) {
 			expect((await call(box, "GET", path)).refused(501)._tag, path).toBe("SandboxUnsupported");
 			expect(box.sandbox.violations()).toHaveLength(index + 1);
@@ -281,7 +281,7 @@ throughEachDoor((open, door) => {
 		const bytes = new TextEncoder().encode(text);
 		const notUtf8 = bytes.map((byte) => (byte === 0x3f ? 0xff : byte));
 		for (const body of [notUtf8, Uint8Array.from([0xef, 0xbb, 0xbf, ...bytes]), Uint8Array.of(0xff)]) {
-			expect((await call(box, "POST", path, { body })).refused(400).message).toMatch(/^body: /);
+			expect((await call(box, "POST", path, { body })).refused(400).message).toMatch(/request body/);
 			(await call(box, "POST", path, { body, key: null })).refused(401);
 		}
 		expect(box.agency.contact(ANNA).inbox()).toEqual([]);

@@ -335,4 +335,37 @@ throughEachDoor((open, door) => {
 		expect(add({ effect: "reset", times: -1 })).toThrow();
 		expect((await call(box, "GET", "/me")).status).toBe(200);
 	});
+
+	test("a missing-field fault whose path the answer does not have hits nothing, and waits", async () => {
+		const box = await open();
+		const wrong = box.sandbox.faults.add({
+			operation: "me.get",
+			phase: "after",
+			effect: { kind: "missing-field", field: "agencies.0.nmae" },
+		});
+		const right = box.sandbox.faults.add({
+			operation: "me.get",
+			phase: "after",
+			effect: { kind: "missing-field", field: "agencies.0.name" },
+		});
+		const spoiled = await me(box, { check: "broken" });
+		expect(JSON.parse(spoiled.text).agencies).toEqual([{ id: box.agency.id }]);
+		expect([wrong.hits, wrong.remaining, right.hits]).toEqual([0, 1, 1]);
+		(await me(box)).ok();
+		expect(() => box.sandbox.check()).toThrow(/never hit: missing-field/);
+	});
+
+	test("a missing-field fault takes own properties alone, at each step", async () => {
+		const box = await open();
+		for (const field of ["__proto__.hasOwnProperty", "agencies.__proto__.map", "constructor.prototype.toString"]) {
+			const effect = { kind: "missing-field", field } as const;
+			const fault = box.sandbox.faults.add({ operation: "me.get", phase: "after", effect });
+			(await me(box)).ok();
+			const archive = JSON.parse(JSON.stringify(box.sandbox.export()));
+			box.sandbox.import(archive);
+			(await me(box)).ok();
+			expect([typeof {}.hasOwnProperty, typeof [].map, typeof {}.toString]).toEqual(Array(3).fill("function"));
+			fault.remove();
+		}
+	});
 });

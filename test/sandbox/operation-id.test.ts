@@ -384,4 +384,48 @@ throughEachDoor((open) => {
 		expect(texts(box)).toEqual([request.body]);
 		expect((await summaryOf(box, ANNA)).windowExpiresAt).toBe(after(24));
 	});
+
+	test("R185 answers the retry of a dropped text as held, and sends nothing, under policy.retryAfterDrop replay", async () => {
+		const box = await open({ policy: { retryAfterDrop: "replay" } });
+		const anna = box.agency.contact(ANNA);
+		const request = { to: ANNA, body: "One", operationId: "a" };
+		const held = (await send(box, request)).ok();
+		anna.declines();
+		const before = anna.inbox();
+		// Declining opened the window: under the other reading this retry delivers what she refused.
+		expect((await send(box, request)).ok()).toEqual(held);
+		box.sandbox.clock.advance({ hours: 30 });
+		expect((await send(box, request)).ok()).toEqual(held);
+		expect(anna.inbox()).toEqual(before);
+		expect((await get(box, ANNA)).ok().conversation.queuedMessages).toEqual([]);
+		(await send(box, { ...request, body: "Other" })).refused(500);
+		const usual = await open();
+		await send(usual, request);
+		usual.agency.contact(ANNA).declines();
+		expect((await send(usual, request)).ok().queued).toBe(false);
+		expect(usual.agency.contact(ANNA).inbox().at(-1)?.body).toBe("One");
+	});
+
+	test("R186 lets the late retry of a replaced text take the newer one's place, or under policy.retryAfterReplace replay not", async () => {
+		for (const [retryAfterReplace, waits] of [
+			["resend", "One"],
+			["replay", "Two"],
+		] as const) {
+			const box = await open({ policy: { retryAfterReplace } });
+			const request = { to: ANNA, body: "One", operationId: "a" };
+			const first = (await send(box, request)).ok();
+			(await send(box, { to: ANNA, body: "Two", operationId: "b" })).ok();
+			expect((await send(box, request)).ok()).toEqual(first);
+			const { queuedMessages } = (await get(box, ANNA)).ok().conversation;
+			expect(queuedMessages.map(({ body }) => body)).toEqual([waits]);
+			box.agency.contact(ANNA).accepts();
+			expect((await send(box, request)).ok().queued).toBe(retryAfterReplace === "replay");
+			const texts = box.agency
+				.contact(ANNA)
+				.inbox()
+				.filter(({ kind }) => kind === "text");
+			expect(texts.map(({ body }) => body)).toEqual([waits]);
+			await box.close();
+		}
+	});
 });

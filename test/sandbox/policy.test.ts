@@ -14,6 +14,8 @@ const readings: readonly (readonly [keyof Policy, Policy, Policy])[] = [
 	["openSendWhileHeld", { openSendWhileHeld: "clear" }, { openSendWhileHeld: "keep" }],
 	["sendOverridesToggle", { sendOverridesToggle: false }, { sendOverridesToggle: true }],
 	["retryAfterDelivery", { retryAfterDelivery: "replay" }, { retryAfterDelivery: "resend" }],
+	["retryAfterDrop", { retryAfterDrop: "resend" }, { retryAfterDrop: "replay" }],
+	["retryAfterReplace", { retryAfterReplace: "resend" }, { retryAfterReplace: "replay" }],
 	["operationIdTtlHours", { operationIdTtlHours: null }, { operationIdTtlHours: 24 }],
 ];
 
@@ -60,6 +62,20 @@ const episodes: Record<keyof Policy, (box: Box) => Promise<unknown>> = {
 		box.agency.contact(ANNA).accepts();
 		await send(box, request);
 		return box.agency.contact(ANNA).inbox();
+	},
+	async retryAfterDrop(box) {
+		const request = { to: ANNA, body: "One", operationId: "a" };
+		await send(box, request);
+		box.sandbox.clock.advance({ hours: 48 });
+		await send(box, request);
+		return box.agency.contact(ANNA).inbox();
+	},
+	async retryAfterReplace(box) {
+		const request = { to: ANNA, body: "One", operationId: "a" };
+		await send(box, request);
+		await send(box, { to: ANNA, body: "Two" });
+		await send(box, request);
+		return (await get(box, ANNA)).ok().conversation.queuedMessages.map(({ body }) => body);
 	},
 	async operationIdTtlHours(box) {
 		const bram = box.agency.contact(BRAM);

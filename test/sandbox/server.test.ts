@@ -424,3 +424,76 @@ test("server takes a whole URL for the path and the host in it", async () => {
 	const foreign = await asked("http://evil.example/api/v1/me", `${hostname}:${port}`, key);
 	expect(refusalIn(foreign)).toMatchObject({ status: 403, tag: "SandboxRefused" });
 });
+
+test("server refuses the Host [::1], on which it does not listen", async () => {
+	const { server, port, apiKey } = await started();
+	const headers = { ...bearer(apiKey), host: `[::1]:${port}` };
+	expect((await raw(`${server.baseUrl}/me`, { headers })).status).toBe(403);
+});
+
+test("server leads a browser to its page, and notes no visit", async () => {
+	const { server, sandbox } = await started();
+	const { origin } = new URL(server.baseUrl);
+	const html = { headers: { accept: "text/html,*/*" } };
+	const visit = await raw(`${origin}/`, html);
+	expect([visit.status, visit.headers.location]).toEqual([302, "/_sandbox/ui/"]);
+	expect((await raw(`${origin}/_sandbox/ui`, html)).headers.location).toBe("/_sandbox/ui/");
+	expect((await raw(`${origin}/favicon.ico`)).status).toBe(204);
+	const plain = await raw(`${origin}/`);
+	expect([plain.status, JSON.parse(plain.text).message]).toEqual([404, expect.stringContaining("/api/v1")]);
+	expect((await raw(`${origin}/_sandbox/ui/nothing.js`)).status).toBe(404);
+	expect(sandbox.requests()).toEqual([]);
+	expect(sandbox.violations()).toEqual([]);
+	expect(sandbox.events()).toEqual([]);
+	const missed = await raw(`${origin}/me`);
+	expect([missed.status, JSON.parse(missed.text).message]).toEqual([
+		501,
+		expect.stringMatching(/\/api\/v1.*\/_sandbox/),
+	]);
+});
+
+test("server refuses a page of another site before anything is noted", async () => {
+	const { server, sandbox, apiKey } = await started();
+	for (const site of ["cross-site", "same-site"]) {
+		const headers = { ...bearer(apiKey), "sec-fetch-site": site };
+		expect((await raw(`${server.baseUrl}/me`, { headers })).status, site).toBe(403);
+		expect((await raw(`${server.baseUrl}/nowhere`, { headers })).status, site).toBe(403);
+	}
+	expect([sandbox.requests(), sandbox.events()]).toEqual([[], []]);
+	for (const site of ["same-origin", "none"]) {
+		const headers = { ...bearer(apiKey), "sec-fetch-site": site };
+		expect((await raw(`${server.baseUrl}/me`, { headers })).status, site).toBe(200);
+	}
+});
+
+test("server on port 80 answers to its bare name", async (context) => {
+	const sandbox = createSandbox({ now: NOW });
+	const server = await serve(sandbox, { port: 80 }).catch(() => undefined);
+	if (!server) return context.skip("port 80 is taken, or not open to this user");
+	running.push(server);
+	expect(server.baseUrl).toBe("http://127.0.0.1/api/v1");
+	expect((await raw(`${server.baseUrl}/me`, { headers: bearer(sandbox.connection.apiKey) })).status).toBe(200);
+});
+
+test("server keeps no body of a request without a good key, and only so much of all others", async () => {
+	const { server, sandbox, apiKey, agency } = await started();
+	const url = `${server.baseUrl}/agencies/${agency.id}/messages`;
+	const headers = { "content-type": "application/json" };
+	const megabyte = JSON.stringify({ to: ANNA, body: "x".repeat(900_000) });
+	const kept = () => JSON.stringify(sandbox.snapshot().journal).length;
+	for (let index = 0; index < 10; index += 1) await raw(url, { method: "POST", headers }, megabyte);
+	expect(sandbox.requests().map(({ status }) => status)).toEqual(Array(10).fill(401));
+	expect(kept()).toBeLessThan(100_000);
+	const wrong = { ...headers, ...bearer(apiKey), "content-type": "text/plain" };
+	for (let index = 0; index < 50; index += 1) await raw(url, { method: "POST", headers: wrong }, megabyte);
+	expect(kept()).toBeLessThan(35_000_000);
+	expect(JSON.stringify(sandbox.events()).length).toBeLessThan(35_000_000);
+	expect(sandbox.requests().at(-1)?.body).toEqual(JSON.parse(megabyte));
+});
+
+test("server that follows real time stops at the end of the clock", async () => {
+	const sandbox = createSandbox({ now: "9989-12-31T23:59:59.900Z" });
+	running.push(await serve(sandbox, { follow: true }));
+	await new Promise((resolve) => setTimeout(resolve, 400));
+	expect(sandbox.clock.now().toISOString()).toMatch(/^9989-12-31T23:59:59\.9/);
+});

@@ -1,0 +1,64 @@
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import type { SandboxServer } from "../sandbox/server.ts";
+
+const firstLine = "# Written by the command: messaging-conversations sandbox.\n";
+
+/** Writes a new file, or one that an earlier sandbox wrote; any other file is somebody's and stays. */
+export function writeEnvironment(
+	file: string,
+	{ baseUrl, apiKey, controlUrl, token }: SandboxServer,
+	agencyId: string,
+): void {
+	const text = `${firstLine}MESSAGING_BASE_URL=${baseUrl}
+MESSAGING_API_KEY=${apiKey}
+MESSAGING_AGENCY_ID=${agencyId}
+MESSAGING_SANDBOX_CONTROL_URL=${controlUrl}
+MESSAGING_SANDBOX_TOKEN=${token}
+`;
+	if (existsSync(file) && !readFileSync(file, "utf8").startsWith(firstLine))
+		throw new Error(`--write-env ${file} exists, and no sandbox wrote it.`);
+	writeFileSync(file, text, { mode: 0o600 });
+}
+
+/** Opens the page in the user's browser; where none can be opened, the printed address remains. */
+export function openPage(url: string): void {
+	const [command = "", ...args] =
+		process.platform === "darwin" ? ["open"] : process.platform === "win32" ? ["cmd", "/c", "start", ""] : ["xdg-open"];
+	const child = spawn(command, [...args, url], { stdio: "ignore", detached: true });
+	child.on("error", () => {});
+	child.unref();
+}
+
+export function banner(
+	{ baseUrl, controlUrl, token, apiKey }: SandboxServer,
+	agencyId: string,
+	clock: string,
+	page: string,
+): string {
+	const [key, control] = [`Authorization: Bearer ${apiKey}`, `X-Sandbox-Token: ${token}`];
+	return `Messaging Conversations sandbox: no message reaches anybody. The clock ${clock}.
+
+  Base URL       ${baseUrl}
+  API key        ${apiKey}
+  Agency         ${agencyId}
+  Control URL    ${controlUrl}
+  Control token  ${token}
+  Page           ${page}
+
+TypeScript:
+
+  import { createClient } from "messaging-conversations";
+
+  const client = createClient({ baseUrl: "${baseUrl}", apiKey: "${apiKey}" });
+  const sent = await client.agency("${agencyId}").messages.send({ to: "+447700900101", body: "Hello" });
+
+curl:
+
+  curl -H "${key}" ${baseUrl}/me
+  curl -H "${control}" -d '{"text":"Hello"}' ${controlUrl}/contacts/+447700900101/writes
+  curl -H "${control}" -d '{"hours":25}' ${controlUrl}/clock/advance
+
+Ctrl-C stops it.
+`;
+}

@@ -1,0 +1,36 @@
+#!/usr/bin/env node
+import { version } from "../../package.json";
+import { sandboxCommand } from "./sandbox.ts";
+
+/** A command: the words after its name are for it. */
+interface Command {
+	readonly summary: string;
+	run(args: string[]): Promise<void>;
+}
+
+const commands: ReadonlyMap<string, Command> = new Map([["sandbox", sandboxCommand]]);
+
+const help = `Usage: messaging-conversations ${[...commands.keys()].join(" | ")} [options]
+
+Commands:
+${[...commands].map(([name, { summary }]) => `  ${name.padEnd(10)} ${summary}`).join("\n")}
+
+messaging-conversations <command> --help shows the options of a command.
+`;
+
+try {
+	await main(process.argv.slice(2));
+} catch (error) {
+	console.error(
+		`${error instanceof Error ? error.message : String(error)}\n\nmessaging-conversations --help shows the options.`,
+	);
+	process.exitCode = 1;
+}
+
+async function main([name, ...args]: string[]): Promise<void> {
+	if (name === "--version" || name === "-v") return console.log(version);
+	if (name === undefined || name === "--help" || name === "-h") return console.log(help);
+	const command = commands.get(name);
+	if (!command) throw new Error(`There is no command "${name}".`);
+	await command.run(args);
+}

@@ -1,0 +1,73 @@
+import type { Sandbox, SandboxEvent } from "../sandbox/index.ts";
+
+type Request = Extract<SandboxEvent, { type: "request" }>;
+
+/** Prints one line a request and one a consequence; neither holds a key, a whole number or a message's text. */
+export function printEvents(sandbox: Sandbox, print: (line: string) => void): void {
+	/** What followed from the request that is being answered. */
+	let consequences: string[] = [];
+	sandbox.subscribe((event) => {
+		if (event.type === "request") {
+			print(requestLine(event));
+			for (const line of consequences.splice(0)) print(`         ${line}`);
+			return;
+		}
+		const words = consequenceOf(event);
+		if (words === undefined) return;
+		if (event.correlationId === null) print(`${timeOf(event)} ${words}`);
+		else consequences = [...consequences, words];
+	});
+}
+
+const timeOf = ({ at }: SandboxEvent): string => at.slice(11, 19);
+
+function requestLine(event: Request): string {
+	const { operation, method, path, status, ms, fault, answer } = event;
+	const what = operation ?? `${method} ${masked(path)}`;
+	const parts = [timeOf(event), what, status === null ? "no answer" : String(status), `${Math.round(ms)} ms`];
+	if (fault) parts.push(`fault: ${fault.status ?? fault.kind} ${fault.phase} it ran, ${leftOf(fault.remaining)}`);
+	else if (status !== null && status >= 400) parts.push(reasonIn(answer));
+	return parts.join("  ");
+}
+
+const leftOf = (remaining: number | null): string => (remaining === null ? "without end" : `${remaining} left`);
+
+const masked = (path: string): string => path.replace(/(\+|%2B)?\d{6,}/gi, "{phone}");
+
+function reasonIn(answer: unknown): string {
+	return typeof answer === "object" && answer !== null && "message" in answer ? String(answer.message) : "";
+}
+
+/** What an event means, in words; undefined for what needs no line. */
+function consequenceOf(event: SandboxEvent): string | undefined {
+	switch (event.type) {
+		case "contact.wrote":
+			return event.buttonClicked === null ? `${who(event)} wrote` : `${who(event)} tapped ${event.buttonClicked}`;
+		case "text.sent":
+			return `${event.author === "api" ? "sent" : `${event.author} sent`} to ${who(event)}${event.queueId === null ? "" : ", after consent"}`;
+		case "text.held":
+			return `held for ${who(event)}, consent asked`;
+		case "text.replaced":
+			return `replaced the text held for ${who(event)}: that one is never sent`;
+		case "text.dropped":
+			return `dropped the text held for ${who(event)}: ${event.reason}, never sent`;
+		case "window.closed":
+			return `window of ${who(event)} closed`;
+		case "ai.on":
+			return `AI on for ${who(event)}`;
+		case "ai.off":
+			return `AI off for ${who(event)}`;
+		case "message.status":
+			return `message to ${who(event)} ${event.status}${event.errorCode === null ? "" : ` ${event.errorCode}`}`;
+		case "violation":
+			return `violation ${event.rule}: ${event.message}`;
+		case "sandbox.reset":
+			return "reset";
+		default:
+			return undefined;
+	}
+}
+
+/** A contact by name, or by the last digits of the number. */
+const who = ({ name, contact }: { readonly name: string | null; readonly contact: string }): string =>
+	name ?? `…${contact.slice(-4)}`;

@@ -1,0 +1,166 @@
+import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { version } from "../../package.json";
+import { createSandbox, type Policy, type Sandbox, scenarioNames } from "../sandbox/index.ts";
+import { type SandboxServer, type ServeOptions, serve } from "../sandbox/server.ts";
+import { banner, openPage, writeEnvironment } from "./announce.ts";
+import { printEvents } from "./lines.ts";
+import { onParentEnd } from "./parent.ts";
+
+const tokenVariable = "MESSAGING_SANDBOX_TOKEN";
+
+const help = `Usage: messaging-conversations sandbox [options]
+
+Runs the whole service on this machine, on 127.0.0.1 only: no message reaches anybody.
+
+Options:
+  --port <port>          Port to listen on; 0 is any free one. Default 4010.
+  --seed <scenario>      The world it begins with: ${scenarioNames.join(", ")}. Default fresh.
+  --import <file>        Begins with what another sandbox exported, as JSON.
+  --now <instant>        The time of its clock, ISO 8601. Default 2026-01-05T09:00:00Z, with --follow this instant.
+  --follow               Lets the clock run with real time; else only controls move it.
+  --policy <name=value>  Another reading where the specification is silent; give it once for each.
+  --latitude <seed>      Varies what a caller must not rely on.
+  --token <token>        What control routes need. Default ${tokenVariable}, else random.
+  --open                 Opens the sandbox's page in a browser.
+  --quiet                Prints no line for requests and what follows from them.
+  --json                 Prints one line of JSON, with what a program needs, and nothing else.
+  --env-file <file>      Reads environment variables from a file, such as ${tokenVariable}.
+  --write-env <file>     Writes base URL, key, agency, control URL and token to a file, as lines NAME=value.
+  --listen <address>     Address to listen on, for containers. Everybody who reaches it reaches the sandbox.
+  --allow-host <name>    Another name by which it may be asked, such as a container's; give it once for each.
+  --version              Prints the version.
+  --help                 Shows this.
+`;
+
+const options = {
+	port: { type: "string", default: "4010" },
+	seed: { type: "string", default: "fresh" },
+	import: { type: "string" },
+	now: { type: "string" },
+	follow: { type: "boolean", default: false },
+	policy: { type: "string", multiple: true },
+	latitude: { type: "string" },
+	token: { type: "string" },
+	open: { type: "boolean", default: false },
+	quiet: { type: "boolean", default: false },
+	json: { type: "boolean", default: false },
+	"env-file": { type: "string" },
+	"write-env": { type: "string" },
+	listen: { type: "string" },
+	"allow-host": { type: "string", multiple: true },
+	version: { type: "boolean", short: "v", default: false },
+	help: { type: "boolean", short: "h", default: false },
+} as const;
+
+type Flags = ReturnType<typeof parse>["values"];
+
+function parse(args: string[]) {
+	return parseArgs({ args, options, allowPositionals: true });
+}
+
+export const sandboxCommand = { summary: "Runs the service on this machine, for tests.", run };
+
+async function run(args: string[]): Promise<void> {
+	const { values, positionals } = parse(args);
+	if (values.help) return console.log(help);
+	if (values.version) return console.log(version);
+	if (positionals.length > 0) throw new Error(`sandbox takes no "${positionals.join(" ")}".`);
+	if (values["env-file"] !== undefined) process.loadEnvFile(values["env-file"]);
+	const sandbox = sandboxFrom(values);
+	const server = await serve(sandbox, serveOptions(values));
+	try {
+		announce(values, sandbox, server);
+	} catch (error) {
+		await server.close(); // or the process would not end
+		throw error;
+	}
+	stopAtEnd(sandbox, server, values.json);
+}
+
+function announce(values: Flags, sandbox: Sandbox, server: SandboxServer): void {
+	const page = `${server.controlUrl}/ui/#token=${server.token}`;
+	const agencyId = sandbox.agency().id;
+	if (values["write-env"] !== undefined) writeEnvironment(values["write-env"], server, agencyId);
+	if (values.listen !== undefined)
+		console.error(`Warning: everybody who reaches ${values.listen} reaches this sandbox.`);
+	if (values.json) console.log(JSON.stringify({ ...plain(server), agencyId, pageUrl: page, pid: process.pid }));
+	else {
+		const clock = values.follow ? "runs" : `is at ${sandbox.clock.now().toISOString()}`;
+		console.log(banner(server, agencyId, clock, page));
+		if (!values.quiet) printEvents(sandbox, (line) => console.log(line));
+	}
+	if (values.open) openPage(page);
+}
+
+const plain = ({ baseUrl, apiKey, controlUrl, token }: SandboxServer) => ({ baseUrl, apiKey, controlUrl, token });
+
+function sandboxFrom(values: Flags): Sandbox {
+	const seed = scenarioNames.find((name) => name === values.seed);
+	if (!seed) throw new Error(`--seed must be one of ${scenarioNames.join(", ")}.`);
+	const now = values.now ?? (values.follow ? new Date().toISOString() : undefined);
+	const policy = policyFrom(values.policy ?? []);
+	const { latitude } = values;
+	const sandbox = named("--now", () =>
+		createSandbox({
+			seed,
+			policy,
+			...(now === undefined ? {} : { now }),
+			...(latitude === undefined ? {} : { latitude }),
+		}),
+	);
+	const file = values.import;
+	if (file !== undefined) named("--import", () => sandbox.import(readFileSync(file, "utf8")));
+	return sandbox;
+}
+
+/** Words an error by the flag that led to it. */
+function named<Result>(flag: string, act: () => Result): Result {
+	try {
+		return act();
+	} catch (error) {
+		const message = error instanceof Error ? error.message : String(error);
+		throw new Error(message.replace(/^(createSandbox: now|import:?) ?/, `${flag} `));
+	}
+}
+
+/** `name=value` of each policy; a value is JSON or a word. */
+function policyFrom(given: readonly string[]): Partial<Policy> {
+	const pairs = given.map((pair): [string, unknown] => {
+		const [, name = "", value = ""] = /^(\w+)=(.+)$/.exec(pair) ?? [];
+		if (name === "") throw new Error("--policy must be name=value, such as --policy openSendWhileHeld=keep.");
+		return [
+			name,
+			/^(true|false|null|\d+(\.\d+)?)$/.test(value) && name !== "lookupInvalid" ? JSON.parse(value) : value,
+		];
+	});
+	return Object.fromEntries(pairs);
+}
+
+function serveOptions(values: Flags): ServeOptions {
+	const port = /^\d{1,5}$/.test(values.port) ? Number(values.port) : Number.NaN;
+	if (!(port <= 65_535)) throw new Error("--port must be a number from 0 to 65535.");
+	const token = values.token ?? process.env[tokenVariable];
+	const { follow, listen } = values;
+	return {
+		port,
+		follow,
+		allowHosts: values["allow-host"] ?? [],
+		...(token === undefined ? {} : { token }),
+		...(listen === undefined ? {} : { listen }),
+	};
+}
+
+/** Stops at a signal, and with the npx that started it, so that no sandbox is left behind. */
+function stopAtEnd(sandbox: Sandbox, server: SandboxServer, json: boolean): void {
+	let ended = false;
+	const end = (): void => {
+		if (ended) return;
+		ended = true;
+		const unused = sandbox.faults.unused();
+		if (unused.length > 0 && !json) console.log(`Faults that never hit: ${JSON.stringify(unused, null, 2)}`);
+		void server.close().then(() => process.exit());
+	};
+	for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, end);
+	onParentEnd(end);
+}

@@ -1,0 +1,199 @@
+import { aString, assertValid, fields, listOf, must, optional, orNull, someText, trueOrFalse } from "../base/check.ts";
+import { type ConsentSettings, consentFrom } from "../world/consent.ts";
+import { compareRanks } from "../world/conversation-index.ts";
+import { staffSends } from "../world/sending.ts";
+import type { World } from "../world/state.ts";
+import { aiReplies, staffSetsAi } from "../world/thread.ts";
+import { isWindowOpen } from "../world/window.ts";
+import { agencyById, threadFor } from "../world/world.ts";
+import {
+	type Contact,
+	type ContactRef,
+	createContact,
+	idsOf,
+	type MessageIds,
+	nameContact,
+	peekThread,
+	phoneOf,
+} from "./contact.ts";
+import { type ConversationControl, createConversationControl } from "./conversation.ts";
+import { type FlowControl, startFlow } from "./flow.ts";
+import { type AgencyState, agencyState, type ConversationRow, rowOf } from "./state.ts";
+
+/** An agency, and what its staff, its AI and its settings can do. */
+export interface AgencyControl {
+	/** For `client.agency(id)`. */
+	readonly id: string;
+	/** As `me.get` gives it; null for an agency without one. */
+	readonly name: string | null;
+	/** Its settings at present. @example agency.state().linked; */
+	state(): AgencyState;
+	/** Links the agency to its integration again; linking twice is no error. @example agency.link(); */
+	link(): void;
+	/**
+	 * Ends the link: every call for the agency is 403 at once. Its data stay for when it is linked again.
+	 * @example agency.unlink();
+	 */
+	unlink(): void;
+	/** @example agency.rename(null); */
+	rename(name: string | null): void;
+	/**
+	 * The contact with this number, named when a name is given. Naming makes no conversation.
+	 * @example const anna = agency.contact("+447700900101", { name: "Anna" });
+	 */
+	contact(phone: ContactRef, options?: { name?: string | null }): Contact;
+	/** The contacts that the agency knows, in order of creation. @example agency.contacts().map(({ name }) => name); */
+	contacts(): Contact[];
+	/** Its conversations, hidden ones too, newest message first. @example agency.conversations().length; */
+	conversations(): ConversationRow[];
+	/** What people of the agency do. */
+	readonly staff: {
+		/**
+		 * Staff turn the AI on or off for a contact; off is `user_toggle`, which only staff end.
+		 * @example agency.staff.setAi(anna, false);
+		 */
+		setAi(contact: ContactRef, on: boolean): void;
+		/**
+		 * A person of the agency sends a text. Like a send through the API it stops the AI and ends flows. In a closed
+		 * window the text is held, the consent template goes out, and null is returned.
+		 * @example agency.staff.sends(anna, "I'll call you.");
+		 */
+		sends(contact: ContactRef, text: string): MessageIds | null;
+	};
+	/** What its AI does. */
+	readonly ai: {
+		/**
+		 * The AI replies to a contact. Throws while it is off for the contact, and while the window is closed.
+		 * @example agency.ai.replies(anna, "It is!");
+		 */
+		replies(contact: ContactRef, text: string): MessageIds;
+	};
+	/**
+	 * Starts a new automated flow for a contact.
+	 * @example agency.startFlow(anna).complete();
+	 */
+	startFlow(contact: ContactRef): FlowControl;
+	/** The template that asks a contact for consent outside the window. */
+	readonly consent: {
+		/** @example agency.consent.set({ languages: ["nl", "fr"] }); */
+		set(settings: ConsentSettings): void;
+	};
+	/** The numbers that it sends from. */
+	readonly senders: {
+		/**
+		 * The agency's senders by UUID, the default one first.
+		 * @example agency.senders.set(["6f9619ff-8b86-4011-b42d-00c04fc964ff"]);
+		 */
+		set(ids: readonly string[]): void;
+		/** The UUIDs, the default one first. */
+		readonly ids: readonly string[];
+	};
+	/**
+	 * Whether the agency keeps copies of files (`mediaStored`), from the next message on.
+	 * @example agency.storesMedia(true);
+	 */
+	storesMedia(on: boolean): void;
+	/** One conversation of the agency, whether it exists or not. @example agency.conversation(anna).hide(); */
+	conversation(contact: ContactRef): ConversationControl;
+}
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const senderRule = must("a UUID", (sender) => typeof sender === "string" && uuid.test(sender));
+
+/** Senders as they are kept. */
+export function sendersFrom(ids: readonly string[]): string[] {
+	assertValid("senders.set: ids", ids, listOf(senderRule));
+	return ids.map((sender) => sender.toLowerCase());
+}
+
+export const nameRule = orNull(aString);
+const contactRule = fields<{ name?: string | null }>({ name: optional(nameRule) });
+
+export function createAgencyControl(world: World, id: string): AgencyControl {
+	const agency = () => agencyById(world, id);
+	const find = (contact: ContactRef) => threadFor(world, agency(), phoneOf(agency(), contact));
+	const { events } = world;
+	const together = <Result>(act: () => Result): Result => events.together(null, act);
+	const changed = (): void => events.add({ type: "agency.changed", agencyId: id });
+	agency();
+	return {
+		id,
+		get name() {
+			return agency().name;
+		},
+		state: () => agencyState(agency()),
+		link() {
+			agency().linked = true;
+			changed();
+		},
+		unlink() {
+			agency().linked = false;
+			changed();
+		},
+		rename(name) {
+			assertValid("rename: name", name, nameRule);
+			agency().name = name;
+			changed();
+		},
+		contact(given, options = {}) {
+			assertValid("contact", options, contactRule);
+			const { name } = options;
+			const phone = phoneOf(agency(), given);
+			if (name !== undefined) nameContact(world, find(phone), name);
+			return createContact(world, id, phone);
+		},
+		contacts: () => [...agency().threads.values()].map(({ phone }) => createContact(world, id, phone)),
+		conversations() {
+			const threads = [...agency().threads.values()].filter(({ opened }) => opened);
+			return threads.sort((a, b) => compareRanks(b.rank, a.rank)).map((thread) => rowOf(world, id, thread));
+		},
+		staff: {
+			setAi(contact, on) {
+				assertValid("staff.setAi: on", on, trueOrFalse);
+				staffSetsAi(world, find(contact), on);
+			},
+			sends(contact, text) {
+				assertValid("staff.sends: text", text, someText);
+				const message = together(() => staffSends(world, find(contact), text));
+				return message && idsOf(message);
+			},
+		},
+		ai: {
+			replies(contact, text) {
+				assertValid("ai.replies: text", text, someText);
+				const thread = find(contact);
+				if (!thread.ai.enabled) throw new Error("The AI is off for this contact, so it cannot reply."); // R179
+				if (!isWindowOpen(thread, world.clock.now())) throw new Error("The window is closed, so the AI cannot reply.");
+				return idsOf(aiReplies(world, thread, text));
+			},
+		},
+		startFlow: (contact) => startFlow(world, () => find(contact)),
+		consent: {
+			set(settings) {
+				agency().consent = consentFrom(agency().consent, settings);
+				changed();
+			},
+		},
+		senders: {
+			set(ids) {
+				agency().senders = sendersFrom(ids);
+				changed();
+			},
+			get ids() {
+				return [...agency().senders];
+			},
+		},
+		storesMedia(on) {
+			assertValid("storesMedia: on", on, trueOrFalse);
+			agency().storesMedia = on;
+			changed();
+		},
+		conversation: (contact) =>
+			createConversationControl(
+				world,
+				id,
+				() => find(contact),
+				() => peekThread(agency(), phoneOf(agency(), contact)),
+			),
+	};
+}

@@ -1,0 +1,54 @@
+import { aNumber, assertValid, fields, optional } from "../base/check.ts";
+import { hourMs, instant } from "../world/clock.ts";
+import type { World } from "../world/state.ts";
+
+/** How far to go; what is given is added up. */
+export interface Advance {
+	/** Hours, whole or not. */
+	readonly hours?: number;
+	/** Minutes, whole or not. */
+	readonly minutes?: number;
+	/** Milliseconds. */
+	readonly ms?: number;
+}
+
+/** The sandbox's time: it does not run until it is moved, and goes forward only. */
+export interface ClockControl {
+	/** A copy: changing it moves nothing. @example sandbox.clock.now().toISOString(); */
+	now(): Date;
+	/**
+	 * Goes forward. What falls due on the way happens in order, each at its own instant, before this returns.
+	 * @example sandbox.clock.advance({ hours: 25 });
+	 */
+	advance(by: Advance): void;
+	/** @example sandbox.clock.advanceTo("2026-01-06T10:00:00Z"); */
+	advanceTo(at: string | Date): void;
+}
+
+const advanceRule = fields<Advance>({
+	hours: optional(aNumber),
+	minutes: optional(aNumber),
+	ms: optional(aNumber),
+});
+
+export function createClockControl(world: World): ClockControl {
+	const { clock, events } = world;
+	const advanceTo = (to: number): void =>
+		events.together(null, () => {
+			const from = clock.now();
+			clock.advanceTo(to);
+			const iso = (at: number) => new Date(at).toISOString();
+			if (to > from) events.add({ type: "clock.moved", from: iso(from), to: iso(to) });
+		});
+	return {
+		now: () => new Date(clock.now()),
+		advance(given) {
+			assertValid("clock.advance", given, advanceRule);
+			const { hours = 0, minutes = 0, ms = 0 } = given;
+			const by = hours * hourMs + minutes * 60_000 + ms;
+			if (by < 0) throw new RangeError("The sandbox's clock goes forward only.");
+			advanceTo(instant("clock.advance: the sum", new Date(clock.now() + by)));
+		},
+		advanceTo: (at) => advanceTo(instant("clock.advanceTo: at", at)),
+	};
+}

@@ -1,0 +1,44 @@
+import { assertValid, fields, must, oneOf, optional, wholeFrom } from "../base/check.ts";
+import { type OperationId, operationIds } from "../world/journal.ts";
+import type { World } from "../world/state.ts";
+
+/** During which requests something happens. */
+export interface DuringOptions {
+	/** Only during this operation. @default any of the six */
+	readonly operation?: OperationId;
+	/** Before the operation runs, or after it ran and before its answer leaves. @default "before" */
+	readonly phase?: "before" | "after";
+	/** During how many requests. @default 1 */
+	readonly times?: number;
+}
+
+/** Something that is to happen during a request. */
+export interface During {
+	/** During how many requests it still happens. */
+	readonly remaining: number;
+	/** It happens no more. @example sandbox.during({}, () => anna.writes("Wait")).remove(); */
+	remove(): void;
+}
+
+const optionsRule = fields<DuringOptions>({
+	operation: optional(oneOf(...operationIds)),
+	phase: optional(oneOf("before", "after")),
+	times: optional(wholeFrom(1)),
+});
+const actRule = must("a function", (act) => typeof act === "function");
+
+export function createDuring({ interruptions }: World): (options: DuringOptions, act: () => void) => During {
+	return (options, act) => {
+		assertValid("during", options, optionsRule);
+		assertValid("during: act", act, actRule);
+		const { operation, phase = "before", times = 1 } = options;
+		const interruption = { operation, phase, act, remaining: times };
+		interruptions.add(interruption);
+		return {
+			get remaining() {
+				return interruptions.waiting().includes(interruption) ? interruption.remaining : 0;
+			},
+			remove: () => interruptions.remove(interruption),
+		};
+	};
+}

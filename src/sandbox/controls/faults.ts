@@ -1,0 +1,109 @@
+import type { Effect, Fault, FaultOptions } from "../world/faults.ts";
+import type { OperationId } from "../world/journal.ts";
+import type { World } from "../world/state.ts";
+import { faultEvent } from "../world/world.ts";
+
+/** A fault that was added. */
+export interface FaultControl {
+	/** Names it to `faults.get` and in events. */
+	readonly id: string;
+	/** How many requests it has hit. */
+	readonly hits: number;
+	/** How many it will still hit; 0 once it is taken back. */
+	readonly remaining: number;
+	/** Takes it back; `hits` stays. @example fault.remove(); */
+	remove(): void;
+}
+
+/** A fault as it is at one moment. */
+export interface FaultState {
+	/** Names it to `faults.get` and in events. */
+	readonly id: string;
+	/** The operation that it hits; null for all six. */
+	readonly operation: OperationId | null;
+	/** Whether it hits before the operation runs or after. */
+	readonly phase: Fault["phase"];
+	/** What becomes of the answer. */
+	readonly effect: Effect;
+	/** How many requests it has hit. */
+	readonly hits: number;
+	/** How many it will still hit; null is without end, 0 is spent or taken back. */
+	readonly remaining: number | null;
+}
+
+/** Faults to come: counted, never random; after key and scope, so that none hides a 401. */
+export interface FaultsControl {
+	/**
+	 * Adds a fault. The first added is the first to hit; one request meets at most one before and one after it ran.
+	 * @example sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
+	 * @example sandbox.faults.add({ times: 2, effect: { status: 503, retryAfter: 1 } });
+	 */
+	add(options: FaultOptions): FaultControl;
+	/** The fault with this id; an unknown one throws. @example sandbox.faults.get(fault.id).hits; */
+	get(id: string): FaultControl;
+	/** All faults, spent ones too, the oldest first. @example sandbox.faults.list().map(({ id }) => id); */
+	list(): FaultState[];
+	/** Takes all back. @example sandbox.faults.clear(); */
+	clear(): void;
+	/**
+	 * Faults that still wait to hit: at the end of a test there should be none.
+	 * @example expect(sandbox.faults.unused()).toEqual([]);
+	 */
+	unused(): FaultState[];
+}
+
+export function createFaultsControl({ faults, events }: World): FaultsControl {
+	const control = (added: Fault): FaultControl => {
+		let last = added;
+		// A restored sandbox has faults of its own; the one with the same number is the same fault.
+		const current = (): Fault | undefined => {
+			const found = faults.find(added.id);
+			if (found) last = found;
+			return found;
+		};
+		return {
+			id: String(added.id),
+			get hits() {
+				return (current() ?? last).hits;
+			},
+			get remaining() {
+				const found = current();
+				return found ? (found.remaining ?? Number.POSITIVE_INFINITY) : 0;
+			},
+			remove() {
+				const found = current();
+				if (!found || found.remaining === 0) return;
+				found.remaining = 0;
+				events.add({ type: "fault.removed", faultId: String(found.id) });
+			},
+		};
+	};
+	const list = (): FaultState[] =>
+		faults.all().map(({ id, operation, phase, effect, hits, remaining }) => ({
+			id: String(id),
+			operation,
+			phase,
+			effect,
+			hits,
+			remaining,
+		}));
+	return {
+		add(options) {
+			const added = faults.add(options);
+			events.add({ type: "fault.added", fault: faultEvent(added) });
+			return control(added);
+		},
+		get(id) {
+			const found = faults.find(Number(id));
+			if (!found) throw new Error(`The sandbox has no fault ${id}.`);
+			return control(found);
+		},
+		list,
+		clear() {
+			const left = faults.all().filter((fault) => fault.remaining !== 0);
+			faults.clear();
+			for (const { id } of left) events.add({ type: "fault.removed", faultId: String(id) });
+		},
+		unused: () => list().filter((fault) => fault.remaining !== 0),
+	};
+}

@@ -1,0 +1,108 @@
+import { aNumber, aString, assertValid, fields, listOf, optional, orNull, trueOrFalse } from "../base/check.ts";
+import { hex } from "../base/derived.ts";
+import type { Schemas } from "../base/schemas.ts";
+import { iso } from "../world/clock.ts";
+import { findMessage } from "../world/message-ids.ts";
+import type { Agency, MessageExtras, Thread, World } from "../world/state.ts";
+import { agencyOf } from "../world/world.ts";
+
+/** What a contact writes beside plain text. */
+export interface ContactMessage {
+	/** Leave it out, or null, for files only. */
+	readonly body?: string | null;
+	/** Files, by URL and content type. */
+	readonly media?: readonly Schemas["MessageMedia"][];
+	/** The message replied to: its id, its messageSid, or the fields that the service gives of it. */
+	readonly replyTo?: number | string | Schemas["ReplyToMessage"];
+}
+
+const mediaRule = listOf(
+	fields<Schemas["MessageMedia"]>({
+		url: aString,
+		index: optional(aNumber),
+		contentType: optional(aString),
+		content_type: optional(aString),
+	}),
+);
+const text = orNull(aString);
+const replyRule = fields<Schemas["ReplyToMessage"]>({
+	body: text,
+	direction: text,
+	createdAt: text,
+	templateName: text,
+	hasMedia: orNull(trueOrFalse),
+});
+const messageRule = fields<ContactMessage>({
+	body: optional(text),
+	media: optional(mediaRule),
+	replyTo: optional((given) => (typeof given === "number" || typeof given === "string" ? undefined : replyRule(given))),
+});
+
+/** A contact's message, checked; a string is its body. */
+export function contactMessageFrom(given: string | ContactMessage): ContactMessage {
+	const message: ContactMessage = typeof given === "string" ? { body: given } : given;
+	assertValid("writes", message, messageRule);
+	const { body = null, media } = message;
+	if (body !== null && body.trim() === "") throw new TypeError("writes: body must be a string that is not empty.");
+	if (body === null && !media?.length) throw new TypeError("A contact's message needs a body or media.");
+	return message;
+}
+
+/** What a contact's message has beside its body. */
+export function extrasFrom(
+	world: World,
+	thread: Thread,
+	{ media, replyTo }: ContactMessage,
+): MessageExtras | undefined {
+	const extras = {
+		...filesIn(world, agencyOf(world, thread), media),
+		...(replyTo === undefined ? {} : { replyTo: repliedTo(world, thread, replyTo) }),
+	};
+	return Object.keys(extras).length > 0 ? extras : undefined;
+}
+
+/** The words on a button, when the newest template with buttons has it. */
+export function buttonText(thread: Thread, code: string): string | null {
+	for (let i = thread.messages.length - 1; i >= 0; i--) {
+		const content = thread.messages[i]?.extras?.interactiveContent;
+		if (content) return content.quickReplies?.find((button) => button.code === code)?.text ?? null;
+	}
+	return null;
+}
+
+/** R86, and R171: copies only when the agency stores media. */
+function filesIn(world: World, agency: Agency, given: ContactMessage["media"]): MessageExtras {
+	if (!given?.length) return {};
+	const media = given.map((file) => ({ ...file })); // the caller's own objects may change later
+	if (!agency.storesMedia) return { media };
+	const mediaStored = media.map((file) => {
+		const path = `${agency.id}/${hex(`${agency.id} ${file.url}`, 16)}`;
+		return {
+			size: 1024,
+			stored_url: `https://storage.invalid/${path}`,
+			content_type: file.contentType ?? file.content_type ?? "application/octet-stream",
+			original_url: file.url,
+			storage_path: path,
+			downloaded_at: iso(world.clock.now()),
+		};
+	});
+	return { media, mediaStored };
+}
+
+/** R87: all five fields, of a message of this conversation. */
+function repliedTo(
+	world: World,
+	thread: Thread,
+	given: number | string | Schemas["ReplyToMessage"],
+): Schemas["ReplyToMessage"] {
+	if (typeof given === "object") return { ...given };
+	const { thread: owner, message: found } = findMessage(world, given) ?? {};
+	if (!found || owner !== thread) throw new Error(`There is no message ${given} in this conversation to reply to.`);
+	return {
+		body: found.body,
+		direction: found.outbound ? "outbound" : "inbound",
+		createdAt: iso(found.at),
+		templateName: found.extras?.templateName ?? null,
+		hasMedia: (found.extras?.media?.length ?? 0) > 0,
+	};
+}

@@ -1,0 +1,35 @@
+import { iso } from "../world/clock.ts";
+import { consentTemplate } from "../world/consent.ts";
+import type { Thread } from "../world/state.ts";
+
+/** What a contact's phone got. */
+export interface InboxEntry {
+	/** A text of the agency, or a template with its buttons. */
+	readonly kind: "text" | "template";
+	/** The text. */
+	readonly body: string;
+	/** Null for a text. */
+	readonly templateCode: string | null;
+	/** The language of a template; null for a text. */
+	readonly language: string | null;
+	/** The operationId of the send whose text this is; null without one, and for a template. */
+	readonly operationId: string | null;
+	/** The agency's sender it came from. */
+	readonly sender: string | null;
+	/** When it was sent, ISO 8601 in UTC. */
+	readonly at: string;
+}
+
+export function inboxOf({ messages }: Pick<Thread, "messages">): InboxEntry[] {
+	return messages
+		.filter(({ outbound, status }) => outbound && status !== "failed" && status !== "undelivered")
+		.map(({ body, at, extras = {} }) => ({
+			kind: extras.templateName === consentTemplate ? "template" : "text",
+			body: body ?? "",
+			templateCode: extras.templateName ?? null,
+			language: extras.language ?? null,
+			operationId: extras.operationId ?? null,
+			sender: extras.sender ?? null,
+			at: iso(at),
+		}));
+}

@@ -1,0 +1,56 @@
+import { aNumber, assertValid, fields, optional, orNull, someText } from "../base/check.ts";
+import { report } from "../world/message.ts";
+import { findMessage, messageSidOf } from "../world/message-ids.ts";
+import type { World } from "../world/state.ts";
+
+/**
+ * What the messaging provider reports of a message that the agency sent; it shows on the next read. Each of these
+ * throws for a contact's own message, because nothing is reported of it.
+ */
+export interface MessageControl {
+	/** `id` of the message, as it is read. */
+	readonly id: number;
+	/** `messageSid` of the message, as it is read. */
+	readonly messageSid: string;
+	/** @example sandbox.message(sent.messageId).sent(); */
+	sent(): void;
+	/** Fills `deliveredAt`. @example sandbox.message(sent.messageId).delivered(); */
+	delivered(): void;
+	/** Fills `readAt`, and `deliveredAt` when that was missing. @example sandbox.message(sent.messageId).read(); */
+	read(): void;
+	/** @example sandbox.message(sent.messageId).failed({ errorCode: 63016 }); */
+	failed(options?: { errorCode?: number | null }): void;
+	/** @example sandbox.message(sent.messageId).undelivered(); */
+	undelivered(options?: { errorCode?: number | null }): void;
+	/** Any word, also one that no client knows (R161). @example sandbox.message(sent.messageId).set("paused"); */
+	set(status: string, options?: { errorCode?: number | null }): void;
+}
+
+type ReportOptions = { errorCode?: number | null };
+const reportRule = fields<ReportOptions>({ errorCode: optional(orNull(aNumber)) });
+
+export function createMessageControl(world: World, id: number | string): MessageControl {
+	const find = () => {
+		const found = findMessage(world, id);
+		if (!found) throw new Error(`The sandbox has no message ${id}.`);
+		return found;
+	};
+	const set = (status: string, options: ReportOptions = {}): void => {
+		assertValid("message: status", status, someText);
+		assertValid("message", options, reportRule);
+		const { thread, message } = find();
+		if (!message.outbound) throw new Error("A contact's message is `received`, and nothing is reported of it."); // R82
+		report(world, thread, message, { status, ...options });
+	};
+	const number = find().message.id;
+	return {
+		id: number,
+		messageSid: messageSidOf(number),
+		sent: () => set("sent"),
+		delivered: () => set("delivered"),
+		read: () => set("read"),
+		failed: (options) => set("failed", options),
+		undelivered: (options) => set("undelivered", options),
+		set,
+	};
+}

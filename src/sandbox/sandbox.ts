@@ -1,0 +1,145 @@
+import type { Archive, Snapshot } from "./archive/archive.ts";
+import type { Call, Reply } from "./base/call.ts";
+import type { AgencyControl } from "./controls/agency.ts";
+import type { ClockControl } from "./controls/clock.ts";
+import type { During, DuringOptions } from "./controls/during.ts";
+import type { FaultsControl } from "./controls/faults.ts";
+import type { FlowControl } from "./controls/flow.ts";
+import type { IntegrationControl, IntegrationsControl, LinkOptions } from "./controls/integration.ts";
+import type { KeysControl } from "./controls/keys.ts";
+import type { MessageControl } from "./controls/message.ts";
+import type { ScenarioName } from "./controls/scenarios.ts";
+import type { SandboxEvent } from "./world/event.ts";
+import type { RecordedRequest, Violation } from "./world/journal.ts";
+import type { Policy } from "./world/policy.ts";
+
+declare global {
+	// For compilers without `lib: ["esnext.disposable"]`; where they have it, this is the same declaration.
+	interface SymbolConstructor {
+		readonly dispose: unique symbol;
+	}
+}
+
+/** What a sandbox is made with. */
+export interface SandboxOptions {
+	/** The time of its clock. @default "2026-01-05T09:00:00Z" */
+	readonly now?: string | Date;
+	/** The world it begins with. @default "fresh": one agency, one key, no conversation */
+	readonly seed?: ScenarioName;
+	/** How it reads the specification where that is silent. */
+	readonly policy?: Partial<Policy>;
+	/**
+	 * Varies what a caller must not rely on: timestamp precision, cursor length, key order, extra fields, unknown words,
+	 * null or empty media, the order of scopes, `queued` or `accepted` for a send. The same value varies the same way. @default no variation
+	 */
+	readonly latitude?: number | string;
+}
+
+/** What a client needs to talk to a sandbox: spread it into `createClient`. */
+export interface Connection {
+	/** Where the sandbox pretends to be; only its `fetch` answers there. */
+	readonly baseUrl: string;
+	/** Of the right form, with a prefix that the live service refuses. */
+	readonly apiKey: string;
+	/** A fetch that reaches nothing but the sandbox. */
+	readonly fetch: typeof globalThis.fetch;
+}
+
+/** The whole service in one process, with the controls of everybody who is not the client. */
+export interface Sandbox {
+	/** @example const client = createClient({ ...sandbox.connection }); */
+	readonly connection: Connection;
+	/**
+	 * The service, as a `fetch`: no socket, no timer but what a fault asks for.
+	 * @example await sandbox.fetch(`${baseUrl}/me`, { headers: { authorization: `Bearer ${apiKey}` } });
+	 */
+	readonly fetch: typeof globalThis.fetch;
+	/** The default agency, or the one with this id; an unknown id throws. @example sandbox.agency().id; */
+	agency(id?: string): AgencyControl;
+	/** All agencies, linked or not, in order of creation. @example sandbox.agencies().map(({ name }) => name); */
+	agencies(): AgencyControl[];
+	/** Makes an agency and links it to the default integration. @example sandbox.link({ name: "Second" }); */
+	link(options: LinkOptions): AgencyControl;
+	/** The integration of the default key. */
+	readonly integration: IntegrationControl;
+	/** Further CRMs beside the default one. */
+	readonly integrations: IntegrationsControl;
+	/** The keys of the default integration. */
+	readonly keys: KeysControl;
+	/** How it reads the specification where that is silent. */
+	readonly policy: Policy;
+	/** Its time, which does not run until it is moved. */
+	readonly clock: ClockControl;
+	/** Faults to come: answers that fail, hang, or get lost. */
+	readonly faults: FaultsControl;
+	/**
+	 * A message by its id, or by the messageSid that a send returned; an unknown one throws.
+	 * @example sandbox.message(sent.messageId).delivered();
+	 */
+	message(id: number | string): MessageControl;
+	/** A flow by its id; an unknown one throws. @example sandbox.flow(flow.id).status; */
+	flow(id: string): FlowControl;
+	/**
+	 * Does `act` while the next matching request is on its way: a contact's reply that races a send. What `act` throws,
+	 * the request throws.
+	 * @example sandbox.during({ operation: "messages.send" }, () => anna.writes("Never mind"));
+	 */
+	during(options: DuringOptions, act: () => void): During;
+	/**
+	 * What happened, the oldest first: the newest 10,000 events, or those after number `after`. It begins empty, after the
+	 * scenario that the sandbox was made with.
+	 * @example sandbox.events().map(({ type }) => type);
+	 */
+	events(options?: {
+		/** The `id` of the last event that is known already. @default 0 */
+		after?: number;
+	}): SandboxEvent[];
+	/**
+	 * Calls `listener` with each event as it happens; the returned function ends that. A listener may act on the sandbox.
+	 * @example const stop = sandbox.subscribe((event) => console.log(event.type));
+	 */
+	subscribe(listener: (event: SandboxEvent) => void): () => void;
+	/**
+	 * What was asked of the sandbox, the oldest first; the newest 10,000.
+	 * @example sandbox.requests().map((request) => request.operation);
+	 */
+	requests(): RecordedRequest[];
+	/**
+	 * What a good client would not have done: unknown paths (R12), a `+` that is not encoded (R69).
+	 * @example expect(sandbox.violations()).toEqual([]);
+	 */
+	violations(): Violation[];
+	/**
+	 * Throws when there are violations, faults that never hit, or acts of `during` that never happened: for the end of a
+	 * test. `using sandbox = createSandbox()` calls it by itself.
+	 * @example sandbox.check();
+	 */
+	check(): void;
+	/** {@link check}, for `using`. */
+	[Symbol.dispose](): void;
+	/** This moment, to go back to with {@link restore}. @example const before = sandbox.snapshot(); */
+	snapshot(): Snapshot;
+	/**
+	 * Goes back to a snapshot, its clock too; contacts, agencies and other handles stay good. Correlation ids and the
+	 * numbers of events go on.
+	 * @example sandbox.restore(before);
+	 */
+	restore(snapshot: Snapshot): void;
+	/** Everything that exists, as data that JSON can carry. @example JSON.stringify(sandbox.export()); */
+	export(): Archive;
+	/**
+	 * Becomes what another sandbox exported: the data, or their JSON text. Policy and latitude stay this one's own.
+	 * @example sandbox.import(JSON.parse(text));
+	 */
+	import(archive: Archive | string): void;
+	/** As new: the scenario it was made with, the counters too; only the numbers of events go on. @example sandbox.reset(); */
+	reset(): void;
+	/**
+	 * Adds a scenario to the default agency, over what is there: contacts to whom its AI replies have their AI turned on,
+	 * and its messages come last, with their own, older times. A scenario that throws changes nothing.
+	 * @example sandbox.tell("busy");
+	 */
+	tell(scenario: ScenarioName): void;
+	/** What `fetch`, msw and the server call: plain values in, plain values out. For frames of other kinds. */
+	answer(call: Call): Reply;
+}

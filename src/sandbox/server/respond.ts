@@ -1,0 +1,110 @@
+import { timingSafeEqual } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { type Answer, basePath, isLater, targetIn } from "../base/call.ts";
+import type { Sandbox } from "../index.ts";
+import type { createControlRoutes } from "./control.ts";
+import { afterOf, streamEvents, wantsStream } from "./events.ts";
+import { strangerIn } from "./hosts.ts";
+import { json } from "./json.ts";
+import { pageFiles, pageHeaders } from "./page.ts";
+
+/** A sandbox that is served. */
+export interface Served {
+	readonly sandbox: Sandbox;
+	readonly token: string;
+	readonly control: ReturnType<typeof createControlRoutes>;
+	/** Whether this server may be asked by that name. */
+	isOwnHost: (host: string) => boolean;
+}
+
+const page = "/_sandbox/ui/";
+
+/** Answers a request: the page, a control, or the service. */
+export async function respond(served: Served, request: IncomingMessage, response: ServerResponse): Promise<void> {
+	const { sandbox, token, control, isOwnHost } = served;
+	const { method = "GET" } = request;
+	const headers = headersOf(request);
+	// A proxy's client asks for a whole URL, whose host comes before the Host header (RFC 9112, 3.2.2).
+	const [, host = headers.host ?? "", url = "/"] = request.url?.match(/^(?:http:\/\/([^/?]+))?(.*)$/is) ?? [];
+	const refusal = strangerIn(host, headers.origin, headers["sec-fetch-site"], isOwnHost);
+	if (refusal) return json(response, 403, { _tag: "SandboxRefused", message: refusal });
+	const [path = "", query = ""] = url.split("?", 2);
+	if (method === "GET" || method === "HEAD") {
+		if (path === "/" || path === "/favicon.ico" || path === page.slice(0, -1)) return lead(path, headers, response);
+		if (path.startsWith(page)) return sendPage(path.slice(page.length), response);
+	}
+	if (path === "/_sandbox" || path.startsWith("/_sandbox/")) {
+		if (!hasToken(headers, token))
+			return json(response, 401, { _tag: "SandboxRefused", message: "Control routes need the token." });
+		const isStream = method === "GET" && path === "/_sandbox/events" && wantsStream(request.headers);
+		if (isStream) return streamEvents(sandbox, afterOf(request.headers, query), response);
+		const { status, result } = control(method, url.slice("/_sandbox".length), await bodyOf(request));
+		return json(response, status, result);
+	}
+	const body = await bodyOf(request);
+	let reply = sandbox.answer({ method, target: targetIn(url), headers, body });
+	while (isLater(reply)) {
+		const { waitMs, resume } = reply;
+		if (!(await waited(response, waitMs))) return;
+		reply = resume();
+	}
+	write(response, reply);
+}
+
+/** Leads a browser to the page. Such visits are no requests to the service. */
+function lead(path: string, headers: Readonly<Record<string, string>>, response: ServerResponse): void {
+	const isBrowser = /\btext\/html\b/.test(headers.accept ?? "");
+	if (path === "/favicon.ico") response.writeHead(204).end();
+	else if (path !== "/" || isBrowser) response.writeHead(302, { location: page }).end();
+	else json(response, 404, notFound(`The operations are below ${basePath}, the sandbox's controls below /_sandbox.`));
+}
+
+function sendPage(path: string, response: ServerResponse): void {
+	const file = pageFiles.get(path);
+	if (file) {
+		const { contentType, body } = file;
+		const length = Buffer.byteLength(body);
+		response.writeHead(200, { ...pageHeaders, "content-type": contentType, "content-length": length });
+		response.end(body);
+	} else json(response, 404, notFound(`There is no ${page}${path}.`));
+}
+
+const notFound = (message: string) => ({ _tag: "SandboxNotFound", message });
+
+function write(response: ServerResponse, { status, headers, body, cut }: Answer): void {
+	const { socket } = response;
+	if (cut === "reset") socket?.resetAndDestroy();
+	if (cut === "reset" || cut === "hang") return;
+	response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) });
+	if (cut !== "body") return void response.end(body); // as text, head and body leave in one write
+	// The length is announced and not kept, then the connection really ends.
+	response.write(body.slice(0, Math.ceil(body.length / 2)), () => socket?.destroy());
+}
+
+/** False when the caller went away meanwhile. */
+function waited(response: ServerResponse, ms: number): Promise<boolean> {
+	return new Promise((resolve) => {
+		const timer = setTimeout(() => resolve(!response.destroyed), ms);
+		response.once("close", () => {
+			clearTimeout(timer);
+			resolve(false);
+		});
+	});
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string | Uint8Array> {
+	const { "content-length": length = "0", "transfer-encoding": encoding } = request.headers;
+	if (length === "0" && encoding === undefined) return "";
+	const chunks: Buffer[] = [];
+	for await (const chunk of request) chunks.push(chunk);
+	return Buffer.concat(chunks);
+}
+
+const headersOf = ({ headers }: IncomingMessage): Record<string, string> =>
+	Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+
+function hasToken(headers: Readonly<Record<string, string>>, token: string): boolean {
+	const given = headers["x-sandbox-token"] ?? headers.authorization?.replace(/^bearer +/i, "") ?? "";
+	const [a, b] = [Buffer.from(given), Buffer.from(token)];
+	return a.length === b.length && timingSafeEqual(a, b);
+}

@@ -1,0 +1,161 @@
+import { operationTable } from "../../../generated/operations.ts";
+import contract from "../../../openapi.json" with { type: "json" };
+import { type Answer, type Call, isLater, type Reply } from "../base/call.ts";
+import { eightDigits } from "../base/derived.ts";
+import type { Fault } from "../world/faults.ts";
+import { type Entry, keptBody } from "../world/journal.ts";
+import type { Agency, Key, World } from "../world/state.ts";
+import { apiKeyOf, faultEvent, next } from "../world/world.ts";
+import { textOf } from "./answers.ts";
+import { type Exchange, tellRequest, tellViolation } from "./exchange.ts";
+import { type Admitted, type Operation, operations, type Route, routeOf } from "./operations.ts";
+import { forbidden, isRefusal, lacksScope, type Refusal, unauthorized, unsupported } from "./refusal.ts";
+import { canSpoil, spoil } from "./spoil.ts";
+import { vary } from "./variation.ts";
+
+let published: string | undefined;
+
+/** Answers a request. Every frame (fetch, msw, node:http) calls this, and checks run in the order of R15. */
+export function handle(world: World, call: Call): Reply {
+	const mark = call.target.indexOf("?");
+	const key = keyFrom(world, call.headers.authorization);
+	const entry: Entry = {
+		operation: null,
+		method: call.method,
+		path: mark < 0 ? call.target : call.target.slice(0, mark),
+		query: mark < 0 ? "" : call.target.slice(mark + 1),
+		headers: call.headers,
+		text: key ? keptBody(call.body) : "",
+		keyId: key?.id ?? null,
+		status: null,
+		correlationId: nextCorrelationId(world),
+		at: world.clock.now(),
+	};
+	world.journal.add(entry);
+	const exchange: Exchange = { entry, fault: null, outcome: null, startedAt: performance.now() };
+	return recorded(world, exchange, () => admit(world, call, key, exchange));
+}
+
+/** Runs `act`, and adds the request to the events once its reply is an answer. */
+function recorded(world: World, exchange: Exchange, act: () => Reply): Reply {
+	const { entry } = exchange;
+	return world.events.together(entry.correlationId, () => {
+		const reply = act();
+		if (isLater(reply)) return { waitMs: reply.waitMs, resume: () => recorded(world, exchange, reply.resume) };
+		entry.status = reply.cut === "reset" || reply.cut === "hang" ? null : reply.status;
+		tellRequest(world, exchange, reply);
+		return reply;
+	});
+}
+
+/** R3: fresh for each response; what a client sends is not echoed. */
+function nextCorrelationId(world: World): string {
+	return `sandbox-${eightDigits(next(world, "request"))}`;
+}
+
+function admit(world: World, call: Call, key: Key | undefined, exchange: Exchange): Reply {
+	const { entry } = exchange;
+	if (call.method === "GET" && entry.path === "/openapi.json") {
+		published ??= JSON.stringify(contract); // R2
+		return { status: 200, headers: headersOf(entry), body: published };
+	}
+	const route = routeOf(call.method, entry.path);
+	if (!route) {
+		tellViolation(world, entry, "R12", unsupported.message);
+		return refused(entry, unsupported);
+	}
+	entry.operation = route.operation;
+	if (!key) return refused(entry, unauthorized);
+	const operation = operations[route.operation];
+	const { scope } = operation;
+	if (scope !== null && !key.scopes.includes(scope)) return refused(entry, lacksScope(scope));
+	const query = new URLSearchParams(entry.query);
+	const admitted: Admitted = { world, key, phone: route.phone, query, headers: call.headers, body: call.body };
+	const act = actOf(operation, admitted, route.agencyId);
+	if (!act) return refused(entry, forbidden);
+	if (route.phone.includes("+")) tellViolation(world, entry, "R69", "The + of a phone number is not written as %2B.");
+	return performed(world, exchange, route, act);
+}
+
+/** Runs the operation, with the faults and interruptions that are to meet it. */
+function performed(world: World, exchange: Exchange, { operation }: Route, act: () => object | Refusal): Reply {
+	const { entry } = exchange;
+	const { needed } = operations[operation];
+	const hit = (fault: Fault): void => {
+		exchange.fault = faultEvent(fault);
+		world.events.add({ type: "fault.hit", fault: exchange.fault, operation });
+	};
+	const run = (): Reply => {
+		world.interruptions.run(operation, "before");
+		const answer = answerTo(world, exchange, act());
+		world.interruptions.run(operation, "after");
+		const fault = world.faults.take(operation, "after", (effect) => canSpoil(effect, needed, answer));
+		if (!fault) return answer;
+		hit(fault);
+		return delayed(fault, () => spoil(fault.effect, needed, answer));
+	};
+	const fault = world.faults.take(operation, "before");
+	if (!fault) return run();
+	hit(fault);
+	const nothing: Answer = { status: 200, headers: headersOf(entry), body: "{}" };
+	return delayed(fault, () => (fault.effect.kind === "latency" ? run() : spoil(fault.effect, needed, nothing)));
+}
+
+function answerTo(world: World, exchange: Exchange, outcome: object | Refusal): Answer {
+	const { entry } = exchange;
+	if (isRefusal(outcome)) return refused(entry, outcome);
+	const { latitude } = world;
+	if (latitude !== undefined) {
+		const body = JSON.stringify(vary(outcome, latitude, entry.correlationId));
+		return { status: 200, headers: headersOf(entry), body };
+	}
+	const body = textOf(world, outcome);
+	exchange.outcome = { value: outcome, body };
+	return { status: 200, headers: headersOf(entry), body };
+}
+
+function delayed({ effect: { latencyMs } }: Fault, resume: () => Reply): Reply {
+	return latencyMs > 0 ? { waitMs: latencyMs, resume } : resume();
+}
+
+/** R19 to R25 */
+function keyFrom(world: World, authorization: string | undefined): Key | undefined {
+	const [, apiKey, id] = authorization?.match(/^Bearer +([^\s.]+_live\.([^\s.]+)\.[^\s.]+) *$/i) ?? [];
+	const key = id === undefined ? undefined : world.keys.get(id);
+	return key && apiKeyOf(key) === apiKey && key.state === "live" ? key : undefined;
+}
+
+/** What the operation does; undefined for an agency that the key cannot reach. */
+function actOf(operation: Operation, admitted: Admitted, segment: string): (() => object | Refusal) | undefined {
+	if ("ofKey" in operation) return () => operation.ofKey(admitted);
+	const agency = reachable(admitted.world, admitted.key, segment);
+	return agency && (() => operation.ofAgency(admitted, agency));
+}
+
+/** R31 to R35, R38: one refusal for every reason. */
+function reachable(world: World, key: Key, segment: string): Agency | undefined {
+	const agency = world.agencies.get(segment) ?? world.agencies.get(decoded(segment));
+	const integration = world.integrations.get(key.integrationId);
+	const good = agency?.linked && agency.integrationId === key.integrationId && integration && !integration.hidden;
+	return good ? agency : undefined;
+}
+
+function decoded(segment: string): string {
+	try {
+		return decodeURIComponent(segment);
+	} catch {
+		return "";
+	}
+}
+
+function refused(entry: Entry, { status, tag, message }: Refusal): Answer {
+	// R8: the service refuses with the statuses of its contract only.
+	const allowed: readonly number[] = entry.operation ? operationTable[entry.operation].refusals : [unsupported.status];
+	if (!allowed.includes(status)) throw new Error(`The sandbox is wrong: ${entry.operation} cannot answer ${status}.`);
+	return { status, headers: headersOf(entry), body: JSON.stringify({ _tag: tag, message }) };
+}
+
+const headersOf = ({ correlationId }: Entry): Record<string, string> => ({
+	"content-type": "application/json",
+	"x-correlation-id": correlationId,
+});

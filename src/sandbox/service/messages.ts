@@ -1,0 +1,116 @@
+import type { E164 } from "../base/phone.ts";
+import type { Schemas } from "../base/schemas.ts";
+import { iso, isoOrNull } from "../world/clock.ts";
+import { readinessOf } from "../world/consent.ts";
+import type { Outgoing } from "../world/message.ts";
+import { messageSidOf } from "../world/message-ids.ts";
+import { operationKey, recallOperation, retryOf, takeOperation } from "../world/operation-ids.ts";
+import { hold, sendNow } from "../world/sending.ts";
+import type { Agency, Fate, Thread, World } from "../world/state.ts";
+import { isWindowOpen, windowExpiresAt } from "../world/window.ts";
+import { change, threadFor } from "../world/world.ts";
+import { badRequest, conflict, internalError, isRefusal, type Refusal } from "./refusal.ts";
+
+/** A send whose fields were checked. */
+export interface SendInput {
+	readonly to: E164;
+	readonly body: string;
+	readonly operationId: string | undefined;
+	readonly subaccountId: string | null;
+	readonly consentLanguage: string | undefined;
+}
+
+type Result = Schemas["SendMessageResult"];
+
+/** `messages.send` */
+export function send(world: World, agency: Agency, input: SendInput): Result | Refusal {
+	const { operationId = null } = input;
+	const key = operationId === null ? null : operationKey(agency, operationId);
+	const payload = payloadOf(input);
+	const known = key === null ? undefined : recallOperation(world, key);
+	const isRetry = known?.payload === payload;
+	const thread = agency.threads.get(input.to);
+	const open = thread !== undefined && isWindowOpen(thread, world.clock.now());
+
+	if (known && isRetry && thread) {
+		const retry = retryOf(world, known, open);
+		// R132: no side effects, and nothing that was accepted once is checked again.
+		if (retry !== "send") return answerOf(thread, retry.answer);
+	}
+	if (input.subaccountId !== null && !agency.senders.includes(input.subaccountId))
+		return badRequest("subaccountId: is not one of the agency's senders."); // R98
+	const language = open ? null : languageOf(agency, input.consentLanguage);
+	if (isRefusal(language)) return language; // R184: also for a reused id
+	if (known && !isRetry) return internalError; // R134 to R137: the first body stays known
+	if (thread && thread.conflicts > 0) {
+		change(world, thread, () => thread.conflicts--);
+		return conflict; // R116: nothing else changed
+	}
+
+	// From here on the send happens (R16, R144: until here nothing was changed or remembered).
+	const target = threadFor(world, agency, input.to); // R108, R174
+	if (key !== null) takeOperation(world, key, payload);
+	const text: Outgoing = {
+		body: input.body,
+		author: "api",
+		sender: input.subaccountId ?? agency.senders[0] ?? null, // R176
+		operationId,
+		operation: key,
+		language,
+	};
+	if (!open) return inQueue(hold(world, target, text).id, isoOrNull(windowExpiresAt(target)));
+	const message = sendNow(world, target, text);
+	return sent(messageSidOf(message.id), "queued", isoOrNull(windowExpiresAt(target)));
+}
+
+/** The answer to a retry that does nothing. */
+function answerOf(thread: Thread, fate: Exclude<Fate, { state: "taken" }>): Result {
+	if (fate.state === "sent") return sent(messageSidOf(fate.messageId), null, iso(fate.windowExpiresAt)); // R131, R141
+	const expires = fate.state === "held" ? windowExpiresAt(thread) : fate.windowExpiresAt;
+	return inQueue(fate.queueId, isoOrNull(expires)); // R133, R185, R186
+}
+
+/** R110 */
+function sent(messageId: string, status: string | null, expires: string | null): Result {
+	return {
+		success: true,
+		queued: false,
+		messageId,
+		queueId: null,
+		status,
+		windowOpen: true,
+		windowExpiresAt: expires,
+	};
+}
+
+/** R111 */
+function inQueue(queueId: string, expires: string | null): Result {
+	return {
+		success: true,
+		queued: true,
+		messageId: null,
+		queueId,
+		status: null,
+		windowOpen: false,
+		windowExpiresAt: expires,
+	};
+}
+
+/** R100 to R104: the language of the consent template, which only a closed window needs (R99). */
+function languageOf(agency: Agency, asked: string | undefined): string | Refusal {
+	const { eligibleForManualSend, availableLanguages } = readinessOf(agency);
+	if (!eligibleForManualSend) return badRequest("The window is closed, and the agency cannot send a consent template."); // R104
+	const [only, second] = availableLanguages;
+	if (asked === undefined) {
+		// R100: required with more than one, though there is a default; R102.
+		if (only !== undefined && second === undefined) return only;
+		return badRequest("consentLanguage: is required, as the agency has more than one consent language.");
+	}
+	if (availableLanguages.includes(asked)) return asked; // R103
+	return badRequest("consentLanguage: is not one of the agency's consent languages."); // R101
+}
+
+/** R138: the whole payload, `to` normalised, null as absent. */
+function payloadOf({ to, body, subaccountId, consentLanguage }: SendInput): string {
+	return JSON.stringify([to, body, subaccountId, consentLanguage ?? null]);
+}

@@ -1,0 +1,129 @@
+import { limits } from "../../../generated/operations.ts";
+import { requests } from "../../../generated/requests.ts";
+import { type Call, textIn } from "../base/call.ts";
+import type { Schemas } from "../base/schemas.ts";
+import type { Agency, World } from "../world/state.ts";
+import { type ListInput, type MessagesInput, phoneIn } from "./conversations.ts";
+import { decodeCursor, listName, messagesName } from "./cursor.ts";
+import type { SendInput } from "./messages.ts";
+import { badRequest, isRefusal, type Refusal } from "./refusal.ts";
+import { cursorProper } from "./variation.ts";
+
+/*
+ * What a request asks for, or the 400 that names the failing field (R6).
+ */
+
+export function listInput(world: World, agency: Agency, query: URLSearchParams): ListInput | Refusal {
+	const repeated = twice(query, ["pageSize", "cursor", "search"]);
+	const pageSize = pageSizeFrom(query);
+	const position = positionFrom(world, listName(agency.id), query);
+	if (repeated) return repeated;
+	if (isRefusal(pageSize)) return pageSize;
+	if (isRefusal(position)) return position;
+	const [at, messageId, serial] = position;
+	const known = at !== undefined && messageId !== undefined && serial !== undefined;
+	return { pageSize, after: known ? { at, messageId, serial } : undefined, search: query.get("search") ?? undefined };
+}
+
+export function messagesInput(
+	world: World,
+	agency: Agency,
+	segment: string,
+	query: URLSearchParams,
+): MessagesInput | Refusal {
+	const repeated = twice(query, ["pageSize", "cursor"]);
+	const phone = phoneFromPath(agency, segment);
+	const pageSize = pageSizeFrom(query);
+	if (repeated) return repeated;
+	if (isRefusal(phone)) return phone;
+	if (isRefusal(pageSize)) return pageSize;
+	const position = positionFrom(world, messagesName(agency.id, phone), query);
+	if (isRefusal(position)) return position;
+	return { phone, pageSize, before: position[0] };
+}
+
+/** R61 */
+export function lookupInput(headers: Call["headers"], body: Call["body"]): Schemas["LookupRequest"] | Refusal {
+	return jsonFrom<Schemas["LookupRequest"]>(headers, body, requests.LookupRequest);
+}
+
+/** R94 to R98, R107 */
+export function sendInput(agency: Agency, headers: Call["headers"], body: Call["body"]): SendInput | Refusal {
+	const value = jsonFrom<Schemas["SendMessageRequest"]>(headers, body, requests.SendMessageRequest);
+	if (isRefusal(value)) return value;
+	const to = phoneIn(agency, value.to);
+	if (isRefusal(to)) return badRequest("to: is not a phone number.");
+	if (value.body.trim() === "") return badRequest("body: must not be empty.");
+	if (value.operationId === "") return badRequest("operationId: must not be empty.");
+	return {
+		to,
+		body: value.body,
+		operationId: value.operationId,
+		subaccountId: value.subaccountId?.toLowerCase() ?? null,
+		consentLanguage: value.consentLanguage,
+	};
+}
+
+/** R14 */
+function jsonFrom<Body extends object>(
+	headers: Call["headers"],
+	body: Call["body"],
+	check: (value: unknown) => string | undefined,
+): Body | Refusal {
+	const type = headers["content-type"];
+	if (type !== undefined && !/^\s*application\/([\w.+-]+\+)?json\s*(;|$)/i.test(type))
+		return badRequest("content-type: must be application/json.");
+	let value: Body;
+	try {
+		value = JSON.parse(textIn(body));
+	} catch {
+		return badRequest("The request body is not JSON.");
+	}
+	const failure = check(value);
+	return failure === undefined
+		? value
+		: badRequest(shown(failure.replace(/^\//, "").replace(/^:/, "The request body:")));
+}
+
+const longestName = 64;
+
+/** "field: rule". The field may be a name of the caller's own making: it is cut, and bare of control characters. */
+function shown(failure: string): string {
+	const colon = failure.lastIndexOf(": ");
+	const name = Array.from(failure.slice(0, colon).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ""));
+	const cut = name.length > longestName ? `${name.slice(0, longestName).join("")}…` : name.join("");
+	return `${cut}${failure.slice(colon)}.`;
+}
+
+/** R13: a known parameter given twice. Unknown ones are ignored. */
+function twice(query: URLSearchParams, known: readonly string[]): Refusal | undefined {
+	const repeated = known.find((name) => query.getAll(name).length > 1);
+	return repeated === undefined ? undefined : badRequest(`${repeated}: is given twice.`);
+}
+
+/** R46 */
+function pageSizeFrom(query: URLSearchParams): number | Refusal {
+	const text = query.get("pageSize");
+	const { min, max, default: preset } = limits.pageSize;
+	if (text === null) return preset;
+	const size = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+	return size >= min && size <= max ? size : badRequest(`pageSize: must be an integer from ${min} to ${max}.`);
+}
+
+/** R50: the position of a cursor of the list; empty without one. */
+function positionFrom(world: World, list: string, query: URLSearchParams): readonly number[] | Refusal {
+	const text = query.get("cursor");
+	if (text === null) return [];
+	return decodeCursor(list, cursorProper(world, text)) ?? badRequest("cursor: is not a cursor of this list.");
+}
+
+/** R69: `%2B`, or a literal `+`; what is still encoded after decoding once is no phone number. */
+function phoneFromPath(agency: Agency, segment: string): string | Refusal {
+	let text: string;
+	try {
+		text = decodeURIComponent(segment);
+	} catch {
+		return badRequest("phone: is not a phone number.");
+	}
+	return phoneIn(agency, text);
+}

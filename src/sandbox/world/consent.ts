@@ -1,0 +1,157 @@
+import { aString, assertValid, fields, listOf, must, orNull, partOf, type Rule, trueOrFalse } from "../base/check.ts";
+import type { Schemas } from "../base/schemas.ts";
+
+/** The consent template of every agency, and the codes of its two buttons. */
+export const consentTemplate = "window_reopen_consent";
+export const acceptCode = "consent_accept";
+export const declineCode = "consent_decline";
+
+/** The consent flow of an agency: what it changes is given, what is left out stays as it is. */
+export interface ConsentSettings {
+	/** @default true */
+	readonly configured?: boolean;
+	/** Languages of the consent template. @default ["en"] */
+	readonly languages?: readonly string[];
+	/** One of `languages`, or null. @default the first language */
+	readonly defaultLanguage?: string | null;
+	/** `flowCodes` of `windowReopenReadiness`. */
+	readonly flowCodes?: readonly string[];
+	/** `missingFlowCodes` of `windowReopenReadiness`: with any, a send outside the window is 400. */
+	readonly missingFlowCodes?: readonly string[];
+	/** `missingTemplates` of `windowReopenReadiness`: with any, a send outside the window is 400. */
+	readonly missingTemplates?: readonly string[];
+	/** Template codes, or codes with a status. With any, a send outside the window is 400. */
+	readonly unapprovedTemplates?: readonly (string | Schemas["UnapprovedTemplate"])[];
+	/** How long a contact may take to answer; texts that are held already keep their time (R121). @default 48 */
+	readonly answerWithinHours?: number;
+}
+
+/** The consent flow that an agency has, with everything settled. */
+export interface Consent extends Required<ConsentSettings> {
+	readonly unapprovedTemplates: readonly Schemas["UnapprovedTemplate"][];
+}
+
+/** The consent flow that a new agency has. */
+export const initialConsent: Consent = {
+	configured: true,
+	languages: ["en"],
+	defaultLanguage: "en",
+	flowCodes: ["window_reopen"],
+	missingFlowCodes: [],
+	missingTemplates: [],
+	unapprovedTemplates: [],
+	answerWithinHours: 48,
+};
+
+const texts = listOf(aString);
+const isSet = (given: unknown): boolean => Array.isArray(given) && new Set(given).size === given.length;
+const templateRule = fields<Schemas["UnapprovedTemplate"]>({ templateCode: aString, status: orNull(aString) });
+
+/** What each field may be, in an archive too. */
+export const consentRules: { readonly [Field in keyof Consent]: Rule } = {
+	configured: trueOrFalse,
+	// R100 counts them, and one given twice is one.
+	languages: (given) => texts(given) ?? must("a list of each language once", isSet)(given),
+	defaultLanguage: orNull(aString),
+	flowCodes: texts,
+	missingFlowCodes: texts,
+	missingTemplates: texts,
+	unapprovedTemplates: listOf(templateRule),
+	answerWithinHours: must(
+		"above 0, at most 87600",
+		(hours) => Number(hours) > 0 && Number(hours) <= 87_600 && typeof hours === "number",
+	),
+};
+
+const settingsRule = partOf<ConsentSettings>({
+	...consentRules,
+	unapprovedTemplates: listOf((template) => (typeof template === "string" ? undefined : templateRule(template))),
+});
+
+/** The consent flow after a change. */
+export function consentFrom(before: Consent, given: ConsentSettings): Consent {
+	assertValid("consent.set", given, settingsRule);
+	const { unapprovedTemplates = before.unapprovedTemplates, ...rest } = structuredClone(given);
+	const consent = {
+		...before,
+		...rest,
+		unapprovedTemplates: unapprovedTemplates.map((template) =>
+			typeof template === "string" ? { templateCode: template, status: "pending" } : template,
+		),
+	};
+	const { languages, defaultLanguage } = consent;
+	if (defaultLanguage === null || languages.includes(defaultLanguage)) return consent;
+	// R168: null, or one of the languages.
+	if (given.defaultLanguage !== undefined)
+		throw new RangeError("consent.set: defaultLanguage must be one of languages, or null.");
+	return { ...consent, defaultLanguage: languages[0] ?? null };
+}
+
+/** Does `act` with a consent flow that works and gives more than so many hours to answer; then restores it. */
+export function consenting(agency: { consent: Consent }, hours: number, act: () => void): void {
+	const own = agency.consent;
+	const { languages, answerWithinHours } = own;
+	agency.consent = {
+		...own,
+		configured: true,
+		languages: languages.length > 0 ? languages : ["en"],
+		missingFlowCodes: [],
+		missingTemplates: [],
+		unapprovedTemplates: [],
+		answerWithinHours: answerWithinHours > hours ? answerWithinHours : hours + 48,
+	};
+	try {
+		act();
+	} finally {
+		agency.consent = own;
+	}
+}
+
+/** Whether a send outside the window can be queued. */
+export function readinessOf({ consent }: { readonly consent: Consent }): Schemas["WindowReopenReadiness"] {
+	const { configured, languages, missingFlowCodes, missingTemplates, unapprovedTemplates } = consent;
+	// R106
+	const templatesApproved =
+		configured && missingFlowCodes.length === 0 && missingTemplates.length === 0 && unapprovedTemplates.length === 0;
+	return {
+		configured,
+		templatesApproved,
+		eligibleForManualSend: templatesApproved && languages.length > 0, // R105
+		availableLanguages: [...languages],
+		defaultLanguage: consent.defaultLanguage,
+		flowCodes: [...consent.flowCodes],
+		missingFlowCodes: [...missingFlowCodes],
+		missingTemplates: [...missingTemplates],
+		unapprovedTemplates: unapprovedTemplates.map((template) => ({ ...template })),
+	};
+}
+
+interface Wording {
+	readonly question: string;
+	readonly accept: string;
+	readonly decline: string;
+}
+
+const english: Wording = { question: "We have a message for you. May we send it?", accept: "Yes", decline: "No" };
+
+const wordings: ReadonlyMap<string, Wording> = new Map([
+	["nl", { question: "We hebben een bericht voor u. Mogen we het sturen?", accept: "Ja", decline: "Nee" }],
+	["fr", { question: "Nous avons un message pour vous. Pouvons-nous l'envoyer ?", accept: "Oui", decline: "Non" }],
+	["de", { question: "Wir haben eine Nachricht für Sie. Dürfen wir sie senden?", accept: "Ja", decline: "Nein" }],
+]);
+
+/** R85, R177: the consent template as the contact sees it. */
+export function templateIn(language: string | null): {
+	readonly body: string;
+	readonly interactiveContent: Schemas["InteractiveContent"];
+} {
+	const { question, accept, decline } = wordings.get(language ?? "en") ?? english;
+	const quickReplies = [
+		{ code: acceptCode, text: accept },
+		{ code: declineCode, text: decline },
+	];
+	return { body: question, interactiveContent: { quickReplies } };
+}
+
+/** The fields of {@link ConsentSettings}. */
+export const consentFields = Object.keys(consentRules);

@@ -1,0 +1,127 @@
+import { createBounded } from "../base/bounded.ts";
+import type { Clock } from "./clock.ts";
+import type { EventStamp, SandboxEvent } from "./event.ts";
+
+type WithoutStamp<Event> = Event extends unknown ? Omit<Event, keyof EventStamp> : never;
+
+/** An event before it has its number and time. */
+export type NewEvent = WithoutStamp<SandboxEvent>;
+
+/** What happened, the newest 10,000 events and 32 MB of text. */
+export interface EventLog {
+	add(event: NewEvent): void;
+	/** Adds an event that is built when somebody reads it; `weight` is how much text it holds. */
+	addLazy(weight: number, build: () => NewEvent): void;
+	/** The events that are kept, after number `after`. */
+	after(after: number): SandboxEvent[];
+	/** Calls `listener` with each event to come; returns what ends that. */
+	subscribe(listener: (event: SandboxEvent) => void): () => void;
+	/**
+	 * Does `act`; listeners hear of its events when it is complete, so that a listener may act on the sandbox itself.
+	 * `correlationId` is the request that causes them.
+	 */
+	together<Result>(correlationId: string | null, act: () => Result): Result;
+	/** Does `act` without events: how scenarios write a past. */
+	silently<Result>(act: () => Result): Result;
+	/** Forgets the events that are kept; numbers go on. */
+	clear(): void;
+}
+
+interface Kept {
+	readonly id: number;
+	readonly weight: number;
+	read(): SandboxEvent;
+}
+
+const atMost = 10_000;
+const weight = 32 * 2 ** 20;
+const tickMs = 1_000;
+
+export function createEventLog(clock: Clock): EventLog {
+	const kept = createBounded<Kept>({ atMost, weight, weigh: (event) => event.weight });
+	/** The newest event, when it is a step of the clock of less than a second. */
+	let tick: { readonly id: number; readonly from: string } | undefined;
+	const listeners = new Set<(event: SandboxEvent) => void>();
+	const waiting: Kept[] = [];
+	let last = 0;
+	let cause: string | null = null;
+	let depth = 0;
+	let silent = false;
+
+	const deliver = (): void => {
+		if (depth > 0) return;
+		depth++; // What a listener causes is delivered after what caused the listener.
+		for (let event = waiting.shift(); event; event = waiting.shift()) {
+			const read = event.read();
+			for (const listener of listeners) call(listener, read);
+		}
+		depth--;
+	};
+	const keep = (weight: number, build: (stamp: EventStamp) => SandboxEvent): void => {
+		const stamp = { id: ++last, at: new Date(clock.now()).toISOString(), correlationId: cause };
+		const event = { id: stamp.id, weight, read: () => build(stamp) };
+		kept.add(event);
+		if (listeners.size === 0) return;
+		waiting.push(event);
+		deliver();
+	};
+	return {
+		add(event) {
+			if (silent) return;
+			if (event.type === "clock.moved" && isTick(event)) {
+				const from = tick?.id === last ? tick.from : event.from;
+				if (tick?.id === last) kept.dropNewest();
+				keep(0, (stamp) => ({ ...stamp, ...event, from }));
+				tick = { id: last, from };
+			} else keep(weightOf(event), (stamp) => ({ ...stamp, ...event }));
+		},
+		addLazy(weight, build) {
+			if (!silent) keep(weight, (stamp) => ({ ...stamp, ...build() }));
+		},
+		after: (after) => kept.items().flatMap((event) => (event.id > after ? [event.read()] : [])),
+		subscribe(listener) {
+			const own = (event: SandboxEvent): void => listener(event); // the same function may subscribe twice
+			listeners.add(own);
+			return () => void listeners.delete(own);
+		},
+		together(correlationId, act) {
+			const before = cause;
+			cause = correlationId ?? cause;
+			depth++;
+			try {
+				return act();
+			} finally {
+				cause = before;
+				depth--;
+				deliver();
+			}
+		},
+		silently(act) {
+			const before = silent;
+			silent = true;
+			try {
+				return act();
+			} finally {
+				silent = before;
+			}
+		},
+		clear: () => kept.load([]),
+	};
+}
+
+const isTick = ({ from, to }: { readonly from: string; readonly to: string }): boolean =>
+	Date.parse(to) - Date.parse(from) < tickMs;
+
+const weightOf = (event: NewEvent): number =>
+	"body" in event && typeof event.body === "string" ? event.body.length : 0;
+
+/** A listener that throws ends nothing here: its error is an uncaught one, as with any event target. */
+function call(listener: (event: SandboxEvent) => void, event: SandboxEvent): void {
+	try {
+		listener(event);
+	} catch (error) {
+		queueMicrotask(() => {
+			throw error;
+		});
+	}
+}

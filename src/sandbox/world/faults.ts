@@ -1,0 +1,208 @@
+import {
+	assertValid,
+	fields,
+	isRecord,
+	must,
+	oneOf,
+	optional,
+	orNull,
+	type Rule,
+	someText,
+	wholeFrom,
+} from "../base/check.ts";
+import { type OperationId, operationIds } from "./journal.ts";
+
+export const faultKinds = [
+	"status",
+	"reset",
+	"hang",
+	"latency",
+	"html",
+	"empty",
+	"truncated",
+	"not-json",
+	"redirect",
+	"missing-field",
+] as const;
+
+const bareKinds = faultKinds.filter((kind) => kind !== "status");
+
+/** What can become of an answer. */
+export type FaultKind = (typeof faultKinds)[number];
+
+export const faultPhases = ["before", "after"] as const;
+
+/** The effect of a fault in full. A {@link FaultKind} alone is short for one with nothing set. */
+export interface FaultEffect {
+	/** @default "status" with a `status`, "latency" with only a time */
+	readonly kind?: FaultKind;
+	/** 200 to 599. @default 502 for `html`, 307 for `redirect`, 200 for the other bodies */
+	readonly status?: number;
+	/** The Retry-After header: seconds, or any text. */
+	readonly retryAfter?: number | string;
+	/** Real milliseconds to wait first, for every kind. @default 100 for "latency", else 0 */
+	readonly latencyMs?: number;
+	/** The same as `latencyMs`. */
+	readonly latency?: number;
+	/** For `missing-field`: a field of the answer, dots between levels. @default one that the operation's callers need */
+	readonly field?: string;
+	/** For `redirect`: where to. @default "https://elsewhere.invalid/" */
+	readonly location?: string;
+}
+
+/** A fault to come. Counted, never random (law 7). */
+export interface FaultOptions {
+	/** Only this operation. @default all six */
+	readonly operation?: OperationId;
+	/** How many requests it hits. `Infinity` is allowed. @default 1 */
+	readonly times?: number;
+	/** How many matching requests pass before the first hit. @default 0 */
+	readonly skip?: number;
+	/**
+	 * `before`: the operation does not run and no operationId is remembered. `after`: the operation runs and commits,
+	 * then its answer is replaced or lost. @default "before"
+	 */
+	readonly phase?: (typeof faultPhases)[number];
+	/** What becomes of the answer. */
+	readonly effect: Exclude<FaultKind, "status"> | FaultEffect;
+}
+
+/** An effect with everything settled. */
+export interface Effect {
+	readonly kind: FaultKind;
+	readonly status: number | null;
+	readonly retryAfter: string | null;
+	readonly latencyMs: number;
+	readonly field: string | null;
+	readonly location: string;
+}
+
+/** A fault as it is kept; `remaining` null is without end. */
+export interface Fault {
+	readonly id: number;
+	readonly operation: OperationId | null;
+	readonly phase: (typeof faultPhases)[number];
+	readonly effect: Effect;
+	skip: number;
+	hits: number;
+	remaining: number | null;
+}
+
+export interface FaultBook {
+	add(options: FaultOptions): Fault;
+	find(id: number): Fault | undefined;
+	clear(): void;
+	/**
+	 * The fault that hits this request, if any: the first one in order of creation that can; its count goes down.
+	 */
+	take(operation: OperationId, phase: Fault["phase"], can?: (effect: Effect) => boolean): Fault | undefined;
+	all(): readonly Fault[];
+	load(faults: readonly Fault[]): void;
+}
+
+// A name or a value that a header cannot carry would break the answer instead of the client.
+const headerText = must("text that a header can carry", (text) => typeof text === "string" && /^[\t -~]*$/.test(text));
+const statusRule = must(
+	"from 200 to 599",
+	(status) => typeof status === "number" && /^[2-5]\d\d$/.test(String(status)),
+);
+const waitRule = must(
+	"milliseconds, from 0 to 86400000",
+	(ms) => typeof ms === "number" && ms >= 0 && ms <= 86_400_000,
+);
+const operationRule = oneOf(...operationIds);
+
+const effectRule = fields<FaultEffect>({
+	kind: optional(oneOf(...faultKinds)),
+	status: optional(statusRule),
+	retryAfter: optional((after) => (Number.isFinite(after) ? undefined : headerText(after))),
+	latencyMs: optional(waitRule),
+	latency: optional(waitRule),
+	field: optional(someText),
+	location: optional(headerText),
+});
+
+/** A bare kind; `status` needs to say which. */
+const kindRule: Rule = (kind) =>
+	kind === "status" ? ' must say which status: { status: 503 }, not "status"' : oneOf(...bareKinds)(kind);
+
+const optionsRule = fields<FaultOptions>({
+	operation: optional(operationRule),
+	times: optional((times) => (times === Number.POSITIVE_INFINITY ? undefined : wholeFrom(1)(times))),
+	skip: optional(wholeFrom(0)),
+	phase: optional(oneOf(...faultPhases)),
+	effect: (effect) => {
+		if (typeof effect === "number") return ` must be a word or an object: { status: ${effect} }`;
+		return isRecord(effect) ? effectRule(effect) : kindRule(effect);
+	},
+});
+
+/** A fault in an archive, with everything settled. */
+export const faultRule = fields<Fault>({
+	id: wholeFrom(1),
+	operation: orNull(operationRule),
+	phase: oneOf(...faultPhases),
+	effect: fields<Effect>({
+		kind: oneOf(...faultKinds),
+		status: orNull(statusRule),
+		retryAfter: orNull(headerText),
+		latencyMs: waitRule,
+		field: orNull(someText),
+		location: headerText,
+	}),
+	skip: wholeFrom(0),
+	hits: wholeFrom(0),
+	remaining: orNull(wholeFrom(0)),
+});
+
+export function createFaults(): FaultBook {
+	let faults: Fault[] = [];
+	let created = 0;
+	return {
+		add(options) {
+			assertValid("faults.add", options, optionsRule);
+			const { operation = null, times = 1, skip = 0, phase = "before" } = options;
+			const remaining = times === Number.POSITIVE_INFINITY ? null : times;
+			const effect = effectFrom(options.effect);
+			const fault = { id: ++created, operation, phase, effect, skip, hits: 0, remaining };
+			faults.push(fault);
+			return fault;
+		},
+		find: (id) => faults.find((fault) => fault.id === id),
+		clear() {
+			faults = [];
+		},
+		take(operation, phase, can = () => true) {
+			for (const fault of faults) {
+				if (fault.phase !== phase || fault.remaining === 0) continue;
+				if (fault.operation !== null && fault.operation !== operation) continue;
+				if (!can(fault.effect)) continue;
+				if (fault.skip > 0) {
+					fault.skip--;
+					continue;
+				}
+				fault.hits++;
+				if (fault.remaining !== null) fault.remaining--;
+				return fault;
+			}
+			return undefined;
+		},
+		all: () => faults,
+		load(restored) {
+			faults = [...restored];
+			// Handles name faults by number, also those made after the snapshot.
+			created = Math.max(created, ...faults.map((fault) => fault.id));
+		},
+	};
+}
+
+function effectFrom(given: FaultOptions["effect"]): Effect {
+	const effect: FaultEffect = typeof given === "string" ? { kind: given } : given;
+	const waits = effect.latencyMs ?? effect.latency;
+	const kind = effect.kind ?? (effect.status === undefined && waits !== undefined ? "latency" : "status");
+	const { status = null, retryAfter, field = null, location = "https://elsewhere.invalid/" } = effect;
+	if (kind === "status" && status === null)
+		throw new TypeError("faults.add: effect must have a status or a kind: { status: 503 }.");
+	const latencyMs = waits ?? (kind === "latency" ? 100 : 0);
+	return { kind, status, retryAfter: retryAfter === undefined ? null : String(retryAfter), latencyMs, field, location };
+}

@@ -1,0 +1,38 @@
+import type { OperationId } from "./journal.ts";
+
+/** Something to do while a request is on its way: what another party does at the same moment. */
+export interface Interruption {
+	/** Only during this operation; undefined is any. */
+	readonly operation: OperationId | undefined;
+	readonly phase: "before" | "after";
+	readonly act: () => void;
+	/** During how many requests it still happens. */
+	remaining: number;
+}
+
+export interface Interruptions {
+	add(interruption: Interruption): void;
+	remove(interruption: Interruption): void;
+	/** Does all that is to happen now. */
+	run(operation: OperationId, phase: Interruption["phase"]): void;
+	waiting(): readonly Interruption[];
+	clear(): void;
+}
+
+export function createInterruptions(): Interruptions {
+	const waiting = new Set<Interruption>();
+	return {
+		add: (interruption) => void waiting.add(interruption),
+		remove: (interruption) => void waiting.delete(interruption),
+		run(operation, phase) {
+			for (const interruption of [...waiting]) {
+				if (interruption.phase !== phase) continue;
+				if (interruption.operation !== undefined && interruption.operation !== operation) continue;
+				if (--interruption.remaining === 0) waiting.delete(interruption);
+				interruption.act();
+			}
+		},
+		waiting: () => [...waiting],
+		clear: () => waiting.clear(),
+	};
+}

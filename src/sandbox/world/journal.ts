@@ -1,0 +1,130 @@
+import { operationTable } from "../../../generated/operations.ts";
+import { createBounded } from "../base/bounded.ts";
+
+/** The operations of the contract, by their operation id. */
+export type OperationId = keyof typeof operationTable;
+
+/** The six operation ids. */
+export const operationIds = Object.keys(operationTable);
+
+export const isOperationId = (id: string): id is OperationId => Object.hasOwn(operationTable, id);
+
+/** A request as the sandbox saw it. */
+export interface RecordedRequest {
+	/** Which of the six operations; null for openapi.json and for what the service does not have. */
+	readonly operation: OperationId | null;
+	/** The HTTP method, as it came. */
+	readonly method: string;
+	/** Path below the base URL, as it came, without the query. */
+	readonly path: string;
+	/** The query as it came, without the question mark. */
+	readonly query: string;
+	/** By lower-case name; without the key. */
+	readonly headers: Readonly<Record<string, string>>;
+	/**
+	 * The body: as JSON when it is JSON, else as text; null without one, when the key was refused, and from a million
+	 * characters on.
+	 */
+	readonly body: unknown;
+	/** The id of the key, when the key was good. */
+	readonly keyId: string | null;
+	/** The status answered; null when no answer came (a fault cut it, or it still waits). */
+	readonly status: number | null;
+	/** `X-Correlation-Id` of its answer. */
+	readonly correlationId: string;
+	/** The sandbox's time. */
+	readonly at: string;
+}
+
+/** Something that a client did which a good client would not do, though the service may bear it. */
+export interface Violation {
+	/** The rule, by its number in docs/fidelity.md. */
+	readonly rule: string;
+	/** What was wrong, in words. */
+	readonly message: string;
+	/** The HTTP method of the request. */
+	readonly method: string;
+	/** Path below the base URL, as it came, without the query. */
+	readonly path: string;
+	/** The request that did it, as in `requests()`. */
+	readonly correlationId: string;
+}
+
+/** A request while it is being answered; its body still as text. */
+export interface Entry {
+	readonly method: string;
+	readonly path: string;
+	readonly query: string;
+	readonly headers: Readonly<Record<string, string>>;
+	readonly correlationId: string;
+	readonly at: number;
+	/** Empty when the key was refused, and when it was too long to keep. */
+	readonly text: string;
+	operation: OperationId | null;
+	readonly keyId: string | null;
+	status: number | null;
+}
+
+/** The newest 10,000 requests and violations, and 32 MB of what they sent. */
+export interface Journal {
+	add(entry: Entry): void;
+	violated(violation: Violation): void;
+	requests(): RecordedRequest[];
+	violations(): Violation[];
+	dump(): JournalDump;
+	load(dump: JournalDump): void;
+}
+
+export interface JournalDump {
+	readonly entries: readonly Entry[];
+	readonly violations: readonly Violation[];
+}
+
+const atMost = 10_000;
+const weight = 32 * 2 ** 20;
+const longestBody = 1_000_000;
+
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** A body as the journal keeps it. */
+export function keptBody(body: string | Uint8Array): string {
+	if (body.length === 0 || body.length > longestBody) return "";
+	return typeof body === "string" ? body : utf8.decode(body);
+}
+
+export function createJournal(): Journal {
+	const entries = createBounded<Entry>({ atMost, weight, weigh });
+	const violations = createBounded<Violation>({ atMost, weight, weigh: ({ path }) => path.length });
+	return {
+		add: entries.add,
+		violated: violations.add,
+		requests: () => entries.items().map(recorded),
+		violations: violations.items,
+		dump: () => ({ entries: entries.items(), violations: violations.items() }),
+		load(dump) {
+			entries.load(dump.entries);
+			violations.load(dump.violations);
+		},
+	};
+}
+
+function weigh({ path, query, headers, text }: Entry): number {
+	let total = path.length + query.length + text.length;
+	for (const name in headers) total += headers[name]?.length ?? 0;
+	return total;
+}
+
+function recorded({ text, headers, at, ...entry }: Entry): RecordedRequest {
+	const { authorization: _, ...shown } = headers;
+	return { ...entry, headers: shown, body: jsonOrText(text), at: new Date(at).toISOString() };
+}
+
+/** A body as JSON when it is JSON, else as text; null when it is empty. */
+export function jsonOrText(text: string): unknown {
+	if (text === "") return null;
+	try {
+		return JSON.parse(text);
+	} catch {
+		return text;
+	}
+}

@@ -1,0 +1,56 @@
+import { hourMs } from "./clock.ts";
+import type { Agency, Fate, Operation, World } from "./state.ts";
+
+/*
+ * The life of an operationId: a send takes it, its text is sent, held, or lost, and a retry is answered by that.
+ */
+
+/** R139: an id belongs to integration and agency, not to a key, so that retries survive a rotated key. */
+export const operationKey = (agency: Agency, operationId: string): string =>
+	`${agency.integrationId} ${agency.id} ${operationId}`;
+
+/** R140: never forgotten, unless the policy gives the hours. */
+export function recallOperation(world: World, key: string): Operation | undefined {
+	const operation = world.operations.get(key);
+	const ttl = world.policy.operationIdTtlHours;
+	if (!operation || ttl === null || world.clock.now() < operation.at + ttl * hourMs) return operation;
+	world.operations.delete(key);
+	return undefined;
+}
+
+/** Takes the id for a send that is about to happen. */
+export function takeOperation(world: World, key: string, payload: string): void {
+	world.operations.set(key, { payload, at: world.clock.now(), fate: { state: "taken" } });
+}
+
+/** Notes what became of the text; without an operationId there is nothing to note. */
+export function settleOperation(world: World, key: string | null, fate: Fate): void {
+	const operation = key === null ? undefined : world.operations.get(key);
+	if (key !== null && operation) world.operations.set(key, { ...operation, fate });
+}
+
+/** Notes that a held text is never sent. */
+export function loseOperation(world: World, key: string | null, state: "dropped" | "replaced"): void {
+	const operation = key === null ? undefined : world.operations.get(key);
+	if (operation?.fate.state === "held") settleOperation(world, key, { ...operation.fate, state });
+}
+
+/** What a retry with the same payload does. */
+export type Retry = { readonly answer: Exclude<Fate, { state: "taken" }> } | "send";
+
+/** Whether the retry of an operation is answered by its fate, or runs like a first send. */
+export function retryOf(world: World, { fate }: Operation, isOpen: boolean): Retry {
+	const { retryAfterDelivery, retryAfterDrop, retryAfterReplace } = world.policy;
+	switch (fate.state) {
+		case "sent": // R131, R141, R142
+			return fate.wasHeld && retryAfterDelivery === "resend" ? "send" : { answer: fate };
+		case "held": // R133: the held text is replaced by the same text; an open window lets it out at once (rule 1).
+			return isOpen ? "send" : { answer: fate };
+		case "dropped": // R143, R185
+			return retryAfterDrop === "resend" ? "send" : { answer: fate };
+		case "replaced": // R186
+			return retryAfterReplace === "resend" ? "send" : { answer: fate };
+		case "taken":
+			return "send";
+	}
+}

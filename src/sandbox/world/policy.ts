@@ -1,0 +1,69 @@
+import { assertValid, fields, must, oneOf, optional, trueOrFalse } from "../base/check.ts";
+
+/** Which reading of the specification the sandbox follows where the text is silent. The defaults are our best reading. */
+export interface Policy {
+	/** R56: a `search` of fewer than three digits and three letters gives no rows, or is ignored. @default "empty" */
+	readonly shortSearch: "empty" | "unfiltered";
+	/** R68: an item of a lookup that is no phone number gives a null entry, or refuses the request. @default "null" */
+	readonly lookupInvalid: "null" | "400";
+	/** R120: a send that replaces a held text sends the consent template again. @default false */
+	readonly templateOnReplace: boolean;
+	/** R124: the tap by which a contact declines opens the window, as any inbound message does. @default true */
+	readonly declineOpensWindow: boolean;
+	/** R127: a plain message from the contact sends a held text, without consent. @default false */
+	readonly inboundFlushesQueue: boolean;
+	/** R128: a send to an open window drops a text that is still held, or leaves it. @default "clear" */
+	readonly openSendWhileHeld: "clear" | "keep";
+	/** R149: a send turns staff's `user_toggle` into `manual_send`. @default false */
+	readonly sendOverridesToggle: boolean;
+	/** R142: the retry of a held text that was delivered meanwhile is answered as sent, or sends again. @default "replay" */
+	readonly retryAfterDelivery: "replay" | "resend";
+	/**
+	 * R185: the retry of a held text that the contact declined, or did not answer, holds or sends it anew, or is answered
+	 * as held and does nothing. @default "resend"
+	 */
+	readonly retryAfterDrop: "resend" | "replay";
+	/**
+	 * R186: the late retry of a held text that another send replaced takes that one's place, or is answered as held and
+	 * does nothing. @default "resend"
+	 */
+	readonly retryAfterReplace: "resend" | "replay";
+	/** R140: hours after which an operationId is forgotten; null is never. @default null */
+	readonly operationIdTtlHours: number | null;
+}
+
+const defaults: Policy = {
+	shortSearch: "empty",
+	lookupInvalid: "null",
+	templateOnReplace: false,
+	declineOpensWindow: true,
+	inboundFlushesQueue: false,
+	openSendWhileHeld: "clear",
+	sendOverridesToggle: false,
+	retryAfterDelivery: "replay",
+	retryAfterDrop: "resend",
+	retryAfterReplace: "resend",
+	operationIdTtlHours: null,
+};
+
+const hoursOrNever = must("a number of hours above 0, or null", (hours) => hours === null || Number(hours) > 0);
+
+const switchesRule = fields<Policy>({
+	shortSearch: optional(oneOf("empty", "unfiltered")),
+	lookupInvalid: optional(oneOf("null", "400")),
+	templateOnReplace: optional(trueOrFalse),
+	declineOpensWindow: optional(trueOrFalse),
+	inboundFlushesQueue: optional(trueOrFalse),
+	openSendWhileHeld: optional(oneOf("clear", "keep")),
+	sendOverridesToggle: optional(trueOrFalse),
+	retryAfterDelivery: optional(oneOf("replay", "resend")),
+	retryAfterDrop: optional(oneOf("resend", "replay")),
+	retryAfterReplace: optional(oneOf("resend", "replay")),
+	operationIdTtlHours: optional(hoursOrNever),
+});
+
+export function policyFrom(switches: Partial<Policy> = {}): Policy {
+	assertValid("policy", switches, switchesRule);
+	const given = Object.entries(switches).filter(([, value]) => value !== undefined);
+	return { ...defaults, ...Object.fromEntries(given) };
+}

@@ -1,0 +1,219 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { afterAll, afterEach, expect, test } from "vitest";
+
+const cli = fileURLToPath(new URL("../src/cli/cli.ts", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "cli-"));
+const children: ChildProcess[] = [];
+
+afterEach(() => {
+	for (const child of children.splice(0)) child.kill("SIGKILL");
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+interface Running {
+	readonly child: ChildProcess;
+	/** What it has printed so far. */
+	readonly printed: () => string;
+	readonly complained: () => string;
+}
+
+function started(args: readonly string[], env: NodeJS.ProcessEnv = {}): Running {
+	const child = spawn(process.execPath, ["--import", "tsx", cli, ...args], { env: { ...process.env, ...env } });
+	children.push(child);
+	let [out, err] = ["", ""];
+	child.stdout.on("data", (chunk) => (out += chunk));
+	child.stderr.on("data", (chunk) => (err += chunk));
+	return { child, printed: () => out, complained: () => err };
+}
+
+async function ended(args: readonly string[]): Promise<{ code: unknown; out: string; err: string }> {
+	const { child, printed, complained } = started(args);
+	const [code] = await once(child, "close");
+	return { code, out: printed(), err: complained() };
+}
+
+interface Told {
+	readonly baseUrl: string;
+	readonly apiKey: string;
+	readonly agencyId: string;
+	readonly controlUrl: string;
+	readonly token: string;
+	readonly pageUrl: string;
+	readonly pid: number;
+}
+
+async function json(args: readonly string[], env?: NodeJS.ProcessEnv): Promise<{ told: Told; running: Running }> {
+	const running = started(["sandbox", "--port", "0", "--json", ...args], env);
+	await expect.poll(running.printed, { timeout: 20_000 }).toContain("\n");
+	return { told: JSON.parse(running.printed()), running };
+}
+
+const control = async (told: Told, method: string, path: string, body?: object) => {
+	const init = { method, headers: { "x-sandbox-token": told.token } };
+	const response = await fetch(`${told.controlUrl}/${path}`, body ? { ...init, body: JSON.stringify(body) } : init);
+	return response.json();
+};
+
+test("--json prints one line with what a program needs, and the flags make the sandbox", async () => {
+	const archive = join(folder, "export.json");
+	const exported = createSandbox({ now: "2030-05-05T00:00:00Z" });
+	exported.agency().contact("+447700900101", { name: "Anna" }).writes("Hello");
+	writeFileSync(archive, JSON.stringify(exported.export()));
+	const flags = ["--import", archive, "--policy", "retryAfterDrop=replay", "--policy", "templateOnReplace=true"];
+	const { told, running } = await json([...flags, "--latitude", "7", "--token", "a-token-of-mine"]);
+	expect(running.printed().trim().split("\n")).toHaveLength(1);
+	expect(told).toMatchObject({ token: "a-token-of-mine", pid: running.child.pid, agencyId: exported.agency().id });
+	expect(told.pageUrl).toBe(`${told.controlUrl}/ui/#token=a-token-of-mine`);
+	expect(await control(told, "GET", "policy")).toMatchObject({ retryAfterDrop: "replay", templateOnReplace: true });
+	expect(await control(told, "GET", "clock")).toEqual({ now: "2030-05-05T00:00:00.000Z" });
+	expect(await control(told, "GET", "contacts")).toEqual([{ phoneNumber: "+447700900101", name: "Anna" }]);
+	const me = await fetch(`${told.baseUrl}/me`, { headers: { authorization: `Bearer ${told.apiKey}` } });
+	expect(me.status).toBe(200);
+});
+
+test("the token comes from the environment, or from a file of variables", async () => {
+	const { told } = await json([], { MESSAGING_SANDBOX_TOKEN: "of-the-environment" });
+	expect(told.token).toBe("of-the-environment");
+	const file = join(folder, "variables");
+	writeFileSync(file, "MESSAGING_SANDBOX_TOKEN=of-the-file\n");
+	expect((await json(["--env-file", file])).told.token).toBe("of-the-file");
+});
+
+test("--write-env writes what a program needs as variables, and over no file of anybody else", async () => {
+	const file = join(folder, ".env.sandbox");
+	const { told } = await json(["--write-env", file]);
+	const lines = readFileSync(file, "utf8").trim().split("\n").slice(1);
+	expect(Object.fromEntries(lines.map((line) => line.split("=", 2)))).toEqual({
+		MESSAGING_BASE_URL: told.baseUrl,
+		MESSAGING_API_KEY: told.apiKey,
+		MESSAGING_AGENCY_ID: told.agencyId,
+		MESSAGING_SANDBOX_CONTROL_URL: told.controlUrl,
+		MESSAGING_SANDBOX_TOKEN: told.token,
+	});
+	const mine = join(folder, ".env");
+	writeFileSync(mine, "SECRET=1\n");
+	const refused = await ended(["sandbox", "--port", "0", "--write-env", mine]);
+	expect([refused.code, readFileSync(mine, "utf8")]).toEqual([1, "SECRET=1\n"]);
+	await json(["--write-env", file, "--token", "another-token"]);
+	expect(readFileSync(file, "utf8")).toContain("MESSAGING_SANDBOX_TOKEN=another-token\n");
+});
+
+test("the terminal prints one line a request and one a consequence, without key, number or text", async () => {
+	const running = started(["sandbox", "--port", "0", "--token", "a-token-of-mine"]);
+	await expect.poll(running.printed, { timeout: 20_000 }).toContain("Ctrl-C");
+	const find = (pattern: RegExp) => pattern.exec(running.printed())?.[1] ?? "";
+	const [baseUrl, apiKey] = [find(/Base URL +(\S+)/), find(/API key +(\S+)/)];
+	const [controlUrl, agencyId] = [find(/Control URL +(\S+)/), find(/Agency +(\S+)/)];
+	const told = { baseUrl, apiKey, controlUrl, agencyId, token: "a-token-of-mine", pageUrl: "", pid: 0 };
+	const before = running.printed().length;
+	await control(told, "POST", "contacts/+447700900101", { name: "Anna" });
+	const send = (body: string) =>
+		fetch(`${baseUrl}/agencies/${agencyId}/messages`, {
+			method: "POST",
+			headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+			body: JSON.stringify({ to: "+447700900101", body }),
+		});
+	await send("Would Thursday suit you?");
+	await send("Would Friday suit you?");
+	await control(told, "POST", "contacts/+447700900101/accepts");
+	await fetch(`${baseUrl}/converations`);
+	const lines = () => running.printed().slice(before);
+	await expect.poll(lines).toContain("violation R12");
+	expect(lines()).toMatch(/09:00:00 {2}messages\.send {2}200 {2}\d+ ms\n +held for Anna, consent asked\n/);
+	expect(lines()).toMatch(/messages\.send.*\n +replaced the text held for Anna: that one is never sent\n/);
+	expect(lines()).toMatch(/09:00:00 Anna tapped consent_accept\n09:00:00 sent to Anna, after consent\n/);
+	expect(lines()).toMatch(/GET \/converations {2}501/);
+	expect(lines()).not.toContain(apiKey);
+	expect(lines()).not.toContain("447700900101");
+	expect(lines()).not.toContain("suit you");
+});
+
+test("--quiet prints no line for requests", async () => {
+	const running = started(["sandbox", "--port", "0", "--quiet"]);
+	await expect.poll(running.printed, { timeout: 20_000 }).toContain("Ctrl-C");
+	const before = running.printed();
+	const baseUrl = /Base URL +(\S+)/.exec(before)?.[1] ?? "";
+	await fetch(`${baseUrl}/me`);
+	await new Promise((resolve) => setTimeout(resolve, 100));
+	expect(running.printed()).toBe(before);
+});
+
+test("what cannot be is said in words: a port in use, a bad --now, an unknown seed, policy and flag", async () => {
+	const taken = createServer().listen(0, "127.0.0.1");
+	await once(taken, "listening");
+	const address = taken.address();
+	const port = String(typeof address === "object" ? address?.port : 0);
+	const runs: [string[], RegExp][] = [
+		[["--port", port], new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is in use`)],
+		[["--now", "tomorrow"], /^--now must be an instant: an ISO 8601 string with a zone/],
+		[["--now", "+275760-09-13T00:00:00Z"], /^--now must be an instant from the year 1000 to/],
+		[["--seed", "quiet"], /^--seed must be one of fresh, busy/],
+		[["--policy", "openSendWhileHold=keep"], /"openSendWhileHold"/],
+		[["--policy", "keep"], /^--policy must be name=value/],
+		[["--import", cli], /^This is no export of a sandbox/],
+		[["--token", "short"], /token must be 8 or more characters/],
+		[["--qiet"], /qiet/],
+	];
+	const results = await Promise.all(runs.map(([args]) => ended(["sandbox", "--port", "0", ...args])));
+	for (const [index, { code, err }] of results.entries()) {
+		expect([code, err], runs[index]?.[0].join(" ")).toEqual([1, expect.stringMatching(runs[index]?.[1] ?? /x/)]);
+		expect(err).not.toContain("    at ");
+	}
+	taken.close();
+});
+
+test("--version prints the package's version", async () => {
+	const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+	expect((await ended(["--version"])).out.trim()).toBe(version);
+	expect((await ended(["sandbox", "--version"])).out.trim()).toBe(version);
+});
+
+test.skipIf(process.platform === "win32")("a sandbox that npx started ends with npx", async () => {
+	// npx runs the command through a shell: npx → sh → the sandbox. Here a process stands for npx, and is killed.
+	const command = `${process.execPath} --import tsx ${cli} sandbox --port 0 --json; true`;
+	const code = `require("node:child_process").spawn("sh", ["-c", ${JSON.stringify(command)}], { stdio: "inherit" })`;
+	const npx = spawn(process.execPath, ["-e", code], { env: { ...process.env, npm_command: "exec" } });
+	children.push(npx);
+	let out = "";
+	npx.stdout.on("data", (chunk) => (out += chunk));
+	await expect.poll(() => out, { timeout: 20_000 }).toContain("\n");
+	const { pid, baseUrl } = JSON.parse(out);
+	expect((await fetch(`${baseUrl}/me`)).status).toBe(401);
+	npx.kill("SIGKILL");
+	const isAlive = () => {
+		try {
+			return process.kill(pid, 0);
+		} catch {
+			return false;
+		}
+	};
+	await expect.poll(isAlive, { timeout: 10_000 }).toBe(false);
+});
+
+test("--listen and --allow-host let a container's name in, with a warning, and the token is needed as ever", async () => {
+	const { told, running } = await json(["--listen", "0.0.0.0", "--allow-host", "sandbox"]);
+	expect(told.baseUrl).toMatch(/^http:\/\/sandbox:\d+\/api\/v1$/);
+	const { port } = new URL(told.baseUrl);
+	const { request } = await import("node:http");
+	const ask = (host: string, path: string) =>
+		new Promise<number | undefined>((resolve, reject) => {
+			request({ host: "127.0.0.1", port, path, headers: { host } }, (response) => {
+				response.resume();
+				resolve(response.statusCode);
+			})
+				.on("error", reject)
+				.end();
+		});
+	expect(await ask(`sandbox:${port}`, "/api/v1/openapi.json")).toBe(200);
+	expect(await ask("sandbox", "/api/v1/openapi.json")).toBe(200);
+	expect(await ask("evil.example", "/api/v1/openapi.json")).toBe(403);
+	expect(await ask("sandbox", "/_sandbox/clock")).toBe(401);
+	expect(running.complained()).toMatch(/everybody who reaches 0\.0\.0\.0 reaches this sandbox/);
+});

@@ -1,0 +1,170 @@
+import { expect, test } from "vitest";
+import { createSandbox } from "../../src/sandbox/index.ts";
+import {
+	ANNA,
+	after,
+	type Box,
+	BRAM,
+	get,
+	list,
+	listed,
+	lookup,
+	messages,
+	NOW,
+	send,
+	summaryOf,
+	throughEachDoor,
+} from "./door.ts";
+
+const statuses = async (box: Box) => (await messages(box, ANNA)).ok().messages.map(({ status }) => status);
+
+throughEachDoor((open) => {
+	test("R187 fails every message to a contact who cannot be reached, until they can be again", async () => {
+		const box = await open();
+		const anna = box.agency.contact(ANNA);
+		anna.writes("Hello");
+		anna.setReachable(false);
+		expect((await send(box, { to: ANNA, body: "One" })).ok()).toMatchObject({ queued: false, status: "queued" });
+		box.agency.staff.setAi(anna, true);
+		box.agency.ai.replies(anna, "Two");
+		expect(await statuses(box)).toEqual(["failed", "failed", "received"]);
+		expect((await summaryOf(box, ANNA)).failedMessages).toBe(2);
+		expect(anna.inbox()).toEqual([]);
+		box.sandbox.clock.advance({ hours: 25 });
+		expect((await send(box, { to: ANNA, body: "Held" })).ok().queued).toBe(true);
+		expect((await statuses(box))[0]).toBe("failed"); // the consent template
+		anna.setReachable(true);
+		anna.accepts();
+		expect(anna.inbox().map(({ body }) => body)).toEqual(["Held"]);
+	});
+
+	test("a contact who reads makes each message that did not fail read, delivered too", async () => {
+		const box = await open();
+		const anna = box.agency.contact(ANNA);
+		anna.writes("Hello");
+		const { messageId } = (await send(box, { to: ANNA, body: "One" })).ok();
+		await send(box, { to: ANNA, body: "Two" });
+		box.sandbox.message(messageId ?? "").failed({ errorCode: 1 });
+		box.sandbox.clock.advance({ minutes: 1 });
+		anna.reads();
+		const rows = (await messages(box, ANNA)).ok().messages;
+		expect(rows.map(({ status, readAt, deliveredAt }) => [status, readAt, deliveredAt])).toEqual([
+			["read", after(0, 60_000), after(0, 60_000)],
+			["failed", null, null],
+			["received", null, null],
+		]);
+		box.sandbox.clock.advance({ minutes: 1 });
+		anna.reads();
+		expect((await messages(box, ANNA)).ok().messages[0]?.readAt).toBe(after(0, 60_000));
+	});
+
+	test("R188 shows one conversation to two agencies: the same messages, window, held text and AI", async () => {
+		const box = await open();
+		const second = box.sandbox.link({ name: "Second" });
+		const agencyId = second.id;
+		const anna = box.agency.contact(ANNA, { name: "Anna" });
+		anna.writes("Hello");
+		box.agency.contact(BRAM).writes("Hello");
+		expect(await listed(box, {}, { agencyId })).toEqual([]);
+		box.agency.conversation(anna).shareWith(second);
+		expect(await listed(box, {}, { agencyId })).toEqual([ANNA]);
+		const visibility = async (options?: { agencyId: string }) => (await summaryOf(box, ANNA, options)).visibility;
+		expect(await visibility()).toEqual({ reason: "focus", isShared: true, isVisibleThroughAgencyTag: false });
+		expect(await visibility({ agencyId })).toEqual({
+			reason: "tagged",
+			isShared: true,
+			isVisibleThroughAgencyTag: true,
+		});
+		await send(box, { to: ANNA, body: "From the second" }, { agencyId });
+		expect((await get(box, ANNA)).ok().messagePage.messages.map(({ body }) => body)).toEqual([
+			"From the second",
+			"Hello",
+		]);
+		expect((await get(box, ANNA)).ok().conversation.aiSettings.disabledReason).toBe("manual_send");
+		expect(await listed(box)).toEqual([ANNA, BRAM]);
+		expect((await list(box, { search: "anna" }, { agencyId })).ok().conversations).toHaveLength(1);
+		expect((await lookup(box, [ANNA], { agencyId })).ok().results[0]?.conversation?.contactName).toBe("Anna");
+		box.sandbox.clock.advance({ hours: 25 });
+		await send(box, { to: ANNA, body: "Held" });
+		expect((await get(box, ANNA, {}, { agencyId })).ok().conversation.queuedMessages).toMatchObject([{ body: "Held" }]);
+		second.conversation(ANNA).hide();
+		expect(await listed(box, {}, { agencyId })).toEqual([]);
+		expect(await listed(box)).toContain(ANNA);
+	});
+
+	test("R188 keeps cursors of a shared conversation apart, and a shared conversation in an export", async () => {
+		const box = await open();
+		const second = box.sandbox.link({ name: "Second" });
+		const anna = box.agency.contact(ANNA);
+		for (let index = 0; index < 3; index += 1) anna.writes(`Text ${index}`);
+		box.agency.conversation(ANNA).shareWith(second.id, { reason: "unknown" });
+		const page = (await messages(box, ANNA, { pageSize: 1 })).ok();
+		(await messages(box, ANNA, { pageSize: 1, cursor: page.nextCursor ?? "" }, { agencyId: second.id })).refused(400);
+		const before = (await list(box, {}, { agencyId: second.id })).text;
+		box.sandbox.import(JSON.stringify(box.sandbox.export()));
+		box.correlationIds.clear();
+		expect((await list(box, {}, { agencyId: second.id })).text).toBe(before);
+		anna.writes("Later");
+		expect((await summaryOf(box, ANNA, { agencyId: second.id })).totalMessages).toBe(4);
+	});
+});
+
+test("sharing with an agency that has a conversation of its own with the contact is refused", () => {
+	const sandbox = createSandbox();
+	const second = sandbox.link({ name: "Second" });
+	second.contact(ANNA).writes("Hello");
+	sandbox.agency().contact(ANNA).writes("Hello");
+	expect(() => sandbox.agency().conversation(ANNA).shareWith(second)).toThrow(/conversation of its own/);
+	expect(() => sandbox.agency().conversation(ANNA).shareWith("agy_0")).toThrow(/no agency agy_0/);
+});
+
+test("state tells of a conversation what the service and the phone know, and reading it leaves no trace", () => {
+	const sandbox = createSandbox({ now: NOW });
+	const agency = sandbox.agency();
+	const anna = agency.contact(ANNA, { name: "Anna" });
+	anna.writes("Hello");
+	agency.ai.replies(anna, "It is!");
+	const flow = agency.startFlow(anna).wait();
+	sandbox.clock.advance({ hours: 25 });
+	agency.staff.sends(anna, "Friday?");
+	const before = JSON.stringify([sandbox.export(), sandbox.requests(), sandbox.events()]);
+	const state = anna.state();
+	expect(state).toEqual(agency.conversation(ANNA).state());
+	expect(state).toMatchObject({
+		agencyId: agency.id,
+		phoneNumber: ANNA,
+		name: "Anna",
+		exists: true,
+		window: { open: false, expiresAt: after(24) },
+		held: { body: "Friday?", author: "staff", createdAt: after(25), expiresAt: after(73) },
+		ai: { enabled: false, disabledReason: "manual_send", disabledAt: after(25) },
+		flows: [{ id: flow.id, status: "cancelled" }],
+		activeFlows: 0,
+		totalMessages: 3,
+		visibility: { reason: "focus", isShared: false, hidden: false, agencyIds: [agency.id] },
+		takeOvers: 0,
+		reachable: true,
+	});
+	expect(state.messages.map(({ author, body }) => [author, body])).toEqual([
+		["contact", "Hello"],
+		["ai", "It is!"],
+		["template", expect.any(String)],
+	]);
+	expect(state.messages[2]?.buttons.map(({ code }) => code)).toEqual(["consent_accept", "consent_decline"]);
+	const { flows: _, messages: __, ...row } = state;
+	expect(agency.conversations()).toEqual([row]);
+	expect(agency.contacts().map(({ name }) => name)).toEqual(["Anna"]);
+	expect(sandbox.agencies().map((each) => each.state())).toMatchObject([{ id: agency.id, linked: true }]);
+	expect(JSON.stringify([sandbox.export(), sandbox.requests(), sandbox.events()])).toBe(before);
+});
+
+test("looking at a contact of whom nothing is known makes none", () => {
+	const sandbox = createSandbox();
+	const before = JSON.stringify(sandbox.export());
+	const nobody = sandbox.agency().contact(ANNA);
+	expect([nobody.name, nobody.inbox(), nobody.state().exists, nobody.state().messages]).toEqual([null, [], false, []]);
+	nobody.reads();
+	expect(sandbox.agency().conversation(ANNA).state().exists).toBe(false);
+	expect(sandbox.agency().contacts()).toEqual([]);
+	expect(JSON.stringify(sandbox.export())).toBe(before);
+});

@@ -1,0 +1,90 @@
+import { expect, test } from "vitest";
+import { type Archive, createSandbox } from "../../src/sandbox/index.ts";
+import { ANNA, BRAM, NOW } from "./door.ts";
+
+/** A world with something of everything, as its JSON gives it: free to be spoiled. */
+// biome-ignore lint/suspicious/noExplicitAny: the tests below write what the types forbid
+function exported(): any {
+	const sandbox = createSandbox({ now: NOW });
+	const agency = sandbox.agency();
+	agency.contact(ANNA, { name: "Anna" }).writes("Hello");
+	agency.startFlow(ANNA);
+	agency.staff.sends(BRAM, "Held");
+	sandbox.faults.add({ effect: { status: 503, retryAfter: 1 } });
+	return JSON.parse(JSON.stringify(sandbox.export()));
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: see above
+const spoilt: readonly (readonly [string, (archive: any) => unknown, RegExp])[] = [
+	["an agency of no integration", (a) => (a.agencies[0].integrationId = "gone"), /agencies\[0\]\.integrationId/],
+	["a key of no integration", (a) => (a.keys[0].integrationId = "gone"), /keys\[0\]\.integrationId/],
+	["a derived rank", (a) => (a.agencies[0].threads[0].rank = { at: 1, messageId: 1, serial: 1 }), /no field "rank"/],
+	["a derived flag", (a) => (a.agencies[0].threads[0].listed = false), /no field "listed"/],
+	["a derived count", (a) => (a.agencies[0].threads[0].failed = 7), /no field "failed"/],
+	["now null", (a) => (a.now = null), /now must be an instant/],
+	["now as text", (a) => (a.now = "5"), /now must be an instant/],
+	["now as a list", (a) => (a.now = [5]), /now must be an instant/],
+	["now at the end of all time", (a) => (a.now = 8.64e15), /now must be an instant/],
+	[
+		"an instant of 9e99",
+		(a) => (a.agencies[0].threads[0].messages[0].at = 9e99),
+		/messages\[0\]\.at must be an instant/,
+	],
+	[
+		"a held text of 9e99",
+		(a) => (a.agencies[0].threads[1].held.expiresAt = 9e99),
+		/held\.expiresAt must be an instant/,
+	],
+	["a fault with status 42", (a) => (a.faults[0].effect.status = 42), /effect\.status must be from 200 to 599/],
+	["a fault with a line break", (a) => (a.faults[0].effect.retryAfter = "1\r\nx: y"), /retryAfter must be text/],
+	["two threads of one number", (a) => (a.agencies[0].threads[1].phone = ANNA), /phone numbers/],
+	["two agencies of one id", (a) => a.agencies.push(a.agencies[0]), /agencies must differ/],
+	["a message id twice", (a) => (a.agencies[0].threads[1].messages[0].id = 1), /ids of messages must differ/],
+	[
+		"messages out of order",
+		(a) => a.agencies[0].threads[0].messages.push({ ...a.agencies[0].threads[0].messages[0] }),
+		/rising ids/,
+	],
+	[
+		"fewer ids than there are",
+		(a) => (a.counters = a.counters.filter(([kind]: [string]) => kind !== "message")),
+		/"message"/,
+	],
+	[
+		"a view of no agency",
+		(a) => a.agencies[0].threads[0].views.push({ agencyId: "agy_0", reason: "tagged", hidden: false }),
+		/views names no agency/,
+	],
+	["an AI that is on and off", (a) => (a.agencies[0].threads[0].ai.reason = "manual_send"), /ai must have a reason/],
+	["a window of no message", (a) => (a.agencies[0].threads[1].windowFrom = a.now), /windowFrom/],
+];
+
+test.each(spoilt)("an import with %s is refused, and changes nothing", (_name, spoil, named) => {
+	const archive = exported();
+	spoil(archive);
+	const sandbox = createSandbox({ seed: "held" });
+	const before = JSON.stringify(sandbox.export());
+	expect(() => sandbox.import(archive)).toThrow(named);
+	expect(() => sandbox.import(JSON.stringify(archive))).toThrow();
+	expect(JSON.stringify(sandbox.export())).toBe(before);
+});
+
+test("an export holds nothing that can be derived, and what is derived comes back", async () => {
+	const archive: Archive = exported();
+	const sandbox = createSandbox();
+	sandbox.import(archive);
+	expect(Object.keys(archive.agencies[0]?.threads[0] ?? {})).not.toContain("rank");
+	expect(
+		sandbox
+			.agency()
+			.conversations()
+			.map(({ phoneNumber }) => phoneNumber),
+	).toEqual([BRAM, ANNA]);
+	sandbox.clock.advance({ hours: 50 });
+	expect(sandbox.events().map(({ type }) => type)).toEqual([
+		"sandbox.imported",
+		"window.closed",
+		"text.dropped",
+		"clock.moved",
+	]);
+});
