@@ -12,6 +12,7 @@ interface Layer {
 	imports: readonly string[];
 }
 
+const sandbox = ["controls", "service", "archive", "world", "base"].map((folder) => `sandbox/${folder}`);
 const client = ["operations", "http", "input", "observe", "errors"];
 
 /** The layers of src. Each may import those that it names, `generated/` and the package's own JSON. */
@@ -21,11 +22,8 @@ const layers: Record<string, Layer> = {
 	"sandbox/archive": { files: /^sandbox\/archive\//, imports: ["sandbox/world", "sandbox/base", "phone"] },
 	"sandbox/service": { files: /^sandbox\/service\//, imports: ["sandbox/world", "sandbox/base", "phone"] },
 	"sandbox/controls": { files: /^sandbox\/controls\//, imports: ["sandbox/world", "sandbox/base", "phone"] },
-	"sandbox/server": { files: /^sandbox\/(server|msw)(\.ts$|\/)/, imports: ["sandbox"] },
-	sandbox: {
-		files: /^sandbox\//,
-		imports: ["sandbox/controls", "sandbox/service", "sandbox/archive", "sandbox/world", "sandbox/base", "phone"],
-	},
+	"sandbox/server": { files: /^sandbox\/(server|msw)(\.ts$|\/)/, imports: ["sandbox", ...sandbox, "phone"] },
+	sandbox: { files: /^sandbox\//, imports: [...sandbox, "phone"] },
 	sync: { files: /^sync\//, imports: ["index"] },
 	outbox: { files: /^outbox\//, imports: ["index"] },
 	cli: { files: /^cli(\.ts$|\/)/, imports: ["index", "node", "sync", "outbox", "sandbox/server", "sandbox"] },
