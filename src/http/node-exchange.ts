@@ -174,14 +174,16 @@ function textOf(bytes: Buffer = Buffer.alloc(0)): string {
 	return bytes.toString("utf8", isMarked ? 3 : 0);
 }
 
-function headersOf({ headers }: IncomingMessage): ExchangeHeaders {
+/** From the raw names and values, because Node drops some repeated headers where fetch joins all of them. */
+function headersOf({ rawHeaders }: IncomingMessage): ExchangeHeaders {
+	const entries = (): [string, string][] =>
+		rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [[name.toLowerCase(), rawHeaders[at + 1] ?? ""]] : []));
 	return {
-		get: (name) => headers[name]?.toString(),
-		*[Symbol.iterator]() {
-			for (const [name, values = []] of Object.entries(headers)) {
-				for (const value of [values].flat()) yield [name, value];
-			}
+		get(name) {
+			const values = rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name);
+			return values.length > 0 ? values.join(", ") : undefined;
 		},
+		[Symbol.iterator]: () => entries().values(),
 	};
 }
 
