@@ -14,7 +14,17 @@ export type Outcome = "not_sent" | "unknown" | "sent";
 /** What an error says beyond its tag and message. */
 export interface PartnerErrorFacts {
 	/** The operation that failed, or the function that refused its input. */
-	operation: OperationId | "createClient" | "agency" | "toE164" | "operationIdFrom" | "isWindowOpen";
+	operation:
+		| OperationId
+		| "createClient"
+		| "agency"
+		| "toE164"
+		| "operationIdFrom"
+		| "isWindowOpen"
+		| "changes"
+		| "watch"
+		| "reconcile"
+		| "fingerprintOf";
 	/** HTTP status of the last answer. */
 	status?: number;
 	/** `X-Correlation-Id` of the last answer that had one: quote it to support. */

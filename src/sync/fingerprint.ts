@@ -1,0 +1,76 @@
+import type { ConversationDetail, ConversationSummary } from "messaging-conversations";
+import { refuse } from "./input.ts";
+
+/**
+ * A short text that changes when any field of the conversation's summary changes, `cursor` aside. Keep it in a column
+ * beside the conversation: `reconcile` hands over what differs from it. Takes what `changes`, `watch` and `reconcile` hand
+ * over, or a row of `conversations.list`.
+ *
+ * @throws PartnerInvalidInput when it is given something else
+ * @example
+ * import { fingerprintOf } from "messaging-conversations/sync";
+ *
+ * const { conversation } = await agency.conversations.get("0470 12 34 56");
+ * const column = fingerprintOf(conversation);
+ */
+export function fingerprintOf(conversation: ConversationSummary | ConversationDetail): string {
+	const summary = summaryOf(conversation);
+	// Field by field: the order of an answer's fields, and fields that this version does not know, must not count.
+	const state = {
+		phoneNumber: summary.phoneNumber,
+		contactName: summary.contactName,
+		lastMessageAt: instant(summary.lastMessageAt),
+		lastMessagePreview: summary.lastMessagePreview,
+		lastMessageDirection: summary.lastMessageDirection,
+		totalMessages: summary.totalMessages,
+		failedMessages: summary.failedMessages,
+		activeFlows: summary.activeFlows,
+		completedFlows: summary.completedFlows,
+		latestFlowStatus: summary.latestFlowStatus,
+		lastInboundAt: instant(summary.lastInboundAt),
+		windowExpiresAt: instant(summary.windowExpiresAt),
+		aiEnabled: summary.aiEnabled,
+		queuedMessages: summary.queuedMessages,
+		isUnlinked: summary.isUnlinked,
+		visibility: [summary.visibility.reason, summary.visibility.isShared, summary.visibility.isVisibleThroughAgencyTag],
+	} satisfies Record<Exclude<keyof ConversationSummary, "cursor">, unknown>;
+	return `${summary.totalMessages}-${hash(JSON.stringify(state))}`;
+}
+
+/** The number of messages that a fingerprint was made with; NaN when the text is no fingerprint. */
+export function totalIn(fingerprint: string): number {
+	return Number.parseInt(fingerprint, 10);
+}
+
+/** A time of the service in milliseconds; -Infinity for null and for what is no time. */
+export function instant(time: string | null | undefined): number {
+	const at = Date.parse(time ?? "");
+	return Number.isNaN(at) ? Number.NEGATIVE_INFINITY : at;
+}
+
+function summaryOf(conversation: ConversationSummary | ConversationDetail): ConversationSummary {
+	const given: unknown = conversation;
+	if (typeof given !== "object" || given === null) return refuse("fingerprintOf", "conversation", rule);
+	const summary = "summary" in conversation ? conversation.summary : conversation;
+	if (typeof summary?.phoneNumber !== "string" || typeof summary.visibility !== "object") {
+		return refuse("fingerprintOf", "conversation", rule);
+	}
+	return summary;
+}
+
+const rule = "must be a summary or a detail";
+
+/** 64 bits in two lanes, without the asynchronous `crypto.subtle`: a page of rows is compared at once. */
+function hash(text: string): string {
+	let a = 0x811c9dc5;
+	let b = 0x2f0b4c47;
+	for (let i = 0; i < text.length; i++) {
+		const unit = text.charCodeAt(i);
+		a = Math.imul(a ^ unit, 0x01000193);
+		b = Math.imul(b ^ (unit + i), 0x85ebca6b);
+		b ^= b >>> 15;
+	}
+	a = Math.imul(a ^ (b >>> 13), 0xc2b2ae35);
+	b = Math.imul(b ^ (a >>> 16), 0x27d4eb2f);
+	return ((a ^ (a >>> 16)) >>> 0).toString(36) + ((b ^ (b >>> 15)) >>> 0).toString(36).padStart(7, "0");
+}

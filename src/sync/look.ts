@@ -1,0 +1,144 @@
+import type { AgencyClient } from "messaging-conversations";
+import { tidy } from "./checkpoint.ts";
+import { fingerprintOf } from "./fingerprint.ts";
+import { type Change, type Memory, noteFailure, take } from "./memory.ts";
+import { type Dated, reads } from "./read.ts";
+import { type Row, scan } from "./scan.ts";
+import { due, noteLook, type Statuses } from "./statuses.ts";
+
+export interface LookOptions {
+	lookbackMs: number;
+	concurrency: number;
+	statuses: Statuses;
+}
+
+export interface Context {
+	agency: AgencyClient;
+	memory: Memory;
+	options: LookOptions;
+	signal: AbortSignal;
+}
+
+/** What a look took and gave. */
+export interface Looked {
+	pages: number;
+	handed: number;
+}
+
+const beginning = Number.NEGATIVE_INFINITY;
+
+/**
+ * Lists, reads what has changed, and hands it over, oldest change first. When a change is handed out, the memory has it
+ * already: it is what to go on from after that change.
+ */
+export async function* look(context: Context): AsyncGenerator<Change, Looked, undefined> {
+	const { agency, memory, options, signal } = context;
+	const { state } = memory;
+	const { lookbackMs, concurrency, statuses } = options;
+	const { mark, scan: resumed } = state;
+	const upTo = resumed?.upTo ?? beginning;
+	memory.failures = [];
+	if (mark === "now") state.known.clear();
+
+	const { rows, pages, head, date } = await scan(agency, {
+		lookbackMs,
+		signal,
+		floor: (head) => (mark === "now" ? head : mark) - lookbackMs,
+		wants(row, at, floor) {
+			// Rows without a time are not in the order of activity: they are handed over once, from the beginning.
+			if (at === beginning) return mark === beginning && upTo === beginning;
+			if (at < floor || at < upTo) return false;
+			const known = state.known.get(row.phoneNumber);
+			return known === undefined || (known.failingSince === undefined && known.fingerprint !== fingerprintOf(row));
+		},
+	});
+
+	// A scan that goes on keeps its mark, because what it handed over before the break is as old as that.
+	const to = resumed ? resumed.to : head;
+	const floor = (mark === "now" ? to : mark) - lookbackMs;
+	const top = resumed ? resumed.top : new Set(rows.filter(({ at }) => at >= to - lookbackMs).map(numberOf));
+	const failing = [...state.known].filter(([, { failingSince }]) => failingSince !== undefined);
+	const now = Math.max(date, head);
+	if (mark !== "now") state.scan = { to, upTo, top };
+
+	/** The time before which all messages of a conversation were handed over. */
+	const fromOf = (phoneNumber: string, messages: readonly Dated[]): number => {
+		const known = state.known.get(phoneNumber);
+		if (known) return known.from;
+		if (!resumed || top.has(phoneNumber)) return floor;
+		// At the break it was either still to come, and then has a message from that part of the scan; or it was handed over,
+		// and has moved up by messages that are newer than the scan.
+		const wasToCome = messages.some(({ at }) => at >= upTo - lookbackMs && at < to - lookbackMs);
+		return wasToCome ? floor : Math.max(floor, to - lookbackMs);
+	};
+	const finish = (): void => {
+		state.mark = Math.max(mark === "now" ? beginning : mark, to);
+		state.scan = undefined;
+		tidy(state, lookbackMs);
+	};
+	const optionsOf = ({ phoneNumber }: Row) => ({ from: state.known.get(phoneNumber)?.from ?? floor });
+
+	let handed = 0;
+	let left = rows.length;
+	let tidyAt = 2 * state.known.size + 100;
+	for await (const { row, read, error } of reads(agency, rows, { options: optionsOf, concurrency, signal })) {
+		const { phoneNumber, at } = row;
+		const from = fromOf(phoneNumber, read?.messages ?? []);
+		const change = read && take(state, read, { to, from, at, lookbackMs, statuses: mark !== "now" && statuses });
+		if (error) noteFailure(memory, { phoneNumber, error }, { at, floor, now });
+		else if (!read) state.known.delete(phoneNumber);
+		if (state.scan) state.scan.upTo = Math.max(state.scan.upTo, at);
+		top.delete(phoneNumber);
+		if (--left === 0) finish();
+		else if (state.known.size > tidyAt) {
+			tidy(state, lookbackMs);
+			tidyAt = 2 * state.known.size + 100;
+		}
+		if (!change || mark === "now") continue;
+		handed++;
+		yield change;
+	}
+	if (rows.length === 0) finish();
+
+	const again = failing.map(([phoneNumber, { at }]): Row => ({ phoneNumber, at }));
+	for await (const { row, read, error } of reads(agency, again, { options: optionsOf, concurrency, signal })) {
+		const { phoneNumber, at } = row;
+		if (error) noteFailure(memory, { phoneNumber, error }, { at, floor, now });
+		else if (!read) state.known.delete(phoneNumber);
+		else {
+			handed++;
+			yield take(state, read, { to, from: fromOf(phoneNumber, []), at, lookbackMs, statuses });
+		}
+	}
+	return { pages, handed: handed + (yield* lookAtStatuses(context)).handed };
+}
+
+/** Reads the conversations with a message whose status is to be looked at by now, and hands over what has changed. */
+export async function* lookAtStatuses(context: Context): AsyncGenerator<Change, Looked, undefined> {
+	const { agency, memory, options, signal } = context;
+	const { state } = memory;
+	const { lookbackMs, concurrency, statuses } = options;
+	const { mark, known, followed } = state;
+	if (!statuses || mark === "now") return { pages: 0, handed: 0 };
+	const rows = [...due(followed)].map((phoneNumber): Row => ({ phoneNumber, at: beginning }));
+	const optionsOf = ({ phoneNumber }: Row) => ({ from: known.get(phoneNumber)?.from ?? mark - lookbackMs });
+	let handed = 0;
+	for await (const { row, read, error } of reads(agency, rows, { options: optionsOf, concurrency, signal })) {
+		const { phoneNumber } = row;
+		const before = known.get(phoneNumber);
+		const change = read && take(state, read, { ...row, ...optionsOf(row), to: mark, lookbackMs, statuses });
+		if (error) memory.failures.push({ phoneNumber, error, leftToReconcile: false });
+		noteLook(followed, phoneNumber);
+		if (change && change.messages.length > 0) {
+			handed++;
+			yield change;
+		} else if (before)
+			known.set(phoneNumber, before); // Its other fields are handed over by the next scan.
+		else known.delete(phoneNumber);
+	}
+	return { pages: 0, handed };
+}
+
+function numberOf({ phoneNumber }: Row): string {
+	return phoneNumber;
+}

@@ -1,0 +1,103 @@
+import type { ConversationDetail, Message, PartnerError } from "messaging-conversations";
+import type { Known, State } from "./checkpoint.ts";
+import { fingerprintOf, instant } from "./fingerprint.ts";
+import type { SyncFunction } from "./input.ts";
+import type { Conversation, Dated } from "./read.ts";
+import { follow, type Statuses } from "./statuses.ts";
+
+/** A conversation in which something has changed. */
+export interface Change {
+	/** The contact's number in E.164. */
+	phoneNumber: string;
+	/** The conversation as it is now. */
+	conversation: ConversationDetail;
+	/** Its new messages, oldest first. Empty when only its state has changed. */
+	messages: Message[];
+}
+
+/** A conversation whose read failed. The others were handed over all the same. */
+export interface UnreadConversation {
+	/** The contact's number in E.164. */
+	phoneNumber: string;
+	/** Why the read failed. */
+	error: PartnerError;
+	/** True after 24 hours of failed reads: the feed gives the conversation up, and `reconcile` is to hand it over. */
+	leftToReconcile: boolean;
+}
+
+/** What a feed remembers, and what went wrong in its latest look. */
+export interface Memory {
+	operation: SyncFunction;
+	state: State;
+	failures: UnreadConversation[];
+	/** A loop runs over the feed. */
+	isBusy: boolean;
+}
+
+export const dayMs: number = 24 * 3_600_000;
+/** Bounds the checkpoint. */
+const mostFailing = 100;
+
+interface TakeOptions {
+	/** The mark to come. */
+	to: number;
+	/** Messages before this time were handed over before. */
+	from: number;
+	/** The time of the conversation's row. */
+	at: number;
+	lookbackMs: number;
+	statuses: Statuses;
+}
+
+/** Notes a conversation that was read as handed over, and gives the change. */
+export function take(
+	{ followed, known }: State,
+	{ conversation, messages }: Conversation,
+	{ to, from, at, lookbackMs, statuses }: TakeOptions,
+): Change {
+	const { phoneNumber } = conversation.summary;
+	const before = known.get(phoneNumber);
+	const isNew = ({ message, at }: Dated): boolean => at >= from && !before?.messages.has(message.id);
+	const isRecent = (dated: Dated): boolean => isNew(dated) && dated.at >= to - dayMs;
+	const changed = follow(followed, phoneNumber, { messages, isNew: isRecent, statuses });
+
+	const keepFrom = Math.max(from, to - lookbackMs);
+	// Also those that this read does not show: it may have been answered by a copy that lags behind.
+	const kept = new Map([...(before?.messages ?? [])].filter(([, at]) => at !== null && at >= keepFrom));
+	for (const { message, at, untimed } of messages) if (at >= keepFrom) kept.set(message.id, untimed ? null : at);
+	known.set(phoneNumber, {
+		fingerprint: fingerprintOf(conversation),
+		at: Math.max(at, instant(conversation.summary.lastMessageAt)),
+		from: keepFrom,
+		messages: kept,
+	});
+	const shown = messages.filter((dated) => isNew(dated) || changed.has(dated.message.id));
+	return { phoneNumber, conversation, messages: shown.map(({ message }) => message).reverse() };
+}
+
+interface FailureOptions {
+	/** The time of the conversation's row. */
+	at: number;
+	/** Messages before this time were handed over before, unless the conversation is known. */
+	floor: number;
+	/** The service's time. */
+	now: number;
+}
+
+/** Keeps a conversation whose read failed for the next look; throws the error when there are too many of them. */
+export function noteFailure(
+	{ state: { known }, failures }: Memory,
+	{ phoneNumber, error }: Pick<UnreadConversation, "phoneNumber" | "error">,
+	{ at, floor, now }: FailureOptions,
+): void {
+	const before: Known = known.get(phoneNumber) ?? { fingerprint: "", at, from: floor, messages: new Map() };
+	const { failingSince = now, ...rest } = before;
+	const leftToReconcile = now - failingSince > dayMs;
+	if (leftToReconcile) known.set(phoneNumber, rest);
+	else {
+		const failing = [...known.values()].filter((entry) => entry.failingSince !== undefined);
+		if (before.failingSince === undefined && failing.length >= mostFailing) throw error;
+		known.set(phoneNumber, { ...rest, fingerprint: "", failingSince });
+	}
+	failures.push({ phoneNumber, error, leftToReconcile });
+}
