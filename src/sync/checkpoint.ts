@@ -6,14 +6,23 @@ import { refuse, type SyncFunction } from "./input.ts";
  * milliseconds; -Infinity is null in the JSON.
  */
 
+/** What was handed over of a conversation. */
+export interface Handed {
+	/** All messages before this time were handed over. */
+	from: number;
+	/**
+	 * After a break in a scan it can be in doubt whether the conversation was handed over before. If it has a message between
+	 * these times, it was still to come. If not, it was handed over, and all messages before the later time with it.
+	 */
+	doubt?: readonly [number, number] | undefined;
+}
+
 /** A conversation that was handed over within the lookback, or whose read failed. */
-export interface Known {
+export interface Known extends Handed {
 	/** The fingerprint that was handed over; empty after a failed read. */
 	fingerprint: string;
 	/** The time of its row. */
 	at: number;
-	/** All messages before this time were handed over. */
-	from: number;
 	/** The messages from then on that were handed over, with their times; null for one that has no time yet. */
 	messages: Map<number, number | null>;
 	/** When the first of its failed reads was. */
@@ -85,13 +94,13 @@ export function encode({ agencyId, mark, scan, known, followed }: State): string
 		mark,
 		scan: scan && [scan.to, scan.upTo, ...scan.top],
 		known: started
-			? [...known].map(([phoneNumber, { fingerprint, at, from, messages, failingSince }]) => [
+			? [...known].map(([phoneNumber, { fingerprint, at, from, messages, failingSince, doubt }]) => [
 					phoneNumber,
 					fingerprint,
 					at,
 					from,
 					[...messages].flat(),
-					...(failingSince === undefined ? [] : [failingSince]),
+					...(failingSince === undefined ? [] : [failingSince, ...(doubt ?? [])]),
 				])
 			: [],
 		followed: [...followed].map(([id, { phoneNumber, status, seenAt, looks }]) => [
@@ -127,13 +136,15 @@ function decode(operation: SyncFunction, text: string, agencyId: string): State 
 		return { to: a.time(to), upTo: a.time(upTo), top: new Set(top.map(a.text)) };
 	}
 
-	function knownFrom([phoneNumber, fingerprint, at, from, pairs, since]: unknown[]): [string, Known] {
+	function knownFrom([phoneNumber, fingerprint, at, from, pairs, since, after, before]: unknown[]): [string, Known] {
 		const messages = new Map<number, number | null>();
 		const flat = a.list(pairs);
 		for (let i = 0; i < flat.length; i += 2)
 			messages.set(a.number(flat[i]), flat[i + 1] === null ? null : a.number(flat[i + 1]));
-		const entry = { fingerprint: a.text(fingerprint), at: a.time(at), from: a.time(from), messages };
-		return [a.text(phoneNumber), since === undefined ? entry : { ...entry, failingSince: a.time(since) }];
+		const entry: Known = { fingerprint: a.text(fingerprint), at: a.time(at), from: a.time(from), messages };
+		if (since !== undefined) entry.failingSince = a.time(since);
+		if (after !== undefined) entry.doubt = [a.time(after), a.time(before)];
+		return [a.text(phoneNumber), entry];
 	}
 
 	function followedFrom([id, phoneNumber, status, seenAt, looks]: unknown[]): [number, Followed] {

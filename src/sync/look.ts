@@ -1,8 +1,8 @@
 import type { AgencyClient } from "messaging-conversations";
-import { tidy } from "./checkpoint.ts";
+import { type Handed, tidy } from "./checkpoint.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { type Change, type Memory, noteFailure, take } from "./memory.ts";
-import { type Dated, reads } from "./read.ts";
+import { reads } from "./read.ts";
 import { type Row, scan } from "./scan.ts";
 import { due, noteLook, type Statuses } from "./statuses.ts";
 
@@ -40,7 +40,7 @@ export async function* look(context: Context): AsyncGenerator<Change, Looked, un
 	memory.failures = [];
 	if (mark === "now") state.known.clear();
 
-	const { rows, pages, head, date } = await scan(agency, {
+	const listing = await scan(agency, {
 		lookbackMs,
 		signal,
 		floor: (head) => (mark === "now" ? head : mark) - lookbackMs,
@@ -53,41 +53,40 @@ export async function* look(context: Context): AsyncGenerator<Change, Looked, un
 		},
 	});
 
+	const { pages, head, date } = listing;
 	// A scan that goes on keeps its mark, because what it handed over before the break is as old as that.
 	const to = resumed ? resumed.to : head;
+	const isTop = ({ at }: Row): boolean => at >= to - lookbackMs;
+	// What has moved up since the break comes first. Whether it was handed over before is told by `upTo`, which grows later.
+	const rows = resumed ? [...listing.rows.filter(isTop), ...listing.rows.filter((row) => !isTop(row))] : listing.rows;
 	const floor = (mark === "now" ? to : mark) - lookbackMs;
-	const top = resumed ? resumed.top : new Set(rows.filter(({ at }) => at >= to - lookbackMs).map(numberOf));
+	const top = resumed ? resumed.top : new Set(rows.filter(isTop).map(numberOf));
 	const failing = [...state.known].filter(([, { failingSince }]) => failingSince !== undefined);
 	const now = Math.max(date, head);
 	if (mark !== "now") state.scan = { to, upTo, top };
 
-	/** The time before which all messages of a conversation were handed over. */
-	const fromOf = (phoneNumber: string, messages: readonly Dated[]): number => {
-		const known = state.known.get(phoneNumber);
-		if (known) return known.from;
-		if (!resumed || top.has(phoneNumber)) return floor;
-		// At the break it was either still to come, and then has a message from that part of the scan; or it was handed over,
-		// and has moved up by messages that are newer than the scan.
-		const wasToCome = messages.some(({ at }) => at >= upTo - lookbackMs && at < to - lookbackMs);
-		return wasToCome ? floor : Math.max(floor, to - lookbackMs);
-	};
+	/** At a break it was either still to come, or it was handed over, and has moved up by messages newer than the scan. */
+	const handedOf = (phoneNumber: string): Handed =>
+		state.known.get(phoneNumber) ??
+		(resumed && !top.has(phoneNumber) ? { from: floor, doubt: [upTo - lookbackMs, to - lookbackMs] } : { from: floor });
 	const finish = (): void => {
 		state.mark = Math.max(mark === "now" ? beginning : mark, to);
 		state.scan = undefined;
 		tidy(state, lookbackMs);
 	};
-	const optionsOf = ({ phoneNumber }: Row) => ({ from: state.known.get(phoneNumber)?.from ?? floor });
+	const optionsOf = ({ phoneNumber }: Row) => handedOf(phoneNumber);
 
-	let handed = 0;
+	const given = { lookbackMs, statuses: mark !== "now" && statuses };
+	let count = 0;
 	let left = rows.length;
 	let tidyAt = 2 * state.known.size + 100;
 	for await (const { row, read, error } of reads(agency, rows, { options: optionsOf, concurrency, signal })) {
 		const { phoneNumber, at } = row;
-		const from = fromOf(phoneNumber, read?.messages ?? []);
-		const change = read && take(state, read, { to, from, at, lookbackMs, statuses: mark !== "now" && statuses });
-		if (error) noteFailure(memory, { phoneNumber, error }, { at, floor, now });
+		const handed = handedOf(phoneNumber);
+		const change = read && take(state, read, { ...given, to, handed, at });
+		if (error) noteFailure(memory, { phoneNumber, error }, { at, handed, now });
 		else if (!read) state.known.delete(phoneNumber);
-		if (state.scan) state.scan.upTo = Math.max(state.scan.upTo, at);
+		if (state.scan && !(resumed && isTop(row))) state.scan.upTo = Math.max(state.scan.upTo, at);
 		top.delete(phoneNumber);
 		if (--left === 0) finish();
 		else if (state.known.size > tidyAt) {
@@ -95,7 +94,7 @@ export async function* look(context: Context): AsyncGenerator<Change, Looked, un
 			tidyAt = 2 * state.known.size + 100;
 		}
 		if (!change || mark === "now") continue;
-		handed++;
+		count++;
 		yield change;
 	}
 	if (rows.length === 0) finish();
@@ -103,14 +102,15 @@ export async function* look(context: Context): AsyncGenerator<Change, Looked, un
 	const again = failing.map(([phoneNumber, { at }]): Row => ({ phoneNumber, at }));
 	for await (const { row, read, error } of reads(agency, again, { options: optionsOf, concurrency, signal })) {
 		const { phoneNumber, at } = row;
-		if (error) noteFailure(memory, { phoneNumber, error }, { at, floor, now });
+		const handed = handedOf(phoneNumber);
+		if (error) noteFailure(memory, { phoneNumber, error }, { at, handed, now });
 		else if (!read) state.known.delete(phoneNumber);
 		else {
-			handed++;
-			yield take(state, read, { to, from: fromOf(phoneNumber, []), at, lookbackMs, statuses });
+			count++;
+			yield take(state, read, { lookbackMs, statuses, to, handed, at });
 		}
 	}
-	return { pages, handed: handed + (yield* lookAtStatuses(context)).handed };
+	return { pages, handed: count + (yield* lookAtStatuses(context)).handed };
 }
 
 /** Reads the conversations with a message whose status is to be looked at by now, and hands over what has changed. */
@@ -121,12 +121,14 @@ export async function* lookAtStatuses(context: Context): AsyncGenerator<Change, 
 	const { mark, known, followed } = state;
 	if (!statuses || mark === "now") return { pages: 0, handed: 0 };
 	const rows = [...due(followed)].map((phoneNumber): Row => ({ phoneNumber, at: beginning }));
-	const optionsOf = ({ phoneNumber }: Row) => ({ from: known.get(phoneNumber)?.from ?? mark - lookbackMs });
+	const handedOf = (phoneNumber: string): Handed => known.get(phoneNumber) ?? { from: mark - lookbackMs };
+	const optionsOf = ({ phoneNumber }: Row) => handedOf(phoneNumber);
 	let handed = 0;
 	for await (const { row, read, error } of reads(agency, rows, { options: optionsOf, concurrency, signal })) {
 		const { phoneNumber } = row;
 		const before = known.get(phoneNumber);
-		const change = read && take(state, read, { ...row, ...optionsOf(row), to: mark, lookbackMs, statuses });
+		const change =
+			read && take(state, read, { at: beginning, handed: handedOf(phoneNumber), to: mark, lookbackMs, statuses });
 		if (error) memory.failures.push({ phoneNumber, error, leftToReconcile: false });
 		noteLook(followed, phoneNumber);
 		if (change && change.messages.length > 0) {

@@ -1,5 +1,5 @@
 import type { ConversationDetail, Message, PartnerError } from "messaging-conversations";
-import type { Known, State } from "./checkpoint.ts";
+import type { Handed, Known, State } from "./checkpoint.ts";
 import { fingerprintOf, instant } from "./fingerprint.ts";
 import type { SyncFunction } from "./input.ts";
 import type { Conversation, Dated } from "./read.ts";
@@ -38,11 +38,18 @@ export const dayMs: number = 24 * 3_600_000;
 /** Bounds the checkpoint. */
 const mostFailing = 100;
 
+/** The time before which all messages of a conversation were handed over. */
+function handedUpTo({ from, doubt }: Handed, messages: readonly Dated[]): number {
+	if (doubt === undefined) return from;
+	const [after, before] = doubt;
+	return messages.some(({ at }) => at >= after && at < before) ? from : Math.max(from, before);
+}
+
 interface TakeOptions {
 	/** The mark to come. */
 	to: number;
-	/** Messages before this time were handed over before. */
-	from: number;
+	/** What was handed over of it before. */
+	handed: Handed;
 	/** The time of the conversation's row. */
 	at: number;
 	lookbackMs: number;
@@ -53,8 +60,9 @@ interface TakeOptions {
 export function take(
 	{ followed, known }: State,
 	{ conversation, messages }: Conversation,
-	{ to, from, at, lookbackMs, statuses }: TakeOptions,
+	{ to, handed, at, lookbackMs, statuses }: TakeOptions,
 ): Change {
+	const from = handedUpTo(handed, messages);
 	const { phoneNumber } = conversation.summary;
 	const before = known.get(phoneNumber);
 	const isNew = ({ message, at }: Dated): boolean => at >= from && !before?.messages.has(message.id);
@@ -64,7 +72,10 @@ export function take(
 	const keepFrom = Math.max(from, to - lookbackMs);
 	// Also those that this read does not show: it may have been answered by a copy that lags behind.
 	const kept = new Map([...(before?.messages ?? [])].filter(([, at]) => at !== null && at >= keepFrom));
-	for (const { message, at, untimed } of messages) if (at >= keepFrom) kept.set(message.id, untimed ? null : at);
+	for (const { message, at, untimed } of messages) {
+		// The time of a message without one grows with its newer neighbours, until it has one of those that stay.
+		if (untimed || at >= keepFrom) kept.set(message.id, untimed ? null : at);
+	}
 	known.set(phoneNumber, {
 		fingerprint: fingerprintOf(conversation),
 		at: Math.max(at, instant(conversation.summary.lastMessageAt)),
@@ -78,8 +89,8 @@ export function take(
 interface FailureOptions {
 	/** The time of the conversation's row. */
 	at: number;
-	/** Messages before this time were handed over before, unless the conversation is known. */
-	floor: number;
+	/** What was handed over of it before. */
+	handed: Handed;
 	/** The service's time. */
 	now: number;
 }
@@ -88,9 +99,9 @@ interface FailureOptions {
 export function noteFailure(
 	{ state: { known }, failures }: Memory,
 	{ phoneNumber, error }: Pick<UnreadConversation, "phoneNumber" | "error">,
-	{ at, floor, now }: FailureOptions,
+	{ at, handed, now }: FailureOptions,
 ): void {
-	const before: Known = known.get(phoneNumber) ?? { fingerprint: "", at, from: floor, messages: new Map() };
+	const before: Known = known.get(phoneNumber) ?? { ...handed, fingerprint: "", at, messages: new Map() };
 	const { failingSince = now, ...rest } = before;
 	const leftToReconcile = now - failingSince > dayMs;
 	if (leftToReconcile) known.set(phoneNumber, rest);
