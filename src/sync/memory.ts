@@ -42,7 +42,9 @@ const mostFailing = 100;
 function handedUpTo({ from, doubt }: Handed, messages: readonly Dated[]): number {
 	if (doubt === undefined) return from;
 	const [after, before] = doubt;
-	return messages.some(({ at }) => at >= after && at < before) ? from : Math.max(from, before);
+	// A message without a time may have had one between them by its neighbours.
+	const wasToCome = messages.some(({ message, at }) => at >= after && (at < before || message.createdAt === null));
+	return wasToCome ? from : Math.max(from, before);
 }
 
 interface TakeOptions {
