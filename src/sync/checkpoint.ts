@@ -19,7 +19,7 @@ export interface Handed {
 
 /** A conversation that was handed over within the lookback, or whose read failed. */
 export interface Known extends Handed {
-	/** The fingerprint that was handed over; empty after a failed read. */
+	/** The fingerprint that was handed over; while its reads fail, that of its row. */
 	fingerprint: string;
 	/** The time of its row. */
 	at: number;

@@ -49,7 +49,12 @@ export async function* look(context: Context): AsyncGenerator<Change, Looked, un
 			if (at === beginning) return mark === beginning && upTo === beginning;
 			if (at < floor || at < upTo) return false;
 			const known = state.known.get(row.phoneNumber);
-			return known === undefined || (known.failingSince === undefined && known.fingerprint !== fingerprintOf(row));
+			if (known === undefined) return true;
+			const fingerprint = fingerprintOf(row);
+			if (known.failingSince === undefined) return known.fingerprint !== fingerprint;
+			// It is read again as it is. When it is given up, it is left alone until it changes.
+			known.fingerprint = fingerprint;
+			return false;
 		},
 	});
 
@@ -57,10 +62,8 @@ export async function* look(context: Context): AsyncGenerator<Change, Looked, un
 	// A scan that goes on keeps its mark, because what it handed over before the break is as old as that.
 	const to = resumed ? resumed.to : head;
 	const isTop = ({ at }: Row): boolean => at >= to - lookbackMs;
-	// What has moved up since the break comes first. Whether it was handed over before is told by `upTo`, which grows later.
-	const rows = resumed ? [...listing.rows.filter(isTop), ...listing.rows.filter((row) => !isTop(row))] : listing.rows;
 	const floor = (mark === "now" ? to : mark) - lookbackMs;
-	const top = resumed ? resumed.top : new Set(rows.filter(isTop).map(numberOf));
+	const top = resumed ? resumed.top : new Set(listing.rows.filter(isTop).map(numberOf));
 	const failing = [...state.known].filter(([, { failingSince }]) => failingSince !== undefined);
 	const now = Math.max(date, head);
 	if (mark !== "now") state.scan = { to, upTo, top };
@@ -69,6 +72,10 @@ export async function* look(context: Context): AsyncGenerator<Change, Looked, un
 	const handedOf = (phoneNumber: string): Handed =>
 		state.known.get(phoneNumber) ??
 		(resumed && !top.has(phoneNumber) ? { from: floor, doubt: [upTo - lookbackMs, to - lookbackMs] } : { from: floor });
+	// What is in doubt comes first: it is decided by `upTo`, which then grows.
+	const isInDoubt = (row: Row): boolean => isTop(row) && handedOf(row.phoneNumber).doubt !== undefined;
+	const doubtful = new Set(listing.rows.filter(isInDoubt));
+	const rows = [...doubtful, ...listing.rows.filter((row) => !doubtful.has(row))];
 	const finish = (): void => {
 		state.mark = Math.max(mark === "now" ? beginning : mark, to);
 		state.scan = undefined;
@@ -86,7 +93,7 @@ export async function* look(context: Context): AsyncGenerator<Change, Looked, un
 		const change = read && take(state, read, { ...given, to, handed, at });
 		if (error) noteFailure(memory, { phoneNumber, error }, { at, handed, now });
 		else if (!read) state.known.delete(phoneNumber);
-		if (state.scan && !(resumed && isTop(row))) state.scan.upTo = Math.max(state.scan.upTo, at);
+		if (state.scan && !doubtful.has(row)) state.scan.upTo = Math.max(state.scan.upTo, at);
 		top.delete(phoneNumber);
 		if (--left === 0) finish();
 		else if (state.known.size > tidyAt) {

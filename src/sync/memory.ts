@@ -110,7 +110,7 @@ export function noteFailure(
 	else {
 		const failing = [...known.values()].filter((entry) => entry.failingSince !== undefined);
 		if (before.failingSince === undefined && failing.length >= mostFailing) throw error;
-		known.set(phoneNumber, { ...rest, fingerprint: "", failingSince });
+		known.set(phoneNumber, { ...rest, failingSince });
 	}
 	failures.push({ phoneNumber, error, leftToReconcile });
 }

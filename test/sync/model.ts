@@ -123,7 +123,7 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 				hiddenUntil: 0,
 				shownAt: [],
 				unreadableUntil: 0,
-				serial: Math.floor(random() * 1e9),
+				serial: Math.floor(random() * 1e6) * 1_000 + conversations.length,
 			};
 			conversations.push(conversation);
 			return conversation;

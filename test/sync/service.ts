@@ -7,8 +7,8 @@ const minute = 60_000;
 export interface Opened {
 	model: Model;
 	agency: AgencyClient;
-	/** Contacts, by the order in which they were added. */
-	contacts: ModelConversation[];
+	/** A contact by the order in which they were added. */
+	contact: (index: number) => ModelConversation;
 	/** Looks once from the last look's checkpoint, and gives what was handed over. */
 	look: (options?: Partial<ChangesOptions>) => Promise<Looked>;
 	/** Where the next look begins. */
@@ -26,7 +26,7 @@ export interface Looked {
 export function openModel(kind: Kind = {}, count = 3): Opened {
 	const model = createModel(kind, () => 0.5);
 	model.troubled = true;
-	const contacts = Array.from({ length: count }, () => model.add());
+	for (let i = 0; i < count; i++) model.add();
 	const { fetch, agencyId } = model;
 	const client = createClient({
 		baseUrl: "https://model.invalid/api/v1",
@@ -38,7 +38,11 @@ export function openModel(kind: Kind = {}, count = 3): Opened {
 	const opened: Opened = {
 		model,
 		agency,
-		contacts,
+		contact(index) {
+			const contact = model.conversations[index];
+			if (!contact) throw new Error(`There is no contact ${index}.`);
+			return contact;
+		},
 		since: "beginning",
 		async look(options) {
 			const feed = changes(agency, { since: opened.since, ...options });
@@ -58,9 +62,9 @@ export function openModel(kind: Kind = {}, count = 3): Opened {
 }
 
 /** What was handed over, as numbers of contacts with the numbers of their messages. */
-export function told({ contacts }: Opened, { changes }: Looked): [number, string[]][] {
+export function told({ model }: Opened, { changes }: Pick<Looked, "changes">): [number, string[]][] {
 	return changes.map(({ phoneNumber, messages }) => [
-		contacts.findIndex((contact) => contact.phoneNumber === phoneNumber),
+		model.conversations.findIndex((contact) => contact.phoneNumber === phoneNumber),
 		messages.map(({ body }) => body?.replace(/\D+/, "") ?? ""),
 	]);
 }
