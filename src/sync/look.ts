@@ -72,10 +72,9 @@ export async function* look(context: Context): AsyncGenerator<Change, Looked, un
 	const handedOf = (phoneNumber: string): Handed =>
 		state.known.get(phoneNumber) ??
 		(resumed && !top.has(phoneNumber) ? { from: floor, doubt: [upTo - lookbackMs, to - lookbackMs] } : { from: floor });
-	// What is in doubt comes first: it is decided by `upTo`, which then grows.
-	const isInDoubt = (row: Row): boolean => isTop(row) && handedOf(row.phoneNumber).doubt !== undefined;
-	const doubtful = new Set(listing.rows.filter(isInDoubt));
-	const rows = [...doubtful, ...listing.rows.filter((row) => !doubtful.has(row))];
+	// What has moved up since the break comes first: whether it was handed over is told by `upTo`, which grows with the rest.
+	const moved = new Set(listing.rows.filter((row) => resumed && isTop(row) && !top.has(row.phoneNumber)));
+	const rows = [...moved, ...listing.rows.filter((row) => !moved.has(row))];
 	const finish = (): void => {
 		state.mark = Math.max(mark === "now" ? beginning : mark, to);
 		state.scan = undefined;
@@ -93,7 +92,7 @@ export async function* look(context: Context): AsyncGenerator<Change, Looked, un
 		const change = read && take(state, read, { ...given, to, handed, at });
 		if (error) noteFailure(memory, { phoneNumber, error }, { at, handed, now });
 		else if (!read) state.known.delete(phoneNumber);
-		if (state.scan && !doubtful.has(row)) state.scan.upTo = Math.max(state.scan.upTo, at);
+		if (state.scan && !moved.has(row)) state.scan.upTo = Math.max(state.scan.upTo, at);
 		top.delete(phoneNumber);
 		if (--left === 0) finish();
 		else if (state.known.size > tidyAt) {
