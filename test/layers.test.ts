@@ -24,6 +24,8 @@ const owners: Record<string, RegExp> = {
 	"libphonenumber-js/core/es6": /^(phone|phone-plan)\.ts$/,
 	"zod/mini": /^(input|client|messages)\.ts$/,
 	msw: /^sandbox\/msw\.ts$/,
+	// The change feed uses the client as any caller does.
+	"messaging-conversations": /^sync\//,
 	node: /^(sandbox\/server|cli|node|node-response)\.ts$/,
 };
 
@@ -102,6 +104,16 @@ test("the halves meet at the contract and at phone numbers alone", () => {
 		.filter((file) => !file.includes("/") && file !== "cli.ts")
 		.flatMap((file) => (imports.get(file) ?? []).filter((target) => target.startsWith("sandbox/")));
 	expect(back).toEqual([]);
+});
+
+test("the change feed imports nothing of the client but its entry, and nobody imports the change feed", () => {
+	const across = files.flatMap((file) =>
+		(imports.get(file) ?? [])
+			.filter((target) => isRoom(target) && file.startsWith("sync/") !== target.startsWith("sync/"))
+			.filter((target) => file.startsWith("sync/") || target.startsWith("sync/"))
+			.map((target) => `${file} → ${target}`),
+	);
+	expect(across).toEqual([]);
 });
 
 test("each package has the one owner that may import it", () => {

@@ -15,27 +15,33 @@ import { refuse } from "./input.ts";
  */
 export function fingerprintOf(conversation: ConversationSummary | ConversationDetail): string {
 	const summary = summaryOf(conversation);
-	// Field by field: the order of an answer's fields, and fields that this version does not know, must not count.
-	const state = {
-		phoneNumber: summary.phoneNumber,
-		contactName: summary.contactName,
-		lastMessageAt: instant(summary.lastMessageAt),
-		lastMessagePreview: summary.lastMessagePreview,
-		lastMessageDirection: summary.lastMessageDirection,
-		totalMessages: summary.totalMessages,
-		failedMessages: summary.failedMessages,
-		activeFlows: summary.activeFlows,
-		completedFlows: summary.completedFlows,
-		latestFlowStatus: summary.latestFlowStatus,
-		lastInboundAt: instant(summary.lastInboundAt),
-		windowExpiresAt: instant(summary.windowExpiresAt),
-		aiEnabled: summary.aiEnabled,
-		queuedMessages: summary.queuedMessages,
-		isUnlinked: summary.isUnlinked,
-		visibility: [summary.visibility.reason, summary.visibility.isShared, summary.visibility.isVisibleThroughAgencyTag],
-	} satisfies Record<Exclude<keyof ConversationSummary, "cursor">, unknown>;
+	const { reason, isShared, isVisibleThroughAgencyTag } = summary.visibility;
+	const values = counted.map((name) => (name.endsWith("At") ? instant(`${summary[name]}`) : summary[name]));
+	const state = [...values, reason, isShared, isVisibleThroughAgencyTag];
 	return `${summary.totalMessages}-${hash(JSON.stringify(state))}`;
 }
+
+/** The fields that count, and their order: an answer's own order, and fields that this version does not know, must not. */
+const counted = [
+	"phoneNumber",
+	"contactName",
+	"lastMessageAt",
+	"lastMessagePreview",
+	"lastMessageDirection",
+	"totalMessages",
+	"failedMessages",
+	"activeFlows",
+	"completedFlows",
+	"latestFlowStatus",
+	"lastInboundAt",
+	"windowExpiresAt",
+	"aiEnabled",
+	"queuedMessages",
+	"isUnlinked",
+] as const;
+/** A field that the contract gains does not compile before it is decided whether it counts. */
+type Uncounted = Exclude<keyof ConversationSummary, (typeof counted)[number] | "cursor" | "visibility">;
+const _all: [Uncounted] extends [never] ? true : Uncounted = true;
 
 /** The number of messages that a fingerprint was made with; NaN when the text is no fingerprint. */
 export function totalIn(fingerprint: string): number {
