@@ -1,6 +1,6 @@
 import type { AgencyClient } from "messaging-conversations";
 import { encode, stateFrom, tidy } from "./checkpoint.ts";
-import { checkAgency, checkNames, checkSignal, checkWhole, refuse, type SyncFunction } from "./input.ts";
+import { checkCall, checkWhole, refuse, type SyncFunction } from "./input.ts";
 import { type Context, type Looked, type LookOptions, look } from "./look.ts";
 import type { Change, Memory, UnreadConversation } from "./memory.ts";
 import { forward } from "./signal.ts";
@@ -92,14 +92,11 @@ export function openFeed(
 	options: FeedOptions,
 	ownNames: readonly string[],
 ): { memory: Memory; settings: LookOptions } {
-	checkAgency(operation, agency);
-	checkNames(operation, options, ["since", "lookbackMs", "concurrency", "statuses", "signal", ...ownNames]);
-	const { since, lookbackMs = 120_000, concurrency = 4, statuses = false, signal } = options;
+	checkCall(operation, agency, options, ["since", "lookbackMs", "concurrency", "statuses", "signal", ...ownNames]);
+	const { since, lookbackMs = 120_000, concurrency = 4, statuses = false } = options;
 	checkWhole(operation, "lookbackMs", lookbackMs, 0);
-	checkWhole(operation, "concurrency", concurrency, 1, 100);
 	if (typeof statuses !== "boolean" && statuses !== "read")
 		refuse(operation, "statuses", 'must be true, false or "read"');
-	checkSignal(operation, signal);
 	const state = stateFrom(operation, since, agency.id);
 	return { memory: { operation, state, failures: [], isBusy: false }, settings: { lookbackMs, concurrency, statuses } };
 }

@@ -1,10 +1,13 @@
+import { isPartnerError } from "messaging-conversations";
 import { refuse, type SyncFunction } from "./input.ts";
 
 /*
- * A checkpoint is the feed's whole memory as JSON: { v, agency, … }. It holds no cursor and no message text. Its size
- * follows the activity of the lookback and the messages whose status is followed. Times are the service's, in
- * milliseconds; -Infinity is null in the JSON.
+ * A checkpoint is the feed's memory as JSON. It holds no cursor and no message text. Its size follows the activity of the
+ * lookback and the messages whose status is followed. Times are the service's, in milliseconds; -Infinity is null there.
  */
+
+/** A time before all others; the time of what has none. */
+export const never: number = Number.NEGATIVE_INFINITY;
 
 /** What was handed over of a conversation. */
 export interface Handed {
@@ -23,8 +26,8 @@ export interface Known extends Handed {
 	fingerprint: string;
 	/** The time of its row. */
 	at: number;
-	/** The messages from then on that were handed over, with their times; null for one that has no time yet. */
-	messages: Map<number, number | null>;
+	/** The messages from then on that were handed over, with their times. */
+	messages: Map<number, number>;
 	/** When the first of its failed reads was. */
 	failingSince?: number;
 }
@@ -42,7 +45,8 @@ export interface Scan {
 /** A message without a final status, by its id. */
 export interface Followed {
 	phoneNumber: string;
-	status: string | null;
+	/** Empty for null. */
+	status: string;
 	/** When it was first seen, by the local clock. */
 	seenAt: number;
 	/** How often it was looked at since. */
@@ -51,7 +55,7 @@ export interface Followed {
 
 export interface State {
 	agencyId: string;
-	/** Up to where all is handed over, but for what becomes visible late; -Infinity is the beginning. */
+	/** Up to where all is handed over, but for what becomes visible late; -Infinity from the beginning. */
 	mark: number | "now";
 	scan: Scan | undefined;
 	known: Map<string, Known>;
@@ -62,10 +66,9 @@ const version = 1;
 
 /** The state that `since` means. */
 export function stateFrom(operation: SyncFunction, since: string, agencyId: string): State {
-	if (typeof since !== "string") refuse(operation, "since", 'must be "now", "beginning" or a checkpoint');
+	if (typeof since !== "string") refuse(operation, "since", notOne);
 	if (since !== "now" && since !== "beginning") return decode(operation, since, agencyId);
-	const mark = since === "now" ? since : Number.NEGATIVE_INFINITY;
-	return { agencyId, mark, scan: undefined, known: new Map(), followed: new Map() };
+	return { agencyId, mark: since === "now" ? since : never, scan: undefined, known: new Map(), followed: new Map() };
 }
 
 /** Forgets what no later look needs. */
@@ -76,106 +79,75 @@ export function tidy({ mark, scan, known }: State, lookbackMs: number): void {
 		if (entry.failingSince !== undefined) continue;
 		if (!scan && entry.from < edge) {
 			entry.from = edge;
-			for (const [id, at] of entry.messages) if (at !== null && at < edge) entry.messages.delete(id);
+			for (const [id, at] of entry.messages) if (at !== never && at < edge) entry.messages.delete(id);
 		}
 		// An entry of an earlier scan is needed until this one is through.
 		const needed = scan !== undefined && entry.from < scan.to - lookbackMs;
-		const untimed = [...entry.messages.values()].includes(null);
-		const recent = entry.at >= edge && entry.at > Number.NEGATIVE_INFINITY;
+		const untimed = [...entry.messages.values()].includes(never);
+		const recent = entry.at >= edge && entry.at > never;
 		if (!needed && !untimed && !recent) known.delete(phoneNumber);
 	}
 }
 
-export function encode({ agencyId, mark, scan, known, followed }: State): string {
-	const started = mark !== "now";
-	return JSON.stringify({
-		v: version,
-		agency: agencyId,
-		mark,
-		scan: scan && [scan.to, scan.upTo, ...scan.top],
-		known: started
-			? [...known].map(([phoneNumber, { fingerprint, at, from, messages, failingSince, doubt }]) => [
-					phoneNumber,
-					fingerprint,
-					at,
-					from,
-					[...messages].flat(),
-					...(failingSince === undefined ? [] : [failingSince, ...(doubt ?? [])]),
-				])
-			: [],
-		followed: [...followed].map(([id, { phoneNumber, status, seenAt, looks }]) => [
-			id,
-			phoneNumber,
-			status,
-			seenAt,
-			looks,
-		]),
-	});
+export function encode(state: State): string {
+	const kept = state.mark === "now" ? { ...state, known: [] } : state;
+	return JSON.stringify({ v: version, ...kept }, (_, value) =>
+		value instanceof Map || value instanceof Set ? [...value] : value,
+	);
+}
+
+/** What a checkpoint holds when it is one. */
+interface Stored {
+	v: number;
+	agencyId: string;
+	mark: number | "now";
+	scan?: Omit<Scan, "top"> & { top: string[] };
+	known: [string, Omit<Known, "messages"> & { messages: [number, number][] }][];
+	followed: [number, Followed][];
 }
 
 function decode(operation: SyncFunction, text: string, agencyId: string): State {
-	const fields = parsed(text);
-	const { v, agency, mark } = fields;
-	if (typeof v === "number" && v > version) {
-		refuse(operation, "since", "is a checkpoint of a later version of this package");
-	}
-	const broken = (): never => refuse(operation, "since", 'must be "now", "beginning" or a checkpoint');
-	if (v !== version) return broken();
-	if (agency !== agencyId) return refuse(operation, "since", "is a checkpoint of another agency");
-
-	const a = reader(broken);
-	return {
-		agencyId,
-		mark: mark === "now" ? mark : a.time(mark),
-		scan: fields.scan === undefined ? undefined : scanFrom(a.list(fields.scan)),
-		known: new Map(a.list(fields.known).map((row) => knownFrom(a.list(row)))),
-		followed: new Map(a.list(fields.followed).map((row) => followedFrom(a.list(row)))),
-	};
-
-	function scanFrom([to, upTo, ...top]: unknown[]): Scan {
-		return { to: a.time(to), upTo: a.time(upTo), top: new Set(top.map(a.text)) };
-	}
-
-	function knownFrom([phoneNumber, fingerprint, at, from, pairs, since, after, before]: unknown[]): [string, Known] {
-		const messages = new Map<number, number | null>();
-		const flat = a.list(pairs);
-		for (let i = 0; i < flat.length; i += 2)
-			messages.set(a.number(flat[i]), flat[i + 1] === null ? null : a.number(flat[i + 1]));
-		const entry: Known = { fingerprint: a.text(fingerprint), at: a.time(at), from: a.time(from), messages };
-		if (since !== undefined) entry.failingSince = a.time(since);
-		if (after !== undefined) entry.doubt = [a.time(after), a.time(before)];
-		return [a.text(phoneNumber), entry];
-	}
-
-	function followedFrom([id, phoneNumber, status, seenAt, looks]: unknown[]): [number, Followed] {
-		return [
-			a.number(id),
-			{
-				phoneNumber: a.text(phoneNumber),
-				status: status === null ? null : a.text(status),
-				seenAt: a.number(seenAt),
-				looks: a.number(looks),
-			},
-		];
-	}
-}
-
-function parsed(text: string): Record<string, unknown> {
 	try {
-		const value: unknown = JSON.parse(text);
-		return typeof value === "object" && value !== null ? { ...value } : {};
-	} catch {
-		return {};
+		const stored: Stored = JSON.parse(text, (_, value) => (value === null ? never : value));
+		if (stored.v > version) refuse(operation, "since", "is a checkpoint of a later version of this package");
+		const { mark, scan } = stored;
+		const state: State = {
+			agencyId: stored.agencyId,
+			mark,
+			scan: scan && { ...scan, top: new Set(scan.top) },
+			known: new Map(stored.known.map(([number, known]) => [number, { ...known, messages: new Map(known.messages) }])),
+			followed: new Map(stored.followed),
+		};
+		if (stored.v === version && isSound(state)) {
+			if (state.agencyId !== agencyId) refuse(operation, "since", "is a checkpoint of another agency");
+			return state;
+		}
+	} catch (error) {
+		if (isPartnerError(error)) throw error;
+		// What is no JSON, or lacks a part, is no checkpoint.
 	}
+	return refuse(operation, "since", notOne);
 }
 
-/** Values of the JSON as what they must be; anything else is a broken checkpoint. */
-function reader(broken: () => never) {
-	const number = (value: unknown): number => (typeof value === "number" ? value : broken());
-	return {
-		number,
-		time: (value: unknown): number => (value === null ? Number.NEGATIVE_INFINITY : number(value)),
-		text: (value: unknown): string => (typeof value === "string" ? value : broken()),
-		list: (value: unknown): unknown[] => (Array.isArray(value) ? value : broken()),
-	};
+const notOne = 'must be "now", "beginning" or a checkpoint';
+
+function isSound({ agencyId, mark, scan, known, followed }: State): boolean {
+	const conversations = [...known.values()];
+	const messages = [...followed.values()];
+	const numbers = [
+		mark === "now" ? 0 : mark,
+		...(scan ? [scan.to, scan.upTo] : []),
+		...conversations.flatMap(({ at, from, failingSince = 0, doubt = [] }) => [at, from, failingSince, ...doubt]),
+		...conversations.flatMap((conversation) => [...conversation.messages].flat()),
+		...followed.keys(),
+		...messages.flatMap(({ seenAt, looks }) => [seenAt, looks]),
+	];
+	const texts = [
+		agencyId,
+		...(scan?.top ?? []),
+		...known.keys(),
+		...conversations.map(({ fingerprint }) => fingerprint),
+		...messages.flatMap(({ phoneNumber, status }) => [phoneNumber, status]),
+	];
+	return numbers.every((value) => typeof value === "number") && texts.every((value) => typeof value === "string");
 }

@@ -1,4 +1,5 @@
 import type { ConversationDetail, ConversationSummary } from "messaging-conversations";
+import { never } from "./checkpoint.ts";
 import { refuse } from "./input.ts";
 
 /**
@@ -39,10 +40,6 @@ const counted = [
 	"queuedMessages",
 	"isUnlinked",
 ] as const;
-/** A field that the contract gains does not compile before it is decided whether it counts. */
-type Uncounted = Exclude<keyof ConversationSummary, (typeof counted)[number] | "cursor" | "visibility">;
-const _all: [Uncounted] extends [never] ? true : Uncounted = true;
-
 /** The number of messages that a fingerprint was made with; NaN when the text is no fingerprint. */
 export function totalIn(fingerprint: string): number {
 	return Number.parseInt(fingerprint, 10);
@@ -51,32 +48,27 @@ export function totalIn(fingerprint: string): number {
 /** A time of the service in milliseconds; -Infinity for null and for what is no time. */
 export function instant(time: string | null | undefined): number {
 	const at = Date.parse(time ?? "");
-	return Number.isNaN(at) ? Number.NEGATIVE_INFINITY : at;
+	return Number.isNaN(at) ? never : at;
 }
 
 function summaryOf(conversation: ConversationSummary | ConversationDetail): ConversationSummary {
 	const given: unknown = conversation;
-	if (typeof given !== "object" || given === null) return refuse("fingerprintOf", "conversation", rule);
-	const summary = "summary" in conversation ? conversation.summary : conversation;
-	if (typeof summary?.phoneNumber !== "string" || typeof summary.visibility !== "object") {
-		return refuse("fingerprintOf", "conversation", rule);
+	const isObject = typeof given === "object" && given !== null;
+	const summary = isObject && "summary" in conversation ? conversation.summary : conversation;
+	if (!isObject || "summary" in summary || !summary.visibility) {
+		return refuse("fingerprintOf", "conversation", "must be a summary or a detail");
 	}
 	return summary;
 }
-
-const rule = "must be a summary or a detail";
 
 /** 64 bits in two lanes, without the asynchronous `crypto.subtle`: a page of rows is compared at once. */
 function hash(text: string): string {
 	let a = 0x811c9dc5;
 	let b = 0x2f0b4c47;
 	for (let i = 0; i < text.length; i++) {
-		const unit = text.charCodeAt(i);
-		a = Math.imul(a ^ unit, 0x01000193);
-		b = Math.imul(b ^ (unit + i), 0x85ebca6b);
+		a = Math.imul(a ^ text.charCodeAt(i), 0x01000193);
+		b = Math.imul(b ^ a, 0x85ebca6b);
 		b ^= b >>> 15;
 	}
-	a = Math.imul(a ^ (b >>> 13), 0xc2b2ae35);
-	b = Math.imul(b ^ (a >>> 16), 0x27d4eb2f);
-	return ((a ^ (a >>> 16)) >>> 0).toString(36) + ((b ^ (b >>> 15)) >>> 0).toString(36).padStart(7, "0");
+	return [a, b].map((lane) => (lane >>> 0).toString(36)).join("-");
 }

@@ -11,17 +11,21 @@ export function refuse(operation: SyncFunction, field: string, rule: string): ne
 	throw new PartnerInvalidInput({ field, rule, operation });
 }
 
-export function checkAgency(operation: SyncFunction, agency: AgencyClient): void {
-	const given = typeof agency === "object" && agency !== null && typeof agency.id === "string" && agency.conversations;
-	if (!given) refuse(operation, "agency", "must be what client.agency(id) gives");
-}
-
-/** Refuses options that are no object, or have a field that is not among `names`. */
-export function checkNames(operation: SyncFunction, options: unknown, names: readonly string[]): void {
+/** Checks what all of them take; `names` are the options that they may have. */
+export function checkCall(
+	operation: SyncFunction,
+	agency: AgencyClient,
+	options: { concurrency?: number | undefined; signal?: AbortSignal | undefined },
+	names: readonly string[],
+): void {
+	if (!agency?.id || !agency.conversations) refuse(operation, "agency", "must be what client.agency(id) gives");
 	if (typeof options !== "object" || options === null) refuse(operation, "options", "must be an object");
-	const unknown = Object.keys(options).find((name) => !names.includes(name));
-	if (unknown !== undefined)
-		refuse(operation, "options", `has a field that it does not take, beside ${names.join(", ")}`);
+	if (!Object.keys(options).every((name) => names.includes(name))) {
+		refuse(operation, "options", `may have ${names.join(", ")}`);
+	}
+	const { concurrency = 1, signal } = options;
+	checkWhole(operation, "concurrency", concurrency, 1, 100);
+	if (signal !== undefined && !signal?.addEventListener) refuse(operation, "signal", "must be an AbortSignal");
 }
 
 export function checkWhole(
@@ -33,10 +37,4 @@ export function checkWhole(
 ): void {
 	if (Number.isInteger(value) && value >= min && value <= max) return;
 	refuse(operation, field, `must be a whole number from ${min} to ${max}`);
-}
-
-export function checkSignal(operation: SyncFunction, signal: AbortSignal | undefined): void {
-	if (signal !== undefined && typeof signal?.addEventListener !== "function") {
-		refuse(operation, "signal", "must be an AbortSignal");
-	}
 }

@@ -1,8 +1,8 @@
 import type { AgencyClient } from "messaging-conversations";
-import { type Handed, tidy } from "./checkpoint.ts";
+import { type Handed, never, tidy } from "./checkpoint.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { type Change, type Memory, noteFailure, take } from "./memory.ts";
-import { reads } from "./read.ts";
+import { type Outcome, reads } from "./read.ts";
 import { type Row, scan } from "./scan.ts";
 import { due, noteLook, type Statuses } from "./statuses.ts";
 
@@ -25,8 +25,6 @@ export interface Looked {
 	handed: number;
 }
 
-const beginning = Number.NEGATIVE_INFINITY;
-
 /**
  * Lists, reads what has changed, and hands it over, oldest change first. When a change is handed out, the memory has it
  * already: it is what to go on from after that change.
@@ -36,7 +34,7 @@ export async function* look(context: Context): AsyncGenerator<Change, Looked, un
 	const { state } = memory;
 	const { lookbackMs, concurrency, statuses } = options;
 	const { mark, scan: resumed } = state;
-	const upTo = resumed?.upTo ?? beginning;
+	const upTo = resumed?.upTo ?? never;
 	memory.failures = [];
 	if (mark === "now") state.known.clear();
 
@@ -46,7 +44,7 @@ export async function* look(context: Context): AsyncGenerator<Change, Looked, un
 		floor: (head) => (mark === "now" ? head : mark) - lookbackMs,
 		wants(row, at, floor) {
 			// Rows without a time are not in the order of activity: they are handed over once, from the beginning.
-			if (at === beginning) return mark === beginning && upTo === beginning;
+			if (at === never) return mark === never && upTo === never;
 			if (at < floor || at < upTo) return false;
 			const known = state.known.get(row.phoneNumber);
 			if (known === undefined) return true;
@@ -63,7 +61,7 @@ export async function* look(context: Context): AsyncGenerator<Change, Looked, un
 	const to = resumed ? resumed.to : head;
 	const isTop = ({ at }: Row): boolean => at >= to - lookbackMs;
 	const floor = (mark === "now" ? to : mark) - lookbackMs;
-	const top = resumed ? resumed.top : new Set(listing.rows.filter(isTop).map(numberOf));
+	const top = resumed ? resumed.top : new Set(listing.rows.filter(isTop).map(({ phoneNumber }) => phoneNumber));
 	const failing = [...state.known].filter(([, { failingSince }]) => failingSince !== undefined);
 	const now = Math.max(date, head);
 	if (mark !== "now") state.scan = { to, upTo, top };
@@ -76,47 +74,42 @@ export async function* look(context: Context): AsyncGenerator<Change, Looked, un
 	const moved = new Set(listing.rows.filter((row) => resumed && isTop(row) && !top.has(row.phoneNumber)));
 	const rows = [...moved, ...listing.rows.filter((row) => !moved.has(row))];
 	const finish = (): void => {
-		state.mark = Math.max(mark === "now" ? beginning : mark, to);
+		state.mark = Math.max(mark === "now" ? never : mark, to);
 		state.scan = undefined;
 		tidy(state, lookbackMs);
 	};
-	const optionsOf = ({ phoneNumber }: Row) => handedOf(phoneNumber);
-
-	const given = { lookbackMs, statuses: mark !== "now" && statuses };
-	let count = 0;
-	let left = rows.length;
-	let tidyAt = 2 * state.known.size + 100;
-	for await (const { row, read, error } of reads(agency, rows, { options: optionsOf, concurrency, signal })) {
+	const settle = ({ row, read, error }: Outcome): Change | undefined => {
 		const { phoneNumber, at } = row;
 		const handed = handedOf(phoneNumber);
-		const change = read && take(state, read, { ...given, to, handed, at });
+		if (read) return take(state, read, { to, handed, at, lookbackMs, statuses: mark !== "now" && statuses });
 		if (error) noteFailure(memory, { phoneNumber, error }, { at, handed, now });
-		else if (!read) state.known.delete(phoneNumber);
-		if (state.scan && !moved.has(row)) state.scan.upTo = Math.max(state.scan.upTo, at);
-		top.delete(phoneNumber);
+		else state.known.delete(phoneNumber);
+	};
+	const readsOf = (rows: Row[]) =>
+		reads(agency, rows, { options: ({ phoneNumber }) => handedOf(phoneNumber), concurrency, signal });
+
+	let handed = 0;
+	let left = rows.length;
+	for await (const outcome of readsOf(rows)) {
+		const { row } = outcome;
+		const change = settle(outcome);
+		if (state.scan && !moved.has(row)) state.scan.upTo = Math.max(state.scan.upTo, row.at);
+		top.delete(row.phoneNumber);
 		if (--left === 0) finish();
-		else if (state.known.size > tidyAt) {
-			tidy(state, lookbackMs);
-			tidyAt = 2 * state.known.size + 100;
-		}
+		else if (left % 256 === 0) tidy(state, lookbackMs);
 		if (!change || mark === "now") continue;
-		count++;
+		handed++;
 		yield change;
 	}
 	if (rows.length === 0) finish();
 
-	const again = failing.map(([phoneNumber, { at }]): Row => ({ phoneNumber, at }));
-	for await (const { row, read, error } of reads(agency, again, { options: optionsOf, concurrency, signal })) {
-		const { phoneNumber, at } = row;
-		const handed = handedOf(phoneNumber);
-		if (error) noteFailure(memory, { phoneNumber, error }, { at, handed, now });
-		else if (!read) state.known.delete(phoneNumber);
-		else {
-			count++;
-			yield take(state, read, { lookbackMs, statuses, to, handed, at });
-		}
+	for await (const outcome of readsOf(failing.map(([phoneNumber, { at }]) => ({ phoneNumber, at })))) {
+		const change = settle(outcome);
+		if (!change) continue;
+		handed++;
+		yield change;
 	}
-	return { pages, handed: count + (yield* lookAtStatuses(context)).handed };
+	return { pages, handed: handed + (yield* lookAtStatuses(context)).handed };
 }
 
 /** Reads the conversations with a message whose status is to be looked at by now, and hands over what has changed. */
@@ -126,15 +119,13 @@ export async function* lookAtStatuses(context: Context): AsyncGenerator<Change, 
 	const { lookbackMs, concurrency, statuses } = options;
 	const { mark, known, followed } = state;
 	if (!statuses || mark === "now") return { pages: 0, handed: 0 };
-	const rows = [...due(followed)].map((phoneNumber): Row => ({ phoneNumber, at: beginning }));
-	const handedOf = (phoneNumber: string): Handed => known.get(phoneNumber) ?? { from: mark - lookbackMs };
-	const optionsOf = ({ phoneNumber }: Row) => handedOf(phoneNumber);
+	const rows = [...due(followed)].map((phoneNumber): Row => ({ phoneNumber, at: never }));
+	const handedOf = ({ phoneNumber }: Row): Handed => known.get(phoneNumber) ?? { from: mark - lookbackMs };
 	let handed = 0;
-	for await (const { row, read, error } of reads(agency, rows, { options: optionsOf, concurrency, signal })) {
+	for await (const { row, read, error } of reads(agency, rows, { options: handedOf, concurrency, signal })) {
 		const { phoneNumber } = row;
 		const before = known.get(phoneNumber);
-		const change =
-			read && take(state, read, { at: beginning, handed: handedOf(phoneNumber), to: mark, lookbackMs, statuses });
+		const change = read && take(state, read, { at: never, handed: handedOf(row), to: mark, lookbackMs, statuses });
 		if (error) memory.failures.push({ phoneNumber, error, leftToReconcile: false });
 		noteLook(followed, phoneNumber);
 		if (change && change.messages.length > 0) {
@@ -145,8 +136,4 @@ export async function* lookAtStatuses(context: Context): AsyncGenerator<Change, 
 		else known.delete(phoneNumber);
 	}
 	return { pages: 0, handed };
-}
-
-function numberOf({ phoneNumber }: Row): string {
-	return phoneNumber;
 }

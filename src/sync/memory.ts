@@ -1,5 +1,5 @@
 import type { ConversationDetail, Message, PartnerError } from "messaging-conversations";
-import type { Handed, Known, State } from "./checkpoint.ts";
+import { type Handed, type Known, never, type State } from "./checkpoint.ts";
 import { fingerprintOf, instant } from "./fingerprint.ts";
 import type { SyncFunction } from "./input.ts";
 import type { Conversation, Dated } from "./read.ts";
@@ -73,10 +73,10 @@ export function take(
 
 	const keepFrom = Math.max(from, to - lookbackMs);
 	// Also those that this read does not show: it may have been answered by a copy that lags behind.
-	const kept = new Map([...(before?.messages ?? [])].filter(([, at]) => at !== null && at >= keepFrom));
+	const kept = new Map([...(before?.messages ?? [])].filter(([, at]) => at >= keepFrom));
 	for (const { message, at, untimed } of messages) {
 		// The time of a message without one grows with its newer neighbours, until it has one of those that stay.
-		if (untimed || at >= keepFrom) kept.set(message.id, untimed ? null : at);
+		if (untimed || at >= keepFrom) kept.set(message.id, untimed ? never : at);
 	}
 	known.set(phoneNumber, {
 		fingerprint: fingerprintOf(conversation),

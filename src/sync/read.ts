@@ -6,6 +6,7 @@ import {
 	type MessagePage,
 	type PartnerError,
 } from "messaging-conversations";
+import { never } from "./checkpoint.ts";
 import { instant } from "./fingerprint.ts";
 import type { Row } from "./scan.ts";
 
@@ -41,12 +42,12 @@ export async function read(
 	const messages = new Map<number, Dated>();
 	const latest = instant(conversation.summary.lastMessageAt);
 	// A message without a time has that of the next newer one; the newest has that of the conversation.
-	let at = latest === Number.NEGATIVE_INFINITY ? Number.POSITIVE_INFINITY : latest;
+	let at = latest === never ? -never : latest;
 	let untimed = true;
 	const take = (page: MessagePage): boolean => {
 		for (const message of page.messages) {
 			const own = instant(message.createdAt);
-			if (own !== Number.NEGATIVE_INFINITY) {
+			if (own !== never) {
 				at = own;
 				untimed = false;
 			}

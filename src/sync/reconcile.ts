@@ -5,8 +5,9 @@ import type {
 	Message,
 	PartnerError,
 } from "messaging-conversations";
+import { never } from "./checkpoint.ts";
 import { fingerprintOf, instant, totalIn } from "./fingerprint.ts";
-import { checkAgency, checkNames, checkSignal, checkWhole, refuse } from "./input.ts";
+import { checkCall, refuse } from "./input.ts";
 import { reads } from "./read.ts";
 import { type Row, scan } from "./scan.ts";
 import { forward } from "./signal.ts";
@@ -67,15 +68,12 @@ export interface Reconciled {
  * }
  */
 export function reconcile(agency: AgencyClient, options: ReconcileOptions): AsyncIterable<Reconciled> {
-	checkAgency("reconcile", agency);
-	checkNames("reconcile", options, ["stored", "concurrency", "signal"]);
+	checkCall("reconcile", agency, options, ["stored", "concurrency", "signal"]);
 	const { stored, concurrency = 4, signal } = options;
 	const given: unknown = stored;
-	const isIterable =
-		typeof given === "object" && given !== null && (Symbol.iterator in given || Symbol.asyncIterator in given);
-	if (!isIterable) refuse("reconcile", "stored", "must be an iterable of { phoneNumber, fingerprint }");
-	checkWhole("reconcile", "concurrency", concurrency, 1, 100);
-	checkSignal("reconcile", signal);
+	if (typeof given !== "object" || given === null || !(Symbol.iterator in given || Symbol.asyncIterator in given)) {
+		refuse("reconcile", "stored", "must be an iterable of { phoneNumber, fingerprint }");
+	}
 	return { [Symbol.asyncIterator]: () => walk(agency, { stored, concurrency }, signal) };
 }
 
@@ -88,8 +86,6 @@ interface Held {
 
 /** Rows that move up while the list is read are newer than its beginning, but for this. */
 const lookbackMs = 120_000;
-/** Numbers in one `lookup`. */
-const lookupSize = 1_000;
 
 async function* walk(
 	agency: AgencyClient,
@@ -113,7 +109,7 @@ async function* walk(
 	};
 	async function* handOver(rows: readonly Row[]): AsyncGenerator<Reconciled, void, undefined> {
 		const options = ({ phoneNumber }: Row) =>
-			grown.has(phoneNumber) ? { from: Number.NEGATIVE_INFINITY } : { from: Number.POSITIVE_INFINITY, pageSize: 1 };
+			grown.has(phoneNumber) ? { from: never } : { from: -never, pageSize: 1 };
 		for await (const { row, read, error } of reads(agency, rows, { options, concurrency, signal })) {
 			const { phoneNumber } = row;
 			failed ??= error;
@@ -125,21 +121,16 @@ async function* walk(
 	}
 
 	try {
-		const floor = () => Number.NEGATIVE_INFINITY;
-		const { rows } = await scan(agency, { floor, wants: differs, lookbackMs, signal });
+		const { rows } = await scan(agency, { floor: () => never, wants: differs, lookbackMs, signal });
 		yield* handOver(rows);
 		const missing = [...held].filter(([, { isListed }]) => !isListed).map(([phoneNumber]) => phoneNumber);
-		while (missing.length > 0) {
-			const entries = await agency.conversations.lookup(missing.splice(0, lookupSize), { signal });
-			const moved: Row[] = [];
-			for (const { input, phoneNumber, conversation } of entries) {
-				// What is no number by itself was not asked about.
-				if (phoneNumber === null) continue;
-				if (conversation === null) yield { phoneNumber: input, conversation, messages: [] };
-				else if (differs(conversation)) moved.push({ phoneNumber: input, at: instant(conversation.lastMessageAt) });
-			}
-			yield* handOver(moved);
+		const moved: Row[] = [];
+		for (const { input, phoneNumber, conversation } of await agency.conversations.lookup(missing, { signal })) {
+			if (phoneNumber === null) continue; // What is no number by itself was not asked about.
+			if (conversation === null) yield { phoneNumber: input, conversation, messages: [] };
+			else if (differs(conversation)) moved.push({ phoneNumber: input, at: instant(conversation.lastMessageAt) });
 		}
+		yield* handOver(moved);
 		if (failed) throw failed;
 	} finally {
 		release();

@@ -1,4 +1,5 @@
 import { type AgencyClient, type ConversationSummary, PartnerUnexpectedResponse } from "messaging-conversations";
+import { never } from "./checkpoint.ts";
 import { instant } from "./fingerprint.ts";
 
 /** A row of the list that is wanted. */
@@ -39,7 +40,7 @@ export async function scan(agency: AgencyClient, { floor, wants, lookbackMs, sig
 	let latest = first;
 	let pages = first.pages;
 	// A conversation with a new message moves to the top. If the scan had not come to its row yet, it passed it by.
-	for (let passes = 1; latest.pages > 1 && passes < mostPasses && latest.head !== unknown; passes++) {
+	for (let passes = 1; latest.pages > 1 && passes < mostPasses && latest.head !== never; passes++) {
 		const before = found.size;
 		const edge = latest.head - lookbackMs;
 		latest = await pass(() => edge);
@@ -50,20 +51,20 @@ export async function scan(agency: AgencyClient, { floor, wants, lookbackMs, sig
 	return { rows, head: first.head, date: first.date, pages };
 
 	async function pass(floor: (head: number) => number): Promise<Omit<Listing, "rows">> {
-		let date = unknown;
-		let newest = unknown;
+		let date = never;
+		let newest = never;
 		let cursor: string | undefined;
 		for (let pages = 1; ; pages++) {
 			const page = agency.conversations.list({ pageSize: 100, cursor, signal }).page();
 			const { data, response } = await page.withResponse();
 			if (pages === 1) date = instant(response.headers.get("date"));
-			let oldest = Number.POSITIVE_INFINITY;
+			let oldest = -never;
 			for (const row of data.conversations) {
 				const at = instant(row.lastMessageAt);
 				// A row without a time neither sets the mark nor ends a scan: it may be first or last in the list.
-				if (at !== unknown) {
+				if (at !== never) {
 					oldest = at;
-					if (newest === unknown) newest = at;
+					if (newest === never) newest = at;
 				}
 				if (wants(row, at, floor(headOf(newest, date))) && !found.has(row.phoneNumber)) {
 					found.set(row.phoneNumber, { phoneNumber: row.phoneNumber, at });
@@ -81,11 +82,9 @@ export async function scan(agency: AgencyClient, { floor, wants, lookbackMs, sig
 	}
 }
 
-const unknown = Number.NEGATIVE_INFINITY;
-
 /** A service may give times in the future; its own `Date` bounds them. */
 function headOf(newest: number, date: number): number {
-	return newest === unknown || date === unknown ? Math.max(newest, date) : Math.min(newest, date);
+	return newest === never || date === never ? Math.max(newest, date) : Math.min(newest, date);
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Message } from "messaging-conversations";
-import type { Followed } from "./checkpoint.ts";
+import { type Followed, never } from "./checkpoint.ts";
 import type { Dated } from "./read.ts";
 
 /** Which statuses are followed: `true` until a message is delivered or has failed, `"read"` until it is read or has failed. */
@@ -24,7 +24,8 @@ export function follow(
 	const changed = new Set<number>();
 	if (statuses === false) return changed;
 	for (const dated of messages) {
-		const { id, direction, status } = dated.message;
+		const { id, direction } = dated.message;
+		const status = dated.message.status ?? "";
 		const known = followed.get(id);
 		if (known && known.status !== status) {
 			changed.add(id);
@@ -60,13 +61,11 @@ export function due(followed: ReadonlyMap<number, Followed>): Set<string> {
 
 /** When the next of them is to be looked at, by the local clock; Infinity when there is none. */
 export function nextDueAt(followed: ReadonlyMap<number, Followed>): number {
-	let next = Number.POSITIVE_INFINITY;
-	for (const entry of followed.values()) next = Math.min(next, dueAt(entry));
-	return next;
+	return Math.min(...[...followed.values()].map(dueAt));
 }
 
 function dueAt({ seenAt, looks }: Followed): number {
-	return seenAt + (lookAfterMs[looks] ?? Number.POSITIVE_INFINITY);
+	return seenAt + (lookAfterMs[looks] ?? -never);
 }
 
 function isFinal({ status }: Message, statuses: Statuses): boolean {

@@ -1,5 +1,6 @@
 import { type AgencyClient, isPartnerError, type PartnerError } from "messaging-conversations";
 import { type ChangeFeed, type FeedOptions, feedOf, lookOnce, openFeed } from "./changes.ts";
+import { never } from "./checkpoint.ts";
 import { checkWhole, longestTimerMs, refuse } from "./input.ts";
 import { look, lookAtStatuses } from "./look.ts";
 import type { Change } from "./memory.ts";
@@ -74,8 +75,10 @@ export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 				try {
 					const { pages, handed } = yield* lookOnce(context, stop.signal, isLook ? look : lookAtStatuses);
 					// A look of several pages may have taken long; a second one in a row says how busy the agency is.
-					wasAtOnce = isLook ? pages > 1 && handed > 0 && !wasAtOnce : wasAtOnce;
-					if (isLook) pauseMs = wasAtOnce ? 0 : handed > 0 ? minMs : Math.max(minMs, 1.5 * pauseMs);
+					if (isLook) {
+						wasAtOnce = pages > 1 && handed > 0 && !wasAtOnce;
+						pauseMs = wasAtOnce ? 0 : handed > 0 ? minMs : Math.max(minMs, 1.5 * pauseMs);
+					}
 				} catch (error) {
 					if (stop.signal.aborted) return;
 					if (!isPartnerError(error) || !error.retryable) throw error;
@@ -84,10 +87,10 @@ export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 				const errors = [...(failed ? [failed] : []), ...memory.failures.map(({ error }) => error)];
 				if (errors.length > 0) pauseMs = 2 * Math.max(minMs, pauseMs);
 				pauseMs = Math.min(maxMs, pauseMs);
-				if (isLook || failed) lookAt = performance.now() + pauseMs * (0.9 + 0.2 * Math.random());
-				if (failed?.retryAfterMs) lookAt = Math.max(lookAt, performance.now() + failed.retryAfterMs);
+				const waitMs = Math.max(pauseMs * (0.9 + 0.2 * Math.random()), failed?.retryAfterMs ?? 0);
+				if (isLook || failed) lookAt = performance.now() + waitMs;
 				for (const error of errors) onError?.(error);
-				const statusInMs = failed || !settings.statuses ? Number.POSITIVE_INFINITY : nextDueAt(followed) - Date.now();
+				const statusInMs = failed || !settings.statuses ? -never : nextDueAt(followed) - Date.now();
 				await pause(Math.min(lookAt - performance.now(), statusInMs), stop.signal);
 			}
 		} finally {
@@ -111,7 +114,7 @@ export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 		});
 	}
 
-	function iterate(): AsyncIterableIterator<Change, void, undefined> {
+	function iterate(): AsyncIterator<Change, void, undefined> {
 		const stop = new AbortController();
 		const inner = looks(stop);
 		// A generator answers `return` only when its pause is over, so the pause is ended first.
@@ -120,13 +123,6 @@ export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 			return(value) {
 				stop.abort();
 				return inner.return(value);
-			},
-			throw(error) {
-				stop.abort();
-				return inner.throw(error);
-			},
-			[Symbol.asyncIterator]() {
-				return this;
 			},
 		};
 	}

@@ -17,7 +17,7 @@ const refused: [name: string, run: () => unknown, field: string][] = [
 	["no since", () => call(changes, agency, {}), "since"],
 	["a checkpoint that is an object", () => call(changes, agency, { since: JSON.parse(good) }), "since"],
 	["a checkpoint of something else", () => changes(agency, { since: '{"version":1}' }), "since"],
-	["a checkpoint of another agency", () => changes(agency, { since: edited({ agency: "agy_ffff" }) }), "since"],
+	["a checkpoint of another agency", () => changes(agency, { since: edited({ agencyId: "agy_ffff" }) }), "since"],
 	["a checkpoint of a later version", () => changes(agency, { since: edited({ v: 2 }) }), "since"],
 	["a checkpoint without its mark", () => changes(agency, { since: edited({ mark: undefined }) }), "since"],
 	["a checkpoint whose mark is no time", () => changes(agency, { since: edited({ mark: "then" }) }), "since"],
