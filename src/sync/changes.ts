@@ -48,6 +48,8 @@ export interface ChangeFeed extends AsyncIterable<Change> {
 	readonly checkpoint: string;
 	/** The conversations that could not be read in the latest look. The next looks read them again, for 24 hours. */
 	readonly failures: readonly UnreadConversation[];
+	/** Conversations that the look has listed and not handed over yet: how far a first look is that takes long. */
+	readonly left: number;
 }
 
 /**
@@ -98,7 +100,10 @@ export function openFeed(
 	if (typeof statuses !== "boolean" && statuses !== "read")
 		refuse(operation, "statuses", 'must be true, false or "read"');
 	const state = stateFrom(operation, since, agency.id);
-	return { memory: { operation, state, failures: [], isBusy: false }, settings: { lookbackMs, concurrency, statuses } };
+	return {
+		memory: { operation, state, failures: [], left: 0, isBusy: false },
+		settings: { lookbackMs, concurrency, statuses },
+	};
 }
 
 export function feedOf(
@@ -114,6 +119,9 @@ export function feedOf(
 		get failures() {
 			return memory.failures;
 		},
+		get left() {
+			return memory.left;
+		},
 		[Symbol.asyncIterator]: iterate,
 	};
 }
@@ -125,7 +133,7 @@ export async function* lookOnce(
 	run: (context: Context) => AsyncGenerator<Change, Looked, undefined>,
 ): AsyncGenerator<Change, Looked, undefined> {
 	const { memory } = context;
-	if (memory.isBusy) refuse(memory.operation, "feed", "is in another loop already");
+	if (memory.isBusy) refuse(memory.operation, "feed", "is in another loop");
 	memory.isBusy = true;
 	const abandon = new AbortController();
 	const release = forward(signal, abandon);

@@ -18,7 +18,7 @@ export function checkCall(
 	options: { concurrency?: number | undefined; signal?: AbortSignal | undefined },
 	names: readonly string[],
 ): void {
-	if (!agency?.id || !agency.conversations) refuse(operation, "agency", "must be what client.agency(id) gives");
+	if (!agency?.id || !agency.conversations) refuse(operation, "agency", "must be of client.agency(id)");
 	if (typeof options !== "object" || options === null) refuse(operation, "options", "must be an object");
 	if (!Object.keys(options).every((name) => names.includes(name))) {
 		refuse(operation, "options", `may have ${names.join(", ")}`);

@@ -89,14 +89,14 @@ export async function* look(context: Context): AsyncGenerator<Change, Looked, un
 		reads(agency, rows, { options: ({ phoneNumber }) => handedOf(phoneNumber), concurrency, signal });
 
 	let handed = 0;
-	let left = rows.length;
+	memory.left = rows.length;
 	for await (const outcome of readsOf(rows)) {
 		const { row } = outcome;
 		const change = settle(outcome);
 		if (state.scan && !moved.has(row)) state.scan.upTo = Math.max(state.scan.upTo, row.at);
 		top.delete(row.phoneNumber);
-		if (--left === 0) finish();
-		else if (left % 256 === 0) tidy(state, lookbackMs);
+		if (--memory.left === 0) finish();
+		else if (memory.left % 256 === 0) tidy(state, lookbackMs);
 		if (!change || mark === "now") continue;
 		handed++;
 		yield change;

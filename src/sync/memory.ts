@@ -30,6 +30,8 @@ export interface Memory {
 	operation: SyncFunction;
 	state: State;
 	failures: UnreadConversation[];
+	/** Conversations of the latest look that are still to be handed over. */
+	left: number;
 	/** A loop runs over the feed. */
 	isBusy: boolean;
 }

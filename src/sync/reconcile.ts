@@ -72,7 +72,7 @@ export function reconcile(agency: AgencyClient, options: ReconcileOptions): Asyn
 	const { stored, concurrency = 4, signal } = options;
 	const given: unknown = stored;
 	if (typeof given !== "object" || given === null || !(Symbol.iterator in given || Symbol.asyncIterator in given)) {
-		refuse("reconcile", "stored", "must be an iterable of { phoneNumber, fingerprint }");
+		refuse("reconcile", "stored", "must be an iterable of rows");
 	}
 	return { [Symbol.asyncIterator]: () => walk(agency, { stored, concurrency }, signal) };
 }
