@@ -47,7 +47,9 @@ if (process.send) {
 	}
 	const seconds = (performance.now() - began) / 1_000;
 	console.log(`${handed} conversations in ${requests} requests and ${seconds.toFixed(0)} s`);
-	console.log(`heap at most ${(most / 1e6).toFixed(1)} MB above the start, ${((heap() - before) / 1e6).toFixed(1)} MB after it`);
+	console.log(
+		`heap at most ${(most / 1e6).toFixed(1)} MB above the start, ${((heap() - before) / 1e6).toFixed(1)} MB after it`,
+	);
 	console.log(`checkpoint at most ${largest} characters`);
 	service.kill();
 }

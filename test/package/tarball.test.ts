@@ -52,7 +52,7 @@ test("S39 the tarball holds what its users need and nothing else", () => {
 			"SECURITY.md",
 			"dist/cli.js",
 			"llms.txt",
-			...readdirSync(join(root, "docs")).flatMap((file) => (file.endsWith(".md") ? `docs/${file}` : [])),
+			...readdirSync(join(root, "docs")).flatMap((file) => (/\.(md|svg)$/.test(file) ? `docs/${file}` : [])),
 			"openapi.json",
 			"package.json",
 			...built,
