@@ -36,7 +36,7 @@ export interface Memory {
 	isBusy: boolean;
 }
 
-export const dayMs: number = 24 * 3_600_000;
+const dayMs = 24 * 3_600_000;
 /** Bounds the checkpoint. */
 const mostFailing = 100;
 

@@ -33,7 +33,7 @@ export interface ReadOptions {
 }
 
 /** Reads a conversation and its messages, from the newest page down. */
-export async function read(
+async function read(
 	agency: AgencyClient,
 	phoneNumber: string,
 	{ from, pageSize = 100, signal }: ReadOptions,

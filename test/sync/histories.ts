@@ -6,7 +6,7 @@ import { bodyMark, createModel, cursorMark, type Kind, type Model } from "./mode
 
 const second = 1_000;
 const minute = 60 * second;
-export const lookbackMs: number = 2 * minute;
+const lookbackMs = 2 * minute;
 
 /** The kinds of service, each with what the contract leaves open read in another way. */
 export const kinds: Record<string, Kind> = {

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { createClient, PartnerInvalidInput } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { changes, fingerprintOf, reconcile, watch } from "messaging-conversations/sync";
@@ -63,6 +64,13 @@ test("a stored row without a number is refused by its place", async () => {
 	const stored = [{ phoneNumber: "+32470123456" }, { fingerprint: "x" }] as never;
 	const iterator = reconcile(agency, { stored })[Symbol.asyncIterator]();
 	await expect(iterator.next()).rejects.toMatchObject({ _tag: "PartnerInvalidInput", field: "stored[1].phoneNumber" });
+});
+
+test("a checkpoint of version 1 is read for ever, in the middle of a scan too", () => {
+	const stored = readFileSync(new URL("checkpoint-1.txt", import.meta.url), "utf8").trim();
+	expect(changes(createClient({ ...sandbox.connection }).agency("agy_0a1b2c3d"), { since: stored }).checkpoint).toBe(
+		stored,
+	);
 });
 
 test("a checkpoint is text that JSON and every database take, and stays good through them", () => {
