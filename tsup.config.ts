@@ -12,7 +12,8 @@ const shared: Options = {
 	esbuildOptions(options) {
 		options.mainFields = ["module", "main"];
 	},
-	external: ["msw", /^node:/],
+	// The package itself too: `./sync` uses the client of the main entry, and has no copy of it.
+	external: ["msw", /^node:/, "messaging-conversations"],
 	noExternal: ["openapi-fetch", "p-retry", "is-network-error", "zod", "libphonenumber-js"],
 };
 
@@ -23,6 +24,7 @@ export default defineConfig([
 		entry: {
 			index: "src/index.ts",
 			node: "src/node.ts",
+			"sync/index": "src/sync/index.ts",
 			"sandbox/index": "src/sandbox/index.ts",
 			"sandbox/msw": "src/sandbox/msw.ts",
 			"sandbox/server": "src/sandbox/server.ts",

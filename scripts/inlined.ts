@@ -16,7 +16,7 @@ export async function inlined(): Promise<string[]> {
 		format: "esm",
 		platform: "neutral",
 		mainFields: ["module", "main"],
-		external: ["msw", "node:*"],
+		external: ["msw", "node:*", "messaging-conversations"],
 		metafile: true,
 		write: false,
 	});

@@ -14,7 +14,7 @@ import { fresh } from "./fresh.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const dist = join(root, "dist");
-const entries = ["index", "node", "sandbox/index", "sandbox/msw", "sandbox/server"];
+const entries = ["index", "node", "sync/index", "sandbox/index", "sandbox/msw", "sandbox/server"];
 
 const program = ts.createProgram(
 	entries.map((entry) => join(dist, `${entry}.d.ts`)),
@@ -25,6 +25,8 @@ const program = ts.createProgram(
 		lib: ["lib.es2022.d.ts", "lib.dom.d.ts", "lib.dom.iterable.d.ts"],
 		types: ["node"],
 		skipLibCheck: true,
+		// The entries beside the main one import it by the package's name.
+		paths: { "messaging-conversations": [join(dist, "index.d.ts")] },
 	},
 );
 const checker = program.getTypeChecker();

@@ -16,7 +16,7 @@ const told: Record<string, string> = {
 		"null: no phone number (empty)",
 		"",
 	].join("\n"),
-	"poll.ts": "250 at the first look\nAnna: Hello?\n",
+	"mirror.ts": "250 conversations, 545 messages\n249: Anna Claes\n",
 	"send.ts": "sent as ",
 	"ts-pattern.ts": ["waits for consent", "sent", "unknown: again later, same id and text", ""].join("\n"),
 	"window.ts": [

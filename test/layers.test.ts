@@ -46,6 +46,8 @@ const owners: Record<string, RegExp> = {
 	"libphonenumber-js/core/es6": /^input\/phone[\w-]*\.ts$/,
 	"zod/mini": /^(input|operations|client-options)\b/,
 	msw: /^sandbox\/msw\.ts$/,
+	// These entries use the client by the name of the package, as any caller does.
+	"messaging-conversations": /^(sync|outbox)\//,
 	"node:": /^(http\/node-exchange\.ts|cli\b.*|sandbox\/server\b.*)$/,
 };
 

@@ -71,7 +71,7 @@ test("the README has its chapters in their order, each with something to paste o
 
 test("llms.txt has its chapters, each with a sample or a list", () => {
 	const chapters = chaptersOf("llms.txt", "##");
-	expect([...chapters.keys()]).toEqual(["The calls", "Rules of sends", "Errors", "Sandbox", "Links"]);
+	expect([...chapters.keys()]).toEqual(["The calls", "Rules of sends", "Mirroring", "Errors", "Sandbox", "Links"]);
 	for (const [heading, chapter] of chapters) expect(chapter, heading).toMatch(/^(```|- )/m);
 });
 

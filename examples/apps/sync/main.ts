@@ -1,0 +1,51 @@
+// `npm run sync`: mirrors the agencies of the key for ever; a sandbox unless the environment has one. The database is
+// embedded (SYNC_DATABASE names its folder), or a PostgreSQL server (DATABASE_URL), where you may start as many of these
+// as you like. With --once it looks once and ends, with --nightly it reconciles and ends.
+import { SingleBar } from "cli-progress";
+import { createClient } from "messaging-conversations";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { openDatabase } from "../send-queue/database.ts";
+import { look, nightly, tables } from "./mirror.ts";
+import { createMirror } from "./worker.ts";
+
+const { MESSAGING_BASE_URL, MESSAGING_API_KEY, DATABASE_URL, SYNC_DATABASE, MIRROR = "{}" } = process.env;
+const connection = MESSAGING_BASE_URL
+	? { baseUrl: MESSAGING_BASE_URL, apiKey: MESSAGING_API_KEY }
+	: createSandbox({ now: new Date(), seed: "busy" }).connection;
+const client = createClient(connection);
+const database = await openDatabase(DATABASE_URL ?? SYNC_DATABASE);
+const { agencies } = await client.me.get();
+const [task] = process.argv.slice(2);
+
+if (task === "--once" || task === "--nightly") {
+	await database.executeSql(tables);
+	for (const { id, name } of agencies) {
+		const format = `${name ?? id} {bar} {value}/{total}, {speed}/s, {eta_formatted} left`;
+		const bar = new SingleBar({ format, noTTYOutput: true, notTTYSchedule: 2_000, etaBuffer: 100 });
+		const began = performance.now();
+		let started = false;
+		const progress = (done: number, left: number): void => {
+			const speed = Math.round(done / ((performance.now() - began) / 1_000));
+			if (!started) bar.start(done + left, 0, { speed });
+			started = true;
+			bar.setTotal(done + left);
+			bar.update(done, { speed });
+		};
+		const run = task === "--once" ? look : nightly;
+		const count = await run({ database, agency: client.agency(id), progress });
+		if (started) bar.stop();
+		console.log(`${name ?? id}: ${count} conversations stored`);
+	}
+	await database.close();
+} else {
+	const mirror = await createMirror(database, JSON.parse(MIRROR));
+	for (const { id } of agencies) await mirror.add(id);
+	await mirror.work(client);
+	for (const signal of ["SIGTERM", "SIGINT"]) {
+		process.once(signal, async () => {
+			await mirror.stop();
+			await database.close();
+		});
+	}
+	console.log("ready");
+}

@@ -1,0 +1,128 @@
+// The conversations and messages of an agency as tables of PostgreSQL: what `look` stores is what has changed, each
+// message once; what `nightly` stores is what moved no conversation to the top, and what is gone.
+import type { AgencyClient, ConversationDetail, Message } from "messaging-conversations";
+import { changes, fingerprintOf, reconcile } from "messaging-conversations/sync";
+import type { Database, Sql } from "../send-queue/database.ts";
+
+export const tables = `
+	create table if not exists feed (agency_id text primary key, checkpoint text not null);
+	create table if not exists conversation (
+		agency_id text, phone text, name text, ai_enabled boolean not null, visibility text not null,
+		total_messages integer not null, window_expires_at text, fingerprint text not null,
+		primary key (agency_id, phone)
+	);
+	create table if not exists message (
+		agency_id text, id bigint, phone text not null, direction text not null, body text, status text, created_at text,
+		primary key (agency_id, id)
+	);`;
+
+export interface LookOptions {
+	database: Database;
+	agency: AgencyClient;
+	/** Called after each conversation that was stored: how many were, and how many are still to come. */
+	progress?: ((done: number, left: number) => void) | undefined;
+	signal?: AbortSignal | undefined;
+}
+
+/** Another worker has stored something of the agency since this look began. */
+export class OvertakenError extends Error {}
+
+/** One look; gives how many conversations it has stored. A change and its checkpoint are one transaction. */
+export async function look({ database, agency, progress, signal }: LookOptions): Promise<number> {
+	let stored = await checkpointOf(database, agency.id);
+	const feed = changes(agency, { since: stored ?? "beginning", signal });
+	const save = async (sql: Sql): Promise<string> => {
+		const { checkpoint } = feed;
+		const { rows } = await sql.executeSql(
+			`insert into feed values ($1, $2) on conflict (agency_id) do update set checkpoint = excluded.checkpoint
+			where feed.checkpoint = $3 returning 1`,
+			[agency.id, checkpoint, stored],
+		);
+		// A worker that was taken for dead, and is not: what it has in hand is stored by its successor.
+		if (rows.length === 0) throw new OvertakenError(`Another worker looks at ${agency.id}.`);
+		return checkpoint;
+	};
+	let done = 0;
+	for await (const { conversation, messages } of feed) {
+		stored = await database.transaction(async (sql) => {
+			await upsertConversation(sql, agency.id, conversation);
+			await insertMessages(sql, agency.id, conversation, messages);
+			return save(sql);
+		});
+		done++;
+		progress?.(done, feed.left);
+	}
+	await save(database); // a look without a change moves on too
+	return done;
+}
+
+/** Once a night: names, AI, visibility, late messages, and what is hidden or deleted. Gives how many differed. */
+export async function nightly({ database, agency, progress, signal }: LookOptions): Promise<number> {
+	const { rows } = await database.executeSql(
+		`select phone, fingerprint, (select count(*) from message m where m.agency_id = c.agency_id and m.phone = c.phone) as n
+		from conversation c where agency_id = $1`,
+		[agency.id],
+	);
+	const stored = rows.map((row) => ({
+		phoneNumber: String(row.phone),
+		fingerprint: String(row.fingerprint),
+		messages: Number(row.n),
+	}));
+	let done = 0;
+	for await (const { phoneNumber, conversation, messages } of reconcile(agency, { stored, signal })) {
+		await database.transaction(async (sql) => {
+			if (conversation) {
+				await upsertConversation(sql, agency.id, conversation);
+				// All of a conversation's messages come, among them those that are here already.
+				await insertMessages(sql, agency.id, conversation, messages, "on conflict do nothing");
+			} else {
+				await sql.executeSql("delete from message where agency_id = $1 and phone = $2", [agency.id, phoneNumber]);
+				await sql.executeSql("delete from conversation where agency_id = $1 and phone = $2", [agency.id, phoneNumber]);
+			}
+		});
+		done++;
+		progress?.(done, 0);
+	}
+	return done;
+}
+
+export async function checkpointOf(sql: Sql, agencyId: string): Promise<string | null> {
+	const { rows } = await sql.executeSql("select checkpoint from feed where agency_id = $1", [agencyId]);
+	return rows[0] ? String(rows[0].checkpoint) : null;
+}
+
+async function upsertConversation(sql: Sql, agencyId: string, conversation: ConversationDetail): Promise<void> {
+	const { summary } = conversation;
+	await sql.executeSql(
+		`insert into conversation values ($1, $2, $3, $4, $5, $6, $7, $8)
+		on conflict (agency_id, phone) do update set name = excluded.name, ai_enabled = excluded.ai_enabled,
+			visibility = excluded.visibility, total_messages = excluded.total_messages,
+			window_expires_at = excluded.window_expires_at, fingerprint = excluded.fingerprint`,
+		[
+			agencyId,
+			summary.phoneNumber,
+			summary.contactName,
+			summary.aiEnabled,
+			summary.visibility.reason,
+			summary.totalMessages,
+			summary.windowExpiresAt,
+			fingerprintOf(conversation),
+		],
+	);
+}
+
+async function insertMessages(
+	sql: Sql,
+	agencyId: string,
+	{ summary }: ConversationDetail,
+	messages: readonly Message[],
+	onConflict = "", // the feed hands over each message once: a second one would be a fault, and shows
+): Promise<void> {
+	if (messages.length === 0) return;
+	await sql.executeSql(
+		`insert into message select $1, (value ->> 'id')::bigint, $2, value ->> 'direction', value ->> 'body',
+			value ->> 'status', value ->> 'createdAt'
+		from json_array_elements($3::json) as row(value) ${onConflict}`,
+		[agencyId, summary.phoneNumber, JSON.stringify(messages)],
+	);
+}

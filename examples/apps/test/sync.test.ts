@@ -1,0 +1,174 @@
+// The mirror on PGlite and on a PostgreSQL server, with a worker that is killed in the middle of a catch-up.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createClient } from "messaging-conversations";
+import { createSandbox, type Sandbox } from "messaging-conversations/sandbox";
+import { type SandboxServer, serve } from "messaging-conversations/sandbox/server";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { openDatabase } from "../send-queue/database.ts";
+import { look, nightly, tables } from "../sync/mirror.ts";
+import { createMirror } from "../sync/worker.ts";
+import { createDatabase, type Server, startServer, type TestDatabase } from "./postgres.ts";
+
+const cwd = fileURLToPath(new URL("..", import.meta.url));
+const anna = "+447700900101";
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+	for (const close of closing.splice(0).reverse()) await close();
+});
+const until = (read: () => unknown) => expect.poll(read, { timeout: 90_000, interval: 50 });
+
+/** What the sandbox knows of its default agency, in the tables' words. */
+async function truth(sandbox: Sandbox) {
+	const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
+	const rows = await agency.conversations.list({ pageSize: 100 }).toArray();
+	const names = rows.map(({ phoneNumber, contactName }) => `${phoneNumber} ${contactName}`).sort();
+	return { names, messages: rows.reduce((sum, { totalMessages }) => sum + totalMessages, 0) };
+}
+
+async function open(place: string, sandbox = createSandbox({ seed: "busy" })) {
+	const database = await openDatabase(place);
+	closing.push(database.close);
+	await database.executeSql(tables);
+	const client = createClient({ ...sandbox.connection, retry: false });
+	const agency = client.agency(sandbox.agency().id);
+	const mirrored = async () => {
+		const names = await database.executeSql("select phone || ' ' || name as row from conversation order by 1");
+		const messages = await database.executeSql("select count(*) as n, count(distinct id) as ids from message");
+		expect(messages.rows[0]?.n).toEqual(messages.rows[0]?.ids);
+		return { names: names.rows.map(({ row }) => String(row)).sort(), messages: Number(messages.rows[0]?.n) };
+	};
+	return { database, sandbox, client, agency, mirrored };
+}
+
+function suite(place: () => Promise<string>): void {
+	test("looks mirror what changes, and the night what moved nothing to the top", async () => {
+		const { database, sandbox, agency, mirrored } = await open(await place());
+		expect(await look({ database, agency })).toBe(250);
+		expect(await mirrored()).toEqual(await truth(sandbox));
+		expect(await look({ database, agency })).toBe(0);
+		sandbox.clock.advance({ minutes: 10 });
+		sandbox.agency().contact(anna).writes("Hello?");
+		expect(await look({ database, agency })).toBe(1);
+		sandbox.agency().contact("+447700900200", { name: "Renamed" });
+		sandbox.agency().conversation("+447700900201").hide();
+		expect(await look({ database, agency })).toBe(0);
+		expect(await nightly({ database, agency })).toBe(2);
+		expect(await mirrored()).toEqual(await truth(sandbox));
+		expect(await nightly({ database, agency })).toBe(0);
+	});
+
+	test("a look that breaks off goes on where it was, and stores no message twice", async () => {
+		const { database, sandbox, agency, mirrored } = await open(await place());
+		for (const stop of [7, 30, 100]) {
+			const progress = (done: number): void => {
+				if (done === stop) throw new Error("killed");
+			};
+			await expect(look({ database, agency, progress })).rejects.toThrow("killed");
+			sandbox.clock.advance({ minutes: 3 });
+			sandbox.agency().contact("+447700900350").writes(`${stop}`);
+		}
+		await look({ database, agency });
+		expect(await mirrored()).toEqual(await truth(sandbox));
+	});
+
+	test("a worker that was taken for dead stores nothing after its successor", async () => {
+		const { database, agency } = await open(await place());
+		let successor: Promise<number> | undefined;
+		const progress = (done: number): void => {
+			if (done === 10) successor = look({ database, agency });
+		};
+		const [late] = await Promise.allSettled([look({ database, agency, progress })]);
+		await Promise.allSettled([successor]);
+		const ends = [late.status, (await Promise.allSettled([successor]))[0]?.status].sort();
+		expect(ends).toEqual(["fulfilled", "rejected"]);
+	});
+
+	test("a job an agency looks again by itself", async () => {
+		const { database, sandbox, client, agency, mirrored } = await open(await place());
+		const mirror = await createMirror(database, { minSeconds: 1, maxSeconds: 2, pollSeconds: 0.5 });
+		closing.push(mirror.stop);
+		await mirror.add(agency.id);
+		await mirror.add(agency.id);
+		await mirror.work(client);
+		const { messages } = await truth(sandbox);
+		await until(async () => (await mirrored()).messages).toBe(messages);
+		for (let i = 1; i <= 3; i++) {
+			sandbox.clock.advance({ minutes: 5 });
+			sandbox.agency().contact(anna).writes(`Message ${i}`);
+			await until(async () => (await mirrored()).messages).toBe(messages + i);
+		}
+	});
+}
+
+describe("the mirror in PGlite", () => {
+	const folder = mkdtempSync(join(tmpdir(), "mirror-pglite-"));
+	afterAll(() => rmSync(folder, { recursive: true, force: true }));
+	let count = 0;
+	suite(async () => join(folder, `${count++}`));
+});
+
+describe("the mirror on a PostgreSQL server", () => {
+	let server: Server | undefined;
+	const databases: TestDatabase[] = [];
+	beforeAll(async () => {
+		server = await startServer();
+	});
+	afterAll(async () => {
+		for (const database of databases) await database.drop();
+		await server?.close();
+	});
+	const place = async (): Promise<string> => {
+		if (!server) throw new Error("There is no server.");
+		const database = await createDatabase(server);
+		databases.push(database);
+		return database.url;
+	};
+	suite(place);
+
+	async function startWorker(url: string, service: SandboxServer): Promise<ChildProcess> {
+		const worker = spawn(process.execPath, ["--import", "tsx", "sync/main.ts"], {
+			cwd,
+			env: {
+				...process.env,
+				DATABASE_URL: url,
+				MESSAGING_BASE_URL: service.baseUrl,
+				MESSAGING_API_KEY: service.apiKey,
+				MIRROR: JSON.stringify({ minSeconds: 1, maxSeconds: 2, pollSeconds: 0.5, expireInSeconds: 4 }),
+			},
+			stdio: ["ignore", "pipe", "inherit"],
+		});
+		closing.push(async () => {
+			if (worker.exitCode !== null || worker.signalCode !== null) return;
+			worker.kill("SIGKILL");
+			await once(worker, "exit");
+		});
+		await once(worker.stdout ?? worker, "data");
+		return worker;
+	}
+
+	test("of two workers one is killed in the middle of a catch-up: nothing is lost, and nothing is there twice", async () => {
+		const url = await place();
+		const { sandbox, mirrored, database } = await open(url);
+		const service = await serve(sandbox, { port: 0 });
+		closing.push(service.close);
+		const stored = async () => (await mirrored()).names.length;
+		const first = await startWorker(url, service);
+		await until(stored).toBeGreaterThan(10);
+		first.kill("SIGKILL");
+		await once(first, "exit");
+		expect(await stored()).toBeLessThan(250);
+		sandbox.clock.advance({ minutes: 5 });
+		sandbox.agency().contact("+447700900350").writes("Meanwhile");
+		await startWorker(url, service);
+		await until(mirrored).toEqual(await truth(sandbox));
+		sandbox.clock.advance({ minutes: 5 });
+		sandbox.agency().contact(anna).writes("And on it goes");
+		await until(mirrored).toEqual(await truth(sandbox));
+		expect((await database.executeSql("select count(*) as n from feed")).rows).toEqual([{ n: expect.anything() }]);
+	});
+});

@@ -1,0 +1,126 @@
+// `npm run simulate:sync`: freshness and requests of the change feed's pauses, for 10, 1,000 and 10,000 agencies, against
+// fixed intervals. Virtual time; prints the tables of docs/scale.md and writes docs/scale.svg.
+import { writeFileSync } from "node:fs";
+import { randomFrom } from "../../test/faults/random.ts";
+import { chart } from "./chart.ts";
+
+const second = 1;
+const minute = 60 * second;
+const hour = 60 * minute;
+/** How long is simulated, after a first hour that is not counted. */
+const length = 25 * hour;
+const warmUp = hour;
+
+/** How an agency is looked at. */
+interface Policy {
+	name: string;
+	/** The pause after a look, in seconds. */
+	next: (pause: number, foundSomething: boolean, random: () => number) => number;
+	first: number;
+}
+
+const fixed = (seconds: number): Policy => ({ name: `every ${seconds} s`, next: () => seconds, first: seconds });
+const adaptive: Policy = {
+	name: "watch, 15 s to 5 min",
+	first: 15,
+	next: (pause, found, random) => (found ? 15 : Math.min(300, pause * 1.5)) * (0.9 + 0.2 * random()),
+};
+
+interface Result {
+	agencies: number;
+	policy: string;
+	messagesPerSecond: number;
+	listsPerSecond: number;
+	getsPerSecond: number;
+	median: number;
+	p99: number;
+}
+
+/** Messages of a day, by agency: a few agencies have most of them. */
+function dailyMessages(agencies: number): number[] {
+	const weights = Array.from({ length: agencies }, (_, rank) => 1 / (rank + 1));
+	const sum = weights.reduce((total, weight) => total + weight, 0);
+	// 60 messages a day on average.
+	return weights.map((weight) => (weight / sum) * agencies * 60);
+}
+
+/** Conversations come in bursts of a few messages, a minute or so apart, and by day more than by night. */
+function arrivals(perDay: number, random: () => number): { at: number; conversation: number }[] {
+	const burst = 4;
+	const all: { at: number; conversation: number }[] = [];
+	let conversation = 0;
+	for (let at = 0; at < length; ) {
+		at += (-Math.log(1 - random()) * 24 * hour) / ((perDay / burst) * 2);
+		const byDay = Math.sin((2 * Math.PI * (at - 9 * hour)) / (24 * hour)) * 0.5 + 0.5;
+		if (random() > byDay) continue;
+		conversation++;
+		for (let i = 0, time = at; i < burst; i++, time += -Math.log(1 - random()) * minute) {
+			if (time < length) all.push({ at: time, conversation });
+		}
+	}
+	return all.sort((a, b) => a.at - b.at);
+}
+
+function simulate(agencies: number, policy: Policy): Result {
+	const random = randomFrom(agencies);
+	let [lists, gets, messages] = [0, 0, 0];
+	const delays: number[] = [];
+	for (const perDay of dailyMessages(agencies)) {
+		const waiting = arrivals(perDay, random);
+		let [next, pause, at] = [0, policy.first, random() * policy.first];
+		while (at < length) {
+			const found = new Set<number>();
+			while ((waiting[next]?.at ?? length) <= at) {
+				const message = waiting[next++];
+				if (!message) break;
+				found.add(message.conversation);
+				if (message.at >= warmUp) delays.push(at - message.at);
+			}
+			if (at >= warmUp) {
+				lists++;
+				gets += found.size;
+			}
+			pause = policy.next(pause, found.size > 0, random);
+			at += pause;
+		}
+		messages += waiting.filter((message) => message.at >= warmUp).length;
+	}
+	const sorted = Float64Array.from(delays).sort();
+	const at = (share: number): number => sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
+	const seconds = length - warmUp;
+	return {
+		agencies,
+		policy: policy.name,
+		messagesPerSecond: messages / seconds,
+		listsPerSecond: lists / seconds,
+		getsPerSecond: gets / seconds,
+		median: at(0.5),
+		p99: at(0.99),
+	};
+}
+
+const results = [10, 1_000, 10_000].flatMap((agencies) =>
+	[adaptive, fixed(15), fixed(60)].map((policy) => simulate(agencies, policy)),
+);
+const round = (value: number): string => (value < 10 ? value.toFixed(2) : value.toFixed(0));
+console.log("| agencies | pauses | messages/s | lists/s | gets/s | requests/s | median age | 99th percentile |");
+console.log("| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |");
+for (const result of results) {
+	const { agencies, policy, messagesPerSecond, listsPerSecond, getsPerSecond, median, p99 } = result;
+	const rates = [messagesPerSecond, listsPerSecond, getsPerSecond, listsPerSecond + getsPerSecond].map(round);
+	const cells = [agencies.toLocaleString("en"), policy, ...rates, `${median.toFixed(0)} s`, `${p99.toFixed(0)} s`];
+	console.log(`| ${cells.join(" | ")} |`);
+}
+writeFileSync(
+	new URL("../../docs/scale.svg", import.meta.url),
+	chart(
+		results
+			.filter(({ agencies }) => agencies === 10_000)
+			.map(({ policy, listsPerSecond, getsPerSecond, median, p99 }) => ({
+				name: policy,
+				requests: listsPerSecond + getsPerSecond,
+				median,
+				p99,
+			})),
+	),
+);

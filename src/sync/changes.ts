@@ -1,0 +1,147 @@
+import type { AgencyClient } from "messaging-conversations";
+import { encode, stateFrom, tidy } from "./checkpoint.ts";
+import { checkCall, checkWhole, refuse, type SyncFunction } from "./input.ts";
+import { type Context, type Looked, type LookOptions, look } from "./look.ts";
+import type { Change, Memory, UnreadConversation } from "./memory.ts";
+import { forward } from "./signal.ts";
+import type { Statuses } from "./statuses.ts";
+
+/** Options that `changes` and `watch` have in common. */
+export interface FeedOptions {
+	/**
+	 * Where to begin: `"now"` hands over nothing of what is there already, `"beginning"` all conversations with all their
+	 * messages, and a checkpoint goes on where the feed was that gave it.
+	 */
+	since: "now" | "beginning" | (string & {});
+	/**
+	 * How late a message may become visible after its own time, in milliseconds. What comes later is handed over by
+	 * `reconcile`. The service's times may be coarse: their precision counts too.
+	 * @default 120000
+	 */
+	lookbackMs?: number | undefined;
+	/**
+	 * Conversations that are read at once, while the loop is busy with an earlier one. They are handed over in their order.
+	 * @default 4
+	 */
+	concurrency?: number | undefined;
+	/**
+	 * Follows outbound messages that were handed over without a final status. They are looked at again 10 s, 30 s, 2 min,
+	 * 10 min, 1 h, 6 h and 24 h later, with one `conversations.get` for each conversation, and are handed over again when
+	 * their status has changed. `true` stops at `delivered`, `read`, `failed` and `undelivered`; `"read"` goes on after
+	 * `delivered`. A checkpoint holds at most 1,000 of them.
+	 * @default false
+	 */
+	statuses?: Statuses | undefined;
+	/** Stops the feed. */
+	signal?: AbortSignal | undefined;
+}
+
+/** Options of {@link changes}. */
+export interface ChangesOptions extends FeedOptions {}
+
+/** What {@link changes} gives. Each `for await` over it is one look, from where the last one ended. */
+export interface ChangeFeed extends AsyncIterable<Change> {
+	/**
+	 * Where to go on: everything up to and including the change that the loop has in hand. Store it in the transaction that
+	 * stores the change. Text of a few kilobytes; it holds the phone numbers of the latest conversations, and no message text.
+	 */
+	readonly checkpoint: string;
+	/** The conversations that could not be read in the latest look. The next looks read them again, for 24 hours. */
+	readonly failures: readonly UnreadConversation[];
+	/** Conversations that the look has listed and not handed over yet: how far a first look is that takes long. */
+	readonly left: number;
+}
+
+/**
+ * Looks once at what has changed since a checkpoint, and hands over each conversation that has, oldest change first, with
+ * its new messages. A look without a change is one request. Made for cron, serverless functions and jobs of a queue.
+ *
+ * Whoever stores the change and `feed.checkpoint` in one transaction has each message exactly once. A conversation that
+ * cannot be read holds up no other one: the loop ends by throwing its error after all others were handed over, and
+ * `feed.checkpoint` remembers it. A conversation that is hidden or deleted is not handed over: see `reconcile`.
+ *
+ * Uses `conversations.list`, `conversations.get` and, for more than 100 new messages, `conversations.listMessages`.
+ *
+ * @throws PartnerInvalidInput at once when an option is not what it must be, as a checkpoint of another agency; what the
+ * calls throw, from the loop
+ * @example
+ * import { changes } from "messaging-conversations/sync";
+ *
+ * const stored = new Map<string, string>(); // in place of your database
+ * const feed = changes(agency, { since: stored.get(agency.id) ?? "beginning" });
+ * for await (const { phoneNumber, conversation, messages } of feed) {
+ *   console.log(conversation.summary.contactName, messages.length);
+ *   stored.set(phoneNumber, JSON.stringify(messages)); // in one transaction
+ *   stored.set(agency.id, feed.checkpoint);
+ * }
+ * stored.set(agency.id, feed.checkpoint); // a look without a change moves on too
+ */
+export function changes(agency: AgencyClient, options: ChangesOptions): ChangeFeed {
+	const { memory, settings } = openFeed("changes", agency, options, []);
+	const { signal } = options;
+	async function* oneLook(): AsyncGenerator<Change, void, undefined> {
+		yield* lookOnce({ agency, memory, options: settings }, signal, look);
+		const [first] = memory.failures;
+		if (first) throw first.error;
+	}
+	return feedOf(memory, settings, oneLook);
+}
+
+/** Checks what `changes` and `watch` have in common. */
+export function openFeed(
+	operation: SyncFunction,
+	agency: AgencyClient,
+	options: FeedOptions,
+	ownNames: readonly string[],
+): { memory: Memory; settings: LookOptions } {
+	checkCall(operation, agency, options, ["since", "lookbackMs", "concurrency", "statuses", "signal", ...ownNames]);
+	const { since, lookbackMs = 120_000, concurrency = 4, statuses = false } = options;
+	checkWhole(operation, "lookbackMs", lookbackMs, 0);
+	if (typeof statuses !== "boolean" && statuses !== "read")
+		refuse(operation, "statuses", 'must be true, false or "read"');
+	const state = stateFrom(operation, since, agency.id);
+	return {
+		memory: { operation, state, failures: [], left: 0, isBusy: false },
+		settings: { lookbackMs, concurrency, statuses },
+	};
+}
+
+export function feedOf(
+	memory: Memory,
+	{ lookbackMs }: LookOptions,
+	iterate: () => AsyncIterator<Change, void, undefined>,
+): ChangeFeed {
+	return {
+		get checkpoint() {
+			tidy(memory.state, lookbackMs);
+			return encode(memory.state);
+		},
+		get failures() {
+			return memory.failures;
+		},
+		get left() {
+			return memory.left;
+		},
+		[Symbol.asyncIterator]: iterate,
+	};
+}
+
+/** Runs a look. No request is under way when it has ended, however it ends. */
+export async function* lookOnce(
+	context: Omit<Context, "signal">,
+	signal: AbortSignal | undefined,
+	run: (context: Context) => AsyncGenerator<Change, Looked, undefined>,
+): AsyncGenerator<Change, Looked, undefined> {
+	const { memory } = context;
+	if (memory.isBusy) refuse(memory.operation, "feed", "is in another loop");
+	memory.isBusy = true;
+	const abandon = new AbortController();
+	const release = forward(signal, abandon);
+	try {
+		return yield* run({ ...context, signal: abandon.signal });
+	} finally {
+		memory.isBusy = false;
+		release();
+		abandon.abort();
+	}
+}

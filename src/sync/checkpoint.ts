@@ -1,0 +1,153 @@
+import { isPartnerError } from "messaging-conversations";
+import { refuse, type SyncFunction } from "./input.ts";
+
+/*
+ * A checkpoint is the feed's memory as JSON. It holds no cursor and no message text. Its size follows the activity of the
+ * lookback and the messages whose status is followed. Times are the service's, in milliseconds; -Infinity is null there.
+ */
+
+/** A time before all others; the time of what has none. */
+export const never: number = Number.NEGATIVE_INFINITY;
+
+/** What was handed over of a conversation. */
+export interface Handed {
+	/** All messages before this time were handed over. */
+	from: number;
+	/**
+	 * After a break in a scan it can be in doubt whether the conversation was handed over before. If it has a message between
+	 * these times, it was still to come. If not, it was handed over, and all messages before the later time with it.
+	 */
+	doubt?: readonly [number, number] | undefined;
+}
+
+/** A conversation that was handed over within the lookback, or whose read failed. */
+export interface Known extends Handed {
+	/** The fingerprint that was handed over; while its reads fail, that of its row. */
+	fingerprint: string;
+	/** The time of its row. */
+	at: number;
+	/** The messages from then on that were handed over, with their times. */
+	messages: Map<number, number>;
+	/** When the first of its failed reads was. */
+	failingSince?: number;
+}
+
+/** A scan that is not through: what has changed is handed over in ascending order of the rows' times. */
+export interface Scan {
+	/** The mark to come. */
+	to: number;
+	/** The time of the row that was handed over last. */
+	upTo: number;
+	/** Conversations that were listed within the lookback of `to` and are not handed over yet. */
+	top: Set<string>;
+}
+
+/** A message without a final status, by its id. */
+export interface Followed {
+	phoneNumber: string;
+	/** Empty for null. */
+	status: string;
+	/** When it was first seen, by the local clock. */
+	seenAt: number;
+	/** How often it was looked at since. */
+	looks: number;
+}
+
+export interface State {
+	agencyId: string;
+	/** Up to where all is handed over, but for what becomes visible late; -Infinity from the beginning. */
+	mark: number | "now";
+	scan: Scan | undefined;
+	known: Map<string, Known>;
+	followed: Map<number, Followed>;
+}
+
+const version = 1;
+
+/** The state that `since` means. */
+export function stateFrom(operation: SyncFunction, since: string, agencyId: string): State {
+	if (typeof since !== "string") refuse(operation, "since", notOne);
+	if (since !== "now" && since !== "beginning") return decode(operation, since, agencyId);
+	return { agencyId, mark: since === "now" ? since : never, scan: undefined, known: new Map(), followed: new Map() };
+}
+
+/** Forgets what no later look needs. */
+export function tidy({ mark, scan, known }: State, lookbackMs: number): void {
+	if (mark === "now") return;
+	const edge = (scan ? Math.min(scan.upTo, scan.to) : mark) - lookbackMs;
+	for (const [phoneNumber, entry] of known) {
+		if (entry.failingSince !== undefined) continue;
+		if (!scan && entry.from < edge) {
+			entry.from = edge;
+			for (const [id, at] of entry.messages) if (at !== never && at < edge) entry.messages.delete(id);
+		}
+		// An entry of an earlier scan is needed until this one is through.
+		const needed = scan !== undefined && entry.from < scan.to - lookbackMs;
+		const untimed = [...entry.messages.values()].includes(never);
+		const recent = entry.at >= edge && entry.at > never;
+		if (!needed && !untimed && !recent) known.delete(phoneNumber);
+	}
+}
+
+export function encode(state: State): string {
+	const kept = state.mark === "now" ? { ...state, known: [] } : state;
+	return JSON.stringify({ v: version, ...kept }, (_, value) =>
+		value instanceof Map || value instanceof Set ? [...value] : value,
+	);
+}
+
+/** What a checkpoint holds when it is one. */
+interface Stored {
+	v: number;
+	agencyId: string;
+	mark: number | "now";
+	scan?: Omit<Scan, "top"> & { top: string[] };
+	known: [string, Omit<Known, "messages"> & { messages: [number, number][] }][];
+	followed: [number, Followed][];
+}
+
+function decode(operation: SyncFunction, text: string, agencyId: string): State {
+	try {
+		const stored: Stored = JSON.parse(text, (_, value) => (value === null ? never : value));
+		if (stored.v > version) refuse(operation, "since", "is a checkpoint of a later version of this package");
+		const { mark, scan } = stored;
+		const state: State = {
+			agencyId: stored.agencyId,
+			mark,
+			scan: scan && { ...scan, top: new Set(scan.top) },
+			known: new Map(stored.known.map(([number, known]) => [number, { ...known, messages: new Map(known.messages) }])),
+			followed: new Map(stored.followed),
+		};
+		if (stored.v === version && isSound(state)) {
+			if (state.agencyId !== agencyId) refuse(operation, "since", "is a checkpoint of another agency");
+			return state;
+		}
+	} catch (error) {
+		if (isPartnerError(error)) throw error;
+		// What is no JSON, or lacks a part, is no checkpoint.
+	}
+	return refuse(operation, "since", notOne);
+}
+
+const notOne = 'must be "now", "beginning" or a checkpoint';
+
+function isSound({ agencyId, mark, scan, known, followed }: State): boolean {
+	const conversations = [...known.values()];
+	const messages = [...followed.values()];
+	const numbers = [
+		mark === "now" ? 0 : mark,
+		...(scan ? [scan.to, scan.upTo] : []),
+		...conversations.flatMap(({ at, from, failingSince = 0, doubt = [] }) => [at, from, failingSince, ...doubt]),
+		...conversations.flatMap((conversation) => [...conversation.messages].flat()),
+		...followed.keys(),
+		...messages.flatMap(({ seenAt, looks }) => [seenAt, looks]),
+	];
+	const texts = [
+		agencyId,
+		...(scan?.top ?? []),
+		...known.keys(),
+		...conversations.map(({ fingerprint }) => fingerprint),
+		...messages.flatMap(({ phoneNumber, status }) => [phoneNumber, status]),
+	];
+	return numbers.every((value) => typeof value === "number") && texts.every((value) => typeof value === "string");
+}

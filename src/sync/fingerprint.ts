@@ -1,0 +1,74 @@
+import type { ConversationDetail, ConversationSummary } from "messaging-conversations";
+import { never } from "./checkpoint.ts";
+import { refuse } from "./input.ts";
+
+/**
+ * A short text that changes when any field of the conversation's summary changes, `cursor` aside. Keep it in a column
+ * beside the conversation: `reconcile` hands over what differs from it. Takes what `changes`, `watch` and `reconcile` hand
+ * over, or a row of `conversations.list`.
+ *
+ * @throws PartnerInvalidInput when it is given something else
+ * @example
+ * import { fingerprintOf } from "messaging-conversations/sync";
+ *
+ * const { conversation } = await agency.conversations.get("0470 12 34 56");
+ * const column = fingerprintOf(conversation);
+ */
+export function fingerprintOf(conversation: ConversationSummary | ConversationDetail): string {
+	const summary = summaryOf(conversation);
+	const { reason, isShared, isVisibleThroughAgencyTag } = summary.visibility;
+	const values = counted.map((name) => (name.endsWith("At") ? instant(`${summary[name]}`) : summary[name]));
+	const state = [...values, reason, isShared, isVisibleThroughAgencyTag];
+	return `${summary.totalMessages}-${hash(JSON.stringify(state))}`;
+}
+
+/** The fields that count, and their order: an answer's own order, and fields that this version does not know, must not. */
+const counted = [
+	"phoneNumber",
+	"contactName",
+	"lastMessageAt",
+	"lastMessagePreview",
+	"lastMessageDirection",
+	"totalMessages",
+	"failedMessages",
+	"activeFlows",
+	"completedFlows",
+	"latestFlowStatus",
+	"lastInboundAt",
+	"windowExpiresAt",
+	"aiEnabled",
+	"queuedMessages",
+	"isUnlinked",
+] as const;
+/** The number of messages that a fingerprint was made with; NaN when the text is no fingerprint. */
+export function totalIn(fingerprint: string): number {
+	return Number.parseInt(fingerprint, 10);
+}
+
+/** A time of the service in milliseconds; -Infinity for null and for what is no time. */
+export function instant(time: string | null | undefined): number {
+	const at = Date.parse(time ?? "");
+	return Number.isNaN(at) ? never : at;
+}
+
+function summaryOf(conversation: ConversationSummary | ConversationDetail): ConversationSummary {
+	const given: unknown = conversation;
+	const isObject = typeof given === "object" && given !== null;
+	const summary = isObject && "summary" in conversation ? conversation.summary : conversation;
+	if (!isObject || "summary" in summary || !summary.visibility) {
+		return refuse("fingerprintOf", "conversation", "must be a summary or a detail");
+	}
+	return summary;
+}
+
+/** 64 bits in two lanes, without the asynchronous `crypto.subtle`: a page of rows is compared at once. */
+function hash(text: string): string {
+	let a = 0x811c9dc5;
+	let b = 0x2f0b4c47;
+	for (let i = 0; i < text.length; i++) {
+		a = Math.imul(a ^ text.charCodeAt(i), 0x01000193);
+		b = Math.imul(b ^ a, 0x85ebca6b);
+		b ^= b >>> 15;
+	}
+	return [a, b].map((lane) => (lane >>> 0).toString(36)).join("-");
+}

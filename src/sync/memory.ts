@@ -1,0 +1,118 @@
+import type { ConversationDetail, Message, PartnerError } from "messaging-conversations";
+import { type Handed, type Known, never, type State } from "./checkpoint.ts";
+import { fingerprintOf, instant } from "./fingerprint.ts";
+import type { SyncFunction } from "./input.ts";
+import type { Conversation, Dated } from "./read.ts";
+import { follow, type Statuses } from "./statuses.ts";
+
+/** A conversation in which something has changed. */
+export interface Change {
+	/** The contact's number in E.164. */
+	phoneNumber: string;
+	/** The conversation as it is now. */
+	conversation: ConversationDetail;
+	/** Its new messages, oldest first. Empty when only its state has changed. */
+	messages: Message[];
+}
+
+/** A conversation whose read failed. The others were handed over all the same. */
+export interface UnreadConversation {
+	/** The contact's number in E.164. */
+	phoneNumber: string;
+	/** Why the read failed. */
+	error: PartnerError;
+	/** True after 24 hours of failed reads: the feed gives the conversation up, and `reconcile` is to hand it over. */
+	leftToReconcile: boolean;
+}
+
+/** What a feed remembers, and what went wrong in its latest look. */
+export interface Memory {
+	operation: SyncFunction;
+	state: State;
+	failures: UnreadConversation[];
+	/** Conversations of the latest look that are still to be handed over. */
+	left: number;
+	/** A loop runs over the feed. */
+	isBusy: boolean;
+}
+
+const dayMs = 24 * 3_600_000;
+/** Bounds the checkpoint. */
+const mostFailing = 100;
+
+/** The time before which all messages of a conversation were handed over. */
+function handedUpTo({ from, doubt }: Handed, messages: readonly Dated[]): number {
+	if (doubt === undefined) return from;
+	const [after, before] = doubt;
+	// A message without a time may have had one between them by its neighbours.
+	const wasToCome = messages.some(({ message, at }) => at >= after && (at < before || message.createdAt === null));
+	return wasToCome ? from : Math.max(from, before);
+}
+
+interface TakeOptions {
+	/** The mark to come. */
+	to: number;
+	/** What was handed over of it before. */
+	handed: Handed;
+	/** The time of the conversation's row. */
+	at: number;
+	lookbackMs: number;
+	statuses: Statuses;
+}
+
+/** Notes a conversation that was read as handed over, and gives the change. */
+export function take(
+	{ followed, known }: State,
+	{ conversation, messages }: Conversation,
+	{ to, handed, at, lookbackMs, statuses }: TakeOptions,
+): Change {
+	const from = handedUpTo(handed, messages);
+	const { phoneNumber } = conversation.summary;
+	const before = known.get(phoneNumber);
+	const isNew = ({ message, at }: Dated): boolean => at >= from && !before?.messages.has(message.id);
+	const isRecent = (dated: Dated): boolean => isNew(dated) && dated.at >= to - dayMs;
+	const changed = follow(followed, phoneNumber, { messages, isNew: isRecent, statuses });
+
+	const keepFrom = Math.max(from, to - lookbackMs);
+	// Also those that this read does not show: it may have been answered by a copy that lags behind.
+	const kept = new Map([...(before?.messages ?? [])].filter(([, at]) => at >= keepFrom));
+	for (const { message, at, untimed } of messages) {
+		// The time of a message without one grows with its newer neighbours, until it has one of those that stay.
+		if (untimed || at >= keepFrom) kept.set(message.id, untimed ? never : at);
+	}
+	known.set(phoneNumber, {
+		fingerprint: fingerprintOf(conversation),
+		at: Math.max(at, instant(conversation.summary.lastMessageAt)),
+		from: keepFrom,
+		messages: kept,
+	});
+	const shown = messages.filter((dated) => isNew(dated) || changed.has(dated.message.id));
+	return { phoneNumber, conversation, messages: shown.map(({ message }) => message).reverse() };
+}
+
+interface FailureOptions {
+	/** The time of the conversation's row. */
+	at: number;
+	/** What was handed over of it before. */
+	handed: Handed;
+	/** The service's time. */
+	now: number;
+}
+
+/** Keeps a conversation whose read failed for the next look; throws the error when there are too many of them. */
+export function noteFailure(
+	{ state: { known }, failures }: Memory,
+	{ phoneNumber, error }: Pick<UnreadConversation, "phoneNumber" | "error">,
+	{ at, handed, now }: FailureOptions,
+): void {
+	const before: Known = known.get(phoneNumber) ?? { ...handed, fingerprint: "", at, messages: new Map() };
+	const { failingSince = now, ...rest } = before;
+	const leftToReconcile = now - failingSince > dayMs;
+	if (leftToReconcile) known.set(phoneNumber, rest);
+	else {
+		const failing = [...known.values()].filter((entry) => entry.failingSince !== undefined);
+		if (before.failingSince === undefined && failing.length >= mostFailing) throw error;
+		known.set(phoneNumber, { ...rest, failingSince });
+	}
+	failures.push({ phoneNumber, error, leftToReconcile });
+}

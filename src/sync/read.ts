@@ -1,0 +1,130 @@
+import {
+	type AgencyClient,
+	type ConversationDetail,
+	isPartnerError,
+	type Message,
+	type MessagePage,
+	type PartnerError,
+} from "messaging-conversations";
+import { never } from "./checkpoint.ts";
+import { instant } from "./fingerprint.ts";
+import type { Row } from "./scan.ts";
+
+/** A message with the time that the feed goes by. */
+export interface Dated {
+	message: Message;
+	at: number;
+	/** Neither this message nor a newer one has a time. */
+	untimed: boolean;
+}
+
+export interface Conversation {
+	conversation: ConversationDetail;
+	/** Newest first, each once. */
+	messages: Dated[];
+}
+
+export interface ReadOptions {
+	/** Pages of messages are read until older than this; Infinity reads the newest page alone. */
+	from: number;
+	/** @default 100 */
+	pageSize?: number;
+	signal: AbortSignal;
+}
+
+/** Reads a conversation and its messages, from the newest page down. */
+async function read(
+	agency: AgencyClient,
+	phoneNumber: string,
+	{ from, pageSize = 100, signal }: ReadOptions,
+): Promise<Conversation> {
+	const { conversation, messagePage } = await agency.conversations.get(phoneNumber, { pageSize, signal });
+	const messages = new Map<number, Dated>();
+	const latest = instant(conversation.summary.lastMessageAt);
+	// A message without a time has that of the next newer one; the newest has that of the conversation.
+	let at = latest === never ? -never : latest;
+	let untimed = true;
+	const take = (page: MessagePage): boolean => {
+		for (const message of page.messages) {
+			const own = instant(message.createdAt);
+			if (own !== never) {
+				at = own;
+				untimed = false;
+			}
+			if (!messages.has(message.id)) messages.set(message.id, { message, at, untimed });
+		}
+		return page.hasMore && at >= from;
+	};
+	const cursor = take(messagePage) ? messagePage.nextCursor : null;
+	if (cursor !== null) {
+		const older = agency.conversations.listMessages(phoneNumber, { pageSize, cursor, signal });
+		for await (const page of older.pages()) if (!take(page)) break;
+	}
+	return { conversation, messages: [...messages.values()] };
+}
+
+/** How the read of a row ended; neither for a conversation that is gone. */
+export interface Outcome {
+	row: Row;
+	read?: Conversation;
+	error?: PartnerError;
+}
+
+export interface ReadsOptions {
+	/** What to read of each conversation. */
+	options: (row: Row) => Omit<ReadOptions, "signal">;
+	/** Conversations read at once. */
+	concurrency: number;
+	signal: AbortSignal;
+}
+
+/** So many failed reads in a row are an outage, and no fault of a conversation. */
+const mostInARow = 10;
+
+/** Reads conversations, a few at once, and gives them in the order of their rows. Throws what no later read would survive. */
+export async function* reads(
+	agency: AgencyClient,
+	rows: Iterable<Row>,
+	{ options, concurrency, signal }: ReadsOptions,
+): AsyncGenerator<Outcome, void, undefined> {
+	let inARow = 0;
+	for await (const { row, result, thrown } of inOrder(rows, concurrency, attempt)) {
+		if (result) {
+			inARow = 0;
+			yield { row, read: result };
+		} else if (!isPartnerError(thrown) || isOfTheKey(thrown)) throw thrown;
+		else if (thrown._tag === "PartnerNotFound") yield { row };
+		else {
+			if (++inARow > mostInARow) throw thrown;
+			yield { row, error: thrown };
+		}
+	}
+
+	async function attempt(row: Row): Promise<{ row: Row; result?: Conversation; thrown?: unknown }> {
+		try {
+			return { row, result: await read(agency, row.phoneNumber, { ...options(row), signal }) };
+		} catch (thrown) {
+			return { row, thrown };
+		}
+	}
+}
+
+function isOfTheKey(error: PartnerError): boolean {
+	const tag: string = error._tag;
+	return ["PartnerUnauthorized", "PartnerForbidden", "PartnerConfigurationError", "PartnerAbortError"].includes(tag);
+}
+
+async function* inOrder<Item, Result>(
+	items: Iterable<Item>,
+	concurrency: number,
+	task: (item: Item) => Promise<Result>,
+): AsyncGenerator<Result, void, undefined> {
+	const running: Promise<Result>[] = [];
+	for (const item of items) {
+		running.push(task(item));
+		if (running.length < concurrency) continue;
+		const [first] = running.splice(0, 1);
+		if (first) yield await first;
+	}
+	for (const result of running) yield await result;
+}

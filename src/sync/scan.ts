@@ -1,0 +1,101 @@
+import { type AgencyClient, type ConversationSummary, PartnerUnexpectedResponse } from "messaging-conversations";
+import { never } from "./checkpoint.ts";
+import { instant } from "./fingerprint.ts";
+
+/** A row of the list that is wanted. */
+export interface Row {
+	phoneNumber: string;
+	/** `lastMessageAt`; -Infinity for a row without one. */
+	at: number;
+}
+
+/** What a scan of the list found. */
+export interface Listing {
+	/** The rows that are wanted, in ascending order of their times. */
+	rows: Row[];
+	/** The smaller of the newest row's time and the first page's `Date`; -Infinity without either. */
+	head: number;
+	/** The first page's `Date`; -Infinity without one. */
+	date: number;
+	/** Requests made. */
+	pages: number;
+}
+
+export interface ScanOptions {
+	/** The scan ends at a row that is older than this. It may depend on the scan's head. */
+	floor: (head: number) => number;
+	/** Whether a row is collected. */
+	wants: (row: ConversationSummary, at: number, floor: number) => boolean;
+	lookbackMs: number;
+	signal: AbortSignal;
+}
+
+/** Rows that move up during a scan of several pages are looked for again at the top, so many times at most. */
+const mostPasses = 4;
+
+/** Lists an agency's conversations, newest first, down to the floor. */
+export async function scan(agency: AgencyClient, { floor, wants, lookbackMs, signal }: ScanOptions): Promise<Listing> {
+	const found = new Map<string, Row>();
+	const first = await pass(floor);
+	let latest = first;
+	let pages = first.pages;
+	// A conversation with a new message moves to the top. If the scan had not come to its row yet, it passed it by.
+	for (let passes = 1; latest.pages > 1 && passes < mostPasses && latest.head !== never; passes++) {
+		const before = found.size;
+		const edge = latest.head - lookbackMs;
+		latest = await pass(() => edge);
+		pages += latest.pages;
+		if (found.size === before) break;
+	}
+	const rows = [...found.values()].sort((a, b) => a.at - b.at);
+	return { rows, head: first.head, date: first.date, pages };
+
+	async function pass(floor: (head: number) => number): Promise<Omit<Listing, "rows">> {
+		let date = never;
+		let newest = never;
+		let cursor: string | undefined;
+		for (let pages = 1; ; pages++) {
+			const page = agency.conversations.list({ pageSize: 100, cursor, signal }).page();
+			const { data, response } = await page.withResponse();
+			if (pages === 1) date = instant(response.headers.get("date"));
+			let oldest = -never;
+			for (const row of data.conversations) {
+				const at = instant(row.lastMessageAt);
+				// A row without a time neither sets the mark nor ends a scan: it may be first or last in the list.
+				if (at !== never) {
+					oldest = at;
+					if (newest === never) newest = at;
+				}
+				if (wants(row, at, floor(headOf(newest, date))) && !found.has(row.phoneNumber)) {
+					found.set(row.phoneNumber, { phoneNumber: row.phoneNumber, at });
+				}
+			}
+			const head = headOf(newest, date);
+			const next = data.nextCursor === null ? null : turn(data.conversations, data.nextCursor);
+			if (next === null || oldest < floor(head)) return { head, date, pages };
+			if (next === cursor) {
+				const facts = { operation: "conversations.list" } as const;
+				throw new PartnerUnexpectedResponse("conversations.list: the service gave the same cursor again", facts);
+			}
+			cursor = next;
+		}
+	}
+}
+
+/** A service may give times in the future; its own `Date` bounds them. */
+function headOf(newest: number, date: number): number {
+	return newest === never || date === never ? Math.max(newest, date) : Math.min(newest, date);
+}
+
+/**
+ * Where the next page begins: behind the last row whose time differs from the page's last one. A cursor need not tell rows
+ * of one time apart, so those at the end of a page are read again.
+ */
+function turn(rows: readonly ConversationSummary[], nextCursor: string): string {
+	const last = instant(rows[rows.length - 1]?.lastMessageAt);
+	for (let i = rows.length - 2; i >= 0; i--) {
+		const row = rows[i];
+		if (row && instant(row.lastMessageAt) !== last) return row.cursor ?? nextCursor;
+	}
+	return nextCursor;
+}

@@ -1,0 +1,74 @@
+import type { Message } from "messaging-conversations";
+import { type Followed, never } from "./checkpoint.ts";
+import type { Dated } from "./read.ts";
+
+/** Which statuses are followed: `true` until a message is delivered or has failed, `"read"` until it is read or has failed. */
+export type Statuses = boolean | "read";
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+/** After a message was first seen. */
+const lookAfterMs = [10 * second, 30 * second, 2 * minute, 10 * minute, hour, 6 * hour, 24 * hour];
+const mostFollowed = 1_000;
+
+/**
+ * Follows the messages that a read of one conversation shows, and gives the ids of those whose status has changed.
+ * @param isNew whether a message is handed over for the first time, and recent enough to be followed
+ */
+export function follow(
+	followed: Map<number, Followed>,
+	phoneNumber: string,
+	{ messages, isNew, statuses }: { messages: readonly Dated[]; isNew: (message: Dated) => boolean; statuses: Statuses },
+): Set<number> {
+	const changed = new Set<number>();
+	if (statuses === false) return changed;
+	for (const dated of messages) {
+		const { id, direction } = dated.message;
+		const status = dated.message.status ?? "";
+		const known = followed.get(id);
+		if (known && known.status !== status) {
+			changed.add(id);
+			known.status = status;
+		}
+		if (isFinal(dated.message, statuses)) followed.delete(id);
+		else if (!known && direction === "outbound" && isNew(dated)) {
+			followed.set(id, { phoneNumber, status, seenAt: Date.now(), looks: 0 });
+		}
+	}
+	noteLook(followed, phoneNumber);
+	for (const oldest of followed.keys()) {
+		if (followed.size <= mostFollowed) break;
+		followed.delete(oldest);
+	}
+	return changed;
+}
+
+/** A read of the conversation counts for every look that is due. */
+export function noteLook(followed: Map<number, Followed>, phoneNumber: string): void {
+	for (const [id, entry] of followed) {
+		if (entry.phoneNumber !== phoneNumber) continue;
+		while (dueAt(entry) <= Date.now()) entry.looks++;
+		if (entry.looks >= lookAfterMs.length) followed.delete(id);
+	}
+}
+
+/** The conversations that have a message to look at by now. */
+export function due(followed: ReadonlyMap<number, Followed>): Set<string> {
+	const now = Date.now();
+	return new Set([...followed.values()].filter((entry) => dueAt(entry) <= now).map(({ phoneNumber }) => phoneNumber));
+}
+
+/** When the next of them is to be looked at, by the local clock; Infinity when there is none. */
+export function nextDueAt(followed: ReadonlyMap<number, Followed>): number {
+	return Math.min(...[...followed.values()].map(dueAt));
+}
+
+function dueAt({ seenAt, looks }: Followed): number {
+	return seenAt + (lookAfterMs[looks] ?? -never);
+}
+
+function isFinal({ status }: Message, statuses: Statuses): boolean {
+	if (status === "delivered") return statuses !== "read";
+	return status === "read" || status === "failed" || status === "undelivered";
+}

@@ -1,0 +1,136 @@
+import { type AgencyClient, isPartnerError, type PartnerError } from "messaging-conversations";
+import { type ChangeFeed, type FeedOptions, feedOf, lookOnce, openFeed } from "./changes.ts";
+import { never } from "./checkpoint.ts";
+import { checkWhole, longestTimerMs, refuse } from "./input.ts";
+import { look, lookAtStatuses } from "./look.ts";
+import type { Change } from "./memory.ts";
+import { forward } from "./signal.ts";
+import { nextDueAt } from "./statuses.ts";
+
+/** Options of {@link watch}. */
+export interface WatchOptions extends FeedOptions {
+	/**
+	 * The pause after a look that found something, in milliseconds. It grows by half with each look that finds nothing.
+	 * @default 15000
+	 */
+	minMs?: number | undefined;
+	/**
+	 * The longest pause, in milliseconds.
+	 * @default 300000
+	 */
+	maxMs?: number | undefined;
+	/**
+	 * Gets the errors that end no loop: those that may pass (`retryable`), after which the pause doubles, and those of single
+	 * conversations that could not be read. What it throws ends the loop.
+	 */
+	onError?: ((error: PartnerError) => unknown) | undefined;
+	/** Ends the loop, as `break` does. */
+	signal?: AbortSignal | undefined;
+}
+
+/** What {@link watch} gives. */
+export interface WatchFeed extends ChangeFeed {
+	/** Looks now instead of after the pause, as after a send of one's own. */
+	nudge: () => void;
+}
+
+/**
+ * Looks again and again, and hands over each conversation that has changed, as `changes` does. The pause between two looks
+ * adapts to the activity, and errors that may pass do not end the loop. `break`, `return` and `signal` end it at once, and
+ * leave no timer and no request behind.
+ *
+ * @throws PartnerInvalidInput at once when an option is not what it must be; from the loop, what will not pass, as
+ * PartnerForbidden when the agency's link has ended
+ * @example
+ * import { watch } from "messaging-conversations/sync";
+ *
+ * const feed = watch(agency, { since: "beginning", onError: ({ message }) => console.error(message) });
+ * for await (const { conversation, messages } of feed) {
+ *   console.log(conversation.summary.contactName, messages.length, feed.checkpoint.length);
+ *   break; // or for ever
+ * }
+ */
+export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
+	const { memory, settings } = openFeed("watch", agency, options, ["minMs", "maxMs", "onError"]);
+	const { maxMs = Math.max(300_000, options.minMs ?? 0), minMs = Math.min(15_000, maxMs), onError, signal } = options;
+	checkWhole("watch", "minMs", minMs, 1);
+	checkWhole("watch", "maxMs", maxMs, minMs);
+	if (onError !== undefined && typeof onError !== "function") refuse("watch", "onError", "must be a function");
+	const context = { agency, memory, options: settings };
+	const { followed } = memory.state;
+	let isNudged = false;
+	let wake = (): void => {};
+
+	async function* looks(stop: AbortController): AsyncGenerator<Change, void, undefined> {
+		const release = forward(signal, stop);
+		try {
+			let pauseMs = minMs;
+			let wasAtOnce = false;
+			let lookAt = performance.now();
+			while (!stop.signal.aborted) {
+				const isLook = isNudged || performance.now() >= lookAt;
+				isNudged = false;
+				memory.failures = [];
+				let failed: PartnerError | undefined;
+				try {
+					const { pages, handed } = yield* lookOnce(context, stop.signal, isLook ? look : lookAtStatuses);
+					// A look of several pages may have taken long; a second one in a row says how busy the agency is.
+					if (isLook) {
+						wasAtOnce = pages > 1 && handed > 0 && !wasAtOnce;
+						pauseMs = wasAtOnce ? 0 : handed > 0 ? minMs : Math.max(minMs, 1.5 * pauseMs);
+					}
+				} catch (error) {
+					if (stop.signal.aborted) return;
+					if (!isPartnerError(error) || !error.retryable) throw error;
+					failed = error;
+				}
+				const errors = [...(failed ? [failed] : []), ...memory.failures.map(({ error }) => error)];
+				if (errors.length > 0) pauseMs = 2 * Math.max(minMs, pauseMs);
+				pauseMs = Math.min(maxMs, pauseMs);
+				const waitMs = Math.max(pauseMs * (0.9 + 0.2 * Math.random()), failed?.retryAfterMs ?? 0);
+				if (isLook || failed) lookAt = performance.now() + waitMs;
+				for (const error of errors) onError?.(error);
+				const statusInMs = failed || !settings.statuses ? -never : nextDueAt(followed) - Date.now();
+				await pause(Math.min(lookAt - performance.now(), statusInMs), stop.signal);
+			}
+		} finally {
+			release();
+		}
+	}
+
+	/** Waits until the time is over, the loop ends, or somebody nudges. */
+	function pause(ms: number, stop: AbortSignal): Promise<void> {
+		return new Promise((resolve) => {
+			const timer = setTimeout(done, Math.min(Math.max(ms, 0), longestTimerMs));
+			function done(): void {
+				clearTimeout(timer);
+				stop.removeEventListener("abort", done);
+				wake = () => {};
+				resolve();
+			}
+			stop.addEventListener("abort", done);
+			wake = done;
+			if (isNudged || stop.aborted) done();
+		});
+	}
+
+	function iterate(): AsyncIterator<Change, void, undefined> {
+		const stop = new AbortController();
+		const inner = looks(stop);
+		// A generator answers `return` only when its pause is over, so the pause is ended first.
+		return {
+			next: () => inner.next(),
+			return(value) {
+				stop.abort();
+				return inner.return(value);
+			},
+		};
+	}
+
+	function nudge(): void {
+		isNudged = true;
+		wake();
+	}
+
+	return Object.assign(feedOf(memory, settings, iterate), { nudge });
+}

@@ -1,0 +1,501 @@
+import { createClient, PartnerForbidden, PartnerInternalError } from "messaging-conversations";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { type Change, changes, fingerprintOf } from "messaging-conversations/sync";
+import { expect, test, vi } from "vitest";
+import { bodyMark, cursorMark } from "./model.ts";
+import { minutes, openModel, told } from "./service.ts";
+
+const second = 1_000;
+const list = "GET /conversations";
+
+test("the beginning is all conversations with all their messages, the oldest change first, each message once", async () => {
+	const opened = openModel();
+	const { model, contact } = opened;
+	for (const index of [1, 0, 2, 0]) {
+		model.write(contact(index));
+		model.advance(minutes(3));
+	}
+	expect(told(opened, await opened.look())).toEqual([
+		[1, ["0"]],
+		[2, ["2"]],
+		[0, ["1", "3"]],
+	]);
+	const quiet = await opened.look();
+	expect(quiet.changes).toEqual([]);
+	expect(quiet.requests).toEqual([list]);
+});
+
+test("now hands over nothing that is there, and everything that comes, also at the very same time", async () => {
+	const sandbox = createSandbox();
+	const anna = sandbox.agency().contact("+447700900101", { name: "Anna" });
+	anna.writes("Is the flat still free?");
+	const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
+	const first = changes(agency, { since: "now" });
+	for await (const change of first) expect(change).toBeUndefined();
+	anna.writes("Hello?");
+	const bodies: (string | null)[] = [];
+	for await (const { messages } of changes(agency, { since: first.checkpoint })) {
+		bodies.push(...messages.map(({ body }) => body));
+	}
+	expect(bodies).toEqual(["Hello?"]);
+});
+
+test("now, where nothing is yet and no answer says the time, is the beginning", async () => {
+	const opened = openModel({ withoutDate: true });
+	opened.since = "now";
+	expect((await opened.look()).changes).toEqual([]);
+	opened.model.write(opened.contact(0));
+	opened.model.advance(minutes(30));
+	expect(told(opened, await opened.look())).toEqual([[0, ["0"]]]);
+});
+
+test("a look that was to begin now and failed begins now the next time", async () => {
+	const opened = openModel({ faults: 1 });
+	opened.since = "now";
+	expect((await opened.look()).error).toBeInstanceOf(PartnerInternalError);
+	opened.model.write(opened.contact(0));
+	opened.model.advance(minutes(5));
+	opened.model.troubled = false;
+	expect((await opened.look()).changes).toEqual([]);
+});
+
+test("a message that becomes visible late is handed over, up to the lookback and not a millisecond more", async () => {
+	const opened = openModel({ withoutDate: true });
+	const { model, contact } = opened;
+	model.write(contact(0));
+	const mark = model.now;
+	await opened.look();
+	model.write(contact(1), { at: mark - minutes(2) });
+	model.write(contact(2), { at: mark - minutes(2) - 1 });
+	expect(told(opened, await opened.look())).toEqual([[1, ["1"]]]);
+	expect(told(opened, await opened.look({ lookbackMs: minutes(3) }))).toEqual([[2, ["2"]]]);
+});
+
+test("a late message below the newest one of its conversation is handed over too", async () => {
+	const opened = openModel();
+	const { model, contact } = opened;
+	model.write(contact(0));
+	await opened.look();
+	model.write(contact(0), { at: model.now - minutes(1) });
+	expect(told(opened, await opened.look())).toEqual([[0, ["1"]]]);
+});
+
+test("a time in the future holds up nothing: the mark is no later than the service's Date", async () => {
+	const opened = openModel();
+	const { model, contact } = opened;
+	model.write(contact(0), { at: model.now + minutes(60) });
+	await opened.look();
+	model.advance(minutes(10));
+	model.write(contact(1));
+	expect(told(opened, await opened.look())).toEqual([[1, ["1"]]]);
+});
+
+test("the local clock does not matter", async () => {
+	const opened = openModel();
+	opened.model.write(opened.contact(0));
+	vi.useFakeTimers({ now: new Date("2050-01-01T00:00:00Z"), toFake: ["Date"] });
+	await opened.look();
+	opened.model.advance(minutes(10));
+	opened.model.write(opened.contact(1));
+	vi.setSystemTime(new Date("1999-01-01T00:00:00Z"));
+	expect(told(opened, await opened.look())).toEqual([[1, ["1"]]]);
+	vi.useRealTimers();
+});
+
+test.each(["first", "last"] as const)(
+	"rows without a time, listed %s, neither end a scan nor set the mark",
+	async (untimed) => {
+		const opened = openModel({ untimed, withoutDate: true }, 12);
+		const { model, contact } = opened;
+		model.pageSize = 3;
+		for (const index of [0, 1, 2, 3, 4]) {
+			model.write(contact(index));
+			model.advance(second);
+		}
+		const first = await opened.look();
+		expect(first.changes).toHaveLength(12);
+		expect(first.feed.checkpoint).toContain(`"mark":${contact(4).messages[0]?.at}`);
+		model.write(contact(5));
+		expect(told(opened, await opened.look())).toEqual([[5, ["5"]]]);
+	},
+);
+
+test("rows of one time are all seen, although the cursor between them tells nothing but the time", async () => {
+	const opened = openModel({ cursors: "times" }, 6);
+	const { model, contact } = opened;
+	model.pageSize = 3;
+	for (const [index, pause] of [0, 1, 0, 1, 1, 1].entries()) {
+		model.write(contact(index));
+		model.advance(pause * second);
+	}
+	expect((await opened.look()).changes).toHaveLength(6);
+});
+
+test("a conversation that moves to the top while the list is read keeps its older messages", async () => {
+	const opened = openModel({}, 9);
+	const { model, contact } = opened;
+	model.write(contact(8));
+	await opened.look();
+	model.advance(minutes(60));
+	for (let index = 0; index < 8; index++) {
+		model.write(contact(index));
+		model.advance(minutes(5));
+	}
+	model.pageSize = 3;
+	// Between the first page and the second.
+	model.schedule({ at: model.now + 300, happen: () => void model.write(contact(0)) });
+	const { changes } = await opened.look();
+	expect(told(opened, { changes }).find(([index]) => index === 0)).toEqual([0, ["1", "9"]]);
+});
+
+test("the mark never goes back: what is hidden at the top brings nothing twice", async () => {
+	const opened = openModel({ withoutDate: true });
+	const { model, contact } = opened;
+	model.write(contact(0));
+	model.advance(minutes(10));
+	model.write(contact(1));
+	await opened.look();
+	contact(1).hiddenUntil = model.now + minutes(1);
+	expect((await opened.look()).changes).toEqual([]);
+	expect((await opened.look()).changes).toEqual([]);
+});
+
+test("a scan that goes on after a break keeps its mark: what changes meanwhile below is not passed by", async () => {
+	const opened = openModel({}, 4);
+	const { model, agency, contact } = opened;
+	for (let index = 0; index < 4; index++) {
+		model.write(contact(index));
+		model.advance(second);
+	}
+	const feed = changes(agency, { since: "beginning" });
+	for await (const { phoneNumber } of feed) if (phoneNumber === contact(2).phoneNumber) break;
+	// It was handed over. A late message does not lift it above what the scan has passed.
+	model.write(contact(0), { at: (contact(0).messages[0]?.at ?? 0) - second });
+	opened.since = feed.checkpoint;
+	model.advance(minutes(60));
+	model.write(contact(3));
+	await opened.look();
+	const { changes: late } = await opened.look();
+	expect(told(opened, { changes: late })).toEqual([[0, ["4"]]]);
+});
+
+test("a row that is pushed down by others is read once", async () => {
+	const opened = openModel({ cursors: "offsets" }, 9);
+	const { model, contact } = opened;
+	for (let index = 0; index < 8; index++) model.write(contact(index));
+	model.pageSize = 3;
+	model.schedule({ at: model.now + 300, happen: () => void model.write(contact(8)) });
+	const { changes } = await opened.look();
+	expect(new Set(changes.map(({ phoneNumber }) => phoneNumber)).size).toBe(changes.length);
+});
+
+test("in the loop the checkpoint is what to go on from after the change in hand", async () => {
+	const opened = openModel({}, 5);
+	const { model, agency, contact } = opened;
+	for (let index = 0; index < 5; index++) {
+		model.write(contact(index));
+		model.advance(minutes(10));
+	}
+	for (let stop = 1; stop <= 5; stop++) {
+		const handed: Change[] = [];
+		const feed = changes(agency, { since: "beginning" });
+		for await (const change of feed) {
+			handed.push(change);
+			if (handed.length === stop) break;
+		}
+		const rest = changes(agency, { since: feed.checkpoint });
+		for await (const change of rest) handed.push(change);
+		expect(told(opened, { changes: handed })).toEqual([0, 1, 2, 3, 4].map((index) => [index, [`${index}`]]));
+	}
+});
+
+test("what was handed over before a break, and has moved up since, brings its new messages alone", async () => {
+	const opened = openModel({}, 4);
+	const { model, agency, contact } = opened;
+	for (const index of [0, 1, 2, 3, 2, 1]) {
+		model.write(contact(index));
+		model.advance(minutes(20));
+	}
+	const feed = changes(agency, { since: "beginning" });
+	for await (const { phoneNumber } of feed) if (phoneNumber === contact(3).phoneNumber) break;
+	// Contact 0 was handed over, contact 1 was still to come; both have something new.
+	model.write(contact(0));
+	model.write(contact(1));
+	opened.since = feed.checkpoint;
+	const { changes: rest } = await opened.look();
+	expect(told(opened, { changes: rest }).sort()).toEqual([
+		[0, ["6"]],
+		[1, ["1", "5", "7"]],
+		[2, ["2", "4"]],
+	]);
+});
+
+test("a change of a conversation's state alone is handed over while the conversation is recent", async () => {
+	const opened = openModel();
+	const { model, contact } = opened;
+	model.write(contact(0));
+	await opened.look();
+	contact(0).aiEnabled = false;
+	const { changes } = await opened.look();
+	expect(changes).toMatchObject([{ conversation: { summary: { aiEnabled: false } }, messages: [] }]);
+});
+
+test("more new messages than a page holds are all handed over, oldest first", async () => {
+	const opened = openModel({}, 1);
+	const { model, contact } = opened;
+	for (let i = 0; i < 250; i++) {
+		model.write(contact(0));
+		model.advance(2 * second);
+	}
+	const { changes, requests } = await opened.look();
+	expect(told(opened, { changes })).toEqual([[0, Array.from({ length: 250 }, (_, i) => `${i}`)]]);
+	expect(requests).toHaveLength(4);
+	// Of a long conversation no more is read than is new.
+	model.advance(minutes(10));
+	model.write(contact(0));
+	expect((await opened.look()).requests).toHaveLength(2);
+});
+
+test("a conversation that is gone between the list and its read is passed by", async () => {
+	const opened = openModel();
+	const { model, contact } = opened;
+	for (const index of [0, 1, 2]) model.write(contact(index));
+	model.schedule({ at: model.now + 230, happen: () => void (contact(1).hiddenUntil = model.now + minutes(1)) });
+	const { changes, error } = await opened.look();
+	expect(error).toBeUndefined();
+	expect(told(opened, { changes }).map(([index]) => index)).toEqual([0, 2]);
+	model.advance(minutes(1));
+	expect(told(opened, await opened.look())).toEqual([[1, ["1"]]]);
+});
+
+test("a conversation that cannot be read holds up no other one, and is handed over whole when it can be read again", async () => {
+	const opened = openModel({}, 4);
+	const { model, contact } = opened;
+	for (const index of [0, 1, 2, 3]) model.write(contact(index));
+	contact(1).unreadableUntil = model.now + minutes(90);
+	const first = await opened.look();
+	expect(told(opened, first).map(([index]) => index)).toEqual([0, 2, 3]);
+	expect(first.error).toBeInstanceOf(PartnerInternalError);
+	expect(first.feed.failures).toMatchObject([
+		{ phoneNumber: contact(1).phoneNumber, error: first.error, leftToReconcile: false },
+	]);
+	for (let i = 0; i < 3; i++) {
+		model.advance(minutes(20));
+		model.write(contact(0));
+		model.write(contact(1));
+		expect(told(opened, await opened.look())).toEqual([[0, [`${4 + 2 * i}`]]]);
+	}
+	model.advance(minutes(60));
+	expect(told(opened, await opened.look())).toEqual([[1, ["1", "5", "7", "9"]]]);
+	expect((await opened.look()).requests).toEqual([list]);
+});
+
+test("a conversation that cannot be read for 24 hours is left to reconcile, and said so", async () => {
+	const opened = openModel({}, 2);
+	const { model, contact } = opened;
+	model.write(contact(0));
+	contact(0).unreadableUntil = Number.POSITIVE_INFINITY;
+	await opened.look();
+	model.advance(minutes(24 * 60 - 1));
+	expect((await opened.look()).feed.failures).toMatchObject([{ leftToReconcile: false }]);
+	model.advance(minutes(2));
+	const last = await opened.look();
+	expect(last.feed.failures).toMatchObject([{ phoneNumber: contact(0).phoneNumber, leftToReconcile: true }]);
+	expect(last.error).toBeInstanceOf(PartnerInternalError);
+	model.write(contact(1));
+	const after = await opened.look();
+	expect([after.error, after.requests.length]).toEqual([undefined, 2]);
+});
+
+test("ten failed reads in a row end the look, and what was not read is handed over by the next", async () => {
+	const opened = openModel({}, 30);
+	const { model, contact } = opened;
+	for (let index = 0; index < 30; index++) {
+		model.write(contact(index));
+		contact(index).unreadableUntil = model.now + minutes(1);
+		model.advance(second);
+	}
+	const { error, requests } = await opened.look({ concurrency: 1 });
+	expect(error).toBeInstanceOf(PartnerInternalError);
+	expect(requests.length).toBeLessThan(13);
+	model.advance(minutes(1));
+	expect((await opened.look()).changes).toHaveLength(30);
+});
+
+test("a key that may not read ends the look at its first request", async () => {
+	const sandbox = createSandbox({ seed: "busy" });
+	const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
+	const feed = changes(agency, { since: "beginning" });
+	await feed[Symbol.asyncIterator]().next();
+	const asked = sandbox.requests().length;
+	sandbox.agency().unlink();
+	const rest = changes(agency, { since: feed.checkpoint });
+	await expect(rest[Symbol.asyncIterator]().next()).rejects.toBeInstanceOf(PartnerForbidden);
+	expect(sandbox.requests().length).toBeLessThanOrEqual(asked + 1);
+	expect(rest.checkpoint).toBe(feed.checkpoint);
+});
+
+test("a key that loses its right while conversations are read ends the look at once", async () => {
+	const sandbox = createSandbox({ seed: "busy" });
+	const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
+	const feed = changes(agency, { since: "beginning", concurrency: 1 });
+	const look = async () => {
+		for await (const _ of feed) sandbox.agency().unlink();
+	};
+	await expect(look()).rejects.toBeInstanceOf(PartnerForbidden);
+	expect(sandbox.requests().filter(({ status }) => status === 403)).toHaveLength(1);
+	expect(feed.failures).toEqual([]);
+});
+
+test("a message without a time comes once, although its time grows with its neighbours", async () => {
+	const opened = openModel();
+	const { model, contact } = opened;
+	model.write(contact(0), { undated: true });
+	model.advance(minutes(10));
+	model.write(contact(1));
+	expect((await opened.look()).changes).toHaveLength(2);
+	model.advance(minutes(60));
+	model.write(contact(0));
+	expect(told(opened, await opened.look())).toEqual([[0, ["2"]]]);
+});
+
+test("a list that fails leaves the checkpoint as it was, and the next look goes on from it", async () => {
+	const opened = openModel({ faults: 1 });
+	const { model, contact } = opened;
+	model.troubled = false;
+	model.write(contact(0));
+	await opened.look();
+	const { since } = opened;
+	model.advance(minutes(10));
+	model.write(contact(1));
+	model.troubled = true;
+	const failed = await opened.look();
+	expect([failed.changes, opened.since]).toEqual([[], since]);
+	model.troubled = false;
+	expect(told(opened, await opened.look())).toEqual([[1, ["1"]]]);
+});
+
+test("break leaves no request under way", async () => {
+	const sandbox = createSandbox({ seed: "busy" });
+	let [reads, open] = [0, 0];
+	// Every read but the first hangs until it is aborted.
+	const fetch: typeof globalThis.fetch = async (input, init) => {
+		if (!String(input).includes("/conversations/") || reads++ === 0) return sandbox.fetch(input, init);
+		open++;
+		return new Promise((_resolve, reject) => {
+			init?.signal?.addEventListener("abort", () => {
+				open--;
+				reject(init.signal?.reason);
+			});
+		});
+	};
+	const agency = createClient({ ...sandbox.connection, fetch }).agency(sandbox.agency().id);
+	for await (const _ of changes(agency, { since: "beginning" })) {
+		await new Promise((resolve) => setImmediate(resolve));
+		expect(open).toBe(3);
+		break;
+	}
+	expect(open).toBe(0);
+});
+
+test("a signal ends the look with PartnerAbortError", async () => {
+	const sandbox = createSandbox({ seed: "busy" });
+	const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
+	const stop = new AbortController();
+	const look = async () => {
+		for await (const _ of changes(agency, { since: "beginning", signal: stop.signal })) stop.abort();
+	};
+	await expect(look()).rejects.toMatchObject({ _tag: "PartnerAbortError" });
+});
+
+test("each loop over a feed is one look more, and two at once are refused", async () => {
+	const opened = openModel();
+	opened.model.write(opened.contact(0));
+	const feed = changes(opened.agency, { since: "beginning" });
+	const count = async () => {
+		let handed = 0;
+		for await (const _ of feed) handed++;
+		return handed;
+	};
+	expect(await count()).toBe(1);
+	opened.model.write(opened.contact(0));
+	expect(await Promise.allSettled([count(), count()])).toMatchObject([
+		{ status: "fulfilled", value: 1 },
+		{ status: "rejected", reason: { _tag: "PartnerInvalidInput", field: "feed" } },
+	]);
+});
+
+test("conversations are read ahead, so many at once, and handed over in their order", async () => {
+	const opened = openModel({}, 20);
+	for (let index = 0; index < 20; index++) {
+		opened.model.write(opened.contact(index));
+		opened.model.advance(second);
+	}
+	let most = 0;
+	let open = 0;
+	const fetch: typeof globalThis.fetch = async (...request) => {
+		most = Math.max(most, ++open);
+		await new Promise((resolve) => setTimeout(resolve, 10 * Math.random()));
+		open--;
+		return opened.model.fetch(...request);
+	};
+	const agency = createClient({ baseUrl: "https://model.invalid/api/v1", apiKey: "model_live.a.b", fetch }).agency(
+		opened.model.agencyId,
+	);
+	const handed: Change[] = [];
+	for await (const change of changes(agency, { since: "beginning", concurrency: 6 })) handed.push(change);
+	expect(told(opened, { changes: handed }).map(([index]) => index)).toEqual(Array.from({ length: 20 }, (_, i) => i));
+	expect(most).toBe(6);
+});
+
+test("a checkpoint holds neither a cursor nor a text, and stays small however large the agency is", async () => {
+	const opened = openModel({}, 600);
+	const { model, contact } = opened;
+	for (let index = 0; index < 600; index++) {
+		model.write(contact(index));
+		model.advance(minutes(1));
+	}
+	let largest = 0;
+	const feed = changes(opened.agency, { since: "beginning" });
+	for await (const _ of feed) {
+		expect(feed.checkpoint).not.toContain(cursorMark);
+		expect(feed.checkpoint).not.toContain(bodyMark);
+		largest = Math.max(largest, feed.checkpoint.length);
+	}
+	expect(largest).toBeLessThan(1_500);
+});
+
+test("a fingerprint is of the summary's meaning: not of its cursor, the order of its fields or how a time is written", async () => {
+	const opened = openModel();
+	opened.model.write(opened.contact(0), { direction: "inbound" });
+	const { conversation } = await opened.agency.conversations.get(opened.contact(0).phoneNumber);
+	const { summary } = conversation;
+	const fingerprint = fingerprintOf(conversation);
+	const backwards = Object.fromEntries(Object.entries(summary).reverse()) as typeof summary;
+	expect(fingerprintOf(summary)).toBe(fingerprint);
+	expect(fingerprintOf({ ...backwards, cursor: "elsewhere" })).toBe(fingerprint);
+	expect(fingerprintOf({ ...summary, lastMessageAt: `${summary.lastMessageAt}`.replace("Z", "000Z") })).toBe(
+		fingerprint,
+	);
+	// A field that the contract gains does not compile here before it is decided whether it counts.
+	const others: { [Field in Exclude<keyof typeof summary, "cursor">]: (typeof summary)[Field] } = {
+		phoneNumber: "+32470000099",
+		contactName: null,
+		lastMessageAt: "2026-01-05T09:00:00.001Z",
+		lastMessagePreview: "Another",
+		lastMessageDirection: "outbound",
+		totalMessages: 2,
+		failedMessages: 1,
+		activeFlows: 1,
+		completedFlows: 1,
+		latestFlowStatus: "active",
+		lastInboundAt: null,
+		windowExpiresAt: "2026-01-05T09:00:00.001Z",
+		aiEnabled: false,
+		queuedMessages: 1,
+		isUnlinked: true,
+		visibility: { ...summary.visibility, isShared: true },
+	};
+	const fingerprints = Object.entries(others).map(([field, value]) => fingerprintOf({ ...summary, [field]: value }));
+	expect(new Set([fingerprint, ...fingerprints]).size).toBe(fingerprints.length + 1);
+});

@@ -1,0 +1,225 @@
+/* Random histories of a service, and a CRM that mirrors it by a feed and dies now and then. */
+import { createClient } from "messaging-conversations";
+import { type ChangesOptions, changes } from "messaging-conversations/sync";
+import { pick, randomFrom } from "../faults/random.ts";
+import { bodyMark, createModel, cursorMark, type Kind, type Model } from "./model.ts";
+
+const second = 1_000;
+const minute = 60 * second;
+const lookbackMs = 2 * minute;
+
+/** The kinds of service, each with what the contract leaves open read in another way. */
+export const kinds: Record<string, Kind> = {
+	"times in milliseconds": {},
+	"times in seconds": { precisionMs: second },
+	"times of 4 s": { precisionMs: 4 * second },
+	"times of 30 s": { precisionMs: 30 * second },
+	"late commits": { lateMs: 110 * second },
+	"late commits, times of 30 s": { lateMs: 80 * second, precisionMs: 30 * second },
+	"cursors that break no ties": { cursors: "times", precisionMs: 4 * second },
+	"offset cursors": { cursors: "offsets", precisionMs: second },
+	"times in the future": { futureMs: 20 * minute },
+	"random ids": { randomIds: true, precisionMs: second },
+	"no Date": { withoutDate: true },
+	"rows without a time first": { untimed: "first" },
+	"rows without a time last": { untimed: "last", lateMs: 30 * second },
+	"hidden and shown again": { hides: true },
+	"conversations that cannot be read for a while": { unreadable: true },
+	"requests that fail": { faults: 0.15, faultStatuses: [500, 0] },
+	"429": { faults: 0.1, faultStatuses: [429] },
+	"messages without a time": { undatedMessages: true },
+	"all at once": {
+		lateMs: 60 * second,
+		precisionMs: 4 * second,
+		cursors: "offsets",
+		futureMs: 5 * minute,
+		randomIds: true,
+		untimed: "first",
+		unreadable: true,
+		faults: 0.05,
+		faultStatuses: [500, 0, 429],
+	},
+};
+
+export interface HistoryOptions {
+	kind: Kind;
+	seed: number;
+	/**
+	 * How the CRM stores: a change and the checkpoint in one transaction, or one after the other; and whether it is killed.
+	 */
+	crm: (typeof crms)[number];
+	options?: Partial<ChangesOptions>;
+	/** In place of the feed under test. */
+	feed?: typeof changes;
+}
+
+/** How the CRM stores, in the order of how much can go wrong. */
+export const crms = ["one transaction", "killed in one transaction", "killed between two"] as const;
+
+/** What is wrong with the mirror, in counts: all must be 0 but the last. */
+export interface Findings {
+	/** Messages that the mirror does not have. */
+	lost: number;
+	/** Messages that were stored twice. */
+	twice: number;
+	/** Messages of one change that are not oldest first, or that came after a newer one. */
+	disordered: number;
+	/** Conversations whose summary is not the service's. */
+	untrue: number;
+	/** Requests beyond one in a look without a change, and changes in it. */
+	loud: number;
+	/** Checkpoints that hold a cursor or a text. */
+	leaks: number;
+	/** Messages from before a feed that began with "now". */
+	early: number;
+	/** Characters of the largest checkpoint; no fault. */
+	largest: number;
+}
+
+/** The faults among the findings, by name; empty when all is well. */
+export function faultsIn({ largest: _, ...faults }: Findings): Partial<Findings> {
+	return Object.fromEntries(Object.entries(faults).filter(([, count]) => count > 0));
+}
+
+export async function playHistory({ kind, seed, crm, options, feed = changes }: HistoryOptions): Promise<Findings> {
+	const random = randomFrom(seed);
+	const model = createModel(kind, random);
+	model.pageSize = 4 + Math.floor(random() * 5);
+	const end = plan(model, kind, random);
+	model.advance(pick(random, [0, minute, 20 * minute]));
+
+	const client = createClient({
+		baseUrl: "https://model.invalid/api/v1",
+		apiKey: "model_live.a.b",
+		fetch: model.fetch,
+		retry: false,
+	});
+	const agency = client.agency(model.agencyId);
+	const isCalm = kind.faults === undefined && !kind.hides && !kind.unreadable && !kind.undatedMessages;
+	const beginsNow = random() < 0.3;
+	let checkpoint: string = beginsNow ? "now" : "beginning";
+	/** When the feed had begun, and what it must not hand over. */
+	let beganAt = beginsNow ? Number.NaN : Number.NEGATIVE_INFINITY;
+	const before = new Set<number>();
+	const stored = new Map<number, number>();
+	const summaries = new Map<string, unknown>();
+	const findings: Findings = { lost: 0, twice: 0, disordered: 0, untrue: 0, loud: 0, leaks: 0, early: 0, largest: 0 };
+
+	async function look(mayDie: boolean): Promise<{ changed: number; failed: boolean }> {
+		if (checkpoint === "now") {
+			before.clear();
+			for (const conversation of model.conversations) for (const { id } of model.seen(conversation)) before.add(id);
+		}
+		const opened = feed(agency, { since: checkpoint, ...options });
+		let changed = 0;
+		try {
+			for await (const { conversation, messages: fresh } of opened) {
+				changed++;
+				const dies = mayDie && random() < 0.08;
+				// In the middle of a transaction: nothing of it is stored.
+				if (dies && crm === "killed in one transaction" && random() < 0.5) return { changed, failed: true };
+				summaries.set(conversation.summary.phoneNumber, conversation.summary);
+				let last = Number.NEGATIVE_INFINITY;
+				for (const { id, createdAt } of fresh) {
+					stored.set(id, (stored.get(id) ?? 0) + 1);
+					if (before.has(id)) findings.early++;
+					const at = createdAt === null ? last : Date.parse(createdAt);
+					if (at < last) findings.disordered++;
+					last = at;
+				}
+				if (dies && crm === "killed between two") return { changed, failed: true };
+				note(opened.checkpoint);
+				if (dies && crm !== "one transaction") return { changed, failed: true };
+			}
+			note(opened.checkpoint);
+			if (Number.isNaN(beganAt)) beganAt = model.now;
+			return { changed, failed: false };
+		} catch {
+			// What was handed over before is stored. Whether this is too must not matter.
+			if (random() < 0.5) note(opened.checkpoint);
+			if (Number.isNaN(beganAt) && checkpoint !== "now" && !checkpoint.includes('"mark":"now"')) beganAt = model.now;
+			return { changed, failed: true };
+		}
+	}
+
+	function note(text: string): void {
+		checkpoint = text;
+		findings.largest = Math.max(findings.largest, text.length);
+		if (text.includes(cursorMark) || text.includes(bodyMark)) findings.leaks++;
+	}
+
+	while (model.now < end) {
+		await look(true);
+		model.advance(pick(random, [second, 15 * second, minute, 5 * minute, 20 * minute]) * random());
+	}
+	model.troubled = false;
+	model.advance(30 * minute);
+	for (let looks = 0; looks < 12; looks++) {
+		const { changed, failed } = await look(false);
+		if (looks > 1 && changed === 0 && !failed) break;
+		model.advance(30 * second);
+	}
+	model.pageSize = 100;
+	const asked = model.requests.length;
+	const quiet = await look(false);
+	findings.loud = model.requests.length - asked - 1 + quiet.changed;
+
+	for (const conversation of model.conversations) {
+		let isWhole = true;
+		for (const message of model.seen(conversation)) {
+			const times = stored.get(message.id) ?? 0;
+			const isPassedBy = conversation.shownAt.some(
+				(shownAt) => shownAt >= message.visibleAt && shownAt - message.at > lookbackMs - 2 * second,
+			);
+			if (times === 0) isWhole = false;
+			if (times === 0 && message.visibleAt > beganAt && !isPassedBy) findings.lost++;
+			if (times > 1) findings.twice += times - 1;
+		}
+		const row = model.rows().find(({ phoneNumber }) => phoneNumber === conversation.phoneNumber);
+		const isKnown = isWhole && beganAt === Number.NEGATIVE_INFINITY;
+		if (row && isKnown && JSON.stringify(summaries.get(row.phoneNumber)) !== JSON.stringify(row)) findings.untrue++;
+	}
+	// Stored in two steps, a change comes at least once; so does a message without a time, after a crash.
+	if (crm === "killed between two" || (crm !== "one transaction" && kind.undatedMessages)) findings.twice = 0;
+	if (!isCalm) findings.early = 0;
+	return findings;
+}
+
+/** Schedules what happens. @returns when it is over */
+function plan(model: Model, kind: Kind, random: () => number): number {
+	const duration = pick(random, [10, 40, 120]) * minute * (0.5 + random());
+	const contacts = 3 + Math.floor(random() * 10);
+	for (let i = 0; i < contacts; i++) model.add();
+	const some = () => pick(random, model.conversations);
+	const begin = model.now;
+	const moments = 20 + Math.floor(random() * 60);
+	for (let i = 0; i < moments; i++) {
+		let at = begin + Math.floor(random() * duration);
+		// A burst has its messages between the requests of one scan.
+		const burst = random() < 0.2 ? 2 + Math.floor(random() * 6) : 1;
+		for (let j = 0; j < burst; j++) {
+			model.schedule({
+				at,
+				happen() {
+					const conversation = random() < 0.05 ? model.add() : some();
+					if (!model.write(conversation)) return;
+					if (random() < 0.1) conversation.name = `Contact ${Math.floor(random() * 1e6)}`;
+					if (random() < 0.2) conversation.aiEnabled = !conversation.aiEnabled;
+				},
+			});
+			at += Math.floor(random() * 300);
+		}
+	}
+	for (let i = 0; i < 4; i++) {
+		const at = begin + Math.floor(random() * duration);
+		const length = Math.floor(random() * random() * 30 * minute);
+		if (kind.hides) model.schedule({ at, happen: () => hide(model, some(), length) });
+		if (kind.unreadable) model.schedule({ at, happen: () => void (some().unreadableUntil = model.now + length) });
+	}
+	return begin + duration;
+}
+
+function hide(model: Model, conversation: Model["conversations"][number], length: number): void {
+	conversation.hiddenUntil = model.now + length;
+	conversation.shownAt.push(conversation.hiddenUntil);
+}

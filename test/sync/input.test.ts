@@ -1,0 +1,78 @@
+import { readFileSync } from "node:fs";
+import { createClient, PartnerInvalidInput } from "messaging-conversations";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { changes, fingerprintOf, reconcile, watch } from "messaging-conversations/sync";
+import { expect, test } from "vitest";
+
+const sandbox = createSandbox();
+const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
+const good = changes(agency, { since: "beginning" }).checkpoint;
+const edited = (change: object): string => JSON.stringify({ ...JSON.parse(good), ...change });
+
+// Callers without types.
+const call = (run: unknown, ...args: unknown[]): unknown => Reflect.apply(run as () => unknown, undefined, args);
+
+const refused: [name: string, run: () => unknown, field: string][] = [
+	["no checkpoint", () => changes(agency, { since: "yesterday" }), "since"],
+	["an empty checkpoint", () => changes(agency, { since: "" }), "since"],
+	["no since", () => call(changes, agency, {}), "since"],
+	["a checkpoint that is an object", () => call(changes, agency, { since: JSON.parse(good) }), "since"],
+	["a checkpoint of something else", () => changes(agency, { since: '{"version":1}' }), "since"],
+	["a checkpoint of another agency", () => changes(agency, { since: edited({ agencyId: "agy_ffff" }) }), "since"],
+	["a checkpoint of a later version", () => changes(agency, { since: edited({ v: 2 }) }), "since"],
+	["a checkpoint without its mark", () => changes(agency, { since: edited({ mark: undefined }) }), "since"],
+	["a checkpoint whose mark is no time", () => changes(agency, { since: edited({ mark: "then" }) }), "since"],
+	["a checkpoint with a broken conversation", () => changes(agency, { since: edited({ known: [["+32"]] }) }), "since"],
+	["a checkpoint with a broken scan", () => changes(agency, { since: edited({ scan: {} }) }), "since"],
+	["a checkpoint with broken messages", () => changes(agency, { since: edited({ followed: [[1]] }) }), "since"],
+	["a checkpoint that is cut off", () => watch(agency, { since: good.slice(0, -1) }), "since"],
+	["no agency", () => call(changes, undefined, { since: "now" }), "agency"],
+	["a client for an agency", () => call(watch, createClient({ ...sandbox.connection }), { since: "now" }), "agency"],
+	["no options", () => call(changes, agency), "options"],
+	["an option that there is not", () => call(changes, agency, { since: "now", lookback: 1 }), "options"],
+	["an option of watch", () => call(changes, agency, { since: "now", minMs: 1 }), "options"],
+	["a lookback that is no number", () => call(changes, agency, { since: "now", lookbackMs: "1" }), "lookbackMs"],
+	["a lookback below 0", () => changes(agency, { since: "now", lookbackMs: -1 }), "lookbackMs"],
+	["no read at once", () => changes(agency, { since: "now", concurrency: 0 }), "concurrency"],
+	["statuses that there are not", () => call(changes, agency, { since: "now", statuses: "sent" }), "statuses"],
+	["a signal that is none", () => call(watch, agency, { since: "now", signal: {} }), "signal"],
+	["a pause of nothing", () => watch(agency, { since: "now", minMs: 0 }), "minMs"],
+	["a longest pause below the shortest", () => watch(agency, { since: "now", minMs: 9, maxMs: 8 }), "maxMs"],
+	["a pause that no timer takes", () => watch(agency, { since: "now", maxMs: 2 ** 31 }), "maxMs"],
+	["an onError that is none", () => call(watch, agency, { since: "now", onError: {} }), "onError"],
+	["nothing stored", () => call(reconcile, agency, {}), "stored"],
+	["stored text", () => call(reconcile, agency, { stored: "+32470123456" }), "stored"],
+	["a fingerprint of nothing", () => call(fingerprintOf, null), "conversation"],
+	["a fingerprint of a message", () => call(fingerprintOf, { id: 1, body: "Hello" }), "conversation"],
+];
+
+test.each(refused)("%s is refused at once, by its field and without its value", (_name, run, field) => {
+	const before = sandbox.requests().length;
+	let error: unknown;
+	try {
+		run();
+	} catch (thrown) {
+		error = thrown;
+	}
+	expect(error).toBeInstanceOf(PartnerInvalidInput);
+	expect(error).toMatchObject({ field, attempts: 0 });
+	expect(String(error)).not.toMatch(/yesterday|agy_ffff|\+32/);
+	expect(sandbox.requests()).toHaveLength(before);
+});
+
+test("a stored row without a number is refused by its place", async () => {
+	const stored = [{ phoneNumber: "+32470123456" }, { fingerprint: "x" }] as never;
+	const iterator = reconcile(agency, { stored })[Symbol.asyncIterator]();
+	await expect(iterator.next()).rejects.toMatchObject({ _tag: "PartnerInvalidInput", field: "stored[1].phoneNumber" });
+});
+
+test("a checkpoint of version 1 is read for ever, in the middle of a scan too", () => {
+	const stored = readFileSync(new URL("checkpoint-1.txt", import.meta.url), "utf8").trim();
+	expect(changes(createClient({ ...sandbox.connection }).agency("agy_0a1b2c3d"), { since: stored }).checkpoint).toBe(
+		stored,
+	);
+});
+
+test("a checkpoint is text that JSON and every database take, and stays good through them", () => {
+	expect(changes(agency, { since: JSON.parse(JSON.stringify(good)) }).checkpoint).toBe(good);
+});

@@ -1,0 +1,351 @@
+/*
+ * A service of its own, apart from the sandbox: conversations and messages in virtual time, behind a `fetch`. What the
+ * contract leaves open is a knob. Every request lets time pass, so that things happen between two pages of one scan.
+ */
+import type { ConversationSummary, Message } from "messaging-conversations";
+
+/** What the contract leaves open. */
+export interface Kind {
+	/** Times are rounded down to it. */
+	precisionMs?: number;
+	/** A message may become visible so long after its time. */
+	lateMs?: number;
+	/** A message may have a time so far ahead. */
+	futureMs?: number;
+	/** What a cursor knows: time and row, the time alone, or a number of rows. */
+	cursors?: "rows" | "times" | "offsets";
+	randomIds?: boolean;
+	withoutDate?: boolean;
+	/** Conversations without a message, and where they are listed. */
+	untimed?: "first" | "last";
+	/** Conversations are hidden for a while. */
+	hides?: boolean;
+	/** The reads of some conversations fail for a while. */
+	unreadable?: boolean;
+	/** The share of requests that fail. */
+	faults?: number;
+	/** What a failed request is answered with. */
+	faultStatuses?: readonly number[];
+	/** Some messages have no time of their own. */
+	undatedMessages?: boolean;
+}
+
+export interface ModelMessage {
+	id: number;
+	/** As the service tells it. */
+	at: number;
+	/** From when on it is seen. */
+	visibleAt: number;
+	body: string;
+	direction: "inbound" | "outbound";
+	status: string;
+	undated: boolean;
+	serial: number;
+}
+
+export interface ModelConversation {
+	phoneNumber: string;
+	name: string;
+	messages: ModelMessage[];
+	aiEnabled: boolean;
+	hiddenUntil: number;
+	/** When it was shown again, after each time that it was hidden. */
+	shownAt: number[];
+	unreadableUntil: number;
+	serial: number;
+}
+
+export interface ModelEvent {
+	at: number;
+	happen: () => void;
+}
+
+export interface Model {
+	fetch: typeof globalThis.fetch;
+	readonly agencyId: string;
+	now: number;
+	/** Rows and messages in a page, whatever is asked for. */
+	pageSize: number;
+	/** Turned off at a history's end, when all must come right. */
+	troubled: boolean;
+	readonly conversations: ModelConversation[];
+	/** Requests so far. */
+	readonly requests: string[];
+	schedule: (event: ModelEvent) => void;
+	advance: (ms: number) => void;
+	write: (conversation: ModelConversation, ahead?: Partial<ModelMessage>) => ModelMessage | undefined;
+	add: () => ModelConversation;
+	/** What the service shows now. */
+	rows: () => ConversationSummary[];
+	seen: (conversation: ModelConversation) => ModelMessage[];
+}
+
+export const cursorMark = "cursor~";
+export const bodyMark = "Text of";
+const never = Number.NEGATIVE_INFINITY;
+
+export function createModel(kind: Kind, random: () => number, start = Date.UTC(2026, 0, 5, 9)): Model {
+	const { precisionMs = 1, lateMs = 0, futureMs = 0, cursors = "rows", untimed = "last", faults = 0 } = kind;
+	const { faultStatuses = [500] } = kind;
+	const conversations: ModelConversation[] = [];
+	const events: ModelEvent[] = [];
+	const requests: string[] = [];
+	let serial = 0;
+	const agencyId = "agy_0a1b2c3d";
+
+	const model: Model = {
+		agencyId,
+		now: start,
+		pageSize: 100,
+		troubled: true,
+		conversations,
+		requests,
+		schedule: (event) => {
+			events.push(event);
+			events.sort((a, b) => a.at - b.at);
+		},
+		advance(ms) {
+			const until = model.now + ms;
+			while (events[0] && events[0].at <= until) {
+				const event = events.shift();
+				model.now = Math.max(model.now, event?.at ?? 0);
+				event?.happen();
+			}
+			model.now = until;
+		},
+		add() {
+			const number = 470_000_000 + conversations.length * 1_237;
+			const conversation: ModelConversation = {
+				phoneNumber: `+32${number}`,
+				name: `Contact ${conversations.length}`,
+				messages: [],
+				aiEnabled: true,
+				hiddenUntil: 0,
+				shownAt: [],
+				unreadableUntil: 0,
+				serial: Math.floor(random() * 1e6) * 1_000 + conversations.length,
+			};
+			conversations.push(conversation);
+			return conversation;
+		},
+		write(conversation, given = {}) {
+			const ahead = futureMs > 0 && random() < 0.2 ? Math.floor(random() * futureMs) : 0;
+			const at = floor(model.now + ahead);
+			// What nothing can help: a whole page of rows of one time, from a service whose cursors are times.
+			const tied = conversations.filter((other) => latest(other.messages) === at || latestSeen(other) === at).length;
+			if (cursors === "times" && tied >= model.pageSize - 1) return undefined;
+			const isLate = lateMs > 0 && random() < 0.4;
+			const message: ModelMessage = {
+				id: kind.randomIds ? 1 + Math.floor(random() * 2 ** 50) : 1_000 + serial,
+				at,
+				visibleAt: model.now + (isLate ? Math.floor(random() * lateMs) : 0),
+				body: `${bodyMark} ${serial}`,
+				direction: random() < 0.5 ? "inbound" : "outbound",
+				status: "sent",
+				undated: kind.undatedMessages === true && random() < 0.15,
+				serial: serial++,
+				...given,
+			};
+			conversation.messages.push(message);
+			conversation.messages.sort((a, b) => a.at - b.at || a.serial - b.serial);
+			return message;
+		},
+		rows: () => ordered().map(summary),
+		seen,
+		fetch: async (input, init) => {
+			const url = new URL(typeof input === "string" ? input : input instanceof URL ? input : input.url);
+			const { signal, body, method = "GET" } = init ?? {};
+			signal?.throwIfAborted();
+			model.advance(20 + Math.floor(random() * 400));
+			const path = decodeURIComponent(url.pathname).replace(`/api/v1/agencies/${agencyId}`, "");
+			requests.push(`${method} ${path}`);
+			// A service without a clock in its answers, now and then: what only some of its machines send is not relied on.
+			const answered = answer(path, url.searchParams, typeof body === "string" ? body : "");
+			await Promise.resolve();
+			signal?.throwIfAborted();
+			return answered;
+		},
+	};
+	return model;
+
+	function floor(at: number): number {
+		return Math.floor(at / precisionMs) * precisionMs;
+	}
+	function latest(messages: readonly ModelMessage[]): number {
+		return messages.reduce((time, { at }) => Math.max(time, at), never);
+	}
+	function seen({ messages }: ModelConversation): ModelMessage[] {
+		return messages.filter(({ visibleAt }) => visibleAt <= model.now);
+	}
+	function latestSeen(conversation: ModelConversation): number {
+		return latest(seen(conversation));
+	}
+
+	function isShown({ hiddenUntil }: ModelConversation): boolean {
+		return hiddenUntil <= model.now;
+	}
+
+	function ordered(): ModelConversation[] {
+		const isFirst = untimed === "first" ? Number.POSITIVE_INFINITY : never;
+		const place = (conversation: ModelConversation): number => {
+			const at = latestSeen(conversation);
+			return at === never ? isFirst : at;
+		};
+		return conversations
+			.filter((conversation) => isShown(conversation))
+			.filter((conversation) => kind.untimed !== undefined || latestSeen(conversation) !== never)
+			.map((conversation) => ({ conversation, at: place(conversation) }))
+			.sort((a, b) => (a.at === b.at ? 0 : b.at - a.at) || a.conversation.serial - b.conversation.serial)
+			.map(({ conversation }) => conversation);
+	}
+
+	function summary(conversation: ModelConversation): ConversationSummary {
+		const messages = seen(conversation);
+		const last = messages[messages.length - 1];
+		const inbound = messages.filter(({ direction }) => direction === "inbound");
+		const lastInbound = inbound[inbound.length - 1];
+		return {
+			phoneNumber: conversation.phoneNumber,
+			contactName: conversation.name,
+			lastMessageAt: last ? iso(last.at) : null,
+			lastMessagePreview: last ? `Preview ${last.serial}` : null,
+			lastMessageDirection: last?.direction ?? null,
+			totalMessages: messages.length,
+			failedMessages: messages.filter(({ status }) => status === "failed").length,
+			activeFlows: 0,
+			completedFlows: 0,
+			latestFlowStatus: null,
+			lastInboundAt: lastInbound ? iso(lastInbound.at) : null,
+			windowExpiresAt: lastInbound ? iso(lastInbound.at + 24 * 3_600_000) : null,
+			aiEnabled: conversation.aiEnabled,
+			queuedMessages: 0,
+			isUnlinked: false,
+			visibility: { reason: "focus", isShared: false, isVisibleThroughAgencyTag: false },
+			cursor: null,
+		};
+	}
+
+	function answer(path: string, query: URLSearchParams, body: string): Response {
+		if (model.troubled && random() < faults) {
+			const status = faultStatuses[Math.floor(random() * faultStatuses.length)] ?? 500;
+			if (status === 0) throw new TypeError("fetch failed", { cause: { code: "ECONNRESET" } });
+			return refused(status);
+		}
+		const size = Math.min(model.pageSize, Number(query.get("pageSize") ?? 50));
+		const cursor = query.get("cursor");
+		if (path === "/conversations") return said(list(size, cursor));
+		if (path === "/conversations/lookup") {
+			const { phoneNumbers }: { phoneNumbers: string[] } = JSON.parse(body);
+			const results = phoneNumbers.map((phoneNumber) => {
+				const found = conversations.find((conversation) => conversation.phoneNumber === phoneNumber);
+				return { phoneNumber, conversation: found && isListed(found) ? summary(found) : null };
+			});
+			return said({ results });
+		}
+		const [, , phoneNumber, isMessages] = path.split("/");
+		const found = conversations.find((conversation) => conversation.phoneNumber === phoneNumber);
+		if (!found || !isListed(found)) return refused(404);
+		if (model.troubled && found.unreadableUntil > model.now) return refused(500);
+		const page = messagePage(found, size, cursor);
+		if (isMessages) return said(page);
+		const detail = {
+			summary: summary(found),
+			queuedMessages: [],
+			aiSettings: { enabled: found.aiEnabled, disabledReason: null, disabledAt: null },
+			windowReopenReadiness: {
+				configured: true,
+				templatesApproved: true,
+				eligibleForManualSend: true,
+				availableLanguages: ["nl"],
+				defaultLanguage: "nl",
+				flowCodes: [],
+				missingFlowCodes: [],
+				missingTemplates: [],
+				unapprovedTemplates: [],
+			},
+		};
+		return said({ conversation: detail, messagePage: page });
+	}
+
+	function isListed(conversation: ModelConversation): boolean {
+		return isShown(conversation) && (kind.untimed !== undefined || latestSeen(conversation) !== never);
+	}
+
+	function list(pageSize: number, cursor: string | null) {
+		const all = ordered();
+		const begin = cursor === null ? 0 : placeAfter(all, cursor.slice(cursorMark.length));
+		const page = all.slice(begin, begin + pageSize);
+		const rows = page.map((conversation, index) => ({
+			...summary(conversation),
+			cursor: `${cursorMark}${cursorOf(conversation, begin + index + 1)}`,
+		}));
+		const nextCursor = begin + pageSize < all.length ? (rows[rows.length - 1]?.cursor ?? null) : null;
+		return { conversations: rows, nextCursor, pageSize };
+	}
+
+	function cursorOf(conversation: ModelConversation, offset: number): string {
+		if (cursors === "offsets") return `${offset}`;
+		const at = latestSeen(conversation);
+		return cursors === "times" ? `${at}` : `${at}/${conversation.serial}`;
+	}
+
+	function placeAfter(all: readonly ModelConversation[], cursor: string): number {
+		if (cursors === "offsets") return Number(cursor);
+		const [at = never, tie = Number.POSITIVE_INFINITY] = cursor.split("/").map(Number);
+		const isFirst = untimed === "first" ? Number.POSITIVE_INFINITY : never;
+		const place = (time: number): number => (time === never ? isFirst : time);
+		const index = all.findIndex((conversation) => {
+			const own = place(latestSeen(conversation));
+			return own < place(at) || (own === place(at) && conversation.serial > tie);
+		});
+		return index < 0 ? all.length : index;
+	}
+
+	function messagePage(conversation: ModelConversation, pageSize: number, cursor: string | null) {
+		const all = seen(conversation).reverse();
+		const place = cursor?.slice(cursorMark.length);
+		let begin = 0;
+		if (place !== undefined && cursors === "offsets") begin = Number(place);
+		else if (place !== undefined) {
+			const after = all.findIndex(({ serial }) => serial === Number(place));
+			begin = after < 0 ? all.length : after + 1;
+		}
+		const page = all.slice(begin, begin + pageSize);
+		const hasMore = begin + pageSize < all.length;
+		const end = cursors === "offsets" ? begin + pageSize : page[page.length - 1]?.serial;
+		return { messages: page.map(message), nextCursor: hasMore ? `${cursorMark}${end}` : null, pageSize, hasMore };
+	}
+
+	function message({ id, at, body, direction, status, undated }: ModelMessage): Message {
+		return {
+			id,
+			messageSid: `SM${id}`,
+			body,
+			direction,
+			createdAt: undated ? null : iso(at),
+			deliveredAt: null,
+			readAt: null,
+			status,
+			media: null,
+			mediaStored: null,
+			numMedia: 0,
+			templateName: null,
+			buttonClicked: null,
+			profileName: null,
+		};
+	}
+
+	function said(json: unknown): Response {
+		const date = new Date(Math.floor(model.now / 1_000) * 1_000).toUTCString();
+		return Response.json(json, { headers: { "x-correlation-id": "c", ...(kind.withoutDate ? {} : { date }) } });
+	}
+
+	function refused(status: number): Response {
+		const tag = status === 404 ? "PartnerNotFound" : "PartnerInternalError";
+		return Response.json({ _tag: tag, message: "No." }, { status, headers: { "x-correlation-id": "c" } });
+	}
+}
+
+function iso(at: number): string {
+	return new Date(at).toISOString();
+}

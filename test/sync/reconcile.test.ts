@@ -1,0 +1,148 @@
+import { createClient, PartnerInternalError } from "messaging-conversations";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { fingerprintOf, type Reconciled, reconcile, type StoredConversation } from "messaging-conversations/sync";
+import { expect, test } from "vitest";
+import { minutes, openModel } from "./service.ts";
+
+const number = (i: number) => `+4477009${String(i).padStart(5, "0")}`;
+
+/** A sandbox of some conversations, and a CRM that holds them as they are. */
+async function open(count = 3) {
+	const sandbox = createSandbox();
+	for (let i = 0; i < count; i++) {
+		sandbox
+			.agency()
+			.contact(number(i), { name: `Contact ${i}` })
+			.writes(`Text ${i}`);
+		sandbox.clock.advance({ minutes: 10 });
+	}
+	const agency = createClient({ ...sandbox.connection, retry: false }).agency(sandbox.agency().id);
+	const stored = new Map<string, StoredConversation>();
+	for await (const row of agency.conversations.list({ pageSize: 100 })) {
+		stored.set(row.phoneNumber, { phoneNumber: row.phoneNumber, fingerprint: fingerprintOf(row) });
+	}
+	const before = sandbox.requests().length;
+	const run = async (given: Iterable<StoredConversation> | AsyncIterable<StoredConversation> = stored.values()) => {
+		const handed: Reconciled[] = [];
+		for await (const reconciled of reconcile(agency, { stored: given })) handed.push(reconciled);
+		return handed;
+	};
+	const asked = () =>
+		sandbox
+			.requests()
+			.slice(before)
+			.map(({ operation }) => operation);
+	return { sandbox, agency, stored, run, asked };
+}
+
+test("what is as it is stored is not handed over, and costs no more than the list", async () => {
+	const { run, asked } = await open(250);
+	expect(await run()).toEqual([]);
+	expect(asked().filter((operation) => operation !== "conversations.list")).toEqual([]);
+});
+
+test("a name, the AI and the visibility become true, without messages", async () => {
+	const { sandbox, run } = await open();
+	sandbox.agency().contact(number(0), { name: "Renamed" });
+	sandbox.agency().staff.setAi(number(1), false);
+	sandbox.agency().conversation(number(2)).share();
+	expect(await run()).toMatchObject([
+		{ phoneNumber: number(0), conversation: { summary: { contactName: "Renamed" } }, messages: [] },
+		{ phoneNumber: number(1), conversation: { aiSettings: { enabled: false } }, messages: [] },
+		{ phoneNumber: number(2), conversation: { summary: { visibility: { isShared: true } } }, messages: [] },
+	]);
+});
+
+test("a conversation with more messages than were stored comes with all of them, oldest first", async () => {
+	const { sandbox, run } = await open();
+	sandbox.agency().contact(number(1)).writes("One more");
+	const [only, ...others] = await run();
+	expect(others).toEqual([]);
+	expect(only?.messages.map(({ body }) => body)).toEqual(["Text 1", "One more"]);
+});
+
+test("a conversation that is not stored comes with all its messages, also those of several pages", async () => {
+	const { sandbox, stored, run } = await open();
+	for (let i = 0; i < 150; i++) sandbox.agency().contact(number(7)).writes(`Text ${i}`);
+	stored.delete(number(0));
+	const handed = await run();
+	expect(handed.map(({ phoneNumber, messages }) => [phoneNumber, messages.length])).toEqual([
+		[number(0), 1],
+		[number(7), 150],
+	]);
+	expect(handed[1]?.messages[0]?.body).toBe("Text 0");
+});
+
+test("a conversation that is hidden or deleted is handed over with null, after a question about it", async () => {
+	const { sandbox, run, asked } = await open();
+	sandbox.agency().conversation(number(1)).hide();
+	expect(await run()).toEqual([{ phoneNumber: number(1), conversation: null, messages: [] }]);
+	expect(asked()).toEqual(["conversations.list", "conversations.lookup"]);
+});
+
+test("thousands that are gone are asked about a hundred at a time", async () => {
+	const { run, asked, stored } = await open(1);
+	const gone = Array.from({ length: 2_500 }, (_, i) => ({ phoneNumber: number(100 + i), fingerprint: "1-x" }));
+	const handed = await run([...stored.values(), ...gone]);
+	expect(handed).toHaveLength(2_500);
+	expect(asked().filter((operation) => operation === "conversations.lookup")).toHaveLength(25);
+});
+
+test("a conversation that is hidden between the list and its read is gone", async () => {
+	const opened = openModel();
+	const { model, contact } = opened;
+	model.write(contact(0));
+	model.schedule({ at: model.now + 300, happen: () => void (contact(0).hiddenUntil = model.now + minutes(5)) });
+	const stored = [{ phoneNumber: contact(0).phoneNumber, fingerprint: "0-x" }];
+	const handed: Reconciled[] = [];
+	for await (const reconciled of reconcile(opened.agency, { stored })) handed.push(reconciled);
+	expect(handed).toEqual([{ phoneNumber: contact(0).phoneNumber, conversation: null, messages: [] }]);
+});
+
+test("a conversation that is not in the list, but there, is not gone", async () => {
+	const opened = openModel();
+	const { model, contact } = opened;
+	for (const index of [0, 1]) model.write(contact(index));
+	contact(0).hiddenUntil = model.now + 250;
+	const stored = [0, 1].map((index) => ({ phoneNumber: contact(index).phoneNumber, fingerprint: "0-x" }));
+	const handed: Reconciled[] = [];
+	for await (const reconciled of reconcile(opened.agency, { stored })) handed.push(reconciled);
+	expect(handed.map(({ conversation }) => conversation?.summary.totalMessages)).toEqual([1, 1]);
+});
+
+test("with the number of messages that are stored, late ones come that the fingerprint counts already", async () => {
+	const { agency, stored, run } = await open();
+	const rows = [...stored.values()].map((row) => ({ ...row, messages: row.phoneNumber === number(1) ? 0 : 1 }));
+	const handed = await run(rows);
+	expect(handed.map(({ phoneNumber, messages }) => [phoneNumber, messages.length])).toEqual([[number(1), 1]]);
+	expect(agency.id).toMatch(/^agy_/);
+});
+
+test("a column without a fingerprint hands the conversation over, and stored rows may stream", async () => {
+	const { stored, run } = await open();
+	async function* rows() {
+		for (const { phoneNumber, fingerprint } of stored.values()) {
+			yield { phoneNumber, fingerprint: phoneNumber === number(2) ? null : fingerprint };
+		}
+	}
+	expect(await run(rows())).toMatchObject([{ phoneNumber: number(2), messages: [{ body: "Text 2" }] }]);
+});
+
+test("a conversation that cannot be read holds up no other one, and its error comes last", async () => {
+	const { sandbox, agency } = await open();
+	for (const i of [0, 1, 2]) sandbox.agency().contact(number(i), { name: "Renamed" });
+	sandbox.faults.add({ operation: "conversations.get", skip: 1, times: 1, effect: { status: 500 } });
+	const handed: string[] = [];
+	const run = async () => {
+		for await (const { phoneNumber } of reconcile(agency, { stored: [], concurrency: 1 })) handed.push(phoneNumber);
+	};
+	await expect(run()).rejects.toBeInstanceOf(PartnerInternalError);
+	expect(handed).toEqual([number(0), number(2)]);
+});
+
+test("a list that fails hands nothing over as gone", async () => {
+	const { sandbox, agency, stored } = await open(250);
+	sandbox.faults.add({ operation: "conversations.list", skip: 1, times: 1, effect: { status: 500 } });
+	const iterator = reconcile(agency, { stored: stored.values() })[Symbol.asyncIterator]();
+	await expect(iterator.next()).rejects.toBeInstanceOf(PartnerInternalError);
+});

@@ -1,0 +1,178 @@
+import { createClient } from "messaging-conversations";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { type Change, changes, type WatchOptions, watch } from "messaging-conversations/sync";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const anna = "+447700900101";
+
+beforeEach(() => {
+	vi.useFakeTimers({ now: new Date("2026-01-05T09:00:00Z") });
+});
+afterEach(() => {
+	vi.useRealTimers();
+});
+
+/** A watch that has just handed over a text to Anna. */
+async function open(options: Partial<WatchOptions> = {}) {
+	const sandbox = createSandbox();
+	sandbox.agency().contact(anna).writes("Hello?");
+	const agency = createClient({ ...sandbox.connection, retry: false }).agency(sandbox.agency().id);
+	const feed = watch(agency, { since: "now", statuses: true, minMs: 10 * hour, maxMs: 500 * hour, ...options });
+	const handed: Change[] = [];
+	(async () => {
+		for await (const change of feed) handed.push(change);
+	})();
+	const pass = async (ms: number) => {
+		sandbox.clock.advance({ ms });
+		await vi.advanceTimersByTimeAsync(ms);
+	};
+	await pass(0);
+	const sent = await agency.messages.send({ to: anna, body: "Hello Anna" });
+	feed.nudge();
+	await pass(0);
+	expect(handed).toHaveLength(1);
+	const message = sandbox.message(sent.messageId ?? "");
+	const before = sandbox.requests().length;
+	/** What was asked for since. */
+	const asked = () =>
+		sandbox
+			.requests()
+			.slice(before)
+			.map(({ operation }) => operation);
+	const told = () => handed.slice(1).map(({ messages }) => messages.map(({ body, status }) => [body, status]));
+	return { sandbox, agency, feed, pass, message, asked, told };
+}
+
+test("a message without a final status is looked at after 10 s, 30 s, 2 min, 10 min, 1 h, 6 h and 24 h, then no more", async () => {
+	const { pass, asked, told, feed } = await open({ minMs: 500 * hour });
+	for (const [until, looks] of [
+		[10 * second, 1],
+		[30 * second, 2],
+		[2 * minute, 3],
+		[10 * minute, 4],
+		[hour, 5],
+		[6 * hour, 6],
+		[24 * hour, 7],
+		[240 * hour, 7],
+	] as const) {
+		const passed = Date.now() - Date.parse("2026-01-05T09:00:00Z");
+		await pass(until - passed - 2);
+		expect(asked()).toHaveLength(looks - 1 + Number(until === 240 * hour));
+		await pass(4);
+		expect(asked()).toEqual(Array.from({ length: looks }, () => "conversations.get"));
+	}
+	expect(told()).toEqual([]);
+	expect(feed.checkpoint).toContain('"followed":[]');
+});
+
+test("its new status is handed over, and a final one ends the looks", async () => {
+	const { pass, message, asked, told } = await open();
+	message.sent();
+	await pass(10 * second);
+	message.delivered();
+	await pass(20 * second);
+	expect(told()).toEqual([[["Hello Anna", "sent"]], [["Hello Anna", "delivered"]]]);
+	message.read();
+	await pass(9 * hour);
+	expect(asked()).toHaveLength(2);
+});
+
+test('"read" goes on after delivered', async () => {
+	const { pass, message, asked, told } = await open({ statuses: "read" });
+	message.delivered();
+	await pass(10 * second);
+	message.read();
+	await pass(20 * second);
+	expect(told()).toEqual([[["Hello Anna", "delivered"]], [["Hello Anna", "read"]]]);
+	await pass(9 * hour);
+	expect(asked()).toHaveLength(2);
+});
+
+test.each(["failed", "undelivered"] as const)("%s is final", async (status) => {
+	const { pass, message, asked, told } = await open({ statuses: "read" });
+	message[status]();
+	await pass(9 * hour);
+	expect(told()).toEqual([[["Hello Anna", status]]]);
+	expect(asked()).toHaveLength(1);
+});
+
+test("a read of the conversation for another reason counts as a look", async () => {
+	const { sandbox, feed, pass, message, asked, told } = await open();
+	await pass(9 * second);
+	message.sent();
+	sandbox.agency().contact(anna).writes("Thanks");
+	feed.nudge();
+	await pass(0);
+	expect(told()).toEqual([
+		[
+			["Hello Anna", "sent"],
+			["Thanks", "received"],
+		],
+	]);
+	await pass(20 * second);
+	message.delivered();
+	sandbox.agency().contact(anna).writes("Bye");
+	const before = asked().length;
+	feed.nudge();
+	await pass(0);
+	expect(told()[1]).toEqual([
+		["Hello Anna", "delivered"],
+		["Bye", "received"],
+	]);
+	await pass(9 * hour);
+	expect(asked().slice(before)).toEqual(["conversations.list", "conversations.get"]);
+});
+
+test("without statuses nothing is followed", async () => {
+	const { pass, message, asked, told } = await open({ statuses: false });
+	message.delivered();
+	await pass(9 * hour);
+	expect([asked(), told()]).toEqual([[], []]);
+});
+
+test("changes looks at what is due, from a checkpoint that another process stored", async () => {
+	const { agency, feed, pass, message } = await open();
+	const since = feed.checkpoint;
+	message.delivered();
+	await pass(9 * second);
+	const look = async () => {
+		const handed: Change[] = [];
+		for await (const change of changes(agency, { since, statuses: true })) handed.push(change);
+		return handed;
+	};
+	expect(await look()).toEqual([]);
+	await pass(second);
+	expect(await look()).toMatchObject([{ phoneNumber: anna, messages: [{ body: "Hello Anna", status: "delivered" }] }]);
+});
+
+test("at most 1,000 messages are followed, the newest", async () => {
+	const sandbox = createSandbox();
+	const agency = createClient({ ...sandbox.connection, retry: false }).agency(sandbox.agency().id);
+	for (let i = 0; i < 60; i++) {
+		const contact = sandbox.agency().contact(`+4477009${String(i).padStart(5, "0")}`);
+		contact.writes("Hello?");
+		for (let j = 0; j < 20; j++) sandbox.agency().ai.replies(contact, "Hello!");
+		sandbox.clock.advance({ minutes: 1 });
+	}
+	const feed = changes(agency, { since: "beginning", statuses: true });
+	for await (const _ of feed);
+	const { followed } = JSON.parse(feed.checkpoint);
+	expect(followed).toHaveLength(1_000);
+});
+
+test("messages of a backfill that are older than a day are not followed", async () => {
+	const sandbox = createSandbox();
+	const agency = createClient({ ...sandbox.connection, retry: false }).agency(sandbox.agency().id);
+	const contact = sandbox.agency().contact(anna);
+	contact.writes("Hello?");
+	sandbox.agency().ai.replies(contact, "An old one");
+	sandbox.clock.advance({ hours: 25 });
+	contact.writes("Hello again");
+	sandbox.agency().ai.replies(contact, "A new one");
+	const feed = changes(agency, { since: "beginning", statuses: true });
+	for await (const _ of feed);
+	expect(JSON.parse(feed.checkpoint).followed).toHaveLength(1);
+});

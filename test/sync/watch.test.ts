@@ -1,0 +1,273 @@
+import { createClient, PartnerForbidden } from "messaging-conversations";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { serve } from "messaging-conversations/sandbox/server";
+import { type Change, changes, type WatchOptions, watch } from "messaging-conversations/sync";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+
+const second = 1_000;
+const minute = 60 * second;
+const [anna, bert] = ["+447700900101", "+447700900102"];
+
+beforeEach(() => {
+	vi.useFakeTimers({ now: new Date("2026-01-05T09:00:00Z") });
+	vi.spyOn(Math, "random").mockReturnValue(0.5);
+});
+afterEach(() => {
+	vi.restoreAllMocks();
+	vi.useRealTimers();
+});
+
+function open(options: Partial<WatchOptions> = {}) {
+	const sandbox = createSandbox();
+	const agency = sandbox.agency();
+	const client = createClient({ ...sandbox.connection, retry: false }).agency(agency.id);
+	/** When each list was asked for, in seconds from the beginning. */
+	const lists: number[] = [];
+	const began = Date.now();
+	const fetch: typeof globalThis.fetch = (input, init) => {
+		if (/conversations(\?|$)/.test(String(input))) lists.push((Date.now() - began) / second);
+		return sandbox.fetch(input, init);
+	};
+	const watched = createClient({ ...sandbox.connection, fetch, retry: false }).agency(agency.id);
+	const feed = watch(watched, { since: "now", ...options });
+	const handed: Change[] = [];
+	const run = (async () => {
+		for await (const change of feed) handed.push(change);
+	})();
+	// A loop that throws is looked at by the test that waits for it.
+	run.catch(() => {});
+	const pass = async (ms: number) => {
+		sandbox.clock.advance({ ms });
+		await vi.advanceTimersByTimeAsync(ms);
+	};
+	return { sandbox, agency, client, feed, handed, lists, run, pass };
+}
+
+test("a change is handed over by the next look", async () => {
+	const { agency, handed, pass } = open();
+	agency.contact(anna, { name: "Anna" }).writes("Hello?");
+	await pass(0);
+	expect(handed).toEqual([]);
+	await pass(minute);
+	agency.contact(anna).writes("Anybody?");
+	await pass(minute);
+	expect(handed).toMatchObject([{ phoneNumber: anna, messages: [{ body: "Anybody?" }] }]);
+});
+
+test("the pause is short after activity, and grows by half with each quiet look up to its bound", async () => {
+	const { agency, lists, pass } = open({ minMs: 10 * second, maxMs: 40 * second });
+	await pass(0);
+	await pass(140 * second);
+	expect(lists).toEqual([0, 15, 37.5, 71.25, 111.25].map((at) => expect.closeTo(at, 1)));
+	agency.contact(anna).writes("Hello?");
+	await pass(25 * second);
+	expect(lists.slice(5)).toEqual([expect.closeTo(151.25, 1), expect.closeTo(161.25, 1)]);
+});
+
+test.each([
+	[0, 13.5],
+	[1, 16.5],
+])("the pause varies by a tenth: %d", async (random, at) => {
+	vi.mocked(Math.random).mockReturnValue(random);
+	const { lists, pass } = open({ minMs: 10 * second });
+	await pass(0);
+	await pass(17 * second);
+	expect(lists).toEqual([0, expect.closeTo(at, 1)]);
+});
+
+test("a look of several pages is followed by one at once, and then by a pause", async () => {
+	const { sandbox, lists, pass, feed, handed } = open({ since: "beginning", minMs: 10 * second });
+	sandbox.tell("busy");
+	await pass(0);
+	await pass(second);
+	expect(handed).toHaveLength(250);
+	const { length } = lists;
+	expect(length).toBeGreaterThan(3);
+	expect(feed.failures).toEqual([]);
+	await pass(8 * second);
+	expect(lists).toHaveLength(length);
+	await pass(10 * second);
+	expect(lists.length).toBeGreaterThan(length);
+});
+
+test("errors that may pass go to onError and double the pause; nothing is lost by them", async () => {
+	const tags: string[] = [];
+	const { sandbox, agency, lists, handed, pass } = open({
+		minMs: 10 * second,
+		maxMs: minute,
+		onError: ({ _tag }) => tags.push(_tag),
+	});
+	await pass(0);
+	sandbox.faults.add({ operation: "conversations.list", times: 3, effect: { status: 503 } });
+	agency.contact(anna).writes("Hello?");
+	await pass(15 * second);
+	expect([lists.length, tags]).toEqual([2, ["PartnerInternalError"]]);
+	await pass(30 * second);
+	await pass(60 * second);
+	expect(lists).toEqual([0, 15, 45, 105].map((at) => expect.closeTo(at, 1)));
+	expect(tags).toHaveLength(3);
+	await pass(60 * second);
+	expect(handed).toMatchObject([{ phoneNumber: anna }]);
+});
+
+test("a wait that the service asks for is kept", async () => {
+	const { sandbox, lists, pass } = open({ minMs: second, maxMs: 2 * second });
+	await pass(0);
+	sandbox.faults.add({ operation: "conversations.list", times: 1, effect: { status: 503, retryAfter: 90 } });
+	await pass(2 * second);
+	expect(lists).toHaveLength(2);
+	await pass(85 * second);
+	expect(lists).toHaveLength(2);
+	await pass(10 * second);
+	expect(lists.length).toBeGreaterThan(2);
+});
+
+test("what will not pass ends the loop with its error", async () => {
+	const { agency, run, pass } = open();
+	await pass(0);
+	agency.unlink();
+	await pass(10 * minute);
+	await expect(run).rejects.toBeInstanceOf(PartnerForbidden);
+	expect(vi.getTimerCount()).toBe(0);
+});
+
+test("a conversation that cannot be read goes to onError, ends nothing, and comes when it can be read", async () => {
+	const tags: string[] = [];
+	const { sandbox, agency, handed, pass } = open({ onError: ({ _tag }) => tags.push(_tag) });
+	await pass(0);
+	await pass(minute);
+	// An answer that breaks the contract will not pass, as errors go; it is one conversation's all the same.
+	sandbox.faults.add({ operation: "conversations.get", times: 1, effect: "missing-field" });
+	agency.contact(anna).writes("Hello?");
+	await pass(2 * minute);
+	expect(tags).toEqual(["PartnerUnexpectedResponse"]);
+	await pass(10 * minute);
+	expect(handed).toMatchObject([{ phoneNumber: anna, messages: [{ body: "Hello?" }] }]);
+});
+
+test("what onError throws ends the loop", async () => {
+	const { sandbox, run, pass } = open({
+		onError: () => {
+			throw new Error("enough");
+		},
+	});
+	sandbox.faults.add({ operation: "conversations.list", times: 1, effect: { status: 500 } });
+	await pass(0);
+	await expect(run).rejects.toThrow("enough");
+	expect(vi.getTimerCount()).toBe(0);
+});
+
+test("a signal ends the loop in its pause, at once and without a timer left", async () => {
+	const stop = new AbortController();
+	const { run, pass } = open({ signal: stop.signal });
+	await pass(0);
+	expect(vi.getTimerCount()).toBe(1);
+	stop.abort();
+	expect(vi.getTimerCount()).toBe(0);
+	await run;
+});
+
+test("a signal ends the loop in a request, at once and without a timer left", async () => {
+	const stop = new AbortController();
+	const { sandbox, run, pass } = open({ signal: stop.signal });
+	sandbox.faults.add({ operation: "conversations.list", times: 1, effect: "hang" });
+	await pass(second);
+	stop.abort();
+	await run;
+	expect(vi.getTimerCount()).toBe(0);
+});
+
+test("a signal that is aborted already makes no request", async () => {
+	const { run, lists } = open({ signal: AbortSignal.abort() });
+	await run;
+	expect(lists).toEqual([]);
+});
+
+test("break and return end the loop without a timer left, return also in the middle of a pause", async () => {
+	const sandbox = createSandbox();
+	sandbox.agency().contact(anna).writes("Hello?");
+	const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
+	for await (const _ of watch(agency, { since: "beginning" })) break;
+	expect(vi.getTimerCount()).toBe(0);
+
+	const iterator = watch(agency, { since: "now" })[Symbol.asyncIterator]();
+	const next = iterator.next();
+	await vi.advanceTimersByTimeAsync(second);
+	expect(vi.getTimerCount()).toBe(1);
+	const returned = iterator.return?.();
+	expect(vi.getTimerCount()).toBe(0);
+	expect(await Promise.all([next, returned])).toEqual([
+		{ done: true, value: undefined },
+		{ done: true, value: undefined },
+	]);
+});
+
+test("nudge looks now", async () => {
+	const { agency, client, feed, handed, lists, pass } = open();
+	agency.contact(anna).writes("Hello?");
+	await pass(0);
+	await client.messages.send({ to: anna, body: "Hello Anna" });
+	feed.nudge();
+	await pass(0);
+	expect(handed).toMatchObject([{ messages: [{ body: "Hello Anna" }] }]);
+	expect(lists).toHaveLength(2);
+	expect(vi.getTimerCount()).toBe(1);
+});
+
+test("the checkpoint of watch is one for changes, and the other way round", async () => {
+	const { sandbox, agency, client, feed, pass } = open();
+	await pass(0);
+	agency.contact(anna).writes("Hello?");
+	await pass(minute);
+	const look = changes(client, { since: feed.checkpoint });
+	for await (const change of look) expect(change).toBeUndefined();
+	agency.contact(bert).writes("Hello!");
+	for await (const { phoneNumber } of watch(client, { since: look.checkpoint })) {
+		expect(phoneNumber).toBe(bert);
+		break;
+	}
+	expect(sandbox.violations()).toEqual([]);
+});
+
+test("over HTTP, for a day of the fake clock: everything once, and as it is", async () => {
+	vi.useRealTimers();
+	const sandbox = createSandbox({ seed: "busy" });
+	const server = await serve(sandbox, { port: 0 });
+	onTestFinished(server.close);
+	vi.useFakeTimers({ now: sandbox.clock.now(), toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
+	const client = createClient({ baseUrl: server.baseUrl, apiKey: sandbox.connection.apiKey, retry: false });
+	const agency = client.agency(sandbox.agency().id);
+	const stop = new AbortController();
+	const feed = watch(agency, { since: "now", signal: stop.signal });
+	const bodies: (string | null)[] = [];
+	const run = (async () => {
+		for await (const { messages } of feed) bodies.push(...messages.map(({ body }) => body));
+	})();
+	const settle = async () => {
+		for (let i = 0; i < 30; i++) await new Promise((resolve) => setImmediate(resolve));
+	};
+	// The server is in this process: each request needs a few turns of the event loop.
+	const until = async (isSo: () => boolean) => {
+		for (let i = 0; i < 2_000 && !isSo(); i++) {
+			await settle();
+			await vi.advanceTimersByTimeAsync(second);
+		}
+		expect(isSo()).toBe(true);
+	};
+	const looks = () => sandbox.requests().filter(({ operation }) => operation === "conversations.list").length;
+	await until(() => looks() >= 2);
+	const expected: string[] = [];
+	for (let hour = 0; hour < 24; hour++) {
+		sandbox.clock.advance({ hours: 1 });
+		for (const phone of [anna, bert]) {
+			sandbox.agency().contact(phone).writes(`${phone} at ${hour}`);
+			expected.push(`${phone} at ${hour}`);
+		}
+		if (hour % 6 === 0) sandbox.faults.add({ operation: "conversations.list", times: 1, effect: "reset" });
+		await until(() => bodies.length === expected.length);
+	}
+	stop.abort();
+	await run;
+	expect(bodies.sort()).toEqual(expected.sort());
+	expect(sandbox.violations()).toEqual([]);
+}, 60_000);
