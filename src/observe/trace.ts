@@ -54,6 +54,8 @@ export function startTrace(tracer: Tracer, start: TraceStart): (end: TraceEnd, i
 	ignoreErrors(() => {
 		const name = `${start.method} ${start.path}`;
 		span = tracer.startSpan(name, { kind: clientKind, attributes: attributesOf(start) });
+		// A promise in place of a span must not reject unheard.
+		return span;
 	});
 	return (end, isAbandoned) => {
 		// A 404 of a read is an answer, and nobody waits for an abandoned call.
