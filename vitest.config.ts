@@ -9,6 +9,7 @@ export default defineConfig({
 		alias: [
 			{ find: /^messaging-conversations$/, replacement: src("index.ts") },
 			{ find: /^messaging-conversations\/node$/, replacement: src("node.ts") },
+			{ find: /^messaging-conversations\/outbox$/, replacement: src("outbox/index.ts") },
 			{ find: /^messaging-conversations\/sandbox$/, replacement: src("sandbox/index.ts") },
 			{ find: /^messaging-conversations\/sandbox\/(msw|server)$/, replacement: src("sandbox/$1.ts") },
 		],

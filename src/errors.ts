@@ -11,10 +11,24 @@ export type OperationId = keyof operations;
  */
 export type Outcome = "not_sent" | "unknown" | "sent";
 
+/** The functions of `messaging-conversations/outbox` that refuse bad input. */
+type OutboxVerb =
+	| "createOutbox"
+	| "enqueue"
+	| "work"
+	| "drain"
+	| "status"
+	| "cancel"
+	| "purge"
+	| "fateOf"
+	| "sqliteStore"
+	| "postgresStore"
+	| "pgBossEngine";
+
 /** What an error says beyond its tag and message. */
 export interface PartnerErrorFacts {
 	/** The operation that failed, or the function that refused its input. */
-	operation: OperationId | "createClient" | "agency" | "toE164" | "operationIdFrom" | "isWindowOpen";
+	operation: OperationId | "createClient" | "agency" | "toE164" | "operationIdFrom" | "isWindowOpen" | OutboxVerb;
 	/** HTTP status of the last answer. */
 	status?: number;
 	/** `X-Correlation-Id` of the last answer that had one: quote it to support. */

@@ -1,0 +1,18 @@
+// Durable sends
+
+export type { EnqueuedText, ObservedChange, Outbox, OutboxOptions } from "./outbox.ts";
+export { createOutbox } from "./outbox.ts";
+export type { OutboxStatus } from "./status.ts";
+export type { Trouble } from "./trouble.ts";
+
+// What became of a text
+
+export { type Fate, type FateOptions, fateOf, type SentText } from "./fate.ts";
+
+// Stores and engines
+
+export { type OutboxEngine, type PgBossEngineOptions, type PgBossLike, pgBossEngine } from "./pg-boss.ts";
+export { type PostgresQueryable, postgresStore, type StoreOptions } from "./postgres.ts";
+export { type LibsqlClient, type SqliteDatabase, sqliteStore } from "./sqlite.ts";
+export type { OutboxStore, Worker } from "./store.ts";
+export type { Baseline, Lane, NewText, OutboxState, OutboxText, Progress, TextError } from "./text.ts";

@@ -1,0 +1,105 @@
+import { operationIdFrom } from "messaging-conversations";
+import { can, refuse } from "./check.ts";
+import type { Lane } from "./text.ts";
+
+/** Wakes lanes on any number of machines. A job is a wake-up and no more: the rows decide, so a lost or doubled one does no harm. */
+export interface OutboxEngine {
+	/** Creates what the engine needs; does nothing when it is there. */
+	start: () => Promise<void>;
+	/** Wakes a lane at a time; `key` tells two wake-ups of one time apart. In the caller's transaction when there is one. */
+	wake: (lane: Lane, at: number, key?: string, tx?: unknown) => Promise<void>;
+	/** Calls `step` for each lane that is woken, so many at once. Gives what stops it once running steps have ended. */
+	work: (step: (lane: Lane) => Promise<void>, concurrency: number) => Promise<() => Promise<void>>;
+}
+
+/** What the engine uses of pg-boss 10 to 12. */
+export interface PgBossLike {
+	createQueue: (name: string) => Promise<unknown>;
+	send: (name: string, data: Lane, options: PgBossSendOptions) => Promise<unknown>;
+	work: (
+		name: string,
+		options: { pollingIntervalSeconds: number },
+		handler: (jobs: { data: Lane }[]) => Promise<void>,
+	) => Promise<string>;
+	offWork: (name: string) => Promise<unknown>;
+}
+
+/** The options of a job. */
+export interface PgBossSendOptions {
+	id: string;
+	startAfter: Date;
+	retryLimit: number;
+	db?: { executeSql: (sql: string, values?: unknown[]) => Promise<{ rows: unknown[] }> };
+}
+
+/** Options of {@link pgBossEngine}. */
+export interface PgBossEngineOptions {
+	/**
+	 * Name of the queue.
+	 * @default "messaging-outbox"
+	 */
+	queue?: string | undefined;
+	/**
+	 * Seconds between two looks for a job.
+	 * @default 1
+	 */
+	pollSeconds?: number | undefined;
+}
+
+/**
+ * Lets any number of processes work on one {@link postgresStore}, by jobs of a started pg-boss: 10 on Node 20, 12 above.
+ * `enqueue` with a `tx` makes its job in the same transaction.
+ *
+ * @throws PartnerInvalidInput when `boss` is no pg-boss
+ * @example
+ * import { PGlite } from "@electric-sql/pglite";
+ * import PgBoss from "pg-boss";
+ *
+ * const database = await PGlite.create();
+ * const executeSql = async (sql: string, values?: unknown[]) =>
+ *   values ? database.query(sql, values) : { rows: (await database.exec(sql)).at(-1)?.rows ?? [] };
+ * const boss = new PgBoss({ db: { executeSql } });
+ * await boss.start();
+ * const outbox = createOutbox({ client, store: postgresStore(database), engine: pgBossEngine(boss) });
+ * await outbox.migrate();
+ * await boss.stop();
+ */
+export function pgBossEngine(boss: PgBossLike, options: PgBossEngineOptions = {}): OutboxEngine {
+	if (!can(boss, "send", "work", "offWork", "createQueue")) refuse("boss", "must be a pg-boss", "pgBossEngine");
+	const { queue = "messaging-outbox", pollSeconds = 1 } = options;
+	return {
+		async start() {
+			await boss.createQueue(queue);
+		},
+		async wake(lane, at, key = "", tx) {
+			const { agencyId, to } = lane;
+			// A job that is there already stays as it is.
+			const id = await operationIdFrom("wake", agencyId, to, `${at}`, `key ${key}`);
+			const db =
+				tx === undefined ? {} : { db: { executeSql: (sql: string, values?: unknown[]) => through(tx, sql, values) } };
+			await boss.send(queue, { agencyId, to }, { id, startAfter: new Date(at), retryLimit: 0, ...db });
+		},
+		async work(step, concurrency) {
+			const running = new Set<Promise<void>>();
+			for (let worker = 0; worker < concurrency; worker++) {
+				await boss.work(queue, { pollingIntervalSeconds: pollSeconds }, async (jobs) => {
+					for (const { data } of jobs) {
+						const step_ = step(data);
+						running.add(step_);
+						await step_.finally(() => running.delete(step_));
+					}
+				});
+			}
+			return async () => {
+				await boss.offWork(queue);
+				await Promise.allSettled(running);
+			};
+		},
+	};
+}
+
+async function through(tx: unknown, sql: string, values?: unknown[]): Promise<{ rows: unknown[] }> {
+	const query: unknown = Reflect.get(Object(tx), "query");
+	if (typeof query !== "function") return refuse("tx", "must have query, as a pg client has", "enqueue");
+	return query.call(tx, sql, values);
+}
