@@ -59,6 +59,8 @@ function headOf([first, ...others]: readonly OutboxText[], rules: Rules): Outbox
 /** The text that is to take the place of the one that is held. */
 function replacing(held: OutboxText | undefined, texts: readonly OutboxText[], { onHeld }: Rules) {
 	if (onHeld !== "replace" || held?.state !== "held") return undefined;
+	// Whether the text is in the queue is not known at the moment.
+	if (held.progress.emptyAt !== null || held.progress.failures > 0) return undefined;
 	return texts.find(({ state }) => state === "waiting");
 }
 
@@ -123,7 +125,7 @@ async function send({ client, rules, troubles, now }: StepContext, text: OutboxT
 	const deadlineMs = Math.min(Math.max(rules.settleMs - 5_000, 1_000), 60_000);
 	const result = await client.agency(agencyId).messages.send(message, { retry: false, deadlineMs }).result();
 	if (result.ok) {
-		troubles.passed(text);
+		troubles.passed(text, "send");
 		return afterAnswer(text, result.data, rules, now());
 	}
 	const retryAt = await troubled(troubles, text, result.error, now);
@@ -151,7 +153,7 @@ async function readFor(
 			text.to,
 			since === null ? null : since - slackMs,
 		);
-		troubles.passed(text);
+		troubles.passed(text, "read");
 		if (!found) return { reading: null, trace: null };
 		const claimed = text.state === "waiting" ? [] : await store.claimed(text);
 		const excluded = new Set([...claimed, ...(baseline?.known ?? [])]);
@@ -200,7 +202,7 @@ async function follow(context: StepContext, lane: Lane): Promise<void> {
 		const reading = await readConversation(client.agency(lane.agencyId), lane.to, oldest - slackMs, {
 			seek: ({ messageSid }) => missing.delete(messageSid) && missing.size === 0,
 		});
-		troubles.passed(lane);
+		troubles.passed(lane, "read");
 		for (const text of texts) {
 			const message = reading?.messages.find(({ messageSid }) => messageSid === text.messageId);
 			await write(context, text, afterLook(text, message ? phaseOf(message) : null, rules, now()));

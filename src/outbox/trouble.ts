@@ -16,8 +16,8 @@ export interface Trouble {
 export interface Troubles {
 	/** Notes an error; gives the moment before which nothing of its scope is tried. */
 	met: (error: PartnerError, lane: Lane) => number;
-	/** A call in the lane succeeded. */
-	passed: (lane: Lane) => void;
+	/** A call in the lane succeeded. A read says nothing of what keeps texts from being sent, nor the other way round. */
+	passed: (lane: Lane, operation: "read" | "send") => void;
 	/** Until when an agency's texts wait. */
 	pausedUntil: (agencyId: string) => number;
 	/** Until when all texts wait. */
@@ -35,18 +35,18 @@ interface Scope {
 }
 
 const longestPauseMs = 60_000;
-/** The scope of all agencies. */
-const everywhere = "";
-
 /** @param tell is called once for each kind of trouble, and again only when it came back after it had passed */
 export function createTroubles(tell: (trouble: Trouble) => void, now: () => number): Troubles {
 	const scopes = new Map<string, Scope>();
-	const untilOf = (scope: string): number => scopes.get(scope)?.until ?? 0;
+	const scopeName = (operation: "read" | "send", agencyId = "everywhere"): string => `${operation} ${agencyId}`;
+	const pausedUntil = (agencyId?: string): number =>
+		Math.max(...(["read", "send"] as const).map((operation) => scopes.get(scopeName(operation, agencyId))?.until ?? 0));
 	return {
 		met(error, { agencyId, to }) {
 			if (error._tag === "PartnerConflict") return 0;
 			const wide = scopeOf(error);
-			const name = wide === "client" ? everywhere : agencyId;
+			const operation = error.operation === "messages.send" ? "send" : "read";
+			const name = scopeName(operation, wide === "client" ? undefined : agencyId);
 			const scope = scopes.get(name) ?? { until: 0, times: 0, told: new Set(), failing: new Set() };
 			scopes.set(name, scope);
 			scope.failing.add(`${agencyId} ${to}`);
@@ -57,18 +57,19 @@ export function createTroubles(tell: (trouble: Trouble) => void, now: () => numb
 			}
 			if (!scope.told.has(error._tag)) {
 				scope.told.add(error._tag);
-				tell({ error, ...(name !== everywhere && { agencyId }), retryAt: new Date(until) });
+				tell({ error, ...(wide !== "client" && { agencyId }), retryAt: new Date(until) });
 			}
 			return until;
 		},
-		passed({ agencyId, to }) {
-			scopes.delete(everywhere);
-			const scope = scopes.get(agencyId);
+		passed({ agencyId, to }, operation) {
+			scopes.delete(scopeName(operation));
+			const name = scopeName(operation, agencyId);
+			const scope = scopes.get(name);
 			scope?.failing.delete(`${agencyId} ${to}`);
-			if (scope && (scope.until > 0 || scope.failing.size === 0)) scopes.delete(agencyId);
+			if (scope && (scope.until > 0 || scope.failing.size === 0)) scopes.delete(name);
 		},
-		pausedUntil: (agencyId) => Math.max(untilOf(everywhere), untilOf(agencyId)),
-		allPausedUntil: () => untilOf(everywhere),
+		pausedUntil: (agencyId) => Math.max(pausedUntil(), pausedUntil(agencyId)),
+		allPausedUntil: () => pausedUntil(),
 	};
 }
 
