@@ -12,7 +12,8 @@ const shared: Options = {
 	esbuildOptions(options) {
 		options.mainFields = ["module", "main"];
 	},
-	external: ["msw", /^node:/],
+	// The package's own main entry too: its classes must be the same ones in every entry.
+	external: ["msw", "messaging-conversations", /^node:/],
 	noExternal: ["openapi-fetch", "p-retry", "is-network-error", "zod", "libphonenumber-js"],
 };
 
@@ -23,6 +24,7 @@ export default defineConfig([
 		entry: {
 			index: "src/index.ts",
 			node: "src/node.ts",
+			"outbox/index": "src/outbox/index.ts",
 			"sandbox/index": "src/sandbox/index.ts",
 			"sandbox/msw": "src/sandbox/msw.ts",
 			"sandbox/server": "src/sandbox/server.ts",

@@ -1,7 +1,8 @@
 // Durable sends
 
-export type { EnqueuedText, ObservedChange, Outbox, OutboxOptions } from "./outbox.ts";
-export { createOutbox } from "./outbox.ts";
+export type { EnqueuedText, ObservedChange } from "./enqueued.ts";
+export type { OutboxOptions } from "./options.ts";
+export { createOutbox, type Outbox } from "./outbox.ts";
 export type { OutboxStatus } from "./status.ts";
 export type { Trouble } from "./trouble.ts";
 

@@ -2,7 +2,8 @@
  * What to do next with one text, decided from its row, a reading and the time. Nothing here reads, sends or stores.
  */
 import type { Sent } from "messaging-conversations";
-import { messagesSince, newestTime, phaseOf, type Reading, type Trace } from "./fate.ts";
+import { isOpenAt, openFor, serviceNow } from "./baseline.ts";
+import { phaseOf, type Reading, type Trace } from "./fate.ts";
 import type { Baseline, Change, OutboxText, TextError } from "./text.ts";
 
 /** The times and choices that decisions depend on. */
@@ -19,7 +20,6 @@ export type Decision = "send" | Change;
 const minuteMs = 60_000;
 /** A window that is open for so long yet is open for certain, whatever the clocks. */
 const marginMs = 20 * minuteMs;
-const dayMs = 24 * 60 * minuteMs;
 const quickTries = 6;
 
 /** Before a text is read about: whether its time has passed, and whether the service itself keeps a retry from being a second text. */
@@ -36,11 +36,6 @@ function mayRepeatBlindly({ progress, queueId }: OutboxText, now: number): boole
 	const { tries, firstTriedAt, baseline, taken, refused } = progress;
 	if (taken || refused || queueId !== null || firstTriedAt === null || baseline?.queued !== null) return false;
 	return tries > 0 && tries < quickTries && now - firstTriedAt < minuteMs && openFor(baseline, now) > marginMs;
-}
-
-/** How long the window is open yet. */
-function openFor({ openMs, readAt }: Baseline, now: number): number {
-	return openMs - (now - readAt);
 }
 
 /** After a reading; null when the conversation is unknown or hidden. */
@@ -227,36 +222,6 @@ function lookMs({ followMs }: Rules, looks: number): number {
 /** Increasing waits with full jitter. */
 export function backoffMs(failures: number, random: () => number = Math.random): number {
 	return Math.ceil(Math.min(longestLookMs, 1_000 * 2 ** failures) * (0.1 + 0.9 * random()));
-}
-
-/** What the conversation is right before the first request. */
-export function baselineOf(reading: Reading | null, now: number, isClockGiven: boolean): Baseline {
-	if (!reading) return { since: null, known: [], queued: null, seen: false, readAt: now, openMs: 0 };
-	const { conversation, messages } = reading;
-	const times = messages.flatMap(({ createdAt }) => (createdAt === null ? [] : [Date.parse(createdAt)]));
-	const since = times.length > 0 ? Math.max(...times) : null;
-	const expires = Date.parse(conversation.summary.windowExpiresAt ?? "");
-	// The later of two clocks is the careful one. A window is never open for longer than a day: then the clock is wrong.
-	const openMs = expires - (isClockGiven ? now : Math.max(now, reading.date ?? now));
-	return {
-		since,
-		known: messagesSince(messages, since).map(({ messageSid }) => messageSid),
-		queued: conversation.queuedMessages[0]?.body ?? null,
-		seen: true,
-		readAt: now,
-		openMs: openMs <= dayMs ? openMs : 0,
-	};
-}
-
-/** The service's time: what its own stamps show, and what has passed here since it took the text. */
-function serviceNow(reading: Reading, { progress }: OutboxText, now: number): number {
-	const [queued] = reading.conversation.queuedMessages;
-	const taken = Date.parse(queued?.updatedAt ?? "") || 0;
-	return Math.max(newestTime(reading), taken + now - (progress.triedAt ?? now));
-}
-
-function isOpenAt({ conversation }: Reading, at: number): boolean {
-	return at < (Date.parse(conversation.summary.windowExpiresAt ?? "") || 0);
 }
 
 function merge(one: Change, other: Change): Change {

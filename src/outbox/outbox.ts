@@ -1,95 +1,13 @@
-import { type Client, type CountryCode, type Message, toE164 } from "messaging-conversations";
-import { can, text as checkedText, fields, milliseconds, moment, refuse } from "./check.ts";
-import { defaultSettleMs, phaseOf } from "./fate.ts";
-import type { Rules } from "./lane.ts";
+import { moment, refuse, text } from "./check.ts";
+import { checkedText, type EnqueuedText, type ObservedChange } from "./enqueued.ts";
+import { phaseOf } from "./fate.ts";
+import { checkedOptions, type OutboxOptions } from "./options.ts";
 import type { OutboxEngine } from "./pg-boss.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import { type StepContext, stepLane } from "./step.ts";
-import type { OutboxStore } from "./store.ts";
-import { changed, type Lane, type NewText, type OutboxText } from "./text.ts";
-import { createTroubles, type Trouble } from "./trouble.ts";
+import { changed, type Lane, type NewText, type OutboxText, unfinished } from "./text.ts";
+import { createTroubles } from "./trouble.ts";
 import { asOnlyWorker, createLoop } from "./work.ts";
-
-/** Options of {@link createOutbox}. */
-export interface OutboxOptions {
-	/** The client to send with. Its key needs both scopes, because the outbox reads before it sends again. */
-	client: Client;
-	/** Where the texts are: {@link sqliteStore} or {@link postgresStore}. */
-	store: OutboxStore;
-	/** Lets several processes work: {@link pgBossEngine}. Without one a second worker is refused. */
-	engine?: OutboxEngine | undefined;
-	/**
-	 * How long an answer may be on its way, in milliseconds. A send whose end is unknown, and which has left no trace for so
-	 * long, was not taken.
-	 * @default 65000
-	 */
-	settleMs?: number | undefined;
-	/**
-	 * The waits between looks at a message that was sent, in milliseconds, until it is read or has failed. A text that waits
-	 * for consent is looked at by the same list, at least every 10 minutes.
-	 * @default 10 s, 30 s, 2 min, 10 min, 1 h, 6 h, 24 h
-	 */
-	followMs?: readonly number[] | undefined;
-	/**
-	 * What a text does while another one to the same contact waits for consent: it waits too, or takes its place.
-	 * @default "wait"
-	 */
-	onHeld?: "wait" | "replace" | undefined;
-	/**
-	 * What becomes of a text that waits for consent when the contact answers in words instead: it is sent again with its own
-	 * `operationId`, which delivers it, or goes on waiting. Should the service keep a held text although the same one went
-	 * out, a later consent would deliver it a second time: only `"wait"` excludes that.
-	 * @default "resend"
-	 */
-	onReply?: "resend" | "wait" | undefined;
-	/**
-	 * Contacts that are sent to at once, by this process.
-	 * @default 4
-	 */
-	concurrency?: number | undefined;
-	/** Called when a text needs no more sending, and again when its message is delivered, read or failed. What it throws is ignored. */
-	onSettled?: ((status: OutboxStatus) => unknown) | undefined;
-	/** Called once when something keeps texts waiting: the key, an outage. They are sent when it has passed. What it throws is ignored. */
-	onTrouble?: ((trouble: Trouble) => unknown) | undefined;
-	/**
-	 * Country in which a number without `+` or `00` is read.
-	 * @default "BE"
-	 */
-	defaultCountry?: CountryCode | undefined;
-	/**
-	 * The time, in milliseconds or as a Date. Tests give a sandbox's own: `sandbox.clock.now`.
-	 * @default Date.now
-	 */
-	now?: (() => Date | number) | undefined;
-}
-
-/** A text to send. */
-export interface EnqueuedText {
-	/** Your id of the text, such as the id of the note it belongs to: the same id is the same text. */
-	id: string;
-	/** The agency's id. */
-	agencyId: string;
-	/** Contact phone number, as written. */
-	to: string;
-	/** The text. */
-	body: string;
-	/** Language of the consent template: needed when the agency has several, also while the window is open. */
-	consentLanguage?: string | undefined;
-	/** The agency's sender to use, a UUID; its default sender when left out or null. */
-	subaccountId?: string | null | undefined;
-	/** After this moment it is not sent any more. A text that waits for consent cannot be taken back. */
-	notAfter?: Date | string | number | undefined;
-}
-
-/** What the change feed hands over, as far as the outbox uses it. */
-export interface ObservedChange {
-	/** The agency's id; without it the contact's texts of every agency are looked at. */
-	agencyId?: string | undefined;
-	/** The conversation, by its detail or its summary. */
-	conversation?: { phoneNumber: string } | { summary: { phoneNumber: string } } | null | undefined;
-	/** Messages that are new, or whose status is. */
-	messages?: readonly Message[] | undefined;
-}
 
 /** Durable sends. */
 export interface Outbox {
@@ -149,24 +67,8 @@ export interface Outbox {
 	purge: (options: { before: Date | string | number }) => Promise<number>;
 }
 
-const defaultFollowMs = [10_000, 30_000, 120_000, 600_000, 3_600_000, 21_600_000, 86_400_000];
-/** Without an engine's wake-up, or with a lost one. */
-const sweepMs = 30_000;
-
-const known: Record<keyof OutboxOptions, true> = {
-	client: true,
-	store: true,
-	engine: true,
-	settleMs: true,
-	followMs: true,
-	onHeld: true,
-	onReply: true,
-	concurrency: true,
-	onSettled: true,
-	onTrouble: true,
-	defaultCountry: true,
-	now: true,
-};
+/** What is due for so long without a wake-up is woken: a job was lost, or a worker died. */
+const longestSweepMs = 30_000;
 
 /**
  * An outbox: texts that are stored with your own rows, sent each once and in the contact's order, through crashes, outages and the
@@ -183,7 +85,7 @@ const known: Record<keyof OutboxOptions, true> = {
  * console.log((await outbox.status("note-1"))?.state); // sent
  */
 export function createOutbox(options: OutboxOptions): Outbox {
-	const rules = checkedRules(options);
+	const rules = checkedOptions(options);
 	const { client, store, engine, concurrency = 4, onSettled, onTrouble, defaultCountry } = options;
 	const now = (): number => Number(options.now?.() ?? Date.now());
 	const troubles = createTroubles((trouble) => ignoringErrors(() => onTrouble?.(trouble)), now);
@@ -207,7 +109,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 	});
 
 	async function settled(text: OutboxText): Promise<void> {
-		if (["waiting", "sending", "held"].includes(text.state)) return;
+		if (unfinished.some((state) => state === text.state)) return;
 		const status = await statusOf(text);
 		await ignoringErrors(() => onSettled?.(status));
 	}
@@ -215,7 +117,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 	/** Not async up to the statement: with a synchronous database it is part of the transaction that is open. */
 	function enqueue(given: EnqueuedText, { tx }: { tx?: unknown } = {}): Promise<OutboxStatus> {
 		try {
-			const text = checkedTextToSend(given);
+			const text = checkedText(given, client, defaultCountry, now());
 			return store.insert(text, tx).then(async (row) => {
 				const content = (of: NewText) =>
 					JSON.stringify([of.agencyId, of.to, of.body, of.subaccountId, of.consentLanguage]);
@@ -227,25 +129,6 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		} catch (error) {
 			return Promise.reject(error);
 		}
-	}
-
-	function checkedTextToSend(given: EnqueuedText): NewText {
-		const names = ["id", "agencyId", "to", "body", "consentLanguage", "subaccountId", "notAfter"];
-		fields("text", given, names, "enqueue");
-		const { id, agencyId, to, body, consentLanguage, subaccountId = null, notAfter } = given;
-		if (subaccountId !== null && !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(String(subaccountId)))
-			refuse("subaccountId", "must be a UUID or null", "enqueue");
-		return {
-			id: checkedText("id", id, "enqueue"),
-			agencyId: client.agency(agencyId).id,
-			to: toE164(to, { defaultCountry }),
-			body: checkedText("body", body, "enqueue"),
-			consentLanguage:
-				consentLanguage === undefined ? null : checkedText("consentLanguage", consentLanguage, "enqueue"),
-			subaccountId,
-			notAfter: notAfter === undefined ? null : moment("notAfter", notAfter, "enqueue"),
-			createdAt: now(),
-		};
 	}
 
 	async function work({ signal }: { signal?: AbortSignal | undefined } = {}): Promise<void> {
@@ -279,6 +162,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 	}
 
 	async function workWithEngine(wakes: OutboxEngine, signal: AbortSignal | undefined): Promise<void> {
+		const sweepMs = Math.min(longestSweepMs, rules.settleMs);
 		const wake = (lane: Lane, at: number): Promise<void> => wakes.wake(lane, Math.ceil(at / 1_000) * 1_000);
 		await wakes.start();
 		await untilAborted([signal], async (ended) => {
@@ -308,15 +192,15 @@ export function createOutbox(options: OutboxOptions): Outbox {
 	}
 
 	async function status(id: string): Promise<OutboxStatus | undefined> {
-		const text = await store.find(checkedText("id", id, "status"));
-		return text && statusOf(text);
+		const row = await store.find(text("id", id, "status"));
+		return row && statusOf(row);
 	}
 
 	async function cancel(id: string): Promise<boolean> {
 		for (;;) {
-			const text = await store.find(checkedText("id", id, "cancel"));
-			if (text?.state !== "waiting") return text?.state === "cancelled";
-			const cancelled = changed(text, { state: "cancelled", nextAt: null }, now());
+			const row = await store.find(text("id", id, "cancel"));
+			if (row?.state !== "waiting") return row?.state === "cancelled";
+			const cancelled = changed(row, { state: "cancelled", nextAt: null }, now());
 			if (!(await store.save(cancelled))) continue;
 			await settled(cancelled);
 			return true;
@@ -352,27 +236,6 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		observe,
 		purge: async ({ before }) => store.purge(moment("before", before, "purge")),
 	};
-}
-
-function checkedRules(options: OutboxOptions): Rules {
-	const operation = "createOutbox";
-	fields("options", options, Object.keys(known), operation);
-	const { client, store, engine, concurrency = 4, onHeld = "wait", onReply = "resend" } = options;
-	const { settleMs = defaultSettleMs, followMs = defaultFollowMs, onSettled, onTrouble, now } = options;
-	if (!can(client, "agency")) refuse("client", "must be a client, as createClient gives it", operation);
-	if (!can(store, "insert", "save", "due")) refuse("store", "must be a store, as sqliteStore gives it", operation);
-	if (engine && !can(engine, "wake", "work"))
-		refuse("engine", "must be an engine, as pgBossEngine gives it", operation);
-	if (onHeld !== "wait" && onHeld !== "replace") refuse("onHeld", 'must be "wait" or "replace"', operation);
-	if (onReply !== "wait" && onReply !== "resend") refuse("onReply", 'must be "resend" or "wait"', operation);
-	if (!Number.isInteger(concurrency) || concurrency < 1)
-		refuse("concurrency", "must be a whole number, 1 or more", operation);
-	for (const [name, value] of Object.entries({ onSettled, onTrouble, now }))
-		if (value !== undefined && typeof value !== "function") refuse(name, "must be a function", operation);
-	milliseconds("settleMs", settleMs, operation);
-	if (!Array.isArray(followMs)) refuse("followMs", "must be a list of milliseconds", operation);
-	for (const [index, ms] of followMs.entries()) milliseconds(`followMs[${index}]`, ms, operation);
-	return { settleMs, followMs, onHeld, onReply };
 }
 
 async function ignoringErrors(act: () => unknown): Promise<void> {

@@ -18,7 +18,7 @@ export interface PgBossLike {
 	send: (name: string, data: Lane, options: PgBossSendOptions) => Promise<unknown>;
 	work: (
 		name: string,
-		options: { pollingIntervalSeconds: number },
+		options: { pollingIntervalSeconds: number; batchSize: number },
 		handler: (jobs: { data: Lane }[]) => Promise<void>,
 	) => Promise<string>;
 	offWork: (name: string) => Promise<unknown>;
@@ -31,6 +31,9 @@ export interface PgBossSendOptions {
 	retryLimit: number;
 	db?: { executeSql: (sql: string, values?: unknown[]) => Promise<{ rows: unknown[] }> };
 }
+
+/** Wake-ups that a worker takes at once. */
+const batchSize = 10;
 
 /** Options of {@link pgBossEngine}. */
 export interface PgBossEngineOptions {
@@ -81,13 +84,14 @@ export function pgBossEngine(boss: PgBossLike, options: PgBossEngineOptions = {}
 		},
 		async work(step, concurrency) {
 			const running = new Set<Promise<void>>();
+			async function run(jobs: { data: Lane }[]): Promise<void> {
+				for (const { data } of jobs) await step(data);
+			}
 			for (let worker = 0; worker < concurrency; worker++) {
-				await boss.work(queue, { pollingIntervalSeconds: pollSeconds }, async (jobs) => {
-					for (const { data } of jobs) {
-						const step_ = step(data);
-						running.add(step_);
-						await step_.finally(() => running.delete(step_));
-					}
+				await boss.work(queue, { pollingIntervalSeconds: pollSeconds, batchSize }, async (jobs) => {
+					const batch = run(jobs);
+					running.add(batch);
+					await batch.finally(() => running.delete(batch));
 				});
 			}
 			return async () => {

@@ -1,4 +1,5 @@
 import { type Client, isPartnerError, type SendError } from "messaging-conversations";
+import { baselineOf } from "./baseline.ts";
 import { phaseOf, type Reading, readConversation, slackMs, type Trace, traceOf } from "./fate.ts";
 import {
 	afterAnswer,
@@ -6,7 +7,6 @@ import {
 	afterLook,
 	afterReading,
 	backoffMs,
-	baselineOf,
 	beforeReading,
 	beginning,
 	type Decision,

@@ -58,7 +58,9 @@ export function memoryStore(): OutboxStore & { all: () => OutboxText[] } {
 				if (unfinished.includes(row.state) && (row.nextAt ?? now) > now) set(row, { nextAt: now });
 		},
 		async due(now, limit) {
-			const due = copies((row) => row.nextAt !== null && row.nextAt <= now).sort((a, b) => (a.nextAt ?? 0) - (b.nextAt ?? 0));
+			const due = copies((row) => row.nextAt !== null && row.nextAt <= now).sort(
+				(a, b) => (a.nextAt ?? 0) - (b.nextAt ?? 0),
+			);
 			const lanes = new Map(due.map(({ agencyId, to }) => [`${agencyId} ${to}`, { agencyId, to }]));
 			return [...lanes.values()].slice(0, limit);
 		},

@@ -15,7 +15,12 @@ test("a double click is one text", async () => {
 	await outbox.drain();
 	expect(texts()).toEqual(["See you at 14:00."]);
 	expect(await state("note-1")).toBe("sent");
-	const another = outbox.enqueue({ id: "note-1", agencyId: agency.id, to: anna.phoneNumber, body: "See you at 15:00." });
+	const another = outbox.enqueue({
+		id: "note-1",
+		agencyId: agency.id,
+		to: anna.phoneNumber,
+		body: "See you at 15:00.",
+	});
 	await expect(another).rejects.toMatchObject({ _tag: "PartnerInvalidInput", operation: "enqueue", field: "id" });
 });
 
@@ -59,7 +64,11 @@ test("a contact who answers in words does not block the lane for 48 hours", asyn
 	expect([await state("note-1"), await state("note-2")]).toEqual(["sent", "sent"]);
 	expect([texts(), templates()]).toEqual([["1", "2"], 1]);
 	expect(sends()).toHaveLength(3);
-	expect(await outbox.status("note-1")).toMatchObject({ attempts: 2, messageId: expect.any(String), queueId: expect.any(String) });
+	expect(await outbox.status("note-1")).toMatchObject({
+		attempts: 2,
+		messageId: expect.any(String),
+		queueId: expect.any(String),
+	});
 });
 
 test("with onReply wait a contact who answers in words still has to consent", async () => {
@@ -99,7 +108,10 @@ test("a failed text is not called sent", async () => {
 	const sent = await outbox.status("note-1");
 	sandbox.message(sent?.messageId ?? "").undelivered({ errorCode: 63016 });
 	await pass({ hours: 1 });
-	expect(await outbox.status("note-1")).toMatchObject({ state: "failed", words: "Sent, but it did not reach the phone." });
+	expect(await outbox.status("note-1")).toMatchObject({
+		state: "failed",
+		words: "Sent, but it did not reach the phone.",
+	});
 	expect(settled.map(({ state }) => state)).toEqual(["sent", "failed"]);
 });
 
@@ -158,8 +170,15 @@ test("with onHeld replace the next text takes the place of the one that waits", 
 test.each([
 	["401", (world: ReturnType<typeof createWorld>) => world.sandbox.keys.revoke(world.sandbox.keys.list()[0]?.id ?? "")],
 	["403", (world: ReturnType<typeof createWorld>) => world.agency.unlink()],
-	["429", ({ sandbox }: ReturnType<typeof createWorld>) => void sandbox.faults.add({ operation: "messages.send", times: 50, effect: { status: 429 } })],
-	["an outage", ({ sandbox }: ReturnType<typeof createWorld>) => void sandbox.faults.add({ times: 500, effect: { status: 503 } })],
+	[
+		"429",
+		({ sandbox }: ReturnType<typeof createWorld>) =>
+			void sandbox.faults.add({ operation: "messages.send", times: 50, effect: { status: 429 } }),
+	],
+	[
+		"an outage",
+		({ sandbox }: ReturnType<typeof createWorld>) => void sandbox.faults.add({ times: 500, effect: { status: 503 } }),
+	],
 ])("%s changes no text: they wait, and it is told once", async (_, breakIt) => {
 	const world = createWorld();
 	const { enqueue, pass, state, troubles, texts, sandbox } = world;
@@ -260,7 +279,11 @@ test("a conflict is read about and tried again with the same id", async () => {
 	agency.conversation(anna).takeOver({ times: 2 });
 	await enqueue("1");
 	await pass({ minutes: 2 });
-	expect([texts(), new Set(sends().map(({ body }) => JSON.stringify(body))).size, sends().length]).toEqual([["1"], 1, 3]);
+	expect([texts(), new Set(sends().map(({ body }) => JSON.stringify(body))).size, sends().length]).toEqual([
+		["1"],
+		1,
+		3,
+	]);
 	const operations = sandbox.requests().map(({ operation }) => operation);
 	expect(operations.filter((operation) => operation === "conversations.get").length).toBeGreaterThanOrEqual(3);
 });
@@ -283,7 +306,12 @@ test("a text is cancelled while it waits, and not after", async () => {
 	await enqueue("2");
 	expect(await outbox.cancel("note-2")).toBe(true);
 	await pass({ minutes: 1 });
-	expect([await outbox.cancel("note-1"), await outbox.cancel("note-2"), await outbox.cancel("none"), texts()]).toEqual([false, true, false, ["1"]]);
+	expect([await outbox.cancel("note-1"), await outbox.cancel("note-2"), await outbox.cancel("none"), texts()]).toEqual([
+		false,
+		true,
+		false,
+		["1"],
+	]);
 });
 
 test("the change feed tells it what was delivered, and wakes who waits for consent", async () => {
@@ -307,7 +335,11 @@ test("the change feed tells it what was delivered, and wakes who waits for conse
 	await look();
 	await outbox.drain();
 	expect(await state("note-2")).toBe("sent");
-	expect(settled.map((status) => `${status.id} ${status.state}`)).toEqual(["note-1 sent", "note-1 delivered", "note-2 sent"]);
+	expect(settled.map((status) => `${status.id} ${status.state}`)).toEqual([
+		"note-1 sent",
+		"note-1 delivered",
+		"note-2 sent",
+	]);
 });
 
 test("finished texts are purged, unfinished ones are not", async () => {
@@ -326,7 +358,11 @@ test("a second worker is refused while the first works, with the way out; afterw
 	const stop = new AbortController();
 	const working = outbox.work({ signal: stop.signal });
 	await new Promise((resolve) => setTimeout(resolve, 20));
-	await expect(restart().work()).rejects.toMatchObject({ _tag: "PartnerInvalidInput", field: "store", rule: expect.stringContaining("pgBossEngine") });
+	await expect(restart().work()).rejects.toMatchObject({
+		_tag: "PartnerInvalidInput",
+		field: "store",
+		rule: expect.stringContaining("pgBossEngine"),
+	});
 	stop.abort();
 	await working;
 	await restart().drain();
@@ -363,7 +399,17 @@ test.each([
 
 test("options are checked when the outbox is made", () => {
 	const { client, store } = createWorld();
-	for (const [field, wrong] of Object.entries({ settleMs: 0, followMs: [0.5], onHeld: "drop", onReply: "x", concurrency: 0, store: {}, client: {}, now: 5, options: { other: 1 } })) {
+	for (const [field, wrong] of Object.entries({
+		settleMs: 0,
+		followMs: [0.5],
+		onHeld: "drop",
+		onReply: "x",
+		concurrency: 0,
+		store: {},
+		client: {},
+		now: 5,
+		options: { other: 1 },
+	})) {
 		const options = { client, store, ...(field === "options" ? (wrong as object) : { [field]: wrong }) };
 		expect(() => createOutbox(options as never), field).toThrow(PartnerInvalidInput);
 	}

@@ -41,7 +41,15 @@ export function storeSuite(open: () => Promise<OutboxStore>): void {
 		});
 		const store = await opened();
 		const stored = await store.insert(given, undefined);
-		expect(stored).toMatchObject({ ...given, state: "waiting", since: noon, nextAt: noon, version: 0, messageId: null, queueId: null });
+		expect(stored).toMatchObject({
+			...given,
+			state: "waiting",
+			since: noon,
+			nextAt: noon,
+			version: 0,
+			messageId: null,
+			queueId: null,
+		});
 		expect(await store.find("a")).toEqual(stored);
 		expect(await store.find("b")).toBeUndefined();
 	});
@@ -58,7 +66,17 @@ export function storeSuite(open: () => Promise<OutboxStore>): void {
 		const row = await store.find("a");
 		if (!row) throw new Error("no row");
 		const progress = { ...row.progress, attempts: 3, error: { tag: "PartnerConflict", message: "409" } };
-		expect(await store.save({ ...row, state: "sent", since: noon + 5, nextAt: null, messageId: "SM1", queueId: "q1", progress })).toBe(true);
+		expect(
+			await store.save({
+				...row,
+				state: "sent",
+				since: noon + 5,
+				nextAt: null,
+				messageId: "SM1",
+				queueId: "q1",
+				progress,
+			}),
+		).toBe(true);
 		expect(await store.save({ ...row, state: "refused" })).toBe(false);
 		expect(await store.find("a")).toEqual({
 			...row,
@@ -80,13 +98,20 @@ export function storeSuite(open: () => Promise<OutboxStore>): void {
 		const store = await opened(textOf("a"));
 		const row = await store.find("a");
 		if (!row) throw new Error("no row");
-		const saves = await Promise.all([store.save({ ...row, state: "sending" }), store.save({ ...row, state: "cancelled" })]);
+		const saves = await Promise.all([
+			store.save({ ...row, state: "sending" }),
+			store.save({ ...row, state: "cancelled" }),
+		]);
 		expect(saves.sort()).toEqual([false, true]);
 	});
 
 	test("of a lane comes first what is sending, then what is held, then the oldest; nothing of another lane", async () => {
 		const store = await opened(...["a", "b", "c", "d", "e"].map((id) => textOf(id)), textOf("x", other));
-		for (const [id, state] of [["c", "sending"], ["b", "held"], ["d", "sent"]] as const) {
+		for (const [id, state] of [
+			["c", "sending"],
+			["b", "held"],
+			["d", "sent"],
+		] as const) {
 			const row = await store.find(id);
 			if (row) await store.save({ ...row, state });
 		}
@@ -125,13 +150,19 @@ export function storeSuite(open: () => Promise<OutboxStore>): void {
 
 	test("purging deletes what was finished before, and nothing else", async () => {
 		const store = await opened(textOf("a"), textOf("b"), textOf("c"), textOf("d"));
-		for (const [id, since, nextAt] of [["a", noon - 1, null], ["b", noon, null], ["c", noon - 1, noon]] as const) {
+		for (const [id, since, nextAt] of [
+			["a", noon - 1, null],
+			["b", noon, null],
+			["c", noon - 1, noon],
+		] as const) {
 			const row = await store.find(id);
 			if (row) await store.save({ ...row, state: "sent", since, nextAt });
 		}
 		expect(await store.purge(noon)).toBe(1);
 		expect(await store.find("a")).toBeUndefined();
-		expect(await ids(Promise.all(["b", "c", "d"].map(async (id) => ({ id: (await store.find(id))?.id ?? "gone" }))))).toEqual(["b", "c", "d"]);
+		expect(
+			await ids(Promise.all(["b", "c", "d"].map(async (id) => ({ id: (await store.find(id))?.id ?? "gone" })))),
+		).toEqual(["b", "c", "d"]);
 	});
 
 	test("one process works: the next takes over from the one that it saw, and only that one leaves", async () => {

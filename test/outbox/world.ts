@@ -31,7 +31,8 @@ export function createWorld({ policy, ...options }: Partial<OutboxOptions> & Pic
 	const sends = () => sandbox.requests().filter(({ operation }) => operation === "messages.send");
 	/** Time passes, and the outbox does what falls due on the way. */
 	async function pass(time: { hours?: number; minutes?: number; ms?: number }): Promise<void> {
-		const end = sandbox.clock.now().getTime() + (time.hours ?? 0) * 3_600_000 + (time.minutes ?? 0) * 60_000 + (time.ms ?? 0);
+		const end =
+			sandbox.clock.now().getTime() + (time.hours ?? 0) * 3_600_000 + (time.minutes ?? 0) * 60_000 + (time.ms ?? 0);
 		await outbox.drain();
 		for (;;) {
 			const next = await store.nextDue();
@@ -44,5 +45,21 @@ export function createWorld({ policy, ...options }: Partial<OutboxOptions> & Pic
 	}
 	/** The same outbox in a new process. */
 	const restart = (change: Partial<OutboxOptions> = {}) => createOutbox({ ...all, ...change });
-	return { sandbox, agency, anna, client, store, outbox, settled, troubles, enqueue, state, texts, templates, sends, pass, restart };
+	return {
+		sandbox,
+		agency,
+		anna,
+		client,
+		store,
+		outbox,
+		settled,
+		troubles,
+		enqueue,
+		state,
+		texts,
+		templates,
+		sends,
+		pass,
+		restart,
+	};
 }

@@ -13,7 +13,10 @@ process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 let files = 0;
 export const newFile = (): string => join(folder, `${++files}.db`);
 
-export const openLibsql = async (): Promise<OutboxStore> => sqliteStore(new Libsql(newFile()) as unknown as SqliteDatabase);
-export const openLibsqlClient = async (): Promise<OutboxStore> => sqliteStore(createClient({ url: `file:${newFile()}` }));
+export const openLibsql = async (): Promise<OutboxStore> =>
+	sqliteStore(new Libsql(newFile()) as unknown as SqliteDatabase);
+export const openLibsqlClient = async (): Promise<OutboxStore> =>
+	sqliteStore(createClient({ url: `file:${newFile()}` }));
 export const openPglite = async (): Promise<OutboxStore> => postgresStore(await PGlite.create());
-export const openPostgres = async (url: string): Promise<OutboxStore> => postgresStore(new pg.Pool({ connectionString: url, max: 4 }));
+export const openPostgres = async (url: string): Promise<OutboxStore> =>
+	postgresStore(new pg.Pool({ connectionString: url, max: 4 }));

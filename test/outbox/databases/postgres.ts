@@ -46,7 +46,11 @@ async function launch(): Promise<{ url: string; close: () => Promise<void> }> {
 	execFileSync(join(programs, "initdb"), init, { ...user, cwd: folder, stdio: ["ignore", "ignore", "inherit"] });
 	const port = await freePort();
 	const settings = ["-p", `${port}`, "-k", folder, "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"];
-	const server = spawn(join(programs, "postgres"), ["-D", data, ...settings], { ...user, cwd: folder, stdio: "ignore" });
+	const server = spawn(join(programs, "postgres"), ["-D", data, ...settings], {
+		...user,
+		cwd: folder,
+		stdio: "ignore",
+	});
 	const url = `postgres://crm@127.0.0.1:${port}/postgres`;
 	while (!(await query(url, "select 1").catch(() => undefined))) {
 		if (server.exitCode !== null) throw new Error(`PostgreSQL ended with ${server.exitCode}.`);
@@ -69,7 +73,9 @@ function binaries(): string {
 	const [platform] = existsSync(scope) ? readdirSync(scope) : [];
 	if (!platform) throw new Error("npm brings no PostgreSQL for this platform: set DATABASE_URL.");
 	const root = join(scope, platform);
-	const links: { source: string; target: string }[] = JSON.parse(readFileSync(join(root, "native/pg-symlinks.json"), "utf8"));
+	const links: { source: string; target: string }[] = JSON.parse(
+		readFileSync(join(root, "native/pg-symlinks.json"), "utf8"),
+	);
 	for (const { source, target } of links) {
 		const link = join(root, target);
 		if (!existsSync(link)) symlinkSync(relative(dirname(link), join(root, source)), link);

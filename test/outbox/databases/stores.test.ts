@@ -43,11 +43,22 @@ test("node:sqlite and better-sqlite3, which need Node 22 or later", async () => 
 	const cwd = fileURLToPath(new URL(".", import.meta.url));
 	const node = join(cwd, "node_modules/node-24/bin/node");
 	const vitest = fileURLToPath(new URL("../../../node_modules/vitest/vitest.mjs", import.meta.url));
-	const { stdout } = await promisify(execFile)(node, [vitest, "run", "--config", "vitest.newer.config.ts"], { cwd });
+	const { stdout } = await promisify(execFile)(node, [vitest, "run", "--config", "vitest.newer.config.ts"], {
+		cwd,
+		env: { ...process.env, NO_COLOR: "1" },
+	});
 	expect(stdout).toMatch(/Tests {2}\d+ passed \(\d+\)/);
 });
 
-const text = { agencyId: "agy_1", to: "+447700900101", body: "Hi", subaccountId: null, consentLanguage: null, notAfter: null, createdAt: 1 };
+const text = {
+	agencyId: "agy_1",
+	to: "+447700900101",
+	body: "Hi",
+	subaccountId: null,
+	consentLanguage: null,
+	notAfter: null,
+	createdAt: 1,
+};
 
 describe("a text in the caller's transaction is there with the caller's row, or neither is", () => {
 	async function both(store: OutboxStore, write: (id: string, fail: boolean) => Promise<void>): Promise<void> {
@@ -148,7 +159,7 @@ describe("10,000 waiting texts to 2,000 contacts cost no scan", () => {
 	};
 
 	test("on SQLite", async () => {
-		const db = new Libsql(newFile());
+		const db = new Libsql(":memory:");
 		const seen: { sql: string; values: readonly unknown[] }[] = [];
 		const spying = {
 			prepare: (sql: string) => {
@@ -163,7 +174,8 @@ describe("10,000 waiting texts to 2,000 contacts cost no scan", () => {
 		for (const { sql } of seen) {
 			if (sql.startsWith("insert")) continue;
 			const plan = db.prepare(`explain query plan ${sql}`).all(...(sql.match(/\?/g) ?? []).map(() => 1));
-			for (const { detail } of plan as { detail: string }[]) expect(`${detail} for ${sql}`).not.toMatch(/^SCAN (?!.*USING INDEX)/);
+			for (const { detail } of plan as { detail: string }[])
+				expect(`${detail} for ${sql}`).not.toMatch(/^SCAN (?!.*USING INDEX)/);
 		}
 	});
 
