@@ -120,7 +120,7 @@ export function createSqlStore({ query, tables }: Database, names: Names): Outbo
 		async postpone({ agencyId, to }, until) {
 			await query(
 				`update ${texts} set next_at = $3
-				where agency_id = $1 and recipient = $2 and next_at < $3 and state = 'waiting'`,
+				where agency_id = $1 and recipient = $2 and next_at < $3 and state in ('waiting', 'held')`,
 				[agencyId, to, until],
 			);
 		},

@@ -18,7 +18,7 @@ export interface OutboxStore {
 	followed: (lane: Lane, now: number) => Promise<OutboxText[]>;
 	/** Replaces the row if nobody has changed it since it was read, and counts up its version. */
 	save: (text: OutboxText) => Promise<boolean>;
-	/** Puts the waiting texts of a lane off, those that are due before. */
+	/** Puts off what waits or is held in a lane and is due before. */
 	postpone: (lane: Lane, until: number) => Promise<void>;
 	/** Makes what is unfinished or followed in a lane due; in every agency's lane to that number without an agency. */
 	wake: (lane: Partial<Lane>, now: number) => Promise<void>;

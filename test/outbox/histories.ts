@@ -31,12 +31,23 @@ const policies = {
 const who = fc.nat(phones.length - 1);
 const kill = fc.option(fc.record({ at: fc.integer({ min: 1, max: 14 }), done: fc.boolean() }), { freq: 2 });
 
+/** A process that is stopped for a while, as by a full disk or a sleeping machine, while its contact or staff act. */
+const stall = fc.option(
+	fc.record({
+		at: fc.integer({ min: 1, max: 3 }),
+		seconds: fc.constantFrom(11, 40, 100),
+		who,
+		meanwhile: fc.constantFrom("writes" as const, "accepts" as const, "declines" as const, "staff" as const),
+	}),
+	{ freq: 4 },
+);
+
 const act = fc.oneof(
 	{
-		weight: 6,
+		weight: 10,
 		arbitrary: fc.record({ do: fc.constant("enqueue" as const), who, same: fc.boolean(), soon: fc.nat(9) }),
 	},
-	{ weight: 8, arbitrary: fc.record({ do: fc.constant("work" as const), kill, two: fc.boolean() }) },
+	{ weight: 8, arbitrary: fc.record({ do: fc.constant("work" as const), kill, stall, two: fc.boolean() }) },
 	{
 		weight: 6,
 		arbitrary: fc.record({
@@ -107,6 +118,8 @@ export type History = typeof history extends fc.Arbitrary<infer Value> ? Value :
 interface Process {
 	outbox: Outbox;
 	die: (at: number, done: boolean) => Promise<void>;
+	/** Does something right before a request is marked as begun, the so-many-th. */
+	stallAt: (at: number, act: () => Promise<void>) => void;
 }
 
 /** Runs a history; what went wrong, in words. */
@@ -135,7 +148,8 @@ export async function play(
 			case "enqueue": {
 				const to = phones[next.who] ?? "";
 				const id = `t${texts.length}`;
-				const body = next.same ? "Yes." : `Text ${texts.length}`;
+				// Of two texts of the same words, of which one takes the other's place, nobody can tell which one arrived.
+				const body = next.same && given.onHeld === "wait" ? "Yes." : `Text ${texts.length}`;
 				const notAfter = next.soon === 0 ? new Date(sandbox.clock.now().getTime() + 3_600_000) : undefined;
 				const language = given.languages.length > 1 ? { consentLanguage: "fr" } : {};
 				const row = await processes[0]?.outbox.enqueue({
@@ -152,6 +166,13 @@ export async function play(
 			case "work": {
 				const [one, other] = processes;
 				if (!one || !other) return;
+				const { stall } = next;
+				if (stall && !next.two) {
+					one.stallAt(stall.at, async () => {
+						await wire.advance(stall.seconds);
+						await doAct({ do: stall.meanwhile, who: stall.who });
+					});
+				}
 				const death = next.kill ? one.die(next.kill.at, next.kill.done) : undefined;
 				const works = [one.outbox.drain(), ...(next.two ? [other.outbox.drain()] : [])];
 				await Promise.race([Promise.all(works), ...(death ? [death] : [])]);
@@ -231,6 +252,8 @@ async function verdictOf(
 ): Promise<string[]> {
 	const wrong = [...wire.wrong];
 	const inboxes = phones.map((phone) => sandbox.agency().contact(phone).inbox());
+	const has = (name: string, also: (next: unknown) => boolean = () => true): boolean =>
+		given.acts.some((next) => next.do === name && also(next));
 	const failedOnce = given.acts.some((next) => next.do === "report" && next.status === "failed");
 	for (const { id, operationId } of texts) {
 		const text = await store.find(id);
@@ -242,6 +265,15 @@ async function verdictOf(
 		if (["dropped", "replaced", "refused", "expired", "cancelled"].includes(state) && got > 0)
 			wrong.push(`${id} is ${state} and arrived`);
 		if (["waiting", "sending", "held"].includes(state)) wrong.push(`${id} is ${state} for ever`);
+		if (state === "refused" && !has("fault", (next) => JSON.stringify(next).includes("400")))
+			wrong.push(`${id} is refused`);
+		if (
+			state === "replaced" &&
+			given.onHeld === "wait" &&
+			!has("staff") &&
+			!has("work", (next) => JSON.stringify(next).includes("staff"))
+		)
+			wrong.push(`${id} is replaced, by nobody`);
 		if (state === "unclear" && !wire.taken.has(operationId)) wrong.push(`${id} is unclear`);
 		if ((wire.asked.get(operationId) ?? 0) > 1)
 			wrong.push(`${id} asked for consent ${wire.asked.get(operationId)} times`);
@@ -363,11 +395,15 @@ function startProcess(sandbox: Sandbox, wire: Wire, store: OutboxStore, given: H
 	let left = Number.POSITIVE_INFINITY;
 	let done = false;
 	let isDead = false;
+	let operations = 0;
 	let died = (): void => {};
+	let untilStall = Number.POSITIVE_INFINITY;
+	let whileStalled = async (): Promise<void> => {};
 	const never = new Promise<never>(() => {});
 	/** One operation of the process, at which it may die. */
 	async function mortal<T>(run: () => Promise<T>, lost: () => Promise<T>): Promise<T> {
 		for (let yields = Math.floor(random() * 3); yields > 0; yields--) await null;
+		if (++operations > 20_000) throw new Error("It does not come to an end.");
 		if (isDead) return lost();
 		if (--left > 0) return run();
 		isDead = true;
@@ -378,11 +414,14 @@ function startProcess(sandbox: Sandbox, wire: Wire, store: OutboxStore, given: H
 	const mortalStore = Object.fromEntries(
 		Object.entries(store).map(([name, method]) => [
 			name,
-			(...args: unknown[]) =>
-				mortal(
+			async (...args: unknown[]) => {
+				const isMark = name === "save" && Reflect.get(Object(args[0]), "state") === "sending";
+				if (isMark && --untilStall === 0 && !isDead) await whileStalled();
+				return mortal(
 					() => (method as (...args: unknown[]) => Promise<unknown>)(...args),
 					() => never,
-				),
+				);
+			},
 		]),
 	) as unknown as OutboxStore;
 	const client: Client = createClient({
@@ -400,6 +439,10 @@ function startProcess(sandbox: Sandbox, wire: Wire, store: OutboxStore, given: H
 	const outbox = createOutbox({ client, store: mortalStore, engine, onHeld, onReply, now: sandbox.clock.now });
 	return {
 		outbox,
+		stallAt(at, act) {
+			untilStall = at;
+			whileStalled = act;
+		},
 		die(at, isDone) {
 			left = at;
 			done = isDone;

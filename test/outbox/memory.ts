@@ -46,7 +46,8 @@ export function memoryStore(): OutboxStore & { all: () => OutboxText[] } {
 		},
 		async postpone(lane, until) {
 			for (const row of rows.values())
-				if (isIn(lane)(row) && row.state === "waiting" && (row.nextAt ?? until) < until) set(row, { nextAt: until });
+				if (isIn(lane)(row) && ["waiting", "held"].includes(row.state) && (row.nextAt ?? until) < until)
+					set(row, { nextAt: until });
 		},
 		async wake(lane, now) {
 			for (const row of rows.values())
