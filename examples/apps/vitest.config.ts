@@ -8,6 +8,7 @@ export default defineConfig({
 		// In an application of yours the package's name is enough; here it means this repository's sources.
 		alias: [
 			{ find: /^messaging-conversations$/, replacement: src("index.ts") },
+			{ find: /^messaging-conversations\/outbox$/, replacement: src("outbox/index.ts") },
 			{ find: /^messaging-conversations\/sandbox$/, replacement: src("sandbox/index.ts") },
 			{ find: /^messaging-conversations\/sandbox\/server$/, replacement: src("sandbox/server.ts") },
 		],

@@ -414,3 +414,97 @@ test("options are checked when the outbox is made", () => {
 		expect(() => createOutbox(options as never), field).toThrow(PartnerInvalidInput);
 	}
 });
+
+/** A text that waits for consent; Anna has just answered in words, so that it is due to be sent again. */
+async function heldAndAnswered(options: Parameters<typeof createWorld>[0] = {}) {
+	const world = createWorld({ policy: { retryAfterDelivery: "resend" }, ...options });
+	world.sandbox.clock.advance({ hours: 25 });
+	await world.enqueue("1");
+	await world.pass({ ms: 1 });
+	expect(await world.state("note-1")).toBe("held");
+	world.anna.writes("What is it?");
+	world.sandbox.clock.advance({ minutes: 1 });
+	return world;
+}
+
+test("a reading that is older than 10 seconds is read again before the text is sent", async () => {
+	const world = await heldAndAnswered();
+	const { sandbox, anna, store, restart, texts, pass } = world;
+	let isFirst = true;
+	const slow = {
+		...store,
+		async save(text: Parameters<typeof store.save>[0]) {
+			if (text.state === "sending" && isFirst) {
+				isFirst = false;
+				// The machine sleeps, and she consents meanwhile.
+				sandbox.clock.advance({ ms: 11_000 });
+				anna.accepts();
+			}
+			return store.save(text);
+		},
+	};
+	await restart({ store: slow }).drain();
+	await pass({ hours: 1 });
+	expect([texts(), await world.state("note-1")]).toEqual([["1"], "sent"]);
+});
+
+test("a held text whose second send is in doubt is read about, as she may have consented meanwhile", async () => {
+	const { sandbox, anna, outbox, texts, pass, state } = await heldAndAnswered();
+	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 500 } });
+	await outbox.drain();
+	expect(await state("note-1")).toBe("sending");
+	anna.accepts();
+	await pass({ hours: 1 });
+	expect([texts(), await state("note-1")]).toEqual([["1"], "sent"]);
+});
+
+test("a text that the service says it took, and of which there is no trace, is unclear and not sent again", async () => {
+	const { sandbox, store, enqueue, restart, state } = createWorld();
+	let sends = 0;
+	const fetch: typeof globalThis.fetch = async (url, init) => {
+		if (init?.method !== "POST") return sandbox.fetch(url, init);
+		sends++;
+		return Response.json({ success: true });
+	};
+	const outbox = restart({ client: createClient({ ...sandbox.connection, fetch }) });
+	await enqueue("1");
+	for (let minute = 0; minute < 10; minute++) {
+		await outbox.drain();
+		sandbox.clock.advance({ minutes: 1 });
+	}
+	expect([await state("note-1"), sends, store.all().length]).toEqual(["unclear", 1, 1]);
+});
+
+test("two texts of the same words are told apart", async () => {
+	const { sandbox, enqueue, pass, texts, outbox } = createWorld();
+	sandbox.faults.add({ operation: "messages.send", skip: 1, phase: "before", effect: "reset" });
+	await enqueue("Yes.");
+	await enqueue("Yes.");
+	await outbox.drain();
+	sandbox.clock.advance({ hours: 23, minutes: 50 });
+	await pass({ minutes: 5 });
+	expect(texts()).toEqual(["Yes.", "Yes."]);
+	const [one, two] = [await outbox.status("note-1"), await outbox.status("note-2")];
+	expect([one?.state, two?.state, one?.messageId === two?.messageId]).toEqual(["sent", "sent", false]);
+});
+
+test("a button handler in a few lines: a double click, a crash and a restart are one text", async () => {
+	const { sandbox, client, store, agency, anna, texts } = createWorld();
+	const open = () => createOutbox({ client, store, now: sandbox.clock.now });
+
+	// The handler: the form carries the note's id, so that each click is the same note.
+	async function onSend(note: { id: string; to: string; body: string }): Promise<string> {
+		const { words } = await open().enqueue({ ...note, agencyId: agency.id });
+		return words;
+	}
+
+	const note = { id: "note-1", to: anna.phoneNumber, body: "See you at 14:00." };
+	expect(await Promise.all([onSend(note), onSend(note)])).toEqual(["Waits to be sent.", "Waits to be sent."]);
+	// The answer is lost, and the process with it.
+	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
+	await open().drain();
+	await onSend(note);
+	sandbox.clock.advance({ minutes: 2 });
+	await open().drain();
+	expect([texts(), (await open().status("note-1"))?.words]).toEqual([["See you at 14:00."], "Sent."]);
+});
