@@ -24,7 +24,8 @@ const owners: Record<string, RegExp> = {
 	"libphonenumber-js/core/es6": /^(phone|phone-plan)\.ts$/,
 	"zod/mini": /^(input|client|messages)\.ts$/,
 	msw: /^sandbox\/msw\.ts$/,
-	node: /^(sandbox\/server|cli|node|node-response)\.ts$/,
+	node: /^(sandbox\/server|outbox\/work|cli|node|node-response)\.ts$/,
+	"messaging-conversations": /^outbox\/[\w-]+\.ts$/,
 };
 
 const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
@@ -73,6 +74,31 @@ test("the client half imports downward only", () => {
 				.filter((target) => isRoom(target) && floorOf(target) >= floorOf(file))
 				.map((target) => `${file} → ${target}`),
 		);
+	expect(upward).toEqual([]);
+});
+
+/** Durable sends, from the ground up. They know the client by its public entry alone. */
+const outboxFloors = [
+	["check", "words"],
+	["text", "fate"],
+	["store", "baseline", "status"],
+	["lane", "sql", "pg-boss"],
+	["trouble", "postgres"],
+	["sqlite", "step", "enqueued", "work"],
+	["options"],
+	["outbox"],
+	["index"],
+];
+
+test("durable sends import downward only, and of the client its public entry", () => {
+	const own = files.filter((file) => file.startsWith("outbox/"));
+	expect(outboxFloors.flat().sort()).toEqual(own.map((file) => file.slice(7, -3)).sort());
+	const floorOf = (file: string): number => outboxFloors.findIndex((floor) => floor.includes(file.slice(7, -3)));
+	const upward = own.flatMap((file) =>
+		(imports.get(file) ?? [])
+			.filter((target) => isRoom(target) && (!target.startsWith("outbox/") || floorOf(target) >= floorOf(file)))
+			.map((target) => `${file} → ${target}`),
+	);
 	expect(upward).toEqual([]);
 });
 

@@ -42,6 +42,18 @@ import { setupServer } from "msw/node";
 import { createWorld } from "../world.ts";
 `;
 
+const importsOfOutbox = `import { createOutbox, fateOf, pgBossEngine, postgresStore, sqliteStore } from "messaging-conversations/outbox";
+import { memoryStore } from "../outbox/memory.ts";
+`;
+
+/** Stands for a database and a queue, which the package's own install does not bring. */
+const outboxWorld = `const store = memoryStore();
+const pool = { query: async () => ({ rows: [] }) };
+const db = { prepare: () => ({ all: () => [], run: () => {} }) };
+const boss = { createQueue: async () => {}, send: async () => {}, work: async () => "", offWork: async () => {} };
+const outbox = createOutbox({ client, store });
+`;
+
 /** For each example anew: some controls end it. */
 const world = `const { sandbox, agency, anna, sent, id, baseUrl, apiKey, before, text, flow, fault, expect } = await createWorld();
 `;
@@ -53,6 +65,13 @@ const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf
 /** The examples of the TSDoc of one file, each in a block of its own, after what is there already when one reads them. */
 export const exampleSamples: Sample[] = sources.flatMap((file) => {
 	const examples = examplesOf(readFileSync(join(root, "src", file), "utf8")).map(printing);
+	if (examples.length > 0 && file.startsWith("outbox/"))
+		return [
+			{
+				name: `src/${file}, its examples`,
+				code: `${importsOfOutbox}${beginning}${examples.map((example) => `{\n${outboxWorld}{\n${example}}\n}\n`).join("")}`,
+			},
+		];
 	const code = file.startsWith("sandbox/")
 		? `${importsOfSandbox}${examples.map((example) => `{\n${world}{\n${example}}\n}\n`).join("")}`
 		: `${beginning}${imports}${examples.map((example) => `{\n${example}}\n`).join("")}`;

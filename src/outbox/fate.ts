@@ -78,10 +78,11 @@ export const slackMs = 5_000;
  *
  * @throws an error of `conversations.get` or `conversations.listMessages`; a hidden conversation is `unclear` instead
  * @example
- * const text = { to: "+32470123456", body: "The visit is at 14:00.", since: new Date() };
+ * const text = { to: "+32470123456", body: "The visit is at 14:00." };
+ * const since = new Date();
  * const sent = await agency.messages.send(text);
- * const { fate } = await fateOf(agency, { ...text, ...sent });
- * console.log(fate); // sent
+ * const { fate } = await fateOf(agency, { ...text, ...sent, since });
+ * console.log(fate); // "sent"
  */
 export async function fateOf(agency: AgencyClient, text: SentText, options: FateOptions = {}): Promise<Fate> {
 	const since = moment("since", text.since, "fateOf");

@@ -12,7 +12,13 @@ export { type Fate, type FateOptions, fateOf, type SentText } from "./fate.ts";
 
 // Stores and engines
 
-export { type OutboxEngine, type PgBossEngineOptions, type PgBossLike, pgBossEngine } from "./pg-boss.ts";
+export {
+	type OutboxEngine,
+	type PgBossEngineOptions,
+	type PgBossLike,
+	type PgBossSendOptions,
+	pgBossEngine,
+} from "./pg-boss.ts";
 export { type PostgresQueryable, postgresStore, type StoreOptions } from "./postgres.ts";
 export { type LibsqlClient, type SqliteDatabase, sqliteStore } from "./sqlite.ts";
 export type { OutboxStore, Worker } from "./store.ts";

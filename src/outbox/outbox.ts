@@ -31,9 +31,8 @@ export interface Outbox {
 	 *
 	 * @throws PartnerInvalidInput when another process works on the store and there is no engine; what the store throws
 	 * @example
-	 * const stop = new AbortController();
-	 * process.once("SIGTERM", () => stop.abort());
-	 * await outbox.work({ signal: stop.signal });
+	 * const signal = AbortSignal.timeout(50); // in a server: aborted by SIGTERM
+	 * await outbox.work({ signal });
 	 */
 	work: (options?: { signal?: AbortSignal | undefined }) => Promise<void>;
 	/**
@@ -45,7 +44,7 @@ export interface Outbox {
 	drain: () => Promise<void>;
 	/**
 	 * What became of a text; undefined for an unknown id.
-	 * @example (await outbox.status("note-1"))?.words; // what to show beside the button
+	 * @example console.log((await outbox.status("note-1"))?.words ?? "never sent");
 	 */
 	status: (id: string) => Promise<OutboxStatus | undefined>;
 	/**
@@ -56,7 +55,9 @@ export interface Outbox {
 	/**
 	 * Takes in a change of the change feed: messages that were delivered, read or failed, and contacts whose texts wait. Costs no
 	 * request of its own for what the change holds.
-	 * @example for await (const change of changes(agency, { since: "now" })) await outbox.observe({ agencyId: agency.id, ...change });
+	 * @example
+	 * const { conversation, messagePage } = await agency.conversations.get("+32470123456");
+	 * await outbox.observe({ agencyId: agency.id, conversation, messages: messagePage.messages });
 	 */
 	observe: (change: ObservedChange) => Promise<void>;
 	/**
@@ -76,13 +77,11 @@ const longestSweepMs = 30_000;
  *
  * @throws PartnerInvalidInput naming the option and the rule
  * @example
- * import { createClient as open } from "@libsql/client";
- *
- * const outbox = createOutbox({ client, store: sqliteStore(open({ url: ":memory:" })) });
- * await outbox.migrate();
- * await outbox.enqueue({ id: "note-1", agencyId: agency.id, to: "0470 12 34 56", body: "See you at 14:00." });
- * await outbox.drain();
- * console.log((await outbox.status("note-1"))?.state); // sent
+ * const crmOutbox = createOutbox({ client, store }); // sqliteStore(db) or postgresStore(pool)
+ * await crmOutbox.migrate();
+ * await crmOutbox.enqueue({ id: "note-1", agencyId: agency.id, to: "0470 12 34 56", body: "See you at 14:00." });
+ * await crmOutbox.drain();
+ * console.log((await crmOutbox.status("note-1"))?.attempts); // 1
  */
 export function createOutbox(options: OutboxOptions): Outbox {
 	const rules = checkedOptions(options);

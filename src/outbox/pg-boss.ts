@@ -14,21 +14,29 @@ export interface OutboxEngine {
 
 /** What the engine uses of pg-boss 10 to 12. */
 export interface PgBossLike {
+	/** Creates a queue; does nothing when it is there. */
 	createQueue: (name: string) => Promise<unknown>;
+	/** Stores a job. */
 	send: (name: string, data: Lane, options: PgBossSendOptions) => Promise<unknown>;
+	/** Takes jobs. */
 	work: (
 		name: string,
 		options: { pollingIntervalSeconds: number; batchSize: number },
 		handler: (jobs: { data: Lane }[]) => Promise<void>,
 	) => Promise<string>;
+	/** Takes no more jobs. */
 	offWork: (name: string) => Promise<unknown>;
 }
 
 /** The options of a job. */
 export interface PgBossSendOptions {
+	/** The job's id, a UUID. */
 	id: string;
+	/** Not before. */
 	startAfter: Date;
+	/** How often a failed job is repeated. */
 	retryLimit: number;
+	/** What to store the job through. */
 	db?: { executeSql: (sql: string, values?: unknown[]) => Promise<{ rows: unknown[] }> };
 }
 
@@ -55,17 +63,8 @@ export interface PgBossEngineOptions {
  *
  * @throws PartnerInvalidInput when `boss` is no pg-boss
  * @example
- * import { PGlite } from "@electric-sql/pglite";
- * import PgBoss from "pg-boss";
- *
- * const database = await PGlite.create();
- * const executeSql = async (sql: string, values?: unknown[]) =>
- *   values ? database.query(sql, values) : { rows: (await database.exec(sql)).at(-1)?.rows ?? [] };
- * const boss = new PgBoss({ db: { executeSql } });
- * await boss.start();
- * const outbox = createOutbox({ client, store: postgresStore(database), engine: pgBossEngine(boss) });
- * await outbox.migrate();
- * await boss.stop();
+ * const crmOutbox = createOutbox({ client, store: postgresStore(pool), engine: pgBossEngine(boss) });
+ * await crmOutbox.migrate();
  */
 export function pgBossEngine(boss: PgBossLike, options: PgBossEngineOptions = {}): OutboxEngine {
 	if (!can(boss, "send", "work", "offWork", "createQueue")) refuse("boss", "must be a pg-boss", "pgBossEngine");

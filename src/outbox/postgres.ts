@@ -23,10 +23,8 @@ export interface StoreOptions {
  *
  * @throws PartnerInvalidInput when `pool` has no `query`, or for a table's name that is no name
  * @example
- * import { PGlite } from "@electric-sql/pglite";
- *
- * const outbox = createOutbox({ client, store: postgresStore(await PGlite.create()) });
- * await outbox.migrate();
+ * const crmOutbox = createOutbox({ client, store: postgresStore(pool) });
+ * await crmOutbox.migrate();
  */
 export function postgresStore(pool: PostgresQueryable, options: StoreOptions = {}): OutboxStore {
 	if (!can(pool, "query")) refuse("pool", "must be a pg Pool or a PGlite database", "postgresStore");

@@ -31,10 +31,8 @@ export interface LibsqlClient {
  *
  * @throws PartnerInvalidInput when `db` is no such database, or for a table's name that is no name
  * @example
- * import { createClient as open } from "@libsql/client";
- *
- * const outbox = createOutbox({ client, store: sqliteStore(open({ url: ":memory:" })) });
- * await outbox.migrate();
+ * const crmOutbox = createOutbox({ client, store: sqliteStore(db) });
+ * await crmOutbox.migrate();
  */
 export function sqliteStore(db: SqliteDatabase | LibsqlClient, options: StoreOptions = {}): OutboxStore {
 	if (!isSqlite(db)) refuse("db", "must be a database of libsql, better-sqlite3 or node:sqlite", "sqliteStore");

@@ -44,8 +44,11 @@ export interface OutboxStore {
 
 /** The process that works on a store without an engine. */
 export interface Worker {
+	/** Made anew for each worker. */
 	token: string;
+	/** Name of its machine. */
 	host: string;
+	/** Its process. */
 	pid: number;
 	/** Its last sign of life, in milliseconds. */
 	beatAt: number;

@@ -42,8 +42,9 @@ export interface Progress {
 	attempts: number;
 	/** Requests made since it was last certain that none had been taken. */
 	tries: number;
-	/** When the first and the last of these began. */
+	/** When the first of these began, in milliseconds. */
 	firstTriedAt: number | null;
+	/** When the last request began, in milliseconds. */
 	triedAt: number | null;
 	/** The service said that it took the text, in an answer that is otherwise unusable. */
 	taken: boolean;
@@ -53,12 +54,15 @@ export interface Progress {
 	resent: boolean;
 	/** Since when the queue has been seen empty. */
 	emptyAt: number | null;
-	/** Looks taken in this state, and failures in a row. */
+	/** Looks taken in this state. */
 	looks: number;
+	/** Failed requests in a row. */
 	failures: number;
 	/** The id of the text that was sent in its place on purpose. */
 	replacedBy: string | null;
+	/** The conversation right before the first request. */
 	baseline: Baseline | null;
+	/** The last error, which may have passed. */
 	error: TextError | null;
 }
 
@@ -74,11 +78,15 @@ export interface TextError {
 export interface NewText extends Lane {
 	/** The caller's id: the same id is the same text. */
 	id: string;
+	/** The text. */
 	body: string;
+	/** The agency's sender; null for its default one. */
 	subaccountId: string | null;
+	/** Language of the consent template, when it was given. */
 	consentLanguage: string | null;
 	/** After this moment it is not sent any more; milliseconds, or null. */
 	notAfter: number | null;
+	/** When it was enqueued, in milliseconds. */
 	createdAt: number;
 }
 
@@ -88,13 +96,17 @@ export interface OutboxText extends NewText {
 	seq: number;
 	/** Grows with each change; `save` compares it. */
 	version: number;
+	/** Where the text is. */
 	state: OutboxState;
 	/** When the state began. */
 	since: number;
 	/** When to look at it next; null when nothing is left to do. */
 	nextAt: number | null;
+	/** Provider message id, once it is known. */
 	messageId: string | null;
+	/** Queue entry id, once the service has held the text. */
 	queueId: string | null;
+	/** How far the outbox has come with it. */
 	progress: Progress;
 }
 

@@ -475,6 +475,15 @@ test("a text that the service says it took, and of which there is no trace, is u
 	expect([await state("note-1"), sends, store.all().length]).toEqual(["unclear", 1, 1]);
 });
 
+test("a refusal does not speak for an earlier try that may have been taken", async () => {
+	const { sandbox, enqueue, pass, state, texts } = createWorld();
+	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
+	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 400 }, skip: 1 });
+	await enqueue("1");
+	await pass({ minutes: 2 });
+	expect([await state("note-1"), texts()]).toEqual(["sent", ["1"]]);
+});
+
 test("two texts of the same words are told apart", async () => {
 	const { sandbox, enqueue, pass, texts, outbox } = createWorld();
 	sandbox.faults.add({ operation: "messages.send", skip: 1, phase: "before", effect: "reset" });

@@ -37,7 +37,7 @@ function filesOf(folder: string): string[] {
 }
 
 test("S39 the tarball holds what its users need and nothing else", () => {
-	const entries = ["index", "node", "sandbox/index", "sandbox/msw", "sandbox/server"];
+	const entries = ["index", "node", "outbox/index", "sandbox/index", "sandbox/msw", "sandbox/server"];
 	const built = entries.flatMap((entry) =>
 		[".cjs", ".d.cts", ".d.ts", ".js"].map((ending) => `dist/${entry}${ending}`),
 	);
@@ -139,6 +139,16 @@ try { other.toE164("x"); } catch (error) {
 	expect(run("copies.mjs", code)).toBe("true true true false\n");
 });
 
+test("the outbox uses the main entry beside it, as an ES module and as a CommonJS one", () => {
+	const check = `
+const problem = fateOf(undefined, { to: "x", body: "x", since: "never" }).catch((error) => error);
+problem.then((error) => console.log(error instanceof PartnerInvalidInput, error.constructor === PartnerInvalidInput));`;
+	const names = ["{ PartnerInvalidInput }", "{ fateOf }"] as const;
+	const esm = `import ${names[0]} from "messaging-conversations";\nimport ${names[1]} from "messaging-conversations/outbox";${check}`;
+	const cjs = `const ${names[0]} = require("messaging-conversations");\nconst ${names[1]} = require("messaging-conversations/outbox");${check}`;
+	expect([run("outbox.mjs", esm), run("outbox.cjs", cjs)]).toEqual(["true true\n", "true true\n"]);
+});
+
 test.each(["nodenext", "bundler"])("its types hold for a strict consumer with module resolution %s", (resolution) => {
 	const config = {
 		compilerOptions: {
@@ -155,9 +165,12 @@ test.each(["nodenext", "bundler"])("its types hold for a strict consumer with mo
 		files: resolution === "bundler" ? ["use.ts"] : ["use.ts", "use.cts"],
 	};
 	const use = `import { createClient, type Sent } from "messaging-conversations";
+import { createOutbox, postgresStore, type OutboxStatus } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 const sandbox = createSandbox();
 const client = createClient({ ...sandbox.connection });
+const outbox = createOutbox({ client, store: postgresStore({ query: async () => ({ rows: [] }) }) });
+export const stored: Promise<OutboxStatus> = outbox.enqueue({ id: "1", agencyId: "agy_1", to: "+447700900101", body: "Hi" });
 export const sent: Promise<Sent> = client.agency("agy_1").messages.send({ to: "+447700900101", body: "Hi" });
 `;
 	writeFileSync(join(consumer, "tsconfig.json"), JSON.stringify(config));
