@@ -216,7 +216,7 @@ export function phaseOf({ status, readAt, deliveredAt }: Message): "sent" | "del
 }
 
 /** Whether two texts are one, however a service spells its line ends, its accents or the space around a text. */
-export function isSameText(one: string | null | undefined, other: string | null | undefined): boolean {
+function isSameText(one: string | null | undefined, other: string | null | undefined): boolean {
 	return typeof one === "string" && typeof other === "string" && plain(one) === plain(other);
 }
 

@@ -38,7 +38,7 @@ const quoted = (states: readonly string[]): string => `(${states.map((state) => 
 const open = quoted(unfinished);
 
 /** The indexes: no statement of a step reads more rows than it uses. */
-export function indexes({ texts, index }: Names): string[] {
+function indexes({ texts, index }: Names): string[] {
 	return [
 		`create index if not exists ${index}_due on ${texts} (next_at) where next_at is not null`,
 		`create index if not exists ${index}_live on ${texts} (agency_id, recipient, seq) where next_at is not null`,
