@@ -29,12 +29,12 @@ export function beforeReading(text: OutboxText, now: number): Decision | "read" 
 }
 
 /**
- * A retry with the same id in an open window is not sent twice. Not so across the window's end, nor for a text that was
- * held: the contact may accept between two tries.
+ * A retry with the same id in an open window is not sent twice. Not so across the window's end. A text that was held has a
+ * baseline in which the window is closed.
  */
-function mayRepeatBlindly({ progress, queueId }: OutboxText, now: number): boolean {
+function mayRepeatBlindly({ progress }: OutboxText, now: number): boolean {
 	const { tries, firstTriedAt, baseline, taken, refused } = progress;
-	if (taken || refused || queueId !== null || firstTriedAt === null || baseline?.queued !== null) return false;
+	if (taken || refused || firstTriedAt === null || baseline?.queued !== null) return false;
 	return tries > 0 && tries < quickTries && now - firstTriedAt < minuteMs && openFor(baseline, now) > marginMs;
 }
 

@@ -22,12 +22,6 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 		"const marginMs = Number.NEGATIVE_INFINITY;",
 	],
 	[
-		"a text that was held is read about, whatever the window",
-		"src/outbox/lane.ts",
-		"if (taken || refused || queueId !== null || firstTriedAt",
-		"if (taken || refused || firstTriedAt",
-	],
-	[
 		"the settling time after a request",
 		"src/outbox/lane.ts",
 		"return triedAt === null || now - triedAt >= settleMs;",
