@@ -1,4 +1,11 @@
-import { type Client, type CountryCode, type Message, toE164 } from "messaging-conversations";
+import {
+	type Client,
+	type ConversationDetail,
+	type ConversationSummary,
+	type CountryCode,
+	type Message,
+	toE164,
+} from "messaging-conversations";
 import { fields, moment, refuse, text } from "./check.ts";
 import type { NewText } from "./text.ts";
 
@@ -25,7 +32,7 @@ export interface ObservedChange {
 	/** The agency's id; without it the contact's texts of every agency are looked at. */
 	agencyId?: string | undefined;
 	/** The conversation, by its detail or its summary. */
-	conversation?: { phoneNumber: string } | { summary: { phoneNumber: string } } | null | undefined;
+	conversation?: ConversationSummary | ConversationDetail | null | undefined;
 	/** Messages that are new, or whose status is. */
 	messages?: readonly Message[] | undefined;
 }

@@ -19,7 +19,7 @@ export {
 	type PgBossSendOptions,
 	pgBossEngine,
 } from "./pg-boss.ts";
-export { type PostgresQueryable, postgresStore, type StoreOptions } from "./postgres.ts";
+export { type PostgresQueryable, postgresStore, type Rows, type StoreOptions } from "./postgres.ts";
 export { type LibsqlClient, type SqliteDatabase, sqliteStore } from "./sqlite.ts";
 export type { OutboxStore, Worker } from "./store.ts";
 export type { Baseline, Lane, NewText, OutboxState, OutboxText, Progress, TextError } from "./text.ts";

@@ -1,5 +1,6 @@
 import { operationIdFrom } from "messaging-conversations";
 import { can, refuse } from "./check.ts";
+import type { Rows } from "./postgres.ts";
 import type { Lane } from "./text.ts";
 
 /** Wakes lanes on any number of machines. A job is a wake-up and no more: the rows decide, so a lost or doubled one does no harm. */
@@ -37,7 +38,13 @@ export interface PgBossSendOptions {
 	/** How often a failed job is repeated. */
 	retryLimit: number;
 	/** What to store the job through. */
-	db?: { executeSql: (sql: string, values?: unknown[]) => Promise<{ rows: unknown[] }> };
+	db?: PgBossDatabase;
+}
+
+/** What pg-boss stores a job through. */
+export interface PgBossDatabase {
+	/** Runs one statement. */
+	executeSql: (sql: string, values?: unknown[]) => Promise<Rows>;
 }
 
 /** Wake-ups that a worker takes at once. */
@@ -101,7 +108,7 @@ export function pgBossEngine(boss: PgBossLike, options: PgBossEngineOptions = {}
 	};
 }
 
-async function through(tx: unknown, sql: string, values?: unknown[]): Promise<{ rows: unknown[] }> {
+async function through(tx: unknown, sql: string, values?: unknown[]): Promise<Rows> {
 	const query: unknown = Reflect.get(Object(tx), "query");
 	if (typeof query !== "function") return refuse("tx", "must have query, as a pg client has", "enqueue");
 	return query.call(tx, sql, values);

@@ -5,7 +5,13 @@ import type { OutboxStore } from "./store.ts";
 /** A `pg` Pool or Client, or a PGlite database or transaction: whatever has their `query`. */
 export interface PostgresQueryable {
 	/** Runs one statement. */
-	query: (sql: string, values?: unknown[]) => PromiseLike<{ rows: unknown[] }>;
+	query: (sql: string, values?: unknown[]) => PromiseLike<Rows>;
+}
+
+/** What a statement gives. */
+export interface Rows {
+	/** Its rows. */
+	rows: unknown[];
 }
 
 /** Options of {@link sqliteStore} and {@link postgresStore}. */

@@ -1,5 +1,5 @@
 import { can, refuse } from "./check.ts";
-import { checkedTable, type StoreOptions } from "./postgres.ts";
+import { checkedTable, type Rows, type StoreOptions } from "./postgres.ts";
 import { columns, createSqlStore, namesOf, type Row, workerColumns } from "./sql.ts";
 import type { OutboxStore } from "./store.ts";
 
@@ -21,7 +21,7 @@ export interface SqliteDatabase {
 /** A client of `@libsql/client`, or a transaction of one. */
 export interface LibsqlClient {
 	/** Runs one statement. */
-	execute: (statement: { sql: string; args: (string | number | null)[] }) => Promise<{ rows: unknown[] }>;
+	execute: (statement: { sql: string; args: (string | number | null)[] }) => Promise<Rows>;
 }
 
 /**
