@@ -113,7 +113,8 @@ function ifHidden(text: OutboxText, rules: Rules, now: number): Decision {
 	const { baseline } = text.progress;
 	if (text.state === "sending" && text.queueId === null && !baseline?.seen) return ifNothing(text, rules, now);
 	const { failures } = text.progress;
-	const wait = rules.followMs[failures];
+	const waits = rules.followMs.length > 0 ? rules.followMs : [longestLookMs];
+	const wait = waits[failures];
 	return wait === undefined ? ended("unclear") : { nextAt: now + wait, progress: { failures: failures + 1 } };
 }
 
