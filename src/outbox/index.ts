@@ -20,6 +20,6 @@ export {
 	pgBossEngine,
 } from "./pg-boss.ts";
 export { type PostgresQueryable, postgresStore, type Rows, type StoreOptions } from "./postgres.ts";
-export { type LibsqlClient, type SqliteDatabase, sqliteStore } from "./sqlite.ts";
+export { type LibsqlClient, type SqliteDatabase, type SqliteStatement, sqliteStore } from "./sqlite.ts";
 export type { OutboxStore, Worker } from "./store.ts";
 export type { Baseline, Lane, NewText, OutboxState, OutboxText, Progress, TextError } from "./text.ts";

@@ -6,16 +6,19 @@ import type { OutboxStore } from "./store.ts";
 /** A database of better-sqlite3, of libsql's module of the same form, or of node:sqlite. */
 export interface SqliteDatabase {
 	/** Prepares one statement. */
-	prepare: (sql: string) => {
-		/** Runs it and gives its rows. */
-		all: (...values: (string | number | null)[]) => unknown[];
-		/** Runs one that has no rows. */
-		run: (...values: (string | number | null)[]) => unknown;
-	};
+	prepare(sql: string): SqliteStatement;
 	/** better-sqlite3 and libsql: a transaction is open. */
 	readonly inTransaction?: boolean;
 	/** node:sqlite: a transaction is open. */
 	readonly isTransaction?: boolean;
+}
+
+/** A prepared statement. Methods, because each library has other types for values. */
+export interface SqliteStatement {
+	/** Runs it and gives its rows. */
+	all(...values: unknown[]): unknown[];
+	/** Runs one that has no rows. */
+	run(...values: unknown[]): unknown;
 }
 
 /** A client of `@libsql/client`, or a transaction of one. */

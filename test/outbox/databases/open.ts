@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { createClient } from "@libsql/client";
 import Libsql from "libsql";
-import { type OutboxStore, postgresStore, type SqliteDatabase, sqliteStore } from "messaging-conversations/outbox";
+import { type OutboxStore, postgresStore, sqliteStore } from "messaging-conversations/outbox";
 import pg from "pg";
 
 const folder = mkdtempSync(join(tmpdir(), "outbox-"));
@@ -13,8 +13,7 @@ process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 let files = 0;
 export const newFile = (): string => join(folder, `${++files}.db`);
 
-export const openLibsql = async (): Promise<OutboxStore> =>
-	sqliteStore(new Libsql(newFile()) as unknown as SqliteDatabase);
+export const openLibsql = async (): Promise<OutboxStore> => sqliteStore(new Libsql(newFile()));
 export const openLibsqlClient = async (): Promise<OutboxStore> =>
 	sqliteStore(createClient({ url: `file:${newFile()}` }));
 export const openPglite = async (): Promise<OutboxStore> => postgresStore(await PGlite.create());

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import Libsql from "libsql";
 import { createClient } from "messaging-conversations";
-import { createOutbox, postgresStore, type SqliteDatabase, sqliteStore } from "messaging-conversations/outbox";
+import { createOutbox, postgresStore, sqliteStore } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { serve } from "messaging-conversations/sandbox/server";
 import pg from "pg";
@@ -48,8 +48,7 @@ test.each(["libsql", "postgres"] as const)(
 		const worker = await startWorker({ database, url, baseUrl, apiKey, count: 0 });
 		const pool = new pg.Pool({ connectionString: url });
 		pools.push(pool);
-		const store =
-			database === "libsql" ? sqliteStore(new Libsql(url) as unknown as SqliteDatabase) : postgresStore(pool);
+		const store = database === "libsql" ? sqliteStore(new Libsql(url)) : postgresStore(pool);
 		const outbox = createOutbox({ client: createClient({ baseUrl, apiKey }), store, settleMs: 1_500, followMs: [300] });
 		await expect.poll(() => store.worker(), { timeout: 20_000 }).toMatchObject({ pid: worker.pid });
 		for (const act of [outbox.work, outbox.drain])

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { PGlite } from "@electric-sql/pglite";
 import { createClient } from "@libsql/client";
 import Libsql from "libsql";
-import { type OutboxStore, postgresStore, type SqliteDatabase, sqliteStore } from "messaging-conversations/outbox";
+import { type OutboxStore, postgresStore, sqliteStore } from "messaging-conversations/outbox";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { storeSuite } from "../store-suite.ts";
@@ -82,7 +82,7 @@ describe("a text in the caller's transaction is there with the caller's row, or 
 
 	test("libsql, in its synchronous transaction", async () => {
 		const db = new Libsql(newFile());
-		const store = sqliteStore(db as unknown as SqliteDatabase);
+		const store = sqliteStore(db);
 		await both(store, async (id, fail) => {
 			const inserted: Promise<unknown>[] = [];
 			db.transaction(() => {
@@ -95,7 +95,7 @@ describe("a text in the caller's transaction is there with the caller's row, or 
 
 	test("libsql, while a transaction is open on the connection: the worker's own statements wait for its end", async () => {
 		const db = new Libsql(newFile());
-		const store = sqliteStore(db as unknown as SqliteDatabase);
+		const store = sqliteStore(db);
 		await store.migrate();
 		await store.insert({ ...text, id: "a" }, undefined);
 		const row = await store.find("a");
@@ -167,7 +167,7 @@ describe("10,000 waiting texts to 2,000 contacts cost no scan", () => {
 				return db.prepare(sql);
 			},
 		};
-		const store = sqliteStore(spying as unknown as SqliteDatabase);
+		const store = sqliteStore(spying);
 		await fill(store, (id, to) => store.insert({ ...text, id, to }, spying));
 		await statements(store, seen);
 		expect(seen.length).toBeGreaterThan(10);

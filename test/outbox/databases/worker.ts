@@ -8,7 +8,6 @@ import {
 	type OutboxStore,
 	pgBossEngine,
 	postgresStore,
-	type SqliteDatabase,
 	sqliteStore,
 } from "messaging-conversations/outbox";
 import pg from "pg";
@@ -89,7 +88,7 @@ async function open(database: Task["database"], url: string): Promise<{ store: O
 	if (database === "libsql") {
 		const db = new Libsql(url);
 		db.exec("pragma journal_mode = wal; pragma synchronous = normal");
-		return { store: sqliteStore(db as unknown as SqliteDatabase) };
+		return { store: sqliteStore(db) };
 	}
 	if (database === "pglite") return { store: postgresStore(await PGlite.create(url)) };
 	const store = postgresStore(new pg.Pool({ connectionString: url }));
