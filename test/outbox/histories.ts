@@ -109,6 +109,7 @@ export const history = fc.record({
 	onReply: fc.constantFrom("resend" as const, "wait" as const),
 	onHeld: fc.constantFrom("wait" as const, "wait" as const, "replace" as const),
 	seed: fc.nat(),
+	latitude: fc.option(fc.nat()),
 	acts: fc.array(act, { minLength: 3, maxLength: 40, size: "max" }),
 });
 
@@ -128,7 +129,10 @@ export async function play(
 	openStore: () => OutboxStore | Promise<OutboxStore> = memoryStore,
 ): Promise<string[]> {
 	const random = lcg(given.seed);
-	const sandbox = createSandbox({ policy: given.policy as SandboxOptions["policy"] & {} });
+	const sandbox = createSandbox({
+		policy: given.policy as SandboxOptions["policy"] & {},
+		...(given.latitude !== null && { latitude: given.latitude }),
+	});
 	const agency = sandbox.agency();
 	agency.consent.set({ languages: given.languages });
 	phones.forEach((phone, index) => {
