@@ -25,7 +25,7 @@ export interface StepContext {
 	now: () => number;
 	/** Whether `now` is the service's own time. */
 	isClockGiven: boolean;
-	/** Told of each change of state that is stored. */
+	/** Called after each change of state that is stored. */
 	onChange: (text: OutboxText) => void;
 	/** No further text is begun. */
 	isStopping: () => boolean;

@@ -29,7 +29,7 @@ interface Scope {
 	/** Pauses in a row. */
 	times: number;
 	/** The tags that were reported. */
-	told: Set<string>;
+	reported: Set<string>;
 	/** The contacts whose last call failed. */
 	failing: Set<string>;
 }
@@ -47,7 +47,7 @@ export function createTroubles(tell: (trouble: Trouble) => void, now: () => numb
 			const wide = scopeOf(error);
 			const operation = error.operation === "messages.send" ? "send" : "read";
 			const name = scopeName(operation, wide === "client" ? undefined : agencyId);
-			const scope = scopes.get(name) ?? { until: 0, times: 0, told: new Set(), failing: new Set() };
+			const scope = scopes.get(name) ?? { until: 0, times: 0, reported: new Set(), failing: new Set() };
 			scopes.set(name, scope);
 			scope.failing.add(`${agencyId} ${to}`);
 			let until = now() + (error.retryAfterMs ?? 0);
@@ -55,8 +55,8 @@ export function createTroubles(tell: (trouble: Trouble) => void, now: () => numb
 				until = Math.max(until, now() + Math.min(longestPauseMs, 500 * 2 ** scope.times++));
 				scope.until = Math.max(scope.until, until);
 			}
-			if (!scope.told.has(error._tag)) {
-				scope.told.add(error._tag);
+			if (!scope.reported.has(error._tag)) {
+				scope.reported.add(error._tag);
 				tell({ error, ...(wide !== "client" && { agencyId }), retryAt: new Date(until) });
 			}
 			return until;
