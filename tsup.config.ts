@@ -25,6 +25,7 @@ export default defineConfig([
 			index: "src/index.ts",
 			node: "src/node.ts",
 			"sync/index": "src/sync/index.ts",
+			"outbox/index": "src/outbox/index.ts",
 			"sandbox/index": "src/sandbox/index.ts",
 			"sandbox/msw": "src/sandbox/msw.ts",
 			"sandbox/server": "src/sandbox/server.ts",

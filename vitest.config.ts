@@ -10,13 +10,14 @@ export default defineConfig({
 			{ find: /^messaging-conversations$/, replacement: src("index.ts") },
 			{ find: /^messaging-conversations\/node$/, replacement: src("node.ts") },
 			{ find: /^messaging-conversations\/sync$/, replacement: src("sync/index.ts") },
+			{ find: /^messaging-conversations\/outbox$/, replacement: src("outbox/index.ts") },
 			{ find: /^messaging-conversations\/sandbox$/, replacement: src("sandbox/index.ts") },
 			{ find: /^messaging-conversations\/sandbox\/(msw|server)$/, replacement: src("sandbox/$1.ts") },
 		],
 	},
 	test: {
 		include: ["test/**/*.test.ts"],
-		exclude: ["test/package/**", "**/node_modules/**"],
+		exclude: ["test/package/**", "test/outbox/databases/**", "**/node_modules/**"],
 		// A busy machine is slow, not wrong.
 		testTimeout: 30_000,
 		hookTimeout: 30_000,

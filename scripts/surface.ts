@@ -14,7 +14,7 @@ import { fresh } from "./fresh.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const dist = join(root, "dist");
-const entries = ["index", "node", "sync/index", "sandbox/index", "sandbox/msw", "sandbox/server"];
+const entries = ["index", "node", "sync/index", "outbox/index", "sandbox/index", "sandbox/msw", "sandbox/server"];
 
 const program = ts.createProgram(
 	entries.map((entry) => join(dist, `${entry}.d.ts`)),

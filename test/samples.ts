@@ -42,6 +42,18 @@ import { setupServer } from "msw/node";
 import { createWorld } from "../world.ts";
 `;
 
+const importsOfOutbox = `import { createOutbox, fateOf, pgBossEngine, postgresStore, sqliteStore } from "messaging-conversations/outbox";
+import { memoryStore } from "../outbox/memory.ts";
+`;
+
+/** Stands for a database and a queue, which the package's own install does not bring. */
+const outboxWorld = `const store = memoryStore();
+const pool = { query: async () => ({ rows: [] }) };
+const db = { prepare: () => ({ all: () => [], run: () => {} }) };
+const boss = { createQueue: async () => {}, send: async () => {}, work: async () => "", offWork: async () => {} };
+const outbox = createOutbox({ client, store });
+`;
+
 /** For each example anew: some controls end it. */
 const world = `const { sandbox, agency, anna, sent, id, baseUrl, apiKey, before, text, flow, fault, expect } = await createWorld();
 `;
@@ -60,6 +72,13 @@ export const exampleSamples: Sample[] = sources.flatMap((file) => {
 			code: `${beginning}${example}`,
 		}));
 	}
+	if (examples.length > 0 && file.startsWith("outbox/"))
+		return [
+			{
+				name: `src/${file}, its examples`,
+				code: `${importsOfOutbox}${beginning}${examples.map((example) => `{\n${outboxWorld}{\n${example}}\n}\n`).join("")}`,
+			},
+		];
 	const code = file.startsWith("sandbox/")
 		? `${importsOfSandbox}${examples.map((example) => `{\n${world}{\n${example}}\n}\n`).join("")}`
 		: `${beginning}${imports}${examples.map((example) => `{\n${example}}\n`).join("")}`;

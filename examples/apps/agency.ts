@@ -1,8 +1,9 @@
 // Which agency the examples speak for: the live one of the environment, or a sandbox when there is none.
-import { type AgencyClient, createClient } from "messaging-conversations";
+import { type AgencyClient, type Client, createClient } from "messaging-conversations";
 import { createSandbox, type Sandbox } from "messaging-conversations/sandbox";
 
 export interface Agency {
+	client: Client;
 	agency: AgencyClient;
 	/** There only when no MESSAGING_BASE_URL is given: nobody is reached then. */
 	sandbox: Sandbox | undefined;
@@ -15,5 +16,5 @@ export async function openAgency(env: NodeJS.ProcessEnv = process.env): Promise<
 	const { agencies } = await client.me.get();
 	const id = (sandbox ? undefined : env.MESSAGING_AGENCY_ID) ?? agencies[0]?.id;
 	if (id === undefined) throw new Error("The key reaches no agency.");
-	return { agency: client.agency(id), sandbox };
+	return { client, agency: client.agency(id), sandbox };
 }

@@ -9,6 +9,7 @@ export default defineConfig({
 		alias: [
 			{ find: /^messaging-conversations$/, replacement: src("index.ts") },
 			{ find: /^messaging-conversations\/sync$/, replacement: src("sync/index.ts") },
+			{ find: /^messaging-conversations\/outbox$/, replacement: src("outbox/index.ts") },
 			{ find: /^messaging-conversations\/sandbox$/, replacement: src("sandbox/index.ts") },
 			{ find: /^messaging-conversations\/sandbox\/server$/, replacement: src("sandbox/server.ts") },
 		],

@@ -37,7 +37,7 @@ function filesOf(folder: string): string[] {
 }
 
 test("S39 the tarball holds what its users need and nothing else", () => {
-	const entries = ["index", "node", "sync/index", "sandbox/index", "sandbox/msw", "sandbox/server"];
+	const entries = ["index", "node", "sync/index", "outbox/index", "sandbox/index", "sandbox/msw", "sandbox/server"];
 	const built = entries.flatMap((entry) =>
 		[".cjs", ".d.cts", ".d.ts", ".js"].map((ending) => `dist/${entry}${ending}`),
 	);
@@ -182,6 +182,16 @@ console.log(agencies.length);`;
 	expect(run("node-http.mjs", code)).toBe("true\n1\n");
 });
 
+test("the outbox uses the main entry beside it, as an ES module and as a CommonJS one", () => {
+	const check = `
+const problem = fateOf(undefined, { to: "x", body: "x", since: "never" }).catch((error) => error);
+problem.then((error) => console.log(error instanceof PartnerInvalidInput, error.constructor === PartnerInvalidInput));`;
+	const names = ["{ PartnerInvalidInput }", "{ fateOf }"] as const;
+	const esm = `import ${names[0]} from "messaging-conversations";\nimport ${names[1]} from "messaging-conversations/outbox";${check}`;
+	const cjs = `const ${names[0]} = require("messaging-conversations");\nconst ${names[1]} = require("messaging-conversations/outbox");${check}`;
+	expect([run("outbox.mjs", esm), run("outbox.cjs", cjs)]).toEqual(["true true\n", "true true\n"]);
+});
+
 test.each(["nodenext", "bundler"])("its types hold for a strict consumer with module resolution %s", (resolution) => {
 	const config = {
 		compilerOptions: {
@@ -198,11 +208,14 @@ test.each(["nodenext", "bundler"])("its types hold for a strict consumer with mo
 		files: resolution === "bundler" ? ["use.ts"] : ["use.ts", "use.cts"],
 	};
 	const use = `import { createClient, type Sent } from "messaging-conversations";
+import { createOutbox, postgresStore, type OutboxStatus } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { type ChangeFeed, changes } from "messaging-conversations/sync";
 const sandbox = createSandbox();
 const client = createClient({ ...sandbox.connection });
 export const feed: ChangeFeed = changes(client.agency("agy_1"), { since: "now" });
+const outbox = createOutbox({ client, store: postgresStore({ query: async () => ({ rows: [] }) }) });
+export const stored: Promise<OutboxStatus> = outbox.enqueue({ id: "1", agencyId: "agy_1", to: "+447700900101", body: "Hi" });
 export const sent: Promise<Sent> = client.agency("agy_1").messages.send({ to: "+447700900101", body: "Hi" });
 `;
 	writeFileSync(join(consumer, "tsconfig.json"), JSON.stringify(config));

@@ -1,8 +1,14 @@
 // What a CRM's contact page shows above its text box: would a text go out now?
 import { type AgencyClient, isWindowOpen, type Message, toE164 } from "messaging-conversations";
+import { type Fate, fateOf, type SentText } from "messaging-conversations/outbox";
 
 /** What would become of a text that is sent now. */
-export type Verdict = "goes out at once" | "waits for consent" | "replaces the text that waits" | "is refused";
+export type Verdict =
+	| "goes out at once"
+	| "goes out at once, and the text that waits is dropped"
+	| "waits for consent"
+	| "replaces the text that waits"
+	| "is refused";
 
 export interface ContactPage {
 	phoneNumber: string;
@@ -12,6 +18,8 @@ export interface ContactPage {
 	windowExpiresAt: string | null;
 	/** The text that waits already: sending another would drop it, so the page shows it. */
 	waitingText: string | null;
+	/** What became of the text that the CRM sent last; null when it sent none. */
+	lastText: { body: string; fate: Fate["fate"] } | null;
 	/** A send turns the AI off for this contact: worth a word beside the button. */
 	aiWouldStop: boolean;
 	messages: Pick<Message, "id" | "direction" | "body" | "createdAt">[];
@@ -23,10 +31,19 @@ export interface Page {
 	body: ContactPage | { error: string };
 }
 
+export interface PageOptions {
+	/** A visitor who has gone needs no answer. */
+	signal?: AbortSignal;
+	/** The time; a test gives the sandbox's. */
+	now?: () => Date;
+	/** The text that the CRM sent last to a number, as it stored it with what the send gave. */
+	lastTextTo?: (phoneNumber: string) => SentText | undefined;
+}
+
 export async function contactPage(
 	agency: AgencyClient,
 	phone: string,
-	{ signal, now = new Date() }: { signal?: AbortSignal; now?: Date } = {},
+	{ signal, now = () => new Date(), lastTextTo = () => undefined }: PageOptions = {},
 ): Promise<Page> {
 	// A window closes while the page is cached.
 	const headers = { "cache-control": "no-store" };
@@ -36,15 +53,19 @@ export async function contactPage(
 		const { conversation, messagePage } = result.data;
 		const { summary, queuedMessages, aiSettings, windowReopenReadiness } = conversation;
 		const held = queuedMessages[0]?.body ?? null;
+		const last = lastTextTo(summary.phoneNumber);
+		const fate = last && (await fateOf(agency, last, { signal, now }).catch(() => undefined));
+		const inside = held === null ? "goes out at once" : "goes out at once, and the text that waits is dropped";
 		const outside = held === null ? "waits for consent" : "replaces the text that waits";
 		const closed = windowReopenReadiness.eligibleForManualSend ? outside : "is refused";
 		const body: ContactPage = {
 			phoneNumber: summary.phoneNumber,
 			name: summary.contactName,
 			// The window is the only thing that decides: within it no consent is needed.
-			verdict: isWindowOpen(conversation, now) ? "goes out at once" : closed,
+			verdict: isWindowOpen(conversation, now()) ? inside : closed,
 			windowExpiresAt: summary.windowExpiresAt,
 			waitingText: held,
+			lastText: last && fate ? { body: last.body, fate: fate.fate } : null,
 			aiWouldStop: aiSettings.enabled,
 			messages: messagePage.messages.map(({ id, direction, body, createdAt }) => ({ id, direction, body, createdAt })),
 		};
@@ -75,6 +96,7 @@ function stranger(phoneNumber: string): ContactPage {
 		verdict: "waits for consent",
 		windowExpiresAt: null,
 		waitingText: null,
+		lastText: null,
 		aiWouldStop: false,
 		messages: [],
 	};

@@ -1,16 +1,16 @@
 // The contact page as an Express 5 route. `npm run contact-page` serves it on a sandbox when no key is in the environment.
 import express, { type Express } from "express";
 import type { AgencyClient } from "messaging-conversations";
-import { contactPage } from "./contact.ts";
+import { contactPage, type PageOptions } from "./contact.ts";
 
-export function createApp(agency: AgencyClient, now: () => Date = () => new Date()): Express {
+export function createApp(agency: AgencyClient, options: PageOptions = {}): Express {
 	const app = express();
 	// Who may see whose messages is your session's business: put it here, before the route.
 	app.get("/contacts/:phone", async (request, response) => {
 		// A visitor who has gone needs no answer: the call to the service stops with them.
 		const gone = new AbortController();
 		response.once("close", () => gone.abort());
-		const page = await contactPage(agency, request.params.phone, { signal: gone.signal, now: now() });
+		const page = await contactPage(agency, request.params.phone, { ...options, signal: gone.signal });
 		response.status(page.status).set(page.headers).json(page.body);
 	});
 	return app;

@@ -4,17 +4,14 @@
 //     export const GET = createRoute(agency);
 //     export const runtime = "nodejs"; // the key stays on the server
 import type { AgencyClient } from "messaging-conversations";
-import { contactPage } from "./contact.ts";
+import { contactPage, type PageOptions } from "./contact.ts";
 
-export function createRoute(
-	agency: AgencyClient,
-	now: () => Date = () => new Date(),
-): (request: Request) => Promise<Response> {
+export function createRoute(agency: AgencyClient, options: PageOptions = {}): (request: Request) => Promise<Response> {
 	return async (request) => {
 		// The number is the last segment; its plus sign came as %2B.
 		const phone = decoded(new URL(request.url).pathname.split("/").at(-1) ?? "");
 		if (phone === undefined) return Response.json({ error: "The address is not well formed." }, { status: 400 });
-		const page = await contactPage(agency, phone, { signal: request.signal, now: now() });
+		const page = await contactPage(agency, phone, { ...options, signal: request.signal });
 		return Response.json(page.body, { status: page.status, headers: page.headers });
 	};
 }

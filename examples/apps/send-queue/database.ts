@@ -1,17 +1,14 @@
-// One small door to PostgreSQL: a server by DATABASE_URL, else PGlite, which is PostgreSQL in this very process.
-import { PGlite, type Transaction } from "@electric-sql/pglite";
+// PostgreSQL: a server by DATABASE_URL, else PGlite, which is PostgreSQL in this very process.
+import { PGlite } from "@electric-sql/pglite";
+import { type OutboxEngine, type PostgresQueryable, pgBossEngine } from "messaging-conversations/outbox";
 import pg from "pg";
+import PgBoss from "pg-boss";
 
-export type Row = Record<string, unknown>;
-
-/** What SQL goes through: the database, or a transaction on it. pg-boss takes it as its `db` as it is. */
-export interface Sql {
-	executeSql: (text: string, values?: readonly unknown[]) => Promise<{ rows: Row[] }>;
-}
-
-export interface Database extends Sql {
+export interface Database extends PostgresQueryable {
 	/** Commits what `run` did, or nothing when it throws. */
-	transaction: <T>(run: (sql: Sql) => Promise<T>) => Promise<T>;
+	transaction: <T>(run: (tx: PostgresQueryable) => Promise<T>) => Promise<T>;
+	/** Lets several processes work; undefined when there can be only one. */
+	engine: OutboxEngine | undefined;
 	close: () => Promise<void>;
 }
 
@@ -20,20 +17,19 @@ export async function openDatabase(url?: string): Promise<Database> {
 	return url?.startsWith("postgres") ? openServer(url) : openEmbedded(url);
 }
 
-function openServer(url: string): Database {
-	const pool = new pg.Pool({ connectionString: url });
-	// A connection that breaks while it idles is replaced by the pool; without a listener it would end the process.
-	pool.on("error", (error) => console.error(error.message));
-	const through = (client: pg.Pool | pg.PoolClient): Sql => ({
-		executeSql: (text, values) => client.query(text, values ? [...values] : undefined),
-	});
+async function openServer(connectionString: string): Promise<Database> {
+	const pool = new pg.Pool({ connectionString });
+	const boss = new PgBoss({ connectionString, schedule: false });
+	// A connection that breaks while it idles is replaced; without a listener it would end the process.
+	for (const emitter of [pool, boss]) emitter.on("error", (error: Error) => console.error(error.message));
+	await boss.start();
 	return {
-		...through(pool),
+		query: (sql, values) => pool.query(sql, values),
 		async transaction(run) {
 			const client = await pool.connect();
 			try {
 				await client.query("begin");
-				const done = await run(through(client));
+				const done = await run(client);
 				await client.query("commit");
 				return done;
 			} catch (error) {
@@ -44,27 +40,20 @@ function openServer(url: string): Database {
 				client.release();
 			}
 		},
-		close: () => pool.end(),
+		engine: pgBossEngine(boss),
+		async close() {
+			await boss.stop({ graceful: true, wait: true });
+			await pool.end();
+		},
 	};
 }
 
 async function openEmbedded(folder?: string): Promise<Database> {
 	const lite = await PGlite.create(folder);
-	const through = (client: PGlite | Transaction): Sql => ({
-		async executeSql(text, values) {
-			// PGlite takes several statements only without values, and a number for a text only as text.
-			if (values?.length)
-				return client.query<Row>(
-					text,
-					values.map((value) => (typeof value === "number" ? `${value}` : value)),
-				);
-			const results = await client.exec(text);
-			return { rows: results.at(-1)?.rows ?? [] };
-		},
-	});
 	return {
-		...through(lite),
-		transaction: (run) => lite.transaction((client) => run(through(client))),
+		query: (sql, values) => lite.query(sql, values),
+		transaction: (run) => lite.transaction((tx) => run(tx)),
+		engine: undefined,
 		close: () => lite.close(),
 	};
 }

@@ -1,19 +1,29 @@
 // `npm run send-queue:worker`: on a PostgreSQL server (DATABASE_URL) start as many as you like; the embedded database
-// belongs to one process, so there the web application calls `queue.work` itself.
+// belongs to one process, so there it serves the page itself, at PORT.
+import { createOutbox, postgresStore } from "messaging-conversations/outbox";
 import { openAgency } from "../agency.ts";
 import { openDatabase } from "./database.ts";
-import { createSendQueue } from "./queue.ts";
+import { createNotes } from "./notes.ts";
+import { createPage } from "./page.ts";
 
-const { DATABASE_URL = ".pglite", SEND_QUEUE = "{}" } = process.env;
-const { agency, sandbox } = await openAgency();
+const { DATABASE_URL = ".pglite", PORT = "0", OUTBOX = "{}" } = process.env;
+const { client, agency, sandbox } = await openAgency();
 const database = await openDatabase(DATABASE_URL);
-const queue = await createSendQueue(database, JSON.parse(SEND_QUEUE));
-await queue.work(agency);
+const outbox = createOutbox({
+	client,
+	store: postgresStore(database),
+	engine: database.engine,
+	onTrouble: ({ error, retryAt }) => console.error(`${error.message}; again at ${retryAt.toISOString()}`),
+	...JSON.parse(OUTBOX),
+});
+await outbox.migrate();
+await createNotes(database);
+const server = createPage(database, outbox, agency.id).listen(Number(PORT), "127.0.0.1");
 
-for (const signal of ["SIGTERM", "SIGINT"]) {
-	process.once(signal, async () => {
-		await queue.stop();
-		await database.close();
-	});
-}
+const stop = new AbortController();
+for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => stop.abort());
 console.log(sandbox ? "ready; a sandbox takes the texts, nobody is reached" : "ready");
+await outbox.work({ signal: stop.signal });
+server.close();
+server.closeAllConnections();
+await database.close();

@@ -1,20 +1,21 @@
 import type { AddressInfo } from "node:net";
 import { type AgencyClient, createClient } from "messaging-conversations";
+import type { SentText } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { afterEach, expect, test } from "vitest";
+import type { PageOptions } from "../contact-page/contact.ts";
 import { createApp } from "../contact-page/express.ts";
 import { createRoute } from "../contact-page/route.ts";
 
 type Get = (path: string, init?: RequestInit) => Promise<Response>;
-type Now = () => Date;
 
 const closing: (() => void)[] = [];
 afterEach(() => {
 	for (const close of closing.splice(0)) close();
 });
 
-async function expressDoor(agency: AgencyClient, now: Now): Promise<Get> {
-	const server = createApp(agency, now).listen(0, "127.0.0.1");
+async function expressDoor(agency: AgencyClient, options: PageOptions): Promise<Get> {
+	const server = createApp(agency, options).listen(0, "127.0.0.1");
 	await new Promise((resolve) => server.once("listening", resolve));
 	closing.push(() => {
 		server.close();
@@ -24,8 +25,8 @@ async function expressDoor(agency: AgencyClient, now: Now): Promise<Get> {
 	return (path, init) => fetch(`http://127.0.0.1:${port}${path}`, init);
 }
 
-async function routeDoor(agency: AgencyClient, now: Now): Promise<Get> {
-	const GET = createRoute(agency, now);
+async function routeDoor(agency: AgencyClient, options: PageOptions): Promise<Get> {
+	const GET = createRoute(agency, options);
 	return (path, init) => GET(new Request(`https://crm.example/api${path}`, init));
 }
 
@@ -34,7 +35,7 @@ const doors = [
 	["a route handler", routeDoor],
 ] as const;
 
-async function open(door: (agency: AgencyClient, now: Now) => Promise<Get>) {
+async function open(door: (agency: AgencyClient, options: PageOptions) => Promise<Get>) {
 	const sandbox = createSandbox({ now: "2026-01-05T09:00:00Z" });
 	const endings: (string | undefined)[] = [];
 	const client = createClient({
@@ -43,10 +44,14 @@ async function open(door: (agency: AgencyClient, now: Now) => Promise<Get>) {
 		onAttempt: ({ errorTag }) => endings.push(errorTag),
 	});
 	const agency = client.agency(sandbox.agency().id);
-	const get = await door(agency, sandbox.clock.now);
+	const sent: SentText[] = [];
+	const get = await door(agency, {
+		now: sandbox.clock.now,
+		lastTextTo: (phone) => sent.find(({ to }) => to === phone),
+	});
 	const anna = sandbox.agency().contact("+32470123456", { name: "Anna" });
 	const page = async (phone: string) => (await get(`/contacts/${encodeURIComponent(phone)}`)).json();
-	return { sandbox, agency, anna, get, page, endings };
+	return { sandbox, agency, anna, get, page, endings, sent };
 }
 
 test.each(doors)("over %s the page says what would become of a text", async (_, door) => {
@@ -70,6 +75,22 @@ test.each(doors)("over %s the page says what would become of a text", async (_, 
 	});
 	sandbox.agency().consent.set({ unapprovedTemplates: [{ templateCode: "consent", status: "pending" }] });
 	expect(await page("+32470123456")).toMatchObject({ verdict: "is refused" });
+});
+
+test.each(doors)("over %s the page says what became of the last text, and what another would drop", async (_, door) => {
+	const { sandbox, agency, anna, page, sent } = await open(door);
+	const text = { to: anna.phoneNumber, body: "It is!", since: sandbox.clock.now() };
+	sent.push({ ...text, ...(await agency.messages.send({ to: text.to, body: text.body })) });
+	expect(await page(anna.phoneNumber)).toMatchObject({ lastText: { body: "It is!", fate: "held" } });
+	anna.writes("What is it?");
+	expect(await page(anna.phoneNumber)).toMatchObject({
+		verdict: "goes out at once, and the text that waits is dropped",
+		waitingText: "It is!",
+	});
+	anna.accepts();
+	const { messages } = await page(anna.phoneNumber);
+	sandbox.message(messages[0].id).undelivered();
+	expect(await page(anna.phoneNumber)).toMatchObject({ verdict: "goes out at once", lastText: { fate: "failed" } });
 });
 
 test.each(doors)("over %s a bad number is the visitor's fault, an outage is not", async (_, door) => {

@@ -1,0 +1,31 @@
+// A CRM's notes, each of which is sent as a text. The note and its text are stored together, or neither is.
+import type { Outbox, OutboxStatus } from "messaging-conversations/outbox";
+import type { Database } from "./database.ts";
+
+export interface Note {
+	/** Made when the form is shown, so that a double click is one note and one text. */
+	id: string;
+	agencyId: string;
+	to: string;
+	body: string;
+}
+
+export async function createNotes(database: Database): Promise<void> {
+	await database.query(
+		"create table if not exists note (id text primary key, body text not null, at timestamptz default now())",
+	);
+}
+
+/** What the Send button does. */
+export function sendNote(database: Database, outbox: Outbox, note: Note): Promise<OutboxStatus> {
+	return database.transaction(async (tx) => {
+		await tx.query("insert into note (id, body) values ($1, $2) on conflict do nothing", [note.id, note.body]);
+		return outbox.enqueue(note, { tx });
+	});
+}
+
+/** What the page shows beside each note. */
+export async function listNotes(database: Database, outbox: Outbox): Promise<(OutboxStatus | undefined)[]> {
+	const { rows } = await database.query("select id from note order by at desc, id limit 50");
+	return Promise.all(rows.map((row) => outbox.status(String(Reflect.get(Object(row), "id")))));
+}

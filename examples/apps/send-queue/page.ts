@@ -1,0 +1,37 @@
+// The CRM's page: a form that sends a note, and what became of each.
+import express, { type Express } from "express";
+import { isPartnerError } from "messaging-conversations";
+import type { Outbox } from "messaging-conversations/outbox";
+import type { Database } from "./database.ts";
+import { listNotes, sendNote } from "./notes.ts";
+
+export function createPage(database: Database, outbox: Outbox, agencyId: string): Express {
+	const app = express();
+	// Who may write to whom is your session's business: put it here, before the routes.
+	app.use(express.urlencoded({ extended: false }));
+	app.get("/", async (_, response) => {
+		const rows = (await listNotes(database, outbox)).map(
+			(text) => `<li>${escaped(`${text?.to}: ${text?.words}`)}</li>`,
+		);
+		response.send(`<!doctype html><title>Notes</title><form method="post" action="/notes">
+			<input type="hidden" name="id" value="${crypto.randomUUID()}"><input name="to"><textarea name="body"></textarea>
+			<button>Send</button></form><ul>${rows.join("")}</ul>`);
+	});
+	app.post("/notes", async (request, response) => {
+		const { id, to, body } = request.body;
+		try {
+			await sendNote(database, outbox, { id, agencyId, to, body });
+			response.redirect(303, "/");
+		} catch (error) {
+			if (!isPartnerError(error)) throw error;
+			response.status(400).send(escaped(error.message));
+		}
+	});
+	app.get("/notes/:id", async (request, response) => {
+		const text = await outbox.status(request.params.id);
+		response.status(text ? 200 : 404).json(text ?? { error: "There is no such note." });
+	});
+	return app;
+}
+
+const escaped = (text: string): string => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);

@@ -1,0 +1,182 @@
+// The send queue on PGlite, and on a PostgreSQL server with two workers.
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { createClient } from "messaging-conversations";
+import { createOutbox, postgresStore } from "messaging-conversations/outbox";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { serve } from "messaging-conversations/sandbox/server";
+import { afterAll, afterEach, describe, expect, test } from "vitest";
+import { openDatabase } from "../send-queue/database.ts";
+import { createNotes, sendNote } from "../send-queue/notes.ts";
+import { createPage } from "../send-queue/page.ts";
+import { createDatabase, noServer, type Server, startServer } from "./postgres.ts";
+
+const cwd = fileURLToPath(new URL("..", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "send-queue-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+	for (const close of closing.splice(0).reverse()) await close();
+});
+
+async function open() {
+	const sandbox = createSandbox({ now: new Date() });
+	const anna = sandbox.agency().contact("+32470123456");
+	anna.writes("Hello");
+	const database = await openDatabase();
+	closing.push(database.close);
+	const outbox = createOutbox({ client: createClient({ ...sandbox.connection }), store: postgresStore(database) });
+	await outbox.migrate();
+	await createNotes(database);
+	const note = (id: string, body: string, to = "0470 12 34 56") => ({ id, agencyId: sandbox.agency().id, to, body });
+	return { sandbox, anna, database, outbox, note };
+}
+
+test("the CRM's note and its text are there together, or neither is", async () => {
+	const { database, outbox, note } = await open();
+	await sendNote(database, outbox, note("a", "Hi"));
+	await expect(sendNote(database, outbox, note("b", "Hi", "see notes"))).rejects.toMatchObject({
+		_tag: "PartnerInvalidInput",
+	});
+	expect((await database.query("select id from note")).rows).toEqual([{ id: "a" }]);
+	expect([(await outbox.status("a"))?.state, await outbox.status("b")]).toEqual(["waiting", undefined]);
+});
+
+test("over the page a double click is one text, and the page says what became of it", async () => {
+	const { sandbox, anna, database, outbox } = await open();
+	const server = createPage(database, outbox, sandbox.agency().id).listen(0, "127.0.0.1");
+	await once(server, "listening");
+	closing.push(async () => server.close());
+	const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+	const [, id = ""] = /name="id" value="([^"]+)"/.exec(await (await fetch(url)).text()) ?? [];
+	const body = new URLSearchParams({ id, to: "0470 12 34 56", body: "<b>Hi</b>" });
+	const click = () => fetch(`${url}/notes`, { method: "POST", body, redirect: "manual" });
+	expect((await Promise.all([click(), click()])).map(({ status }) => status)).toEqual([303, 303]);
+	await outbox.drain();
+	expect(anna.inbox().map((entry) => entry.body)).toEqual(["<b>Hi</b>"]);
+	expect(await (await fetch(`${url}/notes/${id}`)).json()).toMatchObject({ state: "sent" });
+	expect(await (await fetch(url)).text()).toContain("<li>+32470123456: Sent.</li>");
+	const wrong = await fetch(`${url}/notes`, {
+		method: "POST",
+		body: new URLSearchParams({ id: "x", to: "nobody", body: "Hi" }),
+	});
+	expect([wrong.status, (await fetch(`${url}/notes/x`)).status]).toEqual([400, 404]);
+});
+
+const quick = { settleMs: 1_500, followMs: [300] };
+
+async function startWorker(url: string, service: { baseUrl: string; apiKey: string }): Promise<ChildProcess> {
+	const worker = spawn(process.execPath, ["--import", "tsx", "send-queue/worker.ts"], {
+		cwd,
+		env: {
+			...process.env,
+			DATABASE_URL: url,
+			MESSAGING_BASE_URL: service.baseUrl,
+			MESSAGING_API_KEY: service.apiKey,
+			OUTBOX: JSON.stringify(quick),
+		},
+		stdio: ["ignore", "pipe", "inherit"],
+	});
+	closing.push(async () => {
+		if (worker.exitCode !== null || worker.signalCode !== null) return;
+		worker.kill("SIGKILL");
+		await once(worker, "exit");
+	});
+	await once(worker.stdout ?? worker, "data");
+	return worker;
+}
+
+test("a worker that is killed in the middle sends nothing twice and loses nothing", async () => {
+	const { sandbox, anna, note } = await open();
+	const service = await serve(sandbox);
+	closing.push(service.close);
+	const url = join(folder, "killed");
+	const before = await openDatabase(url);
+	const outbox = createOutbox({ client: createClient({ ...sandbox.connection }), store: postgresStore(before) });
+	await outbox.migrate();
+	await createNotes(before);
+	for (const body of ["1", "2", "3"]) await sendNote(before, outbox, note(body, body));
+	await before.close();
+	const hung = sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "hang" });
+	const worker = await startWorker(url, service);
+	await expect.poll(() => hung.remaining, { timeout: 30_000 }).toBe(0);
+	worker.kill("SIGKILL");
+	await once(worker, "exit");
+	const next = await startWorker(url, service);
+	const texts = () => anna.inbox().map(({ body }) => body);
+	await expect.poll(texts, { timeout: 30_000 }).toEqual(["1", "2", "3"]);
+	next.kill("SIGTERM");
+	expect((await once(next, "exit"))[0]).toBe(0);
+});
+
+if (noServer) console.warn(noServer);
+
+describe.skipIf(noServer)("on a PostgreSQL server", () => {
+	let server: Server | undefined;
+	afterAll(() => server?.close());
+
+	test("of two workers one is killed in the middle: the other finishes its texts, each once and in order", async () => {
+		server = await startServer();
+		const { url, drop } = await createDatabase(server);
+		closing.push(drop);
+		const { sandbox, note } = await open();
+		const service = await serve(sandbox);
+		closing.push(service.close);
+		const phones = ["+447700900111", "+447700900112", "+447700900113", "+447700900114"];
+		const people = phones.map((phone) => sandbox.agency().contact(phone));
+		for (const person of people) person.writes("Hello");
+		const hung = sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "hang", times: 3 });
+		const workers = [await startWorker(url, service), await startWorker(url, service)];
+
+		const database = await openDatabase(url);
+		const outbox = createOutbox({
+			client: createClient({ ...sandbox.connection }),
+			store: postgresStore(database),
+			engine: database.engine,
+		});
+		// All in one transaction, as a mailing is: either everybody is written to, or nobody.
+		await database.transaction(async (tx) => {
+			for (const body of ["1", "2", "3"])
+				for (const to of phones) await outbox.enqueue(note(`${to} ${body}`, body, to), { tx });
+		});
+		await expect.poll(() => hung.remaining, { timeout: 60_000 }).toBe(0);
+		workers[0]?.kill("SIGKILL");
+		const texts = () => people.map((person) => person.inbox().map(({ body }) => body));
+		await expect.poll(() => texts().flat().length, { timeout: 60_000 }).toBe(12);
+		workers[1]?.kill("SIGTERM");
+		await once(workers[1] ?? process, "exit");
+		await database.close();
+		expect(texts()).toEqual(phones.map(() => ["1", "2", "3"]));
+	});
+
+	test("a text that is stored from the command line is sent by the worker on the server", async () => {
+		server ??= await startServer();
+		const { url, drop } = await createDatabase(server);
+		closing.push(drop);
+		const { sandbox } = await open();
+		const service = await serve(sandbox);
+		closing.push(service.close);
+		const bert = sandbox.agency().contact("+447700900122");
+		bert.writes("Hello");
+		const env = {
+			...process.env,
+			DATABASE_URL: url,
+			MESSAGING_BASE_URL: service.baseUrl,
+			MESSAGING_API_KEY: service.apiKey,
+		};
+		const args = ["--import", "tsx", "send-queue/enqueue.ts", "+44 7700 900122", "Hello back"];
+		expect((await promisify(execFile)(process.execPath, args, { cwd, env })).stdout).toMatch(/^stored as .+\n$/);
+		await startWorker(url, service);
+		await expect.poll(() => bert.inbox().map(({ body }) => body), { timeout: 30_000 }).toEqual(["Hello back"]);
+		await expect(
+			promisify(execFile)(process.execPath, args, { cwd, env: { ...env, DATABASE_URL: "" } }),
+		).rejects.toThrow("DATABASE_URL");
+	});
+});

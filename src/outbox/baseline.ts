@@ -1,0 +1,47 @@
+/*
+ * The window and the clock: what was known right before a text was first sent, and what time it is for the service.
+ */
+import { messagesSince, newestTime, type Reading } from "./fate.ts";
+import type { Baseline, OutboxText } from "./text.ts";
+
+const dayMs = 86_400_000;
+
+/** What the conversation is right before the first request. */
+export function baselineOf(reading: Reading | null, now: number, isClockGiven: boolean): Baseline {
+	if (!reading) return { since: null, known: [], queued: null, seen: false, readAt: now, openMs: 0 };
+	const { conversation, messages } = reading;
+	const times = messages.flatMap(({ createdAt }) => (createdAt === null ? [] : [Date.parse(createdAt)]));
+	const since = times.length > 0 ? Math.max(...times) : null;
+	const expires = Date.parse(conversation.summary.windowExpiresAt ?? "");
+	// The later of two clocks is the careful one. A window is never open for longer than a day: then the clock is wrong.
+	const openMs = expires - (isClockGiven ? now : Math.max(now, reading.date ?? now));
+	return {
+		since,
+		known: messagesSince(messages, since).map(({ messageSid }) => messageSid),
+		queued: conversation.queuedMessages[0]?.body ?? null,
+		seen: true,
+		readAt: now,
+		openMs: openMs <= dayMs ? openMs : 0,
+	};
+}
+
+/**
+ * The service's time: not before what its own stamps show, and what has passed here since it took the text. The clocks of
+ * this machine and of the answer are believed where they are near that; a sandbox lives in another year.
+ */
+export function serviceNow(reading: Reading, { progress }: OutboxText, now: number): number {
+	const [queued] = reading.conversation.queuedMessages;
+	const taken = Date.parse(queued?.updatedAt ?? "") || 0;
+	const shown = Math.max(newestTime(reading), taken + now - (progress.triedAt ?? now));
+	const clocks = [now, reading.date ?? now].filter((time) => time - shown < 7 * dayMs);
+	return Math.max(shown, ...clocks);
+}
+
+export function isOpenAt({ conversation }: Reading, at: number): boolean {
+	return at < (Date.parse(conversation.summary.windowExpiresAt ?? "") || 0);
+}
+
+/** How long the window is open yet. */
+export function openFor({ openMs, readAt }: Baseline, now: number): number {
+	return openMs - (now - readAt);
+}

@@ -1,0 +1,43 @@
+import { PartnerInvalidInput } from "messaging-conversations";
+
+/** The functions that refuse bad input. */
+export type Verb = PartnerInvalidInput["operation"];
+
+/** Names the field and the rule, never the value. */
+export function refuse(field: string, rule: string, operation: Verb): never {
+	throw new PartnerInvalidInput({ field, rule, operation });
+}
+
+/** Milliseconds of a point in time, however it is written. */
+export function moment(field: string, value: unknown, operation: Verb): number {
+	const given = value instanceof Date || typeof value === "string" || typeof value === "number";
+	const ms = given ? new Date(value).getTime() : Number.NaN;
+	return Number.isNaN(ms) ? refuse(field, "must be a point in time", operation) : ms;
+}
+
+/** Text that can go over the wire. */
+export function text(field: string, value: unknown, operation: Verb): string {
+	if (typeof value === "string" && value.trim() !== "" && !/\p{Surrogate}/u.test(value)) return value;
+	return refuse(field, "must be well-formed text that is not blank", operation);
+}
+
+/** A whole number of milliseconds that a timer can wait. */
+export function milliseconds(field: string, value: unknown, operation: Verb): number {
+	if (Number.isInteger(value) && Number(value) >= 1 && Number(value) < 2 ** 31) return Number(value);
+	return refuse(field, `must be a whole number from 1 to ${2 ** 31 - 1}`, operation);
+}
+
+/** An object with no other fields than these. */
+export function fields(name: string, value: unknown, known: readonly string[], operation: Verb): void {
+	if (typeof value !== "object" || value === null) refuse(name, "must be an object", operation);
+	const extra = Object.keys(value).find((key) => !known.includes(key));
+	if (extra === undefined) return;
+	// Names of fields are the caller's code; one that does not look like code is left unnamed.
+	const shown = /^[A-Za-z_]\w{0,39}$/.test(extra) ? `: ${extra}` : "";
+	refuse(name, `has a field that it does not take${shown}`, operation);
+}
+
+/** Whether the value has methods of these names. */
+export function can(value: unknown, ...names: string[]): boolean {
+	return names.every((name) => typeof Reflect.get(Object(value), name) === "function");
+}

@@ -1,0 +1,62 @@
+import {
+	type Client,
+	type ConversationDetail,
+	type ConversationSummary,
+	type CountryCode,
+	type Message,
+	toE164,
+} from "messaging-conversations";
+import { fields, moment, refuse, text } from "./check.ts";
+import type { NewText } from "./text.ts";
+
+/** A text to send. */
+export interface EnqueuedText {
+	/** Your id of the text, such as the id of the note it belongs to: the same id is the same text. */
+	id: string;
+	/** The agency's id. */
+	agencyId: string;
+	/** Contact phone number, as written. */
+	to: string;
+	/** The text. */
+	body: string;
+	/** Language of the consent template: needed when the agency has several, also while the window is open. */
+	consentLanguage?: string | undefined;
+	/** The agency's sender to use, a UUID; its default sender when left out or null. */
+	subaccountId?: string | null | undefined;
+	/** After this moment it is not sent any more. A text that waits for consent cannot be taken back. */
+	notAfter?: Date | string | number | undefined;
+}
+
+/** What the change feed hands over, as far as the outbox uses it. */
+export interface ObservedChange {
+	/** The agency's id; without it the contact's texts of every agency are looked at. */
+	agencyId?: string | undefined;
+	/** The conversation, by its detail or its summary. */
+	conversation?: ConversationSummary | ConversationDetail | null | undefined;
+	/** Messages that are new, or whose status is. */
+	messages?: readonly Message[] | undefined;
+}
+
+/** A text as it is frozen: its number in E.164, every field checked. */
+export function checkedText(
+	given: EnqueuedText,
+	client: Client,
+	defaultCountry: CountryCode | undefined,
+	createdAt: number,
+): NewText {
+	const names = ["id", "agencyId", "to", "body", "consentLanguage", "subaccountId", "notAfter"];
+	fields("text", given, names, "enqueue");
+	const { id, agencyId, to, body, consentLanguage, subaccountId = null, notAfter } = given;
+	if (subaccountId !== null && !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(String(subaccountId)))
+		refuse("subaccountId", "must be a UUID or null", "enqueue");
+	return {
+		id: text("id", id, "enqueue"),
+		agencyId: client.agency(agencyId).id,
+		to: toE164(to, { defaultCountry }),
+		body: text("body", body, "enqueue"),
+		consentLanguage: consentLanguage === undefined ? null : text("consentLanguage", consentLanguage, "enqueue"),
+		subaccountId,
+		notAfter: notAfter === undefined ? null : moment("notAfter", notAfter, "enqueue"),
+		createdAt,
+	};
+}

@@ -1,0 +1,230 @@
+/*
+ * What to do next with one text, decided from its row, a reading and the time. Nothing here reads, sends or stores.
+ */
+import type { Sent } from "messaging-conversations";
+import { isOpenAt, openFor, serviceNow } from "./baseline.ts";
+import { phaseOf, type Reading, type Trace } from "./fate.ts";
+import type { Baseline, Change, OutboxText, TextError } from "./text.ts";
+
+/** The times and choices that decisions depend on. */
+export interface Rules {
+	settleMs: number;
+	followMs: readonly number[];
+	onHeld: "wait" | "replace";
+	onReply: "resend" | "wait";
+}
+
+/** Sends the request, or changes the row. */
+export type Decision = "send" | Change;
+
+const minuteMs = 60_000;
+/** A window that is open for so long yet is open for certain, whatever the clocks. */
+const marginMs = 20 * minuteMs;
+const quickTries = 6;
+
+/** Before a text is read about: whether its time has passed, and whether the service itself keeps a retry from being a second text. */
+export function beforeReading(text: OutboxText, now: number): Decision | "read" {
+	if (text.state === "waiting" && isOver(text, now)) return ended("expired");
+	return text.state === "sending" && mayRepeatBlindly(text, now) ? "send" : "read";
+}
+
+/**
+ * A retry with the same id in an open window is not sent twice. Not so across the window's end. A text that was held has a
+ * baseline in which the window is closed.
+ */
+function mayRepeatBlindly({ progress }: OutboxText, now: number): boolean {
+	const { tries, firstTriedAt, baseline, taken, refused } = progress;
+	if (taken || refused || firstTriedAt === null || baseline?.queued !== null) return false;
+	return tries > 0 && tries < quickTries && now - firstTriedAt < minuteMs && openFor(baseline, now) > marginMs;
+}
+
+/** After a reading; null when the conversation is unknown or hidden. */
+export function afterReading(
+	text: OutboxText,
+	reading: Reading | null,
+	trace: Trace | null,
+	rules: Rules,
+	now: number,
+): Decision {
+	if (text.state === "waiting") return beforeFirst(text, reading, rules, now);
+	if (!trace) return ifHidden(text, rules, now);
+	switch (trace.kind) {
+		case "message":
+			return asMessage(trace.message.messageSid, phaseOf(trace.message), rules, now);
+		case "twice":
+			return ended("unclear");
+		case "held":
+			return ifHeld(text, reading, rules, now);
+		case "other":
+			if (text.state === "held") return ended("replaced");
+			if (wasSurelyOpen(text)) return ifNothing(text, rules, now);
+			return isSettled(text, rules, now) ? ended("replaced") : untilSettled(text, rules);
+		case "asked":
+			if (text.state === "held") return ifEmpty(text, rules, now);
+			if (wasSurelyOpen(text)) return ifNothing(text, rules, now);
+			return isSettled(text, rules, now) ? ended("dropped") : untilSettled(text, rules);
+		case "none":
+			return text.state === "held" ? ifEmpty(text, rules, now) : ifNothing(text, rules, now);
+	}
+}
+
+/** A text that waits in the queue, whoever's, is not replaced by accident. */
+function beforeFirst(text: OutboxText, reading: Reading | null, rules: Rules, now: number): Decision {
+	const queue = reading?.conversation.queuedMessages ?? [];
+	return queue.length > 0 && rules.onHeld === "wait" ? lookAgain(text, rules, now) : "send";
+}
+
+function ifHeld(text: OutboxText, reading: Reading | null, rules: Rules, now: number): Decision {
+	const [queued] = reading?.conversation.queuedMessages ?? [];
+	if (!reading || !queued) return lookAgain(text, rules, now);
+	const held = { queueId: queued.id, progress: { emptyAt: null } };
+	if (text.state !== "held") {
+		if (!isSettled(text, rules, now) && text.queueId !== null) return untilSettled(text, rules);
+		return { ...held, state: "held", nextAt: now + lookMs(rules, 0), progress: heldProgress };
+	}
+	const answered = isOpenAt(reading, serviceNow(reading, text, now));
+	if (answered && rules.onReply === "resend" && !text.progress.resent) return "send";
+	return merge(held, lookAgain(text, rules, now));
+}
+
+const heldProgress = { tries: 0, taken: false, refused: false, emptyAt: null, looks: 0, failures: 0 };
+
+/** The queue is empty and there is no message. It may be on its way from the one to the other. */
+function ifEmpty({ progress }: OutboxText, { settleMs }: Rules, now: number): Change {
+	const { emptyAt, replacedBy } = progress;
+	if (emptyAt === null) return { nextAt: now + settleMs, progress: { emptyAt: now, failures: 0 } };
+	if (now - emptyAt < settleMs) return { nextAt: emptyAt + settleMs };
+	return ended(replacedBy === null ? "dropped" : "replaced");
+}
+
+/** No trace of a request that began: after the settling time it was not taken. */
+function ifNothing(text: OutboxText, rules: Rules, now: number): Decision {
+	if (!isSettled(text, rules, now)) return untilSettled(text, rules);
+	// It was in the queue once, and is neither there nor a message.
+	if (text.queueId !== null) return ended("dropped");
+	if (text.progress.taken) return ended("unclear");
+	if (text.progress.refused) return ended("refused");
+	if (isOver(text, now)) return ended("expired");
+	return { state: "waiting", nextAt: now, progress: { tries: 0, firstTriedAt: null } };
+}
+
+/** A conversation that was there before, or holds the text, is hidden from the agency now. */
+function ifHidden(text: OutboxText, rules: Rules, now: number): Decision {
+	const { baseline } = text.progress;
+	if (text.state === "sending" && text.queueId === null && !baseline?.seen) return ifNothing(text, rules, now);
+	const { failures } = text.progress;
+	const waits = rules.followMs.length > 0 ? rules.followMs : [longestLookMs];
+	const wait = waits[failures];
+	return wait === undefined ? ended("unclear") : { nextAt: now + wait, progress: { failures: failures + 1 } };
+}
+
+/** Whether the window was open for certain at each try, so that the text cannot have been held. */
+function wasSurelyOpen({ progress: { baseline, triedAt } }: OutboxText): boolean {
+	return baseline !== null && triedAt !== null && openFor(baseline, triedAt) > marginMs;
+}
+
+function isSettled({ progress: { triedAt } }: OutboxText, { settleMs }: Rules, now: number): boolean {
+	return triedAt === null || now - triedAt >= settleMs;
+}
+
+function isOver({ notAfter }: OutboxText, now: number): boolean {
+	return notAfter !== null && now > notAfter;
+}
+
+/** What the row is when a request begins. Stored before the request. */
+export function beginning(text: OutboxText, baseline: Baseline | null, { settleMs }: Rules, now: number): Change {
+	const { attempts, tries, firstTriedAt, looks } = text.progress;
+	return {
+		state: "sending",
+		// Whoever finds the row then knows that its worker is gone.
+		nextAt: now + settleMs,
+		progress: {
+			baseline: baseline ?? text.progress.baseline,
+			attempts: attempts + 1,
+			tries: tries + 1,
+			firstTriedAt: tries === 0 ? now : firstTriedAt,
+			triedAt: now,
+			looks: text.state === "sending" ? looks : 0,
+		},
+	};
+}
+
+/** After the service's answer to the request. */
+export function afterAnswer(text: OutboxText, sent: Sent, rules: Rules, now: number): Change {
+	if (!sent.queued) return asMessage(sent.messageId, "sent", rules, now);
+	const resent = text.queueId !== null;
+	const progress = { ...heldProgress, resent, error: null };
+	return { state: "held", queueId: sent.queueId, nextAt: now + lookMs(rules, 0), progress };
+}
+
+/** What an error of a send says of the text. */
+export type Ending = "taken" | "unknown" | "refused" | "turned away";
+
+/** After an error. `retryAt` is the earliest moment for another try. */
+export function afterError(text: OutboxText, ending: Ending, error: TextError, retryAt: number): Change {
+	const { tries, failures } = text.progress;
+	const later = { nextAt: retryAt, progress: { error, failures: failures + 1 } };
+	if (ending === "taken") return { nextAt: retryAt, progress: { error, taken: true } };
+	if (ending === "unknown") return later;
+	// An earlier try may have been taken: this one's refusal does not speak for it.
+	if (tries > 1) return { nextAt: retryAt, progress: { ...later.progress, refused: ending === "refused" } };
+	const untried = { tries: 0, firstTriedAt: null };
+	if (text.queueId !== null) {
+		const resent = text.progress.resent || ending === "refused";
+		return { ...later, state: "held", progress: { ...later.progress, ...untried, resent } };
+	}
+	if (ending === "refused") return { ...ended("refused"), progress: { error, ...untried } };
+	return { ...later, state: "waiting", progress: { ...later.progress, ...untried } };
+}
+
+/** A message that was sent: what is reported of it now, and whether to look again. */
+export function afterLook(
+	text: OutboxText,
+	phase: ReturnType<typeof phaseOf> | null,
+	rules: Rules,
+	now: number,
+): Change {
+	const looks = text.progress.looks + 1;
+	const state = phase === null || (phase === "sent" && text.state === "delivered") ? undefined : phase;
+	const ends = state === "read" || state === "failed";
+	const wait = rules.followMs[looks];
+	return { ...(state && { state }), nextAt: ends || wait === undefined ? null : now + wait, progress: { looks } };
+}
+
+/** The text is a message. */
+function asMessage(messageId: string, phase: ReturnType<typeof phaseOf>, { followMs }: Rules, now: number): Change {
+	const ends = phase === "read" || phase === "failed";
+	const [first] = followMs;
+	const nextAt = ends || first === undefined ? null : now + first;
+	return { state: phase, messageId, nextAt, progress: { looks: 0, failures: 0, error: null } };
+}
+
+/** A state in which nothing is left to do. */
+function ended(state: OutboxText["state"]): Change {
+	return { state, nextAt: null };
+}
+
+function lookAgain({ progress: { looks } }: OutboxText, rules: Rules, now: number): Change {
+	return { nextAt: now + lookMs(rules, looks), progress: { looks: looks + 1, failures: 0 } };
+}
+
+function untilSettled({ progress: { triedAt } }: OutboxText, { settleMs }: Rules): Change {
+	return { nextAt: (triedAt ?? 0) + settleMs, progress: { failures: 0 } };
+}
+
+const longestLookMs = 10 * minuteMs;
+
+/** Between two looks at what waits for a contact: as often as a message is followed, but not less than every 10 minutes. */
+function lookMs({ followMs }: Rules, looks: number): number {
+	const frequent = followMs.filter((ms) => ms <= longestLookMs);
+	return frequent[Math.min(looks, frequent.length - 1)] ?? longestLookMs;
+}
+
+/** Increasing waits with full jitter. */
+export function backoffMs(failures: number, random: () => number = Math.random): number {
+	return Math.ceil(Math.min(longestLookMs, 1_000 * 2 ** failures) * (0.1 + 0.9 * random()));
+}
+
+function merge(one: Change, other: Change): Change {
+	return { ...one, ...other, progress: { ...one.progress, ...other.progress } };
+}

@@ -1,0 +1,99 @@
+import type { Client, CountryCode } from "messaging-conversations";
+import { can, fields, milliseconds, refuse } from "./check.ts";
+import { defaultSettleMs } from "./fate.ts";
+import type { Rules } from "./lane.ts";
+import type { OutboxEngine } from "./pg-boss.ts";
+import type { OutboxStatus } from "./status.ts";
+import type { OutboxStore } from "./store.ts";
+import type { Trouble } from "./trouble.ts";
+
+/** Options of {@link createOutbox}. */
+export interface OutboxOptions {
+	/** The client to send with. Its key needs both scopes, because the outbox reads before it sends again. */
+	client: Client;
+	/** Where the texts are: {@link sqliteStore} or {@link postgresStore}. */
+	store: OutboxStore;
+	/** Lets several processes work: {@link pgBossEngine}. Without one a second worker is refused. */
+	engine?: OutboxEngine | undefined;
+	/**
+	 * How long an answer may be on its way, in milliseconds. A send whose end is unknown, and which has left no trace for so
+	 * long, was not taken.
+	 * @default 65000
+	 */
+	settleMs?: number | undefined;
+	/**
+	 * The waits between looks at a message that was sent, in milliseconds, until it is read or has failed. A text that waits
+	 * for consent is looked at by the same list, at least every 10 minutes.
+	 * @default 10 s, 30 s, 2 min, 10 min, 1 h, 6 h, 24 h
+	 */
+	followMs?: readonly number[] | undefined;
+	/**
+	 * What a text does while another one to the same contact waits for consent: it waits too, or takes its place.
+	 * @default "wait"
+	 */
+	onHeld?: "wait" | "replace" | undefined;
+	/**
+	 * What becomes of a text that waits for consent when the contact answers in words instead: it is sent again with its own
+	 * `operationId`, which delivers it, or goes on waiting. Should the service keep a held text although the same one went
+	 * out, a later consent would deliver it a second time: only `"wait"` excludes that.
+	 * @default "resend"
+	 */
+	onReply?: "resend" | "wait" | undefined;
+	/**
+	 * Contacts that are sent to at once, by this process.
+	 * @default 4
+	 */
+	concurrency?: number | undefined;
+	/** Called when a text needs no more sending, and again when its message is delivered, read or failed. What it throws is ignored. */
+	onSettled?: ((status: OutboxStatus) => unknown) | undefined;
+	/** Called once when something keeps texts waiting: the key, an outage. They are sent when it has passed. What it throws is ignored. */
+	onTrouble?: ((trouble: Trouble) => unknown) | undefined;
+	/**
+	 * Country in which a number without `+` or `00` is read.
+	 * @default "BE"
+	 */
+	defaultCountry?: CountryCode | undefined;
+	/**
+	 * The time, in milliseconds or as a Date. Tests give a sandbox's own: `sandbox.clock.now`.
+	 * @default Date.now
+	 */
+	now?: (() => Date | number) | undefined;
+}
+
+const defaultFollowMs = [10_000, 30_000, 120_000, 600_000, 3_600_000, 21_600_000, 86_400_000];
+const known: Record<keyof OutboxOptions, true> = {
+	client: true,
+	store: true,
+	engine: true,
+	settleMs: true,
+	followMs: true,
+	onHeld: true,
+	onReply: true,
+	concurrency: true,
+	onSettled: true,
+	onTrouble: true,
+	defaultCountry: true,
+	now: true,
+};
+
+/** The times and choices of the options, each of which is checked. */
+export function checkedOptions(options: OutboxOptions): Rules {
+	const operation = "createOutbox";
+	fields("options", options, Object.keys(known), operation);
+	const { client, store, engine, concurrency = 4, onHeld = "wait", onReply = "resend" } = options;
+	const { settleMs = defaultSettleMs, followMs = defaultFollowMs, onSettled, onTrouble, now } = options;
+	if (!can(client, "agency")) refuse("client", "must be a client, as createClient gives it", operation);
+	if (!can(store, "insert", "save", "due")) refuse("store", "must be a store, as sqliteStore gives it", operation);
+	if (engine && !can(engine, "wake", "work"))
+		refuse("engine", "must be an engine, as pgBossEngine gives it", operation);
+	if (onHeld !== "wait" && onHeld !== "replace") refuse("onHeld", 'must be "wait" or "replace"', operation);
+	if (onReply !== "wait" && onReply !== "resend") refuse("onReply", 'must be "resend" or "wait"', operation);
+	if (!Number.isInteger(concurrency) || concurrency < 1)
+		refuse("concurrency", "must be a whole number, 1 or more", operation);
+	for (const [name, value] of Object.entries({ onSettled, onTrouble, now }))
+		if (value !== undefined && typeof value !== "function") refuse(name, "must be a function", operation);
+	milliseconds("settleMs", settleMs, operation);
+	if (!Array.isArray(followMs)) refuse("followMs", "must be a list of milliseconds", operation);
+	for (const [index, ms] of followMs.entries()) milliseconds(`followMs[${index}]`, ms, operation);
+	return { settleMs, followMs, onHeld, onReply };
+}

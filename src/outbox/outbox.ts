@@ -1,0 +1,246 @@
+import { moment, refuse, text } from "./check.ts";
+import { checkedText, type EnqueuedText, type ObservedChange } from "./enqueued.ts";
+import { phaseOf } from "./fate.ts";
+import { checkedOptions, type OutboxOptions } from "./options.ts";
+import type { OutboxEngine } from "./pg-boss.ts";
+import { type OutboxStatus, statusOf } from "./status.ts";
+import { type StepContext, stepLane } from "./step.ts";
+import { changed, type Lane, type NewText, type OutboxText, unfinished } from "./text.ts";
+import { createTroubles } from "./trouble.ts";
+import { asOnlyWorker, createLoop } from "./work.ts";
+
+/** Durable sends. */
+export interface Outbox {
+	/**
+	 * Creates the tables. Does nothing when they are there.
+	 * @example await outbox.migrate();
+	 */
+	migrate: () => Promise<void>;
+	/**
+	 * Stores a text, in the caller's transaction when `tx` is given. The same id with the same text gives the row that is there: a
+	 * double click is one text. It is sent by {@link Outbox.work}, here or in another process.
+	 *
+	 * @throws PartnerInvalidInput for a bad number or text, and for an id that has another text; nothing is stored then
+	 * @example
+	 * await outbox.enqueue({ id: "note-1", agencyId: agency.id, to: "0470 12 34 56", body: "See you at 14:00." });
+	 */
+	enqueue: (text: EnqueuedText, options?: { tx?: unknown }) => Promise<OutboxStatus>;
+	/**
+	 * Sends what is stored and follows what was sent, until the signal aborts; sends under way end first. Reads by
+	 * `conversations.get` before a first request and before each retry that could be a second text, and sends by `messages.send`.
+	 *
+	 * @throws PartnerInvalidInput when another process works on the store and there is no engine; what the store throws
+	 * @example
+	 * const signal = AbortSignal.timeout(50); // in a server: aborted by SIGTERM
+	 * await outbox.work({ signal });
+	 */
+	work: (options?: { signal?: AbortSignal | undefined }) => Promise<void>;
+	/**
+	 * Does what is due now, and no more: for a cron job or a test.
+	 *
+	 * @throws as {@link Outbox.work}
+	 * @example await outbox.drain();
+	 */
+	drain: () => Promise<void>;
+	/**
+	 * What became of a text; undefined for an unknown id.
+	 * @example console.log((await outbox.status("note-1"))?.words ?? "never sent");
+	 */
+	status: (id: string) => Promise<OutboxStatus | undefined>;
+	/**
+	 * Cancels a text that waits to be sent. True when it will not be sent; false when it is too late, or the id is unknown.
+	 * @example if (!(await outbox.cancel("note-1"))) console.log("too late");
+	 */
+	cancel: (id: string) => Promise<boolean>;
+	/**
+	 * Takes in a change of the change feed: messages that were delivered, read or failed, and contacts whose texts wait. Costs no
+	 * request of its own for what the change holds.
+	 * @example
+	 * const { conversation, messagePage } = await agency.conversations.get("+32470123456");
+	 * await outbox.observe({ agencyId: agency.id, conversation, messages: messagePage.messages });
+	 */
+	observe: (change: ObservedChange) => Promise<void>;
+	/**
+	 * Deletes the texts that were finished before a moment, because the rows hold numbers and texts. Their ids can be enqueued again.
+	 * Gives the number of rows.
+	 * @example await outbox.purge({ before: new Date(Date.now() - 90 * 86_400_000) });
+	 */
+	purge: (options: { before: Date | string | number }) => Promise<number>;
+}
+
+/** What is due for so long without a wake-up is woken: a job was lost, or a worker died. */
+const longestSweepMs = 30_000;
+
+/**
+ * An outbox: texts that are stored with your own rows, sent each once and in the contact's order, through crashes, outages and the
+ * consent queue, and followed until they are read. Makes no request by itself.
+ *
+ * @throws PartnerInvalidInput naming the option and the rule
+ * @example
+ * const crmOutbox = createOutbox({ client, store }); // sqliteStore(db) or postgresStore(pool)
+ * await crmOutbox.migrate();
+ * await crmOutbox.enqueue({ id: "note-1", agencyId: agency.id, to: "0470 12 34 56", body: "See you at 14:00." });
+ * await crmOutbox.drain();
+ * console.log((await crmOutbox.status("note-1"))?.attempts); // 1
+ */
+export function createOutbox(options: OutboxOptions): Outbox {
+	const rules = checkedOptions(options);
+	const { client, store, engine, concurrency = 4, onSettled, onTrouble, defaultCountry } = options;
+	const now = (): number => Number(options.now?.() ?? Date.now());
+	const troubles = createTroubles((trouble) => ignoringErrors(() => onTrouble?.(trouble)), now);
+	let stopping = 0;
+	const context: StepContext = {
+		client,
+		store,
+		rules,
+		troubles,
+		now,
+		isClockGiven: options.now !== undefined,
+		isStopping: () => stopping > 0,
+		onChange: (text) => void settled(text),
+	};
+	const loop = createLoop({
+		store,
+		now,
+		concurrency,
+		step: (lane) => stepLane(context, lane),
+		pausedUntil: troubles.allPausedUntil,
+	});
+
+	async function settled(text: OutboxText): Promise<void> {
+		if (unfinished.some((state) => state === text.state)) return;
+		const status = await statusOf(text);
+		await ignoringErrors(() => onSettled?.(status));
+	}
+
+	/** Not async up to the statement: with a synchronous database it is part of the transaction that is open. */
+	function enqueue(given: EnqueuedText, { tx }: { tx?: unknown } = {}): Promise<OutboxStatus> {
+		try {
+			const text = checkedText(given, client, defaultCountry, now());
+			return store.insert(text, tx).then(async (row) => {
+				const content = (of: NewText) =>
+					JSON.stringify([of.agencyId, of.to, of.body, of.subaccountId, of.consentLanguage]);
+				if (content(row) !== content(text)) refuse("id", "was enqueued with another text", "enqueue");
+				if (row.version === 0) await engine?.wake(row, row.nextAt ?? now(), row.id, tx);
+				if (tx === undefined) loop.nudge();
+				return statusOf(row);
+			});
+		} catch (error) {
+			return Promise.reject(error);
+		}
+	}
+
+	async function work({ signal }: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+		if (engine) return workWithEngine(engine, signal);
+		await asOnlyWorker(store, "work", async (lost) => {
+			await store.recover(now());
+			await untilAborted([signal, lost], (either) => loop.run(true, either));
+		});
+	}
+
+	/** Runs with a signal that any of the given ones aborts; no text is begun after it. */
+	async function untilAborted(
+		signals: readonly (AbortSignal | undefined)[],
+		act: (signal: AbortSignal) => Promise<void>,
+	): Promise<void> {
+		const either = new AbortController();
+		const abort = (): void => {
+			if (!either.signal.aborted) stopping++;
+			either.abort();
+		};
+		for (const signal of signals) {
+			if (signal?.aborted) abort();
+			signal?.addEventListener("abort", abort);
+		}
+		try {
+			await act(either.signal);
+		} finally {
+			for (const signal of signals) signal?.removeEventListener("abort", abort);
+			if (either.signal.aborted) stopping--;
+		}
+	}
+
+	async function workWithEngine(wakes: OutboxEngine, signal: AbortSignal | undefined): Promise<void> {
+		const sweepMs = Math.min(longestSweepMs, rules.settleMs);
+		const wake = (lane: Lane, at: number): Promise<void> => wakes.wake(lane, Math.ceil(at / 1_000) * 1_000);
+		await wakes.start();
+		await untilAborted([signal], async (ended) => {
+			const stop = await wakes.work(async (lane) => {
+				const next = await stepLane(context, lane);
+				if (next !== undefined) await wake(lane, next);
+			}, concurrency);
+			const sweep = async (): Promise<void> => {
+				for (const lane of await store.due(now() - sweepMs / 2, 1_000)) await wake(lane, now());
+			};
+			const timer = setInterval(() => void sweep().catch(() => {}), sweepMs);
+			await sweep();
+			await new Promise<void>((resolve) => {
+				if (ended.aborted) resolve();
+				ended.addEventListener("abort", () => resolve());
+			});
+			clearInterval(timer);
+			await stop();
+		});
+	}
+
+	async function drain(): Promise<void> {
+		if (engine) return loop.run(false);
+		await asOnlyWorker(store, "drain", async (lost) => {
+			await untilAborted([lost], (signal) => loop.run(false, signal));
+		});
+	}
+
+	async function status(id: string): Promise<OutboxStatus | undefined> {
+		const row = await store.find(text("id", id, "status"));
+		return row && statusOf(row);
+	}
+
+	async function cancel(id: string): Promise<boolean> {
+		for (;;) {
+			const row = await store.find(text("id", id, "cancel"));
+			if (row?.state !== "waiting") return row?.state === "cancelled";
+			const cancelled = changed(row, { state: "cancelled", nextAt: null }, now());
+			if (!(await store.save(cancelled))) continue;
+			await settled(cancelled);
+			return true;
+		}
+	}
+
+	async function observe(change: ObservedChange): Promise<void> {
+		const { agencyId, conversation, messages = [] } = change;
+		for (const message of messages) {
+			const text = message.direction === "outbound" ? await store.byMessage(message.messageSid) : undefined;
+			const phase = phaseOf(message);
+			if (!text || phase === "sent" || phase === text.state || text.state === "read") continue;
+			const next = changed(text, { state: phase, nextAt: phase === "delivered" ? text.nextAt : null }, now());
+			if (await store.save(next)) await settled(next);
+		}
+		const phoneNumber = conversation && ("summary" in conversation ? conversation.summary : conversation).phoneNumber;
+		if (!phoneNumber) return;
+		await store.wake({ to: phoneNumber, ...(agencyId !== undefined && { agencyId }) }, now());
+		if (agencyId !== undefined) await engine?.wake({ agencyId, to: phoneNumber }, now());
+		loop.nudge();
+	}
+
+	return {
+		migrate: async () => {
+			await store.migrate();
+			await engine?.start();
+		},
+		enqueue,
+		work,
+		drain,
+		status,
+		cancel,
+		observe,
+		purge: async ({ before }) => store.purge(moment("before", before, "purge")),
+	};
+}
+
+async function ignoringErrors(act: () => unknown): Promise<void> {
+	try {
+		await act();
+	} catch {
+		// A callback of the caller's never changes what becomes of a text.
+	}
+}

@@ -1,0 +1,115 @@
+import { operationIdFrom } from "messaging-conversations";
+import { can, refuse } from "./check.ts";
+import type { Rows } from "./postgres.ts";
+import type { Lane } from "./text.ts";
+
+/** Wakes lanes on any number of machines. A job is a wake-up and no more: the rows decide, so a lost or doubled one does no harm. */
+export interface OutboxEngine {
+	/** Creates what the engine needs; does nothing when it is there. */
+	start: () => Promise<void>;
+	/** Wakes a lane at a time; `key` tells two wake-ups of one time apart. In the caller's transaction when there is one. */
+	wake: (lane: Lane, at: number, key?: string, tx?: unknown) => Promise<void>;
+	/** Calls `step` for each lane that is woken, so many at once. Gives what stops it once running steps have ended. */
+	work: (step: (lane: Lane) => Promise<void>, concurrency: number) => Promise<() => Promise<void>>;
+}
+
+/** What the engine uses of pg-boss 10 to 12. */
+export interface PgBossLike {
+	/** Creates a queue; does nothing when it is there. */
+	createQueue: (name: string) => Promise<unknown>;
+	/** Stores a job. */
+	send: (name: string, data: Lane, options: PgBossSendOptions) => Promise<unknown>;
+	/** Takes jobs. */
+	work: (
+		name: string,
+		options: { pollingIntervalSeconds: number; batchSize: number },
+		handler: (jobs: { data: Lane }[]) => Promise<void>,
+	) => Promise<string>;
+	/** Takes no more jobs. */
+	offWork: (name: string) => Promise<unknown>;
+}
+
+/** The options of a job. */
+export interface PgBossSendOptions {
+	/** The job's id, a UUID. */
+	id: string;
+	/** Not before. */
+	startAfter: Date;
+	/** How often a failed job is repeated. */
+	retryLimit: number;
+	/** What to store the job through. */
+	db?: PgBossDatabase;
+}
+
+/** What pg-boss stores a job through. */
+export interface PgBossDatabase {
+	/** Runs one statement. */
+	executeSql: (sql: string, values?: unknown[]) => Promise<Rows>;
+}
+
+/** Wake-ups that a worker takes at once. */
+const batchSize = 10;
+
+/** Options of {@link pgBossEngine}. */
+export interface PgBossEngineOptions {
+	/**
+	 * Name of the queue.
+	 * @default "messaging-outbox"
+	 */
+	queue?: string | undefined;
+	/**
+	 * Seconds between two looks for a job.
+	 * @default 1
+	 */
+	pollSeconds?: number | undefined;
+}
+
+/**
+ * Lets any number of processes work on one {@link postgresStore}, by jobs of a started pg-boss: 10 on Node 20, 12 above.
+ * `enqueue` with a `tx` makes its job in the same transaction.
+ *
+ * @throws PartnerInvalidInput when `boss` is no pg-boss
+ * @example
+ * const crmOutbox = createOutbox({ client, store: postgresStore(pool), engine: pgBossEngine(boss) });
+ * await crmOutbox.migrate();
+ */
+export function pgBossEngine(boss: PgBossLike, options: PgBossEngineOptions = {}): OutboxEngine {
+	if (!can(boss, "send", "work", "offWork", "createQueue")) refuse("boss", "must be a pg-boss", "pgBossEngine");
+	const { queue = "messaging-outbox", pollSeconds = 1 } = options;
+	return {
+		async start() {
+			await boss.createQueue(queue);
+		},
+		async wake(lane, at, key = "", tx) {
+			const { agencyId, to } = lane;
+			// A job that is there already stays as it is.
+			const id = await operationIdFrom("wake", agencyId, to, `${at}`, `key ${key}`);
+			const db =
+				tx === undefined ? {} : { db: { executeSql: (sql: string, values?: unknown[]) => through(tx, sql, values) } };
+			await boss.send(queue, { agencyId, to }, { id, startAfter: new Date(at), retryLimit: 0, ...db });
+		},
+		async work(step, concurrency) {
+			const running = new Set<Promise<void>>();
+			async function run(jobs: { data: Lane }[]): Promise<void> {
+				for (const { data } of jobs) await step(data);
+			}
+			for (let worker = 0; worker < concurrency; worker++) {
+				await boss.work(queue, { pollingIntervalSeconds: pollSeconds, batchSize }, async (jobs) => {
+					const batch = run(jobs);
+					running.add(batch);
+					await batch.finally(() => running.delete(batch));
+				});
+			}
+			return async () => {
+				await boss.offWork(queue);
+				await Promise.allSettled(running);
+			};
+		},
+	};
+}
+
+async function through(tx: unknown, sql: string, values?: unknown[]): Promise<Rows> {
+	const query: unknown = Reflect.get(Object(tx), "query");
+	if (typeof query !== "function") return refuse("tx", "must have query, as a pg client has", "enqueue");
+	return query.call(tx, sql, values);
+}

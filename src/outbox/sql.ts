@@ -1,0 +1,205 @@
+import type { OutboxStore, Worker } from "./store.ts";
+import {
+	followed,
+	type Lane,
+	newProgress,
+	type OutboxState,
+	type OutboxText,
+	type Progress,
+	unfinished,
+} from "./text.ts";
+
+/** A row as a database gives it. */
+export type Row = Record<string, unknown>;
+
+/** What the two stores differ in. Statements have `$1`, `$2`, … for their values. */
+export interface Database {
+	/** Runs one statement; through `tx` when there is one. */
+	query: (sql: string, values: readonly (string | number | null)[], tx?: unknown) => Promise<Row[]>;
+	/** The statements that create the tables. */
+	tables: (names: Names) => readonly string[];
+}
+
+/** Names of the tables. */
+export interface Names {
+	/** The texts. */
+	texts: string;
+	/** The one process that works. */
+	worker: string;
+	/** What the names of indexes begin with. */
+	index: string;
+}
+
+export function namesOf(table: string): Names {
+	return { texts: table, worker: `${table}_worker`, index: table.replace(/.*\./, "") };
+}
+
+const quoted = (states: readonly string[]): string => `(${states.map((state) => `'${state}'`).join(", ")})`;
+const open = quoted(unfinished);
+
+/** The indexes: no statement of a step reads more rows than it uses. */
+function indexes({ texts, index }: Names): string[] {
+	return [
+		`create index if not exists ${index}_due on ${texts} (next_at) where next_at is not null`,
+		`create index if not exists ${index}_live on ${texts} (agency_id, recipient, seq) where next_at is not null`,
+		`create index if not exists ${index}_recipient on ${texts} (recipient) where next_at is not null`,
+		`create index if not exists ${index}_sent on ${texts} (agency_id, recipient, seq) where message_id is not null`,
+		`create index if not exists ${index}_message on ${texts} (message_id) where message_id is not null`,
+		`create index if not exists ${index}_ended on ${texts} (since) where next_at is null`,
+	];
+}
+
+/** The columns of the texts, as both databases take them. */
+export const columns = `
+	id text not null unique,
+	agency_id text not null,
+	recipient text not null,
+	body text not null,
+	subaccount_id text,
+	consent_language text,
+	not_after bigint,
+	created_at bigint not null,
+	state text not null,
+	since bigint not null,
+	next_at bigint,
+	version bigint not null,
+	message_id text,
+	queue_id text,
+	progress text not null`;
+
+export const workerColumns = "one bigint primary key, token text not null, host text, pid bigint, beat_at bigint";
+
+/** A store on a database that speaks SQL. Each method is one statement. */
+export function createSqlStore({ query, tables }: Database, names: Names): OutboxStore {
+	const { texts, worker } = names;
+	const textsOf = async (sql: string, values: readonly (string | number | null)[]): Promise<OutboxText[]> =>
+		(await query(sql, values)).map(textFrom);
+	const first = async (sql: string, value: string): Promise<OutboxText | undefined> => (await textsOf(sql, [value]))[0];
+
+	return {
+		async migrate() {
+			for (const statement of [...tables(names), ...indexes(names)]) await query(statement, []);
+		},
+		async insert(text, tx) {
+			const { id, agencyId, to, body, subaccountId, consentLanguage, notAfter, createdAt } = text;
+			const rows = await query(
+				`insert into ${texts} (id, agency_id, recipient, body, subaccount_id, consent_language, not_after, created_at,
+					state, since, next_at, version, progress)
+				values ($1, $2, $3, $4, $5, $6, $7, $8, 'waiting', $8, $8, 0, $9)
+				on conflict (id) do nothing returning *`,
+				[id, agencyId, to, body, subaccountId, consentLanguage, notAfter, createdAt, JSON.stringify(newProgress)],
+				tx,
+			);
+			const [row] = rows.length > 0 ? rows : await query(`select * from ${texts} where id = $1`, [id], tx);
+			if (!row) throw new Error("The text was neither stored nor found.");
+			return textFrom(row);
+		},
+		find: (id) => first(`select * from ${texts} where id = $1`, id),
+		open: ({ agencyId, to }, limit) =>
+			textsOf(
+				`select * from ${texts}
+				where agency_id = $1 and recipient = $2 and next_at is not null and state in ${open}
+				order by case state when 'sending' then 0 when 'held' then 1 else 2 end, seq limit $3`,
+				[agencyId, to, limit],
+			),
+		followed: ({ agencyId, to }, now) =>
+			textsOf(
+				`select * from ${texts}
+				where agency_id = $1 and recipient = $2 and next_at <= $3 and state in ${quoted(followed)} order by seq`,
+				[agencyId, to, now],
+			),
+		async save({ seq, version, state, since, nextAt, messageId, queueId, progress }) {
+			const rows = await query(
+				`update ${texts} set state = $3, since = $4, next_at = $5, message_id = $6, queue_id = $7, progress = $8,
+					version = version + 1
+				where seq = $1 and version = $2 returning seq`,
+				[seq, version, state, since, nextAt, messageId, queueId, JSON.stringify(progress)],
+			);
+			return rows.length > 0;
+		},
+		async postpone({ agencyId, to }, until) {
+			await query(
+				`update ${texts} set next_at = $3
+				where agency_id = $1 and recipient = $2 and next_at < $3 and state in ('waiting', 'held')`,
+				[agencyId, to, until],
+			);
+		},
+		async wake({ agencyId, to = "" }, now) {
+			const lane = agencyId === undefined ? "recipient = $2" : "agency_id = $3 and recipient = $2";
+			await query(
+				`update ${texts} set next_at = $1, version = version + 1 where ${lane} and next_at > $1 and state <> 'sending'`,
+				agencyId === undefined ? [now, to] : [now, to, agencyId],
+			);
+		},
+		async recover(now) {
+			await query(`update ${texts} set next_at = $1 where next_at > $1 and state in ${open}`, [now]);
+		},
+		async due(now, limit) {
+			const sql = `select agency_id, recipient from ${texts} where next_at <= $1 order by next_at limit $2`;
+			const lanes = (await query(sql, [now, limit])).map(laneFrom);
+			return [...new Map(lanes.map((lane) => [`${lane.agencyId} ${lane.to}`, lane])).values()];
+		},
+		async nextDue() {
+			const sql = `select next_at from ${texts} where next_at is not null order by next_at limit 1`;
+			const [row] = await query(sql, []);
+			return row && Number(row.next_at);
+		},
+		async claimed({ agencyId, to }) {
+			const sql = `select message_id from ${texts}
+				where agency_id = $1 and recipient = $2 and message_id is not null order by seq desc limit 100`;
+			return (await query(sql, [agencyId, to])).map((row) => String(row.message_id));
+		},
+		byMessage: (messageId) => first(`select * from ${texts} where message_id = $1`, messageId),
+		async purge(before) {
+			return (await query(`delete from ${texts} where next_at is null and since < $1 returning seq`, [before])).length;
+		},
+		async worker() {
+			const [row] = await query(`select * from ${worker} where one = 1`, []);
+			return row && workerFrom(row);
+		},
+		async takeOver({ token, host, pid, beatAt }, from) {
+			const values = [token, host, pid, beatAt];
+			const rows = await (from === null
+				? query(`insert into ${worker} values (1, $1, $2, $3, $4) on conflict (one) do nothing returning one`, values)
+				: query(
+						`update ${worker} set token = $1, host = $2, pid = $3, beat_at = $4 where one = 1 and token = $5 returning one`,
+						[...values, from],
+					));
+			return rows.length > 0;
+		},
+		async leave(token) {
+			await query(`delete from ${worker} where token = $1`, [token]);
+		},
+	};
+}
+
+function laneFrom(row: Row): Lane {
+	return { agencyId: String(row.agency_id), to: String(row.recipient) };
+}
+
+function textFrom(row: Row): OutboxText {
+	return {
+		...laneFrom(row),
+		seq: Number(row.seq),
+		id: String(row.id),
+		body: String(row.body),
+		subaccountId: textOrNull(row.subaccount_id),
+		consentLanguage: textOrNull(row.consent_language),
+		notAfter: numberOrNull(row.not_after),
+		createdAt: Number(row.created_at),
+		state: String(row.state) as OutboxState,
+		since: Number(row.since),
+		nextAt: numberOrNull(row.next_at),
+		version: Number(row.version),
+		messageId: textOrNull(row.message_id),
+		queueId: textOrNull(row.queue_id),
+		progress: { ...newProgress, ...(JSON.parse(String(row.progress)) as Partial<Progress>) },
+	};
+}
+
+function workerFrom(row: Row): Worker {
+	return { token: String(row.token), host: String(row.host), pid: Number(row.pid), beatAt: Number(row.beat_at) };
+}
+
+const textOrNull = (value: unknown): string | null => (value == null ? null : String(value));
+const numberOrNull = (value: unknown): number | null => (value == null ? null : Number(value));

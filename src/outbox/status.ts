@@ -1,0 +1,45 @@
+import { type OutboxState, type OutboxText, operationIdOf, type TextError } from "./text.ts";
+import { words } from "./words.ts";
+
+/** What became of a text, for the button that sent it. */
+export interface OutboxStatus {
+	/** The caller's id. */
+	id: string;
+	/** The agency's id. */
+	agencyId: string;
+	/** Contact phone number, E.164. */
+	to: string;
+	/** Where the text is. */
+	state: OutboxState;
+	/** When the state began. */
+	since: Date;
+	/** The state in a sentence for a person, in English. */
+	words: string;
+	/** Idempotency key of the send. */
+	operationId: string;
+	/** Provider message id, once it is known. */
+	messageId: string | null;
+	/** Queue entry id, once the service has held the text. */
+	queueId: string | null;
+	/** Requests made. */
+	attempts: number;
+	/** The last error, which may have passed. Holds no number and no text. */
+	error: TextError | null;
+}
+
+export async function statusOf(text: OutboxText): Promise<OutboxStatus> {
+	const { id, agencyId, to, state, since, messageId, queueId, progress } = text;
+	return {
+		id,
+		agencyId,
+		to,
+		state,
+		since: new Date(since),
+		words: words[state],
+		operationId: await operationIdOf(text),
+		messageId,
+		queueId,
+		attempts: progress.attempts,
+		error: progress.error,
+	};
+}

@@ -1,0 +1,234 @@
+import { type Client, isPartnerError, type SendError } from "messaging-conversations";
+import { baselineOf } from "./baseline.ts";
+import { phaseOf, type Reading, readConversation, slackMs, type Trace, traceOf } from "./fate.ts";
+import {
+	afterAnswer,
+	afterError,
+	afterLook,
+	afterReading,
+	backoffMs,
+	beforeReading,
+	beginning,
+	type Decision,
+	type Rules,
+} from "./lane.ts";
+import type { OutboxStore } from "./store.ts";
+import { type Change, changed, type Lane, type OutboxText, operationIdOf } from "./text.ts";
+import { endingOf, errorOf, type Troubles } from "./trouble.ts";
+
+/** What a step needs. */
+export interface StepContext {
+	client: Client;
+	store: OutboxStore;
+	rules: Rules;
+	troubles: Troubles;
+	now: () => number;
+	/** Whether `now` is the service's own time. */
+	isClockGiven: boolean;
+	/** Called after each change of state that is stored. */
+	onChange: (text: OutboxText) => void;
+	/** No further text is begun. */
+	isStopping: () => boolean;
+}
+
+/** How old a reading may be when the request that leans on it begins. */
+const freshMs = 10_000;
+
+/** Does what is due in one lane. Gives the moment of the next step, or undefined when nothing is left to do. */
+export async function stepLane(context: StepContext, lane: Lane): Promise<number | undefined> {
+	const { store, now, isStopping } = context;
+	const pausedUntil = context.troubles.pausedUntil(lane.agencyId);
+	if (pausedUntil > now()) return pause(context, lane, pausedUntil);
+	await follow(context, lane);
+	while (!isStopping()) {
+		const texts = await store.open(lane, 20);
+		for (const text of texts) await expire(context, text);
+		const head = headOf(texts, context.rules);
+		if (!head || (head.nextAt ?? 0) > now()) break;
+		if (!(await stepHead(context, head, texts))) break;
+	}
+	return rest(context, lane);
+}
+
+/** The text whose turn it is. What is sending comes first, then what is held, then the oldest. */
+function headOf([first, ...others]: readonly OutboxText[], rules: Rules): OutboxText | undefined {
+	const next = replacing(first, others, rules);
+	return first && next ? { ...first, nextAt: Math.min(first.nextAt ?? 0, next.nextAt ?? 0) } : first;
+}
+
+/** The text that is to take the place of the one that is held. */
+function replacing(held: OutboxText | undefined, texts: readonly OutboxText[], { onHeld }: Rules) {
+	if (onHeld !== "replace" || held?.state !== "held") return undefined;
+	// Whether the text is in the queue is not known at the moment.
+	if (held.progress.emptyAt !== null || held.progress.failures > 0) return undefined;
+	return texts.find(({ state }) => state === "waiting");
+}
+
+/** One step of one text: read, decide, send. False when another worker has changed it, or the read failed. */
+async function stepHead(context: StepContext, head: OutboxText, texts: readonly OutboxText[]): Promise<boolean> {
+	const { rules, now } = context;
+	const readAt = now();
+	const before = beforeReading(head, readAt);
+	if (before !== "read") return carryOut(context, head, before, { reading: null, readAt });
+	const read = await readFor(context, head);
+	if (!read) return false;
+	const { reading, trace } = read;
+	const decision = afterReading(head, reading, trace, rules, now());
+	const next = replacing(head, texts, rules);
+	if (!next || trace?.kind !== "held" || decision === "send" || (next.nextAt ?? 0) > now())
+		return carryOut(context, head, decision, { reading, readAt });
+	const progress = { ...decision.progress, replacedBy: next.id };
+	if (!(await write(context, head, { ...decision, progress }))) return false;
+	return carryOut(context, next, "send", { reading, readAt, replaces: head.id });
+}
+
+/** What a decision was made from. */
+interface Grounds {
+	reading: Reading | null;
+	readAt: number;
+	/** The id of the text that waits in the queue until this one takes its place. */
+	replaces?: string;
+}
+
+/** Stores a change, or sends. */
+async function carryOut(
+	context: StepContext,
+	text: OutboxText,
+	decision: Decision,
+	{ reading, readAt, replaces }: Grounds,
+): Promise<boolean> {
+	const { now, rules } = context;
+	if (decision !== "send") return (await write(context, text, decision)) !== undefined;
+	const baseline = text.state === "waiting" ? baselineOf(reading, readAt, context.isClockGiven) : null;
+	const begun = await write(context, text, beginning(text, baseline, rules, now()));
+	if (!begun) return false;
+	if (now() - readAt > freshMs) {
+		// Somebody may have written since the reading: read again first.
+		const { state, progress } = text;
+		return (await write(context, begun, { state, progress, nextAt: now() })) !== undefined;
+	}
+	const ended = await write(context, begun, await send(context, begun));
+	if (ended?.state === "held" && replaces !== undefined) await markReplaced(context, replaces);
+	return ended !== undefined;
+}
+
+/** One request, with the frozen bytes. The client's own retries are off, because only a reading knows what they would replace. */
+async function send({ client, rules, troubles, now }: StepContext, text: OutboxText): Promise<Change> {
+	const { agencyId, to, body, subaccountId, consentLanguage } = text;
+	const message = {
+		to,
+		body,
+		operationId: await operationIdOf(text),
+		...(subaccountId !== null && { subaccountId }),
+		...(consentLanguage !== null && { consentLanguage }),
+	};
+	const deadlineMs = Math.min(Math.max(rules.settleMs - 5_000, 1_000), 60_000);
+	const result = await client.agency(agencyId).messages.send(message, { retry: false, deadlineMs }).result();
+	if (result.ok) {
+		troubles.passed(text, "send");
+		return afterAnswer(text, result.data, rules, now());
+	}
+	const retryAt = await troubled(troubles, text, result.error, now);
+	return afterError(text, endingOf(result.error), errorOf(result.error), retryAt);
+}
+
+async function troubled(troubles: Troubles, text: OutboxText, error: SendError, now: () => number): Promise<number> {
+	const ending = endingOf(error);
+	if (ending === "refused") return now();
+	const wait = backoffMs(ending === "taken" ? 0 : text.progress.failures);
+	return Math.max(now() + wait, troubles.met(error, text));
+}
+
+/** Reads about a text. Undefined when the read failed, which the row notes. */
+async function readFor(
+	context: StepContext,
+	text: OutboxText,
+): Promise<{ reading: Reading | null; trace: Trace | null } | undefined> {
+	const { client, store, troubles, now } = context;
+	const { baseline } = text.progress;
+	const since = text.state === "waiting" ? Number.POSITIVE_INFINITY : (baseline?.since ?? null);
+	try {
+		const found = await readConversation(
+			client.agency(text.agencyId),
+			text.to,
+			since === null ? null : since - slackMs,
+		);
+		troubles.passed(text, "read");
+		if (!found) return { reading: null, trace: null };
+		const claimed = text.state === "waiting" ? [] : await store.claimed(text);
+		const excluded = new Set([...claimed, ...(baseline?.known ?? [])]);
+		const queuedBefore = baseline?.queued ?? null;
+		return {
+			reading: found,
+			trace: traceOf(found, { body: text.body, since: baseline?.since ?? null, excluded, queuedBefore }),
+		};
+	} catch (error) {
+		if (!isPartnerError(error)) throw error;
+		const { failures } = text.progress;
+		const retryAt = Math.max(now() + backoffMs(failures), troubles.met(error, text));
+		await write(context, text, { nextAt: retryAt, progress: { failures: failures + 1, error: errorOf(error) } });
+		return undefined;
+	}
+}
+
+/** Stores the changed row; undefined when another worker was faster. */
+async function write(context: StepContext, text: OutboxText, change: Change): Promise<OutboxText | undefined> {
+	const next = changed(text, change, context.now());
+	if (!(await context.store.save(next))) return undefined;
+	const saved = { ...next, version: text.version + 1 };
+	if (saved.state !== text.state) context.onChange(saved);
+	return saved;
+}
+
+async function expire(context: StepContext, text: OutboxText): Promise<void> {
+	const decision = text.state === "waiting" ? beforeReading(text, context.now()) : "read";
+	if (typeof decision !== "object") return;
+	await write(context, text, decision);
+}
+
+async function markReplaced(context: StepContext, id: string): Promise<void> {
+	const text = await context.store.find(id);
+	if (text?.state === "held") await write(context, text, { state: "replaced", nextAt: null });
+}
+
+/** What is reported of the messages that were sent: one reading for all of the lane. */
+async function follow(context: StepContext, lane: Lane): Promise<void> {
+	const { client, store, rules, troubles, now } = context;
+	const texts = await store.followed(lane, now());
+	if (texts.length === 0) return;
+	const missing = new Set(texts.map(({ messageId }) => messageId));
+	const oldest = Math.min(...texts.map(({ progress }) => progress.baseline?.since ?? 0));
+	try {
+		const reading = await readConversation(client.agency(lane.agencyId), lane.to, oldest - slackMs, {
+			seek: ({ messageSid }) => missing.delete(messageSid) && missing.size === 0,
+		});
+		troubles.passed(lane, "read");
+		for (const text of texts) {
+			const message = reading?.messages.find(({ messageSid }) => messageSid === text.messageId);
+			await write(context, text, afterLook(text, message ? phaseOf(message) : null, rules, now()));
+		}
+	} catch (error) {
+		if (!isPartnerError(error)) throw error;
+		const retryAt = Math.max(now() + backoffMs(5), troubles.met(error, lane));
+		for (const text of texts) await write(context, text, { nextAt: retryAt });
+	}
+}
+
+/** Puts the texts that wait behind the head off with it. */
+async function rest({ store, now }: StepContext, lane: Lane): Promise<number | undefined> {
+	const [head] = await store.open(lane, 1);
+	const followed = await store.followed(lane, Number.MAX_SAFE_INTEGER);
+	const nexts = [head, ...followed].flatMap((text) => text?.nextAt ?? []);
+	if (head?.nextAt != null && head.nextAt > now()) await store.postpone(lane, head.nextAt);
+	return nexts.length > 0 ? Math.min(...nexts) : undefined;
+}
+
+/** The key may not send, or the service asked to wait: nothing in the lane is due before. */
+async function pause(context: StepContext, lane: Lane, until: number): Promise<number> {
+	const texts = [...(await context.store.open(lane, 1)), ...(await context.store.followed(lane, context.now()))];
+	for (const text of texts) {
+		if ((text.nextAt ?? until) < until) await write(context, text, { nextAt: until });
+	}
+	await context.store.postpone(lane, until);
+	return until;
+}

@@ -1,0 +1,16 @@
+/** What to tell a person of a text in each state. */
+export const words = {
+	waiting: "Waits to be sent.",
+	sending: "Is being sent; the answer is not known yet.",
+	held: "Waits for the contact's consent.",
+	sent: "Sent.",
+	delivered: "Delivered.",
+	read: "Read.",
+	failed: "Sent, but it did not reach the phone.",
+	dropped: "Not delivered: the contact declined, or did not answer in time.",
+	replaced: "Not delivered: another text took its place while it waited for consent.",
+	refused: "Not sent: it was refused.",
+	expired: "Not sent: its time had passed.",
+	cancelled: "Not sent: it was cancelled.",
+	unclear: "It is not known whether it was sent. Look at the conversation before you send it again.",
+} as const;

@@ -1,0 +1,157 @@
+import { hostname } from "node:os";
+import { refuse } from "./check.ts";
+import type { OutboxStore, Worker } from "./store.ts";
+import type { Lane } from "./text.ts";
+
+/** What the loop needs. */
+export interface LoopContext {
+	store: OutboxStore;
+	/** Does what is due in a lane. */
+	step: (lane: Lane) => Promise<unknown>;
+	now: () => number;
+	concurrency: number;
+	/** Until when nothing is tried. */
+	pausedUntil: () => number;
+}
+
+/** A loop over what is due. */
+export interface Loop {
+	/** Looks again at once: something was stored. */
+	nudge: () => void;
+	/** Steps what is due until nothing is, so many lanes at once; with `forever` until the signal aborts. Steps under way end first. */
+	run: (forever: boolean, signal?: AbortSignal) => Promise<void>;
+}
+
+const idleMs = 1_000;
+
+export function createLoop({ store, step, now, concurrency, pausedUntil }: LoopContext): Loop {
+	let wakeUp: (() => void) | undefined;
+	let nudged = false;
+
+	/** Waits, at most until something is stored or the signal aborts. */
+	function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+		if (nudged || signal?.aborted) return Promise.resolve();
+		return new Promise((resolve) => {
+			const done = (): void => {
+				clearTimeout(timer);
+				signal?.removeEventListener("abort", done);
+				wakeUp = undefined;
+				resolve();
+			};
+			const timer = setTimeout(done, ms);
+			signal?.addEventListener("abort", done);
+			wakeUp = done;
+		});
+	}
+
+	async function run(forever: boolean, signal?: AbortSignal): Promise<void> {
+		const running = new Map<string, Promise<unknown>>();
+		let failure: { error: unknown } | undefined;
+		const start = (lane: Lane): void => {
+			const name = `${lane.agencyId} ${lane.to}`;
+			const ended = step(lane)
+				.catch((error: unknown) => {
+					failure = { error };
+				})
+				.finally(() => {
+					running.delete(name);
+					wakeUp?.();
+				});
+			running.set(name, ended);
+		};
+		while (!signal?.aborted && !failure) {
+			nudged = false;
+			const paused = pausedUntil() - now();
+			const free = paused > 0 ? 0 : concurrency - running.size;
+			const lanes = free > 0 ? await store.due(now(), free + running.size * 20) : [];
+			const idle = lanes.filter(({ agencyId, to }) => !running.has(`${agencyId} ${to}`)).slice(0, free);
+			for (const lane of idle) start(lane);
+			if (running.size === 0 && idle.length === 0 && !forever) break;
+			if (running.size >= concurrency || (idle.length === 0 && running.size > 0 && !forever)) {
+				await Promise.race(running.values());
+				continue;
+			}
+			if (idle.length > 0) continue;
+			const next = await store.nextDue();
+			const wait = Math.max(paused, next === undefined ? idleMs : next - now());
+			await sleep(Math.min(idleMs, Math.max(running.size > 0 ? 5 : 1, wait)), signal);
+		}
+		await Promise.all(running.values());
+		if (failure) throw failure.error;
+	}
+
+	return {
+		run,
+		nudge() {
+			nudged = true;
+			wakeUp?.();
+		},
+	};
+}
+
+const beatMs = 5_000;
+const deadAfterMs = 30_000;
+
+/** The workers of this process, across the ESM and the CommonJS copy of this module. */
+function workersHere(): Set<string> {
+	const key = Symbol.for("messaging-conversations.outbox.workers");
+	const known: unknown = Reflect.get(globalThis, key);
+	if (known instanceof Set) return known;
+	const workers = new Set<string>();
+	Reflect.set(globalThis, key, workers);
+	return workers;
+}
+
+/**
+ * Does `act` as the only process that works on the store. The lock of a process that is gone is taken at once.
+ * @throws PartnerInvalidInput when another one works
+ */
+export async function asOnlyWorker(
+	store: OutboxStore,
+	operation: "work" | "drain",
+	act: (lost: AbortSignal) => Promise<void>,
+): Promise<void> {
+	const me: Worker = { token: crypto.randomUUID(), host: hostname(), pid: process.pid, beatAt: Date.now() };
+	const other = await store.worker();
+	if (other && isAlive(other)) refuseSecond(other, operation);
+	if (!(await store.takeOver(me, other?.token ?? null))) refuseSecond(await store.worker(), operation);
+	const lost = new AbortController();
+	const here = workersHere().add(me.token);
+	// Without the lock it is another process's turn: no further text is begun.
+	const beat = async (): Promise<void> => {
+		const isMine = await store.takeOver({ ...me, beatAt: Date.now() }, me.token).catch(() => true);
+		if (!isMine) lost.abort();
+	};
+	const timer = setInterval(() => void beat(), beatMs);
+	try {
+		await act(lost.signal);
+	} finally {
+		clearInterval(timer);
+		here.delete(me.token);
+		await store.leave(me.token);
+	}
+	if (lost.signal.aborted) refuseSecond(await store.worker(), operation);
+}
+
+function isAlive({ token, host, pid, beatAt }: Worker): boolean {
+	const isRecent = Date.now() - beatAt < deadAfterMs;
+	if (host !== hostname()) return isRecent;
+	if (pid === process.pid) return workersHere().has(token);
+	return isRecent && isRunning(pid);
+}
+
+function isRunning(pid: number): boolean {
+	try {
+		process.kill(pid, 0);
+		return true;
+	} catch (error) {
+		// It runs, and belongs to another user.
+		return Reflect.get(Object(error), "code") === "EPERM";
+	}
+}
+
+function refuseSecond(other: Worker | undefined, operation: "work" | "drain"): never {
+	const name = other ? `process ${other.pid} on ${other.host}` : "another process";
+	const rule = `is worked on by ${name}: let one process work and the others enqueue, or use postgresStore with pgBossEngine`;
+	return refuse("store", rule, operation);
+}

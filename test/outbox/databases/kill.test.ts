@@ -1,0 +1,117 @@
+// Workers in processes of their own are killed with SIGKILL at named points. Every text is there once, and in its order.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { serve } from "messaging-conversations/sandbox/server";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { newFile } from "./open.ts";
+import { query, type Server, startServer } from "./postgres.ts";
+import { points, type Task } from "./worker.ts";
+
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+const contacts = 250;
+const textsEach = 4;
+
+let server: Server | undefined;
+beforeAll(async () => {
+	server = await startServer();
+});
+afterAll(() => server?.close());
+
+const running = new Set<ChildProcess>();
+afterAll(() => {
+	for (const child of running) child.kill("SIGKILL");
+});
+
+function start(task: Task): ChildProcess {
+	const child = spawn(process.execPath, ["--import", "tsx", "test/outbox/databases/worker.ts"], {
+		cwd: root,
+		env: { ...process.env, TASK: JSON.stringify(task) },
+		stdio: ["ignore", "pipe", "inherit"],
+	});
+	running.add(child);
+	child.once("exit", () => running.delete(child));
+	return child;
+}
+
+/** Two of three contacts have written; the others have to consent, and do so after a moment. */
+function openService() {
+	const sandbox = createSandbox({ now: new Date() });
+	const people = Array.from({ length: contacts }, (_, at) =>
+		sandbox.agency().contact(`+4477009${String(at).padStart(5, "0")}`),
+	);
+	people.forEach((person, at) => {
+		if (at % 3 > 0) person.writes("Hello");
+	});
+	const consenting = setInterval(() => {
+		people.forEach((person, at) => {
+			if (at % 3 === 0 && person.inbox().at(-1)?.kind === "template") person.accepts();
+		});
+	}, 100);
+	return { sandbox, people, end: () => clearInterval(consenting) };
+}
+
+const kinds: [name: string, database: Task["database"], workers: number, place: () => Promise<string>][] = [
+	["one worker on SQLite", "libsql", 1, async () => newFile()],
+	["one worker on PGlite", "pglite", 1, async () => newFile()],
+	["one worker on a PostgreSQL server", "postgres", 1, async () => (await server?.create()) ?? ""],
+	["two workers on a PostgreSQL server, by pg-boss", "pg-boss", 2, async () => (await server?.create()) ?? ""],
+];
+
+test.each(kinds)("%s, killed at each point: 1,000 texts, each there once", async (_, database, workers, place) => {
+	const { sandbox, people, end } = openService();
+	const { baseUrl, apiKey, close } = await serve(sandbox);
+	const task = { database, url: await place(), baseUrl, apiKey, count: 0 };
+	const texts = Array.from({ length: contacts * textsEach }, (_, at) => ({
+		id: `text-${at}`,
+		agencyId: sandbox.agency().id,
+		to: people[at % contacts]?.phoneNumber ?? "",
+		body: `Text ${Math.floor(at / contacts)}`,
+	}));
+	const [stored] = await once(start({ ...task, enqueue: texts }), "exit");
+	expect(stored).toBe(0);
+
+	const deaths: string[] = [];
+	const second = workers > 1 ? start(task) : undefined;
+	for (const [at, point] of [...points, ...points].entries()) {
+		const worker = start({ ...task, point, count: 3 + 7 * at });
+		const [, signal] = await Promise.race([once(worker, "exit"), quiet(sandbox).then(() => [null, "all was done"])]);
+		if (signal === "SIGKILL") deaths.push(point);
+		else worker.kill("SIGTERM");
+	}
+	const last = start(task);
+	const arrived = () =>
+		people.map((person) => person.inbox().flatMap(({ kind, body }) => (kind === "text" ? [body] : [])));
+	await expect
+		.poll(() => arrived().flat().length, { timeout: 200_000, interval: 200 })
+		.toBeGreaterThanOrEqual(texts.length);
+	// What is doubled would come now.
+	await new Promise((resolve) => setTimeout(resolve, 3_000));
+	for (const worker of [last, second]) {
+		if (!worker) continue;
+		worker.kill("SIGTERM");
+		await once(worker, "exit");
+	}
+	end();
+	await close();
+	expect(arrived()).toEqual(people.map(() => ["Text 0", "Text 1", "Text 2", "Text 3"]));
+	for (const person of people.filter((_, at) => at % 3 === 0))
+		expect(person.inbox().filter(({ kind }) => kind === "template")).toHaveLength(1);
+	expect(new Set(deaths)).toEqual(new Set(points));
+	expect(sandbox.violations()).toEqual([]);
+	if (database === "postgres")
+		expect(await query(task.url, "select state, count(*)::int from outbox_text group by 1")).toEqual([
+			{ state: "sent", count: texts.length },
+		]);
+});
+
+/** No request for some seconds: a worker that waits for its point would wait for ever. */
+async function quiet(sandbox: { requests: () => readonly unknown[] }): Promise<void> {
+	for (let before = -1, times = 0; times < 10; ) {
+		const now = sandbox.requests().length;
+		times = now === before ? times + 1 : 0;
+		before = now;
+		await new Promise((resolve) => setTimeout(resolve, 1_000));
+	}
+}

@@ -1,0 +1,21 @@
+// An empty store on each database.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PGlite } from "@electric-sql/pglite";
+import { createClient } from "@libsql/client";
+import Libsql from "libsql";
+import { type OutboxStore, postgresStore, sqliteStore } from "messaging-conversations/outbox";
+import pg from "pg";
+
+const folder = mkdtempSync(join(tmpdir(), "outbox-"));
+process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+let files = 0;
+export const newFile = (): string => join(folder, `${++files}.db`);
+
+export const openLibsql = async (): Promise<OutboxStore> => sqliteStore(new Libsql(newFile()));
+export const openLibsqlClient = async (): Promise<OutboxStore> =>
+	sqliteStore(createClient({ url: `file:${newFile()}` }));
+export const openPglite = async (): Promise<OutboxStore> => postgresStore(await PGlite.create());
+export const openPostgres = async (url: string): Promise<OutboxStore> =>
+	postgresStore(new pg.Pool({ connectionString: url, max: 4 }));

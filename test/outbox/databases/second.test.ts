@@ -1,0 +1,74 @@
+// A second worker without an engine is refused; any process may enqueue, ask and cancel; a dead worker's lock is taken at once.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import Libsql from "libsql";
+import { createClient } from "messaging-conversations";
+import { createOutbox, postgresStore, sqliteStore } from "messaging-conversations/outbox";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { serve } from "messaging-conversations/sandbox/server";
+import pg from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { newFile } from "./open.ts";
+import { type Server, startServer } from "./postgres.ts";
+import type { Task } from "./worker.ts";
+
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+let server: Server | undefined;
+const pools: pg.Pool[] = [];
+const children: ChildProcess[] = [];
+beforeAll(async () => {
+	server = await startServer();
+});
+afterAll(async () => {
+	for (const child of children) child.kill("SIGKILL");
+	for (const pool of pools) await pool.end();
+	await server?.close();
+});
+
+async function startWorker(task: Task): Promise<ChildProcess> {
+	const child = spawn(process.execPath, ["--import", "tsx", "test/outbox/databases/worker.ts"], {
+		cwd: root,
+		env: { ...process.env, TASK: JSON.stringify(task) },
+		stdio: ["ignore", "pipe", "inherit"],
+	});
+	children.push(child);
+	await once(child.stdout ?? child, "data");
+	return child;
+}
+
+test.each(["libsql", "postgres"] as const)(
+	"a second process on %s is refused, and takes over when the first is killed",
+	async (database) => {
+		const sandbox = createSandbox({ now: new Date() });
+		const anna = sandbox.agency().contact("+447700900101");
+		anna.writes("Hello");
+		const { baseUrl, apiKey, close } = await serve(sandbox);
+		const url = database === "libsql" ? newFile() : ((await server?.create()) ?? "");
+		const worker = await startWorker({ database, url, baseUrl, apiKey, count: 0 });
+		const pool = new pg.Pool({ connectionString: url });
+		pools.push(pool);
+		const store = database === "libsql" ? sqliteStore(new Libsql(url)) : postgresStore(pool);
+		const outbox = createOutbox({ client: createClient({ baseUrl, apiKey }), store, settleMs: 1_500, followMs: [300] });
+		await expect.poll(() => store.worker(), { timeout: 20_000 }).toMatchObject({ pid: worker.pid });
+		for (const act of [outbox.work, outbox.drain])
+			await expect(act()).rejects.toMatchObject({
+				_tag: "PartnerInvalidInput",
+				field: "store",
+				rule: expect.stringContaining(`process ${worker.pid} `),
+			});
+
+		const note = { agencyId: sandbox.agency().id, to: anna.phoneNumber, body: "Hi" };
+		await outbox.enqueue({ id: "1", ...note });
+		await expect.poll(async () => (await outbox.status("1"))?.state, { timeout: 20_000 }).toBe("sent");
+		worker.kill("SIGKILL");
+		await once(worker, "exit");
+		await outbox.enqueue({ id: "2", ...note });
+		expect(await outbox.cancel("2")).toBe(true);
+		await outbox.enqueue({ id: "3", ...note });
+		await outbox.drain();
+		expect((await outbox.status("3"))?.state).toBe("sent");
+		expect(anna.inbox()).toHaveLength(2);
+		await close();
+	},
+);

@@ -1,0 +1,202 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { PGlite } from "@electric-sql/pglite";
+import { createClient } from "@libsql/client";
+import Libsql from "libsql";
+import { type OutboxStore, postgresStore, sqliteStore } from "messaging-conversations/outbox";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { storeSuite } from "../store-suite.ts";
+import { newFile, openLibsql, openLibsqlClient, openPglite } from "./open.ts";
+import { type Server, startServer } from "./postgres.ts";
+
+let server: Server | undefined;
+const pools: pg.Pool[] = [];
+beforeAll(async () => {
+	server = await startServer();
+});
+afterAll(async () => {
+	for (const pool of pools) await pool.end();
+	await server?.close();
+});
+
+async function openPool(): Promise<pg.Pool> {
+	const pool = new pg.Pool({ connectionString: await server?.create(), max: 4 });
+	pools.push(pool);
+	return pool;
+}
+
+describe("libsql", () => storeSuite(openLibsql));
+describe("@libsql/client", () => storeSuite(openLibsqlClient));
+describe("PGlite", () => storeSuite(openPglite));
+describe("a PostgreSQL server", () => storeSuite(async () => postgresStore(await openPool())));
+describe("a PostgreSQL server, in a schema of its own", () =>
+	storeSuite(async () => {
+		const pool = await openPool();
+		await pool.query("create schema crm");
+		return postgresStore(pool, { table: "crm.texts" });
+	}));
+
+test("node:sqlite and better-sqlite3, which need Node 22 or later", async () => {
+	const cwd = fileURLToPath(new URL(".", import.meta.url));
+	const node = join(cwd, "node_modules/node-24/bin/node");
+	const vitest = fileURLToPath(new URL("../../../node_modules/vitest/vitest.mjs", import.meta.url));
+	const { stdout } = await promisify(execFile)(node, [vitest, "run", "--config", "vitest.newer.config.ts"], {
+		cwd,
+		env: { ...process.env, NO_COLOR: "1" },
+	});
+	expect(stdout).toMatch(/Tests {2}\d+ passed \(\d+\)/);
+});
+
+const text = {
+	agencyId: "agy_1",
+	to: "+447700900101",
+	body: "Hi",
+	subaccountId: null,
+	consentLanguage: null,
+	notAfter: null,
+	createdAt: 1,
+};
+
+describe("a text in the caller's transaction is there with the caller's row, or neither is", () => {
+	async function both(store: OutboxStore, write: (id: string, fail: boolean) => Promise<void>): Promise<void> {
+		await store.migrate();
+		await write("a", false);
+		await expect(write("b", true)).rejects.toThrow("thought better");
+		expect([(await store.find("a"))?.id, await store.find("b")]).toEqual(["a", undefined]);
+	}
+
+	test("@libsql/client", async () => {
+		const db = createClient({ url: `file:${newFile()}` });
+		const store = sqliteStore(db);
+		await both(store, async (id, fail) => {
+			const tx = await db.transaction("write");
+			await store.insert({ ...text, id }, tx);
+			if (!fail) return tx.commit();
+			await tx.rollback();
+			throw new Error("thought better of it");
+		});
+	});
+
+	test("libsql, in its synchronous transaction", async () => {
+		const db = new Libsql(newFile());
+		const store = sqliteStore(db);
+		await both(store, async (id, fail) => {
+			const inserted: Promise<unknown>[] = [];
+			db.transaction(() => {
+				inserted.push(store.insert({ ...text, id }, db).catch(() => {}));
+				if (fail) throw new Error("thought better of it");
+			})();
+			await Promise.all(inserted);
+		});
+	});
+
+	test("libsql, while a transaction is open on the connection: the worker's own statements wait for its end", async () => {
+		const db = new Libsql(newFile());
+		const store = sqliteStore(db);
+		await store.migrate();
+		await store.insert({ ...text, id: "a" }, undefined);
+		const row = await store.find("a");
+		if (!row) throw new Error("no row");
+		db.exec("begin");
+		const saved = store.save({ ...row, state: "sending" });
+		await store.insert({ ...text, id: "b" }, db);
+		await new Promise((resolve) => setTimeout(resolve, 30));
+		db.exec("rollback");
+		expect(await saved).toBe(true);
+		expect([(await store.find("a"))?.state, await store.find("b")]).toEqual(["sending", undefined]);
+	});
+
+	test("PGlite", async () => {
+		const db = await PGlite.create();
+		const store = postgresStore(db);
+		await both(store, (id, fail) =>
+			db.transaction(async (tx) => {
+				await store.insert({ ...text, id }, tx);
+				if (fail) throw new Error("thought better of it");
+			}),
+		);
+	});
+
+	test("a PostgreSQL server", async () => {
+		const pool = await openPool();
+		const store = postgresStore(pool);
+		await both(store, async (id, fail) => {
+			const client = await pool.connect();
+			await client.query("begin");
+			await store.insert({ ...text, id }, client);
+			await client.query(fail ? "rollback" : "commit");
+			client.release();
+			if (fail) throw new Error("thought better of it");
+		});
+	});
+});
+
+describe("10,000 waiting texts to 2,000 contacts cost no scan", () => {
+	const statements = async (store: OutboxStore, seen: { sql: string; values: readonly unknown[] }[]): Promise<void> => {
+		seen.length = 0;
+		const lane = { agencyId: "agy_1", to: "+447700900001" };
+		const [row] = await store.open(lane, 20);
+		if (!row) throw new Error("no row");
+		await store.followed(lane, 10_000);
+		await store.save({ ...row, state: "sending", nextAt: 70_000 });
+		await store.save({ ...row, state: "sent", nextAt: 70_000, messageId: "SM1", version: row.version + 1 });
+		await store.claimed(lane);
+		await store.postpone(lane, 70_000);
+		await store.due(20_000, 80);
+		await store.nextDue();
+		await store.wake(lane, 1);
+		await store.wake({ to: lane.to }, 1);
+		await store.byMessage("SM1");
+		await store.find("t1");
+		await store.insert({ ...text, id: "t1" }, undefined);
+	};
+	const fill = async (store: OutboxStore, insert: (id: string, to: string) => Promise<unknown>): Promise<void> => {
+		await store.migrate();
+		for (let at = 0; at < 10_000; at++) await insert(`t${at}`, `+44770090${String(at % 2_000).padStart(4, "0")}`);
+	};
+
+	test("on SQLite", async () => {
+		const db = new Libsql(":memory:");
+		const seen: { sql: string; values: readonly unknown[] }[] = [];
+		const spying = {
+			prepare: (sql: string) => {
+				seen.push({ sql, values: [] });
+				return db.prepare(sql);
+			},
+		};
+		const store = sqliteStore(spying);
+		await fill(store, (id, to) => store.insert({ ...text, id, to }, spying));
+		await statements(store, seen);
+		expect(seen.length).toBeGreaterThan(10);
+		for (const { sql } of seen) {
+			if (sql.startsWith("insert")) continue;
+			const plan = db.prepare(`explain query plan ${sql}`).all(...(sql.match(/\?/g) ?? []).map(() => 1));
+			for (const { detail } of plan as { detail: string }[])
+				expect(`${detail} for ${sql}`).not.toMatch(/^SCAN (?!.*USING INDEX)/);
+		}
+	});
+
+	test("on PostgreSQL", async () => {
+		const pool = await openPool();
+		const seen: { sql: string; values: readonly unknown[] }[] = [];
+		const spying = {
+			query(sql: string, values: unknown[] = []) {
+				seen.push({ sql, values });
+				return pool.query(sql, values);
+			},
+		};
+		const store = postgresStore(spying);
+		await fill(store, (id, to) => store.insert({ ...text, id, to }, pool));
+		await pool.query("analyze");
+		await statements(store, seen);
+		expect(seen.length).toBeGreaterThan(10);
+		for (const { sql, values } of [...seen]) {
+			const { rows } = await pool.query(`explain ${sql}`, [...values]);
+			const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
+			expect(`${plan}\nfor ${sql}`).not.toContain("Seq Scan");
+		}
+	});
+});

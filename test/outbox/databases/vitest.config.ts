@@ -1,0 +1,15 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+import shared from "../../../vitest.config.ts";
+
+export default defineConfig({
+	...shared,
+	root: fileURLToPath(new URL(".", import.meta.url)),
+	test: {
+		include: ["*.test.ts"],
+		// A busy machine is slow, not wrong.
+		testTimeout: 280_000,
+		hookTimeout: 120_000,
+		maxWorkers: 2,
+	},
+});

@@ -1,0 +1,115 @@
+import { createClient } from "messaging-conversations";
+import { type FateOptions, fateOf } from "messaging-conversations/outbox";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { expect, test } from "vitest";
+
+const body = "Are you there?";
+
+/** Anna read the same words the day before; then the window closed. */
+async function open() {
+	const sandbox = createSandbox();
+	const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
+	const anna = sandbox.agency().contact("+32470123456");
+	anna.writes("Hello");
+	await agency.messages.send({ to: anna.phoneNumber, body });
+	sandbox.clock.advance({ hours: 25 });
+	const since = sandbox.clock.now();
+	const send = () => agency.messages.send({ to: anna.phoneNumber, body });
+	const fate = (rest: object = {}, options: FateOptions = {}) =>
+		fateOf(agency, { to: anna.phoneNumber, body, since, ...rest }, { now: sandbox.clock.now, ...options });
+	return { sandbox, agency, anna, since, send, fate };
+}
+
+test("held, and whether the contact has answered in words; then sent, delivered, read, by one request each", async () => {
+	const { sandbox, anna, send, fate } = await open();
+	const sent = await send();
+	expect(await fate(sent)).toEqual({ fate: "held", queueId: sent.queueId, windowOpen: false });
+	anna.writes("Yes?");
+	expect(await fate()).toMatchObject({ fate: "held", windowOpen: true });
+	anna.accepts();
+	const { message } = (await fate()) as { message: { id: number } };
+	expect(await fate()).toMatchObject({ fate: "sent", message: { body } });
+	sandbox.message(message.id).delivered();
+	expect(await fate()).toMatchObject({ fate: "delivered" });
+	sandbox.message(message.id).read();
+	const before = sandbox.requests().length;
+	expect(await fate()).toMatchObject({ fate: "read" });
+	expect(sandbox.requests().length - before).toBe(1);
+});
+
+test("a text that failed at the phone is failed and not sent", async () => {
+	const { sandbox, anna, send, fate } = await open();
+	await send();
+	anna.accepts();
+	const found = await fate();
+	if (!("message" in found)) throw new Error(found.fate);
+	sandbox.message(found.message.id).failed({ errorCode: 63016 });
+	expect(await fate()).toMatchObject({ fate: "failed", message: { status: "failed" } });
+	sandbox.message(found.message.id).undelivered();
+	expect(await fate()).toMatchObject({ fate: "failed" });
+});
+
+test("declined or never answered is dropped, and the same words of the day before are another text", async () => {
+	for (const end of ["declines", "silence"]) {
+		const { sandbox, anna, send, fate } = await open();
+		await send();
+		if (end === "declines") anna.declines();
+		expect(await fate()).toMatchObject({ fate: end === "declines" ? "unclear" : "held" });
+		sandbox.clock.advance({ hours: 48 });
+		expect(await fate()).toEqual({ fate: "dropped" });
+	}
+});
+
+test("a text whose place another took is replaced", async () => {
+	const { sandbox, anna, send, fate } = await open();
+	const sent = await send();
+	sandbox.agency().staff.sends(anna, "Forget it.");
+	expect(await fate(sent)).toEqual({ fate: "replaced" });
+});
+
+test("a send that left no trace is unclear at first, and nothing after the settling time", async () => {
+	const { sandbox, fate } = await open();
+	expect(await fate()).toEqual({ fate: "unclear" });
+	sandbox.clock.advance({ ms: 64_999 });
+	expect(await fate()).toEqual({ fate: "unclear" });
+	sandbox.clock.advance({ ms: 1 });
+	expect(await fate()).toEqual({ fate: "nothing" });
+	expect(await fate({}, { settleMs: 120_000 })).toEqual({ fate: "unclear" });
+});
+
+test("a hidden conversation and two of the same text are unclear; ids of other texts tell them apart", async () => {
+	const { sandbox, agency, anna, fate } = await open();
+	anna.writes("Hello?");
+	const first = await agency.messages.send({ to: anna.phoneNumber, body });
+	const second = await agency.messages.send({ to: anna.phoneNumber, body });
+	expect(await fate()).toEqual({ fate: "unclear" });
+	expect(await fate({}, { claimed: [String(first.messageId)] })).toMatchObject({
+		fate: "sent",
+		message: { messageSid: second.messageId },
+	});
+	expect(await fate({ messageId: first.messageId })).toMatchObject({
+		fate: "sent",
+		message: { messageSid: first.messageId },
+	});
+	sandbox.agency().conversation(anna).hide();
+	expect(await fate()).toEqual({ fate: "unclear" });
+});
+
+test("however much was said since, a text is found, and no page older than the send is asked for", async () => {
+	const { sandbox, anna, send, fate } = await open();
+	await send();
+	anna.accepts();
+	for (let count = 0; count < 120; count++) anna.writes(`And ${count}`);
+	const before = sandbox.requests().length;
+	expect(await fate()).toMatchObject({ fate: "sent" });
+	expect(sandbox.requests().length - before).toBe(3);
+});
+
+test("fateOf refuses a time that is none", async () => {
+	const { fate } = await open();
+	await expect(fate({ since: "yesterday" })).rejects.toMatchObject({
+		_tag: "PartnerInvalidInput",
+		operation: "fateOf",
+		field: "since",
+	});
+});

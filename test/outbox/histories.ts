@@ -1,0 +1,467 @@
+// Random histories of an outbox: texts, faults, kills, two workers, clock moves, contacts and staff. Each ends in a list of what
+// went wrong, which must be empty.
+
+import fc from "fast-check";
+import { type Client, createClient } from "messaging-conversations";
+import { createOutbox, type Outbox, type OutboxStore } from "messaging-conversations/outbox";
+import { createSandbox, type Sandbox, type SandboxOptions } from "messaging-conversations/sandbox";
+import { memoryStore } from "./memory.ts";
+
+const phones = ["+447700900101", "+447700900102"];
+const effects = [
+	"reset",
+	{ status: 500 },
+	{ status: 503 },
+	"empty",
+	"truncated",
+	"html",
+	"not-json",
+	"missing-field",
+] as const;
+const policies = {
+	templateOnReplace: [true, false],
+	declineOpensWindow: [true, false],
+	inboundFlushesQueue: [true, false],
+	openSendWhileHeld: ["clear", "keep"],
+	sendOverridesToggle: [true, false],
+	retryAfterDelivery: ["replay", "resend"],
+	operationIdTtlHours: [null, 10 / 60],
+} as const;
+
+const who = fc.nat(phones.length - 1);
+const kill = fc.option(fc.record({ at: fc.integer({ min: 1, max: 14 }), done: fc.boolean() }), { freq: 2 });
+
+/** A process that is stopped for a while, as by a full disk or a sleeping machine, while its contact or staff act. */
+const stall = fc.option(
+	fc.record({
+		at: fc.integer({ min: 1, max: 3 }),
+		seconds: fc.constantFrom(11, 40, 100),
+		who,
+		meanwhile: fc.constantFrom("writes" as const, "accepts" as const, "declines" as const, "staff" as const),
+	}),
+	{ freq: 4 },
+);
+
+const act = fc.oneof(
+	{
+		weight: 10,
+		arbitrary: fc.record({ do: fc.constant("enqueue" as const), who, same: fc.boolean(), soon: fc.nat(9) }),
+	},
+	{ weight: 8, arbitrary: fc.record({ do: fc.constant("work" as const), kill, stall, two: fc.boolean() }) },
+	{
+		weight: 6,
+		arbitrary: fc.record({
+			do: fc.constant("advance" as const),
+			seconds: fc.constantFrom(1, 5, 30, 66, 700, 7_200, 50_000, 90_000, 180_000),
+		}),
+	},
+	{ weight: 2, arbitrary: fc.record({ do: fc.constant("writes" as const), who }) },
+	{ weight: 3, arbitrary: fc.record({ do: fc.constant("accepts" as const), who }) },
+	{ weight: 1, arbitrary: fc.record({ do: fc.constant("declines" as const), who }) },
+	{ weight: 1, arbitrary: fc.record({ do: fc.constant("staff" as const), who }) },
+	{ weight: 1, arbitrary: fc.record({ do: fc.constant("takeOver" as const), who }) },
+	{
+		weight: 1,
+		arbitrary: fc.record({ do: fc.constant("key" as const), scopes: fc.constantFrom("none", "read", "write", "both") }),
+	},
+	{
+		weight: 1,
+		arbitrary: fc.record({
+			do: fc.constant("report" as const),
+			status: fc.constantFrom("delivered", "read", "failed"),
+		}),
+	},
+	{ weight: 1, arbitrary: fc.record({ do: fc.constant("cancel" as const), which: fc.nat(20) }) },
+	{ weight: 1, arbitrary: fc.record({ do: fc.constant("late" as const), seconds: fc.integer({ min: 1, max: 60 }) }) },
+	{
+		weight: 5,
+		arbitrary: fc.record({
+			do: fc.constant("fault" as const),
+			operation: fc.constantFrom("messages.send" as const, "messages.send" as const, "conversations.get" as const),
+			phase: fc.constantFrom("before" as const, "after" as const),
+			effect: fc.constantFrom(...effects),
+			times: fc.integer({ min: 1, max: 3 }),
+		}),
+	},
+	{
+		weight: 1,
+		arbitrary: fc.record({
+			do: fc.constant("fault" as const),
+			operation: fc.constant("messages.send" as const),
+			phase: fc.constant("before" as const),
+			effect: fc.constantFrom(
+				{ status: 429, retryAfter: 40 },
+				{ status: 404 },
+				{ status: 400 },
+				{ kind: "redirect" as const },
+			),
+			times: fc.integer({ min: 1, max: 2 }),
+		}),
+	},
+);
+
+export const history = fc.record({
+	policy: fc.record(
+		Object.fromEntries(Object.entries(policies).map(([name, values]) => [name, fc.constantFrom<unknown>(...values)])),
+	),
+	languages: fc.constantFrom(["en"], ["nl", "fr"]),
+	wrote: fc.tuple(fc.boolean(), fc.boolean()),
+	onReply: fc.constantFrom("resend" as const, "wait" as const),
+	onHeld: fc.constantFrom("wait" as const, "wait" as const, "replace" as const),
+	seed: fc.nat(),
+	latitude: fc.option(fc.nat()),
+	acts: fc.array(act, { minLength: 3, maxLength: 40, size: "max" }),
+});
+
+export type History = typeof history extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** What a process is made of: its death stops all of it at one operation, before or after that has its effect. */
+interface Process {
+	outbox: Outbox;
+	die: (at: number, done: boolean) => Promise<void>;
+	/** Does something right before a request is marked as begun, the so-many-th. */
+	stallAt: (at: number, act: () => Promise<void>) => void;
+}
+
+/** Runs a history; what went wrong, in words. */
+export async function play(
+	given: History,
+	openStore: () => OutboxStore | Promise<OutboxStore> = memoryStore,
+): Promise<string[]> {
+	const random = lcg(given.seed);
+	const sandbox = createSandbox({
+		policy: given.policy as SandboxOptions["policy"] & {},
+		...(given.latitude !== null && { latitude: given.latitude }),
+	});
+	const agency = sandbox.agency();
+	agency.consent.set({ languages: given.languages });
+	phones.forEach((phone, index) => {
+		if (given.wrote[index]) agency.contact(phone).writes("Hello");
+	});
+	const wire = createWire(sandbox, given.onHeld);
+	const store = await openStore();
+	await store.migrate();
+	const start = (): Process => startProcess(sandbox, wire, store, given, random);
+	let processes = [start(), start()];
+	const texts: { id: string; to: string; operationId: string }[] = [];
+	const keyId = sandbox.keys.list()[0]?.id ?? "";
+	let staff = 0;
+
+	const doAct = async (next: History["acts"][number]): Promise<void> => {
+		switch (next.do) {
+			case "enqueue": {
+				const to = phones[next.who] ?? "";
+				const id = `t${texts.length}`;
+				// Of two texts of the same words, of which one takes the other's place, nobody can tell which one arrived.
+				const body = next.same && given.onHeld === "wait" ? "Yes." : `Text ${texts.length}`;
+				const notAfter = next.soon === 0 ? new Date(sandbox.clock.now().getTime() + 3_600_000) : undefined;
+				const language = given.languages.length > 1 ? { consentLanguage: "fr" } : {};
+				const row = await processes[0]?.outbox.enqueue({
+					id,
+					agencyId: agency.id,
+					to,
+					body,
+					...language,
+					...(notAfter && { notAfter }),
+				});
+				texts.push({ id, to, operationId: row?.operationId ?? "" });
+				return;
+			}
+			case "work": {
+				const [one, other] = processes;
+				if (!one || !other) return;
+				const { stall } = next;
+				if (stall && !next.two) {
+					one.stallAt(stall.at, async () => {
+						await wire.advance(stall.seconds);
+						await doAct({ do: stall.meanwhile, who: stall.who });
+					});
+				}
+				const death = next.kill ? one.die(next.kill.at, next.kill.done) : undefined;
+				const works = [one.outbox.drain(), ...(next.two ? [other.outbox.drain()] : [])];
+				await Promise.race([Promise.all(works), ...(death ? [death] : [])]);
+				if (next.two && death) await works[1];
+				if (death) processes = [start(), other];
+				return;
+			}
+			case "advance":
+				return wire.advance(next.seconds);
+			case "writes":
+				return void agency.contact(phones[next.who] ?? "").writes("And?");
+			case "accepts":
+				return void agency.contact(phones[next.who] ?? "").accepts();
+			case "declines":
+				return void agency.contact(phones[next.who] ?? "").declines();
+			case "staff":
+				if (agency.staff.sends(phones[next.who] ?? "", `Staff ${staff++}`) === null)
+					wire.heldBy.delete(phones[next.who] ?? "");
+				return;
+			case "takeOver":
+				return agency.conversation(phones[next.who] ?? "").takeOver({ times: 1 });
+			case "key": {
+				const scopes = {
+					none: [],
+					read: ["conversations:read"],
+					write: ["messages:write"],
+					both: ["conversations:read", "messages:write"],
+				};
+				return void sandbox.keys.setScopes(keyId, scopes[next.scopes] as ("conversations:read" | "messages:write")[]);
+			}
+			case "report": {
+				const sids = await wire.sids();
+				for (const sid of sids)
+					sandbox.message(sid)[next.status === "failed" ? "undelivered" : (next.status as "read")]();
+				return;
+			}
+			case "cancel":
+				return void (await processes[1]?.outbox.cancel(texts[next.which]?.id ?? "none"));
+			case "late":
+				wire.lateBy = next.seconds;
+				return;
+			case "fault":
+				return void sandbox.faults.add({
+					operation: next.operation,
+					phase: next.phase,
+					effect: next.effect,
+					times: next.times,
+				});
+		}
+	};
+
+	for (const next of given.acts) await doAct(next);
+
+	// Everything is well again; all that is left is to wait.
+	sandbox.faults.clear();
+	wire.lateBy = 0;
+	sandbox.keys.setScopes(keyId, ["conversations:read", "messages:write"]);
+	for (const phone of phones) agency.conversation(phone).takeOver({ times: 0 });
+	const { outbox } = start();
+	for (let round = 0; round < 600; round++) {
+		await outbox.drain();
+		const next = await store.nextDue();
+		if (next === undefined) break;
+		// The first looks come close together; then a consent may take two days.
+		const seconds = Math.ceil((next - sandbox.clock.now().getTime()) / 1_000);
+		await wire.advance(Math.max(1, seconds, round > 30 ? 21_600 : 0));
+	}
+	return verdictOf(sandbox, wire, store, texts, given);
+}
+
+async function verdictOf(
+	sandbox: Sandbox,
+	wire: Wire,
+	store: OutboxStore,
+	texts: readonly { id: string; to: string; operationId: string }[],
+	given: History,
+): Promise<string[]> {
+	const wrong = [...wire.wrong];
+	const inboxes = phones.map((phone) => sandbox.agency().contact(phone).inbox());
+	const has = (name: string, also: (next: unknown) => boolean = () => true): boolean =>
+		given.acts.some((next) => next.do === name && also(next));
+	const failedOnce = given.acts.some((next) => next.do === "report" && next.status === "failed");
+	for (const { id, operationId } of texts) {
+		const text = await store.find(id);
+		const got = inboxes.flat().filter((entry) => entry.kind === "text" && entry.operationId === operationId).length;
+		const state = text?.state ?? "gone";
+		if (got > 1) wrong.push(`${id} was delivered ${got} times`);
+		if (["sent", "delivered", "read"].includes(state) && got === 0 && !failedOnce)
+			wrong.push(`${id} is ${state} and did not arrive`);
+		if (["dropped", "replaced", "refused", "expired", "cancelled"].includes(state) && got > 0)
+			wrong.push(`${id} is ${state} and arrived`);
+		if (["waiting", "sending", "held"].includes(state)) wrong.push(`${id} is ${state} for ever`);
+		if (state === "refused" && !has("fault", (next) => JSON.stringify(next).includes("400")))
+			wrong.push(`${id} is refused`);
+		if (
+			state === "replaced" &&
+			given.onHeld === "wait" &&
+			!has("staff") &&
+			!has("work", (next) => JSON.stringify(next).includes("staff"))
+		)
+			wrong.push(`${id} is replaced, by nobody`);
+		if (state === "unclear" && !wire.taken.has(operationId)) wrong.push(`${id} is unclear`);
+		if ((wire.asked.get(operationId) ?? 0) > 1)
+			wrong.push(`${id} asked for consent ${wire.asked.get(operationId)} times`);
+	}
+	for (const inbox of given.onHeld === "wait" ? inboxes : []) {
+		const order = inbox
+			.flatMap((entry) => texts.findIndex(({ operationId }) => operationId === entry.operationId))
+			.filter((at) => at >= 0);
+		if (order.some((at, index) => at < (order[index - 1] ?? -1))) wrong.push(`order ${order.join(" ")}`);
+	}
+	return wrong;
+}
+
+interface Wire {
+	fetch: typeof globalThis.fetch;
+	/** Moves the clock, and lets what was late arrive on the way. */
+	advance: (seconds: number) => Promise<void>;
+	/** The next send arrives so many seconds late; its sender hears of a cut connection at once. */
+	lateBy: number;
+	/** The operationId of the own text that the queue was last given, by contact. */
+	heldBy: Map<string, string>;
+	/** How often each send asked for consent. */
+	asked: Map<string, number>;
+	/** Sends that were answered unusably. */
+	taken: Set<string>;
+	wrong: string[];
+	sids: () => Promise<string[]>;
+}
+
+/** The sandbox, watched: what each send did to the queue and to the contact. */
+function createWire(sandbox: Sandbox, onHeld: "wait" | "replace"): Wire {
+	const agency = sandbox.agency();
+	const bytes = new Map<string, string>();
+	const late: { at: number; run: () => Promise<unknown> }[] = [];
+	// With a key of its own, and by operations that no fault hits.
+	const { apiKey } = sandbox.keys.create({ scopes: ["conversations:read"] });
+	const reader = createClient({ ...sandbox.connection, apiKey });
+	const templates = () =>
+		phones.flatMap((phone) => agency.contact(phone).inbox()).filter(({ kind }) => kind === "template").length;
+
+	async function watched(url: Parameters<typeof fetch>[0], init: RequestInit): Promise<Response> {
+		const { operationId, to } = JSON.parse(String(init.body));
+		if ((bytes.get(operationId) ?? init.body) !== init.body) wire.wrong.push("one id with two messages");
+		bytes.set(operationId, String(init.body));
+		const before = templates();
+		const own = heldBy.get(to);
+		const isHeld =
+			own !== undefined &&
+			own !== operationId &&
+			(await waits(to)) &&
+			!inboxOf(to).some((got) => got.operationId === own);
+		const response = await sandbox.fetch(url, init);
+		const asks = templates() - before;
+		if (asks > 0) wire.asked.set(operationId, (wire.asked.get(operationId) ?? 0) + asks);
+		const answer = response.ok
+			? await response
+					.clone()
+					.json()
+					.catch(() => undefined)
+			: undefined;
+		if (answer?.queued === true) {
+			if (isHeld && onHeld === "wait") wire.wrong.push("an own held text was replaced");
+			heldBy.set(to, operationId);
+		}
+		if (answer?.success === true && answer.queued === undefined) wire.taken.add(operationId);
+		return response;
+	}
+	const heldBy = new Map<string, string>();
+	const inboxOf = (phone: string) => agency.contact(phone).inbox();
+	const waits = async (phone: string): Promise<boolean> => {
+		const [entry] = await reader.agency(agency.id).conversations.lookup([phone]);
+		return entry?.conversation?.queuedMessages === 1;
+	};
+
+	const wire: Wire = {
+		lateBy: 0,
+		heldBy,
+		asked: new Map(),
+		taken: new Set(),
+		wrong: [],
+		async fetch(url, init = {}) {
+			if (init.method !== "POST" || !String(url).endsWith("/messages")) return sandbox.fetch(url, init);
+			if (wire.lateBy === 0) return watched(url, init);
+			late.push({
+				at: sandbox.clock.now().getTime() + wire.lateBy * 1_000,
+				run: () => watched(url, { ...init, signal: null }),
+			});
+			wire.lateBy = 0;
+			throw Object.assign(new TypeError("fetch failed"), {
+				cause: Object.assign(new Error("reset"), { code: "ECONNRESET", syscall: "read" }),
+			});
+		},
+		async advance(seconds) {
+			const end = sandbox.clock.now().getTime() + seconds * 1_000;
+			for (const { at, run } of late.splice(0).sort((a, b) => a.at - b.at)) {
+				if (at > end) {
+					late.push({ at, run });
+					continue;
+				}
+				if (at > sandbox.clock.now().getTime()) sandbox.clock.advanceTo(new Date(at));
+				await run().catch(() => {});
+			}
+			if (end > sandbox.clock.now().getTime()) sandbox.clock.advanceTo(new Date(end));
+		},
+		async sids() {
+			const pages = await Promise.all(
+				phones.map((phone) => reader.agency(agency.id).conversations.listMessages(phone).page().result()),
+			);
+			return pages
+				.flatMap((page) => (page.ok ? page.data.messages : []))
+				.filter(({ direction, templateName }) => direction === "outbound" && templateName === null)
+				.map(({ messageSid }) => messageSid);
+		},
+	};
+	return wire;
+}
+
+function startProcess(sandbox: Sandbox, wire: Wire, store: OutboxStore, given: History, random: () => number): Process {
+	let left = Number.POSITIVE_INFINITY;
+	let done = false;
+	let isDead = false;
+	let operations = 0;
+	let died = (): void => {};
+	let untilStall = Number.POSITIVE_INFINITY;
+	let whileStalled = async (): Promise<void> => {};
+	const never = new Promise<never>(() => {});
+	/** One operation of the process, at which it may die. */
+	async function mortal<T>(run: () => Promise<T>, lost: () => Promise<T>): Promise<T> {
+		for (let yields = Math.floor(random() * 3); yields > 0; yields--) await null;
+		if (++operations > 20_000) throw new Error("It does not come to an end.");
+		if (isDead) return lost();
+		if (--left > 0) return run();
+		isDead = true;
+		if (done) await run().catch(() => {});
+		died();
+		return lost();
+	}
+	const mortalStore = Object.fromEntries(
+		Object.entries(store).map(([name, method]) => [
+			name,
+			async (...args: unknown[]) => {
+				const isMark = name === "save" && Reflect.get(Object(args[0]), "state") === "sending";
+				if (isMark && --untilStall === 0 && !isDead) await whileStalled();
+				return mortal(
+					() => (method as (...args: unknown[]) => Promise<unknown>)(...args),
+					() => never,
+				);
+			},
+		]),
+	) as unknown as OutboxStore;
+	const client: Client = createClient({
+		...sandbox.connection,
+		fetch: (url, init) =>
+			mortal(
+				() => wire.fetch(url, init),
+				() => Promise.reject(new TypeError("the process is dead")),
+			),
+		retry: { attempts: 2, baseDelayMs: 1, maxDelayMs: 1, budget: Number.POSITIVE_INFINITY },
+	});
+	// Without a lock, as on several machines.
+	const engine = { start: async () => {}, wake: async () => {}, work: async () => async () => {} };
+	const { onHeld, onReply } = given;
+	const outbox = createOutbox({ client, store: mortalStore, engine, onHeld, onReply, now: sandbox.clock.now });
+	return {
+		outbox,
+		stallAt(at, act) {
+			untilStall = at;
+			whileStalled = act;
+		},
+		die(at, isDone) {
+			left = at;
+			done = isDone;
+			return new Promise((resolve) => {
+				died = resolve;
+			});
+		},
+	};
+}
+
+/** Numbers from 0 to 1, the same for the same seed. */
+function lcg(seed: number): () => number {
+	let state = seed >>> 0;
+	return () => {
+		state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+		return state / 2 ** 32;
+	};
+}

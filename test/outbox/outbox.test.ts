@@ -1,0 +1,519 @@
+import { createClient, PartnerInvalidInput } from "messaging-conversations";
+import { createOutbox } from "messaging-conversations/outbox";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { expect, test } from "vitest";
+import { memoryStore } from "./memory.ts";
+import { createWorld } from "./world.ts";
+
+test("a double click is one text", async () => {
+	const { outbox, agency, anna, enqueue, texts, state } = createWorld();
+	const click = () => enqueue("See you at 14:00.", { id: "note-1" });
+	const [first, second] = await Promise.all([click(), click()]);
+	expect(second).toEqual(first);
+	await outbox.drain();
+	await click();
+	await outbox.drain();
+	expect(texts()).toEqual(["See you at 14:00."]);
+	expect(await state("note-1")).toBe("sent");
+	const another = outbox.enqueue({
+		id: "note-1",
+		agencyId: agency.id,
+		to: anna.phoneNumber,
+		body: "See you at 15:00.",
+	});
+	await expect(another).rejects.toMatchObject({ _tag: "PartnerInvalidInput", operation: "enqueue", field: "id" });
+});
+
+test("a failing key function kills no text", async () => {
+	const sandbox = createSandbox();
+	const anna = sandbox.agency().contact("+447700900101");
+	anna.writes("Hello");
+	let isBroken = true;
+	const apiKey = () => {
+		if (isBroken) throw new Error("the vault is closed");
+		return sandbox.connection.apiKey;
+	};
+	const told: string[] = [];
+	const outbox = createOutbox({
+		client: createClient({ ...sandbox.connection, apiKey }),
+		store: memoryStore(),
+		now: sandbox.clock.now,
+		onTrouble: ({ error }) => told.push(error._tag),
+	});
+	await outbox.enqueue({ id: "a", agencyId: sandbox.agency().id, to: anna.phoneNumber, body: "Hi" });
+	for (let minute = 0; minute < 5; minute++) {
+		await outbox.drain();
+		sandbox.clock.advance({ minutes: 1 });
+	}
+	expect(await outbox.status("a")).toMatchObject({ state: "waiting", attempts: 0 });
+	expect(told).toHaveLength(1);
+	isBroken = false;
+	await outbox.drain();
+	expect(await outbox.status("a")).toMatchObject({ state: "sent", attempts: 1 });
+});
+
+test("a contact who answers in words does not block the lane for 48 hours", async () => {
+	const { outbox, anna, enqueue, texts, templates, state, pass, sends, sandbox } = createWorld();
+	sandbox.clock.advance({ hours: 25 });
+	await enqueue("1");
+	await enqueue("2");
+	await pass({ minutes: 5 });
+	expect([await state("note-1"), await state("note-2"), texts()]).toEqual(["held", "waiting", []]);
+	anna.writes("Yes, tell me");
+	await pass({ minutes: 10 });
+	expect([await state("note-1"), await state("note-2")]).toEqual(["sent", "sent"]);
+	expect([texts(), templates()]).toEqual([["1", "2"], 1]);
+	expect(sends()).toHaveLength(3);
+	expect(await outbox.status("note-1")).toMatchObject({
+		attempts: 2,
+		messageId: expect.any(String),
+		queueId: expect.any(String),
+	});
+});
+
+test("with onReply wait a contact who answers in words still has to consent", async () => {
+	const { anna, enqueue, texts, state, pass, sends, sandbox } = createWorld({ onReply: "wait" });
+	sandbox.clock.advance({ hours: 25 });
+	await enqueue("1");
+	await pass({ minutes: 1 });
+	anna.writes("Yes, tell me");
+	await pass({ hours: 2 });
+	expect([await state("note-1"), sends().length]).toEqual(["held", 1]);
+	anna.accepts();
+	await pass({ hours: 1 });
+	expect([await state("note-1"), texts()]).toEqual(["sent", ["1"]]);
+});
+
+test("an agency with two languages sends to a closed window, and the language goes in from the first attempt on", async () => {
+	const { sandbox, agency, anna, enqueue, texts, templates, state, pass, sends } = createWorld();
+	agency.consent.set({ languages: ["nl", "fr"] });
+	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: "reset" });
+	await enqueue("1", { consentLanguage: "fr" });
+	await pass({ ms: 1 });
+	sandbox.clock.advance({ hours: 25 });
+	await pass({ minutes: 5 });
+	expect(await state("note-1")).toBe("held");
+	anna.accepts();
+	await pass({ hours: 1 });
+	expect([await state("note-1"), texts(), templates()]).toEqual(["sent", ["1"], 1]);
+	const [first, ...others] = sends().map(({ body }) => body);
+	expect(first).toMatchObject({ consentLanguage: "fr" });
+	for (const other of others) expect(other).toEqual(first);
+});
+
+test("a failed text is not called sent", async () => {
+	const { sandbox, enqueue, pass, outbox, settled } = createWorld();
+	await enqueue("1");
+	await pass({ ms: 1 });
+	const sent = await outbox.status("note-1");
+	sandbox.message(sent?.messageId ?? "").undelivered({ errorCode: 63016 });
+	await pass({ hours: 1 });
+	expect(await outbox.status("note-1")).toMatchObject({
+		state: "failed",
+		words: "Sent, but it did not reach the phone.",
+	});
+	expect(settled.map(({ state }) => state)).toEqual(["sent", "failed"]);
+});
+
+test("it knows any number of agencies, each contact of each in order", async () => {
+	const { sandbox, outbox, anna, agency, enqueue, pass, state, texts } = createWorld();
+	const second = sandbox.link({ name: "Seaside Homes" });
+	const there = second.contact(anna.phoneNumber);
+	there.writes("Hello");
+	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
+	await enqueue("1");
+	await enqueue("2");
+	await outbox.enqueue({ id: "other", agencyId: second.id, to: anna.phoneNumber, body: "Hi" });
+	await pass({ minutes: 3 });
+	expect([await state("note-1"), await state("note-2"), await state("other")]).toEqual(["sent", "sent", "sent"]);
+	expect([texts(), there.inbox().map(({ body }) => body)]).toEqual([["1", "2"], ["Hi"]]);
+	expect(agency.id).not.toBe(second.id);
+});
+
+test("what the contact declined, or did not answer, is dropped, and the next has its turn", async () => {
+	const { sandbox, anna, enqueue, pass, state, texts, settled } = createWorld();
+	sandbox.clock.advance({ hours: 25 });
+	for (const body of ["1", "2", "3"]) await enqueue(body);
+	await pass({ hours: 49 });
+	expect([await state("note-1"), await state("note-2")]).toEqual(["dropped", "held"]);
+	anna.declines();
+	await pass({ hours: 1 });
+	expect([await state("note-2"), await state("note-3"), texts()]).toEqual(["dropped", "sent", ["3"]]);
+	expect(settled.map(({ id }) => id)).toEqual(["note-1", "note-2", "note-3"]);
+});
+
+test("a text that staff replaced is called replaced, and staff's text is not replaced in turn", async () => {
+	const { sandbox, agency, anna, enqueue, pass, state, texts, sends } = createWorld();
+	sandbox.clock.advance({ hours: 25 });
+	await enqueue("1");
+	await enqueue("2");
+	await pass({ minutes: 1 });
+	agency.staff.sends(anna, "From a person");
+	await pass({ hours: 2 });
+	expect([await state("note-1"), await state("note-2"), sends().length]).toEqual(["replaced", "waiting", 1]);
+	anna.accepts();
+	await pass({ hours: 1 });
+	expect([await state("note-2"), texts()]).toEqual(["sent", ["From a person", "2"]]);
+});
+
+test("with onHeld replace the next text takes the place of the one that waits", async () => {
+	const { sandbox, anna, enqueue, pass, state, texts } = createWorld({ onHeld: "replace" });
+	sandbox.clock.advance({ hours: 25 });
+	for (const body of ["1", "2"]) await enqueue(body);
+	await pass({ minutes: 1 });
+	expect([await state("note-1"), await state("note-2")]).toEqual(["replaced", "held"]);
+	anna.accepts();
+	await pass({ hours: 1 });
+	expect([await state("note-2"), texts()]).toEqual(["sent", ["2"]]);
+});
+
+test.each([
+	["401", (world: ReturnType<typeof createWorld>) => world.sandbox.keys.revoke(world.sandbox.keys.list()[0]?.id ?? "")],
+	["403", (world: ReturnType<typeof createWorld>) => world.agency.unlink()],
+	[
+		"429",
+		({ sandbox }: ReturnType<typeof createWorld>) =>
+			void sandbox.faults.add({ operation: "messages.send", times: 50, effect: { status: 429 } }),
+	],
+	[
+		"an outage",
+		({ sandbox }: ReturnType<typeof createWorld>) => void sandbox.faults.add({ times: 500, effect: { status: 503 } }),
+	],
+])("%s changes no text: they wait, and it is told once", async (_, breakIt) => {
+	const world = createWorld();
+	const { enqueue, pass, state, troubles, texts, sandbox } = world;
+	breakIt(world);
+	for (const body of ["1", "2"]) await enqueue(body);
+	await pass({ minutes: 30 });
+	expect(["waiting", "sending"]).toContain(await state("note-1"));
+	expect([await state("note-2"), texts(), troubles.length]).toEqual(["waiting", [], 1]);
+	expect(JSON.stringify(troubles)).not.toContain("7700900101");
+	// Few requests: the pauses grow.
+	expect(sandbox.requests().length).toBeLessThan(120);
+});
+
+test("after the trouble has passed every text goes out, in order", async () => {
+	const { sandbox, agency, enqueue, pass, texts } = createWorld();
+	agency.unlink();
+	for (const body of ["1", "2"]) await enqueue(body);
+	await pass({ minutes: 10 });
+	agency.link();
+	await pass({ minutes: 10 });
+	expect(texts()).toEqual(["1", "2"]);
+	expect(sandbox.violations()).toEqual([]);
+});
+
+test("a lost answer in an open window is settled at once by the same id, and elsewhere by reading", async () => {
+	const { sandbox, enqueue, pass, texts, sends, outbox } = createWorld();
+	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
+	await enqueue("1");
+	await pass({ ms: 10_000 });
+	expect(await outbox.status("note-1")).toMatchObject({ state: "sent", attempts: 2 });
+	sandbox.clock.advance({ hours: 25 });
+	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
+	await enqueue("2");
+	await pass({ ms: 10_000 });
+	expect(await outbox.status("note-2")).toMatchObject({ state: "held", attempts: 1 });
+	expect([texts(), sends().length]).toEqual([["1"], 3]);
+});
+
+test("a send that left no trace is sent again, but not before an answer can no longer be on its way", async () => {
+	const { sandbox, enqueue, pass, sends, state } = createWorld();
+	sandbox.clock.advance({ hours: 25 });
+	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: "reset" });
+	await enqueue("1");
+	await pass({ ms: 64_000 });
+	expect([sends().length, await state("note-1")]).toEqual([1, "sending"]);
+	await pass({ ms: 2_000 });
+	expect([sends().length, await state("note-1")]).toEqual([2, "held"]);
+});
+
+test("a first text to somebody who never wrote survives an outage too", async () => {
+	const { sandbox, enqueue, pass, state, agency } = createWorld();
+	const bert = agency.contact("+447700900102");
+	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 500 } });
+	await enqueue("1", { to: bert.phoneNumber });
+	await pass({ minutes: 3 });
+	expect(await state("note-1")).toBe("held");
+	bert.accepts();
+	await pass({ minutes: 10 });
+	expect(bert.inbox().map(({ kind }) => kind)).toEqual(["template", "text"]);
+});
+
+test("a conversation that is hidden while a text is in doubt makes it unclear, and it is never sent again", async () => {
+	const { sandbox, agency, anna, enqueue, pass, sends, outbox } = createWorld({ followMs: [1_000, 2_000] });
+	sandbox.clock.advance({ hours: 25 });
+	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: "reset" });
+	await enqueue("1");
+	await outbox.drain();
+	agency.conversation(anna).hide();
+	await pass({ hours: 2 });
+	expect([(await outbox.status("note-1"))?.state, sends().length]).toEqual(["unclear", 1]);
+});
+
+test("a 400 refuses the text, with the reason, and the next has its turn", async () => {
+	const { sandbox, agency, anna, enqueue, pass, outbox, texts } = createWorld();
+	sandbox.clock.advance({ hours: 25 });
+	agency.consent.set({ missingTemplates: ["consent"] });
+	await enqueue("1");
+	await pass({ minutes: 1 });
+	expect(await outbox.status("note-1")).toMatchObject({ state: "refused", error: { tag: "PartnerBadRequest" } });
+	anna.writes("Hello?");
+	await enqueue("2");
+	await pass({ minutes: 1 });
+	expect(texts()).toEqual(["2"]);
+});
+
+test("a number that is not one of allowRecipients is refused without a request", async () => {
+	const { sandbox, agency, anna, store } = createWorld();
+	const client = createClient({ ...sandbox.connection, allowRecipients: ["+447700900199"] });
+	const outbox = createOutbox({ client, store, now: sandbox.clock.now });
+	await outbox.enqueue({ id: "a", agencyId: agency.id, to: anna.phoneNumber, body: "Hi" });
+	await outbox.drain();
+	expect(await outbox.status("a")).toMatchObject({ state: "refused", error: { tag: "PartnerInvalidInput" } });
+	expect(sandbox.requests().filter(({ operation }) => operation === "messages.send")).toEqual([]);
+});
+
+test("a conflict is read about and tried again with the same id", async () => {
+	const { sandbox, agency, anna, enqueue, pass, sends, texts } = createWorld();
+	agency.conversation(anna).takeOver({ times: 2 });
+	await enqueue("1");
+	await pass({ minutes: 2 });
+	expect([texts(), new Set(sends().map(({ body }) => JSON.stringify(body))).size, sends().length]).toEqual([
+		["1"],
+		1,
+		3,
+	]);
+	const operations = sandbox.requests().map(({ operation }) => operation);
+	expect(operations.filter((operation) => operation === "conversations.get").length).toBeGreaterThanOrEqual(3);
+});
+
+test("what has passed its time is not sent, also behind a text that waits for consent", async () => {
+	const { sandbox, enqueue, pass, state, anna, texts } = createWorld();
+	sandbox.clock.advance({ hours: 25 });
+	await enqueue("1");
+	await enqueue("2", { notAfter: new Date(sandbox.clock.now().getTime() + 3_600_000) });
+	await pass({ hours: 2 });
+	expect(await state("note-2")).toBe("expired");
+	anna.accepts();
+	await pass({ hours: 1 });
+	expect(texts()).toEqual(["1"]);
+});
+
+test("a text is cancelled while it waits, and not after", async () => {
+	const { outbox, enqueue, pass, texts } = createWorld();
+	await enqueue("1");
+	await enqueue("2");
+	expect(await outbox.cancel("note-2")).toBe(true);
+	await pass({ minutes: 1 });
+	expect([await outbox.cancel("note-1"), await outbox.cancel("note-2"), await outbox.cancel("none"), texts()]).toEqual([
+		false,
+		true,
+		false,
+		["1"],
+	]);
+});
+
+test("the change feed tells it what was delivered, and wakes who waits for consent", async () => {
+	const { sandbox, outbox, agency, anna, client, enqueue, state, pass, settled } = createWorld();
+	await enqueue("1");
+	await outbox.drain();
+	const { messageId } = (await outbox.status("note-1")) ?? {};
+	sandbox.message(messageId ?? "").delivered();
+	const look = async () => {
+		const { conversation, messagePage } = await client.agency(agency.id).conversations.get(anna.phoneNumber);
+		await outbox.observe({ agencyId: agency.id, conversation, messages: messagePage.messages });
+	};
+	await look();
+	expect(await state("note-1")).toBe("delivered");
+	sandbox.clock.advance({ hours: 25 });
+	await enqueue("2");
+	await pass({ hours: 3 });
+	anna.accepts();
+	await outbox.drain();
+	expect(await state("note-2")).toBe("held");
+	await look();
+	await outbox.drain();
+	expect(await state("note-2")).toBe("sent");
+	expect(settled.map((status) => `${status.id} ${status.state}`)).toEqual([
+		"note-1 sent",
+		"note-1 delivered",
+		"note-2 sent",
+	]);
+});
+
+test("finished texts are purged, unfinished ones are not", async () => {
+	const { sandbox, outbox, enqueue, pass, store } = createWorld();
+	await enqueue("1");
+	await pass({ hours: 48 });
+	sandbox.clock.advance({ hours: 25 });
+	await enqueue("2");
+	await pass({ minutes: 1 });
+	expect(await outbox.purge({ before: sandbox.clock.now() })).toBe(1);
+	expect(store.all().map(({ id }) => id)).toEqual(["note-2"]);
+});
+
+test("a second worker is refused while the first works, with the way out; afterwards it may", async () => {
+	const { outbox, restart } = createWorld({ now: undefined });
+	const stop = new AbortController();
+	const working = outbox.work({ signal: stop.signal });
+	await new Promise((resolve) => setTimeout(resolve, 20));
+	await expect(restart().work()).rejects.toMatchObject({
+		_tag: "PartnerInvalidInput",
+		field: "store",
+		rule: expect.stringContaining("pgBossEngine"),
+	});
+	stop.abort();
+	await working;
+	await restart().drain();
+});
+
+test("a worker sends what is enqueued while it works, and ends what it began before it stops", async () => {
+	const { outbox, enqueue, state } = createWorld({ now: undefined });
+	const stop = new AbortController();
+	const working = outbox.work({ signal: stop.signal });
+	await enqueue("1");
+	await expect.poll(() => state("note-1")).toBe("sent");
+	stop.abort();
+	await working;
+});
+
+test.each([
+	["to", { to: "nobody" }],
+	["body", { body: "  " }],
+	["body", { body: "\ud800" }],
+	["id", { id: "" }],
+	["agencyId", { agencyId: "../x" }],
+	["consentLanguage", { consentLanguage: "" }],
+	["subaccountId", { subaccountId: "x" }],
+	["notAfter", { notAfter: "soon" }],
+	["text", { attachments: [] }],
+])("bad input is refused before anything is stored: %s", async (field, wrong) => {
+	const { outbox, agency, store } = createWorld();
+	const text = { id: "a", agencyId: agency.id, to: "+447700900101", body: "Hi", ...wrong };
+	const error = await outbox.enqueue(text).catch((thrown: unknown) => thrown);
+	expect(error).toBeInstanceOf(PartnerInvalidInput);
+	expect(error).toMatchObject(field === "to" || field === "agencyId" ? {} : { field });
+	expect(store.all()).toEqual([]);
+});
+
+test("options are checked when the outbox is made", () => {
+	const { client, store } = createWorld();
+	for (const [field, wrong] of Object.entries({
+		settleMs: 0,
+		followMs: [0.5],
+		onHeld: "drop",
+		onReply: "x",
+		concurrency: 0,
+		store: {},
+		client: {},
+		now: 5,
+		options: { other: 1 },
+	})) {
+		const options = { client, store, ...(field === "options" ? (wrong as object) : { [field]: wrong }) };
+		expect(() => createOutbox(options as never), field).toThrow(PartnerInvalidInput);
+	}
+});
+
+/** A text that waits for consent; Anna has just answered in words, so that it is due to be sent again. */
+async function heldAndAnswered(options: Parameters<typeof createWorld>[0] = {}) {
+	const world = createWorld({ policy: { retryAfterDelivery: "resend" }, ...options });
+	world.sandbox.clock.advance({ hours: 25 });
+	await world.enqueue("1");
+	await world.pass({ ms: 1 });
+	expect(await world.state("note-1")).toBe("held");
+	world.anna.writes("What is it?");
+	world.sandbox.clock.advance({ minutes: 1 });
+	return world;
+}
+
+test("a reading that is older than 10 seconds is read again before the text is sent", async () => {
+	const world = await heldAndAnswered();
+	const { sandbox, anna, store, restart, texts, pass } = world;
+	let isFirst = true;
+	const slow = {
+		...store,
+		async save(text: Parameters<typeof store.save>[0]) {
+			if (text.state === "sending" && isFirst) {
+				isFirst = false;
+				// The machine sleeps, and she consents meanwhile.
+				sandbox.clock.advance({ ms: 11_000 });
+				anna.accepts();
+			}
+			return store.save(text);
+		},
+	};
+	await restart({ store: slow }).drain();
+	await pass({ hours: 1 });
+	expect([texts(), await world.state("note-1")]).toEqual([["1"], "sent"]);
+});
+
+test("a held text whose second send is in doubt is read about, as she may have consented meanwhile", async () => {
+	const { sandbox, anna, outbox, texts, pass, state } = await heldAndAnswered();
+	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 500 } });
+	await outbox.drain();
+	expect(await state("note-1")).toBe("sending");
+	anna.accepts();
+	await pass({ hours: 1 });
+	expect([texts(), await state("note-1")]).toEqual([["1"], "sent"]);
+});
+
+test("a text that the service says it took, and of which there is no trace, is unclear and not sent again", async () => {
+	const { sandbox, store, enqueue, restart, state } = createWorld();
+	let sends = 0;
+	const fetch: typeof globalThis.fetch = async (url, init) => {
+		if (init?.method !== "POST") return sandbox.fetch(url, init);
+		sends++;
+		return Response.json({ success: true });
+	};
+	const outbox = restart({ client: createClient({ ...sandbox.connection, fetch }) });
+	await enqueue("1");
+	for (let minute = 0; minute < 10; minute++) {
+		await outbox.drain();
+		sandbox.clock.advance({ minutes: 1 });
+	}
+	expect([await state("note-1"), sends, store.all().length]).toEqual(["unclear", 1, 1]);
+});
+
+test("a refusal does not speak for an earlier try that may have been taken", async () => {
+	const { sandbox, enqueue, pass, state, texts } = createWorld();
+	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
+	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 400 }, skip: 1 });
+	await enqueue("1");
+	await pass({ minutes: 2 });
+	expect([await state("note-1"), texts()]).toEqual(["sent", ["1"]]);
+});
+
+test("two texts of the same words are told apart", async () => {
+	const { sandbox, enqueue, pass, texts, outbox } = createWorld();
+	sandbox.faults.add({ operation: "messages.send", skip: 1, phase: "before", effect: "reset" });
+	await enqueue("Yes.");
+	await enqueue("Yes.");
+	await outbox.drain();
+	sandbox.clock.advance({ hours: 23, minutes: 50 });
+	await pass({ minutes: 5 });
+	expect(texts()).toEqual(["Yes.", "Yes."]);
+	const [one, two] = [await outbox.status("note-1"), await outbox.status("note-2")];
+	expect([one?.state, two?.state, one?.messageId === two?.messageId]).toEqual(["sent", "sent", false]);
+});
+
+test("a button handler in a few lines: a double click, a crash and a restart are one text", async () => {
+	const { sandbox, client, store, agency, anna, texts } = createWorld();
+	const open = () => createOutbox({ client, store, now: sandbox.clock.now });
+
+	// The handler: the form carries the note's id, so that each click is the same note.
+	async function onSend(note: { id: string; to: string; body: string }): Promise<string> {
+		const { words } = await open().enqueue({ ...note, agencyId: agency.id });
+		return words;
+	}
+
+	const note = { id: "note-1", to: anna.phoneNumber, body: "See you at 14:00." };
+	expect(await Promise.all([onSend(note), onSend(note)])).toEqual(["Waits to be sent.", "Waits to be sent."]);
+	// The answer is lost, and the process with it.
+	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
+	await open().drain();
+	await onSend(note);
+	sandbox.clock.advance({ minutes: 2 });
+	await open().drain();
+	expect([texts(), (await open().status("note-1"))?.words]).toEqual([["See you at 14:00."], "Sent."]);
+});

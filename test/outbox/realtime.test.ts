@@ -1,0 +1,112 @@
+// The outbox with its own clock and timers, shortened, on a sandbox whose clock stands still in another year.
+import { createClient } from "messaging-conversations";
+import { createOutbox, type OutboxOptions } from "messaging-conversations/outbox";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { afterEach, expect, test } from "vitest";
+import { memoryStore } from "./memory.ts";
+
+const ending: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+	for (const end of ending.splice(0)) await end();
+});
+
+function start(options: Partial<OutboxOptions> = {}) {
+	const sandbox = createSandbox();
+	const anna = sandbox.agency().contact("+447700900101");
+	const client = createClient({ ...sandbox.connection, retry: { attempts: 2, baseDelayMs: 1 } });
+	const outbox = createOutbox({ client, store: memoryStore(), settleMs: 150, followMs: [30], ...options });
+	const stop = new AbortController();
+	const working = outbox.work({ signal: stop.signal });
+	ending.push(async () => {
+		stop.abort();
+		await working;
+	});
+	const enqueue = (id: string) =>
+		outbox.enqueue({ id, agencyId: sandbox.agency().id, to: anna.phoneNumber, body: `Text ${id}` });
+	const reaches = (id: string, state: string) =>
+		expect.poll(async () => (await outbox.status(id))?.state, { timeout: 10_000 }).toBe(state);
+	const kinds = () => anna.inbox().map(({ kind }) => kind);
+	return { sandbox, anna, outbox, enqueue, reaches, kinds };
+}
+
+test.each(["before", "after"] as const)(
+	"a lost answer is settled, whether the fault was %s the send",
+	async (phase) => {
+		const { sandbox, anna, enqueue, reaches, kinds } = start();
+		anna.writes("Hello");
+		sandbox.faults.add({ operation: "messages.send", phase, effect: { status: 500 } });
+		await enqueue("1");
+		await reaches("1", "sent");
+		expect(kinds()).toEqual(["text"]);
+	},
+);
+
+test("held, answered in words, and delivered by the same id", async () => {
+	const { anna, enqueue, reaches, kinds } = start();
+	await enqueue("1");
+	await enqueue("2");
+	await reaches("1", "held");
+	anna.writes("Who is it?");
+	await reaches("2", "sent");
+	expect(kinds()).toEqual(["template", "text", "text"]);
+});
+
+test("held and declined is dropped, and the next has its turn", async () => {
+	const { anna, enqueue, reaches } = start();
+	await enqueue("1");
+	await enqueue("2");
+	await reaches("1", "held");
+	anna.declines();
+	await reaches("1", "dropped");
+	await reaches("2", "sent");
+});
+
+test("an id that the service forgot while the window closed does not make a second text", async () => {
+	const sandboxOptions = {
+		policy: { operationIdTtlHours: 1, retryAfterDelivery: "resend", templateOnReplace: true },
+	} as const;
+	const sandbox = createSandbox(sandboxOptions);
+	const anna = sandbox.agency().contact("+447700900101");
+	anna.writes("Hello");
+	const fetch: typeof globalThis.fetch = async (url, init) => {
+		const answer = await sandbox.fetch(url, init);
+		if (init?.method !== "POST") return answer;
+		sandbox.clock.advance({ hours: 25 });
+		throw Object.assign(new TypeError("fetch failed"), {
+			cause: Object.assign(new Error("reset"), { code: "ECONNRESET" }),
+		});
+	};
+	const client = createClient({ ...sandbox.connection, fetch });
+	const { outbox, reaches } = start({ client });
+	await outbox.enqueue({ id: "1", agencyId: sandbox.agency().id, to: anna.phoneNumber, body: "Hi" });
+	await reaches("1", "sent");
+	expect(anna.inbox().map(({ kind }) => kind)).toEqual(["text"]);
+});
+
+test("a message is followed until it is read", async () => {
+	const { sandbox, anna, outbox, enqueue, reaches } = start({ followMs: [30, 60, 120, 240, 480, 960] });
+	anna.writes("Hello");
+	await enqueue("1");
+	await reaches("1", "sent");
+	const { messageId } = (await outbox.status("1")) ?? {};
+	sandbox.message(messageId ?? "").delivered();
+	await reaches("1", "delivered");
+	sandbox.message(messageId ?? "").read();
+	await reaches("1", "read");
+});
+
+test("a revoked key loses no text, and the next key sends it", async () => {
+	const sandbox = createSandbox();
+	const anna = sandbox.agency().contact("+447700900101");
+	anna.writes("Hello");
+	let apiKey = sandbox.connection.apiKey;
+	const client = createClient({ ...sandbox.connection, apiKey: () => apiKey });
+	const told: string[] = [];
+	const { outbox, reaches } = start({ client, onTrouble: ({ error }) => told.push(error._tag) });
+	sandbox.keys.revoke(sandbox.keys.list()[0]?.id ?? "");
+	await outbox.enqueue({ id: "1", agencyId: sandbox.agency().id, to: anna.phoneNumber, body: "Hi" });
+	await expect.poll(() => told, { timeout: 5_000 }).toEqual(["PartnerUnauthorized"]);
+	apiKey = sandbox.keys.create({ scopes: ["conversations:read", "messages:write"] }).apiKey;
+	await reaches("1", "sent");
+	expect(told).toEqual(["PartnerUnauthorized"]);
+});

@@ -1,0 +1,65 @@
+import { createClient } from "messaging-conversations";
+import { createOutbox, type OutboxOptions, type OutboxStatus, type Trouble } from "messaging-conversations/outbox";
+import { createSandbox, type SandboxOptions } from "messaging-conversations/sandbox";
+import { memoryStore } from "./memory.ts";
+
+/** An outbox on a sandbox, whose clock it goes by, and Anna, who has just written. */
+export function createWorld({ policy, ...options }: Partial<OutboxOptions> & Pick<SandboxOptions, "policy"> = {}) {
+	const sandbox = createSandbox(policy ? { policy } : {});
+	const agency = sandbox.agency();
+	const anna = agency.contact("+447700900101", { name: "Anna" });
+	anna.writes("Is the flat still free?");
+	const client = createClient({ ...sandbox.connection, retry: { attempts: 2, baseDelayMs: 1 } });
+	const settled: OutboxStatus[] = [];
+	const troubles: Trouble[] = [];
+	const store = memoryStore();
+	const all: OutboxOptions = {
+		client,
+		store,
+		now: sandbox.clock.now,
+		onSettled: (status) => settled.push(status),
+		onTrouble: (trouble) => troubles.push(trouble),
+		...options,
+	};
+	const outbox = createOutbox(all);
+	let count = 0;
+	const enqueue = (body: string, rest: { id?: string; to?: string; consentLanguage?: string; notAfter?: Date } = {}) =>
+		outbox.enqueue({ id: `note-${++count}`, agencyId: agency.id, to: anna.phoneNumber, body, ...rest });
+	const state = async (id: string) => (await outbox.status(id))?.state;
+	const texts = () => anna.inbox().flatMap(({ kind, body }) => (kind === "text" ? [body] : []));
+	const templates = () => anna.inbox().filter(({ kind }) => kind === "template").length;
+	const sends = () => sandbox.requests().filter(({ operation }) => operation === "messages.send");
+	/** Time passes, and the outbox does what falls due on the way. */
+	async function pass(time: { hours?: number; minutes?: number; ms?: number }): Promise<void> {
+		const end =
+			sandbox.clock.now().getTime() + (time.hours ?? 0) * 3_600_000 + (time.minutes ?? 0) * 60_000 + (time.ms ?? 0);
+		await outbox.drain();
+		for (;;) {
+			const next = await store.nextDue();
+			if (next === undefined || next > end) break;
+			if (next > sandbox.clock.now().getTime()) sandbox.clock.advanceTo(new Date(next));
+			await outbox.drain();
+		}
+		if (end > sandbox.clock.now().getTime()) sandbox.clock.advanceTo(new Date(end));
+		await outbox.drain();
+	}
+	/** The same outbox in a new process. */
+	const restart = (change: Partial<OutboxOptions> = {}) => createOutbox({ ...all, ...change });
+	return {
+		sandbox,
+		agency,
+		anna,
+		client,
+		store,
+		outbox,
+		settled,
+		troubles,
+		enqueue,
+		state,
+		texts,
+		templates,
+		sends,
+		pass,
+		restart,
+	};
+}
