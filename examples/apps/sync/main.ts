@@ -4,7 +4,7 @@
 import { SingleBar } from "cli-progress";
 import { createClient } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
-import { openDatabase } from "../send-queue/database.ts";
+import { openDatabase } from "./database.ts";
 import { look, nightly, tables } from "./mirror.ts";
 import { createMirror } from "./worker.ts";
 

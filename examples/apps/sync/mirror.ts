@@ -2,7 +2,7 @@
 // message once; what `nightly` stores is what moved no conversation to the top, and what is gone.
 import type { AgencyClient, ConversationDetail, Message } from "messaging-conversations";
 import { changes, fingerprintOf, reconcile } from "messaging-conversations/sync";
-import type { Database, Sql } from "../send-queue/database.ts";
+import type { Database, Sql } from "./database.ts";
 
 export const tables = `
 	create table if not exists feed (agency_id text primary key, checkpoint text not null);

@@ -4,7 +4,7 @@
 import type { Client } from "messaging-conversations";
 import { isPartnerError } from "messaging-conversations";
 import PgBoss from "pg-boss";
-import type { Database, Sql } from "../send-queue/database.ts";
+import type { Database, Sql } from "./database.ts";
 import { look, OvertakenError, tables } from "./mirror.ts";
 
 const queueName = "look-at-agency";

@@ -15,7 +15,7 @@ import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { openDatabase } from "../send-queue/database.ts";
 import { createNotes, sendNote } from "../send-queue/notes.ts";
 import { createPage } from "../send-queue/page.ts";
-import { createDatabase, noServer, type Server, startServer } from "./postgres.ts";
+import { createDatabase, type Server, startServer } from "./postgres.ts";
 
 const cwd = fileURLToPath(new URL("..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "send-queue-"));
@@ -116,9 +116,7 @@ test("a worker that is killed in the middle sends nothing twice and loses nothin
 	expect((await once(next, "exit"))[0]).toBe(0);
 });
 
-if (noServer) console.warn(noServer);
-
-describe.skipIf(noServer)("on a PostgreSQL server", () => {
+describe("on a PostgreSQL server", () => {
 	let server: Server | undefined;
 	afterAll(() => server?.close());
 

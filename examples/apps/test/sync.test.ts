@@ -9,7 +9,7 @@ import { createClient } from "messaging-conversations";
 import { createSandbox, type Sandbox } from "messaging-conversations/sandbox";
 import { type SandboxServer, serve } from "messaging-conversations/sandbox/server";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { openDatabase } from "../send-queue/database.ts";
+import { openDatabase } from "../sync/database.ts";
 import { look, nightly, tables } from "../sync/mirror.ts";
 import { createMirror } from "../sync/worker.ts";
 import { createDatabase, type Server, startServer, type TestDatabase } from "./postgres.ts";
