@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { createSandbox } from "../../src/sandbox/index.ts";
-import { ANNA, after, type Box, BRAM, NOW, present, send, summaryOf, throughEachDoor } from "./door.ts";
+import { ANNA, after, type Box, BRAM, get, me, NOW, present, send, summaryOf, throughEachDoor } from "./door.ts";
 
 afterEach(() => {
 	vi.useRealTimers();
@@ -16,6 +16,15 @@ throughEachDoor((open) => {
 		await send(box, { to: ANNA, body: "Hi" });
 		expect(box.sandbox.clock.now().toISOString()).toBe(NOW);
 		expect((await summaryOf(box, ANNA)).lastMessageAt).toBe(NOW);
+	});
+
+	test("the Date of an answer is the sandbox's time, of a refusal and a fault too", async () => {
+		const box = await open();
+		const dates = async () => [(await get(box, ANNA)).headers.get("date"), (await me(box)).headers.get("date")];
+		box.sandbox.faults.add({ operation: "me.get", effect: { status: 500 } });
+		expect(await dates()).toEqual([new Date(NOW).toUTCString(), new Date(NOW).toUTCString()]);
+		box.sandbox.clock.advance({ hours: 25 });
+		expect(await dates()).toEqual([new Date(after(25)).toUTCString(), new Date(after(25)).toUTCString()]);
 	});
 
 	test("the clock goes forward by hours, minutes and milliseconds, or to an instant", async () => {

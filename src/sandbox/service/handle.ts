@@ -155,7 +155,9 @@ function refused(entry: Entry, { status, tag, message }: Refusal): Answer {
 	return { status, headers: headersOf(entry), body: JSON.stringify({ _tag: tag, message }) };
 }
 
-const headersOf = ({ correlationId }: Entry): Record<string, string> => ({
+/** `Date` shows the sandbox's clock, because callers measure ages and waits by the service's own time. */
+const headersOf = ({ correlationId, at }: Entry): Record<string, string> => ({
 	"content-type": "application/json",
+	date: new Date(at).toUTCString(),
 	"x-correlation-id": correlationId,
 });

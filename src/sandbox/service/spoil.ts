@@ -5,7 +5,8 @@ import { internalError, tagOf } from "./refusal.ts";
 /** An answer as a fault leaves it. Callers need the field `needed` of it. */
 export function spoil(effect: Effect, needed: string, answer: Answer): Answer {
 	const { kind, location } = effect;
-	const kept = { "x-correlation-id": answer.headers["x-correlation-id"] ?? "" };
+	const { date = "", "x-correlation-id": correlationId = "" } = answer.headers;
+	const kept = { date, "x-correlation-id": correlationId };
 	const retry = effect.retryAfter === null ? {} : { "retry-after": effect.retryAfter };
 	const json = { ...kept, ...retry, "content-type": "application/json" };
 	switch (kind) {
