@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createClient, type Fetch } from "messaging-conversations";
+import { runInNewContext } from "node:vm";
+import { createClient, type Fetch, isWindowOpen, type Logger } from "messaging-conversations";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { clientOf, failure, jsonResponse, recordingFetch, unhandledRejections } from "./calls.ts";
 import { agencyId, apiKey, me, phone, sentNow, text } from "./canned.ts";
@@ -89,4 +90,17 @@ test("a read is on its way when its call returns", async () => {
 	const call = createClient({ baseUrl, apiKey, fetch }).me.get();
 	expect(calls).toHaveLength(1);
 	await call;
+});
+
+test("objects of another realm are taken, as under Jest: logger, signal, date, the error of a key function", async () => {
+	const { fetch } = recordingFetch(() => jsonResponse(me));
+	const logger: Logger = runInNewContext("({ debug() {}, info() {}, warn() {}, error() {} })");
+	const signal: AbortSignal = runInNewContext("({ aborted: false, addEventListener() {}, removeEventListener() {} })");
+	const client = clientOf({ baseUrl }, { fetch, logger });
+	expect(await client.me.get({ signal })).toEqual(me);
+	const closed = { windowExpiresAt: "2026-01-06T09:00:00.000Z" };
+	expect(isWindowOpen(closed, runInNewContext("new Date('2026-01-06T08:59:59Z')"))).toBe(true);
+	const failing: () => string = runInNewContext("() => { throw new RangeError('vault') }");
+	const error = await failure(() => clientOf({ baseUrl }, { fetch, apiKey: failing }).me.get());
+	expect(error).toMatchObject({ _tag: "PartnerConfigurationError", retryable: true, cause: { name: "RangeError" } });
 });

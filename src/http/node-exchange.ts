@@ -230,5 +230,5 @@ function isTime(value: unknown): boolean {
 }
 
 function isPem(value: unknown): boolean {
-	return typeof value === "string" || value instanceof Uint8Array;
+	return typeof value === "string" || ArrayBuffer.isView(value);
 }

@@ -46,7 +46,8 @@ export function createKeySource(given: ApiKey | undefined, baseUrl: string | und
 			const problem = keyProblem(key, baseUrl);
 			return typeof key === "string" && !problem ? key : { rule: problem ?? "must be a string", retryable: false };
 		} catch (error) {
-			const name = error instanceof Error && /^[A-Za-z]\w{0,63}$/.test(error.name) ? error.name : "Error";
+			const given = String(Object(error).name);
+			const name = /^[A-Za-z]\w{0,63}$/.test(given) && given !== "undefined" ? given : "Error";
 			return { rule: `its function failed (${name})`, retryable: true, fault: { name } };
 		}
 	};

@@ -30,9 +30,10 @@ export function callable<T>(): z.ZodMiniCustom<T, T> {
 	return rule<T>((value) => typeof value === "function", "must be a function");
 }
 
-/** Whether a value has methods of these names. */
+/** Whether a value has methods of these names. Not by `instanceof`: under Jest, an AbortSignal is of another realm. */
 export function hasMethods(value: unknown, ...names: string[]): boolean {
-	return value instanceof Object && names.every((name) => typeof Reflect.get(value, name) === "function");
+	if (value === null || (typeof value !== "object" && typeof value !== "function")) return false;
+	return names.every((name) => typeof Reflect.get(value, name) === "function");
 }
 
 /** Whether a text has no lone surrogate. */
