@@ -1,0 +1,30 @@
+import { signal } from "@preact/signals-core";
+import type { ComponentChildren } from "preact";
+import { CallLine } from "./call-line.tsx";
+
+/** The dialog that is open. */
+export const dialog = signal<"faults" | "world" | "reset" | "violations" | "keys" | null>(null);
+
+const open = (element: HTMLDialogElement | null) => element?.showModal();
+
+function close(): void {
+	const element = document.getElementById("dialog");
+	if (element instanceof HTMLDialogElement) element.close();
+}
+
+/** A modal dialog; the browser keeps the focus in it and gives it back. */
+export function Dialog({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
+	return (
+		<dialog id="dialog" ref={open} aria-labelledby="dialog-title" onClose={() => (dialog.value = null)}>
+			<header class="row">
+				<h2 id="dialog-title">{title}</h2>
+				<span class="spring" />
+				<button type="button" class="quiet" onClick={close}>
+					Close
+				</button>
+			</header>
+			<div class="content">{children}</div>
+			<CallLine />
+		</dialog>
+	);
+}

@@ -1,0 +1,43 @@
+import { CallLine } from "./call-line.tsx";
+import { made, shown } from "./control.ts";
+import { Copy } from "./copy.tsx";
+import { apiKey } from "./store.ts";
+import { link, reconnect } from "./stream.ts";
+
+const links = {
+	connected: { tone: "ok", words: "● connected" },
+	connecting: { tone: "dim", words: "○ connecting" },
+	lost: { tone: "warn", words: "○ not connected, trying again" },
+} as const;
+
+export function Footer() {
+	const { tone, words } = links[link.value];
+	return (
+		<footer>
+			<span role="status" class={tone}>
+				{words}
+			</span>
+			{link.value === "lost" && (
+				<button type="button" class="quiet" onClick={reconnect}>
+					try now
+				</button>
+			)}
+			<span class="base">
+				{location.origin}/api/v1
+				<Copy what="key" text={() => apiKey.value}>
+					copy key
+				</Copy>
+			</span>
+			{(shown.value ?? made.value) ? <CallLine /> : <Hints />}
+		</footer>
+	);
+}
+
+function Hints() {
+	return (
+		<span class="hints">
+			<kbd>j</kbd> <kbd>k</kbd> conversations · <kbd>r</kbd> write · <kbd>a</kbd> accept · <kbd>d</kbd> decline ·{" "}
+			<kbd>t</kbd> clock · <kbd>?</kbd> all keys
+		</span>
+	);
+}
