@@ -15,7 +15,7 @@ export default defineConfig({
 	},
 	test: {
 		include: ["test/**/*.test.ts"],
-		exclude: ["test/package/**", "**/node_modules/**"],
+		exclude: ["test/{package,page}/**", "**/node_modules/**"],
 		// A busy machine is slow, not wrong.
 		testTimeout: 30_000,
 		hookTimeout: 30_000,

@@ -11,6 +11,7 @@ export async function pageModule(): Promise<Record<string, string>> {
 		outdir: source,
 		bundle: true,
 		minify: true,
+		charset: "utf8",
 		format: "esm",
 		// Calls of h are shorter than those of the JSX runtime, for which the types are.
 		tsconfigRaw: { compilerOptions: { jsx: "react", jsxFactory: "h", jsxFragmentFactory: "Fragment" } },

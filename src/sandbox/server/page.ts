@@ -11,9 +11,7 @@ const html = `<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
 <title>Sandbox</title>
-<link rel="icon" href="icon.svg">
 <link rel="stylesheet" href="page.css">
 <script type="module" src="page.js"></script>
 </head>
@@ -21,20 +19,17 @@ const html = `<!doctype html>
 </html>
 `;
 
-const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M2 2h12v9H7l-4 3v-3H2z" fill="#0b6bcb"/><path d="M5 5h6M5 8h4" stroke="#fff" stroke-width="1.4"/></svg>`;
-
 /** What is served below `/_sandbox/ui/`, by path; the empty path is the page itself. */
 export const pageFiles: ReadonlyMap<string, PageFile> = new Map([
 	["", { contentType: "text/html; charset=utf-8", body: html }],
 	["page.js", { contentType: "text/javascript; charset=utf-8", body: script }],
 	["page.css", { contentType: "text/css; charset=utf-8", body: style }],
-	["icon.svg", { contentType: "image/svg+xml", body: icon }],
 ]);
 
 /** What every file is served with: nothing but the page's own script, style and connection, and text only as text. */
 export const pageHeaders: Readonly<Record<string, string>> = {
 	"content-security-policy":
-		"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+		"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
 	"x-content-type-options": "nosniff",
 	"referrer-policy": "no-referrer",
 	"cache-control": "no-store",

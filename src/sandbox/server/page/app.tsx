@@ -1,4 +1,3 @@
-import { effect } from "@preact/signals-core";
 import { isRefused, keepToken } from "./control.ts";
 import { Conversations } from "./conversations.tsx";
 import { dialog } from "./dialog.tsx";
@@ -11,11 +10,6 @@ import { Phone } from "./phone.tsx";
 import { agency, pane, unread } from "./store.ts";
 import { reconnect } from "./stream.ts";
 import { ResetDialog, ViolationsDialog, WorldDialog } from "./world.tsx";
-
-effect(() => {
-	const count = [...unread.value.values()].reduce((sum, each) => sum + each, 0);
-	document.title = `${count > 0 ? `(${count}) ` : ""}Sandbox · ${agency.value?.name ?? "no agency name"}`;
-});
 
 const panes = [
 	["conversations", "Conversations"],
@@ -32,6 +26,8 @@ const dialogs = {
 } as const;
 
 export function App() {
+	const news = [...unread.value.values()].reduce((sum, each) => sum + each, 0);
+	document.title = `${news > 0 ? `(${news}) ` : ""}Sandbox${agency.value?.name ? ` · ${agency.value.name}` : ""}`;
 	if (isRefused.value) return <TokenForm />;
 	const Open = dialog.value && dialogs[dialog.value];
 	return (

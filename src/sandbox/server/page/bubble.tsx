@@ -1,10 +1,10 @@
-import { signal } from "@preact/signals-core";
 import type { HeldState, MessageState } from "../../index.ts";
 import { Act, textOf } from "./act.tsx";
-import { authors } from "./conversations.tsx";
+import { signal } from "./signal.ts";
 import { here, now, post, selected } from "./store.ts";
 import { lengthOf, minuteOf, relativeTo } from "./time.ts";
 import type { LostEvent } from "./timeline.ts";
+import { authors } from "./words.ts";
 
 interface BubbleProps {
 	readonly message: MessageState;
@@ -28,7 +28,7 @@ export function Bubble({ message, name, isOpenTemplate }: BubbleProps) {
 			))}
 			{isOwn ? (
 				<small>
-					{buttonClicked !== null && <span>tapped {buttonClicked}</span>}
+					{buttonClicked !== null && <span>tapped {buttonClicked} · </span>}
 					<time dateTime={at}>{minuteOf(at)}</time>
 				</small>
 			) : (
@@ -100,7 +100,7 @@ export function HeldBubble({ held, name }: { readonly held: HeldState; readonly 
 	const left = lengthOf(Date.parse(expiresAt) - now.value);
 	return (
 		<article class="b out held">
-			<strong>Held, not sent</strong>
+			<strong class="warn">Held, not sent</strong>
 			<p dir="auto">{body}</p>
 			<small>
 				{authors[author]} · held since {relativeTo(updatedAt, now.value)} · goes out if {name} accepts · expires{" "}
@@ -116,7 +116,7 @@ export function LostBubble({ event }: { readonly event: LostEvent }) {
 	const lost = isReplaced ? event.replaced : event;
 	return (
 		<article class="b out gone">
-			<strong>Never sent</strong>
+			<strong class="bad">Never sent</strong>
 			<p dir="auto">
 				<s>{lost.body}</s>
 			</p>

@@ -6,12 +6,10 @@ import { curlOfCall } from "./curl.ts";
 export function CallLine() {
 	const call = shown.value ?? made.value?.call;
 	return (
-		<div class="calls">
+		<div class="calls" hidden={!made.value && !call}>
 			{call && (
 				<>
-					<code class="call" title={callLine(call)}>
-						{callLine(call)}
-					</code>
+					<code class="call">{callLine(call)}</code>
 					<Copy what="call" text={() => curlOfCall(call)}>
 						curl
 					</Copy>

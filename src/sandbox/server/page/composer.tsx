@@ -1,5 +1,5 @@
-import { signal } from "@preact/signals-core";
 import { Act, ActForm, textOf } from "./act.tsx";
+import { signal } from "./signal.ts";
 import { here } from "./store.ts";
 
 const draft = signal("");

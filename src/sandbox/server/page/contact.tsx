@@ -1,7 +1,7 @@
-import { signal } from "@preact/signals-core";
 import type { ConversationState } from "../../index.ts";
 import { Act, ActForm, textOf } from "./act.tsx";
 import type { Call } from "./control.ts";
+import { signal } from "./signal.ts";
 import { here, post } from "./store.ts";
 
 const staffText = signal("");
@@ -52,6 +52,7 @@ function TextForm({ label, text, call, disabled = false }: TextFormProps) {
 		<ActForm class="row" label={label} call={call} onDone={() => (text.value = "")}>
 			<input
 				aria-label={`Text: ${label}`}
+				placeholder="Text"
 				required
 				value={text.value}
 				onInput={(event) => (text.value = textOf(event))}

@@ -1,4 +1,4 @@
-import { signal } from "@preact/signals-core";
+import { signal } from "./signal.ts";
 
 /** A call of a control: what a button does, and what it shows. */
 export interface Call {

@@ -1,9 +1,10 @@
-import { computed, signal } from "@preact/signals-core";
 import type { ConversationRow } from "../../index.ts";
 import { Act, textOf } from "./act.tsx";
 import { perform } from "./control.ts";
+import { computed, signal } from "./signal.ts";
 import { contacts, here, keyOf, lostTexts, now, rows, select, selected, unread } from "./store.ts";
 import { lengthOf, relativeTo } from "./time.ts";
+import { authors } from "./words.ts";
 
 const search = signal("");
 const pageSize = 200;
@@ -37,6 +38,7 @@ export function Conversations() {
 	const number = newNumber.value;
 	const submit = async (event: Event) => {
 		event.preventDefault();
+		document.getElementById("search")?.blur(); // so that the keys work
 		const first = order.value[0];
 		if (first !== undefined) select(first);
 		else if (number !== null) choose(await perform(here(`contacts/${number}`)));
@@ -139,6 +141,3 @@ function preview({ lastMessage }: ConversationRow): string {
 	const text = body ?? `${media.length} ${media.length === 1 ? "file" : "files"}`;
 	return author === "contact" ? text : `${author === "template" ? "Template" : authors[author]}: ${text}`;
 }
-
-/** Who writes for the agency. */
-export const authors = { api: "API", staff: "Staff", ai: "AI" } as const;

@@ -10,12 +10,7 @@ interface CopyProps {
 
 export function Copy({ what, text, children }: CopyProps) {
 	return (
-		<button
-			type="button"
-			class="quiet copy"
-			aria-label={`Copy ${what === "key" ? "API key" : "as curl"}`}
-			onClick={() => copy(text(), what)}
-		>
+		<button type="button" class="quiet copy" onClick={() => copy(text(), what)}>
 			{copied.value === what ? "copied" : children}
 		</button>
 	);

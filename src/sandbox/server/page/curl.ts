@@ -1,5 +1,5 @@
-import { signal } from "@preact/signals-core";
 import { type Call, token } from "./control.ts";
+import { signal } from "./signal.ts";
 import type { RequestEvent } from "./words.ts";
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

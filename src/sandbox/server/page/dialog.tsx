@@ -1,6 +1,6 @@
-import { signal } from "@preact/signals-core";
 import type { ComponentChildren } from "preact";
 import { CallLine } from "./call-line.tsx";
+import { signal } from "./signal.ts";
 
 /** The dialog that is open. */
 export const dialog = signal<"faults" | "world" | "reset" | "violations" | "keys" | null>(null);

@@ -1,7 +1,7 @@
-import { computed, signal } from "@preact/signals-core";
 import { Act, ActForm, textOf } from "./act.tsx";
 import { callLine } from "./control.ts";
 import { Dialog } from "./dialog.tsx";
+import { computed, signal } from "./signal.ts";
 import { faults, post, type WaitingFault } from "./store.ts";
 
 const operations = [
@@ -13,18 +13,7 @@ const operations = [
 	"me.get",
 ];
 
-const effects = {
-	status: "answers with a status",
-	reset: "connection reset",
-	hang: "no answer at all",
-	latency: "answers late",
-	html: "answers HTML",
-	empty: "empty body",
-	truncated: "body cut off",
-	"not-json": "body is not JSON",
-	redirect: "redirects",
-	"missing-field": "a field is missing",
-} as const;
+const effects = "status reset hang latency html empty truncated not-json redirect missing-field".split(" ");
 
 const operation = signal("messages.send");
 const phase = signal("before");
@@ -100,10 +89,8 @@ export function FaultsDialog() {
 				<label>
 					Effect
 					<select value={effect.value} onChange={(event) => (effect.value = textOf(event))}>
-						{Object.entries(effects).map(([name, words]) => (
-							<option key={name} value={name}>
-								{name}: {words}
-							</option>
+						{effects.map((name) => (
+							<option key={name}>{name}</option>
 						))}
 					</select>
 				</label>

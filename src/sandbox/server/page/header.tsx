@@ -51,7 +51,7 @@ function ClockBar() {
 	return (
 		<div class="clock" role="group" aria-label="Clock of the sandbox">
 			<time dateTime={new Date(now.value).toISOString()}>
-				{instantOf(now.value)} <small>UTC</small>
+				{instantOf(now.value)} <small class="dim">UTC</small>
 			</time>
 			<Act id="clock" call={post("clock/advance", { hours: 1 })}>
 				+1 h

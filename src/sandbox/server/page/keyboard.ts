@@ -1,7 +1,7 @@
-import { signal } from "@preact/signals-core";
 import { perform } from "./control.ts";
 import { order } from "./conversations.tsx";
 import { dialog } from "./dialog.tsx";
+import { signal } from "./signal.ts";
 import { here, pane, select, selected, thread } from "./store.ts";
 import { openTemplate } from "./timeline.ts";
 

@@ -4,16 +4,13 @@ import { areKeysOn, keys } from "./keyboard.ts";
 export function KeysDialog() {
 	return (
 		<Dialog title="Keys">
-			<dl class="keys">
+			<ul class="plain">
 				{keys.map(({ key, does }) => (
-					<div key={key}>
-						<dt>
-							<kbd>{key}</kbd>
-						</dt>
-						<dd>{does}</dd>
-					</div>
+					<li key={key}>
+						<kbd>{key}</kbd> {does}
+					</li>
 				))}
-			</dl>
+			</ul>
 			<label>
 				<input type="checkbox" checked={areKeysOn.value} onChange={() => (areKeysOn.value = !areKeysOn.value)} /> Keys
 				without a modifier are on

@@ -1,8 +1,8 @@
-import { signal } from "@preact/signals-core";
 import type { TargetedKeyboardEvent } from "preact";
 import type { SandboxEvent } from "../../index.ts";
 import { Copy } from "./copy.tsx";
 import { curlOfRequest } from "./curl.ts";
+import { signal } from "./signal.ts";
 import { agency, apiKey, consequences, events, requests, selected, thread } from "./store.ts";
 import { minuteOf, secondOf } from "./time.ts";
 import { faultWords, type RequestEvent, reasonIn, wordsOf } from "./words.ts";

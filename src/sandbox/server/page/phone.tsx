@@ -1,43 +1,52 @@
 import type { TargetedEvent } from "preact";
-import type { ConversationState } from "../../index.ts";
+import type { ConversationRow, ConversationState } from "../../index.ts";
 import { Bubble, HeldBubble, LostBubble } from "./bubble.tsx";
 import { Composer } from "./composer.tsx";
 import { ContactControls } from "./contact.tsx";
 import { WindowBadge } from "./conversations.tsx";
-import { agencyId, apiKey, events, selected, thread } from "./store.ts";
+import { agencyId, apiKey, events, rows, selected, thread } from "./store.ts";
 import { dayOf, minuteOf } from "./time.ts";
 import { type Item, openTemplate, timelineOf } from "./timeline.ts";
 
 const mostItems = 300;
 
 export function Phone() {
+	const phone = selected.value;
+	if (phone === null) return <Welcome />;
 	const state = thread.value;
-	if (state === null) return <main class="phone">{selected.value === null && <Welcome />}</main>;
-	const name = state.name ?? state.phoneNumber;
+	const row = state ?? rows.value.find(({ phoneNumber }) => phoneNumber === phone);
+	const name = row?.name ?? phone;
+	// The keys that follow j or k at once find the composer, though the conversation is still being read.
 	return (
 		<main class="phone" aria-label={`Phone of ${name}`}>
 			<div class="who">
 				<div class="row">
 					<h2>{name}</h2>
-					{state.name !== null && <span class="dim">{state.phoneNumber}</span>}
+					{name !== phone && <span class="dim">{phone}</span>}
 					<span class="spring" />
-					<WindowBadge row={state} long />
-					<span class="badge">{aiWords(state)}</span>
-					{!state.reachable && <span class="badge bad">cannot be reached</span>}
-					{state.takeOvers > 0 && (
-						<span class="badge warn">next {state.takeOvers === 1 ? "send" : `${state.takeOvers} sends`}: 409</span>
-					)}
-					{state.visibility.hidden && <span class="badge">hidden from the agency</span>}
+					{row && <Badges row={row} />}
 				</div>
-				<ContactControls state={state} />
+				{state && <ContactControls state={state} />}
 			</div>
-			<Chat state={state} name={name} />
-			<Composer phone={state.phoneNumber} name={name} />
+			{state ? <Chat state={state} name={name} /> : <div class="chat" />}
+			<Composer phone={phone} name={name} />
 		</main>
 	);
 }
 
-function aiWords({ ai }: ConversationState): string {
+function Badges({ row }: { readonly row: ConversationRow }) {
+	const { reachable, takeOvers } = row;
+	return (
+		<>
+			<WindowBadge row={row} long />
+			<span class="badge">{aiWords(row)}</span>
+			{!reachable && <span class="badge bad">cannot be reached</span>}
+			{takeOvers > 0 && <span class="badge warn">next {takeOvers === 1 ? "send" : `${takeOvers} sends`}: 409</span>}
+		</>
+	);
+}
+
+function aiWords({ ai }: ConversationRow): string {
 	if (ai.enabled) return "AI on";
 	return ai.disabledReason === "user_toggle" ? "AI off: by staff" : "AI off: after a manual send";
 }
@@ -65,7 +74,14 @@ function Chat({ state, name }: ChatProps) {
 	const items = timelineOf(state, events.value);
 	const template = openTemplate(state);
 	return (
-		<div class="chat" role="log" aria-label="Messages" tabIndex={0} ref={(log) => follow(log, state.phoneNumber)} onScroll={onScroll}>
+		<div
+			class="chat"
+			role="log"
+			aria-label="Messages"
+			tabIndex={0}
+			ref={(log) => follow(log, state.phoneNumber)}
+			onScroll={onScroll}
+		>
 			{items.length > mostItems && <span class="note">{items.length - mostItems} older lines are not shown</span>}
 			{items.length === 0 && !state.held && <span class="note">No message yet. Write as {name} below.</span>}
 			{items.slice(-mostItems).map((item, i, all) => (
@@ -105,7 +121,7 @@ function Welcome() {
 	const url = `${location.origin}/api/v1/agencies/${agencyId.value}/messages`;
 	const body = JSON.stringify({ to: "+447700900101", body: "Hello" });
 	return (
-		<div class="welcome">
+		<main class="welcome">
 			<h2>A contact's phone</h2>
 			<p>Choose a conversation, or type a new number in the search field. Here you write as the contact.</p>
 			<p>Or send a message as a CRM does, and watch it arrive:</p>
@@ -113,6 +129,6 @@ function Welcome() {
 				tabIndex={0}
 			>{`curl -H 'Authorization: Bearer ${apiKey.value}' \\\n  -H 'Content-Type: application/json' \\\n  -d '${body}' \\\n  ${url}`}</pre>
 			<p class="dim">No message reaches anybody: all of this happens in one process on this machine.</p>
-		</div>
+		</main>
 	);
 }

@@ -1,4 +1,3 @@
-import { batch, computed, signal } from "@preact/signals-core";
 import type {
 	AgencyState,
 	ConversationRow,
@@ -8,6 +7,7 @@ import type {
 	Violation,
 } from "../../index.ts";
 import { type Call, read } from "./control.ts";
+import { computed, signal } from "./signal.ts";
 import type { RequestEvent } from "./words.ts";
 
 /** A fault that still waits; JSON has null for one without end. */
@@ -92,42 +92,36 @@ export const post = (path: string, body?: object): Call => ({
 });
 
 export function chooseAgency(id: string): void {
-	batch(() => {
-		chosenAgencyId.value = id;
-		selected.value = null;
-		thread.value = null;
-	});
+	chosenAgencyId.value = id;
+	selected.value = null;
+	thread.value = null;
 	refresh();
 }
 
 export function select(phone: string | null): void {
-	batch(() => {
-		if (phone !== selected.value) thread.value = null;
-		selected.value = phone;
-		if (phone !== null) {
-			pane.value = "phone";
-			unread.value = new Map([...unread.value].filter(([contact]) => contact !== phone));
-		}
-	});
+	if (phone !== selected.value) thread.value = null;
+	selected.value = phone;
+	if (phone !== null) {
+		pane.value = "phone";
+		unread.value = new Map([...unread.value].filter(([contact]) => contact !== phone));
+	}
 	refresh();
 }
 
 /** Takes in events in the order of their ids. */
 export function take(news: readonly SandboxEvent[], isLive: boolean): void {
 	const counts = new Map(unread.value);
-	batch(() => {
-		for (const event of news) {
-			if (event.type === "clock.moved") now.value = Date.parse(event.to);
-			if (isWholeNew(event)) counts.clear();
-			const isMessage = event.type === "contact.wrote" || event.type === "text.sent" || event.type === "consent.asked";
-			if (isLive && isMessage && event.contact !== selected.value)
-				counts.set(event.contact, (counts.get(event.contact) ?? 0) + 1);
-		}
-		const reset = news.map(({ type }) => type).lastIndexOf("sandbox.reset");
-		const all = reset < 0 ? [...events.value, ...news] : news.slice(reset);
-		events.value = withoutTicks(all).slice(-mostEvents);
-		unread.value = counts;
-	});
+	for (const event of news) {
+		if (event.type === "clock.moved") now.value = Date.parse(event.to);
+		if (isWholeNew(event)) counts.clear();
+		const isMessage = event.type === "contact.wrote" || event.type === "text.sent" || event.type === "consent.asked";
+		if (isLive && isMessage && event.contact !== selected.value)
+			counts.set(event.contact, (counts.get(event.contact) ?? 0) + 1);
+	}
+	const reset = news.map(({ type }) => type).lastIndexOf("sandbox.reset");
+	const all = reset < 0 ? [...events.value, ...news] : news.slice(reset);
+	events.value = withoutTicks(all).slice(-mostEvents);
+	unread.value = counts;
 	if (news.some(changesState)) refresh();
 }
 
@@ -182,14 +176,12 @@ export async function readState(): Promise<void> {
 		read<{ now: string }>("clock"),
 		phone === null ? null : read<ConversationState>(placed(`conversations/${phone}`)),
 	]);
-	batch(() => {
-		agencies.value = all;
-		faults.value = waiting;
-		violations.value = wrong;
-		now.value = Date.parse(clock.now);
-		if (chosen !== agencyId.value) return;
-		rows.value = list;
-		contacts.value = known;
-		if (phone === selected.value) thread.value = one;
-	});
+	agencies.value = all;
+	faults.value = waiting;
+	violations.value = wrong;
+	now.value = Date.parse(clock.now);
+	if (chosen !== agencyId.value) return;
+	rows.value = list;
+	contacts.value = known;
+	if (phone === selected.value) thread.value = one;
 }

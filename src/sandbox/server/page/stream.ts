@@ -1,6 +1,6 @@
-import { signal } from "@preact/signals-core";
 import type { SandboxEvent } from "../../index.ts";
 import { isRefused, read, request, token } from "./control.ts";
+import { signal } from "./signal.ts";
 import { apiKey, events, forget, readState, take } from "./store.ts";
 
 /** Whether events arrive. */

@@ -9,7 +9,6 @@ export const minuteOf = format({ hour: "2-digit", minute: "2-digit" });
 export const secondOf = format({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
 /** Tue 6 January */
 export const dayOf = format({ weekday: "short", day: "numeric", month: "long" });
-const shortDayOf = format({ weekday: "short", day: "numeric", month: "short" });
 const dateOf = format({ weekday: "short", day: "numeric", month: "short", year: "numeric" });
 
 /** Tue 6 Jan 2026, 10:12:30 */
@@ -17,7 +16,7 @@ export const instantOf = (at: string | number): string => `${dateOf(at)}, ${seco
 
 /** The time of day, with the day when that is another than `now`'s. */
 export const relativeTo = (at: string, now: number): string =>
-	dateOf(at) === dateOf(now) ? minuteOf(at) : `${shortDayOf(at)} ${minuteOf(at)}`;
+	dateOf(at) === dateOf(now) ? minuteOf(at) : `${dayOf(at)} ${minuteOf(at)}`;
 
 const minuteMs = 60_000;
 

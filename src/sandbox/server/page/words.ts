@@ -24,7 +24,8 @@ const lost = (text: string): Words => ({ text, tone: "bad" });
 const who = ({ name, contact }: { readonly name: string | null; readonly contact: string }): string => name ?? contact;
 
 const dropReasons = { declined: "the contact declined", expired: "no answer in time" } as const;
-const authors = { api: "the CRM", staff: "staff", ai: "the AI" } as const;
+/** Who writes for the agency. */
+export const authors = { api: "API", staff: "Staff", ai: "AI" } as const;
 
 /** The fault of a request, in words. */
 export const faultWords = ({ kind, status, phase, remaining }: NonNullable<RequestEvent["fault"]>): string =>
@@ -32,6 +33,7 @@ export const faultWords = ({ kind, status, phase, remaining }: NonNullable<Reque
 		remaining === null ? "without end" : `${remaining} left`
 	}`;
 
+/** Says what an event means, where its type does not. */
 export function wordsOf(event: SandboxEvent): Words {
 	switch (event.type) {
 		case "contact.wrote":
@@ -43,11 +45,9 @@ export function wordsOf(event: SandboxEvent): Words {
 			return event.reachable
 				? good(`${who(event)} can be reached again`)
 				: lost(`${who(event)} cannot be reached: every message fails`);
-		case "contact.named":
-			return plain(`${event.contact} is now named ${event.name ?? "nothing"}`);
 		case "text.sent":
 			return good(
-				`sent to ${who(event)}${event.queueId === null ? `, by ${authors[event.author]}` : ", after consent"}`,
+				`sent to ${who(event)}${event.queueId === null ? ` by ${authors[event.author]}` : ", after consent"}`,
 			);
 		case "text.held":
 			return careful(`held for ${who(event)}: the window is closed and consent was asked`);
@@ -86,32 +86,20 @@ export function wordsOf(event: SandboxEvent): Words {
 				text: `message ${event.messageId}: ${event.status}${event.errorCode === null ? "" : ` ${event.errorCode}`}`,
 				tone: event.errorCode === null ? "" : "bad",
 			};
-		case "conversation.changed":
-			return plain(`conversation with ${who(event)} changed`);
 		case "clock.moved":
 			return plain(`clock moved to ${minuteOf(event.to)}`);
 		case "fault.added":
 			return careful(`fault ${event.fault.id} armed`);
-		case "fault.removed":
-			return plain(`fault ${event.faultId} removed`);
 		case "fault.hit":
 			return lost(`${faultWords(event.fault)}`);
 		case "violation":
 			return lost(`violation ${event.rule}: ${event.message}`);
 		case "request":
 			return requestWords(event);
-		case "scenario.told":
-			return plain(`scenario ${event.scenario} added`);
-		case "agency.changed":
-			return plain(`agency ${event.agencyId} changed`);
-		case "access.changed":
-			return plain("keys or integration changed");
-		case "sandbox.reset":
-			return careful("everything was reset");
 		case "sandbox.restored":
 			return careful("restored from a snapshot: what came later is undone");
-		case "sandbox.imported":
-			return careful("imported from another sandbox");
+		default:
+			return plain("");
 	}
 }
 

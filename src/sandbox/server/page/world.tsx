@@ -1,8 +1,8 @@
-import { signal } from "@preact/signals-core";
 import type { TargetedEvent } from "preact";
 import { Act } from "./act.tsx";
 import { perform, read } from "./control.ts";
 import { Dialog, dialog } from "./dialog.tsx";
+import { signal } from "./signal.ts";
 import { now, post, scenarios, select, violations } from "./store.ts";
 import { instantOf } from "./time.ts";
 
