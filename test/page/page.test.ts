@@ -191,7 +191,7 @@ test("axe finds nothing: empty, with every state, in each dialog, and on a small
 		await page.getByRole("button", { name, exact: true }).click();
 		await page.getByRole("dialog").waitFor();
 		expect(await axeFindings(page)).toEqual([]);
-		await page.getByRole("button", { name: "Close" }).click();
+		await page.getByRole("button", { name: "Close", exact: true }).click();
 	}
 	await page.keyboard.press("?");
 	await page.getByRole("dialog", { name: "Keys" }).waitFor();

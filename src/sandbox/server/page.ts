@@ -10,7 +10,7 @@ const html = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="viewport" content="width=device-width">
 <title>Sandbox</title>
 <link rel="stylesheet" href="page.css">
 <script type="module" src="page.js"></script>

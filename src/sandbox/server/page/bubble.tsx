@@ -85,10 +85,10 @@ function Answer({ name }: { readonly name: string }) {
 	return (
 		<div class="row answer">
 			<Act class="primary" call={here(`contacts/${selected.value}/accepts`)}>
-				Accept <kbd aria-hidden="true">a</kbd>
+				Accept <kbd>a</kbd>
 			</Act>
 			<Act call={here(`contacts/${selected.value}/declines`)}>
-				Decline <kbd aria-hidden="true">d</kbd>
+				Decline <kbd>d</kbd>
 			</Act>
 			<span class="dim">as {name}</span>
 		</div>

@@ -45,7 +45,7 @@ export function Conversations() {
 	};
 	return (
 		<nav class="list" aria-label="Conversations">
-			<form role="search" onSubmit={submit}>
+			<form onSubmit={submit}>
 				<input
 					type="search"
 					id="search"

@@ -1,6 +1,7 @@
 import { CallLine } from "./call-line.tsx";
 import { made, shown } from "./control.ts";
 import { Copy } from "./copy.tsx";
+import { keys } from "./keyboard.ts";
 import { apiKey } from "./store.ts";
 import { link, reconnect } from "./stream.ts";
 
@@ -36,8 +37,12 @@ export function Footer() {
 function Hints() {
 	return (
 		<span class="hints">
-			<kbd>j</kbd> <kbd>k</kbd> conversations · <kbd>r</kbd> write · <kbd>a</kbd> accept · <kbd>d</kbd> decline ·{" "}
-			<kbd>t</kbd> clock · <kbd>?</kbd> all keys
+			{keys.map(({ key, does }) => (
+				<span key={key}>
+					{" "}
+					<kbd>{key}</kbd> {does}
+				</span>
+			))}
 		</span>
 	);
 }

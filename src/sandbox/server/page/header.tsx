@@ -49,7 +49,7 @@ function ClockBar() {
 	const end = thread.value?.window.open ? thread.value.window.expiresAt : null;
 	const expiry = thread.value?.held?.expiresAt ?? null;
 	return (
-		<div class="clock" role="group" aria-label="Clock of the sandbox">
+		<section class="clock" aria-label="Clock">
 			<time dateTime={new Date(now.value).toISOString()}>
 				{instantOf(now.value)} <small class="dim">UTC</small>
 			</time>
@@ -63,6 +63,6 @@ function ClockBar() {
 			<Act call={post("clock/advanceTo", { at: expiry })} disabled={expiry === null}>
 				→ expiry
 			</Act>
-		</div>
+		</section>
 	);
 }

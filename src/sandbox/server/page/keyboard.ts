@@ -9,12 +9,12 @@ import { openTemplate } from "./timeline.ts";
 export const areKeysOn = signal(true);
 
 export const keys: readonly { readonly key: string; readonly does: string; readonly act: () => void }[] = [
-	{ key: "j", does: "next conversation", act: () => step(1) },
-	{ key: "k", does: "previous conversation", act: () => step(-1) },
-	{ key: "/", does: "search, or a new number", act: () => focus("search", "conversations") },
-	{ key: "r", does: "write as the contact", act: () => focus("write", "phone") },
-	{ key: "a", does: "accept the consent template as the contact", act: () => answer("accepts") },
-	{ key: "d", does: "decline the consent template as the contact", act: () => answer("declines") },
+	{ key: "j", does: "next", act: () => step(1) },
+	{ key: "k", does: "previous", act: () => step(-1) },
+	{ key: "/", does: "search", act: () => focus("search", "conversations") },
+	{ key: "r", does: "write", act: () => focus("write", "phone") },
+	{ key: "a", does: "accept", act: () => answer("accepts") },
+	{ key: "d", does: "decline", act: () => answer("declines") },
 	{ key: "t", does: "clock", act: () => document.getElementById("clock")?.focus() },
 	{ key: "?", does: "all keys", act: () => (dialog.value = "keys") },
 ];

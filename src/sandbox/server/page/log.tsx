@@ -187,7 +187,7 @@ function State() {
 					<pre tabIndex={0}>{pretty(thread.value)}</pre>
 				</>
 			)}
-			<h3>GET /_sandbox/agencies: {agency.value?.name}</h3>
+			<h3>GET /_sandbox/agencies</h3>
 			<pre tabIndex={0}>{pretty(agency.value ?? null)}</pre>
 		</>
 	);

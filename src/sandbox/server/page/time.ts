@@ -20,11 +20,10 @@ export const relativeTo = (at: string, now: number): string =>
 
 const minuteMs = 60_000;
 
-/** A length of time in its two largest units: 22 h 46 min. */
+/** A length of time: 22 h 46 min. */
 export function lengthOf(ms: number): string {
 	const minutes = Math.floor(Math.abs(ms) / minuteMs);
-	const [days, hours, rest] = [Math.floor(minutes / 1_440), Math.floor(minutes / 60) % 24, minutes % 60];
-	if (days > 1) return `${days} d${hours ? ` ${hours} h` : ""}`;
-	if (minutes >= 60) return `${days * 24 + hours} h${rest ? ` ${rest} min` : ""}`;
-	return minutes > 0 ? `${rest} min` : `${Math.floor(Math.abs(ms) / 1_000)} s`;
+	const hours = Math.floor(minutes / 60);
+	if (hours > 72) return `${Math.floor(hours / 24)} days`;
+	return hours > 0 ? `${hours} h${minutes % 60 ? ` ${minutes % 60} min` : ""}` : `${minutes} min`;
 }

@@ -113,7 +113,6 @@ export function ResetDialog() {
 export function ViolationsDialog() {
 	return (
 		<Dialog title="Violations">
-			<p class="dim">Requests that a good client would not make.</p>
 			<ul class="plain mono">
 				{violations.value.map(({ rule, message, method, path, correlationId }) => (
 					<li key={correlationId}>
