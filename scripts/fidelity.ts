@@ -1,6 +1,6 @@
 /**
- * The README's table of what the sandbox holds to: each rule of the service, where it comes from, and the test that
- * proves it, taken from the tests' own names.
+ * docs/fidelity.md: each rule of the service that the sandbox follows, where it comes from, and the test that proves it,
+ * taken from the tests' own names; and the readings that `policy` switches, taken from its TSDoc.
  *
  *   npm run fidelity              write it
  *   npm run fidelity -- --check   fail when it is stale, or a rule has no test
@@ -38,10 +38,39 @@ const rows = Object.entries(sources).map(([rule, source]) => {
 	const [proof] = proofs.get(rule) ?? [];
 	return `| ${rule} | ${source} | ${(proof?.sentence ?? "").replaceAll("|", "\\|")} | ${proof?.file.replace(".test.ts", "")} |`;
 });
-const table = `| rule | source | what the sandbox does | test |\n|---|---|---|---|\n${rows.join("\n")}\n`;
+const policy = await readFile(new URL("src/sandbox/world/policy.ts", root), "utf8");
+const questions = [
+	...policy.matchAll(/\/\*\*\s+(?:\*\s+)?(R\d+): ([\s\S]*?)@default (\S+)\s+\*\/\s+readonly (\w+):/g),
+].map(
+	([, rule, text = "", preset, name]) =>
+		`| ${rule} | ${text.replaceAll(/\s*\n\s*\*\s*/g, " ").trim()} | \`${name}\` | \`${preset}\` |`,
+);
 
-const old = await readFile(new URL("README.md", root), "utf8");
-const [begin, end] = ["<!-- fidelity -->\n", "<!-- /fidelity -->"];
-const [from, to] = [old.indexOf(begin) + begin.length, old.indexOf(end)];
-if (from < begin.length || to < from) throw new Error("README.md has lost the marks of the fidelity table.");
-await fresh("fidelity", { "README.md": `${old.slice(0, from)}\n${table}\n${old.slice(to)}` });
+await fresh("fidelity", {
+	"docs/fidelity.md": `# How faithful the sandbox is
+
+Written by \`npm run fidelity\`.
+
+Each rule has a test that runs in process, through msw and over HTTP, and every answer in those tests is held against the contract. _stated_: the service's documentation says it. _inferred_: it follows from what is documented. _chosen_: the documentation is silent, and the sandbox had to choose.
+
+## Open questions
+
+Nobody outside knows how the live service reads these. \`createSandbox({ policy })\` switches each to the other reading; on the command line it is \`--policy name=value\`. Run what matters to you under both.
+
+\`\`\`ts
+import { createSandbox } from "messaging-conversations/sandbox";
+
+for (const retryAfterDrop of ["resend", "replay"] as const) createSandbox({ policy: { retryAfterDrop } });
+\`\`\`
+
+| rule | question | policy | default |
+|---|---|---|---|
+${questions.join("\n")}
+
+## All rules
+
+| rule | source | what the sandbox does | test |
+|---|---|---|---|
+${rows.join("\n")}
+`,
+});

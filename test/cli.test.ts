@@ -78,19 +78,31 @@ test("--json prints one line with what a program needs, and the flags make the s
 	expect(me.status).toBe(200);
 });
 
-test("the token comes from the environment too, and the environment file tells the rest", async () => {
-	const file = join(folder, ".env.sandbox");
-	const { told } = await json(["--env-file", file], { MESSAGING_SANDBOX_TOKEN: "of-the-environment" });
+test("the token comes from the environment, or from a file of variables", async () => {
+	const { told } = await json([], { MESSAGING_SANDBOX_TOKEN: "of-the-environment" });
 	expect(told.token).toBe("of-the-environment");
-	const lines = readFileSync(file, "utf8");
-	expect(lines).toContain(`MESSAGING_BASE_URL=${told.baseUrl}\n`);
-	expect(lines).toContain(`MESSAGING_API_KEY=${told.apiKey}\n`);
-	expect(lines).toContain("MESSAGING_SANDBOX_TOKEN=of-the-environment\n");
+	const file = join(folder, "variables");
+	writeFileSync(file, "MESSAGING_SANDBOX_TOKEN=of-the-file\n");
+	expect((await json(["--env-file", file])).told.token).toBe("of-the-file");
+});
+
+test("--write-env writes what a program needs as variables, and over no file of anybody else", async () => {
+	const file = join(folder, ".env.sandbox");
+	const { told } = await json(["--write-env", file]);
+	const lines = readFileSync(file, "utf8").trim().split("\n").slice(1);
+	expect(Object.fromEntries(lines.map((line) => line.split("=", 2)))).toEqual({
+		MESSAGING_BASE_URL: told.baseUrl,
+		MESSAGING_API_KEY: told.apiKey,
+		MESSAGING_AGENCY_ID: told.agencyId,
+		MESSAGING_SANDBOX_CONTROL_URL: told.controlUrl,
+		MESSAGING_SANDBOX_TOKEN: told.token,
+	});
 	const mine = join(folder, ".env");
 	writeFileSync(mine, "SECRET=1\n");
-	const refused = await ended(["sandbox", "--port", "0", "--env-file", mine]);
+	const refused = await ended(["sandbox", "--port", "0", "--write-env", mine]);
 	expect([refused.code, readFileSync(mine, "utf8")]).toEqual([1, "SECRET=1\n"]);
-	await json(["--env-file", file]);
+	await json(["--write-env", file, "--token", "another-token"]);
+	expect(readFileSync(file, "utf8")).toContain("MESSAGING_SANDBOX_TOKEN=another-token\n");
 });
 
 test("the terminal prints one line a request and one a consequence, without key, number or text", async () => {

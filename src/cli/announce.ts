@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import type { SandboxServer } from "../sandbox/server.ts";
 
-const firstLine = "# Written by messaging-conversations sandbox.\n";
+const firstLine = "# Written by the command: messaging-conversations sandbox.\n";
 
 /** Writes a new file, or one that an earlier sandbox wrote; any other file is somebody's and stays. */
 export function writeEnvironment(
@@ -17,7 +17,7 @@ MESSAGING_SANDBOX_CONTROL_URL=${controlUrl}
 MESSAGING_SANDBOX_TOKEN=${token}
 `;
 	if (existsSync(file) && !readFileSync(file, "utf8").startsWith(firstLine))
-		throw new Error(`--env-file ${file} exists, and no sandbox wrote it.`);
+		throw new Error(`--write-env ${file} exists, and no sandbox wrote it.`);
 	writeFileSync(file, text, { mode: 0o600 });
 }
 
@@ -36,6 +36,7 @@ export function banner(
 	clock: string,
 	page: string,
 ): string {
+	const [key, control] = [`Authorization: Bearer ${apiKey}`, `X-Sandbox-Token: ${token}`];
 	return `Messaging Conversations sandbox: no message reaches anybody. The clock ${clock}.
 
   Base URL       ${baseUrl}
@@ -54,9 +55,9 @@ TypeScript:
 
 curl:
 
-  curl -H "Authorization: Bearer ${apiKey}" ${baseUrl}/me
-  curl -H "X-Sandbox-Token: ${token}" -d '{"text":"Hello"}' ${controlUrl}/contacts/+447700900101/writes
-  curl -H "X-Sandbox-Token: ${token}" -d '{"hours":25}' ${controlUrl}/clock/advance
+  curl -H "${key}" ${baseUrl}/me
+  curl -H "${control}" -d '{"text":"Hello"}' ${controlUrl}/contacts/+447700900101/writes
+  curl -H "${control}" -d '{"hours":25}' ${controlUrl}/clock/advance
 
 Ctrl-C stops it.
 `;

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { version } from "../../package.json" with { type: "json" };
+import { version } from "../../package.json";
 import { sandboxCommand } from "./sandbox.ts";
 
 /** A command: the words after its name are for it. */

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { version } from "../../package.json" with { type: "json" };
+import { version } from "../../package.json";
 import { createSandbox, type Policy, type Sandbox, scenarioNames } from "../sandbox/index.ts";
 import { type SandboxServer, type ServeOptions, serve } from "../sandbox/server.ts";
 import { banner, openPage, writeEnvironment } from "./announce.ts";
@@ -17,15 +17,16 @@ Options:
   --port <port>          Port to listen on; 0 is any free one. Default 4010.
   --seed <scenario>      The world it begins with: ${scenarioNames.join(", ")}. Default fresh.
   --import <file>        Begins with what another sandbox exported, as JSON.
-  --now <instant>        Where its clock stands, ISO 8601. Default 2026-01-05T09:00:00Z, with --follow this instant.
-  --follow               Lets the clock run with real time; else it stands still until a control moves it.
+  --now <instant>        The time of its clock, ISO 8601. Default 2026-01-05T09:00:00Z, with --follow this instant.
+  --follow               Lets the clock run with real time; else only controls move it.
   --policy <name=value>  Another reading where the specification is silent; give it once for each.
   --latitude <seed>      Varies what a caller must not rely on.
   --token <token>        What control routes need. Default ${tokenVariable}, else random.
   --open                 Opens the sandbox's page in a browser.
   --quiet                Prints no line for requests and what follows from them.
   --json                 Prints one line of JSON, with what a program needs, and nothing else.
-  --env-file <file>      Writes base URL, key, agency, control URL and token to a new file, as lines NAME=value.
+  --env-file <file>      Reads environment variables from a file, such as ${tokenVariable}.
+  --write-env <file>     Writes base URL, key, agency, control URL and token to a file, as lines NAME=value.
   --listen <address>     Address to listen on, for containers. Everybody who reaches it reaches the sandbox.
   --allow-host <name>    Another name by which it may be asked, such as a container's; give it once for each.
   --version              Prints the version.
@@ -45,6 +46,7 @@ const options = {
 	quiet: { type: "boolean", default: false },
 	json: { type: "boolean", default: false },
 	"env-file": { type: "string" },
+	"write-env": { type: "string" },
 	listen: { type: "string" },
 	"allow-host": { type: "string", multiple: true },
 	version: { type: "boolean", short: "v", default: false },
@@ -64,21 +66,31 @@ async function run(args: string[]): Promise<void> {
 	if (values.help) return console.log(help);
 	if (values.version) return console.log(version);
 	if (positionals.length > 0) throw new Error(`sandbox takes no "${positionals.join(" ")}".`);
+	if (values["env-file"] !== undefined) process.loadEnvFile(values["env-file"]);
 	const sandbox = sandboxFrom(values);
 	const server = await serve(sandbox, serveOptions(values));
+	try {
+		announce(values, sandbox, server);
+	} catch (error) {
+		await server.close(); // or the process would not end
+		throw error;
+	}
+	stopAtEnd(sandbox, server, values.json);
+}
+
+function announce(values: Flags, sandbox: Sandbox, server: SandboxServer): void {
 	const page = `${server.controlUrl}/ui/#token=${server.token}`;
 	const agencyId = sandbox.agency().id;
-	if (values["env-file"] !== undefined) writeEnvironment(values["env-file"], server, agencyId);
+	if (values["write-env"] !== undefined) writeEnvironment(values["write-env"], server, agencyId);
 	if (values.listen !== undefined)
 		console.error(`Warning: everybody who reaches ${values.listen} reaches this sandbox.`);
 	if (values.json) console.log(JSON.stringify({ ...plain(server), agencyId, pageUrl: page, pid: process.pid }));
 	else {
-		const clock = values.follow ? "runs" : `stands at ${sandbox.clock.now().toISOString()}`;
+		const clock = values.follow ? "runs" : `is at ${sandbox.clock.now().toISOString()}`;
 		console.log(banner(server, agencyId, clock, page));
 		if (!values.quiet) printEvents(sandbox, (line) => console.log(line));
 	}
 	if (values.open) openPage(page);
-	stopAtEnd(sandbox, server, values.json);
 }
 
 const plain = ({ baseUrl, apiKey, controlUrl, token }: SandboxServer) => ({ baseUrl, apiKey, controlUrl, token });

@@ -37,17 +37,8 @@ export { type ScenarioName, scenarioNames } from "./controls/scenarios.ts";
 export type { AgencyState, ConversationRow, ConversationState, HeldState, MessageState } from "./controls/state.ts";
 export type { Connection, Sandbox, SandboxOptions } from "./sandbox.ts";
 export type { Consent, ConsentSettings } from "./world/consent.ts";
-export type {
-	Author,
-	ConversationEvents,
-	EventContact,
-	EventFault,
-	EventStamp,
-	LostText,
-	SandboxEvent,
-	SandboxEventType,
-	SandboxWideEvents,
-} from "./world/event.ts";
+export type { Author, ConversationEvents, EventContact, LostText } from "./world/conversation-event.ts";
+export type { EventFault, EventStamp, SandboxEvent, SandboxEventType, SandboxWideEvents } from "./world/event.ts";
 export type { FaultEffect, FaultKind, FaultOptions } from "./world/faults.ts";
 export type { OperationId, RecordedRequest, Violation } from "./world/journal.ts";
 export type { Policy } from "./world/policy.ts";
@@ -72,7 +63,7 @@ const listenerRule = must("a function", (listener) => typeof listener === "funct
 const baseUrl = "https://sandbox.invalid/api/v1";
 
 /**
- * The whole service in one process: one agency, one key with both scopes, fixed ids, a clock that stands still.
+ * The whole service in one process: one agency, one key with both scopes, fixed ids, a clock that does not run.
  * Cheap, and without any shared state: make one per test.
  *
  * @example
@@ -170,7 +161,7 @@ const factory =
 		sandbox.tell(scenario);
 
 // The scenarios, usable alone: each adds its world to a sandbox's default agency.
-/** One agency, one key, nothing said yet. */
+/** One agency, one key, no conversation. */
 export const fresh = factory("fresh");
 /** 250 conversations, three pages of 100; the first contact's has 130 messages, three pages of 50. */
 export const busy = factory("busy");

@@ -13,7 +13,7 @@ import type { Sandbox } from "./index.ts";
  */
 export function handlers(sandbox: Sandbox): RequestHandler[] {
 	const { origin } = new URL(sandbox.connection.baseUrl);
-	// No path with a star: msw decodes what a star stands for, and answers a broken percent-escape with a 500 of its own.
+	// A regular expression, because msw decodes what a star matches and answers a broken percent-escape with its own 500.
 	const everything = new RegExp(`^${origin.replaceAll(".", "\\.")}/`);
 	return [
 		http.all(everything, async ({ request }) => {

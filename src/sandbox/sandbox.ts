@@ -22,9 +22,9 @@ declare global {
 
 /** What a sandbox is made with. */
 export interface SandboxOptions {
-	/** Where its clock stands. @default "2026-01-05T09:00:00Z" */
+	/** The time of its clock. @default "2026-01-05T09:00:00Z" */
 	readonly now?: string | Date;
-	/** The world it begins with. @default "fresh": one agency, one key, nothing said yet */
+	/** The world it begins with. @default "fresh": one agency, one key, no conversation */
 	readonly seed?: ScenarioName;
 	/** How it reads the specification where that is silent. */
 	readonly policy?: Partial<Policy>;
@@ -68,7 +68,7 @@ export interface Sandbox {
 	readonly keys: KeysControl;
 	/** How it reads the specification where that is silent. */
 	readonly policy: Policy;
-	/** Its time, which stands still until it is moved. */
+	/** Its time, which does not run until it is moved. */
 	readonly clock: ClockControl;
 	/** Faults to come: answers that fail, hang, or get lost. */
 	readonly faults: FaultsControl;
@@ -135,8 +135,8 @@ export interface Sandbox {
 	/** As new: the scenario it was made with, the counters too; only the numbers of events go on. @example sandbox.reset(); */
 	reset(): void;
 	/**
-	 * Adds a scenario to the default agency, whatever happened there before: the AI is turned on where it speaks in it,
-	 * and over newer activity its messages come last, with their own, older times. One that throws leaves nothing behind.
+	 * Adds a scenario to the default agency, over what is there: contacts to whom its AI replies have their AI turned on,
+	 * and its messages come last, with their own, older times. A scenario that throws changes nothing.
 	 * @example sandbox.tell("busy");
 	 */
 	tell(scenario: ScenarioName): void;

@@ -17,7 +17,7 @@ export interface ServeOptions {
 	readonly port?: number;
 	/** What control routes need: 8 or more letters, digits and signs. @default 32 random characters */
 	readonly token?: string;
-	/** Lets the sandbox's clock run with real time. @default false: it stands still */
+	/** Lets the sandbox's clock run with real time. @default false: it does not run */
 	readonly follow?: boolean;
 	/**
 	 * The address to listen on. On any other than loopback, everybody who reaches this machine reaches the sandbox: it is
@@ -70,7 +70,7 @@ const optionsRule = fields<ServeOptions>({
 });
 
 /**
- * The sandbox over HTTP, on the loopback interface unless `listen` says otherwise. It refuses a foreign `Host` or
+ * The sandbox over HTTP, on the loopback interface unless `listen` names another. It refuses a foreign `Host` or
  * `Origin`, sends no CORS header and opens no connection itself.
  *
  * Below `controlUrl` are the sandbox's controls, for programs in any language: `POST clock/advance {"hours": 25}`,

@@ -66,7 +66,7 @@ function archivedThread({ agencyId: _, rank: __, failed: ___, lastInboundAt: ___
 	return record;
 }
 
-/** Makes the world what a valid archive says; what is derived, and what is due, is built anew. */
+/** Replaces everything in the world by a valid archive; what is derived, and what is due, is built anew. */
 export function unarchive(world: World, given: Archive): void {
 	const { now, counters, integrations, keys, agencies, operations, faults } = structuredClone(given);
 	world.clock.restart(now);

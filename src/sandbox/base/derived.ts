@@ -1,4 +1,4 @@
-/** A 32-bit hash. Law 5 asks for the same answers to the same calls: whatever looks random here comes from counters. */
+/** A 32-bit hash. What looks random is hashed from counters, so that the same calls give the same answers. */
 export function hash(text: string): number {
 	let h = 0x811c9dc5;
 	for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193);

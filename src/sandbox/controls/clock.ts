@@ -12,7 +12,7 @@ export interface Advance {
 	readonly ms?: number;
 }
 
-/** The sandbox's time: it stands still until it is moved, and goes forward only. */
+/** The sandbox's time: it does not run until it is moved, and goes forward only. */
 export interface ClockControl {
 	/** A copy: changing it moves nothing. @example sandbox.clock.now().toISOString(); */
 	now(): Date;
@@ -25,7 +25,7 @@ export interface ClockControl {
 	advanceTo(at: string | Date): void;
 }
 
-export const advanceRule = fields<Advance>({
+const advanceRule = fields<Advance>({
 	hours: optional(aNumber),
 	minutes: optional(aNumber),
 	ms: optional(aNumber),

@@ -108,6 +108,7 @@ export function createContact(world: World, agencyId: string, phoneNumber: E164)
 
 	const taps = (code: string): { message: StoredMessage; hadHeldText: boolean } => {
 		assertValid("taps: code", code, someText);
+		assertButton(code);
 		const target = thread();
 		const { held } = target;
 		const hadHeldText = held !== null;
@@ -136,7 +137,7 @@ export function createContact(world: World, agencyId: string, phoneNumber: E164)
 			const { held } = target;
 			return events.together(null, () => {
 				const written = contactWrites(world, target, message.body ?? null, extras);
-				// R127: the text waits for consent ("only if the contact accepts"), unless the policy says otherwise.
+				// R127: the text waits for consent ("only if the contact accepts"), unless the policy sends it.
 				if (held && world.policy.inboundFlushesQueue) sendHeldText(world, target, held);
 				return idsOf(written);
 			});
@@ -168,7 +169,7 @@ export function createContact(world: World, agencyId: string, phoneNumber: E164)
 }
 
 /** Any code may be a button of some template, but one that begins like the consent template's own is a slip. */
-function _assertButton(code: string): void {
+function assertButton(code: string): void {
 	if (!/^consent/i.test(code) || code === acceptCode || code === declineCode) return;
 	throw new TypeError(
 		`taps: code must be "${acceptCode}", "${declineCode}", or the code of another template's button.`,

@@ -47,7 +47,7 @@ export interface ConversationControl {
 	}): void;
 }
 
-export const takeOverRule = fields<{ times?: number }>({ times: optional(wholeFrom(0)) });
+const takeOverRule = fields<{ times?: number }>({ times: optional(wholeFrom(0)) });
 const reasonRule = oneOf(...visibilityReasons);
 const sharingRule = fields<{ reason?: VisibilityReason }>({ reason: optional(reasonRule) });
 

@@ -37,7 +37,7 @@ export function startFlow(world: World, find: () => Thread): FlowControl {
 	return flowControl(world, find, flow);
 }
 
-/** The flow with this id, of whatever contact; an unknown one throws. */
+/** The flow with this id, of any contact; an unknown one throws. */
 export function createFlowControl(world: World, id: string): FlowControl {
 	for (const agency of world.agencies.values()) {
 		for (const [phone, thread] of agency.threads) {

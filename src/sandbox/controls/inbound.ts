@@ -12,7 +12,7 @@ export interface ContactMessage {
 	readonly body?: string | null;
 	/** Files, by URL and content type. */
 	readonly media?: readonly Schemas["MessageMedia"][];
-	/** The message replied to: its id, its messageSid, or what the service shall tell of it. */
+	/** The message replied to: its id, its messageSid, or the fields that the service gives of it. */
 	readonly replyTo?: number | string | Schemas["ReplyToMessage"];
 }
 
@@ -38,7 +38,7 @@ const messageRule = fields<ContactMessage>({
 	replyTo: optional((given) => (typeof given === "number" || typeof given === "string" ? undefined : replyRule(given))),
 });
 
-/** A contact's message, checked; a text alone stands for its body. */
+/** A contact's message, checked; a string is its body. */
 export function contactMessageFrom(given: string | ContactMessage): ContactMessage {
 	const message: ContactMessage = typeof given === "string" ? { body: given } : given;
 	assertValid("writes", message, messageRule);

@@ -6,7 +6,7 @@ import type { Thread } from "../world/state.ts";
 export interface InboxEntry {
 	/** A text of the agency, or a template with its buttons. */
 	readonly kind: "text" | "template";
-	/** What it says. */
+	/** The text. */
 	readonly body: string;
 	/** Null for a text. */
 	readonly templateCode: string | null;

@@ -27,7 +27,7 @@ export interface MessageControl {
 }
 
 type ReportOptions = { errorCode?: number | null };
-export const reportRule = fields<ReportOptions>({ errorCode: optional(orNull(aNumber)) });
+const reportRule = fields<ReportOptions>({ errorCode: optional(orNull(aNumber)) });
 
 export function createMessageControl(world: World, id: number | string): MessageControl {
 	const find = () => {

@@ -35,7 +35,7 @@ const anna = dramaNumber(101);
 const names = ["Anna", "Bram", "Chloé", "Dirk", "Elif", "Finn", "Greet", "Hugo", "Inès", "Jan"];
 const families = ["Peeters", "Janssens", "Maes", "Jacobs", "Mertens", "Willems", "Claes", "Goossens", "Wouters"];
 
-/** The AI replies, whoever turned it off before: a scenario can be told at any time. */
+/** The AI replies. It is turned on first, because a scenario can be added at any time. */
 function aiReplies({ staff, ai }: AgencyControl, contact: ContactRef, text: string): void {
 	staff.setAi(contact, true);
 	ai.replies(contact, text);

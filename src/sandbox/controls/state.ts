@@ -1,7 +1,7 @@
 import type { Schemas } from "../base/schemas.ts";
 import { iso, isoOrNull } from "../world/clock.ts";
 import { type Consent, readinessOf } from "../world/consent.ts";
-import type { Author } from "../world/event.ts";
+import type { Author } from "../world/conversation-event.ts";
 import { messageSidOf } from "../world/message-ids.ts";
 import type { Agency, StoredMessage, Thread, VisibilityReason, World } from "../world/state.ts";
 import { isInProgress } from "../world/thread.ts";
@@ -33,7 +33,12 @@ export interface MessageState {
 	/** The language of a template. */
 	readonly language: string | null;
 	/** The buttons of a template. */
-	readonly buttons: readonly { readonly code: string; readonly text: string }[];
+	readonly buttons: readonly {
+		/** For `contact.taps`. */
+		readonly code: string;
+		/** The words on it. */
+		readonly text: string;
+	}[];
 	/** The code of the button that the contact tapped. */
 	readonly buttonClicked: string | null;
 	/** Files that the contact sent. */
@@ -118,7 +123,12 @@ export interface ConversationRow {
 /** Everything that is in a conversation. */
 export interface ConversationState extends ConversationRow {
 	/** All flows, the oldest first. */
-	readonly flows: readonly { readonly id: string; readonly status: string }[];
+	readonly flows: readonly {
+		/** For `sandbox.flow`. */
+		readonly id: string;
+		/** Its status at present. */
+		readonly status: string;
+	}[];
 	/** All messages, the oldest first. */
 	readonly messages: readonly MessageState[];
 }

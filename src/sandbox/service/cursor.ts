@@ -54,7 +54,7 @@ export function decodeCursor(list: string, text: string): number[] | undefined {
 		.trimEnd()
 		.split(" ")
 		.map((number) => Number.parseInt(number, 36));
-	// The same position has one cursor only: whatever else decodes to it was edited.
+	// A position has one cursor only: any other text that decodes to it was edited.
 	return position.every(Number.isSafeInteger) && encodeCursor(list, position) === text ? position : undefined;
 }
 

@@ -13,20 +13,25 @@ export interface Exchange {
 	readonly startedAt: number;
 	/** The fault that hit it last. */
 	fault: EventFault | null;
+	/** What the operation gave, and its JSON. */
+	outcome: { readonly value: object; readonly body: string } | null;
 }
 
 const longestAnswer = 1_000_000;
 
-/** Tells of a request and its answer. The event is built when somebody reads it, because bodies take time to parse. */
-export function tellRequest(world: World, { entry, fault, startedAt }: Exchange, { body, cut }: Answer): void {
-	const answer = cut === "reset" || cut === "hang" || body.length > longestAnswer ? "" : body;
+/** Adds a request and its answer to the events. The event is built when somebody reads it. */
+export function tellRequest(world: World, exchange: Exchange, { body, cut }: Answer): void {
+	const { entry, fault, startedAt, outcome } = exchange;
+	const text = cut === "reset" || cut === "hang" || body.length > longestAnswer ? "" : body;
+	// An answer that no fault changed is kept as its rows, which answers share, because its text costs far more.
+	const answer = outcome?.body === text ? outcome.value : text;
 	const ms = Math.round((performance.now() - startedAt) * 100) / 100;
-	world.events.addLazy(entry.text.length + answer.length + entry.path.length + entry.query.length, () =>
-		requestEvent(entry, fault, answer, ms),
+	world.events.addLazy(entry.text.length + text.length + entry.path.length + entry.query.length, () =>
+		requestEvent(entry, fault, typeof answer === "string" ? jsonOrText(answer) : structuredClone(answer), ms),
 	);
 }
 
-function requestEvent(entry: Entry, fault: EventFault | null, answer: string, ms: number): NewEvent {
+function requestEvent(entry: Entry, fault: EventFault | null, answer: unknown, ms: number): NewEvent {
 	const { operation, method, path, query, text, status, keyId } = entry;
 	const body = jsonOrText(text);
 	const route = routeOf(method, path);
@@ -40,7 +45,7 @@ function requestEvent(entry: Entry, fault: EventFault | null, answer: string, ms
 		contact: contactIn(route?.phone, body),
 		body,
 		status,
-		answer: jsonOrText(answer),
+		answer,
 		ms,
 		fault,
 		keyId,

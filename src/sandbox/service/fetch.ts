@@ -10,8 +10,8 @@ interface Asked {
 	readonly request?: Request;
 }
 
-/** A `fetch` that asks `knock` and nobody else: in process, no socket. Faults look as they do with Node's own fetch. */
-export function createFetch(baseUrl: string, knock: (call: Call) => Reply): typeof globalThis.fetch {
+/** A `fetch` that `answer` answers: in process, no socket. Faults look as they do with Node's own fetch. */
+export function createFetch(baseUrl: string, answer: (call: Call) => Reply): typeof globalThis.fetch {
 	// Held here, or a garbage collection would part a waiting Request from the signal that aborts it (Node 20 to 24).
 	const waiting: Waiting = new Set();
 	return async (input, init) => {
@@ -19,7 +19,7 @@ export function createFetch(baseUrl: string, knock: (call: Call) => Reply): type
 			input instanceof Object && "headers" in input ? await fromRequest(input, init) : await fromUrl(input, init);
 		const { signal, call } = asked;
 		if (signal?.aborted) throw signal.reason;
-		let reply = knock({ ...call, target: targetOf(baseUrl, asked.url) });
+		let reply = answer({ ...call, target: targetOf(baseUrl, asked.url) });
 		while (isLater(reply)) {
 			await untilAborted(waiting, asked, reply.waitMs);
 			reply = reply.resume();
@@ -116,7 +116,7 @@ function responseFrom({ status, headers, body, cut }: Answer, method: string): R
 	return new Response(bodiless ? null : body, { status, headers });
 }
 
-/** The first half of a body, then what Node's fetch says when the other side closes. */
+/** The first half of a body, then the error of Node's fetch when the other side closes. */
 function half(body: string): ReadableStream<Uint8Array> {
 	const bytes = new TextEncoder().encode(body);
 	let sent = false;

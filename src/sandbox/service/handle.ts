@@ -32,16 +32,16 @@ export function handle(world: World, call: Call): Reply {
 		at: world.clock.now(),
 	};
 	world.journal.add(entry);
-	const exchange: Exchange = { entry, fault: null, startedAt: performance.now() };
-	return told(world, exchange, () => admit(world, call, key, exchange));
+	const exchange: Exchange = { entry, fault: null, outcome: null, startedAt: performance.now() };
+	return recorded(world, exchange, () => admit(world, call, key, exchange));
 }
 
-/** Does what gives the reply, and tells of the request once it is an answer. */
-function told(world: World, exchange: Exchange, act: () => Reply): Reply {
+/** Runs `act`, and adds the request to the events once its reply is an answer. */
+function recorded(world: World, exchange: Exchange, act: () => Reply): Reply {
 	const { entry } = exchange;
 	return world.events.together(entry.correlationId, () => {
 		const reply = act();
-		if (isLater(reply)) return { waitMs: reply.waitMs, resume: () => told(world, exchange, reply.resume) };
+		if (isLater(reply)) return { waitMs: reply.waitMs, resume: () => recorded(world, exchange, reply.resume) };
 		entry.status = reply.cut === "reset" || reply.cut === "hang" ? null : reply.status;
 		tellRequest(world, exchange, reply);
 		return reply;
@@ -87,7 +87,7 @@ function performed(world: World, exchange: Exchange, { operation }: Route, act: 
 	};
 	const run = (): Reply => {
 		world.interruptions.run(operation, "before");
-		const answer = answerTo(world, entry, act());
+		const answer = answerTo(world, exchange, act());
 		world.interruptions.run(operation, "after");
 		const fault = world.faults.take(operation, "after", (effect) => canSpoil(effect, needed, answer));
 		if (!fault) return answer;
@@ -101,11 +101,16 @@ function performed(world: World, exchange: Exchange, { operation }: Route, act: 
 	return delayed(fault, () => (fault.effect.kind === "latency" ? run() : spoil(fault.effect, needed, nothing)));
 }
 
-function answerTo(world: World, entry: Entry, outcome: object | Refusal): Answer {
+function answerTo(world: World, exchange: Exchange, outcome: object | Refusal): Answer {
+	const { entry } = exchange;
 	if (isRefusal(outcome)) return refused(entry, outcome);
 	const { latitude } = world;
-	const body =
-		latitude === undefined ? textOf(world, outcome) : JSON.stringify(vary(outcome, latitude, entry.correlationId));
+	if (latitude !== undefined) {
+		const body = JSON.stringify(vary(outcome, latitude, entry.correlationId));
+		return { status: 200, headers: headersOf(entry), body };
+	}
+	const body = textOf(world, outcome);
+	exchange.outcome = { value: outcome, body };
 	return { status: 200, headers: headersOf(entry), body };
 }
 

@@ -96,7 +96,7 @@ function inQueue(queueId: string, expires: string | null): Result {
 	};
 }
 
-/** §4 send, rules 7 and 8: the language of the consent template, which only a closed window needs (R99). */
+/** R100 to R104: the language of the consent template, which only a closed window needs (R99). */
 function languageOf(agency: Agency, asked: string | undefined): string | Refusal {
 	const { eligibleForManualSend, availableLanguages } = readinessOf(agency);
 	if (!eligibleForManualSend) return badRequest("The window is closed, and the agency cannot send a consent template."); // R104

@@ -110,7 +110,7 @@ function pageSizeFrom(query: URLSearchParams): number | Refusal {
 	return size >= min && size <= max ? size : badRequest(`pageSize: must be an integer from ${min} to ${max}.`);
 }
 
-/** R50: where a cursor of the list stands; nowhere without one. */
+/** R50: the position of a cursor of the list; empty without one. */
 function positionFrom(world: World, list: string, query: URLSearchParams): readonly number[] | Refusal {
 	const text = query.get("cursor");
 	if (text === null) return [];

@@ -1,6 +1,6 @@
 import { basePath } from "../base/call.ts";
 
-/** A refusal of the service: its status and the two fields of every error body (§7, R4). */
+/** A refusal of the service: its status and the two fields of every error body (R4). */
 export interface Refusal {
 	readonly status: number;
 	readonly tag: string;
@@ -27,7 +27,7 @@ const refuse = (status: number, message: string): Refusal => ({ status, tag: tag
 /** R6: the message names the failing field or rule. */
 export const badRequest = (message: string): Refusal => refuse(400, message);
 
-/** R24, R35, R7: one text each, so that a refusal tells nothing about its cause. */
+/** R24, R35, R7: one text each, so that a refusal does not reveal its cause. */
 export const unauthorized: Refusal = refuse(401, "The API key is missing, malformed, wrong, revoked or expired.");
 export const forbidden: Refusal = refuse(403, "The key cannot reach this agency.");
 export const internalError: Refusal = refuse(500, "Something went wrong. Try again later.");

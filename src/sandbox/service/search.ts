@@ -9,8 +9,9 @@ export function needleFrom(search: string): Needle {
 		.replace(/[0-9+()/]/g, " ")
 		.replace(/\s+/g, " ")
 		.replace(/^[\s.-]+|[\s.-]+$/g, "");
+	const names = wordsAlone.length >= 3 && whole.includes(wordsAlone) ? [wordsAlone] : [whole, wordsAlone];
 	return {
 		phones: digits.length >= 3 ? [digits] : [],
-		names: letters >= 3 ? [...new Set([whole, wordsAlone])].filter((name) => name.length >= 3) : [],
+		names: letters >= 3 ? names.filter((name) => name.length >= 3) : [], // a name with the whole has the words too
 	};
 }

@@ -19,8 +19,8 @@ export function spoil(effect: Effect, needed: string, answer: Answer): Answer {
 			if (status < 300) return { ...answer, status, headers: { ...answer.headers, ...retry } };
 			if (status < 400)
 				return { status, headers: { ...kept, ...retry, ...(isRedirect(status) ? { location } : {}) }, body: "" };
-			// R7: a 500 says nothing of its cause.
-			const message = status >= 500 ? internalError.message : `The sandbox was told to answer ${status}.`;
+			// R7: a 500 does not name its cause.
+			const message = status >= 500 ? internalError.message : `A fault of the sandbox answers ${status}.`;
 			return { status, headers: json, body: JSON.stringify({ _tag: tagOf(status), message }) };
 		}
 		case "html": {
@@ -49,7 +49,7 @@ export function spoil(effect: Effect, needed: string, answer: Answer): Answer {
 /** The statuses that fetch follows. */
 export const isRedirect = (status: number): boolean => [301, 302, 303, 307, 308].includes(status);
 
-/** Whether the effect can do what it says: a field that the answer does not have cannot be missing from it. */
+/** Whether the effect changes the answer: a field that it does not have cannot be removed. */
 export function canSpoil({ kind, field }: Effect, needed: string, { status, body }: Answer): boolean {
 	if (kind !== "missing-field") return true;
 	return status === 200 && placeIn(JSON.parse(body), field ?? needed) !== undefined;

@@ -40,7 +40,7 @@ function varyValue(value: unknown, field: string, roll: () => number): unknown {
 	if (typeof value !== "string") return value;
 	if (field === "cursor" || field === "nextCursor")
 		return `${value}.${hex(String(roll()), 1 + Math.floor(roll() * 60))}`;
-	// A queue entry's status is `queued` whatever happens ("always", §2), so that word is left alone.
+	// A queue entry's status is always `queued`, so that word is left alone.
 	if (openWords.has(field) && value !== "queued" && roll() < 0.1) return "sandbox_new_word";
 	if (/(At|_at)$/.test(field) && timestamp.test(value)) return precision(value, roll());
 	return value;

@@ -4,7 +4,7 @@ export const hourMs = 3_600_000;
 export const iso = (at: number): string => new Date(at).toISOString();
 export const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at));
 
-/** The sandbox's time. It stands still until advanced, and what falls due on the way happens at its own instant. */
+/** The sandbox's time. Only advancing moves it, and what falls due on the way happens at its own instant. */
 export interface Clock {
 	/** Now, in milliseconds since 1970. */
 	now(): number;
@@ -88,7 +88,7 @@ function pop(heap: Due[]): void {
 const zoned = /^[+-]?\d{4,6}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/i;
 
 /** The last instant of the clock: a year of four digits, and room for a window and an answer time after it. */
-export const endOfTime = Date.UTC(9990, 0, 1);
+const endOfTime = Date.UTC(9990, 0, 1);
 
 /** Milliseconds since 1970. A time without a zone would be another instant on another machine. */
 export function instant(name: string, at: string | Date): number {

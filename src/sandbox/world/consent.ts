@@ -63,7 +63,7 @@ export const consentRules: { readonly [Field in keyof Consent]: Rule } = {
 	),
 };
 
-export const settingsRule = partOf<ConsentSettings>({
+const settingsRule = partOf<ConsentSettings>({
 	...consentRules,
 	unapprovedTemplates: listOf((template) => (typeof template === "string" ? undefined : templateRule(template))),
 });

@@ -43,6 +43,15 @@ export interface ConversationIndex<Item extends Listed> {
 	page(request: PageRequest): Item[];
 }
 
+/** An item with what a search reads of it. */
+interface Entry<Item extends Listed> {
+	readonly item: Item;
+	name: string | undefined;
+}
+
+/** From here on one merge costs less than moving each item. */
+const manyChanges = 32;
+
 /**
  * Sorts when it is read, not when something changes: whoever changes 100,000 conversations pays nothing, and the next
  * page one merge. A search reads the items in order, which takes a few milliseconds for 100,000.
@@ -51,44 +60,54 @@ export function createConversationIndex<Item extends Listed>(
 	isListed: (item: Item) => boolean,
 ): ConversationIndex<Item> {
 	/** The newest first. */
-	let ordered: Item[] = [];
-	const changed = new Set<Item>();
-	/** Names as they are searched. */
-	const folded = new Map<Item, string>();
+	let ordered: Entry<Item>[] = [];
+	const entries = new Map<Item, Entry<Item>>();
+	const changed = new Set<Entry<Item>>();
 
 	const settle = (): void => {
 		if (changed.size === 0) return;
-		for (const item of changed) {
-			if (item.name === null) folded.delete(item);
-			else folded.set(item, fold(item.name));
+		for (const entry of changed) entry.name = entry.item.name === null ? undefined : fold(entry.item.name);
+		const listed = [...changed].filter(({ item }) => isListed(item));
+		if (changed.size < manyChanges) {
+			for (const entry of changed) {
+				const place = ordered.indexOf(entry);
+				if (place >= 0) ordered.splice(place, 1);
+			}
+			for (const entry of listed) ordered.splice(placeBelow(ordered, entry.item.rank), 0, entry);
+		} else {
+			const still = ordered.filter((entry) => !changed.has(entry));
+			ordered = merged(
+				still,
+				listed.sort((a, b) => compareRanks(b.item.rank, a.item.rank)),
+			);
 		}
-		const moved = [...changed].filter(isListed).sort((a, b) => compareRanks(b.rank, a.rank));
-		ordered = merged(
-			ordered.filter((item) => !changed.has(item)),
-			moved,
-		);
 		changed.clear();
 	};
 
-	const matches = (item: Item, { phones, names }: Needle): boolean => {
-		if (phones.some((text) => item.phone.includes(text))) return true;
-		if (names.length === 0) return false;
-		const name = folded.get(item);
-		return name !== undefined && names.some((text) => name.includes(text)); // R54: null names never match
-	};
-
 	return {
-		changed: (item) => void changed.add(item),
+		changed(item) {
+			const known = entries.get(item);
+			const entry = known ?? { item, name: undefined };
+			if (!known) entries.set(item, entry);
+			changed.add(entry);
+		},
 		page({ after, count, needle }) {
 			settle();
 			const found: Item[] = [];
 			for (let i = after ? placeBelow(ordered, after) : 0; i < ordered.length && found.length < count; i++) {
-				const item = ordered[i];
-				if (item && (!needle || matches(item, needle))) found.push(item);
+				const entry = ordered[i];
+				if (entry && (!needle || matches(entry, needle))) found.push(entry.item);
 			}
 			return found;
 		},
 	};
+}
+
+function matches({ item, name }: Entry<Listed>, { phones, names }: Needle): boolean {
+	for (const text of phones) if (item.phone.includes(text)) return true;
+	if (name === undefined) return false; // R54: null names never match
+	for (const text of names) if (name.includes(text)) return true;
+	return false;
 }
 
 /** R54: case does not count, accents do. */
@@ -97,28 +116,25 @@ export function fold(name: string): string {
 }
 
 /** Two lists in descending order as one. */
-function merged<Item extends Listed>(a: readonly Item[], b: readonly Item[]): Item[] {
-	const all: Item[] = [];
+function merged<Item extends Listed>(a: readonly Entry<Item>[], b: readonly Entry<Item>[]): Entry<Item>[] {
+	const all: Entry<Item>[] = [];
 	let next = 0;
-	for (const item of a) {
-		for (let other = b[next]; other && compareRanks(other.rank, item.rank) > 0; other = b[++next]) all.push(other);
-		all.push(item);
+	for (const entry of a) {
+		for (let other = b[next]; other && compareRanks(other.item.rank, entry.item.rank) > 0; other = b[++next])
+			all.push(other);
+		all.push(entry);
 	}
-	for (; next < b.length; next++) {
-		const item = b[next];
-		if (item) all.push(item);
-	}
-	return all;
+	return [...all, ...b.slice(next)];
 }
 
-/** The index of the first item below `rank`. */
-function placeBelow(ordered: readonly Listed[], rank: Rank): number {
+/** The index of the first entry below `rank`. */
+function placeBelow(ordered: readonly Entry<Listed>[], rank: Rank): number {
 	let low = 0;
 	let high = ordered.length;
 	while (low < high) {
 		const middle = (low + high) >> 1;
-		const item = ordered[middle];
-		if (item && compareRanks(item.rank, rank) >= 0) low = middle + 1;
+		const entry = ordered[middle];
+		if (entry && compareRanks(entry.item.rank, rank) >= 0) low = middle + 1;
 		else high = middle;
 	}
 	return low;

@@ -32,7 +32,7 @@ export type FaultKind = (typeof faultKinds)[number];
 
 export const faultPhases = ["before", "after"] as const;
 
-/** The effect of a fault in full; a bare {@link FaultKind} but `status` stands for one with nothing set. */
+/** The effect of a fault in full. A {@link FaultKind} alone is short for one with nothing set. */
 export interface FaultEffect {
 	/** @default "status" with a `status`, "latency" with only a time */
 	readonly kind?: FaultKind;
@@ -40,7 +40,7 @@ export interface FaultEffect {
 	readonly status?: number;
 	/** The Retry-After header: seconds, or any text. */
 	readonly retryAfter?: number | string;
-	/** Real milliseconds to wait first, whatever the kind. @default 100 for "latency", else 0 */
+	/** Real milliseconds to wait first, for every kind. @default 100 for "latency", else 0 */
 	readonly latencyMs?: number;
 	/** The same as `latencyMs`. */
 	readonly latency?: number;

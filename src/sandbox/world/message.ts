@@ -1,5 +1,5 @@
 import { consentTemplate, templateIn } from "./consent.ts";
-import type { Author } from "./event.ts";
+import type { Author } from "./conversation-event.ts";
 import { messageSidOf } from "./message-ids.ts";
 import type { StoredMessage, Thread, World } from "./state.ts";
 import { about, change, next } from "./world.ts";

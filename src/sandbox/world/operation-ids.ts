@@ -38,7 +38,7 @@ export function loseOperation(world: World, key: string | null, state: "dropped"
 /** What a retry with the same payload does. */
 export type Retry = { readonly answer: Exclude<Fate, { state: "taken" }> } | "send";
 
-/** §4 rule 4 of a send: whether the retry of an operation is answered by its fate, or runs like a first send. */
+/** Whether the retry of an operation is answered by its fate, or runs like a first send. */
 export function retryOf(world: World, { fate }: Operation, isOpen: boolean): Retry {
 	const { retryAfterDelivery, retryAfterDrop, retryAfterReplace } = world.policy;
 	switch (fate.state) {

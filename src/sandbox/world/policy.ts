@@ -19,7 +19,7 @@ export interface Policy {
 	/** R142: the retry of a held text that was delivered meanwhile is answered as sent, or sends again. @default "replay" */
 	readonly retryAfterDelivery: "replay" | "resend";
 	/**
-	 * R143: the retry of a held text that the contact declined, or did not answer, holds or sends it anew, or is answered
+	 * R185: the retry of a held text that the contact declined, or did not answer, holds or sends it anew, or is answered
 	 * as held and does nothing. @default "resend"
 	 */
 	readonly retryAfterDrop: "resend" | "replay";

@@ -2,8 +2,8 @@ import type { E164 } from "../base/phone.ts";
 import type { Schemas } from "../base/schemas.ts";
 import type { Clock } from "./clock.ts";
 import type { Consent } from "./consent.ts";
+import type { Author } from "./conversation-event.ts";
 import type { ConversationIndex, Rank } from "./conversation-index.ts";
-import type { Author } from "./event.ts";
 import type { EventLog } from "./events.ts";
 import type { FaultBook } from "./faults.ts";
 import type { Interruptions } from "./interruptions.ts";
@@ -37,7 +37,7 @@ export interface Key {
 	state: (typeof keyStates)[number];
 }
 
-/** What an export says of an agency, beside its conversations. */
+/** What an export has of an agency, beside its conversations. */
 export interface AgencyRecord {
 	readonly id: string;
 	readonly integrationId: string;
@@ -112,7 +112,7 @@ export interface View {
 	hidden: boolean;
 }
 
-/** What an export says of a conversation, below the agency that owns it. */
+/** What an export has of a conversation, below the agency that owns it. */
 export interface ThreadRecord {
 	/** The number of the conversation, in order of creation. */
 	readonly serial: number;

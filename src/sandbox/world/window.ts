@@ -14,7 +14,7 @@ export function isWindowOpen(thread: Thread, now: number): boolean {
 	return expires !== null && expires > now; // R89: closed at the exact instant, because open is "in the future"
 }
 
-/** Reports the window's end when the clock reaches it. One look is due per thread, whatever the contact writes. */
+/** Reports the window's end when the clock reaches it. One check per thread is scheduled, however often the contact writes. */
 export function awaitWindowEnd(world: World, thread: Thread): void {
 	const expires = windowExpiresAt(thread);
 	if (expires === null || world.closing.has(thread)) return;

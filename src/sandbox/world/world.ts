@@ -2,8 +2,9 @@ import { hex, uuid } from "../base/derived.ts";
 import type { E164 } from "../base/phone.ts";
 import { createClock } from "./clock.ts";
 import { initialConsent } from "./consent.ts";
+import type { EventContact } from "./conversation-event.ts";
 import { createConversationIndex, never } from "./conversation-index.ts";
-import type { EventContact, EventFault } from "./event.ts";
+import type { EventFault } from "./event.ts";
 import { createEventLog } from "./events.ts";
 import { createFaults, type Fault } from "./faults.ts";
 import { createInterruptions } from "./interruptions.ts";
@@ -174,7 +175,7 @@ export function change(world: World, thread: Thread, act: () => void): void {
 /** Names the conversation that an event is about. */
 export const about = ({ agencyId, phone, name }: Thread): EventContact => ({ agencyId, contact: phone, name });
 
-/** A fault as events tell it. */
+/** A fault as events describe it. */
 export const faultEvent = ({ id, operation, phase, effect: { kind, status }, remaining }: Fault): EventFault => ({
 	id: String(id),
 	operation,
