@@ -1,4 +1,4 @@
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, TargetedEvent } from "preact";
 import { CallLine } from "./call-line.tsx";
 import { signal } from "./signal.ts";
 
@@ -12,10 +12,15 @@ function close(): void {
 	if (element instanceof HTMLDialogElement) element.close();
 }
 
+/** The event comes a little later, when another dialog may have taken the place. */
+function onClose({ currentTarget }: TargetedEvent<HTMLDialogElement>): void {
+	if (currentTarget.isConnected) dialog.value = null;
+}
+
 /** A modal dialog; the browser keeps the focus in it and gives it back. */
 export function Dialog({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
 	return (
-		<dialog id="dialog" ref={open} aria-labelledby="dialog-title" onClose={() => (dialog.value = null)}>
+		<dialog id="dialog" ref={open} aria-labelledby="dialog-title" onClose={onClose}>
 			<header class="row">
 				<h2 id="dialog-title">{title}</h2>
 				<span class="spring" />

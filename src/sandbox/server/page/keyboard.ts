@@ -24,7 +24,15 @@ export function onKey(event: KeyboardEvent): void {
 	if (!(target instanceof HTMLElement)) return;
 	const isField = target.matches("input:not([type=checkbox]), select, textarea");
 	if (isField && key === "Escape") target.blur();
-	if (isField || dialog.value !== null || !areKeysOn.value || event.ctrlKey || event.metaKey || event.altKey) return;
+	if (
+		isField ||
+		document.querySelector("[open]:modal") ||
+		!areKeysOn.value ||
+		event.ctrlKey ||
+		event.metaKey ||
+		event.altKey
+	)
+		return;
 	const found = keys.find((each) => each.key === key);
 	if (!found) return;
 	event.preventDefault();

@@ -145,7 +145,7 @@ let reading: Promise<void> | undefined;
 let isStale = false;
 
 /** Reads the state again: at most one reading at a time, and one more when something changed meanwhile. */
-export function refresh(): void {
+function refresh(): void {
 	isStale = true;
 	reading ??= readWhileStale().finally(() => (reading = undefined));
 }
