@@ -1,5 +1,5 @@
 /**
- * openapi.json → generated/: the types, the validators and the tables that both halves speak; and the sandbox's page.
+ * openapi.json → generated/: the types, the validators and the tables that both halves speak.
  *
  *   npm run generate                     write generated/
  *   npm run generate -- --check          fail when generated/ is stale
@@ -11,7 +11,6 @@ import { fresh } from "./fresh.ts";
 import { describeChanges } from "./generate/changes.ts";
 import { checks } from "./generate/checks.ts";
 import { answerSchema, type Json, operationsOf, requestSchema } from "./generate/contract.ts";
-import { pageModule } from "./generate/page.ts";
 import { phoneMetadata } from "./generate/phone.ts";
 import { operationTable, shapeTable } from "./generate/tables.ts";
 import { types } from "./generate/types.ts";
@@ -40,7 +39,6 @@ const files: Record<string, string> = {
 	"answers.ts": checks(contract, "tolerant", operations.map(answerSchema)),
 	"requests.ts": checks(contract, "exact", operations.filter((o) => o.requestBody).map(requestSchema)),
 	...phoneMetadata(),
-	...(await pageModule()),
 };
 await fresh("generate", Object.fromEntries(Object.entries(files).map(([name, text]) => [`generated/${name}`, text])));
 

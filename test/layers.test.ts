@@ -23,11 +23,12 @@ const owners: Record<string, RegExp> = {
 	"p-retry": /^retry\.ts$/,
 	"libphonenumber-js/core/es6": /^(phone|phone-plan)\.ts$/,
 	"zod/mini": /^(input|client|messages)\.ts$/,
+	preact: /^sandbox\/server\/page\/\w+\.tsx$/,
 	msw: /^sandbox\/msw\.ts$/,
 	node: /^(sandbox\/server(\/\w+)?|cli\/\w+|node|node-response)\.ts$/,
 };
 
-const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
+const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((file) => /\.tsx?$/.test(file));
 const imports = new Map(files.map((file) => [file, importsOf(file)]));
 
 function importsOf(file: string): string[] {
