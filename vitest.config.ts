@@ -17,7 +17,7 @@ export default defineConfig({
 	},
 	test: {
 		include: ["test/**/*.test.ts"],
-		exclude: ["test/package/**", "test/outbox/databases/**", "**/node_modules/**"],
+		exclude: ["test/{package,page}/**", "test/outbox/databases/**", "**/node_modules/**"],
 		// A busy machine is slow, not wrong.
 		testTimeout: 30_000,
 		hookTimeout: 30_000,

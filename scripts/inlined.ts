@@ -3,11 +3,13 @@ import { build } from "esbuild";
 import config from "../tsup.config.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
+const page = "src/sandbox/server/page/main.tsx";
 
 /** The packages of which the build contains anything: what runs at a user's beside this one. By their names, sorted. */
 export async function inlined(): Promise<string[]> {
 	const parts = Array.isArray(config) ? config : [];
-	const entries = parts.flatMap(({ entry }) => Object.values(entry ?? {}));
+	// The page is in the build as text, which generated/page.ts holds.
+	const entries = [...parts.flatMap(({ entry }) => Object.values(entry ?? {})), page];
 	const { metafile } = await build({
 		absWorkingDir: root,
 		entryPoints: entries,

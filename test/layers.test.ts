@@ -22,6 +22,8 @@ const layers: Record<string, Layer> = {
 	"sandbox/archive": { files: /^sandbox\/archive\//, imports: ["sandbox/world", "sandbox/base", "phone"] },
 	"sandbox/service": { files: /^sandbox\/service\//, imports: ["sandbox/world", "sandbox/base", "phone"] },
 	"sandbox/controls": { files: /^sandbox\/controls\//, imports: ["sandbox/world", "sandbox/base", "phone"] },
+	// It runs in a browser, and knows the sandbox by its types and control routes alone.
+	"sandbox/page": { files: /^sandbox\/server\/page\//, imports: ["sandbox", ...sandbox] },
 	"sandbox/server": { files: /^sandbox\/(server|msw)(\.ts$|\/)/, imports: ["sandbox", ...sandbox, "phone"] },
 	sandbox: { files: /^sandbox\//, imports: [...sandbox, "phone"] },
 	sync: { files: /^sync\//, imports: ["index"] },
@@ -46,12 +48,13 @@ const owners: Record<string, RegExp> = {
 	"libphonenumber-js/core/es6": /^input\/phone[\w-]*\.ts$/,
 	"zod/mini": /^(input|operations|client-options)\b/,
 	msw: /^sandbox\/msw\.ts$/,
+	preact: /^sandbox\/server\/page\//,
 	// These entries use the client by the name of the package, as any caller does.
 	"messaging-conversations": /^(sync|outbox)\//,
 	"node:": /^(http\/node-exchange\.ts|outbox\/work\.ts|cli\b.*|sandbox\/server\b.*)$/,
 };
 
-const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((file) => /\.ts$/.test(file));
+const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((file) => /\.tsx?$/.test(file));
 const imports = new Map(files.map((file) => [file, importsOf(file)]));
 
 function importsOf(file: string): string[] {

@@ -1,16 +1,35 @@
+import { script, style } from "../../../generated/page.ts";
+
 /** A file of the sandbox's page. */
 export interface PageFile {
 	readonly contentType: string;
 	readonly body: string;
 }
 
-/** What is served below `/_sandbox/ui/`, by path; the empty path is the page itself. */
-export const pageFiles: ReadonlyMap<string, PageFile> = new Map();
+const html = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Sandbox</title>
+<link rel="stylesheet" href="page.css">
+<script type="module" src="page.js"></script>
+</head>
+<body></body>
+</html>
+`;
 
-/** What every file is served with: nothing but the page's own script, style and connection. */
+/** What is served below `/_sandbox/ui/`, by path; the empty path is the page itself. */
+export const pageFiles: ReadonlyMap<string, PageFile> = new Map([
+	["", { contentType: "text/html; charset=utf-8", body: html }],
+	["page.js", { contentType: "text/javascript; charset=utf-8", body: script }],
+	["page.css", { contentType: "text/css; charset=utf-8", body: style }],
+]);
+
+/** What every file is served with: nothing but the page's own script, style and connection, and text only as text. */
 export const pageHeaders: Readonly<Record<string, string>> = {
 	"content-security-policy":
-		"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+		"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
 	"x-content-type-options": "nosniff",
 	"referrer-policy": "no-referrer",
 	"cache-control": "no-store",

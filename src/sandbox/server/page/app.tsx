@@ -1,0 +1,73 @@
+import { isRefused, keepToken } from "./control.ts";
+import { Conversations } from "./conversations.tsx";
+import { dialog } from "./dialog.tsx";
+import { FaultsDialog } from "./faults.tsx";
+import { Footer } from "./footer.tsx";
+import { Header } from "./header.tsx";
+import { KeysDialog } from "./keys.tsx";
+import { Log } from "./log.tsx";
+import { Phone } from "./phone.tsx";
+import { agency, pane, unread } from "./store.ts";
+import { reconnect } from "./stream.ts";
+import { ResetDialog, ViolationsDialog, WorldDialog } from "./world.tsx";
+
+const panes = [
+	["conversations", "Conversations"],
+	["phone", "Phone"],
+	["requests", "Requests"],
+] as const;
+
+const dialogs = {
+	faults: FaultsDialog,
+	world: WorldDialog,
+	reset: ResetDialog,
+	violations: ViolationsDialog,
+	keys: KeysDialog,
+} as const;
+
+export function App() {
+	const news = [...unread.value.values()].reduce((sum, each) => sum + each, 0);
+	document.title = `${news > 0 ? `(${news}) ` : ""}Sandbox${agency.value?.name ? ` · ${agency.value.name}` : ""}`;
+	if (isRefused.value) return <TokenForm />;
+	const Open = dialog.value && dialogs[dialog.value];
+	return (
+		<div id="page" data-pane={pane.value}>
+			<Header />
+			<Conversations />
+			<Phone />
+			<Log />
+			<nav class="panes" aria-label="Panes">
+				{panes.map(([name, title]) => (
+					<button type="button" key={name} aria-current={pane.value === name} onClick={() => (pane.value = name)}>
+						{title}
+					</button>
+				))}
+			</nav>
+			<Footer />
+			{Open && <Open />}
+		</div>
+	);
+}
+
+/** The sandbox refused the token, or the address had none. */
+function TokenForm() {
+	const submit = (event: SubmitEvent) => {
+		event.preventDefault();
+		const input = document.getElementById("token");
+		if (input instanceof HTMLInputElement) keepToken(input.value.trim());
+		isRefused.value = false;
+		reconnect();
+	};
+	return (
+		<main class="token">
+			<h1>Sandbox</h1>
+			<form onSubmit={submit}>
+				<label for="token">Control token, as the sandbox printed it at its start</label>
+				<input id="token" type="password" required autocomplete="off" />
+				<button type="submit" class="primary">
+					Open
+				</button>
+			</form>
+		</main>
+	);
+}

@@ -1,0 +1,138 @@
+import type { HeldState, MessageState } from "../../index.ts";
+import { Act, textOf } from "./act.tsx";
+import { signal } from "./signal.ts";
+import { here, now, post, selected } from "./store.ts";
+import { lengthOf, minuteOf, relativeTo } from "./time.ts";
+import type { LostEvent } from "./timeline.ts";
+import { authors } from "./words.ts";
+
+interface BubbleProps {
+	readonly message: MessageState;
+	readonly name: string;
+	readonly isOpenTemplate: boolean;
+}
+
+export function Bubble({ message, name, isOpenTemplate }: BubbleProps) {
+	const { author, body, at, buttonClicked, media } = message;
+	const isOwn = author === "contact";
+	const isFailed =
+		!isOwn && (message.status === "failed" || message.status === "undelivered" || message.errorCode !== null);
+	return (
+		<article class={`b ${isOwn ? "" : "out"} ${isFailed ? "failed" : ""}`}>
+			{message.replyTo && <blockquote>{message.replyTo.body ?? message.replyTo.templateName ?? "a file"}</blockquote>}
+			{body !== null && <p dir="auto">{body}</p>}
+			{media.map(({ url, contentType, content_type }) => (
+				<p class="file" key={url}>
+					{contentType ?? content_type ?? "file"} <span class="mono">{url}</span>
+				</p>
+			))}
+			{isOwn ? (
+				<small>
+					{buttonClicked !== null && <span>tapped {buttonClicked} · </span>}
+					<time dateTime={at}>{minuteOf(at)}</time>
+				</small>
+			) : (
+				<Ticks message={message} isFailed={isFailed} />
+			)}
+			{isOpenTemplate && <Answer name={name} />}
+		</article>
+	);
+}
+
+const ticks: Readonly<Record<string, string>> = { sent: "✓", delivered: "✓✓", read: "✓✓" };
+const errorCode = signal("63024");
+
+/** Who wrote it and what became of it; opened, the reports that the messaging provider could make. */
+function Ticks({ message, isFailed }: { readonly message: MessageState; readonly isFailed: boolean }) {
+	const { id, author, templateCode, language, at, status } = message;
+	const code = Number(errorCode.value);
+	return (
+		<details class="ticks">
+			<summary class={isFailed ? "bad" : ""}>
+				<span>
+					{author === "template"
+						? `${templateCode}${language ? ` · ${language}` : ""}`
+						: author === "contact"
+							? ""
+							: authors[author]}
+				</span>
+				{" · "}
+				<time dateTime={at}>{minuteOf(at)}</time>
+				{" · "}
+				<span class={status === "read" ? "read" : ""}>
+					{status}
+					{message.errorCode !== null && ` ${message.errorCode}`} <span aria-hidden="true">{ticks[status]}</span>
+				</span>
+			</summary>
+			<div class="row">
+				<Act call={post(`messages/${id}/delivered`)}>delivered</Act>
+				<Act call={post(`messages/${id}/read`)}>read</Act>
+				<Act call={post(`messages/${id}/failed`, { errorCode: Number.isInteger(code) ? code : null })}>failed</Act>
+				<input
+					aria-label="Error code of a failure"
+					inputMode="numeric"
+					size={6}
+					value={errorCode.value}
+					onInput={(event) => (errorCode.value = textOf(event))}
+				/>
+			</div>
+		</details>
+	);
+}
+
+/** The template's buttons, as the contact taps them. */
+function Answer({ name }: { readonly name: string }) {
+	return (
+		<div class="row answer">
+			<Act class="primary" call={here(`contacts/${selected.value}/accepts`)}>
+				Accept <kbd>a</kbd>
+			</Act>
+			<Act call={here(`contacts/${selected.value}/declines`)}>
+				Decline <kbd>d</kbd>
+			</Act>
+			<span class="dim">as {name}</span>
+		</div>
+	);
+}
+
+export function HeldBubble({ held, name }: { readonly held: HeldState; readonly name: string }) {
+	const { body, author, updatedAt, expiresAt } = held;
+	const left = lengthOf(Date.parse(expiresAt) - now.value);
+	return (
+		<article class="b out held">
+			<strong class="warn">Held, not sent</strong>
+			<p dir="auto">{body}</p>
+			<small>
+				{authors[author]} · held since {relativeTo(updatedAt, now.value)} · goes out if {name} accepts · expires{" "}
+				{relativeTo(expiresAt, now.value)}, in {left}
+			</small>
+		</article>
+	);
+}
+
+/** A text that waited for consent, and that the contact never gets. */
+export function LostBubble({ event }: { readonly event: LostEvent }) {
+	const isReplaced = event.type === "text.replaced";
+	const lost = isReplaced ? event.replaced : event;
+	return (
+		<article class="b out gone">
+			<strong class="bad">Never sent</strong>
+			<p dir="auto">
+				<s>{lost.body}</s>
+			</p>
+			<small>
+				held at {relativeTo(lost.heldAt, now.value)} ·{" "}
+				{isReplaced ? (
+					<span>
+						replaced at {relativeTo(event.at, now.value)} by “{event.body}”
+					</span>
+				) : (
+					<span>
+						dropped at {relativeTo(event.at, now.value)}:{" "}
+						{event.reason === "declined" ? "the contact declined" : "no answer in time"}
+					</span>
+				)}
+			</small>
+		</article>
+	);
+}

@@ -1,0 +1,70 @@
+import { signal } from "./signal.ts";
+
+/** A call of a control: what a button does, and what it shows. */
+export interface Call {
+	readonly verb: "GET" | "POST";
+	/** Below `/_sandbox/`. */
+	readonly path: string;
+	readonly body?: object;
+}
+
+const storageKey = "sandbox-token";
+
+/** The control token: from the address, from which it is removed, or as this tab kept it. */
+export const token = signal(takeToken());
+
+function takeToken(): string {
+	const given = new URLSearchParams(location.hash.slice(1)).get("token");
+	if (given) {
+		sessionStorage.setItem(storageKey, given);
+		history.replaceState(null, "", location.pathname);
+	}
+	return sessionStorage.getItem(storageKey) ?? "";
+}
+
+export function keepToken(given: string): void {
+	sessionStorage.setItem(storageKey, given);
+	token.value = given;
+}
+
+/** The sandbox refused the token. */
+export const isRefused = signal(false);
+
+/** Requests a path below `/_sandbox/` with the token; throws the sandbox's own words for a refusal. */
+export async function request(path: string, init: RequestInit = {}): Promise<Response> {
+	const headers = { authorization: `Bearer ${token.value}`, ...init.headers };
+	const response = await fetch(`/_sandbox/${path}`, { ...init, headers, cache: "no-store" });
+	isRefused.value = response.status === 401;
+	if (response.ok) return response;
+	const { message }: { message?: string } = await response.json().catch(() => ({}));
+	throw new Error(message ?? `The sandbox answered ${response.status}.`);
+}
+
+export async function read<Answer>(path: string): Promise<Answer> {
+	return (await request(path)).json();
+}
+
+/** The call that the page shows: of the button under the pointer or in focus, else the last one that was made. */
+export const shown = signal<Call | null>(null);
+
+/** The last call that was made, and what came of it. */
+export const made = signal<{ readonly call: Call; readonly answer?: unknown; readonly error?: string } | null>(null);
+
+/** Makes a call. Returns undefined when it failed, after the page has shown why. */
+export async function perform<Answer = unknown>(call: Call): Promise<Answer | undefined> {
+	shown.value = null;
+	try {
+		const init = call.body === undefined ? {} : { body: JSON.stringify(call.body) };
+		const response = await request(call.path, { method: call.verb, ...init });
+		const answer: Answer = await response.json();
+		made.value = { call, answer };
+		return answer;
+	} catch (error) {
+		made.value = { call, error: error instanceof Error ? error.message : String(error) };
+		return undefined;
+	}
+}
+
+/** A call in one line. */
+export const callLine = ({ verb, path, body }: Call): string =>
+	`${verb} /_sandbox/${path}${body === undefined ? "" : ` ${JSON.stringify(body)}`}`;

@@ -1,0 +1,143 @@
+import type { ConversationRow } from "../../index.ts";
+import { Act, textOf } from "./act.tsx";
+import { perform } from "./control.ts";
+import { computed, signal } from "./signal.ts";
+import { contacts, here, keyOf, lostTexts, now, rows, select, selected, unread } from "./store.ts";
+import { lengthOf, relativeTo } from "./time.ts";
+import { authors } from "./words.ts";
+
+const search = signal("");
+const pageSize = 200;
+const most = signal(pageSize);
+
+const digitsIn = (text: string): string => text.replace(/\D/g, "");
+
+/** Contacts that the search finds: those with a conversation first, by their newest message. */
+const found = computed(() => {
+	const withRow = new Set(rows.value.map(({ phoneNumber }) => phoneNumber));
+	const others = contacts.value.filter(({ phoneNumber }) => !withRow.has(phoneNumber));
+	const text = search.value.trim().toLowerCase();
+	const digits = digitsIn(text);
+	const isFound = ({ phoneNumber, name }: { readonly phoneNumber: string; readonly name: string | null }): boolean =>
+		text === "" ||
+		Boolean(name?.toLowerCase().includes(text)) ||
+		(digits.length > 1 && phoneNumber.includes(digits.replace(/^0+/, "")));
+	return { rows: rows.value.filter(isFound), others: others.filter(isFound) };
+});
+
+/** The numbers in the order in which the page shows them. */
+export const order = computed(() => [...found.value.rows, ...found.value.others].map(({ phoneNumber }) => phoneNumber));
+
+/** The number in the search that nobody has yet. */
+const newNumber = computed(() =>
+	digitsIn(search.value).length >= 6 && order.value.length === 0 ? search.value.trim() : null,
+);
+
+export function Conversations() {
+	const { rows: shown, others } = found.value;
+	const number = newNumber.value;
+	const submit = async (event: Event) => {
+		event.preventDefault();
+		document.getElementById("search")?.blur(); // so that the keys work
+		const first = order.value[0];
+		if (first !== undefined) select(first);
+		else if (number !== null) choose(await perform(here(`contacts/${number}`)));
+	};
+	return (
+		<nav class="list" aria-label="Conversations">
+			<form onSubmit={submit}>
+				<input
+					type="search"
+					id="search"
+					aria-label="Search or new number"
+					placeholder="Search or new number  /"
+					value={search.value}
+					onInput={(event) => (search.value = textOf(event))}
+				/>
+			</form>
+			<ul>
+				{shown.slice(0, most.value).map((row) => (
+					<Row key={row.phoneNumber} row={row} />
+				))}
+				{others.slice(0, most.value).map(({ phoneNumber, name }) => (
+					<li key={phoneNumber}>
+						<button type="button" aria-current={selected.value === phoneNumber} onClick={() => select(phoneNumber)}>
+							<b>{name ?? phoneNumber}</b>
+							<p>no message yet</p>
+						</button>
+					</li>
+				))}
+			</ul>
+			{shown.length > most.value && (
+				<button type="button" class="more" onClick={() => (most.value += pageSize)}>
+					Show more of {shown.length}
+				</button>
+			)}
+			{number !== null && (
+				<Act class="more primary" call={here(`contacts/${number}`)} onDone={choose}>
+					New contact {number}
+				</Act>
+			)}
+			{order.value.length === 0 && number === null && (
+				<p class="hint">
+					{search.value
+						? "Nobody is found."
+						: "No conversation yet. Type a number above, such as +447700900101, or send through the API."}
+				</p>
+			)}
+		</nav>
+	);
+}
+
+function choose(contact: unknown): void {
+	if (typeof contact !== "object" || contact === null || !("phoneNumber" in contact)) return;
+	search.value = "";
+	select(String(contact.phoneNumber));
+}
+
+function Row({ row }: { readonly row: ConversationRow }) {
+	const { phoneNumber, name, lastMessage, held, ai, activeFlows, visibility } = row;
+	const news = unread.value.get(phoneNumber) ?? 0;
+	const lost = lostTexts.value.get(keyOf(row.agencyId, phoneNumber)) ?? 0;
+	return (
+		<li>
+			<button type="button" aria-current={selected.value === phoneNumber} onClick={() => select(phoneNumber)}>
+				<span class="name">
+					<b>{name ?? phoneNumber}</b>
+					{news > 0 && <span class="news">{news} new</span>}
+				</span>
+				{lastMessage && <time dateTime={lastMessage.at}>{relativeTo(lastMessage.at, now.value)}</time>}
+				<p>{preview(row)}</p>
+				<span class="row">
+					<WindowBadge row={row} />
+					{held && <span class="badge warn">1 held</span>}
+					{lost > 0 && <span class="badge bad">{lost} never sent</span>}
+					<span class="badge">{ai.enabled ? "AI on" : "AI off"}</span>
+					{activeFlows > 0 && <span class="badge">flow</span>}
+					{visibility.hidden && <span class="badge">hidden</span>}
+				</span>
+			</button>
+		</li>
+	);
+}
+
+/** The state of the window, counted in the sandbox's time. */
+export function WindowBadge({
+	row: { window },
+	long = false,
+}: {
+	readonly row: ConversationRow;
+	readonly long?: boolean;
+}) {
+	if (window.expiresAt === null) return <span class="badge bad">window never opened</span>;
+	const left = Date.parse(window.expiresAt) - now.value;
+	if (window.open) return <span class="badge ok">{`${long ? "window " : ""}open ${lengthOf(left)}`}</span>;
+	return <span class="badge bad">{`window closed${long ? ` ${lengthOf(left)} ago` : ""}`}</span>;
+}
+
+function preview({ lastMessage }: ConversationRow): string {
+	if (!lastMessage) return "no message yet";
+	const { author, body, media } = lastMessage;
+	const text = body ?? `${media.length} ${media.length === 1 ? "file" : "files"}`;
+	return author === "contact" ? text : `${author === "template" ? "Template" : authors[author]}: ${text}`;
+}

@@ -1,0 +1,43 @@
+import { type Call, token } from "./control.ts";
+import { signal } from "./signal.ts";
+import type { RequestEvent } from "./words.ts";
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
+function command(method: string, url: string, headers: readonly string[], body: unknown): string {
+	const text = typeof body === "string" ? body : JSON.stringify(body);
+	const hasBody = body !== undefined && body !== null;
+	return [
+		"curl",
+		...(method === "GET" || (method === "POST" && hasBody) ? [] : ["-X", method]),
+		...headers.flatMap((header) => ["-H", quoted(header)]),
+		...(hasBody ? ["-d", quoted(text)] : []),
+		quoted(url),
+	].join(" ");
+}
+
+/** The command that makes a request to the service again. */
+export function curlOfRequest({ method, path, query, body }: RequestEvent, apiKey: string): string {
+	const url = `${location.origin}/api/v1${path}${query && !query.startsWith("?") ? "?" : ""}${query}`;
+	const type = body === null ? [] : ["Content-Type: application/json"];
+	return command(method, url, [`Authorization: Bearer ${apiKey}`, ...type], body);
+}
+
+/** The command that makes a control call. */
+export const curlOfCall = ({ verb, path, body }: Call): string =>
+	command(verb, `${location.origin}/_sandbox/${path}`, [`X-Sandbox-Token: ${token.value}`], body);
+
+/** What was copied last, for the line that says so. */
+export const copied = signal("");
+
+export async function copy(text: string, what: string): Promise<void> {
+	try {
+		await navigator.clipboard.writeText(text);
+	} catch {
+		// Browsers have no clipboard for a page that came over plain HTTP under another name than localhost.
+		prompt("Copy", text);
+		return;
+	}
+	copied.value = what;
+	setTimeout(() => (copied.value = ""), 2_000);
+}

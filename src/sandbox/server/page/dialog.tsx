@@ -1,0 +1,35 @@
+import type { ComponentChildren, TargetedEvent } from "preact";
+import { CallLine } from "./call-line.tsx";
+import { signal } from "./signal.ts";
+
+/** The dialog that is open. */
+export const dialog = signal<"faults" | "world" | "reset" | "violations" | "keys" | null>(null);
+
+const open = (element: HTMLDialogElement | null) => element?.showModal();
+
+function close(): void {
+	const element = document.getElementById("dialog");
+	if (element instanceof HTMLDialogElement) element.close();
+}
+
+/** The event comes a little later, when another dialog may have taken the place. */
+function onClose({ currentTarget }: TargetedEvent<HTMLDialogElement>): void {
+	if (currentTarget.isConnected) dialog.value = null;
+}
+
+/** A modal dialog; the browser keeps the focus in it and gives it back. */
+export function Dialog({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
+	return (
+		<dialog id="dialog" ref={open} aria-labelledby="dialog-title" onClose={onClose}>
+			<header class="row">
+				<h2 id="dialog-title">{title}</h2>
+				<span class="spring" />
+				<button type="button" class="quiet" onClick={close}>
+					Close
+				</button>
+			</header>
+			<div class="content">{children}</div>
+			<CallLine />
+		</dialog>
+	);
+}

@@ -1,0 +1,126 @@
+import { Act, ActForm, textOf } from "./act.tsx";
+import { callLine } from "./control.ts";
+import { Dialog } from "./dialog.tsx";
+import { computed, signal } from "./signal.ts";
+import { faults, post, type WaitingFault } from "./store.ts";
+
+const operations = [
+	"messages.send",
+	"conversations.list",
+	"conversations.get",
+	"conversations.listMessages",
+	"conversations.lookup",
+	"me.get",
+];
+
+const effects = "status reset hang latency html empty truncated not-json redirect missing-field".split(" ");
+
+const operation = signal("messages.send");
+const phase = signal("before");
+const effect = signal("status");
+const status = signal("503");
+const retryAfter = signal("");
+const latencyMs = signal("2000");
+const field = signal("");
+const times = signal("1");
+
+const call = computed(() =>
+	post("faults/add", {
+		...(operation.value === "" ? {} : { operation: operation.value }),
+		phase: phase.value,
+		effect: effectOf(),
+		times: times.value === "" ? null : Number(times.value),
+	}),
+);
+
+function effectOf(): unknown {
+	if (effect.value === "status")
+		return {
+			status: Number(status.value),
+			...(retryAfter.value === "" ? {} : { retryAfter: Number(retryAfter.value) }),
+		};
+	if (effect.value === "latency") return { latencyMs: Number(latencyMs.value) };
+	if (effect.value === "missing-field" && field.value !== "") return { kind: "missing-field", field: field.value };
+	return effect.value;
+}
+
+interface FieldProps {
+	readonly label: string;
+	readonly state: typeof operation;
+	readonly placeholder?: string;
+	readonly numeric?: boolean;
+}
+
+function Field({ label, state, placeholder = "", numeric = false }: FieldProps) {
+	return (
+		<label>
+			{label}
+			<input
+				value={state.value}
+				placeholder={placeholder}
+				inputMode={numeric ? "numeric" : "text"}
+				onInput={(event) => (state.value = textOf(event))}
+			/>
+		</label>
+	);
+}
+
+/** Arms a fault for the requests to come, and shows those that wait. */
+export function FaultsDialog() {
+	return (
+		<Dialog title="Faults">
+			<ActForm class="fields" label="New fault" call={call.value}>
+				<label>
+					Operation
+					<select value={operation.value} onChange={(event) => (operation.value = textOf(event))}>
+						{operations.map((name) => (
+							<option key={name}>{name}</option>
+						))}
+						<option value="">any</option>
+					</select>
+				</label>
+				<label>
+					Phase
+					<select value={phase.value} onChange={(event) => (phase.value = textOf(event))}>
+						<option value="before">before: nothing is done</option>
+						<option value="after">after: it is done, the answer is lost</option>
+					</select>
+				</label>
+				<label>
+					Effect
+					<select value={effect.value} onChange={(event) => (effect.value = textOf(event))}>
+						{effects.map((name) => (
+							<option key={name}>{name}</option>
+						))}
+					</select>
+				</label>
+				{effect.value === "status" && <Field label="Status" state={status} numeric />}
+				{effect.value === "status" && (
+					<Field label="Retry-After, seconds" state={retryAfter} placeholder="none" numeric />
+				)}
+				{effect.value === "latency" && <Field label="Milliseconds" state={latencyMs} numeric />}
+				{effect.value === "missing-field" && <Field label="Field" state={field} placeholder="the first one" />}
+				<Field label="Times" state={times} placeholder="without end" numeric />
+				<code class="call">{callLine(call.value)}</code>
+				<Act submit class="primary" call={call.value}>
+					Arm the fault
+				</Act>
+			</ActForm>
+			<h3>Armed</h3>
+			{faults.value.length === 0 && <p class="dim">No fault waits.</p>}
+			<ul class="plain">
+				{faults.value.map((fault) => (
+					<li class="row" key={fault.id}>
+						<span>{words(fault)}</span>
+						<span class="spring" />
+						<Act call={post(`faults/${fault.id}/remove`)}>Remove</Act>
+					</li>
+				))}
+			</ul>
+			{faults.value.length > 1 && <Act call={post("faults/clear")}>Remove all</Act>}
+		</Dialog>
+	);
+}
+
+const words = ({ operation, phase, effect, remaining }: WaitingFault): string =>
+	`${operation ?? "any operation"}: ${effect.status ?? effect.kind}, ${phase} it runs, ${remaining === null ? "without end" : `${remaining} left`}`;

@@ -1,0 +1,48 @@
+import { CallLine } from "./call-line.tsx";
+import { made, shown } from "./control.ts";
+import { Copy } from "./copy.tsx";
+import { keys } from "./keyboard.ts";
+import { apiKey } from "./store.ts";
+import { link, reconnect } from "./stream.ts";
+
+const links = {
+	connected: { tone: "ok", words: "● connected" },
+	connecting: { tone: "dim", words: "○ connecting" },
+	lost: { tone: "warn", words: "○ not connected, trying again" },
+} as const;
+
+export function Footer() {
+	const { tone, words } = links[link.value];
+	return (
+		<footer>
+			<span role="status" class={tone}>
+				{words}
+			</span>
+			{link.value === "lost" && (
+				<button type="button" class="quiet" onClick={reconnect}>
+					try now
+				</button>
+			)}
+			<span class="base">
+				{location.origin}/api/v1
+				<Copy what="key" text={() => apiKey.value}>
+					copy key
+				</Copy>
+			</span>
+			{(shown.value ?? made.value) ? <CallLine /> : <Hints />}
+		</footer>
+	);
+}
+
+function Hints() {
+	return (
+		<span class="hints">
+			{keys.map(({ key, does }) => (
+				<span key={key}>
+					{" "}
+					<kbd>{key}</kbd> {does}
+				</span>
+			))}
+		</span>
+	);
+}

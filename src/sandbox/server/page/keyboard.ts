@@ -1,0 +1,59 @@
+import { perform } from "./control.ts";
+import { order } from "./conversations.tsx";
+import { dialog } from "./dialog.tsx";
+import { signal } from "./signal.ts";
+import { here, pane, select, selected, thread } from "./store.ts";
+import { openTemplate } from "./timeline.ts";
+
+/** Whether single keys do something; speech input may want them off. */
+export const areKeysOn = signal(true);
+
+export const keys: readonly { readonly key: string; readonly does: string; readonly act: () => void }[] = [
+	{ key: "j", does: "next", act: () => step(1) },
+	{ key: "k", does: "previous", act: () => step(-1) },
+	{ key: "/", does: "search", act: () => focus("search", "conversations") },
+	{ key: "r", does: "write", act: () => focus("write", "phone") },
+	{ key: "a", does: "accept", act: () => answer("accepts") },
+	{ key: "d", does: "decline", act: () => answer("declines") },
+	{ key: "t", does: "clock", act: () => document.getElementById("clock")?.focus() },
+	{ key: "?", does: "all keys", act: () => (dialog.value = "keys") },
+];
+
+export function onKey(event: KeyboardEvent): void {
+	const { target, key } = event;
+	if (!(target instanceof HTMLElement)) return;
+	const isField = target.matches("input:not([type=checkbox]), select, textarea");
+	if (isField && key === "Escape") target.blur();
+	if (
+		isField ||
+		document.querySelector("[open]:modal") ||
+		!areKeysOn.value ||
+		event.ctrlKey ||
+		event.metaKey ||
+		event.altKey
+	)
+		return;
+	const found = keys.find((each) => each.key === key);
+	if (!found) return;
+	event.preventDefault();
+	found.act();
+}
+
+function step(by: number): void {
+	const numbers = order.value;
+	const at = selected.value === null ? -1 : numbers.indexOf(selected.value);
+	const next = numbers[Math.min(Math.max(at + by, 0), numbers.length - 1)];
+	if (next === undefined) return;
+	select(next);
+	document.querySelector(".list [aria-current=true]")?.scrollIntoView({ block: "nearest" });
+}
+
+function focus(id: string, place: "conversations" | "phone"): void {
+	pane.value = place;
+	document.getElementById(id)?.focus();
+}
+
+/** Only a template that waits is answered, so that a slip of the finger does nothing. */
+function answer(verb: "accepts" | "declines"): void {
+	if (thread.value && openTemplate(thread.value)) perform(here(`contacts/${thread.value.phoneNumber}/${verb}`));
+}

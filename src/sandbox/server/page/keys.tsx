@@ -1,0 +1,20 @@
+import { Dialog } from "./dialog.tsx";
+import { areKeysOn, keys } from "./keyboard.ts";
+
+export function KeysDialog() {
+	return (
+		<Dialog title="Keys">
+			<ul class="plain">
+				{keys.map(({ key, does }) => (
+					<li key={key}>
+						<kbd>{key}</kbd> {does}
+					</li>
+				))}
+			</ul>
+			<label>
+				<input type="checkbox" checked={areKeysOn.value} onChange={() => (areKeysOn.value = !areKeysOn.value)} /> Keys
+				without a modifier are on
+			</label>
+		</Dialog>
+	);
+}

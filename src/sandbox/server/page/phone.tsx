@@ -1,0 +1,134 @@
+import type { TargetedEvent } from "preact";
+import type { ConversationRow, ConversationState } from "../../index.ts";
+import { Bubble, HeldBubble, LostBubble } from "./bubble.tsx";
+import { Composer } from "./composer.tsx";
+import { ContactControls } from "./contact.tsx";
+import { WindowBadge } from "./conversations.tsx";
+import { agencyId, apiKey, events, rows, selected, thread } from "./store.ts";
+import { dayOf, minuteOf } from "./time.ts";
+import { type Item, openTemplate, timelineOf } from "./timeline.ts";
+
+const mostItems = 300;
+
+export function Phone() {
+	const phone = selected.value;
+	if (phone === null) return <Welcome />;
+	const state = thread.value;
+	const row = state ?? rows.value.find(({ phoneNumber }) => phoneNumber === phone);
+	const name = row?.name ?? phone;
+	// The keys that follow j or k at once find the composer, though the conversation is still being read.
+	return (
+		<main class="phone" aria-label={`Phone of ${name}`}>
+			<div class="who">
+				<div class="row">
+					<h2>{name}</h2>
+					{name !== phone && <span class="dim">{phone}</span>}
+					<span class="spring" />
+					{row && <Badges row={row} />}
+				</div>
+				{state && <ContactControls state={state} />}
+			</div>
+			{state ? <Chat state={state} name={name} /> : <div class="chat" />}
+			<Composer phone={phone} name={name} />
+		</main>
+	);
+}
+
+function Badges({ row }: { readonly row: ConversationRow }) {
+	const { reachable, takeOvers } = row;
+	return (
+		<>
+			<WindowBadge row={row} long />
+			<span class="badge">{aiWords(row)}</span>
+			{!reachable && <span class="badge bad">cannot be reached</span>}
+			{takeOvers > 0 && <span class="badge warn">next {takeOvers === 1 ? "send" : `${takeOvers} sends`}: 409</span>}
+		</>
+	);
+}
+
+function aiWords({ ai }: ConversationRow): string {
+	if (ai.enabled) return "AI on";
+	return ai.disabledReason === "user_toggle" ? "AI off: by staff" : "AI off: after a manual send";
+}
+
+interface ChatProps {
+	readonly state: ConversationState;
+	readonly name: string;
+}
+
+let followed = "";
+let isAtEnd = true;
+
+/** New messages come into view, unless the reader has scrolled up. */
+function follow(log: HTMLElement | null, phone: string): void {
+	if (log === null) return;
+	if (isAtEnd || followed !== phone) log.scrollTop = log.scrollHeight;
+	followed = phone;
+}
+
+function onScroll({ currentTarget: log }: TargetedEvent<HTMLElement>): void {
+	isAtEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 40;
+}
+
+function Chat({ state, name }: ChatProps) {
+	const items = timelineOf(state, events.value);
+	const template = openTemplate(state);
+	return (
+		<div
+			class="chat"
+			role="log"
+			aria-label="Messages"
+			tabIndex={0}
+			ref={(log) => follow(log, state.phoneNumber)}
+			onScroll={onScroll}
+		>
+			{items.length > mostItems && <span class="note">{items.length - mostItems} older lines are not shown</span>}
+			{items.length === 0 && !state.held && <span class="note">No message yet. Write as {name} below.</span>}
+			{items.slice(-mostItems).map((item, i, all) => (
+				<>
+					{dayOf(item.at) !== dayOf(all[i - 1]?.at ?? 0) && <span class="day">{dayOf(item.at)}</span>}
+					<Line
+						key={item.key}
+						item={item}
+						name={name}
+						isOpenTemplate={item.kind === "message" && item.message === template}
+					/>
+				</>
+			))}
+			{state.held && <HeldBubble held={state.held} name={name} />}
+		</div>
+	);
+}
+
+interface LineProps {
+	readonly item: Item;
+	readonly name: string;
+	readonly isOpenTemplate: boolean;
+}
+
+function Line({ item, name, isOpenTemplate }: LineProps) {
+	if (item.kind === "message") return <Bubble message={item.message} name={name} isOpenTemplate={isOpenTemplate} />;
+	if (item.kind === "lost") return <LostBubble event={item.event} />;
+	const { text, tone } = item.words;
+	return (
+		<span class={`note ${tone}`}>
+			{text} · {minuteOf(item.at)}
+		</span>
+	);
+}
+
+function Welcome() {
+	const url = `${location.origin}/api/v1/agencies/${agencyId.value}/messages`;
+	const body = JSON.stringify({ to: "+447700900101", body: "Hello" });
+	return (
+		<main class="welcome">
+			<h2>A contact's phone</h2>
+			<p>Choose a conversation, or type a new number in the search field. Here you write as the contact.</p>
+			<p>Or send a message as a CRM does, and watch it arrive:</p>
+			<pre
+				tabIndex={0}
+			>{`curl -H 'Authorization: Bearer ${apiKey.value}' \\\n  -H 'Content-Type: application/json' \\\n  -d '${body}' \\\n  ${url}`}</pre>
+			<p class="dim">No message reaches anybody: all of this happens in one process on this machine.</p>
+		</main>
+	);
+}

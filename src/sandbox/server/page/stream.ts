@@ -1,0 +1,84 @@
+import type { SandboxEvent } from "../../index.ts";
+import { isRefused, read, request, token } from "./control.ts";
+import { signal } from "./signal.ts";
+import { apiKey, events, forget, readState, take } from "./store.ts";
+
+/** Whether events arrive. */
+export const link = signal<"connecting" | "connected" | "lost">("connecting");
+
+const [firstWaitMs, longestWaitMs] = [500, 5_000];
+/** The sandbox sends a comment every 15 s: after this silence the connection is dead. */
+const silenceMs = 40_000;
+/** Events that come together are taken in together. */
+const gatherMs = 30;
+
+let wake: () => void = () => undefined;
+
+/** Connects now, without the rest of the wait. */
+export const reconnect = (): void => wake();
+
+/** Follows the sandbox's events for as long as the page is open, and resumes after the last one that it has. */
+export async function follow(): Promise<never> {
+	let waitMs = firstWaitMs;
+	for (;;) {
+		try {
+			if (token.value !== "") await connect(() => (waitMs = firstWaitMs));
+		} catch {
+			// Whatever broke the connection, the next one reads everything again.
+		}
+		isRefused.value ||= token.value === "";
+		link.value = "lost";
+		await new Promise<void>((resolve) => {
+			wake = resolve;
+			setTimeout(resolve, waitMs);
+		});
+		waitMs = Math.min(waitMs * 2, longestWaitMs);
+	}
+}
+
+async function connect(onConnected: () => void): Promise<void> {
+	const last = events.value.at(-1);
+	if (last === undefined) take(await read<SandboxEvent[]>("events"), false);
+	else {
+		const [same, ...news] = await read<SandboxEvent[]>(`events?after=${last.id - 1}`);
+		if (JSON.stringify(same) === JSON.stringify(last)) take(news, true);
+		else await startAnew();
+	}
+	await readState();
+	const silence = new AbortController();
+	const after = events.value.at(-1)?.id ?? 0;
+	const headers = { accept: "text/event-stream", "last-event-id": String(after) };
+	const { body } = await request("events", { headers, signal: silence.signal });
+	if (!body) return;
+	link.value = "connected";
+	onConnected();
+	await receive(body.getReader(), silence);
+}
+
+/** The event that this page had last is gone: the sandbox was reset, or another one runs there now. */
+async function startAnew(): Promise<void> {
+	const all = await read<SandboxEvent[]>("events");
+	forget();
+	apiKey.value = "";
+	take(all, false);
+}
+
+async function receive(reader: ReadableStreamDefaultReader<Uint8Array>, silence: AbortController): Promise<void> {
+	const decoder = new TextDecoder();
+	let rest = "";
+	const gathered: SandboxEvent[] = [];
+	for (;;) {
+		const timer = setTimeout(() => silence.abort(), silenceMs);
+		const { done, value } = await reader.read().finally(() => clearTimeout(timer));
+		if (done) return;
+		const blocks = (rest + decoder.decode(value, { stream: true })).split("\n\n");
+		rest = blocks.pop() ?? "";
+		const news: SandboxEvent[] = blocks.flatMap((block) => {
+			const data = block.split("\n").find((line) => line.startsWith("data: "));
+			return data === undefined ? [] : [JSON.parse(data.slice("data: ".length))];
+		});
+		if (news.length === 0) continue;
+		if (gathered.length === 0) setTimeout(() => take(gathered.splice(0), true), gatherMs);
+		gathered.push(...news);
+	}
+}

@@ -1,0 +1,73 @@
+import type { ConversationState, MessageState, SandboxEvent } from "../../index.ts";
+import { isWholeNew } from "./store.ts";
+import { type EventOf, faultWords, reasonIn, type Words, wordsOf } from "./words.ts";
+
+/** A text that was held, and is never sent. */
+export type LostEvent = EventOf<"text.replaced"> | EventOf<"text.dropped">;
+
+/** What stands in a conversation, from top to bottom. */
+export type Item =
+	| { readonly kind: "message"; readonly at: string; readonly key: string; readonly message: MessageState }
+	| { readonly kind: "lost"; readonly at: string; readonly key: string; readonly event: LostEvent }
+	| { readonly kind: "note"; readonly at: string; readonly key: string; readonly words: Words };
+
+/** Events that are a line of their own between the messages. */
+const noted: ReadonlySet<SandboxEvent["type"]> = new Set([
+	"window.closed",
+	"window.opened",
+	"ai.on",
+	"ai.off",
+	"flow.started",
+	"flow.changed",
+	"consent.accepted",
+	"consent.declined",
+	"contact.reachable",
+]);
+
+/** The messages of a conversation with what happened between them. */
+export function timelineOf(thread: ConversationState, events: readonly SandboxEvent[]): readonly Item[] {
+	const own = events.slice(events.map(isWholeNew).lastIndexOf(true) + 1).filter((event) => isAbout(event, thread));
+	const orders = new Map<number, number>();
+	for (const event of own) {
+		if (event.type === "contact.wrote" || event.type === "text.sent" || event.type === "consent.asked")
+			orders.set(event.messageId, event.id);
+	}
+	// Much happens at one instant, because the clock stands still: events tell what came first.
+	const ordered: { readonly order: number; readonly item: Item }[] = thread.messages.map((message) => ({
+		order: orders.get(message.id) ?? 0,
+		item: { kind: "message", at: message.at, key: `m${message.id}`, message },
+	}));
+	for (const event of own) {
+		const item = itemOf(event);
+		if (item) ordered.push({ order: event.id, item });
+	}
+	return ordered.sort((a, b) => a.item.at.localeCompare(b.item.at) || a.order - b.order).map(({ item }) => item);
+}
+
+const isAbout = (event: SandboxEvent, { phoneNumber, agencyId }: ConversationState): boolean =>
+	"contact" in event && event.contact === phoneNumber && (event.agencyId === null || event.agencyId === agencyId);
+
+function itemOf(event: SandboxEvent): Item | undefined {
+	const { at, type } = event;
+	const key = `e${event.id}`;
+	if (type === "text.replaced" || type === "text.dropped") return { kind: "lost", at, key, event };
+	if (type === "request") {
+		const words = troubleOf(event);
+		return words && { kind: "note", at, key, words };
+	}
+	return noted.has(type) ? { kind: "note", at, key, words: wordsOf(event) } : undefined;
+}
+
+/** A send whose answer was none, or a refusal: the contact's phone shows nothing of it. */
+function troubleOf({ operation, status, answer, fault }: EventOf<"request">): Words | undefined {
+	if (operation !== "messages.send" || (status !== null && status < 400)) return undefined;
+	const said = status === null ? "The CRM's send got no answer" : `The CRM's send was answered ${status}`;
+	return { text: `${said}: ${fault ? faultWords(fault) : reasonIn(answer)}`, tone: "bad" };
+}
+
+/** The consent template that waits for the contact's tap. */
+export function openTemplate({ messages }: ConversationState): MessageState | undefined {
+	const last = messages.map(({ author }) => author).lastIndexOf("template");
+	const isAnswered = messages.slice(last + 1).some(({ buttonClicked }) => buttonClicked !== null);
+	return last < 0 || isAnswered ? undefined : messages[last];
+}

@@ -1,0 +1,119 @@
+import type { SandboxEvent } from "../../index.ts";
+import { minuteOf } from "./time.ts";
+
+/** Events of one type. */
+export type EventOf<Type extends SandboxEvent["type"]> = Extract<SandboxEvent, { type: Type }>;
+
+/** A request to the service. */
+export type RequestEvent = EventOf<"request">;
+
+/** How much a line asks for attention; always beside words that say the same. */
+export type Tone = "" | "ok" | "warn" | "bad";
+
+/** What an event means, in words. */
+export interface Words {
+	readonly text: string;
+	readonly tone: Tone;
+}
+
+const plain = (text: string): Words => ({ text, tone: "" });
+const good = (text: string): Words => ({ text, tone: "ok" });
+const careful = (text: string): Words => ({ text, tone: "warn" });
+const lost = (text: string): Words => ({ text, tone: "bad" });
+
+const who = ({ name, contact }: { readonly name: string | null; readonly contact: string }): string => name ?? contact;
+
+const dropReasons = { declined: "the contact declined", expired: "no answer in time" } as const;
+/** Who writes for the agency. */
+export const authors = { api: "API", staff: "Staff", ai: "AI" } as const;
+
+/** The fault of a request, in words. */
+export const faultWords = ({ kind, status, phase, remaining }: NonNullable<RequestEvent["fault"]>): string =>
+	`fault: ${status ?? kind} ${phase === "after" ? "after the operation ran" : "before the operation ran"}, ${
+		remaining === null ? "without end" : `${remaining} left`
+	}`;
+
+/** Says what an event means, where its type does not. */
+export function wordsOf(event: SandboxEvent): Words {
+	switch (event.type) {
+		case "contact.wrote":
+			if (event.buttonClicked !== null) return plain(`${who(event)} tapped ${event.buttonClicked}`);
+			return plain(`${who(event)} wrote${event.body === null ? "" : `: ${quote(event.body)}`}${filesOf(event.files)}`);
+		case "contact.read":
+			return plain(`${who(event)} read ${event.messages} ${event.messages === 1 ? "message" : "messages"}`);
+		case "contact.reachable":
+			return event.reachable
+				? good(`${who(event)} can be reached again`)
+				: lost(`${who(event)} cannot be reached: every message fails`);
+		case "text.sent":
+			return good(
+				`sent to ${who(event)}${event.queueId === null ? ` by ${authors[event.author]}` : ", after consent"}`,
+			);
+		case "text.held":
+			return careful(`held for ${who(event)}: the window is closed and consent was asked`);
+		case "text.replaced":
+			return lost(
+				`replaced the text held at ${minuteOf(event.replaced.heldAt)}, ${quote(event.replaced.body)}: never sent`,
+			);
+		case "text.dropped":
+			return lost(`dropped the held text ${quote(event.body)}: ${dropReasons[event.reason]}, never sent`);
+		case "consent.asked":
+			return careful(`asked ${who(event)} for consent: ${event.templateCode}`);
+		case "consent.accepted":
+			return good(`${who(event)} accepted${event.hadHeldText ? ": the held text went out" : ", and no text was held"}`);
+		case "consent.declined":
+			return lost(
+				`${who(event)} declined${event.hadHeldText ? ": the held text was dropped" : ", and no text was held"}`,
+			);
+		case "window.opened":
+			return good(`window open for 24 hours`);
+		case "window.closed":
+			return careful(`window closed, 24 hours after the last message of ${who(event)}`);
+		case "ai.on":
+			return good(event.reason === "staff" ? "AI on: staff turned it on" : "AI on again: the contact wrote");
+		case "ai.off":
+			return careful(
+				event.reason === "user_toggle"
+					? "AI off: staff turned it off"
+					: "AI off: a message was sent by hand or by the API",
+			);
+		case "flow.started":
+			return plain(`flow ${event.flowId} started`);
+		case "flow.changed":
+			return plain(`flow ${event.flowId}: ${event.status}`);
+		case "message.status":
+			return {
+				text: `message ${event.messageId}: ${event.status}${event.errorCode === null ? "" : ` ${event.errorCode}`}`,
+				tone: event.errorCode === null ? "" : "bad",
+			};
+		case "clock.moved":
+			return plain(`clock moved to ${minuteOf(event.to)}`);
+		case "fault.added":
+			return careful(`fault ${event.fault.id} armed`);
+		case "fault.hit":
+			return lost(`${faultWords(event.fault)}`);
+		case "violation":
+			return lost(`violation ${event.rule}: ${event.message}`);
+		case "request":
+			return requestWords(event);
+		case "sandbox.restored":
+			return careful("restored from a snapshot: what came later is undone");
+		default:
+			return plain("");
+	}
+}
+
+function requestWords({ operation, method, path, status, answer, fault }: RequestEvent): Words {
+	const name = operation ?? `${method} ${path}`;
+	if (status === null)
+		return lost(`${name} got no answer${fault?.phase === "after" ? ", though it was carried out" : ""}`);
+	return status < 400 ? good(`${name} answered ${status}`) : lost(`${name} answered ${status}: ${reasonIn(answer)}`);
+}
+
+/** The message of a refusal. */
+export const reasonIn = (answer: unknown): string =>
+	typeof answer === "object" && answer !== null && "message" in answer ? String(answer.message) : "";
+
+const filesOf = (files: number): string => (files === 0 ? "" : ` (${files} ${files === 1 ? "file" : "files"})`);
+
+const quote = (text: string): string => `“${text.length > 60 ? `${text.slice(0, 59)}…` : text}”`;

@@ -1,0 +1,129 @@
+import type { TargetedEvent } from "preact";
+import { Act } from "./act.tsx";
+import { perform, read } from "./control.ts";
+import { Dialog, dialog } from "./dialog.tsx";
+import { signal } from "./signal.ts";
+import { now, post, scenarios, select, violations } from "./store.ts";
+import { instantOf } from "./time.ts";
+
+/** What the sandbox's scenarios add; one that this page does not know has its name alone. */
+const descriptions: Readonly<Record<string, string>> = {
+	fresh: "nobody yet",
+	busy: "250 conversations, one of 130 messages",
+	closed: "one contact, who wrote 30 hours ago",
+	held: "the same, and a text that waits for consent",
+	ineligible: "closed, and the consent template awaits approval",
+	twoLanguages: "closed, and two consent languages",
+	unlinked: "a conversation that no agency owns",
+	readOnlyKey: "a key that may not send",
+	oddData: "null names, files alone, older records",
+};
+
+const snapshots = signal<readonly { readonly id: string; readonly at: number }[]>([]);
+
+function keep(answer: unknown): void {
+	if (typeof answer !== "object" || answer === null || !("snapshot" in answer)) return;
+	snapshots.value = [...snapshots.value, { id: String(answer.snapshot), at: now.value }];
+}
+
+/** Scenarios, snapshots, export and import. */
+export function WorldDialog() {
+	return (
+		<Dialog title="Scenario and state">
+			<h3>Add a scenario</h3>
+			<ul class="plain">
+				{scenarios.value.map((scenario) => (
+					<li class="row" key={scenario}>
+						<Act call={post("tell", { scenario })}>{scenario}</Act> <span class="dim">{descriptions[scenario]}</span>
+					</li>
+				))}
+			</ul>
+			<h3>Snapshots</h3>
+			<div class="row">
+				<Act call={post("snapshot")} onDone={keep}>
+					Take a snapshot
+				</Act>
+				{snapshots.value.map(({ id, at }) => (
+					<Act key={id} call={post("restore", { snapshot: id })}>
+						Restore {id}: {instantOf(at)}
+					</Act>
+				))}
+			</div>
+			<h3>Export and import</h3>
+			<div class="row">
+				<button type="button" title="GET /_sandbox/export" onClick={download}>
+					Export as a file
+				</button>
+				<Import />
+			</div>
+		</Dialog>
+	);
+}
+
+async function download(): Promise<void> {
+	const text = JSON.stringify(await read<unknown>("export"), null, 2);
+	const link = document.createElement("a");
+	link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+	link.download = "sandbox.json";
+	link.click();
+	setTimeout(() => URL.revokeObjectURL(link.href), 1_000);
+}
+
+function Import() {
+	const load = async ({ currentTarget: input }: TargetedEvent<HTMLInputElement>) => {
+		const text = await input.files?.[0]?.text();
+		if (text === undefined) return;
+		await perform(post("import", archiveIn(text)));
+		input.value = "";
+	};
+	return (
+		<label title="POST /_sandbox/import">
+			Import a file <input type="file" accept="application/json,.json" onChange={load} />
+		</label>
+	);
+}
+
+/** What is no JSON goes as it is, so that the sandbox says what is wrong with it. */
+function archiveIn(text: string): object {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return {};
+	}
+}
+
+export function ResetDialog() {
+	const done = () => {
+		dialog.value = null;
+		select(null);
+	};
+	return (
+		<Dialog title="Reset everything?">
+			<p>
+				Conversations, keys, faults, events and the clock are as new. The base URL, the key and the agency's id stay the
+				same.
+			</p>
+			<Act class="primary" call={post("reset")} onDone={done}>
+				Reset
+			</Act>
+		</Dialog>
+	);
+}
+
+export function ViolationsDialog() {
+	return (
+		<Dialog title="Violations">
+			<ul class="plain mono">
+				{violations.value.map(({ rule, message, method, path, correlationId }) => (
+					<li key={correlationId}>
+						<b class="bad">{rule}</b> {message}
+						<br />
+						<span class="dim">
+							{method} {path}
+						</span>
+					</li>
+				))}
+			</ul>
+		</Dialog>
+	);
+}

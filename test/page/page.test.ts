@@ -1,0 +1,225 @@
+import { gzipSync } from "node:zlib";
+import { expect, test } from "vitest";
+import { createSandbox } from "../../src/sandbox/index.ts";
+import { serve } from "../../src/sandbox/server.ts";
+import { axeFindings, messages, requests, shows, visit } from "./visit.ts";
+
+const phone = "+447700900101";
+
+test("the root leads a browser to the page, the token leaves the address, and no journal has the visit", async () => {
+	const { page, server, sandbox } = await visit();
+	expect(page.url()).toBe(`${server.controlUrl}/ui/`);
+	await page.goto(new URL("/", server.baseUrl).href);
+	await page.getByText("● connected").waitFor();
+	expect(page.url()).toBe(`${server.controlUrl}/ui/`);
+	expect(sandbox.requests()).toEqual([]);
+});
+
+test("without the token the page asks for it, and opens with it", async () => {
+	const { server, open } = await visit();
+	const page = await open();
+	await page.evaluate("sessionStorage.clear()");
+	await page.reload();
+	await page.getByLabel(/Control token/).fill(server.token);
+	await page.keyboard.press("Enter");
+	await page.getByText("● connected").waitFor();
+});
+
+test("a message that holds markup is shown as text", async () => {
+	const { page, sandbox } = await visit();
+	const body = `<img src="x" onerror="document.title = 'hacked'"><script>alert(1)</script>`;
+	sandbox.agency().contact(phone, { name: "<b>Anna</b>" }).writes(body);
+	await page.getByRole("button", { name: /<b>Anna<\/b>/ }).click();
+	await shows(messages(page), body);
+	expect(await page.locator("img, .chat script, .chat b").count()).toBe(0);
+	expect(await page.title()).not.toContain("hacked");
+});
+
+test("a page that lost its connection says so, resumes, and shows what happened meanwhile", async () => {
+	const { page, server, sandbox } = await visit();
+	const anna = sandbox.agency().contact(phone, { name: "Anna" });
+	anna.writes("one");
+	await page.getByRole("button", { name: /Anna/ }).click();
+	await shows(messages(page), "one");
+	await server.close();
+	await page.getByText("not connected").waitFor();
+	anna.writes("two");
+	const again = await serve(sandbox, { port: Number(new URL(server.baseUrl).port), token: server.token });
+	try {
+		await shows(messages(page), "two");
+		await page.getByText("● connected").waitFor();
+		anna.writes("three");
+		await shows(messages(page), "three");
+		expect(
+			await messages(page)
+				.getByText(/^(one|two|three)$/)
+				.allTextContents(),
+		).toEqual(["one", "two", "three"]);
+	} finally {
+		await again.close();
+	}
+});
+
+test("a page shows another sandbox that took the place of the first", async () => {
+	const { page, server, sandbox } = await visit();
+	sandbox.agency().contact(phone, { name: "Anna" }).writes("one");
+	await page.getByRole("button", { name: /Anna/ }).waitFor();
+	await server.close();
+	const other = createSandbox();
+	other.agency().contact("+447700900102", { name: "Bram" }).writes("other");
+	const again = await serve(other, { port: Number(new URL(server.baseUrl).port), token: server.token });
+	try {
+		await page.getByRole("button", { name: /Bram/ }).waitFor();
+		expect(await page.getByRole("button", { name: /Anna/ }).count()).toBe(0);
+	} finally {
+		await again.close();
+	}
+});
+
+test("two pages show the same, and news in a conversation that is not shown are counted", async () => {
+	const { page, open, sandbox } = await visit();
+	const other = await open();
+	await other.getByText("● connected").waitFor();
+	sandbox.agency().contact(phone, { name: "Anna" }).writes("Hello");
+	for (const each of [page, other]) await shows(each.getByRole("navigation", { name: "Conversations" }), "1 new");
+	expect(await page.title()).toMatch(/^\(1\) Sandbox/);
+	await page.keyboard.press("j");
+	await page.keyboard.press("r");
+	await page.keyboard.type("And again");
+	await page.keyboard.press("Enter");
+	await shows(other.getByRole("navigation", { name: "Conversations" }), "And again");
+});
+
+test("ticks, staff, the AI switch, a take-over and reachability are a button each", async () => {
+	const { page, sandbox, client } = await visit();
+	const agency = sandbox.agency();
+	agency.contact(phone, { name: "Anna" }).writes("Hello");
+	await client.agency(agency.id).messages.send({ to: phone, body: "Hi Anna" });
+	await page.getByRole("button", { name: /Anna/ }).click();
+	await messages(page).getByText("queued").click();
+	await page.getByRole("button", { name: "failed" }).click();
+	await shows(messages(page), "failed 63024");
+	await page.getByText("Staff, AI, flows and more").click();
+	await page.getByLabel("Text: Send as staff").fill("This is Tom");
+	await page.keyboard.press("Enter");
+	await shows(messages(page), "This is Tom");
+	await page.getByRole("button", { name: "Turn AI on" }).click();
+	await page.getByRole("button", { name: "Reply as AI" }).and(page.locator(":enabled")).waitFor();
+	await page.getByLabel("Text: Reply as AI").fill("Hello, I am the AI");
+	await page.keyboard.press("Enter");
+	await shows(messages(page), "Hello, I am the AI");
+	await page.getByRole("button", { name: "Take over" }).click();
+	await shows(page.getByRole("main"), "next send: 409");
+	const sent = await client.agency(agency.id).messages.send({ to: phone, body: "Too late" }).result();
+	expect(sent.ok).toBe(false);
+	await shows(messages(page), "The CRM's send was answered 409");
+	await page.getByRole("button", { name: "Block" }).click();
+	await shows(page.getByRole("main"), "cannot be reached");
+});
+
+test("scenarios, snapshots, export, import and reset", async () => {
+	const { page, sandbox } = await visit();
+	await page.getByRole("button", { name: "Scenario…" }).click();
+	await page.getByRole("button", { name: "held", exact: true }).click();
+	await shows(page.getByRole("dialog"), '{"scenario":"held"}');
+	await page.getByRole("button", { name: "Take a snapshot" }).click();
+	await page.getByRole("button", { name: /^Restore 1/ }).waitFor();
+	const [file] = await Promise.all([
+		page.waitForEvent("download"),
+		page.getByRole("button", { name: "Export as a file" }).click(),
+	]);
+	sandbox.agency().contact("+447700900199", { name: "Zoë" }).writes("later");
+	await page.getByRole("button", { name: /^Restore 1/ }).click();
+	await expect.poll(() => sandbox.agency().conversations().length).toBe(1);
+	await page.keyboard.press("Escape");
+	await page.getByRole("button", { name: "Reset…" }).click();
+	await page.getByRole("dialog").getByRole("button", { name: "Reset" }).click();
+	await expect.poll(() => sandbox.agency().conversations().length).toBe(0);
+	await page.getByRole("button", { name: "Scenario…" }).click();
+	await page.getByLabel("Import a file").setInputFiles(await file.path());
+	await page.keyboard.press("Escape");
+	await page.getByRole("button", { name: /Anna/ }).click();
+	await shows(messages(page), "Held, not sent");
+});
+
+test("the other agencies are reached by the agency's list, and each call names them", async () => {
+	const { page, sandbox } = await visit();
+	const other = sandbox.link({ name: "Harbour Homes" });
+	other.contact(phone, { name: "Chloé" }).writes("Hello Harbour");
+	await page.getByLabel("Agency").selectOption(other.id);
+	await page.getByRole("button", { name: /Chloé/ }).click();
+	await page.getByLabel("Message from Chloé").fill("Again");
+	await page.keyboard.press("Enter");
+	await shows(messages(page), "Again");
+	await shows(page.getByRole("contentinfo"), `POST /_sandbox/agencies/${other.id}/contacts/${phone}/writes`);
+});
+
+test("a request is copied as a curl command that works", async () => {
+	const { page, server, sandbox } = await visit();
+	await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+	const url = `${server.baseUrl}/agencies/${sandbox.agency().id}/conversations?search=it's`;
+	await fetch(url, { headers: { authorization: `Bearer ${server.apiKey}` } });
+	await requests(page).getByRole("button", { name: "curl" }).click();
+	await shows(requests(page), "copied");
+	const command = await page.evaluate("navigator.clipboard.readText()");
+	expect(command).toContain(`curl -H 'Authorization: Bearer ${server.apiKey}' '${server.baseUrl}/agencies/`);
+});
+
+test("axe finds nothing: empty, with every state, in each dialog, and on a small screen", async () => {
+	const { page, sandbox, client, server } = await visit();
+	expect(await axeFindings(page)).toEqual([]);
+	sandbox.tell("held");
+	const { messages: texts } = client.agency(sandbox.agency().id);
+	await texts.send({ to: phone, body: "Another text" });
+	await fetch(`${server.baseUrl}/nowhere`, { headers: { authorization: `Bearer ${server.apiKey}` } });
+	const bram = sandbox.agency().contact("+447700900102", { name: "Bram" });
+	bram.writes("Hello");
+	await texts.send({ to: bram.phoneNumber, body: "Hi" });
+	sandbox.faults.add({ operation: "me.get", effect: { status: 503 } });
+	sandbox.faults.add({ operation: "me.get", effect: "reset", times: 3 });
+	for (const name of [/Bram/, /Anna/]) {
+		await page.getByRole("button", { name }).first().click();
+		await page.getByText("Staff, AI, flows and more").click();
+		await messages(page).getByText("queued").last().click();
+		expect(await axeFindings(page)).toEqual([]);
+	}
+	for (const tab of ["Events", "State"]) {
+		await page.getByRole("tab", { name: tab }).click();
+		expect(await axeFindings(page)).toEqual([]);
+	}
+	for (const name of ["Faults…", "Scenario…", "Reset…", "1 violation"]) {
+		await page.getByRole("button", { name, exact: true }).click();
+		await page.getByRole("dialog").waitFor();
+		expect(await axeFindings(page)).toEqual([]);
+		await page.getByRole("button", { name: "Close", exact: true }).click();
+	}
+	await page.keyboard.press("?");
+	await page.getByRole("dialog", { name: "Keys" }).waitFor();
+	expect(await axeFindings(page)).toEqual([]);
+	await page.keyboard.press("Escape");
+	await page.setViewportSize({ width: 360, height: 640 });
+	expect(await axeFindings(page)).toEqual([]);
+});
+
+test("below 900 px one pane shows at a time, down to 360 px without scrolling sideways", async () => {
+	const { page } = await visit({ seed: "held" }, { viewport: { width: 360, height: 640 } });
+	const panes = page.getByRole("navigation", { name: "Panes" });
+	const fits = () => page.evaluate("document.documentElement.scrollWidth <= innerWidth");
+	await page.getByRole("button", { name: /Anna/ }).click();
+	await shows(messages(page), "Held, not sent");
+	expect(await page.getByRole("navigation", { name: "Conversations" }).isVisible()).toBe(false);
+	expect(await fits()).toBe(true);
+	await panes.getByRole("button", { name: "Requests" }).click();
+	expect(await messages(page).isVisible()).toBe(false);
+	expect(await fits()).toBe(true);
+	await panes.getByRole("button", { name: "Conversations" }).click();
+	await page.getByRole("navigation", { name: "Conversations" }).waitFor();
+	expect(await fits()).toBe(true);
+});
+
+test("all that the page is made of is at most 20 kB, compressed", async () => {
+	const { server } = await visit();
+	const files = await Promise.all(["", "page.js", "page.css"].map((file) => fetch(`${server.controlUrl}/ui/${file}`)));
+	const sizes = await Promise.all(files.map(async (file) => gzipSync(await file.text(), { level: 9 }).length));
+	expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(20_000);
+});

@@ -1,0 +1,89 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import chromium from "@sparticuz/chromium";
+import { type Browser, type BrowserContextOptions, chromium as engine, type Page } from "playwright-core";
+import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
+import { type Client, createClient } from "../../src/index.ts";
+import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/index.ts";
+import { type SandboxServer, serve } from "../../src/sandbox/server.ts";
+
+let browser: Browser;
+
+beforeAll(async () => {
+	browser = await engine.launch({ executablePath: await chromium.executablePath(), args: ["--no-sandbox"] });
+});
+afterAll(() => browser.close());
+
+export interface Visit {
+	readonly sandbox: Sandbox;
+	readonly server: SandboxServer;
+	readonly client: Client;
+	readonly page: Page;
+	/** Opens another page of the same sandbox. */
+	open(options?: BrowserContextOptions): Promise<Page>;
+}
+
+/**
+ * A sandbox with its page in a browser. When the test ends, the page must have thrown nothing, reported no breach of its
+ * content security policy, and asked nothing of any other origin.
+ */
+export async function visit(options: SandboxOptions = {}, screen: BrowserContextOptions = {}): Promise<Visit> {
+	const sandbox = createSandbox(options);
+	const server = await serve(sandbox);
+	const { baseUrl, apiKey, controlUrl, token } = server;
+	const wrong: string[] = [];
+	const open = async (more: BrowserContextOptions = {}): Promise<Page> => {
+		const context = await browser.newContext({ viewport: { width: 1280, height: 760 }, ...screen, ...more });
+		onTestFinished(() => context.close());
+		const page = await context.newPage();
+		page.on("pageerror", (error) => wrong.push(String(error)));
+		page.on("console", (message) => {
+			// A lost connection is a network error on the console, which no page can prevent.
+			if (message.type() === "error" && !message.text().includes("ERR_")) wrong.push(message.text());
+		});
+		page.on("request", (request) => {
+			if (!/^(http:\/\/127\.0\.0\.1:|blob:)/.test(request.url())) wrong.push(request.url());
+		});
+		await page.goto(`${controlUrl}/ui/#token=${token}`);
+		return page;
+	};
+	onTestFinished(async () => {
+		await server.close();
+		expect(wrong).toEqual([]);
+	});
+	const page = await open();
+	await page.getByText("● connected").waitFor();
+	return { sandbox, server, client: createClient({ baseUrl, apiKey }), page, open };
+}
+
+export const messages = (page: Page) => page.getByRole("log", { name: "Messages" });
+export const requests = (page: Page) => page.getByRole("log", { name: "Requests" });
+
+/** Waits until the element shows the text. */
+export const shows = (element: ReturnType<Page["locator"]>, text: string) =>
+	element.getByText(text).first().waitFor({ timeout: 10_000 });
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** What axe finds wrong with the page as it is, in light and in dark. */
+export async function axeFindings(page: Page): Promise<string[]> {
+	const found: string[] = [];
+	for (const colorScheme of ["light", "dark"] as const) {
+		await page.emulateMedia({ colorScheme });
+		const findings: string[] = await page.evaluate(`(async () => {
+			${axe}
+			const { violations } = await axe.run();
+			return violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ": " + html + " " + failureSummary));
+		})()`);
+		found.push(...findings.map((finding) => `${colorScheme}: ${finding}`));
+	}
+	return found;
+}
+
+/** Writes the picture of a story for the guide, when SCREENSHOTS is set. */
+export async function picture(page: Page, name: string): Promise<void> {
+	if (!process.env.SCREENSHOTS) return;
+	const path = new URL(`../../docs/images/${name}.png`, import.meta.url).pathname;
+	await page.mouse.move(0, 0);
+	await page.screenshot({ path, animations: "disabled" });
+}
