@@ -1,6 +1,7 @@
 import { createClient, PartnerInvalidInput } from "messaging-conversations";
 import { createOutbox } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
+import { changes } from "messaging-conversations/sync";
 import { expect, test } from "vitest";
 import { memoryStore } from "./memory.ts";
 import { createWorld } from "./world.ts";
@@ -340,6 +341,22 @@ test("the change feed tells it what was delivered, and wakes who waits for conse
 		"note-1 delivered",
 		"note-2 sent",
 	]);
+});
+
+test("a change of the change feed is observed as it comes", async () => {
+	const { sandbox, outbox, agency, anna, client, enqueue, state, pass } = createWorld();
+	sandbox.clock.advance({ hours: 25 });
+	await enqueue("1");
+	await pass({ minutes: 1 });
+	expect(await state("note-1")).toBe("held");
+	const before = changes(client.agency(agency.id), { since: "now" });
+	for await (const _ of before);
+	sandbox.clock.advance({ hours: 1 });
+	anna.accepts();
+	for await (const change of changes(client.agency(agency.id), { since: before.checkpoint }))
+		await outbox.observe(change);
+	await outbox.drain();
+	expect(await state("note-1")).toBe("sent");
 });
 
 test("finished texts are purged, unfinished ones are not", async () => {
