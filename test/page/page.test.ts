@@ -61,9 +61,11 @@ test("a page that lost its connection says so, resumes, and shows what happened 
 });
 
 test("a page shows another sandbox that took the place of the first", async () => {
-	const { page, server, sandbox } = await visit();
+	const { page, server, sandbox, client } = await visit();
 	sandbox.agency().contact(phone, { name: "Anna" }).writes("one");
 	await page.getByRole("button", { name: /Anna/ }).waitFor();
+	await client.me.get();
+	await shows(requests(page), "me.get");
 	await server.close();
 	const other = createSandbox();
 	other.agency().contact("+447700900102", { name: "Bram" }).writes("other");
@@ -71,6 +73,7 @@ test("a page shows another sandbox that took the place of the first", async () =
 	try {
 		await page.getByRole("button", { name: /Bram/ }).waitFor();
 		expect(await page.getByRole("button", { name: /Anna/ }).count()).toBe(0);
+		expect(await requests(page).getByText("me.get").count()).toBe(0);
 	} finally {
 		await again.close();
 	}
