@@ -7,7 +7,7 @@
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 
-const budget = 800;
+const budget = 1100;
 
 const code = `import { createClient, isWindowOpen, toE164 } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
