@@ -23,9 +23,11 @@ export function serviceMessage(body: unknown, secrets: readonly string[]): strin
 	const line = message
 		.slice(0, 500)
 		.replace(/\p{Cc}+/gu, " ")
-		.replace(digits, "[number]")
 		.trim();
-	return isOrdinary(line) && !echoes(line, secrets) ? line : withheld;
+	const masked = line.replace(digits, "[number]");
+	// Compared before digits are masked, because a mask would cut a repeated text into short pieces. Numbers are masked anyway.
+	const texts = secrets.filter((secret) => /\p{L}/u.test(secret));
+	return isOrdinary(masked) && !echoes(line, texts) && !echoes(masked, secrets) ? masked : withheld;
 }
 
 /**

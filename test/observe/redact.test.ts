@@ -291,3 +291,9 @@ function countNormalized(): { longest: () => number } {
 }
 
 const { normalize } = String.prototype;
+
+test("S14 a text with long numbers in it is not shown in pieces between masked digits", async () => {
+	const body = "code 123456 ok 654321 go";
+	expect(await shownOf(`Bad: ${body}`, body)).toContain("withheld");
+	expect(await shownOf("no +32 470 98 76 54 here", body)).toContain("no [number] here");
+});
