@@ -10,5 +10,5 @@ export const operationTable = {
 	"messages.send": { method: "POST", path: "/agencies/{agencyId}/messages", answer: "SendMessageResult", request: "SendMessageRequest", refusals: [400,401,403,409,500] },
 } as const;
 
-/** The limits of the contract (spec §8). */
+/** The limits of the contract. */
 export const limits = {"pageSize":{"min":1,"max":100,"default":50},"phoneNumbers":{"min":1,"max":100},"phoneNumber":{"min":1,"max":32}} as const;

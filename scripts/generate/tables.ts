@@ -22,7 +22,7 @@ export const operationTable = {
 ${rows.join("\n")}
 } as const;
 
-/** The limits of the contract (spec §8). */
+/** The limits of the contract. */
 export const limits = ${JSON.stringify(limits)} as const;
 `;
 }

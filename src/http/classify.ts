@@ -38,7 +38,7 @@ export function classify<Data>(end: AttemptEnd, context: ClassifyContext<Data>):
 		return fail("PartnerConfigurationError", "not_sent", `apiKey: ${rule}`, { field: "apiKey", ...end.problem });
 	}
 	const { head } = end;
-	// A status that tells a failure stands, however the body ended.
+	// The status of a failure decides, however the body ended.
 	if (head && head.status >= 300 && end.kind !== "abort") return classifyAnswer({ ...head, text: "" }, context);
 	const seen = head && { status: head.status, correlationId: failedId(head.headers, context) };
 	if (end.kind === "fault") {

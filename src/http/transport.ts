@@ -126,7 +126,7 @@ async function tryOnce<Data>(call: ActiveCall<Data>): Promise<Reply<Data>> {
 	return result.tag === "PartnerTimeoutError" && leftMs <= timeoutMs ? expired(call) : result;
 }
 
-/** Reports an attempt. Returns the wait before the next one, or undefined when its reply stands. */
+/** Reports an attempt. Returns the wait before the next one, or undefined when its reply is final. */
 function waitAfter<Data>(call: ActiveCall<Data>, reply: Reply<Data>): Promise<void> | undefined {
 	const { client, endpoint, attempts, signals } = call;
 	if (reply.ok) {
