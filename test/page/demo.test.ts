@@ -100,6 +100,7 @@ test("a text to a closed window is held on the phone", async () => {
 	await shows(line(crm, "Or would Saturday"), "Waits for the contact's consent.");
 	await shows(messages(phone), "Never sent");
 	expect(await copies("Or would Saturday be better?")).toBe(1);
+	expect(await axeFindings(crm)).toEqual([]);
 });
 
 test("she accepts, and both show it sent", async () => {
@@ -145,7 +146,7 @@ test("a worker killed in between", async () => {
 	await crm.getByText("● live").waitFor();
 	await shows(line(crm, "Or Thursday?"), "Sent. 2 requests, one text.");
 	expect(await copies("Or Thursday?")).toBe(1);
-	expect(said).toContain("ended by SIGKILL");
+	expect(said).toContain("process ended (SIGKILL)");
 });
 
 /** The next send runs, and its answer does not arrive. */

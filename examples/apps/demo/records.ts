@@ -1,15 +1,17 @@
 // What the CRM keeps: the mirror of the agency's conversations, which the change feed keeps up to date, and the texts that
 // people write in the CRM, which the outbox sends.
 import { EventEmitter } from "node:events";
-import type { AgencyClient, Client } from "messaging-conversations";
+import { setTimeout } from "node:timers/promises";
+import { type AgencyClient, type Client, isPartnerError } from "messaging-conversations";
 import { createOutbox, type OutboxStatus, type OutboxStore, postgresStore } from "messaging-conversations/outbox";
 import { watch } from "messaging-conversations/sync";
 import type { Database } from "../database.ts";
-import { checkpointOf, storeChange, tables } from "../sync/mirror.ts";
+import { checkpointOf, nightly, storeChange, tables } from "../sync/mirror.ts";
 
 /** Short waits, for somebody who watches. The defaults are for a service on the other side of the internet. */
 const outboxTimes = { settleMs: 8_000, followMs: [1_000, 2_000, 5_000] };
 const feedTimes = { minMs: 500, maxMs: 2_000 };
+const compareMs = 10_000;
 
 export interface Contact {
 	phone: string;
@@ -62,8 +64,8 @@ export async function openRecords(client: Client, agency: AgencyClient, database
 		"create table if not exists crm_text (id text primary key, phone text, body text, at timestamptz)",
 	);
 
-	/** Stores what changes at the service until the signal aborts, and tells the outbox, whose texts may be in it. */
-	async function follow(signal: AbortSignal): Promise<void> {
+	/** Stores what changes at the service, and tells the outbox, whose texts may be in it. */
+	async function watchChanges(signal: AbortSignal): Promise<void> {
 		const since = (await checkpointOf(database, agency.id)) ?? "beginning";
 		const onError = ({ message }: Error): void => console.error(message);
 		const feed = watch(agency, { since, statuses: "read", signal, onError, ...feedTimes });
@@ -79,6 +81,25 @@ export async function openRecords(client: Client, agency: AgencyClient, database
 			await outbox.observe({ agencyId: agency.id, ...change });
 			changed();
 		}
+	}
+
+	/** Stores what moved no conversation to the top, such as a name. Elsewhere once a night is enough. */
+	async function compare(signal: AbortSignal): Promise<void> {
+		for (;;) {
+			await setTimeout(compareMs, undefined, { signal }).catch(() => {});
+			if (signal.aborted) return;
+			try {
+				if ((await nightly({ database, agency, signal })) > 0) changed();
+			} catch (error) {
+				if (!isPartnerError(error)) throw error;
+				console.error(error.message);
+			}
+		}
+	}
+
+	/** Keeps the mirror up to date until the signal aborts. */
+	async function follow(signal: AbortSignal): Promise<void> {
+		await Promise.all([watchChanges(signal), compare(signal)]);
 	}
 
 	/** What the Send button does: the CRM's own row and the text are stored together, or neither is. */

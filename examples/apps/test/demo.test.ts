@@ -79,10 +79,26 @@ test("a contact who answers in words, declines, never answers or cannot be reach
 	expect(await chat()).toContain("Not held any more.");
 	await until(chat).toContain("Not delivered: the contact declined, or did not answer in time.");
 
+	sandbox.clock.advance({ hours: 25 });
+	await send({ id: "unanswered", body: "Or Sunday?" });
+	await until(async () => (await chat()).match(/Waits for/g)?.length).toBe(1);
+	sandbox.clock.advance({ hours: 49 });
+	await until(async () => (await chat()).match(/Not delivered: the contact declined/g)?.length).toBe(2);
+
 	contact.setReachable(false);
 	contact.writes("Hello?");
 	await send({ id: "unreachable", body: "Hello" });
 	await until(chat).toContain("Sent, but it did not reach the phone.");
+});
+
+test("an agency with two languages of consent: the writer chooses, and the contact is asked in that one", async () => {
+	const { sandbox, contact, read, send } = await open();
+	sandbox.clock.advance({ hours: 25 });
+	expect(await read(`/contacts/${anna}`)).not.toContain("<select");
+	sandbox.agency().consent.set({ languages: ["nl", "fr"] });
+	expect(await read(`/contacts/${anna}`)).toContain("<option>nl</option><option>fr</option>");
+	await send({ id: "french", body: "Bonjour", consentLanguage: "fr" });
+	await until(async () => contact.inbox().map(({ language }) => language)).toEqual(["fr"]);
 });
 
 test("a wrong number and an unknown one", async () => {
