@@ -137,24 +137,28 @@ test("a lost answer, and there is one text", async () => {
 
 test("a worker killed in between", async () => {
 	const { phone, crm, send, copies } = await openBoth("Anna Peeters");
-	await armed(phone, "hang");
+	await armed(phone, "hang", "");
 	await send("Or Thursday?");
 	await shows(line(crm, "Or Thursday?"), "Is being sent; the answer is not known yet.");
 	await shows(messages(phone), "Or Thursday?");
 	demo.stdin?.write("k\n");
 	await crm.getByText("not connected").waitFor();
+	await phone.getByRole("button", { name: "1 fault armed" }).click();
+	await phone.getByRole("button", { name: "Remove" }).click();
+	await phone.keyboard.press("Escape");
 	await crm.getByText("● live").waitFor();
-	await shows(line(crm, "Or Thursday?"), "Sent. 2 requests, one text.");
+	await shows(line(crm, "Or Thursday?"), "requests, one text.");
 	expect(await copies("Or Thursday?")).toBe(1);
 	expect(said).toContain("process ended (SIGKILL)");
 });
 
-/** The next send runs, and its answer does not arrive. */
-async function armed(phone: Page, effect: "reset" | "hang"): Promise<void> {
+/** The next sends run, and their answers do not arrive: so many, or without end. */
+async function armed(phone: Page, effect: "reset" | "hang", times = "1"): Promise<void> {
 	await phone.getByRole("button", { name: "Faults…" }).click();
 	await phone.getByLabel("Phase").selectOption("after");
 	await phone.getByLabel("Effect").selectOption(effect);
+	await phone.getByLabel("Times").fill(times);
 	await phone.getByRole("button", { name: "Arm the fault" }).click();
-	await phone.getByText(`messages.send: ${effect}, after it runs, 1 left`).waitFor();
+	await phone.getByText(`messages.send: ${effect}, after it runs`).waitFor();
 	await phone.keyboard.press("Escape");
 }
