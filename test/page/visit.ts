@@ -101,15 +101,15 @@ export async function pictureOfBoth(left: Page, right: Page, name: string): Prom
 	const images = [];
 	for (const page of [left, right]) {
 		const size = page.viewportSize();
-		await page.setViewportSize({ width: 785, height: 720 });
+		await page.setViewportSize({ width: 790, height: 720 });
 		const png = await page.screenshot({ animations: "disabled" });
 		images.push(`<img src="data:image/png;base64,${png.toString("base64")}">`);
 		if (size) await page.setViewportSize(size);
 	}
-	const desk = await browser.newPage({ viewport: { width: 1600, height: 740 } });
+	const desk = await browser.newPage({ viewport: { width: 1600, height: 732 } });
 	await desk.setContent(`<style>
-		body { margin: 10px; display: flex; gap: 10px; background: #5b6570 }
-		img { width: 785px; border-radius: 6px }
+		body { margin: 6px; display: flex; gap: 8px; background: #5b6570 }
+		img { border-radius: 6px }
 	</style>${images.join("")}`);
 	await picture(desk, name);
 	await desk.close();

@@ -1,4 +1,4 @@
-// What a text would do if it were sent now, in sentences for whoever writes it.
+// Says beforehand what a text would do, in sentences for its writer.
 import {
 	type AgencyClient,
 	type ConversationDetail,
@@ -8,7 +8,7 @@ import {
 } from "messaging-conversations";
 import type { Line } from "./records.ts";
 
-/** What the service says of a conversation at the moment. */
+/** A conversation as the service shows it at the moment. */
 export interface Look {
 	/** The service's time: its clock decides whether the window is open. The sandbox's may be days ahead. */
 	now: Date;
@@ -29,13 +29,13 @@ export async function lookAt(agency: AgencyClient, phone: string): Promise<Look>
 		if (!isPartnerError(error)) throw error;
 		const isUnknown = error._tag === "PartnerNotFound";
 		const problem = isUnknown
-			? "The service shows no conversation with this number: the text will be held, and consent asked for first."
-			: `What a text would do cannot be told now. ${error.message}`;
+			? "The service shows no conversation with this number. Without one the text is held, and consent is asked for first."
+			: `It cannot be said now what a text would do. ${error.message}`;
 		return { now: new Date(), messages: [], problem };
 	}
 }
 
-/** `lines` are the chat: texts of this CRM that are not sent yet go first. */
+/** Takes the lines of the chat too, because texts of this CRM that are not sent yet go first. */
 export function forecast({ conversation, now, problem }: Look, lines: readonly Line[]): string[] {
 	if (!conversation) return problem === undefined ? [] : [problem];
 	const { aiSettings, summary } = conversation;

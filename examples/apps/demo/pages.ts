@@ -1,4 +1,4 @@
-// The CRM's pages: contacts, the chat of one, and a text box. Rendered here; public/live.js keeps them as they are here.
+// Serves the CRM's pages: the contacts, and the chat of one with a text box. public/live.js keeps an open page up to date.
 import { fileURLToPath } from "node:url";
 import express, { type ErrorRequestHandler, type Express } from "express";
 import { isPartnerError, toE164 } from "messaging-conversations";
@@ -8,7 +8,7 @@ import { pageView } from "./views.ts";
 
 export function createPages({ agency, outbox, news, saveText, contacts, chat }: Records): Express {
 	const app = express();
-	/** How far the service's clock is ahead of this one: the texts of a chat have the times of its messages. */
+	/** How far the service's clock is ahead of this one. Texts get its time, because they stand among its messages. */
 	let aheadMs = 0;
 	const now = (): Date => new Date(Date.now() + aheadMs);
 
@@ -41,7 +41,8 @@ export function createPages({ agency, outbox, news, saveText, contacts, chat }: 
 
 	app.post("/contacts/:phone/texts", async (request, response) => {
 		const { id, body, consentLanguage } = request.body;
-		await saveText({ id, to: request.params.phone, body, consentLanguage, at: now() });
+		// A form ends lines with \r\n.
+		await saveText({ id, to: request.params.phone, body: body?.replaceAll("\r\n", "\n"), consentLanguage, at: now() });
 		response.redirect(303, `/contacts/${encodeURIComponent(request.params.phone)}`);
 	});
 

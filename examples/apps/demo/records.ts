@@ -1,5 +1,5 @@
-// What the CRM keeps: the mirror of the agency's conversations, which the change feed keeps up to date, and the texts that
-// people write in the CRM, which the outbox sends.
+// Keeps the CRM's rows: the mirror of the agency's conversations, which the change feed updates, and the texts that people
+// write in the CRM, which the outbox sends.
 import { EventEmitter } from "node:events";
 import { setTimeout } from "node:timers/promises";
 import { type AgencyClient, type Client, isPartnerError } from "messaging-conversations";
@@ -30,7 +30,7 @@ export interface Line {
 	template: string | null;
 	/** Whether the provider reports that the message did not arrive. */
 	failed: boolean;
-	/** What became of the text; undefined for a message that somebody else wrote. */
+	/** The outbox's status of the text; undefined for a message that somebody else wrote. */
 	text: OutboxStatus | undefined;
 }
 
@@ -64,7 +64,7 @@ export async function openRecords(client: Client, agency: AgencyClient, database
 		"create table if not exists crm_text (id text primary key, phone text, body text, at timestamptz)",
 	);
 
-	/** Stores what changes at the service, and tells the outbox, whose texts may be in it. */
+	/** Stores each change of a conversation, and hands it to the outbox, because the CRM's texts may be in it. */
 	async function watchChanges(signal: AbortSignal): Promise<void> {
 		const since = (await checkpointOf(database, agency.id)) ?? "beginning";
 		const onError = ({ message }: Error): void => console.error(message);
@@ -83,7 +83,7 @@ export async function openRecords(client: Client, agency: AgencyClient, database
 		}
 	}
 
-	/** Stores what moved no conversation to the top, such as a name. Elsewhere once a night is enough. */
+	/** Stores changes that move no conversation to the top, such as a name. Once a night is enough in a real CRM. */
 	async function compare(signal: AbortSignal): Promise<void> {
 		for (;;) {
 			await setTimeout(compareMs, undefined, { signal }).catch(() => {});
@@ -102,7 +102,7 @@ export async function openRecords(client: Client, agency: AgencyClient, database
 		await Promise.all([watchChanges(signal), compare(signal)]);
 	}
 
-	/** What the Send button does: the CRM's own row and the text are stored together, or neither is. */
+	/** Stores the CRM's own row and the outbox's text together, or neither. */
 	async function saveText({ id, to, body, consentLanguage, at }: NewText): Promise<void> {
 		await database.transaction(async (tx) => {
 			const text = await outbox.enqueue({ id, agencyId: agency.id, to, body, consentLanguage }, { tx });
@@ -130,17 +130,20 @@ export async function openRecords(client: Client, agency: AgencyClient, database
 	}
 
 	async function chat(phone: string): Promise<Line[]> {
-		const texts = await database.query("select id, body, at from crm_text where phone = $1 order by at", [phone]);
+		const texts = await database.query(
+			"select id, body, at from crm_text where phone = $1 order by at desc limit 200",
+			[phone],
+		);
 		const written = await Promise.all(
 			texts.rows.map(async ({ id, body, at }) => lineOf(`text-${id}`, { body, at }, await outbox.status(String(id)))),
 		);
 		const messages = await database.query(
 			`select id, sid, direction, body, template, status, created_at::timestamptz as at
-			from message where agency_id = $1 and phone = $2 order by at, id`,
+			from message where agency_id = $1 and phone = $2 order by at desc, id desc limit 200`,
 			[agency.id, phone],
 		);
 		const bySid = new Map(written.map((line) => [line.text?.messageId, line]));
-		const mirrored = messages.rows.map((row) => {
+		const mirrored = messages.rows.reverse().map((row) => {
 			const own = bySid.get(String(row.sid));
 			bySid.delete(String(row.sid));
 			return lineOf(own?.key ?? `message-${row.id}`, row, own?.text);
@@ -152,7 +155,7 @@ export async function openRecords(client: Client, agency: AgencyClient, database
 	return { agency, outbox, news, follow, saveText, contacts, chat };
 }
 
-/** The store, with a call after each change of a text. `onSettled` of the outbox has no call for `sending` and `held`. */
+/** Calls `changed` after each change of a text. The outbox's `onSettled` is not called for `sending` and `held`. */
 function reporting(store: OutboxStore, changed: () => void): OutboxStore {
 	const save: OutboxStore["save"] = async (text) => {
 		const isSaved = await store.save(text);
@@ -174,7 +177,7 @@ function lineOf(key: string, row: Record<string, unknown>, text: OutboxStatus | 
 	};
 }
 
-/** In the order of time; a text that is still to be sent is at the end. */
+/** Orders by time. A text that is still to be sent is at the end. */
 function placeOf({ at, text }: Line): number {
 	const isOpen = text && ["waiting", "sending", "held"].includes(text.state);
 	return isOpen ? Number.MAX_SAFE_INTEGER : at.getTime();

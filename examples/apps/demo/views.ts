@@ -1,4 +1,4 @@
-// The CRM's HTML. What changes by itself is in an element with data-live, whose children have ids.
+// Renders the CRM's HTML. live.js updates the elements with data-live, whose children have ids.
 import { forecast, type Look, timeOf } from "./forecast.ts";
 import { type Html, html } from "./html.ts";
 import type { Contact, Line } from "./records.ts";
@@ -7,7 +7,7 @@ export interface Page {
 	contacts: Contact[];
 	now: Date;
 	chat?: Chat;
-	/** What was wrong with the visitor's request. */
+	/** The problem with the visitor's request. */
 	problem?: string;
 }
 
@@ -86,13 +86,13 @@ function lineView(line: Line, look: Look, name: string): Html {
 	</article>`;
 }
 
-/** What became of a text, as the outbox words it. */
+/** Says what became of a text, in the outbox's words. */
 function stateOf({ text, body, failed }: Line, { conversation }: Look): string | false {
 	if (!text) return failed && "It did not reach the phone.";
 	const { state, words, error, attempts } = text;
-	// The outbox waits until it is sure of what the contact did.
+	// The outbox waits for the settling time before it calls a text dropped.
 	if (state === "held" && conversation && conversation.queuedMessages[0]?.body !== body)
-		return "Not held any more. What became of it shows in a moment.";
+		return "Not held any more. Its end is read in a moment.";
 	if (error && ["waiting", "sending", "refused", "unclear"].includes(state)) return `${words} ${error.message}`;
-	return attempts > 1 ? `${words} ${attempts} requests, one text.` : words;
+	return attempts > 1 ? `${words} ${attempts} requests.` : words;
 }

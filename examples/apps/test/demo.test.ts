@@ -1,4 +1,4 @@
-// The demo's CRM without a browser, in this process. Chromium plays its stories in test/page of the repository.
+// Tests the demo's CRM without a browser, in this process. Chromium plays its stories in test/page of the repository.
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createClient } from "messaging-conversations";
@@ -70,7 +70,7 @@ test("a contact who answers in words, declines, never answers or cannot be reach
 	await until(chat).toContain("still held: «Would Friday suit you?»");
 	await until(chat).toContain("Waits for the contact&#39;s consent.");
 	contact.writes("Who is this?");
-	await until(chat).toContain("Sent. 2 requests, one text.");
+	await until(chat).toContain("Sent. 2 requests.");
 
 	sandbox.clock.advance({ hours: 25 });
 	await send({ id: "declined", body: "Or Saturday?" });
