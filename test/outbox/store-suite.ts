@@ -6,7 +6,8 @@ const lane: Lane = { agencyId: "agy_1", to: "+447700900101" };
 const other: Lane = { agencyId: "agy_2", to: "+447700900101" };
 const noon = Date.parse("2026-01-05T12:00:00Z");
 
-const progress: Progress = {
+/** Of a text that was not sent yet. */
+export const progress: Progress = {
 	attempts: 0,
 	tries: 0,
 	firstTriedAt: null,
