@@ -12,11 +12,11 @@ import { createOutbox, postgresStore } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { serve } from "messaging-conversations/sandbox/server";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
+import { type Server, startServer } from "../../../test/postgres.ts";
 import { openDatabase } from "../database.ts";
 import { startEngine } from "../send-queue/engine.ts";
 import { createNotes, sendNote } from "../send-queue/notes.ts";
 import { createPage } from "../send-queue/page.ts";
-import { createDatabase, type Server, startServer } from "./postgres.ts";
 
 const cwd = fileURLToPath(new URL("..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "send-queue-"));
@@ -122,9 +122,8 @@ describe("on a PostgreSQL server", () => {
 	afterAll(() => server?.close());
 
 	test("of two workers one is killed in the middle: the other finishes its texts, each once and in order", async () => {
-		server = await startServer();
-		const { url, drop } = await createDatabase(server);
-		closing.push(drop);
+		server = await startServer(import.meta.url);
+		const url = await server.create();
 		const { sandbox, note } = await open();
 		const service = await serve(sandbox);
 		closing.push(service.close);
@@ -158,9 +157,8 @@ describe("on a PostgreSQL server", () => {
 	});
 
 	test("a text that is stored from the command line is sent by the worker on the server", async () => {
-		server ??= await startServer();
-		const { url, drop } = await createDatabase(server);
-		closing.push(drop);
+		server ??= await startServer(import.meta.url);
+		const url = await server.create();
 		const { sandbox } = await open();
 		const service = await serve(sandbox);
 		closing.push(service.close);

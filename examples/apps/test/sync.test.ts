@@ -9,10 +9,10 @@ import { createClient } from "messaging-conversations";
 import { createSandbox, type Sandbox } from "messaging-conversations/sandbox";
 import { type SandboxServer, serve } from "messaging-conversations/sandbox/server";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { type Server, startServer } from "../../../test/postgres.ts";
 import { openDatabase } from "../database.ts";
 import { look, nightly, tables } from "../sync/mirror.ts";
 import { createMirror } from "../sync/worker.ts";
-import { createDatabase, type Server, startServer, type TestDatabase } from "./postgres.ts";
 
 const cwd = fileURLToPath(new URL("..", import.meta.url));
 const anna = "+447700900101";
@@ -115,19 +115,13 @@ describe("the mirror in PGlite", () => {
 
 describe("the mirror on a PostgreSQL server", () => {
 	let server: Server | undefined;
-	const databases: TestDatabase[] = [];
 	beforeAll(async () => {
-		server = await startServer();
+		server = await startServer(import.meta.url);
 	});
-	afterAll(async () => {
-		for (const database of databases) await database.drop();
-		await server?.close();
-	});
+	afterAll(() => server?.close());
 	const place = async (): Promise<string> => {
 		if (!server) throw new Error("There is no server.");
-		const database = await createDatabase(server);
-		databases.push(database);
-		return database.url;
+		return server.create();
 	};
 	suite(place);
 
