@@ -50,7 +50,8 @@ async function run(args: string[]): Promise<void> {
 	const everyMs = 1000 * (/^\d{1,4}$/.test(values.every) ? Number(values.every) : Number.NaN);
 	if (!(everyMs >= 1000 && everyMs <= 3_600_000))
 		throw new Error("--every must be a number of seconds from 1 to 3600.");
-	const stop = stopSignal();
+	const stopping = stopAtEnd();
+	const stop = stopping.signal;
 	const local = values.sandbox ? await startSandbox() : undefined;
 	if (local) play(local.sandbox, stop);
 	const { baseUrl, apiKey } = local?.connection ?? readConnection(values["env-file"]);
@@ -59,6 +60,7 @@ async function run(args: string[]): Promise<void> {
 		if (!(await follow({ connection, agencyId: values.agency, everyMs, show: values.show, json: values.json, stop })))
 			process.exitCode = 1;
 	} finally {
+		stopping.abort();
 		await local?.close();
 	}
 }
@@ -95,11 +97,12 @@ async function follow({ connection, agencyId, everyMs, show, json, stop }: Follo
 }
 
 async function agenciesOf(connection: Follow["connection"], agencyId: string | undefined): Promise<Agency[]> {
-	const asked = await createClient({ ...connection, appInfo: { name: "tail" } })
-		.me.get()
-		.result();
-	if (!asked.ok) throw new Error(`${asked.error.message}. The command doctor finds out why.`);
-	const { agencies } = asked.data;
+	const client = { ...connection, appInfo: { name: "tail" } };
+	const { agencies } = await Promise.resolve()
+		.then(() => createClient(client).me.get())
+		.catch((error: Error) => {
+			throw new Error(`${error.message}. The command doctor finds out why.`);
+		});
 	const chosen = agencyId === undefined ? agencies : agencies.filter(({ id }) => id === agencyId);
 	if (chosen.length === 0)
 		throw new Error(agencyId === undefined ? "No agency is linked." : "The key does not reach the agency of --agency.");
@@ -109,13 +112,13 @@ async function agenciesOf(connection: Follow["connection"], agencyId: string | u
 }
 
 /** Aborts at Ctrl-C, with the npx that started this process, and when nobody reads the output any more. */
-function stopSignal(): AbortSignal {
+function stopAtEnd(): AbortController {
 	const stop = new AbortController();
 	const end = (): void => stop.abort();
 	for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, end);
 	process.stdout.on("error", end);
 	onParentEnd(end);
-	return stop.signal;
+	return stop;
 }
 
 const exchangeEveryMs = 4_000;

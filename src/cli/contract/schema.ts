@@ -43,13 +43,16 @@ export function nameOf(schema: unknown): string | undefined {
 	return typeof $ref === "string" ? $ref.split("/").at(-1) : undefined;
 }
 
+/** Levels of `allOf`, `anyOf` and `oneOf` that are read. A schema can refer to itself there. */
+const mostLevels = 8;
+
 /** Reads a schema. Generators write the same one in many ways: `anyOf` with null, `nullable`, `const`, `allOf`. */
-export function readSchema(document: Json, given: unknown): Schema {
+export function readSchema(document: Json, given: unknown, level = 0): Schema {
 	const schema = resolve(document, given);
-	const own = ownSchema(schema);
-	const parts = listIn(schema.allOf).map((each) => readSchema(document, each));
-	const whole = [own, ...parts].reduce(both);
-	const alternatives = listIn(schema.anyOf ?? schema.oneOf).map((each) => readSchema(document, each));
+	const read = (list: unknown): Schema[] =>
+		level === mostLevels ? [] : listIn(list).map((each) => readSchema(document, each, level + 1));
+	const whole = [ownSchema(schema), ...read(schema.allOf)].reduce(both);
+	const alternatives = read(schema.anyOf ?? schema.oneOf);
 	return alternatives.length === 0 ? whole : both(whole, alternatives.reduce(either));
 }
 
