@@ -120,6 +120,16 @@ export const furtherCases: readonly Case[] = [
 		remedy: /NODE_EXTRA_CA_CERTS/,
 	},
 	{
+		name: "a runtime that verifies no certificate",
+		async prepare() {
+			const { baseUrl, stop } = await startLive({ certificate });
+			return { env: { ...settings(baseUrl), NODE_TLS_REJECT_UNAUTHORIZED: "0", NODE_NO_WARNINGS: "1" }, stop };
+		},
+		status: 1,
+		found: { tls: /NODE_TLS_REJECT_UNAUTHORIZED is 0/ },
+		remedy: /can read the key/,
+	},
+	{
 		name: "a port that does not speak TLS",
 		async prepare() {
 			const { baseUrl, stop } = await startLive();

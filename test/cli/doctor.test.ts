@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -17,6 +17,15 @@ test("--sandbox needs no settings, and all is well there", async () => {
 	const { code, out } = await ended([...command, "doctor", "--sandbox"], {});
 	expect(out).toContain("All is well.");
 	expect(code).toBe(0);
+});
+
+test("the guide has a row for each check", async () => {
+	const { out } = await ended([...command, "doctor", "--sandbox", "--json"], {});
+	const ids = JSON.parse(out).checks.map(({ id }: { id: string }) => id.split(" ")[0]);
+	const guide = readFileSync(new URL("../../docs/doctor.md", import.meta.url), "utf8");
+	const [table = ""] = guide.split("| check |").slice(1);
+	const rows = [...(table.split("\n\n")[0] ?? "").matchAll(/^\| `([\w-]+)` \|/gm)].map(([, id]) => id);
+	expect(rows).toEqual(ids);
 });
 
 test("settings come from a file, and the environment wins", async () => {

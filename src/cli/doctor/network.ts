@@ -113,6 +113,10 @@ function certificateCheck({ socket }: Opened, host: string): Check {
 	const code = "authorizationError" in socket ? codeOf(socket.authorizationError) : "";
 	if (!certificate?.valid_to) return handshakeCheck({ code: "no certificate" });
 	const { id, state } = { id: "tls", state: "fail" } as const;
+	if (process.env.NODE_TLS_REJECT_UNAUTHORIZED === "0") {
+		const what = "No certificate is verified here, because NODE_TLS_REJECT_UNAUTHORIZED is 0.";
+		return { id, state: "warn", what, remedy: "Remove that variable: whoever is on the way can read the key." };
+	}
 	const [from, to] = [Date.parse(certificate.valid_from), Date.parse(certificate.valid_to)];
 	const now = Date.now();
 	// Checked before trust, because a self-signed certificate that has expired is reported as self-signed alone.

@@ -72,7 +72,7 @@ export function isSandboxKey(key: string): boolean {
 }
 
 /** Whether a URL is of this machine. */
-export function isLoopback({ hostname }: URL): boolean {
+function isLoopback({ hostname }: URL): boolean {
 	return /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname);
 }
 
