@@ -30,10 +30,11 @@ messaging-conversations <command> --help shows the options of a command.
 try {
 	await main(process.argv.slice(2));
 } catch (error) {
-	console.error(
-		`${error instanceof Error ? error.message : String(error)}\n\nmessaging-conversations --help shows the options.`,
-	);
-	process.exitCode = commands.get(process.argv[2] ?? "")?.failure ?? 1;
+	const name = process.argv[2] ?? "";
+	const command = commands.get(name);
+	const called = command ? `messaging-conversations ${name}` : "messaging-conversations";
+	console.error(`${error instanceof Error ? error.message : String(error)}\n\n${called} --help shows the options.`);
+	process.exitCode = command?.failure ?? 1;
 }
 
 async function main([name, ...args]: string[]): Promise<void> {

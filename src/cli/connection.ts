@@ -31,7 +31,8 @@ export function readConnection(file: string | undefined): Connection {
 	const inFile = file === undefined ? {} : readVariables(file);
 	const setting = (name: string): Setting => {
 		const value = process.env[name];
-		if (value !== undefined) return { name, value, from: "the environment" };
+		const isOther = inFile[name] !== undefined && inFile[name] !== value;
+		if (value !== undefined) return { name, value, from: `the environment${isOther ? `, not from ${file}` : ""}` };
 		if (inFile[name] !== undefined) return { name, value: inFile[name], from: file ?? "" };
 		return { name, value: undefined, from: `the environment${file === undefined ? "" : ` and ${file}`}` };
 	};

@@ -42,6 +42,8 @@ async function run(args: string[]): Promise<void> {
 	// Not quoted: it may be a key.
 	if (positionals.length > 0) throw new Error("doctor takes options only. The key comes from the environment.");
 	const local = values.sandbox ? await startSandbox() : undefined;
+	// A reader that stops early, such as head, is no failure.
+	process.stdout.on("error", () => {});
 	const connection = local?.connection ?? readConnection(values["env-file"]);
 	try {
 		const checks = await print(examine(connection, values.agency), values.json);

@@ -1,6 +1,8 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { serve } from "messaging-conversations/sandbox/server";
 import { certificate, expiredCertificate } from "../certificate.ts";
 import { liveKey, startLive, world } from "./live.ts";
 
@@ -80,7 +82,12 @@ export const cases: readonly Case[] = [
 	},
 	{
 		name: "a drifted contract",
-		prepare: () => live({ edit: (body, path) => (path === "/openapi.json" ? drifted(body) : body) }),
+		prepare: () =>
+			live({
+				edit(answer, { path }) {
+					if (path === "/openapi.json") answer.body = drifted(answer.body);
+				},
+			}),
 		status: 1,
 		found: {
 			contract:
@@ -113,6 +120,29 @@ export const furtherCases: readonly Case[] = [
 		found: {},
 	},
 	{
+		name: "a sandbox of another process, whose clock is its own",
+		async prepare() {
+			const server = await serve(createSandbox());
+			const env = settings(server.baseUrl, server.apiKey);
+			return { env, stop: () => void server.close() };
+		},
+		status: 0,
+		found: {},
+	},
+	{
+		name: "a contract that only callers with a key get, and that a cache has kept for an hour",
+		prepare: () =>
+			live({
+				edit(answer, { path, key }) {
+					if (path !== "/openapi.json") return;
+					if (key === undefined) answer.status = 401;
+					Object.assign(answer.headers, { date: new Date(Date.now() - 3_600_000).toUTCString(), age: "3600" });
+				},
+			}),
+		status: 0,
+		found: {},
+	},
+	{
 		name: "a self-signed certificate",
 		prepare: () => live({ certificate }),
 		status: 2,
@@ -141,7 +171,12 @@ export const furtherCases: readonly Case[] = [
 	},
 	{
 		name: "a page in place of the service",
-		prepare: () => live({ edit: () => "<html>Log in</html>" }),
+		prepare: () =>
+			live({
+				edit(answer) {
+					answer.body = "<html>Log in</html>";
+				},
+			}),
 		status: 2,
 		found: { key: /cannot be read \(200\): it is no JSON/, contract: /it is no JSON/ },
 		remedy: /a log-in page/,

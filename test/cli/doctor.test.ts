@@ -35,8 +35,29 @@ test("settings come from a file, and the environment wins", async () => {
 	const { code, out } = await ended([...command, "doctor", "--env-file", file], {});
 	expect(out.replace(/\s+/g, " ")).toContain(`${baseUrl}, from ${file}`);
 	expect(code).toBe(0);
-	const overridden = await ended([...command, "doctor", "--env-file", file], { MESSAGING_API_KEY: "x" });
+	const overridden = await ended([...command, "doctor", "--env-file", file], {
+		MESSAGING_API_KEY: "partner_live.other.key",
+	});
+	expect(overridden.out.replace(/\s+/g, " ")).toContain(`from the environment, not from ${file}.`);
 	expect(overridden.code).toBe(2);
+	stop();
+});
+
+test.skipIf(process.platform === "win32")("a reader that stops early is no failure", async () => {
+	const { out, err } = await ended(["sh", "-c", `${command.join(" ")} doctor --sandbox | head -1`], {});
+	expect([out.split("\n").length, err]).toEqual([2, ""]);
+});
+
+test.each([
+	[1, /^10 reads: median \d+ ms, slowest \d+ ms, 1 failed/],
+	[Number.POSITIVE_INFINITY, /^3 reads: .*, 3 failed/],
+])("reads that fail %d times are told by their number, and three end them", async (times, words) => {
+	const { baseUrl, sandbox, stop } = await startLive();
+	sandbox.faults.add({ operation: "me.get", skip: 1, times, effect: { status: 503 } });
+	const env = { MESSAGING_BASE_URL: baseUrl, MESSAGING_API_KEY: liveKey };
+	const { code, out } = await ended([...command, "doctor", "--json"], env);
+	const latency = JSON.parse(out).checks.find(({ id }: { id: string }) => id === "latency");
+	expect([code, latency]).toMatchObject([1, { state: "warn", what: expect.stringMatching(words) }]);
 	stop();
 });
 

@@ -18,26 +18,34 @@ export interface LiveOptions {
 	readonly sandbox?: Sandbox;
 	/** Serves https with this certificate. */
 	readonly certificate?: string;
-	/** Changes the body of an answer. */
-	readonly edit?: (body: string, path: string) => string;
+	/** Changes an answer. */
+	readonly edit?: (answer: LiveAnswer, asked: { path: string; key: string | undefined }) => void;
+}
+
+interface LiveAnswer {
+	status: number;
+	readonly headers: Record<string, string>;
+	body: string;
 }
 
 /** Serves a sandbox on a port of this machine as if it were the live service. */
-export async function startLive({
-	sandbox = world(),
-	certificate,
-	edit = (body) => body,
-}: LiveOptions = {}): Promise<Live> {
+export async function startLive({ sandbox = world(), certificate, edit = () => {} }: LiveOptions = {}): Promise<Live> {
 	const { baseUrl, apiKey } = sandbox.connection;
 	const listener: RequestListener = async (request, response) => {
 		const path = request.url?.replace(/^\/api\/v1/, "") ?? "";
 		const authorization = request.headers.authorization?.replace(liveKey, apiKey);
-		const answer = await sandbox.fetch(`${baseUrl}${path}`, {
+		const answered = await sandbox.fetch(`${baseUrl}${path}`, {
 			method: request.method ?? "GET",
 			headers: authorization === undefined ? {} : { authorization },
 		});
-		response.writeHead(answer.status, [...answer.headers].flat());
-		response.end(edit(await answer.text(), path));
+		const answer: LiveAnswer = {
+			status: answered.status,
+			headers: Object.fromEntries(answered.headers),
+			body: await answered.text(),
+		};
+		edit(answer, { path, key: authorization });
+		response.writeHead(answer.status, answer.headers);
+		response.end(answer.body);
 	};
 	const server =
 		certificate === undefined

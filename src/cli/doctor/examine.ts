@@ -4,7 +4,7 @@ import { checkAgencies } from "./agencies.ts";
 import { type Check, skip } from "./check.ts";
 import { checkContract } from "./drift.ts";
 import { checkNetwork } from "./network.ts";
-import { checkClock, checkKey, checkLatency, checkScopes, readPublished } from "./service.ts";
+import { checkClock, checkKey, checkLatency, checkScopes, readPublished, readWithKey } from "./service.ts";
 import { checkBaseUrl, checkKeyForm, isSandboxKey } from "./settings.ts";
 
 const timeoutMs = 10_000;
@@ -29,14 +29,15 @@ export async function* examine(connection: Connection, agencyId?: string): Async
 	const apiKey = connection.apiKey.value ?? "";
 	const published = await readPublished(baseUrl);
 	yield checkClock(published, isSandboxKey(apiKey));
-	if (form.state === "fail") yield* skipKey("key-form failed");
-	else {
-		const client = createClient({ baseUrl, apiKey, timeoutMs, retry: { attempts: 2 }, appInfo: { name: "doctor" } });
-		const { check, me } = await checkKey(client);
-		yield check;
-		yield* me ? checkReach(client, me, agencyId) : skipReach("key failed");
+	if (form.state === "fail") {
+		yield* skipKey("key-form failed");
+		return yield checkContract(published);
 	}
-	yield checkContract(published);
+	const client = createClient({ baseUrl, apiKey, timeoutMs, retry: { attempts: 2 }, appInfo: { name: "doctor" } });
+	const { check, me } = await checkKey(client);
+	yield check;
+	yield* me ? checkReach(client, me, agencyId) : skipReach("key failed");
+	yield checkContract(me ? await readWithKey(published, client) : published);
 }
 
 async function* checkReach(

@@ -4,6 +4,7 @@ import type { PartnerError } from "messaging-conversations";
 export function explain(error: PartnerError): { what: string; remedy: string } {
 	const id = error.correlationId === undefined ? "" : ` Correlation id: ${error.correlationId}.`;
 	const say = (what: string, remedy: string) => ({ what: `${what}.${id}`, remedy });
+	const isOfKey = error.operation === "me.get";
 	const support = "Report the correlation id to the service's support, if there is one.";
 	switch (error._tag) {
 		case "PartnerUnauthorized":
@@ -12,12 +13,16 @@ export function explain(error: PartnerError): { what: string; remedy: string } {
 				"Create a key in the service's console, under API keys, and set MESSAGING_API_KEY. Waiting does not help.",
 			);
 		case "PartnerForbidden":
+			if (isOfKey) return say("The service lets this key's integration do nothing (403)", support);
 			return say(
 				"The key may not do this (403): it lacks the scope, or the agency's link has ended",
 				"Ask an owner of the integration to link the agency again, or to create a key with both scopes.",
 			);
 		case "PartnerNotFound":
-			return say("The service knows no such thing (404)", `Check MESSAGING_BASE_URL. ${support}`);
+			return say(
+				"Nothing is there (404): the base URL is another service's, or the key's integration is hidden",
+				`Check MESSAGING_BASE_URL. ${support}`,
+			);
 		case "PartnerInternalError":
 			return say(`The service fails (${error.status})`, `Wait, and try again: it is not your program. ${support}`);
 		case "PartnerConnectionError":
