@@ -4,11 +4,12 @@ import { version } from "../../package.json";
 import type { Sandbox } from "../sandbox/index.ts";
 import { connectionHelp, connectionOptions, readConnection, startSandbox } from "./connection.ts";
 import { onParentEnd } from "./parent.ts";
-import { eventsOf, lineOf } from "./tail/event.ts";
+import { eventsOf, lineOf, printable } from "./tail/event.ts";
 import { createFollower } from "./tail/follow.ts";
 import { refuseUnknownOption } from "./unknown.ts";
 
 const mostAgencies = 10;
+const appInfo = { name: "tail" };
 
 const help = `Usage: messaging-conversations tail [options]
 
@@ -77,38 +78,45 @@ interface Follow {
 /** Follows the agencies until the signal; false when one of them could not be followed on. */
 async function follow({ connection, agencyId, everyMs, show, json, stop }: Follow): Promise<boolean> {
 	const agencies = await agenciesOf(connection, agencyId);
-	const seen = new Set<number>();
-	const followers = agencies.map((agency) => {
-		const follower = createFollower(agency, {
+	const followed = agencies.map((agency) => {
+		const seen = new Set<number>();
+		const { run, attempted } = createFollower({
 			everyMs,
 			signal: stop,
-			onChange(change, { id, name }) {
-				for (const event of eventsOf(change, { id, name }, { show, seen }))
+			onChange(change) {
+				for (const event of eventsOf(change, agency, { show, seen }))
 					console.log(json ? JSON.stringify(event) : lineOf(event));
 			},
 			// Not with the events, so that a program that reads those gets nothing else.
-			onTrouble: (text, { id, name }) => console.error(`! ${name ?? id}: ${text}`),
+			onTrouble: (text) => console.error(`! ${nameOf(agency)}: ${text}`),
 		});
-		const client = createClient({ ...connection, onAttempt: follower.attempted, appInfo: { name: "tail" } });
-		return follower.run(client.agency(agency.id));
+		return run(createClient({ ...connection, onAttempt: attempted, appInfo }).agency(agency.id));
 	});
-	console.error(`Following ${agencies.map(({ id, name }) => name ?? id).join(", ")} from now on. Ctrl-C stops it.`);
-	return (await Promise.all(followers)).every(Boolean);
+	console.error(`Following ${agencies.map(nameOf).join(", ")} from now on. Ctrl-C stops it.`);
+	return (await Promise.all(followed)).every(Boolean);
+}
+
+function nameOf({ id, name }: Agency): string {
+	return printable(name ?? id);
 }
 
 async function agenciesOf(connection: Follow["connection"], agencyId: string | undefined): Promise<Agency[]> {
-	const client = { ...connection, appInfo: { name: "tail" } };
-	const { agencies } = await Promise.resolve()
-		.then(() => createClient(client).me.get())
-		.catch((error: Error) => {
-			throw new Error(`${error.message}. The command doctor finds out why.`);
-		});
+	const agencies = await readAgencies(connection);
 	const chosen = agencyId === undefined ? agencies : agencies.filter(({ id }) => id === agencyId);
 	if (chosen.length === 0)
 		throw new Error(agencyId === undefined ? "No agency is linked." : "The key does not reach the agency of --agency.");
 	if (chosen.length > mostAgencies)
 		throw new Error(`The key reaches ${chosen.length} agencies: name one with --agency.`);
 	return chosen;
+}
+
+async function readAgencies(connection: Follow["connection"]): Promise<Agency[]> {
+	try {
+		return (await createClient({ ...connection, appInfo }).me.get()).agencies;
+	} catch (error) {
+		const reason = error instanceof Error ? error.message : String(error);
+		throw new Error(`${reason}. The command doctor finds out why.`);
+	}
 }
 
 /** Aborts at Ctrl-C, with the npx that started this process, and when nobody reads the output any more. */

@@ -1,12 +1,15 @@
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { afterAll } from "vitest";
 
 /** Bundles the sources of the command, because a loader of TypeScript would cost each run seconds, and gives how to run it. */
 export async function bundleCommand(): Promise<string[]> {
-	const outfile = join(mkdtempSync(join(tmpdir(), "cli-")), "cli.mjs");
+	const folder = mkdtempSync(join(tmpdir(), "cli-"));
+	afterAll(() => rmSync(folder, { recursive: true }));
+	const outfile = join(folder, "cli.mjs");
 	const root = fileURLToPath(new URL("../..", import.meta.url));
 	await build({
 		absWorkingDir: root,

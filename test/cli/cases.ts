@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSandbox } from "messaging-conversations/sandbox";
@@ -40,10 +40,7 @@ export const cases: readonly Case[] = [
 	},
 	{
 		name: "an expired certificate",
-		async prepare() {
-			const { baseUrl, stop } = await startLive({ certificate: expiredCertificate });
-			return { env: { ...settings(baseUrl), ...trusting(expiredCertificate) }, stop };
-		},
+		prepare: () => trusted(expiredCertificate),
 		status: 2,
 		found: { tls: /expired on 2021-03-01, \d+ days ago/ },
 		remedy: /must renew it/,
@@ -112,10 +109,7 @@ export const furtherCases: readonly Case[] = [
 	{ name: "a service that is well", prepare: () => live({}), status: 0, found: {} },
 	{
 		name: "a certificate that is good",
-		async prepare() {
-			const { baseUrl, stop } = await startLive({ certificate });
-			return { env: { ...settings(baseUrl), ...trusting(certificate) }, stop };
-		},
+		prepare: () => trusted(certificate),
 		status: 0,
 		found: {},
 	},
@@ -257,10 +251,19 @@ function settings(baseUrl: string, apiKey = liveKey): Record<string, string> {
 	return { MESSAGING_BASE_URL: baseUrl, MESSAGING_API_KEY: apiKey };
 }
 
-function trusting(pem: string): Record<string, string> {
-	const file = join(mkdtempSync(join(tmpdir(), "trust-")), "ca.pem");
-	writeFileSync(file, pem);
-	return { NODE_EXTRA_CA_CERTS: file };
+/** Serves https with a certificate, to a client that trusts it. */
+async function trusted(certificate: string): Promise<{ env: Record<string, string>; stop: () => void }> {
+	const { baseUrl, stop } = await startLive({ certificate });
+	const folder = mkdtempSync(join(tmpdir(), "trust-"));
+	const file = join(folder, "ca.pem");
+	writeFileSync(file, certificate);
+	return {
+		env: { ...settings(baseUrl), NODE_EXTRA_CA_CERTS: file },
+		stop() {
+			stop();
+			rmSync(folder, { recursive: true });
+		},
+	};
 }
 
 async function live(

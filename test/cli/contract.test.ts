@@ -93,6 +93,14 @@ const rows: [name: string, change: (contract: Json) => void, says: string[]][] =
 		["! Agency.id may be null now"],
 	],
 	[
+		"an object of an answer that may be null, of a schema that may be null elsewhere",
+		(c) => {
+			const { summary } = schemas(c).ConversationDetail.properties;
+			schemas(c).ConversationDetail.properties.summary = { anyOf: [{ $ref: summary.$ref }, { type: "null" }] };
+		},
+		["! ConversationDetail.summary may be null now"],
+	],
+	[
 		"a field of an answer that is never null",
 		(c) => (schemas(c).Agency.properties.name.type = "string"),
 		["+ Agency.name is never null any more"],

@@ -1,17 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { afterEach, expect, test } from "vitest";
+import { expect, type TestContext, test } from "vitest";
 import { bundleCommand } from "./bundle.ts";
 import { ended } from "./diagnose.ts";
 import { type Live, liveKey, startLive, world } from "./live.ts";
 
 const command = await bundleCommand();
 const number = "+447700900101";
-const stops: (() => void)[] = [];
-
-afterEach(() => {
-	for (const stop of stops.splice(0)) stop();
-});
 
 interface Tail {
 	readonly child: ChildProcess;
@@ -21,27 +16,32 @@ interface Tail {
 }
 
 /** Starts `tail` on a service of its own, and waits for its second look: what the first one lists is no news. */
-async function tail(args: readonly string[] = []): Promise<Tail> {
+async function tail(context: TestContext, args: readonly string[] = []): Promise<Tail> {
+	const { expect } = context;
 	const live = await startLive({ sandbox: world() });
-	const { child, out, err } = started(["tail", "--every", "1", ...args], live);
+	const { child, out, err } = started(context, ["tail", "--every", "1", ...args], live);
 	const looks = () => live.sandbox.requests().filter(({ operation }) => operation === "conversations.list").length;
 	await expect.poll(looks, { timeout: 20_000 }).toBeGreaterThan(1);
 	return { child, out, err, live };
 }
 
-function started(args: readonly string[], { baseUrl, stop }: Live) {
+function started({ onTestFinished }: TestContext, args: readonly string[], { baseUrl, stop }: Live) {
 	const [file = "", ...before] = command;
 	const env = { ...process.env, MESSAGING_BASE_URL: baseUrl, MESSAGING_API_KEY: liveKey };
 	const child = spawn(file, [...before, ...args], { env });
-	stops.push(stop, () => child.kill("SIGKILL"));
+	onTestFinished(() => {
+		child.kill("SIGKILL");
+		stop();
+	});
 	let [out, err] = ["", ""];
 	child.stdout.on("data", (chunk) => (out += chunk));
 	child.stderr.on("data", (chunk) => (err += chunk));
 	return { child, out: () => out, err: () => err };
 }
 
-test("tail prints what comes from now on, with masked numbers and hidden texts", async () => {
-	const { live, out } = await tail();
+test.concurrent("tail prints what comes from now on, with masked numbers and hidden texts", async (context) => {
+	const { expect } = context;
+	const { live, out } = await tail(context);
 	const { sandbox } = live;
 	sandbox.clock.advance({ ms: 1000 });
 	sandbox.agency().contact(number).writes("Would Thursday suit you?");
@@ -49,16 +49,18 @@ test("tail prints what comes from now on, with masked numbers and hidden texts",
 	expect(out()).toMatch(/^\d\d:\d\d:\d\d {2}Lakeside Homes +…0101 {2}message {2}← in +received +\(24 characters\)\n$/);
 });
 
-test("--show shows numbers and texts", async () => {
-	const { live, out } = await tail(["--show"]);
+test.concurrent("--show shows numbers and texts", async (context) => {
+	const { expect } = context;
+	const { live, out } = await tail(context, ["--show"]);
 	live.sandbox.clock.advance({ ms: 1000 });
 	live.sandbox.agency().contact(number).writes("Would Thursday\nsuit \u001b[31myou?");
 	await expect.poll(out, { timeout: 20_000 }).toContain("Would Thursday suit  [31myou?\n");
 	expect(out()).toContain(number);
 });
 
-test("--json prints a line of JSON for a message, for its status and for the state of a conversation", async () => {
-	const { live, out, err } = await tail(["--json"]);
+test.concurrent("--json prints a line of JSON for a message, for its status and for the state of a conversation", async (context) => {
+	const { expect } = context;
+	const { live, out, err } = await tail(context, ["--json"]);
 	const { sandbox } = live;
 	const anna = sandbox.agency().contact(number);
 	const events = () =>
@@ -87,8 +89,9 @@ test("--json prints a line of JSON for a message, for its status and for the sta
 	expect(err()).toMatch(/^Following Lakeside Homes from now on/);
 }, 90_000);
 
-test("a service that fails is said once, and so is its end", async () => {
-	const { live, out, err } = await tail();
+test.concurrent("a service that fails is said once, and so is its end", async (context) => {
+	const { expect } = context;
+	const { live, out, err } = await tail(context);
 	const fault = live.sandbox.faults.add({ times: Number.POSITIVE_INFINITY, effect: { status: 503 } });
 	await expect.poll(err, { timeout: 25_000 }).toMatch(/! Lakeside Homes: .*503.*\(tries again\)/);
 	await expect.poll(() => fault.hits, { timeout: 25_000 }).toBeGreaterThan(5);
@@ -99,23 +102,43 @@ test("a service that fails is said once, and so is its end", async () => {
 	expect(out()).toBe("");
 }, 120_000);
 
-test.skipIf(process.platform === "win32")("Ctrl-C stops it at once, with status 0", async () => {
-	const { child } = await tail();
+test.concurrent("a conversation that cannot be read is said once, and holds up no other one", async (context) => {
+	const { expect } = context;
+	const { live, out, err } = await tail(context);
+	const { sandbox } = live;
+	const fault = sandbox.faults.add({
+		operation: "conversations.get",
+		times: Number.POSITIVE_INFINITY,
+		effect: { status: 500 },
+	});
+	sandbox.clock.advance({ ms: 1000 });
+	sandbox.agency().contact(number).writes("Hello?");
+	await expect.poll(() => fault.hits, { timeout: 40_000 }).toBeGreaterThan(4);
+	expect(err().match(/^! /gm)).toHaveLength(1);
+	expect(err()).toMatch(/! Lakeside Homes: conversations\.get: .*500.*\(tries again\)/);
+	fault.remove();
+	await expect.poll(out, { timeout: 40_000 }).toContain("(6 characters)");
+}, 120_000);
+
+test.skipIf(process.platform === "win32").concurrent("Ctrl-C stops it at once, with status 0", async (context) => {
+	const { expect } = context;
+	const { child } = await tail(context);
 	child.kill("SIGINT");
 	expect(await once(child, "close")).toEqual([0, null]);
 });
 
-test("a key that is revoked ends it, with status 1", async () => {
-	const { child, live, err } = await tail();
+test.concurrent("a key that is revoked ends it, with status 1", async (context) => {
+	const { expect } = context;
+	const { child, live, err } = await tail(context);
 	live.sandbox.keys.revoke(live.sandbox.connection.apiKey);
 	expect(await once(child, "close")).toEqual([1, null]);
 	expect(err()).toMatch(/! Lakeside Homes: .*401.*\(ended\)\n$/);
 }, 60_000);
 
-test("--sandbox shows the talk of a contact and an AI", async () => {
+test.concurrent("--sandbox shows the talk of a contact and an AI", async ({ expect, onTestFinished }) => {
 	const [file = "", ...before] = command;
 	const child = spawn(file, [...before, "tail", "--sandbox", "--every", "1"]);
-	stops.push(() => child.kill("SIGKILL"));
+	onTestFinished(() => void child.kill("SIGKILL"));
 	let out = "";
 	child.stdout.on("data", (chunk) => (out += chunk));
 	await expect.poll(() => out, { timeout: 25_000 }).toMatch(/← in .*\n.*→ out/);

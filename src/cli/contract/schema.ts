@@ -59,11 +59,11 @@ export function readSchema(document: Json, given: unknown, level = 0): Schema {
 function ownSchema(schema: Json): Schema {
 	const listed = listIn(schema["x-known-values"] ?? schema.enum);
 	const values = "const" in schema ? [schema.const] : listed.length > 0 ? listed : undefined;
-	const told = [schema.type].flat().filter((type) => typeof type === "string");
+	const declared = [schema.type].flat().filter((type) => typeof type === "string");
 	const fields = new Map(Object.entries(part(schema.properties)));
 	const implied = fields.size > 0 ? ["object"] : "items" in schema ? ["array"] : (values ?? []).map(typeOf);
 	return {
-		types: new Set([...(told.length > 0 ? told : implied), ...(schema.nullable === true ? ["null"] : [])]),
+		types: new Set([...(declared.length > 0 ? declared : implied), ...(schema.nullable === true ? ["null"] : [])]),
 		values,
 		fields,
 		required: new Set(listIn(schema.required).map(String)),

@@ -20,9 +20,11 @@ export interface Documents {
 type Compare = (documents: Documents, at: string, ours: unknown, theirs: unknown) => Change[];
 
 /** Compares what the service answers: what is missing or of another type breaks a call, what is new does not. */
-export const compareAnswers: Compare = (documents, at, ours, theirs) =>
-	comparePair("answer", documents, { at, ours, theirs }, (before, after, place) => {
-		const fields = [...new Set([...before.fields.keys(), ...after.fields.keys()])].flatMap((field): Change[] => {
+export const compareAnswers: Compare = (documents, at, ours, theirs) => {
+	if (theirs === undefined) return [{ at, what: "is not described any more", canBreak: true }];
+	const [before, after] = [readSchema(documents.ours, ours), readSchema(documents.theirs, theirs)];
+	const inside = compareInside("answer", documents, { at, ours, theirs }, (place) => [
+		...fieldsOf(before, after).flatMap((field): Change[] => {
 			const inner = `${place}.${field}`;
 			const wasRequired = before.required.has(field);
 			if (!before.fields.has(field)) return [{ at: inner, what: "is a new field", canBreak: false }];
@@ -32,37 +34,36 @@ export const compareAnswers: Compare = (documents, at, ours, theirs) =>
 				...(mayMiss ? [{ at: inner, what: "may be missing now", canBreak: true }] : []),
 				...compareAnswers(documents, inner, before.fields.get(field), after.fields.get(field)),
 			];
-		});
-		return [
-			...typeChanges(place, before, after),
-			...valueChanges(place, before, after),
-			...fields,
-			...(before.items === undefined ? [] : compareAnswers(documents, `${place}[]`, before.items, after.items)),
-		];
-	});
+		}),
+		...(before.items === undefined ? [] : compareAnswers(documents, `${place}[]`, before.items, after.items)),
+	]);
+	return [...typeChanges(at, before, after), ...valueChanges(at, before, after), ...inside];
+};
 
 /** Compares what the service takes: what it asks for or refuses now breaks a call, what it takes besides does not. */
-export const compareRequests: Compare = (documents, at, ours, theirs) =>
-	comparePair("request", documents, { at, ours, theirs }, (before, after, place) => {
-		const fields = [...new Set([...before.fields.keys(), ...after.fields.keys()])].flatMap((field): Change[] => {
+export const compareRequests: Compare = (documents, at, ours, theirs) => {
+	const [before, after] = [readSchema(documents.ours, ours), readSchema(documents.theirs, theirs)];
+	const refused = [...before.types].filter((type) => after.types.size > 0 && !takes(after.types, type));
+	const isNarrower =
+		after.values !== undefined && !(before.values ?? [undefined]).every((value) => after.values?.includes(value));
+	const inside = compareInside("request", documents, { at, ours, theirs }, (place) => [
+		...fieldsOf(before, after).flatMap((field): Change[] => {
 			const inner = `${place}.${field}`;
 			const isNeeded = after.required.has(field) && !before.required.has(field);
 			if (!after.fields.has(field)) return [{ at: inner, what: "is gone", canBreak: true }];
 			if (isNeeded) return [{ at: inner, what: "is required now", canBreak: true }];
 			if (!before.fields.has(field)) return [{ at: inner, what: "is a new field", canBreak: false }];
 			return compareRequests(documents, inner, before.fields.get(field), after.fields.get(field));
-		});
-		const refused = [...before.types].filter((type) => after.types.size > 0 && !takes(after.types, type));
-		const isNarrower =
-			after.values !== undefined && !(before.values ?? [undefined]).every((value) => after.values?.includes(value));
-		return [
-			...refused.map((type) => ({ at: place, what: `cannot be ${type} any more`, canBreak: true })),
-			...(isNarrower ? [{ at: place, what: `must be one of ${after.values?.join(", ")} now`, canBreak: true }] : []),
-			...limitChanges(place, before.limits, after.limits),
-			...fields,
-			...(before.items === undefined ? [] : compareRequests(documents, `${place}[]`, before.items, after.items)),
-		];
-	});
+		}),
+		...(before.items === undefined ? [] : compareRequests(documents, `${place}[]`, before.items, after.items)),
+	]);
+	return [
+		...refused.map((type) => ({ at, what: `cannot be ${type} any more`, canBreak: true })),
+		...(isNarrower ? [{ at, what: `must be one of ${after.values?.join(", ")} now`, canBreak: true }] : []),
+		...limitChanges(at, before.limits, after.limits),
+		...inside,
+	];
+};
 
 interface Pair {
 	readonly at: string;
@@ -70,29 +71,29 @@ interface Pair {
 	readonly theirs: unknown;
 }
 
-/** Compares each pair of schemas once. A schema with a name is placed by it, wherever it is used. */
-function comparePair(
+/** Compares the fields and items of each pair of schemas once, under the name of the schema if it has one. */
+function compareInside(
 	direction: string,
-	{ ours, theirs, seen }: Documents,
-	pair: Pair,
-	compare: (before: Schema, after: Schema, at: string) => Change[],
+	{ seen }: Documents,
+	{ at, ours, theirs }: Pair,
+	compare: (place: string) => Change[],
 ): Change[] {
-	const alternatives = readRef(pair.ours);
-	const name = nameOf(alternatives);
-	const place = name ?? pair.at;
-	const key = `${direction} ${place} ${nameOf(readRef(pair.theirs)) ?? JSON.stringify(pair.theirs)}`;
+	const place = namedIn(ours) ?? at;
+	const key = `${direction} ${place} ${namedIn(theirs) ?? JSON.stringify(theirs)}`;
 	if (seen.has(key)) return [];
 	seen.add(key);
-	if (pair.theirs === undefined) return [{ at: place, what: "is not described any more", canBreak: true }];
-	return compare(readSchema(ours, pair.ours), readSchema(theirs, pair.theirs), place);
+	return compare(place);
 }
 
-/** The reference in a schema that is one, or one or null. */
-function readRef(schema: unknown): unknown {
-	if (nameOf(schema) !== undefined || typeof schema !== "object" || schema === null) return schema;
-	const { anyOf, oneOf }: Json = { ...schema };
-	const list: readonly unknown[] = [anyOf ?? oneOf ?? []].flat();
-	return list.find((each) => nameOf(each) !== undefined);
+/** Name of the schema that a field refers to, alone or as an alternative to null. */
+function namedIn(schema: unknown): string | undefined {
+	const { anyOf, oneOf }: Json = Object(schema);
+	const alternatives = [anyOf ?? oneOf ?? []].flat();
+	return [schema, ...alternatives].map(nameOf).find((name) => name !== undefined);
+}
+
+function fieldsOf(before: Schema, after: Schema): string[] {
+	return [...new Set([...before.fields.keys(), ...after.fields.keys()])];
 }
 
 function typeChanges(at: string, before: Schema, after: Schema): Change[] {

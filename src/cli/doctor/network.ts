@@ -150,14 +150,19 @@ function distrust(
 		const remedy = "Check the host in MESSAGING_BASE_URL, and the proxy if there is one.";
 		return { what: `The certificate is for ${names}, not for ${host} (${code}).`, remedy };
 	}
-	const isSelfSigned = code.includes("SELF_SIGNED");
-	const reason = isSelfSigned
-		? "it is self-signed, or a proxy of your network made it"
-		: "its issuer is not known here";
-	const remedy = isSelfSigned
-		? "Behind a company's proxy, set NODE_EXTRA_CA_CERTS to the file of its root certificate."
-		: `Whoever runs ${host} must send the whole chain; for a private issuer set NODE_EXTRA_CA_CERTS to its root certificate.`;
-	return { what: `The certificate of ${host} is not trusted: ${reason} (${code}).`, remedy };
+	const untrusted = (reason: string, remedy: string) => ({
+		what: `The certificate of ${host} is not trusted: ${reason} (${code}).`,
+		remedy,
+	});
+	const ownRoot = "set NODE_EXTRA_CA_CERTS to the file of its root certificate.";
+	if (code.includes("SELF_SIGNED"))
+		return untrusted("it is self-signed, or a proxy of your network made it", `Behind a company's proxy, ${ownRoot}`);
+	if (code.startsWith("UNABLE_TO"))
+		return untrusted(
+			"its issuer is not known here",
+			`Whoever runs ${host} must send the whole chain. If the issuer is your company, ${ownRoot}`,
+		);
+	return untrusted("a certificate above it is not good", `Whoever runs ${host} must send another chain.`);
 }
 
 /** The code of a fault, taken from its first part where several addresses were tried. */

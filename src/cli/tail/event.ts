@@ -28,7 +28,7 @@ interface ConversationState {
 export interface Shown {
 	/** Shows numbers and texts. */
 	readonly show: boolean;
-	/** Ids of the messages that were printed. */
+	/** Ids of the messages of this agency that were printed. */
 	readonly seen: Set<number>;
 }
 
@@ -91,6 +91,6 @@ function hidden(length: number): string {
 }
 
 /** On one line and without control characters, which could steer a terminal. */
-function printable(text: string): string {
+export function printable(text: string): string {
 	return text.replace(/[\p{Cc}\p{Cf}]+/gu, " ");
 }

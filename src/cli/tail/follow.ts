@@ -1,60 +1,53 @@
-import {
-	type Agency,
-	type AgencyClient,
-	type AttemptEvent,
-	isPartnerError,
-	type PartnerError,
-} from "messaging-conversations";
+import { type AgencyClient, type AttemptEvent, isPartnerError, type PartnerError } from "messaging-conversations";
 import { type Change, watch } from "messaging-conversations/sync";
+
+const longestPauseMs = 30_000;
 
 export interface FollowOptions {
 	readonly everyMs: number;
 	readonly signal: AbortSignal;
-	readonly onChange: (change: Change, agency: Agency) => void;
-	/** Gets what goes wrong once, until it is well again. */
-	readonly onTrouble: (text: string, agency: Agency) => void;
+	readonly onChange: (change: Change) => void;
+	/** Gets each kind of failure once, until the service answers again. */
+	readonly onTrouble: (text: string) => void;
 }
 
-/** The feed of an agency. `attempted` is to be told of each request. */
+/** The feed of an agency. */
 export interface Follower {
 	/** Ends with the signal; false when the feed ended by an error that does not pass. */
 	readonly run: (agency: AgencyClient) => Promise<boolean>;
+	/** Gets each attempt of the agency's client. */
 	readonly attempted: (event: AttemptEvent) => void;
 }
 
 /** Follows an agency from now on. */
-export function createFollower(agency: Agency, { everyMs, signal, onChange, onTrouble }: FollowOptions): Follower {
-	let trouble: string | undefined;
-	const note = (error: PartnerError): void => {
-		const { _tag, message } = error;
-		if (trouble === _tag) return;
-		trouble = _tag;
-		onTrouble(`${message} (tries again)`, agency);
+export function createFollower({ everyMs, signal, onChange, onTrouble }: FollowOptions): Follower {
+	const troubles = new Set<string>();
+	const listing = "conversations.list";
+	const note = ({ _tag, operation, message }: PartnerError): void => {
+		const trouble = `${operation} ${_tag}`;
+		if (troubles.has(trouble)) return;
+		troubles.add(trouble);
+		onTrouble(`${message} (tries again)`);
 	};
 	return {
 		async run(client) {
+			const pauses = { minMs: everyMs, maxMs: Math.max(longestPauseMs, everyMs) };
 			try {
-				const maxMs = Math.max(30_000, everyMs);
-				for await (const change of watch(client, {
-					since: "now",
-					statuses: "read",
-					minMs: everyMs,
-					maxMs,
-					signal,
-					onError: note,
-				}))
-					onChange(change, agency);
+				for await (const change of watch(client, { since: "now", statuses: "read", ...pauses, signal, onError: note }))
+					onChange(change);
 				return true;
 			} catch (error) {
 				if (!isPartnerError(error)) throw error;
-				onTrouble(`${error.message} (ended)`, agency);
+				onTrouble(`${error.message} (ended)`);
 				return false;
 			}
 		},
-		attempted({ agencyId, errorTag }) {
-			if (trouble === undefined || agencyId !== agency.id || errorTag !== undefined) return;
-			trouble = undefined;
-			onTrouble("the service answers again", agency);
+		// A conversation that cannot be read is no outage, and a read of another one is not its end.
+		attempted({ operation, errorTag }) {
+			if (operation !== listing || errorTag !== undefined) return;
+			if (![...troubles].some((trouble) => trouble.startsWith(listing))) return;
+			troubles.clear();
+			onTrouble("the service answers again");
 		},
 	};
 }
