@@ -101,6 +101,15 @@ const rows: [name: string, change: (contract: Json) => void, says: string[]][] =
 		["! ConversationDetail.summary may be null now"],
 	],
 	[
+		"a schema that is another one in one place",
+		(c) => {
+			const other = structuredClone(schemas(c).ConversationSummary);
+			delete other.properties.aiEnabled;
+			schemas(c).LookupEntry.properties.conversation = { anyOf: [other, { type: "null" }] };
+		},
+		["! ConversationSummary.aiEnabled is gone"],
+	],
+	[
 		"a field of an answer that is never null",
 		(c) => (schemas(c).Agency.properties.name.type = "string"),
 		["+ Agency.name is never null any more"],
