@@ -1,4 +1,8 @@
-// The client
+/**
+ * The client: reads conversations and sends messages.
+ *
+ * @module messaging-conversations
+ */
 
 export { type AgencyClient, type Client, createClient } from "./client.ts";
 export type { ClientOptions } from "./client-options.ts";

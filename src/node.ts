@@ -1,1 +1,7 @@
+/**
+ * A faster exchange for Node.js.
+ *
+ * @module messaging-conversations/node
+ */
+
 export { type NodeHttp, type NodeHttpOptions, nodeHttp } from "./http/node-exchange.ts";

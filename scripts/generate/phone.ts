@@ -42,18 +42,33 @@ function escaped(text: string): string {
 /**
  * A numbering plan without extensions and, in most countries, without formats, which are half of the set. src/input/
  * needs formats to know whether a number is written with a trunk zero. One format replaces those of a country where all
- * numbers are. All formats stay where only some are: Chinese mobiles are not. Belgium's also show the area code.
+ * numbers are. Where only some are, as in China, whose mobiles are not, formats remain that tell which. Belgium's also show
+ * the area code.
  */
 function reduce(plan: Json, name: string): Json {
 	const formats: Json[] = plan[4] || [];
-	const withZero = formats.filter(hasTrunkZero).length;
-	const kept = withZero < formats.length || name === "BE" ? formats.map(withLastDigits) : [];
-	return trimmed([...plan.slice(0, 4), withZero > 0 ? [...kept, zeroAndDigits] : 0, ...plan.slice(5, 13)]);
+	const lastWithout = formats.map(hasTrunkZero).lastIndexOf(false);
+	const hasZero = formats.some(hasTrunkZero);
+	const kept =
+		name === "BE" ? formats.map(withLastDigits) : hasZero ? formats.slice(0, lastWithout + 1).map(merged) : [];
+	return trimmed([...plan.slice(0, 4), hasZero ? [...kept, zeroAndDigits] : 0, ...plan.slice(5, 13)]);
 }
 
 /** The library chooses a format by the last of its leading digits alone. The others serve to format while typing. */
 function withLastDigits([pattern, format, leadingDigits, rule, isOptional]: Json): Json {
 	return trimmed([pattern, format, leadingDigits ? leadingDigits.slice(-1) : 0, rule, isOptional]);
+}
+
+/** The format with all its groups of digits as one: which numbers it is for, and whether they have a trunk zero. */
+function merged(given: Json): Json {
+	const [pattern, , leadingDigits] = withLastDigits(given);
+	const groups = [...pattern.matchAll(/\(\\d(?:\{(\d+)(?:,(\d+))?\})?\)/g)];
+	if (groups.map(([group]) => group).join("") !== pattern)
+		throw new Error(`libphonenumber-js: unread format ${pattern}`);
+	const least = groups.reduce((sum, [, min = "1"]) => sum + Number(min), 0);
+	const most = groups.reduce((sum, [, min = "1", max = min]) => sum + Number(max), 0);
+	const digits = `(\\d{${most > least ? `${least},${most}` : least}})`;
+	return trimmed([digits, "$1", leadingDigits, hasTrunkZero(given) ? "0$1" : 0]);
 }
 
 /** A format for numbers of any form. */

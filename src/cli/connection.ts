@@ -9,9 +9,9 @@ export const connectionOptions = {
 	sandbox: { type: "boolean", default: false },
 } as const;
 
-export const connectionHelp = `The base URL and the key come from MESSAGING_BASE_URL and MESSAGING_API_KEY, in the environment or in
-the file of --env-file. The environment wins. No option takes them, because a list of processes shows
-the options of a command.`;
+export const connectionHelp = `The base URL and the key come from MESSAGING_BASE_URL and MESSAGING_API_KEY, in the environment or
+in the file of --env-file. The environment wins. No option takes them, because a list of processes
+shows the options of a command.`;
 
 /** A setting, and where it comes from, in words. */
 export interface Setting {

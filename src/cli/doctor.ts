@@ -8,7 +8,7 @@ import { refuseUnknownOption } from "./unknown.ts";
 
 const help = `Usage: messaging-conversations doctor [options]
 
-Finds out why nothing works: settings, network, certificate, clock, key, agencies, contract, latency.
+Finds out why nothing works: settings, network, certificate, clock, key, agencies, contract.
 It only reads. What it prints holds no key, no phone number and no name of a person.
 
 Options:

@@ -89,7 +89,9 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 				if (!control.head) reject(error);
 			};
 			request.on("error", (error) => fail(withTlsCode(error)));
-			request.on("close", () => fail(broken()));
+			request.on("close", () => {
+				if (!control.head) reject(broken());
+			});
 			request.end(body);
 		});
 
@@ -144,19 +146,22 @@ function readAnswer(
 	resolve: (answer: ExchangeAnswer) => void,
 	reject: (error: unknown) => void,
 ): void {
-	const head = { status: response.statusCode ?? 0, headers: headersOf(response) };
-	control.head = head;
+	const status = response.statusCode ?? 0;
+	const headers = headersOf(response);
+	control.head = { status, headers };
 	const chunks: Buffer[] = [];
 	let length = 0;
-	const body = bodyless.has(head.status) ? response : decoded(response);
+	const body = bodyless.has(status) ? response : decoded(response);
 	body.on("data", (chunk: Buffer) => {
 		length += chunk.length;
 		if (length <= control.maxBytes) return void chunks.push(chunk);
-		resolve({ ...head, text: undefined });
+		resolve({ status, headers, text: undefined });
 		// The body, and not the response: a decoder goes on after all compressed bytes have come.
 		body.destroy();
 	});
-	body.on("end", () => resolve({ ...head, text: textOf(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)) }));
+	body.on("end", () =>
+		resolve({ status, headers, text: textOf(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)) }),
+	);
 	body.on("error", reject);
 	response.on("close", () => {
 		if (!response.complete) reject(broken());
@@ -176,15 +181,14 @@ function textOf(bytes: Buffer = Buffer.alloc(0)): string {
 
 /** From the raw names and values, because Node drops some repeated headers where fetch joins all of them. */
 function headersOf({ rawHeaders }: IncomingMessage): ExchangeHeaders {
-	const entries = (): [string, string][] =>
-		rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [[name.toLowerCase(), rawHeaders[at + 1] ?? ""]] : []));
-	return {
-		get(name) {
-			const values = rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name);
-			return values.length > 0 ? values.join(", ") : undefined;
-		},
-		[Symbol.iterator]: () => entries().values(),
-	};
+	const headers = new Map<string, string>();
+	for (let at = 0; at < rawHeaders.length; at += 2) {
+		const name = rawHeaders[at]?.toLowerCase() ?? "";
+		const value = rawHeaders[at + 1] ?? "";
+		const earlier = headers.get(name);
+		headers.set(name, earlier === undefined ? value : `${earlier}, ${value}`);
+	}
+	return headers;
 }
 
 // A compressed body that ends early is decoded as far as it goes, as fetch does. It is then not JSON.

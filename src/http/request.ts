@@ -1,4 +1,4 @@
-import { createFinalURL, createQuerySerializer, defaultPathSerializer } from "openapi-fetch";
+import { createFinalURL, createQuerySerializer } from "openapi-fetch";
 import { version } from "../../package.json";
 import type { ExchangeRequest } from "./exchange.ts";
 
@@ -18,9 +18,12 @@ export interface Parameters {
 
 const querySerializer = createQuerySerializer();
 
+const pathSerializer = (template: string, path: Record<string, unknown>): string =>
+	template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(path[name])));
+
 /**
- * Builds a request without its key. Path and query are written by the serialisers of openapi-fetch; its client is not
- * used, because it builds two `Headers` and a `Request` for each call and reads the response itself.
+ * Builds a request without its key. openapi-fetch writes the URL; its client is not used, because it builds two `Headers`
+ * and a `Request` for each call and reads the response itself.
  */
 export function createRequest(
 	{ baseUrl, userAgent }: { baseUrl: string | undefined; userAgent: string | undefined },
@@ -30,7 +33,7 @@ export function createRequest(
 ): ExchangeRequest | undefined {
 	if (baseUrl === undefined) return undefined;
 	const params = { path, query };
-	const url = createFinalURL(template, { baseUrl, params, pathSerializer: defaultPathSerializer, querySerializer });
+	const url = createFinalURL(template, { baseUrl, params, pathSerializer, querySerializer });
 	const headers: Record<string, string> = { accept: "application/json" };
 	if (userAgent !== undefined) headers["user-agent"] = userAgent;
 	if (body !== undefined) headers["content-type"] = "application/json";

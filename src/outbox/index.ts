@@ -1,4 +1,8 @@
-// Durable sends
+/**
+ * Durable sends, and what became of a text.
+ *
+ * @module messaging-conversations/outbox
+ */
 
 export type { EnqueuedText, ObservedChange } from "./enqueued.ts";
 export type { OutboxOptions } from "./options.ts";

@@ -1,3 +1,9 @@
+/**
+ * The whole service in process, for tests.
+ *
+ * @module messaging-conversations/sandbox
+ */
+
 import { type Archive, archive, type Snapshot, unarchive } from "./archive/archive.ts";
 import { archiveFrom } from "./archive/schema.ts";
 import type { Call, Reply } from "./base/call.ts";

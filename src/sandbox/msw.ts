@@ -1,3 +1,9 @@
+/**
+ * The sandbox behind msw.
+ *
+ * @module messaging-conversations/sandbox/msw
+ */
+
 import { HttpResponse, http, type RequestHandler } from "msw";
 import type { Sandbox } from "./index.ts";
 

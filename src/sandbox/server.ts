@@ -1,3 +1,9 @@
+/**
+ * The sandbox over HTTP.
+ *
+ * @module messaging-conversations/sandbox/server
+ */
+
 import { randomBytes } from "node:crypto";
 import { createServer, type RequestListener, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

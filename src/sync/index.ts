@@ -1,3 +1,9 @@
+/**
+ * The change feed: mirrors conversations and messages into a CRM.
+ *
+ * @module messaging-conversations/sync
+ */
+
 export { type ChangeFeed, type ChangesOptions, changes, type FeedOptions } from "./changes.ts";
 export { fingerprintOf } from "./fingerprint.ts";
 export type { Change, UnreadConversation } from "./memory.ts";

@@ -113,4 +113,5 @@ test.each(["doctor", "tail"])("%s has help of its own, with each of its options"
 	expect(out).toMatch(new RegExp(`^Usage: messaging-conversations ${name}`));
 	for (const option of ["--agency", "--json", "--env-file", "--sandbox", "--help"])
 		expect(out).toContain(`  ${option}`);
+	expect(out.split("\n").filter((line) => line.length > 100)).toEqual([]);
 });
