@@ -21,7 +21,7 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
 	"input/phone-plan": ["test/input"],
 	"input/phone-single": ["test/input"],
 	"observe/redact": ["test/faults/security.test.ts", "test/observe"],
-	"operations/lookup": ["test/operations"],
+	"operations/lookup": ["test/operations", "test/input/validate.test.ts"],
 	"operations/messages": ["test/operations", "test/http/classify.test.ts"],
 	"operations/pagination": ["test/operations", "test/http/failure.test.ts"],
 };
