@@ -15,7 +15,7 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
 	"http/retry": ["test/http/retry.test.ts"],
 	"http/transport": ["test/http", "test/faults/rows.test.ts"],
 	"input/connection": ["test/faults/security.test.ts", "test/input"],
-	"input/operation-id": ["test/input", "test/operations"],
+	"input/operation-id": ["test/input/operation-id.test.ts", "test/operations/messages.test.ts"],
 	"input/phone": ["test/input"],
 	"input/phone-text": ["test/input"],
 	"input/phone-plan": ["test/input"],
