@@ -50,7 +50,8 @@ const owners: Record<string, RegExp> = {
 	msw: /^sandbox\/msw\.ts$/,
 	preact: /^sandbox\/server\/page\//,
 	// These entries use the client by the name of the package, as any caller does.
-	"messaging-conversations": /^(sync|outbox)\//,
+	"messaging-conversations": /^(sync|outbox|cli)\//,
+	"messaging-conversations/sync": /^cli\//,
 	"node:": /^(http\/node-exchange\.ts|cli\b.*|sandbox\/server\b.*)$/,
 };
 

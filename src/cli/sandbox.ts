@@ -6,6 +6,7 @@ import { type SandboxServer, type ServeOptions, serve } from "../sandbox/server.
 import { banner, openPage, writeEnvironment } from "./announce.ts";
 import { printEvents } from "./lines.ts";
 import { onParentEnd } from "./parent.ts";
+import { refuseUnknownOption } from "./unknown.ts";
 
 const tokenVariable = "MESSAGING_SANDBOX_TOKEN";
 
@@ -56,10 +57,11 @@ const options = {
 type Flags = ReturnType<typeof parse>["values"];
 
 function parse(args: string[]) {
+	refuseUnknownOption(args, options);
 	return parseArgs({ args, options, allowPositionals: true });
 }
 
-export const sandboxCommand = { summary: "Runs the service on this machine, for tests.", run };
+export const sandboxCommand = { summary: "Runs the service on this machine, for tests.", failure: 1, run };
 
 async function run(args: string[]): Promise<void> {
 	const { values, positionals } = parse(args);

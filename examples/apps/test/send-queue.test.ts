@@ -13,7 +13,8 @@ import { createSandbox } from "messaging-conversations/sandbox";
 import { serve } from "messaging-conversations/sandbox/server";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { type Server, startServer } from "../../../test/postgres.ts";
-import { openDatabase } from "../send-queue/database.ts";
+import { openDatabase } from "../database.ts";
+import { startEngine } from "../send-queue/engine.ts";
 import { createNotes, sendNote } from "../send-queue/notes.ts";
 import { createPage } from "../send-queue/page.ts";
 
@@ -133,10 +134,11 @@ describe("on a PostgreSQL server", () => {
 		const workers = [await startWorker(url, service), await startWorker(url, service)];
 
 		const database = await openDatabase(url);
+		const { engine, stop } = await startEngine(url);
 		const outbox = createOutbox({
 			client: createClient({ ...sandbox.connection }),
 			store: postgresStore(database),
-			engine: database.engine,
+			engine,
 		});
 		// All in one transaction, as a mailing is: either everybody is written to, or nobody.
 		await database.transaction(async (tx) => {
@@ -149,6 +151,7 @@ describe("on a PostgreSQL server", () => {
 		await expect.poll(() => texts().flat().length, { timeout: 60_000 }).toBe(12);
 		workers[1]?.kill("SIGTERM");
 		await once(workers[1] ?? process, "exit");
+		await stop();
 		await database.close();
 		expect(texts()).toEqual(phones.map(() => ["1", "2", "3"]));
 	});
