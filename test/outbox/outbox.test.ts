@@ -343,6 +343,34 @@ test("the change feed tells it what was delivered, and wakes who waits for conse
 	]);
 });
 
+test("onSettled is called in the order of the states, and not waited for", async () => {
+	const digest = crypto.subtle.digest.bind(crypto.subtle);
+	const { agency, anna, client, enqueue, outbox, settled, state } = createWorld({
+		onSettled: (status) => {
+			settled.push(status);
+			return new Promise(() => {});
+		},
+	});
+	await enqueue("1");
+	const slow = vi.spyOn(crypto.subtle, "digest").mockImplementation(async (...given) => {
+		const hash = await digest(...given);
+		await new Promise((resolve) => setTimeout(resolve, 20));
+		return hash;
+	});
+	try {
+		await outbox.drain();
+		slow.mockRestore();
+		expect(settled.map((status) => status.state)).toEqual(["sent"]);
+		anna.reads();
+		const { messagePage } = await client.agency(agency.id).conversations.get(anna.phoneNumber);
+		await outbox.observe({ messages: messagePage.messages });
+		expect(settled.map((status) => status.state)).toEqual(["sent", "read"]);
+		expect(await state("note-1")).toBe("read");
+	} finally {
+		slow.mockRestore();
+	}
+});
+
 test("a change of the change feed is observed as it comes", async () => {
 	const { sandbox, outbox, agency, anna, client, enqueue, state, pass } = createWorld();
 	sandbox.clock.advance({ hours: 25 });
