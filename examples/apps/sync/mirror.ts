@@ -1,6 +1,6 @@
-// The conversations and messages of an agency as tables of PostgreSQL: what `look` stores is what has changed, each
-// message once; what `nightly` stores is what moved no conversation to the top, and what is gone.
-import type { AgencyClient, ConversationDetail, Message } from "messaging-conversations";
+// The conversations and messages of an agency as tables of PostgreSQL. `look` stores what has changed; `nightly` stores
+// what moved no conversation to the top, and deletes what is gone. Both may bring the same message, so both upsert.
+import { type AgencyClient, type ConversationDetail, isPartnerError, type Message } from "messaging-conversations";
 import { changes, fingerprintOf, reconcile } from "messaging-conversations/sync";
 import type { Database, Sql } from "./database.ts";
 
@@ -43,14 +43,21 @@ export async function look({ database, agency, progress, signal }: LookOptions):
 		return checkpoint;
 	};
 	let done = 0;
-	for await (const { conversation, messages } of feed) {
-		stored = await database.transaction(async (sql) => {
-			await upsertConversation(sql, agency.id, conversation);
-			await insertMessages(sql, agency.id, conversation, messages);
-			return save(sql);
-		});
-		done++;
-		progress?.(done, feed.left);
+	try {
+		for await (const { conversation, messages } of feed) {
+			stored = await database.transaction(async (sql) => {
+				await upsertConversation(sql, agency.id, conversation);
+				await upsertMessages(sql, agency.id, conversation, messages);
+				return save(sql);
+			});
+			done++;
+			progress?.(done, feed.left);
+		}
+	} catch (error) {
+		// After a failed read the checkpoint holds which conversation to read again. After an error of the database it holds
+		// a change that is not stored.
+		if (isPartnerError(error)) await save(database);
+		throw error;
 	}
 	await save(database); // a look without a change moves on too
 	return done;
@@ -73,8 +80,7 @@ export async function nightly({ database, agency, progress, signal }: LookOption
 		await database.transaction(async (sql) => {
 			if (conversation) {
 				await upsertConversation(sql, agency.id, conversation);
-				// All of a conversation's messages come, among them those that are here already.
-				await insertMessages(sql, agency.id, conversation, messages, "on conflict do nothing");
+				await upsertMessages(sql, agency.id, conversation, messages);
 			} else {
 				await sql.executeSql("delete from message where agency_id = $1 and phone = $2", [agency.id, phoneNumber]);
 				await sql.executeSql("delete from conversation where agency_id = $1 and phone = $2", [agency.id, phoneNumber]);
@@ -111,18 +117,18 @@ async function upsertConversation(sql: Sql, agencyId: string, conversation: Conv
 	);
 }
 
-async function insertMessages(
+async function upsertMessages(
 	sql: Sql,
 	agencyId: string,
 	{ summary }: ConversationDetail,
 	messages: readonly Message[],
-	onConflict = "", // the feed hands over each message once: a second one would be a fault, and shows
 ): Promise<void> {
 	if (messages.length === 0) return;
 	await sql.executeSql(
 		`insert into message select $1, (value ->> 'id')::bigint, $2, value ->> 'direction', value ->> 'body',
 			value ->> 'status', value ->> 'createdAt'
-		from json_array_elements($3::json) as row(value) ${onConflict}`,
+		from json_array_elements($3::json) as row(value)
+		on conflict (agency_id, id) do update set body = excluded.body, status = excluded.status`,
 		[agencyId, summary.phoneNumber, JSON.stringify(messages)],
 	);
 }
