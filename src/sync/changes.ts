@@ -1,9 +1,9 @@
 import type { AgencyClient } from "messaging-conversations";
-import { encode, stateFrom, tidy } from "./checkpoint.ts";
+import { encode, stateFrom } from "./checkpoint.ts";
 import { checkCall, checkWhole, refuse, type SyncFunction } from "./input.ts";
-import { type Context, type Looked, type LookOptions, look } from "./look.ts";
+import { type Context, look } from "./look.ts";
 import type { Change, Memory, UnreadConversation } from "./memory.ts";
-import { forward } from "./signal.ts";
+import { abandoning } from "./signal.ts";
 import type { Statuses } from "./statuses.ts";
 
 /** Options that `changes` and `watch` have in common. */
@@ -77,14 +77,15 @@ export interface ChangeFeed extends AsyncIterable<Change> {
  * stored.set(agency.id, feed.checkpoint); // a look without a change moves on too
  */
 export function changes(agency: AgencyClient, options: ChangesOptions): ChangeFeed {
-	const { memory, settings } = openFeed("changes", agency, options, []);
+	const context = openFeed("changes", agency, options, []);
+	const { memory } = context;
 	const { signal } = options;
 	async function* oneLook(): AsyncGenerator<Change, void, undefined> {
-		yield* lookOnce({ agency, memory, options: settings }, signal, look);
+		yield* lookOnce(context, signal, look);
 		const [first] = memory.failures;
 		if (first) throw first.error;
 	}
-	return feedOf(memory, settings, oneLook);
+	return feedOf(memory, oneLook);
 }
 
 /** Checks what `changes` and `watch` have in common. */
@@ -93,27 +94,20 @@ export function openFeed(
 	agency: AgencyClient,
 	options: FeedOptions,
 	ownNames: readonly string[],
-): { memory: Memory; settings: LookOptions } {
+): Omit<Context, "signal"> {
 	checkCall(operation, agency, options, ["since", "lookbackMs", "concurrency", "statuses", "signal", ...ownNames]);
 	const { since, lookbackMs = 120_000, concurrency = 4, statuses = false } = options;
 	checkWhole(operation, "lookbackMs", lookbackMs, 0);
 	if (typeof statuses !== "boolean" && statuses !== "read")
 		refuse(operation, "statuses", 'must be true, false or "read"');
 	const state = stateFrom(operation, since, agency.id);
-	return {
-		memory: { operation, state, failures: [], left: 0, isBusy: false },
-		settings: { lookbackMs, concurrency, statuses },
-	};
+	const memory = { operation, state, failures: [], left: 0, pages: 0, isBusy: false };
+	return { agency, memory, lookbackMs, concurrency, statuses };
 }
 
-export function feedOf(
-	memory: Memory,
-	{ lookbackMs }: LookOptions,
-	iterate: () => AsyncIterator<Change, void, undefined>,
-): ChangeFeed {
+export function feedOf(memory: Memory, iterate: () => AsyncIterator<Change, void, undefined>): ChangeFeed {
 	return {
 		get checkpoint() {
-			tidy(memory.state, lookbackMs);
 			return encode(memory.state);
 		},
 		get failures() {
@@ -130,18 +124,15 @@ export function feedOf(
 export async function* lookOnce(
 	context: Omit<Context, "signal">,
 	signal: AbortSignal | undefined,
-	run: (context: Context) => AsyncGenerator<Change, Looked, undefined>,
-): AsyncGenerator<Change, Looked, undefined> {
+	run: (context: Context) => AsyncGenerator<Change, void, undefined>,
+): AsyncGenerator<Change, void, undefined> {
 	const { memory } = context;
 	if (memory.isBusy) refuse(memory.operation, "feed", "is in another loop");
 	memory.isBusy = true;
-	const abandon = new AbortController();
-	const release = forward(signal, abandon);
+	memory.failures = [];
 	try {
-		return yield* run({ ...context, signal: abandon.signal });
+		yield* abandoning(signal, (own) => run({ ...context, signal: own }));
 	} finally {
 		memory.isBusy = false;
-		release();
-		abandon.abort();
 	}
 }
