@@ -43,10 +43,14 @@ export interface ChangesOptions extends FeedOptions {}
 export interface ChangeFeed extends AsyncIterable<Change> {
 	/**
 	 * Where to go on: everything up to and including the change that the loop has in hand. Store it in the transaction that
-	 * stores the change. Text of a few kilobytes; it holds the phone numbers of the latest conversations, and no message text.
+	 * stores the change. Text of some 100 bytes for each conversation with messages in the lookback; it holds their phone
+	 * numbers, and no message text. After an error in the body of the loop it counts a change that is not stored.
 	 */
 	readonly checkpoint: string;
-	/** The conversations that could not be read in the latest look. The next looks read them again, for 24 hours. */
+	/**
+	 * The conversations that could not be read in the latest look. The next looks read them again, for 24 hours: in turn,
+	 * and ten failures in a row are enough for one look. At most 100 wait for that, others are left to `reconcile`.
+	 */
 	readonly failures: readonly UnreadConversation[];
 	/** Conversations that the look has listed and not handed over yet: how far a first look is that takes long. */
 	readonly left: number;
@@ -56,9 +60,14 @@ export interface ChangeFeed extends AsyncIterable<Change> {
  * Looks once at what has changed since a checkpoint, and hands over each conversation that has, oldest change first, with
  * its new messages. A look without a change is one request. Made for cron, serverless functions and jobs of a queue.
  *
- * Whoever stores the change and `feed.checkpoint` in one transaction has each message exactly once. A conversation that
- * cannot be read holds up no other one: the loop ends by throwing its error after all others were handed over, and
- * `feed.checkpoint` remembers it. A conversation that is hidden or deleted is not handed over: see `reconcile`.
+ * Whoever stores the change and `feed.checkpoint` in one transaction is handed each message once by the feed. `reconcile`
+ * and `statuses` hand over messages again, so store messages with an upsert. After an error in the body of the loop make a
+ * new feed from the stored checkpoint: this one goes on behind the change that was not stored.
+ *
+ * A conversation that cannot be read holds up no other one: the loop ends by throwing its error after all others were
+ * handed over, and `feed.checkpoint`, to be stored then too, remembers it. When ten reads in a row fail and those of two
+ * other conversations as well, the service is taken to be down, and the look ends with the error. A conversation that is
+ * hidden or deleted is not handed over: see `reconcile`.
  *
  * Uses `conversations.list`, `conversations.get` and, for more than 100 new messages, `conversations.listMessages`.
  *

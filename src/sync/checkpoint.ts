@@ -22,7 +22,7 @@ export interface Handed {
 
 /** A conversation that was handed over within the lookback, or whose read failed. An entry is replaced, never changed. */
 export interface Known extends Handed {
-	/** The fingerprint that was handed over. After a failed read that of its row, and empty until the row is listed again. */
+	/** The fingerprint that was handed over. After a failed read that of its row, empty until it is listed again. */
 	fingerprint: string;
 	/** The time of its row. */
 	at: number;

@@ -19,8 +19,9 @@ export interface StoredConversation {
 	/** `fingerprintOf` of what was handed over last; null or absent hands the conversation over again. */
 	fingerprint?: string | null | undefined;
 	/**
-	 * How many messages of it the CRM holds. When the service has another number, all messages are handed over: also those
+	 * How many messages of it the CRM holds. When the service has more or fewer, all messages are handed over: also those
 	 * that became visible after the feed had passed them by.
+	 * @default the number that the fingerprint was made with
 	 */
 	messages?: number | null | undefined;
 }
@@ -44,7 +45,7 @@ export interface Reconciled {
 	phoneNumber: string;
 	/** The conversation as it is now; null when it is deleted or hidden, which cannot be told apart. */
 	conversation: ConversationDetail | null;
-	/** All its messages, oldest first, when there are more or fewer than were stored; else empty. */
+	/** All its messages, oldest first, when there are more or fewer than were stored; else empty. Upsert them. */
 	messages: Message[];
 }
 
@@ -53,8 +54,10 @@ export interface Reconciled {
  * messages, and what is gone. Made for the night: it lists everything, 100 conversations a request, reads each one that
  * differs, and asks about what is stored and not listed, 100 numbers a request. Interrupted, it is begun again.
  *
- * A conversation that cannot be read holds up no other one: the loop ends by throwing its error after all others were
- * handed over. Uses `conversations.list`, `conversations.get`, `conversations.listMessages` and `conversations.lookup`.
+ * A conversation that cannot be read holds up no other one: the loop ends by throwing the first error after all others
+ * were handed over. It asks for the list after every ten failed reads in a row, and ends at once when that fails too.
+ *
+ * Uses `conversations.list`, `conversations.get`, `conversations.listMessages` and `conversations.lookup`.
  *
  * @throws PartnerInvalidInput at once when an option is not what it must be; what the calls throw, from the loop
  * @example

@@ -37,7 +37,7 @@ export interface WatchFeed extends ChangeFeed {
 /**
  * Looks again and again, and hands over each conversation that has changed, as `changes` does. The pause between two looks
  * adapts to the activity, and errors that may pass do not end the loop. `break`, `return` and `signal` end it at once, and
- * leave no timer and no request behind.
+ * leave no timer and no request behind. After an error in the body of the loop make a new feed from the stored checkpoint.
  *
  * @throws PartnerInvalidInput at once when an option is not what it must be; from the loop, what will not pass, as
  * PartnerForbidden when the agency's link has ended
