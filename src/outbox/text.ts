@@ -74,7 +74,7 @@ export interface TextError {
 	message: string;
 }
 
-/** What `insert` stores: the frozen request and when it was stored. */
+/** What `insert` stores: the frozen request, when it was stored, and the progress of a text that was not sent yet. */
 export interface NewText extends Lane {
 	/** The caller's id: the same id is the same text. */
 	id: string;
@@ -88,6 +88,8 @@ export interface NewText extends Lane {
 	notAfter: number | null;
 	/** When it was enqueued, in milliseconds. */
 	createdAt: number;
+	/** How far the outbox has come with it. */
+	progress: Progress;
 }
 
 /** A row of the store. */
@@ -106,8 +108,6 @@ export interface OutboxText extends NewText {
 	messageId: string | null;
 	/** Queue entry id, once the service has held the text. */
 	queueId: string | null;
-	/** How far the outbox has come with it. */
-	progress: Progress;
 }
 
 /** The states that keep the contact's next text back. */

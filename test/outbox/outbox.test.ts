@@ -2,7 +2,7 @@ import { createClient, PartnerInvalidInput } from "messaging-conversations";
 import { createOutbox } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { changes } from "messaging-conversations/sync";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { memoryStore } from "./memory.ts";
 import { createWorld } from "./world.ts";
 
@@ -383,6 +383,24 @@ test("a second worker is refused while the first works, with the way out; afterw
 	stop.abort();
 	await working;
 	await restart().drain();
+});
+
+test("in a runtime without processes only the sign of life tells that another one works", async () => {
+	const kill = vi.spyOn(process, "kill").mockImplementation(() => {
+		throw new Error("process.kill is not implemented");
+	});
+	try {
+		const { outbox, store } = createWorld();
+		const other = { token: "other", host: "", pid: 0 };
+		await store.takeOver({ ...other, beatAt: Date.now() }, null);
+		const rule = expect.stringContaining("is worked on by another process");
+		await expect(outbox.drain()).rejects.toMatchObject({ field: "store", rule });
+		await store.takeOver({ ...other, beatAt: Date.now() - 60_000 }, "other");
+		await outbox.drain();
+		expect(await store.worker()).toBeUndefined();
+	} finally {
+		kill.mockRestore();
+	}
 });
 
 test("a worker sends what is enqueued while it works, and ends what it began before it stops", async () => {
