@@ -1,4 +1,4 @@
-// A CRM that mirrors: what has changed, exactly once, and each night what moved nothing to the top.
+// A CRM that mirrors: what has changed, each message under its id, and each night what moved nothing to the top.
 import { type ConversationDetail, createClient, type Message } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { changes, fingerprintOf, reconcile } from "messaging-conversations/sync";

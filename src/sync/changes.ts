@@ -1,9 +1,9 @@
 import type { AgencyClient } from "messaging-conversations";
-import { encode, stateFrom, tidy } from "./checkpoint.ts";
+import { encode, stateFrom } from "./checkpoint.ts";
 import { checkCall, checkWhole, refuse, type SyncFunction } from "./input.ts";
-import { type Context, type Looked, type LookOptions, look } from "./look.ts";
+import { type Context, look } from "./look.ts";
 import type { Change, Memory, UnreadConversation } from "./memory.ts";
-import { forward } from "./signal.ts";
+import { abandoning } from "./signal.ts";
 import type { Statuses } from "./statuses.ts";
 
 /** Options that `changes` and `watch` have in common. */
@@ -43,10 +43,14 @@ export interface ChangesOptions extends FeedOptions {}
 export interface ChangeFeed extends AsyncIterable<Change> {
 	/**
 	 * Where to go on: everything up to and including the change that the loop has in hand. Store it in the transaction that
-	 * stores the change. Text of a few kilobytes; it holds the phone numbers of the latest conversations, and no message text.
+	 * stores the change. Text of some 100 bytes for each conversation with messages in the lookback; it holds their phone
+	 * numbers, and no message text. After an error in the body of the loop it counts a change that is not stored.
 	 */
 	readonly checkpoint: string;
-	/** The conversations that could not be read in the latest look. The next looks read them again, for 24 hours. */
+	/**
+	 * The conversations that could not be read in the latest look. The next looks read them again, for 24 hours: in turn,
+	 * and ten failures in a row are enough for one look. At most 100 wait for that, others are left to `reconcile`.
+	 */
 	readonly failures: readonly UnreadConversation[];
 	/** Conversations that the look has listed and not handed over yet: how far a first look is that takes long. */
 	readonly left: number;
@@ -56,9 +60,14 @@ export interface ChangeFeed extends AsyncIterable<Change> {
  * Looks once at what has changed since a checkpoint, and hands over each conversation that has, oldest change first, with
  * its new messages. A look without a change is one request. Made for cron, serverless functions and jobs of a queue.
  *
- * Whoever stores the change and `feed.checkpoint` in one transaction has each message exactly once. A conversation that
- * cannot be read holds up no other one: the loop ends by throwing its error after all others were handed over, and
- * `feed.checkpoint` remembers it. A conversation that is hidden or deleted is not handed over: see `reconcile`.
+ * Whoever stores the change and `feed.checkpoint` in one transaction is handed each message once by the feed. `reconcile`
+ * and `statuses` hand over messages again, so store messages with an upsert. After an error in the body of the loop make a
+ * new feed from the stored checkpoint: this one goes on behind the change that was not stored.
+ *
+ * A conversation that cannot be read holds up no other one: the loop ends by throwing its error after all others were
+ * handed over, and `feed.checkpoint`, to be stored then too, remembers it. When ten reads in a row fail and those of two
+ * other conversations as well, the service is taken to be down, and the look ends with the error. A conversation that is
+ * hidden or deleted is not handed over: see `reconcile`.
  *
  * Uses `conversations.list`, `conversations.get` and, for more than 100 new messages, `conversations.listMessages`.
  *
@@ -77,14 +86,15 @@ export interface ChangeFeed extends AsyncIterable<Change> {
  * stored.set(agency.id, feed.checkpoint); // a look without a change moves on too
  */
 export function changes(agency: AgencyClient, options: ChangesOptions): ChangeFeed {
-	const { memory, settings } = openFeed("changes", agency, options, []);
+	const context = openFeed("changes", agency, options, []);
+	const { memory } = context;
 	const { signal } = options;
 	async function* oneLook(): AsyncGenerator<Change, void, undefined> {
-		yield* lookOnce({ agency, memory, options: settings }, signal, look);
+		yield* lookOnce(context, signal, look);
 		const [first] = memory.failures;
 		if (first) throw first.error;
 	}
-	return feedOf(memory, settings, oneLook);
+	return feedOf(memory, oneLook);
 }
 
 /** Checks what `changes` and `watch` have in common. */
@@ -93,27 +103,20 @@ export function openFeed(
 	agency: AgencyClient,
 	options: FeedOptions,
 	ownNames: readonly string[],
-): { memory: Memory; settings: LookOptions } {
+): Omit<Context, "signal"> {
 	checkCall(operation, agency, options, ["since", "lookbackMs", "concurrency", "statuses", "signal", ...ownNames]);
 	const { since, lookbackMs = 120_000, concurrency = 4, statuses = false } = options;
 	checkWhole(operation, "lookbackMs", lookbackMs, 0);
 	if (typeof statuses !== "boolean" && statuses !== "read")
 		refuse(operation, "statuses", 'must be true, false or "read"');
 	const state = stateFrom(operation, since, agency.id);
-	return {
-		memory: { operation, state, failures: [], left: 0, isBusy: false },
-		settings: { lookbackMs, concurrency, statuses },
-	};
+	const memory = { operation, state, failures: [], left: 0, pages: 0, isBusy: false };
+	return { agency, memory, lookbackMs, concurrency, statuses };
 }
 
-export function feedOf(
-	memory: Memory,
-	{ lookbackMs }: LookOptions,
-	iterate: () => AsyncIterator<Change, void, undefined>,
-): ChangeFeed {
+export function feedOf(memory: Memory, iterate: () => AsyncIterator<Change, void, undefined>): ChangeFeed {
 	return {
 		get checkpoint() {
-			tidy(memory.state, lookbackMs);
 			return encode(memory.state);
 		},
 		get failures() {
@@ -130,18 +133,15 @@ export function feedOf(
 export async function* lookOnce(
 	context: Omit<Context, "signal">,
 	signal: AbortSignal | undefined,
-	run: (context: Context) => AsyncGenerator<Change, Looked, undefined>,
-): AsyncGenerator<Change, Looked, undefined> {
+	run: (context: Context) => AsyncGenerator<Change, void, undefined>,
+): AsyncGenerator<Change, void, undefined> {
 	const { memory } = context;
 	if (memory.isBusy) refuse(memory.operation, "feed", "is in another loop");
 	memory.isBusy = true;
-	const abandon = new AbortController();
-	const release = forward(signal, abandon);
+	memory.failures = [];
 	try {
-		return yield* run({ ...context, signal: abandon.signal });
+		yield* abandoning(signal, (own) => run({ ...context, signal: own }));
 	} finally {
 		memory.isBusy = false;
-		release();
-		abandon.abort();
 	}
 }

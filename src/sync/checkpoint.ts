@@ -20,9 +20,9 @@ export interface Handed {
 	doubt?: readonly [number, number] | undefined;
 }
 
-/** A conversation that was handed over within the lookback, or whose read failed. */
+/** A conversation that was handed over within the lookback, or whose read failed. An entry is replaced, never changed. */
 export interface Known extends Handed {
-	/** The fingerprint that was handed over; while its reads fail, that of its row. */
+	/** The fingerprint that was handed over. After a failed read that of its row, empty until it is listed again. */
 	fingerprint: string;
 	/** The time of its row. */
 	at: number;
@@ -76,24 +76,34 @@ export function tidy({ mark, scan, known }: State, lookbackMs: number): void {
 	if (mark === "now") return;
 	const edge = (scan ? Math.min(scan.upTo, scan.to) : mark) - lookbackMs;
 	for (const [phoneNumber, entry] of known) {
-		if (entry.failingSince !== undefined) continue;
-		if (!scan && entry.from < edge) {
-			entry.from = edge;
-			for (const [id, at] of entry.messages) if (at !== never && at < edge) entry.messages.delete(id);
-		}
+		const { at, from, messages, failingSince } = entry;
+		if (failingSince !== undefined) continue;
 		// An entry of an earlier scan is needed until this one is through.
-		const needed = scan !== undefined && entry.from < scan.to - lookbackMs;
-		const untimed = [...entry.messages.values()].includes(never);
-		const recent = entry.at >= edge && entry.at > never;
+		const needed = scan !== undefined && from < scan.to - lookbackMs;
+		const untimed = [...messages.values()].includes(never);
+		const recent = at >= edge && at > never;
 		if (!needed && !untimed && !recent) known.delete(phoneNumber);
+		else if (!scan && from < edge) {
+			const kept = [...messages].filter(([, at]) => at === never || at >= edge);
+			known.set(phoneNumber, { ...entry, from: edge, messages: new Map(kept) });
+		}
 	}
 }
 
+/** Each entry as text. A checkpoint is asked for after each change, and few entries have changed by then. */
+const texts = new WeakMap<Known, string>();
+
 export function encode(state: State): string {
-	const kept = state.mark === "now" ? { ...state, known: [] } : state;
-	return JSON.stringify({ v: version, ...kept }, (_, value) =>
-		value instanceof Map || value instanceof Set ? [...value] : value,
-	);
+	const known = [...state.known].map((pair) => {
+		const text = texts.get(pair[1]) ?? json(pair);
+		texts.set(pair[1], text);
+		return text;
+	});
+	return json({ v: version, ...state, known: 0 }).replace('"known":0', () => `"known":[${known}]`);
+}
+
+function json(value: unknown): string {
+	return JSON.stringify(value, (_, part) => (part instanceof Map || part instanceof Set ? [...part] : part));
 }
 
 /** What a checkpoint holds when it is one. */
@@ -109,7 +119,7 @@ interface Stored {
 function decode(operation: SyncFunction, text: string, agencyId: string): State {
 	try {
 		const stored: Stored = JSON.parse(text, (_, value) => (value === null ? never : value));
-		if (stored.v > version) refuse(operation, "since", "is a checkpoint of a later version of this package");
+		if (stored.v > version) refuse(operation, "since", "is a checkpoint of a later version");
 		const { mark, scan } = stored;
 		const state: State = {
 			agencyId: stored.agencyId,
@@ -131,23 +141,10 @@ function decode(operation: SyncFunction, text: string, agencyId: string): State 
 
 const notOne = 'must be "now", "beginning" or a checkpoint';
 
-function isSound({ agencyId, mark, scan, known, followed }: State): boolean {
-	const conversations = [...known.values()];
-	const messages = [...followed.values()];
-	const numbers = [
-		mark === "now" ? 0 : mark,
-		...(scan ? [scan.to, scan.upTo] : []),
-		...conversations.flatMap(({ at, from, failingSince = 0, doubt = [] }) => [at, from, failingSince, ...doubt]),
-		...conversations.flatMap((conversation) => [...conversation.messages].flat()),
-		...followed.keys(),
-		...messages.flatMap(({ seenAt, looks }) => [seenAt, looks]),
-	];
-	const texts = [
-		agencyId,
-		...(scan?.top ?? []),
-		...known.keys(),
-		...conversations.map(({ fingerprint }) => fingerprint),
-		...messages.flatMap(({ phoneNumber, status }) => [phoneNumber, status]),
-	];
-	return numbers.every((value) => typeof value === "number") && texts.every((value) => typeof value === "string");
+/** Whether all times are there; what else is missing, decoding finds. */
+function isSound({ mark, scan, known, followed }: State): boolean {
+	const times = [mark === "now" ? 0 : mark, ...(scan ? [scan.to, scan.upTo] : [])];
+	for (const { at, from } of known.values()) times.push(at, from);
+	for (const { seenAt, looks } of followed.values()) times.push(seenAt, looks);
+	return times.every((time) => typeof time === "number");
 }

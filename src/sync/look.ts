@@ -1,46 +1,27 @@
-import type { AgencyClient } from "messaging-conversations";
 import { type Handed, never, tidy } from "./checkpoint.ts";
 import { fingerprintOf } from "./fingerprint.ts";
-import { type Change, type Memory, noteFailure, take } from "./memory.ts";
-import { type Outcome, reads } from "./read.ts";
-import { type Row, scan } from "./scan.ts";
+import { type Change, failing, isFull, type Memory, noteFailure, take } from "./memory.ts";
+import { type GoesOn, mostInARow, type Outcome, reads } from "./read.ts";
+import { type Row, type Source, scan } from "./scan.ts";
 import { due, noteLook, type Statuses } from "./statuses.ts";
 
-export interface LookOptions {
-	lookbackMs: number;
-	concurrency: number;
-	statuses: Statuses;
-}
-
-export interface Context {
-	agency: AgencyClient;
+export interface Context extends Source {
 	memory: Memory;
-	options: LookOptions;
-	signal: AbortSignal;
-}
-
-/** What a look took and gave. */
-export interface Looked {
-	pages: number;
-	handed: number;
+	statuses: Statuses;
 }
 
 /**
  * Lists, reads what has changed, and hands it over, oldest change first. When a change is handed out, the memory has it
  * already: it is what to go on from after that change.
  */
-export async function* look(context: Context): AsyncGenerator<Change, Looked, undefined> {
-	const { agency, memory, options, signal } = context;
+export async function* look(context: Context): AsyncGenerator<Change, void, undefined> {
+	const { memory, lookbackMs, statuses } = context;
 	const { state } = memory;
-	const { lookbackMs, concurrency, statuses } = options;
 	const { mark, scan: resumed } = state;
 	const upTo = resumed?.upTo ?? never;
-	memory.failures = [];
 	if (mark === "now") state.known.clear();
 
-	const listing = await scan(agency, {
-		lookbackMs,
-		signal,
+	const listing = await scan(context, {
 		floor: (head) => (mark === "now" ? head : mark) - lookbackMs,
 		wants(row, at, floor) {
 			// Rows without a time are not in the order of activity: they are handed over once, from the beginning.
@@ -49,20 +30,21 @@ export async function* look(context: Context): AsyncGenerator<Change, Looked, un
 			const known = state.known.get(row.phoneNumber);
 			if (known === undefined) return true;
 			const fingerprint = fingerprintOf(row);
-			if (known.failingSince === undefined) return known.fingerprint !== fingerprint;
+			if (known.failingSince === undefined && known.fingerprint) return known.fingerprint !== fingerprint;
 			// It is read again as it is. When it is given up, it is left alone until it changes.
-			known.fingerprint = fingerprint;
+			state.known.set(row.phoneNumber, { ...known, fingerprint });
 			return false;
 		},
 	});
 
-	const { pages, head, date } = listing;
+	const { head, date } = listing;
+	memory.pages = listing.pages;
 	// A scan that goes on keeps its mark, because what it handed over before the break is as old as that.
 	const to = resumed ? resumed.to : head;
 	const isTop = ({ at }: Row): boolean => at >= to - lookbackMs;
 	const floor = (mark === "now" ? to : mark) - lookbackMs;
 	const top = resumed ? resumed.top : new Set(listing.rows.filter(isTop).map(({ phoneNumber }) => phoneNumber));
-	const failing = [...state.known].filter(([, { failingSince }]) => failingSince !== undefined);
+	const unread = failing(state);
 	const now = Math.max(date, head);
 	if (mark !== "now") state.scan = { to, upTo, top };
 
@@ -78,62 +60,69 @@ export async function* look(context: Context): AsyncGenerator<Change, Looked, un
 		state.scan = undefined;
 		tidy(state, lookbackMs);
 	};
-	const settle = ({ row, read, error }: Outcome): Change | undefined => {
+	const settle = ({ row, read, error, isOutage }: Outcome): Change | undefined => {
 		const { phoneNumber, at } = row;
 		const handed = handedOf(phoneNumber);
 		if (read) return take(state, read, { to, handed, at, lookbackMs, statuses: mark !== "now" && statuses });
-		if (error) noteFailure(memory, { phoneNumber, error }, { at, handed, now });
-		else state.known.delete(phoneNumber);
+		if (!error) state.known.delete(phoneNumber);
+		else {
+			// In an outage the conversation stays to come.
+			const leftToReconcile = !isOutage && noteFailure(state, phoneNumber, { at, handed, now });
+			memory.failures.push({ phoneNumber, error, leftToReconcile });
+		}
 	};
-	const readsOf = (rows: Row[]) =>
-		reads(agency, rows, { options: ({ phoneNumber }) => handedOf(phoneNumber), concurrency, signal });
+	const readsOf = (rows: Row[], goesOn?: GoesOn) =>
+		reads(context, rows, ({ phoneNumber }) => handedOf(phoneNumber), goesOn);
+	/** Whether the last row or a random one of those to come can be read. If not, the service is taken to be down. */
+	const isUp = async (): Promise<boolean> => {
+		const tried = [1, Math.ceil(Math.random() * memory.left)].flatMap((fromEnd) => rows.at(-fromEnd) ?? []);
+		const newest = () => ({ from: -never, pageSize: 1 });
+		for await (const { error } of reads({ ...context, concurrency: 1 }, tried, newest)) if (!error) return true;
+		return false;
+	};
 
-	let handed = 0;
+	let keepable = 4;
 	memory.left = rows.length;
-	for await (const outcome of readsOf(rows)) {
+	for await (const outcome of readsOf(rows, (inARow) => (inARow % mostInARow > 0 && !isFull(state)) || isUp())) {
 		const { row } = outcome;
 		const change = settle(outcome);
+		if (outcome.isOutage) break;
 		if (state.scan && !moved.has(row)) state.scan.upTo = Math.max(state.scan.upTo, row.at);
 		top.delete(row.phoneNumber);
 		if (--memory.left === 0) finish();
-		else if (memory.left % 256 === 0) tidy(state, lookbackMs);
-		if (!change || mark === "now") continue;
-		handed++;
-		yield change;
+		else if (state.known.size > keepable) {
+			tidy(state, lookbackMs);
+			keepable = 2 * state.known.size + 2;
+		}
+		if (change && mark !== "now") yield change;
 	}
 	if (rows.length === 0) finish();
 
-	for await (const outcome of readsOf(failing.map(([phoneNumber, { at }]) => ({ phoneNumber, at })))) {
+	for await (const outcome of readsOf(unread)) {
 		const change = settle(outcome);
-		if (!change) continue;
-		handed++;
-		yield change;
+		if (change) yield change;
 	}
-	return { pages, handed: handed + (yield* lookAtStatuses(context)).handed };
+	yield* lookAtStatuses(context);
 }
 
 /** Reads the conversations with a message whose status is to be looked at by now, and hands over what has changed. */
-export async function* lookAtStatuses(context: Context): AsyncGenerator<Change, Looked, undefined> {
-	const { agency, memory, options, signal } = context;
+export async function* lookAtStatuses(context: Context): AsyncGenerator<Change, void, undefined> {
+	const { memory, lookbackMs, statuses } = context;
 	const { state } = memory;
-	const { lookbackMs, concurrency, statuses } = options;
 	const { mark, known, followed } = state;
-	if (!statuses || mark === "now") return { pages: 0, handed: 0 };
+	// In the middle of a scan it may be unknown what was handed over of a conversation.
+	if (!statuses || mark === "now" || state.scan) return;
 	const rows = [...due(followed)].map((phoneNumber): Row => ({ phoneNumber, at: never }));
 	const handedOf = ({ phoneNumber }: Row): Handed => known.get(phoneNumber) ?? { from: mark - lookbackMs };
-	let handed = 0;
-	for await (const { row, read, error } of reads(agency, rows, { options: handedOf, concurrency, signal })) {
+	for await (const { row, read, error } of reads(context, rows, handedOf)) {
 		const { phoneNumber } = row;
 		const before = known.get(phoneNumber);
 		const change = read && take(state, read, { at: never, handed: handedOf(row), to: mark, lookbackMs, statuses });
 		if (error) memory.failures.push({ phoneNumber, error, leftToReconcile: false });
 		noteLook(followed, phoneNumber);
-		if (change && change.messages.length > 0) {
-			handed++;
-			yield change;
-		} else if (before)
+		if (change && change.messages.length > 0) yield change;
+		else if (before)
 			known.set(phoneNumber, before); // Its other fields are handed over by the next scan.
 		else known.delete(phoneNumber);
 	}
-	return { pages: 0, handed };
 }

@@ -3,6 +3,7 @@ import { type Handed, type Known, never, type State } from "./checkpoint.ts";
 import { fingerprintOf, instant } from "./fingerprint.ts";
 import type { SyncFunction } from "./input.ts";
 import type { Conversation, Dated } from "./read.ts";
+import type { Row } from "./scan.ts";
 import { follow, type Statuses } from "./statuses.ts";
 
 /** A conversation in which something has changed. */
@@ -21,7 +22,10 @@ export interface UnreadConversation {
 	phoneNumber: string;
 	/** Why the read failed. */
 	error: PartnerError;
-	/** True after 24 hours of failed reads: the feed gives the conversation up, and `reconcile` is to hand it over. */
+	/**
+	 * True when the feed gives the conversation up and `reconcile` is to hand it over: after 24 hours of failed reads, or
+	 * at once when 100 others cannot be read either.
+	 */
 	leftToReconcile: boolean;
 }
 
@@ -32,6 +36,8 @@ export interface Memory {
 	failures: UnreadConversation[];
 	/** Conversations of the latest look that are still to be handed over. */
 	left: number;
+	/** Requests that the latest look made for the list. */
+	pages: number;
 	/** A loop runs over the feed. */
 	isBusy: boolean;
 }
@@ -39,6 +45,17 @@ export interface Memory {
 const dayMs = 24 * 3_600_000;
 /** Bounds the checkpoint. */
 const mostFailing = 100;
+
+/** The conversations whose latest read failed, those first that were not read for longer. */
+export function failing({ known }: State): Row[] {
+	const entries = [...known].filter(([, { failingSince }]) => failingSince !== undefined);
+	return entries.map(([phoneNumber, { at }]) => ({ phoneNumber, at }));
+}
+
+/** Whether no other conversation can be kept for a later read. */
+export function isFull(state: State): boolean {
+	return failing(state).length >= mostFailing;
+}
 
 /** The time before which all messages of a conversation were handed over. */
 function handedUpTo({ from, doubt }: Handed, messages: readonly Dated[]): number {
@@ -90,7 +107,7 @@ export function take(
 	return { phoneNumber, conversation, messages: shown.map(({ message }) => message).reverse() };
 }
 
-interface FailureOptions {
+interface Failure {
 	/** The time of the conversation's row. */
 	at: number;
 	/** What was handed over of it before. */
@@ -99,20 +116,16 @@ interface FailureOptions {
 	now: number;
 }
 
-/** Keeps a conversation whose read failed for the next look; throws the error when there are too many of them. */
-export function noteFailure(
-	{ state: { known }, failures }: Memory,
-	{ phoneNumber, error }: Pick<UnreadConversation, "phoneNumber" | "error">,
-	{ at, handed, now }: FailureOptions,
-): void {
-	const before: Known = known.get(phoneNumber) ?? { ...handed, fingerprint: "", at, messages: new Map() };
-	const { failingSince = now, ...rest } = before;
-	const leftToReconcile = now - failingSince > dayMs;
-	if (leftToReconcile) known.set(phoneNumber, rest);
-	else {
-		const failing = [...known.values()].filter((entry) => entry.failingSince !== undefined);
-		if (before.failingSince === undefined && failing.length >= mostFailing) throw error;
-		known.set(phoneNumber, { ...rest, failingSince });
-	}
-	failures.push({ phoneNumber, error, leftToReconcile });
+/** Keeps a conversation whose read failed for a later look, or gives it up. @returns whether it is given up */
+export function noteFailure(state: State, phoneNumber: string, { at, handed, now }: Failure): boolean {
+	const { known } = state;
+	const fresh: Known = { ...handed, fingerprint: "", at, messages: new Map() };
+	const { failingSince, ...rest } = known.get(phoneNumber) ?? fresh;
+	const isFirst = failingSince === undefined;
+	const isGivenUp = isFirst ? isFull(state) : now - failingSince > dayMs;
+	if (isFirst) rest.fingerprint = "";
+	// At the end of the map, so that the next look reads those first that were not read for longer.
+	known.delete(phoneNumber);
+	known.set(phoneNumber, isGivenUp ? rest : { ...rest, failingSince: failingSince ?? now });
+	return isGivenUp;
 }

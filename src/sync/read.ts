@@ -8,7 +8,7 @@ import {
 } from "messaging-conversations";
 import { never } from "./checkpoint.ts";
 import { instant } from "./fingerprint.ts";
-import type { Row } from "./scan.ts";
+import type { Row, Source } from "./scan.ts";
 
 /** A message with the time that the feed goes by. */
 export interface Dated {
@@ -68,24 +68,22 @@ export interface Outcome {
 	row: Row;
 	read?: Conversation;
 	error?: PartnerError;
+	/** No more reads follow, because the service is taken to be down. */
+	isOutage?: boolean;
 }
 
-export interface ReadsOptions {
-	/** What to read of each conversation. */
-	options: (row: Row) => Omit<ReadOptions, "signal">;
-	/** Conversations read at once. */
-	concurrency: number;
-	signal: AbortSignal;
-}
+/** Whether to go on after so many failed reads in a row. */
+export type GoesOn = (inARow: number) => boolean | Promise<boolean>;
 
-/** So many failed reads in a row are an outage, and no fault of a conversation. */
-const mostInARow = 10;
+/** After so many failed reads in a row the service may be down. */
+export const mostInARow = 10;
 
 /** Reads conversations, a few at once, and gives them in the order of their rows. Throws what no later read would survive. */
 export async function* reads(
-	agency: AgencyClient,
+	{ agency, concurrency, signal }: Omit<Source, "lookbackMs">,
 	rows: Iterable<Row>,
-	{ options, concurrency, signal }: ReadsOptions,
+	options: (row: Row) => Omit<ReadOptions, "signal">,
+	goesOn: GoesOn = (inARow) => inARow < mostInARow,
 ): AsyncGenerator<Outcome, void, undefined> {
 	let inARow = 0;
 	for await (const { row, result, thrown } of inOrder(rows, concurrency, attempt)) {
@@ -95,8 +93,9 @@ export async function* reads(
 		} else if (!isPartnerError(thrown) || isOfTheKey(thrown)) throw thrown;
 		else if (thrown._tag === "PartnerNotFound") yield { row };
 		else {
-			if (++inARow > mostInARow) throw thrown;
-			yield { row, error: thrown };
+			const isOutage = !(await goesOn(++inARow));
+			yield { row, error: thrown, isOutage };
+			if (isOutage) return;
 		}
 	}
 
@@ -122,9 +121,7 @@ async function* inOrder<Item, Result>(
 	const running: Promise<Result>[] = [];
 	for (const item of items) {
 		running.push(task(item));
-		if (running.length < concurrency) continue;
-		const [first] = running.splice(0, 1);
-		if (first) yield await first;
+		if (running.length >= concurrency) yield* running.splice(0, 1);
 	}
-	for (const result of running) yield await result;
+	yield* running;
 }

@@ -8,9 +8,9 @@ import type {
 import { never } from "./checkpoint.ts";
 import { fingerprintOf, instant, totalIn } from "./fingerprint.ts";
 import { checkCall, refuse } from "./input.ts";
-import { reads } from "./read.ts";
-import { type Row, scan } from "./scan.ts";
-import { forward } from "./signal.ts";
+import { mostInARow, reads } from "./read.ts";
+import { type Row, type Source, scan } from "./scan.ts";
+import { abandoning } from "./signal.ts";
 
 /** A conversation as the CRM holds it. */
 export interface StoredConversation {
@@ -19,8 +19,9 @@ export interface StoredConversation {
 	/** `fingerprintOf` of what was handed over last; null or absent hands the conversation over again. */
 	fingerprint?: string | null | undefined;
 	/**
-	 * How many messages of it the CRM holds. When the service has another number, all messages are handed over: also those
+	 * How many messages of it the CRM holds. When the service has more or fewer, all messages are handed over: also those
 	 * that became visible after the feed had passed them by.
+	 * @default the number that the fingerprint was made with
 	 */
 	messages?: number | null | undefined;
 }
@@ -44,7 +45,7 @@ export interface Reconciled {
 	phoneNumber: string;
 	/** The conversation as it is now; null when it is deleted or hidden, which cannot be told apart. */
 	conversation: ConversationDetail | null;
-	/** All its messages, oldest first, when there are more or fewer than were stored; else empty. */
+	/** All its messages, oldest first, when there are more or fewer than were stored; else empty. Upsert them. */
 	messages: Message[];
 }
 
@@ -53,8 +54,10 @@ export interface Reconciled {
  * messages, and what is gone. Made for the night: it lists everything, 100 conversations a request, reads each one that
  * differs, and asks about what is stored and not listed, 100 numbers a request. Interrupted, it is begun again.
  *
- * A conversation that cannot be read holds up no other one: the loop ends by throwing its error after all others were
- * handed over. Uses `conversations.list`, `conversations.get`, `conversations.listMessages` and `conversations.lookup`.
+ * A conversation that cannot be read holds up no other one: the loop ends by throwing the first error after all others
+ * were handed over. It asks for the list after every ten failed reads in a row, and ends at once when that fails too.
+ *
+ * Uses `conversations.list`, `conversations.get`, `conversations.listMessages` and `conversations.lookup`.
  *
  * @throws PartnerInvalidInput at once when an option is not what it must be; what the calls throw, from the loop
  * @example
@@ -74,77 +77,73 @@ export function reconcile(agency: AgencyClient, options: ReconcileOptions): Asyn
 	if (typeof given !== "object" || given === null || !(Symbol.iterator in given || Symbol.asyncIterator in given)) {
 		refuse("reconcile", "stored", "must be an iterable of rows");
 	}
-	return { [Symbol.asyncIterator]: () => walk(agency, { stored, concurrency }, signal) };
+	return {
+		[Symbol.asyncIterator]: () =>
+			abandoning(signal, (own) => walk({ agency, concurrency, lookbackMs, signal: own }, stored)),
+	};
 }
 
 interface Held {
-	fingerprint: string | null;
+	fingerprint: string | null | undefined;
 	/** How many messages are held; NaN when that is not known. */
 	messages: number;
-	isListed: boolean;
 }
 
 /** Rows that move up while the list is read are newer than its beginning, but for this. */
 const lookbackMs = 120_000;
 
-async function* walk(
-	agency: AgencyClient,
-	{ stored, concurrency }: { stored: ReconcileOptions["stored"]; concurrency: number },
-	outer: AbortSignal | undefined,
-): AsyncGenerator<Reconciled, void, undefined> {
-	const abandon = new AbortController();
-	const release = forward(outer, abandon);
-	const { signal } = abandon;
+async function* walk(source: Source, stored: ReconcileOptions["stored"]): AsyncGenerator<Reconciled, void, undefined> {
+	const { agency, signal } = source;
 	const held = await collect(stored);
-	/** Conversations with more messages than are held. */
-	const grown = new Set<string>();
+	const unlisted = new Set(held.keys());
+	/** Conversations with more or fewer messages than are held. */
+	const recounted = new Set<string>();
 	let failed: PartnerError | undefined;
 
 	const differs = (row: ConversationSummary): boolean => {
 		const before = held.get(row.phoneNumber);
-		if (before) before.isListed = true;
-		const hasGrown = !(before && before.messages >= row.totalMessages);
-		if (hasGrown) grown.add(row.phoneNumber);
-		return hasGrown || before?.fingerprint !== fingerprintOf(row);
+		unlisted.delete(row.phoneNumber);
+		const isRecounted = before?.messages !== row.totalMessages;
+		if (isRecounted) recounted.add(row.phoneNumber);
+		return isRecounted || before?.fingerprint !== fingerprintOf(row);
+	};
+	/** Goes past any number of failed reads, and throws when the list fails too: then the service is down. */
+	const goesOn = async (inARow: number): Promise<boolean> => {
+		if (inARow % mostInARow === 0) await agency.conversations.list({ pageSize: 1, signal }).page();
+		return true;
 	};
 	async function* handOver(rows: readonly Row[]): AsyncGenerator<Reconciled, void, undefined> {
 		const options = ({ phoneNumber }: Row) =>
-			grown.has(phoneNumber) ? { from: never } : { from: -never, pageSize: 1 };
-		for await (const { row, read, error } of reads(agency, rows, { options, concurrency, signal })) {
+			recounted.has(phoneNumber) ? { from: never } : { from: -never, pageSize: 1 };
+		for await (const { row, read, error } of reads(source, rows, options, goesOn)) {
 			const { phoneNumber } = row;
 			failed ??= error;
 			if (read) {
-				const messages = grown.has(phoneNumber) ? read.messages.map(({ message }) => message).reverse() : [];
+				const messages = recounted.has(phoneNumber) ? read.messages.map(({ message }) => message).reverse() : [];
 				yield { phoneNumber, conversation: read.conversation, messages };
 			} else if (!error && held.has(phoneNumber)) yield { phoneNumber, conversation: null, messages: [] };
 		}
 	}
 
-	try {
-		const { rows } = await scan(agency, { floor: () => never, wants: differs, lookbackMs, signal });
-		yield* handOver(rows);
-		const missing = [...held].filter(([, { isListed }]) => !isListed).map(([phoneNumber]) => phoneNumber);
-		const moved: Row[] = [];
-		for (const { input, phoneNumber, conversation } of await agency.conversations.lookup(missing, { signal })) {
-			if (phoneNumber === null) continue; // What is no number by itself was not asked about.
-			if (conversation === null) yield { phoneNumber: input, conversation, messages: [] };
-			else if (differs(conversation)) moved.push({ phoneNumber: input, at: instant(conversation.lastMessageAt) });
-		}
-		yield* handOver(moved);
-		if (failed) throw failed;
-	} finally {
-		release();
-		abandon.abort();
+	const { rows } = await scan(source, { floor: () => never, wants: differs });
+	yield* handOver(rows);
+	const moved: Row[] = [];
+	for (const { input, phoneNumber, conversation } of await agency.conversations.lookup([...unlisted], { signal })) {
+		if (phoneNumber === null) continue; // What is no number by itself was not asked about.
+		if (conversation === null) yield { phoneNumber: input, conversation, messages: [] };
+		else if (differs(conversation)) moved.push({ phoneNumber: input, at: instant(conversation.lastMessageAt) });
 	}
+	yield* handOver(moved);
+	if (failed) throw failed;
 }
 
 async function collect(stored: ReconcileOptions["stored"]): Promise<Map<string, Held>> {
 	const held = new Map<string, Held>();
 	let index = 0;
-	for await (const { phoneNumber, fingerprint, messages } of stored) {
+	for await (const row of stored) {
+		const { phoneNumber, fingerprint, messages } = row ?? {};
 		if (typeof phoneNumber !== "string") refuse("reconcile", `stored[${index}].phoneNumber`, "must be a string");
-		const total = messages ?? totalIn(fingerprint ?? "");
-		held.set(phoneNumber, { fingerprint: fingerprint ?? null, messages: total, isListed: false });
+		held.set(phoneNumber, { fingerprint, messages: messages ?? totalIn(fingerprint ?? "") });
 		index++;
 	}
 	return held;

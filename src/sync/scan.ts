@@ -21,20 +21,30 @@ export interface Listing {
 	pages: number;
 }
 
+/** How an agency's conversations are listed and read. */
+export interface Source {
+	agency: AgencyClient;
+	lookbackMs: number;
+	/** Conversations read at once. */
+	concurrency: number;
+	signal: AbortSignal;
+}
+
 export interface ScanOptions {
 	/** The scan ends at a row that is older than this. It may depend on the scan's head. */
 	floor: (head: number) => number;
 	/** Whether a row is collected. */
 	wants: (row: ConversationSummary, at: number, floor: number) => boolean;
-	lookbackMs: number;
-	signal: AbortSignal;
 }
 
 /** Rows that move up during a scan of several pages are looked for again at the top, so many times at most. */
 const mostPasses = 4;
 
 /** Lists an agency's conversations, newest first, down to the floor. */
-export async function scan(agency: AgencyClient, { floor, wants, lookbackMs, signal }: ScanOptions): Promise<Listing> {
+export async function scan(
+	{ agency, lookbackMs, signal }: Omit<Source, "concurrency">,
+	{ floor, wants }: ScanOptions,
+): Promise<Listing> {
 	const found = new Map<string, Row>();
 	const first = await pass(floor);
 	let latest = first;
@@ -48,7 +58,7 @@ export async function scan(agency: AgencyClient, { floor, wants, lookbackMs, sig
 		if (found.size === before) break;
 	}
 	const rows = [...found.values()].sort((a, b) => a.at - b.at);
-	return { rows, head: first.head, date: first.date, pages };
+	return { ...first, rows, pages };
 
 	async function pass(floor: (head: number) => number): Promise<Omit<Listing, "rows">> {
 		let date = never;

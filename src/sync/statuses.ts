@@ -5,11 +5,8 @@ import type { Dated } from "./read.ts";
 /** Which statuses are followed: `true` until a message is delivered or has failed, `"read"` until it is read or has failed. */
 export type Statuses = boolean | "read";
 
-const second = 1_000;
-const minute = 60 * second;
-const hour = 60 * minute;
-/** After a message was first seen. */
-const lookAfterMs = [10 * second, 30 * second, 2 * minute, 10 * minute, hour, 6 * hour, 24 * hour];
+/** After a message was first seen, in seconds. */
+const lookAfter = [10, 30, 2 * 60, 10 * 60, 3_600, 6 * 3_600, 24 * 3_600];
 const mostFollowed = 1_000;
 
 /**
@@ -49,7 +46,7 @@ export function noteLook(followed: Map<number, Followed>, phoneNumber: string): 
 	for (const [id, entry] of followed) {
 		if (entry.phoneNumber !== phoneNumber) continue;
 		while (dueAt(entry) <= Date.now()) entry.looks++;
-		if (entry.looks >= lookAfterMs.length) followed.delete(id);
+		if (entry.looks >= lookAfter.length) followed.delete(id);
 	}
 }
 
@@ -65,7 +62,7 @@ export function nextDueAt(followed: ReadonlyMap<number, Followed>): number {
 }
 
 function dueAt({ seenAt, looks }: Followed): number {
-	return seenAt + (lookAfterMs[looks] ?? -never);
+	return seenAt + 1_000 * (lookAfter[looks] ?? -never);
 }
 
 function isFinal({ status }: Message, statuses: Statuses): boolean {

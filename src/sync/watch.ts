@@ -4,7 +4,7 @@ import { never } from "./checkpoint.ts";
 import { checkWhole, longestTimerMs, refuse } from "./input.ts";
 import { look, lookAtStatuses } from "./look.ts";
 import type { Change } from "./memory.ts";
-import { forward } from "./signal.ts";
+import { abandoning } from "./signal.ts";
 import { nextDueAt } from "./statuses.ts";
 
 /** Options of {@link watch}. */
@@ -37,7 +37,7 @@ export interface WatchFeed extends ChangeFeed {
 /**
  * Looks again and again, and hands over each conversation that has changed, as `changes` does. The pause between two looks
  * adapts to the activity, and errors that may pass do not end the loop. `break`, `return` and `signal` end it at once, and
- * leave no timer and no request behind.
+ * leave no timer and no request behind. After an error in the body of the loop make a new feed from the stored checkpoint.
  *
  * @throws PartnerInvalidInput at once when an option is not what it must be; from the loop, what will not pass, as
  * PartnerForbidden when the agency's link has ended
@@ -51,72 +51,67 @@ export interface WatchFeed extends ChangeFeed {
  * }
  */
 export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
-	const { memory, settings } = openFeed("watch", agency, options, ["minMs", "maxMs", "onError"]);
+	const context = openFeed("watch", agency, options, ["minMs", "maxMs", "onError"]);
 	const { maxMs = Math.max(300_000, options.minMs ?? 0), minMs = Math.min(15_000, maxMs), onError, signal } = options;
 	checkWhole("watch", "minMs", minMs, 1);
 	checkWhole("watch", "maxMs", maxMs, minMs);
 	if (onError !== undefined && typeof onError !== "function") refuse("watch", "onError", "must be a function");
-	const context = { agency, memory, options: settings };
-	const { followed } = memory.state;
+	const { memory, statuses } = context;
 	let isNudged = false;
 	let wake = (): void => {};
 
-	async function* looks(stop: AbortController): AsyncGenerator<Change, void, undefined> {
-		const release = forward(signal, stop);
-		try {
-			let pauseMs = minMs;
-			let wasAtOnce = false;
-			let lookAt = performance.now();
-			while (!stop.signal.aborted) {
-				const isLook = isNudged || performance.now() >= lookAt;
-				isNudged = false;
-				memory.failures = [];
-				let failed: PartnerError | undefined;
-				try {
-					const { pages, handed } = yield* lookOnce(context, stop.signal, isLook ? look : lookAtStatuses);
-					// A look of several pages may have taken long; a second one in a row says how busy the agency is.
-					if (isLook) {
-						wasAtOnce = pages > 1 && handed > 0 && !wasAtOnce;
-						pauseMs = wasAtOnce ? 0 : handed > 0 ? minMs : Math.max(minMs, 1.5 * pauseMs);
-					}
-				} catch (error) {
-					if (stop.signal.aborted) return;
-					if (!isPartnerError(error) || !error.retryable) throw error;
-					failed = error;
+	async function* looks(stop: AbortSignal): AsyncGenerator<Change, void, undefined> {
+		stop.addEventListener("abort", () => wake());
+		let pauseMs = minMs;
+		let wasAtOnce = false;
+		let lookAt = performance.now();
+		while (!stop.aborted) {
+			const isLook = isNudged || performance.now() >= lookAt;
+			isNudged = false;
+			const errors: PartnerError[] = [];
+			try {
+				let found = false;
+				for await (const change of lookOnce(context, stop, isLook ? look : lookAtStatuses)) {
+					found = true;
+					yield change;
 				}
-				const errors = [...(failed ? [failed] : []), ...memory.failures.map(({ error }) => error)];
-				if (errors.length > 0) pauseMs = 2 * Math.max(minMs, pauseMs);
-				pauseMs = Math.min(maxMs, pauseMs);
-				const waitMs = Math.max(pauseMs * (0.9 + 0.2 * Math.random()), failed?.retryAfterMs ?? 0);
-				if (isLook || failed) lookAt = performance.now() + waitMs;
-				for (const error of errors) onError?.(error);
-				const statusInMs = failed || !settings.statuses ? -never : nextDueAt(followed) - Date.now();
-				await pause(Math.min(lookAt - performance.now(), statusInMs), stop.signal);
+				// A look of several pages may have taken long; a second one in a row says how busy the agency is.
+				if (isLook) {
+					wasAtOnce = memory.pages > 1 && found && !wasAtOnce;
+					pauseMs = wasAtOnce ? 0 : found ? minMs : Math.max(minMs, 1.5 * pauseMs);
+				}
+			} catch (error) {
+				if (stop.aborted) return;
+				if (!isPartnerError(error) || !error.retryable) throw error;
+				errors.push(error);
 			}
-		} finally {
-			release();
+			errors.push(...memory.failures.map(({ error }) => error));
+			if (errors.length > 0) pauseMs = 2 * Math.max(minMs, pauseMs);
+			pauseMs = Math.min(maxMs, pauseMs);
+			const leastMs = errors.map(({ retryAfterMs = minMs }) => retryAfterMs);
+			if (isLook) lookAt = performance.now() + Math.max(pauseMs * (0.9 + 0.2 * Math.random()), ...leastMs);
+			for (const error of errors) onError?.(error);
+			// A scan that is not through is gone on with before statuses are looked at.
+			const statusInMs = statuses && !memory.state.scan ? nextDueAt(memory.state.followed) - Date.now() : -never;
+			await pause(Math.min(lookAt - performance.now(), Math.max(statusInMs, ...leastMs)), stop);
 		}
 	}
 
 	/** Waits until the time is over, the loop ends, or somebody nudges. */
 	function pause(ms: number, stop: AbortSignal): Promise<void> {
 		return new Promise((resolve) => {
-			const timer = setTimeout(done, Math.min(Math.max(ms, 0), longestTimerMs));
-			function done(): void {
+			const timer = setTimeout(resolve, Math.min(Math.max(ms, 0), longestTimerMs));
+			wake = () => {
 				clearTimeout(timer);
-				stop.removeEventListener("abort", done);
-				wake = () => {};
 				resolve();
-			}
-			stop.addEventListener("abort", done);
-			wake = done;
-			if (isNudged || stop.aborted) done();
+			};
+			if (isNudged || stop.aborted) wake();
 		});
 	}
 
 	function iterate(): AsyncIterator<Change, void, undefined> {
 		const stop = new AbortController();
-		const inner = looks(stop);
+		const inner = abandoning(signal, looks, stop);
 		// A generator answers `return` only when its pause is over, so the pause is ended first.
 		return {
 			next: () => inner.next(),
@@ -132,5 +127,5 @@ export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 		wake();
 	}
 
-	return Object.assign(feedOf(memory, settings, iterate), { nudge });
+	return Object.assign(feedOf(memory, iterate), { nudge });
 }

@@ -1,7 +1,7 @@
 import { createClient, PartnerForbidden, PartnerInternalError } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { type Change, changes, fingerprintOf } from "messaging-conversations/sync";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { bodyMark, cursorMark } from "./model.ts";
 import { minutes, openModel, told } from "./service.ts";
 
@@ -357,7 +357,7 @@ test("a conversation that cannot be read for 24 hours is left to reconcile, and 
 	expect([after.error, after.requests.length]).toEqual([undefined, 2]);
 });
 
-test("ten failed reads in a row end the look, and what was not read is handed over by the next", async () => {
+test("an outage of all reads ends the look after a few, and what was not read is handed over by the next", async () => {
 	const opened = openModel({}, 30);
 	const { model, contact } = opened;
 	for (let index = 0; index < 30; index++) {
@@ -367,9 +367,94 @@ test("ten failed reads in a row end the look, and what was not read is handed ov
 	}
 	const { error, requests } = await opened.look({ concurrency: 1 });
 	expect(error).toBeInstanceOf(PartnerInternalError);
-	expect(requests.length).toBeLessThan(13);
+	expect(requests.length).toBeLessThan(14);
 	model.advance(minutes(1));
 	expect((await opened.look()).changes).toHaveLength(30);
+});
+
+test("in a long outage of all reads no conversation is given up, however many there are", async () => {
+	const opened = openModel({}, 200);
+	const { model, contact } = opened;
+	for (let index = 0; index < 200; index++) {
+		model.write(contact(index));
+		contact(index).unreadableUntil = model.now + minutes(600);
+		model.advance(second);
+	}
+	for (let i = 0; i < 30; i++) {
+		const { requests, feed } = await opened.look();
+		expect(requests.length).toBeLessThan(40);
+		expect(feed.failures.filter(({ leftToReconcile }) => leftToReconcile)).toEqual([]);
+		model.advance(minutes(5));
+	}
+	model.advance(minutes(600));
+	const handed = [...(await opened.look()).changes, ...(await opened.look()).changes];
+	expect(new Set(handed.map(({ phoneNumber }) => phoneNumber)).size).toBe(200);
+	expect(handed).toHaveLength(200);
+});
+
+test("any number of conversations that cannot be read, the oldest of all, hold up no other one", async () => {
+	const opened = openModel({}, 171);
+	const { model, contact } = opened;
+	for (let index = 0; index < 170; index++) {
+		model.write(contact(index));
+		if (index < 150) contact(index).unreadableUntil = model.now + minutes(60);
+		model.advance(second);
+	}
+	const first = await opened.look();
+	expect(told(opened, first).map(([index]) => index)).toEqual(Array.from({ length: 20 }, (_, i) => 150 + i));
+	expect(first.feed.failures).toHaveLength(150);
+	// A checkpoint has room for a hundred of them.
+	const left = first.feed.failures.filter(({ leftToReconcile }) => leftToReconcile);
+	expect(left).toHaveLength(50);
+	model.advance(minutes(10));
+	model.write(contact(170));
+	const next = await opened.look();
+	expect(told(opened, next)).toEqual([[170, ["170"]]]);
+	expect(next.requests.length).toBeLessThan(20);
+	model.advance(minutes(60));
+	const third = await opened.look();
+	expect(third.error).toBeUndefined();
+	const given = new Set(left.map(({ phoneNumber }) => phoneNumber));
+	const kept = model.conversations.slice(0, 150).filter(({ phoneNumber }) => !given.has(phoneNumber));
+	expect(new Set(third.changes.map(({ phoneNumber }) => phoneNumber))).toEqual(
+		new Set(kept.map(({ phoneNumber }) => phoneNumber)),
+	);
+});
+
+test("conversations that cannot be read for good hold up neither those that can again nor a status", async () => {
+	const opened = openModel({}, 17);
+	const { model, contact } = opened;
+	for (let index = 0; index < 16; index++) {
+		model.write(contact(index));
+		contact(index).unreadableUntil = index < 11 ? Number.POSITIVE_INFINITY : model.now + minutes(30);
+		model.advance(second);
+	}
+	vi.useFakeTimers({ now: model.now, toFake: ["Date"] });
+	onTestFinished(() => void vi.useRealTimers());
+	const statuses = { statuses: true } as const;
+	await opened.look(statuses);
+	const sent = model.write(contact(16), { direction: "outbound" });
+	await opened.look(statuses);
+	model.advance(minutes(60));
+	vi.setSystemTime(model.now);
+	if (sent) sent.status = "delivered";
+	const looks = [await opened.look(statuses), await opened.look(statuses)];
+	const handed = looks.flatMap(({ changes }) => told(opened, { changes }).map(([index]) => index));
+	expect(handed.sort((a, b) => a - b)).toEqual([11, 12, 13, 14, 15, 16]);
+});
+
+test("a checkpoint after each change of a campaign turns each conversation into text once", async () => {
+	const opened = openModel({}, 200);
+	const { model, agency, contact } = opened;
+	for (let index = 0; index < 200; index++) model.write(contact(index));
+	const stringify = vi.spyOn(JSON, "stringify");
+	onTestFinished(() => stringify.mockRestore());
+	const feed = changes(agency, { since: "beginning" });
+	let read = 0;
+	for await (const _ of feed) read += feed.checkpoint.length;
+	const written = stringify.mock.results.reduce((sum, { value }) => sum + `${value}`.length, 0);
+	expect(JSON.parse(feed.checkpoint).known).toHaveLength(200);
+	expect(written).toBeLessThan(read / 3);
 });
 
 test("a key that may not read ends the look at its first request", async () => {

@@ -66,6 +66,11 @@ test("a stored row without a number is refused by its place", async () => {
 	await expect(iterator.next()).rejects.toMatchObject({ _tag: "PartnerInvalidInput", field: "stored[1].phoneNumber" });
 });
 
+test.each([null, undefined, 5])("a stored row that is %s is refused by its place", async (row) => {
+	const iterator = reconcile(agency, { stored: [row] as never })[Symbol.asyncIterator]();
+	await expect(iterator.next()).rejects.toMatchObject({ _tag: "PartnerInvalidInput", field: "stored[0].phoneNumber" });
+});
+
 test("a checkpoint of version 1 is read for ever, in the middle of a scan too", () => {
 	const stored = readFileSync(new URL("checkpoint-1.txt", import.meta.url), "utf8").trim();
 	expect(changes(createClient({ ...sandbox.connection }).agency("agy_0a1b2c3d"), { since: stored }).checkpoint).toBe(

@@ -140,6 +140,32 @@ test("a conversation that cannot be read holds up no other one, and its error co
 	expect(handed).toEqual([number(0), number(2)]);
 });
 
+test("any number of conversations in a row that cannot be read hold up no other one", async () => {
+	const { sandbox, agency } = await open(40);
+	sandbox.faults.add({ operation: "conversations.get", times: 30, effect: { status: 500 } });
+	const handed: string[] = [];
+	const run = async () => {
+		for await (const { phoneNumber } of reconcile(agency, { stored: [], concurrency: 1 })) handed.push(phoneNumber);
+	};
+	await expect(run()).rejects.toBeInstanceOf(PartnerInternalError);
+	expect(handed).toEqual(Array.from({ length: 10 }, (_, i) => number(30 + i)));
+});
+
+test("a service that goes down during the reads ends them, and is not asked for each conversation", async () => {
+	const { sandbox, agency } = await open(40);
+	const before = sandbox.requests().length;
+	sandbox.faults.add({ skip: 1, times: Number.POSITIVE_INFINITY, effect: { status: 500 } });
+	const iterator = reconcile(agency, { stored: [], concurrency: 1 })[Symbol.asyncIterator]();
+	await expect(iterator.next()).rejects.toBeInstanceOf(PartnerInternalError);
+	expect(sandbox.requests().length - before).toBeLessThan(15);
+});
+
+test.each([0, 2, 5])("a conversation of 1 message comes with it when %d are stored", async (messages) => {
+	const { stored, run } = await open(1);
+	const handed = await run([...stored.values()].map((row) => ({ ...row, messages })));
+	expect(handed).toMatchObject([{ phoneNumber: number(0), messages: [{ body: "Text 0" }] }]);
+});
+
 test("a list that fails hands nothing over as gone", async () => {
 	const { sandbox, agency, stored } = await open(250);
 	sandbox.faults.add({ operation: "conversations.list", skip: 1, times: 1, effect: { status: 500 } });

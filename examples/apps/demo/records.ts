@@ -72,7 +72,7 @@ export async function openRecords(client: Client, agency: AgencyClient, database
 		for await (const change of feed) {
 			await database.transaction(async (sql) => {
 				// A message whose status has changed comes again.
-				await storeChange(sql, agency.id, change, "on conflict (agency_id, id) do update set status = excluded.status");
+				await storeChange(sql, agency.id, change);
 				await sql.query(
 					"insert into feed values ($1, $2) on conflict (agency_id) do update set checkpoint = excluded.checkpoint",
 					[agency.id, feed.checkpoint],

@@ -1,6 +1,6 @@
-// The conversations and messages of an agency as tables of PostgreSQL: what `look` stores is what has changed, each
-// message once; what `nightly` stores is what moved no conversation to the top, and what is gone.
-import type { AgencyClient, ConversationDetail, Message } from "messaging-conversations";
+// The conversations and messages of an agency as tables of PostgreSQL. `look` stores what has changed; `nightly` stores
+// what moved no conversation to the top, and deletes what is gone. Both may bring the same message, so both upsert.
+import { type AgencyClient, type ConversationDetail, isPartnerError, type Message } from "messaging-conversations";
 import { type Change, changes, fingerprintOf, reconcile } from "messaging-conversations/sync";
 import type { Database, Sql } from "../database.ts";
 
@@ -44,13 +44,20 @@ export async function look({ database, agency, progress, signal }: LookOptions):
 		return checkpoint;
 	};
 	let done = 0;
-	for await (const change of feed) {
-		stored = await database.transaction(async (sql) => {
-			await storeChange(sql, agency.id, change);
-			return save(sql);
-		});
-		done++;
-		progress?.(done, feed.left);
+	try {
+		for await (const change of feed) {
+			stored = await database.transaction(async (sql) => {
+				await storeChange(sql, agency.id, change);
+				return save(sql);
+			});
+			done++;
+			progress?.(done, feed.left);
+		}
+	} catch (error) {
+		// After a failed read the checkpoint holds which conversation to read again. After an error of the database it holds
+		// a change that is not stored.
+		if (isPartnerError(error)) await save(database);
+		throw error;
 	}
 	await save(database); // a look without a change moves on too
 	return done;
@@ -72,8 +79,7 @@ export async function nightly({ database, agency, progress, signal }: LookOption
 	for await (const { phoneNumber, conversation, messages } of reconcile(agency, { stored, signal })) {
 		await database.transaction(async (sql) => {
 			if (conversation) {
-				// All of a conversation's messages come, among them those that are here already.
-				await storeChange(sql, agency.id, { conversation, messages }, "on conflict do nothing");
+				await storeChange(sql, agency.id, { conversation, messages });
 			} else {
 				await sql.query("delete from message where agency_id = $1 and phone = $2", [agency.id, phoneNumber]);
 				await sql.query("delete from conversation where agency_id = $1 and phone = $2", [agency.id, phoneNumber]);
@@ -90,15 +96,13 @@ export async function checkpointOf(sql: Sql, agencyId: string): Promise<string |
 	return rows[0] ? String(rows[0].checkpoint) : null;
 }
 
-/** `onConflict` says what becomes of a message that is here already; the feed hands over each one once, unless it follows statuses. */
 export async function storeChange(
 	sql: Sql,
 	agencyId: string,
 	{ conversation, messages }: Pick<Change, "conversation" | "messages">,
-	onConflict = "",
 ): Promise<void> {
 	await upsertConversation(sql, agencyId, conversation);
-	await insertMessages(sql, agencyId, conversation, messages, onConflict);
+	await upsertMessages(sql, agencyId, conversation, messages);
 }
 
 async function upsertConversation(sql: Sql, agencyId: string, conversation: ConversationDetail): Promise<void> {
@@ -121,18 +125,18 @@ async function upsertConversation(sql: Sql, agencyId: string, conversation: Conv
 	);
 }
 
-async function insertMessages(
+async function upsertMessages(
 	sql: Sql,
 	agencyId: string,
 	{ summary }: ConversationDetail,
 	messages: readonly Message[],
-	onConflict: string,
 ): Promise<void> {
 	if (messages.length === 0) return;
 	await sql.query(
 		`insert into message select $1, (value ->> 'id')::bigint, $2, value ->> 'messageSid', value ->> 'direction',
 			value ->> 'body', value ->> 'templateName', value ->> 'status', value ->> 'createdAt'
-		from json_array_elements($3::json) as row(value) ${onConflict}`,
+		from json_array_elements($3::json) as row(value)
+		on conflict (agency_id, id) do update set body = excluded.body, status = excluded.status`,
 		[agencyId, summary.phoneNumber, JSON.stringify(messages)],
 	);
 }

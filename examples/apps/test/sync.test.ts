@@ -62,6 +62,37 @@ function suite(place: () => Promise<string>): void {
 		expect(await nightly({ database, agency })).toBe(0);
 	});
 
+	test("looks go on after a night that stored a message before the feed handed it over", async () => {
+		const { database, sandbox, agency, mirrored } = await open(await place(), createSandbox());
+		sandbox.agency().contact(anna, { name: "Anna" }).writes("Hello?");
+		await look({ database, agency });
+		const { messageId } = await agency.messages.send({ to: anna, body: "Hello Anna" });
+		expect(await nightly({ database, agency })).toBe(1);
+		sandbox.message(messageId ?? "").delivered();
+		expect(await look({ database, agency })).toBe(1);
+		expect(await mirrored()).toEqual({ ...(await truth(sandbox)), messages: 2 });
+		const { rows } = await database.query("select status from message where direction = 'outbound'");
+		expect(rows).toEqual([{ status: "delivered" }]);
+		expect(await nightly({ database, agency })).toBe(0);
+	});
+
+	test("a conversation that cannot be read for a day is left to the night", async () => {
+		const { database, sandbox, agency, mirrored } = await open(await place(), createSandbox());
+		sandbox.agency().contact(anna, { name: "Anna" }).writes("Hello?");
+		const fault = sandbox.faults.add({
+			operation: "conversations.get",
+			times: Number.POSITIVE_INFINITY,
+			effect: { status: 500 },
+		});
+		await expect(look({ database, agency })).rejects.toMatchObject({ _tag: "PartnerInternalError" });
+		sandbox.clock.advance({ hours: 25 });
+		await expect(look({ database, agency })).rejects.toMatchObject({ _tag: "PartnerInternalError" });
+		expect(await look({ database, agency })).toBe(0);
+		fault.remove();
+		expect(await nightly({ database, agency })).toBe(1);
+		expect(await mirrored()).toEqual(await truth(sandbox));
+	});
+
 	test("a look that breaks off goes on where it was, and stores no message twice", async () => {
 		const { database, sandbox, agency, mirrored } = await open(await place());
 		for (const stop of [7, 30, 100]) {
