@@ -1,10 +1,10 @@
 import type { Client, CountryCode } from "messaging-conversations";
 import { can, fields, milliseconds, refuse } from "./check.ts";
 import { defaultSettleMs } from "./fate.ts";
-import type { Rules } from "./lane.ts";
 import type { OutboxEngine } from "./pg-boss.ts";
 import type { OutboxStatus } from "./status.ts";
 import type { OutboxStore } from "./store.ts";
+import type { Rules } from "./text.ts";
 import type { Trouble } from "./trouble.ts";
 
 /** Options of {@link createOutbox}. */

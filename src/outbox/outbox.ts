@@ -3,6 +3,7 @@ import { checkedText, type EnqueuedText, type ObservedChange } from "./enqueued.
 import { phaseOf } from "./fate.ts";
 import { checkedOptions, type OutboxOptions } from "./options.ts";
 import type { OutboxEngine } from "./pg-boss.ts";
+import { isInDoubt } from "./retry.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import { type StepContext, stepLane } from "./step.ts";
 import { changed, type Lane, type NewText, type OutboxText, unfinished } from "./text.ts";
@@ -48,7 +49,9 @@ export interface Outbox {
 	 */
 	status: (id: string) => Promise<OutboxStatus | undefined>;
 	/**
-	 * Cancels a text that waits to be sent. True when it will not be sent; false when it is too late, or the id is unknown.
+	 * Cancels a text that waits to be sent, also between two tries. True when it was not sent and will not be. False for an unknown
+	 * id, and when it is too late or not known: a text in `sending` can be cancelled once it waits again, and one that was tried
+	 * in a conversation that nobody could read becomes `unclear`.
 	 * @example if (!(await outbox.cancel("note-1"))) console.log("too late");
 	 */
 	cancel: (id: string) => Promise<boolean>;
@@ -199,10 +202,12 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		for (;;) {
 			const row = await store.find(text("id", id, "cancel"));
 			if (row?.state !== "waiting") return row?.state === "cancelled";
-			const cancelled = changed(row, { state: "cancelled", nextAt: null }, now());
-			if (!(await store.save(cancelled))) continue;
-			await settled(cancelled);
-			return true;
+			const state = isInDoubt(row) ? "unclear" : "cancelled";
+			const ended = changed(row, { state, nextAt: null }, now());
+			if (!(await store.save(ended))) continue;
+			await settled(ended);
+			await wake(row);
+			return state === "cancelled";
 		}
 	}
 
@@ -217,8 +222,12 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		}
 		const phoneNumber = conversation && ("summary" in conversation ? conversation.summary : conversation).phoneNumber;
 		if (!phoneNumber) return;
-		await store.wake({ to: phoneNumber, ...(agencyId !== undefined && { agencyId }) }, now());
-		if (agencyId !== undefined) await engine?.wake({ agencyId, to: phoneNumber }, now());
+		await wake({ to: phoneNumber, agencyId });
+	}
+
+	async function wake({ agencyId, to }: { agencyId: string | undefined; to: string }): Promise<void> {
+		await store.wake({ to, ...(agencyId !== undefined && { agencyId }) }, now());
+		if (agencyId !== undefined) await engine?.wake({ agencyId, to }, now());
 		loop.nudge();
 	}
 

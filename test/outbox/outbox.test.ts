@@ -248,7 +248,7 @@ test("a conversation that is hidden while a text is in doubt makes it unclear, a
 	await enqueue("1");
 	await outbox.drain();
 	agency.conversation(anna).hide();
-	await pass({ hours: 2 });
+	await pass({ hours: 51 });
 	expect([(await outbox.status("note-1"))?.state, sends().length]).toEqual(["unclear", 1]);
 });
 
