@@ -2,13 +2,12 @@ import { moment, refuse, text } from "./check.ts";
 import { checkedText, type EnqueuedText, type ObservedChange } from "./enqueued.ts";
 import { phaseOf } from "./fate.ts";
 import { checkedOptions, type OutboxOptions } from "./options.ts";
-import type { OutboxEngine } from "./pg-boss.ts";
 import { isInDoubt } from "./retry.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import { type StepContext, stepLane } from "./step.ts";
-import { changed, type Lane, type NewText, type OutboxText, unfinished } from "./text.ts";
+import { changed, type NewText, type OutboxText, unfinished } from "./text.ts";
 import { createTroubles } from "./trouble.ts";
-import { asOnlyWorker, createLoop } from "./work.ts";
+import { asOnlyWorker, createLoop, type LaneWork, workWith } from "./work.ts";
 
 /** Durable sends. */
 export interface Outbox {
@@ -71,7 +70,6 @@ export interface Outbox {
 	purge: (options: { before: Date | string | number }) => Promise<number>;
 }
 
-/** What is due for so long without a wake-up is woken: a job was lost, or a worker died. */
 const longestSweepMs = 30_000;
 
 /**
@@ -102,13 +100,9 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		isStopping: () => stopping > 0,
 		onChange: (text) => void settled(text),
 	};
-	const loop = createLoop({
-		store,
-		now,
-		concurrency,
-		step: (lane) => stepLane(context, lane),
-		pausedUntil: troubles.allPausedUntil,
-	});
+	const sweepMs = Math.min(longestSweepMs, rules.settleMs);
+	const laneWork: LaneWork = { store, now, concurrency, sweepMs, step: (lane) => stepLane(context, lane) };
+	const loop = createLoop(laneWork, troubles.allPausedUntil);
 
 	async function settled(text: OutboxText): Promise<void> {
 		if (unfinished.some((state) => state === text.state)) return;
@@ -134,7 +128,10 @@ export function createOutbox(options: OutboxOptions): Outbox {
 	}
 
 	async function work({ signal }: { signal?: AbortSignal | undefined } = {}): Promise<void> {
-		if (engine) return workWithEngine(engine, signal);
+		if (engine) {
+			const failed = new AbortController();
+			return untilAborted([signal, failed.signal], (ended) => workWith(engine, laneWork, failed, ended));
+		}
 		await asOnlyWorker(store, "work", async (lost) => {
 			await store.recover(now());
 			await untilAborted([signal, lost], (either) => loop.run(true, either));
@@ -161,29 +158,6 @@ export function createOutbox(options: OutboxOptions): Outbox {
 			for (const signal of signals) signal?.removeEventListener("abort", abort);
 			if (either.signal.aborted) stopping--;
 		}
-	}
-
-	async function workWithEngine(wakes: OutboxEngine, signal: AbortSignal | undefined): Promise<void> {
-		const sweepMs = Math.min(longestSweepMs, rules.settleMs);
-		const wake = (lane: Lane, at: number): Promise<void> => wakes.wake(lane, Math.ceil(at / 1_000) * 1_000);
-		await wakes.start();
-		await untilAborted([signal], async (ended) => {
-			const stop = await wakes.work(async (lane) => {
-				const next = await stepLane(context, lane);
-				if (next !== undefined) await wake(lane, next);
-			}, concurrency);
-			const sweep = async (): Promise<void> => {
-				for (const lane of await store.due(now() - sweepMs / 2, 1_000)) await wake(lane, now());
-			};
-			const timer = setInterval(() => void sweep().catch(() => {}), sweepMs);
-			await sweep();
-			await new Promise<void>((resolve) => {
-				if (ended.aborted) resolve();
-				ended.addEventListener("abort", () => resolve());
-			});
-			clearInterval(timer);
-			await stop();
-		});
 	}
 
 	async function drain(): Promise<void> {

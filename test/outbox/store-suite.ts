@@ -133,6 +133,18 @@ export function storeSuite(open: () => Promise<OutboxStore>): void {
 		expect([await store.due(noon + 49, 10), await store.due(noon + 50, 10)]).toMatchObject([[other], [other, lane]]);
 	});
 
+	test("a lane with many texts that are due is one lane, and takes no other's place", async () => {
+		const many = Array.from({ length: 30 }, (_, index) => textOf(`a${index}`));
+		const store = await opened(...many, textOf("x", { ...other, createdAt: noon + 10 }));
+		expect(await store.due(noon + 10, 2)).toEqual([lane, other]);
+		expect(await store.due(noon + 10, 1)).toEqual([lane]);
+		expect([await store.nextDue(noon - 1), await store.nextDue(noon), await store.nextDue(noon + 10)]).toEqual([
+			noon,
+			noon + 10,
+			undefined,
+		]);
+	});
+
 	test("waking makes a lane due, of one agency or of all, and recovering makes all due that is unfinished", async () => {
 		const store = await opened(textOf("a"), textOf("x", other));
 		for (const one of [lane, other]) await store.postpone(one, noon + 1_000);
