@@ -11,7 +11,7 @@ import type { NewText } from "./text.ts";
 
 /** A text to send. */
 export interface EnqueuedText {
-	/** Your id of the text, such as the id of the note it belongs to: the same id is the same text. */
+	/** Your id of the text, such as the id of the note it belongs to: the same id is the same text. Ids are unique across agencies. */
 	id: string;
 	/** The agency's id. */
 	agencyId: string;

@@ -86,6 +86,7 @@ export const slackMs = 5_000;
  * console.log(fate); // "sent"
  */
 export async function fateOf(agency: AgencyClient, text: SentText, options: FateOptions = {}): Promise<Fate> {
+	if (typeof text !== "object" || text === null) refuse("text", "must be an object", "fateOf");
 	const since = moment("since", text.since, "fateOf");
 	const { settleMs = defaultSettleMs, claimed = [], signal } = options;
 	if (typeof text.body !== "string") refuse("body", "must be a string", "fateOf");

@@ -1,4 +1,4 @@
-import { moment, refuse, text } from "./check.ts";
+import { can, fields, moment, refuse, text } from "./check.ts";
 import { checkedText, type EnqueuedText, type ObservedChange } from "./enqueued.ts";
 import { phaseOf } from "./fate.ts";
 import { checkedOptions, type OutboxOptions } from "./options.ts";
@@ -127,7 +127,10 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		}
 	}
 
-	async function work({ signal }: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+	async function work(given: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+		fields("options", given, ["signal"], "work");
+		const { signal } = given;
+		if (signal !== undefined && !can(signal, "addEventListener")) refuse("signal", "must be an AbortSignal", "work");
 		if (engine) {
 			const failed = new AbortController();
 			return untilAborted([signal, failed.signal], (ended) => workWith(engine, laneWork, failed, ended));
@@ -186,6 +189,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 	}
 
 	async function observe(change: ObservedChange): Promise<void> {
+		if (typeof change !== "object" || change === null) refuse("change", "must be an object", "observe");
 		const { agencyId, conversation, messages = [] } = change;
 		for (const message of messages) {
 			const text = message.direction === "outbound" ? await store.byMessage(message.messageSid) : undefined;
@@ -216,7 +220,10 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		status,
 		cancel,
 		observe,
-		purge: async ({ before }) => store.purge(moment("before", before, "purge")),
+		purge: async (given) => {
+			fields("options", given, ["before"], "purge");
+			return store.purge(moment("before", given.before, "purge"));
+		},
 	};
 }
 
