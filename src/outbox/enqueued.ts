@@ -23,7 +23,7 @@ export interface EnqueuedText {
 	consentLanguage?: string | undefined;
 	/** The agency's sender to use, a UUID; its default sender when left out or null. */
 	subaccountId?: string | null | undefined;
-	/** After this moment it is not sent any more. A text that waits for consent cannot be taken back. */
+	/** After this moment no request is made for it. A text that waits for consent cannot be taken back. */
 	notAfter?: Date | string | number | undefined;
 }
 
