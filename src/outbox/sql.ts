@@ -136,10 +136,11 @@ export function createSqlStore({ query, tables }: Database, names: Names): Outbo
 		},
 		async due(now, limit) {
 			// Of each lane the text that has been due for the longest, so that a long lane takes no other's place.
-			const sql = `select agency_id, recipient from ${texts} t where next_at <= $1 and not exists (
-					select 1 from ${texts} e where e.agency_id = t.agency_id and e.recipient = t.recipient
-						and e.next_at <= t.next_at and (e.next_at < t.next_at or e.seq < t.seq))
-				order by next_at, seq limit $2`;
+			const sql = `select agency_id, recipient from ${texts} t where next_at <= $1 and seq = (
+					select e.seq from ${texts} e
+					where e.agency_id = t.agency_id and e.recipient = t.recipient and e.next_at is not null
+					order by e.next_at, e.seq limit 1)
+				order by next_at limit $2`;
 			return (await query(sql, [now, limit])).map(laneFrom);
 		},
 		async nextDue(after = -1) {
