@@ -7,6 +7,7 @@
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
+import { compareContracts } from "../src/cli/contract/compare.ts";
 import { fresh } from "./fresh.ts";
 import { describeChanges } from "./generate/changes.ts";
 import { checks } from "./generate/checks.ts";
@@ -24,7 +25,10 @@ if (flags.from) {
 	const answer = await fetch(url);
 	if (!answer.ok) throw new Error(`${url} answered ${answer.status}`);
 	const next: Json = await answer.json();
-	const changes = describeChanges(await readJson("openapi.json"), next);
+	const before = await readJson("openapi.json");
+	for (const { at, what, canBreak } of compareContracts(before, next))
+		console.log(`${canBreak ? "can break a call" : "harmless"}: ${at} ${what}`);
+	const changes = describeChanges(before, next);
 	console.log(changes.length ? changes.join("\n") : "openapi.json: no change");
 	if (changes.length) await writeFile(new URL("openapi.json", root), `${JSON.stringify(next, null, 2)}\n`);
 }

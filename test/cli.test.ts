@@ -157,7 +157,7 @@ test("what cannot be is said in words: a port in use, a bad --now, an unknown se
 		[["--seed", "quiet"], /^--seed must be one of fresh, busy/],
 		[["--policy", "openSendWhileHold=keep"], /"openSendWhileHold"/],
 		[["--policy", "keep"], /^--policy must be name=value/],
-		[["--import", cli], /^This is no export of a sandbox/],
+		[["--import", cli], /^--import: This is no export of a sandbox/],
 		[["--token", "short"], /token must be 8 or more characters/],
 		[["--qiet"], /qiet/],
 	];

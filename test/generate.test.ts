@@ -10,7 +10,7 @@ import { afterAll, expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const copy = mkdtempSync(join(tmpdir(), "generate-"));
-for (const part of ["openapi.json", "package.json", "tsconfig.json", "generated", "scripts"]) {
+for (const part of ["openapi.json", "package.json", "tsconfig.json", "generated", "scripts", "src/cli/contract"]) {
 	cpSync(join(root, part), join(copy, part), { recursive: true, filter: (path) => !/\/(bench|runtimes)\b/.test(path) });
 }
 symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
@@ -51,12 +51,14 @@ test("a rule that the compiler of checks does not know stops the generation", ()
 	expect(generate().stderr).toContain("Agency.id: the compiler of checks does not know pattern");
 }, 60_000);
 
-test("--from takes the contract that a service publishes, and says what changed", async () => {
+test("--from takes the contract that a service publishes, and says what changed and whether it can break a call", async () => {
+	edit((agency) => delete agency.properties.name);
 	const server = await serve(createSandbox(), { port: 0 });
 	try {
 		// Asynchronously: the script asks this process, which must be free to answer.
 		const flags = ["--import", "tsx", "scripts/generate.ts", "--from", server.baseUrl];
 		const { stdout: told } = await promisify(execFile)(process.execPath, flags, { cwd: copy });
+		expect(told).toContain("harmless: Agency.name is a new field");
 		expect(told).toContain("- /components/schemas/Agency/properties/id/pattern");
 		expect(told).toContain("/components/schemas/Agency/required");
 	} finally {

@@ -50,8 +50,9 @@ const owners: Record<string, RegExp> = {
 	msw: /^sandbox\/msw\.ts$/,
 	preact: /^sandbox\/server\/page\//,
 	// These entries use the client by the name of the package, as any caller does.
-	"messaging-conversations": /^(sync|outbox)\//,
-	"node:": /^(http\/node-exchange\.ts|outbox\/work\.ts|cli\b.*|sandbox\/server\b.*)$/,
+	"messaging-conversations": /^(sync|outbox|cli)\//,
+	"messaging-conversations/sync": /^cli\//,
+	"node:": /^(http\/node-exchange\.ts|cli\b.*|sandbox\/server\b.*)$/,
 };
 
 const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((file) => /\.tsx?$/.test(file));

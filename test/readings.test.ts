@@ -1,5 +1,5 @@
-import { createClient } from "messaging-conversations";
-import { createSandbox, type Policy } from "messaging-conversations/sandbox";
+import { type AgencyClient, type Client, createClient, isWindowOpen } from "messaging-conversations";
+import { type Contact, createSandbox, type Policy, type Sandbox } from "messaging-conversations/sandbox";
 import { expect, test } from "vitest";
 import { failure, quick } from "./calls.ts";
 
@@ -22,7 +22,8 @@ const others: Policy = {
 };
 const readings: Partial<Policy>[] = [{}, ...Object.entries(others).map(([name, value]) => ({ [name]: value }))];
 
-const worlds = ["one", "two", "three", "four", "five"].flatMap((latitude) =>
+const latitudes = ["one", "two", "three", "four", "five"];
+const worlds = latitudes.flatMap((latitude) =>
 	readings.map((policy) => [JSON.stringify(policy), latitude, policy] as const),
 );
 
@@ -69,4 +70,111 @@ test.for(worlds)("the client tells the same story under policy %s and latitude %
 	expect(sandbox.violations()).toEqual([]);
 	expect(drift.length).toBeGreaterThan(0);
 	expect(drift.every((one) => /^unknown-(field|value) /.test(one))).toBe(true);
+});
+
+interface Place {
+	sandbox: Sandbox;
+	client: Client;
+	agency: AgencyClient;
+	anna: Contact;
+}
+
+/** What comes of a few calls that the two readings of a policy answer differently. */
+const episodes: Record<keyof Policy, (place: Place) => unknown> = {
+	shortSearch: async ({ agency }) => (await agency.conversations.list({ search: "an" }).toArray()).length,
+	async lookupInvalid({ client, agency }) {
+		const path = "/agencies/{agencyId}/conversations/lookup";
+		const body = { phoneNumbers: ["abc"] };
+		return (await client.request({ method: "POST", path, agencyId: agency.id, body }).result()).ok;
+	},
+	async templateOnReplace({ agency, anna, sandbox }) {
+		sandbox.clock.advance({ hours: 25 });
+		for (const body of ["One", "Two"]) await agency.messages.send({ to: anna.phoneNumber, body });
+		return templates(anna);
+	},
+	async declineOpensWindow({ agency, anna, sandbox }) {
+		sandbox.clock.advance({ hours: 25 });
+		await agency.messages.send({ to: anna.phoneNumber, body: "One" });
+		anna.declines();
+		return isWindowOpen((await agency.conversations.get(anna.phoneNumber)).conversation, sandbox.clock.now());
+	},
+	async inboundFlushesQueue({ agency, anna, sandbox }) {
+		sandbox.clock.advance({ hours: 25 });
+		await agency.messages.send({ to: anna.phoneNumber, body: "One" });
+		anna.writes("Hello");
+		return texts(anna);
+	},
+	async openSendWhileHeld({ agency, anna, sandbox }) {
+		sandbox.clock.advance({ hours: 25 });
+		await agency.messages.send({ to: anna.phoneNumber, body: "One" });
+		anna.writes("Hello");
+		await agency.messages.send({ to: anna.phoneNumber, body: "Two" });
+		return held(agency, anna);
+	},
+	async sendOverridesToggle({ agency, anna, sandbox }) {
+		sandbox.agency().staff.setAi(anna, false);
+		await agency.messages.send({ to: anna.phoneNumber, body: "One" });
+		return (await agency.conversations.get(anna.phoneNumber)).conversation.aiSettings.disabledReason;
+	},
+	async retryAfterDelivery({ agency, anna, sandbox }) {
+		const message = { to: anna.phoneNumber, body: "One", operationId: "a" };
+		sandbox.clock.advance({ hours: 25 });
+		await agency.messages.send(message);
+		anna.accepts();
+		await agency.messages.send(message);
+		return texts(anna);
+	},
+	async retryAfterDrop({ agency, anna, sandbox }) {
+		const message = { to: anna.phoneNumber, body: "One", operationId: "a" };
+		sandbox.clock.advance({ hours: 25 });
+		await agency.messages.send(message);
+		sandbox.clock.advance({ hours: 48 });
+		await agency.messages.send(message);
+		return templates(anna);
+	},
+	async retryAfterReplace({ agency, anna, sandbox }) {
+		const message = { to: anna.phoneNumber, body: "One", operationId: "a" };
+		sandbox.clock.advance({ hours: 25 });
+		for (const next of [message, { ...message, body: "Two", operationId: "b" }, message])
+			await agency.messages.send(next);
+		return held(agency, anna);
+	},
+	async operationIdTtlHours({ agency, anna, sandbox }) {
+		const message = { to: anna.phoneNumber, body: "One", operationId: "a" };
+		await agency.messages.send(message);
+		sandbox.clock.advance({ hours: 100 });
+		anna.writes("Hello");
+		await agency.messages.send(message);
+		return texts(anna);
+	},
+};
+
+const texts = (contact: Contact): number => contact.inbox().filter(({ kind }) => kind === "text").length;
+const templates = (contact: Contact): number => contact.inbox().filter(({ kind }) => kind === "template").length;
+const held = async ({ conversations }: AgencyClient, { phoneNumber }: Contact): Promise<string[]> =>
+	(await conversations.get(phoneNumber)).conversation.queuedMessages.map(({ body }) => body);
+
+test.for(Object.entries(episodes))(
+	"the client shows both readings of policy %s, under each latitude",
+	async ([name, episode]) => {
+		for (const latitude of latitudes) {
+			const shown: unknown[] = [];
+			for (const policy of [{}, { [name]: Reflect.get(others, name) }]) {
+				const sandbox = createSandbox({ latitude, policy });
+				const client = createClient({ ...sandbox.connection, retry: quick });
+				const anna = sandbox.agency().contact("+32470123456", { name: "Anna" });
+				anna.writes("Is the flat still free?");
+				shown.push(await episode({ sandbox, client, agency: client.agency(sandbox.agency().id), anna }));
+			}
+			expect(shown[0], latitude).not.toEqual(shown[1]);
+		}
+	},
+);
+
+test("each latitude answers the same request in its own way", async () => {
+	const answers = latitudes.map(async (latitude) => {
+		const { baseUrl, apiKey, fetch } = createSandbox({ seed: "busy", latitude }).connection;
+		return (await fetch(`${baseUrl}/me`, { headers: { authorization: `Bearer ${apiKey}` } })).text();
+	});
+	expect(new Set(await Promise.all(answers)).size).toBe(latitudes.length);
 });

@@ -116,6 +116,26 @@ await succeeding.agency(agencyId).conversations.list().page();
 for (let call = 0; call < 10; call++) await succeeding.agency(agencyId).conversations.list().toArray();
 globalThis.Error = Plain;
 
+async function failing(): Promise<never> {
+	await null;
+	throw new Error("traced");
+}
+async function* generating(): AsyncGenerator<never> {
+	yield await failing();
+}
+async function awaiting(): Promise<void> {
+	await failing();
+}
+async function iterating(): Promise<void> {
+	for await (const item of generating()) return item;
+}
+/** Whether this engine puts the caller of an async function into an error's stack. */
+async function isNamed(caller: () => Promise<void>): Promise<boolean> {
+	const error: unknown = await caller().catch((reason: unknown) => reason);
+	return String(Reflect.get(Object(error), "stack")).includes(caller.name);
+}
+const names = { awaits: await isNamed(awaiting), iterates: await isNamed(iterating) };
+
 server.close();
 server.closeAllConnections();
-console.log(JSON.stringify({ stacks, captured: made }));
+console.log(JSON.stringify({ stacks, captured: made, names }));

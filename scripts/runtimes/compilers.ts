@@ -60,9 +60,8 @@ export function compilerTrials(consumer: string): Trial[] {
 					const withMsw = dom && types.length > 0 && mocked.includes(compiler) ? [...programs, "msw"] : programs;
 					const files = folders.flatMap((folder) => withMsw.map((program) => `./${folder}/${program}.ts`));
 					writeFileSync(file, JSON.stringify({ compilerOptions, files }));
-					const { ok, output } = await child(process.execPath, [join(tools, compiler, "bin/tsc"), "-p", file], {
-						cwd: consumer,
-					});
+					const tsc = [join(tools, compiler, "bin/tsc"), "-p", file];
+					const { ok, output } = await child(process.execPath, tsc, { cwd: consumer, timeoutMs: 300_000 });
 					return ok ? undefined : output;
 				},
 			})),

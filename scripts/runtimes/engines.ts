@@ -4,7 +4,7 @@ import { child } from "./child.ts";
 import { type Service, tools } from "./consumer.ts";
 import { type Trial, wrongIn } from "./row.ts";
 
-interface Engine {
+export interface Engine {
 	group: string;
 	name: string;
 	command: string;
@@ -12,6 +12,8 @@ interface Engine {
 	env?: Record<string, string>;
 	/** Runs TypeScript as it is. */
 	typed: boolean;
+	/** The databases that the outbox is tried on. */
+	databases: readonly string[];
 }
 
 export const nodes = [20, 22, 24, 26] as const;
@@ -22,12 +24,13 @@ export function versionOf(name: string): string {
 	return version;
 }
 
+const pglite = "@electric-sql/pglite";
+
 /** The lines of doors.ts end in one of these. */
 export const doors = ["in process", "served", "nodeHttp"] as const;
 
-/** Node, Bun and Deno: each form of module against the packed server, then with a sandbox inside. */
-export function engineTrials(consumer: string, { baseUrl, apiKey, controlUrl, token }: Service): Trial[] {
-	const engines: readonly Engine[] = [
+export function engines(consumer: string): readonly Engine[] {
+	return [
 		...nodes.map((line) => ({
 			group: "node",
 			name: `Node ${versionOf(`node-${line}`)}`,
@@ -35,6 +38,7 @@ export function engineTrials(consumer: string, { baseUrl, apiKey, controlUrl, to
 			before: [],
 			// Node 22.18 is the first to do so unasked.
 			typed: line >= 22,
+			databases: line >= 22 ? ["node:sqlite", pglite] : [pglite],
 		})),
 		{
 			group: "bun",
@@ -42,6 +46,7 @@ export function engineTrials(consumer: string, { baseUrl, apiKey, controlUrl, to
 			command: join(tools, "@oven/bun-linux-x64/bin/bun"),
 			before: [],
 			typed: true,
+			databases: ["bun:sqlite", pglite],
 		},
 		{
 			group: "deno",
@@ -50,10 +55,15 @@ export function engineTrials(consumer: string, { baseUrl, apiKey, controlUrl, to
 			before: ["run", "--allow-all", "--no-remote", "--node-modules-dir=manual"],
 			env: { DENO_NO_UPDATE_CHECK: "1", DENO_DIR: join(consumer, ".deno") },
 			typed: true,
+			databases: ["node:sqlite", pglite],
 		},
 	];
+}
+
+/** Node, Bun and Deno: each form of module against the packed server, then with a sandbox inside, and the outbox on databases. */
+export function engineTrials(consumer: string, { baseUrl, apiKey, controlUrl, token }: Service): Trial[] {
 	const connection = [baseUrl, apiKey, controlUrl, token];
-	return engines.flatMap(({ group, name, command, before, env = {}, typed }) => {
+	return engines(consumer).flatMap(({ group, name, command, before, env = {}, typed, databases }) => {
 		const trial = (form: string, file: string, args: readonly string[], said?: readonly string[]): Trial => ({
 			group,
 			runtime: name,
@@ -66,6 +76,17 @@ export function engineTrials(consumer: string, { baseUrl, apiKey, controlUrl, to
 			...(typed ? [trial("TypeScript", "main.ts", connection)] : []),
 			trial("ESM, own sandbox", "doors.mjs", [], doors),
 			trial("CommonJS, own sandbox", "doors.cjs", [], doors),
+			...databases.map(
+				(database): Trial => ({
+					group,
+					runtime: name,
+					form: `outbox on ${database}`,
+					run: async () => {
+						const ended = await child(command, [...before, "stores.mjs", database], { cwd: consumer, env });
+						return ended.ok && ended.stdout.includes(`ok ${database}`) ? undefined : ended.output;
+					},
+				}),
+			),
 			// msw 3 asks for Node 22.12, where CommonJS can require an ES module: it is nothing else.
 			...(group === "node" && typed
 				? ["mjs", "cjs"].map((ending) => ({

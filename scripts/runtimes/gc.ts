@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
 import { child } from "./child.ts";
 import { nodeOf, versionOf } from "./engines.ts";
+import { bundleOnPacked } from "./packed.ts";
 import type { Trial } from "./row.ts";
 
 const hung = fileURLToPath(new URL("../../test/faults/hung.ts", import.meta.url));
@@ -15,31 +15,13 @@ interface Report {
 /** 50 calls that nobody answers under a running garbage collector: the fault suite's own program, on the packed client. */
 export function gcTrials(consumer: string): Trial[] {
 	const program = join(consumer, "hung.mjs");
-	const bundle = () =>
-		build({
-			entryPoints: [hung],
-			outfile: program,
-			bundle: true,
-			platform: "node",
-			format: "esm",
-			logLevel: "error",
-			plugins: [
-				{
-					name: "packed",
-					setup({ onResolve }) {
-						onResolve({ filter: /\/src\/index\.ts$/ }, () => ({ path: "messaging-conversations", external: true }));
-						onResolve({ filter: /\/src\/node\.ts$/ }, () => ({ path: "messaging-conversations/node", external: true }));
-					},
-				},
-			],
-		});
 	return ([20, 22, 24, 26] as const).flatMap((line) =>
 		["fetch", "nodeHttp"].map((over) => ({
 			group: "gc",
 			runtime: `Node ${versionOf(`node-${line}`)}`,
 			form: `50 hung calls under collection, ${over}`,
 			run: async () => {
-				await bundle();
+				await bundleOnPacked(hung, program);
 				const ended = await child(nodeOf(line), ["--expose-gc", program, over], { cwd: consumer });
 				if (!ended.ok) return ended.output;
 				const { ends, busy }: Report = JSON.parse(ended.stdout);

@@ -34,6 +34,8 @@ export const steps: readonly string[] = [
 	"retry: after a 500, after a reset",
 	"abort",
 	"timeout",
+	"sync: look, checkpoint, watch, reconcile",
+	"outbox: sent, read",
 	"every option",
 	"every export",
 ].map((step) => `ok ${step}`);

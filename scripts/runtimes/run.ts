@@ -13,6 +13,7 @@ import { createConsumer, pack, startService } from "./consumer.ts";
 import { engineTrials } from "./engines.ts";
 import { gcTrials } from "./gc.ts";
 import { type Row, rowOf } from "./row.ts";
+import { stackTrials } from "./stacks.ts";
 import { workerdTrials } from "./workerd.ts";
 
 const asked = process.argv.slice(2).map((word) => word.toLowerCase());
@@ -26,11 +27,17 @@ process.once("exit", () => {
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 
 const tarball = await pack(work);
-const consumer = await createConsumer(work, tarball, ["msw", "@types/node", "@cloudflare/workers-types"]);
+const consumer = await createConsumer(work, tarball, [
+	"msw",
+	"@types/node",
+	"@cloudflare/workers-types",
+	"@electric-sql/pglite",
+]);
 const service = await startService(consumer);
 stop = service.close;
 const trials = [
 	...engineTrials(consumer, service),
+	...stackTrials(consumer),
 	...workerdTrials(consumer, service),
 	...compilerTrials(consumer),
 	...bundleTrials(consumer, service),

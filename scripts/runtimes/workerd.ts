@@ -18,6 +18,11 @@ function configuration(consumer: string, service: Service, form: "esm" | "cjs", 
 		`( name = ${text(name)}, ${kind} = ${text(readFileSync(file, "utf8"))} )`;
 	// A worker itself is an ES module; it is its imports that may be CommonJS.
 	const start = 'import worker from "worker"; export default worker.default ?? worker;';
+	// workerd looks for a package beside the module that imports it.
+	const client =
+		form === "esm"
+			? 'export * from "../messaging-conversations";'
+			: "module.exports = require('../messaging-conversations');";
 	const { baseUrl, apiKey, controlUrl, token } = service;
 	const bindings = Object.entries({ baseUrl, apiKey, controlUrl, token }).map(
 		([name, value]) => `( name = ${text(name)}, text = ${text(value)} )`,
@@ -30,6 +35,9 @@ const config :Workerd.Config = (
 				( name = "start", esModule = ${text(start)} ),
 				${module("worker", join(consumer, `worker.${ending.own}`))},
 				${module("messaging-conversations", join(dist, `index.${ending.package}`))},
+				( name = "messaging-conversations/messaging-conversations", ${kind} = ${text(client)} ),
+				${module("messaging-conversations/sync", join(dist, `sync/index.${ending.package}`))},
+				${module("messaging-conversations/outbox", join(dist, `outbox/index.${ending.package}`))},
 				${module("messaging-conversations/sandbox", join(dist, `sandbox/index.${ending.package}`))}
 			],
 			compatibilityDate = "${date}",

@@ -1,6 +1,8 @@
 // `npm run simulate:sync`: freshness and requests of the change feed's pauses, for 10, 1,000 and 10,000 agencies, against
-// fixed intervals. Virtual time; prints the tables of docs/scale.md and writes docs/scale.svg.
+// fixed intervals, and the size of the checkpoints. Virtual time; prints the tables of docs/scale.md and writes
+// docs/scale.svg.
 import { writeFileSync } from "node:fs";
+import { encode, type Known } from "../../src/sync/checkpoint.ts";
 import { randomFrom } from "../../test/faults/random.ts";
 import { chart } from "./chart.ts";
 
@@ -34,7 +36,13 @@ interface Result {
 	getsPerSecond: number;
 	median: number;
 	p99: number;
+	/** Bytes of the checkpoints after looks that found something, by the size of the agency. */
+	checkpoints: number[][];
 }
+
+/** Agencies by their messages a day: up to so many. */
+const sizes = [10, 100, 1_000, 10_000, Number.POSITIVE_INFINITY];
+const lookback = 2 * minute;
 
 /** Messages of a day, by agency: a few agencies have most of them. */
 function dailyMessages(agencies: number): number[] {
@@ -44,10 +52,15 @@ function dailyMessages(agencies: number): number[] {
 	return weights.map((weight) => (weight / sum) * agencies * 60);
 }
 
+interface Arrival {
+	at: number;
+	conversation: number;
+}
+
 /** Conversations come in bursts of a few messages, a minute or so apart, and by day more than by night. */
-function arrivals(perDay: number, random: () => number): { at: number; conversation: number }[] {
+function arrivals(perDay: number, random: () => number): Arrival[] {
 	const burst = 4;
-	const all: { at: number; conversation: number }[] = [];
+	const all: Arrival[] = [];
 	let conversation = 0;
 	for (let at = 0; at < length; ) {
 		at += (-Math.log(1 - random()) * 24 * hour) / ((perDay / burst) * 2);
@@ -61,10 +74,35 @@ function arrivals(perDay: number, random: () => number): { at: number; conversat
 	return all.sort((a, b) => a.at - b.at);
 }
 
+/** Bytes of the checkpoint that holds the lookback of the newest of these messages. */
+function checkpointBytes(seen: readonly Arrival[], count: number): number {
+	const instant = (at: number): number => Date.UTC(2026, 0, 5) + Math.round(at * 1_000);
+	const mark = seen[count - 1]?.at ?? 0;
+	const known = new Map<string, Known>();
+	for (let i = count - 1; i >= 0; i--) {
+		const { at, conversation } = seen[i] ?? { at: 0, conversation: 0 };
+		if (at < mark - lookback) break;
+		const phoneNumber = `+32${470_000_000 + conversation}`;
+		const from = instant(mark - lookback);
+		const entry = known.get(phoneNumber) ?? {
+			fingerprint: "24-1x2y3z4-1a2b3c4",
+			at: instant(at),
+			from,
+			messages: new Map(),
+		};
+		entry.messages.set(10_000_000 + i, instant(at));
+		known.set(phoneNumber, entry);
+	}
+	const agencyId = "agy_0a1b2c3d4e5f60718293a4b5";
+	const state = { agencyId, mark: instant(mark), scan: undefined, known, followed: new Map() };
+	return Buffer.byteLength(encode(state));
+}
+
 function simulate(agencies: number, policy: Policy): Result {
 	const random = randomFrom(agencies);
 	let [lists, gets, messages] = [0, 0, 0];
 	const delays: number[] = [];
+	const checkpoints = sizes.map((): number[] => []);
 	for (const perDay of dailyMessages(agencies)) {
 		const waiting = arrivals(perDay, random);
 		let [next, pause, at] = [0, policy.first, random() * policy.first];
@@ -79,6 +117,8 @@ function simulate(agencies: number, policy: Policy): Result {
 			if (at >= warmUp) {
 				lists++;
 				gets += found.size;
+				if (found.size > 0 && policy === adaptive)
+					checkpoints[sizes.findIndex((most) => perDay <= most)]?.push(checkpointBytes(waiting, next));
 			}
 			pause = policy.next(pause, found.size > 0, random);
 			at += pause;
@@ -96,6 +136,7 @@ function simulate(agencies: number, policy: Policy): Result {
 		getsPerSecond: gets / seconds,
 		median: at(0.5),
 		p99: at(0.99),
+		checkpoints,
 	};
 }
 
@@ -110,6 +151,19 @@ for (const result of results) {
 	const rates = [messagesPerSecond, listsPerSecond, getsPerSecond, listsPerSecond + getsPerSecond].map(round);
 	const cells = [agencies.toLocaleString("en"), policy, ...rates, `${median.toFixed(0)} s`, `${p99.toFixed(0)} s`];
 	console.log(`| ${cells.join(" | ")} |`);
+}
+console.log("\n| messages a day of an agency | checkpoint, median | largest |\n| ---: | ---: | ---: |");
+const [watched] = results.filter(({ agencies, policy }) => agencies === 10_000 && policy === adaptive.name);
+for (const [index, bytes] of (watched?.checkpoints ?? []).entries()) {
+	const [least, most = 0] = [sizes[index - 1] ?? 0, sizes[index]];
+	const name = Number.isFinite(most)
+		? `${least.toLocaleString("en")} to ${most.toLocaleString("en")}`
+		: `more than ${least.toLocaleString("en")}`;
+	bytes.sort((a, b) => a - b);
+	const shown = [bytes[Math.floor(bytes.length / 2)], bytes.at(-1)].map(
+		(count = 0) => `${(count / 1_000).toFixed(1)} kB`,
+	);
+	console.log(`| ${[name, ...shown].join(" | ")} |`);
 }
 writeFileSync(
 	new URL("../../docs/scale.svg", import.meta.url),

@@ -36,6 +36,7 @@ export function banner(
 	clock: string,
 	page: string,
 ): string {
+	const local = baseUrl.replace(/(?<=^http:\/\/)(?!\[)[^/:]+/, "127.0.0.1");
 	const [key, control] = [`Authorization: Bearer ${apiKey}`, `X-Sandbox-Token: ${token}`];
 	return `Messaging Conversations sandbox: no message reaches anybody. The clock ${clock}.
 
@@ -46,11 +47,11 @@ export function banner(
   Control token  ${token}
   Page           ${page}
 
-TypeScript:
+TypeScript${local === baseUrl ? "" : ", which takes plain http from a loopback host only, so in a container that shares this one's network"}:
 
   import { createClient } from "messaging-conversations";
 
-  const client = createClient({ baseUrl: "${baseUrl}", apiKey: "${apiKey}" });
+  const client = createClient({ baseUrl: "${local}", apiKey: "${apiKey}" });
   const sent = await client.agency("${agencyId}").messages.send({ to: "+447700900101", body: "Hello" });
 
 curl:

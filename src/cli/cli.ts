@@ -1,14 +1,23 @@
 #!/usr/bin/env node
 import { version } from "../../package.json";
+import { doctorCommand } from "./doctor.ts";
 import { sandboxCommand } from "./sandbox.ts";
+import { tailCommand } from "./tail.ts";
+import { refuseUnknownCommand } from "./unknown.ts";
 
 /** A command: the words after its name are for it. */
 interface Command {
 	readonly summary: string;
+	/** The exit status when it cannot run. */
+	readonly failure: number;
 	run(args: string[]): Promise<void>;
 }
 
-const commands: ReadonlyMap<string, Command> = new Map([["sandbox", sandboxCommand]]);
+const commands: ReadonlyMap<string, Command> = new Map([
+	["sandbox", sandboxCommand],
+	["doctor", doctorCommand],
+	["tail", tailCommand],
+]);
 
 const help = `Usage: messaging-conversations ${[...commands.keys()].join(" | ")} [options]
 
@@ -21,16 +30,17 @@ messaging-conversations <command> --help shows the options of a command.
 try {
 	await main(process.argv.slice(2));
 } catch (error) {
-	console.error(
-		`${error instanceof Error ? error.message : String(error)}\n\nmessaging-conversations --help shows the options.`,
-	);
-	process.exitCode = 1;
+	const name = process.argv[2] ?? "";
+	const command = commands.get(name);
+	const called = command ? `messaging-conversations ${name}` : "messaging-conversations";
+	console.error(`${error instanceof Error ? error.message : String(error)}\n\n${called} --help shows the options.`);
+	process.exitCode = command?.failure ?? 1;
 }
 
 async function main([name, ...args]: string[]): Promise<void> {
 	if (name === "--version" || name === "-v") return console.log(version);
 	if (name === undefined || name === "--help" || name === "-h") return console.log(help);
 	const command = commands.get(name);
-	if (!command) throw new Error(`There is no command "${name}".`);
+	if (!command) refuseUnknownCommand(name, [...commands.keys()]);
 	await command.run(args);
 }

@@ -6,6 +6,7 @@ import { type SandboxServer, type ServeOptions, serve } from "../sandbox/server.
 import { banner, openPage, writeEnvironment } from "./announce.ts";
 import { printEvents } from "./lines.ts";
 import { onParentEnd } from "./parent.ts";
+import { refuseUnknownOption } from "./unknown.ts";
 
 const tokenVariable = "MESSAGING_SANDBOX_TOKEN";
 
@@ -56,10 +57,11 @@ const options = {
 type Flags = ReturnType<typeof parse>["values"];
 
 function parse(args: string[]) {
+	refuseUnknownOption(args, options);
 	return parseArgs({ args, options, allowPositionals: true });
 }
 
-export const sandboxCommand = { summary: "Runs the service on this machine, for tests.", run };
+export const sandboxCommand = { summary: "Runs the service on this machine, for tests.", failure: 1, run };
 
 async function run(args: string[]): Promise<void> {
 	const { values, positionals } = parse(args);
@@ -81,7 +83,8 @@ async function run(args: string[]): Promise<void> {
 function announce(values: Flags, sandbox: Sandbox, server: SandboxServer): void {
 	const page = `${server.controlUrl}/ui/#token=${server.token}`;
 	const agencyId = sandbox.agency().id;
-	if (values["write-env"] !== undefined) writeEnvironment(values["write-env"], server, agencyId);
+	const file = values["write-env"];
+	if (file !== undefined) named("--write-env", () => writeEnvironment(file, server, agencyId));
 	if (values.listen !== undefined)
 		console.error(`Warning: everybody who reaches ${values.listen} reaches this sandbox.`);
 	if (values.json) console.log(JSON.stringify({ ...plain(server), agencyId, pageUrl: page, pid: process.pid }));
@@ -119,8 +122,9 @@ function named<Result>(flag: string, act: () => Result): Result {
 	try {
 		return act();
 	} catch (error) {
-		const message = error instanceof Error ? error.message : String(error);
-		throw new Error(message.replace(/^(createSandbox: now|import:?) ?/, `${flag} `));
+		const given = error instanceof Error ? error.message : String(error);
+		const message = given.replace(/^(createSandbox: now|import:?) ?/, `${flag} `);
+		throw new Error(message.startsWith(flag) ? message : `${flag}: ${message}`);
 	}
 }
 

@@ -40,7 +40,6 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
 		let isOver = false;
 
 		const settle = (end: AttemptEnd): void => {
-			if (isOver) return;
 			isOver = true;
 			clearTimeout(timer);
 			for (const remove of removers) remove();

@@ -63,16 +63,17 @@ export function createCall<Data, Failure extends PartnerError>(work: () => Promi
 	};
 	const call = run();
 	return Object.assign(call, {
-		withResponse: () => call.then((data) => ({ data, response: responseFrom(head) })),
-		result: () =>
-			call.then(
-				(data): Result<Data, Failure> => ({ ok: true, data, correlationId: head.correlationId }),
-				(error: unknown): Result<Data, Failure> => {
-					// The errors of this package that a call throws are those that its operation lists.
-					if (isPartnerError(error)) return { ok: false, error: error as Failure };
-					throw error;
-				},
-			),
+		// An engine that follows `await` alone, as JavaScriptCore does, names the caller of these too.
+		withResponse: async () => ({ data: await call, response: responseFrom(head) }),
+		result: async (): Promise<Result<Data, Failure>> => {
+			try {
+				return { ok: true, data: await call, correlationId: head.correlationId };
+			} catch (error) {
+				// The errors of this package that a call throws are those that its operation lists.
+				if (isPartnerError(error)) return { ok: false, error: error as Failure };
+				throw error;
+			}
+		},
 	});
 }
 

@@ -197,7 +197,7 @@ async function* batches<Input extends PhoneInput>(
 			batch = empty();
 		}
 	}
-	if (batch.entries.length > 0) yield batch;
+	yield batch;
 }
 
 /** An iterable as it is, or the items of an async iterable in groups, because awaiting each item would take longer. */

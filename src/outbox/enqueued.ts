@@ -7,7 +7,7 @@ import {
 	toE164,
 } from "messaging-conversations";
 import { fields, moment, refuse, text } from "./check.ts";
-import type { NewText } from "./text.ts";
+import { type NewText, newProgress } from "./text.ts";
 
 /** A text to send. */
 export interface EnqueuedText {
@@ -58,5 +58,6 @@ export function checkedText(
 		subaccountId,
 		notAfter: notAfter === undefined ? null : moment("notAfter", notAfter, "enqueue"),
 		createdAt,
+		progress: newProgress,
 	};
 }

@@ -98,7 +98,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		now,
 		isClockGiven: options.now !== undefined,
 		isStopping: () => stopping > 0,
-		onChange: (text) => void settled(text),
+		onChange: settled,
 	};
 	const sweepMs = Math.min(longestSweepMs, rules.settleMs);
 	const laneWork: LaneWork = { store, now, concurrency, sweepMs, step: (lane) => stepLane(context, lane) };
@@ -107,7 +107,8 @@ export function createOutbox(options: OutboxOptions): Outbox {
 	async function settled(text: OutboxText): Promise<void> {
 		if (unfinished.some((state) => state === text.state)) return;
 		const status = await statusOf(text);
-		await ignoringErrors(() => onSettled?.(status));
+		// Called in the order of the states, and not waited for, because a slow callback holds up no text.
+		void ignoringErrors(() => onSettled?.(status));
 	}
 
 	/** Not async up to the statement: with a synchronous database it is part of the transaction that is open. */

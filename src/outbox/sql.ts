@@ -81,13 +81,13 @@ export function createSqlStore({ query, tables }: Database, names: Names): Outbo
 			for (const statement of [...tables(names), ...indexes(names)]) await query(statement, []);
 		},
 		async insert(text, tx) {
-			const { id, agencyId, to, body, subaccountId, consentLanguage, notAfter, createdAt } = text;
+			const { id, agencyId, to, body, subaccountId, consentLanguage, notAfter, createdAt, progress } = text;
 			const rows = await query(
 				`insert into ${texts} (id, agency_id, recipient, body, subaccount_id, consent_language, not_after, created_at,
 					state, since, next_at, version, progress)
 				values ($1, $2, $3, $4, $5, $6, $7, $8, 'waiting', $8, $8, 0, $9)
 				on conflict (id) do nothing returning *`,
-				[id, agencyId, to, body, subaccountId, consentLanguage, notAfter, createdAt, JSON.stringify(newProgress)],
+				[id, agencyId, to, body, subaccountId, consentLanguage, notAfter, createdAt, JSON.stringify(progress)],
 				tx,
 			);
 			const [row] = rows.length > 0 ? rows : await query(`select * from ${texts} where id = $1`, [id], tx);

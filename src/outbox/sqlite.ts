@@ -3,11 +3,11 @@ import { checkedTable, type Rows, type StoreOptions } from "./postgres.ts";
 import { columns, createSqlStore, namesOf, type Row, workerColumns } from "./sql.ts";
 import type { OutboxStore } from "./store.ts";
 
-/** A database of better-sqlite3, of libsql's module of the same form, or of node:sqlite. */
+/** A database of better-sqlite3, of libsql's module of the same form, of node:sqlite or of bun:sqlite. */
 export interface SqliteDatabase {
 	/** Prepares one statement. */
 	prepare(sql: string): SqliteStatement;
-	/** better-sqlite3 and libsql: a transaction is open. */
+	/** better-sqlite3, libsql and bun:sqlite: a transaction is open. */
 	readonly inTransaction?: boolean;
 	/** node:sqlite: a transaction is open. */
 	readonly isTransaction?: boolean;
@@ -28,8 +28,8 @@ export interface LibsqlClient {
 }
 
 /**
- * Keeps the texts of an outbox in SQLite: libsql (either of its packages), better-sqlite3 or node:sqlite. One process
- * works on it; any process may enqueue, ask and cancel. The `tx` of `enqueue` is a transaction of `@libsql/client`, or
+ * Keeps the texts of an outbox in SQLite: libsql (either of its packages), better-sqlite3, node:sqlite or bun:sqlite. One
+ * process works on it; any process may enqueue, ask and cancel. The `tx` of `enqueue` is a transaction of `@libsql/client`, or
  * the database itself while a transaction is open on it: the row is written before `enqueue` returns its promise.
  *
  * @throws PartnerInvalidInput when `db` is no such database, or for a table's name that is no name
@@ -38,7 +38,8 @@ export interface LibsqlClient {
  * await crmOutbox.migrate();
  */
 export function sqliteStore(db: SqliteDatabase | LibsqlClient, options: StoreOptions = {}): OutboxStore {
-	if (!isSqlite(db)) refuse("db", "must be a database of libsql, better-sqlite3 or node:sqlite", "sqliteStore");
+	if (!isSqlite(db))
+		refuse("db", "must be a database of libsql, better-sqlite3, node:sqlite or bun:sqlite", "sqliteStore");
 	return createSqlStore(
 		{
 			// Not async: a statement in the caller's transaction runs before the promise is there.

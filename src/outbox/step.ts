@@ -26,7 +26,7 @@ export interface StepContext {
 	/** Whether `now` is the service's own time. */
 	isClockGiven: boolean;
 	/** Called after each change of state that is stored. */
-	onChange: (text: OutboxText) => void;
+	onChange: (text: OutboxText) => Promise<void>;
 	/** No further text is begun. */
 	isStopping: () => boolean;
 }
@@ -186,7 +186,7 @@ async function write(context: StepContext, text: OutboxText, change: Change): Pr
 	const next = changed(text, change, context.now());
 	if (!(await context.store.save(next))) return undefined;
 	const saved = { ...next, version: text.version + 1 };
-	if (saved.state !== text.state) context.onChange(saved);
+	if (saved.state !== text.state) await context.onChange(saved);
 	return saved;
 }
 

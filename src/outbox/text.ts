@@ -78,7 +78,7 @@ export interface TextError {
 	correlationId?: string | undefined;
 }
 
-/** What `insert` stores: the frozen request and when it was stored. */
+/** What `insert` stores: the frozen request, when it was stored, and the progress of a text that was not sent yet. */
 export interface NewText extends Lane {
 	/** The caller's id: the same id is the same text. */
 	id: string;
@@ -92,6 +92,8 @@ export interface NewText extends Lane {
 	notAfter: number | null;
 	/** When it was enqueued, in milliseconds. */
 	createdAt: number;
+	/** How far the outbox has come with it. */
+	progress: Progress;
 }
 
 /** A row of the store. */
@@ -110,8 +112,6 @@ export interface OutboxText extends NewText {
 	messageId: string | null;
 	/** Queue entry id, once the service has held the text. */
 	queueId: string | null;
-	/** How far the outbox has come with it. */
-	progress: Progress;
 }
 
 /** The states that keep the contact's next text back. */

@@ -1,5 +1,3 @@
-import { hostname } from "node:os";
-import { setTimeout as sleepFor } from "node:timers/promises";
 import { refuse } from "./check.ts";
 import type { OutboxEngine } from "./pg-boss.ts";
 import type { OutboxStore, Worker } from "./store.ts";
@@ -117,7 +115,16 @@ export async function workWith(
 	try {
 		while (!ended.aborted) {
 			for (const lane of await store.due(now() - sweepMs / 2, 1_000)) await wake(lane, now());
-			await sleepFor(sweepMs, undefined, { signal: ended }).catch(() => {});
+			await new Promise<void>((resolve) => {
+				const done = (): void => {
+					clearTimeout(timer);
+					ended.removeEventListener("abort", done);
+					resolve();
+				};
+				const timer = setTimeout(done, sweepMs);
+				ended.addEventListener("abort", done);
+				if (ended.aborted) done();
+			});
 		}
 	} finally {
 		await stop();
@@ -147,9 +154,11 @@ export async function asOnlyWorker(
 	operation: "work" | "drain",
 	act: (lost: AbortSignal) => Promise<void>,
 ): Promise<void> {
-	const me: Worker = { token: crypto.randomUUID(), host: hostname(), pid: process.pid, beatAt: Date.now() };
+	const own = ownProcess();
+	const { host, pid } = own ?? { host: "", pid: 0 };
+	const me: Worker = { token: crypto.randomUUID(), host, pid, beatAt: Date.now() };
 	const other = await store.worker();
-	if (other && isAlive(other)) refuseSecond(other, operation);
+	if (other && isAlive(other, own)) refuseSecond(other, operation);
 	if (!(await store.takeOver(me, other?.token ?? null))) refuseSecond(await store.worker(), operation);
 	const lost = new AbortController();
 	const here = workersHere().add(me.token);
@@ -169,10 +178,20 @@ export async function asOnlyWorker(
 	if (lost.signal.aborted) refuseSecond(await store.worker(), operation);
 }
 
-function isAlive({ token, host, pid, beatAt }: Worker): boolean {
+/** This process; undefined in a runtime that has none, whose instances share a host name and a number. */
+function ownProcess(): Pick<Worker, "host" | "pid"> | undefined {
+	try {
+		process.kill(process.pid, 0);
+		return { host: process.getBuiltinModule("node:os").hostname(), pid: process.pid };
+	} catch {
+		return undefined;
+	}
+}
+
+function isAlive({ token, host, pid, beatAt }: Worker, own: Pick<Worker, "host" | "pid"> | undefined): boolean {
 	const isRecent = Date.now() - beatAt < deadAfterMs;
-	if (host !== hostname()) return isRecent;
-	if (pid === process.pid) return workersHere().has(token);
+	if (own?.host !== host) return isRecent;
+	if (own.pid === pid) return workersHere().has(token);
 	return isRecent && isRunning(pid);
 }
 
@@ -187,7 +206,7 @@ function isRunning(pid: number): boolean {
 }
 
 function refuseSecond(other: Worker | undefined, operation: "work" | "drain"): never {
-	const name = other ? `process ${other.pid} on ${other.host}` : "another process";
+	const name = other?.host ? `process ${other.pid} on ${other.host}` : "another process";
 	const rule = `is worked on by ${name}: let one process work and the others enqueue, or use postgresStore with pgBossEngine`;
 	return refuse("store", rule, operation);
 }

@@ -82,6 +82,7 @@ export interface Sandbox {
 	/**
 	 * Does `act` while the next matching request is on its way: a contact's reply that races a send. What `act` throws,
 	 * the request throws.
+	 * What `act` throws is an unhandled rejection, which fails the test run. It must not be asynchronous.
 	 * @example sandbox.during({ operation: "messages.send" }, () => anna.writes("Never mind"));
 	 */
 	during(options: DuringOptions, act: () => void): During;

@@ -92,7 +92,8 @@ export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promi
 	assertValid("serve", options, optionsRule);
 	const { port = 0, token = randomBytes(16).toString("hex"), follow = false } = options;
 	const { listen = "127.0.0.1", allowHosts = [] } = options;
-	const control = createControlRoutes(sandbox);
+	let { baseUrl } = sandbox.connection;
+	const control = createControlRoutes(sandbox, () => baseUrl);
 	const served: Served = { sandbox, token, control, isOwnHost: () => false };
 	/** The newest answer on each connection. */
 	const answers = new WeakMap<Duplex, ServerResponse>();
@@ -136,8 +137,9 @@ export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promi
 	served.isOwnHost = hostsOf(listening, allowHosts);
 	const host = isLoopback(listen) ? listen : (allowHosts[0] ?? "127.0.0.1");
 	const origin = `http://${host}${listening === 80 ? "" : `:${listening}`}`;
+	baseUrl = `${origin}${basePath}`;
 	return {
-		baseUrl: `${origin}${basePath}`,
+		baseUrl,
 		controlUrl: `${origin}/_sandbox`,
 		token,
 		apiKey: sandbox.connection.apiKey,

@@ -236,6 +236,54 @@ test("a key that comes when the time is up sends nothing, and is asked for once"
 	expect([key.mock.calls.length, seen.requests]).toEqual([1, 0]);
 });
 
+test("a key that is promised goes out with a read too, and one that fails sends nothing", async () => {
+	const keys: (string | undefined)[] = [];
+	const http: Exchange = async ({ headers }) => {
+		keys.push(headers.authorization);
+		return answer(me);
+	};
+	await overExchange(http, { apiKey: async () => apiKey }).me.get();
+	const failing = overExchange(http, { apiKey: () => Promise.reject(new Error("the vault is closed")) });
+	for (const { run } of [callOf("me.get"), send]) {
+		expect(await failure(() => run(failing))).toMatchObject({ _tag: "PartnerConfigurationError", attempts: 0 });
+	}
+	expect(keys).toEqual([`Bearer ${apiKey}`]);
+});
+
+test("an abort whose event an earlier listener keeps to itself stops what waits for its key", async () => {
+	const { exchange, seen } = hanging();
+	let give: (key: string) => void = () => {};
+	const client = overExchange(exchange, { apiKey: () => new Promise<string>((resolve) => (give = resolve)) });
+	const controller = new AbortController();
+	controller.signal.addEventListener("abort", (event) => event.stopImmediatePropagation());
+	const calling = failure(() => send.run(client, { signal: controller.signal }));
+	await vi.advanceTimersByTimeAsync(1);
+	controller.abort();
+	give(apiKey);
+	expect(await calling).toMatchObject({ _tag: "PartnerAbortError", attempts: 0, outcome: "not_sent" });
+	expect(seen.requests).toBe(0);
+});
+
+test("a timer that fires late leaves the answer a tenth of a second at most, one in time leaves it nothing", async () => {
+	const endsAfter = async (lateMs: number) => {
+		const start = Date.now();
+		let end = 0;
+		const calling = failure(() => overExchange(hanging().exchange).me.get({ timeoutMs: 1000 }));
+		void calling.then(() => (end = Date.now()));
+		await vi.advanceTimersByTimeAsync(1);
+		// The event loop was blocked meanwhile.
+		const now = performance.now.bind(performance);
+		const late = vi.spyOn(performance, "now").mockImplementation(() => now() + lateMs);
+		await vi.advanceTimersByTimeAsync(10_000);
+		late.mockRestore();
+		expect(await calling).toMatchObject({ _tag: "PartnerTimeoutError" });
+		return end - start;
+	};
+	expect(await endsAfter(0)).toBe(1000);
+	expect(await endsAfter(50)).toBe(1050);
+	expect(await endsAfter(5000)).toBe(1100);
+});
+
 test("an attempt leaves no timer and no listener behind", async () => {
 	const { signal } = new AbortController();
 	await overExchange(async () => answer(me)).me.get({ signal });

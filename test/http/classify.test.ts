@@ -47,6 +47,16 @@ test.for([
 		() => location("https://elsewhere.example:8443/path?query"),
 		"me.get: answered 302 to https://elsewhere.example:8443, which is outside the contract",
 	],
+	[
+		"a redirect that is not encrypted",
+		() => location("http://elsewhere.example/"),
+		"me.get: answered 302 to http://elsewhere.example, which is outside the contract",
+	],
+	[
+		"a redirect to a host with a very long name",
+		() => location(`https://${"elsewhere.".repeat(12)}example/`),
+		"me.get: answered 302, which is outside the contract",
+	],
 	["a redirect on the same host", () => location("/path"), "me.get: answered 302, which is outside the contract"],
 	["a redirect to no host", () => location("data:text/plain,x"), "me.get: answered 302, which is outside the contract"],
 	[
@@ -187,6 +197,63 @@ test.for([
 		expect(error).toMatchObject({ _tag: "PartnerUnexpectedResponse", status, retryable: false });
 	},
 );
+
+/** An answer that is cut off after its head. */
+const cut = (status: number) => {
+	const body = new ReadableStream({ pull: (controller) => controller.error(new Error("cut")) });
+	return Object.defineProperty(new Response(body), "status", { value: status });
+};
+
+test.for([
+	[299, "PartnerConnectionError"],
+	[300, "PartnerUnexpectedResponse"],
+	[500, "PartnerInternalError"],
+] as const)("the status of a failure decides although its body is cut off: %i is %s", async ([status, tag]) => {
+	await expect(failureFrom(() => cut(status))).resolves.toMatchObject({ _tag: tag, status });
+});
+
+test("outside the contract an answer may be empty, and have any status of success", async () => {
+	for (const [end, data] of [
+		[new Response(null, { status: 204 }), null],
+		[new Response(""), null],
+		[jsonResponse({ tags: [] }, { status: 201 }), { tags: [] }],
+	] as const) {
+		const client = clientOf({ baseUrl }, { fetch: async () => end, retry: false });
+		await expect(client.request({ method: "GET", path: "/tags" })).resolves.toEqual(data);
+	}
+	const client = clientOf({ baseUrl }, { fetch: async () => new Response("<html>"), retry: false });
+	await expect(failure(() => client.request({ method: "GET", path: "/tags" }))).resolves.toMatchObject({
+		message: "request: the answer could not be read",
+	});
+	await expect(failureFrom(() => new Response(""))).resolves.toMatchObject({ _tag: "PartnerConnectionError" });
+});
+
+test("a key function that fails is a wrong configuration, with its rule", async () => {
+	const apiKey = () => {
+		throw new TypeError("the vault is closed");
+	};
+	const error = await failure(() => clientOf({ baseUrl }, { apiKey, retry: false }).me.get());
+	expect(error).toMatchObject({ _tag: "PartnerConfigurationError", field: "apiKey", retryable: true });
+	expect(error.message).toBe(`apiKey: ${error.rule}`);
+});
+
+test("what ends a call without an answer says so: an abort and a time limit", async () => {
+	const fetch: Fetch = (_, { signal }) =>
+		new Promise((_resolve, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
+	const client = clientOf({ baseUrl }, { fetch, retry: false });
+	const controller = new AbortController();
+	setTimeout(() => controller.abort(), 5);
+	await expect(failure(() => client.me.get({ signal: controller.signal }))).resolves.toMatchObject({
+		_tag: "PartnerAbortError",
+		message: "me.get: aborted by the caller",
+		retryable: false,
+	});
+	await expect(failure(() => client.me.get({ timeoutMs: 5 }))).resolves.toMatchObject({
+		_tag: "PartnerTimeoutError",
+		message: "me.get: no complete answer within 5 ms",
+		retryable: true,
+	});
+});
 
 test("the correlation id of a failed answer is left out when it repeats the request", async () => {
 	const end = (id: string) => () => refused(403, { "x-correlation-id": id });

@@ -151,6 +151,8 @@ test.for<[message: string, shown?: string]>([
 	["50% of the quota is used, a = b"],
 	["to: +32 479 98 76 54 is not a phone number", "to: [number] is not a phone number"],
 	["0479987654 and 0032 479/98.76.54", "[number] and [number]"],
+	[`${phone} is blocked`, "[number] is blocked"],
+	["5%a day or x=b", "5%a day or x=b"],
 	["The request of 2026-01-05 was refused", "The request of [number] was refused"],
 	["two\n\tlines", "two lines"],
 	["  around  ", "around"],
@@ -192,6 +194,8 @@ test.for([
 	["twelve", "The visit is at noon", "No: the visit is at one", false],
 	["a short text as a whole", "Yes sir", "No: yes, sir!", false],
 	["a text of three", "Yes", "No: yes", true],
+	["a text of four", "Zuid", "No: zuid", false],
+	["a text of twelve, and a part of it", "Appartements", "No: appartement", true],
 ] as const)(
 	"a run of twelve letters of the text, or a short one as a whole, is withheld: %s",
 	async ([, body, message, isShown]) => {

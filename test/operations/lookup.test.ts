@@ -231,6 +231,22 @@ test("lookup withResponse counts the requests of all chunks", async () => {
 	expect(response).toMatchObject({ status: 200, attempts: 3 });
 });
 
+test("lookup withResponse has the head of the last request, also where inputs without a number follow", async () => {
+	const service = await scripted(honest);
+	const inputs = ["+32470123456", ...Array.from({ length: 1_500 }, () => "n/a")];
+	const { data, response } = await lookupOf(service)(inputs).withResponse();
+	expect(data).toHaveLength(1_501);
+	expect(response).toMatchObject({ status: 200, attempts: 1, correlationId: "cor-1" });
+	expect(service.requests).toHaveLength(1);
+});
+
+test("lookup of nothing makes no request", async () => {
+	const service = await scripted(honest);
+	await expect(lookupOf(service)([])).resolves.toEqual([]);
+	await expect(collect(lookupOf(service)([]))).resolves.toEqual([]);
+	expect(service.requests).toEqual([]);
+});
+
 test("lookup of ten thousand numbers keeps its order", { timeout: 30_000 }, async () => {
 	const service = await scripted(honest);
 	const entries = await lookupOf(service)(numbers(10_000));
@@ -246,6 +262,7 @@ test("a deadline given to a lookup is that of the whole of it", async () => {
 	const error = await failure(() => lookupOf(service)(numbers(1000), { deadlineMs: 400, concurrency: 1 }));
 	expect(error._tag).toBe("PartnerTimeoutError");
 	expect(service.requests.length).toBeLessThan(10);
+	await expect(lookupOf(service)(numbers(5), { deadlineMs: 20_000 })).resolves.toHaveLength(5);
 });
 
 test("a lookup without a deadline of its own gives each of its requests the client's", async () => {
@@ -360,6 +377,20 @@ test("for await: a source without numbers is handed over in parts too, without a
 	}
 	expect(read).toBeLessThanOrEqual(7000);
 	expect(service.requests).toEqual([]);
+});
+
+test("for await: an endless async source is read in parts too", async () => {
+	const service = await scripted(honest);
+	let read = 0;
+	async function* endless() {
+		for (;;) yield `+32470${100_000 + read++}`;
+	}
+	let handed = 0;
+	for await (const { conversation } of lookupOf(service)(endless(), { concurrency: 1 })) {
+		expect(conversation).not.toBeNull();
+		if (++handed === 500) break;
+	}
+	expect(read).toBeLessThanOrEqual(800);
 });
 
 async function* later(all: readonly (string | null)[]) {

@@ -1,5 +1,4 @@
 import type { Lane, OutboxStore, OutboxText, Worker } from "messaging-conversations/outbox";
-import { newProgress } from "../../src/outbox/text.ts";
 
 const unfinished = ["sending", "held", "waiting"];
 
@@ -27,7 +26,6 @@ export function memoryStore(): OutboxStore & { all: () => OutboxText[] } {
 				nextAt: text.createdAt,
 				messageId: null,
 				queueId: null,
-				progress: newProgress,
 			};
 			rows.set(text.id, row);
 			return structuredClone(row);

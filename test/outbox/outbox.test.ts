@@ -2,7 +2,7 @@ import { type AgencyClient, createClient, PartnerInvalidInput } from "messaging-
 import { createOutbox, fateOf, type Outbox, postgresStore } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { changes } from "messaging-conversations/sync";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { memoryStore } from "./memory.ts";
 import { createWorld } from "./world.ts";
 
@@ -343,6 +343,34 @@ test("the change feed tells it what was delivered, and wakes who waits for conse
 	]);
 });
 
+test("onSettled is called in the order of the states, and not waited for", async () => {
+	const digest = crypto.subtle.digest.bind(crypto.subtle);
+	const { agency, anna, client, enqueue, outbox, settled, state } = createWorld({
+		onSettled: (status) => {
+			settled.push(status);
+			return new Promise(() => {});
+		},
+	});
+	await enqueue("1");
+	const slow = vi.spyOn(crypto.subtle, "digest").mockImplementation(async (...given) => {
+		const hash = await digest(...given);
+		await new Promise((resolve) => setTimeout(resolve, 20));
+		return hash;
+	});
+	try {
+		await outbox.drain();
+		slow.mockRestore();
+		expect(settled.map((status) => status.state)).toEqual(["sent"]);
+		anna.reads();
+		const { messagePage } = await client.agency(agency.id).conversations.get(anna.phoneNumber);
+		await outbox.observe({ messages: messagePage.messages });
+		expect(settled.map((status) => status.state)).toEqual(["sent", "read"]);
+		expect(await state("note-1")).toBe("read");
+	} finally {
+		slow.mockRestore();
+	}
+});
+
 test("a change of the change feed is observed as it comes", async () => {
 	const { sandbox, outbox, agency, anna, client, enqueue, state, pass } = createWorld();
 	sandbox.clock.advance({ hours: 25 });
@@ -383,6 +411,24 @@ test("a second worker is refused while the first works, with the way out; afterw
 	stop.abort();
 	await working;
 	await restart().drain();
+});
+
+test("in a runtime without processes only the sign of life tells that another one works", async () => {
+	const kill = vi.spyOn(process, "kill").mockImplementation(() => {
+		throw new Error("process.kill is not implemented");
+	});
+	try {
+		const { outbox, store } = createWorld();
+		const other = { token: "other", host: "", pid: 0 };
+		await store.takeOver({ ...other, beatAt: Date.now() }, null);
+		const rule = expect.stringContaining("is worked on by another process");
+		await expect(outbox.drain()).rejects.toMatchObject({ field: "store", rule });
+		await store.takeOver({ ...other, beatAt: Date.now() - 60_000 }, "other");
+		await outbox.drain();
+		expect(await store.worker()).toBeUndefined();
+	} finally {
+		kill.mockRestore();
+	}
 });
 
 test("a worker sends what is enqueued while it works, and ends what it began before it stops", async () => {

@@ -1,10 +1,28 @@
 // What a store must do. It runs over each store of the package, and over yours: call it with a function that opens an empty one.
-import type { Lane, NewText, OutboxStore } from "messaging-conversations/outbox";
+import type { Lane, NewText, OutboxStore, Progress } from "messaging-conversations/outbox";
 import { expect, test } from "vitest";
 
 const lane: Lane = { agencyId: "agy_1", to: "+447700900101" };
 const other: Lane = { agencyId: "agy_2", to: "+447700900101" };
 const noon = Date.parse("2026-01-05T12:00:00Z");
+
+/** Of a text that was not sent yet. */
+export const progress: Progress = {
+	attempts: 0,
+	tries: 0,
+	doubts: 0,
+	firstTriedAt: null,
+	triedAt: null,
+	taken: false,
+	refused: false,
+	resent: false,
+	emptyAt: null,
+	looks: 0,
+	failures: 0,
+	replacedBy: null,
+	baseline: null,
+	error: null,
+};
 
 const textOf = (id: string, rest: Partial<NewText> = {}): NewText => ({
 	id,
@@ -14,6 +32,7 @@ const textOf = (id: string, rest: Partial<NewText> = {}): NewText => ({
 	consentLanguage: null,
 	notAfter: null,
 	createdAt: noon,
+	progress,
 	...rest,
 });
 

@@ -1,26 +1,16 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { installPacked } from "./install.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const consumer = mkdtempSync(join(tmpdir(), "consumer-"));
 const installed = join(consumer, "node_modules/messaging-conversations");
 
-/** Installed as npm would, without asking a registry: the package has no dependency to fetch. */
-beforeAll(() => {
-	const [{ filename }] = JSON.parse(
-		execFileSync("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", consumer], {
-			cwd: root,
-			encoding: "utf8",
-		}),
-	);
-	mkdirSync(installed, { recursive: true });
-	execFileSync("tar", ["-xzf", join(consumer, filename), "-C", installed, "--strip-components", "1"]);
-	writeFileSync(join(consumer, "package.json"), '{ "type": "module" }');
-});
+beforeAll(() => installPacked(consumer));
 
 afterAll(() => rmSync(consumer, { recursive: true }));
 

@@ -14,6 +14,26 @@ beforeAll(async () => {
 });
 afterAll(() => browser.close());
 
+/**
+ * Opens an address in a window of its own. `wrong` collects what the page may not do: throw, breach its content security
+ * policy, or ask anything of another machine.
+ */
+export async function openPage(url: string, wrong: string[], options: BrowserContextOptions = {}): Promise<Page> {
+	const context = await browser.newContext({ viewport: { width: 1280, height: 760 }, ...options });
+	onTestFinished(() => context.close());
+	const page = await context.newPage();
+	page.on("pageerror", (error) => wrong.push(String(error)));
+	page.on("console", (message) => {
+		// A lost connection is a network error on the console, which no page can prevent.
+		if (message.type() === "error" && !message.text().includes("ERR_")) wrong.push(message.text());
+	});
+	page.on("request", (request) => {
+		if (!/^(http:\/\/127\.0\.0\.1:|blob:|data:)/.test(request.url())) wrong.push(request.url());
+	});
+	await page.goto(url);
+	return page;
+}
+
 export interface Visit {
 	readonly sandbox: Sandbox;
 	readonly server: SandboxServer;
@@ -32,21 +52,8 @@ export async function visit(options: SandboxOptions = {}, screen: BrowserContext
 	const server = await serve(sandbox);
 	const { baseUrl, apiKey, controlUrl, token } = server;
 	const wrong: string[] = [];
-	const open = async (more: BrowserContextOptions = {}): Promise<Page> => {
-		const context = await browser.newContext({ viewport: { width: 1280, height: 760 }, ...screen, ...more });
-		onTestFinished(() => context.close());
-		const page = await context.newPage();
-		page.on("pageerror", (error) => wrong.push(String(error)));
-		page.on("console", (message) => {
-			// A lost connection is a network error on the console, which no page can prevent.
-			if (message.type() === "error" && !message.text().includes("ERR_")) wrong.push(message.text());
-		});
-		page.on("request", (request) => {
-			if (!/^(http:\/\/127\.0\.0\.1:|blob:)/.test(request.url())) wrong.push(request.url());
-		});
-		await page.goto(`${controlUrl}/ui/#token=${token}`);
-		return page;
-	};
+	const open = (more: BrowserContextOptions = {}): Promise<Page> =>
+		openPage(`${controlUrl}/ui/#token=${token}`, wrong, { ...screen, ...more });
 	onTestFinished(async () => {
 		await server.close();
 		expect(wrong).toEqual([]);
@@ -86,4 +93,24 @@ export async function picture(page: Page, name: string): Promise<void> {
 	const path = new URL(`../../docs/images/${name}.png`, import.meta.url).pathname;
 	await page.mouse.move(0, 0);
 	await page.screenshot({ path, animations: "disabled" });
+}
+
+/** Writes the picture of two windows side by side, when SCREENSHOTS is set. */
+export async function pictureOfBoth(left: Page, right: Page, name: string): Promise<void> {
+	if (!process.env.SCREENSHOTS) return;
+	const images = [];
+	for (const page of [left, right]) {
+		const size = page.viewportSize();
+		await page.setViewportSize({ width: 790, height: 720 });
+		const png = await page.screenshot({ animations: "disabled" });
+		images.push(`<img src="data:image/png;base64,${png.toString("base64")}">`);
+		if (size) await page.setViewportSize(size);
+	}
+	const desk = await browser.newPage({ viewport: { width: 1600, height: 732 } });
+	await desk.setContent(`<style>
+		body { margin: 6px; display: flex; gap: 8px; background: #5b6570 }
+		img { border-radius: 6px }
+	</style>${images.join("")}`);
+	await picture(desk, name);
+	await desk.close();
 }

@@ -33,6 +33,8 @@ throughEachDoor((open) => {
 		box.sandbox.clock.advance({ hours: 25 });
 		expect((await send(box, { to: ANNA, body: "Held" })).ok().queued).toBe(true);
 		expect((await statuses(box))[0]).toBe("failed"); // the consent template
+		const failed = box.sandbox.events().filter((event) => event.type === "message.status");
+		expect(failed.map(({ status }) => status)).toEqual(["failed", "failed", "failed"]);
 		anna.setReachable(true);
 		anna.accepts();
 		expect(anna.inbox().map(({ body }) => body)).toEqual(["Held"]);

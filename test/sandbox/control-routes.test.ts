@@ -410,7 +410,7 @@ test("control routes read everything that a page shows", async () => {
 	await send({ to: BRAM, body: "Held" });
 	const agency = sandbox.agency();
 	expect(await reads("connection")).toEqual({
-		baseUrl: sandbox.connection.baseUrl,
+		baseUrl: server.baseUrl,
 		apiKey: sandbox.connection.apiKey,
 		agencyId: agency.id,
 	});

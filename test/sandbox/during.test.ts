@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createSandbox } from "../../src/sandbox/index.ts";
 import { ANNA, call, get, me, send, throughEachDoor } from "./door.ts";
 
@@ -37,6 +37,27 @@ throughEachDoor((open) => {
 		const act = box.sandbox.during({}, () => {});
 		await me(box, { key: null });
 		expect(act.remaining).toBe(1);
+	});
+
+	test("what an act throws is an unhandled rejection, and the request goes on: a failed assertion fails the test run", async () => {
+		const box = await open();
+		const heard: unknown[] = [];
+		const listeners = process.listeners("unhandledRejection");
+		process.removeAllListeners("unhandledRejection").on("unhandledRejection", (reason) => heard.push(reason));
+		try {
+			box.sandbox.during({ operation: "me.get" }, () => expect(1).toBe(2));
+			expect((await me(box)).status).toBe(200);
+			box.sandbox.during({ operation: "me.get" }, async () => {});
+			expect((await me(box)).status).toBe(200);
+			await vi.waitFor(() => expect(heard).toHaveLength(2));
+		} finally {
+			process.removeAllListeners("unhandledRejection");
+			for (const listener of listeners) process.on("unhandledRejection", listener);
+		}
+		expect(heard.map(String)).toEqual([
+			expect.stringContaining("expected 1 to be 2"),
+			expect.stringContaining("act must not be asynchronous"),
+		]);
 	});
 
 	test("check throws for violations, for faults that never hit and for acts that never happened, and names no number", async () => {

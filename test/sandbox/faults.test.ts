@@ -355,6 +355,26 @@ throughEachDoor((open, door) => {
 		expect(() => box.sandbox.check()).toThrow(/never hit: missing-field/);
 	});
 
+	test("a missing-field fault with a field runs after the operation, and never takes the length of a list", async () => {
+		const box = await open();
+		box.sandbox.faults.add({ operation: "me.get", effect: { kind: "missing-field", field: "integration.name" } });
+		const { integration, agencies } = JSON.parse((await me(box, { check: "broken" })).text);
+		expect([Object.keys(integration), agencies[0].id]).toEqual([["id"], box.agency.id]);
+		box.sandbox.faults.add({ operation: "me.get", effect: { kind: "missing-field", field: "agencies.length" } });
+		await me(box);
+		expect(() => box.sandbox.check()).toThrow(/never hit: missing-field/);
+	});
+
+	test("a fault as it is listed can be added again", async () => {
+		const box = await open();
+		box.sandbox.faults.add({ effect: { status: 503, retryAfter: 1 } });
+		box.sandbox.faults.add({ effect: "reset" });
+		const listed = box.sandbox.faults.list();
+		box.sandbox.faults.clear();
+		for (const { effect, phase } of listed) box.sandbox.faults.add({ effect, phase });
+		expect(box.sandbox.faults.list().map(({ effect }) => effect)).toEqual(listed.map(({ effect }) => effect));
+	});
+
 	test("a missing-field fault takes own properties alone, at each step", async () => {
 		const box = await open();
 		for (const field of ["__proto__.hasOwnProperty", "agencies.__proto__.map", "constructor.prototype.toString"]) {

@@ -18,6 +18,9 @@ function exported(): any {
 const spoilt: readonly (readonly [string, (archive: any) => unknown, RegExp])[] = [
 	["an agency of no integration", (a) => (a.agencies[0].integrationId = "gone"), /agencies\[0\]\.integrationId/],
 	["a key of no integration", (a) => (a.keys[0].integrationId = "gone"), /keys\[0\]\.integrationId/],
+	["no agency", (a) => (a.agencies = []), /agencies must have at least one/],
+	["a language that is none", (a) => (a.agencies[0].consent.defaultLanguage = "zz"), /defaultLanguage must be one of/],
+	["a sender that is no UUID", (a) => (a.agencies[0].senders = ["x"]), /senders\[0\] must be a UUID/],
 	["a derived rank", (a) => (a.agencies[0].threads[0].rank = { at: 1, messageId: 1, serial: 1 }), /no field "rank"/],
 	["a derived flag", (a) => (a.agencies[0].threads[0].listed = false), /no field "listed"/],
 	["a derived count", (a) => (a.agencies[0].threads[0].failed = 7), /no field "failed"/],

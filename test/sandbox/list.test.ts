@@ -237,6 +237,19 @@ throughEachDoor((open) => {
 		}
 	});
 
+	test("R54 finds no name by letters that only two names together hold", async () => {
+		const box = await open();
+		for (const [phone, name] of [
+			[BRAM, "Nanna"],
+			[ANNA, "Hanna"],
+		] as const) {
+			box.agency.contact(phone, { name }).writes("Hello");
+			box.sandbox.clock.advance({ ms: 1 });
+		}
+		expect(await listed(box, { search: "hannananna" })).toEqual([]);
+		expect(await listed(box, { search: "nan" })).toEqual([BRAM]);
+	});
+
 	test("R55 matches either the number or the name when a search holds both", async () => {
 		const box = await open();
 		box.agency.contact(BELGIAN, { name: "Villa 900 Park" }).writes("By name");

@@ -71,6 +71,14 @@ const slips: readonly (readonly [string, (...given: never[]) => unknown, readonl
 	["agency.contact", agency.contact, ["abc"], /^contact must be a phone number, with \+ and the country code/],
 	["faults.add", sandbox.faults.add, [{ effect: "status" }], /effect must say which status: \{ status: 503 \}/],
 	["faults.add", sandbox.faults.add, [{ effect: 503 }], /effect must be a word or an object: \{ status: 503 \}/],
+	["faults.add", sandbox.faults.add, [{}], /effect must be a word or an object, such as \{ status: 503 \}/],
+	[
+		"faults.add",
+		sandbox.faults.add,
+		[{ phase: "before", effect: { kind: "missing-field", field: "agencies" } }],
+		/phase must be "after" with a field/,
+	],
+	["clock.advance", sandbox.clock.advance, [{}], /must have hours, minutes or ms/],
 	[
 		"faults.add",
 		sandbox.faults.add,

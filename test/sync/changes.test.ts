@@ -230,6 +230,56 @@ test("what was handed over before a break, and has moved up since, brings its ne
 	]);
 });
 
+test("what has moved up during a break comes first, so that a second break costs it no message", async () => {
+	const opened = openModel({}, 4);
+	const { model, agency, contact } = opened;
+	for (let index = 0; index < 4; index++) {
+		model.write(contact(index));
+		model.advance(minutes(10));
+	}
+	const handed: Change[] = [];
+	for (let rest = 4; rest > 0; rest--) {
+		const feed = changes(agency, { since: opened.since });
+		for await (const change of feed) {
+			handed.push(change);
+			break;
+		}
+		opened.since = feed.checkpoint;
+		// Contact 1 was still to come when contact 0 was handed over.
+		if (rest === 4) model.write(contact(1));
+	}
+	expect((await opened.look()).changes).toEqual([]);
+	expect(told(opened, { changes: handed })).toEqual([
+		[0, ["0"]],
+		[1, ["1", "4"]],
+		[2, ["2"]],
+		[3, ["3"]],
+	]);
+});
+
+test("what an earlier look handed over of a conversation is remembered until its turn comes, however long the look", async () => {
+	const opened = openModel({}, 3);
+	const { model, agency, contact } = opened;
+	model.write(contact(0));
+	model.advance(second);
+	expect(told(opened, await opened.look())).toEqual([[0, ["0"]]]);
+	for (const index of [1, 2, 0]) {
+		model.advance(minutes(10));
+		model.write(contact(index));
+	}
+	const handed: Change[] = [];
+	const feed = changes(agency, { since: opened.since });
+	for await (const change of feed) {
+		handed.push(change);
+		opened.since = feed.checkpoint;
+	}
+	expect(told(opened, { changes: handed })).toEqual([
+		[1, ["1"]],
+		[2, ["2"]],
+		[0, ["3"]],
+	]);
+});
+
 test("a change of a conversation's state alone is handed over while the conversation is recent", async () => {
 	const opened = openModel();
 	const { model, contact } = opened;

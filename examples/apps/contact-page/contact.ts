@@ -3,7 +3,7 @@ import { type AgencyClient, isWindowOpen, type Message, toE164 } from "messaging
 import { type Fate, fateOf, type SentText } from "messaging-conversations/outbox";
 
 /** What would become of a text that is sent now. */
-export type Verdict =
+export type Forecast =
 	| "goes out at once"
 	| "goes out at once, and the text that waits is dropped"
 	| "waits for consent"
@@ -13,7 +13,7 @@ export type Verdict =
 export interface ContactPage {
 	phoneNumber: string;
 	name: string | null;
-	verdict: Verdict;
+	forecast: Forecast;
 	/** Until when a text goes out at once; null when the contact never wrote. */
 	windowExpiresAt: string | null;
 	/** The text that waits already: sending another would drop it, so the page shows it. */
@@ -62,7 +62,7 @@ export async function contactPage(
 			phoneNumber: summary.phoneNumber,
 			name: summary.contactName,
 			// The window is the only thing that decides: within it no consent is needed.
-			verdict: isWindowOpen(conversation, now()) ? inside : closed,
+			forecast: isWindowOpen(conversation, now()) ? inside : closed,
 			windowExpiresAt: summary.windowExpiresAt,
 			waitingText: held,
 			lastText: last && fate ? { body: last.body, fate: fate.fate } : null,
@@ -93,7 +93,7 @@ function stranger(phoneNumber: string): ContactPage {
 	return {
 		phoneNumber,
 		name: null,
-		verdict: "waits for consent",
+		forecast: "waits for consent",
 		windowExpiresAt: null,
 		waitingText: null,
 		lastText: null,

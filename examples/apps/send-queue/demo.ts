@@ -3,7 +3,7 @@
 import { createClient } from "messaging-conversations";
 import { createOutbox, postgresStore } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
-import { openDatabase } from "./database.ts";
+import { openDatabase } from "../database.ts";
 import { createNotes, sendNote } from "./notes.ts";
 
 const sandbox = createSandbox({ now: new Date() });

@@ -2,7 +2,8 @@
 // (DATABASE_URL), as your web application would store one.
 import { createOutbox, postgresStore } from "messaging-conversations/outbox";
 import { openAgency } from "../agency.ts";
-import { openDatabase } from "./database.ts";
+import { openDatabase } from "../database.ts";
+import { startEngine } from "./engine.ts";
 import { createNotes, sendNote } from "./notes.ts";
 
 const { DATABASE_URL } = process.env;
@@ -11,9 +12,11 @@ if (!DATABASE_URL || !to || !body) throw new Error("Needs DATABASE_URL, a phone 
 
 const { client, agency } = await openAgency();
 const database = await openDatabase(DATABASE_URL);
-const outbox = createOutbox({ client, store: postgresStore(database), engine: database.engine });
+const { engine, stop } = await startEngine(DATABASE_URL);
+const outbox = createOutbox({ client, store: postgresStore(database), engine });
 await outbox.migrate();
 await createNotes(database);
 const text = await sendNote(database, outbox, { id: crypto.randomUUID(), agencyId: agency.id, to, body });
 console.log(`stored as ${text.id}`);
+await stop();
 await database.close();

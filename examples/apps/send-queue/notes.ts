@@ -1,6 +1,6 @@
 // A CRM's notes, each of which is sent as a text. The note and its text are stored together, or neither is.
 import type { Outbox, OutboxStatus } from "messaging-conversations/outbox";
-import type { Database } from "./database.ts";
+import type { Database } from "../database.ts";
 
 export interface Note {
 	/** Made when the form is shown, so that a double click is one note and one text. */
@@ -27,5 +27,5 @@ export function sendNote(database: Database, outbox: Outbox, note: Note): Promis
 /** What the page shows beside each note. */
 export async function listNotes(database: Database, outbox: Outbox): Promise<(OutboxStatus | undefined)[]> {
 	const { rows } = await database.query("select id from note order by at desc, id limit 50");
-	return Promise.all(rows.map((row) => outbox.status(String(Reflect.get(Object(row), "id")))));
+	return Promise.all(rows.map((row) => outbox.status(String(row.id))));
 }

@@ -2,7 +2,7 @@
 import express, { type Express } from "express";
 import { isPartnerError } from "messaging-conversations";
 import type { Outbox } from "messaging-conversations/outbox";
-import type { Database } from "./database.ts";
+import type { Database } from "../database.ts";
 import { listNotes, sendNote } from "./notes.ts";
 
 export function createPage(database: Database, outbox: Outbox, agencyId: string): Express {

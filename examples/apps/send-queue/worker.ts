@@ -2,17 +2,19 @@
 // belongs to one process, so there it serves the page itself, at PORT.
 import { createOutbox, postgresStore } from "messaging-conversations/outbox";
 import { openAgency } from "../agency.ts";
-import { openDatabase } from "./database.ts";
+import { openDatabase } from "../database.ts";
+import { startEngine } from "./engine.ts";
 import { createNotes } from "./notes.ts";
 import { createPage } from "./page.ts";
 
 const { DATABASE_URL = ".pglite", PORT = "0", OUTBOX = "{}" } = process.env;
 const { client, agency, sandbox } = await openAgency();
 const database = await openDatabase(DATABASE_URL);
+const { engine, stop: stopEngine } = await startEngine(DATABASE_URL);
 const outbox = createOutbox({
 	client,
 	store: postgresStore(database),
-	engine: database.engine,
+	engine,
 	onTrouble: ({ error, retryAt }) => console.error(`${error.message}; again at ${retryAt.toISOString()}`),
 	...JSON.parse(OUTBOX),
 });
@@ -26,4 +28,5 @@ console.log(sandbox ? "ready; a sandbox takes the texts, nobody is reached" : "r
 await outbox.work({ signal: stop.signal });
 server.close();
 server.closeAllConnections();
+await stopEngine();
 await database.close();

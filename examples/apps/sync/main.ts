@@ -4,7 +4,7 @@
 import { SingleBar } from "cli-progress";
 import { createClient } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
-import { openDatabase } from "./database.ts";
+import { openDatabase } from "../database.ts";
 import { look, nightly, tables } from "./mirror.ts";
 import { createMirror } from "./worker.ts";
 
@@ -18,7 +18,7 @@ const { agencies } = await client.me.get();
 const [task] = process.argv.slice(2);
 
 if (task === "--once" || task === "--nightly") {
-	await database.executeSql(tables);
+	await database.query(tables);
 	for (const { id, name } of agencies) {
 		const format = `${name ?? id} {bar} {value}/{total}, {speed}/s, {eta_formatted} left`;
 		const bar = new SingleBar({ format, noTTYOutput: true, notTTYSchedule: 2_000, etaBuffer: 100 });

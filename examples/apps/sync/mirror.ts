@@ -1,8 +1,8 @@
 // The conversations and messages of an agency as tables of PostgreSQL: what `look` stores is what has changed, each
 // message once; what `nightly` stores is what moved no conversation to the top, and what is gone.
 import type { AgencyClient, ConversationDetail, Message } from "messaging-conversations";
-import { changes, fingerprintOf, reconcile } from "messaging-conversations/sync";
-import type { Database, Sql } from "./database.ts";
+import { type Change, changes, fingerprintOf, reconcile } from "messaging-conversations/sync";
+import type { Database, Sql } from "../database.ts";
 
 export const tables = `
 	create table if not exists feed (agency_id text primary key, checkpoint text not null);
@@ -12,7 +12,8 @@ export const tables = `
 		primary key (agency_id, phone)
 	);
 	create table if not exists message (
-		agency_id text, id bigint, phone text not null, direction text not null, body text, status text, created_at text,
+		agency_id text, id bigint, phone text not null, sid text not null, direction text not null, body text, template text,
+		status text, created_at text,
 		primary key (agency_id, id)
 	);`;
 
@@ -33,7 +34,7 @@ export async function look({ database, agency, progress, signal }: LookOptions):
 	const feed = changes(agency, { since: stored ?? "beginning", signal });
 	const save = async (sql: Sql): Promise<string> => {
 		const { checkpoint } = feed;
-		const { rows } = await sql.executeSql(
+		const { rows } = await sql.query(
 			`insert into feed values ($1, $2) on conflict (agency_id) do update set checkpoint = excluded.checkpoint
 			where feed.checkpoint = $3 returning 1`,
 			[agency.id, checkpoint, stored],
@@ -43,10 +44,9 @@ export async function look({ database, agency, progress, signal }: LookOptions):
 		return checkpoint;
 	};
 	let done = 0;
-	for await (const { conversation, messages } of feed) {
+	for await (const change of feed) {
 		stored = await database.transaction(async (sql) => {
-			await upsertConversation(sql, agency.id, conversation);
-			await insertMessages(sql, agency.id, conversation, messages);
+			await storeChange(sql, agency.id, change);
 			return save(sql);
 		});
 		done++;
@@ -58,7 +58,7 @@ export async function look({ database, agency, progress, signal }: LookOptions):
 
 /** Once a night: names, AI, visibility, late messages, and what is hidden or deleted. Gives how many differed. */
 export async function nightly({ database, agency, progress, signal }: LookOptions): Promise<number> {
-	const { rows } = await database.executeSql(
+	const { rows } = await database.query(
 		`select phone, fingerprint, (select count(*) from message m where m.agency_id = c.agency_id and m.phone = c.phone) as n
 		from conversation c where agency_id = $1`,
 		[agency.id],
@@ -72,12 +72,11 @@ export async function nightly({ database, agency, progress, signal }: LookOption
 	for await (const { phoneNumber, conversation, messages } of reconcile(agency, { stored, signal })) {
 		await database.transaction(async (sql) => {
 			if (conversation) {
-				await upsertConversation(sql, agency.id, conversation);
 				// All of a conversation's messages come, among them those that are here already.
-				await insertMessages(sql, agency.id, conversation, messages, "on conflict do nothing");
+				await storeChange(sql, agency.id, { conversation, messages }, "on conflict do nothing");
 			} else {
-				await sql.executeSql("delete from message where agency_id = $1 and phone = $2", [agency.id, phoneNumber]);
-				await sql.executeSql("delete from conversation where agency_id = $1 and phone = $2", [agency.id, phoneNumber]);
+				await sql.query("delete from message where agency_id = $1 and phone = $2", [agency.id, phoneNumber]);
+				await sql.query("delete from conversation where agency_id = $1 and phone = $2", [agency.id, phoneNumber]);
 			}
 		});
 		done++;
@@ -87,13 +86,24 @@ export async function nightly({ database, agency, progress, signal }: LookOption
 }
 
 export async function checkpointOf(sql: Sql, agencyId: string): Promise<string | null> {
-	const { rows } = await sql.executeSql("select checkpoint from feed where agency_id = $1", [agencyId]);
+	const { rows } = await sql.query("select checkpoint from feed where agency_id = $1", [agencyId]);
 	return rows[0] ? String(rows[0].checkpoint) : null;
+}
+
+/** `onConflict` says what becomes of a message that is here already; the feed hands over each one once, unless it follows statuses. */
+export async function storeChange(
+	sql: Sql,
+	agencyId: string,
+	{ conversation, messages }: Pick<Change, "conversation" | "messages">,
+	onConflict = "",
+): Promise<void> {
+	await upsertConversation(sql, agencyId, conversation);
+	await insertMessages(sql, agencyId, conversation, messages, onConflict);
 }
 
 async function upsertConversation(sql: Sql, agencyId: string, conversation: ConversationDetail): Promise<void> {
 	const { summary } = conversation;
-	await sql.executeSql(
+	await sql.query(
 		`insert into conversation values ($1, $2, $3, $4, $5, $6, $7, $8)
 		on conflict (agency_id, phone) do update set name = excluded.name, ai_enabled = excluded.ai_enabled,
 			visibility = excluded.visibility, total_messages = excluded.total_messages,
@@ -116,12 +126,12 @@ async function insertMessages(
 	agencyId: string,
 	{ summary }: ConversationDetail,
 	messages: readonly Message[],
-	onConflict = "", // the feed hands over each message once: a second one would be a fault, and shows
+	onConflict: string,
 ): Promise<void> {
 	if (messages.length === 0) return;
-	await sql.executeSql(
-		`insert into message select $1, (value ->> 'id')::bigint, $2, value ->> 'direction', value ->> 'body',
-			value ->> 'status', value ->> 'createdAt'
+	await sql.query(
+		`insert into message select $1, (value ->> 'id')::bigint, $2, value ->> 'messageSid', value ->> 'direction',
+			value ->> 'body', value ->> 'templateName', value ->> 'status', value ->> 'createdAt'
 		from json_array_elements($3::json) as row(value) ${onConflict}`,
 		[agencyId, summary.phoneNumber, JSON.stringify(messages)],
 	);

@@ -4,7 +4,7 @@
 import type { Client } from "messaging-conversations";
 import { isPartnerError } from "messaging-conversations";
 import PgBoss from "pg-boss";
-import type { Database, Sql } from "./database.ts";
+import type { Database, Sql } from "../database.ts";
 import { look, OvertakenError, tables } from "./mirror.ts";
 
 const queueName = "look-at-agency";
@@ -38,7 +38,7 @@ export async function createMirror(database: Database, options: MirrorOptions = 
 		schema,
 	} = options;
 	const boss = new PgBoss({
-		db: { executeSql: database.executeSql },
+		db: { executeSql: database.query },
 		...(schema && { schema }),
 		schedule: false,
 		maintenanceIntervalSeconds: Math.max(1, Math.floor(expireInSeconds / 4)),
@@ -47,7 +47,7 @@ export async function createMirror(database: Database, options: MirrorOptions = 
 	await boss.start();
 	// Of the jobs with one key one may wait and one may run.
 	await boss.createQueue(queueName, { name: queueName, policy: "stately" });
-	await database.executeSql(tables);
+	await database.query(tables);
 
 	function start(sql: Sql, { agencyId, pauseSeconds }: Job, afterSeconds: number): Promise<string | null> {
 		return boss.send(
@@ -59,7 +59,7 @@ export async function createMirror(database: Database, options: MirrorOptions = 
 				expireInSeconds,
 				retryLimit: 1_000_000,
 				retryDelay: 1,
-				db: { executeSql: sql.executeSql },
+				db: { executeSql: sql.query },
 			},
 		);
 	}

@@ -14,7 +14,7 @@ afterEach(() => {
 	for (const close of closing.splice(0)) close();
 });
 
-async function expressDoor(agency: AgencyClient, options: PageOptions): Promise<Get> {
+async function overExpress(agency: AgencyClient, options: PageOptions): Promise<Get> {
 	const server = createApp(agency, options).listen(0, "127.0.0.1");
 	await new Promise((resolve) => server.once("listening", resolve));
 	closing.push(() => {
@@ -25,17 +25,17 @@ async function expressDoor(agency: AgencyClient, options: PageOptions): Promise<
 	return (path, init) => fetch(`http://127.0.0.1:${port}${path}`, init);
 }
 
-async function routeDoor(agency: AgencyClient, options: PageOptions): Promise<Get> {
+async function overRoute(agency: AgencyClient, options: PageOptions): Promise<Get> {
 	const GET = createRoute(agency, options);
 	return (path, init) => GET(new Request(`https://crm.example/api${path}`, init));
 }
 
-const doors = [
-	["Express", expressDoor],
-	["a route handler", routeDoor],
+const entries = [
+	["Express", overExpress],
+	["a route handler", overRoute],
 ] as const;
 
-async function open(door: (agency: AgencyClient, options: PageOptions) => Promise<Get>) {
+async function open(serve: (agency: AgencyClient, options: PageOptions) => Promise<Get>) {
 	const sandbox = createSandbox({ now: "2026-01-05T09:00:00Z" });
 	const endings: (string | undefined)[] = [];
 	const client = createClient({
@@ -45,7 +45,7 @@ async function open(door: (agency: AgencyClient, options: PageOptions) => Promis
 	});
 	const agency = client.agency(sandbox.agency().id);
 	const sent: SentText[] = [];
-	const get = await door(agency, {
+	const get = await serve(agency, {
 		now: sandbox.clock.now,
 		lastTextTo: (phone) => sent.find(({ to }) => to === phone),
 	});
@@ -54,47 +54,50 @@ async function open(door: (agency: AgencyClient, options: PageOptions) => Promis
 	return { sandbox, agency, anna, get, page, endings, sent };
 }
 
-test.each(doors)("over %s the page says what would become of a text", async (_, door) => {
-	const { sandbox, agency, anna, page } = await open(door);
-	expect(await page("0470 12 34 56")).toMatchObject({ phoneNumber: "+32470123456", verdict: "waits for consent" });
+test.each(entries)("over %s the page says what would become of a text", async (_, serve) => {
+	const { sandbox, agency, anna, page } = await open(serve);
+	expect(await page("0470 12 34 56")).toMatchObject({ phoneNumber: "+32470123456", forecast: "waits for consent" });
 	anna.writes("Is the flat still free?");
 	expect(await page("+32470123456")).toMatchObject({
 		name: "Anna",
-		verdict: "goes out at once",
+		forecast: "goes out at once",
 		windowExpiresAt: "2026-01-06T09:00:00.000Z",
 		aiWouldStop: true,
 		messages: [{ direction: "inbound", body: "Is the flat still free?" }],
 	});
 	sandbox.clock.advance({ hours: 25 });
-	expect(await page("+32470123456")).toMatchObject({ verdict: "waits for consent", waitingText: null });
+	expect(await page("+32470123456")).toMatchObject({ forecast: "waits for consent", waitingText: null });
 	await agency.messages.send({ to: anna.phoneNumber, body: "It is!" });
 	expect(await page("+32470123456")).toMatchObject({
-		verdict: "replaces the text that waits",
+		forecast: "replaces the text that waits",
 		waitingText: "It is!",
 		aiWouldStop: false,
 	});
 	sandbox.agency().consent.set({ unapprovedTemplates: [{ templateCode: "consent", status: "pending" }] });
-	expect(await page("+32470123456")).toMatchObject({ verdict: "is refused" });
+	expect(await page("+32470123456")).toMatchObject({ forecast: "is refused" });
 });
 
-test.each(doors)("over %s the page says what became of the last text, and what another would drop", async (_, door) => {
-	const { sandbox, agency, anna, page, sent } = await open(door);
-	const text = { to: anna.phoneNumber, body: "It is!", since: sandbox.clock.now() };
-	sent.push({ ...text, ...(await agency.messages.send({ to: text.to, body: text.body })) });
-	expect(await page(anna.phoneNumber)).toMatchObject({ lastText: { body: "It is!", fate: "held" } });
-	anna.writes("What is it?");
-	expect(await page(anna.phoneNumber)).toMatchObject({
-		verdict: "goes out at once, and the text that waits is dropped",
-		waitingText: "It is!",
-	});
-	anna.accepts();
-	const { messages } = await page(anna.phoneNumber);
-	sandbox.message(messages[0].id).undelivered();
-	expect(await page(anna.phoneNumber)).toMatchObject({ verdict: "goes out at once", lastText: { fate: "failed" } });
-});
+test.each(entries)(
+	"over %s the page says what became of the last text, and what another would drop",
+	async (_, serve) => {
+		const { sandbox, agency, anna, page, sent } = await open(serve);
+		const text = { to: anna.phoneNumber, body: "It is!", since: sandbox.clock.now() };
+		sent.push({ ...text, ...(await agency.messages.send({ to: text.to, body: text.body })) });
+		expect(await page(anna.phoneNumber)).toMatchObject({ lastText: { body: "It is!", fate: "held" } });
+		anna.writes("What is it?");
+		expect(await page(anna.phoneNumber)).toMatchObject({
+			forecast: "goes out at once, and the text that waits is dropped",
+			waitingText: "It is!",
+		});
+		anna.accepts();
+		const { messages } = await page(anna.phoneNumber);
+		sandbox.message(messages[0].id).undelivered();
+		expect(await page(anna.phoneNumber)).toMatchObject({ forecast: "goes out at once", lastText: { fate: "failed" } });
+	},
+);
 
-test.each(doors)("over %s a bad number is the visitor's fault, an outage is not", async (_, door) => {
-	const { sandbox, get } = await open(door);
+test.each(entries)("over %s a bad number is the visitor's fault, an outage is not", async (_, serve) => {
+	const { sandbox, get } = await open(serve);
 	expect((await get("/contacts/nobody")).status).toBe(400);
 	expect((await get("/contacts/%E0%A4%A")).status).toBe(400);
 	expect(sandbox.requests()).toHaveLength(0);
@@ -107,8 +110,8 @@ test.each(doors)("over %s a bad number is the visitor's fault, an outage is not"
 	expect([refused.status, JSON.stringify(await refused.json())]).toEqual([502, expect.not.stringContaining("470")]);
 });
 
-test.each(doors)("over %s a visitor who leaves ends the call to the service", async (_, door) => {
-	const { sandbox, get, endings } = await open(door);
+test.each(entries)("over %s a visitor who leaves ends the call to the service", async (_, serve) => {
+	const { sandbox, get, endings } = await open(serve);
 	sandbox.faults.add({ operation: "conversations.get", times: 1, effect: "hang" });
 	const leaving = new AbortController();
 	const answer = get("/contacts/%2B32470123456", { signal: leaving.signal }).catch(() => "left");

@@ -12,10 +12,11 @@ import { createOutbox, postgresStore } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { serve } from "messaging-conversations/sandbox/server";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
-import { openDatabase } from "../send-queue/database.ts";
+import { type Server, startServer } from "../../../test/postgres.ts";
+import { openDatabase } from "../database.ts";
+import { startEngine } from "../send-queue/engine.ts";
 import { createNotes, sendNote } from "../send-queue/notes.ts";
 import { createPage } from "../send-queue/page.ts";
-import { createDatabase, type Server, startServer } from "./postgres.ts";
 
 const cwd = fileURLToPath(new URL("..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "send-queue-"));
@@ -121,9 +122,8 @@ describe("on a PostgreSQL server", () => {
 	afterAll(() => server?.close());
 
 	test("of two workers one is killed in the middle: the other finishes its texts, each once and in order", async () => {
-		server = await startServer();
-		const { url, drop } = await createDatabase(server);
-		closing.push(drop);
+		server = await startServer(import.meta.url);
+		const url = await server.create();
 		const { sandbox, note } = await open();
 		const service = await serve(sandbox);
 		closing.push(service.close);
@@ -134,10 +134,11 @@ describe("on a PostgreSQL server", () => {
 		const workers = [await startWorker(url, service), await startWorker(url, service)];
 
 		const database = await openDatabase(url);
+		const { engine, stop } = await startEngine(url);
 		const outbox = createOutbox({
 			client: createClient({ ...sandbox.connection }),
 			store: postgresStore(database),
-			engine: database.engine,
+			engine,
 		});
 		// All in one transaction, as a mailing is: either everybody is written to, or nobody.
 		await database.transaction(async (tx) => {
@@ -150,14 +151,14 @@ describe("on a PostgreSQL server", () => {
 		await expect.poll(() => texts().flat().length, { timeout: 60_000 }).toBe(12);
 		workers[1]?.kill("SIGTERM");
 		await once(workers[1] ?? process, "exit");
+		await stop();
 		await database.close();
 		expect(texts()).toEqual(phones.map(() => ["1", "2", "3"]));
 	});
 
 	test("a text that is stored from the command line is sent by the worker on the server", async () => {
-		server ??= await startServer();
-		const { url, drop } = await createDatabase(server);
-		closing.push(drop);
+		server ??= await startServer(import.meta.url);
+		const url = await server.create();
 		const { sandbox } = await open();
 		const service = await serve(sandbox);
 		closing.push(service.close);

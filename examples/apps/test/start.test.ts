@@ -78,7 +78,7 @@ test("npm run contact-page", async () => {
 	const page = await fetch(String(said).trim());
 	server.kill();
 	await once(server, "exit");
-	expect(await page.json()).toMatchObject({ name: "Anna Peeters", verdict: "goes out at once" });
+	expect(await page.json()).toMatchObject({ name: "Anna Peeters", forecast: "goes out at once" });
 });
 
 test("npm run contact-page ends, and says why, when its port is taken", async () => {

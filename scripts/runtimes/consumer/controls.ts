@@ -15,6 +15,8 @@ export function controlsOver(controlUrl: string, token: string): Controls & { re
 	}
 	return {
 		writes: (phone, text) => control("POST", `/contacts/${phone}/writes`, { text }),
+		reads: (phone) => control("POST", `/contacts/${phone}/reads`),
+		now: async () => new Date(String(Reflect.get(Object(await control("GET", "/clock")), "now"))),
 		fault: (fault) => control("POST", "/faults/add", fault),
 		inbox: async (phone) => textsOf(await control("GET", `/contacts/${phone}/inbox`)),
 		reset: () => control("POST", "/reset"),
@@ -25,6 +27,8 @@ export function controlsOver(controlUrl: string, token: string): Controls & { re
 export function controlsOf(sandbox: Sandbox): Controls {
 	return {
 		writes: async (phone, text) => sandbox.agency().contact(phone).writes(text),
+		reads: async (phone) => sandbox.agency().contact(phone).reads(),
+		now: async () => sandbox.clock.now(),
 		fault: async (fault) => sandbox.faults.add(fault),
 		inbox: async (phone) => textsOf(sandbox.agency().contact(phone).inbox()),
 	};

@@ -1,7 +1,9 @@
 // With a sandbox of its own: in process, served over HTTP by this runtime, and the same through `nodeHttp`.
 import * as nodeEntry from "messaging-conversations/node";
+import * as outboxEntry from "messaging-conversations/outbox";
 import * as sandboxEntry from "messaging-conversations/sandbox";
 import * as serverEntry from "messaging-conversations/sandbox/server";
+import * as syncEntry from "messaging-conversations/sync";
 import { controlsOf } from "./controls.ts";
 import { exercise } from "./exercise.ts";
 import { exactly } from "./exports.ts";
@@ -13,6 +15,8 @@ const { serve } = serverEntry;
 async function main(): Promise<void> {
 	exactly(nodeEntry, ["nodeHttp"]);
 	exactly(serverEntry, ["serve"]);
+	exactly(syncEntry, ["changes", "fingerprintOf", "reconcile", "watch"]);
+	exactly(outboxEntry, ["createOutbox", "fateOf", "pgBossEngine", "postgresStore", "sqliteStore"]);
 	exactly(sandboxEntry, ["createSandbox", "scenarioNames", ...scenarioNames]);
 	for (const name of scenarioNames) scenarios[name](createSandbox());
 	const http = nodeHttp({ maxSockets: 8, keepAliveMs: 1000 });

@@ -12,8 +12,12 @@ import {
 	PartnerTimeoutError,
 	PartnerUnauthorized,
 } from "messaging-conversations";
+import { check } from "./check.ts";
 import { tryExports } from "./exports.ts";
 import { tryOptions } from "./options.ts";
+import { tryOutbox } from "./outbox.ts";
+import { objectStore } from "./store.ts";
+import { trySync } from "./sync.ts";
 
 /** What becomes of an answer of the sandbox. */
 export interface Fault {
@@ -25,7 +29,11 @@ export interface Fault {
 /** The other side of the service, wherever the sandbox runs. */
 export interface Controls {
 	writes: (phone: string, text: string) => Promise<unknown>;
+	/** The contact reads what they got. */
+	reads: (phone: string) => Promise<unknown>;
 	fault: (fault: Fault) => Promise<unknown>;
+	/** The service's time. */
+	now: () => Promise<Date>;
 	/** The texts that the phone got. */
 	inbox: (phone: string) => Promise<string[]>;
 }
@@ -41,10 +49,6 @@ export interface Place {
 
 const anna = "+447700900901";
 const bert = "+447700900902";
-
-function check(what: string, good: boolean): void {
-	if (!good) throw new Error(`not so: ${what}`);
-}
 
 async function failure(call: Promise<unknown>): Promise<PartnerError> {
 	const error: unknown = await call.then(
@@ -165,6 +169,11 @@ export async function exercise(place: Place, say: (line: string) => void): Promi
 	check("the timer ends the call", late instanceof PartnerTimeoutError && late.retryable);
 	check("the client goes on", (await client.me.get()).agencies.length === 1);
 	say("ok timeout");
+
+	await trySync(agency, anna, controls);
+	say("ok sync: look, checkpoint, watch, reconcile");
+	await tryOutbox({ client, agency, store: objectStore(), controls }, anna);
+	say("ok outbox: sent, read");
 
 	await tryOptions(place, anna);
 	say("ok every option");

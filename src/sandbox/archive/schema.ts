@@ -1,6 +1,7 @@
 import {
 	aString,
 	assertValid,
+	aUuid,
 	fields,
 	isRecord,
 	listOf,
@@ -120,7 +121,7 @@ const agency = fields<ArchivedAgency>({
 	linked: trueOrFalse,
 	storesMedia: trueOrFalse,
 	consent: fields<Consent>(consentRules),
-	senders: listOf(aString),
+	senders: listOf(aUuid),
 	threads: listOf(thread),
 });
 

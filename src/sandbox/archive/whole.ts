@@ -27,7 +27,11 @@ export function assertWhole({ integrations, keys, agencies, counters, faults }: 
 	);
 	for (const [place, { integrationId }] of [...keys.entries()])
 		if (!integrationIds.has(integrationId)) refuse(`keys[${place}].integrationId names no integration`);
+	if (agencies.length === 0) refuse("agencies must have at least one");
 	for (const [place, agency] of agencies.entries()) {
+		const { languages, defaultLanguage } = agency.consent;
+		if (defaultLanguage !== null && !languages.includes(defaultLanguage))
+			refuse(`agencies[${place}].consent.defaultLanguage must be one of languages, or null`); // R168
 		if (!integrationIds.has(agency.integrationId)) refuse(`agencies[${place}].integrationId names no integration`);
 		assertThreads(`agencies[${place}]`, agency, agencyIds);
 	}

@@ -27,6 +27,9 @@ export const trueOrFalse = must("true or false", (value) => typeof value === "bo
 /** A text in which there is something to read. */
 export const someText = must("a string that is not empty", (value) => typeof value === "string" && value.trim() !== "");
 
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+export const aUuid = must("a UUID", (value) => typeof value === "string" && uuid.test(value));
+
 export const wholeFrom = (lowest: number): Rule =>
 	must(`a whole number, at least ${lowest}`, (value) => Number.isSafeInteger(value) && Number(value) >= lowest);
 

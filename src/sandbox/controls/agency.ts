@@ -1,4 +1,4 @@
-import { aString, assertValid, fields, listOf, must, optional, orNull, someText, trueOrFalse } from "../base/check.ts";
+import { aString, assertValid, aUuid, fields, listOf, optional, orNull, someText, trueOrFalse } from "../base/check.ts";
 import { type ConsentSettings, consentFrom } from "../world/consent.ts";
 import { compareRanks } from "../world/conversation-index.ts";
 import { staffSends } from "../world/sending.ts";
@@ -97,12 +97,9 @@ export interface AgencyControl {
 	conversation(contact: ContactRef): ConversationControl;
 }
 
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const senderRule = must("a UUID", (sender) => typeof sender === "string" && uuid.test(sender));
-
 /** Senders as they are kept. */
 export function sendersFrom(ids: readonly string[]): string[] {
-	assertValid("senders.set: ids", ids, listOf(senderRule));
+	assertValid("senders.set: ids", ids, listOf(aUuid));
 	return ids.map((sender) => sender.toLowerCase());
 }
 

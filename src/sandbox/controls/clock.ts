@@ -44,6 +44,8 @@ export function createClockControl(world: World): ClockControl {
 		now: () => new Date(clock.now()),
 		advance(given) {
 			assertValid("clock.advance", given, advanceRule);
+			if (Object.values(given).every((time) => time === undefined))
+				throw new TypeError("clock.advance must have hours, minutes or ms.");
 			const { hours = 0, minutes = 0, ms = 0 } = given;
 			const by = hours * hourMs + minutes * 60_000 + ms;
 			if (by < 0) throw new RangeError("The sandbox's clock goes forward only.");

@@ -34,6 +34,7 @@ const listed = {
  */
 export function createControlRoutes(
 	sandbox: Sandbox,
+	baseUrl: () => string,
 ): (method: string, target: string, body: Call["body"]) => ControlAnswer {
 	const snapshots = new Map<string, Snapshot>();
 	return (method, target, body) => {
@@ -52,11 +53,11 @@ export function createControlRoutes(
 				const message = `There is no control ${method} ${path}. GET /_sandbox lists all controls.`;
 				return refused(404, "SandboxNotFound", message);
 			}
-			const id = decodeURIComponent(second ?? "");
+			const id = decoded(second ?? "");
 			const given = fieldsIn(textIn(body), found.rule);
 			const agency = sandbox.agency(agencyId);
 			const integration = integrationId === undefined ? sandbox.integration : sandbox.integrations.get(integrationId);
-			const asked = { sandbox, integration, agency, id, given, snapshots };
+			const asked = { sandbox, baseUrl: baseUrl(), integration, agency, id, given, snapshots };
 			return { status: 200, result: found.control(asked) ?? null };
 		} catch (error) {
 			return refused(400, "SandboxBadRequest", error instanceof Error ? error.message : String(error));
@@ -64,11 +65,19 @@ export function createControlRoutes(
 	};
 }
 
+function decoded(segment: string): string {
+	try {
+		return decodeURIComponent(segment);
+	} catch {
+		throw new TypeError("The path has a % that begins no escape.");
+	}
+}
+
 /** A path without the agency or the integration that it begins with. */
 function placeOf(segments: readonly string[]): { place: readonly string[]; agencyId?: string; integrationId?: string } {
 	const [first, second = "", ...rest] = segments;
-	if (first === "agencies" && rest.length > 0) return { place: rest, agencyId: decodeURIComponent(second) };
-	if (first === "integrations" && rest.length > 0) return { place: rest, integrationId: decodeURIComponent(second) };
+	if (first === "agencies" && rest.length > 0) return { place: rest, agencyId: decoded(second) };
+	if (first === "integrations" && rest.length > 0) return { place: rest, integrationId: decoded(second) };
 	return { place: segments };
 }
 

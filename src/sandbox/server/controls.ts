@@ -11,6 +11,8 @@ import { consentFields } from "../world/consent.ts";
 /** What a control route works on. */
 export interface Asked {
 	readonly sandbox: Sandbox;
+	/** Where the sandbox listens. */
+	readonly baseUrl: string;
 	readonly integration: IntegrationControl;
 	readonly agency: AgencyControl;
 	/** The segment between noun and verb: a phone number, an id. */
@@ -46,8 +48,8 @@ const faultOf = ({ id, hits, remaining }: FaultControl) => ({
 
 /** Each control by verb and path, then the fields that its body may have. */
 export const controls: Readonly<Record<string, Control>> = {
-	"GET connection": ({ sandbox }) => ({
-		baseUrl: sandbox.connection.baseUrl,
+	"GET connection": ({ sandbox, baseUrl }) => ({
+		baseUrl,
 		apiKey: sandbox.connection.apiKey,
 		agencyId: sandbox.agency().id,
 	}),
@@ -57,6 +59,8 @@ export const controls: Readonly<Record<string, Control>> = {
 	"POST contacts/{phone}/writes text body media replyTo": (asked) => {
 		const { text, ...rest } = asked.given;
 		assertValid("writes: text", text, optional(aString));
+		if (text !== undefined && rest.body !== undefined)
+			throw new TypeError("writes: text and body are the same: give one.");
 		return pass(contact(asked).writes, text === undefined ? rest : { body: text, ...rest });
 	},
 	"POST contacts/{phone}/taps code": (asked) => pass(contact(asked).taps, asked.given.code),
@@ -123,9 +127,6 @@ export const controls: Readonly<Record<string, Control>> = {
 	"POST keys/{id}/setScopes scopes": ({ integration, id, given }) => pass(integration.keys.setScopes, id, given.scopes),
 	"GET clock": nowOf,
 	"POST clock/advance hours minutes ms": (asked) => {
-		const { hours, minutes, ms } = asked.given;
-		if (hours === undefined && minutes === undefined && ms === undefined)
-			throw new TypeError("clock.advance must have hours, minutes or ms.");
 		pass(asked.sandbox.clock.advance, asked.given);
 		return nowOf(asked);
 	},

@@ -69,7 +69,8 @@ function placeIn(tree: unknown, field: string): { readonly parent: object; reado
 	const name = path.pop() ?? "";
 	let parent: unknown = tree;
 	for (const step of path) parent = hasOwn(parent, step) ? parent[step] : undefined;
-	return hasOwn(parent, name) ? { parent, name } : undefined;
+	// The length of a list cannot be removed.
+	return hasOwn(parent, name) && Object.keys(parent).includes(name) ? { parent, name } : undefined;
 }
 
 function hasOwn(value: unknown, name: string): value is Record<string, unknown> {

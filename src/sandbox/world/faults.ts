@@ -32,20 +32,23 @@ export type FaultKind = (typeof faultKinds)[number];
 
 export const faultPhases = ["before", "after"] as const;
 
-/** The effect of a fault in full. A {@link FaultKind} alone is short for one with nothing set. */
+/** The effect of a fault in full; null is as good as absent. A {@link FaultKind} alone is short for one with nothing set. */
 export interface FaultEffect {
 	/** @default "status" with a `status`, "latency" with only a time */
 	readonly kind?: FaultKind;
 	/** 200 to 599. @default 502 for `html`, 307 for `redirect`, 200 for the other bodies */
-	readonly status?: number;
+	readonly status?: number | null;
 	/** The Retry-After header: seconds, or any text. */
-	readonly retryAfter?: number | string;
+	readonly retryAfter?: number | string | null;
 	/** Real milliseconds to wait first, for every kind. @default 100 for "latency", else 0 */
 	readonly latencyMs?: number;
 	/** The same as `latencyMs`. */
 	readonly latency?: number;
-	/** For `missing-field`: a field of the answer, dots between levels. @default one that the operation's callers need */
-	readonly field?: string;
+	/**
+	 * For `missing-field`: a field of the answer, dots between levels. It needs the phase `after`, because there is no answer
+	 * before. @default one that the operation's callers need
+	 */
+	readonly field?: string | null;
 	/** For `redirect`: where to. @default "https://elsewhere.invalid/" */
 	readonly location?: string;
 }
@@ -60,7 +63,7 @@ export interface FaultOptions {
 	readonly skip?: number;
 	/**
 	 * `before`: the operation does not run and no operationId is remembered. `after`: the operation runs and commits,
-	 * then its answer is replaced or lost. @default "before"
+	 * then its answer is replaced or lost. @default "before", with a `field` "after"
 	 */
 	readonly phase?: (typeof faultPhases)[number];
 	/** What becomes of the answer. */
@@ -114,11 +117,11 @@ const operationRule = oneOf(...operationIds);
 
 const effectRule = fields<FaultEffect>({
 	kind: optional(oneOf(...faultKinds)),
-	status: optional(statusRule),
-	retryAfter: optional((after) => (Number.isFinite(after) ? undefined : headerText(after))),
+	status: optional(orNull(statusRule)),
+	retryAfter: optional(orNull((after) => (Number.isFinite(after) ? undefined : headerText(after)))),
 	latencyMs: optional(waitRule),
 	latency: optional(waitRule),
-	field: optional(someText),
+	field: optional(orNull(someText)),
 	location: optional(headerText),
 });
 
@@ -133,6 +136,7 @@ const optionsRule = fields<FaultOptions>({
 	phase: optional(oneOf(...faultPhases)),
 	effect: (effect) => {
 		if (typeof effect === "number") return ` must be a word or an object: { status: ${effect} }`;
+		if (effect === undefined || effect === null) return " must be a word or an object, such as { status: 503 }";
 		return isRecord(effect) ? effectRule(effect) : kindRule(effect);
 	},
 });
@@ -161,9 +165,11 @@ export function createFaults(): FaultBook {
 	return {
 		add(options) {
 			assertValid("faults.add", options, optionsRule);
-			const { operation = null, times = 1, skip = 0, phase = "before" } = options;
-			const remaining = times === Number.POSITIVE_INFINITY ? null : times;
 			const effect = effectFrom(options.effect);
+			const { operation = null, times = 1, skip = 0, phase = effect.field === null ? "before" : "after" } = options;
+			if (effect.field !== null && phase === "before")
+				throw new TypeError('faults.add: phase must be "after" with a field: there is no answer before.');
+			const remaining = times === Number.POSITIVE_INFINITY ? null : times;
 			const fault = { id: ++created, operation, phase, effect, skip, hits: 0, remaining };
 			faults.push(fault);
 			return fault;
@@ -199,10 +205,10 @@ export function createFaults(): FaultBook {
 function effectFrom(given: FaultOptions["effect"]): Effect {
 	const effect: FaultEffect = typeof given === "string" ? { kind: given } : given;
 	const waits = effect.latencyMs ?? effect.latency;
-	const kind = effect.kind ?? (effect.status === undefined && waits !== undefined ? "latency" : "status");
-	const { status = null, retryAfter, field = null, location = "https://elsewhere.invalid/" } = effect;
+	const { status = null, retryAfter = null, field = null, location = "https://elsewhere.invalid/" } = effect;
+	const kind = effect.kind ?? (status === null && waits !== undefined ? "latency" : "status");
 	if (kind === "status" && status === null)
 		throw new TypeError("faults.add: effect must have a status or a kind: { status: 503 }.");
 	const latencyMs = waits ?? (kind === "latency" ? 100 : 0);
-	return { kind, status, retryAfter: retryAfter === undefined ? null : String(retryAfter), latencyMs, field, location };
+	return { kind, status, retryAfter: retryAfter === null ? null : String(retryAfter), latencyMs, field, location };
 }

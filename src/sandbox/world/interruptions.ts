@@ -29,10 +29,22 @@ export function createInterruptions(): Interruptions {
 				if (interruption.phase !== phase) continue;
 				if (interruption.operation !== undefined && interruption.operation !== operation) continue;
 				if (--interruption.remaining === 0) waiting.delete(interruption);
-				interruption.act();
+				perform(interruption.act);
 			}
 		},
 		waiting: () => [...waiting],
 		clear: () => waiting.clear(),
 	};
+}
+
+/**
+ * Reports what an act throws as an unhandled rejection, which fails a test run. Thrown to the client, it would look like a
+ * lost connection, and the client would try again.
+ */
+function perform(act: () => unknown): void {
+	try {
+		if (act() instanceof Promise) throw new TypeError("during: act must not be asynchronous: nobody waits for it.");
+	} catch (error) {
+		void Promise.reject(error);
+	}
 }

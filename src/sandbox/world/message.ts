@@ -52,9 +52,10 @@ export function askForConsent(world: World, thread: Thread, { sender, language }
 		sender,
 		...(language === null ? {} : { language }),
 	};
-	const { id } = append(world, thread, { body, outbound: true, status: "queued", extras });
-	const asked = { messageId: id, templateCode: consentTemplate, language };
+	const message = append(world, thread, { body, outbound: true, status: "queued", extras });
+	const asked = { messageId: message.id, templateCode: consentTemplate, language };
 	world.events.add({ type: "consent.asked", ...about(thread), ...asked });
+	noteFailure(world, thread, message);
 }
 
 /** What the messaging provider reports of a message. */
@@ -80,7 +81,15 @@ export function report(
 	change(world, thread, () => {
 		thread.failed += Number(countsAsFailed(message)) - Number(before);
 	});
-	const { id } = message;
+	noteStatus(world, thread, message);
+}
+
+/** Adds the event of a message that failed at once, because its contact cannot be reached. */
+export function noteFailure(world: World, thread: Thread, message: StoredMessage): void {
+	if (message.status === "failed") noteStatus(world, thread, message);
+}
+
+function noteStatus(world: World, thread: Thread, { id, status, errorCode }: StoredMessage): void {
 	const ids = { messageId: id, messageSid: messageSidOf(id) };
 	world.events.add({ type: "message.status", ...about(thread), ...ids, status, errorCode });
 }

@@ -1,6 +1,6 @@
 import { hex } from "../base/derived.ts";
 import { hourMs, iso } from "./clock.ts";
-import { append, askForConsent, type Outgoing } from "./message.ts";
+import { append, askForConsent, noteFailure, type Outgoing } from "./message.ts";
 import { messageSidOf } from "./message-ids.ts";
 import { loseOperation, settleOperation } from "./operation-ids.ts";
 import type { Held, MessageExtras, StoredMessage, Thread, World } from "./state.ts";
@@ -185,6 +185,7 @@ export function sendText(world: World, thread: Thread, text: Outgoing, queueId: 
 	const { id } = message;
 	const ids = { messageId: id, messageSid: messageSidOf(id), operationId, queueId };
 	world.events.add({ type: "text.sent", ...about(thread), ...ids, body, author });
+	noteFailure(world, thread, message);
 	aiStopsForSend(world, thread);
 	const expires = windowExpiresAt(thread) ?? world.clock.now();
 	settleOperation(world, text.operation, {
@@ -202,6 +203,7 @@ export function aiReplies(world: World, thread: Thread, body: string): StoredMes
 	const message = append(world, thread, { body, outbound: true, status: "queued", extras });
 	const ids = { messageId: message.id, messageSid: messageSidOf(message.id), operationId: null, queueId: null };
 	world.events.add({ type: "text.sent", ...about(thread), ...ids, body, author: "ai" });
+	noteFailure(world, thread, message);
 	return message;
 }
 

@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { serve } from "messaging-conversations/sandbox/server";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Server, startServer } from "../../postgres.ts";
 import { newFile } from "./open.ts";
-import { query, type Server, startServer } from "./postgres.ts";
 import { points, type Task } from "./worker.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
@@ -15,7 +15,7 @@ const textsEach = 4;
 
 let server: Server | undefined;
 beforeAll(async () => {
-	server = await startServer();
+	server = await startServer(import.meta.url);
 });
 afterAll(() => server?.close());
 
@@ -101,7 +101,7 @@ test.each(kinds)("%s, killed at each point: 1,000 texts, each there once", async
 	expect(new Set(deaths)).toEqual(new Set(points));
 	expect(sandbox.violations()).toEqual([]);
 	if (database === "postgres")
-		expect(await query(task.url, "select state, count(*)::int from outbox_text group by 1")).toEqual([
+		expect(await server?.query(task.url, "select state, count(*)::int from outbox_text group by 1")).toEqual([
 			{ state: "sent", count: texts.length },
 		]);
 });

@@ -9,8 +9,8 @@ import { createSandbox } from "messaging-conversations/sandbox";
 import { serve } from "messaging-conversations/sandbox/server";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Server, startServer } from "../../postgres.ts";
 import { newFile } from "./open.ts";
-import { type Server, startServer } from "./postgres.ts";
 import type { Task } from "./worker.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
@@ -18,7 +18,7 @@ let server: Server | undefined;
 const pools: pg.Pool[] = [];
 const children: ChildProcess[] = [];
 beforeAll(async () => {
-	server = await startServer();
+	server = await startServer(import.meta.url);
 });
 afterAll(async () => {
 	for (const child of children) child.kill("SIGKILL");

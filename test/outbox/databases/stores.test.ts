@@ -8,14 +8,14 @@ import Libsql from "libsql";
 import { type OutboxStore, postgresStore, sqliteStore } from "messaging-conversations/outbox";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { storeSuite } from "../store-suite.ts";
+import { type Server, startServer } from "../../postgres.ts";
+import { progress, storeSuite } from "../store-suite.ts";
 import { newFile, openLibsql, openLibsqlClient, openPglite } from "./open.ts";
-import { type Server, startServer } from "./postgres.ts";
 
 let server: Server | undefined;
 const pools: pg.Pool[] = [];
 beforeAll(async () => {
-	server = await startServer();
+	server = await startServer(import.meta.url);
 });
 afterAll(async () => {
 	for (const pool of pools) await pool.end();
@@ -58,6 +58,7 @@ const text = {
 	consentLanguage: null,
 	notAfter: null,
 	createdAt: 1,
+	progress,
 };
 
 describe("a text in the caller's transaction is there with the caller's row, or neither is", () => {

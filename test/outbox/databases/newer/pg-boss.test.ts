@@ -4,11 +4,11 @@ import { createSandbox } from "messaging-conversations/sandbox";
 import pg from "pg";
 import { PgBoss } from "pg-boss-12";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Server, startServer } from "../postgres.ts";
+import { type Server, startServer } from "../../../postgres.ts";
 
 let server: Server | undefined;
 beforeAll(async () => {
-	server = await startServer();
+	server = await startServer(import.meta.url);
 });
 afterAll(() => server?.close());
 

@@ -4,9 +4,9 @@ import pg from "pg";
 
 export type Row = Record<string, unknown>;
 
-/** What SQL goes through: the database, or a transaction on it. pg-boss takes it as its `db` as it is. */
+/** What SQL goes through: the database, or a transaction on it. An outbox takes it as its `pool` and as `tx`. */
 export interface Sql {
-	executeSql: (text: string, values?: readonly unknown[]) => Promise<{ rows: Row[] }>;
+	query: (text: string, values?: readonly unknown[]) => Promise<{ rows: Row[] }>;
 }
 
 export interface Database extends Sql {
@@ -17,15 +17,20 @@ export interface Database extends Sql {
 
 /** `url` is a `postgres://` one, or the folder of a PGlite database; in memory without either. */
 export async function openDatabase(url?: string): Promise<Database> {
-	return url?.startsWith("postgres") ? openServer(url) : openEmbedded(url);
+	return url && isServer(url) ? openServer(url) : openEmbedded(url);
 }
 
-function openServer(url: string): Database {
-	const pool = new pg.Pool({ connectionString: url });
+/** Whether any number of processes can share the database. */
+export function isServer(url: string): boolean {
+	return url.startsWith("postgres");
+}
+
+function openServer(connectionString: string): Database {
+	const pool = new pg.Pool({ connectionString });
 	// A connection that breaks while it idles is replaced by the pool; without a listener it would end the process.
 	pool.on("error", (error) => console.error(error.message));
 	const through = (client: pg.Pool | pg.PoolClient): Sql => ({
-		executeSql: (text, values) => client.query(text, values ? [...values] : undefined),
+		query: (text, values) => client.query(text, values ? [...values] : undefined),
 	});
 	return {
 		...through(pool),
@@ -51,7 +56,7 @@ function openServer(url: string): Database {
 async function openEmbedded(folder?: string): Promise<Database> {
 	const lite = await PGlite.create(folder);
 	const through = (client: PGlite | Transaction): Sql => ({
-		async executeSql(text, values) {
+		async query(text, values) {
 			// PGlite takes several statements only without values, and a number for a text only as text.
 			if (values?.length)
 				return client.query<Row>(

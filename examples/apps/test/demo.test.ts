@@ -1,0 +1,123 @@
+// Tests the demo's CRM without a browser, in this process. Each test has a contact of its own. Chromium plays the demo's
+// stories in test/page of the repository.
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { createClient } from "messaging-conversations";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openDatabase } from "../database.ts";
+import { createPages } from "../demo/pages.ts";
+import { openRecords } from "../demo/records.ts";
+
+const sandbox = createSandbox({ now: new Date() });
+const closing: (() => unknown)[] = [];
+let url: string;
+
+beforeAll(async () => {
+	const client = createClient({ ...sandbox.connection });
+	const database = await openDatabase();
+	closing.push(database.close);
+	const records = await openRecords(client, client.agency(sandbox.agency().id), database);
+	const server = createPages(records).listen(0, "127.0.0.1");
+	await once(server, "listening");
+	url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+	closing.push(() => server.close());
+	const stop = new AbortController();
+	const working = Promise.all([records.outbox.work({ signal: stop.signal }), records.follow(stop.signal)]);
+	closing.push(() => {
+		stop.abort();
+		return working;
+	});
+});
+afterAll(async () => {
+	for (const close of closing.reverse()) await close();
+});
+
+/** A contact and the CRM's page of them. */
+function meet(phone: string, name?: string) {
+	const contact = sandbox.agency().contact(phone, name === undefined ? {} : { name });
+	const chat = async () => (await fetch(`${url}/contacts/${phone}`)).text();
+	const send = (id: string, body: string, more: Record<string, string> = {}) =>
+		fetch(`${url}/contacts/${phone}/texts`, {
+			method: "POST",
+			body: new URLSearchParams({ id, body, ...more }),
+			redirect: "manual",
+		});
+	return { contact, chat, send };
+}
+const until = (look: () => Promise<unknown>) => expect.poll(look, { timeout: 60_000, interval: 100 });
+
+test("contacts and messages are listed, and no text of theirs is markup", async () => {
+	const { contact, chat } = meet("+447700900101", "<b>Anna</b>");
+	contact.writes(`<img src=x onerror="alert('Is it free?')">`);
+	const escaped = "&#60;img src=x onerror=&#34;alert(&#39;Is it free?&#39;)&#34;&#62;";
+	await until(async () => (await fetch(url)).text()).toContain(escaped);
+	expect(await chat()).toContain(`<p dir="auto">${escaped}</p>`);
+	expect(await chat()).toContain("&#60;b&#62;Anna&#60;/b&#62;");
+	expect(await chat()).not.toMatch(/<img|<b>Anna/);
+});
+
+test("a text is announced, sent once for a double click, and followed until it is read", async () => {
+	const { contact, chat, send } = meet("+447700900102");
+	contact.writes("Is it free?");
+	expect(await chat()).toContain("Goes out now");
+	const clicks = await Promise.all([send("one", "It is."), send("one", "It is.")]);
+	expect(clicks.map(({ status }) => status)).toEqual([303, 303]);
+	await until(chat).toContain("Sent.");
+	expect(contact.inbox().map(({ body }) => body)).toEqual(["It is."]);
+	contact.reads();
+	await until(chat).toContain("Read.");
+});
+
+test("a contact who answers in words, declines, never answers or cannot be reached: the CRM says what is so", async () => {
+	const { contact, chat, send } = meet("+447700900103");
+	contact.writes("Hello");
+	sandbox.clock.advance({ hours: 25 });
+	expect(await chat()).toContain("Will be held");
+	await send("words", "Would Friday suit you?");
+	await until(chat).toContain("still held: «Would Friday suit you?»");
+	await until(chat).toContain("Waits for the contact&#39;s consent.");
+	contact.writes("Who is this?");
+	await until(chat).toContain("Sent. 2 requests.");
+
+	sandbox.clock.advance({ hours: 25 });
+	await send("declined", "Or Saturday?");
+	await until(chat).toContain("Waits for the contact&#39;s consent.");
+	contact.declines();
+	expect(await chat()).toContain("Not held any more.");
+	await until(chat).toContain("Not delivered: the contact declined, or did not answer in time.");
+
+	sandbox.clock.advance({ hours: 25 });
+	await send("unanswered", "Or Sunday?");
+	await until(chat).toContain("Waits for the contact&#39;s consent.");
+	sandbox.clock.advance({ hours: 49 });
+	await until(async () => (await chat()).match(/Not delivered: the contact declined/g)?.length).toBe(2);
+
+	contact.setReachable(false);
+	contact.writes("Hello?");
+	await send("unreachable", "Hello");
+	await until(chat).toContain("Sent, but it did not reach the phone.");
+});
+
+test("a wrong number is refused, and a stranger is asked for consent", async () => {
+	expect((await meet("+447700900104").send("empty", "")).status).toBe(400);
+	expect(await (await fetch(`${url}/contacts/nobody`)).text()).toContain('role="alert"');
+	const found = await fetch(`${url}/contacts?phone=${encodeURIComponent("+44 7700 900104")}`);
+	expect(await found.text()).toContain("shows no conversation");
+	const { contact, chat, send } = meet("+447700900104");
+	await send("stranger", "Hello");
+	await until(chat).toContain("Waits for the contact&#39;s consent.");
+	contact.accepts();
+	await until(chat).toContain("Sent.");
+});
+
+test("an agency with two languages of consent: the writer chooses, and the contact is asked in that one", async () => {
+	const { contact, chat, send } = meet("+447700900105");
+	contact.writes("Bonjour");
+	sandbox.clock.advance({ hours: 25 });
+	expect(await chat()).not.toContain("<select");
+	sandbox.agency().consent.set({ languages: ["nl", "fr"] });
+	expect(await chat()).toContain("<option>nl</option><option>fr</option>");
+	await send("french", "Bonjour", { consentLanguage: "fr" });
+	await until(async () => contact.inbox().map(({ language }) => language)).toEqual(["fr"]);
+});

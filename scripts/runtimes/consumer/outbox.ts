@@ -1,0 +1,45 @@
+// A durable send, from the note to the contact's eyes, over any store.
+import type { AgencyClient, Client } from "messaging-conversations";
+import { createOutbox, fateOf, type OutboxStore } from "messaging-conversations/outbox";
+import { check } from "./check.ts";
+import type { Controls } from "./exercise.ts";
+
+interface Parts {
+	client: Client;
+	agency: AgencyClient;
+	store: OutboxStore;
+	controls: Controls;
+}
+
+/** `phone` has written a moment ago. Throws where a text is lost, sent twice, or its fate is wrong. */
+export async function tryOutbox({ client, agency, store, controls }: Parts, phone: string): Promise<void> {
+	const since = await controls.now();
+	const settled: string[] = [];
+	const outbox = createOutbox({ client, store, now: () => since, onSettled: ({ state }) => settled.push(state) });
+	await outbox.migrate();
+	await outbox.migrate();
+	const text = { id: "note-1", agencyId: agency.id, to: phone, body: "Sent from a row 🏠" };
+	const clicks = await Promise.all([outbox.enqueue(text), outbox.enqueue(text)]);
+	check(
+		"a double click is one text that waits",
+		clicks.every(({ state }) => state === "waiting"),
+	);
+	await outbox.drain();
+	const status = await outbox.status("note-1");
+	check("it is sent", status?.state === "sent" && status.attempts === 1 && status.messageId !== null);
+	const inbox = await controls.inbox(phone);
+	check("and the phone got it once", inbox.filter((body) => body === text.body).length === 1);
+	const asked = { ...text, since, messageId: status?.messageId };
+	check("its fate says so", (await fateOf(agency, asked, { now: () => since })).fate === "sent");
+
+	await controls.reads(phone);
+	check("and that it was read", (await fateOf(agency, asked, { now: () => since })).fate === "read");
+	const { conversation, messagePage } = await agency.conversations.get(phone);
+	await outbox.observe({ agencyId: agency.id, conversation, messages: messagePage.messages });
+	check("the outbox knows it too", (await outbox.status("note-1"))?.state === "read" && settled.join() === "sent,read");
+
+	await outbox.enqueue({ ...text, id: "note-2" });
+	check("what waits is cancelled", (await outbox.cancel("note-2")) && !(await outbox.cancel("note-1")));
+	check("what is finished is purged", (await outbox.purge({ before: Number(since) + 1 })) === 2);
+	check("and nobody works", (await store.worker()) === undefined);
+}

@@ -1,0 +1,67 @@
+import { readFileSync } from "node:fs";
+import { parseEnv } from "node:util";
+import { createSandbox, type Sandbox } from "../sandbox/index.ts";
+import { serve } from "../sandbox/server.ts";
+
+/** The options by which a command finds the service. */
+export const connectionOptions = {
+	"env-file": { type: "string" },
+	sandbox: { type: "boolean", default: false },
+} as const;
+
+export const connectionHelp = `The base URL and the key come from MESSAGING_BASE_URL and MESSAGING_API_KEY, in the environment or
+in the file of --env-file. The environment wins. No option takes them, because a list of processes
+shows the options of a command.`;
+
+/** A setting, and where it comes from, in words. */
+export interface Setting {
+	readonly name: string;
+	readonly value: string | undefined;
+	readonly from: string;
+}
+
+/** Where the service is, as the user has set it. */
+export interface Connection {
+	readonly baseUrl: Setting;
+	readonly apiKey: Setting;
+}
+
+/** Reads the settings from the environment, then from the file. */
+export function readConnection(file: string | undefined): Connection {
+	const inFile = file === undefined ? {} : readVariables(file);
+	const setting = (name: string): Setting => {
+		const value = process.env[name];
+		const isOther = inFile[name] !== undefined && inFile[name] !== value;
+		if (value !== undefined) return { name, value, from: `the environment${isOther ? `, not from ${file}` : ""}` };
+		if (inFile[name] !== undefined) return { name, value: inFile[name], from: file ?? "" };
+		return { name, value: undefined, from: `the environment${file === undefined ? "" : ` and ${file}`}` };
+	};
+	return { baseUrl: setting("MESSAGING_BASE_URL"), apiKey: setting("MESSAGING_API_KEY") };
+}
+
+function readVariables(file: string): NodeJS.Dict<string> {
+	try {
+		return parseEnv(readFileSync(file, "utf8"));
+	} catch (error) {
+		const code = error instanceof Error && "code" in error ? ` (${error.code})` : "";
+		throw new Error(`--env-file ${file} cannot be read${code}.`);
+	}
+}
+
+/** A sandbox of this process that listens, for a look at a command without a key. */
+export interface LocalSandbox {
+	readonly sandbox: Sandbox;
+	readonly connection: Connection;
+	close(): Promise<void>;
+}
+
+/** Starts a sandbox whose clock is this machine's, with one contact who wrote 30 hours ago. */
+export async function startSandbox(): Promise<LocalSandbox> {
+	const sandbox = createSandbox({ now: new Date(), seed: "closed" });
+	const server = await serve(sandbox, { port: 0, follow: true });
+	const connection: Connection = {
+		baseUrl: { name: "MESSAGING_BASE_URL", value: server.baseUrl, from: "--sandbox" },
+		apiKey: { name: "MESSAGING_API_KEY", value: server.apiKey, from: "--sandbox" },
+	};
+	return { sandbox, connection, close: () => server.close() };
+}

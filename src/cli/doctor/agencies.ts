@@ -1,0 +1,65 @@
+import type { Agency, AgencyClient, Client, WindowReopenReadiness } from "messaging-conversations";
+import { type Check, counted, shown, skip } from "./check.ts";
+import { explain } from "./explain.ts";
+
+const atOnce = 4;
+
+/** Checks each agency: its first page of conversations, and whether a send outside the window can be held. */
+export async function* checkAgencies(
+	client: Client,
+	agencies: readonly Agency[],
+): AsyncGenerator<Check, void, undefined> {
+	for (let at = 0; at < agencies.length; at += atOnce) {
+		const group = agencies.slice(at, at + atOnce);
+		for (const checks of await Promise.all(group.map((agency) => checkAgency(client.agency(agency.id), agency))))
+			yield* checks;
+	}
+}
+
+async function checkAgency({ conversations }: AgencyClient, { id: agencyId, name }: Agency): Promise<Check[]> {
+	const who = `${name === null ? "Agency without a name" : shown(name)} (${agencyId})`;
+	const [id, window] = [`agency ${agencyId}`, `window ${agencyId}`];
+	const page = await conversations.list().page().result();
+	if (!page.ok) {
+		const { what, remedy } = explain(page.error);
+		return [{ id, state: "fail", what: `${who}: ${what}`, remedy }, skip(window, "the agency cannot be read")];
+	}
+	const rows = page.data.conversations;
+	const count = `${counted(rows.length, "conversation")} on the first page`;
+	const agency: Check = { id, state: "ok", what: `${who} is linked: ${count}.` };
+	const [first] = rows;
+	if (!first)
+		return [agency, { id: window, state: "skipped", what: "Not known before there is a first conversation." }];
+	const detail = await conversations.get(first.phoneNumber, { pageSize: 1 }).result();
+	if (detail.ok) return [agency, checkReadiness(window, detail.data.conversation.windowReopenReadiness)];
+	if (detail.error._tag === "PartnerNotFound") return [agency, skip(window, "the conversation was hidden meanwhile")];
+	return [agency, { id: window, state: "fail", ...explain(detail.error) }];
+}
+
+/** Says what an agency lacks to reach contacts who have not written for 24 hours. */
+function checkReadiness(id: string, readiness: WindowReopenReadiness): Check {
+	const { availableLanguages, configured, eligibleForManualSend, templatesApproved } = readiness;
+	const languages = availableLanguages.map(shown).join(", ");
+	if (configured && templatesApproved && eligibleForManualSend) {
+		const needed = availableLanguages.length > 1 ? `; each send needs consentLanguage: ${languages}` : "";
+		return { id, state: "ok", what: `A text outside the 24-hour window can wait for consent${needed}.` };
+	}
+	const reasons = [
+		...(configured ? [] : ["the consent flow is off"]),
+		...readiness.missingFlowCodes.map((code) => `the consent flow ${shown(code)} is missing`),
+		...readiness.missingTemplates.map((code) => `the template ${shown(code)} is missing`),
+		...readiness.unapprovedTemplates.map(
+			({ templateCode, status }) =>
+				`the template ${shown(templateCode)} waits for approval (${shown(status ?? "unknown")})`,
+		),
+		...(availableLanguages.length === 0 ? ["there is no consent language"] : []),
+	];
+	const refused = eligibleForManualSend ? "may fail" : "is refused with 400";
+	return {
+		id,
+		state: "warn",
+		what: `A text outside the 24-hour window ${refused}: ${reasons.join(", ") || "no reason is given"}.`,
+		remedy:
+			"Ask the agency's staff or the service's support to finish the consent templates. Sends within the window work.",
+	};
+}

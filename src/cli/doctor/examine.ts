@@ -1,0 +1,79 @@
+import { type Client, createClient, type Me } from "messaging-conversations";
+import type { Connection } from "../connection.ts";
+import { checkAgencies } from "./agencies.ts";
+import { type Check, skip } from "./check.ts";
+import { checkContract } from "./drift.ts";
+import { checkNetwork } from "./network.ts";
+import { checkClock, checkKey, checkLatency, checkScopes, readPublished, readWithKey } from "./service.ts";
+import { checkBaseUrl, checkKeyForm, isSandboxKey } from "./settings.ts";
+
+const timeoutMs = 10_000;
+
+/** Runs the checks in the order in which a call depends on them. It only reads. */
+export async function* examine(connection: Connection, agencyId?: string): AsyncGenerator<Check, void, undefined> {
+	const [address, form] = [checkBaseUrl(connection), checkKeyForm(connection)];
+	yield address;
+	yield form;
+	if (address.state === "fail") {
+		for (const id of ["dns", "connection", "tls"]) yield skip(id, "base-url failed");
+		return yield* skipService("base-url failed");
+	}
+	const baseUrl = (connection.baseUrl.value ?? "").trim().replace(/\/+$/, "");
+	let failed: string | undefined;
+	for await (const check of checkNetwork(new URL(baseUrl))) {
+		yield check;
+		if (check.state === "fail") failed = check.id;
+	}
+	if (failed !== undefined) return yield* skipService(`${failed} failed`);
+
+	const apiKey = connection.apiKey.value ?? "";
+	const published = await readPublished(baseUrl);
+	yield checkClock(published, isSandboxKey(apiKey));
+	if (form.state === "fail") {
+		yield* skipKey("key-form failed");
+		return yield checkContract(published);
+	}
+	const client = createClient({ baseUrl, apiKey, timeoutMs, retry: { attempts: 2 }, appInfo: { name: "doctor" } });
+	const { check, me } = await checkKey(client);
+	yield check;
+	yield* me ? checkReach(client, me, agencyId) : skipReach("key failed");
+	yield checkContract(me ? await readWithKey(published, client) : published);
+}
+
+async function* checkReach(
+	client: Client,
+	me: Me,
+	agencyId: string | undefined,
+): AsyncGenerator<Check, void, undefined> {
+	yield checkScopes(me);
+	const agencies = me.agencies.filter(({ id }) => agencyId === undefined || id === agencyId);
+	if (agencies.length === 0) {
+		const what =
+			agencyId === undefined
+				? "No agency is linked to the integration."
+				: "The key does not reach the agency of --agency.";
+		yield {
+			id: "agency",
+			state: "fail",
+			what,
+			remedy: "Ask an owner of the integration to link the agency in the service's console.",
+		};
+	} else if (!me.scopes.includes("conversations:read")) yield skip("agency", "the key may not read conversations");
+	else yield* checkAgencies(client, agencies);
+	yield await checkLatency(client);
+}
+
+function* skipService(because: string): Generator<Check, void, undefined> {
+	yield skip("clock", because);
+	yield* skipKey(because);
+	yield skip("contract", because);
+}
+
+function* skipKey(because: string): Generator<Check, void, undefined> {
+	yield skip("key", because);
+	yield* skipReach(because);
+}
+
+function* skipReach(because: string): Generator<Check, void, undefined> {
+	for (const id of ["scopes", "agency", "latency"]) yield skip(id, because);
+}

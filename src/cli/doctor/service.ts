@@ -1,0 +1,115 @@
+import type { Client, Me } from "messaging-conversations";
+import { isJson, type Json } from "../contract/schema.ts";
+import { type Check, counted, shown, skip } from "./check.ts";
+import { explain } from "./explain.ts";
+
+const publishedTimeoutMs = 10_000;
+const mostClockOffMs = 30_000;
+const slowMs = 2_000;
+const reads = 10;
+const mostFailed = 3;
+
+/** The contract as the service publishes it, and by how much this machine's clock is ahead of the service's. */
+export interface Published {
+	readonly status?: number;
+	readonly contract?: Json;
+	readonly aheadMs?: number;
+}
+
+/** Reads `openapi.json` without a key, so that the clock can be compared when the key is refused. */
+export async function readPublished(baseUrl: string): Promise<Published> {
+	try {
+		const askedAt = Date.now();
+		const signal = AbortSignal.timeout(publishedTimeoutMs);
+		const response = await fetch(`${baseUrl}/openapi.json`, { redirect: "manual", signal });
+		const middle = (askedAt + Date.now()) / 2;
+		// Both headers have whole seconds, half a second less than the time on average. A cache has kept the answer for Age.
+		const ageMs = 1000 * Number(response.headers.get("age") ?? 0);
+		const date = Date.parse(response.headers.get("date") ?? "") + 500 + ageMs;
+		const text = await response.text();
+		const contract = response.ok ? parse(text) : undefined;
+		return {
+			status: response.status,
+			...(contract && { contract }),
+			...(!Number.isNaN(date) && { aheadMs: Math.round(middle - date) }),
+		};
+	} catch {
+		return {}; // the checks of the key say what is wrong
+	}
+}
+
+/** Reads `openapi.json` with the key, from a service that publishes it to its callers alone. */
+export async function readWithKey(published: Published, client: Client): Promise<Published> {
+	if (published.contract) return published;
+	const asked = await client.request({ method: "GET", path: "/openapi.json" }).result();
+	return asked.ok && isJson(asked.data) ? { ...published, contract: asked.data } : published;
+}
+
+function parse(text: string): Json | undefined {
+	try {
+		const json: unknown = JSON.parse(text);
+		return isJson(json) ? json : undefined;
+	} catch {
+		return undefined;
+	}
+}
+
+export function checkClock({ aheadMs }: Published, isSandbox: boolean): Check {
+	const id = "clock";
+	if (aheadMs === undefined) return skip(id, "no answer of the service has a Date");
+	const seconds = Math.round(Math.abs(aheadMs) / 1000);
+	if (Math.abs(aheadMs) <= mostClockOffMs) {
+		return { id, state: "ok", what: `This machine's clock is right to ${counted(Math.max(seconds, 1), "second")}.` };
+	}
+	if (isSandbox) return { id, state: "skipped", what: "A sandbox has a clock of its own." };
+	const off = seconds < 120 ? counted(seconds, "second") : counted(Math.round(seconds / 60), "minute");
+	return {
+		id,
+		state: "warn",
+		what: `This machine's clock is ${off} ${aheadMs > 0 ? "ahead of" : "behind"} the service's.`,
+		remedy: "Turn on time synchronisation (NTP): windows seem to close too early or too late.",
+	};
+}
+
+/** Checks that the service takes the key, and gives what the key reaches. */
+export async function checkKey(client: Client): Promise<{ check: Check; me?: Me }> {
+	const asked = await client.me.get().result();
+	if (!asked.ok) return { check: { id: "key", state: "fail", ...explain(asked.error) } };
+	const { integration, agencies } = asked.data;
+	const what = `The service takes the key. Integration ${shown(integration.name)} (${integration.id}), ${counted(agencies.length, "agency", "agencies")}.`;
+	return { check: { id: "key", state: "ok", what }, me: asked.data };
+}
+
+export function checkScopes({ scopes }: Me): Check {
+	const id = "scopes";
+	const lacking = [
+		...(scopes.includes("conversations:read") ? [] : ["conversations:read: every read is refused with 403"]),
+		...(scopes.includes("messages:write") ? [] : ["messages:write: every send is refused with 403"]),
+	];
+	if (lacking.length === 0)
+		return { id, state: "ok", what: "The key may read (conversations:read) and send (messages:write)." };
+	const remedy = "Create a key with both scopes in the service's console, if this program is to do both.";
+	return { id, state: "warn", what: `The key lacks ${lacking.join(", and ")}.`, remedy };
+}
+
+/** Times ten reads, one after the other, and gives up after three that fail. */
+export async function checkLatency(client: Client): Promise<Check> {
+	const id = "latency";
+	const times: number[] = [];
+	let failed = 0;
+	while (times.length + failed < reads && failed < mostFailed) {
+		const from = performance.now();
+		const { ok } = await client.me.get({ retry: false }).result();
+		if (ok) times.push(Math.round(performance.now() - from));
+		else failed++;
+	}
+	times.sort((a, b) => a - b);
+	const median = times[Math.floor(times.length / 2)] ?? 0;
+	const what = `${times.length + failed} reads: median ${median} ms, slowest ${times.at(-1) ?? 0} ms`;
+	if (failed > 0) {
+		const remedy = "The service or the way to it is unreliable now. The client tries failed reads again.";
+		return { id, state: "warn", what: `${what}, ${failed} failed.`, remedy };
+	}
+	if (median <= slowMs) return { id, state: "ok", what: `${what}.` };
+	return { id, state: "warn", what: `${what}.`, remedy: "The service or the way to it is slow now: look at proxies." };
+}

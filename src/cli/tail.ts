@@ -1,0 +1,144 @@
+import { parseArgs } from "node:util";
+import { type Agency, createClient } from "messaging-conversations";
+import { version } from "../../package.json";
+import type { Sandbox } from "../sandbox/index.ts";
+import { connectionHelp, connectionOptions, readConnection, startSandbox } from "./connection.ts";
+import { onParentEnd } from "./parent.ts";
+import { eventsOf, lineOf, printable } from "./tail/event.ts";
+import { createFollower } from "./tail/follow.ts";
+import { refuseUnknownOption } from "./unknown.ts";
+
+const mostAgencies = 10;
+const appInfo = { name: "tail" };
+
+const help = `Usage: messaging-conversations tail [options]
+
+Prints new messages and what changes, as it comes, from now on. It only reads. Ctrl-C stops it.
+Numbers are masked and texts are hidden, unless --show is given.
+
+Options:
+  --agency <id>      Follows this agency alone. Default all of the key, ${mostAgencies} at most.
+  --show             Shows whole numbers and texts.
+  --every <seconds>  The shortest pause between two looks, from 1 to 3600. Default 5.
+  --json             Prints one line of JSON for each event.
+  --env-file <file>  Reads MESSAGING_BASE_URL and MESSAGING_API_KEY from a file.
+  --sandbox          Follows a sandbox of its own, in which a contact writes now and then.
+  --version          Prints the version.
+  --help             Shows this.
+
+${connectionHelp}
+`;
+
+const options = {
+	...connectionOptions,
+	agency: { type: "string" },
+	show: { type: "boolean", default: false },
+	every: { type: "string", default: "5" },
+	json: { type: "boolean", default: false },
+	version: { type: "boolean", short: "v", default: false },
+	help: { type: "boolean", short: "h", default: false },
+} as const;
+
+export const tailCommand = { summary: "Prints new messages and changes as they come.", failure: 1, run };
+
+async function run(args: string[]): Promise<void> {
+	refuseUnknownOption(args, options);
+	const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
+	if (values.help) return console.log(help);
+	if (values.version) return console.log(version);
+	// Not quoted: it may be a key.
+	if (positionals.length > 0) throw new Error("tail takes options only. The key comes from the environment.");
+	const everyMs = 1000 * (/^\d{1,4}$/.test(values.every) ? Number(values.every) : Number.NaN);
+	if (!(everyMs >= 1000 && everyMs <= 3_600_000))
+		throw new Error("--every must be a number of seconds from 1 to 3600.");
+	const stopping = stopAtEnd();
+	const stop = stopping.signal;
+	const local = values.sandbox ? await startSandbox() : undefined;
+	if (local) play(local.sandbox, stop);
+	const { baseUrl, apiKey } = local?.connection ?? readConnection(values["env-file"]);
+	try {
+		const connection = { baseUrl: baseUrl.value, apiKey: apiKey.value };
+		if (!(await follow({ connection, agencyId: values.agency, everyMs, show: values.show, json: values.json, stop })))
+			process.exitCode = 1;
+	} finally {
+		stopping.abort();
+		await local?.close();
+	}
+}
+
+interface Follow {
+	readonly connection: { readonly baseUrl: string | undefined; readonly apiKey: string | undefined };
+	readonly agencyId: string | undefined;
+	readonly everyMs: number;
+	readonly show: boolean;
+	readonly json: boolean;
+	readonly stop: AbortSignal;
+}
+
+/** Follows the agencies until the signal; false when one of them could not be followed on. */
+async function follow({ connection, agencyId, everyMs, show, json, stop }: Follow): Promise<boolean> {
+	const agencies = await agenciesOf(connection, agencyId);
+	const followed = agencies.map((agency) => {
+		const seen = new Set<number>();
+		const { run, attempted } = createFollower({
+			everyMs,
+			signal: stop,
+			onChange(change) {
+				for (const event of eventsOf(change, agency, { show, seen }))
+					console.log(json ? JSON.stringify(event) : lineOf(event));
+			},
+			// Not with the events, so that a program that reads those gets nothing else.
+			onTrouble: (text) => console.error(`! ${nameOf(agency)}: ${text}`),
+		});
+		return run(createClient({ ...connection, onAttempt: attempted, appInfo }).agency(agency.id));
+	});
+	console.error(`Following ${agencies.map(nameOf).join(", ")} from now on. Ctrl-C stops it.`);
+	return (await Promise.all(followed)).every(Boolean);
+}
+
+function nameOf({ id, name }: Agency): string {
+	return printable(name ?? id);
+}
+
+async function agenciesOf(connection: Follow["connection"], agencyId: string | undefined): Promise<Agency[]> {
+	const agencies = await readAgencies(connection);
+	const chosen = agencyId === undefined ? agencies : agencies.filter(({ id }) => id === agencyId);
+	if (chosen.length === 0)
+		throw new Error(agencyId === undefined ? "No agency is linked." : "The key does not reach the agency of --agency.");
+	if (chosen.length > mostAgencies)
+		throw new Error(`The key reaches ${chosen.length} agencies: name one with --agency.`);
+	return chosen;
+}
+
+async function readAgencies(connection: Follow["connection"]): Promise<Agency[]> {
+	try {
+		return (await createClient({ ...connection, appInfo }).me.get()).agencies;
+	} catch (error) {
+		const reason = error instanceof Error ? error.message : String(error);
+		throw new Error(`${reason}. The command doctor finds out why.`);
+	}
+}
+
+/** Aborts at Ctrl-C, with the npx that started this process, and when nobody reads the output any more. */
+function stopAtEnd(): AbortController {
+	const stop = new AbortController();
+	const end = (): void => stop.abort();
+	for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, end);
+	process.stdout.on("error", end);
+	onParentEnd(end);
+	return stop;
+}
+
+const exchangeEveryMs = 4_000;
+
+/** Lets a contact of the sandbox write now and then, and the agency's AI reply. */
+function play(sandbox: Sandbox, stop: AbortSignal): void {
+	const agency = sandbox.agency();
+	const anna = agency.contact("+447700900101");
+	const timer = setInterval(() => {
+		anna.writes("Is the flat still free?");
+		agency.ai.replies(anna, "It is. Shall we plan a visit?");
+		anna.reads();
+	}, exchangeEveryMs);
+	stop.addEventListener("abort", () => clearInterval(timer));
+}

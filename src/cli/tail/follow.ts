@@ -1,0 +1,53 @@
+import { type AgencyClient, type AttemptEvent, isPartnerError, type PartnerError } from "messaging-conversations";
+import { type Change, watch } from "messaging-conversations/sync";
+
+const longestPauseMs = 30_000;
+
+export interface FollowOptions {
+	readonly everyMs: number;
+	readonly signal: AbortSignal;
+	readonly onChange: (change: Change) => void;
+	/** Gets each kind of failure once, until the service answers again. */
+	readonly onTrouble: (text: string) => void;
+}
+
+/** The feed of an agency. */
+export interface Follower {
+	/** Ends with the signal; false when the feed ended by an error that does not pass. */
+	readonly run: (agency: AgencyClient) => Promise<boolean>;
+	/** Gets each attempt of the agency's client. */
+	readonly attempted: (event: AttemptEvent) => void;
+}
+
+/** Follows an agency from now on. */
+export function createFollower({ everyMs, signal, onChange, onTrouble }: FollowOptions): Follower {
+	const troubles = new Set<string>();
+	const listing = "conversations.list";
+	const note = ({ _tag, operation, message }: PartnerError): void => {
+		const trouble = `${operation} ${_tag}`;
+		if (troubles.has(trouble)) return;
+		troubles.add(trouble);
+		onTrouble(`${message} (tries again)`);
+	};
+	return {
+		async run(client) {
+			const pauses = { minMs: everyMs, maxMs: Math.max(longestPauseMs, everyMs) };
+			try {
+				for await (const change of watch(client, { since: "now", statuses: "read", ...pauses, signal, onError: note }))
+					onChange(change);
+				return true;
+			} catch (error) {
+				if (!isPartnerError(error)) throw error;
+				onTrouble(`${error.message} (ended)`);
+				return false;
+			}
+		},
+		// A conversation that cannot be read is no outage, and a read of another one is not its end.
+		attempted({ operation, errorTag }) {
+			if (operation !== listing || errorTag !== undefined) return;
+			if (![...troubles].some((trouble) => trouble.startsWith(listing))) return;
+			troubles.clear();
+			onTrouble("the service answers again");
+		},
+	};
+}

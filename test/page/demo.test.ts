@@ -1,0 +1,165 @@
+// The demo of examples/apps: the sandbox's page and the CRM, in two windows. Each story has a contact of its own.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { axeFindings, messages, openPage, pictureOfBoth, requests, shows } from "./visit.ts";
+
+let demo: ChildProcess;
+let said = "";
+
+beforeAll(async () => {
+	const cwd = fileURLToPath(new URL("../../examples/apps", import.meta.url));
+	demo = spawn(process.execPath, ["--import", "tsx", "demo/main.ts"], { cwd, stdio: ["pipe", "pipe", "inherit"] });
+	demo.stdout?.on("data", (text) => (said += text));
+	await vi.waitUntil(() => said.includes("Ctrl-C ends all."), { timeout: 60_000 });
+});
+afterAll(async () => {
+	demo.kill("SIGINT");
+	expect(await once(demo, "exit")).toEqual([0, null]);
+});
+
+interface Windows {
+	phone: Page;
+	crm: Page;
+	/** Sends a text to the contact from the CRM. */
+	send(body: string): Promise<void>;
+	/** How often the text is on the phone. */
+	copies(body: string): Promise<number>;
+}
+
+/** Both windows; with a name, both show that contact. */
+async function openBoth(name?: string): Promise<Windows> {
+	const wrong: string[] = [];
+	const [phoneUrl = "", crmUrl = ""] = said.match(/http:\S+/g) ?? [];
+	const phone = await openPage(phoneUrl, wrong);
+	const crm = await openPage(crmUrl, wrong);
+	onTestFinished(() => expect(wrong).toEqual([]));
+	await phone.getByText("● connected").waitFor();
+	await crm.getByText("● live").waitFor();
+	if (name !== undefined) {
+		await phone.getByRole("button", { name }).click();
+		await openInCrm(crm, name);
+	}
+	return {
+		phone,
+		crm,
+		async send(body) {
+			await crm.getByRole("textbox", { name: "Text to" }).fill(body);
+			await crm.getByRole("button", { name: "Send" }).click();
+		},
+		copies: (body) => messages(phone).getByRole("paragraph").getByText(body, { exact: true }).count(),
+	};
+}
+
+async function openInCrm(crm: Page, name: string): Promise<void> {
+	await crm.getByRole("link", { name }).click();
+	await crm.getByRole("heading", { name }).waitFor();
+	await crm.getByText("● live").waitFor();
+}
+
+const forecast = (crm: Page) => crm.getByRole("status").filter({ hasText: /\S/ });
+
+/** What the CRM says of its text. */
+const line = (crm: Page, body: string) => messages(crm).getByRole("article").filter({ hasText: body });
+
+test("a contact writes and appears in the CRM", async () => {
+	const { phone, crm, send } = await openBoth();
+	const body = `Hello <img src="x" onerror="document.title = 'hacked'">`;
+	await phone.keyboard.press("/");
+	await phone.keyboard.type("+447700900150");
+	await phone.keyboard.press("Enter");
+	await phone.getByRole("main", { name: "Phone of +447700900150" }).waitFor();
+	await phone.keyboard.press("r");
+	await phone.keyboard.type(body);
+	await phone.keyboard.press("Enter");
+	await openInCrm(crm, "+447700900150");
+	await shows(messages(crm), body);
+	expect(await crm.title()).not.toContain("hacked");
+	await shows(forecast(crm), "Goes out now");
+	await shows(forecast(crm), "The AI will be switched off.");
+	await send("Good morning");
+	await shows(messages(phone), "Good morning");
+	await shows(line(crm, "Good morning"), "Sent.");
+	await phone.getByRole("main").getByText("AI off: after a manual send").waitFor();
+	expect(await axeFindings(crm)).toEqual([]);
+});
+
+test("a text to a closed window is held on the phone", async () => {
+	const { phone, crm, send, copies } = await openBoth("Bea Janssens");
+	await shows(forecast(crm), "Will be held");
+	await send("Friday at 10:00 suits us. Shall we meet there?");
+	await shows(messages(phone), "Held, not sent");
+	await shows(line(crm, "Friday at 10:00"), "Waits for the contact's consent.");
+	await shows(messages(crm), "May we send it?");
+	await crm.getByRole("textbox", { name: "Text to" }).fill("Or would Saturday be better?");
+	await shows(forecast(crm), "that is still held: «Friday at 10:00 suits us. Shall we meet there?»");
+	await pictureOfBoth(phone, crm, "demo");
+	await crm.getByRole("button", { name: "Send" }).click();
+	await shows(line(crm, "Friday at 10:00"), "another text took its place");
+	await shows(line(crm, "Or would Saturday"), "Waits for the contact's consent.");
+	await shows(messages(phone), "Never sent");
+	expect(await copies("Or would Saturday be better?")).toBe(1);
+	expect(await axeFindings(crm)).toEqual([]);
+});
+
+test("she accepts, and both show it sent", async () => {
+	const { phone, crm, send } = await openBoth("Chloé Maes");
+	await send("The keys are at our office.");
+	await shows(line(crm, "The keys"), "Waits for the contact's consent.");
+	await phone.getByRole("button", { name: "Accept" }).click();
+	await shows(messages(phone), "accepted: the held text went out");
+	await shows(line(crm, "The keys"), "Sent.");
+	await phone.getByText("Staff, AI, flows and more").click();
+	await phone.getByRole("button", { name: "Read all" }).click();
+	await crm.getByRole("textbox", { name: "Text to" }).focus();
+	await shows(line(crm, "The keys"), "Read.");
+});
+
+test("she declines", async () => {
+	const { phone, crm, send } = await openBoth("Dora Jacobs");
+	await send("There is one, of 200 m².");
+	await shows(line(crm, "There is one"), "Waits for the contact's consent.");
+	await phone.getByRole("button", { name: "Decline" }).click();
+	await shows(messages(phone), "Never sent");
+	await shows(line(crm, "There is one"), "Not held any more");
+	await shows(line(crm, "There is one"), "Not delivered: the contact declined");
+});
+
+test("a lost answer, and there is one text", async () => {
+	const { phone, crm, send, copies } = await openBoth("Anna Peeters");
+	await armed(phone, "reset");
+	await send("Wednesday at 14:00?");
+	await shows(line(crm, "Wednesday"), "Sent. 2 requests.");
+	await shows(requests(phone), "same operationId as the request at");
+	expect(await copies("Wednesday at 14:00?")).toBe(1);
+});
+
+test("a worker killed in between", async () => {
+	const { phone, crm, send, copies } = await openBoth("Anna Peeters");
+	await armed(phone, "hang", "");
+	await send("Or Thursday?");
+	await shows(line(crm, "Or Thursday?"), "Is being sent; the answer is not known yet.");
+	await shows(messages(phone), "Or Thursday?");
+	demo.stdin?.write("k\n");
+	await crm.getByText("not connected").waitFor();
+	await phone.getByRole("button", { name: "1 fault armed" }).click();
+	await phone.getByRole("button", { name: "Remove" }).click();
+	await phone.keyboard.press("Escape");
+	await crm.getByText("● live").waitFor();
+	await shows(line(crm, "Or Thursday?"), "requests.");
+	expect(await copies("Or Thursday?")).toBe(1);
+	expect(said).toContain("process ended (SIGKILL)");
+});
+
+/** The next sends run, and their answers do not arrive: so many, or without end. */
+async function armed(phone: Page, effect: "reset" | "hang", times = "1"): Promise<void> {
+	await phone.getByRole("button", { name: "Faults…" }).click();
+	await phone.getByLabel("Phase").selectOption("after");
+	await phone.getByLabel("Effect").selectOption(effect);
+	await phone.getByLabel("Times").fill(times);
+	await phone.getByRole("button", { name: "Arm the fault" }).click();
+	await phone.getByText(`messages.send: ${effect}, after it runs`).waitFor();
+	await phone.keyboard.press("Escape");
+}
