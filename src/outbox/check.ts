@@ -15,10 +15,10 @@ export function moment(field: string, value: unknown, operation: Verb): number {
 	return Number.isNaN(ms) ? refuse(field, "must be a point in time", operation) : ms;
 }
 
-/** Text that can go over the wire. */
+/** Text that can go over the wire and into a database. */
 export function text(field: string, value: unknown, operation: Verb): string {
-	if (typeof value === "string" && value.trim() !== "" && !/\p{Surrogate}/u.test(value)) return value;
-	return refuse(field, "must be well-formed text that is not blank", operation);
+	if (typeof value === "string" && value.trim() !== "" && !/[\p{Surrogate}\0]/u.test(value)) return value;
+	return refuse(field, "must be well-formed text that is not blank and has no NUL", operation);
 }
 
 /** A whole number of milliseconds that a timer can wait. */

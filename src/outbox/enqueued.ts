@@ -11,7 +11,7 @@ import { type NewText, newProgress } from "./text.ts";
 
 /** A text to send. */
 export interface EnqueuedText {
-	/** Your id of the text, such as the id of the note it belongs to: the same id is the same text. */
+	/** Your id of the text, such as the id of the note it belongs to: the same id is the same text. Ids are unique across agencies. */
 	id: string;
 	/** The agency's id. */
 	agencyId: string;
@@ -23,7 +23,7 @@ export interface EnqueuedText {
 	consentLanguage?: string | undefined;
 	/** The agency's sender to use, a UUID; its default sender when left out or null. */
 	subaccountId?: string | null | undefined;
-	/** After this moment it is not sent any more. A text that waits for consent cannot be taken back. */
+	/** After this moment no request is made for it. A text that waits for consent cannot be taken back. */
 	notAfter?: Date | string | number | undefined;
 }
 

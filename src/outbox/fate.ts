@@ -60,7 +60,8 @@ export type Fate =
 	  }
 	| {
 			/**
-			 * - `dropped`: the contact was asked and the queue is empty: declined, or not answered in time
+			 * - `dropped`: the contact was asked and the queue is empty: declined, or not answered in time. Without `queueId` this is
+			 *   `unclear`, because the template may be that of a flow
 			 * - `replaced`: the queue holds another text in its place
 			 * - `nothing`: no trace of it after the settling time, so it was not taken
 			 * - `unclear`: too early to say, the conversation is hidden, or there are two of the same text
@@ -85,6 +86,7 @@ export const slackMs = 5_000;
  * console.log(fate); // "sent"
  */
 export async function fateOf(agency: AgencyClient, text: SentText, options: FateOptions = {}): Promise<Fate> {
+	if (typeof text !== "object" || text === null) refuse("text", "must be an object", "fateOf");
 	const since = moment("since", text.since, "fateOf");
 	const { settleMs = defaultSettleMs, claimed = [], signal } = options;
 	if (typeof text.body !== "string") refuse("body", "must be a string", "fateOf");
@@ -104,7 +106,7 @@ export async function fateOf(agency: AgencyClient, text: SentText, options: Fate
 		case "other":
 			return { fate: settled || text.queueId ? "replaced" : "unclear" };
 		case "asked":
-			return { fate: settled ? "dropped" : "unclear" };
+			return { fate: settled && text.queueId ? "dropped" : "unclear" };
 		case "none":
 			if (!settled || text.messageId) return { fate: "unclear" };
 			return { fate: text.queueId ? "dropped" : "nothing" };
@@ -129,10 +131,13 @@ export async function readConversation(
 	agency: AgencyClient,
 	to: string,
 	since: number | null,
-	{ seek, signal }: { seek?: (message: Message) => boolean; signal?: AbortSignal | undefined } = {},
+	{
+		seek,
+		...call
+	}: { seek?: (message: Message) => boolean; signal?: AbortSignal | undefined; deadlineMs?: number } = {},
 ): Promise<Reading | undefined> {
 	const first = await agency.conversations
-		.get(to, { signal })
+		.get(to, call)
 		.withResponse()
 		.catch((error: unknown) => {
 			if (isPartnerError(error) && error._tag === "PartnerNotFound") return undefined;
@@ -146,7 +151,7 @@ export async function readConversation(
 	const isEnd = (message: Message): boolean =>
 		seek?.(message) || (since !== null && message.createdAt !== null && Date.parse(message.createdAt) < since);
 	if (messagePage.nextCursor === null || messages.some(isEnd)) return reading;
-	const older = agency.conversations.listMessages(to, { cursor: messagePage.nextCursor, readAhead: false, signal });
+	const older = agency.conversations.listMessages(to, { cursor: messagePage.nextCursor, readAhead: false, ...call });
 	for await (const page of older.pages()) {
 		messages.push(...page.messages);
 		if (page.messages.some(isEnd)) break;

@@ -2,40 +2,31 @@
  * What to do next with one text, decided from its row, a reading and the time. Nothing here reads, sends or stores.
  */
 import type { Sent } from "messaging-conversations";
-import { isOpenAt, openFor, serviceNow } from "./baseline.ts";
+import { isOpenAt, serviceNow } from "./baseline.ts";
 import { phaseOf, type Reading, type Trace } from "./fate.ts";
-import type { Baseline, Change, OutboxText, TextError } from "./text.ts";
-
-/** The times and choices that decisions depend on. */
-export interface Rules {
-	settleMs: number;
-	followMs: readonly number[];
-	onHeld: "wait" | "replace";
-	onReply: "resend" | "wait";
-}
+import {
+	isGivenUp,
+	isOver,
+	isSettled,
+	keptBack,
+	mayRepeatBlindly,
+	maySendAgain,
+	overdue,
+	wasSurelyOpen,
+} from "./retry.ts";
+import type { Baseline, Change, OutboxText, Rules, TextError } from "./text.ts";
 
 /** Sends the request, or changes the row. */
 export type Decision = "send" | Change;
 
 const minuteMs = 60_000;
-/** A window that is open for so long yet is open for certain, whatever the clocks. */
-const marginMs = 20 * minuteMs;
-const quickTries = 6;
+/** The 48 hours that a contact has to answer a consent template, and a margin. */
+const consentMs = 50 * 60 * minuteMs;
 
 /** Before a text is read about: whether its time has passed, and whether the service itself keeps a retry from being a second text. */
-export function beforeReading(text: OutboxText, now: number): Decision | "read" {
-	if (text.state === "waiting" && isOver(text, now)) return ended("expired");
+export function beforeReading(text: OutboxText, rules: Rules, now: number): Decision | "read" {
+	if (text.state === "waiting") return keptBack(text, rules, now) ?? "read";
 	return text.state === "sending" && mayRepeatBlindly(text, now) ? "send" : "read";
-}
-
-/**
- * A retry with the same id in an open window is not sent twice. Not so across the window's end. A text that was held has a
- * baseline in which the window is closed.
- */
-function mayRepeatBlindly({ progress }: OutboxText, now: number): boolean {
-	const { tries, firstTriedAt, baseline, taken, refused } = progress;
-	if (taken || refused || firstTriedAt === null || baseline?.queued !== null) return false;
-	return tries > 0 && tries < quickTries && now - firstTriedAt < minuteMs && openFor(baseline, now) > marginMs;
 }
 
 /** After a reading; null when the conversation is unknown or hidden. */
@@ -62,7 +53,9 @@ export function afterReading(
 		case "asked":
 			if (text.state === "held") return ifEmpty(text, rules, now);
 			if (wasSurelyOpen(text)) return ifNothing(text, rules, now);
-			return isSettled(text, rules, now) ? ended("dropped") : untilSettled(text, rules);
+			// A template of a flow looks like that of the consent.
+			if (!isSettled(text, rules, now)) return untilSettled(text, rules);
+			return ended(text.queueId === null ? "unclear" : "dropped");
 		case "none":
 			return text.state === "held" ? ifEmpty(text, rules, now) : ifNothing(text, rules, now);
 	}
@@ -80,10 +73,11 @@ function ifHeld(text: OutboxText, reading: Reading | null, rules: Rules, now: nu
 	const held = { queueId: queued.id, progress: { emptyAt: null } };
 	if (text.state !== "held") {
 		if (!isSettled(text, rules, now) && text.queueId !== null) return untilSettled(text, rules);
-		return { ...held, state: "held", nextAt: now + lookMs(rules, 0), progress: heldProgress };
+		const doubts = text.queueId === null ? 0 : text.progress.doubts;
+		return { ...held, state: "held", nextAt: now + lookMs(rules, 0), progress: { ...heldProgress, doubts } };
 	}
 	const answered = isOpenAt(reading, serviceNow(reading, text, now));
-	if (answered && rules.onReply === "resend" && !text.progress.resent) return "send";
+	if (answered && rules.onReply === "resend" && maySendAgain(text, rules, now)) return "send";
 	return merge(held, lookAgain(text, rules, now));
 }
 
@@ -91,10 +85,10 @@ const heldProgress = { tries: 0, taken: false, refused: false, emptyAt: null, lo
 
 /** The queue is empty and there is no message. It may be on its way from the one to the other. */
 function ifEmpty({ progress }: OutboxText, { settleMs }: Rules, now: number): Change {
-	const { emptyAt, replacedBy } = progress;
+	const { emptyAt } = progress;
 	if (emptyAt === null) return { nextAt: now + settleMs, progress: { emptyAt: now, failures: 0 } };
 	if (now - emptyAt < settleMs) return { nextAt: emptyAt + settleMs };
-	return ended(replacedBy === null ? "dropped" : "replaced");
+	return ended("dropped");
 }
 
 /** No trace of a request that began: after the settling time it was not taken. */
@@ -104,36 +98,27 @@ function ifNothing(text: OutboxText, rules: Rules, now: number): Decision {
 	if (text.queueId !== null) return ended("dropped");
 	if (text.progress.taken) return ended("unclear");
 	if (text.progress.refused) return ended("refused");
-	if (isOver(text, now)) return ended("expired");
+	if (isOver(text, now)) return overdue(text);
+	if (isGivenUp(text)) return ended("unclear");
 	return { state: "waiting", nextAt: now, progress: { tries: 0, firstTriedAt: null } };
 }
 
 /** A conversation that was there before, or holds the text, is hidden from the agency now. */
 function ifHidden(text: OutboxText, rules: Rules, now: number): Decision {
-	const { baseline } = text.progress;
+	const { baseline, failures, triedAt } = text.progress;
 	if (text.state === "sending" && text.queueId === null && !baseline?.seen) return ifNothing(text, rules, now);
-	const { failures } = text.progress;
+	// While the service may hold the text, the next one would replace it.
+	const heldUntil = text.queueId === null && wasSurelyOpen(text) ? 0 : (triedAt ?? 0) + consentMs;
 	const waits = rules.followMs.length > 0 ? rules.followMs : [longestLookMs];
 	const wait = waits[failures];
-	return wait === undefined ? ended("unclear") : { nextAt: now + wait, progress: { failures: failures + 1 } };
-}
-
-/** Whether the window was open for certain at each try, so that the text cannot have been held. */
-function wasSurelyOpen({ progress: { baseline, triedAt } }: OutboxText): boolean {
-	return baseline !== null && triedAt !== null && openFor(baseline, triedAt) > marginMs;
-}
-
-function isSettled({ progress: { triedAt } }: OutboxText, { settleMs }: Rules, now: number): boolean {
-	return triedAt === null || now - triedAt >= settleMs;
-}
-
-function isOver({ notAfter }: OutboxText, now: number): boolean {
-	return notAfter !== null && now > notAfter;
+	if (wait === undefined && now >= heldUntil) return ended("unclear");
+	const nextAt = wait === undefined ? Math.min(heldUntil, now + longestLookMs) : now + wait;
+	return { nextAt, progress: { failures: failures + 1 } };
 }
 
 /** What the row is when a request begins. Stored before the request. */
 export function beginning(text: OutboxText, baseline: Baseline | null, { settleMs }: Rules, now: number): Change {
-	const { attempts, tries, firstTriedAt, looks } = text.progress;
+	const { attempts, tries, doubts, firstTriedAt, looks } = text.progress;
 	return {
 		state: "sending",
 		// Whoever finds the row then knows that its worker is gone.
@@ -142,6 +127,7 @@ export function beginning(text: OutboxText, baseline: Baseline | null, { settleM
 			baseline: baseline ?? text.progress.baseline,
 			attempts: attempts + 1,
 			tries: tries + 1,
+			doubts: doubts + 1,
 			firstTriedAt: tries === 0 ? now : firstTriedAt,
 			triedAt: now,
 			looks: text.state === "sending" ? looks : 0,
@@ -153,7 +139,7 @@ export function beginning(text: OutboxText, baseline: Baseline | null, { settleM
 export function afterAnswer(text: OutboxText, sent: Sent, rules: Rules, now: number): Change {
 	if (!sent.queued) return asMessage(sent.messageId, "sent", rules, now);
 	const resent = text.queueId !== null;
-	const progress = { ...heldProgress, resent, error: null };
+	const progress = { ...heldProgress, doubts: 0, resent, error: null };
 	return { state: "held", queueId: sent.queueId, nextAt: now + lookMs(rules, 0), progress };
 }
 
@@ -162,10 +148,10 @@ export type Ending = "taken" | "unknown" | "refused" | "turned away";
 
 /** After an error. `retryAt` is the earliest moment for another try. */
 export function afterError(text: OutboxText, ending: Ending, error: TextError, retryAt: number): Change {
-	const { tries, failures } = text.progress;
-	const later = { nextAt: retryAt, progress: { error, failures: failures + 1 } };
+	const { tries, doubts, failures } = text.progress;
 	if (ending === "taken") return { nextAt: retryAt, progress: { error, taken: true } };
-	if (ending === "unknown") return later;
+	if (ending === "unknown") return { nextAt: retryAt, progress: { error, failures: failures + 1 } };
+	const later = { nextAt: retryAt, progress: { error, failures: failures + 1, doubts: doubts - 1 } };
 	// An earlier try may have been taken: this one's refusal does not speak for it.
 	if (tries > 1) return { nextAt: retryAt, progress: { ...later.progress, refused: ending === "refused" } };
 	const untried = { tries: 0, firstTriedAt: null };

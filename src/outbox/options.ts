@@ -1,10 +1,10 @@
-import type { Client, CountryCode } from "messaging-conversations";
+import { type Client, type CountryCode, toE164 } from "messaging-conversations";
 import { can, fields, milliseconds, refuse } from "./check.ts";
 import { defaultSettleMs } from "./fate.ts";
-import type { Rules } from "./lane.ts";
 import type { OutboxEngine } from "./pg-boss.ts";
 import type { OutboxStatus } from "./status.ts";
 import type { OutboxStore } from "./store.ts";
+import type { Rules } from "./text.ts";
 import type { Trouble } from "./trouble.ts";
 
 /** Options of {@link createOutbox}. */
@@ -81,7 +81,7 @@ export function checkedOptions(options: OutboxOptions): Rules {
 	const operation = "createOutbox";
 	fields("options", options, Object.keys(known), operation);
 	const { client, store, engine, concurrency = 4, onHeld = "wait", onReply = "resend" } = options;
-	const { settleMs = defaultSettleMs, followMs = defaultFollowMs, onSettled, onTrouble, now } = options;
+	const { settleMs = defaultSettleMs, followMs = defaultFollowMs, onSettled, onTrouble, now, defaultCountry } = options;
 	if (!can(client, "agency")) refuse("client", "must be a client, as createClient gives it", operation);
 	if (!can(store, "insert", "save", "due")) refuse("store", "must be a store, as sqliteStore gives it", operation);
 	if (engine && !can(engine, "wake", "work"))
@@ -92,6 +92,8 @@ export function checkedOptions(options: OutboxOptions): Rules {
 		refuse("concurrency", "must be a whole number, 1 or more", operation);
 	for (const [name, value] of Object.entries({ onSettled, onTrouble, now }))
 		if (value !== undefined && typeof value !== "function") refuse(name, "must be a function", operation);
+	// Refuses a country that it does not know.
+	toE164("+32470123456", { defaultCountry });
 	milliseconds("settleMs", settleMs, operation);
 	if (!Array.isArray(followMs)) refuse("followMs", "must be a list of milliseconds", operation);
 	for (const [index, ms] of followMs.entries()) milliseconds(`followMs[${index}]`, ms, operation);

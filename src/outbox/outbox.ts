@@ -1,13 +1,13 @@
-import { moment, refuse, text } from "./check.ts";
+import { can, fields, moment, refuse, text } from "./check.ts";
 import { checkedText, type EnqueuedText, type ObservedChange } from "./enqueued.ts";
 import { phaseOf } from "./fate.ts";
 import { checkedOptions, type OutboxOptions } from "./options.ts";
-import type { OutboxEngine } from "./pg-boss.ts";
+import { isInDoubt } from "./retry.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import { type StepContext, stepLane } from "./step.ts";
-import { changed, type Lane, type NewText, type OutboxText, unfinished } from "./text.ts";
+import { changed, type NewText, type OutboxText, unfinished } from "./text.ts";
 import { createTroubles } from "./trouble.ts";
-import { asOnlyWorker, createLoop } from "./work.ts";
+import { asOnlyWorker, createLoop, type LaneWork, workWith } from "./work.ts";
 
 /** Durable sends. */
 export interface Outbox {
@@ -48,7 +48,9 @@ export interface Outbox {
 	 */
 	status: (id: string) => Promise<OutboxStatus | undefined>;
 	/**
-	 * Cancels a text that waits to be sent. True when it will not be sent; false when it is too late, or the id is unknown.
+	 * Cancels a text that waits to be sent, also between two tries. True when it was not sent and will not be. False for an unknown
+	 * id, and when it is too late or not known: a text in `sending` can be cancelled once it waits again, and one that was tried
+	 * in a conversation that nobody could read becomes `unclear`.
 	 * @example if (!(await outbox.cancel("note-1"))) console.log("too late");
 	 */
 	cancel: (id: string) => Promise<boolean>;
@@ -68,7 +70,6 @@ export interface Outbox {
 	purge: (options: { before: Date | string | number }) => Promise<number>;
 }
 
-/** What is due for so long without a wake-up is woken: a job was lost, or a worker died. */
 const longestSweepMs = 30_000;
 
 /**
@@ -99,13 +100,9 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		isStopping: () => stopping > 0,
 		onChange: settled,
 	};
-	const loop = createLoop({
-		store,
-		now,
-		concurrency,
-		step: (lane) => stepLane(context, lane),
-		pausedUntil: troubles.allPausedUntil,
-	});
+	const sweepMs = Math.min(longestSweepMs, rules.settleMs);
+	const laneWork: LaneWork = { store, now, concurrency, sweepMs, step: (lane) => stepLane(context, lane) };
+	const loop = createLoop(laneWork, troubles.allPausedUntil);
 
 	async function settled(text: OutboxText): Promise<void> {
 		if (unfinished.some((state) => state === text.state)) return;
@@ -131,8 +128,14 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		}
 	}
 
-	async function work({ signal }: { signal?: AbortSignal | undefined } = {}): Promise<void> {
-		if (engine) return workWithEngine(engine, signal);
+	async function work(given: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+		fields("options", given, ["signal"], "work");
+		const { signal } = given;
+		if (signal !== undefined && !can(signal, "addEventListener")) refuse("signal", "must be an AbortSignal", "work");
+		if (engine) {
+			const failed = new AbortController();
+			return untilAborted([signal, failed.signal], (ended) => workWith(engine, laneWork, failed, ended));
+		}
 		await asOnlyWorker(store, "work", async (lost) => {
 			await store.recover(now());
 			await untilAborted([signal, lost], (either) => loop.run(true, either));
@@ -161,29 +164,6 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		}
 	}
 
-	async function workWithEngine(wakes: OutboxEngine, signal: AbortSignal | undefined): Promise<void> {
-		const sweepMs = Math.min(longestSweepMs, rules.settleMs);
-		const wake = (lane: Lane, at: number): Promise<void> => wakes.wake(lane, Math.ceil(at / 1_000) * 1_000);
-		await wakes.start();
-		await untilAborted([signal], async (ended) => {
-			const stop = await wakes.work(async (lane) => {
-				const next = await stepLane(context, lane);
-				if (next !== undefined) await wake(lane, next);
-			}, concurrency);
-			const sweep = async (): Promise<void> => {
-				for (const lane of await store.due(now() - sweepMs / 2, 1_000)) await wake(lane, now());
-			};
-			const timer = setInterval(() => void sweep().catch(() => {}), sweepMs);
-			await sweep();
-			await new Promise<void>((resolve) => {
-				if (ended.aborted) resolve();
-				ended.addEventListener("abort", () => resolve());
-			});
-			clearInterval(timer);
-			await stop();
-		});
-	}
-
 	async function drain(): Promise<void> {
 		if (engine) return loop.run(false);
 		await asOnlyWorker(store, "drain", async (lost) => {
@@ -200,14 +180,17 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		for (;;) {
 			const row = await store.find(text("id", id, "cancel"));
 			if (row?.state !== "waiting") return row?.state === "cancelled";
-			const cancelled = changed(row, { state: "cancelled", nextAt: null }, now());
-			if (!(await store.save(cancelled))) continue;
-			await settled(cancelled);
-			return true;
+			const state = isInDoubt(row) ? "unclear" : "cancelled";
+			const ended = changed(row, { state, nextAt: null }, now());
+			if (!(await store.save(ended))) continue;
+			await settled(ended);
+			await wake(row);
+			return state === "cancelled";
 		}
 	}
 
 	async function observe(change: ObservedChange): Promise<void> {
+		if (typeof change !== "object" || change === null) refuse("change", "must be an object", "observe");
 		const { agencyId, conversation, messages = [] } = change;
 		for (const message of messages) {
 			const text = message.direction === "outbound" ? await store.byMessage(message.messageSid) : undefined;
@@ -218,8 +201,12 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		}
 		const phoneNumber = conversation && ("summary" in conversation ? conversation.summary : conversation).phoneNumber;
 		if (!phoneNumber) return;
-		await store.wake({ to: phoneNumber, ...(agencyId !== undefined && { agencyId }) }, now());
-		if (agencyId !== undefined) await engine?.wake({ agencyId, to: phoneNumber }, now());
+		await wake({ to: phoneNumber, agencyId });
+	}
+
+	async function wake({ agencyId, to }: { agencyId: string | undefined; to: string }): Promise<void> {
+		await store.wake({ to, ...(agencyId !== undefined && { agencyId }) }, now());
+		if (agencyId !== undefined) await engine?.wake({ agencyId, to }, now());
 		loop.nudge();
 	}
 
@@ -234,7 +221,10 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		status,
 		cancel,
 		observe,
-		purge: async ({ before }) => store.purge(moment("before", before, "purge")),
+		purge: async (given) => {
+			fields("options", given, ["before"], "purge");
+			return store.purge(moment("before", given.before, "purge"));
+		},
 	};
 }
 

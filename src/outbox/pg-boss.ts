@@ -93,17 +93,23 @@ export function pgBossEngine(boss: PgBossLike, options: PgBossEngineOptions = {}
 			async function run(jobs: { data: Lane }[]): Promise<void> {
 				for (const { data } of jobs) await step(data);
 			}
-			for (let worker = 0; worker < concurrency; worker++) {
-				await boss.work(queue, { pollingIntervalSeconds: pollSeconds, batchSize }, async (jobs) => {
-					const batch = run(jobs);
-					running.add(batch);
-					await batch.finally(() => running.delete(batch));
-				});
-			}
-			return async () => {
+			async function stop(): Promise<void> {
 				await boss.offWork(queue);
 				await Promise.allSettled(running);
-			};
+			}
+			try {
+				for (let worker = 0; worker < concurrency; worker++) {
+					await boss.work(queue, { pollingIntervalSeconds: pollSeconds, batchSize }, async (jobs) => {
+						const batch = run(jobs);
+						running.add(batch);
+						await batch.finally(() => running.delete(batch));
+					});
+				}
+			} catch (error) {
+				await stop();
+				throw error;
+			}
+			return stop;
 		},
 	};
 }

@@ -1,4 +1,4 @@
-import { can, refuse } from "./check.ts";
+import { can, fields, refuse } from "./check.ts";
 import { columns, createSqlStore, namesOf, type Row, workerColumns } from "./sql.ts";
 import type { OutboxStore } from "./store.ts";
 
@@ -52,10 +52,9 @@ export function postgresStore(pool: PostgresQueryable, options: StoreOptions = {
 }
 
 /** The name goes into statements as it is. */
-export function checkedTable(
-	{ table = "outbox_text" }: StoreOptions,
-	operation: "sqliteStore" | "postgresStore",
-): string {
+export function checkedTable(options: StoreOptions, operation: "sqliteStore" | "postgresStore"): string {
+	fields("options", options, ["table"], operation);
+	const { table = "outbox_text" } = options;
 	if (typeof table === "string" && /^([a-z_]\w{0,39}\.)?[a-z_]\w{0,39}$/i.test(table)) return table;
 	return refuse("table", "must be a name of letters, digits and _, with a schema before it or without", operation);
 }

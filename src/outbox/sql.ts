@@ -135,13 +135,17 @@ export function createSqlStore({ query, tables }: Database, names: Names): Outbo
 			await query(`update ${texts} set next_at = $1 where next_at > $1 and state in ${open}`, [now]);
 		},
 		async due(now, limit) {
-			const sql = `select agency_id, recipient from ${texts} where next_at <= $1 order by next_at limit $2`;
-			const lanes = (await query(sql, [now, limit])).map(laneFrom);
-			return [...new Map(lanes.map((lane) => [`${lane.agencyId} ${lane.to}`, lane])).values()];
+			// Of each lane the text that has been due for the longest, so that a long lane takes no other's place.
+			const sql = `select agency_id, recipient from ${texts} t where next_at <= $1 and seq = (
+					select e.seq from ${texts} e
+					where e.agency_id = t.agency_id and e.recipient = t.recipient and e.next_at is not null
+					order by e.next_at, e.seq limit 1)
+				order by next_at limit $2`;
+			return (await query(sql, [now, limit])).map(laneFrom);
 		},
-		async nextDue() {
-			const sql = `select next_at from ${texts} where next_at is not null order by next_at limit 1`;
-			const [row] = await query(sql, []);
+		async nextDue(after = -1) {
+			const sql = `select next_at from ${texts} where next_at > $1 order by next_at limit 1`;
+			const [row] = await query(sql, [after]);
 			return row && Number(row.next_at);
 		},
 		async claimed({ agencyId, to }) {

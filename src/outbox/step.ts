@@ -10,10 +10,10 @@ import {
 	beforeReading,
 	beginning,
 	type Decision,
-	type Rules,
 } from "./lane.ts";
+import { keptBack } from "./retry.ts";
 import type { OutboxStore } from "./store.ts";
-import { type Change, changed, type Lane, type OutboxText, operationIdOf } from "./text.ts";
+import { type Change, changed, type Lane, type OutboxText, operationIdOf, type Rules } from "./text.ts";
 import { endingOf, errorOf, type Troubles } from "./trouble.ts";
 
 /** What a step needs. */
@@ -31,8 +31,10 @@ export interface StepContext {
 	isStopping: () => boolean;
 }
 
-/** How old a reading may be when the request that leans on it begins. */
+/** How long after a reading the request that leans on it may begin. */
 const freshMs = 10_000;
+/** How long a reading may take. A slow service is still read and sent to; beyond this it is a trouble. */
+const readingMs = 30_000;
 
 /** Does what is due in one lane. Gives the moment of the next step, or undefined when nothing is left to do. */
 export async function stepLane(context: StepContext, lane: Lane): Promise<number | undefined> {
@@ -67,13 +69,16 @@ function replacing(held: OutboxText | undefined, texts: readonly OutboxText[], {
 /** One step of one text: read, decide, send. False when another worker has changed it, or the read failed. */
 async function stepHead(context: StepContext, head: OutboxText, texts: readonly OutboxText[]): Promise<boolean> {
 	const { rules, now } = context;
-	const readAt = now();
-	const before = beforeReading(head, readAt);
-	if (before !== "read") return carryOut(context, head, before, { reading: null, readAt });
+	const before = beforeReading(head, rules, now());
+	if (before !== "read") return carryOut(context, head, before, { reading: null, readAt: now() });
 	const read = await readFor(context, head);
 	if (!read) return false;
 	const { reading, trace } = read;
-	const decision = afterReading(head, reading, trace, rules, now());
+	const readAt = now();
+	const decided = afterReading(head, reading, trace, rules, readAt);
+	const isDropped = decided !== "send" && decided.state === "dropped";
+	const decision: Decision =
+		isDropped && (await isReplaced(context, head)) ? { ...decided, state: "replaced" } : decided;
 	const next = replacing(head, texts, rules);
 	if (!next || trace?.kind !== "held" || decision === "send" || (next.nextAt ?? 0) > now())
 		return carryOut(context, head, decision, { reading, readAt });
@@ -98,14 +103,18 @@ async function carryOut(
 	{ reading, readAt, replaces }: Grounds,
 ): Promise<boolean> {
 	const { now, rules } = context;
-	if (decision !== "send") return (await write(context, text, decision)) !== undefined;
+	const change = decision === "send" ? keptBack(text, rules, now()) : decision;
+	if (change) return (await write(context, text, change)) !== undefined;
 	const baseline = text.state === "waiting" ? baselineOf(reading, readAt, context.isClockGiven) : null;
 	const begun = await write(context, text, beginning(text, baseline, rules, now()));
 	if (!begun) return false;
 	if (now() - readAt > freshMs) {
 		// Somebody may have written since the reading: read again first.
 		const { state, progress } = text;
-		return (await write(context, begun, { state, progress, nextAt: now() })) !== undefined;
+		const { failures } = progress;
+		const nextAt = now() + backoffMs(failures);
+		await write(context, begun, { state, nextAt, progress: { ...progress, failures: failures + 1 } });
+		return false;
 	}
 	const ended = await write(context, begun, await send(context, begun));
 	if (ended?.state === "held" && replaces !== undefined) await markReplaced(context, replaces);
@@ -152,6 +161,7 @@ async function readFor(
 			client.agency(text.agencyId),
 			text.to,
 			since === null ? null : since - slackMs,
+			{ deadlineMs: readingMs },
 		);
 		troubles.passed(text, "read");
 		if (!found) return { reading: null, trace: null };
@@ -181,9 +191,14 @@ async function write(context: StepContext, text: OutboxText, change: Change): Pr
 }
 
 async function expire(context: StepContext, text: OutboxText): Promise<void> {
-	const decision = text.state === "waiting" ? beforeReading(text, context.now()) : "read";
-	if (typeof decision !== "object") return;
-	await write(context, text, decision);
+	const change = text.state === "waiting" ? keptBack(text, context.rules, context.now()) : undefined;
+	if (change?.state) await write(context, text, change);
+}
+
+/** Whether the service took the text that was sent in this one's place. */
+async function isReplaced({ store }: StepContext, { progress: { replacedBy } }: OutboxText): Promise<boolean> {
+	const other = replacedBy === null ? undefined : await store.find(replacedBy);
+	return other !== undefined && (other.queueId ?? other.messageId) !== null;
 }
 
 async function markReplaced(context: StepContext, id: string): Promise<void> {

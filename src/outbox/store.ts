@@ -24,10 +24,10 @@ export interface OutboxStore {
 	wake: (lane: Partial<Lane>, now: number) => Promise<void>;
 	/** Makes all that is unfinished due: whoever worked on it is gone. */
 	recover: (now: number) => Promise<void>;
-	/** The lanes with something due, the longest due first. */
+	/** The lanes with something due, each once, the longest due first. */
 	due: (now: number, limit: number) => Promise<Lane[]>;
-	/** When the next text is due; undefined when none will be. */
-	nextDue: () => Promise<number | undefined>;
+	/** When the next text is due, of those that are due after a moment when it is given; undefined when none will be. */
+	nextDue: (after?: number) => Promise<number | undefined>;
 	/** The `messageId`s of a lane's newest texts. */
 	claimed: (lane: Lane) => Promise<string[]>;
 	/** The text of a message. */

@@ -42,7 +42,9 @@ export interface Progress {
 	attempts: number;
 	/** Requests made since it was last certain that none had been taken. */
 	tries: number;
-	/** When the first of these began, in milliseconds. */
+	/** Requests in a row whose end is not known, such as those that were answered 500. */
+	doubts: number;
+	/** When the first of the tries began, in milliseconds. */
 	firstTriedAt: number | null;
 	/** When the last request began, in milliseconds. */
 	triedAt: number | null;
@@ -58,7 +60,7 @@ export interface Progress {
 	looks: number;
 	/** Failed requests in a row. */
 	failures: number;
-	/** The id of the text that was sent in its place on purpose. */
+	/** The id of the text that was to take its place on purpose. It did when the service took that text. */
 	replacedBy: string | null;
 	/** The conversation right before the first request. */
 	baseline: Baseline | null;
@@ -72,6 +74,8 @@ export interface TextError {
 	tag: string;
 	/** Its message. */
 	message: string;
+	/** Correlation id of the answer, when there was one. Quote it to support. */
+	correlationId?: string | undefined;
 }
 
 /** What `insert` stores: the frozen request, when it was stored, and the progress of a text that was not sent yet. */
@@ -119,6 +123,7 @@ export const followed = ["sent", "delivered"] as const;
 export const newProgress: Progress = {
 	attempts: 0,
 	tries: 0,
+	doubts: 0,
 	firstTriedAt: null,
 	triedAt: null,
 	taken: false,
@@ -131,6 +136,14 @@ export const newProgress: Progress = {
 	baseline: null,
 	error: null,
 };
+
+/** The times and choices that decisions depend on. */
+export interface Rules {
+	settleMs: number;
+	followMs: readonly number[];
+	onHeld: "wait" | "replace";
+	onReply: "resend" | "wait";
+}
 
 /** What a step changes in a row. */
 export type Change = Partial<Pick<OutboxText, "state" | "nextAt" | "messageId" | "queueId">> & {

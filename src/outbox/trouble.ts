@@ -98,6 +98,6 @@ export function endingOf(error: SendError): Ending {
 	return error._tag === "PartnerBadRequest" || error._tag === "PartnerInvalidInput" ? "refused" : "turned away";
 }
 
-export function errorOf({ _tag, message }: PartnerError): TextError {
-	return { tag: _tag, message };
+export function errorOf({ _tag, message, correlationId }: PartnerError): TextError {
+	return { tag: _tag, message, correlationId };
 }

@@ -1,16 +1,17 @@
 import { refuse } from "./check.ts";
+import type { OutboxEngine } from "./pg-boss.ts";
 import type { OutboxStore, Worker } from "./store.ts";
 import type { Lane } from "./text.ts";
 
-/** What the loop needs. */
-export interface LoopContext {
+/** What a worker needs. */
+export interface LaneWork {
 	store: OutboxStore;
-	/** Does what is due in a lane. */
-	step: (lane: Lane) => Promise<unknown>;
+	/** Does what is due in a lane. Gives the moment of the next step. */
+	step: (lane: Lane) => Promise<number | undefined>;
 	now: () => number;
 	concurrency: number;
-	/** Until when nothing is tried. */
-	pausedUntil: () => number;
+	/** What is due for so long without an engine's wake-up is woken, because a job was lost, or a worker died. */
+	sweepMs: number;
 }
 
 /** A loop over what is due. */
@@ -23,11 +24,17 @@ export interface Loop {
 
 const idleMs = 1_000;
 
-export function createLoop({ store, step, now, concurrency, pausedUntil }: LoopContext): Loop {
+/** @param pausedUntil is the time until which nothing is tried */
+export function createLoop({ store, step, now, concurrency }: LaneWork, pausedUntil: () => number): Loop {
 	let wakeUp: (() => void) | undefined;
 	let nudged = false;
 
-	/** Waits, at most until something is stored or the signal aborts. */
+	function nudge(): void {
+		nudged = true;
+		wakeUp?.();
+	}
+
+	/** Waits, at most until something is stored, a step ends or the signal aborts. */
 	function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
 		if (nudged || signal?.aborted) return Promise.resolve();
 		return new Promise((resolve) => {
@@ -54,15 +61,16 @@ export function createLoop({ store, step, now, concurrency, pausedUntil }: LoopC
 				})
 				.finally(() => {
 					running.delete(name);
-					wakeUp?.();
+					nudge();
 				});
 			running.set(name, ended);
 		};
 		while (!signal?.aborted && !failure) {
 			nudged = false;
-			const paused = pausedUntil() - now();
+			const at = now();
+			const paused = pausedUntil() - at;
 			const free = paused > 0 ? 0 : concurrency - running.size;
-			const lanes = free > 0 ? await store.due(now(), free + running.size * 20) : [];
+			const lanes = free > 0 ? await store.due(at, free + running.size) : [];
 			const idle = lanes.filter(({ agencyId, to }) => !running.has(`${agencyId} ${to}`)).slice(0, free);
 			for (const lane of idle) start(lane);
 			if (running.size === 0 && idle.length === 0 && !forever) break;
@@ -71,21 +79,57 @@ export function createLoop({ store, step, now, concurrency, pausedUntil }: LoopC
 				continue;
 			}
 			if (idle.length > 0) continue;
-			const next = await store.nextDue();
-			const wait = Math.max(paused, next === undefined ? idleMs : next - now());
-			await sleep(Math.min(idleMs, Math.max(running.size > 0 ? 5 : 1, wait)), signal);
+			// What is due now is in a lane that runs, whose end wakes this loop.
+			const next = await store.nextDue(at);
+			const wait = Math.max(1, paused, next === undefined ? idleMs : next - now());
+			await sleep(Math.min(idleMs, wait), signal);
 		}
 		await Promise.all(running.values());
 		if (failure) throw failure.error;
 	}
 
-	return {
-		run,
-		nudge() {
-			nudged = true;
-			wakeUp?.();
-		},
-	};
+	return { run, nudge };
+}
+
+/**
+ * Steps the lanes that the engine wakes, until the signal aborts. Steps under way end first.
+ * @throws what the store or the engine throws; `failed` is aborted then
+ */
+export async function workWith(
+	engine: OutboxEngine,
+	{ store, step, now, concurrency, sweepMs }: LaneWork,
+	failed: AbortController,
+	ended: AbortSignal,
+): Promise<void> {
+	const wake = (lane: Lane, at: number): Promise<void> => engine.wake(lane, Math.ceil(at / 1_000) * 1_000);
+	await engine.start();
+	const stop = await engine.work(async (lane) => {
+		try {
+			const next = await step(lane);
+			if (next !== undefined) await wake(lane, next);
+		} catch (error) {
+			failed.abort(error);
+			throw error;
+		}
+	}, concurrency);
+	try {
+		while (!ended.aborted) {
+			for (const lane of await store.due(now() - sweepMs / 2, 1_000)) await wake(lane, now());
+			await new Promise<void>((resolve) => {
+				const done = (): void => {
+					clearTimeout(timer);
+					ended.removeEventListener("abort", done);
+					resolve();
+				};
+				const timer = setTimeout(done, sweepMs);
+				ended.addEventListener("abort", done);
+				if (ended.aborted) done();
+			});
+		}
+	} finally {
+		await stop();
+	}
+	failed.signal.throwIfAborted();
 }
 
 const beatMs = 5_000;

@@ -278,7 +278,12 @@ async function verdictOf(
 			!has("work", (next) => JSON.stringify(next).includes("staff"))
 		)
 			wrong.push(`${id} is replaced, by nobody`);
-		if (state === "unclear" && !wire.taken.has(operationId)) wrong.push(`${id} is unclear`);
+		// Nobody can tell: an unusable answer, a template that may be that of a flow, a conversation that was never seen, and too many
+		// requests without a known end.
+		const { doubts = 0, baseline = null } = text?.progress ?? {};
+		const isAsked = text?.queueId === null && (wire.asked.has(operationId) || has("staff"));
+		if (state === "unclear" && !wire.taken.has(operationId) && !isAsked && baseline?.seen && doubts < 8)
+			wrong.push(`${id} is unclear`);
 		if ((wire.asked.get(operationId) ?? 0) > 1)
 			wrong.push(`${id} asked for consent ${wire.asked.get(operationId)} times`);
 	}

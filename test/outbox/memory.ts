@@ -63,8 +63,8 @@ export function memoryStore(): OutboxStore & { all: () => OutboxText[] } {
 			const lanes = new Map(due.map(({ agencyId, to }) => [`${agencyId} ${to}`, { agencyId, to }]));
 			return [...lanes.values()].slice(0, limit);
 		},
-		async nextDue() {
-			const times = [...rows.values()].flatMap(({ nextAt }) => nextAt ?? []);
+		async nextDue(after = -1) {
+			const times = [...rows.values()].flatMap(({ nextAt }) => nextAt ?? []).filter((time) => time > after);
 			return times.length > 0 ? Math.min(...times) : undefined;
 		},
 		claimed: async (lane) => copies(isIn(lane)).flatMap(({ messageId }) => messageId ?? []),

@@ -1,5 +1,5 @@
-import { createClient, PartnerInvalidInput } from "messaging-conversations";
-import { createOutbox } from "messaging-conversations/outbox";
+import { type AgencyClient, createClient, PartnerInvalidInput } from "messaging-conversations";
+import { createOutbox, fateOf, type Outbox, postgresStore } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { changes } from "messaging-conversations/sync";
 import { expect, test, vi } from "vitest";
@@ -248,7 +248,7 @@ test("a conversation that is hidden while a text is in doubt makes it unclear, a
 	await enqueue("1");
 	await outbox.drain();
 	agency.conversation(anna).hide();
-	await pass({ hours: 2 });
+	await pass({ hours: 51 });
 	expect([(await outbox.status("note-1"))?.state, sends().length]).toEqual(["unclear", 1]);
 });
 
@@ -445,6 +445,7 @@ test.each([
 	["to", { to: "nobody" }],
 	["body", { body: "  " }],
 	["body", { body: "\ud800" }],
+	["body", { body: "a\u0000b" }],
 	["id", { id: "" }],
 	["agencyId", { agencyId: "../x" }],
 	["consentLanguage", { consentLanguage: "" }],
@@ -471,6 +472,7 @@ test("options are checked when the outbox is made", () => {
 		store: {},
 		client: {},
 		now: 5,
+		defaultCountry: "XX",
 		options: { other: 1 },
 	})) {
 		const options = { client, store, ...(field === "options" ? (wrong as object) : { [field]: wrong }) };
@@ -579,4 +581,21 @@ test("a button handler in a few lines: a double click, a crash and a restart are
 	sandbox.clock.advance({ minutes: 2 });
 	await open().drain();
 	expect([texts(), (await open().status("note-1"))?.words]).toEqual([["See you at 14:00."], "Sent."]);
+});
+
+test.each([
+	["work", (outbox: Outbox) => outbox.work(null as never)],
+	["work", (outbox: Outbox) => outbox.work({ signal: "x" } as never)],
+	["purge", (outbox: Outbox) => outbox.purge(undefined as never)],
+	["purge", (outbox: Outbox) => outbox.purge({ before: new Date(), after: 1 } as never)],
+	["observe", (outbox: Outbox) => outbox.observe(undefined as never)],
+	["fateOf", (_: Outbox, agency: AgencyClient) => fateOf(agency, undefined as never)],
+	["postgresStore", async () => postgresStore({ query: async () => ({ rows: [] }) }, null as never)],
+	["postgresStore", async () => postgresStore({ query: async () => ({ rows: [] }) }, { tabel: "x" } as never)],
+])("wrong arguments are bad input, by name: %s", async (operation, call) => {
+	const { outbox, client, agency } = createWorld();
+	await expect(call(outbox, client.agency(agency.id))).rejects.toMatchObject({
+		_tag: "PartnerInvalidInput",
+		operation,
+	});
 });

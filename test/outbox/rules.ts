@@ -12,19 +12,19 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const rules: [rule: string, file: string, code: string, without: string][] = [
 	[
 		"read before retry",
-		"src/outbox/lane.ts",
-		"return tries > 0 && tries < quickTries && now - firstTriedAt < minuteMs && openFor(baseline, now) > marginMs;",
+		"src/outbox/retry.ts",
+		"return tries > 0 && doubts < quickTries && now - firstTriedAt < minuteMs && openFor(baseline, now) > marginMs;",
 		"return tries > 0;",
 	],
 	[
 		"the same id at once only while the window is surely open",
-		"src/outbox/lane.ts",
+		"src/outbox/retry.ts",
 		"const marginMs = 20 * minuteMs;",
 		"const marginMs = Number.NEGATIVE_INFINITY;",
 	],
 	[
 		"the settling time after a request",
-		"src/outbox/lane.ts",
+		"src/outbox/retry.ts",
 		"return triedAt === null || now - triedAt >= settleMs;",
 		"return true;",
 	],
@@ -39,6 +39,25 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 		"src/outbox/lane.ts",
 		'return isSettled(text, rules, now) ? ended("replaced") : untilSettled(text, rules);',
 		"return ifNothing(text, rules, now);",
+	],
+	[
+		"the pauses between requests without a known end",
+		"src/outbox/retry.ts",
+		"if (!isWaiting || now >= until) return undefined;",
+		"return undefined;",
+	],
+	[
+		"too many requests without a known end are left to a person",
+		"src/outbox/retry.ts",
+		"return doubts >= mostDoubts;",
+		"return doubts > 1_000;",
+	],
+	["no request after notAfter", "src/outbox/retry.ts", "return notAfter !== null && now > notAfter;", "return false;"],
+	[
+		"a text that may be held keeps its lane while it is hidden",
+		"src/outbox/lane.ts",
+		"if (wait === undefined && now >= heldUntil)",
+		"if (wait === undefined)",
 	],
 	[
 		"a reading older than 10 s is read again",
@@ -147,7 +166,7 @@ process.exit(unnoticed + whole.length > 0 ? 1 : 0);
 /** The names of the tests that fail; that of the random histories last. */
 async function failures(): Promise<string[]> {
 	const vitest = join(root, "node_modules/vitest/vitest.mjs");
-	const files = ["outbox", "fate", "histories"].map((name) => `test/outbox/${name}.test.ts`);
+	const files = ["outbox", "doubt", "fate", "histories"].map((name) => `test/outbox/${name}.test.ts`);
 	const flags = ["--typecheck.enabled=false", "--reporter=json", "--outputFile=result.json", "--testTimeout=20000"];
 	const child = spawn(process.execPath, [vitest, "run", ...files, ...flags], {
 		cwd: folder,

@@ -10,6 +10,7 @@ const noon = Date.parse("2026-01-05T12:00:00Z");
 export const progress: Progress = {
 	attempts: 0,
 	tries: 0,
+	doubts: 0,
 	firstTriedAt: null,
 	triedAt: null,
 	taken: false,
@@ -149,6 +150,18 @@ export function storeSuite(open: () => Promise<OutboxStore>): void {
 		expect(await store.due(noon + 10, 10)).toEqual([other]);
 		await store.postpone(lane, noon + 20);
 		expect([await store.due(noon + 49, 10), await store.due(noon + 50, 10)]).toMatchObject([[other], [other, lane]]);
+	});
+
+	test("a lane with many texts that are due is one lane, and takes no other's place", async () => {
+		const many = Array.from({ length: 30 }, (_, index) => textOf(`a${index}`));
+		const store = await opened(...many, textOf("x", { ...other, createdAt: noon + 10 }));
+		expect(await store.due(noon + 10, 2)).toEqual([lane, other]);
+		expect(await store.due(noon + 10, 1)).toEqual([lane]);
+		expect([await store.nextDue(noon - 1), await store.nextDue(noon), await store.nextDue(noon + 10)]).toEqual([
+			noon,
+			noon + 10,
+			undefined,
+		]);
 	});
 
 	test("waking makes a lane due, of one agency or of all, and recovering makes all due that is unfinished", async () => {

@@ -1,0 +1,72 @@
+/*
+ * Whether a text may be sent again, and when.
+ */
+import { openFor } from "./baseline.ts";
+import type { Change, OutboxText, Rules } from "./text.ts";
+
+const minuteMs = 60_000;
+/** A window that is open for so long yet is open for certain, whatever the clocks. */
+const marginMs = 20 * minuteMs;
+/** So many requests may follow each other at once in an open window; then the pauses grow. */
+const quickTries = 4;
+/** After so many requests whose end is not known, the text is left to a person. */
+const mostDoubts = 8;
+
+/** Why no request may begin now: its time has passed, or requests without a known end came before. */
+export function keptBack(text: OutboxText, rules: Rules, now: number): Change | undefined {
+	const isWaiting = text.state === "waiting";
+	if (isOver(text, now)) return isWaiting ? overdue(text) : { nextAt: now };
+	const until = pausedUntil(text, rules);
+	if (!isWaiting || now >= until) return undefined;
+	return { nextAt: text.notAfter === null ? until : Math.min(until, text.notAfter + 1) };
+}
+
+/** Whether an earlier request may have been taken in a conversation that is hidden from the agency. */
+export function isInDoubt({ progress: { doubts, baseline } }: OutboxText): boolean {
+	return doubts > 0 && !baseline?.seen;
+}
+
+/** The pauses grow with the requests whose end is not known, whatever was read in between. */
+function pausedUntil({ progress: { doubts, triedAt } }: OutboxText, { settleMs }: Rules): number {
+	return doubts === 0 ? 0 : (triedAt ?? 0) + settleMs * 4 ** Math.max(0, doubts + 1 - quickTries);
+}
+
+/** What a text is whose time passed before it was sent, as far as that is known. */
+export function overdue(text: OutboxText): Change {
+	return { state: isInDoubt(text) ? "unclear" : "expired", nextAt: null };
+}
+
+/** Whether so many requests have had no known end that the text is not sent any more. */
+export function isGivenUp({ progress: { doubts } }: OutboxText): boolean {
+	return doubts >= mostDoubts;
+}
+
+/**
+ * A retry with the same id in an open window is not sent twice. Not so across the window's end. A text that was held has a
+ * baseline in which the window is closed.
+ */
+export function mayRepeatBlindly(text: OutboxText, now: number): boolean {
+	const { progress } = text;
+	const { tries, doubts, firstTriedAt, baseline, taken, refused } = progress;
+	if (isOver(text, now) || taken || refused || firstTriedAt === null || baseline?.queued !== null) return false;
+	return tries > 0 && doubts < quickTries && now - firstTriedAt < minuteMs && openFor(baseline, now) > marginMs;
+}
+
+/** Whether a held text may be sent again now that the window is open. */
+export function maySendAgain(text: OutboxText, rules: Rules, now: number): boolean {
+	const { resent } = text.progress;
+	return !resent && !isGivenUp(text) && !isOver(text, now) && now >= pausedUntil(text, rules);
+}
+
+/** Whether the window was open for certain at each try, so that the text cannot have been held. */
+export function wasSurelyOpen({ progress: { baseline, triedAt } }: OutboxText): boolean {
+	return baseline !== null && triedAt !== null && openFor(baseline, triedAt) > marginMs;
+}
+
+export function isSettled({ progress: { triedAt } }: OutboxText, { settleMs }: Rules, now: number): boolean {
+	return triedAt === null || now - triedAt >= settleMs;
+}
+
+export function isOver({ notAfter }: OutboxText, now: number): boolean {
+	return notAfter !== null && now > notAfter;
+}

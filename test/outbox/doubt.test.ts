@@ -1,0 +1,232 @@
+// Texts of which the outbox does not know the end: what it does with them, when it stops, and what it reports.
+import { createClient } from "messaging-conversations";
+import type { OutboxOptions } from "messaging-conversations/outbox";
+import { expect, test } from "vitest";
+import { createWorld } from "./world.ts";
+
+type World = ReturnType<typeof createWorld>;
+
+const inHours = ({ sandbox }: World, hours: number): Date =>
+	new Date(sandbox.clock.now().getTime() + hours * 3_600_000);
+
+/** A world in which Anna's window is closed. */
+function createClosed(options: Partial<OutboxOptions> = {}): World {
+	const world = createWorld(options);
+	world.sandbox.clock.advance({ hours: 30 });
+	return world;
+}
+
+/** Every send is answered 500 and not taken. */
+function breakSends({ sandbox }: World, times = 100_000): void {
+	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 500 }, times });
+}
+
+test("a held text whose conversation is hidden keeps the next one back until the contact's time is over", async () => {
+	const { agency, anna, enqueue, pass, state, sends } = createClosed();
+	for (const body of ["1", "2"]) await enqueue(body);
+	await pass({ minutes: 1 });
+	agency.conversation(anna).hide();
+	await pass({ hours: 48 });
+	expect([await state("note-1"), await state("note-2"), sends().length]).toEqual(["held", "waiting", 1]);
+	await pass({ hours: 3 });
+	expect([await state("note-1"), await state("note-2"), sends().length]).toEqual(["unclear", "held", 2]);
+});
+
+test("a held text whose conversation is shown again is credited", async () => {
+	const { agency, anna, enqueue, pass, state, texts } = createClosed();
+	await enqueue("1");
+	await pass({ minutes: 1 });
+	agency.conversation(anna).hide();
+	await pass({ hours: 40 });
+	anna.accepts();
+	agency.conversation(anna).visibleAs("focus");
+	await pass({ hours: 1 });
+	expect([await state("note-1"), texts()]).toEqual(["sent", ["1"]]);
+});
+
+test("a text that cannot have been held is unclear once the looks are over", async () => {
+	const world = createWorld({ followMs: [1_000, 2_000] });
+	const { agency, anna, enqueue, outbox, pass, state, sends } = world;
+	breakSends(world);
+	await enqueue("1");
+	await outbox.drain();
+	agency.conversation(anna).hide();
+	await pass({ hours: 1 });
+	expect(await state("note-1")).toBe("unclear");
+	expect(sends().length).toBeLessThanOrEqual(4);
+});
+
+test("a held text is not sent again after notAfter, and the contact's consent still delivers it", async () => {
+	const world = createClosed();
+	const { anna, enqueue, pass, state, texts, sends } = world;
+	await enqueue("1", { notAfter: inHours(world, 2) });
+	await pass({ hours: 10 });
+	anna.writes("What is it?");
+	await pass({ hours: 1 });
+	expect([await state("note-1"), texts(), sends().length]).toEqual(["held", [], 1]);
+	anna.accepts();
+	await pass({ hours: 1 });
+	expect([await state("note-1"), texts()]).toEqual(["sent", ["1"]]);
+});
+
+test("a text in doubt is not sent again after notAfter: expired when it left no trace, sent when it did", async () => {
+	for (const [phase, expected] of [
+		["before", "expired"],
+		["after", "sent"],
+	] as const) {
+		const { sandbox, outbox, enqueue, pass, state, sends } = createWorld();
+		sandbox.faults.add({ operation: "messages.send", phase, effect: { status: 500 }, times: 3 });
+		await enqueue("1", { notAfter: new Date(sandbox.clock.now().getTime() + 50) });
+		await outbox.drain();
+		sandbox.clock.advance({ ms: 51 });
+		await pass({ minutes: 5 });
+		expect([phase, await state("note-1"), sends().length]).toEqual([phase, expected, 1]);
+	}
+});
+
+test("a text whose time passes while it is read about is not sent", async () => {
+	const world = createWorld();
+	const { sandbox, enqueue, restart, state, sends } = world;
+	const fetch: typeof globalThis.fetch = async (url, init) => {
+		const response = await sandbox.fetch(url, init);
+		sandbox.clock.advance({ ms: 5_000 });
+		return response;
+	};
+	await enqueue("1", { notAfter: new Date(sandbox.clock.now().getTime() + 2_000) });
+	await restart({ client: createClient({ ...sandbox.connection, fetch }) }).drain();
+	expect([await state("note-1"), sends()]).toEqual(["expired", []]);
+});
+
+test("a text to a conversation that was never seen is unclear and not expired or cancelled, once it was tried", async () => {
+	for (const end of ["notAfter", "cancel"]) {
+		const world = createWorld();
+		const { agency, outbox, enqueue, pass, state } = world;
+		const bert = agency.contact("+447700900102");
+		breakSends(world);
+		await enqueue("1", { to: bert.phoneNumber, ...(end === "notAfter" && { notAfter: inHours(world, 1) }) });
+		await pass({ hours: 2 });
+		if (end === "cancel") expect([await state("note-1"), await outbox.cancel("note-1")]).toEqual(["waiting", false]);
+		expect(await state("note-1")).toBe("unclear");
+	}
+});
+
+test.each(["open", "closed"])(
+	"a text that is always answered 500 is given up after a few requests over hours, in an %s window",
+	async (window) => {
+		const world = window === "open" ? createWorld() : createClosed();
+		const { enqueue, pass, state, sends, settled, troubles } = world;
+		breakSends(world);
+		for (const body of ["1", "2"]) await enqueue(body);
+		await pass({ hours: 5 });
+		expect([await state("note-1"), await state("note-2")]).toEqual(["waiting", "waiting"]);
+		expect(sends().length).toBeLessThanOrEqual(7);
+		await pass({ hours: 4 });
+		expect([await state("note-1"), troubles.length]).toEqual(["unclear", 1]);
+		expect(settled).toMatchObject([{ id: "note-1", state: "unclear", attempts: 8 }]);
+		const { error } = settled[0] ?? {};
+		expect(error).toMatchObject({ tag: "PartnerInternalError", correlationId: expect.any(String) });
+	},
+);
+
+test("a text between two tries is cancelled, and the next has its turn", async () => {
+	const world = createWorld();
+	const { sandbox, outbox, enqueue, pass, texts } = world;
+	breakSends(world);
+	for (const body of ["1", "2"]) await enqueue(body);
+	await pass({ hours: 1 });
+	sandbox.faults.clear();
+	expect(await outbox.cancel("note-1")).toBe(true);
+	await pass({ minutes: 5 });
+	expect(texts()).toEqual(["2"]);
+});
+
+test("pauses between tries are kept by a new process, and when the change feed wakes the lane", async () => {
+	const world = createWorld({ engine: undefined });
+	const { agency, anna, client, enqueue, outbox, pass, sends, store, sandbox } = world;
+	breakSends(world);
+	await enqueue("1");
+	await pass({ hours: 1 });
+	const before = sends().length;
+	const { conversation } = await client.agency(agency.id).conversations.get(anna.phoneNumber);
+	for (let restarts = 0; restarts < 5; restarts++) {
+		await store.recover(sandbox.clock.now().getTime());
+		await outbox.observe({ agencyId: agency.id, conversation });
+		await outbox.drain();
+	}
+	expect(sends().length).toBe(before);
+});
+
+test("a held text whose second send is always answered 500 waits for the consent in the end", async () => {
+	const world = createClosed();
+	const { anna, enqueue, pass, state, texts, sends } = world;
+	await enqueue("1");
+	await pass({ minutes: 1 });
+	breakSends(world);
+	anna.writes("What is it?");
+	await pass({ hours: 23 });
+	expect(await state("note-1")).toBe("held");
+	expect(sends().length).toBeLessThanOrEqual(9);
+	anna.accepts();
+	await pass({ hours: 1 });
+	expect([await state("note-1"), texts()]).toEqual(["sent", ["1"]]);
+});
+
+test("an outage of reads and sends for a day makes no text unclear", async () => {
+	const { sandbox, enqueue, pass, state, texts } = createWorld();
+	sandbox.faults.add({ effect: { status: 503 }, times: 100_000 });
+	await enqueue("1");
+	await pass({ hours: 20 });
+	sandbox.faults.clear();
+	await pass({ hours: 1 });
+	expect([await state("note-1"), texts()]).toEqual(["sent", ["1"]]);
+});
+
+test("a service whose reads are slow is sent to all the same", async () => {
+	const { sandbox, enqueue, restart, state, sends } = createWorld();
+	let reads = 0;
+	const fetch: typeof globalThis.fetch = async (url, init) => {
+		if (init?.method !== "POST" && ++reads > 50) throw new Error("It does not come to an end.");
+		const response = await sandbox.fetch(url, init);
+		if (init?.method !== "POST") sandbox.clock.advance({ ms: 12_000 });
+		return response;
+	};
+	await enqueue("1");
+	await restart({ client: createClient({ ...sandbox.connection, fetch }) }).drain();
+	expect([await state("note-1"), sends().length]).toEqual(["sent", 1]);
+});
+
+test("with onHeld replace a text is not called replaced by one that was refused", async () => {
+	const { agency, anna, enqueue, pass, state } = createClosed({ onHeld: "replace" });
+	agency.consent.set({ languages: ["nl", "fr"] });
+	await enqueue("1", { consentLanguage: "nl" });
+	await pass({ minutes: 1 });
+	await enqueue("2", { consentLanguage: "xx" });
+	await pass({ minutes: 1 });
+	expect([await state("note-1"), await state("note-2")]).toEqual(["held", "refused"]);
+	anna.declines();
+	await pass({ hours: 1 });
+	expect(await state("note-1")).toBe("dropped");
+});
+
+test("a template of a flow does not make a text dropped that was never taken", async () => {
+	const { sandbox, enqueue, restart, state, sends } = createClosed();
+	let shown: string | undefined;
+	const fetch: typeof globalThis.fetch = async (url, init) => {
+		const response = await sandbox.fetch(url, init);
+		if (shown === undefined || init?.method === "POST") return response;
+		const body = await response.json();
+		const reminder = { ...body.messagePage.messages[0], id: 999, messageSid: "MM1", direction: "outbound" };
+		body.messagePage.messages.unshift({ ...reminder, createdAt: shown, templateName: "visit_reminder" });
+		return Response.json(body, { headers: response.headers });
+	};
+	const outbox = restart({ client: createClient({ ...sandbox.connection, fetch }) });
+	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 500 } });
+	await enqueue("1");
+	await outbox.drain();
+	shown = new Date(sandbox.clock.now().getTime() + 1_000).toISOString();
+	for (let minute = 0; minute < 5; minute++) {
+		sandbox.clock.advance({ minutes: 1 });
+		await outbox.drain();
+	}
+	expect([await state("note-1"), sends().length]).toEqual(["unclear", 1]);
+});

@@ -1,0 +1,119 @@
+// The worker: what it asks the store for, and what it does when the database fails.
+
+import { createClient } from "messaging-conversations";
+import { createOutbox, type Lane, type OutboxEngine, type OutboxStore } from "messaging-conversations/outbox";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { expect, test } from "vitest";
+import { memoryStore } from "./memory.ts";
+
+/** An engine that keeps its handler, so that a test wakes a lane, and counts the workers that have not been stopped. */
+function createEngine() {
+	let handler: (lane: Lane) => Promise<void> = async () => {};
+	const counts = { working: 0, wakes: 0 };
+	const engine: OutboxEngine = {
+		start: async () => {},
+		wake: async () => {
+			counts.wakes++;
+		},
+		async work(step) {
+			handler = step;
+			counts.working++;
+			return async () => {
+				counts.working--;
+			};
+		},
+	};
+	return { engine, counts, wake: (lane: Lane) => handler(lane) };
+}
+
+function start(change: (store: OutboxStore) => Partial<OutboxStore>) {
+	const sandbox = createSandbox();
+	const store = memoryStore();
+	const { engine, counts, wake } = createEngine();
+	const client = createClient({ ...sandbox.connection });
+	const outbox = createOutbox({ client, store: { ...store, ...change(store) }, engine, settleMs: 50 });
+	const stop = new AbortController();
+	return { outbox, counts, wake, stop, working: outbox.work({ signal: stop.signal }) };
+}
+
+const lane = { agencyId: "agy_1", to: "+447700900101" };
+const fails = () => Promise.reject(new Error("the database is down"));
+
+test("work rejects when the first look at the store fails, and the engine's handlers are stopped", async () => {
+	const { counts, working } = start(() => ({ due: fails }));
+	await expect(working).rejects.toThrow("the database is down");
+	expect(counts.working).toBe(0);
+});
+
+test("work rejects when a later look at the store fails", async () => {
+	let looks = 0;
+	const { counts, working } = start((store) => ({ due: (...args) => (looks++ < 2 ? store.due(...args) : fails()) }));
+	await expect(working).rejects.toThrow("the database is down");
+	expect(counts.working).toBe(0);
+});
+
+test("work rejects when the store fails in a step", async () => {
+	const { counts, working, wake } = start(() => ({ open: fails }));
+	const ended = expect(working).rejects.toThrow("the database is down");
+	await expect.poll(() => counts.working).toBe(1);
+	await expect(wake(lane)).rejects.toThrow("the database is down");
+	await ended;
+	expect(counts.working).toBe(0);
+});
+
+test("work ends when its signal aborts, and no look at the store follows", async () => {
+	let looks = 0;
+	const { counts, working, stop } = start((store) => ({
+		due: (...args) => {
+			looks++;
+			return store.due(...args);
+		},
+	}));
+	await expect.poll(() => looks).toBeGreaterThan(1);
+	stop.abort();
+	await working;
+	const before = looks;
+	await new Promise((resolve) => setTimeout(resolve, 120));
+	expect([counts.working, looks]).toEqual([0, before]);
+});
+
+test("while a send is slow, the texts behind it cost no look at the store after the other", async () => {
+	const sandbox = createSandbox({ now: new Date() });
+	const [anna, bert] = ["+447700900101", "+447700900102"].map((number) => sandbox.agency().contact(number));
+	if (!anna || !bert) throw new Error("no contacts");
+	for (const contact of [anna, bert]) contact.writes("Hello");
+	let release = (): void => {};
+	const released = new Promise<void>((resolve) => {
+		release = resolve;
+	});
+	const fetch: typeof globalThis.fetch = async (url, init) => {
+		if (String(init?.body).includes("Slow")) await released;
+		return sandbox.fetch(url, init);
+	};
+	const memory = memoryStore();
+	let looks = 0;
+	const store: OutboxStore = {
+		...memory,
+		due: (...args) => {
+			looks++;
+			return memory.due(...args);
+		},
+	};
+	const outbox = createOutbox({ client: createClient({ ...sandbox.connection, fetch }), store });
+	const agencyId = sandbox.agency().id;
+	const stop = new AbortController();
+	await outbox.enqueue({ id: "slow", agencyId, to: anna.phoneNumber, body: "Slow" });
+	await outbox.enqueue({ id: "behind", agencyId, to: anna.phoneNumber, body: "Behind" });
+	const working = outbox.work({ signal: stop.signal });
+	await expect.poll(async () => (await outbox.status("slow"))?.state).toBe("sending");
+	looks = 0;
+	await new Promise((resolve) => setTimeout(resolve, 500));
+	expect(looks).toBeLessThan(10);
+	// Another contact is not kept waiting, and the end of the send is noticed.
+	await outbox.enqueue({ id: "other", agencyId, to: bert.phoneNumber, body: "Other" });
+	await expect.poll(async () => (await outbox.status("other"))?.state).toBe("sent");
+	release();
+	await expect.poll(async () => (await outbox.status("behind"))?.state).toBe("sent");
+	stop.abort();
+	await working;
+});
