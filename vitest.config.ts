@@ -18,6 +18,8 @@ export default defineConfig({
 	test: {
 		include: ["test/**/*.test.ts"],
 		exclude: ["test/{package,page}/**", "test/outbox/databases/**", "**/node_modules/**"],
+		// The default leaves one core idle, which is half of a machine with two.
+		maxWorkers: "100%",
 		// A busy machine is slow, not wrong.
 		testTimeout: 30_000,
 		hookTimeout: 30_000,
