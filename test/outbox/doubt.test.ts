@@ -44,6 +44,16 @@ test("a held text whose conversation is shown again is credited", async () => {
 	expect([await state("note-1"), texts()]).toEqual(["sent", ["1"]]);
 });
 
+test("a text whose answer was lost is replaced when the queue holds another one, and is not sent again", async () => {
+	const { sandbox, agency, anna, enqueue, outbox, pass, state, sends } = createClosed();
+	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
+	await enqueue("1");
+	await outbox.drain();
+	agency.staff.sends(anna, "Please call us.");
+	await pass({ hours: 1 });
+	expect([await state("note-1"), sends().length]).toEqual(["replaced", 1]);
+});
+
 test("a text that cannot have been held is unclear once the looks are over", async () => {
 	const world = createWorld({ followMs: [1_000, 2_000] });
 	const { agency, anna, enqueue, outbox, pass, state, sends } = world;

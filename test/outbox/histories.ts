@@ -258,6 +258,7 @@ async function verdictOf(
 	const inboxes = phones.map((phone) => sandbox.agency().contact(phone).inbox());
 	const has = (name: string, also: (next: unknown) => boolean = () => true): boolean =>
 		given.acts.some((next) => next.do === name && also(next));
+	const byStaff = has("staff") || has("work", (next) => JSON.stringify(next).includes("staff"));
 	const failedOnce = given.acts.some((next) => next.do === "report" && next.status === "failed");
 	for (const { id, operationId } of texts) {
 		const text = await store.find(id);
@@ -271,17 +272,11 @@ async function verdictOf(
 		if (["waiting", "sending", "held"].includes(state)) wrong.push(`${id} is ${state} for ever`);
 		if (state === "refused" && !has("fault", (next) => JSON.stringify(next).includes("400")))
 			wrong.push(`${id} is refused`);
-		if (
-			state === "replaced" &&
-			given.onHeld === "wait" &&
-			!has("staff") &&
-			!has("work", (next) => JSON.stringify(next).includes("staff"))
-		)
-			wrong.push(`${id} is replaced, by nobody`);
+		if (state === "replaced" && given.onHeld === "wait" && !byStaff) wrong.push(`${id} is replaced, by nobody`);
 		// Nobody can tell: an unusable answer, a template that may be that of a flow, a conversation that was never seen, and too many
 		// requests without a known end.
 		const { doubts = 0, baseline = null } = text?.progress ?? {};
-		const isAsked = text?.queueId === null && (wire.asked.has(operationId) || has("staff"));
+		const isAsked = text?.queueId === null && (wire.asked.has(operationId) || byStaff);
 		if (state === "unclear" && !wire.taken.has(operationId) && !isAsked && baseline?.seen && doubts < 8)
 			wrong.push(`${id} is unclear`);
 		if ((wire.asked.get(operationId) ?? 0) > 1)
