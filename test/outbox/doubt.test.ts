@@ -54,6 +54,17 @@ test("a text whose answer was lost is replaced when the queue holds another one,
 	expect([await state("note-1"), sends().length]).toEqual(["replaced", 1]);
 });
 
+test("a text that is taken back while its conversation is read is not sent", async () => {
+	const { sandbox, enqueue, outbox, state, sends } = createWorld();
+	await enqueue("1");
+	let isCancelled: Promise<boolean> | undefined;
+	sandbox.during({ operation: "conversations.get", phase: "after" }, () => {
+		isCancelled = outbox.cancel("note-1");
+	});
+	await outbox.drain();
+	expect([await isCancelled, await state("note-1"), sends().length]).toEqual([true, "cancelled", 0]);
+});
+
 test("a text that cannot have been held is unclear once the looks are over", async () => {
 	const world = createWorld({ followMs: [1_000, 2_000] });
 	const { agency, anna, enqueue, outbox, pass, state, sends } = world;
