@@ -47,7 +47,7 @@ export function afterReading(
 		case "held":
 			return ifHeld(text, reading, rules, now);
 		case "other":
-			if (text.state === "held") return ended("replaced");
+			if (text.state === "held") return ifEmpty(text, rules, now, "replaced");
 			if (wasSurelyOpen(text)) return ifNothing(text, rules, now);
 			return isSettled(text, rules, now) ? ended("replaced") : untilSettled(text, rules);
 		case "asked":
@@ -83,12 +83,17 @@ function ifHeld(text: OutboxText, reading: Reading | null, rules: Rules, now: nu
 
 const heldProgress = { tries: 0, taken: false, refused: false, emptyAt: null, looks: 0, failures: 0 };
 
-/** The queue is empty and there is no message. It may be on its way from the one to the other. */
-function ifEmpty({ progress }: OutboxText, { settleMs }: Rules, now: number): Change {
+/** The text is neither in the queue nor a message. It may be on its way from the one to the other. */
+function ifEmpty(
+	{ progress }: OutboxText,
+	{ settleMs }: Rules,
+	now: number,
+	end: "dropped" | "replaced" = "dropped",
+): Change {
 	const { emptyAt } = progress;
 	if (emptyAt === null) return { nextAt: now + settleMs, progress: { emptyAt: now, failures: 0 } };
 	if (now - emptyAt < settleMs) return { nextAt: emptyAt + settleMs };
-	return ended("dropped");
+	return ended(end);
 }
 
 /** No trace of a request that began: after the settling time it was not taken. */
