@@ -181,14 +181,17 @@ function textOf(bytes: Buffer = Buffer.alloc(0)): string {
 
 /** From the raw names and values, because Node drops some repeated headers where fetch joins all of them. */
 function headersOf({ rawHeaders }: IncomingMessage): ExchangeHeaders {
-	const headers = new Map<string, string>();
-	for (let at = 0; at < rawHeaders.length; at += 2) {
-		const name = rawHeaders[at]?.toLowerCase() ?? "";
-		const value = rawHeaders[at + 1] ?? "";
-		const earlier = headers.get(name);
-		headers.set(name, earlier === undefined ? value : `${earlier}, ${value}`);
-	}
-	return headers;
+	const headers: [string, string][] = [];
+	for (let at = 0; at < rawHeaders.length; at += 2)
+		headers.push([rawHeaders[at]?.toLowerCase() ?? "", rawHeaders[at + 1] ?? ""]);
+	return {
+		get(wanted) {
+			const values = headers.flatMap(([name, value]) => (name === wanted ? [value] : []));
+			return values.length > 0 ? values.join(", ") : undefined;
+		},
+		// Each value on its own: values of set-cookie cannot be joined.
+		[Symbol.iterator]: () => headers.values(),
+	};
 }
 
 // A compressed body that ends early is decoded as far as it goes, as fetch does. It is then not JSON.
