@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import { version } from "../../package.json";
 import { doctorCommand } from "./doctor.ts";
+import { refuseUnknownCommand } from "./options.ts";
 import { sandboxCommand } from "./sandbox.ts";
 import { tailCommand } from "./tail.ts";
-import { refuseUnknownCommand } from "./unknown.ts";
 
 /** A command: the words after its name are for it. */
 interface Command {

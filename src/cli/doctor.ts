@@ -1,10 +1,9 @@
-import { parseArgs } from "node:util";
 import { version } from "../../package.json";
 import { connectionHelp, connectionOptions, readConnection, startSandbox } from "./connection.ts";
 import type { Check } from "./doctor/check.ts";
 import { examine } from "./doctor/examine.ts";
 import { createReport, statusOf, summaryOf } from "./doctor/report.ts";
-import { refuseUnknownOption } from "./unknown.ts";
+import { readOptions } from "./options.ts";
 
 const help = `Usage: messaging-conversations doctor [options]
 
@@ -28,19 +27,13 @@ const options = {
 	...connectionOptions,
 	agency: { type: "string" },
 	json: { type: "boolean", default: false },
-	version: { type: "boolean", short: "v", default: false },
-	help: { type: "boolean", short: "h", default: false },
 } as const;
 
 export const doctorCommand = { summary: "Finds out why nothing works. It only reads.", failure: 2, run };
 
 async function run(args: string[]): Promise<void> {
-	refuseUnknownOption(args, options);
-	const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
-	if (values.help) return console.log(help);
-	if (values.version) return console.log(version);
-	// Not quoted: it may be a key.
-	if (positionals.length > 0) throw new Error("doctor takes options only. The key comes from the environment.");
+	const values = readOptions("doctor", args, options, help);
+	if (!values) return;
 	const local = values.sandbox ? await startSandbox() : undefined;
 	// A reader that stops early, such as head, is no failure.
 	process.stdout.on("error", () => {});

@@ -1,12 +1,10 @@
 import { readFileSync } from "node:fs";
-import { parseArgs } from "node:util";
-import { version } from "../../package.json";
 import { createSandbox, type Policy, type Sandbox, scenarioNames } from "../sandbox/index.ts";
 import { type SandboxServer, type ServeOptions, serve } from "../sandbox/server.ts";
 import { banner, openPage, writeEnvironment } from "./announce.ts";
 import { printEvents } from "./lines.ts";
+import { readOptions } from "./options.ts";
 import { onParentEnd } from "./parent.ts";
-import { refuseUnknownOption } from "./unknown.ts";
 
 const tokenVariable = "MESSAGING_SANDBOX_TOKEN";
 
@@ -50,24 +48,15 @@ const options = {
 	"write-env": { type: "string" },
 	listen: { type: "string" },
 	"allow-host": { type: "string", multiple: true },
-	version: { type: "boolean", short: "v", default: false },
-	help: { type: "boolean", short: "h", default: false },
 } as const;
 
-type Flags = ReturnType<typeof parse>["values"];
-
-function parse(args: string[]) {
-	refuseUnknownOption(args, options);
-	return parseArgs({ args, options, allowPositionals: true });
-}
+type Flags = NonNullable<ReturnType<typeof readOptions<typeof options>>>;
 
 export const sandboxCommand = { summary: "Runs the service on this machine, for tests.", failure: 1, run };
 
 async function run(args: string[]): Promise<void> {
-	const { values, positionals } = parse(args);
-	if (values.help) return console.log(help);
-	if (values.version) return console.log(version);
-	if (positionals.length > 0) throw new Error(`sandbox takes no "${positionals.join(" ")}".`);
+	const values = readOptions("sandbox", args, options, help);
+	if (!values) return;
 	if (values["env-file"] !== undefined) process.loadEnvFile(values["env-file"]);
 	const sandbox = sandboxFrom(values);
 	const server = await serve(sandbox, serveOptions(values));

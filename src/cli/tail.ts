@@ -1,12 +1,10 @@
-import { parseArgs } from "node:util";
 import { type Agency, createClient } from "messaging-conversations";
-import { version } from "../../package.json";
 import type { Sandbox } from "../sandbox/index.ts";
 import { connectionHelp, connectionOptions, readConnection, startSandbox } from "./connection.ts";
+import { readOptions } from "./options.ts";
 import { onParentEnd } from "./parent.ts";
 import { eventsOf, lineOf, printable } from "./tail/event.ts";
 import { createFollower } from "./tail/follow.ts";
-import { refuseUnknownOption } from "./unknown.ts";
 
 const mostAgencies = 10;
 const appInfo = { name: "tail" };
@@ -35,19 +33,13 @@ const options = {
 	show: { type: "boolean", default: false },
 	every: { type: "string", default: "5" },
 	json: { type: "boolean", default: false },
-	version: { type: "boolean", short: "v", default: false },
-	help: { type: "boolean", short: "h", default: false },
 } as const;
 
 export const tailCommand = { summary: "Prints new messages and changes as they come.", failure: 1, run };
 
 async function run(args: string[]): Promise<void> {
-	refuseUnknownOption(args, options);
-	const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
-	if (values.help) return console.log(help);
-	if (values.version) return console.log(version);
-	// Not quoted: it may be a key.
-	if (positionals.length > 0) throw new Error("tail takes options only. The key comes from the environment.");
+	const values = readOptions("tail", args, options, help);
+	if (!values) return;
 	const everyMs = 1000 * (/^\d{1,4}$/.test(values.every) ? Number(values.every) : Number.NaN);
 	if (!(everyMs >= 1000 && everyMs <= 3_600_000))
 		throw new Error("--every must be a number of seconds from 1 to 3600.");

@@ -60,9 +60,9 @@ export type Fate =
 	  }
 	| {
 			/**
-			 * - `dropped`: the contact was asked and the queue is empty: declined, or not answered in time. Without `queueId` this is
-			 *   `unclear`, because the template may be that of a flow
-			 * - `replaced`: the queue holds another text in its place
+			 * - `dropped`: the contact was asked, and the text is not in the queue any more: declined, or not answered in time.
+			 *   Without `queueId` this is `unclear`, because the template may be that of a flow
+			 * - `replaced`: the queue holds another text in its place, in the entry with its `queueId`
 			 * - `nothing`: no trace of it after the settling time, so it was not taken
 			 * - `unclear`: too early to say, the conversation is hidden, or there are two of the same text
 			 */
@@ -104,7 +104,10 @@ export async function fateOf(agency: AgencyClient, text: SentText, options: Fate
 			return { fate: "held", queueId: trace.queued.id, windowOpen: isWindowOpen(reading.conversation, at) };
 		}
 		case "other":
-			return { fate: settled || text.queueId ? "replaced" : "unclear" };
+			if (trace.queued.id === text.queueId) return { fate: "replaced" };
+			if (!settled) return { fate: "unclear" };
+			// In an entry of its own the other text came after this one had left the queue.
+			return { fate: text.queueId ? "dropped" : "replaced" };
 		case "asked":
 			return { fate: settled && text.queueId ? "dropped" : "unclear" };
 		case "none":

@@ -47,7 +47,9 @@ export function afterReading(
 		case "held":
 			return ifHeld(text, reading, rules, now);
 		case "other":
-			if (text.state === "held") return ifEmpty(text, rules, now, "replaced");
+			// A text that is replaced leaves its entry to the other one. In an entry of its own the other one came later.
+			if (text.state === "held")
+				return trace.queued.id === text.queueId ? ended("replaced") : ifEmpty(text, rules, now);
 			if (wasSurelyOpen(text)) return ifNothing(text, rules, now);
 			return isSettled(text, rules, now) ? ended("replaced") : untilSettled(text, rules);
 		case "asked":
@@ -84,16 +86,11 @@ function ifHeld(text: OutboxText, reading: Reading | null, rules: Rules, now: nu
 const heldProgress = { tries: 0, taken: false, refused: false, emptyAt: null, looks: 0, failures: 0 };
 
 /** The text is neither in the queue nor a message. It may be on its way from the one to the other. */
-function ifEmpty(
-	{ progress }: OutboxText,
-	{ settleMs }: Rules,
-	now: number,
-	end: "dropped" | "replaced" = "dropped",
-): Change {
+function ifEmpty({ progress }: OutboxText, { settleMs }: Rules, now: number): Change {
 	const { emptyAt } = progress;
 	if (emptyAt === null) return { nextAt: now + settleMs, progress: { emptyAt: now, failures: 0 } };
 	if (now - emptyAt < settleMs) return { nextAt: emptyAt + settleMs };
-	return ended(end);
+	return ended("dropped");
 }
 
 /** No trace of a request that began: after the settling time it was not taken. */

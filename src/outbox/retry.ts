@@ -5,11 +5,11 @@ import { openFor } from "./baseline.ts";
 import type { Change, OutboxText, Rules } from "./text.ts";
 
 const minuteMs = 60_000;
-/** A window that is open for so long yet is open for certain, whatever the clocks. */
+/** A window with this much time left is open for certain, even when the clocks differ. */
 const marginMs = 20 * minuteMs;
-/** So many requests may follow each other at once in an open window; then the pauses grow. */
+/** This many requests may follow each other without a pause in an open window. Then the pauses grow. */
 const quickTries = 4;
-/** After so many requests whose end is not known, the text is left to a person. */
+/** After this many requests without a known end the text is not sent again, and a person has to look. */
 const mostDoubts = 8;
 
 /** Why no request may begin now: its time has passed, or requests without a known end came before. */
@@ -26,7 +26,7 @@ export function isInDoubt({ progress: { doubts, baseline } }: OutboxText): boole
 	return doubts > 0 && !baseline?.seen;
 }
 
-/** The pauses grow with the requests whose end is not known, whatever was read in between. */
+/** The pauses grow with the number of requests without a known end. A reading in between does not shorten them. */
 function pausedUntil({ progress: { doubts, triedAt } }: OutboxText, { settleMs }: Rules): number {
 	return doubts === 0 ? 0 : (triedAt ?? 0) + settleMs * 4 ** Math.max(0, doubts + 1 - quickTries);
 }

@@ -116,7 +116,7 @@ async function carryOut(
 		return false;
 	}
 	const ended = await write(context, begun, await send(context, begun));
-	if (ended?.state === "held" && replaces !== undefined) await markReplaced(context, replaces, ended.queueId);
+	if (ended?.state === "held" && replaces !== undefined) await markReplaced(context, replaces);
 	return ended !== undefined;
 }
 
@@ -200,11 +200,9 @@ async function isReplaced({ store }: StepContext, { progress: { replacedBy } }: 
 	return other !== undefined && (other.queueId ?? other.messageId) !== null;
 }
 
-/** With another queue entry the text had left the queue before, as when its contact has accepted: it is read about. */
-async function markReplaced(context: StepContext, id: string, queueId: string | null): Promise<void> {
+async function markReplaced(context: StepContext, id: string): Promise<void> {
 	const text = await context.store.find(id);
-	const isOusted = text?.state === "held" && text.queueId === queueId;
-	if (isOusted) await write(context, text, { state: "replaced", nextAt: null });
+	if (text?.state === "held") await write(context, text, { state: "replaced", nextAt: null });
 }
 
 /** What is reported of the messages that were sent: one reading for all of the lane. */

@@ -1,4 +1,3 @@
-import { isPartnerError } from "messaging-conversations";
 import { refuse, type SyncFunction } from "./input.ts";
 
 /*
@@ -66,9 +65,12 @@ const version = 1;
 
 /** The state that `since` means. */
 export function stateFrom(operation: SyncFunction, since: string, agencyId: string): State {
-	if (typeof since !== "string") refuse(operation, "since", notOne);
-	if (since !== "now" && since !== "beginning") return decode(operation, since, agencyId);
-	return { agencyId, mark: since === "now" ? since : never, scan: undefined, known: new Map(), followed: new Map() };
+	if (since === "now" || since === "beginning")
+		return { agencyId, mark: since === "now" ? since : never, scan: undefined, known: new Map(), followed: new Map() };
+	const state = decode(since);
+	if (typeof state === "string") refuse(operation, "since", state);
+	if (state.agencyId !== agencyId) refuse(operation, "since", "is a checkpoint of another agency");
+	return state;
 }
 
 /** Forgets what no later look needs. */
@@ -116,35 +118,37 @@ interface Stored {
 	followed: [number, Followed][];
 }
 
-function decode(operation: SyncFunction, text: string, agencyId: string): State {
+/** The state of a checkpoint, or the rule that the text breaks. */
+function decode(text: string): State | string {
 	try {
-		const stored: Stored = JSON.parse(text, (_, value) => (value === null ? never : value));
-		if (stored.v > version) refuse(operation, "since", "is a checkpoint of a later version");
-		const { mark, scan } = stored;
+		const { v, ...stored }: Stored = JSON.parse(text, (_, value) => (value === null ? never : value));
+		if (v > version) return "is a checkpoint of a later version";
+		const { agencyId, mark, scan } = stored;
 		const state: State = {
-			agencyId: stored.agencyId,
+			agencyId,
 			mark,
 			scan: scan && { ...scan, top: new Set(scan.top) },
 			known: new Map(stored.known.map(([number, known]) => [number, { ...known, messages: new Map(known.messages) }])),
 			followed: new Map(stored.followed),
 		};
-		if (stored.v === version && isSound(state)) {
-			if (state.agencyId !== agencyId) refuse(operation, "since", "is a checkpoint of another agency");
-			return state;
-		}
-	} catch (error) {
-		if (isPartnerError(error)) throw error;
+		if (v === version && isSound(state)) return state;
+	} catch {
 		// What is no JSON, or lacks a part, is no checkpoint.
 	}
-	return refuse(operation, "since", notOne);
+	return 'must be "now", "beginning" or a checkpoint';
 }
 
-const notOne = 'must be "now", "beginning" or a checkpoint';
-
-/** Whether all times are there; what else is missing, decoding finds. */
-function isSound({ mark, scan, known, followed }: State): boolean {
-	const times = [mark === "now" ? 0 : mark, ...(scan ? [scan.to, scan.upTo] : [])];
-	for (const { at, from } of known.values()) times.push(at, from);
-	for (const { seenAt, looks } of followed.values()) times.push(seenAt, looks);
-	return times.every((time) => typeof time === "number");
+/** Whether all times and texts are there. */
+function isSound({ agencyId, mark, scan, known, followed }: State): boolean {
+	const times: unknown[] = [mark === "now" ? 0 : mark, ...(scan ? [scan.to, scan.upTo] : [])];
+	const texts: unknown[] = [agencyId, ...(scan?.top ?? [])];
+	for (const [number, { fingerprint, at, from, failingSince = 0, doubt = [], messages }] of known) {
+		for (const time of [at, from, failingSince, ...doubt, ...[...messages].flat()]) times.push(time);
+		texts.push(number, fingerprint);
+	}
+	for (const [id, { phoneNumber, status, seenAt, looks }] of followed) {
+		times.push(id, seenAt, looks);
+		texts.push(phoneNumber, status);
+	}
+	return times.every((time) => typeof time === "number") && texts.every((text) => typeof text === "string");
 }

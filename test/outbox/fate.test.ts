@@ -1,13 +1,13 @@
 import { createClient } from "messaging-conversations";
 import { type FateOptions, fateOf } from "messaging-conversations/outbox";
-import { createSandbox } from "messaging-conversations/sandbox";
+import { createSandbox, type SandboxOptions } from "messaging-conversations/sandbox";
 import { expect, test } from "vitest";
 
 const body = "Are you there?";
 
 /** Anna read the same words the day before; then the window closed. */
-async function open() {
-	const sandbox = createSandbox();
+async function open(policy: SandboxOptions["policy"] & {} = {}) {
+	const sandbox = createSandbox({ policy });
 	const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
 	const anna = sandbox.agency().contact("+32470123456");
 	anna.writes("Hello");
@@ -67,6 +67,16 @@ test("a text whose place another took is replaced", async () => {
 	const sent = await send();
 	sandbox.agency().staff.sends(anna, "Forget it.");
 	expect(await fate(sent)).toEqual({ fate: "replaced" });
+});
+
+test("a text that had left the queue before another one came is dropped", async () => {
+	const { sandbox, anna, send, fate } = await open({ declineOpensWindow: false });
+	const sent = await send();
+	anna.declines();
+	sandbox.agency().staff.sends(anna, "Forget it.");
+	expect(await fate(sent)).toEqual({ fate: "unclear" });
+	sandbox.clock.advance({ minutes: 2 });
+	expect(await fate(sent)).toEqual({ fate: "dropped" });
 });
 
 test("a send that left no trace is unclear at first, and nothing after the settling time", async () => {

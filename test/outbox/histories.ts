@@ -144,6 +144,8 @@ export async function play(
 	const start = (): Process => startProcess(sandbox, wire, store, given, random);
 	let processes = [start(), start()];
 	const texts: { id: string; to: string; operationId: string }[] = [];
+	/** Contacts to whom staff have sent. */
+	const staffTo = new Set<string>();
 	const keyId = sandbox.keys.list()[0]?.id ?? "";
 	let staff = 0;
 
@@ -180,6 +182,8 @@ export async function play(
 				const death = next.kill ? one.die(next.kill.at, next.kill.done) : undefined;
 				const works = [one.outbox.drain(), ...(next.two ? [other.outbox.drain()] : [])];
 				await Promise.race([Promise.all(works), ...(death ? [death] : [])]);
+				// A stall that was not reached: in a later round of two workers the clock would move in the middle of a request.
+				one.stallAt(Number.POSITIVE_INFINITY, async () => {});
 				if (next.two && death) await works[1];
 				if (death) processes = [start(), other];
 				return;
@@ -192,10 +196,12 @@ export async function play(
 				return void agency.contact(phones[next.who] ?? "").accepts();
 			case "declines":
 				return void agency.contact(phones[next.who] ?? "").declines();
-			case "staff":
-				if (agency.staff.sends(phones[next.who] ?? "", `Staff ${staff++}`) === null)
-					wire.heldBy.delete(phones[next.who] ?? "");
+			case "staff": {
+				const phone = phones[next.who] ?? "";
+				staffTo.add(phone);
+				if (agency.staff.sends(phone, `Staff ${staff++}`) === null) wire.heldBy.delete(phone);
 				return;
+			}
 			case "takeOver":
 				return agency.conversation(phones[next.who] ?? "").takeOver({ times: 1 });
 			case "key": {
@@ -244,7 +250,7 @@ export async function play(
 		const seconds = Math.ceil((next - sandbox.clock.now().getTime()) / 1_000);
 		await wire.advance(Math.max(1, seconds, round > 30 ? 21_600 : 0));
 	}
-	return verdictOf(sandbox, wire, store, texts, given);
+	return verdictOf(sandbox, wire, store, texts, staffTo, given);
 }
 
 async function verdictOf(
@@ -252,15 +258,16 @@ async function verdictOf(
 	wire: Wire,
 	store: OutboxStore,
 	texts: readonly { id: string; to: string; operationId: string }[],
+	staffTo: ReadonlySet<string>,
 	given: History,
 ): Promise<string[]> {
 	const wrong = [...wire.wrong];
 	const inboxes = phones.map((phone) => sandbox.agency().contact(phone).inbox());
 	const has = (name: string, also: (next: unknown) => boolean = () => true): boolean =>
 		given.acts.some((next) => next.do === name && also(next));
-	const byStaff = has("staff") || has("work", (next) => JSON.stringify(next).includes("staff"));
 	const failedOnce = given.acts.some((next) => next.do === "report" && next.status === "failed");
-	for (const { id, operationId } of texts) {
+	for (const { id, to, operationId } of texts) {
+		const byStaff = staffTo.has(to);
 		const text = await store.find(id);
 		const got = inboxes.flat().filter((entry) => entry.kind === "text" && entry.operationId === operationId).length;
 		const state = text?.state ?? "gone";

@@ -157,6 +157,17 @@ test("a text that staff replaced is called replaced, and staff's text is not rep
 	expect([await state("note-2"), texts()]).toEqual(["sent", ["From a person", "2"]]);
 });
 
+test("a text that was declined before staff queued another one is dropped, not replaced", async () => {
+	const { sandbox, agency, anna, enqueue, pass, state } = createWorld({ policy: { declineOpensWindow: false } });
+	sandbox.clock.advance({ hours: 25 });
+	await enqueue("1");
+	await pass({ minutes: 1 });
+	anna.declines();
+	agency.staff.sends(anna, "From a person");
+	await pass({ hours: 2 });
+	expect(await state("note-1")).toBe("dropped");
+});
+
 test("with onHeld replace the next text takes the place of the one that waits", async () => {
 	const { sandbox, anna, enqueue, pass, state, texts } = createWorld({ onHeld: "replace" });
 	sandbox.clock.advance({ hours: 25 });

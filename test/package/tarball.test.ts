@@ -112,7 +112,9 @@ test("its command shows its usage without a command, and refuses one that it lac
 	);
 	const wrong = spawnSync(process.execPath, [cli, "sandpit"], { encoding: "utf8" });
 	expect(wrong.status).toBe(1);
-	expect(wrong.stderr).toMatch(/^There is no command "sandpit"\./);
+	expect(wrong.stderr).toMatch(/^There is no command "sandpit"\. Did you mean sandbox\?/);
+	const key = spawnSync(process.execPath, [cli, "key_Secret123"], { encoding: "utf8" });
+	expect([key.status, key.stderr]).toEqual([1, expect.not.stringContaining("Secret123")]);
 });
 
 test("it runs as a CommonJS module", () => {

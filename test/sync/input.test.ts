@@ -8,6 +8,8 @@ const sandbox = createSandbox();
 const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
 const good = changes(agency, { since: "beginning" }).checkpoint;
 const edited = (change: object): string => JSON.stringify({ ...JSON.parse(good), ...change });
+const withKnown = (change: object): string =>
+	edited({ known: [["+32470123456", { fingerprint: "f", at: 1, from: 1, messages: [], ...change }]] });
 
 // Callers without types.
 const call = (run: unknown, ...args: unknown[]): unknown => Reflect.apply(run as () => unknown, undefined, args);
@@ -24,6 +26,26 @@ const refused: [name: string, run: () => unknown, field: string][] = [
 	["a checkpoint whose mark is no time", () => changes(agency, { since: edited({ mark: "then" }) }), "since"],
 	["a checkpoint with a broken conversation", () => changes(agency, { since: edited({ known: [["+32"]] }) }), "since"],
 	["a checkpoint with a broken scan", () => changes(agency, { since: edited({ scan: {} }) }), "since"],
+	[
+		"a checkpoint with a number in place of a text",
+		() => changes(agency, { since: withKnown({ fingerprint: 1 }) }),
+		"since",
+	],
+	[
+		"a checkpoint with a text in place of a time",
+		() => changes(agency, { since: withKnown({ doubt: [0, "1"] }) }),
+		"since",
+	],
+	[
+		"a checkpoint with a broken list of messages",
+		() => changes(agency, { since: withKnown({ messages: [[1]] }) }),
+		"since",
+	],
+	[
+		"a checkpoint that follows a message of nobody",
+		() => changes(agency, { since: edited({ followed: [[1, { status: "", seenAt: 1, looks: 0 }]] }) }),
+		"since",
+	],
 	["a checkpoint with broken messages", () => changes(agency, { since: edited({ followed: [[1]] }) }), "since"],
 	["a checkpoint that is cut off", () => watch(agency, { since: good.slice(0, -1) }), "since"],
 	["no agency", () => call(changes, undefined, { since: "now" }), "agency"],
