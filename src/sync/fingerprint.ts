@@ -52,13 +52,9 @@ export function instant(time: string | null | undefined): number {
 }
 
 function summaryOf(conversation: ConversationSummary | ConversationDetail): ConversationSummary {
-	const given: unknown = conversation;
-	const isObject = typeof given === "object" && given !== null;
-	const summary = isObject && "summary" in conversation ? conversation.summary : conversation;
-	if (!isObject || "summary" in summary || !summary.visibility) {
-		return refuse("fingerprintOf", "conversation", "must be a summary or a detail");
-	}
-	return summary;
+	// Callers without types may pass anything.
+	const summary: ConversationSummary = Object(conversation).summary ?? conversation;
+	return summary?.visibility ? summary : refuse("fingerprintOf", "conversation", "must be a summary or a detail");
 }
 
 /** 64 bits in two lanes, without the asynchronous `crypto.subtle`: a page of rows is compared at once. */

@@ -73,8 +73,8 @@ export interface Reconciled {
 export function reconcile(agency: AgencyClient, options: ReconcileOptions): AsyncIterable<Reconciled> {
 	checkCall("reconcile", agency, options, ["stored", "concurrency", "signal"]);
 	const { stored, concurrency = 4, signal } = options;
-	const given: unknown = stored;
-	if (typeof given !== "object" || given === null || !(Symbol.iterator in given || Symbol.asyncIterator in given)) {
+	const given = Object(stored);
+	if (given !== stored || !(Symbol.iterator in given || Symbol.asyncIterator in given)) {
 		refuse("reconcile", "stored", "must be an iterable of rows");
 	}
 	return {

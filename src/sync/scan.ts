@@ -102,10 +102,7 @@ function headOf(newest: number, date: number): number {
  * of one time apart, so those at the end of a page are read again.
  */
 function turn(rows: readonly ConversationSummary[], nextCursor: string): string {
-	const last = instant(rows[rows.length - 1]?.lastMessageAt);
-	for (let i = rows.length - 2; i >= 0; i--) {
-		const row = rows[i];
-		if (row && instant(row.lastMessageAt) !== last) return row.cursor ?? nextCursor;
-	}
-	return nextCursor;
+	const [last, ...others] = [...rows].reverse();
+	const earlier = others.find((row) => instant(row.lastMessageAt) !== instant(last?.lastMessageAt));
+	return earlier?.cursor ?? nextCursor;
 }

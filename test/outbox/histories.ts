@@ -138,7 +138,7 @@ export async function play(
 	phones.forEach((phone, index) => {
 		if (given.wrote[index]) agency.contact(phone).writes("Hello");
 	});
-	const wire = createWire(sandbox, given.onHeld);
+	const wire = createWire(sandbox);
 	const store = await openStore();
 	await store.migrate();
 	const start = (): Process => startProcess(sandbox, wire, store, given, random);
@@ -199,8 +199,7 @@ export async function play(
 			case "staff": {
 				const phone = phones[next.who] ?? "";
 				staffTo.add(phone);
-				if (agency.staff.sends(phone, `Staff ${staff++}`) === null) wire.heldBy.delete(phone);
-				return;
+				return void agency.staff.sends(phone, `Staff ${staff++}`);
 			}
 			case "takeOver":
 				return agency.conversation(phones[next.who] ?? "").takeOver({ times: 1 });
@@ -262,6 +261,8 @@ async function verdictOf(
 	given: History,
 ): Promise<string[]> {
 	const wrong = [...wire.wrong];
+	const asked = askedBy(sandbox);
+	if (given.onHeld === "wait") wrong.push(...ousted(sandbox));
 	const inboxes = phones.map((phone) => sandbox.agency().contact(phone).inbox());
 	const has = (name: string, also: (next: unknown) => boolean = () => true): boolean =>
 		given.acts.some((next) => next.do === name && also(next));
@@ -283,11 +284,11 @@ async function verdictOf(
 		// Nobody can tell: an unusable answer, a template that may be that of a flow, a conversation that was never seen, and too many
 		// requests without a known end.
 		const { doubts = 0, baseline = null } = text?.progress ?? {};
-		const isAsked = text?.queueId === null && (wire.asked.has(operationId) || byStaff);
+		const isAsked = text?.queueId === null && (asked.has(operationId) || byStaff);
 		if (state === "unclear" && !wire.taken.has(operationId) && !isAsked && baseline?.seen && doubts < 8)
 			wrong.push(`${id} is unclear`);
-		if ((wire.asked.get(operationId) ?? 0) > 1)
-			wrong.push(`${id} asked for consent ${wire.asked.get(operationId)} times`);
+		const times = asked.get(operationId) ?? 0;
+		if (times > 1) wrong.push(`${id} asked for consent ${times} times`);
 	}
 	for (const inbox of given.onHeld === "wait" ? inboxes : []) {
 		const order = inbox
@@ -298,71 +299,72 @@ async function verdictOf(
 	return wrong;
 }
 
+/** How often each send asked for consent, whether or not its answer arrived. */
+function askedBy(sandbox: Sandbox): Map<string, number> {
+	const events = sandbox.events();
+	const senders = new Map(
+		events.flatMap((event) =>
+			event.type === "text.held" || event.type === "text.replaced" ? [[event.correlationId, event.operationId]] : [],
+		),
+	);
+	const asked = new Map<string, number>();
+	for (const { type, correlationId } of events) {
+		const operationId = type === "consent.asked" && correlationId !== null ? senders.get(correlationId) : undefined;
+		if (operationId) asked.set(operationId, (asked.get(operationId) ?? 0) + 1);
+	}
+	return asked;
+}
+
+/** Own texts that waited in the queue, had not gone out, and lost their place to another own text. */
+function ousted(sandbox: Sandbox): string[] {
+	const sent = new Set<string | null>();
+	return sandbox.events().flatMap((event) => {
+		if (event.type === "text.sent") sent.add(event.operationId);
+		if (event.type !== "text.replaced") return [];
+		const { replaced, operationId } = event;
+		const isOwn = operationId !== null && replaced.operationId !== null && operationId !== replaced.operationId;
+		return isOwn && !sent.has(replaced.operationId) ? ["an own held text was replaced"] : [];
+	});
+}
+
 interface Wire {
 	fetch: typeof globalThis.fetch;
 	/** Moves the clock, and lets what was late arrive on the way. */
 	advance: (seconds: number) => Promise<void>;
 	/** The next send arrives so many seconds late; its sender hears of a cut connection at once. */
 	lateBy: number;
-	/** The operationId of the own text that the queue was last given, by contact. */
-	heldBy: Map<string, string>;
-	/** How often each send asked for consent. */
-	asked: Map<string, number>;
 	/** Sends that were answered unusably. */
 	taken: Set<string>;
 	wrong: string[];
 	sids: () => Promise<string[]>;
 }
 
-/** The sandbox, watched: what each send did to the queue and to the contact. */
-function createWire(sandbox: Sandbox, onHeld: "wait" | "replace"): Wire {
+/** The sandbox, with requests that arrive late. */
+function createWire(sandbox: Sandbox): Wire {
 	const agency = sandbox.agency();
 	const bytes = new Map<string, string>();
 	const late: { at: number; run: () => Promise<unknown> }[] = [];
 	// With a key of its own, and by operations that no fault hits.
 	const { apiKey } = sandbox.keys.create({ scopes: ["conversations:read"] });
 	const reader = createClient({ ...sandbox.connection, apiKey });
-	const templates = () =>
-		phones.flatMap((phone) => agency.contact(phone).inbox()).filter(({ kind }) => kind === "template").length;
 
 	async function watched(url: Parameters<typeof fetch>[0], init: RequestInit): Promise<Response> {
-		const { operationId, to } = JSON.parse(String(init.body));
+		const { operationId } = JSON.parse(String(init.body));
 		if ((bytes.get(operationId) ?? init.body) !== init.body) wire.wrong.push("one id with two messages");
 		bytes.set(operationId, String(init.body));
-		const before = templates();
-		const own = heldBy.get(to);
-		const isHeld =
-			own !== undefined &&
-			own !== operationId &&
-			(await waits(to)) &&
-			!inboxOf(to).some((got) => got.operationId === own);
 		const response = await sandbox.fetch(url, init);
-		const asks = templates() - before;
-		if (asks > 0) wire.asked.set(operationId, (wire.asked.get(operationId) ?? 0) + asks);
 		const answer = response.ok
 			? await response
 					.clone()
 					.json()
 					.catch(() => undefined)
 			: undefined;
-		if (answer?.queued === true) {
-			if (isHeld && onHeld === "wait") wire.wrong.push("an own held text was replaced");
-			heldBy.set(to, operationId);
-		}
 		if (answer?.success === true && answer.queued === undefined) wire.taken.add(operationId);
 		return response;
 	}
-	const heldBy = new Map<string, string>();
-	const inboxOf = (phone: string) => agency.contact(phone).inbox();
-	const waits = async (phone: string): Promise<boolean> => {
-		const [entry] = await reader.agency(agency.id).conversations.lookup([phone]);
-		return entry?.conversation?.queuedMessages === 1;
-	};
 
 	const wire: Wire = {
 		lateBy: 0,
-		heldBy,
-		asked: new Map(),
 		taken: new Set(),
 		wrong: [],
 		async fetch(url, init = {}) {
