@@ -130,7 +130,9 @@ async function send({ client, rules, troubles, now }: StepContext, text: OutboxT
 		...(subaccountId !== null && { subaccountId }),
 		...(consentLanguage !== null && { consentLanguage }),
 	};
-	const deadlineMs = Math.min(Math.max(rules.settleMs - 5_000, 1_000), 60_000);
+	// Whoever takes the worker for dead counts from the mark.
+	const sinceMarkMs = now() - (text.progress.triedAt ?? now());
+	const deadlineMs = Math.max(1, Math.min(Math.max(rules.settleMs - 5_000, 1_000) - sinceMarkMs, 60_000));
 	const result = await client.agency(agencyId).messages.send(message, { retry: false, deadlineMs }).result();
 	if (result.ok) {
 		troubles.passed(text, "send");

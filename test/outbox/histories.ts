@@ -333,6 +333,8 @@ interface Wire {
 	advance: (seconds: number) => Promise<void>;
 	/** The next send arrives so many seconds late; its sender hears of a cut connection at once. */
 	lateBy: number;
+	/** When the latest send to a contact was marked as begun. */
+	marks: Map<string, number>;
 	/** Sends that were answered unusably. */
 	taken: Set<string>;
 	wrong: string[];
@@ -365,13 +367,17 @@ function createWire(sandbox: Sandbox): Wire {
 
 	const wire: Wire = {
 		lateBy: 0,
+		marks: new Map(),
 		taken: new Set(),
 		wrong: [],
 		async fetch(url, init = {}) {
 			if (init.method !== "POST" || !String(url).endsWith("/messages")) return sandbox.fetch(url, init);
 			if (wire.lateBy === 0) return watched(url, init);
+			// A process may have been stopped between the mark and the request. It is late by a minute at most from the mark on.
+			const now = sandbox.clock.now().getTime();
+			const mark = wire.marks.get(JSON.parse(String(init.body)).to) ?? now;
 			late.push({
-				at: sandbox.clock.now().getTime() + wire.lateBy * 1_000,
+				at: Math.min(now + wire.lateBy * 1_000, Math.max(now, mark + 60_000)),
 				run: () => watched(url, { ...init, signal: null }),
 			});
 			wire.lateBy = 0;
@@ -428,8 +434,10 @@ function startProcess(sandbox: Sandbox, wire: Wire, store: OutboxStore, given: H
 		Object.entries(store).map(([name, method]) => [
 			name,
 			async (...args: unknown[]) => {
-				const isMark = name === "save" && Reflect.get(Object(args[0]), "state") === "sending";
+				const { state, to, progress } = Object(args[0]);
+				const isMark = name === "save" && state === "sending";
 				if (isMark && --untilStall === 0 && !isDead) await whileStalled();
+				if (isMark) wire.marks.set(to, progress.triedAt);
 				return mortal(
 					() => (method as (...args: unknown[]) => Promise<unknown>)(...args),
 					() => never,
