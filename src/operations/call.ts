@@ -77,6 +77,26 @@ export function createCall<Data, Failure extends PartnerError>(work: () => Promi
 	});
 }
 
+/** A call that starts when it is first used: awaited, or asked for its result. */
+export function createLazyCall<Data, Failure extends PartnerError>(
+	work: () => Promise<Reply<Data>>,
+): Call<Data, Failure> {
+	let started: Call<Data, Failure> | undefined;
+	const call = (): Call<Data, Failure> => {
+		started ??= createCall(work);
+		return started;
+	};
+	return {
+		// biome-ignore lint/suspicious/noThenProperty: `await` calls it, and a Promise cannot know whether it is awaited.
+		then: (fulfilled, rejected) => call().then(fulfilled, rejected),
+		catch: (rejected) => call().catch(rejected),
+		finally: (settled) => call().finally(settled),
+		withResponse: () => call().withResponse(),
+		result: () => call().result(),
+		[Symbol.toStringTag]: "Promise",
+	};
+}
+
 /** The HTTP side of a call that needed no request. */
 export const noResponse: ReplyHead = { status: 200, headers: new Map(), correlationId: undefined, attempts: 0 };
 

@@ -4,7 +4,7 @@ import type { Reply } from "../http/call-context.ts";
 import { aborted, toError } from "../http/failure.ts";
 import { type CountryCode, type E164, type PhoneProblem, readPhone } from "../input/phone.ts";
 import type { ConversationSummary, LookupResponse } from "../types.ts";
-import { type Call, createCall, noResponse, readNow } from "./call.ts";
+import { type Call, createLazyCall, noResponse, readNow } from "./call.ts";
 
 /** A phone number in any spelling. Null and undefined, as a column of a CRM holds them, count as no number. */
 export type PhoneInput = string | null | undefined;
@@ -25,10 +25,11 @@ export interface LookedUp<Input extends PhoneInput = string> {
 export type PhoneInputs<Input extends PhoneInput> = Iterable<Input> | AsyncIterable<Input>;
 
 /**
- * A lookup: await it for all entries, or iterate over it for one entry after the other in constant memory.
+ * A lookup: await it for all entries, or iterate over it for one entry after the other in constant memory. It makes no
+ * request before that, and reads the numbers once: await it, or iterate over it.
  *
- * An iteration has to begin in the same tick as the call, as `for await (const entry of conversations.lookup(numbers))`
- * does. Its entries come in the order of the numbers. When it fails, its error says by `itemsRead` how many it yielded.
+ * The entries of an iteration come in the order of the numbers. When it fails, its error says by `itemsRead` how many it
+ * yielded.
  */
 export interface Lookup<Input extends PhoneInput = string>
 	extends Call<LookedUp<Input>[], OperationError<"conversations.lookup">>,
@@ -52,21 +53,19 @@ export function createLookup<Input extends PhoneInput>(
 	read: () => LookupPlan,
 ): Lookup<Input> {
 	const open = readNow(read);
-	let isIterated = false;
-	const call = createCall<LookedUp<Input>[], OperationError<"conversations.lookup">>(async () => {
-		// An iteration begins in the same tick, and then nothing must be requested here.
-		await undefined;
-		if (!isIterated) return lookupAll(inputs, open());
-		const rule = "are being iterated over: await the lookup, or iterate over it";
-		throw new PartnerInvalidInput({ operation: "conversations.lookup", field: "phoneNumbers", rule });
-	});
-	return Object.assign(call, {
-		[Symbol.asyncIterator]() {
-			isIterated = true;
-			call.catch(() => {});
-			return iterate(inputs, open);
-		},
-	});
+	let isOpened = false;
+	/** A stream of numbers can be read once. */
+	const openOnce = (): LookupPlan => {
+		const plan = open();
+		const rule = "are read once: await the lookup, or iterate over it";
+		if (isOpened) throw new PartnerInvalidInput({ ...plan.facts, field: "phoneNumbers", rule });
+		isOpened = true;
+		return plan;
+	};
+	const call = createLazyCall<LookedUp<Input>[], OperationError<"conversations.lookup">>(async () =>
+		lookupAll(inputs, openOnce()),
+	);
+	return Object.assign(call, { [Symbol.asyncIterator]: () => iterate(inputs, openOnce) });
 }
 
 type Found = Map<string, ConversationSummary | null>;
