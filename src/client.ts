@@ -89,6 +89,6 @@ export function createClient(options: ClientOptions): Client {
 				messages: createMessages(transport, { agencyId, defaultCountry, isAllowed, guard }),
 			};
 		},
-		request: createSendRequest(transport),
+		request: createSendRequest(transport, checked.allowRecipients !== undefined),
 	};
 }

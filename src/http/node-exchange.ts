@@ -70,7 +70,13 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 				port,
 				path: pathname + search,
 				method,
-				headers: { "accept-encoding": "gzip, br", ...(noStore && { "cache-control": "no-cache" }), ...headers },
+				headers: {
+					"accept-encoding": "gzip, br",
+					...(noStore && { "cache-control": "no-cache" }),
+					// Node itself says no length for the body of a DELETE.
+					...(body !== undefined && { "content-length": Buffer.byteLength(body) }),
+					...headers,
+				},
 				agent: proxy ?? agents[isSecure ? "https:" : "http:"],
 			});
 			control.cut = () => request.destroy();

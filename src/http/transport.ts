@@ -105,7 +105,8 @@ async function tryOnce<Data>(call: ActiveCall<Data>): Promise<Reply<Data>> {
 	if (!request) return noBaseUrl;
 	const startedAt = performance.now();
 	const leftMs = call.deadlineAt - startedAt;
-	if (leftMs <= 0) return expired(call);
+	// A blocked event loop can stretch the wait before a retry. What has no time for an answer is not sent.
+	if (leftMs <= (call.lastFailure ? roomMs(call) / 2 : 0)) return expired(call);
 	const { exchange, apiKey } = client;
 	const limitMs = Math.min(timeoutMs, leftMs);
 	const isDeferred = context.isWrite === true;
@@ -145,12 +146,16 @@ function waitAfter<Data>(call: ActiveCall<Data>, reply: Reply<Data>): Promise<vo
 
 /** The wait before the next attempt in milliseconds, or undefined when no attempt, time or token is left. */
 function nextWait<Data>(call: ActiveCall<Data>, retryAfterMs: number | undefined): number | undefined {
-	const { client, policy, attempts, lastWaitMs, deadlineAt, deadlineMs } = call;
+	const { client, policy, attempts, lastWaitMs, deadlineAt } = call;
 	const leftMs = deadlineAt - performance.now();
-	const roomMs = Math.min(1000, deadlineMs / 10);
-	const waitMs = waitBefore({ policy, attempts, lastWaitMs, retryAfterMs, leftMs, roomMs });
+	const waitMs = waitBefore({ policy, attempts, lastWaitMs, retryAfterMs, leftMs, roomMs: roomMs(call) });
 	const isFree = waitMs === undefined || policy.budget === Number.POSITIVE_INFINITY;
 	return isFree || client.budget.take() ? waitMs : undefined;
+}
+
+/** Time that an attempt needs at least. */
+function roomMs<Data>({ deadlineMs }: ActiveCall<Data>): number {
+	return Math.min(1000, deadlineMs / 10);
 }
 
 function report<Data>(call: ActiveCall<Data>, reply: Reply<Data>, retryInMs: number | undefined): void {
@@ -165,7 +170,10 @@ function report<Data>(call: ActiveCall<Data>, reply: Reply<Data>, retryInMs: num
 	const attempt = tag === "PartnerConfigurationError" ? attempts + 1 : attempts;
 	const errorCode = fault?.code ?? (tag === "PartnerConfigurationError" ? fault?.name : undefined);
 	const facts = { operation, agencyId, attempt, status, errorTag: tag, errorCode, correlationId, operationId };
-	reportAttempt(client, { ...facts, durationMs, retryInMs }, context.abandon?.aborted === true);
+	// Nobody waits for an abandoned call, and a 404 of a read is an answer.
+	const isAnswer = tag === "PartnerNotFound" && !context.isWrite;
+	const level = context.abandon?.aborted ? "debug" : isAnswer ? "info" : undefined;
+	reportAttempt(client, { ...facts, durationMs, retryInMs }, level);
 }
 
 /** A failure with the facts of its call. */

@@ -46,8 +46,8 @@ export function createKeySource(given: ApiKey | undefined, baseUrl: string | und
 			const problem = keyProblem(key, baseUrl);
 			return typeof key === "string" && !problem ? key : { rule: problem ?? "must be a string", retryable: false };
 		} catch (error) {
-			const given = String(Object(error).name);
-			const name = /^[A-Za-z]\w{0,63}$/.test(given) && given !== "undefined" ? given : "Error";
+			const given: unknown = Object(error).name;
+			const name = typeof given === "string" && /^[A-Za-z]\w{0,63}$/.test(given) ? given : "Error";
 			return { rule: `its function failed (${name})`, retryable: true, fault: { name } };
 		}
 	};

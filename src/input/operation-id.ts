@@ -46,20 +46,22 @@ export function createReuseGuard(): ReuseGuard {
 	const claims = createRecent<Claim>(1000);
 	return (agencyId, operationId, body) => {
 		const key = `${agencyId} ${operationId}`;
-		const known = claims.get(key);
-		const claim = { digest: digest(body) };
-		if (known && known.digest !== claim.digest) return undefined;
+		const own = digest(body);
+		const claim = claims.get(key) ?? { digest: own, sends: 0 };
+		if (claim.digest !== own) return undefined;
+		claim.sends++;
 		claims.set(key, claim);
-		// A claim that was there before belongs to another send, which may have gone out.
 		return () => {
-			if (!known) claims.remove(key, claim);
+			if (--claim.sends === 0) claims.remove(key, claim);
 		};
 	};
 }
 
-/** The claim of one send. Claims are compared by identity, because two sends can have the same body. */
+/** The claim of the sends of one message. */
 interface Claim {
 	digest: number;
+	/** Sends that are under way, or may have gone out. */
+	sends: number;
 }
 
 /**

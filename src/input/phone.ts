@@ -160,6 +160,8 @@ function beginsWithBrackets([first, second]: readonly DigitGroup[]): boolean {
 function readLocal(digits: string, groups: readonly DigitGroup[], country: CountryCode): PhoneReading {
 	const plan = planOfCountry(country);
 	if (!plan) return { reason: "unknown-country" };
+	// 04921 12345 is in Emden: no Belgian mobile is written with a gap behind five digits.
+	if (country === "BE" && /^04\d{3}$/.test(groups[0]?.digits ?? "")) return { reason: "not-valid-here" };
 	const bare = digits.replace(/^0/, "");
 	if (plan.isSurelyMobile(bare)) return complete(bare, digits, groups, plan);
 	const number = parse(digits, country);

@@ -51,13 +51,17 @@ export type AttemptFacts = { [Field in keyof AttemptEvent]: AttemptEvent[Field] 
 /**
  * Reports an attempt to the logger and to `onAttempt`. Each gets an event object of its own.
  *
- * @param isAbandoned whether the attempt was given up because nobody waits for it any more, which is no failure
+ * @param level of an end that is no failure; undefined for all others
  */
-export function reportAttempt({ logger, onAttempt }: Observers, facts: AttemptFacts, isAbandoned: boolean): void {
+export function reportAttempt(
+	{ logger, onAttempt }: Observers,
+	facts: AttemptFacts,
+	level: keyof Logger | undefined,
+): void {
 	if (onAttempt) ignoreErrors(() => onAttempt(eventOf(facts)));
 	if (!logger) return;
 	const event = eventOf(facts);
-	ignoreErrors(() => logger[isAbandoned ? "debug" : levelOf(event)](lineOf(event), event));
+	ignoreErrors(() => logger[level ?? levelOf(event)](lineOf(event), event));
 }
 
 function eventOf({ operation, attempt, durationMs, ...rest }: AttemptFacts): AttemptEvent {
@@ -67,7 +71,6 @@ function eventOf({ operation, attempt, durationMs, ...rest }: AttemptFacts): Att
 
 function levelOf({ errorTag, retryInMs }: AttemptEvent): keyof Logger {
 	if (errorTag === undefined) return "debug";
-	if (errorTag === "PartnerNotFound") return "info";
 	return retryInMs === undefined ? "error" : "warn";
 }
 

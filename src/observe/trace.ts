@@ -58,8 +58,9 @@ export function startTrace(tracer: Tracer, start: TraceStart): (end: TraceEnd, i
 		return span;
 	});
 	return (end, isAbandoned) => {
-		// A 404 of a read is an answer, and nobody waits for an abandoned call.
-		const error = end.tag === "PartnerNotFound" || isAbandoned ? undefined : end.tag;
+		// A 404 of a read, which has no outcome, is an answer, and nobody waits for an abandoned call.
+		const isAnswer = end.tag === "PartnerNotFound" && end.outcome === undefined;
+		const error = isAnswer || isAbandoned ? undefined : end.tag;
 		ignoreErrors(() => span?.setAttributes(resultOf(end, error)));
 		if (error) ignoreErrors(() => span?.setStatus({ code: errorStatus, message: error }));
 		ignoreErrors(() => span?.end());

@@ -86,15 +86,15 @@ export function createLazyCall<Data, Failure extends PartnerError>(
 		started ??= createCall(work);
 		return started;
 	};
-	return {
-		// biome-ignore lint/suspicious/noThenProperty: `await` calls it, and a Promise cannot know whether it is awaited.
-		then: (fulfilled, rejected) => call().then(fulfilled, rejected),
-		catch: (rejected) => call().catch(rejected),
-		finally: (settled) => call().finally(settled),
+	// `await` calls `then` of what only inherits from Promise, and would not call that of a real one.
+	return Object.assign(Object.create(Promise.prototype), {
+		// biome-ignore lint/suspicious/noThenProperty: it is what starts the call
+		then: (...handlers: Parameters<Promise<Data>["then"]>) => call().then(...handlers),
+		catch: (...handlers: Parameters<Promise<Data>["catch"]>) => call().catch(...handlers),
+		finally: (...handlers: Parameters<Promise<Data>["finally"]>) => call().finally(...handlers),
 		withResponse: () => call().withResponse(),
 		result: () => call().result(),
-		[Symbol.toStringTag]: "Promise",
-	};
+	});
 }
 
 /** The HTTP side of a call that needed no request. */

@@ -1,10 +1,11 @@
 import { limits } from "../../generated/operations.ts";
-import { type Facts, type OperationError, PartnerInvalidInput } from "../errors.ts";
+import { type Facts, isPartnerError, type OperationError, PartnerInvalidInput } from "../errors.ts";
 import type { Reply } from "../http/call-context.ts";
 import { aborted, toError } from "../http/failure.ts";
 import { type CountryCode, type E164, type PhoneProblem, readPhone } from "../input/phone.ts";
 import type { ConversationSummary, LookupResponse } from "../types.ts";
 import { type Call, createLazyCall, noResponse, readNow } from "./call.ts";
+import { checkNumber, groupsOf, untilAborted } from "./lookup-inputs.ts";
 
 /** A phone number in any spelling. Null and undefined, as a column of a CRM holds them, count as no number. */
 export type PhoneInput = string | null | undefined;
@@ -53,6 +54,8 @@ export function createLookup<Input extends PhoneInput>(
 	read: () => LookupPlan,
 ): Lookup<Input> {
 	const open = readNow(read);
+	// The caller may change its array before the lookup is used.
+	const numbers = Array.isArray(inputs) ? [...inputs] : inputs;
 	let isOpened = false;
 	/** A stream of numbers can be read once. */
 	const openOnce = (): LookupPlan => {
@@ -63,9 +66,9 @@ export function createLookup<Input extends PhoneInput>(
 		return plan;
 	};
 	const call = createLazyCall<LookedUp<Input>[], OperationError<"conversations.lookup">>(async () =>
-		lookupAll(inputs, openOnce()),
+		lookupAll(numbers, openOnce()),
 	);
-	return Object.assign(call, { [Symbol.asyncIterator]: () => iterate(inputs, openOnce) });
+	return Object.assign(call, { [Symbol.asyncIterator]: () => iterate(numbers, openOnce) });
 }
 
 type Found = Map<string, ConversationSummary | null>;
@@ -74,12 +77,9 @@ async function lookupAll<Input extends PhoneInput>(
 	inputs: PhoneInputs<Input>,
 	plan: LookupPlan,
 ): Promise<Reply<LookedUp<Input>[]>> {
-	// All inputs are read and checked before the first request.
-	const given: Input[] = [];
-	for await (const group of groupsOf(inputs, plan.facts)) {
-		for (const input of group) given.push(checkNumber(input, given.length, plan.facts));
-	}
 	const deadlineAt = plan.deadlineMs && performance.now() + plan.deadlineMs;
+	// All inputs are read and checked before the first request.
+	const given = await untilAborted(readAll(inputs, plan.facts), plan.signal, plan.facts);
 	const data: LookedUp<Input>[] = [];
 	let attempts = 0;
 	let last = noResponse;
@@ -92,6 +92,14 @@ async function lookupAll<Input extends PhoneInput>(
 	return { ok: true, data, response: { ...last, attempts } };
 }
 
+async function readAll<Input extends PhoneInput>(inputs: PhoneInputs<Input>, facts: Facts): Promise<Input[]> {
+	const all: Input[] = [];
+	for await (const group of groupsOf(inputs, facts)) {
+		for (const input of group) all.push(checkNumber(input, all.length, facts));
+	}
+	return all;
+}
+
 async function* iterate<Input extends PhoneInput>(
 	inputs: PhoneInputs<Input>,
 	open: () => LookupPlan,
@@ -99,13 +107,20 @@ async function* iterate<Input extends PhoneInput>(
 	const plan = open();
 	const { facts, signal } = plan;
 	let itemsRead = 0;
-	for await (const step of steps(inputs, plan)) {
-		if (!step.ok) throw toError(step, { itemsRead });
-		for (const entry of step.data) {
-			if (signal?.aborted) throw toError({ ...aborted(facts), itemsRead });
-			itemsRead++;
-			yield entry;
+	try {
+		for await (const step of steps(inputs, plan)) {
+			if (!step.ok) throw toError(step, { itemsRead });
+			for (const entry of step.data) {
+				if (signal?.aborted) throw toError(aborted(facts), { itemsRead });
+				itemsRead++;
+				yield entry;
+			}
 		}
+	} catch (error) {
+		// Made while inputs were read ahead, when fewer entries had been handed over.
+		const isOwn = isPartnerError(error) && error.operation === facts.operation && error.itemsRead === undefined;
+		if (isOwn) Object.defineProperty(error, "itemsRead", { value: itemsRead, enumerable: true, configurable: true });
+		throw error;
 	}
 }
 
@@ -123,21 +138,33 @@ async function* steps<Input extends PhoneInput>(
 ): AsyncGenerator<Reply<LookedUp<Input>[]>, void, undefined> {
 	const abandon = new AbortController();
 	const source = batches(inputs, plan, found);
+	/** Reads the next batch. What the caller's iterable throws is kept until the answers before it are handed over. */
+	const read = (): Promise<{ batch?: Batch<Input> | undefined; thrown?: [unknown] }> =>
+		untilAborted(source.next(), plan.signal, plan.facts).then(
+			({ value }) => ({ batch: value }),
+			(error) => ({ thrown: [error] }),
+		);
 	const underWay: { batch: Batch<Input>; reply: Promise<Reply<LookupResponse>> }[] = [];
-	let coming: ReturnType<typeof source.next> | undefined = source.next();
+	let coming: ReturnType<typeof read> | undefined = read();
+	let thrown: [unknown] | undefined;
 	try {
 		for (;;) {
 			while (coming && underWay.length < plan.concurrency) {
-				const { value: batch } = await coming;
+				// A slow iterable does not keep back an answer that is there.
+				const answered = underWay[0]?.reply.then(() => undefined);
+				const next: Awaited<typeof coming> | undefined = await (answered ? Promise.race([coming, answered]) : coming);
+				if (!next) break;
 				coming = undefined;
-				if (!batch) break;
+				thrown = next.thrown;
+				if (!next.batch) break;
+				const { batch } = next;
 				const reply = batch.chunk.length > 0 ? plan.ask(batch.chunk, abandon.signal, deadlineAt) : noAnswer;
 				underWay.push({ batch, reply });
 				// The next batch is read while the requests are under way.
-				coming = source.next();
-				coming.catch(() => {});
+				coming = read();
 			}
 			const first = underWay.shift();
+			if (!first && thrown) throw thrown[0];
 			if (!first) return;
 			const reply = await first.reply;
 			yield reply.ok ? { ...reply, data: entriesOf(first.batch, reply.data) } : reply;
@@ -176,16 +203,16 @@ const mostEntries = 1000;
 
 async function* batches<Input extends PhoneInput>(
 	inputs: PhoneInputs<Input>,
-	{ facts, defaultCountry }: LookupPlan,
+	plan: LookupPlan,
 	found: Found | undefined,
 ): AsyncGenerator<Batch<Input>, undefined, undefined> {
 	const empty = (): Batch<Input> => ({ entries: [], chunk: [], found: found ?? new Map() });
 	let batch = empty();
 	let index = 0;
-	for await (const group of groupsOf(inputs, facts)) {
+	for await (const group of groupsOf(inputs, plan.facts)) {
 		for (const value of group) {
-			const input = checkNumber(value, index++, facts);
-			const { phone = null, reason } = readPhone(input, defaultCountry);
+			const input = checkNumber(value, index++, plan.facts);
+			const { phone = null, reason } = readPhone(input, plan.defaultCountry);
 			batch.entries.push({ input, phoneNumber: phone, ...(reason && { reason }) });
 			if (phone !== null && !batch.found.has(phone)) {
 				batch.found.set(phone, null);
@@ -197,33 +224,4 @@ async function* batches<Input extends PhoneInput>(
 		}
 	}
 	yield batch;
-}
-
-/** An iterable as it is, or the items of an async iterable in groups, because awaiting each item would take longer. */
-async function* groupsOf<Input>(
-	inputs: Iterable<Input> | AsyncIterable<Input>,
-	facts: Facts,
-): AsyncGenerator<Iterable<Input>, void, undefined> {
-	if (typeof inputs !== "object" || inputs === null || !(Symbol.iterator in inputs || Symbol.asyncIterator in inputs)) {
-		const rule = "must be an iterable of strings, and not a string itself";
-		throw new PartnerInvalidInput({ ...facts, field: "phoneNumbers", rule });
-	}
-	if (Symbol.iterator in inputs) return yield inputs;
-	let group: Input[] = [];
-	for await (const input of inputs) {
-		group.push(input);
-		if (group.length < limits.phoneNumbers.max) continue;
-		yield group;
-		group = [];
-	}
-	yield group;
-}
-
-function checkNumber<Input>(input: Input, index: number, facts: Facts): Input {
-	if (typeof input === "string" || input === null || input === undefined) return input;
-	throw new PartnerInvalidInput({
-		...facts,
-		field: `phoneNumbers[${index}]`,
-		rule: "must be a string, null or undefined",
-	});
 }

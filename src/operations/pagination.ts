@@ -103,7 +103,7 @@ async function* iterateItems<Item, Page>(open: () => PageSource<Item, Page>): As
 			const middle = items.length / 2;
 			let handed = 0;
 			for (const item of items) {
-				if (signal?.aborted) throw toError({ ...aborted(facts), cursor: cursor.at(), itemsRead });
+				if (signal?.aborted) throw toError({ ...aborted(facts), cursor: cursor.ofPage(), itemsRead });
 				handed++;
 				if (handed > middle && readAhead) cursor.prefetch();
 				itemsRead++;
@@ -123,6 +123,7 @@ function createPageCursor<Item, Page>(source: PageSource<Item, Page>) {
 	const abandon = new AbortController();
 	const seen = createRecent<true>(1000);
 	let cursor = source.cursor;
+	let ofPage = cursor;
 	let isDone = false;
 	let coming: Promise<Reply<Page>> | undefined;
 	let last: ReplyHead | undefined;
@@ -143,6 +144,7 @@ function createPageCursor<Item, Page>(source: PageSource<Item, Page>) {
 			if (!reply.ok) return reply;
 			last = reply.response;
 			const next = nextOf(reply.data);
+			ofPage = cursor;
 			isDone = next === null;
 			cursor = next ?? undefined;
 			return reply;
@@ -156,6 +158,8 @@ function createPageCursor<Item, Page>(source: PageSource<Item, Page>) {
 		isDone: () => isDone,
 		/** Cursor of the page that comes next, null for the first. */
 		at: () => cursor ?? null,
+		/** Cursor of the page that came last, null for the first. */
+		ofPage: () => ofPage ?? null,
 	};
 }
 

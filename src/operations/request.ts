@@ -36,7 +36,9 @@ const isValue = (value: unknown): boolean =>
 	(typeof value === "string" && isWellFormed(value));
 
 const isRecordOf = (test: (value: unknown) => boolean) => (value: unknown) =>
-	typeof value === "object" && value !== null && Object.values(value).every(test);
+	typeof value === "object" &&
+	value !== null &&
+	Object.entries(value).every(([name, each]) => isWellFormed(name) && test(each));
 
 const requestSchema = z.strictObject({
 	method: rule<CustomRequest["method"]>(
@@ -65,10 +67,13 @@ const unlisted = {
 	check: () => undefined,
 } as const;
 
-export function createSendRequest(transport: Transport): SendRequest {
+/** @param isLimited whether the client may send to some numbers only */
+export function createSendRequest(transport: Transport, isLimited: boolean): SendRequest {
 	return (request, options) =>
 		createCall(() => {
-			const facts: Facts = { operation: "request" };
+			// Before the request is checked, so that the error of a bad one has it too.
+			const isRead = Object(request).method === "GET";
+			const facts: Facts = { operation: "request", outcome: isRead ? undefined : "not_sent" };
 			const call = checkOptions(optionSchemas.call, options, facts);
 			const { method, path, agencyId, params, query, body } = checkInput(requestSchema, request, "request", facts);
 			if (agencyId !== undefined) checkAgencyId(agencyId, facts);
@@ -77,17 +82,22 @@ export function createSendRequest(transport: Transport): SendRequest {
 				// Not the `constructor` that each object inherits.
 				checkSegment(name, Object.hasOwn(values, name) ? values[name] : undefined, facts);
 			}
-			const isWrite = method !== "GET";
-			if (body !== undefined && !isWrite) {
+			if (isLimited && !isRead && /^\/agencies\/[^/]+\/messages$/i.test(path)) {
+				const rule = "is messages.send, which checks allowRecipients: use that";
+				throw new PartnerInvalidInput({ ...facts, field: "path", rule });
+			}
+			if (body !== undefined && isRead) {
 				throw new PartnerInvalidInput({ ...facts, field: "body", rule: "must be absent for a GET" });
 			}
 			const text = body === undefined ? undefined : jsonOf(body, facts);
 			const texts = Object.values(query ?? {}).filter((value) => typeof value === "string");
+			// openapi-fetch encodes the values alone.
+			const named = Object.entries(query ?? {}).map(([name, value]) => [encodeURIComponent(name), value] as const);
 			const secrets = [...Object.values(params ?? {}), ...texts, text];
 			return transport<unknown, Parameters>(
 				{ ...unlisted, method, path },
-				{ path: values, query, body: text },
-				{ ...call, retry: isWrite ? false : call.retry, isWrite, secrets },
+				{ path: values, query: Object.fromEntries(named), body: text },
+				{ ...call, retry: isRead ? call.retry : false, isWrite: !isRead, secrets },
 			);
 		});
 }

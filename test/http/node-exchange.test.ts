@@ -659,3 +659,22 @@ test("an abort ends the connection, before the headers and in the body", async (
 		await vi.waitFor(() => expect(open()).toBe(0));
 	}
 });
+
+test.for(["POST", "PUT", "PATCH", "DELETE"])(
+	"the body of a %s has its length, and the next request is whole",
+	async (method) => {
+		const { url, sockets } = await serve((request, answer) => {
+			const chunks: Buffer[] = [];
+			request.on("data", (chunk: Buffer) => chunks.push(chunk));
+			request.on("end", () =>
+				answer.end(`${request.method} ${request.headers["content-length"]} ${Buffer.concat(chunks)}`),
+			);
+		});
+		const exchange = nodeExchange();
+		const send = (given: string, body: string | undefined) =>
+			exchange({ method: given, url, headers: {}, body, noStore: false }, { maxBytes: 1000 });
+		expect((await send(method, "é1")).text).toBe(`${method} 3 é1`);
+		expect((await send("GET", undefined)).text).toBe("GET undefined ");
+		expect(sockets).toHaveLength(1);
+	},
+);

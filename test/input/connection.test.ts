@@ -108,6 +108,12 @@ test.for([
 	["throws", () => raise(`the vault says ${apiKey}`), "Error", "its function failed (Error)"],
 	["throws something that is no error", () => Promise.reject(apiKey), "Error", "its function failed (Error)"],
 	[
+		"throws an object whose name is no text",
+		() => Promise.reject({ name: Object.create(null) }),
+		"Error",
+		"its function failed (Error)",
+	],
+	[
 		"throws an error whose name is a secret",
 		() => Promise.reject(named(`${apiKey} ${apiKey}`)),
 		"Error",

@@ -340,6 +340,7 @@ const reasons: readonly (readonly [PhoneProblem, readonly (string | null | undef
 		"not-valid-here",
 		["06 12345678", "020 1234567", "010-1234567", "06 12 34 56 78", "621 123 456", "26 12 34 56", "0241 12345"],
 	],
+	["not-valid-here", ["04921 12345", "(04921) 12345", "04921/12345", "04551 12345", "04532-12345", "04821 / 1 23 45"]],
 	[
 		"not-valid-here",
 		[

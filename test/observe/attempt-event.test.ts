@@ -72,6 +72,15 @@ test("the logger is told of a read that finds nothing as of a fact, not of an er
 	expect(levels).toEqual(["info"]);
 });
 
+test("the logger is told of a write that finds nothing as of an error", async () => {
+	const service = await scripted(inTurn(refusal(404)));
+	const levels: string[] = [];
+	const note = (level: string) => () => levels.push(level);
+	const logger = { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };
+	await failure(() => clientOf(service, { logger }).request({ method: "POST", path: "/tags", body: {} }));
+	expect(levels).toEqual(["error"]);
+});
+
 test("onAttempt: the last failure has no wait after it", async () => {
 	const service = await scripted(inTurn(refusal(500), refusal(403)));
 	const { events, onAttempt } = recorder();

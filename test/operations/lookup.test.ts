@@ -522,6 +522,83 @@ test("a lookup is either iterated or awaited, and its numbers are requested once
 	expect(service.requests).toHaveLength(2);
 });
 
+test("a lookup makes no request before it is used, and loses no number when it is used late", async () => {
+	const unhandled = unhandledRejections();
+	const service = await scripted(honest);
+	function* source() {
+		yield* numbers(250);
+	}
+	const late = lookupOf(service)(source());
+	const unused = lookupOf(service)(numbers(5));
+	const refused = lookupOf(await scripted(inTurn(refusal(401))))(numbers(5));
+	await pause(30);
+	expect(service.requests).toEqual([]);
+	await expect(collect(late)).resolves.toHaveLength(250);
+	expect(await failure(() => collect(refused))).toMatchObject({ _tag: "PartnerUnauthorized", itemsRead: 0 });
+	await expect(unhandled()).resolves.toEqual([]);
+	expect(unused).toBeInstanceOf(Promise);
+	expect(service.requests).toHaveLength(3);
+});
+
+test("the numbers of a lookup are read once: a second iteration is refused and not empty", async () => {
+	const service = await scripted(honest);
+	const lookup = lookupOf(service)(numbers(5));
+	await expect(lookup).resolves.toHaveLength(5);
+	await expect(lookup).resolves.toHaveLength(5);
+	const error = await failure(() => collect(lookup));
+	expect(error.message).toBe("phoneNumbers: are read once: await the lookup, or iterate over it");
+	expect(service.requests).toHaveLength(1);
+});
+
+test("an array that is changed after the call is looked up as it was", async () => {
+	const service = await scripted(honest);
+	const batch = numbers(3);
+	const lookup = lookupOf(service)(batch);
+	batch.length = 0;
+	await expect(lookup).resolves.toHaveLength(3);
+});
+
+test.for(["awaited", "iterated"])("%s, a signal ends a lookup whose numbers do not come", async (use) => {
+	const service = await scripted(honest);
+	const controller = new AbortController();
+	async function* source() {
+		yield* numbers(3);
+		controller.abort();
+		await new Promise(() => {});
+	}
+	const lookup = lookupOf(service)(source(), { signal: controller.signal });
+	const error = await failure(async () => void (use === "awaited" ? await lookup : await collect(lookup)));
+	expect(error).toMatchObject({ _tag: "PartnerAbortError", operation: "conversations.lookup" });
+	expect(service.requests).toEqual([]);
+});
+
+test("for await: entries that are there do not wait for numbers that are slow, nor fall to a source that throws", async () => {
+	const service = await scripted(honest);
+	let isTold = false;
+	const own = new Error("the cursor is closed");
+	async function* source() {
+		yield* numbers(100);
+		await vi.waitFor(() => expect(isTold).toBe(true));
+		yield* numbers(300).slice(100);
+		throw own;
+	}
+	let entries = 0;
+	const walk = async () => {
+		for await (const _entry of lookupOf(service)(source())) {
+			isTold = true;
+			entries++;
+		}
+	};
+	await expect(walk()).rejects.toBe(own);
+	expect(entries).toBe(300);
+});
+
+test("for await: a number that is no text ends the iteration with itemsRead", async () => {
+	const service = await scripted(honest);
+	const error = await failure(() => collect(lookupOf(service)([...numbers(250), wrong(5)])));
+	expect(error).toMatchObject({ _tag: "PartnerInvalidInput", field: "phoneNumbers[250]", itemsRead: 200 });
+});
+
 async function collect<Entry>(entries: AsyncIterable<Entry>): Promise<Entry[]> {
 	const all: Entry[] = [];
 	for await (const entry of entries) all.push(entry);

@@ -233,6 +233,13 @@ test("the id of a send that did not go out is free for a mended one, of any othe
 	expect(again).toMatchObject({ _tag: "PartnerInvalidInput", field: "operationId" });
 });
 
+test("the id of two sends that were both refused is free for a mended one", async () => {
+	const service = await scripted(inTurn(refusal(400), refusal(400), { json: sentNow }));
+	const { send } = clientOf(service).agency(agencyId).messages;
+	await Promise.all([1, 2].map(() => failure(() => send({ ...fine, operationId }))));
+	await expect(send({ ...fine, consentLanguage: "nl", operationId })).resolves.toMatchObject({ operationId });
+});
+
 test("a 500 of an id that the caller chose may mean another body, of an id made here it does not", async () => {
 	const service = await scripted(inTurn(refusal(500)));
 	const { send } = clientOf(service, { retry: false }).agency(agencyId).messages;

@@ -572,6 +572,23 @@ test("signal: aborted in the walk, it hands over nothing more", async () => {
 	expect(seen).toEqual(["a", "b", "c"]);
 });
 
+test("signal: aborted within a page, the cursor of the error is that page's, so that going on from it loses no item", async () => {
+	const from = await service(threePages);
+	for (const [after, rest] of [
+		[1, ["a", "b", "c", "d", "e"]],
+		[3, ["c", "d", "e"]],
+	] as const) {
+		const controller = new AbortController();
+		let count = 0;
+		const error = await failure(async () => {
+			for await (const _row of lists(from).list({ signal: controller.signal }))
+				if (++count === after) controller.abort();
+		});
+		const cursor = error.cursor ?? undefined;
+		expect(await namesOf(lists(from).list({ cursor }))).toEqual(rest);
+	}
+});
+
 test("signal: aborted while a page is on its way, that page is given up", async () => {
 	const from = await service({ "": { names: ["a"], next: "2" }, "2": "hang" });
 	const controller = new AbortController();

@@ -397,3 +397,29 @@ function cycle(): unknown {
 	body.self = body;
 	return body;
 }
+
+test("a name in the query is encoded as its value is", async () => {
+	const service = await scripted(inTurn({ json: {} }));
+	await clientOf(service).request({ method: "GET", path: "/tags", query: { "x&y=1#": "v", "filter[of]": "é" } });
+	expect(service.requests[0]?.url).toBe("/api/v1/tags?x%26y%3D1%23=v&filter%5Bof%5D=%C3%A9");
+});
+
+test("a write that is refused here has not been sent, a read has no outcome", async () => {
+	const { fetch, calls } = recordingFetch(() => jsonResponse({}));
+	const { request } = createClient({ baseUrl, apiKey, fetch });
+	for (const method of methods) {
+		const error = await failure(() => request({ method, path: "tags" }));
+		expect(error.outcome).toBe(method === "GET" ? undefined : "not_sent");
+	}
+	expect(calls).toEqual([]);
+});
+
+test("a client that may send to some numbers only sends no message by request", async () => {
+	const service = await scripted(inTurn({ json: {} }));
+	const { request } = clientOf(service, { allowRecipients: [phone] });
+	const path = "/agencies/{agencyId}/messages";
+	const error = await failure(() => request({ method: "POST", path, agencyId, body: { to: phone, body: text } }));
+	expect(error).toMatchObject({ _tag: "PartnerInvalidInput", field: "path", outcome: "not_sent" });
+	await request({ method: "POST", path: tags, agencyId, body: {} });
+	expect(service.requests.map(({ url }) => url)).toEqual([`/api/v1/agencies/${agencyId}/tags`]);
+});
