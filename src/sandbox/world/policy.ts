@@ -46,7 +46,10 @@ const defaults: Policy = {
 	operationIdTtlHours: null,
 };
 
-const hoursOrNever = must("a number of hours above 0, or null", (hours) => hours === null || Number(hours) > 0);
+const hoursOrNever = must(
+	"a number of hours above 0, or null",
+	(hours) => hours === null || (typeof hours === "number" && hours > 0),
+);
 
 const switchesRule = fields<Policy>({
 	shortSearch: optional(oneOf("empty", "unfiltered")),
