@@ -113,13 +113,7 @@ function sandboxFrom(values: Flags): Sandbox {
 	if (!seed) throw new UsageError(`--seed must be one of ${scenarioNames.join(", ")}.`);
 	const now = values.now ?? (values.follow ? new Date().toISOString() : undefined);
 	const policy = policyFrom(values.policy ?? []);
-	const { latitude } = values;
-	const sandbox = createSandbox({
-		seed,
-		policy,
-		...(now === undefined ? {} : { now }),
-		...(latitude === undefined ? {} : { latitude }),
-	});
+	const sandbox = createSandbox({ seed, policy, now, latitude: values.latitude });
 	const file = values.import;
 	if (file !== undefined) named("--import", () => sandbox.import(readFileSync(file, "utf8")));
 	return sandbox;
@@ -154,13 +148,7 @@ function serveOptions(values: Flags): ServeOptions {
 	if (!(port <= 65_535)) throw new UsageError("--port must be a number from 0 to 65535.");
 	const token = values.token ?? process.env[tokenVariable];
 	const { follow, listen } = values;
-	return {
-		port,
-		follow,
-		allowHosts: values["allow-host"] ?? [],
-		...(token === undefined ? {} : { token }),
-		...(listen === undefined ? {} : { listen }),
-	};
+	return { port, follow, listen, token, allowHosts: values["allow-host"] };
 }
 
 /** Stops at a signal, and with the npx that started it, so that no sandbox is left behind. */

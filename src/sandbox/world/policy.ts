@@ -65,7 +65,7 @@ const switchesRule = fields<Policy>({
 	operationIdTtlHours: optional(hoursOrNever),
 });
 
-export function policyFrom(switches: Partial<Policy> = {}): Policy {
+export function policyFrom(switches: { readonly [Name in keyof Policy]?: Policy[Name] | undefined } = {}): Policy {
 	assertValid("policy", switches, switchesRule);
 	const given = Object.entries(switches).filter(([, value]) => value !== undefined);
 	return { ...defaults, ...Object.fromEntries(given) };
