@@ -27,7 +27,7 @@ const slips: readonly (readonly [string, (...given: never[]) => unknown, readonl
 	["faults.add", sandbox.faults.add, [{ ...fault, phase: "during" }], /phase must be "before" or "after"/],
 	["faults.add", sandbox.faults.add, [{ ...fault, times: 0 }], /times must be a whole number, at least 1/],
 	["faults.add", sandbox.faults.add, [{ ...fault, skip: "1" }], /skip must be a whole number, at least 0/],
-	["faults.add", sandbox.faults.add, [{ effect: "explode" }], /effect must be "reset" or/],
+	["faults.add", sandbox.faults.add, [{ effect: "explode" }], /effect must be "reset" or .*, or an object: \{ status: 503 \}/],
 	["faults.add", sandbox.faults.add, [{ effect: {} }], /effect/],
 	["faults.add", sandbox.faults.add, [{}], /effect/],
 	["faults.add", sandbox.faults.add, [{ effect: { status: 99 } }], /effect\.status must be from 200 to 599/],

@@ -125,9 +125,14 @@ const effectRule = fields<FaultEffect>({
 	location: optional(headerText),
 });
 
+const objectWords =
+	', or an object: { status: 503 }, { latencyMs: 250 } or { kind: "missing-field", field: "conversations" }';
+
 /** A bare kind; `status` needs to say which. */
 const kindRule: Rule = (kind) =>
-	kind === "status" ? ' must say which status: { status: 503 }, not "status"' : oneOf(...bareKinds)(kind);
+	kind === "status"
+		? ' must say which status: { status: 503 }, not "status"'
+		: oneOf(...bareKinds)(kind)?.concat(objectWords);
 
 const optionsRule = fields<FaultOptions>({
 	operation: optional(operationRule),
