@@ -138,10 +138,11 @@ test("the terminal prints one line a request and one a consequence, without key,
 	expect(lines()).not.toContain("suit you");
 });
 
-test("--quiet prints no line for requests", async () => {
+test("--quiet prints no line for requests, and a clock that stands still is said with its remedy", async () => {
 	const running = started(["sandbox", "--port", "0", "--quiet"]);
 	await expect.poll(running.printed, { timeout: 20_000 }).toContain("Ctrl-C");
 	const before = running.printed();
+	expect(before).toMatch(/Clock +2026-01-05T09:00:00\.000Z, until a control moves it\.\n.*--follow/);
 	const baseUrl = /Base URL +(\S+)/.exec(before)?.[1] ?? "";
 	await fetch(`${baseUrl}/me`);
 	await new Promise((resolve) => setTimeout(resolve, 100));

@@ -99,8 +99,7 @@ function announce(values: Flags, sandbox: Sandbox, server: SandboxServer): void 
 		console.error(`Warning: everybody who reaches ${values.listen} reaches this sandbox.`);
 	if (values.json) console.log(JSON.stringify({ ...plain(server), agencyId, pageUrl: page, pid: process.pid }));
 	else {
-		const clock = values.follow ? "runs" : `is at ${sandbox.clock.now().toISOString()}`;
-		console.log(banner(server, agencyId, clock, page));
+		console.log(banner(server, { agencyId, page, now: sandbox.clock.now(), follow: values.follow }));
 		if (!values.quiet) printEvents(sandbox, (line) => console.log(line));
 	}
 	if (values.open) openPage(page);
