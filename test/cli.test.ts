@@ -33,8 +33,11 @@ function started(args: readonly string[], env: NodeJS.ProcessEnv = {}): Running 
 	return { child, printed: () => out, complained: () => err };
 }
 
-async function ended(args: readonly string[]): Promise<{ code: unknown; out: string; err: string }> {
-	const { child, printed, complained } = started(args);
+async function ended(
+	args: readonly string[],
+	env?: NodeJS.ProcessEnv,
+): Promise<{ code: unknown; out: string; err: string }> {
+	const { child, printed, complained } = started(args, env);
 	const [code] = await once(child, "close");
 	return { code, out: printed(), err: complained() };
 }
@@ -135,10 +138,11 @@ test("the terminal prints one line a request and one a consequence, without key,
 	expect(lines()).not.toContain("suit you");
 });
 
-test("--quiet prints no line for requests", async () => {
+test("--quiet prints no line for requests, and a clock that stands still is said with its remedy", async () => {
 	const running = started(["sandbox", "--port", "0", "--quiet"]);
 	await expect.poll(running.printed, { timeout: 20_000 }).toContain("Ctrl-C");
 	const before = running.printed();
+	expect(before).toMatch(/Clock +2026-01-05T09:00:00\.000Z, until a control moves it\.\n.*--follow/);
 	const baseUrl = /Base URL +(\S+)/.exec(before)?.[1] ?? "";
 	await fetch(`${baseUrl}/me`);
 	await new Promise((resolve) => setTimeout(resolve, 100));
@@ -155,18 +159,29 @@ test("what cannot be is said in words: a port in use, a bad --now, an unknown se
 		[["--now", "tomorrow"], /^--now must be an instant: an ISO 8601 string with a zone/],
 		[["--now", "+275760-09-13T00:00:00Z"], /^--now must be an instant from the year 1000 to/],
 		[["--seed", "quiet"], /^--seed must be one of fresh, busy/],
-		[["--policy", "openSendWhileHold=keep"], /"openSendWhileHold"/],
+		[["--policy", "openSendWhileHold=keep"], /^--policy has no field "openSendWhileHold"/],
+		[["--policy", "retryAfterDrop=bar"], /^--policy retryAfterDrop must be "resend" or "replay"/],
+		[["--policy", "operationIdTtlHours=x"], /^--policy operationIdTtlHours must be a number of hours/],
 		[["--policy", "keep"], /^--policy must be name=value/],
 		[["--import", cli], /^--import: This is no export of a sandbox/],
-		[["--token", "short"], /token must be 8 or more characters/],
+		[["--token", "short"], /^--token must be 8 or more characters/],
+		[["--allow-host", "http://x"], /^--allow-host must be a host name/],
+		[["--listen", "http://x"], /^--listen must be an address/],
+		[["--port", "70000"], /^--port must be a number from 0 to 65535/],
+		[["--latitude"], /^Option '--latitude <value>' argument missing/],
 		[["--qiet"], /qiet/],
 	];
 	const results = await Promise.all(runs.map(([args]) => ended(["sandbox", "--port", "0", ...args])));
 	for (const [index, { code, err }] of results.entries()) {
-		expect([code, err], runs[index]?.[0].join(" ")).toEqual([1, expect.stringMatching(runs[index]?.[1] ?? /x/)]);
+		const [[option = ""] = [], words = /x/] = runs[index] ?? [];
+		const isMachine = option === "--import" || err.includes(port);
+		expect([code, err], option).toEqual([1, expect.stringMatching(words)]);
+		expect(err.includes("--help"), err).toBe(!isMachine);
 		expect(err).not.toContain("    at ");
 	}
 	taken.close();
+	const { err } = await ended(["sandbox", "--port", "0"], { MESSAGING_SANDBOX_TOKEN: "short" });
+	expect(err).toMatch(/^MESSAGING_SANDBOX_TOKEN must be 8 or more characters/);
 });
 
 test("--version prints the package's version", async () => {

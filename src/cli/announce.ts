@@ -30,15 +30,27 @@ export function openPage(url: string): void {
 	child.unref();
 }
 
+/** What the banner says of a clock that does not run. */
+const standing = `until a control moves it.
+                 A program that reads the real time needs --follow: then the clock runs from now.`;
+
+/** What the banner shows beside the server. */
+export interface Announced {
+	readonly agencyId: string;
+	readonly page: string;
+	/** The time of the sandbox's clock. */
+	readonly now: Date;
+	/** Whether that clock runs. */
+	readonly follow: boolean;
+}
+
 export function banner(
 	{ baseUrl, controlUrl, token, apiKey }: SandboxServer,
-	agencyId: string,
-	clock: string,
-	page: string,
+	{ agencyId, page, now, follow }: Announced,
 ): string {
 	const local = baseUrl.replace(/(?<=^http:\/\/)(?!\[)[^/:]+/, "127.0.0.1");
 	const [key, control] = [`Authorization: Bearer ${apiKey}`, `X-Sandbox-Token: ${token}`];
-	return `Messaging Conversations sandbox: no message reaches anybody. The clock ${clock}.
+	return `Messaging Conversations sandbox: no message reaches anybody.
 
   Base URL       ${baseUrl}
   API key        ${apiKey}
@@ -46,6 +58,7 @@ export function banner(
   Control URL    ${controlUrl}
   Control token  ${token}
   Page           ${page}
+  Clock          ${now.toISOString()}, ${follow ? "and runs with real time" : standing}
 
 TypeScript${local === baseUrl ? "" : ", which takes plain http from a loopback host only, so in a container that shares this one's network"}:
 

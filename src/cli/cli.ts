@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { version } from "../../package.json";
 import { doctorCommand } from "./doctor.ts";
-import { refuseUnknownCommand } from "./options.ts";
+import { refuseUnknownCommand, UsageError } from "./options.ts";
 import { sandboxCommand } from "./sandbox.ts";
 import { tailCommand } from "./tail.ts";
 
@@ -33,7 +33,8 @@ try {
 	const name = process.argv[2] ?? "";
 	const command = commands.get(name);
 	const called = command ? `messaging-conversations ${name}` : "messaging-conversations";
-	console.error(`${error instanceof Error ? error.message : String(error)}\n\n${called} --help shows the options.`);
+	const message = error instanceof Error ? error.message : String(error);
+	console.error(error instanceof UsageError ? `${message}\n\n${called} --help shows the options.` : message);
 	process.exitCode = command?.failure ?? 1;
 }
 

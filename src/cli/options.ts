@@ -4,6 +4,9 @@ import { nearest } from "./nearest.ts";
 
 type Options = NonNullable<ParseArgsConfig["options"]>;
 
+/** A wrong use of the command line, for which its help is the remedy. */
+export class UsageError extends Error {}
+
 /** What each command has. */
 const common = {
 	version: { type: "boolean", short: "v", default: false },
@@ -14,12 +17,20 @@ const common = {
 export function readOptions<const Own extends Options>(command: string, args: string[], own: Own, help: string) {
 	const options = { ...own, ...common };
 	refuseUnknownOption(args, options);
-	const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
+	const { values, positionals } = parsed(() => parseArgs({ args, options, allowPositionals: true }));
 	const asked: { help?: unknown; version?: unknown } = values;
 	if (asked.help || asked.version) return void console.log(asked.help ? help : version);
 	// Not quoted: it may be a key.
-	if (positionals.length > 0) throw new Error(`${command} takes options only. A key comes from the environment.`);
+	if (positionals.length > 0) throw new UsageError(`${command} takes options only. A key comes from the environment.`);
 	return values;
+}
+
+function parsed<Result>(parse: () => Result): Result {
+	try {
+		return parse();
+	} catch (error) {
+		throw new UsageError(error instanceof Error ? error.message : String(error));
+	}
 }
 
 /** Names the nearest option that there is, and never quotes an option's value. */
@@ -28,7 +39,7 @@ function refuseUnknownOption(args: string[], options: Options): void {
 	for (const token of tokens) {
 		if (token.kind !== "option" || Object.hasOwn(options, token.name)) continue;
 		const meant = nearest(token.name, Object.keys(options));
-		throw new Error(`Unknown option ${token.rawName}.${meant === undefined ? "" : ` Did you mean --${meant}?`}`);
+		throw new UsageError(`Unknown option ${token.rawName}.${meant === undefined ? "" : ` Did you mean --${meant}?`}`);
 	}
 }
 
@@ -37,5 +48,5 @@ export function refuseUnknownCommand(name: string, commands: readonly string[]):
 	const meant = nearest(name, commands);
 	// What is no plain word may be a key.
 	const quoted = /^[a-z]{1,20}$/.test(name) ? `"${name}"` : "of this name";
-	throw new Error(`There is no command ${quoted}.${meant === undefined ? "" : ` Did you mean ${meant}?`}`);
+	throw new UsageError(`There is no command ${quoted}.${meant === undefined ? "" : ` Did you mean ${meant}?`}`);
 }

@@ -3,7 +3,7 @@ import { createSandbox, type Policy, type Sandbox, scenarioNames } from "../sand
 import { type SandboxServer, type ServeOptions, serve } from "../sandbox/server.ts";
 import { banner, openPage, writeEnvironment } from "./announce.ts";
 import { printEvents } from "./lines.ts";
-import { readOptions } from "./options.ts";
+import { readOptions, UsageError } from "./options.ts";
 import { onParentEnd } from "./parent.ts";
 
 const tokenVariable = "MESSAGING_SANDBOX_TOKEN";
@@ -57,9 +57,9 @@ export const sandboxCommand = { summary: "Runs the service on this machine, for 
 async function run(args: string[]): Promise<void> {
 	const values = readOptions("sandbox", args, options, help);
 	if (!values) return;
-	if (values["env-file"] !== undefined) process.loadEnvFile(values["env-file"]);
-	const sandbox = sandboxFrom(values);
-	const server = await serve(sandbox, serveOptions(values));
+	const file = values["env-file"];
+	if (file !== undefined) named("--env-file", () => process.loadEnvFile(file));
+	const { sandbox, server } = await start(values);
 	try {
 		announce(values, sandbox, server);
 	} catch (error) {
@@ -67,6 +67,27 @@ async function run(args: string[]): Promise<void> {
 		throw error;
 	}
 	stopAtEnd(sandbox, server, values.json);
+}
+
+async function start(values: Flags): Promise<{ sandbox: Sandbox; server: SandboxServer }> {
+	try {
+		const sandbox = sandboxFrom(values);
+		return { sandbox, server: await serve(sandbox, serveOptions(values)) };
+	} catch (error) {
+		throw error instanceof Error ? byOption(error, values.token === undefined) : error;
+	}
+}
+
+/** Words what createSandbox and serve refuse by the option that it came from; returns any other error as it is. */
+function byOption(error: Error, isTokenOfVariable: boolean): Error {
+	const options: Readonly<Record<string, string>> = {
+		allowHosts: "--allow-host",
+		token: isTokenOfVariable ? tokenVariable : "--token",
+	};
+	const message = error.message
+		.replace(/^(?:createSandbox|serve): (\w+)(?:\[\d+\])?/, (_, field: string) => options[field] ?? `--${field}`)
+		.replace(/^policy:?/, "--policy");
+	return message === error.message ? error : new UsageError(message);
 }
 
 function announce(values: Flags, sandbox: Sandbox, server: SandboxServer): void {
@@ -78,8 +99,7 @@ function announce(values: Flags, sandbox: Sandbox, server: SandboxServer): void 
 		console.error(`Warning: everybody who reaches ${values.listen} reaches this sandbox.`);
 	if (values.json) console.log(JSON.stringify({ ...plain(server), agencyId, pageUrl: page, pid: process.pid }));
 	else {
-		const clock = values.follow ? "runs" : `is at ${sandbox.clock.now().toISOString()}`;
-		console.log(banner(server, agencyId, clock, page));
+		console.log(banner(server, { agencyId, page, now: sandbox.clock.now(), follow: values.follow }));
 		if (!values.quiet) printEvents(sandbox, (line) => console.log(line));
 	}
 	if (values.open) openPage(page);
@@ -89,30 +109,22 @@ const plain = ({ baseUrl, apiKey, controlUrl, token }: SandboxServer) => ({ base
 
 function sandboxFrom(values: Flags): Sandbox {
 	const seed = scenarioNames.find((name) => name === values.seed);
-	if (!seed) throw new Error(`--seed must be one of ${scenarioNames.join(", ")}.`);
+	if (!seed) throw new UsageError(`--seed must be one of ${scenarioNames.join(", ")}.`);
 	const now = values.now ?? (values.follow ? new Date().toISOString() : undefined);
 	const policy = policyFrom(values.policy ?? []);
-	const { latitude } = values;
-	const sandbox = named("--now", () =>
-		createSandbox({
-			seed,
-			policy,
-			...(now === undefined ? {} : { now }),
-			...(latitude === undefined ? {} : { latitude }),
-		}),
-	);
+	const sandbox = createSandbox({ seed, policy, now, latitude: values.latitude });
 	const file = values.import;
 	if (file !== undefined) named("--import", () => sandbox.import(readFileSync(file, "utf8")));
 	return sandbox;
 }
 
-/** Words an error by the flag that led to it. */
+/** Begins an error with the option that led to it. */
 function named<Result>(flag: string, act: () => Result): Result {
 	try {
 		return act();
 	} catch (error) {
 		const given = error instanceof Error ? error.message : String(error);
-		const message = given.replace(/^(createSandbox: now|import:?) ?/, `${flag} `);
+		const message = given.replace(/^import:? ?/, `${flag} `);
 		throw new Error(message.startsWith(flag) ? message : `${flag}: ${message}`);
 	}
 }
@@ -121,7 +133,7 @@ function named<Result>(flag: string, act: () => Result): Result {
 function policyFrom(given: readonly string[]): Partial<Policy> {
 	const pairs = given.map((pair): [string, unknown] => {
 		const [, name = "", value = ""] = /^(\w+)=(.+)$/.exec(pair) ?? [];
-		if (name === "") throw new Error("--policy must be name=value, such as --policy openSendWhileHeld=keep.");
+		if (name === "") throw new UsageError("--policy must be name=value, such as --policy openSendWhileHeld=keep.");
 		return [
 			name,
 			/^(true|false|null|\d+(\.\d+)?)$/.test(value) && name !== "lookupInvalid" ? JSON.parse(value) : value,
@@ -132,16 +144,10 @@ function policyFrom(given: readonly string[]): Partial<Policy> {
 
 function serveOptions(values: Flags): ServeOptions {
 	const port = /^\d{1,5}$/.test(values.port) ? Number(values.port) : Number.NaN;
-	if (!(port <= 65_535)) throw new Error("--port must be a number from 0 to 65535.");
+	if (!(port <= 65_535)) throw new UsageError("--port must be a number from 0 to 65535.");
 	const token = values.token ?? process.env[tokenVariable];
 	const { follow, listen } = values;
-	return {
-		port,
-		follow,
-		allowHosts: values["allow-host"] ?? [],
-		...(token === undefined ? {} : { token }),
-		...(listen === undefined ? {} : { listen }),
-	};
+	return { port, follow, listen, token, allowHosts: values["allow-host"] };
 }
 
 /** Stops at a signal, and with the npx that started it, so that no sandbox is left behind. */

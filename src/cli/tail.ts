@@ -1,7 +1,7 @@
 import { type Agency, createClient } from "messaging-conversations";
 import type { Sandbox } from "../sandbox/index.ts";
 import { connectionHelp, connectionOptions, readConnection, startSandbox } from "./connection.ts";
-import { readOptions } from "./options.ts";
+import { readOptions, UsageError } from "./options.ts";
 import { onParentEnd } from "./parent.ts";
 import { eventsOf, lineOf, printable } from "./tail/event.ts";
 import { createFollower } from "./tail/follow.ts";
@@ -42,7 +42,7 @@ async function run(args: string[]): Promise<void> {
 	if (!values) return;
 	const everyMs = 1000 * (/^\d{1,4}$/.test(values.every) ? Number(values.every) : Number.NaN);
 	if (!(everyMs >= 1000 && everyMs <= 3_600_000))
-		throw new Error("--every must be a number of seconds from 1 to 3600.");
+		throw new UsageError("--every must be a number of seconds from 1 to 3600.");
 	const stopping = stopAtEnd();
 	const stop = stopping.signal;
 	const local = values.sandbox ? await startSandbox() : undefined;
@@ -107,7 +107,7 @@ async function readAgencies(connection: Follow["connection"]): Promise<Agency[]>
 		return (await createClient({ ...connection, appInfo }).me.get()).agencies;
 	} catch (error) {
 		const reason = error instanceof Error ? error.message : String(error);
-		throw new Error(`${reason}. The command doctor finds out why.`);
+		throw new Error(`${reason.replace(/\.$/, "")}. The command doctor finds out why.`);
 	}
 }
 

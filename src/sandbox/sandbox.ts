@@ -23,16 +23,16 @@ declare global {
 /** What a sandbox is made with. */
 export interface SandboxOptions {
 	/** The time of its clock. @default "2026-01-05T09:00:00Z" */
-	readonly now?: string | Date;
+	readonly now?: string | Date | undefined;
 	/** The world it begins with. @default "fresh": one agency, one key, no conversation */
-	readonly seed?: ScenarioName;
+	readonly seed?: ScenarioName | undefined;
 	/** How it reads the specification where that is silent. */
-	readonly policy?: Partial<Policy>;
+	readonly policy?: { readonly [Name in keyof Policy]?: Policy[Name] | undefined } | undefined;
 	/**
 	 * Varies what a caller must not rely on: timestamp precision, cursor length, key order, extra fields, unknown words,
 	 * null or empty media, the order of scopes, `queued` or `accepted` for a send. The same value varies the same way. @default no variation
 	 */
-	readonly latitude?: number | string;
+	readonly latitude?: number | string | undefined;
 }
 
 /** What a client needs to talk to a sandbox: spread it into `createClient`. */
@@ -93,7 +93,7 @@ export interface Sandbox {
 	 */
 	events(options?: {
 		/** The `id` of the last event that is known already. @default 0 */
-		after?: number;
+		after?: number | undefined;
 	}): SandboxEvent[];
 	/**
 	 * Calls `listener` with each event as it happens; the returned function ends that. A listener may act on the sandbox.

@@ -20,21 +20,21 @@ import { isInstant } from "./world/clock.ts";
 /** How {@link serve} listens. */
 export interface ServeOptions {
 	/** 0 is any free port. @default 0 */
-	readonly port?: number;
+	readonly port?: number | undefined;
 	/** What control routes need: 8 or more letters, digits and signs. @default 32 random characters */
-	readonly token?: string;
+	readonly token?: string | undefined;
 	/** Lets the sandbox's clock run with real time. @default false: it does not run */
-	readonly follow?: boolean;
+	readonly follow?: boolean | undefined;
 	/**
 	 * The address to listen on. On any other than loopback, everybody who reaches this machine reaches the sandbox: it is
 	 * meant for containers of one CI job. @default "127.0.0.1"
 	 */
-	readonly listen?: string;
+	readonly listen?: string | undefined;
 	/**
 	 * Further names by which requests may ask for this server (the `Host` header), such as the name of a container, with
 	 * any port. @default none: 127.0.0.1 and localhost
 	 */
-	readonly allowHosts?: readonly string[];
+	readonly allowHosts?: readonly string[] | undefined;
 }
 
 /** A sandbox that listens. */

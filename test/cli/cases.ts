@@ -60,7 +60,7 @@ export const cases: readonly Case[] = [
 			return live({ sandbox });
 		},
 		status: 2,
-		found: { key: /refuses the key \(401\).*revoked.*Correlation id: sandbox-\d+/ },
+		found: { key: /refuses the key \(401\).*revoked.*Correlation id: live-\d+/ },
 		remedy: /Create a key in the service's console/,
 	},
 	{
@@ -122,6 +122,15 @@ export const furtherCases: readonly Case[] = [
 		},
 		status: 0,
 		found: {},
+	},
+	{
+		name: "a key that a sandbox of another process refuses, whose clock is its own",
+		async prepare() {
+			const server = await serve(createSandbox());
+			return { env: settings(server.baseUrl), stop: () => void server.close() };
+		},
+		status: 2,
+		found: { key: /refuses the key \(401\)/ },
 	},
 	{
 		name: "a contract that only callers with a key get, and that a cache has kept for an hour",

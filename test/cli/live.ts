@@ -38,9 +38,11 @@ export async function startLive({ sandbox = world(), certificate, edit = () => {
 			method: request.method ?? "GET",
 			headers: authorization === undefined ? {} : { authorization },
 		});
+		// The sandbox's own ids would tell a command that it speaks to a sandbox.
+		const correlationId = answered.headers.get("x-correlation-id")?.replace("sandbox-", "live-") ?? "";
 		const answer: LiveAnswer = {
 			status: answered.status,
-			headers: Object.fromEntries(answered.headers),
+			headers: { ...Object.fromEntries(answered.headers), "x-correlation-id": correlationId },
 			body: await answered.text(),
 		};
 		edit(answer, { path, key: authorization });

@@ -158,3 +158,15 @@ test("what it cannot run with is said in a line, and names the doctor where that
 		expect(err).not.toContain(liveKey);
 	}
 });
+
+test("a key that is refused is said in whole sentences, and only a wrong option is answered by the options", async () => {
+	const { baseUrl, sandbox, stop } = await startLive();
+	sandbox.keys.revoke(sandbox.connection.apiKey);
+	const env = { MESSAGING_BASE_URL: baseUrl, MESSAGING_API_KEY: liveKey };
+	const refused = await ended([...command, "tail"], env);
+	const misused = await ended([...command, "tail", "--every", "soon"], env);
+	stop();
+	expect(refused.err).toMatch(/^me\.get: .*[^.]\. The command doctor finds out why\.\n$/);
+	expect(misused.err).toMatch(/\n\nmessaging-conversations tail --help shows the options\.\n$/);
+	expect([refused.code, misused.code]).toEqual([1, 1]);
+});

@@ -5,7 +5,7 @@ import { type Check, skip } from "./check.ts";
 import { checkContract } from "./drift.ts";
 import { checkNetwork } from "./network.ts";
 import { checkClock, checkKey, checkLatency, checkScopes, readPublished, readWithKey } from "./service.ts";
-import { checkBaseUrl, checkKeyForm, isSandboxKey } from "./settings.ts";
+import { checkBaseUrl, checkKeyForm } from "./settings.ts";
 
 const timeoutMs = 10_000;
 
@@ -28,7 +28,7 @@ export async function* examine(connection: Connection, agencyId?: string): Async
 
 	const apiKey = connection.apiKey.value ?? "";
 	const published = await readPublished(baseUrl);
-	yield checkClock(published, isSandboxKey(apiKey));
+	yield checkClock(published);
 	if (form.state === "fail") {
 		yield* skipKey("key-form failed");
 		return yield checkContract(published);

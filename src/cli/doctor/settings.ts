@@ -67,7 +67,7 @@ export function checkKeyForm({ apiKey, baseUrl }: Connection): Check {
 }
 
 /** Whether a key can only be one of a sandbox. */
-export function isSandboxKey(key: string): boolean {
+function isSandboxKey(key: string): boolean {
 	return key.startsWith("sandbox_live.");
 }
 

@@ -41,7 +41,7 @@ export interface AgencyControl {
 	 * The contact with this number, named when a name is given. Naming makes no conversation.
 	 * @example const anna = agency.contact("+447700900101", { name: "Anna" });
 	 */
-	contact(phone: ContactRef, options?: { name?: string | null }): Contact;
+	contact(phone: ContactRef, options?: { name?: string | null | undefined }): Contact;
 	/** The contacts that the agency knows, in order of creation. @example agency.contacts().map(({ name }) => name); */
 	contacts(): Contact[];
 	/** Its conversations, hidden ones too, newest message first. @example agency.conversations().length; */

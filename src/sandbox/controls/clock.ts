@@ -5,11 +5,11 @@ import type { World } from "../world/state.ts";
 /** How far to go; what is given is added up. */
 export interface Advance {
 	/** Hours, whole or not. */
-	readonly hours?: number;
+	readonly hours?: number | undefined;
 	/** Minutes, whole or not. */
-	readonly minutes?: number;
+	readonly minutes?: number | undefined;
 	/** Milliseconds. */
-	readonly ms?: number;
+	readonly ms?: number | undefined;
 }
 
 /** The sandbox's time: it does not run until it is moved, and goes forward only. */

@@ -29,7 +29,7 @@ export interface ConversationControl {
 		agency: string | { readonly id: string },
 		options?: {
 			/** Why the other agency sees it. @default "tagged" */
-			reason?: VisibilityReason;
+			reason?: VisibilityReason | undefined;
 		},
 	): void;
 	/**
@@ -43,7 +43,7 @@ export interface ConversationControl {
 	 */
 	takeOver(options?: {
 		/** How many sends. @default 1 */
-		times?: number;
+		times?: number | undefined;
 	}): void;
 }
 

@@ -5,11 +5,11 @@ import type { World } from "../world/state.ts";
 /** During which requests something happens. */
 export interface DuringOptions {
 	/** Only during this operation. @default any of the six */
-	readonly operation?: OperationId;
+	readonly operation?: OperationId | undefined;
 	/** Before the operation runs, or after it ran and before its answer leaves. @default "before" */
-	readonly phase?: "before" | "after";
+	readonly phase?: "before" | "after" | undefined;
 	/** During how many requests. @default 1 */
-	readonly times?: number;
+	readonly times?: number | undefined;
 }
 
 /** Something that is to happen during a request. */

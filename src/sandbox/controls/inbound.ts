@@ -9,11 +9,11 @@ import { agencyOf } from "../world/world.ts";
 /** What a contact writes beside plain text. */
 export interface ContactMessage {
 	/** Leave it out, or null, for files only. */
-	readonly body?: string | null;
+	readonly body?: string | null | undefined;
 	/** Files, by URL and content type. */
-	readonly media?: readonly Schemas["MessageMedia"][];
+	readonly media?: readonly Schemas["MessageMedia"][] | undefined;
 	/** The message replied to: its id, its messageSid, or the fields that the service gives of it. */
-	readonly replyTo?: number | string | Schemas["ReplyToMessage"];
+	readonly replyTo?: number | string | Schemas["ReplyToMessage"] | undefined;
 }
 
 const mediaRule = listOf(

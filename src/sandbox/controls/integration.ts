@@ -10,11 +10,11 @@ export interface LinkOptions {
 	/** Its name; null for an agency without one. */
 	readonly name: string | null;
 	/** Its consent flow. @default one language, all approved */
-	readonly consent?: ConsentSettings;
+	readonly consent?: ConsentSettings | undefined;
 	/** Its senders by UUID, the default one first. @default one */
-	readonly senders?: readonly string[];
+	readonly senders?: readonly string[] | undefined;
 	/** Whether it keeps copies of files. @default false */
-	readonly storesMedia?: boolean;
+	readonly storesMedia?: boolean | undefined;
 }
 
 /** A partner CRM with keys and agencies of its own. */

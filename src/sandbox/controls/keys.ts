@@ -23,7 +23,7 @@ export interface KeyState {
 /** API keys. A key is named by its id, or by the whole API key. */
 export interface KeysControl {
 	/** @example sandbox.keys.create({ scopes: ["conversations:read"] }).apiKey; */
-	create(options?: { scopes?: readonly Scope[] }): CreatedKey;
+	create(options?: { scopes?: readonly Scope[] | undefined }): CreatedKey;
 	/** Every call with the key is 401 at once. @example sandbox.keys.revoke(id); */
 	revoke(key: string): void;
 	/** Every call with the key is 401 at once. @example sandbox.keys.expire(id); */

@@ -19,14 +19,14 @@ export interface MessageControl {
 	/** Fills `readAt`, and `deliveredAt` when that was missing. @example sandbox.message(sent.messageId).read(); */
 	read(): void;
 	/** @example sandbox.message(sent.messageId).failed({ errorCode: 63016 }); */
-	failed(options?: { errorCode?: number | null }): void;
+	failed(options?: { errorCode?: number | null | undefined }): void;
 	/** @example sandbox.message(sent.messageId).undelivered(); */
-	undelivered(options?: { errorCode?: number | null }): void;
+	undelivered(options?: { errorCode?: number | null | undefined }): void;
 	/** Any word, also one that no client knows (R161). @example sandbox.message(sent.messageId).set("paused"); */
-	set(status: string, options?: { errorCode?: number | null }): void;
+	set(status: string, options?: { errorCode?: number | null | undefined }): void;
 }
 
-type ReportOptions = { errorCode?: number | null };
+type ReportOptions = { errorCode?: number | null | undefined };
 const reportRule = fields<ReportOptions>({ errorCode: optional(orNull(aNumber)) });
 
 export function createMessageControl(world: World, id: number | string): MessageControl {
@@ -40,7 +40,7 @@ export function createMessageControl(world: World, id: number | string): Message
 		assertValid("message", options, reportRule);
 		const { thread, message } = find();
 		if (!message.outbound) throw new Error("A contact's message is `received`, and nothing is reported of it."); // R82
-		report(world, thread, message, { status, ...options });
+		report(world, thread, message, { status, errorCode: options.errorCode ?? null });
 	};
 	const number = find().message.id;
 	return {

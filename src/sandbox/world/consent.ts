@@ -9,25 +9,28 @@ export const declineCode = "consent_decline";
 /** The consent flow of an agency: what it changes is given, what is left out stays as it is. */
 export interface ConsentSettings {
 	/** @default true */
-	readonly configured?: boolean;
+	readonly configured?: boolean | undefined;
 	/** Languages of the consent template. @default ["en"] */
-	readonly languages?: readonly string[];
+	readonly languages?: readonly string[] | undefined;
 	/** One of `languages`, or null. @default the first language */
-	readonly defaultLanguage?: string | null;
+	readonly defaultLanguage?: string | null | undefined;
 	/** `flowCodes` of `windowReopenReadiness`. */
-	readonly flowCodes?: readonly string[];
+	readonly flowCodes?: readonly string[] | undefined;
 	/** `missingFlowCodes` of `windowReopenReadiness`: with any, a send outside the window is 400. */
-	readonly missingFlowCodes?: readonly string[];
+	readonly missingFlowCodes?: readonly string[] | undefined;
 	/** `missingTemplates` of `windowReopenReadiness`: with any, a send outside the window is 400. */
-	readonly missingTemplates?: readonly string[];
+	readonly missingTemplates?: readonly string[] | undefined;
 	/** Template codes, or codes with a status. With any, a send outside the window is 400. */
-	readonly unapprovedTemplates?: readonly (string | Schemas["UnapprovedTemplate"])[];
+	readonly unapprovedTemplates?: readonly (string | Schemas["UnapprovedTemplate"])[] | undefined;
 	/** How long a contact may take to answer; texts that are held already keep their time (R121). @default 48 */
-	readonly answerWithinHours?: number;
+	readonly answerWithinHours?: number | undefined;
 }
 
+/** Settings none of which is left out or undefined. */
+type Settled<Settings> = { readonly [Name in keyof Settings]-?: Exclude<Settings[Name], undefined> };
+
 /** The consent flow that an agency has, with everything settled. */
-export interface Consent extends Required<ConsentSettings> {
+export interface Consent extends Settled<ConsentSettings> {
 	readonly unapprovedTemplates: readonly Schemas["UnapprovedTemplate"][];
 }
 
@@ -71,15 +74,29 @@ const settingsRule = partOf<ConsentSettings>({
 /** The consent flow after a change. */
 export function consentFrom(before: Consent, given: ConsentSettings): Consent {
 	assertValid("consent.set", given, settingsRule);
-	const { unapprovedTemplates = before.unapprovedTemplates, ...rest } = structuredClone(given);
-	const consent = {
-		...before,
-		...rest,
+	// A default value, and not a spread of what is given, because undefined must leave a setting as it is.
+	const {
+		configured = before.configured,
+		languages = before.languages,
+		defaultLanguage = before.defaultLanguage,
+		flowCodes = before.flowCodes,
+		missingFlowCodes = before.missingFlowCodes,
+		missingTemplates = before.missingTemplates,
+		unapprovedTemplates = before.unapprovedTemplates,
+		answerWithinHours = before.answerWithinHours,
+	} = structuredClone(given);
+	const consent: Consent = {
+		configured,
+		languages,
+		defaultLanguage,
+		flowCodes,
+		missingFlowCodes,
+		missingTemplates,
 		unapprovedTemplates: unapprovedTemplates.map((template) =>
 			typeof template === "string" ? { templateCode: template, status: "pending" } : template,
 		),
+		answerWithinHours,
 	};
-	const { languages, defaultLanguage } = consent;
 	if (defaultLanguage === null || languages.includes(defaultLanguage)) return consent;
 	// R168: null, or one of the languages.
 	if (given.defaultLanguage !== undefined)

@@ -35,37 +35,37 @@ export const faultPhases = ["before", "after"] as const;
 /** The effect of a fault in full; null is as good as absent. A {@link FaultKind} alone is short for one with nothing set. */
 export interface FaultEffect {
 	/** @default "status" with a `status`, "latency" with only a time */
-	readonly kind?: FaultKind;
+	readonly kind?: FaultKind | undefined;
 	/** 200 to 599. @default 502 for `html`, 307 for `redirect`, 200 for the other bodies */
-	readonly status?: number | null;
+	readonly status?: number | null | undefined;
 	/** The Retry-After header: seconds, or any text. */
-	readonly retryAfter?: number | string | null;
+	readonly retryAfter?: number | string | null | undefined;
 	/** Real milliseconds to wait first, for every kind. @default 100 for "latency", else 0 */
-	readonly latencyMs?: number;
+	readonly latencyMs?: number | undefined;
 	/** The same as `latencyMs`. */
-	readonly latency?: number;
+	readonly latency?: number | undefined;
 	/**
 	 * For `missing-field`: a field of the answer, dots between levels. It needs the phase `after`, because there is no answer
 	 * before. @default one that the operation's callers need
 	 */
-	readonly field?: string | null;
+	readonly field?: string | null | undefined;
 	/** For `redirect`: where to. @default "https://elsewhere.invalid/" */
-	readonly location?: string;
+	readonly location?: string | undefined;
 }
 
 /** A fault to come. Counted, never random (law 7). */
 export interface FaultOptions {
 	/** Only this operation. @default all six */
-	readonly operation?: OperationId;
+	readonly operation?: OperationId | undefined;
 	/** How many requests it hits. `Infinity` is allowed. @default 1 */
-	readonly times?: number;
+	readonly times?: number | undefined;
 	/** How many matching requests pass before the first hit. @default 0 */
-	readonly skip?: number;
+	readonly skip?: number | undefined;
 	/**
 	 * `before`: the operation does not run and no operationId is remembered. `after`: the operation runs and commits,
 	 * then its answer is replaced or lost. @default "before", with a `field` "after"
 	 */
-	readonly phase?: (typeof faultPhases)[number];
+	readonly phase?: (typeof faultPhases)[number] | undefined;
 	/** What becomes of the answer. */
 	readonly effect: Exclude<FaultKind, "status"> | FaultEffect;
 }
@@ -125,9 +125,14 @@ const effectRule = fields<FaultEffect>({
 	location: optional(headerText),
 });
 
+const objectWords =
+	', or an object: { status: 503 }, { latencyMs: 250 } or { kind: "missing-field", field: "conversations" }';
+
 /** A bare kind; `status` needs to say which. */
 const kindRule: Rule = (kind) =>
-	kind === "status" ? ' must say which status: { status: 503 }, not "status"' : oneOf(...bareKinds)(kind);
+	kind === "status"
+		? ' must say which status: { status: 503 }, not "status"'
+		: oneOf(...bareKinds)(kind)?.concat(objectWords);
 
 const optionsRule = fields<FaultOptions>({
 	operation: optional(operationRule),

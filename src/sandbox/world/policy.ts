@@ -46,7 +46,10 @@ const defaults: Policy = {
 	operationIdTtlHours: null,
 };
 
-const hoursOrNever = must("a number of hours above 0, or null", (hours) => hours === null || Number(hours) > 0);
+const hoursOrNever = must(
+	"a number of hours above 0, or null",
+	(hours) => hours === null || (typeof hours === "number" && hours > 0),
+);
 
 const switchesRule = fields<Policy>({
 	shortSearch: optional(oneOf("empty", "unfiltered")),
@@ -62,7 +65,7 @@ const switchesRule = fields<Policy>({
 	operationIdTtlHours: optional(hoursOrNever),
 });
 
-export function policyFrom(switches: Partial<Policy> = {}): Policy {
+export function policyFrom(switches: { readonly [Name in keyof Policy]?: Policy[Name] | undefined } = {}): Policy {
 	assertValid("policy", switches, switchesRule);
 	const given = Object.entries(switches).filter(([, value]) => value !== undefined);
 	return { ...defaults, ...Object.fromEntries(given) };
