@@ -71,6 +71,36 @@ test("a message that becomes visible late is handed over, up to the lookback and
 	expect(told(opened, await opened.look({ lookbackMs: minutes(3) }))).toEqual([[2, ["2"]]]);
 });
 
+test("a message that the summary knows before the pages list it is handed over when they do, and once", async () => {
+	const opened = openModel({ listLagMs: 5 * second });
+	const { model, contact } = opened;
+	model.write(contact(0));
+	model.advance(minutes(10));
+	await opened.look();
+	model.write(contact(0));
+	expect(told(opened, await opened.look())).toEqual([[0, []]]);
+	const behind = await opened.look();
+	expect([behind.changes, behind.requests.length]).toEqual([[], 2]);
+	model.advance(minutes(20));
+	model.write(contact(1));
+	model.advance(minutes(1));
+	expect(told(opened, await opened.look())).toEqual([
+		[0, ["1"]],
+		[1, ["2"]],
+	]);
+	expect((await opened.look()).requests).toEqual([list]);
+});
+
+test("a summary that stays ahead of its pages costs reads for the lookback and no longer", async () => {
+	const opened = openModel({ listLagMs: Number.POSITIVE_INFINITY });
+	opened.model.write(opened.contact(0));
+	await opened.look();
+	expect((await opened.look()).requests).toHaveLength(2);
+	opened.model.advance(minutes(3));
+	await opened.look();
+	expect((await opened.look()).requests).toEqual([list]);
+});
+
 test("a late message below the newest one of its conversation is handed over too", async () => {
 	const opened = openModel();
 	const { model, contact } = opened;
