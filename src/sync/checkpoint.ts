@@ -25,7 +25,8 @@ export interface Handed {
 /** A conversation that was handed over within the lookback, or whose read failed. An entry is replaced, never changed. */
 export interface Known extends Handed {
 	/**
-	 * The fingerprint that was handed over, behind `stale` when the newest message was missing. After a failed read that of its row, empty until it is listed again.
+	 * The fingerprint that was handed over, behind `stale` when the newest message was missing; `stale` alone when there was
+	 * no conversation. After a failed read that of its row, empty until it is listed again.
 	 */
 	fingerprint: string;
 	/** The time of its row. */
@@ -81,14 +82,14 @@ export function tidy({ mark, scan, known }: State, lookbackMs: number): void {
 	if (mark === "now") return;
 	const edge = (scan ? Math.min(scan.upTo, scan.to) : mark) - lookbackMs;
 	for (const [phoneNumber, entry] of known) {
-		const { at, from, messages, failingSince } = entry;
+		const { at, from, messages, failingSince, fingerprint } = entry;
 		if (failingSince !== undefined) continue;
 		// An entry of an earlier scan is needed until this one is through.
 		const needed = scan && from < scan.to - lookbackMs;
 		const untimed = [...messages.values()].includes(never);
 		const recent = at >= edge && at > never;
 		if (!needed && !untimed && !recent) known.delete(phoneNumber);
-		else if (!scan && from < edge) {
+		else if (!scan && from < edge && fingerprint !== stale) {
 			const kept = [...messages].filter(([, at]) => at === never || at >= edge);
 			known.set(phoneNumber, { ...entry, from: edge, messages: new Map(kept) });
 		}

@@ -66,12 +66,9 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 		const { phoneNumber, at } = row;
 		const handed = handedOf(row);
 		if (read) return take(state, read, { to, handed, at, now, lookbackMs, statuses: mark !== "now" && statuses });
-		if (!error) state.known.delete(phoneNumber);
-		else {
-			// In an outage the conversation stays to come.
-			const leftToReconcile = !isOutage && noteFailure(state, phoneNumber, { at, handed, now });
-			memory.failures.push({ phoneNumber, error, leftToReconcile });
-		}
+		// In an outage the conversation stays to come.
+		const leftToReconcile = !isOutage && noteFailure(state, phoneNumber, { at, handed, now, isGone: !error });
+		if (error) memory.failures.push({ phoneNumber, error, leftToReconcile });
 	};
 	/** Whether the last row or a random one of those to come can be read. If not, the service is taken to be down. */
 	const isUp = async (): Promise<boolean> => {

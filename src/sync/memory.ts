@@ -122,16 +122,23 @@ interface Failure {
 	handed: Handed;
 	/** The service's time. */
 	now: number;
+	/** There is no such conversation, or it is hidden. */
+	isGone: boolean;
 }
 
-/** Keeps a conversation whose read failed for a later look, or gives it up. @returns whether it is given up */
-export function noteFailure(state: State, phoneNumber: string, { at, handed, now }: Failure): boolean {
+/**
+ * Keeps a conversation whose read failed for a later look, or gives it up. What is gone is read again when it is listed.
+ * @returns whether it is given up
+ */
+export function noteFailure(state: State, phoneNumber: string, { at, handed, now, isGone }: Failure): boolean {
 	const { known } = state;
 	const fresh: Known = { ...handed, fingerprint: "", at, messages: new Map() };
 	const { failingSince, ...rest } = known.get(phoneNumber) ?? fresh;
 	const isFirst = failingSince === undefined;
-	const isGivenUp = isFirst ? isFull(state) : now - failingSince > dayMs;
+	const isGivenUp = isGone || (isFirst ? isFull(state) : now - failingSince > dayMs);
 	if (isFirst) rest.fingerprint = "";
+	if (isGone) rest.fingerprint = stale;
+	rest.at = Math.max(rest.at, at);
 	// At the end of the map, so that the next look reads those first that were not read for longer.
 	known.delete(phoneNumber);
 	known.set(phoneNumber, isGivenUp ? rest : { ...rest, failingSince: failingSince ?? now });

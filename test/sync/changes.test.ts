@@ -348,6 +348,29 @@ test("a conversation that is gone between the list and its read is passed by", a
 	expect(told(opened, await opened.look())).toEqual([[1, ["1"]]]);
 });
 
+test("a conversation that was gone for one read brings its new messages alone, and all of them", async () => {
+	const opened = openModel();
+	const { model, contact } = opened;
+	model.write(contact(0));
+	await opened.look();
+	model.advance(minutes(1));
+	model.write(contact(0));
+	const gone = () => void (contact(0).hiddenUntil = model.now + 10 * second);
+	model.schedule({ at: model.now + 230, happen: gone });
+	expect((await opened.look()).changes).toEqual([]);
+	model.advance(minutes(1));
+	expect(told(opened, await opened.look())).toEqual([[0, ["1"]]]);
+	for (let i = 0; i < 2; i++) {
+		model.advance(minutes(5));
+		model.write(contact(0));
+	}
+	model.schedule({ at: model.now + 230, happen: gone });
+	expect((await opened.look()).changes).toEqual([]);
+	model.advance(minutes(1));
+	expect(told(opened, await opened.look())).toEqual([[0, ["2", "3"]]]);
+	expect((await opened.look()).requests).toEqual([list]);
+});
+
 test("a conversation that cannot be read holds up no other one, and is handed over whole when it can be read again", async () => {
 	const opened = openModel({}, 4);
 	const { model, contact } = opened;
