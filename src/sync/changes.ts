@@ -32,7 +32,7 @@ export interface FeedOptions {
 	 * @default false
 	 */
 	statuses?: Statuses | undefined;
-	/** Stops the feed. */
+	/** Ends the loop after the change in hand, also when others are read already. They are handed over by the next look. */
 	signal?: AbortSignal | undefined;
 }
 

@@ -86,7 +86,9 @@ export async function* reads(
 	goesOn: GoesOn = (inARow) => inARow < mostInARow,
 ): AsyncGenerator<Outcome, void, undefined> {
 	let inARow = 0;
-	for await (const { thrown, ...outcome } of inOrder(rows, concurrency, attempt)) {
+	for await (const ended of inOrder(rows, concurrency, attempt)) {
+		// After an abort nothing more is handed over, also of what is read already: a new attempt fails without a request.
+		const { thrown, ...outcome } = signal.aborted ? await attempt(ended.row) : ended;
 		if (outcome.read) {
 			inARow = 0;
 			yield outcome;

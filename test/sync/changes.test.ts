@@ -586,14 +586,23 @@ test("break leaves no request under way", async () => {
 	expect(open).toBe(0);
 });
 
-test("a signal ends the look with PartnerAbortError", async () => {
-	const sandbox = createSandbox({ seed: "busy" });
-	const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
+test("a signal ends the look after the change in hand with PartnerAbortError, also when more are read already", async () => {
+	const opened = openModel({}, 6);
+	for (let index = 0; index < 6; index++) opened.model.write(opened.contact(index));
 	const stop = new AbortController();
+	const feed = changes(opened.agency, { since: "beginning", signal: stop.signal });
+	const handed: Change[] = [];
 	const look = async () => {
-		for await (const _ of changes(agency, { since: "beginning", signal: stop.signal })) stop.abort();
+		for await (const change of feed) {
+			handed.push(change);
+			await new Promise((resolve) => setTimeout(resolve, 20));
+			stop.abort();
+		}
 	};
 	await expect(look()).rejects.toMatchObject({ _tag: "PartnerAbortError" });
+	expect(handed).toHaveLength(1);
+	for await (const change of changes(opened.agency, { since: feed.checkpoint })) handed.push(change);
+	expect(told(opened, { changes: handed })).toEqual([0, 1, 2, 3, 4, 5].map((index) => [index, [`${index}`]]));
 });
 
 test("each loop over a feed is one look more, and two at once are refused", async () => {
