@@ -32,7 +32,7 @@ export interface FeedOptions {
 	 * @default false
 	 */
 	statuses?: Statuses | undefined;
-	/** Stops the feed. */
+	/** Ends the loop after the change in hand, also when others are read already. They are handed over by the next look. */
 	signal?: AbortSignal | undefined;
 }
 
@@ -107,8 +107,7 @@ export function openFeed(
 	checkCall(operation, agency, options, ["since", "lookbackMs", "concurrency", "statuses", "signal", ...ownNames]);
 	const { since, lookbackMs = 120_000, concurrency = 4, statuses = false } = options;
 	checkWhole(operation, "lookbackMs", lookbackMs, 0);
-	if (typeof statuses !== "boolean" && statuses !== "read")
-		refuse(operation, "statuses", 'must be true, false or "read"');
+	if (![true, false, "read"].includes(statuses)) refuse(operation, "statuses", 'must be true, false or "read"');
 	const state = stateFrom(operation, since, agency.id);
 	const memory = { operation, state, failures: [], left: 0, pages: 0, isBusy: false };
 	return { agency, memory, lookbackMs, concurrency, statuses };
@@ -136,7 +135,7 @@ export async function* lookOnce(
 	run: (context: Context) => AsyncGenerator<Change, void, undefined>,
 ): AsyncGenerator<Change, void, undefined> {
 	const { memory } = context;
-	if (memory.isBusy) refuse(memory.operation, "feed", "is in another loop");
+	if (memory.isBusy) refuse(memory.operation, "feed", "is in use");
 	memory.isBusy = true;
 	memory.failures = [];
 	try {

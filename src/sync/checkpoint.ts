@@ -6,7 +6,10 @@ import { refuse, type SyncFunction } from "./input.ts";
  */
 
 /** A time before all others; the time of what has none. */
-export const never: number = Number.NEGATIVE_INFINITY;
+export const never: number = -Infinity;
+
+/** No row has a fingerprint that begins so: the conversation is read again while it is listed. */
+export const stale = "~";
 
 /** What was handed over of a conversation. */
 export interface Handed {
@@ -21,7 +24,10 @@ export interface Handed {
 
 /** A conversation that was handed over within the lookback, or whose read failed. An entry is replaced, never changed. */
 export interface Known extends Handed {
-	/** The fingerprint that was handed over. After a failed read that of its row, empty until it is listed again. */
+	/**
+	 * The fingerprint that was handed over, behind `stale` when the newest message was missing; `stale` alone when there was
+	 * no conversation. After a failed read that of its row, empty until it is listed again.
+	 */
 	fingerprint: string;
 	/** The time of its row. */
 	at: number;
@@ -67,10 +73,8 @@ const version = 1;
 export function stateFrom(operation: SyncFunction, since: string, agencyId: string): State {
 	if (since === "now" || since === "beginning")
 		return { agencyId, mark: since === "now" ? since : never, scan: undefined, known: new Map(), followed: new Map() };
-	const state = decode(since);
-	if (typeof state === "string") refuse(operation, "since", state);
-	if (state.agencyId !== agencyId) refuse(operation, "since", "is a checkpoint of another agency");
-	return state;
+	const state = decode(since, agencyId);
+	return typeof state === "string" ? refuse(operation, "since", state) : state;
 }
 
 /** Forgets what no later look needs. */
@@ -78,14 +82,14 @@ export function tidy({ mark, scan, known }: State, lookbackMs: number): void {
 	if (mark === "now") return;
 	const edge = (scan ? Math.min(scan.upTo, scan.to) : mark) - lookbackMs;
 	for (const [phoneNumber, entry] of known) {
-		const { at, from, messages, failingSince } = entry;
+		const { at, from, messages, failingSince, fingerprint } = entry;
 		if (failingSince !== undefined) continue;
 		// An entry of an earlier scan is needed until this one is through.
-		const needed = scan !== undefined && from < scan.to - lookbackMs;
+		const needed = scan && from < scan.to - lookbackMs;
 		const untimed = [...messages.values()].includes(never);
 		const recent = at >= edge && at > never;
 		if (!needed && !untimed && !recent) known.delete(phoneNumber);
-		else if (!scan && from < edge) {
+		else if (!scan && from < edge && fingerprint !== stale) {
 			const kept = [...messages].filter(([, at]) => at === never || at >= edge);
 			known.set(phoneNumber, { ...entry, from: edge, messages: new Map(kept) });
 		}
@@ -119,10 +123,10 @@ interface Stored {
 }
 
 /** The state of a checkpoint, or the rule that the text breaks. */
-function decode(text: string): State | string {
+function decode(text: string, ownId: string): State | string {
 	try {
 		const { v, ...stored }: Stored = JSON.parse(text, (_, value) => (value === null ? never : value));
-		if (v > version) return "is a checkpoint of a later version";
+		if (v > version) return "is of a later version";
 		const { agencyId, mark, scan } = stored;
 		const state: State = {
 			agencyId,
@@ -131,7 +135,7 @@ function decode(text: string): State | string {
 			known: new Map(stored.known.map(([number, known]) => [number, { ...known, messages: new Map(known.messages) }])),
 			followed: new Map(stored.followed),
 		};
-		if (v === version && isSound(state)) return state;
+		if (v === version && isSound(state)) return agencyId === ownId ? state : "is of another agency";
 	} catch {
 		// What is no JSON, or lacks a part, is no checkpoint.
 	}

@@ -48,13 +48,13 @@ export function totalIn(fingerprint: string): number {
 /** A time of the service in milliseconds; -Infinity for null and for what is no time. */
 export function instant(time: string | null | undefined): number {
 	const at = Date.parse(time ?? "");
-	return Number.isNaN(at) ? never : at;
+	return at >= never ? at : never; // NaN is not.
 }
 
 function summaryOf(conversation: ConversationSummary | ConversationDetail): ConversationSummary {
 	// Callers without types may pass anything.
 	const summary: ConversationSummary = Object(conversation).summary ?? conversation;
-	return summary?.visibility ? summary : refuse("fingerprintOf", "conversation", "must be a summary or a detail");
+	return summary?.visibility ? summary : refuse("fingerprintOf", "conversation", "must be a conversation");
 }
 
 /** 64 bits in two lanes, without the asynchronous `crypto.subtle`: a page of rows is compared at once. */

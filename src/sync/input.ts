@@ -18,9 +18,9 @@ export function checkCall(
 	options: { concurrency?: number | undefined; signal?: AbortSignal | undefined },
 	names: readonly string[],
 ): void {
-	if (!agency?.id || !agency.conversations) refuse(operation, "agency", "must be of client.agency(id)");
+	if (!agency?.id || !agency.conversations) refuse(operation, "agency", "must be client.agency(id)");
 	if (Object(options) !== options || !Object.keys(options).every((name) => names.includes(name)))
-		refuse(operation, "options", `must be an object with only ${names.join(", ")}`);
+		refuse(operation, "options", `may only have ${names.join(", ")}`);
 	const { concurrency = 1, signal } = options;
 	checkWhole(operation, "concurrency", concurrency, 1, 100);
 	if (signal !== undefined && !signal?.addEventListener) refuse(operation, "signal", "must be an AbortSignal");

@@ -49,12 +49,14 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 	if (mark !== "now") state.scan = { to, upTo, top };
 
 	/** At a break it was either still to come, or it was handed over, and has moved up by messages newer than the scan. */
-	const handedOf = (phoneNumber: string): Handed =>
-		state.known.get(phoneNumber) ??
-		(resumed && !top.has(phoneNumber) ? { from: floor, doubt: [upTo - lookbackMs, to - lookbackMs] } : { from: floor });
+	const handedOf = ({ phoneNumber }: Row): Handed =>
+		state.known.get(phoneNumber) ?? {
+			from: floor,
+			doubt: resumed && !top.has(phoneNumber) ? [upTo - lookbackMs, to - lookbackMs] : undefined,
+		};
 	// What has moved up since the break comes first: whether it was handed over is told by `upTo`, which grows with the rest.
-	const moved = new Set(listing.rows.filter((row) => resumed && isTop(row) && !top.has(row.phoneNumber)));
-	const rows = [...moved, ...listing.rows.filter((row) => !moved.has(row))];
+	const moved = new Set(listing.rows.filter((row) => isTop(row) && !top.has(row.phoneNumber)));
+	const rows = [...new Set([...moved, ...listing.rows])];
 	const finish = (): void => {
 		state.mark = Math.max(mark === "now" ? never : mark, to);
 		state.scan = undefined;
@@ -62,17 +64,12 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 	};
 	const settle = ({ row, read, error, isOutage }: Outcome): Change | undefined => {
 		const { phoneNumber, at } = row;
-		const handed = handedOf(phoneNumber);
-		if (read) return take(state, read, { to, handed, at, lookbackMs, statuses: mark !== "now" && statuses });
-		if (!error) state.known.delete(phoneNumber);
-		else {
-			// In an outage the conversation stays to come.
-			const leftToReconcile = !isOutage && noteFailure(state, phoneNumber, { at, handed, now });
-			memory.failures.push({ phoneNumber, error, leftToReconcile });
-		}
+		const handed = handedOf(row);
+		if (read) return take(state, read, { to, handed, at, now, lookbackMs, statuses: mark !== "now" && statuses });
+		// In an outage the conversation stays to come.
+		const leftToReconcile = !isOutage && noteFailure(state, phoneNumber, { at, handed, now, isGone: !error });
+		if (error) memory.failures.push({ phoneNumber, error, leftToReconcile });
 	};
-	const readsOf = (rows: Row[], goesOn?: GoesOn) =>
-		reads(context, rows, ({ phoneNumber }) => handedOf(phoneNumber), goesOn);
 	/** Whether the last row or a random one of those to come can be read. If not, the service is taken to be down. */
 	const isUp = async (): Promise<boolean> => {
 		const tried = [1, Math.ceil(Math.random() * memory.left)].flatMap((fromEnd) => rows.at(-fromEnd) ?? []);
@@ -83,7 +80,8 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 
 	let keepable = 4;
 	memory.left = rows.length;
-	for await (const outcome of readsOf(rows, (inARow) => (inARow % mostInARow > 0 && !isFull(state)) || isUp())) {
+	const goesOn: GoesOn = (inARow) => (inARow % mostInARow > 0 && !isFull(state)) || isUp();
+	for await (const outcome of reads(context, rows, handedOf, goesOn)) {
 		const { row } = outcome;
 		const change = settle(outcome);
 		if (outcome.isOutage) break;
@@ -98,7 +96,7 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 	}
 	if (rows.length === 0) finish();
 
-	for await (const outcome of readsOf(unread)) {
+	for await (const outcome of reads(context, unread, handedOf)) {
 		const change = settle(outcome);
 		if (change) yield change;
 	}
@@ -117,7 +115,8 @@ export async function* lookAtStatuses(context: Context): AsyncGenerator<Change, 
 	for await (const { row, read, error } of reads(context, rows, handedOf)) {
 		const { phoneNumber } = row;
 		const before = known.get(phoneNumber);
-		const change = read && take(state, read, { at: never, handed: handedOf(row), to: mark, lookbackMs, statuses });
+		const change =
+			read && take(state, read, { at: never, handed: handedOf(row), to: mark, now: mark, lookbackMs, statuses });
 		if (error) memory.failures.push({ phoneNumber, error, leftToReconcile: false });
 		noteLook(followed, phoneNumber);
 		if (change && change.messages.length > 0) yield change;

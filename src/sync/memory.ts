@@ -1,5 +1,5 @@
 import type { ConversationDetail, Message, PartnerError } from "messaging-conversations";
-import { type Handed, type Known, never, type State } from "./checkpoint.ts";
+import { type Handed, type Known, never, type State, stale } from "./checkpoint.ts";
 import { fingerprintOf, instant } from "./fingerprint.ts";
 import type { SyncFunction } from "./input.ts";
 import type { Conversation, Dated } from "./read.ts";
@@ -73,18 +73,20 @@ interface TakeOptions {
 	handed: Handed;
 	/** The time of the conversation's row. */
 	at: number;
+	/** The service's time. */
+	now: number;
 	lookbackMs: number;
 	statuses: Statuses;
 }
 
-/** Notes a conversation that was read as handed over, and gives the change. */
+/** Notes a conversation that was read as handed over, and gives the change, if there is one. */
 export function take(
 	{ followed, known }: State,
 	{ conversation, messages }: Conversation,
-	{ to, handed, at, lookbackMs, statuses }: TakeOptions,
-): Change {
+	{ to, handed, at, now, lookbackMs, statuses }: TakeOptions,
+): Change | undefined {
 	const from = handedUpTo(handed, messages);
-	const { phoneNumber } = conversation.summary;
+	const { phoneNumber, lastMessageAt } = conversation.summary;
 	const before = known.get(phoneNumber);
 	const isNew = ({ message, at }: Dated): boolean => at >= from && !before?.messages.has(message.id);
 	const isRecent = (dated: Dated): boolean => isNew(dated) && dated.at >= to - dayMs;
@@ -97,13 +99,19 @@ export function take(
 		// The time of a message without one grows with its newer neighbours, until it has one of those that stay.
 		if (untimed || at >= keepFrom) kept.set(message.id, untimed ? never : at);
 	}
+	// The summary may know the newest message before the pages list it.
+	const latest = instant(lastMessageAt);
+	const isListed = messages.some(({ message }) => instant(message.createdAt) >= latest);
+	const behind = isListed || latest < now - lookbackMs ? "" : stale;
+	const fingerprint = behind + fingerprintOf(conversation);
 	known.set(phoneNumber, {
-		fingerprint: fingerprintOf(conversation),
-		at: Math.max(at, instant(conversation.summary.lastMessageAt)),
+		fingerprint,
+		at: Math.max(at, latest),
 		from: keepFrom,
 		messages: kept,
 	});
 	const shown = messages.filter((dated) => isNew(dated) || changed.has(dated.message.id));
+	if (behind && !shown[0] && fingerprint === before?.fingerprint) return undefined;
 	return { phoneNumber, conversation, messages: shown.map(({ message }) => message).reverse() };
 }
 
@@ -114,16 +122,23 @@ interface Failure {
 	handed: Handed;
 	/** The service's time. */
 	now: number;
+	/** There is no such conversation, or it is hidden. */
+	isGone: boolean;
 }
 
-/** Keeps a conversation whose read failed for a later look, or gives it up. @returns whether it is given up */
-export function noteFailure(state: State, phoneNumber: string, { at, handed, now }: Failure): boolean {
+/**
+ * Keeps a conversation whose read failed for a later look, or gives it up. What is gone is read again when it is listed.
+ * @returns whether it is given up
+ */
+export function noteFailure(state: State, phoneNumber: string, { at, handed, now, isGone }: Failure): boolean {
 	const { known } = state;
 	const fresh: Known = { ...handed, fingerprint: "", at, messages: new Map() };
 	const { failingSince, ...rest } = known.get(phoneNumber) ?? fresh;
 	const isFirst = failingSince === undefined;
-	const isGivenUp = isFirst ? isFull(state) : now - failingSince > dayMs;
+	const isGivenUp = isGone || (isFirst ? isFull(state) : now - failingSince > dayMs);
 	if (isFirst) rest.fingerprint = "";
+	if (isGone) rest.fingerprint = stale;
+	rest.at = Math.max(rest.at, at);
 	// At the end of the map, so that the next look reads those first that were not read for longer.
 	known.delete(phoneNumber);
 	known.set(phoneNumber, isGivenUp ? rest : { ...rest, failingSince: failingSince ?? now });

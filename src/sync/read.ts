@@ -55,8 +55,8 @@ async function read(
 		}
 		return page.hasMore && at >= from;
 	};
-	const cursor = take(messagePage) ? messagePage.nextCursor : null;
-	if (cursor !== null) {
+	const { nextCursor: cursor } = messagePage;
+	if (take(messagePage) && cursor !== null) {
 		const older = agency.conversations.listMessages(phoneNumber, { pageSize, cursor, signal });
 		for await (const page of older.pages()) if (!take(page)) break;
 	}
@@ -86,22 +86,24 @@ export async function* reads(
 	goesOn: GoesOn = (inARow) => inARow < mostInARow,
 ): AsyncGenerator<Outcome, void, undefined> {
 	let inARow = 0;
-	for await (const { row, result, thrown } of inOrder(rows, concurrency, attempt)) {
-		if (result) {
+	for await (const ended of inOrder(rows, concurrency, attempt)) {
+		// After an abort nothing more is handed over, also of what is read already: a new attempt fails without a request.
+		const { thrown, ...outcome } = signal.aborted ? await attempt(ended.row) : ended;
+		if (outcome.read) {
 			inARow = 0;
-			yield { row, read: result };
+			yield outcome;
 		} else if (!isPartnerError(thrown) || isOfTheKey(thrown)) throw thrown;
-		else if (thrown._tag === "PartnerNotFound") yield { row };
+		else if (thrown._tag === "PartnerNotFound") yield outcome;
 		else {
 			const isOutage = !(await goesOn(++inARow));
-			yield { row, error: thrown, isOutage };
+			yield { ...outcome, error: thrown, isOutage };
 			if (isOutage) return;
 		}
 	}
 
-	async function attempt(row: Row): Promise<{ row: Row; result?: Conversation; thrown?: unknown }> {
+	async function attempt(row: Row): Promise<Outcome & { thrown?: unknown }> {
 		try {
-			return { row, result: await read(agency, row.phoneNumber, { ...options(row), signal }) };
+			return { row, read: await read(agency, row.phoneNumber, { ...options(row), signal }) };
 		} catch (thrown) {
 			return { row, thrown };
 		}

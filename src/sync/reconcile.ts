@@ -75,7 +75,7 @@ export function reconcile(agency: AgencyClient, options: ReconcileOptions): Asyn
 	const { stored, concurrency = 4, signal } = options;
 	const given = Object(stored);
 	if (given !== stored || !(Symbol.iterator in given || Symbol.asyncIterator in given)) {
-		refuse("reconcile", "stored", "must be an iterable of rows");
+		refuse("reconcile", "stored", "must be iterable");
 	}
 	return {
 		[Symbol.asyncIterator]: () =>

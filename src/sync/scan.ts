@@ -76,16 +76,17 @@ export async function scan(
 					oldest = at;
 					if (newest === never) newest = at;
 				}
-				if (wants(row, at, floor(headOf(newest, date))) && !found.has(row.phoneNumber)) {
-					found.set(row.phoneNumber, { phoneNumber: row.phoneNumber, at });
+				const { phoneNumber } = row;
+				if (wants(row, at, floor(headOf(newest, date))) && !found.has(phoneNumber)) {
+					found.set(phoneNumber, { phoneNumber, at });
 				}
 			}
 			const head = headOf(newest, date);
-			const next = data.nextCursor === null ? null : turn(data.conversations, data.nextCursor);
-			if (next === null || oldest < floor(head)) return { head, date, pages };
+			if (data.nextCursor === null || oldest < floor(head)) return { head, date, pages };
+			const next = turn(data.conversations, data.nextCursor);
 			if (next === cursor) {
-				const facts = { operation: "conversations.list" } as const;
-				throw new PartnerUnexpectedResponse("conversations.list: the service gave the same cursor again", facts);
+				const operation = "conversations.list";
+				throw new PartnerUnexpectedResponse(`${operation}: the same cursor again`, { operation });
 			}
 			cursor = next;
 		}
@@ -102,7 +103,6 @@ function headOf(newest: number, date: number): number {
  * of one time apart, so those at the end of a page are read again.
  */
 function turn(rows: readonly ConversationSummary[], nextCursor: string): string {
-	const [last, ...others] = [...rows].reverse();
-	const earlier = others.find((row) => instant(row.lastMessageAt) !== instant(last?.lastMessageAt));
-	return earlier?.cursor ?? nextCursor;
+	const last = instant(rows.at(-1)?.lastMessageAt);
+	return [...rows].reverse().find((row) => instant(row.lastMessageAt) !== last)?.cursor ?? nextCursor;
 }

@@ -9,11 +9,10 @@ export async function* abandoning<Item>(
 ): AsyncGenerator<Item, void, undefined> {
 	const abort = (): void => abandon.abort();
 	if (outer?.aborted) abort();
-	outer?.addEventListener("abort", abort);
+	outer?.addEventListener("abort", abort, { signal: abandon.signal });
 	try {
 		yield* run(abandon.signal);
 	} finally {
-		outer?.removeEventListener("abort", abort);
 		abort();
 	}
 }

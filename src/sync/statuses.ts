@@ -34,10 +34,7 @@ export function follow(
 		}
 	}
 	noteLook(followed, phoneNumber);
-	for (const oldest of followed.keys()) {
-		if (followed.size <= mostFollowed) break;
-		followed.delete(oldest);
-	}
+	for (const oldest of followed.keys()) if (followed.size > mostFollowed) followed.delete(oldest);
 	return changed;
 }
 
@@ -52,8 +49,9 @@ export function noteLook(followed: Map<number, Followed>, phoneNumber: string): 
 
 /** The conversations that have a message to look at by now. */
 export function due(followed: ReadonlyMap<number, Followed>): Set<string> {
-	const now = Date.now();
-	return new Set([...followed.values()].filter((entry) => dueAt(entry) <= now).map(({ phoneNumber }) => phoneNumber));
+	return new Set(
+		[...followed.values()].filter((entry) => dueAt(entry) <= Date.now()).map(({ phoneNumber }) => phoneNumber),
+	);
 }
 
 /** When the next of them is to be looked at, by the local clock; Infinity when there is none. */

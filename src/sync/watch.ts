@@ -24,7 +24,7 @@ export interface WatchOptions extends FeedOptions {
 	 * conversations that could not be read. What it throws ends the loop.
 	 */
 	onError?: ((error: PartnerError) => unknown) | undefined;
-	/** Ends the loop, as `break` does. */
+	/** Ends the loop after the change in hand, as `break` does. */
 	signal?: AbortSignal | undefined;
 }
 
@@ -36,8 +36,9 @@ export interface WatchFeed extends ChangeFeed {
 
 /**
  * Looks again and again, and hands over each conversation that has changed, as `changes` does. The pause between two looks
- * adapts to the activity, and errors that may pass do not end the loop. `break`, `return` and `signal` end it at once, and
- * leave no timer and no request behind. After an error in the body of the loop make a new feed from the stored checkpoint.
+ * adapts to the activity, and errors that may pass do not end the loop. `break`, `return` and `signal` end it after the
+ * change in hand, a pause or a request at once, and leave no timer and no request behind. After an error in the body of the
+ * loop make a new feed from the stored checkpoint.
  *
  * @throws PartnerInvalidInput at once when an option is not what it must be; from the loop, what will not pass, as
  * PartnerForbidden when the agency's link has ended

@@ -71,6 +71,36 @@ test("a message that becomes visible late is handed over, up to the lookback and
 	expect(told(opened, await opened.look({ lookbackMs: minutes(3) }))).toEqual([[2, ["2"]]]);
 });
 
+test("a message that the summary knows before the pages list it is handed over when they do, and once", async () => {
+	const opened = openModel({ listLagMs: 5 * second });
+	const { model, contact } = opened;
+	model.write(contact(0));
+	model.advance(minutes(10));
+	await opened.look();
+	model.write(contact(0));
+	expect(told(opened, await opened.look())).toEqual([[0, []]]);
+	const behind = await opened.look();
+	expect([behind.changes, behind.requests.length]).toEqual([[], 2]);
+	model.advance(minutes(20));
+	model.write(contact(1));
+	model.advance(minutes(1));
+	expect(told(opened, await opened.look())).toEqual([
+		[0, ["1"]],
+		[1, ["2"]],
+	]);
+	expect((await opened.look()).requests).toEqual([list]);
+});
+
+test("a summary that stays ahead of its pages costs reads for the lookback and no longer", async () => {
+	const opened = openModel({ listLagMs: Number.POSITIVE_INFINITY });
+	opened.model.write(opened.contact(0));
+	await opened.look();
+	expect((await opened.look()).requests).toHaveLength(2);
+	opened.model.advance(minutes(3));
+	await opened.look();
+	expect((await opened.look()).requests).toEqual([list]);
+});
+
 test("a late message below the newest one of its conversation is handed over too", async () => {
 	const opened = openModel();
 	const { model, contact } = opened;
@@ -318,6 +348,29 @@ test("a conversation that is gone between the list and its read is passed by", a
 	expect(told(opened, await opened.look())).toEqual([[1, ["1"]]]);
 });
 
+test("a conversation that was gone for one read brings its new messages alone, and all of them", async () => {
+	const opened = openModel();
+	const { model, contact } = opened;
+	model.write(contact(0));
+	await opened.look();
+	model.advance(minutes(1));
+	model.write(contact(0));
+	const gone = () => void (contact(0).hiddenUntil = model.now + 10 * second);
+	model.schedule({ at: model.now + 230, happen: gone });
+	expect((await opened.look()).changes).toEqual([]);
+	model.advance(minutes(1));
+	expect(told(opened, await opened.look())).toEqual([[0, ["1"]]]);
+	for (let i = 0; i < 2; i++) {
+		model.advance(minutes(5));
+		model.write(contact(0));
+	}
+	model.schedule({ at: model.now + 230, happen: gone });
+	expect((await opened.look()).changes).toEqual([]);
+	model.advance(minutes(1));
+	expect(told(opened, await opened.look())).toEqual([[0, ["2", "3"]]]);
+	expect((await opened.look()).requests).toEqual([list]);
+});
+
 test("a conversation that cannot be read holds up no other one, and is handed over whole when it can be read again", async () => {
 	const opened = openModel({}, 4);
 	const { model, contact } = opened;
@@ -533,14 +586,23 @@ test("break leaves no request under way", async () => {
 	expect(open).toBe(0);
 });
 
-test("a signal ends the look with PartnerAbortError", async () => {
-	const sandbox = createSandbox({ seed: "busy" });
-	const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
+test("a signal ends the look after the change in hand with PartnerAbortError, also when more are read already", async () => {
+	const opened = openModel({}, 6);
+	for (let index = 0; index < 6; index++) opened.model.write(opened.contact(index));
 	const stop = new AbortController();
+	const feed = changes(opened.agency, { since: "beginning", signal: stop.signal });
+	const handed: Change[] = [];
 	const look = async () => {
-		for await (const _ of changes(agency, { since: "beginning", signal: stop.signal })) stop.abort();
+		for await (const change of feed) {
+			handed.push(change);
+			await new Promise((resolve) => setTimeout(resolve, 20));
+			stop.abort();
+		}
 	};
 	await expect(look()).rejects.toMatchObject({ _tag: "PartnerAbortError" });
+	expect(handed).toHaveLength(1);
+	for await (const change of changes(opened.agency, { since: feed.checkpoint })) handed.push(change);
+	expect(told(opened, { changes: handed })).toEqual([0, 1, 2, 3, 4, 5].map((index) => [index, [`${index}`]]));
 });
 
 test("each loop over a feed is one look more, and two at once are refused", async () => {

@@ -18,6 +18,15 @@ export const kinds: Record<string, Kind> = {
 	"late commits, times of 30 s": { lateMs: 80 * second, precisionMs: 30 * second },
 	"cursors that break no ties": { cursors: "times", precisionMs: 4 * second },
 	"offset cursors": { cursors: "offsets", precisionMs: second },
+	"messages listed after they are counted": { listLagMs: 5 * second },
+	"messages listed late, some without a time": {
+		listLagMs: 20 * second,
+		undatedMessages: true,
+		untimed: "first",
+		cursors: "offsets",
+		unreadable: true,
+		faults: 0.05,
+	},
 	"times in the future": { futureMs: 20 * minute },
 	"random ids": { randomIds: true, precisionMs: second },
 	"no Date": { withoutDate: true },
@@ -108,7 +117,7 @@ export async function playHistory({ kind, seed, crm, options, feed = changes }: 
 	async function look(mayDie: boolean): Promise<{ changed: number; failed: boolean }> {
 		if (checkpoint === "now") {
 			before.clear();
-			for (const conversation of model.conversations) for (const { id } of model.seen(conversation)) before.add(id);
+			for (const conversation of model.conversations) for (const { id } of model.listed(conversation)) before.add(id);
 		}
 		const opened = feed(agency, { since: checkpoint, ...options });
 		let changed = 0;

@@ -10,6 +10,8 @@ export interface Kind {
 	precisionMs?: number;
 	/** A message may become visible so long after its time. */
 	lateMs?: number;
+	/** Pages of messages are so far behind the summary, in `conversations.get` too. */
+	listLagMs?: number;
 	/** A message may have a time so far ahead. */
 	futureMs?: number;
 	/** What a cursor knows: time and row, the time alone, or a number of rows. */
@@ -78,6 +80,8 @@ export interface Model {
 	/** What the service shows now. */
 	rows: () => ConversationSummary[];
 	seen: (conversation: ModelConversation) => ModelMessage[];
+	/** What its pages list now. */
+	listed: (conversation: ModelConversation) => ModelMessage[];
 }
 
 export const cursorMark = "cursor~";
@@ -86,7 +90,7 @@ const never = Number.NEGATIVE_INFINITY;
 
 export function createModel(kind: Kind, random: () => number, start = Date.UTC(2026, 0, 5, 9)): Model {
 	const { precisionMs = 1, lateMs = 0, futureMs = 0, cursors = "rows", untimed = "last", faults = 0 } = kind;
-	const { faultStatuses = [500] } = kind;
+	const { faultStatuses = [500], listLagMs = 0 } = kind;
 	const conversations: ModelConversation[] = [];
 	const events: ModelEvent[] = [];
 	const requests: string[] = [];
@@ -152,6 +156,7 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 		},
 		rows: () => ordered().map(summary),
 		seen,
+		listed,
 		fetch: async (input, init) => {
 			const url = new URL(typeof input === "string" ? input : input instanceof URL ? input : input.url);
 			const { signal, body, method = "GET" } = init ?? {};
@@ -176,6 +181,9 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 	}
 	function seen({ messages }: ModelConversation): ModelMessage[] {
 		return messages.filter(({ visibleAt }) => visibleAt <= model.now);
+	}
+	function listed({ messages }: ModelConversation): ModelMessage[] {
+		return messages.filter(({ visibleAt }) => visibleAt + listLagMs <= model.now);
 	}
 	function latestSeen(conversation: ModelConversation): number {
 		return latest(seen(conversation));
@@ -302,7 +310,7 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 	}
 
 	function messagePage(conversation: ModelConversation, pageSize: number, cursor: string | null) {
-		const all = seen(conversation).reverse();
+		const all = listed(conversation).reverse();
 		const place = cursor?.slice(cursorMark.length);
 		let begin = 0;
 		if (place !== undefined && cursors === "offsets") begin = Number(place);

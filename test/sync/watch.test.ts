@@ -177,6 +177,20 @@ test("a signal ends the loop in a request, at once and without a timer left", as
 	expect(vi.getTimerCount()).toBe(0);
 });
 
+test("a signal that aborts in the body ends the loop after the change in hand, also when others are read already", async () => {
+	const sandbox = createSandbox({ seed: "busy" });
+	const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
+	const stop = new AbortController();
+	let handed = 0;
+	for await (const _ of watch(agency, { since: "beginning", signal: stop.signal })) {
+		handed++;
+		await vi.advanceTimersByTimeAsync(second);
+		stop.abort();
+	}
+	expect(handed).toBe(1);
+	expect(vi.getTimerCount()).toBe(0);
+});
+
 test("a signal that is aborted already makes no request", async () => {
 	const { run, lists } = open({ signal: AbortSignal.abort() });
 	await run;

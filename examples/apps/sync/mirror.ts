@@ -44,19 +44,22 @@ export async function look({ database, agency, progress, signal }: LookOptions):
 		return checkpoint;
 	};
 	let done = 0;
+	let isStoring = false;
 	try {
 		for await (const change of feed) {
+			isStoring = true;
 			stored = await database.transaction(async (sql) => {
 				await storeChange(sql, agency.id, change);
 				return save(sql);
 			});
+			isStoring = false;
 			done++;
 			progress?.(done, feed.left);
 		}
 	} catch (error) {
-		// After a failed read the checkpoint holds which conversation to read again. After an error of the database it holds
-		// a change that is not stored.
-		if (isPartnerError(error)) await save(database);
+		// After a failed read the checkpoint holds which conversation to read again. After an error while a change was stored
+		// it holds that change.
+		if (!isStoring && isPartnerError(error)) await save(database);
 		throw error;
 	}
 	await save(database); // a look without a change moves on too

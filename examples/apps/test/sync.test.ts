@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createClient } from "messaging-conversations";
+import { createClient, toE164 } from "messaging-conversations";
 import { createSandbox, type Sandbox } from "messaging-conversations/sandbox";
 import { type SandboxServer, serve } from "messaging-conversations/sandbox/server";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -103,6 +103,23 @@ function suite(place: () => Promise<string>): void {
 			sandbox.clock.advance({ minutes: 3 });
 			sandbox.agency().contact("+447700900350").writes(`${stop}`);
 		}
+		await look({ database, agency });
+		expect(await mirrored()).toEqual(await truth(sandbox));
+	});
+
+	test("a change whose transaction fails with an error of this package is stored by the next look", async () => {
+		const { database, sandbox, agency, mirrored } = await open(await place());
+		let transactions = 0;
+		const failing: typeof database = {
+			...database,
+			transaction: (work) =>
+				database.transaction(async (sql) => {
+					const result = await work(sql);
+					if (++transactions === 20) toE164("no number");
+					return result;
+				}),
+		};
+		await expect(look({ database: failing, agency })).rejects.toMatchObject({ _tag: "PartnerInvalidInput" });
 		await look({ database, agency });
 		expect(await mirrored()).toEqual(await truth(sandbox));
 	});
