@@ -49,7 +49,10 @@ export type Fate =
 			fate: "held";
 			/** The queue entry. */
 			queueId: string;
-			/** The contact has answered in words meanwhile: the same send with the same `operationId` delivers it now. */
+			/**
+			 * The contact has answered in words meanwhile: the same send with the same `operationId` delivers it now. A tap alone,
+			 * which may be a refusal, does not count, and neither do words within `settleMs` of one.
+			 */
 			windowOpen: boolean;
 	  }
 	| {
@@ -100,8 +103,9 @@ export async function fateOf(agency: AgencyClient, text: SentText, options: Fate
 		case "message":
 			return { fate: phaseOf(trace.message), message: trace.message };
 		case "held": {
-			const at = options.now?.() ?? reading.date ?? newestTime(reading);
-			return { fate: "held", queueId: trace.queued.id, windowOpen: isWindowOpen(reading.conversation, at) };
+			const at = Number(options.now?.() ?? reading.date ?? newestTime(reading));
+			const windowOpen = isWindowOpen(reading.conversation, at) && isAnswered(trace.since, at, settleMs);
+			return { fate: "held", queueId: trace.queued.id, windowOpen };
 		}
 		case "other":
 			if (trace.queued.id === text.queueId) return { fate: "replaced" };
@@ -163,13 +167,20 @@ export async function readConversation(
 }
 
 /** What a reading shows of a text. */
-export type Trace =
-	| { kind: "message"; message: Message }
-	| { kind: "twice" }
-	| { kind: "held"; queued: QueuedMessage }
-	| { kind: "other"; queued: QueuedMessage }
-	| { kind: "asked" }
-	| { kind: "none" };
+export type Trace = Seen &
+	(
+		| { kind: "message"; message: Message }
+		| { kind: "held"; queued: QueuedMessage }
+		| { kind: "other"; queued: QueuedMessage }
+		| { kind: "asked" | "none" | "twice" }
+	);
+
+/** What was looked at. */
+export interface Seen {
+	reading: Reading;
+	/** The messages that are not clearly older than the send. */
+	since: Message[];
+}
 
 export interface Sought {
 	body: string;
@@ -183,21 +194,33 @@ export interface Sought {
 }
 
 /** Looks for a text among the messages first and in the queue then, because a text leaves the queue as a message. */
-export function traceOf({ conversation, messages }: Reading, text: Sought): Trace {
+export function traceOf(reading: Reading, text: Sought): Trace {
+	const { conversation, messages } = reading;
 	const given = messages.find(({ messageSid }) => messageSid === text.messageId);
-	if (given) return { kind: "message", message: given };
-	const since = messagesSince(messages, text.since).filter(
-		({ direction, messageSid }) => direction === "outbound" && !text.excluded.has(messageSid),
-	);
-	const found = since.filter(({ templateName, body }) => templateName === null && isSameText(body, text.body));
+	const since = messagesSince(messages, text.since).filter(({ messageSid }) => !text.excluded.has(messageSid));
+	const seen = { reading, since };
+	if (given) return { ...seen, kind: "message", message: given };
+	const sent = since.filter(({ direction }) => direction === "outbound");
+	const found = sent.filter(({ templateName, body }) => templateName === null && isSameText(body, text.body));
 	const [message, second] = text.messageId ? [] : found;
-	if (second) return { kind: "twice" };
-	if (message) return { kind: "message", message };
+	if (second) return { ...seen, kind: "twice" };
+	if (message) return { ...seen, kind: "message", message };
 	const [queued] = conversation.queuedMessages;
-	if (queued && isSameText(queued.body, text.body)) return { kind: "held", queued };
-	if (queued && !isSameText(queued.body, text.queuedBefore)) return { kind: "other", queued };
-	if (!queued && since.some(({ templateName }) => templateName !== null)) return { kind: "asked" };
-	return { kind: "none" };
+	if (queued && isSameText(queued.body, text.body)) return { ...seen, kind: "held", queued };
+	if (queued && !isSameText(queued.body, text.queuedBefore)) return { ...seen, kind: "other", queued };
+	const isAsked = !queued && sent.some(({ templateName }) => templateName !== null);
+	return { ...seen, kind: isAsked ? "asked" : "none" };
+}
+
+/**
+ * Whether the contact has answered in words. A tap opens the window too, and may be a refusal, upon which the service takes
+ * the text out of its queue a little later.
+ */
+export function isAnswered(since: readonly Message[], at: number, settleMs: number): boolean {
+	const inbound = since.filter(({ direction }) => direction === "inbound");
+	const taps = inbound.filter(({ buttonClicked }) => buttonClicked !== null);
+	const isRecent = ({ createdAt }: Message) => at - Date.parse(createdAt ?? "") < settleMs;
+	return taps.length < inbound.length && !taps.some(isRecent);
 }
 
 /** The messages that are not clearly older. One without a time has that of its newer neighbour. */

@@ -3,7 +3,7 @@
  */
 import type { Sent } from "messaging-conversations";
 import { isOpenAt, serviceNow } from "./baseline.ts";
-import { phaseOf, type Reading, type Trace } from "./fate.ts";
+import { isAnswered, phaseOf, type Seen, type Trace } from "./fate.ts";
 import {
 	isGivenUp,
 	isOver,
@@ -29,15 +29,9 @@ export function beforeReading(text: OutboxText, rules: Rules, now: number): Deci
 	return text.state === "sending" && mayRepeatBlindly(text, now) ? "send" : "read";
 }
 
-/** After a reading; null when the conversation is unknown or hidden. */
-export function afterReading(
-	text: OutboxText,
-	reading: Reading | null,
-	trace: Trace | null,
-	rules: Rules,
-	now: number,
-): Decision {
-	if (text.state === "waiting") return beforeFirst(text, reading, rules, now);
+/** After a reading; the trace is null when the conversation is unknown or hidden. */
+export function afterReading(text: OutboxText, trace: Trace | null, rules: Rules, now: number): Decision {
+	if (text.state === "waiting") return beforeFirst(text, trace, rules, now);
 	if (!trace) return ifHidden(text, rules, now);
 	switch (trace.kind) {
 		case "message":
@@ -45,7 +39,7 @@ export function afterReading(
 		case "twice":
 			return ended("unclear");
 		case "held":
-			return ifHeld(text, reading, rules, now);
+			return ifHeld(text, trace.queued.id, trace, rules, now);
 		case "other":
 			// A text that is replaced leaves its entry to the other one. In an entry of its own the other one came later.
 			if (text.state === "held")
@@ -64,21 +58,20 @@ export function afterReading(
 }
 
 /** A text that waits in the queue, whoever's, is not replaced by accident. */
-function beforeFirst(text: OutboxText, reading: Reading | null, rules: Rules, now: number): Decision {
-	const queue = reading?.conversation.queuedMessages ?? [];
+function beforeFirst(text: OutboxText, trace: Trace | null, rules: Rules, now: number): Decision {
+	const queue = trace?.reading.conversation.queuedMessages ?? [];
 	return queue.length > 0 && rules.onHeld === "wait" ? lookAgain(text, rules, now) : "send";
 }
 
-function ifHeld(text: OutboxText, reading: Reading | null, rules: Rules, now: number): Decision {
-	const [queued] = reading?.conversation.queuedMessages ?? [];
-	if (!reading || !queued) return lookAgain(text, rules, now);
-	const held = { queueId: queued.id, progress: { emptyAt: null } };
+function ifHeld(text: OutboxText, queueId: string, { reading, since }: Seen, rules: Rules, now: number): Decision {
+	const held = { queueId, progress: { emptyAt: null } };
 	if (text.state !== "held") {
 		if (!isSettled(text, rules, now) && text.queueId !== null) return untilSettled(text, rules);
 		const doubts = text.queueId === null ? 0 : text.progress.doubts;
 		return { ...held, state: "held", nextAt: now + lookMs(rules, 0), progress: { ...heldProgress, doubts } };
 	}
-	const answered = isOpenAt(reading, serviceNow(reading, text, now));
+	const at = serviceNow(reading, text, now);
+	const answered = isOpenAt(reading, at) && isAnswered(since, at, rules.settleMs);
 	if (answered && rules.onReply === "resend" && maySendAgain(text, rules, now)) return "send";
 	return merge(held, lookAgain(text, rules, now));
 }

@@ -71,11 +71,11 @@ async function stepHead(context: StepContext, head: OutboxText, texts: readonly 
 	const { rules, now } = context;
 	const before = beforeReading(head, rules, now());
 	if (before !== "read") return carryOut(context, head, before, { reading: null, readAt: now() });
-	const read = await readFor(context, head);
-	if (!read) return false;
-	const { reading, trace } = read;
+	const trace = await readFor(context, head);
+	if (trace === undefined) return false;
+	const reading = trace?.reading ?? null;
 	const readAt = now();
-	const decided = afterReading(head, reading, trace, rules, readAt);
+	const decided = afterReading(head, trace, rules, readAt);
 	const isDropped = decided !== "send" && decided.state === "dropped";
 	const decision: Decision =
 		isDropped && (await isReplaced(context, head)) ? { ...decided, state: "replaced" } : decided;
@@ -149,11 +149,8 @@ async function troubled(troubles: Troubles, text: OutboxText, error: SendError, 
 	return Math.max(now() + wait, troubles.met(error, text));
 }
 
-/** Reads about a text. Undefined when the read failed, which the row notes. */
-async function readFor(
-	context: StepContext,
-	text: OutboxText,
-): Promise<{ reading: Reading | null; trace: Trace | null } | undefined> {
+/** Reads about a text. Null when the conversation is unknown or hidden; undefined when the read failed, which the row notes. */
+async function readFor(context: StepContext, text: OutboxText): Promise<Trace | null | undefined> {
 	const { client, store, troubles, now } = context;
 	const { baseline } = text.progress;
 	const since = text.state === "waiting" ? Number.POSITIVE_INFINITY : (baseline?.since ?? null);
@@ -165,14 +162,11 @@ async function readFor(
 			{ deadlineMs: readingMs },
 		);
 		troubles.passed(text, "read");
-		if (!found) return { reading: null, trace: null };
+		if (!found) return null;
 		const claimed = text.state === "waiting" ? [] : await store.claimed(text);
 		const excluded = new Set([...claimed, ...(baseline?.known ?? [])]);
 		const queuedBefore = baseline?.queued ?? null;
-		return {
-			reading: found,
-			trace: traceOf(found, { body: text.body, since: baseline?.since ?? null, excluded, queuedBefore }),
-		};
+		return traceOf(found, { body: text.body, since: baseline?.since ?? null, excluded, queuedBefore });
 	} catch (error) {
 		if (!isPartnerError(error)) throw error;
 		const { failures } = text.progress;

@@ -37,6 +37,17 @@ test("held, and whether the contact has answered in words; then sent, delivered,
 	expect(sandbox.requests().length - before).toBe(1);
 });
 
+test("a tap alone is no answer in words, and neither are words right after a tap", async () => {
+	const { sandbox, anna, send, fate } = await open();
+	await send();
+	anna.taps("visit_later");
+	expect(await fate()).toMatchObject({ fate: "held", windowOpen: false });
+	anna.writes("Sorry");
+	expect(await fate()).toMatchObject({ fate: "held", windowOpen: false });
+	sandbox.clock.advance({ ms: 65_000 });
+	expect(await fate()).toMatchObject({ fate: "held", windowOpen: true });
+});
+
 test("a text that failed at the phone is failed and not sent", async () => {
 	const { sandbox, anna, send, fate } = await open();
 	await send();

@@ -72,6 +72,22 @@ test("a contact who answers in words does not block the lane for 48 hours", asyn
 	});
 });
 
+test("a tap opens the window and is no answer: it may be a refusal that the service carries out later", async () => {
+	const { anna, enqueue, state, pass, sends, sandbox } = createWorld();
+	sandbox.clock.advance({ hours: 25 });
+	await enqueue("1");
+	await pass({ minutes: 1 });
+	anna.taps("visit_later");
+	await pass({ minutes: 30 });
+	expect([await state("note-1"), sends().length]).toEqual(["held", 1]);
+	anna.taps("visit_never");
+	anna.writes("Sorry");
+	await pass({ ms: 60_000 });
+	expect([await state("note-1"), sends().length]).toEqual(["held", 1]);
+	await pass({ minutes: 10 });
+	expect([await state("note-1"), sends().length]).toEqual(["sent", 2]);
+});
+
 test("with onReply wait a contact who answers in words still has to consent", async () => {
 	const { anna, enqueue, texts, state, pass, sends, sandbox } = createWorld({ onReply: "wait" });
 	sandbox.clock.advance({ hours: 25 });
