@@ -29,7 +29,7 @@ export interface FateOptions {
 	/** `messageId`s of your other texts, which tell two texts of the same words apart. */
 	claimed?: Iterable<string> | undefined;
 	/**
-	 * How long an answer may be on its way, in milliseconds: before that, no trace of a text proves nothing.
+	 * How long an answer or a message may be on its way, in milliseconds: before that, no trace of a text proves nothing.
 	 * @default 65000
 	 */
 	settleMs?: number | undefined;
@@ -67,7 +67,8 @@ export type Fate =
 			 *   Without `queueId` this is `unclear`, because the template may be that of a flow
 			 * - `replaced`: the queue holds another text in its place, in the entry with its `queueId`
 			 * - `nothing`: no trace of it after the settling time, so it was not taken
-			 * - `unclear`: too early to say, the conversation is hidden, or there are two of the same text
+			 * - `unclear`: too early to say, because the send or the newest activity is younger than `settleMs`; or the conversation is
+			 *   hidden, there are two of the same text, or no message has the `messageId`
 			 */
 			fate: "dropped" | "replaced" | "nothing" | "unclear";
 	  };
@@ -98,28 +99,20 @@ export async function fateOf(agency: AgencyClient, text: SentText, options: Fate
 	if (!reading) return { fate: "unclear" };
 	const now = Number(options.now?.() ?? reading.date ?? Date.now());
 	const trace = traceOf(reading, { ...text, since, excluded: new Set(claimed) });
-	const settled = now - since >= settleMs;
-	switch (trace.kind) {
-		case "message":
-			return { fate: phaseOf(trace.message), message: trace.message };
-		case "held": {
-			const at = Number(options.now?.() ?? reading.date ?? newestTime(reading));
-			const windowOpen = isWindowOpen(reading.conversation, at) && isAnswered(trace.since, at, settleMs);
-			return { fate: "held", queueId: trace.queued.id, windowOpen };
-		}
-		case "other":
-			if (trace.queued.id === text.queueId) return { fate: "replaced" };
-			if (!settled) return { fate: "unclear" };
-			// In an entry of its own the other text came after this one had left the queue.
-			return { fate: text.queueId ? "dropped" : "replaced" };
-		case "asked":
-			return { fate: settled && text.queueId ? "dropped" : "unclear" };
-		case "none":
-			if (!settled || text.messageId) return { fate: "unclear" };
-			return { fate: text.queueId ? "dropped" : "nothing" };
-		case "twice":
-			return { fate: "unclear" };
+	if (trace.kind === "message") return { fate: phaseOf(trace.message), message: trace.message };
+	if (text.messageId) return { fate: "unclear" };
+	if (trace.kind === "held") {
+		const at = Number(options.now?.() ?? reading.date ?? newestTime(reading));
+		const windowOpen = isWindowOpen(reading.conversation, at) && isAnswered(trace.since, at, settleMs);
+		return { fate: "held", queueId: trace.queued.id, windowOpen };
 	}
+	if (trace.kind === "other" && trace.queued.id === text.queueId) return { fate: "replaced" };
+	// A tap of consent takes the text out of the queue, and the message may be listed later.
+	const changedAt = Math.max(since, newestTime(reading));
+	if (trace.kind === "twice" || now - changedAt < settleMs) return { fate: "unclear" };
+	// In an entry of its own the other text came after this one had left the queue.
+	if (text.queueId) return { fate: "dropped" };
+	return { fate: ({ other: "replaced", asked: "unclear", none: "nothing" } as const)[trace.kind] };
 }
 
 /** A conversation with its messages, the newest first, as far back as was asked. */
@@ -207,7 +200,8 @@ export function traceOf(reading: Reading, text: Sought): Trace {
 	if (message) return { ...seen, kind: "message", message };
 	const [queued] = conversation.queuedMessages;
 	if (queued && isSameText(queued.body, text.body)) return { ...seen, kind: "held", queued };
-	if (queued && !isSameText(queued.body, text.queuedBefore)) return { ...seen, kind: "other", queued };
+	const isOlder = queued && text.since !== null && Date.parse(queued.updatedAt) < text.since - slackMs;
+	if (queued && !isOlder && !isSameText(queued.body, text.queuedBefore)) return { ...seen, kind: "other", queued };
 	const isAsked = !queued && sent.some(({ templateName }) => templateName !== null);
 	return { ...seen, kind: isAsked ? "asked" : "none" };
 }
