@@ -33,6 +33,8 @@ export function beforeReading(text: OutboxText, rules: Rules, now: number): Deci
 export function afterReading(text: OutboxText, trace: Trace | null, rules: Rules, now: number): Decision {
 	if (text.state === "waiting") return beforeFirst(text, trace, rules, now);
 	if (!trace) return ifHidden(text, rules, now);
+	// It was in the queue, and no request that could put it there again is on its way.
+	const wasHeld = text.state === "held" || (text.queueId !== null && isSettled(text, rules, now));
 	switch (trace.kind) {
 		case "message":
 			return asMessage(trace.message.messageSid, phaseOf(trace.message), rules, now);
@@ -42,18 +44,16 @@ export function afterReading(text: OutboxText, trace: Trace | null, rules: Rules
 			return ifHeld(text, trace.queued.id, trace, rules, now);
 		case "other":
 			// A text that is replaced leaves its entry to the other one. In an entry of its own the other one came later.
-			if (text.state === "held")
-				return trace.queued.id === text.queueId ? ended("replaced") : ifEmpty(text, rules, now);
+			if (wasHeld) return trace.queued.id === text.queueId ? ended("replaced") : ifEmpty(text, rules, now);
 			if (wasSurelyOpen(text)) return ifNothing(text, rules, now);
 			return isSettled(text, rules, now) ? ended("replaced") : untilSettled(text, rules);
 		case "asked":
-			if (text.state === "held") return ifEmpty(text, rules, now);
+			if (wasHeld) return ifEmpty(text, rules, now);
 			if (wasSurelyOpen(text)) return ifNothing(text, rules, now);
 			// A template of a flow looks like that of the consent.
-			if (!isSettled(text, rules, now)) return untilSettled(text, rules);
-			return ended(text.queueId === null ? "unclear" : "dropped");
+			return isSettled(text, rules, now) ? ended("unclear") : untilSettled(text, rules);
 		case "none":
-			return text.state === "held" ? ifEmpty(text, rules, now) : ifNothing(text, rules, now);
+			return wasHeld ? ifEmpty(text, rules, now) : ifNothing(text, rules, now);
 	}
 }
 
@@ -89,8 +89,6 @@ function ifEmpty({ progress }: OutboxText, { settleMs }: Rules, now: number): Ch
 /** No trace of a request that began: after the settling time it was not taken. */
 function ifNothing(text: OutboxText, rules: Rules, now: number): Decision {
 	if (!isSettled(text, rules, now)) return untilSettled(text, rules);
-	// It was in the queue once, and is neither there nor a message.
-	if (text.queueId !== null) return ended("dropped");
 	if (text.progress.taken) return ended("unclear");
 	if (text.progress.refused) return ended("refused");
 	if (isOver(text, now)) return overdue(text);
@@ -125,6 +123,7 @@ export function beginning(text: OutboxText, baseline: Baseline | null, { settleM
 			doubts: doubts + 1,
 			firstTriedAt: tries === 0 ? now : firstTriedAt,
 			triedAt: now,
+			emptyAt: null,
 			looks: text.state === "sending" ? looks : 0,
 		},
 	};

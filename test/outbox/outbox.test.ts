@@ -550,6 +550,31 @@ test("a held text whose second send is in doubt is read about, as she may have c
 	expect([texts(), await state("note-1")]).toEqual([["1"], "sent"]);
 });
 
+test("a held text whose second send is in doubt, and whose message is listed some seconds late, is not called dropped", async () => {
+	const { sandbox, anna, restart, texts, state } = await heldAndAnswered();
+	let isLate = false;
+	const fetch: typeof globalThis.fetch = async (url, init) => {
+		const answer = await sandbox.fetch(url, init);
+		if (!isLate || init?.method === "POST") return answer;
+		const page = await answer.json();
+		page.messagePage.messages.shift();
+		return Response.json(page, { headers: answer.headers });
+	};
+	const outbox = restart({ client: createClient({ ...sandbox.connection, fetch }) });
+	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 500 } });
+	await outbox.drain();
+	sandbox.clock.advance({ ms: 64_000 });
+	anna.accepts();
+	isLate = true;
+	sandbox.clock.advance({ ms: 2_000 });
+	await outbox.drain();
+	expect([texts(), await state("note-1")]).toEqual([["1"], "sending"]);
+	isLate = false;
+	sandbox.clock.advance({ minutes: 2 });
+	await outbox.drain();
+	expect(await state("note-1")).toBe("sent");
+});
+
 test("a text that the service says it took, and of which there is no trace, is unclear and not sent again", async () => {
 	const { sandbox, store, enqueue, restart, state } = createWorld();
 	let sends = 0;
