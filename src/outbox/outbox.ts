@@ -55,8 +55,8 @@ export interface Outbox {
 	 */
 	cancel: (id: string) => Promise<boolean>;
 	/**
-	 * Takes in a change of the change feed: messages that were delivered, read or failed, and contacts whose texts wait. Costs no
-	 * request of its own for what the change holds.
+	 * Takes in a change of the change feed: messages that were delivered, read or failed, without a request; and contacts whose
+	 * unfinished texts are looked at now.
 	 * @example
 	 * const { conversation, messagePage } = await agency.conversations.get("+32470123456");
 	 * await outbox.observe({ agencyId: agency.id, conversation, messages: messagePage.messages });

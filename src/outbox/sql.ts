@@ -127,7 +127,7 @@ export function createSqlStore({ query, tables }: Database, names: Names): Outbo
 		async wake({ agencyId, to = "" }, now) {
 			const lane = agencyId === undefined ? "recipient = $2" : "agency_id = $3 and recipient = $2";
 			await query(
-				`update ${texts} set next_at = $1, version = version + 1 where ${lane} and next_at > $1 and state <> 'sending'`,
+				`update ${texts} set next_at = $1, version = version + 1 where ${lane} and next_at > $1 and state in ('waiting', 'held')`,
 				agencyId === undefined ? [now, to] : [now, to, agencyId],
 			);
 		},

@@ -370,6 +370,25 @@ test("the change feed tells it what was delivered, and wakes who waits for conse
 	]);
 });
 
+test("a lively chat that is observed uses up no look at a text, and costs no request", async () => {
+	const { sandbox, outbox, agency, anna, client, enqueue, state, pass } = createWorld();
+	await enqueue("1");
+	await outbox.drain();
+	const { messageId } = (await outbox.status("note-1")) ?? {};
+	for (let count = 0; count < 8; count++) {
+		sandbox.clock.advance({ ms: 1_000 });
+		anna.writes(`And ${count}`);
+		const { conversation } = await client.agency(agency.id).conversations.get(anna.phoneNumber);
+		const before = sandbox.requests().length;
+		await outbox.observe({ agencyId: agency.id, conversation });
+		await outbox.drain();
+		expect(sandbox.requests().length).toBe(before);
+	}
+	sandbox.message(messageId ?? "").failed();
+	await pass({ hours: 1 });
+	expect(await state("note-1")).toBe("failed");
+});
+
 test("onSettled is called in the order of the states, and not waited for", async () => {
 	const digest = crypto.subtle.digest.bind(crypto.subtle);
 	const { agency, anna, client, enqueue, outbox, settled, state } = createWorld({
