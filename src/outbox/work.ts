@@ -65,26 +65,30 @@ export function createLoop({ store, step, now, concurrency }: LaneWork, pausedUn
 				});
 			running.set(name, ended);
 		};
-		while (!signal?.aborted && !failure) {
-			nudged = false;
-			const at = now();
-			const paused = pausedUntil() - at;
-			const free = paused > 0 ? 0 : concurrency - running.size;
-			const lanes = free > 0 ? await store.due(at, free + running.size) : [];
-			const idle = lanes.filter(({ agencyId, to }) => !running.has(`${agencyId} ${to}`)).slice(0, free);
-			for (const lane of idle) start(lane);
-			if (running.size === 0 && idle.length === 0 && !forever) break;
-			if (running.size >= concurrency || (idle.length === 0 && running.size > 0 && !forever)) {
-				await Promise.race(running.values());
-				continue;
+		try {
+			while (!signal?.aborted && !failure) {
+				nudged = false;
+				const at = now();
+				const paused = pausedUntil() - at;
+				const free = paused > 0 ? 0 : concurrency - running.size;
+				const lanes = free > 0 ? await store.due(at, free + running.size) : [];
+				const idle = lanes.filter(({ agencyId, to }) => !running.has(`${agencyId} ${to}`)).slice(0, free);
+				for (const lane of idle) start(lane);
+				if (running.size === 0 && idle.length === 0 && !forever) break;
+				if (running.size >= concurrency || (idle.length === 0 && running.size > 0 && !forever)) {
+					await Promise.race(running.values());
+					continue;
+				}
+				if (idle.length > 0) continue;
+				// What is due now is in a lane that runs, whose end wakes this loop.
+				const next = await store.nextDue(at);
+				const wait = Math.max(1, paused, next === undefined ? idleMs : next - now());
+				await sleep(Math.min(idleMs, wait), signal);
 			}
-			if (idle.length > 0) continue;
-			// What is due now is in a lane that runs, whose end wakes this loop.
-			const next = await store.nextDue(at);
-			const wait = Math.max(1, paused, next === undefined ? idleMs : next - now());
-			await sleep(Math.min(idleMs, wait), signal);
+		} finally {
+			// The lock may not go before them, also when the store fails.
+			await Promise.all(running.values());
 		}
-		await Promise.all(running.values());
 		if (failure) throw failure.error;
 	}
 
