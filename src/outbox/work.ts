@@ -34,22 +34,6 @@ export function createLoop({ store, step, now, concurrency }: LaneWork, pausedUn
 		wakeUp?.();
 	}
 
-	/** Waits, at most until something is stored, a step ends or the signal aborts. */
-	function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-		if (nudged || signal?.aborted) return Promise.resolve();
-		return new Promise((resolve) => {
-			const done = (): void => {
-				clearTimeout(timer);
-				signal?.removeEventListener("abort", done);
-				wakeUp = undefined;
-				resolve();
-			};
-			const timer = setTimeout(done, ms);
-			signal?.addEventListener("abort", done);
-			wakeUp = done;
-		});
-	}
-
 	async function run(forever: boolean, signal?: AbortSignal): Promise<void> {
 		const running = new Map<string, Promise<unknown>>();
 		let failure: { error: unknown } | undefined;
@@ -83,7 +67,8 @@ export function createLoop({ store, step, now, concurrency }: LaneWork, pausedUn
 				// What is due now is in a lane that runs, whose end wakes this loop.
 				const next = await store.nextDue(at);
 				const wait = Math.max(1, paused, next === undefined ? idleMs : next - now());
-				await sleep(Math.min(idleMs, wait), signal);
+				// At most until something is stored or a step ends.
+				if (!nudged) await sleep(Math.min(idleMs, wait), signal, (end) => (wakeUp = end));
 			}
 		} finally {
 			// The lock may not go before them, also when the store fails.
@@ -119,21 +104,27 @@ export async function workWith(
 	try {
 		while (!ended.aborted) {
 			for (const lane of await store.due(now() - sweepMs / 2, 1_000)) await wake(lane, now());
-			await new Promise<void>((resolve) => {
-				const done = (): void => {
-					clearTimeout(timer);
-					ended.removeEventListener("abort", done);
-					resolve();
-				};
-				const timer = setTimeout(done, sweepMs);
-				ended.addEventListener("abort", done);
-				if (ended.aborted) done();
-			});
+			await sleep(sweepMs, ended);
 		}
 	} finally {
 		await stop();
 	}
 	failed.signal.throwIfAborted();
+}
+
+/** Waits until the time has passed, the signal aborts, or what `given` gets is called. */
+function sleep(ms: number, signal?: AbortSignal, given?: (end: () => void) => void): Promise<void> {
+	return new Promise((resolve) => {
+		const done = (): void => {
+			clearTimeout(timer);
+			signal?.removeEventListener("abort", done);
+			resolve();
+		};
+		const timer = setTimeout(done, ms);
+		signal?.addEventListener("abort", done);
+		if (signal?.aborted) done();
+		given?.(done);
+	});
 }
 
 const beatMs = 5_000;
