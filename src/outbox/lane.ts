@@ -3,7 +3,7 @@
  */
 import type { Sent } from "messaging-conversations";
 import { isOpenAt, serviceNow } from "./baseline.ts";
-import { isAnswered, phaseOf, type Seen, type Trace } from "./fate.ts";
+import { isAnswered, type Phase, phaseOf, type Seen, type Trace } from "./reading.ts";
 import {
 	isGivenUp,
 	isOver,
@@ -64,19 +64,26 @@ function beforeFirst(text: OutboxText, trace: Trace | null, rules: Rules, now: n
 }
 
 function ifHeld(text: OutboxText, queueId: string, { reading, since }: Seen, rules: Rules, now: number): Decision {
-	const held = { queueId, progress: { emptyAt: null } };
 	if (text.state !== "held") {
 		if (!isSettled(text, rules, now) && text.queueId !== null) return untilSettled(text, rules);
 		const doubts = text.queueId === null ? 0 : text.progress.doubts;
-		return { ...held, state: "held", nextAt: now + lookMs(rules, 0), progress: { ...heldProgress, doubts } };
+		return { queueId, state: "held", nextAt: now + lookMs(rules, 0), progress: { ...heldProgress, doubts } };
 	}
 	const at = serviceNow(reading, text, now);
 	const answered = isOpenAt(reading, at) && isAnswered(since, at, rules.settleMs);
 	if (answered && rules.onReply === "resend" && maySendAgain(text, rules, now)) return "send";
-	return merge(held, lookAgain(text, rules, now));
+	return { queueId, ...lookAgain(text, rules, now) };
 }
 
-const heldProgress = { tries: 0, taken: false, refused: false, emptyAt: null, looks: 0, failures: 0 };
+const heldProgress = {
+	tries: 0,
+	taken: false,
+	refused: false,
+	emptyAt: null,
+	looks: 0,
+	failures: 0,
+	consentFailed: false,
+};
 
 /** The text is neither in the queue nor a message. It may be on its way from the one to the other. */
 function ifEmpty({ progress }: OutboxText, { settleMs }: Rules, now: number): Change {
@@ -98,15 +105,15 @@ function ifNothing(text: OutboxText, rules: Rules, now: number): Decision {
 
 /** A conversation that was there before, or holds the text, is hidden from the agency now. */
 function ifHidden(text: OutboxText, rules: Rules, now: number): Decision {
-	const { baseline, failures, triedAt } = text.progress;
+	const { baseline, failures, hidden = 0, triedAt } = text.progress;
 	if (text.state === "sending" && text.queueId === null && !baseline?.seen) return ifNothing(text, rules, now);
 	// While the service may hold the text, the next one would replace it.
 	const heldUntil = text.queueId === null && wasSurelyOpen(text) ? 0 : (triedAt ?? 0) + consentMs;
 	const waits = rules.followMs.length > 0 ? rules.followMs : [longestLookMs];
-	const wait = waits[failures];
+	const wait = waits[hidden];
 	if (wait === undefined && now >= heldUntil) return ended("unclear");
 	const nextAt = wait === undefined ? Math.min(heldUntil, now + longestLookMs) : now + wait;
-	return { nextAt, progress: { failures: failures + 1 } };
+	return { nextAt, progress: { failures: failures + 1, hidden: hidden + 1 } };
 }
 
 /** What the row is when a request begins. Stored before the request. */
@@ -158,25 +165,22 @@ export function afterError(text: OutboxText, ending: Ending, error: TextError, r
 }
 
 /** A message that was sent: what is reported of it now, and whether to look again. */
-export function afterLook(
-	text: OutboxText,
-	phase: ReturnType<typeof phaseOf> | null,
-	rules: Rules,
-	now: number,
-): Change {
+export function afterLook(text: OutboxText, phase: Phase | null, rules: Rules, now: number): Change {
 	const looks = text.progress.looks + 1;
 	const state = phase === null || (phase === "sent" && text.state === "delivered") ? undefined : phase;
-	const ends = state === "read" || state === "failed";
-	const wait = rules.followMs[looks];
-	return { ...(state && { state }), nextAt: ends || wait === undefined ? null : now + wait, progress: { looks } };
+	return { ...(state && { state }), nextAt: nextLook(state, rules, looks, now), progress: { looks } };
 }
 
 /** The text is a message. */
-function asMessage(messageId: string, phase: ReturnType<typeof phaseOf>, { followMs }: Rules, now: number): Change {
-	const ends = phase === "read" || phase === "failed";
-	const [first] = followMs;
-	const nextAt = ends || first === undefined ? null : now + first;
-	return { state: phase, messageId, nextAt, progress: { looks: 0, failures: 0, error: null } };
+function asMessage(messageId: string, phase: Phase, rules: Rules, now: number): Change {
+	const progress = { looks: 0, failures: 0, error: null };
+	return { state: phase, messageId, nextAt: nextLook(phase, rules, 0, now), progress };
+}
+
+/** When to look at a message next; null when nothing more will be reported, or the looks are used up. */
+function nextLook(phase: Phase | undefined, { followMs }: Rules, looks: number, now: number): number | null {
+	const wait = followMs[looks];
+	return phase === "read" || phase === "failed" || wait === undefined ? null : now + wait;
 }
 
 /** A state in which nothing is left to do. */
@@ -185,7 +189,7 @@ function ended(state: OutboxText["state"]): Change {
 }
 
 function lookAgain({ progress: { looks } }: OutboxText, rules: Rules, now: number): Change {
-	return { nextAt: now + lookMs(rules, looks), progress: { looks: looks + 1, failures: 0 } };
+	return { nextAt: now + lookMs(rules, looks), progress: { looks: looks + 1, failures: 0, emptyAt: null } };
 }
 
 function untilSettled({ progress: { triedAt } }: OutboxText, { settleMs }: Rules): Change {
@@ -203,8 +207,4 @@ function lookMs({ followMs }: Rules, looks: number): number {
 /** Increasing waits with full jitter. */
 export function backoffMs(failures: number, random: () => number = Math.random): number {
 	return Math.ceil(Math.min(longestLookMs, 1_000 * 2 ** failures) * (0.1 + 0.9 * random()));
-}
-
-function merge(one: Change, other: Change): Change {
-	return { ...one, ...other, progress: { ...one.progress, ...other.progress } };
 }

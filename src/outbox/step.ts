@@ -1,6 +1,5 @@
 import { type Client, isPartnerError, type SendError } from "messaging-conversations";
 import { baselineOf } from "./baseline.ts";
-import { phaseOf, type Reading, readConversation, slackMs, type Trace, traceOf } from "./fate.ts";
 import {
 	afterAnswer,
 	afterError,
@@ -11,6 +10,7 @@ import {
 	beginning,
 	type Decision,
 } from "./lane.ts";
+import { isConsentFailed, phaseOf, type Reading, readConversation, slackMs, type Trace, traceOf } from "./reading.ts";
 import { keptBack } from "./retry.ts";
 import type { OutboxStore } from "./store.ts";
 import { type Change, changed, type Lane, type OutboxText, operationIdOf, type Rules } from "./text.ts";
@@ -73,18 +73,24 @@ async function stepHead(context: StepContext, head: OutboxText, texts: readonly 
 	if (before !== "read") return carryOut(context, head, before, { reading: null, readAt: now() });
 	const trace = await readFor(context, head);
 	if (trace === undefined) return false;
+	const text = trace && head.state !== "waiting" ? noted(head, trace) : head;
 	const reading = trace?.reading ?? null;
 	const readAt = now();
-	const decided = afterReading(head, trace, rules, readAt);
+	const decided = afterReading(text, trace, rules, readAt);
 	const isDropped = decided !== "send" && decided.state === "dropped";
 	const decision: Decision =
-		isDropped && (await isReplaced(context, head)) ? { ...decided, state: "replaced" } : decided;
-	const next = replacing(head, texts, rules);
+		isDropped && (await isReplaced(context, text)) ? { ...decided, state: "replaced" } : decided;
+	const next = replacing(text, texts, rules);
 	if (!next || trace?.kind !== "held" || decision === "send" || (next.nextAt ?? 0) > now())
-		return carryOut(context, head, decision, { reading, readAt });
+		return carryOut(context, text, decision, { reading, readAt });
 	const progress = { ...decision.progress, replacedBy: next.id };
-	if (!(await write(context, head, { ...decision, progress }))) return false;
-	return carryOut(context, next, "send", { reading, readAt, replaces: head.id });
+	if (!(await write(context, text, { ...decision, progress }))) return false;
+	return carryOut(context, next, "send", { reading, readAt, replaces: text.id });
+}
+
+/** What a reading shows beside the text itself is stored with whatever it leads to. */
+function noted(text: OutboxText, { since }: Trace): OutboxText {
+	return { ...text, progress: { ...text.progress, hidden: 0, consentFailed: isConsentFailed(since) } };
 }
 
 /** What a decision was made from. */

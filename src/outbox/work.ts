@@ -150,8 +150,7 @@ export async function asOnlyWorker(
 	act: (lost: AbortSignal) => Promise<void>,
 ): Promise<void> {
 	const own = ownProcess();
-	const { host, pid } = own ?? { host: "", pid: 0 };
-	const me: Worker = { token: crypto.randomUUID(), host, pid, beatAt: Date.now() };
+	const me: Worker = { host: "", pid: 0, ...own, token: crypto.randomUUID(), beatAt: Date.now() };
 	const other = await store.worker();
 	if (other && isAlive(other, own)) refuseSecond(other, operation);
 	if (!(await store.takeOver(me, other?.token ?? null))) refuseSecond(await store.worker(), operation);
@@ -201,7 +200,8 @@ function isRunning(pid: number): boolean {
 }
 
 function refuseSecond(other: Worker | undefined, operation: "work" | "drain"): never {
-	const name = other?.host ? `process ${other.pid} on ${other.host}` : "another process";
-	const rule = `is worked on by ${name}: let one process work and the others enqueue, or use postgresStore with pgBossEngine`;
+	const isHere = other && workersHere().has(other.token);
+	const name = isHere ? "this process" : other?.host ? `process ${other.pid} on ${other.host}` : "another process";
+	const rule = `is worked on by ${name}: let one process work, or use postgresStore with pgBossEngine`;
 	return refuse("store", rule, operation);
 }

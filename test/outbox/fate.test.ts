@@ -27,7 +27,7 @@ async function open(
 test("held, and whether the contact has answered in words; then sent, delivered, read, by one request each", async () => {
 	const { sandbox, anna, send, fate } = await open();
 	const sent = await send();
-	expect(await fate(sent)).toEqual({ fate: "held", queueId: sent.queueId, windowOpen: false });
+	expect(await fate(sent)).toEqual({ fate: "held", queueId: sent.queueId, windowOpen: false, consentFailed: false });
 	anna.writes("Yes?");
 	expect(await fate()).toMatchObject({ fate: "held", windowOpen: true });
 	anna.accepts();

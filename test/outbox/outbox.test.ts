@@ -88,6 +88,26 @@ test("a tap opens the window and is no answer: it may be a refusal that the serv
 	expect([await state("note-1"), sends().length]).toEqual(["sent", 2]);
 });
 
+test("a request for consent that cannot reach the phone is called so, while the text is held and when it is dropped", async () => {
+	const { sandbox, agency, anna, client, enqueue, outbox, pass } = createWorld();
+	const words = async (id: string) => (await outbox.status(id))?.words;
+	sandbox.clock.advance({ hours: 25 });
+	anna.setReachable(false);
+	const since = sandbox.clock.now();
+	await enqueue("1");
+	await pass({ minutes: 1 });
+	expect(await words("note-1")).toBe("The request for the contact's consent did not reach the phone.");
+	const text = { to: anna.phoneNumber, body: "1", since };
+	const fate = await fateOf(client.agency(agency.id), text, { now: sandbox.clock.now });
+	expect(fate).toMatchObject({ fate: "held", consentFailed: true });
+	await pass({ hours: 49 });
+	expect(await words("note-1")).toBe("Not delivered: the request for the contact's consent did not reach the phone.");
+	anna.setReachable(true);
+	await enqueue("2");
+	await pass({ minutes: 1 });
+	expect(await words("note-2")).toBe("Waits for the contact's consent.");
+});
+
 test("with onReply wait a contact who answers in words still has to consent", async () => {
 	const { anna, enqueue, texts, state, pass, sends, sandbox } = createWorld({ onReply: "wait" });
 	sandbox.clock.advance({ hours: 25 });
@@ -433,6 +453,16 @@ test("a change of the change feed is observed as it comes", async () => {
 	expect(await state("note-1")).toBe("sent");
 });
 
+test("a clock that gives fractions of milliseconds puts none into the store", async () => {
+	const { sandbox, store, enqueue, restart, agency, anna } = createWorld();
+	const outbox = restart({ now: () => sandbox.clock.now().getTime() + 0.5 });
+	await outbox.enqueue({ id: "a", agencyId: agency.id, to: anna.phoneNumber, body: "Hi" });
+	await enqueue("1");
+	await outbox.drain();
+	const times = store.all().flatMap(({ createdAt, since, nextAt }) => [createdAt, since, nextAt]);
+	expect(times.filter((time) => !Number.isInteger(time))).toEqual([]);
+});
+
 test("finished texts are purged, unfinished ones are not", async () => {
 	const { sandbox, outbox, enqueue, pass, store } = createWorld();
 	await enqueue("1");
@@ -457,6 +487,20 @@ test("a second worker is refused while the first works, with the way out; afterw
 	stop.abort();
 	await working;
 	await restart().drain();
+});
+
+test("drains that overlap follow each other; beside a worker of the same process one is refused in words", async () => {
+	const { outbox, enqueue, state } = createWorld({ now: undefined });
+	await enqueue("1");
+	await Promise.all([outbox.drain(), outbox.drain()]);
+	expect(await state("note-1")).toBe("sent");
+	const stop = new AbortController();
+	const working = outbox.work({ signal: stop.signal });
+	const rule = expect.stringContaining("is worked on by this process");
+	await expect(outbox.drain()).rejects.toMatchObject({ field: "store", rule });
+	stop.abort();
+	await working;
+	await outbox.drain();
 });
 
 test("in a runtime without processes only the sign of life tells that another one works", async () => {
