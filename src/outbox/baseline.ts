@@ -1,7 +1,7 @@
 /*
  * The window and the clock: what was known right before a text was first sent, and what time it is for the service.
  */
-import { messagesSince, newestTime, type Reading } from "./fate.ts";
+import { messagesSince, newestTime, type Reading, timeOf } from "./reading.ts";
 import type { Baseline, OutboxText } from "./text.ts";
 
 const dayMs = 86_400_000;
@@ -12,7 +12,7 @@ export function baselineOf(reading: Reading | null, now: number, isClockGiven: b
 	const { conversation, messages } = reading;
 	const times = messages.flatMap(({ createdAt }) => (createdAt === null ? [] : [Date.parse(createdAt)]));
 	const since = times.length > 0 ? Math.max(...times) : null;
-	const expires = Date.parse(conversation.summary.windowExpiresAt ?? "");
+	const expires = timeOf(conversation.summary.windowExpiresAt);
 	// The later of two clocks is the careful one. A window is never open for longer than a day: then the clock is wrong.
 	const openMs = expires - (isClockGiven ? now : Math.max(now, reading.date ?? now));
 	return {
@@ -31,14 +31,14 @@ export function baselineOf(reading: Reading | null, now: number, isClockGiven: b
  */
 export function serviceNow(reading: Reading, { progress }: OutboxText, now: number): number {
 	const [queued] = reading.conversation.queuedMessages;
-	const taken = Date.parse(queued?.updatedAt ?? "") || 0;
+	const taken = timeOf(queued?.updatedAt);
 	const shown = Math.max(newestTime(reading), taken + now - (progress.triedAt ?? now));
 	const clocks = [now, reading.date ?? now].filter((time) => time - shown < 7 * dayMs);
 	return Math.max(shown, ...clocks);
 }
 
 export function isOpenAt({ conversation }: Reading, at: number): boolean {
-	return at < (Date.parse(conversation.summary.windowExpiresAt ?? "") || 0);
+	return at < timeOf(conversation.summary.windowExpiresAt);
 }
 
 /** How long the window is open yet. */

@@ -27,9 +27,13 @@ export function milliseconds(field: string, value: unknown, operation: Verb): nu
 	return refuse(field, `must be a whole number from 1 to ${2 ** 31 - 1}`, operation);
 }
 
+export function object(name: string, value: unknown, operation: Verb): asserts value is object {
+	if (typeof value !== "object" || value === null) refuse(name, "must be an object", operation);
+}
+
 /** An object with no other fields than these. */
 export function fields(name: string, value: unknown, known: readonly string[], operation: Verb): void {
-	if (typeof value !== "object" || value === null) refuse(name, "must be an object", operation);
+	object(name, value, operation);
 	const extra = Object.keys(value).find((key) => !known.includes(key));
 	if (extra === undefined) return;
 	// Names of fields are the caller's code; one that does not look like code is left unnamed.

@@ -1,12 +1,6 @@
-import {
-	type AgencyClient,
-	type ConversationDetail,
-	isPartnerError,
-	isWindowOpen,
-	type Message,
-	type QueuedMessage,
-} from "messaging-conversations";
-import { moment, refuse } from "./check.ts";
+import { type AgencyClient, isWindowOpen, type Message } from "messaging-conversations";
+import { moment, object, refuse } from "./check.ts";
+import { isAnswered, isConsentFailed, newestTime, phaseOf, readConversation, slackMs, traceOf } from "./reading.ts";
 
 /** A text that was sent, or may have been: what `messages.send` gave, or what is known of a send that gave nothing. */
 export interface SentText {
@@ -29,7 +23,7 @@ export interface FateOptions {
 	/** `messageId`s of your other texts, which tell two texts of the same words apart. */
 	claimed?: Iterable<string> | undefined;
 	/**
-	 * How long an answer may be on its way, in milliseconds: before that, no trace of a text proves nothing.
+	 * How long an answer or a message may be on its way, in milliseconds: before that, no trace of a text proves nothing.
 	 * @default 65000
 	 */
 	settleMs?: number | undefined;
@@ -49,8 +43,13 @@ export type Fate =
 			fate: "held";
 			/** The queue entry. */
 			queueId: string;
-			/** The contact has answered in words meanwhile: the same send with the same `operationId` delivers it now. */
+			/**
+			 * The contact has answered in words meanwhile: the same send with the same `operationId` delivers it now. A tap alone,
+			 * which may be a refusal, does not count, and neither do words within `settleMs` of one.
+			 */
 			windowOpen: boolean;
+			/** The consent template did not reach the phone. */
+			consentFailed: boolean;
 	  }
 	| {
 			/** It is a message: `failed` also when the provider calls it undelivered. */
@@ -64,15 +63,13 @@ export type Fate =
 			 *   Without `queueId` this is `unclear`, because the template may be that of a flow
 			 * - `replaced`: the queue holds another text in its place, in the entry with its `queueId`
 			 * - `nothing`: no trace of it after the settling time, so it was not taken
-			 * - `unclear`: too early to say, the conversation is hidden, or there are two of the same text
+			 * - `unclear`: too early to say, because the send or the newest activity is younger than `settleMs`; or the conversation is
+			 *   hidden, there are two of the same text, or no message has the `messageId`
 			 */
 			fate: "dropped" | "replaced" | "nothing" | "unclear";
 	  };
 
 export const defaultSettleMs = 65_000;
-
-/** Clocks of one service may differ by this much. */
-export const slackMs = 5_000;
 
 /**
  * What became of a text, by reading alone (`conversations.get`, and older pages as far as `since`). It never sends.
@@ -86,146 +83,29 @@ export const slackMs = 5_000;
  * console.log(fate); // "sent"
  */
 export async function fateOf(agency: AgencyClient, text: SentText, options: FateOptions = {}): Promise<Fate> {
-	if (typeof text !== "object" || text === null) refuse("text", "must be an object", "fateOf");
+	object("text", text, "fateOf");
 	const since = moment("since", text.since, "fateOf");
 	const { settleMs = defaultSettleMs, claimed = [], signal } = options;
 	if (typeof text.body !== "string") refuse("body", "must be a string", "fateOf");
 	const seek = ({ messageSid }: Message) => messageSid === text.messageId;
 	const reading = await readConversation(agency, text.to, since - slackMs, { seek, signal });
 	if (!reading) return { fate: "unclear" };
+	if (text.messageId) {
+		const message = reading.messages.find(seek);
+		return message ? { fate: phaseOf(message), message } : { fate: "unclear" };
+	}
 	const now = Number(options.now?.() ?? reading.date ?? Date.now());
 	const trace = traceOf(reading, { ...text, since, excluded: new Set(claimed) });
-	const settled = now - since >= settleMs;
-	switch (trace.kind) {
-		case "message":
-			return { fate: phaseOf(trace.message), message: trace.message };
-		case "held": {
-			const at = options.now?.() ?? reading.date ?? newestTime(reading);
-			return { fate: "held", queueId: trace.queued.id, windowOpen: isWindowOpen(reading.conversation, at) };
-		}
-		case "other":
-			if (trace.queued.id === text.queueId) return { fate: "replaced" };
-			if (!settled) return { fate: "unclear" };
-			// In an entry of its own the other text came after this one had left the queue.
-			return { fate: text.queueId ? "dropped" : "replaced" };
-		case "asked":
-			return { fate: settled && text.queueId ? "dropped" : "unclear" };
-		case "none":
-			if (!settled || text.messageId) return { fate: "unclear" };
-			return { fate: text.queueId ? "dropped" : "nothing" };
-		case "twice":
-			return { fate: "unclear" };
+	if (trace.kind === "message") return { fate: phaseOf(trace.message), message: trace.message };
+	if (trace.kind === "held") {
+		const windowOpen = isWindowOpen(reading.conversation, now) && isAnswered(trace.since, now, settleMs);
+		return { fate: "held", queueId: trace.queued.id, windowOpen, consentFailed: isConsentFailed(trace.since) };
 	}
+	if (trace.kind === "other" && trace.queued.id === text.queueId) return { fate: "replaced" };
+	// A tap of consent takes the text out of the queue, and the message may be listed later.
+	const changedAt = Math.max(since, newestTime(reading));
+	if (trace.kind === "twice" || now - changedAt < settleMs) return { fate: "unclear" };
+	// In an entry of its own the other text came after this one had left the queue.
+	if (text.queueId) return { fate: "dropped" };
+	return { fate: ({ other: "replaced", asked: "unclear", none: "nothing" } as const)[trace.kind] };
 }
-
-/** A conversation with its messages, the newest first, as far back as was asked. */
-export interface Reading {
-	conversation: ConversationDetail;
-	messages: Message[];
-	/** The service's time by the `Date` header of the answer, when it had one. */
-	date: number | undefined;
-}
-
-/**
- * One `conversations.get`, and older pages until one has a message from before `since`, or one that `seek` accepts.
- * Undefined for a 404.
- */
-export async function readConversation(
-	agency: AgencyClient,
-	to: string,
-	since: number | null,
-	{
-		seek,
-		...call
-	}: { seek?: (message: Message) => boolean; signal?: AbortSignal | undefined; deadlineMs?: number } = {},
-): Promise<Reading | undefined> {
-	const first = await agency.conversations
-		.get(to, call)
-		.withResponse()
-		.catch((error: unknown) => {
-			if (isPartnerError(error) && error._tag === "PartnerNotFound") return undefined;
-			throw error;
-		});
-	if (!first) return undefined;
-	const { conversation, messagePage } = first.data;
-	const messages = [...messagePage.messages];
-	const date = Date.parse(first.response.headers.get("date") ?? "");
-	const reading = { conversation, messages, date: Number.isNaN(date) ? undefined : date };
-	const isEnd = (message: Message): boolean =>
-		seek?.(message) || (since !== null && message.createdAt !== null && Date.parse(message.createdAt) < since);
-	if (messagePage.nextCursor === null || messages.some(isEnd)) return reading;
-	const older = agency.conversations.listMessages(to, { cursor: messagePage.nextCursor, readAhead: false, ...call });
-	for await (const page of older.pages()) {
-		messages.push(...page.messages);
-		if (page.messages.some(isEnd)) break;
-	}
-	return reading;
-}
-
-/** What a reading shows of a text. */
-export type Trace =
-	| { kind: "message"; message: Message }
-	| { kind: "twice" }
-	| { kind: "held"; queued: QueuedMessage }
-	| { kind: "other"; queued: QueuedMessage }
-	| { kind: "asked" }
-	| { kind: "none" };
-
-export interface Sought {
-	body: string;
-	/** Messages that are clearly older are not it; null looks at all. */
-	since: number | null;
-	messageId?: string | null | undefined;
-	/** `messageSid`s that are not it. */
-	excluded: ReadonlySet<string>;
-	/** The text that waited in the queue before, which says nothing of this one. */
-	queuedBefore?: string | null;
-}
-
-/** Looks for a text among the messages first and in the queue then, because a text leaves the queue as a message. */
-export function traceOf({ conversation, messages }: Reading, text: Sought): Trace {
-	const given = messages.find(({ messageSid }) => messageSid === text.messageId);
-	if (given) return { kind: "message", message: given };
-	const since = messagesSince(messages, text.since).filter(
-		({ direction, messageSid }) => direction === "outbound" && !text.excluded.has(messageSid),
-	);
-	const found = since.filter(({ templateName, body }) => templateName === null && isSameText(body, text.body));
-	const [message, second] = text.messageId ? [] : found;
-	if (second) return { kind: "twice" };
-	if (message) return { kind: "message", message };
-	const [queued] = conversation.queuedMessages;
-	if (queued && isSameText(queued.body, text.body)) return { kind: "held", queued };
-	if (queued && !isSameText(queued.body, text.queuedBefore)) return { kind: "other", queued };
-	if (!queued && since.some(({ templateName }) => templateName !== null)) return { kind: "asked" };
-	return { kind: "none" };
-}
-
-/** The messages that are not clearly older. One without a time has that of its newer neighbour. */
-export function messagesSince(messages: readonly Message[], since: number | null): Message[] {
-	const end = messages.findIndex(
-		({ createdAt }) => since !== null && createdAt !== null && Date.parse(createdAt) < since - slackMs,
-	);
-	return end < 0 ? [...messages] : messages.slice(0, end);
-}
-
-/** The newest time that a reading shows: the service's clock is not before it. */
-export function newestTime({ conversation, messages }: Reading): number {
-	const { summary, queuedMessages } = conversation;
-	const times = [summary.lastMessageAt, summary.lastInboundAt, messages[0]?.createdAt, queuedMessages[0]?.updatedAt];
-	return Math.max(...times.map((time) => Date.parse(time ?? "") || 0));
-}
-
-/** What the provider reports of a message. */
-export function phaseOf({ status, readAt, deliveredAt }: Message): "sent" | "delivered" | "read" | "failed" {
-	if (status === "failed" || status === "undelivered") return "failed";
-	if (readAt !== null || status === "read") return "read";
-	if (deliveredAt !== null || status === "delivered") return "delivered";
-	return "sent";
-}
-
-/** Whether two texts are one, however a service spells its line ends, its accents or the space around a text. */
-function isSameText(one: string | null | undefined, other: string | null | undefined): boolean {
-	return typeof one === "string" && typeof other === "string" && plain(one) === plain(other);
-}
-
-const plain = (text: string): string => text.replace(/\r\n?/g, "\n").trim().normalize();

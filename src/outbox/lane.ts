@@ -3,7 +3,7 @@
  */
 import type { Sent } from "messaging-conversations";
 import { isOpenAt, serviceNow } from "./baseline.ts";
-import { phaseOf, type Reading, type Trace } from "./fate.ts";
+import { isAnswered, type Phase, phaseOf, type Seen, type Trace } from "./reading.ts";
 import {
 	isGivenUp,
 	isOver,
@@ -29,61 +29,61 @@ export function beforeReading(text: OutboxText, rules: Rules, now: number): Deci
 	return text.state === "sending" && mayRepeatBlindly(text, now) ? "send" : "read";
 }
 
-/** After a reading; null when the conversation is unknown or hidden. */
-export function afterReading(
-	text: OutboxText,
-	reading: Reading | null,
-	trace: Trace | null,
-	rules: Rules,
-	now: number,
-): Decision {
-	if (text.state === "waiting") return beforeFirst(text, reading, rules, now);
+/** After a reading; the trace is null when the conversation is unknown or hidden. */
+export function afterReading(text: OutboxText, trace: Trace | null, rules: Rules, now: number): Decision {
+	if (text.state === "waiting") return beforeFirst(text, trace, rules, now);
 	if (!trace) return ifHidden(text, rules, now);
+	// It was in the queue, and no request that could put it there again is on its way.
+	const wasHeld = text.state === "held" || (text.queueId !== null && isSettled(text, rules, now));
 	switch (trace.kind) {
 		case "message":
 			return asMessage(trace.message.messageSid, phaseOf(trace.message), rules, now);
 		case "twice":
 			return ended("unclear");
 		case "held":
-			return ifHeld(text, reading, rules, now);
+			return ifHeld(text, trace.queued.id, trace, rules, now);
 		case "other":
 			// A text that is replaced leaves its entry to the other one. In an entry of its own the other one came later.
-			if (text.state === "held")
-				return trace.queued.id === text.queueId ? ended("replaced") : ifEmpty(text, rules, now);
+			if (wasHeld) return trace.queued.id === text.queueId ? ended("replaced") : ifEmpty(text, rules, now);
 			if (wasSurelyOpen(text)) return ifNothing(text, rules, now);
 			return isSettled(text, rules, now) ? ended("replaced") : untilSettled(text, rules);
 		case "asked":
-			if (text.state === "held") return ifEmpty(text, rules, now);
+			if (wasHeld) return ifEmpty(text, rules, now);
 			if (wasSurelyOpen(text)) return ifNothing(text, rules, now);
 			// A template of a flow looks like that of the consent.
-			if (!isSettled(text, rules, now)) return untilSettled(text, rules);
-			return ended(text.queueId === null ? "unclear" : "dropped");
+			return isSettled(text, rules, now) ? ended("unclear") : untilSettled(text, rules);
 		case "none":
-			return text.state === "held" ? ifEmpty(text, rules, now) : ifNothing(text, rules, now);
+			return wasHeld ? ifEmpty(text, rules, now) : ifNothing(text, rules, now);
 	}
 }
 
 /** A text that waits in the queue, whoever's, is not replaced by accident. */
-function beforeFirst(text: OutboxText, reading: Reading | null, rules: Rules, now: number): Decision {
-	const queue = reading?.conversation.queuedMessages ?? [];
+function beforeFirst(text: OutboxText, trace: Trace | null, rules: Rules, now: number): Decision {
+	const queue = trace?.reading.conversation.queuedMessages ?? [];
 	return queue.length > 0 && rules.onHeld === "wait" ? lookAgain(text, rules, now) : "send";
 }
 
-function ifHeld(text: OutboxText, reading: Reading | null, rules: Rules, now: number): Decision {
-	const [queued] = reading?.conversation.queuedMessages ?? [];
-	if (!reading || !queued) return lookAgain(text, rules, now);
-	const held = { queueId: queued.id, progress: { emptyAt: null } };
+function ifHeld(text: OutboxText, queueId: string, { reading, since }: Seen, rules: Rules, now: number): Decision {
 	if (text.state !== "held") {
 		if (!isSettled(text, rules, now) && text.queueId !== null) return untilSettled(text, rules);
 		const doubts = text.queueId === null ? 0 : text.progress.doubts;
-		return { ...held, state: "held", nextAt: now + lookMs(rules, 0), progress: { ...heldProgress, doubts } };
+		return { queueId, state: "held", nextAt: now + lookMs(rules, 0), progress: { ...heldProgress, doubts } };
 	}
-	const answered = isOpenAt(reading, serviceNow(reading, text, now));
+	const at = serviceNow(reading, text, now);
+	const answered = isOpenAt(reading, at) && isAnswered(since, at, rules.settleMs);
 	if (answered && rules.onReply === "resend" && maySendAgain(text, rules, now)) return "send";
-	return merge(held, lookAgain(text, rules, now));
+	return { queueId, ...lookAgain(text, rules, now) };
 }
 
-const heldProgress = { tries: 0, taken: false, refused: false, emptyAt: null, looks: 0, failures: 0 };
+const heldProgress = {
+	tries: 0,
+	taken: false,
+	refused: false,
+	emptyAt: null,
+	looks: 0,
+	failures: 0,
+	consentFailed: false,
+};
 
 /** The text is neither in the queue nor a message. It may be on its way from the one to the other. */
 function ifEmpty({ progress }: OutboxText, { settleMs }: Rules, now: number): Change {
@@ -96,8 +96,6 @@ function ifEmpty({ progress }: OutboxText, { settleMs }: Rules, now: number): Ch
 /** No trace of a request that began: after the settling time it was not taken. */
 function ifNothing(text: OutboxText, rules: Rules, now: number): Decision {
 	if (!isSettled(text, rules, now)) return untilSettled(text, rules);
-	// It was in the queue once, and is neither there nor a message.
-	if (text.queueId !== null) return ended("dropped");
 	if (text.progress.taken) return ended("unclear");
 	if (text.progress.refused) return ended("refused");
 	if (isOver(text, now)) return overdue(text);
@@ -107,15 +105,15 @@ function ifNothing(text: OutboxText, rules: Rules, now: number): Decision {
 
 /** A conversation that was there before, or holds the text, is hidden from the agency now. */
 function ifHidden(text: OutboxText, rules: Rules, now: number): Decision {
-	const { baseline, failures, triedAt } = text.progress;
+	const { baseline, failures, hidden = 0, triedAt } = text.progress;
 	if (text.state === "sending" && text.queueId === null && !baseline?.seen) return ifNothing(text, rules, now);
 	// While the service may hold the text, the next one would replace it.
 	const heldUntil = text.queueId === null && wasSurelyOpen(text) ? 0 : (triedAt ?? 0) + consentMs;
 	const waits = rules.followMs.length > 0 ? rules.followMs : [longestLookMs];
-	const wait = waits[failures];
+	const wait = waits[hidden];
 	if (wait === undefined && now >= heldUntil) return ended("unclear");
 	const nextAt = wait === undefined ? Math.min(heldUntil, now + longestLookMs) : now + wait;
-	return { nextAt, progress: { failures: failures + 1 } };
+	return { nextAt, progress: { failures: failures + 1, hidden: hidden + 1 } };
 }
 
 /** What the row is when a request begins. Stored before the request. */
@@ -132,6 +130,7 @@ export function beginning(text: OutboxText, baseline: Baseline | null, { settleM
 			doubts: doubts + 1,
 			firstTriedAt: tries === 0 ? now : firstTriedAt,
 			triedAt: now,
+			emptyAt: null,
 			looks: text.state === "sending" ? looks : 0,
 		},
 	};
@@ -166,25 +165,22 @@ export function afterError(text: OutboxText, ending: Ending, error: TextError, r
 }
 
 /** A message that was sent: what is reported of it now, and whether to look again. */
-export function afterLook(
-	text: OutboxText,
-	phase: ReturnType<typeof phaseOf> | null,
-	rules: Rules,
-	now: number,
-): Change {
+export function afterLook(text: OutboxText, phase: Phase | null, rules: Rules, now: number): Change {
 	const looks = text.progress.looks + 1;
 	const state = phase === null || (phase === "sent" && text.state === "delivered") ? undefined : phase;
-	const ends = state === "read" || state === "failed";
-	const wait = rules.followMs[looks];
-	return { ...(state && { state }), nextAt: ends || wait === undefined ? null : now + wait, progress: { looks } };
+	return { ...(state && { state }), nextAt: nextLook(state, rules, looks, now), progress: { looks } };
 }
 
 /** The text is a message. */
-function asMessage(messageId: string, phase: ReturnType<typeof phaseOf>, { followMs }: Rules, now: number): Change {
-	const ends = phase === "read" || phase === "failed";
-	const [first] = followMs;
-	const nextAt = ends || first === undefined ? null : now + first;
-	return { state: phase, messageId, nextAt, progress: { looks: 0, failures: 0, error: null } };
+function asMessage(messageId: string, phase: Phase, rules: Rules, now: number): Change {
+	const progress = { looks: 0, failures: 0, error: null };
+	return { state: phase, messageId, nextAt: nextLook(phase, rules, 0, now), progress };
+}
+
+/** When to look at a message next; null when nothing more will be reported, or the looks are used up. */
+function nextLook(phase: Phase | undefined, { followMs }: Rules, looks: number, now: number): number | null {
+	const wait = followMs[looks];
+	return phase === "read" || phase === "failed" || wait === undefined ? null : now + wait;
 }
 
 /** A state in which nothing is left to do. */
@@ -193,7 +189,7 @@ function ended(state: OutboxText["state"]): Change {
 }
 
 function lookAgain({ progress: { looks } }: OutboxText, rules: Rules, now: number): Change {
-	return { nextAt: now + lookMs(rules, looks), progress: { looks: looks + 1, failures: 0 } };
+	return { nextAt: now + lookMs(rules, looks), progress: { looks: looks + 1, failures: 0, emptyAt: null } };
 }
 
 function untilSettled({ progress: { triedAt } }: OutboxText, { settleMs }: Rules): Change {
@@ -211,8 +207,4 @@ function lookMs({ followMs }: Rules, looks: number): number {
 /** Increasing waits with full jitter. */
 export function backoffMs(failures: number, random: () => number = Math.random): number {
 	return Math.ceil(Math.min(longestLookMs, 1_000 * 2 ** failures) * (0.1 + 0.9 * random()));
-}
-
-function merge(one: Change, other: Change): Change {
-	return { ...one, ...other, progress: { ...one.progress, ...other.progress } };
 }

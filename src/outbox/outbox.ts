@@ -1,11 +1,11 @@
-import { can, fields, moment, refuse, text } from "./check.ts";
+import { can, fields, moment, object, refuse, text } from "./check.ts";
 import { checkedText, type EnqueuedText, type ObservedChange } from "./enqueued.ts";
-import { phaseOf } from "./fate.ts";
 import { checkedOptions, type OutboxOptions } from "./options.ts";
+import { phaseOf } from "./reading.ts";
 import { isInDoubt } from "./retry.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import { type StepContext, stepLane } from "./step.ts";
-import { changed, type NewText, type OutboxText, unfinished } from "./text.ts";
+import { changed, type OutboxText, operationIdOf, unfinished } from "./text.ts";
 import { createTroubles } from "./trouble.ts";
 import { asOnlyWorker, createLoop, type LaneWork, workWith } from "./work.ts";
 
@@ -36,9 +36,9 @@ export interface Outbox {
 	 */
 	work: (options?: { signal?: AbortSignal | undefined }) => Promise<void>;
 	/**
-	 * Does what is due now, and no more: for a cron job or a test.
+	 * Does what is due now, and no more: for a cron job or a test. A second call waits for the first.
 	 *
-	 * @throws as {@link Outbox.work}
+	 * @throws as {@link Outbox.work}, also while {@link Outbox.work} of this process runs
 	 * @example await outbox.drain();
 	 */
 	drain: () => Promise<void>;
@@ -55,16 +55,16 @@ export interface Outbox {
 	 */
 	cancel: (id: string) => Promise<boolean>;
 	/**
-	 * Takes in a change of the change feed: messages that were delivered, read or failed, and contacts whose texts wait. Costs no
-	 * request of its own for what the change holds.
+	 * Takes in a change of the change feed: messages that were delivered, read or failed, without a request; and contacts whose
+	 * unfinished texts are looked at now.
 	 * @example
 	 * const { conversation, messagePage } = await agency.conversations.get("+32470123456");
 	 * await outbox.observe({ agencyId: agency.id, conversation, messages: messagePage.messages });
 	 */
 	observe: (change: ObservedChange) => Promise<void>;
 	/**
-	 * Deletes the texts that were finished before a moment, because the rows hold numbers and texts. Their ids can be enqueued again.
-	 * Gives the number of rows.
+	 * Deletes the texts that were finished before a moment, because the rows hold numbers and texts. Gives the number of rows. Do
+	 * not enqueue their ids again: the service may know the `operationId` of the same id and text, and answer without delivering it.
 	 * @example await outbox.purge({ before: new Date(Date.now() - 90 * 86_400_000) });
 	 */
 	purge: (options: { before: Date | string | number }) => Promise<number>;
@@ -87,7 +87,7 @@ const longestSweepMs = 30_000;
 export function createOutbox(options: OutboxOptions): Outbox {
 	const rules = checkedOptions(options);
 	const { client, store, engine, concurrency = 4, onSettled, onTrouble, defaultCountry } = options;
-	const now = (): number => Number(options.now?.() ?? Date.now());
+	const now = (): number => Math.round(Number(options.now?.() ?? Date.now()));
 	const troubles = createTroubles((trouble) => ignoringErrors(() => onTrouble?.(trouble)), now);
 	let stopping = 0;
 	const context: StepContext = {
@@ -116,12 +116,12 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		try {
 			const text = checkedText(given, client, defaultCountry, now());
 			return store.insert(text, tx).then(async (row) => {
-				const content = (of: NewText) =>
-					JSON.stringify([of.agencyId, of.to, of.body, of.subaccountId, of.consentLanguage]);
-				if (content(row) !== content(text)) refuse("id", "was enqueued with another text", "enqueue");
+				const status = await statusOf(row);
+				if (status.operationId !== (await operationIdOf(text)))
+					refuse("id", "was enqueued with another text", "enqueue");
 				if (row.version === 0) await engine?.wake(row, row.nextAt ?? now(), row.id, tx);
 				if (tx === undefined) loop.nudge();
-				return statusOf(row);
+				return status;
 			});
 		} catch (error) {
 			return Promise.reject(error);
@@ -164,11 +164,13 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		}
 	}
 
-	async function drain(): Promise<void> {
+	let drained: Promise<unknown> = Promise.resolve();
+	function drain(): Promise<void> {
 		if (engine) return loop.run(false);
-		await asOnlyWorker(store, "drain", async (lost) => {
-			await untilAborted([lost], (signal) => loop.run(false, signal));
-		});
+		const act = (lost: AbortSignal) => untilAborted([lost], (signal) => loop.run(false, signal));
+		const turn = drained.then(() => asOnlyWorker(store, "drain", act));
+		drained = turn.catch(() => {});
+		return turn;
 	}
 
 	async function status(id: string): Promise<OutboxStatus | undefined> {
@@ -190,7 +192,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 	}
 
 	async function observe(change: ObservedChange): Promise<void> {
-		if (typeof change !== "object" || change === null) refuse("change", "must be an object", "observe");
+		object("change", change, "observe");
 		const { agencyId, conversation, messages = [] } = change;
 		for (const message of messages) {
 			const text = message.direction === "outbound" ? await store.byMessage(message.messageSid) : undefined;
@@ -200,8 +202,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 			if (await store.save(next)) await settled(next);
 		}
 		const phoneNumber = conversation && ("summary" in conversation ? conversation.summary : conversation).phoneNumber;
-		if (!phoneNumber) return;
-		await wake({ to: phoneNumber, agencyId });
+		if (phoneNumber) await wake({ to: phoneNumber, agencyId });
 	}
 
 	async function wake({ agencyId, to }: { agencyId: string | undefined; to: string }): Promise<void> {

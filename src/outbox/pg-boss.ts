@@ -25,8 +25,8 @@ export interface PgBossLike {
 		options: { pollingIntervalSeconds: number; batchSize: number },
 		handler: (jobs: { data: Lane }[]) => Promise<void>,
 	) => Promise<string>;
-	/** Takes no more jobs. */
-	offWork: (name: string) => Promise<unknown>;
+	/** Stops one worker, named by its id: in the place of the queue's name up to pg-boss 11, beside it in 12. */
+	offWork(name: string | { id: string }, options?: { id: string; wait: boolean }): Promise<unknown>;
 }
 
 /** The options of a job. */
@@ -53,7 +53,7 @@ const batchSize = 10;
 /** Options of {@link pgBossEngine}. */
 export interface PgBossEngineOptions {
 	/**
-	 * Name of the queue.
+	 * Name of the queue. Each table of texts needs one of its own.
 	 * @default "messaging-outbox"
 	 */
 	queue?: string | undefined;
@@ -66,7 +66,8 @@ export interface PgBossEngineOptions {
 
 /**
  * Lets any number of processes work on one {@link postgresStore}, by jobs of a started pg-boss: 10 on Node 20, 12 above.
- * `enqueue` with a `tx` makes its job in the same transaction.
+ * `enqueue` with a `tx` makes its job in the same transaction. Outboxes with tables of their own need queues of their own,
+ * because a worker steps the lanes of its own table only.
  *
  * @throws PartnerInvalidInput when `boss` is no pg-boss
  * @example
@@ -90,20 +91,25 @@ export function pgBossEngine(boss: PgBossLike, options: PgBossEngineOptions = {}
 		},
 		async work(step, concurrency) {
 			const running = new Set<Promise<void>>();
+			const workers: string[] = [];
 			async function run(jobs: { data: Lane }[]): Promise<void> {
 				for (const { data } of jobs) await step(data);
 			}
 			async function stop(): Promise<void> {
-				await boss.offWork(queue);
+				// By the name alone every worker of the queue would stop, also those of another outbox.
+				await Promise.all(
+					workers.map((id) => boss.offWork({ id }).catch(() => boss.offWork(queue, { id, wait: true }))),
+				);
 				await Promise.allSettled(running);
 			}
 			try {
 				for (let worker = 0; worker < concurrency; worker++) {
-					await boss.work(queue, { pollingIntervalSeconds: pollSeconds, batchSize }, async (jobs) => {
+					const id = await boss.work(queue, { pollingIntervalSeconds: pollSeconds, batchSize }, async (jobs) => {
 						const batch = run(jobs);
 						running.add(batch);
 						await batch.finally(() => running.delete(batch));
 					});
+					workers.push(id);
 				}
 			} catch (error) {
 				await stop();

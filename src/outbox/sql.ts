@@ -50,22 +50,9 @@ function indexes({ texts, index }: Names): string[] {
 }
 
 /** The columns of the texts, as both databases take them. */
-export const columns = `
-	id text not null unique,
-	agency_id text not null,
-	recipient text not null,
-	body text not null,
-	subaccount_id text,
-	consent_language text,
-	not_after bigint,
-	created_at bigint not null,
-	state text not null,
-	since bigint not null,
-	next_at bigint,
-	version bigint not null,
-	message_id text,
-	queue_id text,
-	progress text not null`;
+export const columns = `id text not null unique, agency_id text not null, recipient text not null, body text not null,
+	subaccount_id text, consent_language text, not_after bigint, created_at bigint not null, state text not null,
+	since bigint not null, next_at bigint, version bigint not null, message_id text, queue_id text, progress text not null`;
 
 export const workerColumns = "one bigint primary key, token text not null, host text, pid bigint, beat_at bigint";
 
@@ -91,7 +78,7 @@ export function createSqlStore({ query, tables }: Database, names: Names): Outbo
 				tx,
 			);
 			const [row] = rows.length > 0 ? rows : await query(`select * from ${texts} where id = $1`, [id], tx);
-			if (!row) throw new Error("The text was neither stored nor found.");
+			if (!row) throw new Error("The row is gone.");
 			return textFrom(row);
 		},
 		find: (id) => first(`select * from ${texts} where id = $1`, id),
@@ -127,7 +114,7 @@ export function createSqlStore({ query, tables }: Database, names: Names): Outbo
 		async wake({ agencyId, to = "" }, now) {
 			const lane = agencyId === undefined ? "recipient = $2" : "agency_id = $3 and recipient = $2";
 			await query(
-				`update ${texts} set next_at = $1, version = version + 1 where ${lane} and next_at > $1 and state <> 'sending'`,
+				`update ${texts} set next_at = $1, version = version + 1 where ${lane} and next_at > $1 and state in ('waiting', 'held')`,
 				agencyId === undefined ? [now, to] : [now, to, agencyId],
 			);
 		},

@@ -1,5 +1,5 @@
 import { type OutboxState, type OutboxText, operationIdOf, type TextError } from "./text.ts";
-import { words } from "./words.ts";
+import { words, wordsIfUnasked } from "./words.ts";
 
 /** What became of a text, for the button that sent it. */
 export interface OutboxStatus {
@@ -35,7 +35,7 @@ export async function statusOf(text: OutboxText): Promise<OutboxStatus> {
 		to,
 		state,
 		since: new Date(since),
-		words: words[state],
+		words: (progress.consentFailed && wordsIfUnasked[state]) || words[state],
 		operationId: await operationIdOf(text),
 		messageId,
 		queueId,

@@ -1,6 +1,5 @@
 import { type Client, isPartnerError, type SendError } from "messaging-conversations";
 import { baselineOf } from "./baseline.ts";
-import { phaseOf, type Reading, readConversation, slackMs, type Trace, traceOf } from "./fate.ts";
 import {
 	afterAnswer,
 	afterError,
@@ -11,6 +10,7 @@ import {
 	beginning,
 	type Decision,
 } from "./lane.ts";
+import { isConsentFailed, phaseOf, type Reading, readConversation, slackMs, type Trace, traceOf } from "./reading.ts";
 import { keptBack } from "./retry.ts";
 import type { OutboxStore } from "./store.ts";
 import { type Change, changed, type Lane, type OutboxText, operationIdOf, type Rules } from "./text.ts";
@@ -71,20 +71,26 @@ async function stepHead(context: StepContext, head: OutboxText, texts: readonly 
 	const { rules, now } = context;
 	const before = beforeReading(head, rules, now());
 	if (before !== "read") return carryOut(context, head, before, { reading: null, readAt: now() });
-	const read = await readFor(context, head);
-	if (!read) return false;
-	const { reading, trace } = read;
+	const trace = await readFor(context, head);
+	if (trace === undefined) return false;
+	const text = trace && head.state !== "waiting" ? noted(head, trace) : head;
+	const reading = trace?.reading ?? null;
 	const readAt = now();
-	const decided = afterReading(head, reading, trace, rules, readAt);
+	const decided = afterReading(text, trace, rules, readAt);
 	const isDropped = decided !== "send" && decided.state === "dropped";
 	const decision: Decision =
-		isDropped && (await isReplaced(context, head)) ? { ...decided, state: "replaced" } : decided;
-	const next = replacing(head, texts, rules);
+		isDropped && (await isReplaced(context, text)) ? { ...decided, state: "replaced" } : decided;
+	const next = replacing(text, texts, rules);
 	if (!next || trace?.kind !== "held" || decision === "send" || (next.nextAt ?? 0) > now())
-		return carryOut(context, head, decision, { reading, readAt });
+		return carryOut(context, text, decision, { reading, readAt });
 	const progress = { ...decision.progress, replacedBy: next.id };
-	if (!(await write(context, head, { ...decision, progress }))) return false;
-	return carryOut(context, next, "send", { reading, readAt, replaces: head.id });
+	if (!(await write(context, text, { ...decision, progress }))) return false;
+	return carryOut(context, next, "send", { reading, readAt, replaces: text.id });
+}
+
+/** What a reading shows beside the text itself is stored with whatever it leads to. */
+function noted(text: OutboxText, { since }: Trace): OutboxText {
+	return { ...text, progress: { ...text.progress, hidden: 0, consentFailed: isConsentFailed(since) } };
 }
 
 /** What a decision was made from. */
@@ -149,11 +155,8 @@ async function troubled(troubles: Troubles, text: OutboxText, error: SendError, 
 	return Math.max(now() + wait, troubles.met(error, text));
 }
 
-/** Reads about a text. Undefined when the read failed, which the row notes. */
-async function readFor(
-	context: StepContext,
-	text: OutboxText,
-): Promise<{ reading: Reading | null; trace: Trace | null } | undefined> {
+/** Reads about a text. Null when the conversation is unknown or hidden; undefined when the read failed, which the row notes. */
+async function readFor(context: StepContext, text: OutboxText): Promise<Trace | null | undefined> {
 	const { client, store, troubles, now } = context;
 	const { baseline } = text.progress;
 	const since = text.state === "waiting" ? Number.POSITIVE_INFINITY : (baseline?.since ?? null);
@@ -165,14 +168,11 @@ async function readFor(
 			{ deadlineMs: readingMs },
 		);
 		troubles.passed(text, "read");
-		if (!found) return { reading: null, trace: null };
+		if (!found) return null;
 		const claimed = text.state === "waiting" ? [] : await store.claimed(text);
 		const excluded = new Set([...claimed, ...(baseline?.known ?? [])]);
 		const queuedBefore = baseline?.queued ?? null;
-		return {
-			reading: found,
-			trace: traceOf(found, { body: text.body, since: baseline?.since ?? null, excluded, queuedBefore }),
-		};
+		return traceOf(found, { body: text.body, since: baseline?.since ?? null, excluded, queuedBefore });
 	} catch (error) {
 		if (!isPartnerError(error)) throw error;
 		const { failures } = text.progress;

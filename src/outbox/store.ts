@@ -20,7 +20,7 @@ export interface OutboxStore {
 	save: (text: OutboxText) => Promise<boolean>;
 	/** Puts off what waits or is held in a lane and is due before. */
 	postpone: (lane: Lane, until: number) => Promise<void>;
-	/** Makes what is unfinished or followed in a lane due; in every agency's lane to that number without an agency. */
+	/** Makes what waits or is held in a lane due; in every agency's lane to that number without an agency. */
 	wake: (lane: Partial<Lane>, now: number) => Promise<void>;
 	/** Makes all that is unfinished due: whoever worked on it is gone. */
 	recover: (now: number) => Promise<void>;

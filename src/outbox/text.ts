@@ -60,6 +60,10 @@ export interface Progress {
 	looks: number;
 	/** Failed requests in a row. */
 	failures: number;
+	/** Looks in a row that found the conversation hidden. Rows of older versions have none. */
+	hidden?: number;
+	/** No consent template reached the phone. Rows of older versions have none. */
+	consentFailed?: boolean;
 	/** The id of the text that was to take its place on purpose. It did when the service took that text. */
 	replacedBy: string | null;
 	/** The conversation right before the first request. */

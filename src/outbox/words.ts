@@ -14,3 +14,9 @@ export const words = {
 	cancelled: "Not sent: it was cancelled.",
 	unclear: "It is not known whether it was sent. Look at the conversation before you send it again.",
 } as const;
+
+/** The same when no consent template reached the phone. */
+export const wordsIfUnasked: { [state in keyof typeof words]?: string } = {
+	held: "The request for the contact's consent did not reach the phone.",
+	dropped: "Not delivered: the request for the contact's consent did not reach the phone.",
+};

@@ -34,22 +34,6 @@ export function createLoop({ store, step, now, concurrency }: LaneWork, pausedUn
 		wakeUp?.();
 	}
 
-	/** Waits, at most until something is stored, a step ends or the signal aborts. */
-	function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-		if (nudged || signal?.aborted) return Promise.resolve();
-		return new Promise((resolve) => {
-			const done = (): void => {
-				clearTimeout(timer);
-				signal?.removeEventListener("abort", done);
-				wakeUp = undefined;
-				resolve();
-			};
-			const timer = setTimeout(done, ms);
-			signal?.addEventListener("abort", done);
-			wakeUp = done;
-		});
-	}
-
 	async function run(forever: boolean, signal?: AbortSignal): Promise<void> {
 		const running = new Map<string, Promise<unknown>>();
 		let failure: { error: unknown } | undefined;
@@ -65,26 +49,31 @@ export function createLoop({ store, step, now, concurrency }: LaneWork, pausedUn
 				});
 			running.set(name, ended);
 		};
-		while (!signal?.aborted && !failure) {
-			nudged = false;
-			const at = now();
-			const paused = pausedUntil() - at;
-			const free = paused > 0 ? 0 : concurrency - running.size;
-			const lanes = free > 0 ? await store.due(at, free + running.size) : [];
-			const idle = lanes.filter(({ agencyId, to }) => !running.has(`${agencyId} ${to}`)).slice(0, free);
-			for (const lane of idle) start(lane);
-			if (running.size === 0 && idle.length === 0 && !forever) break;
-			if (running.size >= concurrency || (idle.length === 0 && running.size > 0 && !forever)) {
-				await Promise.race(running.values());
-				continue;
+		try {
+			while (!signal?.aborted && !failure) {
+				nudged = false;
+				const at = now();
+				const paused = pausedUntil() - at;
+				const free = paused > 0 ? 0 : concurrency - running.size;
+				const lanes = free > 0 ? await store.due(at, free + running.size) : [];
+				const idle = lanes.filter(({ agencyId, to }) => !running.has(`${agencyId} ${to}`)).slice(0, free);
+				for (const lane of idle) start(lane);
+				if (running.size === 0 && idle.length === 0 && !forever) break;
+				if (running.size >= concurrency || (idle.length === 0 && running.size > 0 && !forever)) {
+					await Promise.race(running.values());
+					continue;
+				}
+				if (idle.length > 0) continue;
+				// What is due now is in a lane that runs, whose end wakes this loop.
+				const next = await store.nextDue(at);
+				const wait = Math.max(1, paused, next === undefined ? idleMs : next - now());
+				// At most until something is stored or a step ends.
+				if (!nudged) await sleep(Math.min(idleMs, wait), signal, (end) => (wakeUp = end));
 			}
-			if (idle.length > 0) continue;
-			// What is due now is in a lane that runs, whose end wakes this loop.
-			const next = await store.nextDue(at);
-			const wait = Math.max(1, paused, next === undefined ? idleMs : next - now());
-			await sleep(Math.min(idleMs, wait), signal);
+		} finally {
+			// The lock may not go before them, also when the store fails.
+			await Promise.all(running.values());
 		}
-		await Promise.all(running.values());
 		if (failure) throw failure.error;
 	}
 
@@ -115,21 +104,27 @@ export async function workWith(
 	try {
 		while (!ended.aborted) {
 			for (const lane of await store.due(now() - sweepMs / 2, 1_000)) await wake(lane, now());
-			await new Promise<void>((resolve) => {
-				const done = (): void => {
-					clearTimeout(timer);
-					ended.removeEventListener("abort", done);
-					resolve();
-				};
-				const timer = setTimeout(done, sweepMs);
-				ended.addEventListener("abort", done);
-				if (ended.aborted) done();
-			});
+			await sleep(sweepMs, ended);
 		}
 	} finally {
 		await stop();
 	}
 	failed.signal.throwIfAborted();
+}
+
+/** Waits until the time has passed, the signal aborts, or what `given` gets is called. */
+function sleep(ms: number, signal?: AbortSignal, given?: (end: () => void) => void): Promise<void> {
+	return new Promise((resolve) => {
+		const done = (): void => {
+			clearTimeout(timer);
+			signal?.removeEventListener("abort", done);
+			resolve();
+		};
+		const timer = setTimeout(done, ms);
+		signal?.addEventListener("abort", done);
+		if (signal?.aborted) done();
+		given?.(done);
+	});
 }
 
 const beatMs = 5_000;
@@ -155,8 +150,7 @@ export async function asOnlyWorker(
 	act: (lost: AbortSignal) => Promise<void>,
 ): Promise<void> {
 	const own = ownProcess();
-	const { host, pid } = own ?? { host: "", pid: 0 };
-	const me: Worker = { token: crypto.randomUUID(), host, pid, beatAt: Date.now() };
+	const me: Worker = { host: "", pid: 0, ...own, token: crypto.randomUUID(), beatAt: Date.now() };
 	const other = await store.worker();
 	if (other && isAlive(other, own)) refuseSecond(other, operation);
 	if (!(await store.takeOver(me, other?.token ?? null))) refuseSecond(await store.worker(), operation);
@@ -206,7 +200,8 @@ function isRunning(pid: number): boolean {
 }
 
 function refuseSecond(other: Worker | undefined, operation: "work" | "drain"): never {
-	const name = other?.host ? `process ${other.pid} on ${other.host}` : "another process";
-	const rule = `is worked on by ${name}: let one process work and the others enqueue, or use postgresStore with pgBossEngine`;
+	const isHere = other && workersHere().has(other.token);
+	const name = isHere ? "this process" : other?.host ? `process ${other.pid} on ${other.host}` : "another process";
+	const rule = `is worked on by ${name}: let one process work, or use postgresStore with pgBossEngine`;
 	return refuse("store", rule, operation);
 }

@@ -32,6 +32,24 @@ test("a held text whose conversation is hidden keeps the next one back until the
 	expect([await state("note-1"), await state("note-2"), sends().length]).toEqual(["unclear", "held", 2]);
 });
 
+test("reads that failed for hours do not shorten the day of looks at a hidden conversation", async () => {
+	const { sandbox, agency, anna, enqueue, outbox, pass, state } = createWorld();
+	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
+	await enqueue("1");
+	sandbox.faults.add({ operation: "conversations.get", skip: 1, times: 100_000, effect: { status: 500 } });
+	sandbox.faults.add({ operation: "messages.send", skip: 1, times: 100_000, effect: { status: 503 } });
+	await outbox.drain();
+	await pass({ hours: 2 });
+	expect(await state("note-1")).toBe("sending");
+	sandbox.faults.clear();
+	agency.conversation(anna).hide();
+	await pass({ minutes: 15 });
+	expect(await state("note-1")).toBe("sending");
+	agency.conversation(anna).visibleAs("focus");
+	await pass({ hours: 1 });
+	expect(await state("note-1")).toBe("sent");
+});
+
 test("a held text whose conversation is shown again is credited", async () => {
 	const { agency, anna, enqueue, pass, state, texts } = createClosed();
 	await enqueue("1");

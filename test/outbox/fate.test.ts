@@ -6,9 +6,13 @@ import { expect, test } from "vitest";
 const body = "Are you there?";
 
 /** Anna read the same words the day before; then the window closed. */
-async function open(policy: SandboxOptions["policy"] & {} = {}) {
+async function open(
+	policy: SandboxOptions["policy"] & {} = {},
+	change = async (answer: Response): Promise<Response> => answer,
+) {
 	const sandbox = createSandbox({ policy });
-	const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
+	const fetch: typeof globalThis.fetch = async (url, init) => change(await sandbox.fetch(url, init));
+	const agency = createClient({ ...sandbox.connection, fetch }).agency(sandbox.agency().id);
 	const anna = sandbox.agency().contact("+32470123456");
 	anna.writes("Hello");
 	await agency.messages.send({ to: anna.phoneNumber, body });
@@ -23,7 +27,7 @@ async function open(policy: SandboxOptions["policy"] & {} = {}) {
 test("held, and whether the contact has answered in words; then sent, delivered, read, by one request each", async () => {
 	const { sandbox, anna, send, fate } = await open();
 	const sent = await send();
-	expect(await fate(sent)).toEqual({ fate: "held", queueId: sent.queueId, windowOpen: false });
+	expect(await fate(sent)).toEqual({ fate: "held", queueId: sent.queueId, windowOpen: false, consentFailed: false });
 	anna.writes("Yes?");
 	expect(await fate()).toMatchObject({ fate: "held", windowOpen: true });
 	anna.accepts();
@@ -35,6 +39,17 @@ test("held, and whether the contact has answered in words; then sent, delivered,
 	const before = sandbox.requests().length;
 	expect(await fate()).toMatchObject({ fate: "read" });
 	expect(sandbox.requests().length - before).toBe(1);
+});
+
+test("a tap alone is no answer in words, and neither are words right after a tap", async () => {
+	const { sandbox, anna, send, fate } = await open();
+	await send();
+	anna.taps("visit_later");
+	expect(await fate()).toMatchObject({ fate: "held", windowOpen: false });
+	anna.writes("Sorry");
+	expect(await fate()).toMatchObject({ fate: "held", windowOpen: false });
+	sandbox.clock.advance({ ms: 65_000 });
+	expect(await fate()).toMatchObject({ fate: "held", windowOpen: true });
 });
 
 test("a text that failed at the phone is failed and not sent", async () => {
@@ -67,6 +82,44 @@ test("a text whose place another took is replaced", async () => {
 	const sent = await send();
 	sandbox.agency().staff.sends(anna, "Forget it.");
 	expect(await fate(sent)).toEqual({ fate: "replaced" });
+});
+
+test("a text whose message is listed some seconds after the consent is unclear until then, not dropped", async () => {
+	let isLate = false;
+	const { sandbox, anna, send, fate } = await open({}, async (answer) => {
+		const page = isLate ? await answer.json() : undefined;
+		page?.messagePage.messages.shift();
+		return page ? Response.json(page, { headers: answer.headers }) : answer;
+	});
+	const sent = await send();
+	sandbox.clock.advance({ hours: 1 });
+	anna.accepts();
+	isLate = true;
+	sandbox.clock.advance({ ms: 4_000 });
+	expect(await fate(sent)).toEqual({ fate: "unclear" });
+	isLate = false;
+	expect(await fate(sent)).toMatchObject({ fate: "sent" });
+});
+
+test("a text of staff's that waited before the send proves nothing: the send left no trace", async () => {
+	const { sandbox, agency, anna, fate } = await open();
+	sandbox.agency().staff.sends(anna, "Please call us.");
+	sandbox.clock.advance({ minutes: 1 });
+	const since = sandbox.clock.now();
+	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 500 } });
+	await agency.messages.send({ to: anna.phoneNumber, body }, { retry: false }).result();
+	sandbox.clock.advance({ minutes: 2 });
+	expect(await fate({ since })).toEqual({ fate: "nothing" });
+});
+
+test("a text that was a message and is not shown is unclear, whatever waits in the queue", async () => {
+	const { sandbox, anna, fate } = await open();
+	sandbox.clock.advance({ minutes: 1 });
+	for (const text of ["Please call us.", body]) {
+		sandbox.agency().staff.sends(anna, text);
+		sandbox.clock.advance({ minutes: 2 });
+		expect(await fate({ messageId: "SM0" })).toEqual({ fate: "unclear" });
+	}
 });
 
 test("a text that had left the queue before another one came is dropped", async () => {

@@ -49,7 +49,7 @@ export function memoryStore(): OutboxStore & { all: () => OutboxText[] } {
 		},
 		async wake(lane, now) {
 			for (const row of rows.values())
-				if (isIn(lane)(row) && row.state !== "sending" && (row.nextAt ?? now) > now)
+				if (isIn(lane)(row) && ["waiting", "held"].includes(row.state) && (row.nextAt ?? now) > now)
 					set(row, { nextAt: now, version: row.version + 1 });
 		},
 		async recover(now) {

@@ -72,6 +72,42 @@ test("a contact who answers in words does not block the lane for 48 hours", asyn
 	});
 });
 
+test("a tap opens the window and is no answer: it may be a refusal that the service carries out later", async () => {
+	const { anna, enqueue, state, pass, sends, sandbox } = createWorld();
+	sandbox.clock.advance({ hours: 25 });
+	await enqueue("1");
+	await pass({ minutes: 1 });
+	anna.taps("visit_later");
+	await pass({ minutes: 30 });
+	expect([await state("note-1"), sends().length]).toEqual(["held", 1]);
+	anna.taps("visit_never");
+	anna.writes("Sorry");
+	await pass({ ms: 60_000 });
+	expect([await state("note-1"), sends().length]).toEqual(["held", 1]);
+	await pass({ minutes: 10 });
+	expect([await state("note-1"), sends().length]).toEqual(["sent", 2]);
+});
+
+test("a request for consent that cannot reach the phone is called so, while the text is held and when it is dropped", async () => {
+	const { sandbox, agency, anna, client, enqueue, outbox, pass } = createWorld();
+	const words = async (id: string) => (await outbox.status(id))?.words;
+	sandbox.clock.advance({ hours: 25 });
+	anna.setReachable(false);
+	const since = sandbox.clock.now();
+	await enqueue("1");
+	await pass({ minutes: 1 });
+	expect(await words("note-1")).toBe("The request for the contact's consent did not reach the phone.");
+	const text = { to: anna.phoneNumber, body: "1", since };
+	const fate = await fateOf(client.agency(agency.id), text, { now: sandbox.clock.now });
+	expect(fate).toMatchObject({ fate: "held", consentFailed: true });
+	await pass({ hours: 49 });
+	expect(await words("note-1")).toBe("Not delivered: the request for the contact's consent did not reach the phone.");
+	anna.setReachable(true);
+	await enqueue("2");
+	await pass({ minutes: 1 });
+	expect(await words("note-2")).toBe("Waits for the contact's consent.");
+});
+
 test("with onReply wait a contact who answers in words still has to consent", async () => {
 	const { anna, enqueue, texts, state, pass, sends, sandbox } = createWorld({ onReply: "wait" });
 	sandbox.clock.advance({ hours: 25 });
@@ -354,6 +390,25 @@ test("the change feed tells it what was delivered, and wakes who waits for conse
 	]);
 });
 
+test("a lively chat that is observed uses up no look at a text, and costs no request", async () => {
+	const { sandbox, outbox, agency, anna, client, enqueue, state, pass } = createWorld();
+	await enqueue("1");
+	await outbox.drain();
+	const { messageId } = (await outbox.status("note-1")) ?? {};
+	for (let count = 0; count < 8; count++) {
+		sandbox.clock.advance({ ms: 1_000 });
+		anna.writes(`And ${count}`);
+		const { conversation } = await client.agency(agency.id).conversations.get(anna.phoneNumber);
+		const before = sandbox.requests().length;
+		await outbox.observe({ agencyId: agency.id, conversation });
+		await outbox.drain();
+		expect(sandbox.requests().length).toBe(before);
+	}
+	sandbox.message(messageId ?? "").failed();
+	await pass({ hours: 1 });
+	expect(await state("note-1")).toBe("failed");
+});
+
 test("onSettled is called in the order of the states, and not waited for", async () => {
 	const digest = crypto.subtle.digest.bind(crypto.subtle);
 	const { agency, anna, client, enqueue, outbox, settled, state } = createWorld({
@@ -398,6 +453,16 @@ test("a change of the change feed is observed as it comes", async () => {
 	expect(await state("note-1")).toBe("sent");
 });
 
+test("a clock that gives fractions of milliseconds puts none into the store", async () => {
+	const { sandbox, store, enqueue, restart, agency, anna } = createWorld();
+	const outbox = restart({ now: () => sandbox.clock.now().getTime() + 0.5 });
+	await outbox.enqueue({ id: "a", agencyId: agency.id, to: anna.phoneNumber, body: "Hi" });
+	await enqueue("1");
+	await outbox.drain();
+	const times = store.all().flatMap(({ createdAt, since, nextAt }) => [createdAt, since, nextAt]);
+	expect(times.filter((time) => !Number.isInteger(time))).toEqual([]);
+});
+
 test("finished texts are purged, unfinished ones are not", async () => {
 	const { sandbox, outbox, enqueue, pass, store } = createWorld();
 	await enqueue("1");
@@ -422,6 +487,20 @@ test("a second worker is refused while the first works, with the way out; afterw
 	stop.abort();
 	await working;
 	await restart().drain();
+});
+
+test("drains that overlap follow each other; beside a worker of the same process one is refused in words", async () => {
+	const { outbox, enqueue, state } = createWorld({ now: undefined });
+	await enqueue("1");
+	await Promise.all([outbox.drain(), outbox.drain()]);
+	expect(await state("note-1")).toBe("sent");
+	const stop = new AbortController();
+	const working = outbox.work({ signal: stop.signal });
+	const rule = expect.stringContaining("is worked on by this process");
+	await expect(outbox.drain()).rejects.toMatchObject({ field: "store", rule });
+	stop.abort();
+	await working;
+	await outbox.drain();
 });
 
 test("in a runtime without processes only the sign of life tells that another one works", async () => {
@@ -532,6 +611,31 @@ test("a held text whose second send is in doubt is read about, as she may have c
 	anna.accepts();
 	await pass({ hours: 1 });
 	expect([texts(), await state("note-1")]).toEqual([["1"], "sent"]);
+});
+
+test("a held text whose second send is in doubt, and whose message is listed some seconds late, is not called dropped", async () => {
+	const { sandbox, anna, restart, texts, state } = await heldAndAnswered();
+	let isLate = false;
+	const fetch: typeof globalThis.fetch = async (url, init) => {
+		const answer = await sandbox.fetch(url, init);
+		if (!isLate || init?.method === "POST") return answer;
+		const page = await answer.json();
+		page.messagePage.messages.shift();
+		return Response.json(page, { headers: answer.headers });
+	};
+	const outbox = restart({ client: createClient({ ...sandbox.connection, fetch }) });
+	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 500 } });
+	await outbox.drain();
+	sandbox.clock.advance({ ms: 64_000 });
+	anna.accepts();
+	isLate = true;
+	sandbox.clock.advance({ ms: 2_000 });
+	await outbox.drain();
+	expect([texts(), await state("note-1")]).toEqual([["1"], "sending"]);
+	isLate = false;
+	sandbox.clock.advance({ minutes: 2 });
+	await outbox.drain();
+	expect(await state("note-1")).toBe("sent");
 });
 
 test("a text that the service says it took, and of which there is no trace, is unclear and not sent again", async () => {

@@ -28,12 +28,7 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 		"return triedAt === null || now - triedAt >= settleMs;",
 		"return true;",
 	],
-	[
-		"a template that went out is a trace",
-		"src/outbox/fate.ts",
-		'return { kind: "asked" };',
-		'return { kind: "none" };',
-	],
+	["a template that went out is a trace", "src/outbox/reading.ts", 'kind: isAsked ? "asked" : "none"', 'kind: "none"'],
 	[
 		"another text in the queue is a trace",
 		"src/outbox/lane.ts",

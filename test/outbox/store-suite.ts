@@ -175,6 +175,9 @@ export function storeSuite(open: () => Promise<OutboxStore>): void {
 		if (row) await store.save({ ...row, state: "sending", nextAt: noon + 65_000 });
 		const sent = await store.find("x");
 		if (sent) await store.save({ ...sent, state: "sent", nextAt: noon + 65_000 });
+		// Looks at a sent text have their own times, and a request that is under way is not disturbed.
+		await store.wake({ to: lane.to }, noon);
+		expect(await store.due(noon, 10)).toEqual([]);
 		await store.recover(noon);
 		expect(await store.due(noon, 10)).toEqual([lane]);
 	});

@@ -117,3 +117,34 @@ test("while a send is slow, the texts behind it cost no look at the store after 
 	stop.abort();
 	await working;
 });
+
+test("when the store fails, a send under way ends before work rejects and the next worker has its turn", async () => {
+	const sandbox = createSandbox({ now: new Date() });
+	const anna = sandbox.agency().contact("+447700900101");
+	anna.writes("Hello");
+	let release = (): void => {};
+	const released = new Promise<void>((resolve) => {
+		release = resolve;
+	});
+	const fetch: typeof globalThis.fetch = async (url, init) => {
+		if (init?.method === "POST") await released;
+		return sandbox.fetch(url, init);
+	};
+	const memory = memoryStore();
+	let isBroken = false;
+	const store: OutboxStore = { ...memory, nextDue: (...args) => (isBroken ? fails() : memory.nextDue(...args)) };
+	const outbox = createOutbox({ client: createClient({ ...sandbox.connection, fetch }), store });
+	await outbox.enqueue({ id: "1", agencyId: sandbox.agency().id, to: anna.phoneNumber, body: "Hi" });
+	const working = outbox.work();
+	let hasRejected = false;
+	const rejected = expect(working.finally(() => (hasRejected = true))).rejects.toThrow("the database is down");
+	await expect.poll(async () => (await outbox.status("1"))?.state).toBe("sending");
+	isBroken = true;
+	// Wakes the loop, which looks at the store.
+	await outbox.enqueue({ id: "2", agencyId: sandbox.agency().id, to: anna.phoneNumber, body: "And?" });
+	await new Promise((resolve) => setTimeout(resolve, 50));
+	expect([hasRejected, await memory.worker()]).toEqual([false, expect.anything()]);
+	release();
+	await rejected;
+	expect([(await outbox.status("1"))?.state, await memory.worker()]).toEqual(["sent", undefined]);
+});

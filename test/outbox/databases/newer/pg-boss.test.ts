@@ -5,6 +5,7 @@ import pg from "pg";
 import { PgBoss } from "pg-boss-12";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Server, startServer } from "../../../postgres.ts";
+import { oneStopsAlone } from "../shared-boss.ts";
 
 let server: Server | undefined;
 beforeAll(async () => {
@@ -50,4 +51,15 @@ test("two workers by pg-boss 12, and texts stored in a transaction of the caller
 	}
 	await pool.end();
 	expect(texts()).toEqual(people.map(() => ["1", "2", "3", "4"]));
+});
+
+test("an outbox that stops leaves the workers of another one on the same pg-boss 12", async () => {
+	const connectionString = (await server?.create()) ?? "";
+	const boss = new PgBoss({ connectionString, schedule: false });
+	boss.on("error", () => {});
+	await boss.start();
+	const pool = new pg.Pool({ connectionString });
+	await oneStopsAlone(boss, pool);
+	await boss.stop();
+	await pool.end();
 });

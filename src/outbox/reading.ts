@@ -1,0 +1,155 @@
+/*
+ * One reading of a conversation, and what it shows of a text.
+ */
+import {
+	type AgencyClient,
+	type ConversationDetail,
+	isPartnerError,
+	type Message,
+	type QueuedMessage,
+} from "messaging-conversations";
+
+/** Clocks of one service may differ by this much. */
+export const slackMs = 5_000;
+
+/** A conversation with its messages, the newest first, as far back as was asked. */
+export interface Reading {
+	conversation: ConversationDetail;
+	messages: Message[];
+	/** The service's time by the `Date` header of the answer, when it had one. */
+	date: number | undefined;
+}
+
+/**
+ * One `conversations.get`, and older pages until one has a message from before `since`, or one that `seek` accepts.
+ * Undefined for a 404.
+ */
+export async function readConversation(
+	agency: AgencyClient,
+	to: string,
+	since: number | null,
+	{
+		seek,
+		...call
+	}: { seek?: (message: Message) => boolean; signal?: AbortSignal | undefined; deadlineMs?: number } = {},
+): Promise<Reading | undefined> {
+	const first = await agency.conversations
+		.get(to, call)
+		.withResponse()
+		.catch((error: unknown) => {
+			if (isPartnerError(error) && error._tag === "PartnerNotFound") return undefined;
+			throw error;
+		});
+	if (!first) return undefined;
+	const { conversation, messagePage } = first.data;
+	const messages = [...messagePage.messages];
+	const reading = { conversation, messages, date: timeOf(first.response.headers.get("date")) || undefined };
+	const isEnd = (message: Message): boolean =>
+		seek?.(message) || (since !== null && message.createdAt !== null && Date.parse(message.createdAt) < since);
+	if (messagePage.nextCursor === null || messages.some(isEnd)) return reading;
+	const older = agency.conversations.listMessages(to, { cursor: messagePage.nextCursor, readAhead: false, ...call });
+	for await (const page of older.pages()) {
+		messages.push(...page.messages);
+		if (page.messages.some(isEnd)) break;
+	}
+	return reading;
+}
+
+/** What a reading shows of a text. */
+export type Trace = Seen &
+	(
+		| { kind: "message"; message: Message }
+		| { kind: "held"; queued: QueuedMessage }
+		| { kind: "other"; queued: QueuedMessage }
+		| { kind: "asked" | "none" | "twice" }
+	);
+
+/** What was looked at. */
+export interface Seen {
+	reading: Reading;
+	/** The messages that are not clearly older than the send. */
+	since: Message[];
+}
+
+export interface Sought {
+	body: string;
+	/** Messages that are clearly older are not it; null looks at all. */
+	since: number | null;
+	/** `messageSid`s that are not it. */
+	excluded: ReadonlySet<string>;
+	/** The text that waited in the queue before, which says nothing of this one. */
+	queuedBefore?: string | null;
+}
+
+/** Looks for a text among the messages first and in the queue then, because a text leaves the queue as a message. */
+export function traceOf(reading: Reading, text: Sought): Trace {
+	const { conversation, messages } = reading;
+	const since = messagesSince(messages, text.since).filter(({ messageSid }) => !text.excluded.has(messageSid));
+	const seen = { reading, since };
+	const [message, second] = since.filter(
+		({ direction, templateName, body }) =>
+			direction === "outbound" && templateName === null && isSameText(body, text.body),
+	);
+	if (second) return { ...seen, kind: "twice" };
+	if (message) return { ...seen, kind: "message", message };
+	const [queued] = conversation.queuedMessages;
+	if (queued && isSameText(queued.body, text.body)) return { ...seen, kind: "held", queued };
+	const isOlder = queued && text.since !== null && Date.parse(queued.updatedAt) < text.since - slackMs;
+	if (queued && !isOlder && !isSameText(queued.body, text.queuedBefore)) return { ...seen, kind: "other", queued };
+	const isAsked = !queued && since.some(isTemplate);
+	return { ...seen, kind: isAsked ? "asked" : "none" };
+}
+
+/**
+ * Whether the contact has answered in words. A tap opens the window too, and may be a refusal, upon which the service takes
+ * the text out of its queue a little later.
+ */
+export function isAnswered(since: readonly Message[], at: number, settleMs: number): boolean {
+	return (
+		since.some(({ direction, buttonClicked }) => direction === "inbound" && buttonClicked === null) &&
+		!since.some(({ buttonClicked, createdAt }) => buttonClicked !== null && at - timeOf(createdAt) < settleMs)
+	);
+}
+
+const isTemplate = ({ templateName }: Message): boolean => templateName !== null;
+
+/** Whether the contact was asked for consent, and no template reached the phone. */
+export function isConsentFailed(since: readonly Message[]): boolean {
+	const templates = since.filter(isTemplate);
+	return templates.length > 0 && templates.every((template) => phaseOf(template) === "failed");
+}
+
+/** The messages that are not clearly older. One without a time has that of its newer neighbour. */
+export function messagesSince(messages: readonly Message[], since: number | null): Message[] {
+	const end = messages.findIndex(
+		({ createdAt }) => since !== null && createdAt !== null && Date.parse(createdAt) < since - slackMs,
+	);
+	return end < 0 ? [...messages] : messages.slice(0, end);
+}
+
+/** The newest time that a reading shows: the service's clock is not before it. */
+export function newestTime({ conversation, messages }: Reading): number {
+	const { summary, queuedMessages } = conversation;
+	const times = [summary.lastMessageAt, summary.lastInboundAt, messages[0]?.createdAt, queuedMessages[0]?.updatedAt];
+	return Math.max(...times.map(timeOf));
+}
+
+/** Milliseconds; 0 when there is no time. */
+export const timeOf = (time: string | null | undefined): number => Date.parse(time ?? "") || 0;
+
+/** What the provider reports of a message. */
+export type Phase = "sent" | "delivered" | "read" | "failed";
+
+export function phaseOf({ status, readAt, deliveredAt }: Message): Phase {
+	if (status === "failed" || status === "undelivered") return "failed";
+	if (readAt !== null || status === "read") return "read";
+	if (deliveredAt !== null || status === "delivered") return "delivered";
+	return "sent";
+}
+
+/** Whether two texts are one, however a service spells its line ends, its accents or the space around a text. */
+function isSameText(one: string | null | undefined, other: string | null | undefined): boolean {
+	return typeof one === "string" && typeof other === "string" && plain(one) === plain(other);
+}
+
+const plain = (text: string): string => text.replace(/\r\n?/g, "\n").trim().normalize();
