@@ -86,12 +86,11 @@ export function createLazyCall<Data, Failure extends PartnerError>(
 		started ??= createCall(work);
 		return started;
 	};
-	// `await` calls `then` of what only inherits from Promise, and would not call that of a real one.
+	// `await` calls `then` of what only inherits from Promise, and would not call that of a real one. `catch` and `finally`
+	// call it too.
 	return Object.assign(Object.create(Promise.prototype), {
 		// biome-ignore lint/suspicious/noThenProperty: it is what starts the call
 		then: (...handlers: Parameters<Promise<Data>["then"]>) => call().then(...handlers),
-		catch: (...handlers: Parameters<Promise<Data>["catch"]>) => call().catch(...handlers),
-		finally: (...handlers: Parameters<Promise<Data>["finally"]>) => call().finally(...handlers),
 		withResponse: () => call().withResponse(),
 		result: () => call().result(),
 	});

@@ -119,7 +119,7 @@ async function* iterate<Input extends PhoneInput>(
 	} catch (error) {
 		// Made while inputs were read ahead, when fewer entries had been handed over.
 		const isOwn = isPartnerError(error) && error.operation === facts.operation && error.itemsRead === undefined;
-		if (isOwn) Object.defineProperty(error, "itemsRead", { value: itemsRead, enumerable: true, configurable: true });
+		if (isOwn) Object.assign(error, { itemsRead });
 		throw error;
 	}
 }

@@ -83,7 +83,7 @@ export function createSendRequest(transport: Transport, isLimited: boolean): Sen
 				checkSegment(name, Object.hasOwn(values, name) ? values[name] : undefined, facts);
 			}
 			if (isLimited && !isRead && /^\/agencies\/[^/]+\/messages$/i.test(path)) {
-				const rule = "is messages.send, which checks allowRecipients: use that";
+				const rule = "is that of messages.send, which checks allowRecipients";
 				throw new PartnerInvalidInput({ ...facts, field: "path", rule });
 			}
 			if (body !== undefined && isRead) {
