@@ -129,12 +129,20 @@ async function awaiting(): Promise<void> {
 async function iterating(): Promise<void> {
 	for await (const item of generating()) return item;
 }
+async function waiting(): Promise<void> {
+	// biome-ignore lint/suspicious/noThenProperty: what a lookup is, which starts when it is awaited
+	await { then: (...handlers: Parameters<Promise<never>["then"]>) => failing().then(...handlers) };
+}
 /** Whether this engine puts the caller of an async function into an error's stack. */
 async function isNamed(caller: () => Promise<void>): Promise<boolean> {
 	const error: unknown = await caller().catch((reason: unknown) => reason);
 	return String(Reflect.get(Object(error), "stack")).includes(caller.name);
 }
-const names = { awaits: await isNamed(awaiting), iterates: await isNamed(iterating) };
+const names = {
+	awaits: await isNamed(awaiting),
+	iterates: await isNamed(iterating),
+	waits: await isNamed(waiting),
+};
 
 server.close();
 server.closeAllConnections();
