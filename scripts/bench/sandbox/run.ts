@@ -85,7 +85,7 @@ async function prism(page: unknown): Promise<number> {
 	});
 	await rm(folder, { recursive: true });
 	// It says so before it does.
-	for (let tries = 0; tries < 50; tries++) {
+	for (let tries = 0; tries < 300; tries++) {
 		const up = await get(port, "/me", "").then(
 			() => true,
 			() => new Promise<false>((resolve) => setTimeout(resolve, 100, false)),
