@@ -78,7 +78,7 @@ export function createSqlStore({ query, tables }: Database, names: Names): Outbo
 				tx,
 			);
 			const [row] = rows.length > 0 ? rows : await query(`select * from ${texts} where id = $1`, [id], tx);
-			if (!row) throw new Error("The row is gone.");
+			if (!row) throw new Error("The text was not stored.");
 			return textFrom(row);
 		},
 		find: (id) => first(`select * from ${texts} where id = $1`, id),

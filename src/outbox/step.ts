@@ -88,7 +88,7 @@ async function stepHead(context: StepContext, head: OutboxText, texts: readonly 
 	return carryOut(context, next, "send", { reading, readAt, replaces: text.id });
 }
 
-/** What a reading shows beside the text itself is stored with whatever it leads to. */
+/** The row with what the reading shows of the consent template. It is stored together with the decision. */
 function noted(text: OutboxText, { since }: Trace): OutboxText {
 	return { ...text, progress: { ...text.progress, hidden: 0, consentFailed: isConsentFailed(since) } };
 }
@@ -101,6 +101,7 @@ interface Grounds {
 	replaces?: string;
 }
 
+/** Stores the change of a row, or stores that a request begins, and then makes it. */
 async function carryOut(
 	context: StepContext,
 	text: OutboxText,
@@ -116,9 +117,8 @@ async function carryOut(
 	if (now() - readAt > freshMs) {
 		// Somebody may have written since the reading: read again first.
 		const { state, progress } = text;
-		const { failures } = progress;
-		const nextAt = now() + backoffMs(failures);
-		await write(context, begun, { state, nextAt, progress: { ...progress, failures: failures + 1 } });
+		const nextAt = now() + backoffMs(progress.failures);
+		await write(context, begun, { state, nextAt, progress: { ...progress, failures: progress.failures + 1 } });
 		return false;
 	}
 	const ended = await write(context, begun, await send(context, begun));

@@ -135,7 +135,7 @@ export async function* lookOnce(
 	run: (context: Context) => AsyncGenerator<Change, void, undefined>,
 ): AsyncGenerator<Change, void, undefined> {
 	const { memory } = context;
-	if (memory.isBusy) refuse(memory.operation, "feed", "is in use");
+	if (memory.isBusy) refuse(memory.operation, "feed", "is in another loop");
 	memory.isBusy = true;
 	memory.failures = [];
 	try {

@@ -126,7 +126,7 @@ interface Stored {
 function decode(text: string, ownId: string): State | string {
 	try {
 		const { v, ...stored }: Stored = JSON.parse(text, (_, value) => (value === null ? never : value));
-		if (v > version) return "is of a later version";
+		if (v > version) return "is a checkpoint of a later version";
 		const { agencyId, mark, scan } = stored;
 		const state: State = {
 			agencyId,
@@ -135,7 +135,7 @@ function decode(text: string, ownId: string): State | string {
 			known: new Map(stored.known.map(([number, known]) => [number, { ...known, messages: new Map(known.messages) }])),
 			followed: new Map(stored.followed),
 		};
-		if (v === version && isSound(state)) return agencyId === ownId ? state : "is of another agency";
+		if (v === version && isSound(state)) return agencyId === ownId ? state : "is a checkpoint of another agency";
 	} catch {
 		// What is no JSON, or lacks a part, is no checkpoint.
 	}

@@ -45,16 +45,15 @@ export function totalIn(fingerprint: string): number {
 	return Number.parseInt(fingerprint, 10);
 }
 
-/** A time of the service in milliseconds; -Infinity for null and for what is no time. */
+/** A time of the service in milliseconds. -Infinity for null, for what is no time, and for 1970-01-01T00:00Z. */
 export function instant(time: string | null | undefined): number {
-	const at = Date.parse(time ?? "");
-	return at >= never ? at : never; // NaN is not.
+	return Date.parse(time ?? "") || never;
 }
 
 function summaryOf(conversation: ConversationSummary | ConversationDetail): ConversationSummary {
 	// Callers without types may pass anything.
 	const summary: ConversationSummary = Object(conversation).summary ?? conversation;
-	return summary?.visibility ? summary : refuse("fingerprintOf", "conversation", "must be a conversation");
+	return summary?.visibility ? summary : refuse("fingerprintOf", "conversation", "must be a summary or a detail");
 }
 
 /** 64 bits in two lanes, without the asynchronous `crypto.subtle`: a page of rows is compared at once. */

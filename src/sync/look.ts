@@ -21,8 +21,9 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 	const upTo = resumed?.upTo ?? never;
 	if (mark === "now") state.known.clear();
 
+	const floor = (head: number): number => (mark === "now" ? head : mark) - lookbackMs;
 	const listing = await scan(context, {
-		floor: (head) => (mark === "now" ? head : mark) - lookbackMs,
+		floor,
 		wants(row, at, floor) {
 			// Rows without a time are not in the order of activity: they are handed over once, from the beginning.
 			if (at === never) return mark === never && upTo === never;
@@ -42,7 +43,6 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 	// A scan that goes on keeps its mark, because what it handed over before the break is as old as that.
 	const to = resumed ? resumed.to : head;
 	const isTop = ({ at }: Row): boolean => at >= to - lookbackMs;
-	const floor = (mark === "now" ? to : mark) - lookbackMs;
 	const top = resumed ? resumed.top : new Set(listing.rows.filter(isTop).map(({ phoneNumber }) => phoneNumber));
 	const unread = failing(state);
 	const now = Math.max(date, head);
@@ -51,7 +51,7 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 	/** At a break it was either still to come, or it was handed over, and has moved up by messages newer than the scan. */
 	const handedOf = ({ phoneNumber }: Row): Handed =>
 		state.known.get(phoneNumber) ?? {
-			from: floor,
+			from: floor(to),
 			doubt: resumed && !top.has(phoneNumber) ? [upTo - lookbackMs, to - lookbackMs] : undefined,
 		};
 	// What has moved up since the break comes first: whether it was handed over is told by `upTo`, which grows with the rest.

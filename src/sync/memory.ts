@@ -104,12 +104,7 @@ export function take(
 	const isListed = messages.some(({ message }) => instant(message.createdAt) >= latest);
 	const behind = isListed || latest < now - lookbackMs ? "" : stale;
 	const fingerprint = behind + fingerprintOf(conversation);
-	known.set(phoneNumber, {
-		fingerprint,
-		at: Math.max(at, latest),
-		from: keepFrom,
-		messages: kept,
-	});
+	known.set(phoneNumber, { fingerprint, at: Math.max(at, latest), from: keepFrom, messages: kept });
 	const shown = messages.filter((dated) => isNew(dated) || changed.has(dated.message.id));
 	if (behind && !shown[0] && fingerprint === before?.fingerprint) return undefined;
 	return { phoneNumber, conversation, messages: shown.map(({ message }) => message).reverse() };

@@ -85,8 +85,8 @@ export async function scan(
 			if (data.nextCursor === null || oldest < floor(head)) return { head, date, pages };
 			const next = turn(data.conversations, data.nextCursor);
 			if (next === cursor) {
-				const operation = "conversations.list";
-				throw new PartnerUnexpectedResponse(`${operation}: the same cursor again`, { operation });
+				const message = "conversations.list: a cursor came again";
+				throw new PartnerUnexpectedResponse(message, { operation: "conversations.list" });
 			}
 			cursor = next;
 		}
