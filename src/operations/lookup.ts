@@ -138,33 +138,32 @@ async function* steps<Input extends PhoneInput>(
 ): AsyncGenerator<Reply<LookedUp<Input>[]>, void, undefined> {
 	const abandon = new AbortController();
 	const source = batches(inputs, plan, found);
-	/** Reads the next batch. What the caller's iterable throws is kept until the answers before it are handed over. */
-	const read = (): Promise<{ batch?: Batch<Input> | undefined; thrown?: [unknown] }> =>
-		untilAborted(source.next(), plan.signal, plan.facts).then(
-			({ value }) => ({ batch: value }),
-			(error) => ({ thrown: [error] }),
-		);
+	const ask = async ({ chunk }: Batch<Input>): Promise<Reply<LookupResponse>> =>
+		chunk.length > 0 ? plan.ask(chunk, abandon.signal, deadlineAt) : noAnswer;
+	/** Reads the next batch; undefined behind the last one. What it rejects with is thrown when it is awaited. */
+	const read = (): Promise<Batch<Input> | undefined> => {
+		const next = untilAborted(source.next(), plan.signal, plan.facts).then(({ value }) => value ?? undefined);
+		next.catch(() => {});
+		return next;
+	};
 	const underWay: { batch: Batch<Input>; reply: Promise<Reply<LookupResponse>> }[] = [];
 	let coming: ReturnType<typeof read> | undefined = read();
-	let thrown: [unknown] | undefined;
 	try {
 		for (;;) {
 			while (coming && underWay.length < plan.concurrency) {
-				// A slow iterable does not keep back an answer that is there.
-				const answered = underWay[0]?.reply.then(() => undefined);
-				const next: Awaited<typeof coming> | undefined = await (answered ? Promise.race([coming, answered]) : coming);
-				if (!next) break;
-				coming = undefined;
-				thrown = next.thrown;
-				if (!next.batch) break;
-				const { batch } = next;
-				const reply = batch.chunk.length > 0 ? plan.ask(batch.chunk, abandon.signal, deadlineAt) : noAnswer;
-				underWay.push({ batch, reply });
+				// Neither a slow iterable nor one that throws keeps back the answers before it.
+				const [first] = underWay;
+				const isRead = coming.then(
+					() => true,
+					() => false,
+				);
+				if (first && !(await Promise.race([isRead, first.reply.then(() => false)]))) break;
+				const batch: Batch<Input> | undefined = await coming;
 				// The next batch is read while the requests are under way.
-				coming = read();
+				coming = batch && read();
+				if (batch) underWay.push({ batch, reply: ask(batch) });
 			}
 			const first = underWay.shift();
-			if (!first && thrown) throw thrown[0];
 			if (!first) return;
 			const reply = await first.reply;
 			yield reply.ok ? { ...reply, data: entriesOf(first.batch, reply.data) } : reply;
@@ -176,11 +175,7 @@ async function* steps<Input extends PhoneInput>(
 	}
 }
 
-const noAnswer: Promise<Reply<LookupResponse>> = Promise.resolve({
-	ok: true,
-	data: { results: [] },
-	response: noResponse,
-});
+const noAnswer: Reply<LookupResponse> = { ok: true, data: { results: [] }, response: noResponse };
 
 function entriesOf<Input extends PhoneInput>(
 	{ entries, found }: Batch<Input>,
