@@ -85,7 +85,7 @@ export async function scan(
 			if (data.nextCursor === null || oldest < floor(head)) return { head, date, pages };
 			const next = turn(data.conversations, data.nextCursor);
 			if (next === cursor) {
-				const message = "conversations.list: a cursor came again";
+				const message = "conversations.list: a repeated cursor";
 				throw new PartnerUnexpectedResponse(message, { operation: "conversations.list" });
 			}
 			cursor = next;
