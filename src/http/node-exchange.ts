@@ -7,6 +7,7 @@ import { createSecureContext, TLSSocket } from "node:tls";
 import { constants, createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { PartnerConfigurationError } from "../errors.ts";
 import type { Exchange, ExchangeAnswer, ExchangeControl, ExchangeHeaders } from "./exchange.ts";
+import { createAgents } from "./node-agents.ts";
 
 /** Options of {@link nodeHttp}. */
 export interface NodeHttpOptions {
@@ -16,9 +17,10 @@ export interface NodeHttpOptions {
 	 */
 	maxSockets?: number | undefined;
 	/**
-	 * How long an idle connection is kept, in milliseconds, or less where the service announces less. A connection that is
-	 * kept longer than the service keeps it meets a reset.
-	 * @default 4000
+	 * The longest that an idle connection is kept, in milliseconds. Where the service announces how long it keeps a
+	 * connection, by `Keep-Alive: timeout`, it is closed one second before that. A connection that is kept longer than the
+	 * service keeps it meets a reset.
+	 * @default what the service announces, at most 10 minutes; 4000 when it announces nothing
 	 */
 	keepAliveMs?: number | undefined;
 	/**
@@ -52,11 +54,10 @@ const connectTimeoutMs = 10_000;
  * });
  */
 export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
-	const { maxSockets = Number.POSITIVE_INFINITY, keepAliveMs = 4000, ca, proxy } = checkOptions(options);
+	const { maxSockets = Number.POSITIVE_INFINITY, keepAliveMs, ca, proxy } = checkOptions(options);
 	// One context for all connections. Given `ca`, the agent would make a context for each connection.
 	const trust = ca === undefined ? {} : { secureContext: createSecureContext({ ca }) };
-	const pool = { keepAlive: true, maxSockets, timeout: keepAliveMs };
-	const agents = { "http:": new http.Agent(pool), "https:": new https.Agent(pool) };
+	const agents = createAgents(maxSockets, keepAliveMs);
 
 	const exchange: Exchange = ({ method, url, headers, body, noStore }, control) =>
 		new Promise((resolve, reject) => {
@@ -85,6 +86,7 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 			request.on("socket", (socket) => watchConnection(request, socket, control));
 			request.on("response", (response) => {
 				control.connected = true;
+				agents.note(response);
 				// A response that comes before the request was read leaves the connection unusable.
 				if (!request.writableFinished) response.once("end", () => request.destroy());
 				readAnswer(response, control, resolve, reject);
@@ -103,7 +105,7 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 
 	return Object.assign(exchange, {
 		close() {
-			for (const agent of [...Object.values(agents), proxy]) agent?.destroy();
+			for (const agent of [agents["http:"], agents["https:"], proxy]) agent?.destroy();
 		},
 	});
 }

@@ -1,6 +1,6 @@
 import http, { type IncomingMessage, type RequestListener } from "node:http";
 import https from "node:https";
-import net, { type AddressInfo, type Server, type Socket } from "node:net";
+import net, { type AddressInfo, type Socket } from "node:net";
 import { brotliCompressSync, createGzip, deflateSync, gzipSync } from "node:zlib";
 import type { Exchange, ExchangeAnswer, ExchangeControl, ExchangeRequest } from "messaging-conversations";
 import { createClient, PartnerConfigurationError } from "messaging-conversations";
@@ -12,29 +12,7 @@ import { nodeExchange } from "../adapters.ts";
 import { clientOf, failure, wrong } from "../calls.ts";
 import { agencyId, apiKey, me, phone, sentNow, text } from "../canned.ts";
 import { certificate, privateKey } from "../certificate.ts";
-
-interface Listening {
-	url: string;
-	sockets: Socket[];
-	/** Connections that are open now. */
-	open: () => number;
-}
-
-async function listening(server: Server, scheme = "http"): Promise<Listening> {
-	const sockets: Socket[] = [];
-	server.on("connection", (socket: Socket) => sockets.push(socket.on("error", () => {})));
-	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-	onTestFinished(() => {
-		for (const socket of sockets) socket.destroy();
-		server.close();
-	});
-	const { port } = server.address() as AddressInfo;
-	return {
-		url: `${scheme}://127.0.0.1:${port}`,
-		sockets,
-		open: () => sockets.filter((each) => !each.destroyed).length,
-	};
-}
+import { listening } from "./listening.ts";
 
 const serve = (listener: RequestListener) => listening(http.createServer(listener));
 
@@ -176,13 +154,6 @@ test("close ends idle connections, and those in use", async () => {
 	expect(open()).toBe(2);
 	exchange.close();
 	expect(await hanging).toMatchObject({ code: "ECONNRESET" });
-	await vi.waitFor(() => expect(open()).toBe(0));
-});
-
-test("an idle connection is closed after keepAliveMs", async () => {
-	const { url, open } = await serve((_, answer) => answer.end("{}"));
-	await exchanged(nodeExchange({ keepAliveMs: 30 }), url);
-	expect(open()).toBe(1);
 	await vi.waitFor(() => expect(open()).toBe(0));
 });
 
