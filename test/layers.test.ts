@@ -52,7 +52,7 @@ const owners: Record<string, RegExp> = {
 	// These entries use the client by the name of the package, as any caller does.
 	"messaging-conversations": /^(sync|outbox|cli)\//,
 	"messaging-conversations/sync": /^cli\//,
-	"node:": /^(http\/node-(exchange|agents)\.ts|cli\b.*|sandbox\/server\b.*)$/,
+	"node:": /^(http\/node-\w+\.ts|cli\b.*|sandbox\/server\b.*)$/,
 };
 
 const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((file) => /\.tsx?$/.test(file));

@@ -1,4 +1,4 @@
-import http, { type IncomingMessage } from "node:http";
+import http from "node:http";
 import https from "node:https";
 import type { Socket } from "node:net";
 
@@ -12,8 +12,8 @@ const longestMs = 600_000;
 export interface Agents {
 	"http:": http.Agent;
 	"https:": https.Agent;
-	/** Notes how long the service keeps the connection of a response. */
-	note: (response: IncomingMessage) => void;
+	/** Notes the `Keep-Alive` of a response, by which the service announces how long it keeps the connection. */
+	note: (socket: Socket, keepAlive: string | null | undefined) => void;
 }
 
 /** @param keepAliveMs the most that an idle connection is kept. Undefined follows what the service announces */
@@ -33,17 +33,16 @@ export function createAgents(maxSockets: number, keepAliveMs: number | undefined
 		if (ms <= 0) return false;
 		socket.setKeepAlive(true, 1000);
 		socket.unref();
-		// When it is over, the agent closes the connection if no request uses it.
-		socket.setTimeout(ms);
+		// When it is over, the agent closes the connection if no request uses it. Each request begins it anew.
+		if (socket.timeout !== ms) socket.setTimeout(ms);
 		return true;
 	}
 	for (const agent of Object.values(agents)) Object.assign(agent, { keepSocketAlive });
 
 	return {
 		...agents,
-		note({ headers, socket }) {
-			const text = headers["keep-alive"];
-			if (text !== undefined) announced.set(socket, String(text));
+		note(socket, keepAlive) {
+			if (keepAlive) announced.set(socket, keepAlive);
 		},
 	};
 }

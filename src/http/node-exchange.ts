@@ -6,8 +6,9 @@ import { pipeline } from "node:stream";
 import { createSecureContext, TLSSocket } from "node:tls";
 import { constants, createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { PartnerConfigurationError } from "../errors.ts";
-import type { Exchange, ExchangeAnswer, ExchangeControl, ExchangeHeaders } from "./exchange.ts";
+import type { Exchange, ExchangeAnswer, ExchangeControl, ExchangeHead } from "./exchange.ts";
 import { createAgents } from "./node-agents.ts";
+import { headersOf } from "./node-headers.ts";
 
 /** Options of {@link nodeHttp}. */
 export interface NodeHttpOptions {
@@ -86,10 +87,12 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 			request.on("socket", (socket) => watchConnection(request, socket, control));
 			request.on("response", (response) => {
 				control.connected = true;
-				agents.note(response);
 				// A response that comes before the request was read leaves the connection unusable.
 				if (!request.writableFinished) response.once("end", () => request.destroy());
-				readAnswer(response, control, resolve, reject);
+				const head = { status: response.statusCode ?? 0, headers: headersOf(response) };
+				control.head = head;
+				agents.note(response.socket, head.headers.get("keep-alive"));
+				resolve(readAnswer(response, head, control.maxBytes));
 			});
 			// Once a response has begun, the end of its body decides: the request may close before the body is decoded, and
 			// bytes after the body are an error of the request.
@@ -123,8 +126,7 @@ function createRequest(isSecure: boolean, options: RequestOptions): ClientReques
 /** Notes when there is a connection, and ends a request that gets none in time. Sockets of a mock are not watched. */
 function watchConnection(request: ClientRequest, socket: Socket, control: ExchangeControl): void {
 	const isShaking = Reflect.get(socket, "secureConnecting") === true;
-	const isOwn = [Socket, TLSSocket].some(({ prototype }) => prototype === Object.getPrototypeOf(socket));
-	if (!isOwn || !(socket.connecting || isShaking)) {
+	if (!(socket.connecting || isShaking) || !isOwn(socket)) {
 		control.connected = true;
 		return;
 	}
@@ -138,6 +140,10 @@ function watchConnection(request: ClientRequest, socket: Socket, control: Exchan
 	socket.once("close", () => clearTimeout(timer));
 }
 
+function isOwn(socket: Socket): boolean {
+	return [Socket, TLSSocket].some(({ prototype }) => prototype === Object.getPrototypeOf(socket));
+}
+
 /** Gives a failed handshake the code that fetch gives it. Node has the reason in the message alone. */
 function withTlsCode(error: Error): Error {
 	const [, reason] = /:SSL routines:[^:]*:([\w ]+):/.exec(error.message) ?? [];
@@ -148,31 +154,23 @@ function withTlsCode(error: Error): Error {
 const bodyless = new Set([204, 205, 304]);
 
 /** Reads the body within the limit. */
-function readAnswer(
-	response: IncomingMessage,
-	control: ExchangeControl,
-	resolve: (answer: ExchangeAnswer) => void,
-	reject: (error: unknown) => void,
-): void {
-	const status = response.statusCode ?? 0;
-	const headers = headersOf(response);
-	control.head = { status, headers };
-	const chunks: Buffer[] = [];
-	let length = 0;
-	const body = bodyless.has(status) ? response : decoded(response);
-	body.on("data", (chunk: Buffer) => {
-		length += chunk.length;
-		if (length <= control.maxBytes) return void chunks.push(chunk);
-		resolve({ status, headers, text: undefined });
-		// The body, and not the response: a decoder goes on after all compressed bytes have come.
-		body.destroy();
-	});
-	body.on("end", () =>
-		resolve({ status, headers, text: textOf(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)) }),
-	);
-	body.on("error", reject);
-	response.on("close", () => {
-		if (!response.complete) reject(broken());
+function readAnswer(response: IncomingMessage, head: ExchangeHead, maxBytes: number): Promise<ExchangeAnswer> {
+	return new Promise((resolve, reject) => {
+		const chunks: Buffer[] = [];
+		let length = 0;
+		const body = bodyless.has(head.status) ? response : decoded(response, head.headers.get("content-encoding"));
+		body.on("data", (chunk: Buffer) => {
+			length += chunk.length;
+			if (length <= maxBytes) return void chunks.push(chunk);
+			resolve({ ...head, text: undefined });
+			// The body, and not the response: a decoder goes on after all compressed bytes have come.
+			body.destroy();
+		});
+		body.on("end", () => resolve({ ...head, text: textOf(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)) }));
+		body.on("error", reject);
+		response.on("close", () => {
+			if (!response.complete) reject(broken());
+		});
 	});
 }
 
@@ -187,21 +185,6 @@ function textOf(bytes: Buffer = Buffer.alloc(0)): string {
 	return bytes.toString("utf8", isMarked ? 3 : 0);
 }
 
-/** From the raw names and values, because Node drops some repeated headers where fetch joins all of them. */
-function headersOf({ rawHeaders }: IncomingMessage): ExchangeHeaders {
-	const headers: [string, string][] = [];
-	for (let at = 0; at < rawHeaders.length; at += 2)
-		headers.push([rawHeaders[at]?.toLowerCase() ?? "", rawHeaders[at + 1] ?? ""]);
-	return {
-		get(wanted) {
-			const values = headers.flatMap(([name, value]) => (name === wanted ? [value] : []));
-			return values.length > 0 ? values.join(", ") : undefined;
-		},
-		// Each value on its own: values of set-cookie cannot be joined.
-		[Symbol.iterator]: () => headers.values(),
-	};
-}
-
 // A compressed body that ends early is decoded as far as it goes, as fetch does. It is then not JSON.
 const zlib = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH };
 const brotli = { flush: constants.BROTLI_OPERATION_FLUSH, finishFlush: constants.BROTLI_OPERATION_FLUSH };
@@ -213,10 +196,9 @@ const decoders = {
 } as const;
 
 /** Undoes the content encodings. With an unknown one, or with more than five, the body stays as it is. */
-function decoded(response: IncomingMessage): Readable {
-	const header = response.headers["content-encoding"];
-	if (!header) return response;
-	const names = header.split(",").map((name) => name.trim().toLowerCase());
+function decoded(response: IncomingMessage, encoding: string | null | undefined): Readable {
+	if (!encoding) return response;
+	const names = encoding.split(",").map((name) => name.trim().toLowerCase());
 	const known = names.filter((name): name is keyof typeof decoders => Object.hasOwn(decoders, name));
 	if (known.length < names.length || names.length > 5) return response;
 	return known.reverse().reduce<Readable>((body, name) => pipeline(body, decoders[name](), () => {}), response);

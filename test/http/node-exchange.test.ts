@@ -187,27 +187,6 @@ test("a redirect is handed over and not followed", async () => {
 	expect(paths).toEqual(["/"]);
 });
 
-test("headers are read as in fetch: repeated ones are joined, and listed one by one", async () => {
-	const { url } = await serve((_, answer) => {
-		answer.writeHead(200, [
-			["X-Twice", "a"],
-			["X-Twice", "b"],
-			["Retry-After", "1"],
-			["Retry-After", "2"],
-		]);
-		answer.end();
-	});
-	const { headers } = await exchanged(nodeExchange(), url);
-	expect([headers.get("x-twice"), headers.get("retry-after"), headers.get("absent")]).toEqual([
-		"a, b",
-		"1, 2",
-		undefined,
-	]);
-	expect([...headers]).toContainEqual(["x-twice", "a"]);
-	expect([...headers]).toContainEqual(["x-twice", "b"]);
-	expect(new Headers([...headers]).get("x-twice")).toBe("a, b");
-});
-
 const packed: [string, Buffer][] = [
 	["gzip", gzipSync(big)],
 	["x-gzip", gzipSync(big)],
