@@ -43,7 +43,6 @@ export function shapeTable(contract: Json): string {
 		const ref = refName(inner);
 		if (ref) visit(ref);
 		if (ref) return `{ shape: "${ref}" }`;
-		if (inner.type?.includes?.("integer")) return "integer";
 		if (inner.format === "date-time") return "time";
 		const known = knownValues(inner);
 		return known ? `{ known: ${JSON.stringify(known)} }` : "any";
@@ -57,14 +56,11 @@ export interface Field {
 	shape?: string;
 	/** The known values of its string, or of its items. */
 	known?: readonly string[];
-	/** A whole number. */
-	integer?: true;
 	/** A time: ISO 8601 in UTC. */
 	time?: true;
 }
 
 const any: Field = {};
-const integer: Field = { integer: true };
 const time: Field = { time: true };
 
 /** The fields of each answer schema. */

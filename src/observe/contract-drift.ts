@@ -57,7 +57,7 @@ function findDrift(shape: string, data: unknown): Found[] {
 		for (const one of Array.isArray(value) ? value : [value]) {
 			if (typeof one === "string" && field.known?.includes(one) === false) add(path, "unknown-value");
 			if (typeof one === "string" && field.time && !isUtcTime(one)) add(path, "unknown-time");
-			if (typeof one === "number" && field.integer && !Number.isSafeInteger(one)) add(path, "unsafe-integer");
+			if (Number.isInteger(one) && !Number.isSafeInteger(one)) add(path, "unsafe-integer");
 		}
 	};
 	visit(shape, data, "");
