@@ -1,4 +1,3 @@
-import * as z from "zod/mini";
 import { PartnerConfigurationError } from "./errors.ts";
 import type { Exchange } from "./http/exchange.ts";
 import type { Fetch } from "./http/fetch-exchange.ts";
@@ -6,7 +5,17 @@ import { checkRetry, type RetryOptions, retry } from "./input/call-options.ts";
 import type { ApiKey } from "./input/connection.ts";
 import { type CountryCode, countryRule, isCountry } from "./input/phone.ts";
 import type { Recipients } from "./input/recipients.ts";
-import { callable, checkInput, flag, hasMethods, milliseconds, rule } from "./input/validate.ts";
+import {
+	callable,
+	checkInput,
+	flag,
+	hasMethods,
+	milliseconds,
+	object,
+	optional,
+	rule,
+	type ValueOf,
+} from "./input/validate.ts";
 import type { AttemptEvent, Logger } from "./observe/attempt-event.ts";
 import type { ContractDrift } from "./observe/contract-drift.ts";
 import type { Tracer } from "./observe/trace.ts";
@@ -89,41 +98,41 @@ const word = rule<string>(
 	"must be 1 to 64 ASCII characters",
 );
 
-const schema = z.strictObject({
-	baseUrl: z.optional(rule<string>((value) => typeof value === "string", "must be a string")),
-	apiKey: z.optional(
+const schema = object({
+	baseUrl: optional(rule<string>((value) => typeof value === "string", "must be a string")),
+	apiKey: optional(
 		rule<ApiKey>(
 			(value) => typeof value === "string" || typeof value === "function",
 			"must be a string, or a function that returns one",
 		),
 	),
-	fetch: z.optional(callable<Fetch>()),
-	http: z.optional(callable<Exchange>()),
-	timeoutMs: z.optional(milliseconds),
-	deadlineMs: z.optional(milliseconds),
-	retry: z.optional(retry),
-	logger: z.optional(
+	fetch: optional(callable<Fetch>()),
+	http: optional(callable<Exchange>()),
+	timeoutMs: optional(milliseconds),
+	deadlineMs: optional(milliseconds),
+	retry: optional(retry),
+	logger: optional(
 		rule<Logger>(
 			(value) => hasMethods(value, "debug", "info", "warn", "error"),
 			"must have debug, info, warn and error",
 		),
 	),
-	onAttempt: z.optional(callable<(event: AttemptEvent) => unknown>()),
-	onContractDrift: z.optional(callable<(drift: ContractDrift) => unknown>()),
-	tracer: z.optional(rule<Tracer>((value) => hasMethods(value, "startSpan"), "must have startSpan")),
-	allowRecipients: z.optional(
+	onAttempt: optional(callable<(event: AttemptEvent) => unknown>()),
+	onContractDrift: optional(callable<(drift: ContractDrift) => unknown>()),
+	tracer: optional(rule<Tracer>((value) => hasMethods(value, "startSpan"), "must have startSpan")),
+	allowRecipients: optional(
 		rule<Recipients>(
 			(value) => Array.isArray(value) || typeof value === "function",
 			"must be a list of phone numbers, or a function",
 		),
 	),
-	appInfo: z.optional(z.strictObject({ name: word, version: z.optional(word) })),
-	defaultCountry: z.optional(rule<CountryCode>(isCountry, countryRule)),
-	dangerouslyAllowBrowser: z.optional(flag),
+	appInfo: optional(object({ name: word, version: optional(word) })),
+	defaultCountry: optional(rule<CountryCode>(isCountry, countryRule)),
+	dangerouslyAllowBrowser: optional(flag),
 });
 
 /** Checks the options and returns a copy. */
-export function checkClientOptions(options: ClientOptions): z.output<typeof schema> {
+export function checkClientOptions(options: ClientOptions): ValueOf<typeof schema> {
 	const checked = checkInput(schema, options, "options", {}, PartnerConfigurationError);
 	if (checked.fetch && checked.http) {
 		throw new PartnerConfigurationError({ field: "http", rule: "must not be given together with fetch" });

@@ -46,7 +46,7 @@ const owners: Record<string, RegExp> = {
 	"openapi-fetch": /^http\/request\.ts$/,
 	"p-retry": /^http\/retry\.ts$/,
 	"libphonenumber-js/core/es6": /^input\/phone[\w-]*\.ts$/,
-	"zod/mini": /^(input|operations|client-options)\b/,
+	"zod/v4/core": /^input\/validate\.ts$/,
 	msw: /^sandbox\/msw\.ts$/,
 	preact: /^sandbox\/server\/page\//,
 	// These entries use the client by the name of the package, as any caller does.

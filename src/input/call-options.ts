@@ -1,4 +1,3 @@
-import * as z from "zod/mini";
 import { limits } from "../../generated/operations.ts";
 import { type Facts, PartnerInvalidInput } from "../errors.ts";
 import {
@@ -7,8 +6,11 @@ import {
 	hasMethods,
 	isWellFormed,
 	milliseconds,
+	object,
+	optional,
 	type Refusal,
 	rule,
+	type Schema,
 	text,
 	whole,
 } from "./validate.ts";
@@ -60,11 +62,11 @@ export interface CallOptions {
 	retry?: RetryOptions | false | undefined;
 }
 
-const retryFields = z.strictObject({
-	attempts: z.optional(whole(1, 6)),
-	baseDelayMs: z.optional(milliseconds),
-	maxDelayMs: z.optional(milliseconds),
-	budget: z.optional(
+const retryFields = object({
+	attempts: optional(whole(1, 6)),
+	baseDelayMs: optional(milliseconds),
+	maxDelayMs: optional(milliseconds),
+	budget: optional(
 		rule<number>(
 			(value) => typeof value === "number" && value >= 0,
 			"must be a number of tokens, 0 or more, or Infinity",
@@ -73,10 +75,10 @@ const retryFields = z.strictObject({
 });
 
 /** Its errors name the field with its place: `retry.attempts`. */
-const retryHolder = z.strictObject({ retry: retryFields });
+const retryHolder = object({ retry: retryFields });
 
 /** Checked in full by {@link checkRetry}: a union of zod would cost more size than the rest of the schema. */
-export const retry: z.ZodMiniCustom<RetryOptions | false, RetryOptions | false> = rule<RetryOptions | false>(
+export const retry: Schema<RetryOptions | false> = rule<RetryOptions | false>(
 	(value) => value === false || (typeof value === "object" && value !== null && !Array.isArray(value)),
 	"must be false or { attempts?, baseDelayMs?, maxDelayMs?, budget? }",
 );
@@ -91,39 +93,39 @@ export function checkRetry(
 }
 
 const callOptions = {
-	signal: z.optional(
+	signal: optional(
 		rule<AbortSignal>(
 			(value) => hasMethods(value, "addEventListener", "removeEventListener") && "aborted" in Object(value),
 			"must be an AbortSignal",
 		),
 	),
-	timeoutMs: z.optional(milliseconds),
-	deadlineMs: z.optional(milliseconds),
-	retry: z.optional(retry),
+	timeoutMs: optional(milliseconds),
+	deadlineMs: optional(milliseconds),
+	retry: optional(retry),
 };
 
 const pageOptions = {
 	...callOptions,
-	pageSize: z.optional(whole(limits.pageSize.min, limits.pageSize.max)),
-	cursor: z.optional(text),
+	pageSize: optional(whole(limits.pageSize.min, limits.pageSize.max)),
+	cursor: optional(text),
 };
 
-const walkOptions = { ...pageOptions, readAhead: z.optional(flag) };
+const walkOptions = { ...pageOptions, readAhead: optional(flag) };
 
 /** The options of each operation. */
 export const optionSchemas = {
-	call: z.strictObject(callOptions),
-	page: z.strictObject(pageOptions),
-	walk: z.strictObject(walkOptions),
-	list: z.strictObject({
+	call: object(callOptions),
+	page: object(pageOptions),
+	walk: object(walkOptions),
+	list: object({
 		...walkOptions,
-		search: z.optional(
+		search: optional(
 			rule<string>((value) => typeof value === "string" && isWellFormed(value), "must be well-formed text"),
 		),
 	}),
-	lookup: z.strictObject({ ...callOptions, concurrency: z.optional(whole(1, 100)) }),
-	collect: z.strictObject({
-		limit: z.optional(
+	lookup: object({ ...callOptions, concurrency: optional(whole(1, 100)) }),
+	collect: object({
+		limit: optional(
 			rule<number>(
 				(value) => value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && Number(value) >= 0),
 				"must be a whole number, 0 or more",
@@ -134,7 +136,7 @@ export const optionSchemas = {
 
 /** Checks the options of a call, and returns a copy. Without options there is nothing to check. */
 export function checkOptions<T extends object & { retry?: RetryOptions | false | undefined }>(
-	schema: z.ZodMiniType<T>,
+	schema: Schema<T>,
 	value: unknown,
 	facts: Facts,
 ): Partial<T> {

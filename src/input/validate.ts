@@ -1,32 +1,44 @@
-import * as z from "zod/mini";
+import * as z from "zod/v4/core";
 import { type Facts, type PartnerConfigurationError, PartnerInvalidInput } from "../errors.ts";
 
+/** A schema of zod. Its core is used without the methods on top of it, which nobody here calls. */
+export type Schema<T> = z.$ZodType<T>;
+/** The type of the values that satisfy a schema. */
+export type ValueOf<S> = z.output<S>;
+
 /** A schema from a test and the rule in words that an error names. */
-export function rule<T>(test: (value: unknown) => boolean, words: string): z.ZodMiniCustom<T, T> {
-	return z.custom<T>(test, words);
+export function rule<T>(test: (value: unknown) => boolean, words: string): Schema<T> {
+	return z._custom<T, T>(z.$ZodCustom, test, words);
+}
+
+export function optional<T>(innerType: Schema<T>): z.$ZodOptional<Schema<T>> {
+	return new z.$ZodOptional({ type: "optional", innerType }) as z.$ZodOptional<Schema<T>>;
+}
+
+/** An object with these fields and no others. */
+export function object<Shape extends z.$ZodShape>(shape: Shape): z.$ZodObject<Shape, z.$strict> {
+	const def = { type: "object", shape, catchall: new z.$ZodNever({ type: "never" }) } as const;
+	return new z.$ZodObject(def) as z.$ZodObject<Shape, z.$strict>;
 }
 
 /** A whole number from `min` to `max`. */
-export function whole(min: number, max: number): z.ZodMiniCustom<number, number> {
+export function whole(min: number, max: number): Schema<number> {
 	const test = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
 	return rule<number>(test, `must be a whole number from ${min} to ${max}`);
 }
 
 /** A timer of more than 2^31 − 1 ms would fire at once. */
-export const milliseconds: z.ZodMiniCustom<number, number> = whole(1, 2 ** 31 - 1);
+export const milliseconds: Schema<number> = whole(1, 2 ** 31 - 1);
 
 /** Text that can go over the wire. A lone surrogate, as cutting an emoji in two leaves it, cannot. */
-export const text: z.ZodMiniCustom<string, string> = rule<string>(
+export const text: Schema<string> = rule<string>(
 	(value) => typeof value === "string" && value.trim() !== "" && isWellFormed(value),
 	"must be well-formed text that is not blank",
 );
 
-export const flag: z.ZodMiniCustom<boolean, boolean> = rule<boolean>(
-	(value) => typeof value === "boolean",
-	"must be true or false",
-);
+export const flag: Schema<boolean> = rule<boolean>((value) => typeof value === "boolean", "must be true or false");
 
-export function callable<T>(): z.ZodMiniCustom<T, T> {
+export function callable<T>(): Schema<T> {
 	return rule<T>((value) => typeof value === "function", "must be a function");
 }
 
@@ -52,7 +64,7 @@ export type Refusal = typeof PartnerInvalidInput | typeof PartnerConfigurationEr
  * @param facts of the call, for the error
  */
 export function checkInput<T>(
-	schema: z.ZodMiniType<T>,
+	schema: Schema<T>,
 	value: unknown,
 	field: string,
 	facts: Facts,
@@ -65,7 +77,7 @@ export function checkInput<T>(
 	throw new Refused({ ...facts, field: path || field, rule: wordsOf(issue) });
 }
 
-function wordsOf(issue: z.core.$ZodIssue | undefined): string {
+function wordsOf(issue: z.$ZodIssue | undefined): string {
 	if (issue?.code === "unrecognized_keys") return `has a field that it does not take${namesOf(issue.keys)}`;
 	if (issue?.code === "invalid_type") return "must be an object";
 	return issue?.message ?? "is invalid";

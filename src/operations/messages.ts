@@ -1,4 +1,3 @@
-import * as z from "zod/mini";
 import { type Facts, PartnerInvalidInput, type SendError } from "../errors.ts";
 import type { Reply } from "../http/call-context.ts";
 import { endpointOf } from "../http/endpoint.ts";
@@ -6,7 +5,7 @@ import type { Transport } from "../http/transport.ts";
 import { type CallOptions, checkOptions, optionSchemas } from "../input/call-options.ts";
 import { isUuid, type ReuseGuard } from "../input/operation-id.ts";
 import { type CountryCode, type E164, requirePhone } from "../input/phone.ts";
-import { checkInput, rule, text } from "../input/validate.ts";
+import { checkInput, object, optional, rule, text } from "../input/validate.ts";
 import type { SendMessageRequest, SendMessageResult } from "../types.ts";
 import { type Call, createCall } from "./call.ts";
 
@@ -84,12 +83,12 @@ export interface MessagesOptions {
 	guard: ReuseGuard;
 }
 
-const messageSchema = z.strictObject({
+const messageSchema = object({
 	to: rule<string>((value) => typeof value === "string", "must be a phone number"),
 	body: text,
-	operationId: z.optional(text),
-	subaccountId: z.optional(rule<string | null>((value) => value === null || isUuid(value), "must be a UUID or null")),
-	consentLanguage: z.optional(text),
+	operationId: optional(text),
+	subaccountId: optional(rule<string | null>((value) => value === null || isUuid(value), "must be a UUID or null")),
+	consentLanguage: optional(text),
 });
 
 export function createMessages(transport: Transport, options: MessagesOptions): MessagesGroup {

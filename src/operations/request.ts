@@ -1,10 +1,9 @@
-import * as z from "zod/mini";
 import { type Facts, PartnerInvalidInput, type RequestError } from "../errors.ts";
 import type { Parameters } from "../http/request.ts";
 import type { Transport } from "../http/transport.ts";
 import { checkAgencyId } from "../input/agency-id.ts";
 import { type CallOptions, checkOptions, optionSchemas } from "../input/call-options.ts";
-import { checkInput, isWellFormed, rule } from "../input/validate.ts";
+import { checkInput, isWellFormed, object, optional, rule } from "../input/validate.ts";
 import { type Call, createCall } from "./call.ts";
 
 /** A request that this package has no method for. */
@@ -40,7 +39,7 @@ const isRecordOf = (test: (value: unknown) => boolean) => (value: unknown) =>
 	value !== null &&
 	Object.entries(value).every(([name, each]) => isWellFormed(name) && test(each));
 
-const requestSchema = z.strictObject({
+const requestSchema = object({
 	method: rule<CustomRequest["method"]>(
 		(value) => methods.some((method) => method === value),
 		`must be one of ${methods.join(", ")}`,
@@ -49,14 +48,14 @@ const requestSchema = z.strictObject({
 		(value) => typeof value === "string" && /^(\/([\w.~-]+|\{\w+\}))+$/.test(value) && !/\/\.\.?(\/|$)/.test(value),
 		"must be a path template such as /agencies/{agencyId}/tags, without a query",
 	),
-	agencyId: z.optional(rule<string>((value) => typeof value === "string", "must be a string")),
-	params: z.optional(
+	agencyId: optional(rule<string>((value) => typeof value === "string", "must be a string")),
+	params: optional(
 		rule<Readonly<Record<string, string>>>(isRecordOf(isText), "must be an object of texts that are not empty"),
 	),
-	query: z.optional(
+	query: optional(
 		rule<NonNullable<CustomRequest["query"]>>(isRecordOf(isValue), "must be an object of texts, numbers and booleans"),
 	),
-	body: z.optional(z.unknown()),
+	body: optional(rule<unknown>(() => true, "can be any value")),
 });
 
 /** A response that no contract describes. */
