@@ -55,6 +55,23 @@ test("an ambiguous attempt is no longer ambiguous when a later answer confirms t
 	});
 });
 
+test("a retry that wakes up so late that an answer could not come in time is not sent", async () => {
+	const deadlineMs = 1000;
+	let startedAt = 0;
+	const block = (): void => {
+		while (performance.now() < startedAt + deadlineMs - 30);
+	};
+	const { messages, requests } = await serving([refusal(500), { json: sentNow }], {
+		retry: { baseDelayMs: 200 },
+		onAttempt: () => void setTimeout(block),
+	});
+	startedAt = performance.now();
+	const error = await failure(() => messages.send(message, { deadlineMs }));
+	expect(error).toMatchObject({ _tag: "PartnerTimeoutError", attempts: 1, outcome: "unknown" });
+	expect(error.cause).toMatchObject({ _tag: "PartnerInternalError" });
+	expect(requests).toHaveLength(1);
+});
+
 test("an error has the correlation id of the last answer that had one", async () => {
 	const { client } = await serving([refusal(500), "reset", "reset", "reset"]);
 	expect(await failure(() => client.me.get())).toMatchObject({

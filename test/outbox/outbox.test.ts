@@ -603,6 +603,25 @@ test("a reading that is older than 10 seconds is read again before the text is s
 	expect([texts(), await world.state("note-1")]).toEqual([["1"], "sent"]);
 });
 
+test("the time for an answer counts from the mark in the row, also when the database was slow to store it", async () => {
+	const store = memoryStore();
+	const { sandbox, outbox, enqueue, texts, troubles } = createWorld({
+		settleMs: 14_500,
+		store: {
+			...store,
+			async save(text) {
+				if (text.state === "sending" && text.progress.attempts === 1) sandbox.clock.advance({ ms: 9_000 });
+				return store.save(text);
+			},
+		},
+	});
+	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: "hang" });
+	await enqueue("1");
+	await outbox.drain();
+	expect(troubles.map(({ error }) => error.message)).toEqual([expect.stringContaining("deadline of 500 ms")]);
+	expect(texts()).toEqual(["1"]);
+});
+
 test("a held text whose second send is in doubt is read about, as she may have consented meanwhile", async () => {
 	const { sandbox, anna, outbox, texts, pass, state } = await heldAndAnswered();
 	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 500 } });

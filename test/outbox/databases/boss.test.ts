@@ -1,4 +1,3 @@
-import pg from "pg";
 import PgBoss from "pg-boss";
 import { afterAll, beforeAll, test } from "vitest";
 import { type Server, startServer } from "../../postgres.ts";
@@ -12,11 +11,5 @@ afterAll(() => server?.close());
 
 test("an outbox that stops leaves the workers of another one on the same pg-boss 10", async () => {
 	const connectionString = (await server?.create()) ?? "";
-	const boss = new PgBoss({ connectionString, schedule: false });
-	boss.on("error", () => {});
-	await boss.start();
-	const pool = new pg.Pool({ connectionString });
-	await oneStopsAlone(boss, pool);
-	await boss.stop();
-	await pool.end();
+	await oneStopsAlone(connectionString, new PgBoss({ connectionString, schedule: false }));
 });

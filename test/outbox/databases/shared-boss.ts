@@ -7,10 +7,33 @@ import {
 	postgresStore,
 } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
+import pg from "pg";
 import { expect } from "vitest";
 
+/** What the tests call of any version of pg-boss. */
+interface Boss extends PgBossLike {
+	on(event: "error", listener: () => void): unknown;
+	start(): Promise<unknown>;
+	stop(): Promise<unknown>;
+}
+
+/** Starts a pg-boss whose errors are left to the assertions. */
+export async function startBoss<B extends Boss>(boss: B): Promise<B> {
+	boss.on("error", () => {});
+	await boss.start();
+	return boss;
+}
+
 /** Two outboxes work by one pg-boss; the first stops, and the second still sends. */
-export async function oneStopsAlone(boss: PgBossLike, pool: PostgresQueryable): Promise<void> {
+export async function oneStopsAlone(connectionString: string, created: Boss): Promise<void> {
+	const boss = await startBoss(created);
+	const pool = new pg.Pool({ connectionString });
+	await stopFirst(boss, pool);
+	await boss.stop();
+	await pool.end();
+}
+
+async function stopFirst(boss: PgBossLike, pool: PostgresQueryable): Promise<void> {
 	const sandbox = createSandbox({ now: new Date() });
 	const anna = sandbox.agency().contact("+447700900101");
 	anna.writes("Hello");

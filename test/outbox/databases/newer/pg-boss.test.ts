@@ -5,7 +5,7 @@ import pg from "pg";
 import { PgBoss } from "pg-boss-12";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Server, startServer } from "../../../postgres.ts";
-import { oneStopsAlone } from "../shared-boss.ts";
+import { oneStopsAlone, startBoss } from "../shared-boss.ts";
 
 let server: Server | undefined;
 beforeAll(async () => {
@@ -23,9 +23,7 @@ test("two workers by pg-boss 12, and texts stored in a transaction of the caller
 	const stop = new AbortController();
 	const workers = [];
 	for (let worker = 0; worker < 2; worker++) {
-		const boss = new PgBoss({ connectionString, schedule: false });
-		boss.on("error", () => {});
-		await boss.start();
+		const boss = await startBoss(new PgBoss({ connectionString, schedule: false }));
 		const engine = pgBossEngine(boss, { pollSeconds: 0.5 });
 		const outbox = createOutbox({ client, store: postgresStore(pool), engine, settleMs: 1_500, followMs: [300] });
 		await outbox.migrate();
@@ -55,11 +53,5 @@ test("two workers by pg-boss 12, and texts stored in a transaction of the caller
 
 test("an outbox that stops leaves the workers of another one on the same pg-boss 12", async () => {
 	const connectionString = (await server?.create()) ?? "";
-	const boss = new PgBoss({ connectionString, schedule: false });
-	boss.on("error", () => {});
-	await boss.start();
-	const pool = new pg.Pool({ connectionString });
-	await oneStopsAlone(boss, pool);
-	await boss.stop();
-	await pool.end();
+	await oneStopsAlone(connectionString, new PgBoss({ connectionString, schedule: false }));
 });
