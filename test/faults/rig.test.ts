@@ -6,7 +6,7 @@ import { campaign } from "./campaign.ts";
 import { faults } from "./faults.ts";
 import { killed, oneSignal, outage, reads } from "./scenarios.ts";
 
-const slow = { timeout: 60_000 };
+const slow = { timeout: 180_000 };
 
 const exchangeOf = (adapter: Adapter): { over?: Exchange } => (adapter === "fetch" ? {} : { over: nodeExchange() });
 
