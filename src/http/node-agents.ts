@@ -6,43 +6,52 @@ import type { Socket } from "node:net";
 const unannouncedMs = 4000;
 /** A connection is closed this long before the service would close it, because a request could be on its way then. */
 const marginMs = 1000;
+/** Also when the service announces more, as Node's own fetch has it. */
 const longestMs = 600_000;
 
 /** The agents of one exchange. */
 export interface Agents {
-	"http:": http.Agent;
-	"https:": https.Agent;
+	/** The agent for `https:` or `http:`. */
+	of: (protocol: string) => http.Agent;
 	/** Notes the `Keep-Alive` of a response, by which the service announces how long it keeps the connection. */
 	note: (socket: Socket, keepAlive: string | null | undefined) => void;
+	/** Closes all connections, also those in use. */
+	close: () => void;
 }
 
 /** @param keepAliveMs the most that an idle connection is kept. Undefined follows what the service announces */
 export function createAgents(maxSockets: number, keepAliveMs: number | undefined): Agents {
-	/** `Keep-Alive` of the last response, where there was one. */
-	const announced = new WeakMap<Socket, string>();
-	const options = { keepAlive: true, maxSockets };
-	const agents = { "http:": new http.Agent(options), "https:": new https.Agent(options) };
+	/** How long the service keeps a connection, in milliseconds, where it announces that. */
+	const announced = new WeakMap<Socket, number>();
+	const plain = new http.Agent({ keepAlive: true, maxSockets });
+	const secure = new https.Agent({ keepAlive: true, maxSockets });
 
-	// Node calls it when a response has ended. Node's own version knows one limit for all connections.
+	// Node calls it when a response has ended. Node's own version does not follow an announcement of more than its limit.
 	function keepSocketAlive(socket: Socket): boolean {
-		const [, seconds] = /\btimeout=(\d+)/i.exec(announced.get(socket) ?? "") ?? [];
+		const serviceMs = announced.get(socket);
 		const ms =
-			seconds === undefined
+			serviceMs === undefined
 				? (keepAliveMs ?? unannouncedMs)
-				: Math.min(keepAliveMs ?? longestMs, Number(seconds) * 1000 - marginMs);
+				: Math.min(keepAliveMs ?? longestMs, serviceMs - marginMs);
 		if (ms <= 0) return false;
 		socket.setKeepAlive(true, 1000);
 		socket.unref();
-		// When it is over, the agent closes the connection if no request uses it. Each request begins it anew.
-		if (socket.timeout !== ms) socket.setTimeout(ms);
+		// The agent closes a connection whose timer runs out while no request uses it.
+		socket.setTimeout(ms);
 		return true;
 	}
-	for (const agent of Object.values(agents)) Object.assign(agent, { keepSocketAlive });
+	plain.keepSocketAlive = keepSocketAlive;
+	secure.keepSocketAlive = keepSocketAlive;
 
 	return {
-		...agents,
+		of: (protocol) => (protocol === "https:" ? secure : plain),
 		note(socket, keepAlive) {
-			if (keepAlive) announced.set(socket, keepAlive);
+			const [, seconds] = /\btimeout=(\d+)/i.exec(keepAlive ?? "") ?? [];
+			if (seconds !== undefined) announced.set(socket, Number(seconds) * 1000);
+		},
+		close() {
+			plain.destroy();
+			secure.destroy();
 		},
 	};
 }

@@ -79,7 +79,7 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 					...(body !== undefined && { "content-length": Buffer.byteLength(body) }),
 					...headers,
 				},
-				agent: proxy ?? agents[isSecure ? "https:" : "http:"],
+				agent: proxy ?? agents.of(protocol),
 			});
 			control.cut = () => request.destroy();
 			// A mock puts its own class in place, and nobody can tell when such a request goes out.
@@ -91,8 +91,9 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 				if (!request.writableFinished) response.once("end", () => request.destroy());
 				const head = { status: response.statusCode ?? 0, headers: headersOf(response) };
 				control.head = head;
-				agents.note(response.socket, head.headers.get("keep-alive"));
-				resolve(readAnswer(response, head, control.maxBytes));
+				// The response of a mock can be without a socket.
+				if (response.socket) agents.note(response.socket, head.headers.get("keep-alive"));
+				readAnswer(response, head, control.maxBytes).then(resolve, reject);
 			});
 			// Once a response has begun, the end of its body decides: the request may close before the body is decoded, and
 			// bytes after the body are an error of the request.
@@ -108,7 +109,8 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 
 	return Object.assign(exchange, {
 		close() {
-			for (const agent of [agents["http:"], agents["https:"], proxy]) agent?.destroy();
+			agents.close();
+			proxy?.destroy();
 		},
 	});
 }

@@ -3,7 +3,7 @@ import type { ExchangeHeaders } from "./exchange.ts";
 
 /**
  * Reads headers from the raw names and values, because Node drops some repeated headers where fetch joins all of them.
- * One that is not asked for costs nothing.
+ * Nothing is copied until a header is read.
  */
 export function headersOf({ rawHeaders }: IncomingMessage): ExchangeHeaders {
 	return {
@@ -11,7 +11,7 @@ export function headersOf({ rawHeaders }: IncomingMessage): ExchangeHeaders {
 			let found: string | undefined;
 			for (let at = 0; at < rawHeaders.length; at += 2) {
 				const name = rawHeaders[at] ?? "";
-				if (name.length !== wanted.length || name.toLowerCase() !== wanted) continue;
+				if (name.toLowerCase() !== wanted) continue;
 				const value = rawHeaders[at + 1] ?? "";
 				found = found === undefined ? value : `${found}, ${value}`;
 			}

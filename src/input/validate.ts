@@ -11,14 +11,16 @@ export function rule<T>(test: (value: unknown) => boolean, words: string): Schem
 	return z._custom<T, T>(z.$ZodCustom, test, words);
 }
 
+/** A field that may be absent or undefined. */
 export function optional<T>(innerType: Schema<T>): z.$ZodOptional<Schema<T>> {
+	// The constructors of zod's core have no type parameters.
 	return new z.$ZodOptional({ type: "optional", innerType }) as z.$ZodOptional<Schema<T>>;
 }
 
 /** An object with these fields and no others. */
 export function object<Shape extends z.$ZodShape>(shape: Shape): z.$ZodObject<Shape, z.$strict> {
-	const def = { type: "object", shape, catchall: new z.$ZodNever({ type: "never" }) } as const;
-	return new z.$ZodObject(def) as z.$ZodObject<Shape, z.$strict>;
+	const none = new z.$ZodNever({ type: "never" });
+	return new z.$ZodObject({ type: "object", shape, catchall: none }) as z.$ZodObject<Shape, z.$strict>;
 }
 
 /** A whole number from `min` to `max`. */
@@ -37,6 +39,9 @@ export const text: Schema<string> = rule<string>(
 );
 
 export const flag: Schema<boolean> = rule<boolean>((value) => typeof value === "boolean", "must be true or false");
+
+/** Any value. */
+export const anything: Schema<unknown> = rule<unknown>(() => true, "");
 
 export function callable<T>(): Schema<T> {
 	return rule<T>((value) => typeof value === "function", "must be a function");
@@ -83,8 +88,8 @@ function wordsOf(issue: z.$ZodIssue | undefined): string {
 	return issue?.message ?? "is invalid";
 }
 
-/** Names that look like fields. Anything else could be a value. */
+/** Names that look like fields. Anything else could be a value, such as a phone number. */
 function namesOf(keys: readonly string[]): string {
-	const shown = keys.filter((key) => /^[A-Za-z_]\w{0,39}$/.test(key));
+	const shown = keys.filter((key) => /^[A-Za-z_]\w{0,39}$/.test(key) && !/\d{6}/.test(key));
 	return shown.length > 0 ? `: ${shown.join(", ")}` : "";
 }

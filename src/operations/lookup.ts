@@ -140,9 +140,10 @@ async function* steps<Input extends PhoneInput>(
 	const source = batches(inputs, plan, found);
 	const ask = async ({ chunk }: Batch<Input>): Promise<Reply<LookupResponse>> =>
 		chunk.length > 0 ? plan.ask(chunk, abandon.signal, deadlineAt) : noAnswer;
-	/** Reads the next batch; undefined behind the last one. What it rejects with is thrown when it is awaited. */
+	/** Reads the next batch; undefined behind the last one. */
 	const read = (): Promise<Batch<Input> | undefined> => {
-		const next = untilAborted(source.next(), plan.signal, plan.facts).then(({ value }) => value ?? undefined);
+		const next = untilAborted(source.next(), plan.signal, plan.facts).then(({ value }) => value);
+		// It may reject while the answers before it are handed over. It is awaited, and throws, after them.
 		next.catch(() => {});
 		return next;
 	};
@@ -153,11 +154,7 @@ async function* steps<Input extends PhoneInput>(
 			while (coming && underWay.length < plan.concurrency) {
 				// Neither a slow iterable nor one that throws keeps back the answers before it.
 				const [first] = underWay;
-				const isRead = coming.then(
-					() => true,
-					() => false,
-				);
-				if (first && !(await Promise.race([isRead, first.reply.then(() => false)]))) break;
+				if (first && !(await comesBefore(coming, first.reply))) break;
 				const batch: Batch<Input> | undefined = await coming;
 				// The next batch is read while the requests are under way.
 				coming = batch && read();
@@ -173,6 +170,15 @@ async function* steps<Input extends PhoneInput>(
 		// Closes the caller's iterable, such as the cursor of a database.
 		source.return(undefined).catch(() => {});
 	}
+}
+
+/** Whether a batch is read before the answer to an earlier one is there. One that cannot be read is not. */
+function comesBefore(batch: Promise<unknown>, answer: Promise<unknown>): Promise<boolean> {
+	const isRead = batch.then(
+		() => true,
+		() => false,
+	);
+	return Promise.race([isRead, answer.then(() => false)]);
 }
 
 const noAnswer: Reply<LookupResponse> = { ok: true, data: { results: [] }, response: noResponse };

@@ -3,7 +3,7 @@ import type { Parameters } from "../http/request.ts";
 import type { Transport } from "../http/transport.ts";
 import { checkAgencyId } from "../input/agency-id.ts";
 import { type CallOptions, checkOptions, optionSchemas } from "../input/call-options.ts";
-import { checkInput, isWellFormed, object, optional, rule } from "../input/validate.ts";
+import { anything, checkInput, isWellFormed, object, optional, rule } from "../input/validate.ts";
 import { type Call, createCall } from "./call.ts";
 
 /** A request that this package has no method for. */
@@ -55,7 +55,7 @@ const requestSchema = object({
 	query: optional(
 		rule<NonNullable<CustomRequest["query"]>>(isRecordOf(isValue), "must be an object of texts, numbers and booleans"),
 	),
-	body: optional(rule<unknown>(() => true, "can be any value")),
+	body: optional(anything),
 });
 
 /** A response that no contract describes. */

@@ -16,7 +16,8 @@ function service(keepAlive?: string): Promise<Listening> {
 
 /** Makes a request, and reads its answer to the end. */
 async function ask({ url }: Listening, exchange = nodeExchange()): Promise<void> {
-	await exchange({ method: "GET", url, headers: {}, body: undefined, noStore: false }, { maxBytes: 1000 });
+	const request = { method: "GET", url, headers: {}, body: undefined, noStore: false };
+	await exchange(request, { maxBytes: 1_000_000 });
 }
 
 const closed = ({ open }: Listening) => vi.waitFor(() => expect(open()).toBe(0), { timeout: 10_000 });

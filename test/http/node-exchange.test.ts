@@ -1,6 +1,8 @@
+import { EventEmitter } from "node:events";
 import http, { type IncomingMessage, type RequestListener } from "node:http";
 import https from "node:https";
 import net, { type AddressInfo, type Socket } from "node:net";
+import { Readable } from "node:stream";
 import { brotliCompressSync, createGzip, deflateSync, gzipSync } from "node:zlib";
 import type { Exchange, ExchangeAnswer, ExchangeControl, ExchangeRequest } from "messaging-conversations";
 import { createClient, PartnerConfigurationError } from "messaging-conversations";
@@ -543,6 +545,18 @@ test("a mock that thinks for longer than a connection may take is no hanging han
 	vi.advanceTimersByTime(20_000);
 	thinking[0]?.();
 	expect((await answer).text).toBe("{}");
+});
+
+test("a response of a mock needs no socket", async () => {
+	const answer = Object.assign(Readable.from([Buffer.from("{}")]), {
+		rawHeaders: ["Keep-Alive", "timeout=5"],
+		statusCode: 200,
+	});
+	const request = Object.assign(new EventEmitter(), { end: () => request.emit("response", answer), destroy() {} });
+	const original = http.request;
+	onTestFinished(() => void Object.assign(http, { request: original }));
+	Object.assign(http, { request: () => request });
+	expect((await exchanged(nodeExchange(), "http://mocked.example/")).text).toBe("{}");
 });
 
 test("a proxy's agent takes all requests", async () => {
