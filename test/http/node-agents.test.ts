@@ -51,7 +51,7 @@ test("a connection that the service closes within a second is not used again", a
 });
 
 test("an idle connection is kept for longer where the service announces that it keeps it", async () => {
-	const [silent, announcing] = [await service(), await service("timeout=60")];
+	const [silent, announcing] = [await service(), await service("timeout=10")];
 	const exchange = nodeExchange();
 	await ask(announcing, exchange);
 	await ask(silent, exchange);
