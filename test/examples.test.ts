@@ -18,12 +18,19 @@ const told: Record<string, string> = {
 	].join("\n"),
 	"mirror.ts": "250 conversations, 545 messages\n249: Anna Claes\n",
 	"send.ts": "sent as ",
-	"ts-pattern.ts": ["waits for consent", "sent", "unknown: again later, same id and text", ""].join("\n"),
+	"ts-pattern.ts": [
+		"waits for consent",
+		"sent",
+		"unknown: again later, same id and text",
+		"accepted, in an answer that is unusable otherwise",
+		"to: must be one phone number",
+	].join("\n"),
 	"window.ts": [
-		"starts a conversation, and waits for consent",
+		"probably waits for consent: there is no conversation to read",
 		"goes out at once",
 		"waits for consent",
 		"replaces the text that waits",
+		"goes out at once, and may drop the text that waits",
 		"",
 	].join("\n"),
 };
