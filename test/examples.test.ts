@@ -7,7 +7,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 
 /** What each example must print. An example that is missing here fails. */
 const told: Record<string, string> = {
-	"effect.ts": "Anna\nnever wrote\nnot asked: ",
+	"effect.ts": "Anna\nno conversation\nnot asked: ",
 	"lookup.ts": [
 		"0470/12.34.56: last wrote 2026-01-05T09:00:00.000Z",
 		"+32 (0)470 12 34 56: last wrote 2026-01-05T09:00:00.000Z",
