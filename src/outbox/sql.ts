@@ -41,7 +41,7 @@ const open = quoted(unfinished);
 function indexes({ texts, index }: Names): string[] {
 	return [
 		`create index if not exists ${index}_due on ${texts} (next_at) where next_at is not null`,
-		`create index if not exists ${index}_live on ${texts} (agency_id, recipient, seq) where next_at is not null`,
+		`create index if not exists ${index}_lane on ${texts} (agency_id, recipient, next_at, seq) where next_at is not null`,
 		`create index if not exists ${index}_recipient on ${texts} (recipient) where next_at is not null`,
 		`create index if not exists ${index}_sent on ${texts} (agency_id, recipient, seq) where message_id is not null`,
 		`create index if not exists ${index}_message on ${texts} (message_id) where message_id is not null`,

@@ -18,7 +18,7 @@ export function checkCall(
 	options: { concurrency?: number | undefined; signal?: AbortSignal | undefined },
 	names: readonly string[],
 ): void {
-	if (!agency?.id || !agency.conversations) refuse(operation, "agency", "must be client.agency(id)");
+	if (!agency?.conversations) refuse(operation, "agency", "must be client.agency(id)");
 	if (!options || !Object.keys(options).every((name) => names.includes(name)))
 		refuse(operation, "options", `must be an object with only ${names.join(", ")}`);
 	const { concurrency = 1, signal } = options;

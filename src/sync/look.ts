@@ -84,7 +84,7 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 	for await (const outcome of reads(context, rows, handedOf, goesOn)) {
 		const { row } = outcome;
 		const change = settle(outcome);
-		if (outcome.isOutage) break;
+		if (outcome.isOutage) return;
 		if (state.scan && !moved.has(row)) state.scan.upTo = Math.max(state.scan.upTo, row.at);
 		top.delete(row.phoneNumber);
 		if (--memory.left === 0) finish();

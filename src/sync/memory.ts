@@ -36,7 +36,7 @@ export interface Memory {
 	failures: UnreadConversation[];
 	/** Conversations of the latest look that are still to be handed over. */
 	left: number;
-	/** Requests that the latest look made for the list. */
+	/** Pages of the list that the latest look read. */
 	pages: number;
 	/** A loop runs over the feed. */
 	isBusy: boolean;

@@ -95,7 +95,8 @@ export async function* reads(
 		} else if (!isPartnerError(thrown) || isOfTheKey(thrown)) throw thrown;
 		else if (thrown._tag === "PartnerNotFound") yield outcome;
 		else {
-			const isOutage = !(await goesOn(++inARow));
+			// Also when the service asks to wait.
+			const isOutage = thrown.status === 429 || !(await goesOn(++inARow));
 			yield { ...outcome, error: thrown, isOutage };
 			if (isOutage) return;
 		}

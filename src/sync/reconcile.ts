@@ -115,8 +115,9 @@ async function* walk(source: Source, stored: ReconcileOptions["stored"]): AsyncG
 	async function* handOver(rows: readonly Row[]): AsyncGenerator<Reconciled, void, undefined> {
 		const options = ({ phoneNumber }: Row) =>
 			recounted.has(phoneNumber) ? { from: never } : { from: -never, pageSize: 1 };
-		for await (const { row, read, error } of reads(source, rows, options, goesOn)) {
+		for await (const { row, read, error, isOutage } of reads(source, rows, options, goesOn)) {
 			const { phoneNumber } = row;
+			if (isOutage) throw error;
 			failed ??= error;
 			if (read) {
 				const messages = recounted.has(phoneNumber) ? read.messages.map(({ message }) => message).reverse() : [];

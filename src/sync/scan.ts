@@ -17,7 +17,7 @@ export interface Listing {
 	head: number;
 	/** The first page's `Date`; -Infinity without one. */
 	date: number;
-	/** Requests made. */
+	/** Pages that the list was read down to its floor. */
 	pages: number;
 }
 
@@ -48,17 +48,15 @@ export async function scan(
 	const found = new Map<string, Row>();
 	const first = await pass(floor);
 	let latest = first;
-	let pages = first.pages;
 	// A conversation with a new message moves to the top. If the scan had not come to its row yet, it passed it by.
-	for (let passes = 1; latest.pages > 1 && passes < mostPasses && latest.head !== never; passes++) {
+	for (let passes = 1; latest.pages > 1 && passes < mostPasses; passes++) {
 		const before = found.size;
 		const edge = latest.head - lookbackMs;
 		latest = await pass(() => edge);
-		pages += latest.pages;
 		if (found.size === before) break;
 	}
 	const rows = [...found.values()].sort((a, b) => a.at - b.at);
-	return { ...first, rows, pages };
+	return { ...first, rows };
 
 	async function pass(floor: (head: number) => number): Promise<Omit<Listing, "rows">> {
 		let date = never;

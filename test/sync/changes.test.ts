@@ -510,6 +510,29 @@ test("a checkpoint after each change of a campaign turns each conversation into 
 	expect(written).toBeLessThan(read / 3);
 });
 
+test("a 429 ends the look at once, and the next look goes on where it was", async () => {
+	const sandbox = createSandbox({ seed: "busy" });
+	const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
+	const all = (await agency.conversations.list().toArray()).length;
+	const fault = sandbox.faults.add({
+		operation: "conversations.get",
+		times: Number.POSITIVE_INFINITY,
+		effect: { status: 429 },
+	});
+	const asked = sandbox.requests().length;
+	const feed = changes(agency, { since: "beginning", concurrency: 2 });
+	await expect(feed[Symbol.asyncIterator]().next()).rejects.toMatchObject({ status: 429 });
+	const reads = sandbox
+		.requests()
+		.slice(asked)
+		.filter(({ operation }) => operation === "conversations.get");
+	expect(reads.length).toBeLessThanOrEqual(2);
+	fault.remove();
+	let handed = 0;
+	for await (const _ of changes(agency, { since: feed.checkpoint })) handed++;
+	expect(handed).toBe(all);
+});
+
 test("a key that may not read ends the look at its first request", async () => {
 	const sandbox = createSandbox({ seed: "busy" });
 	const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);

@@ -160,6 +160,17 @@ test("a service that goes down during the reads ends them, and is not asked for 
 	expect(sandbox.requests().length - before).toBeLessThan(15);
 });
 
+test("a 429 ends it, and nothing more is asked", async () => {
+	const { sandbox, agency } = await open(40);
+	const before = sandbox.requests().length;
+	sandbox.faults.add({ operation: "conversations.get", times: Number.POSITIVE_INFINITY, effect: { status: 429 } });
+	const stored = [{ phoneNumber: "+447700900999", fingerprint: null }];
+	const iterator = reconcile(agency, { stored, concurrency: 1 })[Symbol.asyncIterator]();
+	await expect(iterator.next()).rejects.toMatchObject({ status: 429 });
+	const asked = sandbox.requests().slice(before);
+	expect(asked.map(({ operation }) => operation)).toEqual(["conversations.list", "conversations.get"]);
+});
+
 test.each([0, 2, 5])("a conversation of 1 message comes with it when %d are stored", async (messages) => {
 	const { stored, run } = await open(1);
 	const handed = await run([...stored.values()].map((row) => ({ ...row, messages })));

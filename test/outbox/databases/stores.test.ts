@@ -159,6 +159,9 @@ describe("10,000 waiting texts to 2,000 contacts cost no scan", () => {
 		for (let at = 0; at < 10_000; at++) await insert(`t${at}`, `+44770090${String(at % 2_000).padStart(4, "0")}`);
 	};
 
+	/** Asks for the lanes with something due. It looks at each due text, so it must not sort a lane for each of them. */
+	const findsLanes = (sql: string): boolean => sql.startsWith("select agency_id, recipient");
+
 	test("on SQLite", async () => {
 		const db = new Libsql(":memory:");
 		const seen: { sql: string; values: readonly unknown[] }[] = [];
@@ -176,7 +179,9 @@ describe("10,000 waiting texts to 2,000 contacts cost no scan", () => {
 			if (sql.startsWith("insert")) continue;
 			const plan = db.prepare(`explain query plan ${sql}`).all(...(sql.match(/\?/g) ?? []).map(() => 1));
 			for (const { detail } of plan as { detail: string }[])
-				expect(`${detail} for ${sql}`).not.toMatch(/^SCAN (?!.*USING INDEX)/);
+				expect(`${detail} for ${sql}`).not.toMatch(
+					findsLanes(sql) ? /^SCAN (?!.*USING INDEX)|TEMP B-TREE/ : /^SCAN (?!.*USING INDEX)/,
+				);
 		}
 	});
 
@@ -197,7 +202,7 @@ describe("10,000 waiting texts to 2,000 contacts cost no scan", () => {
 		for (const { sql, values } of [...seen]) {
 			const { rows } = await pool.query(`explain ${sql}`, [...values]);
 			const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
-			expect(`${plan}\nfor ${sql}`).not.toContain("Seq Scan");
+			expect(`${plan}\nfor ${sql}`).not.toMatch(findsLanes(sql) ? /Seq Scan|Sort/ : /Seq Scan/);
 		}
 	});
 });
