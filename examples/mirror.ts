@@ -9,10 +9,16 @@ const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().i
 // The CRM's tables. In a database, what one call of `store` does is one transaction.
 let checkpoint: string | undefined;
 const conversations = new Map<string, ConversationDetail>();
-const messages = new Map<number, Message>();
+const messages = new Map<number, { phoneNumber: string; message: Message }>();
+/** For a conversation that is hidden or deleted. */
+const remove = (phoneNumber: string) => {
+	conversations.delete(phoneNumber);
+	for (const [id, row] of messages) if (row.phoneNumber === phoneNumber) messages.delete(id);
+};
 const store = (conversation: ConversationDetail, fresh: Message[], next = checkpoint) => {
-	conversations.set(conversation.summary.phoneNumber, conversation);
-	for (const message of fresh) messages.set(message.id, message);
+	const { phoneNumber } = conversation.summary;
+	conversations.set(phoneNumber, conversation);
+	for (const message of fresh) messages.set(message.id, { phoneNumber, message });
 	checkpoint = next;
 };
 
@@ -26,7 +32,7 @@ async function nightly() {
 	const stored = [...conversations].map(([phoneNumber, row]) => ({ phoneNumber, fingerprint: fingerprintOf(row) }));
 	for await (const { phoneNumber, conversation, messages } of reconcile(agency, { stored })) {
 		if (conversation) store(conversation, messages);
-		else conversations.delete(phoneNumber);
+		else remove(phoneNumber);
 	}
 }
 
@@ -35,4 +41,5 @@ console.log(`${conversations.size} conversations, ${messages.size} messages`);
 const anna = sandbox.agency().contact("+447700900101", { name: "Anna Claes" });
 sandbox.agency().conversation("+447700900102").hide();
 await nightly();
-console.log(`${conversations.size}: ${conversations.get(anna.phoneNumber)?.summary.contactName}`);
+console.log(`${conversations.size} conversations, ${messages.size} messages`);
+console.log(conversations.get(anna.phoneNumber)?.summary.contactName);
