@@ -16,7 +16,7 @@ const told: Record<string, string> = {
 		"null: no phone number (empty)",
 		"",
 	].join("\n"),
-	"mirror.ts": "250 conversations, 545 messages\n249 conversations, 543 messages\nAnna Claes\n",
+	"mirror.ts": "250 conversations, 545 messages\n249, 543: Anna Claes\n",
 	"send.ts": "sent as ",
 	"ts-pattern.ts": [
 		"waits for consent",
