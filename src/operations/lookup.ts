@@ -109,15 +109,15 @@ async function* iterate<Input extends PhoneInput>(
 	let itemsRead = 0;
 	try {
 		for await (const step of steps(inputs, plan)) {
-			if (!step.ok) throw toError(step, { itemsRead });
+			if (!step.ok) throw toError(step);
 			for (const entry of step.data) {
-				if (signal?.aborted) throw toError(aborted(facts), { itemsRead });
+				if (signal?.aborted) throw toError(aborted(facts));
 				itemsRead++;
 				yield entry;
 			}
 		}
 	} catch (error) {
-		// Made while inputs were read ahead, when fewer entries had been handed over.
+		// Only here it is known how many entries were handed over. An error of the caller's iterable is left as it is.
 		const isOwn = isPartnerError(error) && error.operation === facts.operation && error.itemsRead === undefined;
 		if (isOwn) Object.assign(error, { itemsRead });
 		throw error;

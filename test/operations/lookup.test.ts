@@ -572,6 +572,23 @@ test.for(["awaited", "iterated"])("%s, a signal ends a lookup whose numbers do n
 	expect(service.requests).toEqual([]);
 });
 
+test("for await: an error of this package that the source throws is left as it is", async () => {
+	const service = await scripted((seen, index) => (seen.url.includes("lookup") ? honest(seen, index) : refusal(404)));
+	const { conversations } = clientOf(service).agency(agencyId);
+	async function* source() {
+		yield* numbers(100);
+		yield (await conversations.get("+32470123456")).conversation.summary.phoneNumber;
+	}
+	const entries: unknown[] = [];
+	const run = async (): Promise<void> => {
+		for await (const entry of conversations.lookup(source())) entries.push(entry);
+	};
+	const error = await failure(run);
+	expect(error).toMatchObject({ _tag: "PartnerNotFound", operation: "conversations.get" });
+	expect(error).not.toHaveProperty("itemsRead");
+	expect(entries).toHaveLength(100);
+});
+
 test("for await: entries that are there do not wait for numbers that are slow, nor fall to a source that throws", async () => {
 	const service = await scripted(honest);
 	let isTold = false;
