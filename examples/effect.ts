@@ -18,7 +18,7 @@ const toEffect = <Data, Failure extends PartnerError>(call: (signal: AbortSignal
 const nameOf = (phone: string) =>
 	toEffect((signal) => conversations.get(phone, { signal })).pipe(
 		Effect.map(({ conversation }) => conversation.summary.contactName ?? "no name"),
-		Effect.catchTag("PartnerNotFound", () => Effect.succeed("never wrote")),
+		Effect.catchTag("PartnerNotFound", () => Effect.succeed("no conversation")),
 		Effect.catchTag("PartnerInvalidInput", ({ message }) => Effect.succeed(`not asked: ${message}`)),
 	);
 

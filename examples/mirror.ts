@@ -8,11 +8,12 @@ const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().i
 
 // The CRM's tables. In a database, what one call of `store` does is one transaction.
 let checkpoint: string | undefined;
-const conversations = new Map<string, ConversationDetail>();
-const messages = new Map<number, Message>();
+const rows = new Map<string, { conversation: ConversationDetail; messages: Map<number, Message> }>();
 const store = (conversation: ConversationDetail, fresh: Message[], next = checkpoint) => {
-	conversations.set(conversation.summary.phoneNumber, conversation);
+	const { phoneNumber } = conversation.summary;
+	const messages = rows.get(phoneNumber)?.messages ?? new Map<number, Message>();
 	for (const message of fresh) messages.set(message.id, message);
+	rows.set(phoneNumber, { conversation, messages });
 	checkpoint = next;
 };
 
@@ -23,16 +24,17 @@ async function look() {
 }
 
 async function nightly() {
-	const stored = [...conversations].map(([phoneNumber, row]) => ({ phoneNumber, fingerprint: fingerprintOf(row) }));
+	const stored = [...rows].map(([phoneNumber, row]) => ({ phoneNumber, fingerprint: fingerprintOf(row.conversation) }));
 	for await (const { phoneNumber, conversation, messages } of reconcile(agency, { stored })) {
 		if (conversation) store(conversation, messages);
-		else conversations.delete(phoneNumber);
+		else rows.delete(phoneNumber); // hidden or deleted, and its messages with it
 	}
 }
 
 await look();
-console.log(`${conversations.size} conversations, ${messages.size} messages`);
+const count = () => [...rows.values()].reduce((sum, { messages }) => sum + messages.size, 0);
+console.log(`${rows.size} conversations, ${count()} messages`);
 const anna = sandbox.agency().contact("+447700900101", { name: "Anna Claes" });
 sandbox.agency().conversation("+447700900102").hide();
 await nightly();
-console.log(`${conversations.size}: ${conversations.get(anna.phoneNumber)?.summary.contactName}`);
+console.log(`${rows.size}, ${count()}: ${rows.get(anna.phoneNumber)?.conversation.summary.contactName}`);

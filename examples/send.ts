@@ -19,4 +19,5 @@ const result = await client
 
 if (result.ok) console.log(result.data.queued ? "waits for consent" : `sent as ${result.data.messageId}`);
 else if (result.error.outcome === "unknown") console.log("send again later with the same id and text");
+else if (result.error.outcome === "sent") console.log("accepted, in an answer that is unusable otherwise");
 else console.log("not sent:", result.error._tag);

@@ -13,6 +13,7 @@ const describe = (result: Result<Sent, SendError>): string =>
 		.with({ ok: true, data: { queued: true } }, () => "waits for consent")
 		.with({ ok: true, data: { queued: false } }, () => "sent")
 		.with({ error: { outcome: "unknown" } }, () => "unknown: again later, same id and text")
+		.with({ error: { outcome: "sent" } }, () => "accepted, in an answer that is unusable otherwise")
 		.with({ error: { _tag: "PartnerConflict" } }, () => "read the conversation, then again")
 		.with({ error: { _tag: P.union("PartnerInvalidInput", "PartnerBadRequest") } }, ({ error }) => error.message)
 		.with({ error: { retryable: true } }, () => "not sent: again later")
@@ -24,4 +25,6 @@ anna.writes("Hello!");
 console.log(describe(await messages.send({ to: anna.phoneNumber, body: "Friday?" }).result()));
 sandbox.faults.add({ operation: "messages.send", times: 1, phase: "after", effect: "reset" });
 console.log(describe(await messages.send({ to: anna.phoneNumber, body: "At two?" }).result()));
-console.log(describe(await messages.send({ to: "see notes", body: "At three?" }).result()));
+sandbox.faults.add({ operation: "messages.send", times: 1, effect: { kind: "missing-field", field: "status" } });
+console.log(describe(await messages.send({ to: anna.phoneNumber, body: "At three?" }).result()));
+console.log(describe(await messages.send({ to: "see notes", body: "At four?" }).result()));

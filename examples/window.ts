@@ -10,12 +10,15 @@ const agency = client.agency(sandbox.agency().id);
 async function whatASendWouldDo(phone: string): Promise<string> {
 	try {
 		const { conversation } = await agency.conversations.get(phone, { pageSize: 1 });
-		if (isWindowOpen(conversation, sandbox.clock.now())) return "goes out at once";
+		const isWaiting = conversation.queuedMessages.length > 0;
+		if (isWindowOpen(conversation, sandbox.clock.now()))
+			return isWaiting ? "goes out at once, and may drop the text that waits" : "goes out at once";
 		if (!conversation.windowReopenReadiness.eligibleForManualSend)
 			return "is refused: the agency has no approved consent template";
-		return conversation.queuedMessages.length > 0 ? "replaces the text that waits" : "waits for consent";
+		return isWaiting ? "replaces the text that waits" : "waits for consent";
 	} catch (error) {
-		if (error instanceof PartnerNotFound) return "starts a conversation, and waits for consent";
+		// Also when the conversation is hidden from this agency.
+		if (error instanceof PartnerNotFound) return "probably waits for consent: there is no conversation to read";
 		throw error;
 	}
 }
@@ -26,4 +29,6 @@ console.log(await whatASendWouldDo(anna.phoneNumber));
 sandbox.clock.advance({ hours: 25 });
 console.log(await whatASendWouldDo(anna.phoneNumber));
 await agency.messages.send({ to: anna.phoneNumber, body: "Would Friday suit you?" });
+console.log(await whatASendWouldDo(anna.phoneNumber));
+anna.writes("Who is this?"); // no consent, but it opens the window
 console.log(await whatASendWouldDo(anna.phoneNumber));

@@ -7,7 +7,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 
 /** What each example must print. An example that is missing here fails. */
 const told: Record<string, string> = {
-	"effect.ts": "Anna\nnever wrote\nnot asked: ",
+	"effect.ts": "Anna\nno conversation\nnot asked: ",
 	"lookup.ts": [
 		"0470/12.34.56: last wrote 2026-01-05T09:00:00.000Z",
 		"+32 (0)470 12 34 56: last wrote 2026-01-05T09:00:00.000Z",
@@ -16,14 +16,21 @@ const told: Record<string, string> = {
 		"null: no phone number (empty)",
 		"",
 	].join("\n"),
-	"mirror.ts": "250 conversations, 545 messages\n249: Anna Claes\n",
+	"mirror.ts": "250 conversations, 545 messages\n249, 543: Anna Claes\n",
 	"send.ts": "sent as ",
-	"ts-pattern.ts": ["waits for consent", "sent", "unknown: again later, same id and text", ""].join("\n"),
+	"ts-pattern.ts": [
+		"waits for consent",
+		"sent",
+		"unknown: again later, same id and text",
+		"accepted, in an answer that is unusable otherwise",
+		"to: must be one phone number",
+	].join("\n"),
 	"window.ts": [
-		"starts a conversation, and waits for consent",
+		"probably waits for consent: there is no conversation to read",
 		"goes out at once",
 		"waits for consent",
 		"replaces the text that waits",
+		"goes out at once, and may drop the text that waits",
 		"",
 	].join("\n"),
 };

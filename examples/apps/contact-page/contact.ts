@@ -5,10 +5,13 @@ import { type Fate, fateOf, type SentText } from "messaging-conversations/outbox
 /** What would become of a text that is sent now. */
 export type Forecast =
 	| "goes out at once"
-	| "goes out at once, and the text that waits is dropped"
+	| "goes out at once, and may drop the text that waits"
 	| "waits for consent"
+	| "probably waits for consent" // nothing can be read: no conversation yet, or one that is hidden
 	| "replaces the text that waits"
 	| "is refused";
+
+export type LastFate = Fate["fate"] | "held, but the request for consent did not reach the phone";
 
 export interface ContactPage {
 	phoneNumber: string;
@@ -16,10 +19,10 @@ export interface ContactPage {
 	forecast: Forecast;
 	/** Until when a text goes out at once; null when the contact never wrote. */
 	windowExpiresAt: string | null;
-	/** The text that waits already: sending another would drop it, so the page shows it. */
+	/** The text that waits already. The page shows it, because another one may drop or replace it. */
 	waitingText: string | null;
-	/** What became of the text that the CRM sent last; null when it sent none. */
-	lastText: { body: string; fate: Fate["fate"] } | null;
+	/** What became of the text that the CRM sent last; null when it sent none, or when that cannot be read now. */
+	lastText: { body: string; fate: LastFate } | null;
 	/** A send turns the AI off for this contact: worth a word beside the button. */
 	aiWouldStop: boolean;
 	messages: Pick<Message, "id" | "direction" | "body" | "createdAt">[];
@@ -48,14 +51,16 @@ export async function contactPage(
 	// A window closes while the page is cached.
 	const headers = { "cache-control": "no-store" };
 	// A page is worth waiting for a few seconds, not for the half minute that a read may take.
-	const result = await agency.conversations.get(phone, { pageSize: 20, deadlineMs: 5_000, signal }).result();
+	const deadlineMs = 5_000;
+	const result = await agency.conversations.get(phone, { pageSize: 20, deadlineMs, signal }).result();
 	if (result.ok) {
 		const { conversation, messagePage } = result.data;
 		const { summary, queuedMessages, aiSettings, windowReopenReadiness } = conversation;
 		const held = queuedMessages[0]?.body ?? null;
 		const last = lastTextTo(summary.phoneNumber);
-		const fate = last && (await fateOf(agency, last, { signal, now }).catch(() => undefined));
-		const inside = held === null ? "goes out at once" : "goes out at once, and the text that waits is dropped";
+		const ended = AbortSignal.any([AbortSignal.timeout(deadlineMs), ...(signal ? [signal] : [])]);
+		const fate = last && (await fateOf(agency, last, { signal: ended, now }).catch(() => undefined));
+		const inside = held === null ? "goes out at once" : "goes out at once, and may drop the text that waits";
 		const outside = held === null ? "waits for consent" : "replaces the text that waits";
 		const closed = windowReopenReadiness.eligibleForManualSend ? outside : "is refused";
 		const body: ContactPage = {
@@ -65,7 +70,7 @@ export async function contactPage(
 			forecast: isWindowOpen(conversation, now()) ? inside : closed,
 			windowExpiresAt: summary.windowExpiresAt,
 			waitingText: held,
-			lastText: last && fate ? { body: last.body, fate: fate.fate } : null,
+			lastText: last && fate ? { body: last.body, fate: shown(fate) } : null,
 			aiWouldStop: aiSettings.enabled,
 			messages: messagePage.messages.map(({ id, direction, body, createdAt }) => ({ id, direction, body, createdAt })),
 		};
@@ -75,7 +80,7 @@ export async function contactPage(
 	const { error } = result;
 	switch (error._tag) {
 		case "PartnerNotFound":
-			// No conversation is no failure: a first text may be sent, and asks for consent.
+			// No conversation is no failure: a first text may be sent, and asks for consent if the agency has a template.
 			return { status: 200, headers, body: stranger(toE164(phone)) };
 		case "PartnerInvalidInput":
 			return { status: 400, headers, body: { error: error.message } };
@@ -89,11 +94,16 @@ export async function contactPage(
 	}
 }
 
+function shown(fate: Fate): LastFate {
+	const isUnasked = fate.fate === "held" && fate.consentFailed;
+	return isUnasked ? "held, but the request for consent did not reach the phone" : fate.fate;
+}
+
 function stranger(phoneNumber: string): ContactPage {
 	return {
 		phoneNumber,
 		name: null,
-		forecast: "waits for consent",
+		forecast: "probably waits for consent",
 		windowExpiresAt: null,
 		waitingText: null,
 		lastText: null,

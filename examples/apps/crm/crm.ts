@@ -10,7 +10,11 @@ export interface Visit {
 
 export type Reminder = "sent" | "waits for consent" | "ask again later" | "call them instead";
 
-/** Reminds of a visit; safe to call again for the same visit, whatever happened the last time. */
+/**
+ * Reminds of a visit. Call it again for the same visit after "ask again later", also after a crash: nothing is sent twice.
+ * Do not call it again after "waits for consent", because a contact who has declined meanwhile may get the text after all.
+ * An outbox, as in ../send-queue, follows such a text to its end.
+ */
 export async function remind(agency: AgencyClient, visit: Visit): Promise<Reminder> {
 	const time = visit.at.toISOString().slice(11, 16);
 	const result = await agency.messages
@@ -24,8 +28,9 @@ export async function remind(agency: AgencyClient, visit: Visit): Promise<Remind
 	if (result.ok) return result.data.queued ? "waits for consent" : "sent";
 	const { error } = result;
 	if (error.outcome === "sent") return "sent"; // in an answer that was no use otherwise
-	// The key is at fault and not this visit: the whole job stops.
+	// The key or the configuration is at fault and not this visit: the whole job stops.
 	if (error._tag === "PartnerUnauthorized" || error._tag === "PartnerForbidden") throw error;
+	if (error._tag === "PartnerConfigurationError") throw error;
 	// Of somebody who took over the conversation meanwhile: a reminder fits all the same.
 	const passing = error.outcome === "unknown" || error.retryable || error._tag === "PartnerConflict";
 	return passing ? "ask again later" : "call them instead";

@@ -29,7 +29,7 @@ export async function lookAt(agency: AgencyClient, phone: string): Promise<Look>
 		if (!isPartnerError(error)) throw error;
 		const isUnknown = error._tag === "PartnerNotFound";
 		const problem = isUnknown
-			? "The service shows no conversation with this number. Without one the text is held, and consent is asked for first."
+			? "The service shows no conversation with this number. Without one the text is held, and consent is asked for first, or it is refused if the agency has no approved consent template."
 			: `It cannot be said now what a text would do. ${error.message}`;
 		return { now: new Date(), messages: [], problem };
 	}

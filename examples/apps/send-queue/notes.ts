@@ -24,8 +24,8 @@ export function sendNote(database: Database, outbox: Outbox, note: Note): Promis
 	});
 }
 
-/** What the page shows beside each note. */
-export async function listNotes(database: Database, outbox: Outbox): Promise<(OutboxStatus | undefined)[]> {
-	const { rows } = await database.query("select id from note order by at desc, id limit 50");
-	return Promise.all(rows.map((row) => outbox.status(String(row.id))));
+/** What the page shows: each note, and what became of its text, as long as the outbox is not purged of it. */
+export async function listNotes(database: Database, outbox: Outbox) {
+	const { rows } = await database.query("select id, body from note order by at desc, id limit 50");
+	return Promise.all(rows.map(async ({ id, body }) => ({ body: String(body), text: await outbox.status(String(id)) })));
 }

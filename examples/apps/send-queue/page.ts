@@ -1,7 +1,7 @@
 // The CRM's page: a form that sends a note, and what became of each.
 import express, { type Express } from "express";
 import { isPartnerError } from "messaging-conversations";
-import type { Outbox } from "messaging-conversations/outbox";
+import type { Outbox, OutboxStatus } from "messaging-conversations/outbox";
 import type { Database } from "../database.ts";
 import { listNotes, sendNote } from "./notes.ts";
 
@@ -11,7 +11,7 @@ export function createPage(database: Database, outbox: Outbox, agencyId: string)
 	app.use(express.urlencoded({ extended: false }));
 	app.get("/", async (_, response) => {
 		const rows = (await listNotes(database, outbox)).map(
-			(text) => `<li>${escaped(`${text?.to}: ${text?.words}`)}</li>`,
+			({ body, text }) => `<li><q>${escaped(body)}</q> ${text ? escaped(`to ${text.to}: ${stateOf(text)}`) : ""}</li>`,
 		);
 		response.send(`<!doctype html><title>Notes</title><form method="post" action="/notes">
 			<input type="hidden" name="id" value="${crypto.randomUUID()}"><input name="to"><textarea name="body"></textarea>
@@ -32,6 +32,11 @@ export function createPage(database: Database, outbox: Outbox, agencyId: string)
 		response.status(text ? 200 : 404).json(text ?? { error: "There is no such note." });
 	});
 	return app;
+}
+
+/** With the reason why a text was refused, or is not sent yet. */
+function stateOf({ state, words, error }: OutboxStatus): string {
+	return error && ["waiting", "sending", "refused", "unclear"].includes(state) ? `${words} ${error.message}` : words;
 }
 
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);

@@ -34,7 +34,8 @@ if (task === "--once" || task === "--nightly") {
 		const run = task === "--once" ? look : nightly;
 		const count = await run({ database, agency: client.agency(id), progress });
 		if (started) bar.stop();
-		console.log(`${name ?? id}: ${count} conversations stored`);
+		// The nightly comparison deletes what is hidden or gone too.
+		console.log(`${name ?? id}: ${count} conversations ${task === "--once" ? "stored" : "differed"}`);
 	}
 	await database.close();
 } else {

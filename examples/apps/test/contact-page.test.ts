@@ -56,7 +56,10 @@ async function open(serve: (agency: AgencyClient, options: PageOptions) => Promi
 
 test.each(entries)("over %s the page says what would become of a text", async (_, serve) => {
 	const { sandbox, agency, anna, page } = await open(serve);
-	expect(await page("0470 12 34 56")).toMatchObject({ phoneNumber: "+32470123456", forecast: "waits for consent" });
+	expect(await page("0470 12 34 56")).toMatchObject({
+		phoneNumber: "+32470123456",
+		forecast: "probably waits for consent",
+	});
 	anna.writes("Is the flat still free?");
 	expect(await page("+32470123456")).toMatchObject({
 		name: "Anna",
@@ -86,7 +89,7 @@ test.each(entries)(
 		expect(await page(anna.phoneNumber)).toMatchObject({ lastText: { body: "It is!", fate: "held" } });
 		anna.writes("What is it?");
 		expect(await page(anna.phoneNumber)).toMatchObject({
-			forecast: "goes out at once, and the text that waits is dropped",
+			forecast: "goes out at once, and may drop the text that waits",
 			waitingText: "It is!",
 		});
 		anna.accepts();
@@ -95,6 +98,16 @@ test.each(entries)(
 		expect(await page(anna.phoneNumber)).toMatchObject({ forecast: "goes out at once", lastText: { fate: "failed" } });
 	},
 );
+
+test.each(entries)("over %s the page says when the request for consent cannot reach the phone", async (_, serve) => {
+	const { sandbox, agency, anna, page, sent } = await open(serve);
+	anna.setReachable(false);
+	const text = { to: anna.phoneNumber, body: "It is!" };
+	const since = sandbox.clock.now();
+	sent.push({ ...text, since, ...(await agency.messages.send(text)) });
+	const fate = "held, but the request for consent did not reach the phone";
+	expect(await page(anna.phoneNumber)).toMatchObject({ lastText: { body: "It is!", fate } });
+});
 
 test.each(entries)("over %s a bad number is the visitor's fault, an outage is not", async (_, serve) => {
 	const { sandbox, get } = await open(serve);

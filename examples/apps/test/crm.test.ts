@@ -74,6 +74,12 @@ describe("a reminder", () => {
 		await expect(remind(agency, visit)).rejects.toMatchObject({ _tag: "PartnerUnauthorized" });
 	});
 
+	test("stops the job when there is no key, rather than have everybody called", async () => {
+		const { sandbox, agency } = world;
+		const keyless = createClient({ ...sandbox.connection, apiKey: undefined }).agency(agency.id);
+		await expect(remind(keyless, visit)).rejects.toMatchObject({ _tag: "PartnerConfigurationError" });
+	});
+
 	test("is another one when the visit moves", async () => {
 		const { agency, anna } = world;
 		anna.writes("See you tomorrow");

@@ -63,7 +63,14 @@ test("over the page a double click is one text, and the page says what became of
 	await outbox.drain();
 	expect(anna.inbox().map((entry) => entry.body)).toEqual(["<b>Hi</b>"]);
 	expect(await (await fetch(`${url}/notes/${id}`)).json()).toMatchObject({ state: "sent" });
-	expect(await (await fetch(url)).text()).toContain("<li>+32470123456: Sent.</li>");
+	expect(await (await fetch(url)).text()).toContain("<li><q>&#60;b&#62;Hi&#60;/b&#62;</q> to +32470123456: Sent.</li>");
+	sandbox.clock.advance({ hours: 25 });
+	sandbox.agency().consent.set({ missingTemplates: ["consent"] });
+	const refused = { id: "refused", agencyId: sandbox.agency().id, to: anna.phoneNumber, body: "Hello" };
+	await sendNote(database, outbox, refused);
+	await outbox.drain();
+	const reason = (await outbox.status("refused"))?.error?.message;
+	expect(await (await fetch(url)).text()).toContain(`Not sent: it was refused. ${reason}</li>`);
 	const wrong = await fetch(`${url}/notes`, {
 		method: "POST",
 		body: new URLSearchParams({ id: "x", to: "nobody", body: "Hi" }),
