@@ -10,14 +10,13 @@ const dayMs = 86_400_000;
 export function baselineOf(reading: Reading | null, now: number, isClockGiven: boolean): Baseline {
 	if (!reading) return { since: null, known: [], queued: null, seen: false, readAt: now, openMs: 0 };
 	const { conversation, messages } = reading;
-	const times = messages.flatMap(({ createdAt }) => (createdAt === null ? [] : [Date.parse(createdAt)]));
-	const since = times.length > 0 ? Math.max(...times) : null;
+	const newest = Math.max(0, ...messages.map(({ createdAt }) => timeOf(createdAt)));
 	const expires = timeOf(conversation.summary.windowExpiresAt);
 	// The later of two clocks is the careful one. A window is never open for longer than a day: then the clock is wrong.
 	const openMs = expires - (isClockGiven ? now : Math.max(now, reading.date ?? now));
 	return {
-		since,
-		known: messagesSince(messages, since).map(({ messageSid }) => messageSid),
+		since: newest || null,
+		known: messagesSince(messages, newest).map(({ messageSid }) => messageSid),
 		queued: conversation.queuedMessages[0]?.body ?? null,
 		seen: true,
 		readAt: now,

@@ -59,8 +59,8 @@ export type Fate =
 	  }
 	| {
 			/**
-			 * - `dropped`: the contact was asked, and the text is not in the queue any more: declined, or not answered in time.
-			 *   Without `queueId` this is `unclear`, because the template may be that of a flow
+			 * - `dropped`: the contact was asked, and the text is not in the queue any more: declined, not answered in time,
+			 *   or displaced by another text. Without `queueId` this is `unclear`, because the template may be that of a flow
 			 * - `replaced`: the queue holds another text in its place, in the entry with its `queueId`
 			 * - `nothing`: no trace of it after the settling time, so it was not taken
 			 * - `unclear`: too early to say, because the send or the newest activity is younger than `settleMs`; or the conversation is
@@ -99,7 +99,7 @@ export async function fateOf(agency: AgencyClient, text: SentText, options: Fate
 	if (trace.kind === "message") return { fate: phaseOf(trace.message), message: trace.message };
 	if (trace.kind === "held") {
 		const windowOpen = isWindowOpen(reading.conversation, now) && isAnswered(trace.since, now, settleMs);
-		return { fate: "held", queueId: trace.queued.id, windowOpen, consentFailed: isConsentFailed(trace.since) };
+		return { fate: "held", queueId: trace.queued.id, windowOpen, consentFailed: isConsentFailed(trace) ?? false };
 	}
 	if (trace.kind === "other" && trace.queued.id === text.queueId) return { fate: "replaced" };
 	// A tap of consent takes the text out of the queue, and the message may be listed later.

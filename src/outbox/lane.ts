@@ -33,28 +33,19 @@ export function beforeReading(text: OutboxText, rules: Rules, now: number): Deci
 export function afterReading(text: OutboxText, trace: Trace | null, rules: Rules, now: number): Decision {
 	if (text.state === "waiting") return beforeFirst(text, trace, rules, now);
 	if (!trace) return ifHidden(text, rules, now);
+	if (trace.kind === "message") return asMessage(trace.message.messageSid, phaseOf(trace.message), rules, now);
+	if (trace.kind === "twice") return ended("unclear");
+	if (trace.kind === "held") return ifHeld(text, trace.queued.id, trace, rules, now);
 	// It was in the queue, and no request that could put it there again is on its way.
-	const wasHeld = text.state === "held" || (text.queueId !== null && isSettled(text, rules, now));
-	switch (trace.kind) {
-		case "message":
-			return asMessage(trace.message.messageSid, phaseOf(trace.message), rules, now);
-		case "twice":
-			return ended("unclear");
-		case "held":
-			return ifHeld(text, trace.queued.id, trace, rules, now);
-		case "other":
-			// A text that is replaced leaves its entry to the other one. In an entry of its own the other one came later.
-			if (wasHeld) return trace.queued.id === text.queueId ? ended("replaced") : ifEmpty(text, rules, now);
-			if (wasSurelyOpen(text)) return ifNothing(text, rules, now);
-			return isSettled(text, rules, now) ? ended("replaced") : untilSettled(text, rules);
-		case "asked":
-			if (wasHeld) return ifEmpty(text, rules, now);
-			if (wasSurelyOpen(text)) return ifNothing(text, rules, now);
-			// A template of a flow looks like that of the consent.
-			return isSettled(text, rules, now) ? ended("unclear") : untilSettled(text, rules);
-		case "none":
-			return wasHeld ? ifEmpty(text, rules, now) : ifNothing(text, rules, now);
+	if (text.state === "held" || (text.queueId !== null && isSettled(text, rules, now))) {
+		// A text that is replaced leaves its entry to the other one. In an entry of its own the other one came later.
+		const isReplaced = trace.kind === "other" && trace.queued.id === text.queueId;
+		return isReplaced ? ended("replaced") : ifEmpty(text, rules, now);
 	}
+	if (trace.kind === "none" || wasSurelyOpen(text)) return ifNothing(text, rules, now);
+	if (!isSettled(text, rules, now)) return untilSettled(text, rules);
+	// Without another text in the queue there is a template alone, and that of a flow looks like that of the consent.
+	return ended(trace.kind === "other" ? "replaced" : "unclear");
 }
 
 /** A text that waits in the queue, whoever's, is not replaced by accident. */
@@ -82,7 +73,6 @@ const heldProgress = {
 	emptyAt: null,
 	looks: 0,
 	failures: 0,
-	consentFailed: false,
 };
 
 /** The text is neither in the queue nor a message. It may be on its way from the one to the other. */

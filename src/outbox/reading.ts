@@ -27,7 +27,7 @@ export interface Reading {
 export async function readConversation(
 	agency: AgencyClient,
 	to: string,
-	since: number | null,
+	since: number,
 	{
 		seek,
 		...call
@@ -44,8 +44,7 @@ export async function readConversation(
 	const { conversation, messagePage } = first.data;
 	const messages = [...messagePage.messages];
 	const reading = { conversation, messages, date: timeOf(first.response.headers.get("date")) || undefined };
-	const isEnd = (message: Message): boolean =>
-		seek?.(message) || (since !== null && message.createdAt !== null && Date.parse(message.createdAt) < since);
+	const isEnd = (message: Message): boolean => seek?.(message) || Date.parse(message.createdAt ?? "") < since;
 	if (messagePage.nextCursor === null || messages.some(isEnd)) return reading;
 	const older = agency.conversations.listMessages(to, { cursor: messagePage.nextCursor, readAhead: false, ...call });
 	for await (const page of older.pages()) {
@@ -73,8 +72,8 @@ export interface Seen {
 
 export interface Sought {
 	body: string;
-	/** Messages that are clearly older are not it; null looks at all. */
-	since: number | null;
+	/** Messages that are clearly older are not it; 0 looks at all. */
+	since: number;
 	/** `messageSid`s that are not it. */
 	excluded: ReadonlySet<string>;
 	/** The text that waited in the queue before, which says nothing of this one. */
@@ -94,7 +93,7 @@ export function traceOf(reading: Reading, text: Sought): Trace {
 	if (message) return { ...seen, kind: "message", message };
 	const [queued] = conversation.queuedMessages;
 	if (queued && isSameText(queued.body, text.body)) return { ...seen, kind: "held", queued };
-	const isOlder = queued && text.since !== null && Date.parse(queued.updatedAt) < text.since - slackMs;
+	const isOlder = queued && Date.parse(queued.updatedAt) < text.since - slackMs;
 	if (queued && !isOlder && !isSameText(queued.body, text.queuedBefore)) return { ...seen, kind: "other", queued };
 	const isAsked = !queued && since.some(isTemplate);
 	return { ...seen, kind: isAsked ? "asked" : "none" };
@@ -113,17 +112,20 @@ export function isAnswered(since: readonly Message[], at: number, settleMs: numb
 
 const isTemplate = ({ templateName }: Message): boolean => templateName !== null;
 
-/** Whether the contact was asked for consent, and no template reached the phone. */
-export function isConsentFailed(since: readonly Message[]): boolean {
-	const templates = since.filter(isTemplate);
-	return templates.length > 0 && templates.every((template) => phaseOf(template) === "failed");
+/**
+ * Whether the contact was asked for consent, and no template reached the phone. Undefined when the request for consent is
+ * not among the messages. A text that replaces a held one takes over its queue entry, and the service does not ask again.
+ */
+export function isConsentFailed(trace: Trace): boolean | undefined {
+	const { reading, since } = trace;
+	const asked = trace.kind === "held" ? messagesSince(reading.messages, timeOf(trace.queued.createdAt)) : since;
+	const templates = asked.filter(isTemplate);
+	return templates[0] && templates.every((template) => phaseOf(template) === "failed");
 }
 
 /** The messages that are not clearly older. One without a time has that of its newer neighbour. */
-export function messagesSince(messages: readonly Message[], since: number | null): Message[] {
-	const end = messages.findIndex(
-		({ createdAt }) => since !== null && createdAt !== null && Date.parse(createdAt) < since - slackMs,
-	);
+export function messagesSince(messages: readonly Message[], since: number): Message[] {
+	const end = messages.findIndex(({ createdAt }) => Date.parse(createdAt ?? "") < since - slackMs);
 	return end < 0 ? [...messages] : messages.slice(0, end);
 }
 

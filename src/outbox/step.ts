@@ -89,8 +89,9 @@ async function stepHead(context: StepContext, head: OutboxText, texts: readonly 
 }
 
 /** The row with what the reading shows of the consent template. It is stored together with the decision. */
-function noted(text: OutboxText, { since }: Trace): OutboxText {
-	return { ...text, progress: { ...text.progress, hidden: 0, consentFailed: isConsentFailed(since) } };
+function noted({ progress, ...text }: OutboxText, trace: Trace): OutboxText {
+	const consentFailed = isConsentFailed(trace) ?? progress.consentFailed;
+	return { ...text, progress: { ...progress, hidden: 0, consentFailed } };
 }
 
 /** What a decision was made from. */
@@ -159,20 +160,16 @@ async function troubled(troubles: Troubles, text: OutboxText, error: SendError, 
 async function readFor(context: StepContext, text: OutboxText): Promise<Trace | null | undefined> {
 	const { client, store, troubles, now } = context;
 	const { baseline } = text.progress;
-	const since = text.state === "waiting" ? Number.POSITIVE_INFINITY : (baseline?.since ?? null);
+	const since = baseline?.since ?? 0;
+	const from = text.state === "waiting" ? Number.POSITIVE_INFINITY : since - slackMs;
 	try {
-		const found = await readConversation(
-			client.agency(text.agencyId),
-			text.to,
-			since === null ? null : since - slackMs,
-			{ deadlineMs: readingMs },
-		);
+		const found = await readConversation(client.agency(text.agencyId), text.to, from, { deadlineMs: readingMs });
 		troubles.passed(text, "read");
 		if (!found) return null;
 		const claimed = text.state === "waiting" ? [] : await store.claimed(text);
 		const excluded = new Set([...claimed, ...(baseline?.known ?? [])]);
 		const queuedBefore = baseline?.queued ?? null;
-		return traceOf(found, { body: text.body, since: baseline?.since ?? null, excluded, queuedBefore });
+		return traceOf(found, { body: text.body, since, excluded, queuedBefore });
 	} catch (error) {
 		if (!isPartnerError(error)) throw error;
 		const { failures } = text.progress;

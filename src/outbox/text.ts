@@ -6,7 +6,8 @@ import type { words } from "./words.ts";
  * - `waiting`: not sent yet; `sending`: a request began and its end is not known yet
  * - `held`: the service waits for the contact's consent
  * - `sent`, then `delivered`, `read` or `failed`: it is a message
- * - `dropped`: the contact declined, or did not answer in time; `replaced`: another text took its place in the queue
+ * - `dropped`: the contact declined or did not answer in time, or another text took its place; `replaced`: another text
+ *   has its place in the queue
  * - `refused`: the service or the client turned it down; `expired`: `notAfter` passed first; `cancelled`: by `cancel`
  * - `unclear`: nobody can tell; a person looks, and it is never sent again by itself
  */
@@ -63,7 +64,7 @@ export interface Progress {
 	/** Looks in a row that found the conversation hidden. Rows of older versions have none. */
 	hidden?: number;
 	/** No consent template reached the phone. Rows of older versions have none. */
-	consentFailed?: boolean;
+	consentFailed?: boolean | undefined;
 	/** The id of the text that was to take its place on purpose. It did when the service took that text. */
 	replacedBy: string | null;
 	/** The conversation right before the first request. */

@@ -7,7 +7,7 @@ export const words = {
 	delivered: "Delivered.",
 	read: "Read.",
 	failed: "Sent, but it did not reach the phone.",
-	dropped: "Not delivered: the contact declined, or did not answer in time.",
+	dropped: "Not delivered: the contact declined or did not answer in time, or another text took its place.",
 	replaced: "Not delivered: another text took its place while it waited for consent.",
 	refused: "Not sent: it was refused.",
 	expired: "Not sent: its time had passed.",

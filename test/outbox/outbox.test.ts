@@ -108,6 +108,24 @@ test("a request for consent that cannot reach the phone is called so, while the 
 	expect(await words("note-2")).toBe("Waits for the contact's consent.");
 });
 
+test("a text that replaces one whose request for consent did not reach the phone is told of it too", async () => {
+	const { sandbox, agency, anna, client, enqueue, outbox, pass } = createWorld({ onHeld: "replace" });
+	const words = async (id: string) => (await outbox.status(id))?.words;
+	sandbox.clock.advance({ hours: 25 });
+	anna.setReachable(false);
+	await enqueue("1");
+	await pass({ minutes: 2 });
+	const since = sandbox.clock.now();
+	await enqueue("2");
+	await pass({ minutes: 2 });
+	expect(await words("note-2")).toBe("The request for the contact's consent did not reach the phone.");
+	const text = { to: anna.phoneNumber, body: "2", since };
+	const fate = await fateOf(client.agency(agency.id), text, { now: sandbox.clock.now });
+	expect(fate).toMatchObject({ fate: "held", consentFailed: true });
+	await pass({ hours: 49 });
+	expect(await words("note-2")).toBe("Not delivered: the request for the contact's consent did not reach the phone.");
+});
+
 test("with onReply wait a contact who answers in words still has to consent", async () => {
 	const { anna, enqueue, texts, state, pass, sends, sandbox } = createWorld({ onReply: "wait" });
 	sandbox.clock.advance({ hours: 25 });
