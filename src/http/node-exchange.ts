@@ -8,7 +8,7 @@ import { constants, createBrotliDecompress, createGunzip, createInflate } from "
 import { PartnerConfigurationError } from "../errors.ts";
 import type { Exchange, ExchangeAnswer, ExchangeControl, ExchangeHead } from "./exchange.ts";
 import { createAgents } from "./node-agents.ts";
-import { headersOf } from "./node-headers.ts";
+import { NodeHeaders } from "./node-headers.ts";
 
 /** Options of {@link nodeHttp}. */
 export interface NodeHttpOptions {
@@ -89,7 +89,7 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 				control.connected = true;
 				// A response that comes before the request was read leaves the connection unusable.
 				if (!request.writableFinished) response.once("end", () => request.destroy());
-				const head = { status: response.statusCode ?? 0, headers: headersOf(response) };
+				const head = { status: response.statusCode ?? 0, headers: new NodeHeaders(response) };
 				control.head = head;
 				// The response of a mock can be without a socket.
 				if (response.socket) agents.note(response.socket, head.headers.get("keep-alive"));

@@ -2,26 +2,33 @@ import type { IncomingMessage } from "node:http";
 import type { ExchangeHeaders } from "./exchange.ts";
 
 /**
- * Reads headers from the raw names and values, because Node drops some repeated headers where fetch joins all of them.
- * Nothing is copied until a header is read.
+ * Headers of a response, from the raw names and values, because Node drops some repeated headers where fetch joins all of
+ * them. Nothing is copied until a header is read. A class, because an object with functions of its own takes three times
+ * as long to create.
  */
-export function headersOf({ rawHeaders }: IncomingMessage): ExchangeHeaders {
-	return {
-		get(wanted) {
-			let found: string | undefined;
-			for (let at = 0; at < rawHeaders.length; at += 2) {
-				const name = rawHeaders[at] ?? "";
-				if (name.toLowerCase() !== wanted) continue;
-				const value = rawHeaders[at + 1] ?? "";
-				found = found === undefined ? value : `${found}, ${value}`;
-			}
-			return found;
-		},
-		// Each value on its own: values of set-cookie cannot be joined.
-		*[Symbol.iterator]() {
-			for (let at = 0; at < rawHeaders.length; at += 2) {
-				yield [rawHeaders[at]?.toLowerCase() ?? "", rawHeaders[at + 1] ?? ""];
-			}
-		},
-	};
+export class NodeHeaders implements ExchangeHeaders {
+	readonly #raw: readonly string[];
+
+	constructor({ rawHeaders }: IncomingMessage) {
+		this.#raw = rawHeaders;
+	}
+
+	get(wanted: string): string | undefined {
+		let found: string | undefined;
+		for (let at = 0; at < this.#raw.length; at += 2) {
+			const name = this.#raw[at] ?? "";
+			// Few names have the same length, and `toLowerCase` costs more than all the rest here.
+			if (name.length !== wanted.length || name.toLowerCase() !== wanted) continue;
+			const value = this.#raw[at + 1] ?? "";
+			found = found === undefined ? value : `${found}, ${value}`;
+		}
+		return found;
+	}
+
+	/** Each value on its own: values of set-cookie cannot be joined. */
+	*[Symbol.iterator](): Generator<[string, string]> {
+		for (let at = 0; at < this.#raw.length; at += 2) {
+			yield [this.#raw[at]?.toLowerCase() ?? "", this.#raw[at + 1] ?? ""];
+		}
+	}
 }
