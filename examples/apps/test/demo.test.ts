@@ -85,7 +85,9 @@ test("a contact who answers in words, declines, never answers or cannot be reach
 	await until(chat).toContain("Waits for the contact&#39;s consent.");
 	contact.declines();
 	expect(await chat()).toContain("Not held any more.");
-	await until(chat).toContain("Not delivered: the contact declined or did not answer in time, or another text took its place.");
+	await until(chat).toContain(
+		"Not delivered: the contact declined or did not answer in time, or another text took its place.",
+	);
 
 	sandbox.clock.advance({ hours: 25 });
 	await send("unanswered", "Or Sunday?");
