@@ -21,8 +21,8 @@ export function text(field: string, value: unknown, operation: Verb): string {
 	return refuse(field, "must be well-formed text that is not blank and has no NUL", operation);
 }
 
-/** A whole number of milliseconds that a timer can wait. */
-export function milliseconds(field: string, value: unknown, operation: Verb): number {
+/** A whole number from 1 to the most milliseconds that a timer can wait. */
+export function whole(field: string, value: unknown, operation: Verb): number {
 	if (Number.isInteger(value) && Number(value) >= 1 && Number(value) < 2 ** 31) return Number(value);
 	return refuse(field, `must be a whole number from 1 to ${2 ** 31 - 1}`, operation);
 }

@@ -1,5 +1,5 @@
 import { type Client, type CountryCode, toE164 } from "messaging-conversations";
-import { can, fields, milliseconds, refuse } from "./check.ts";
+import { can, fields, refuse, whole } from "./check.ts";
 import { defaultSettleMs } from "./fate.ts";
 import type { OutboxEngine } from "./pg-boss.ts";
 import type { OutboxStatus } from "./status.ts";
@@ -88,14 +88,13 @@ export function checkedOptions(options: OutboxOptions): Rules {
 		refuse("engine", "must be an engine, as pgBossEngine gives it", operation);
 	if (onHeld !== "wait" && onHeld !== "replace") refuse("onHeld", 'must be "wait" or "replace"', operation);
 	if (onReply !== "wait" && onReply !== "resend") refuse("onReply", 'must be "resend" or "wait"', operation);
-	if (!Number.isInteger(concurrency) || concurrency < 1)
-		refuse("concurrency", "must be a whole number, 1 or more", operation);
+	whole("concurrency", concurrency, operation);
 	for (const [name, value] of Object.entries({ onSettled, onTrouble, now }))
 		if (value !== undefined && typeof value !== "function") refuse(name, "must be a function", operation);
 	// Refuses a country that it does not know.
 	toE164("+32470123456", { defaultCountry });
-	milliseconds("settleMs", settleMs, operation);
+	whole("settleMs", settleMs, operation);
 	if (!Array.isArray(followMs)) refuse("followMs", "must be a list of milliseconds", operation);
-	for (const [index, ms] of followMs.entries()) milliseconds(`followMs[${index}]`, ms, operation);
+	for (const [index, ms] of followMs.entries()) whole(`followMs[${index}]`, ms, operation);
 	return { settleMs, followMs, onHeld, onReply };
 }

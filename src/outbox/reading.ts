@@ -118,8 +118,8 @@ const isTemplate = ({ templateName }: Message): boolean => templateName !== null
  */
 export function isConsentFailed(trace: Trace): boolean | undefined {
 	const { reading, since } = trace;
-	const asked = trace.kind === "held" ? messagesSince(reading.messages, timeOf(trace.queued.createdAt)) : since;
-	const templates = asked.filter(isTemplate);
+	const inQueue = trace.kind === "held" ? messagesSince(reading.messages, timeOf(trace.queued.createdAt)) : [];
+	const templates = [...since, ...inQueue].filter(isTemplate);
 	return templates[0] && templates.every((template) => phaseOf(template) === "failed");
 }
 
