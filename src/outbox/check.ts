@@ -36,8 +36,8 @@ export function fields(name: string, value: unknown, known: readonly string[], o
 	object(name, value, operation);
 	const extra = Object.keys(value).find((key) => !known.includes(key));
 	if (extra === undefined) return;
-	// Names of fields are the caller's code; one that does not look like code is left unnamed.
-	const shown = /^[A-Za-z_]\w{0,39}$/.test(extra) ? `: ${extra}` : "";
+	// A name that does not look like a field can be a value, such as a phone number.
+	const shown = /^[A-Za-z_]\w{0,39}$/.test(extra) && !/\d{6}/.test(extra) ? `: ${extra}` : "";
 	refuse(name, `has a field that it does not take${shown}`, operation);
 }
 

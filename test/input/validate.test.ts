@@ -40,6 +40,13 @@ test.for(noPhones)("S10 %j is no phone number: get, listMessages, send", async (
 	await expectRefusal((client) => client.agency(agencyId).messages.send({ to: number, body: text }), /to/, given);
 });
 
+test("a field whose name can be a phone number is refused without its name", async () => {
+	for (const name of ["tel0470123456", "_32470123456", "+32470123456"]) {
+		const message: { to: string; body: string } = wrong({ to: phone, body: text, [name]: "x" });
+		await expectRefusal((client) => client.agency(agencyId).messages.send(message), /does not take$/, "70123456");
+	}
+});
+
 // Lookup
 
 test.for([0, -1, 1.5, Number.NaN, "4", null])("lookup concurrency %j is no count", async (given) => {

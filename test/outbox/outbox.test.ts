@@ -586,6 +586,9 @@ test("options are checked when the outbox is made", () => {
 		const options = { client, store, ...(field === "options" ? (wrong as object) : { [field]: wrong }) };
 		expect(() => createOutbox(options as never), field).toThrow(PartnerInvalidInput);
 	}
+	const named = (name: string) => () => createOutbox({ client, store, [name]: 1 } as never);
+	expect(named("other")).toThrow(/does not take: other$/);
+	expect(named("tel0470123456")).toThrow(/does not take$/);
 });
 
 /** A text that waits for consent; Anna has just answered in words, so that it is due to be sent again. */
