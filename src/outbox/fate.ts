@@ -34,6 +34,11 @@ export interface FateOptions {
 	now?: (() => Date | number) | undefined;
 	/** Aborts the reads. */
 	signal?: AbortSignal | undefined;
+	/**
+	 * Time limit of each read, in milliseconds.
+	 * @default that of the client
+	 */
+	deadlineMs?: number | undefined;
 }
 
 /** What became of a text; `fate` tells the branches apart. */
@@ -85,16 +90,16 @@ export const defaultSettleMs = 65_000;
 export async function fateOf(agency: AgencyClient, text: SentText, options: FateOptions = {}): Promise<Fate> {
 	object("text", text, "fateOf");
 	const since = moment("since", text.since, "fateOf");
-	const { settleMs = defaultSettleMs, claimed = [], signal } = options;
+	const { settleMs = defaultSettleMs, claimed = [], now: clock, ...call } = options;
 	if (typeof text.body !== "string") refuse("body", "must be a string", "fateOf");
 	const seek = ({ messageSid }: Message) => messageSid === text.messageId;
-	const reading = await readConversation(agency, text.to, since - slackMs, { seek, signal });
+	const reading = await readConversation(agency, text.to, since - slackMs, { seek, ...call });
 	if (!reading) return { fate: "unclear" };
 	if (text.messageId) {
 		const message = reading.messages.find(seek);
 		return message ? { fate: phaseOf(message), message } : { fate: "unclear" };
 	}
-	const now = Number(options.now?.() ?? reading.date ?? Date.now());
+	const now = Number(clock?.() ?? reading.date ?? Date.now());
 	const trace = traceOf(reading, { ...text, since, excluded: new Set(claimed) });
 	if (trace.kind === "message") return { fate: phaseOf(trace.message), message: trace.message };
 	if (trace.kind === "held") {

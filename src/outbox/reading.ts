@@ -31,7 +31,7 @@ export async function readConversation(
 	{
 		seek,
 		...call
-	}: { seek?: (message: Message) => boolean; signal?: AbortSignal | undefined; deadlineMs?: number } = {},
+	}: { seek?: (message: Message) => boolean; signal?: AbortSignal | undefined; deadlineMs?: number | undefined } = {},
 ): Promise<Reading | undefined> {
 	const first = await agency.conversations
 		.get(to, call)

@@ -178,3 +178,13 @@ test("fateOf refuses a time that is none", async () => {
 		field: "since",
 	});
 });
+
+test("a read that takes longer than deadlineMs fails, a signal aborts it, and an unknown option is refused", async () => {
+	const { sandbox, send, fate } = await open();
+	const sent = await send();
+	sandbox.faults.add({ operation: "conversations.get", times: Number.POSITIVE_INFINITY, effect: "hang" });
+	await expect(fate(sent, { deadlineMs: 20 })).rejects.toMatchObject({ _tag: "PartnerTimeoutError" });
+	await expect(fate(sent, { signal: AbortSignal.abort() })).rejects.toMatchObject({ _tag: "PartnerAbortError" });
+	const misspelt = { deadlineMS: 20 } as FateOptions;
+	await expect(fate(sent, misspelt)).rejects.toMatchObject({ _tag: "PartnerInvalidInput", field: "options" });
+});

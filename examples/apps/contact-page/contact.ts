@@ -58,8 +58,7 @@ export async function contactPage(
 		const { summary, queuedMessages, aiSettings, windowReopenReadiness } = conversation;
 		const held = queuedMessages[0]?.body ?? null;
 		const last = lastTextTo(summary.phoneNumber);
-		const ended = AbortSignal.any([AbortSignal.timeout(deadlineMs), ...(signal ? [signal] : [])]);
-		const fate = last && (await fateOf(agency, last, { signal: ended, now }).catch(() => undefined));
+		const fate = last && (await fateOf(agency, last, { signal, deadlineMs, now }).catch(() => undefined));
 		const inside = held === null ? "goes out at once" : "goes out at once, and may drop the text that waits";
 		const outside = held === null ? "waits for consent" : "replaces the text that waits";
 		const closed = windowReopenReadiness.eligibleForManualSend ? outside : "is refused";
