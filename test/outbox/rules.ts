@@ -32,8 +32,8 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 	[
 		"another text in the queue is a trace",
 		"src/outbox/lane.ts",
-		'return isSettled(text, rules, now) ? ended("replaced") : untilSettled(text, rules);',
-		"return ifNothing(text, rules, now);",
+		'return ended(trace.kind === "other" ? "replaced" : "unclear");',
+		'return trace.kind === "other" ? ifNothing(text, rules, now) : ended("unclear");',
 	],
 	[
 		"the pauses between requests without a known end",
