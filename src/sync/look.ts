@@ -90,7 +90,7 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 		if (--memory.left === 0) finish();
 		else if (state.known.size > keepable) {
 			tidy(state, lookbackMs);
-			keepable = 2 * state.known.size + 2;
+			keepable = 2 * state.known.size;
 		}
 		if (change && mark !== "now") yield change;
 	}

@@ -130,7 +130,8 @@ async function* walk(source: Source, stored: ReconcileOptions["stored"]): AsyncG
 	yield* handOver(rows);
 	const moved: Row[] = [];
 	for (const { input, phoneNumber, conversation } of await agency.conversations.lookup([...unlisted], { signal })) {
-		if (phoneNumber === null) continue; // What is no number by itself was not asked about.
+		// What is no number by itself was not asked about.
+		if (phoneNumber === null) continue;
 		if (conversation === null) yield { phoneNumber: input, conversation, messages: [] };
 		else if (differs(conversation)) moved.push({ phoneNumber: input, at: instant(conversation.lastMessageAt) });
 	}

@@ -123,10 +123,10 @@ export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 		};
 	}
 
-	function nudge(): void {
-		isNudged = true;
-		wake();
-	}
-
-	return Object.assign(feedOf(memory, iterate), { nudge });
+	return Object.assign(feedOf(memory, iterate), {
+		nudge() {
+			isNudged = true;
+			wake();
+		},
+	});
 }
