@@ -6,7 +6,7 @@ import type { Socket } from "node:net";
 const unannouncedMs = 4000;
 /** A connection is closed this long before the service would close it, because a request could be on its way then. */
 const marginMs = 1000;
-/** Also when the service announces more, as Node's own fetch has it. */
+/** The longest that an idle connection is kept, also when the service announces more. Node's own fetch has the same limit. */
 const longestMs = 600_000;
 
 /** The agents of one exchange. */

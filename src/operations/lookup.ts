@@ -172,7 +172,7 @@ async function* steps<Input extends PhoneInput>(
 	}
 }
 
-/** Whether a batch is read before the answer to an earlier one is there. One that cannot be read is not. */
+/** Whether a batch is read before the answer to an earlier one is there. False for a batch that cannot be read. */
 function comesBefore(batch: Promise<unknown>, answer: Promise<unknown>): Promise<boolean> {
 	const isRead = batch.then(
 		() => true,

@@ -68,7 +68,7 @@ export interface Outcome {
 	row: Row;
 	read?: Conversation;
 	error?: PartnerError;
-	/** No more reads follow, because the service is taken to be down. */
+	/** No more reads follow, because the service is taken to be down, or asks to wait. */
 	isOutage?: boolean;
 }
 
@@ -95,7 +95,7 @@ export async function* reads(
 		} else if (!isPartnerError(thrown) || isOfTheKey(thrown)) throw thrown;
 		else if (thrown._tag === "PartnerNotFound") yield outcome;
 		else {
-			// Also when the service asks to wait.
+			// A 429 ends the reads as an outage does, because the service asks to wait.
 			const isOutage = thrown.status === 429 || !(await goesOn(++inARow));
 			yield { ...outcome, error: thrown, isOutage };
 			if (isOutage) return;

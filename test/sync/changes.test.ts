@@ -533,6 +533,32 @@ test("a 429 ends the look at once, and the next look goes on where it was", asyn
 	expect(handed).toBe(all);
 });
 
+test("after a 429 a look does not read again what an earlier look could not read", async () => {
+	const sandbox = createSandbox();
+	const agency = createClient({ ...sandbox.connection, retry: false }).agency(sandbox.agency().id);
+	const people = ["+447700900101", "+447700900102"].map((number) => sandbox.agency().contact(number));
+	for (const person of people) person.writes("Hello");
+	sandbox.faults.add({ operation: "conversations.get", times: 1, effect: { status: 500 } });
+	const first = changes(agency, { since: "beginning", concurrency: 1 });
+	const look = async (feed: typeof first) => {
+		for await (const _ of feed);
+	};
+	await expect(look(first)).rejects.toBeInstanceOf(PartnerInternalError);
+	expect(first.failures).toHaveLength(1);
+	sandbox.clock.advance({ minutes: 1 });
+	people.find(({ phoneNumber }) => phoneNumber !== first.failures[0]?.phoneNumber)?.writes("Are you there?");
+	sandbox.faults.add({ operation: "conversations.get", times: Number.POSITIVE_INFINITY, effect: { status: 429 } });
+	const asked = sandbox.requests().length;
+	await expect(look(changes(agency, { since: first.checkpoint, concurrency: 1 }))).rejects.toMatchObject({
+		status: 429,
+	});
+	const reads = sandbox
+		.requests()
+		.slice(asked)
+		.filter(({ operation }) => operation === "conversations.get");
+	expect(reads).toHaveLength(1);
+});
+
 test("a key that may not read ends the look at its first request", async () => {
 	const sandbox = createSandbox({ seed: "busy" });
 	const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
