@@ -87,9 +87,12 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 			request.on("socket", (socket) => watchConnection(request, socket, control));
 			request.on("response", (response) => {
 				control.connected = true;
+				const status = response.statusCode ?? 0;
+				// Not a final status, as of a 101 that names no protocol. The request then closes without a response.
+				if (status < 200) return void request.destroy();
 				// A response that comes before the request was read leaves the connection unusable.
 				if (!request.writableFinished) response.once("end", () => request.destroy());
-				const head = { status: response.statusCode ?? 0, headers: new NodeHeaders(response) };
+				const head = { status, headers: new NodeHeaders(response) };
 				control.head = head;
 				// The response of a mock can be without a socket.
 				if (response.socket) agents.note(response.socket, head.headers.get("keep-alive"));
