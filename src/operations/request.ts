@@ -77,11 +77,8 @@ export function createSendRequest(transport: Transport, isLimited: boolean): Sen
 			const { method, path, agencyId, params, query, body } = checkInput(requestSchema, request, "request", facts);
 			if (agencyId !== undefined) checkAgencyId(agencyId, facts);
 			const values: Record<string, string> = { ...params, ...(agencyId !== undefined && { agencyId }) };
-			for (const [, name = ""] of path.matchAll(/\{(\w+)\}/g)) {
-				// Not the `constructor` that each object inherits.
-				checkSegment(name, Object.hasOwn(values, name) ? values[name] : undefined, facts);
-			}
-			if (isLimited && !isRead && /^\/agencies\/[^/]+\/messages$/i.test(path)) {
+			const target = path.replace(/\{(\w+)\}/g, (_, name: string) => segmentOf(values, name, facts));
+			if (isLimited && !isRead && /^\/agencies\/[^/]+\/messages$/i.test(target)) {
 				const rule = "is that of messages.send, which checks allowRecipients";
 				throw new PartnerInvalidInput({ ...facts, field: "path", rule });
 			}
@@ -101,9 +98,11 @@ export function createSendRequest(transport: Transport, isLimited: boolean): Sen
 		});
 }
 
-/** A value that fills exactly one segment of a path. */
-function checkSegment(name: string, value: string | undefined, facts: Facts): void {
-	if (value !== undefined && value !== "." && value !== "..") return;
+/** The value that fills exactly one segment of a path. */
+function segmentOf(values: Readonly<Record<string, string>>, name: string, facts: Facts): string {
+	// Not the `constructor` that each object inherits.
+	const value = Object.hasOwn(values, name) ? values[name] : undefined;
+	if (value !== undefined && value !== "." && value !== "..") return value;
 	const field = name === "agencyId" ? name : `params.${name}`;
 	throw new PartnerInvalidInput({ ...facts, field, rule: "must be the text of one path segment" });
 }
