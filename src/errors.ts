@@ -116,10 +116,10 @@ export abstract class PartnerError extends Error {
 
 	/** Compares brand and tag, so that an error of the ESM copy is an instance of the CommonJS copy's class. */
 	static override [Symbol.hasInstance](value: unknown): boolean {
-		const tag: unknown = Object.hasOwn(this, "tag") && Reflect.get(this, "tag");
 		if (this === PartnerError) return isPartnerError(value);
-		if (!tag) return Function.prototype[Symbol.hasInstance].call(this, value);
-		return isPartnerError(value) && value._tag === tag;
+		// A caller's subclass has no tag of its own.
+		if (!Object.hasOwn(this, "tag")) return Function.prototype[Symbol.hasInstance].call(this, value);
+		return isPartnerError(value) && value._tag === this.tag;
 	}
 }
 

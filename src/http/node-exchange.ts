@@ -1,8 +1,7 @@
 import http, { type Agent, ClientRequest, type IncomingMessage } from "node:http";
 import https, { type RequestOptions } from "node:https";
 import { Socket } from "node:net";
-import type { Readable } from "node:stream";
-import { pipeline } from "node:stream";
+import { pipeline, type Readable } from "node:stream";
 import { createSecureContext, TLSSocket } from "node:tls";
 import { constants, createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { PartnerConfigurationError } from "../errors.ts";
@@ -163,7 +162,10 @@ function readAnswer(response: IncomingMessage, head: ExchangeHead, maxBytes: num
 		const body = bodyless.has(head.status) ? response : decoded(response, head.headers.get("content-encoding"));
 		body.on("data", (chunk: Buffer) => {
 			length += chunk.length;
-			if (length <= maxBytes) return void chunks.push(chunk);
+			if (length <= maxBytes) {
+				chunks.push(chunk);
+				return;
+			}
 			resolve({ ...head, text: undefined });
 			// The body, and not the response: a decoder goes on after all compressed bytes have come.
 			body.destroy();
@@ -209,12 +211,9 @@ function decoded(response: IncomingMessage, encoding: string | null | undefined)
 function checkOptions(options: NodeHttpOptions): NodeHttpOptions {
 	check("options", "must be an object", typeof options === "object" && options !== null);
 	const { maxSockets = Number.POSITIVE_INFINITY, keepAliveMs = 1, ca, proxy } = options;
-	check(
-		"maxSockets",
-		"must be a whole number of 1 or more",
-		maxSockets === Number.POSITIVE_INFINITY || isTime(maxSockets),
-	);
-	check("keepAliveMs", "must be a whole number from 1 to 2147483647", isTime(keepAliveMs));
+	const isCount = maxSockets === Number.POSITIVE_INFINITY || isWhole(maxSockets);
+	check("maxSockets", "must be a whole number of 1 or more", isCount);
+	check("keepAliveMs", "must be a whole number from 1 to 2147483647", isWhole(keepAliveMs));
 	check("ca", "must be PEM: text, bytes, or a list of them", ca === undefined || [ca].flat().every(isPem));
 	check("proxy", "must be an agent of node:http or node:https", proxy === undefined || "addRequest" in Object(proxy));
 	return options;
@@ -224,7 +223,7 @@ function check(field: string, rule: string, holds: boolean): void {
 	if (!holds) throw new PartnerConfigurationError({ operation: "nodeHttp", field, rule });
 }
 
-function isTime(value: unknown): boolean {
+function isWhole(value: unknown): boolean {
 	return Number.isInteger(value) && Number(value) >= 1 && Number(value) < 2 ** 31;
 }
 

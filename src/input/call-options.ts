@@ -95,7 +95,7 @@ export function checkRetry(
 const callOptions = {
 	signal: optional(
 		rule<AbortSignal>(
-			(value) => hasMethods(value, "addEventListener", "removeEventListener") && "aborted" in Object(value),
+			(value) => hasMethods(value, "addEventListener", "removeEventListener") && "aborted" in value,
 			"must be an AbortSignal",
 		),
 	),

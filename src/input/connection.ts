@@ -46,8 +46,8 @@ export function createKeySource(given: ApiKey | undefined, baseUrl: string | und
 			const problem = keyProblem(key, baseUrl);
 			return typeof key === "string" && !problem ? key : { rule: problem ?? "must be a string", retryable: false };
 		} catch (error) {
-			const given: unknown = Object(error).name;
-			const name = typeof given === "string" && /^[A-Za-z]\w{0,63}$/.test(given) ? given : "Error";
+			const thrown: { name?: unknown } = Object(error);
+			const name = typeof thrown.name === "string" && /^[A-Za-z]\w{0,63}$/.test(thrown.name) ? thrown.name : "Error";
 			return { rule: `its function failed (${name})`, retryable: true, fault: { name } };
 		}
 	};

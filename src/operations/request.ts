@@ -71,7 +71,7 @@ export function createSendRequest(transport: Transport, isLimited: boolean): Sen
 	return (request, options) =>
 		createCall(() => {
 			// Before the request is checked, so that the error of a bad one has it too.
-			const isRead = Object(request).method === "GET";
+			const isRead = request?.method === "GET";
 			const facts: Facts = { operation: "request", outcome: isRead ? undefined : "not_sent" };
 			const call = checkOptions(optionSchemas.call, options, facts);
 			const { method, path, agencyId, params, query, body } = checkInput(requestSchema, request, "request", facts);
