@@ -23,7 +23,8 @@ export {
 	type PgBossSendOptions,
 	pgBossEngine,
 } from "./pg-boss.ts";
-export { type PostgresQueryable, postgresStore, type Rows, type StoreOptions } from "./postgres.ts";
+export { type PostgresQueryable, postgresStore } from "./postgres.ts";
+export type { Rows, StoreOptions } from "./sql.ts";
 export { type LibsqlClient, type SqliteDatabase, type SqliteStatement, sqliteStore } from "./sqlite.ts";
 export type { OutboxStore, Worker } from "./store.ts";
 export type { Baseline, Lane, NewText, OutboxState, OutboxText, Progress, TextError } from "./text.ts";

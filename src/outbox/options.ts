@@ -76,8 +76,8 @@ const known: Record<keyof OutboxOptions, true> = {
 	now: true,
 };
 
-/** The times and choices of the options, each of which is checked. */
-export function checkedOptions(options: OutboxOptions): Rules {
+/** Checks each option. Returns those that have a default. */
+export function checkedOptions(options: OutboxOptions): Rules & { concurrency: number } {
 	const operation = "createOutbox";
 	fields("options", options, Object.keys(known), operation);
 	const { client, store, engine, concurrency = 4, onHeld = "wait", onReply = "resend" } = options;
@@ -96,5 +96,5 @@ export function checkedOptions(options: OutboxOptions): Rules {
 	whole("settleMs", settleMs, operation);
 	if (!Array.isArray(followMs)) refuse("followMs", "must be a list of milliseconds", operation);
 	for (const [index, ms] of followMs.entries()) whole(`followMs[${index}]`, ms, operation);
-	return { settleMs, followMs, onHeld, onReply };
+	return { settleMs, followMs, onHeld, onReply, concurrency };
 }

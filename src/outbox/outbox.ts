@@ -85,8 +85,8 @@ const longestSweepMs = 30_000;
  * console.log((await crmOutbox.status("note-1"))?.attempts); // 1
  */
 export function createOutbox(options: OutboxOptions): Outbox {
-	const rules = checkedOptions(options);
-	const { client, store, engine, concurrency = 4, onSettled, onTrouble, defaultCountry } = options;
+	const { concurrency, ...rules } = checkedOptions(options);
+	const { client, store, engine, onSettled, onTrouble, defaultCountry } = options;
 	const now = (): number => Math.round(Number(options.now?.() ?? Date.now()));
 	const troubles = createTroubles((trouble) => ignoringErrors(() => onTrouble?.(trouble)), now);
 	let stopping = 0;

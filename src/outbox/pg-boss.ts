@@ -1,6 +1,7 @@
 import { operationIdFrom } from "messaging-conversations";
 import { can, refuse } from "./check.ts";
-import type { Rows } from "./postgres.ts";
+import { clientFrom } from "./postgres.ts";
+import type { Rows } from "./sql.ts";
 import type { Lane } from "./text.ts";
 
 /** Wakes lanes on any number of machines. A job is a wake-up and no more: the rows decide, so a lost or doubled one does no harm. */
@@ -85,9 +86,9 @@ export function pgBossEngine(boss: PgBossLike, options: PgBossEngineOptions = {}
 			const { agencyId, to } = lane;
 			// A job that is there already stays as it is.
 			const id = await operationIdFrom("wake", agencyId, to, `${at}`, `key ${key}`);
-			const db =
-				tx === undefined ? {} : { db: { executeSql: (sql: string, values?: unknown[]) => through(tx, sql, values) } };
-			await boss.send(queue, { agencyId, to }, { id, startAfter: new Date(at), retryLimit: 0, ...db });
+			const job: PgBossSendOptions = { id, startAfter: new Date(at), retryLimit: 0 };
+			if (tx !== undefined) job.db = { executeSql: async (sql, values) => clientFrom(tx).query(sql, values) };
+			await boss.send(queue, { agencyId, to }, job);
 		},
 		async work(step, concurrency) {
 			const running = new Set<Promise<void>>();
@@ -118,10 +119,4 @@ export function pgBossEngine(boss: PgBossLike, options: PgBossEngineOptions = {}
 			return stop;
 		},
 	};
-}
-
-async function through(tx: unknown, sql: string, values?: unknown[]): Promise<Rows> {
-	const query: unknown = Reflect.get(Object(tx), "query");
-	if (typeof query !== "function") return refuse("tx", "must have query, as a pg client has", "enqueue");
-	return query.call(tx, sql, values);
 }

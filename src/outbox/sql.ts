@@ -1,3 +1,4 @@
+import { fields, refuse } from "./check.ts";
 import type { OutboxStore, Worker } from "./store.ts";
 import {
 	followed,
@@ -8,6 +9,21 @@ import {
 	type Progress,
 	unfinished,
 } from "./text.ts";
+
+/** Options of {@link sqliteStore} and {@link postgresStore}. */
+export interface StoreOptions {
+	/**
+	 * Name of the table of texts; the worker's begins with it. PostgreSQL takes a schema before it, as `crm.outbox_text`.
+	 * @default "outbox_text"
+	 */
+	table?: string | undefined;
+}
+
+/** The result of a statement. */
+export interface Rows {
+	/** Its rows. */
+	rows: unknown[];
+}
 
 /** A row as a database gives it. */
 export type Row = Record<string, unknown>;
@@ -30,7 +46,12 @@ export interface Names {
 	index: string;
 }
 
-export function namesOf(table: string): Names {
+/** Checks the table's name, because it goes into statements as it is. */
+export function namesFrom(options: StoreOptions, operation: "sqliteStore" | "postgresStore"): Names {
+	fields("options", options, ["table"], operation);
+	const { table = "outbox_text" } = options;
+	if (typeof table !== "string" || !/^([a-z_]\w{0,39}\.)?[a-z_]\w{0,39}$/i.test(table))
+		refuse("table", "must be a name of letters, digits and _, with a schema before it or without", operation);
 	return { texts: table, worker: `${table}_worker`, index: table.replace(/.*\./, "") };
 }
 

@@ -1,6 +1,5 @@
 import { can, refuse } from "./check.ts";
-import { checkedTable, type Rows, type StoreOptions } from "./postgres.ts";
-import { columns, createSqlStore, namesOf, type Row, workerColumns } from "./sql.ts";
+import { columns, createSqlStore, namesFrom, type Row, type Rows, type StoreOptions, workerColumns } from "./sql.ts";
 import type { OutboxStore } from "./store.ts";
 
 /** A database of better-sqlite3, of libsql's module of the same form, of node:sqlite or of bun:sqlite. */
@@ -53,7 +52,7 @@ export function sqliteStore(db: SqliteDatabase | LibsqlClient, options: StoreOpt
 				`create table if not exists ${worker} (${workerColumns})`,
 			],
 		},
-		namesOf(checkedTable(options, "sqliteStore")),
+		namesFrom(options, "sqliteStore"),
 	);
 }
 

@@ -1,4 +1,4 @@
-import { type Client, isPartnerError, type SendError } from "messaging-conversations";
+import { type Client, isPartnerError } from "messaging-conversations";
 import { baselineOf } from "./baseline.ts";
 import {
 	afterAnswer,
@@ -145,15 +145,12 @@ async function send({ client, rules, troubles, now }: StepContext, text: OutboxT
 		troubles.passed(text, "send");
 		return afterAnswer(text, result.data, rules, now());
 	}
-	const retryAt = await troubled(troubles, text, result.error, now);
-	return afterError(text, endingOf(result.error), errorOf(result.error), retryAt);
-}
-
-async function troubled(troubles: Troubles, text: OutboxText, error: SendError, now: () => number): Promise<number> {
+	const { error } = result;
 	const ending = endingOf(error);
-	if (ending === "refused") return now();
-	const wait = backoffMs(ending === "taken" ? 0 : text.progress.failures);
-	return Math.max(now() + wait, troubles.met(error, text));
+	if (ending === "refused") return afterError(text, ending, errorOf(error), now());
+	const waitMs = backoffMs(ending === "taken" ? 0 : text.progress.failures);
+	const retryAt = Math.max(now() + waitMs, troubles.met(error, text));
+	return afterError(text, ending, errorOf(error), retryAt);
 }
 
 /** Reads about a text. Null when the conversation is unknown or hidden; undefined when the read failed, which the row notes. */
