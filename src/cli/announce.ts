@@ -49,7 +49,8 @@ export function banner(
 	{ agencyId, page, now, follow }: Announced,
 ): string {
 	const local = baseUrl.replace(/(?<=^http:\/\/)(?!\[)[^/:]+/, "127.0.0.1");
-	const [key, control] = [`Authorization: Bearer ${apiKey}`, `X-Sandbox-Token: ${token}`];
+	const key = `Authorization: Bearer ${apiKey}`;
+	const control = `X-Sandbox-Token: ${token}`;
 	return `Messaging Conversations sandbox: no message reaches anybody.
 
   Base URL       ${baseUrl}

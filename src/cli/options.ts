@@ -19,7 +19,10 @@ export function readOptions<const Own extends Options>(command: string, args: st
 	refuseUnknownOption(args, options);
 	const { values, positionals } = parsed(() => parseArgs({ args, options, allowPositionals: true }));
 	const asked: { help?: unknown; version?: unknown } = values;
-	if (asked.help || asked.version) return void console.log(asked.help ? help : version);
+	if (asked.help || asked.version) {
+		console.log(asked.help ? help : version);
+		return undefined;
+	}
 	// Not quoted: it may be a key.
 	if (positionals.length > 0) throw new UsageError(`${command} takes options only. A key comes from the environment.`);
 	return values;

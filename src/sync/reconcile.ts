@@ -73,10 +73,8 @@ export interface Reconciled {
 export function reconcile(agency: AgencyClient, options: ReconcileOptions): AsyncIterable<Reconciled> {
 	checkCall("reconcile", agency, options, ["stored", "concurrency", "signal"]);
 	const { stored, concurrency = 4, signal } = options;
-	const given = Object(stored);
-	if (given !== stored || !(Symbol.iterator in given || Symbol.asyncIterator in given)) {
+	if (typeof stored !== "object" || stored === null || !(Symbol.iterator in stored || Symbol.asyncIterator in stored))
 		refuse("reconcile", "stored", "must be iterable");
-	}
 	return {
 		[Symbol.asyncIterator]: () =>
 			abandoning(signal, (own) => walk({ agency, concurrency, lookbackMs, signal: own }, stored)),

@@ -81,7 +81,7 @@ export async function scan(
 			}
 			const head = headOf(newest, date);
 			if (data.nextCursor === null || oldest < floor(head)) return { head, date, pages };
-			const next = turn(data.conversations, data.nextCursor);
+			const next = cursorAfter(data.conversations, data.nextCursor);
 			if (next === cursor) {
 				const message = "conversations.list: a repeated cursor";
 				throw new PartnerUnexpectedResponse(message, { operation: "conversations.list" });
@@ -100,7 +100,7 @@ function headOf(newest: number, date: number): number {
  * Where the next page begins: behind the last row whose time differs from the page's last one. A cursor need not tell rows
  * of one time apart, so those at the end of a page are read again.
  */
-function turn(rows: readonly ConversationSummary[], nextCursor: string): string {
+function cursorAfter(rows: readonly ConversationSummary[], nextCursor: string): string {
 	const last = instant(rows.at(-1)?.lastMessageAt);
 	return [...rows].reverse().find((row) => instant(row.lastMessageAt) !== last)?.cursor ?? nextCursor;
 }

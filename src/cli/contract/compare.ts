@@ -83,15 +83,15 @@ function compareParameters(
 	});
 }
 
-function compareBodies({ ours, theirs, seen }: Documents, name: string, before: Json, after: Json): Change[] {
+function compareBodies(documents: Documents, name: string, before: Json, after: Json): Change[] {
 	const bodyOf = (document: Json, { requestBody }: Json): unknown =>
 		part(resolve(document, requestBody), "content", "application/json").schema;
-	const [known, live] = [bodyOf(ours, before), bodyOf(theirs, after)];
+	const [known, live] = [bodyOf(documents.ours, before), bodyOf(documents.theirs, after)];
 	if (known === undefined && live === undefined) return [];
 	const at = nameOf(known) ?? `${name} body`;
 	if (live === undefined) return [{ at, what: "is gone", canBreak: true }];
 	if (known === undefined) return [{ at, what: "is a new body", canBreak: true }];
-	return compareRequests({ ours, theirs, seen }, at, known, live);
+	return compareRequests(documents, at, known, live);
 }
 
 /** The statuses of an operation. The client takes a 200 alone for success. */
