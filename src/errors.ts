@@ -7,7 +7,7 @@ export type OperationId = keyof operations;
 export type Operation = OperationId | "request";
 
 /**
- * What is known about a send that failed.
+ * Whether a failed send went out.
  * - `not_sent`: nothing reached the contact and nothing will. Sending again is safe.
  * - `unknown`: the service may have accepted it. Send the same message again with the same `operationId` to find out.
  * - `sent`: the service confirmed it, in a response that is otherwise unusable.
@@ -41,7 +41,7 @@ export interface PartnerErrorFacts {
 	cause?: unknown;
 	/** Idempotency key of a send. Sending the identical message with it again never sends it twice. */
 	operationId?: string;
-	/** What is known about a send. */
+	/** Whether a send went out, as far as it is known. */
 	outcome?: Outcome;
 	/** Cursor of the page that failed in an iteration; null for the first page. */
 	cursor?: string | null;

@@ -17,9 +17,9 @@ export interface NodeHttpOptions {
 	 */
 	maxSockets?: number | undefined;
 	/**
-	 * The longest that an idle connection is kept, in milliseconds. Where the service announces how long it keeps a
-	 * connection, by `Keep-Alive: timeout`, it is closed one second before that. A connection that is kept longer than the
-	 * service keeps it meets a reset.
+	 * The longest that an idle connection is kept, in milliseconds. When the service announces how long it keeps a
+	 * connection, by `Keep-Alive: timeout`, it is closed one second before that, because a request on a connection that the
+	 * service has closed fails with a reset.
 	 * @default what the service announces, at most 10 minutes; 4000 when it announces nothing
 	 */
 	keepAliveMs?: number | undefined;
@@ -74,14 +74,14 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 				headers: {
 					"accept-encoding": "gzip, br",
 					...(noStore && { "cache-control": "no-cache" }),
-					// Node itself says no length for the body of a DELETE.
+					// Node itself sends no length for the body of a DELETE.
 					...(body !== undefined && { "content-length": Buffer.byteLength(body) }),
 					...headers,
 				},
 				agent: proxy ?? agents.of(protocol),
 			});
 			control.cut = () => request.destroy();
-			// A mock puts its own class in place, and nobody can tell when such a request goes out.
+			// A mock puts its own class in place, which does not show when its request goes out.
 			if (Object.getPrototypeOf(request) !== ClientRequest.prototype) control.connected = undefined;
 			request.on("socket", (socket) => watchConnection(request, socket, control));
 			request.on("response", (response) => {
@@ -167,7 +167,7 @@ function readAnswer(response: IncomingMessage, head: ExchangeHead, maxBytes: num
 				return;
 			}
 			resolve({ ...head, text: undefined });
-			// The body, and not the response: a decoder goes on after all compressed bytes have come.
+			// Destroy the body and not the response, because a decoder goes on after all compressed bytes have come.
 			body.destroy();
 		});
 		body.on("end", () => resolve({ ...head, text: textOf(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)) }));

@@ -73,9 +73,9 @@ export interface WaitOptions {
 	policy: RetryPolicy;
 	/** Attempts made. */
 	attempts: number;
-	/** The wait before, in milliseconds. */
+	/** The wait before the last attempt, in milliseconds; 0 after the first one. */
 	lastWaitMs: number;
-	/** From the response, in milliseconds. */
+	/** The wait that the response asks for, in milliseconds. */
 	retryAfterMs: number | undefined;
 	/** Time left before the deadline, in milliseconds. */
 	leftMs: number;

@@ -74,7 +74,7 @@ const retryFields = object({
 	),
 });
 
-/** Its errors name the field with its place: `retry.attempts`. */
+/** Holds the fields, so that an error names one with its place: `retry.attempts`. */
 const retryHolder = object({ retry: retryFields });
 
 /** Checked in full by {@link checkRetry}: a union of zod would cost more size than the rest of the schema. */

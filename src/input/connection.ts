@@ -9,7 +9,7 @@ export interface KeyProblem {
 	rule: string;
 	/** Whether a later call may get a key. */
 	retryable: boolean;
-	/** What the key function threw. */
+	/** The name of the error that the key function threw. */
 	fault?: FaultFacts | undefined;
 }
 
@@ -53,7 +53,7 @@ export function createKeySource(given: ApiKey | undefined, baseUrl: string | und
 	};
 }
 
-/** The rule that a key breaks. The form of a key is the service's business, but it has to stand in a header. */
+/** Returns the rule that a key breaks, or undefined. It must fit into a header; the service checks its form. */
 function keyProblem(key: unknown, baseUrl: string | undefined): string | undefined {
 	if (!key) return "is required";
 	if (typeof key !== "string") return "must be a string";
@@ -68,7 +68,7 @@ function isSandboxHost(hostname: string): boolean {
 	return hostname === "sandbox.invalid" || isLoopback(hostname);
 }
 
-/** Not `*.localhost`: a name server may answer for it. */
+/** `*.localhost` is left out, because a name server may answer for it. */
 function isLoopback(hostname: string): boolean {
 	return /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname);
 }

@@ -10,7 +10,7 @@ import { checkNumber, groupsOf, untilAborted } from "./lookup-inputs.ts";
 /** A phone number in any spelling. Null and undefined, as a column of a CRM holds them, count as no number. */
 export type PhoneInput = string | null | undefined;
 
-/** What the agency has for one of the numbers. */
+/** The entry of one number in a lookup. */
 export interface LookedUp<Input extends PhoneInput = string> {
 	/** The number as the caller wrote it. */
 	input: Input;

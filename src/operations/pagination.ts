@@ -44,7 +44,7 @@ export interface PageSource<Item, Page> {
 }
 
 /**
- * @param read checks the options. It runs at once, because the caller may change its object later. What it throws is
+ * @param read checks the options. It runs at once, because the caller may change its object later. Its error is
  * thrown when the list is used, so that a bad option rejects like any other failure.
  */
 export function createPaginated<Item, Page, Failure extends PartnerError>(
