@@ -1,7 +1,7 @@
 import { type Outcome, refusals } from "../errors.ts";
 import { correlationIdFrom, echoes, longestSecret, serviceMessage } from "../observe/redact.ts";
 import type { AttemptEnd } from "./attempt.ts";
-import type { CallContext } from "./call-context.ts";
+import type { CallContext, ReplyHead } from "./call-context.ts";
 import { diagnose } from "./diagnose.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { ExchangeAnswer, ExchangeHeaders } from "./exchange.ts";
@@ -10,12 +10,9 @@ import type { Parameters } from "./request.ts";
 import { retryAfterMs } from "./retry.ts";
 
 /** A response that satisfies the contract. */
-export interface Accepted<Data> {
+interface Accepted<Data> extends Omit<ReplyHead, "attempts"> {
 	ok: true;
 	data: Data;
-	status: number;
-	headers: ExchangeHeaders;
-	correlationId: string | undefined;
 }
 
 export interface ClassifyContext<Data> extends Pick<CallContext<Data>, "verify"> {

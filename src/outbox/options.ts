@@ -44,9 +44,9 @@ export interface OutboxOptions {
 	 * @default 4
 	 */
 	concurrency?: number | undefined;
-	/** Called when a text needs no more sending, and again when its message is delivered, read or failed. What it throws is ignored. */
+	/** Called when a text needs no more sending, and again when its message is delivered, read or failed. Errors that it throws are ignored. */
 	onSettled?: ((status: OutboxStatus) => unknown) | undefined;
-	/** Called once when something keeps texts waiting: the key, an outage. They are sent when it has passed. What it throws is ignored. */
+	/** Called once when something keeps texts waiting: the key, an outage. They are sent when it has passed. Errors that it throws are ignored. */
 	onTrouble?: ((trouble: Trouble) => unknown) | undefined;
 	/**
 	 * Country in which a number without `+` or `00` is read.

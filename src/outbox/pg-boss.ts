@@ -10,11 +10,11 @@ export interface OutboxEngine {
 	start: () => Promise<void>;
 	/** Wakes a lane at a time; `key` tells two wake-ups of one time apart. In the caller's transaction when there is one. */
 	wake: (lane: Lane, at: number, key?: string, tx?: unknown) => Promise<void>;
-	/** Calls `step` for each lane that is woken, so many at once. Gives what stops it once running steps have ended. */
+	/** Calls `step` for each lane that is woken, at most `concurrency` at once. Returns a function that stops it after running steps. */
 	work: (step: (lane: Lane) => Promise<void>, concurrency: number) => Promise<() => Promise<void>>;
 }
 
-/** What the engine uses of pg-boss 10 to 12. */
+/** The methods of pg-boss 10 to 12 that the engine calls. */
 export interface PgBossLike {
 	/** Creates a queue; does nothing when it is there. */
 	createQueue: (name: string) => Promise<unknown>;
@@ -38,11 +38,11 @@ export interface PgBossSendOptions {
 	startAfter: Date;
 	/** How often a failed job is repeated. */
 	retryLimit: number;
-	/** What to store the job through. */
+	/** The caller's transaction, in which the job is stored. */
 	db?: PgBossDatabase;
 }
 
-/** What pg-boss stores a job through. */
+/** A database connection, as pg-boss takes it. */
 export interface PgBossDatabase {
 	/** Runs one statement. */
 	executeSql: (sql: string, values?: unknown[]) => Promise<Rows>;

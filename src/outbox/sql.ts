@@ -28,7 +28,7 @@ export interface Rows {
 /** A row as a database gives it. */
 export type Row = Record<string, unknown>;
 
-/** What the two stores differ in. Statements have `$1`, `$2`, … for their values. */
+/** A database, as a store uses it. Statements have `$1`, `$2`, … for their values. */
 export interface Database {
 	/** Runs one statement; through `tx` when there is one. */
 	query: (sql: string, values: readonly (string | number | null)[], tx?: unknown) => Promise<Row[]>;
@@ -42,7 +42,7 @@ export interface Names {
 	texts: string;
 	/** The one process that works. */
 	worker: string;
-	/** What the names of indexes begin with. */
+	/** Prefix of the names of indexes. */
 	index: string;
 }
 
@@ -143,7 +143,7 @@ export function createSqlStore({ query, tables }: Database, names: Names): Outbo
 			await query(`update ${texts} set next_at = $1 where next_at > $1 and state in ${open}`, [now]);
 		},
 		async due(now, limit) {
-			// Of each lane the text that has been due for the longest, so that a long lane takes no other's place.
+			// Only the text of each lane that has been due for the longest, so that a long lane takes no other's place.
 			const sql = `select agency_id, recipient from ${texts} t where next_at <= $1 and seq = (
 					select e.seq from ${texts} e
 					where e.agency_id = t.agency_id and e.recipient = t.recipient and e.next_at is not null

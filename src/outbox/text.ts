@@ -21,7 +21,7 @@ export interface Lane {
 	to: string;
 }
 
-/** What a conversation held right before a text was first sent, in the service's own times. */
+/** The conversation right before a text was first sent, in the service's own times. */
 export interface Baseline {
 	/** `createdAt` of the newest message, in milliseconds; null when there was none. */
 	since: number | null;
@@ -83,7 +83,7 @@ export interface TextError {
 	correlationId?: string | undefined;
 }
 
-/** What `insert` stores: the frozen request, when it was stored, and the progress of a text that was not sent yet. */
+/** A text as `insert` stores it: the frozen request, its time, and the progress of a text that was not sent yet. */
 export interface NewText extends Lane {
 	/** The caller's id: the same id is the same text. */
 	id: string;
@@ -150,7 +150,7 @@ export interface Rules {
 	onReply: "resend" | "wait";
 }
 
-/** What a step changes in a row. */
+/** The change of a row by a step. */
 export type Change = Partial<Pick<OutboxText, "state" | "nextAt" | "messageId" | "queueId">> & {
 	progress?: Partial<Progress>;
 };

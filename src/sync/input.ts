@@ -11,7 +11,7 @@ export function refuse(operation: SyncFunction, field: string, rule: string): ne
 	throw new PartnerInvalidInput({ field, rule, operation });
 }
 
-/** Checks what all of them take; `names` are the options that they may have. */
+/** Checks the agency and the options that all of them take. No option may have a name outside `names`. */
 export function checkCall(
 	operation: SyncFunction,
 	agency: AgencyClient,

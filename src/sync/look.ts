@@ -12,7 +12,7 @@ export interface Context extends Source {
 
 /**
  * Lists, reads what has changed, and hands it over, oldest change first. When a change is handed out, the memory has it
- * already: it is what to go on from after that change.
+ * already, so that a checkpoint is right after that change.
  */
 export async function* look(context: Context): AsyncGenerator<Change, void, undefined> {
 	const { memory, lookbackMs, statuses } = context;
@@ -48,13 +48,14 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 	const now = Math.max(date, head);
 	if (mark !== "now") state.scan = { to, upTo, top };
 
-	/** At a break it was either still to come, or it was handed over, and has moved up by messages newer than the scan. */
+	/** An unknown row after a break: either it was still to come, or it was handed over and has moved up by newer messages. */
 	const handedOf = ({ phoneNumber }: Row): Handed =>
 		state.known.get(phoneNumber) ?? {
 			from: floor(to),
 			doubt: resumed && !top.has(phoneNumber) ? [upTo - lookbackMs, to - lookbackMs] : undefined,
 		};
-	// What has moved up since the break comes first: whether it was handed over is told by `upTo`, which grows with the rest.
+	// Rows that have moved up since the break come first: after another break `upTo`, which grows with the other rows, could
+	// not tell whether they were handed over.
 	const moved = new Set(listing.rows.filter((row) => isTop(row) && !top.has(row.phoneNumber)));
 	const rows = [...new Set([...moved, ...listing.rows])];
 	const finish = (): void => {

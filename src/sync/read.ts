@@ -79,7 +79,7 @@ export type GoesOn = (inARow: number) => boolean | Promise<boolean>;
 /** After so many failed reads in a row the service may be down. */
 export const mostInARow = 10;
 
-/** Reads conversations, a few at once, and gives them in the order of their rows. Throws what no later read would survive. */
+/** Reads conversations, a few at once, in the order of their rows. Throws errors that every later read would meet too. */
 export async function* reads(
 	{ agency, concurrency, signal }: Omit<Source, "lookbackMs">,
 	rows: Iterable<Row>,

@@ -87,7 +87,7 @@ interface Held {
 	messages: number;
 }
 
-/** Rows that move up while the list is read are newer than its beginning, but for this. */
+/** Rows that move up while the list is read are at most this much older than its first row. */
 const lookbackMs = 120_000;
 
 async function* walk(source: Source, stored: ReconcileOptions["stored"]): AsyncGenerator<Reconciled, void, undefined> {
@@ -128,7 +128,7 @@ async function* walk(source: Source, stored: ReconcileOptions["stored"]): AsyncG
 	yield* handOver(rows);
 	const moved: Row[] = [];
 	for (const { input, phoneNumber, conversation } of await agency.conversations.lookup([...unlisted], { signal })) {
-		// What is no number by itself was not asked about.
+		// The stored text is not a phone number, so that it was not looked up.
 		if (phoneNumber === null) continue;
 		if (conversation === null) yield { phoneNumber: input, conversation, messages: [] };
 		else if (differs(conversation)) moved.push({ phoneNumber: input, at: instant(conversation.lastMessageAt) });

@@ -9,7 +9,7 @@ export interface Row {
 	at: number;
 }
 
-/** What a scan of the list found. */
+/** The result of a scan of the list. */
 export interface Listing {
 	/** The rows that are wanted, in ascending order of their times. */
 	rows: Row[];
@@ -17,7 +17,7 @@ export interface Listing {
 	head: number;
 	/** The first page's `Date`; -Infinity without one. */
 	date: number;
-	/** Pages that the list was read down to its floor. */
+	/** Number of pages down to the floor. */
 	pages: number;
 }
 
