@@ -36,15 +36,13 @@ export function checkBaseUrl(given: string | undefined): string | undefined {
  */
 export function createKeySource(given: ApiKey | undefined, baseUrl: string | undefined): KeySource {
 	if (typeof given !== "function") {
-		const problem = given ? keyProblem(given, baseUrl) : undefined;
-		if (problem) throw refuse("apiKey", problem);
-		return () => given || { rule: "is required", retryable: false };
+		const key = checkKey(given, baseUrl);
+		if (given && typeof key !== "string") throw refuse("apiKey", key.rule);
+		return () => key;
 	}
 	return async () => {
 		try {
-			const key: unknown = await given();
-			const problem = keyProblem(key, baseUrl);
-			return typeof key === "string" && !problem ? key : { rule: problem ?? "must be a string", retryable: false };
+			return checkKey(await given(), baseUrl);
 		} catch (error) {
 			const thrown: { name?: unknown } = Object(error);
 			const name = typeof thrown.name === "string" && /^[A-Za-z]\w{0,63}$/.test(thrown.name) ? thrown.name : "Error";
@@ -53,15 +51,19 @@ export function createKeySource(given: ApiKey | undefined, baseUrl: string | und
 	};
 }
 
-/** Returns the rule that a key breaks, or undefined. It must fit into a header; the service checks its form. */
-function keyProblem(key: unknown, baseUrl: string | undefined): string | undefined {
-	if (!key) return "is required";
-	if (typeof key !== "string") return "must be a string";
-	if (!/^[\x21-\x7e]+$/.test(key)) return "must be visible ASCII without spaces, and without `Bearer`";
+/** Returns the key if it fits into a header, or its problem. The form of a key is checked by the service alone. */
+function checkKey(key: unknown, baseUrl: string | undefined): string | KeyProblem {
+	if (!key) return problem("is required");
+	if (typeof key !== "string") return problem("must be a string");
+	if (!/^[\x21-\x7e]+$/.test(key)) return problem("must be visible ASCII without spaces, and without `Bearer`");
 	if (key.startsWith("sandbox_live.") && baseUrl && !isSandboxHost(new URL(baseUrl).hostname)) {
-		return "is a sandbox key, but baseUrl is not a sandbox";
+		return problem("is a sandbox key, but baseUrl is not a sandbox");
 	}
-	return undefined;
+	return key;
+}
+
+function problem(rule: string): KeyProblem {
+	return { rule, retryable: false };
 }
 
 function isSandboxHost(hostname: string): boolean {

@@ -10,7 +10,7 @@ export { createOutbox, type Outbox } from "./outbox.ts";
 export type { OutboxStatus } from "./status.ts";
 export type { Trouble } from "./trouble.ts";
 
-// What became of a text
+// The fate of a text
 
 export { type Fate, type FateOptions, fateOf, type SentText } from "./fate.ts";
 

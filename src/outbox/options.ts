@@ -11,7 +11,7 @@ import type { Trouble } from "./trouble.ts";
 export interface OutboxOptions {
 	/** The client to send with. Its key needs both scopes, because the outbox reads before it sends again. */
 	client: Client;
-	/** Where the texts are: {@link sqliteStore} or {@link postgresStore}. */
+	/** The store of the texts: {@link sqliteStore} or {@link postgresStore}. */
 	store: OutboxStore;
 	/** Lets several processes work: {@link pgBossEngine}. Without one a second worker is refused. */
 	engine?: OutboxEngine | undefined;

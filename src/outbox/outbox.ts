@@ -43,7 +43,7 @@ export interface Outbox {
 	 */
 	drain: () => Promise<void>;
 	/**
-	 * What became of a text; undefined for an unknown id.
+	 * Returns the status of a text; undefined for an unknown id.
 	 * @example console.log((await outbox.status("note-1"))?.words ?? "never sent");
 	 */
 	status: (id: string) => Promise<OutboxStatus | undefined>;

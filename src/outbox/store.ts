@@ -1,7 +1,7 @@
 import type { Lane, NewText, OutboxText } from "./text.ts";
 
 /**
- * Where the texts are. Each method is one statement that is committed when it returns; only `insert` may be part of the
+ * A store of texts. Each method is one statement that is committed when it returns; only `insert` may be part of the
  * caller's transaction. {@link sqliteStore} and {@link postgresStore} are two of them; whoever writes a third runs
  * test/outbox/store-suite.ts of the repository over it.
  */

@@ -2,7 +2,7 @@ import { operationIdFrom } from "messaging-conversations";
 import type { words } from "./words.ts";
 
 /**
- * What became of a text.
+ * The state of a text.
  * - `waiting`: not sent yet; `sending`: a request began and its end is not known yet
  * - `held`: the service waits for the contact's consent
  * - `sent`, then `delivered`, `read` or `failed`: it is a message
@@ -107,7 +107,7 @@ export interface OutboxText extends NewText {
 	seq: number;
 	/** Grows with each change; `save` compares it. */
 	version: number;
-	/** Where the text is. */
+	/** The state of the text. */
 	state: OutboxState;
 	/** When the state began. */
 	since: number;

@@ -81,7 +81,7 @@ export const mostInARow = 10;
 
 /** Reads conversations, a few at once, in the order of their rows. Throws errors that every later read would meet too. */
 export async function* reads(
-	{ agency, concurrency, signal }: Omit<Source, "lookbackMs">,
+	{ agency, concurrency, signal }: Source,
 	rows: Iterable<Row>,
 	options: (row: Row) => Omit<ReadOptions, "signal">,
 	goesOn: GoesOn = (inARow) => inARow < mostInARow,

@@ -41,10 +41,7 @@ export interface ScanOptions {
 const mostPasses = 4;
 
 /** Lists an agency's conversations, newest first, down to the floor. */
-export async function scan(
-	{ agency, lookbackMs, signal }: Omit<Source, "concurrency">,
-	{ floor, wants }: ScanOptions,
-): Promise<Listing> {
+export async function scan({ agency, lookbackMs, signal }: Source, { floor, wants }: ScanOptions): Promise<Listing> {
 	const found = new Map<string, Row>();
 	const first = await pass(floor);
 	let latest = first;

@@ -2,8 +2,8 @@ import { isJson, type Json, nameOf, part, resolve } from "./schema.ts";
 import { type Change, compareAnswers, compareRequests, type Documents } from "./values.ts";
 
 /**
- * Compares the contract that this package was made from with the one that a service publishes. It says of each
- * difference whether it can break a call. Differences of prose are none.
+ * Compares the contract that this package was made from with the one that a service publishes. Differences of
+ * prose do not count.
  */
 export function compareContracts(ours: Json, theirs: Json): Change[] {
 	const documents: Documents = { ours, theirs, seen: new Set() };
@@ -24,7 +24,7 @@ export function compareContracts(ours: Json, theirs: Json): Change[] {
 
 interface PublishedOperation {
 	readonly body: Json;
-	/** Of the path and of the operation, resolved. */
+	/** Those of the path and of the operation, without `$ref`. */
 	readonly parameters: readonly Json[];
 }
 
