@@ -149,8 +149,8 @@ function nextWait<Data>(call: ActiveCall<Data>, retryAfterMs: number | undefined
 	const { client, policy, attempts, lastWaitMs, deadlineAt } = call;
 	const leftMs = deadlineAt - performance.now();
 	const waitMs = waitBefore({ policy, attempts, lastWaitMs, retryAfterMs, leftMs, roomMs: roomMs(call) });
-	const isFree = waitMs === undefined || policy.budget === Number.POSITIVE_INFINITY;
-	return isFree || client.budget.take() ? waitMs : undefined;
+	if (waitMs === undefined || policy.budget === Number.POSITIVE_INFINITY) return waitMs;
+	return client.budget.take() ? waitMs : undefined;
 }
 
 /** Time that an attempt needs at least. */

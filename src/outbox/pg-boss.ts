@@ -8,7 +8,7 @@ import type { Lane } from "./text.ts";
 export interface OutboxEngine {
 	/** Creates what the engine needs; does nothing when it is there. */
 	start: () => Promise<void>;
-	/** Wakes a lane at a time; `key` tells two wake-ups of one time apart. In the caller's transaction when there is one. */
+	/** Wakes a lane at a time in milliseconds, in the transaction `tx` if there is one. `key` tells two wake-ups of one time apart. */
 	wake: (lane: Lane, at: number, key?: string, tx?: unknown) => Promise<void>;
 	/** Calls `step` for each lane that is woken, at most `concurrency` at once. Returns a function that stops it after running steps. */
 	work: (step: (lane: Lane) => Promise<void>, concurrency: number) => Promise<() => Promise<void>>;
@@ -34,7 +34,7 @@ export interface PgBossLike {
 export interface PgBossSendOptions {
 	/** The job's id, a UUID. */
 	id: string;
-	/** Not before. */
+	/** The job does not start before. */
 	startAfter: Date;
 	/** How often a failed job is repeated. */
 	retryLimit: number;

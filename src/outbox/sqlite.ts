@@ -60,7 +60,7 @@ function isSqlite(db: unknown): db is SqliteDatabase | LibsqlClient {
 	return can(db, "prepare") || can(db, "execute");
 }
 
-/** Somebody else's transaction is open on the connection: a statement now would be part of it. */
+/** Whether a transaction of the caller is open on the connection. A statement would become part of it. */
 function isBusy(db: SqliteDatabase | LibsqlClient): boolean {
 	return "prepare" in db && (db.inTransaction === true || db.isTransaction === true);
 }

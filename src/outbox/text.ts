@@ -31,7 +31,7 @@ export interface Baseline {
 	queued: string | null;
 	/** Whether the conversation was there to be read. */
 	seen: boolean;
-	/** When it was read, by the outbox's clock. */
+	/** When it was read, by the outbox's clock, in milliseconds. */
 	readAt: number;
 	/** How long the window was open from then on, in milliseconds; 0 or less when it was closed, or may have been. */
 	openMs: number;
@@ -55,7 +55,7 @@ export interface Progress {
 	refused: boolean;
 	/** The held text was sent again after the contact's reply, and the service held it again. */
 	resent: boolean;
-	/** Since when the queue has been seen empty. */
+	/** Since when the queue has been seen empty, in milliseconds. */
 	emptyAt: number | null;
 	/** Looks taken in this state. */
 	looks: number;
@@ -101,7 +101,7 @@ export interface NewText extends Lane {
 	progress: Progress;
 }
 
-/** A row of the store. */
+/** A row of the store. Times are in milliseconds. */
 export interface OutboxText extends NewText {
 	/** Order of arrival. */
 	seq: number;
