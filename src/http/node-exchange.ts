@@ -145,7 +145,7 @@ function isOwn(socket: Socket): boolean {
 	return [Socket, TLSSocket].some(({ prototype }) => prototype === Object.getPrototypeOf(socket));
 }
 
-/** Gives a failed handshake the code that fetch gives it. Node has the reason in the message alone. */
+/** Adds the code that fetch has for a failed handshake. Node has the reason in the message alone. */
 function withTlsCode(error: Error): Error {
 	const [, reason] = /:SSL routines:[^:]*:([\w ]+):/.exec(error.message) ?? [];
 	if (!reason || !("code" in error) || error.code !== "EPROTO") return error;

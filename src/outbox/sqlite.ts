@@ -14,7 +14,7 @@ export interface SqliteDatabase {
 
 /** A prepared statement. Methods, because each library has other types for values. */
 export interface SqliteStatement {
-	/** Runs it and gives its rows. */
+	/** Runs it and returns its rows. */
 	all(...values: unknown[]): unknown[];
 	/** Runs one that has no rows. */
 	run(...values: unknown[]): unknown;

@@ -2,8 +2,8 @@ import type { Lane, NewText, OutboxText } from "./text.ts";
 
 /**
  * A store of texts. Times are in milliseconds. Each method is one statement that is committed when it returns; only
- * `insert` may be part of the caller's transaction. {@link sqliteStore} and {@link postgresStore} are two of them; whoever writes a third runs
- * test/outbox/store-suite.ts of the repository over it.
+ * `insert` may be part of the caller's transaction. {@link sqliteStore} and {@link postgresStore} are two of them; whoever
+ * writes a third runs test/outbox/store-suite.ts of the repository over it.
  */
 export interface OutboxStore {
 	/** Creates what the store needs; does nothing when it is there. */

@@ -58,7 +58,7 @@ export function eventsOf(
 	});
 }
 
-/** When it happened: of a status the time that the message itself gives for it. */
+/** The time of an event. A status has the time that the message itself has for it. */
 function timeOf({ createdAt, deliveredAt, readAt }: Message, isStatus: boolean): string {
 	const now = new Date().toISOString();
 	return isStatus ? (readAt ?? deliveredAt ?? now) : (createdAt ?? now);
