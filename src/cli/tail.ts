@@ -83,7 +83,7 @@ async function follow({ connection, agencyId, everyMs, show, json, stop }: Follo
 				for (const event of eventsOf(change, agency, { show, seen }))
 					console.log(json ? JSON.stringify(event) : lineOf(event));
 			},
-			// Not with the events, so that a program that reads those gets nothing else.
+			// On stderr, so that a program that reads the events gets nothing else.
 			onTrouble: (text) => console.error(`! ${nameOf(agency)}: ${text}`),
 		});
 		return run(createClient({ ...connection, onAttempt: attempted, appInfo }).agency(agency.id));
