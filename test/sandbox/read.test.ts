@@ -92,6 +92,18 @@ throughEachDoor((open) => {
 		}
 	});
 
+	test("R72 takes a number without +, 00 or a local 0 for no phone number, in every operation", async () => {
+		const box = await open();
+		box.agency.contact("470123456").writes("Hello"); // a control reads what people write
+		for (const phone of ["32470123456", "470123456", "447700900101", "+３２470123456", "0470\u2013123456"]) {
+			(await get(box, phone)).refused(400);
+			(await messages(box, phone)).refused(400);
+			expect((await send(box, { to: phone, body: "Hello" })).refused(400).message).toMatch(/^to: /); // R94
+			expect(only((await lookup(box, [phone])).ok().results).conversation, phone).toBeNull(); // R68
+		}
+		expect((await get(box, BELGIAN)).ok().conversation.summary.totalMessages).toBe(1);
+	});
+
 	test("R72 refuses a percent-escape that is broken like any other phone", async () => {
 		const box = await open();
 		for (const broken of ["%", "%zz", "%E0%A4%A"]) {
