@@ -39,6 +39,7 @@ export type { InboxEntry } from "./controls/inbox.ts";
 export type { IntegrationControl, IntegrationsControl, LinkOptions } from "./controls/integration.ts";
 export type { CreatedKey, KeyState, KeysControl } from "./controls/keys.ts";
 export type { MessageControl } from "./controls/message.ts";
+export type { AiMessage } from "./controls/reply.ts";
 export { type ScenarioName, scenarioNames } from "./controls/scenarios.ts";
 export type { AgencyState, ConversationRow, ConversationState, HeldState, MessageState } from "./controls/state.ts";
 export type { Connection, Sandbox, SandboxOptions } from "./sandbox.ts";

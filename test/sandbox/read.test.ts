@@ -301,6 +301,33 @@ throughEachDoor((open) => {
 		expect(await newest(box)).toMatchObject({ direction: "inbound", buttonClicked: "visit_tomorrow" });
 	});
 
+	test("R85 shows the list, the links and the buttons of a template that the AI sent, and what was tapped", async () => {
+		const box = await open();
+		const anna = box.agency.contact(ANNA);
+		anna.writes("Can I visit?");
+		const items = [
+			{ id: "mon-14", title: "Monday, 14:00", description: null },
+			{ id: "tue", title: "Tuesday" },
+		];
+		const interactiveContent = {
+			quickReplies: [{ code: "later", text: "Later" }],
+			listPicker: { buttonText: "Times", items },
+			ctaButtons: [{ type: "URL", title: "The flat", url: "https://homes.invalid/1", ttl_minutes: 60 }],
+		};
+		const content = structuredClone(interactiveContent);
+		box.agency.ai.replies(anna, { body: "When?", templateName: "visit_times", interactiveContent });
+		interactiveContent.listPicker.items.length = 0; // a later change of the caller's object changes nothing
+		expect(await newest(box)).toMatchObject({ templateName: "visit_times", interactiveContent: content });
+		anna.taps("mon-14");
+		expect(await newest(box)).toMatchObject({ body: "Monday, 14:00", buttonClicked: "mon-14" });
+		anna.taps("later");
+		expect(await newest(box)).toMatchObject({ body: "Later", buttonClicked: "later" });
+		box.sandbox.import(JSON.stringify(box.sandbox.export()));
+		const kept = (await walkMessages(box, ANNA)).find(({ body }) => body === "When?");
+		expect(kept?.interactiveContent).toEqual(content);
+		expect(anna.state().messages[1]).toMatchObject({ author: "ai", templateCode: "visit_times" });
+	});
+
 	test("R86 shows files by url, in the present and in the older form", async () => {
 		const box = await open();
 		const anna = box.agency.contact(ANNA);

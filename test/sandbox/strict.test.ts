@@ -61,7 +61,7 @@ const slips: readonly (readonly [string, (...given: never[]) => unknown, readonl
 	["senders.set", agency.senders.set, ["11111111-1111-4111-8111-111111111111"], /ids must be an array/],
 	["staff.setAi", agency.staff.setAi, [anna, "off"], /on must be true or false/],
 	["staff.sends", agency.staff.sends, [anna], /text must be a string/],
-	["ai.replies", agency.ai.replies, [anna, { text: "Hello" }], /text must be a string/],
+	["ai.replies", agency.ai.replies, [anna, { text: "Hello" }], /no field "text"/],
 	["contact.writes", anna.writes, [{ text: "Hello" }], /writes has no field "text"/],
 	["contact.writes", anna.writes, [1], /writes/],
 	["contact.writes", anna.writes, [{ media: [{ url: "https://files.invalid/1", type: "x" }] }], /media\[0\] has no/],

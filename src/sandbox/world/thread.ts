@@ -200,9 +200,9 @@ export function sendText(world: World, thread: Thread, text: Outgoing, queueId: 
 	return message;
 }
 
-export function aiReplies(world: World, thread: Thread, body: string): StoredMessage {
+export function aiReplies(world: World, thread: Thread, body: string, content: MessageExtras): StoredMessage {
 	const sender = agencyOf(world, thread).senders[0] ?? null;
-	const extras: MessageExtras = { sender, operationId: null, author: "ai" };
+	const extras: MessageExtras = { ...content, sender, operationId: null, author: "ai" };
 	const message = append(world, thread, { body, outbound: true, status: "queued", extras });
 	const ids = { messageId: message.id, messageSid: messageSidOf(message.id), operationId: null, queueId: null };
 	world.events.add({ type: "text.sent", ...about(thread), ...ids, body, author: "ai" });
