@@ -98,7 +98,7 @@ const slips: readonly (readonly [string, (...given: never[]) => unknown, readonl
 	],
 	["during", sandbox.during, [{ operation: "me" }, () => {}], /operation must be "me\.get" or/],
 	["during", sandbox.during, [{}], /act must be a function/],
-	["events", sandbox.events, [{ after: "1" }], /after must be a finite number/],
+	["events", sandbox.events, [{ after: "1" }], /after must be a whole number/],
 	["subscribe", sandbox.subscribe, [], /listener must be a function/],
 	["shareWith", conversation.shareWith, [], /agency must be a string/],
 	["shareWith", conversation.shareWith, [agency.id, { reason: "any" }], /reason must be "focus" or/],
