@@ -50,6 +50,15 @@ test("node:sqlite and better-sqlite3, which need Node 22 or later", async () => 
 	expect(stdout).toMatch(/Tests {2}\d+ passed \(\d+\)/);
 });
 
+test("on a PostgreSQL server processes that start at once may all migrate", async () => {
+	const pool = await openPool();
+	const places = [1, 2, 3, 4];
+	// A connection each, so that none comes after the others.
+	await Promise.all(places.map(() => pool.query("select pg_sleep(0.2)")));
+	await Promise.all(places.map(() => postgresStore(pool).migrate()));
+	await expect(postgresStore(pool).find("a")).resolves.toBeUndefined();
+});
+
 const text = {
 	agencyId: "agy_1",
 	to: "+447700900101",
