@@ -25,6 +25,14 @@ export function isServer(url: string): boolean {
 	return url.startsWith("postgres");
 }
 
+/** Creates tables with `create table if not exists`, one process at a time, because PostgreSQL fails one of two that do it at once. */
+export async function createTables(database: Database, sql: string): Promise<void> {
+	await database.transaction(async (tx) => {
+		await tx.query("select pg_advisory_xact_lock(7021)"); // any number, the same in each process
+		await tx.query(sql);
+	});
+}
+
 function openServer(connectionString: string): Database {
 	const pool = new pg.Pool({ connectionString });
 	// A connection that breaks while it idles is replaced by the pool; without a listener it would end the process.
@@ -36,6 +44,9 @@ function openServer(connectionString: string): Database {
 		...through(pool),
 		async transaction(run) {
 			const client = await pool.connect();
+			// The pool listens to connections that idle only: one that breaks between two statements would end the process.
+			const onError = (error: Error): void => console.error(error.message);
+			client.on("error", onError);
 			try {
 				await client.query("begin");
 				const done = await run(through(client));
@@ -46,6 +57,7 @@ function openServer(connectionString: string): Database {
 				await client.query("rollback").catch(() => {});
 				throw error;
 			} finally {
+				client.off("error", onError);
 				client.release();
 			}
 		},

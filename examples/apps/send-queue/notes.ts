@@ -1,6 +1,6 @@
 // A CRM's notes, each of which is sent as a text. The note and its text are stored together, or neither is.
 import type { Outbox, OutboxStatus } from "messaging-conversations/outbox";
-import type { Database } from "../database.ts";
+import { createTables, type Database } from "../database.ts";
 
 export interface Note {
 	/** Made when the form is shown, so that a double click is one note and one text. */
@@ -11,7 +11,8 @@ export interface Note {
 }
 
 export async function createNotes(database: Database): Promise<void> {
-	await database.query(
+	await createTables(
+		database,
 		"create table if not exists note (id text primary key, body text not null, at timestamptz default now())",
 	);
 }
@@ -19,8 +20,10 @@ export async function createNotes(database: Database): Promise<void> {
 /** What the Send button does. */
 export function sendNote(database: Database, outbox: Outbox, note: Note): Promise<OutboxStatus> {
 	return database.transaction(async (tx) => {
+		// First, because it refuses what no row can hold, such as a missing id, with an error for the visitor.
+		const text = await outbox.enqueue(note, { tx });
 		await tx.query("insert into note (id, body) values ($1, $2) on conflict do nothing", [note.id, note.body]);
-		return outbox.enqueue(note, { tx });
+		return text;
 	});
 }
 
