@@ -2,11 +2,11 @@
 // embedded (SYNC_DATABASE names its folder), or a PostgreSQL server (DATABASE_URL), where you may start as many of these
 // as you like. With --once it looks once and ends, with --nightly it reconciles and ends.
 import { SingleBar } from "cli-progress";
-import { createClient } from "messaging-conversations";
+import { createClient, isPartnerError } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
-import { openDatabase } from "../database.ts";
+import { createTables, openDatabase } from "../database.ts";
 import { look, nightly, tables } from "./mirror.ts";
-import { createMirror } from "./worker.ts";
+import { createMirror, type MirrorOptions } from "./worker.ts";
 
 const { MESSAGING_BASE_URL, MESSAGING_API_KEY, DATABASE_URL, SYNC_DATABASE, MIRROR = "{}" } = process.env;
 const connection = MESSAGING_BASE_URL
@@ -18,7 +18,7 @@ const { agencies } = await client.me.get();
 const [task] = process.argv.slice(2);
 
 if (task === "--once" || task === "--nightly") {
-	await database.query(tables);
+	await createTables(database, tables);
 	for (const { id, name } of agencies) {
 		const format = `${name ?? id} {bar} {value}/{total}, {speed}/s, {eta_formatted} left`;
 		const bar = new SingleBar({ format, noTTYOutput: true, notTTYSchedule: 2_000, etaBuffer: 100 });
@@ -32,18 +32,34 @@ if (task === "--once" || task === "--nightly") {
 			bar.update(done, { speed });
 		};
 		const run = task === "--once" ? look : nightly;
-		const count = await run({ database, agency: client.agency(id), progress });
-		if (started) bar.stop();
-		// The nightly comparison deletes what is hidden or gone too.
-		console.log(`${name ?? id}: ${count} conversations ${task === "--once" ? "stored" : "differed"}`);
+		try {
+			const count = await run({ database, agency: client.agency(id), progress });
+			// The nightly comparison deletes what is hidden or gone too.
+			console.log(`${name ?? id}: ${count} conversations ${task === "--once" ? "stored" : "differed"}`);
+		} catch (error) {
+			if (!isPartnerError(error)) throw error;
+			// One agency holds up no other one, and cron learns of it.
+			console.error(`${name ?? id}: ${error.message}`);
+			process.exitCode = 1;
+		} finally {
+			if (started) bar.stop();
+		}
 	}
 	await database.close();
 } else {
-	const mirror = await createMirror(database, JSON.parse(MIRROR));
+	const options: MirrorOptions = JSON.parse(MIRROR);
+	const mirror = await createMirror(database, options);
 	for (const { id } of agencies) await mirror.add(id);
 	await mirror.work(client);
+	// Agencies are linked later too.
+	const addLater = async (): Promise<void> => {
+		for (const { id } of (await client.me.get()).agencies) await mirror.add(id);
+	};
+	const seconds = options.maxSeconds ?? 300;
+	const timer = setInterval(() => addLater().catch((error: Error) => console.error(error.message)), seconds * 1_000);
 	for (const signal of ["SIGTERM", "SIGINT"]) {
 		process.once(signal, async () => {
+			clearInterval(timer);
 			await mirror.stop();
 			await database.close();
 		});

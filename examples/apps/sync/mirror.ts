@@ -83,6 +83,7 @@ export async function nightly({ database, agency, progress, signal }: LookOption
 		await database.transaction(async (sql) => {
 			if (conversation) {
 				await storeChange(sql, agency.id, { conversation, messages });
+				await deleteOthers(sql, agency.id, conversation, messages);
 			} else {
 				await sql.query("delete from message where agency_id = $1 and phone = $2", [agency.id, phoneNumber]);
 				await sql.query("delete from conversation where agency_id = $1 and phone = $2", [agency.id, phoneNumber]);
@@ -106,6 +107,22 @@ export async function storeChange(
 ): Promise<void> {
 	await upsertConversation(sql, agencyId, conversation);
 	await upsertMessages(sql, agencyId, conversation, messages);
+}
+
+/** When all messages of a conversation came, deletes those that did not. */
+async function deleteOthers(
+	sql: Sql,
+	agencyId: string,
+	{ summary }: ConversationDetail,
+	messages: readonly Message[],
+): Promise<void> {
+	if (messages.length !== summary.totalMessages) return;
+	// A look may have stored a new one meanwhile, so the latest are left to the next night.
+	await sql.query(
+		`delete from message where agency_id = $1 and phone = $2 and created_at::timestamptz < now() - interval '1 hour'
+			and id not in (select value::bigint from json_array_elements_text($3::json))`,
+		[agencyId, summary.phoneNumber, JSON.stringify(messages.map(({ id }) => id))],
+	);
 }
 
 async function upsertConversation(sql: Sql, agencyId: string, conversation: ConversationDetail): Promise<void> {

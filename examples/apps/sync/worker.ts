@@ -4,7 +4,7 @@
 import type { Client } from "messaging-conversations";
 import { isPartnerError } from "messaging-conversations";
 import PgBoss from "pg-boss";
-import type { Database, Sql } from "../database.ts";
+import { createTables, type Database, type Sql } from "../database.ts";
 import { look, OvertakenError, tables } from "./mirror.ts";
 
 const queueName = "look-at-agency";
@@ -13,7 +13,7 @@ export interface MirrorOptions {
 	/** After a look that found something; it grows by half with each that finds nothing. */
 	minSeconds?: number;
 	maxSeconds?: number;
-	/** After so long a worker that says nothing is taken for dead. Longer than one look may take. */
+	/** After so long a worker that says nothing is taken for dead. A look that takes half of it goes on in the next job. */
 	expireInSeconds?: number;
 	/** Agencies looked at at once, by this process: with `pollSeconds` the most looks that it makes in a second. */
 	concurrency?: number;
@@ -35,11 +35,11 @@ export async function createMirror(database: Database, options: MirrorOptions = 
 		expireInSeconds = 900,
 		concurrency = 4,
 		pollSeconds = 1,
-		schema,
+		schema = "pgboss",
 	} = options;
 	const boss = new PgBoss({
 		db: { executeSql: database.query },
-		...(schema && { schema }),
+		schema,
 		schedule: false,
 		maintenanceIntervalSeconds: Math.max(1, Math.floor(expireInSeconds / 4)),
 	});
@@ -47,7 +47,11 @@ export async function createMirror(database: Database, options: MirrorOptions = 
 	await boss.start();
 	// Of the jobs with one key one may wait and one may run.
 	await boss.createQueue(queueName, { name: queueName, policy: "stately" });
-	await database.query(tables);
+	await createTables(database, tables);
+
+	/** The looks under way. */
+	const looks = new Set<AbortController>();
+	let isStopping = false;
 
 	function start(sql: Sql, { agencyId, pauseSeconds }: Job, afterSeconds: number): Promise<string | null> {
 		return boss.send(
@@ -66,31 +70,57 @@ export async function createMirror(database: Database, options: MirrorOptions = 
 
 	/** Begins to mirror an agency; an agency that is mirrored already stays as it is. */
 	async function add(agencyId: string): Promise<void> {
-		await start(database, { agencyId, pauseSeconds: minSeconds }, 0);
+		// As long as one job of an agency runs, pg-boss cannot start another one, and takes none that is in line behind it.
+		const { rows } = await database.query(
+			`select 1 from ${schema}.job where name = $1 and singleton_key = $2 and state < 'completed'`,
+			[queueName, agencyId],
+		);
+		if (rows.length === 0) await start(database, { agencyId, pauseSeconds: minSeconds }, 0);
 	}
 
-	async function run(client: Client, { agencyId, pauseSeconds }: Job): Promise<void> {
+	async function run(client: Client, id: string, { agencyId, pauseSeconds }: Job): Promise<void> {
 		let pause = Math.min(maxSeconds, pauseSeconds * 1.5);
+		const enough = new AbortController();
+		const timer = setTimeout(() => enough.abort(), expireInSeconds * 500);
+		looks.add(enough);
+		if (isStopping) enough.abort();
 		try {
-			if ((await look({ database, agency: client.agency(agencyId) })) > 0) pause = minSeconds;
+			if ((await look({ database, agency: client.agency(agencyId), signal: enough.signal })) > 0) pause = minSeconds;
 		} catch (error) {
-			if (error instanceof OvertakenError) return;
-			if (!isPartnerError(error)) throw error;
-			// The link may have ended, or the service is down: the agency is looked at less often, and nothing is lost.
-			console.error(`${agencyId}: ${error.message}`);
-			pause = error.retryable ? Math.min(maxSeconds, 2 * pauseSeconds) : maxSeconds;
+			// Whoever was overtaken makes the next job too, because the other worker may die. Of two the first one stays.
+			if (!(error instanceof OvertakenError)) {
+				if (!isPartnerError(error)) throw error;
+				// The link may have ended, or the service is down: the agency is looked at less often, and nothing is lost.
+				if (!enough.signal.aborted) console.error(`${agencyId}: ${error.message}`);
+				pause = error.retryable ? Math.min(maxSeconds, 2 * pauseSeconds) : maxSeconds;
+			}
+		} finally {
+			clearTimeout(timer);
+			looks.delete(enough);
 		}
-		await start(database, { agencyId, pauseSeconds: pause }, pause);
+		if (enough.signal.aborted) pause = minSeconds; // more is to come
+		// Together, so that the next job is never in line while this one is left over from a worker that was killed.
+		await database.transaction(async (sql) => {
+			await boss.complete(queueName, id, {}, { db: { executeSql: sql.query } });
+			await start(sql, { agencyId, pauseSeconds: pause }, pause);
+		});
 	}
 
 	/** Starts looking: in as many processes, on as many machines, as you like. */
 	async function work(client: Client): Promise<void> {
 		for (let worker = 0; worker < concurrency; worker++) {
 			await boss.work<Job>(queueName, { pollingIntervalSeconds: pollSeconds }, async (jobs) => {
-				for (const { data } of jobs) await run(client, data);
+				for (const { id, data } of jobs) await run(client, id, data);
 			});
 		}
 	}
 
-	return { add, work, stop: () => boss.stop({ graceful: true, wait: true, timeout: 30_000 }) };
+	/** Ends looks after the change in hand: the next worker goes on with them. */
+	async function stop(): Promise<void> {
+		isStopping = true;
+		for (const look of looks) look.abort();
+		await boss.stop({ graceful: true, wait: true, timeout: 30_000 });
+	}
+
+	return { add, work, stop };
 }

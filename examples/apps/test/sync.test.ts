@@ -1,10 +1,11 @@
 // The mirror on PGlite and on a PostgreSQL server, with a worker that is killed in the middle of a catch-up.
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { createClient, toE164 } from "messaging-conversations";
 import { createSandbox, type Sandbox } from "messaging-conversations/sandbox";
 import { type SandboxServer, serve } from "messaging-conversations/sandbox/server";
@@ -73,6 +74,20 @@ function suite(place: () => Promise<string>): void {
 		expect(await mirrored()).toEqual({ ...(await truth(sandbox)), messages: 2 });
 		const { rows } = await database.query("select status from message where direction = 'outbound'");
 		expect(rows).toEqual([{ status: "delivered" }]);
+		expect(await nightly({ database, agency })).toBe(0);
+	});
+
+	test("the night deletes messages that the service has no more", async () => {
+		const { database, sandbox, agency, mirrored } = await open(await place(), createSandbox());
+		const contact = sandbox.agency().contact(anna, { name: "Anna" });
+		contact.writes("Hello?");
+		const before = sandbox.snapshot();
+		contact.writes("Anybody there?");
+		await look({ database, agency });
+		expect((await mirrored()).messages).toBe(2);
+		sandbox.restore(before);
+		expect(await nightly({ database, agency })).toBe(1);
+		expect(await mirrored()).toEqual(await truth(sandbox));
 		expect(await nightly({ database, agency })).toBe(0);
 	});
 
@@ -152,6 +167,57 @@ function suite(place: () => Promise<string>): void {
 			await until(async () => (await mirrored()).messages).toBe(messages + i);
 		}
 	});
+
+	test("a mirror that stops ends its look after the change in hand, and the next one goes on", async () => {
+		const { database, sandbox, client, agency, mirrored } = await open(await place());
+		const slow = sandbox.faults.add({
+			operation: "conversations.get",
+			times: Number.POSITIVE_INFINITY,
+			effect: { latencyMs: 50 },
+		});
+		const stored = async () => (await mirrored()).names.length;
+		const options = { minSeconds: 1, maxSeconds: 2, pollSeconds: 0.5 };
+		const first = await createMirror(database, options);
+		await first.add(agency.id);
+		await first.work(client);
+		await until(stored).toBeGreaterThan(10);
+		await first.stop();
+		expect(await stored()).toBeLessThan(250);
+		slow.remove();
+		const next = await createMirror(database, options);
+		closing.push(next.stop);
+		await next.work(client);
+		await until(mirrored).toEqual(await truth(sandbox));
+	});
+
+	test("an agency that is added again during a look at it holds up no other one", async () => {
+		const { database, sandbox, agency } = await open(await place(), createSandbox());
+		const second = sandbox.link({ name: "Second" });
+		const looks = new Map<string, number>();
+		let end = (): void => {};
+		const ended = new Promise<void>((resolve) => {
+			end = resolve;
+		});
+		const client = createClient({
+			...sandbox.connection,
+			fetch: async (input, init) => {
+				const id = [agency.id, second.id].find((id) => String(input).includes(id));
+				if (id) looks.set(id, (looks.get(id) ?? 0) + 1);
+				if (id === agency.id) await ended;
+				return sandbox.connection.fetch(input, init);
+			},
+		});
+		const mirror = await createMirror(database, { minSeconds: 1, maxSeconds: 1, pollSeconds: 0.5, concurrency: 2 });
+		closing.push(mirror.stop);
+		closing.push(async () => end());
+		await mirror.add(agency.id);
+		await mirror.work(client);
+		await until(() => looks.get(agency.id)).toBe(1);
+		await mirror.add(agency.id);
+		await mirror.add(second.id);
+		await until(() => looks.get(second.id)).toBeGreaterThan(2);
+		expect(looks.get(agency.id)).toBe(1);
+	});
 }
 
 describe("the mirror in PGlite", () => {
@@ -213,5 +279,33 @@ describe("the mirror on a PostgreSQL server", () => {
 		sandbox.agency().contact(anna).writes("And on it goes");
 		await until(mirrored).toEqual(await truth(sandbox));
 		expect((await database.query("select count(*) as n from feed")).rows).toEqual([{ n: expect.anything() }]);
+	});
+
+	test("an agency that is linked later is mirrored too", async () => {
+		const url = await place();
+		const { sandbox, mirrored } = await open(url, createSandbox());
+		const service = await serve(sandbox, { port: 0 });
+		closing.push(service.close);
+		await startWorker(url, service);
+		sandbox.link({ name: "Second" }).contact(anna, { name: "Anna" }).writes("Hello?");
+		await until(mirrored).toEqual({ names: [`${anna} Anna`], messages: 1 });
+	});
+
+	test("an agency that cannot be looked at holds up no other one, and the command fails", async () => {
+		const url = await place();
+		const { sandbox, mirrored } = await open(url, createSandbox());
+		const service = await serve(sandbox, { port: 0 });
+		closing.push(service.close);
+		sandbox.link({ name: "Zuid" }).contact(anna, { name: "Anna" }).writes("Hello?");
+		sandbox.faults.add({ operation: "conversations.list", effect: { status: 403 } });
+		const env = {
+			...process.env,
+			DATABASE_URL: url,
+			MESSAGING_BASE_URL: service.baseUrl,
+			MESSAGING_API_KEY: service.apiKey,
+		};
+		const once = promisify(execFile)(process.execPath, ["--import", "tsx", "sync/main.ts", "--once"], { cwd, env });
+		await expect(once).rejects.toMatchObject({ code: 1, stdout: "Zuid: 1 conversations stored\n" });
+		expect((await mirrored()).names).toEqual([`${anna} Anna`]);
 	});
 });
