@@ -13,8 +13,8 @@ export async function openAgency(env: NodeJS.ProcessEnv = process.env): Promise<
 	const sandbox = env.MESSAGING_BASE_URL ? undefined : createSandbox({ now: new Date(), seed: "busy" });
 	const live = { baseUrl: env.MESSAGING_BASE_URL, apiKey: env.MESSAGING_API_KEY };
 	const client = createClient(sandbox ? { ...sandbox.connection } : live);
-	const { agencies } = await client.me.get();
-	const id = (sandbox ? undefined : env.MESSAGING_AGENCY_ID) ?? agencies[0]?.id;
+	// With an id nothing is asked, so that a worker starts during an outage of the service too.
+	const id = (sandbox ? undefined : env.MESSAGING_AGENCY_ID) || (await client.me.get()).agencies[0]?.id;
 	if (id === undefined) throw new Error("The key reaches no agency.");
 	return { client, agency: client.agency(id), sandbox };
 }

@@ -40,9 +40,10 @@ export async function remind(agency: AgencyClient, visit: Visit): Promise<Remind
 export async function unanswered(agency: AgencyClient, now: Date): Promise<ConversationSummary[]> {
 	const waiting: ConversationSummary[] = [];
 	for await (const conversation of agency.conversations.list({ pageSize: 100 })) {
+		// Whether those without a message come first or last is not documented.
+		if (conversation.lastMessageAt === null) continue;
 		// The most recent activity comes first. An open window is what makes an answer easy, so the rest is left alone.
-		// Those without a message come last.
-		if (!(Date.parse(conversation.lastMessageAt ?? "") >= now.getTime() - 24 * 3_600_000)) break;
+		if (Date.parse(conversation.lastMessageAt) < now.getTime() - 24 * 3_600_000) break;
 		if (conversation.lastMessageDirection === "inbound" && isWindowOpen(conversation, now))
 			waiting.unshift(conversation);
 	}

@@ -7,7 +7,7 @@ import { listNotes, sendNote } from "./notes.ts";
 
 export function createPage(database: Database, outbox: Outbox, agencyId: string): Express {
 	const app = express();
-	// Who may write to whom is your session's business: put it here, before the routes.
+	// Who may write to whom is your session's business, and so are forms of other sites: put it here, before the routes.
 	app.use(express.urlencoded({ extended: false }));
 	app.get("/", async (_, response) => {
 		const rows = (await listNotes(database, outbox)).map(
@@ -18,7 +18,7 @@ export function createPage(database: Database, outbox: Outbox, agencyId: string)
 			<button>Send</button></form><ul>${rows.join("")}</ul>`);
 	});
 	app.post("/notes", async (request, response) => {
-		const { id, to, body } = request.body;
+		const { id, to, body } = request.body ?? {}; // none without the form's content type
 		try {
 			await sendNote(database, outbox, { id, agencyId, to, body });
 			response.redirect(303, "/");

@@ -129,6 +129,19 @@ test("the to-do list has who wrote and got no answer, the oldest first", async (
 	expect(await names()).toEqual(["Chloé"]);
 });
 
+test("the to-do list goes past conversations without a message, which the service may list first", async () => {
+	const { sandbox, anna } = world;
+	anna.writes("Hello");
+	sandbox.agency().conversation("+447700900105").open();
+	const reversing: typeof fetch = async (input, init) => {
+		const page = await (await sandbox.fetch(input, init)).json();
+		return Response.json({ ...page, conversations: page.conversations.reverse() });
+	};
+	const client = createClient({ ...sandbox.connection, fetch: reversing });
+	const waiting = await unanswered(client.agency(sandbox.agency().id), sandbox.clock.now());
+	expect(waiting.map(({ contactName }) => contactName)).toEqual(["Anna"]);
+});
+
 test("the staging system writes to nobody but its testers", async () => {
 	const { sandbox, anna } = world;
 	const staging = createClient({ ...sandbox.connection, allowRecipients: ["+447700900199"] });

@@ -76,6 +76,11 @@ test("over the page a double click is one text, and the page says what became of
 		body: new URLSearchParams({ id: "x", to: "nobody", body: "Hi" }),
 	});
 	expect([wrong.status, (await fetch(`${url}/notes/x`)).status]).toEqual([400, 404]);
+	const forms = [undefined, { to: "0470 12 34 56", body: "Hi" }, { id: "x", to: "0470 12 34 56", body: "\0" }];
+	for (const form of forms) {
+		const init = { method: "POST", ...(form && { body: new URLSearchParams(form) }) };
+		expect((await fetch(`${url}/notes`, init)).status).toBe(400);
+	}
 });
 
 const quick = { settleMs: 1_500, followMs: [300] };

@@ -8,7 +8,9 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { createSandbox } from "messaging-conversations/sandbox";
 import { afterAll, expect, test } from "vitest";
+import { openAgency } from "../agency.ts";
 
 const cwd = fileURLToPath(new URL("..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "example-apps-"));
@@ -30,6 +32,13 @@ test("the README lists every example and every command", () => {
 	const { scripts } = JSON.parse(readFileSync(join(cwd, "package.json"), "utf8"));
 	const told = [...files.map((file) => `[${file}](${file})`), ...Object.keys(scripts)];
 	expect(told.filter((name) => !readme.includes(name))).toEqual([]);
+});
+
+test("an application that knows its agency starts while the service is down", async () => {
+	const { apiKey } = createSandbox().connection;
+	const service = { MESSAGING_BASE_URL: "http://127.0.0.1:9/api/v1", MESSAGING_API_KEY: apiKey };
+	const { agency } = await openAgency({ ...service, MESSAGING_AGENCY_ID: "agy_0a1b2c3d4e5f6071" });
+	expect(agency.id).toBe("agy_0a1b2c3d4e5f6071");
 });
 
 test("npm run send-queue", async () => {
