@@ -80,15 +80,15 @@ export interface Sandbox {
 	/** A flow by its id; an unknown one throws. @example sandbox.flow(flow.id).status; */
 	flow(id: string): FlowControl;
 	/**
-	 * Does `act` while the next matching request is on its way: a contact's reply that races a send. What `act` throws,
-	 * the request throws.
-	 * What `act` throws is an unhandled rejection, which fails the test run. It must not be asynchronous.
+	 * Does `act` while the next matching request is on its way: a contact's reply that races a send.
+	 * An error that `act` throws is an unhandled rejection, which fails the test run; the request goes on. `act` must not be
+	 * asynchronous.
 	 * @example sandbox.during({ operation: "messages.send" }, () => anna.writes("Never mind"));
 	 */
 	during(options: DuringOptions, act: () => void): During;
 	/**
-	 * What happened, the oldest first: the newest 10,000 events, or those after number `after`. It begins empty, after the
-	 * scenario that the sandbox was made with.
+	 * What happened, the oldest first: the newest 10,000 events, and at most 32 MiB of their texts, or those of them
+	 * after number `after`. It begins empty, after the scenario that the sandbox was made with.
 	 * @example sandbox.events().map(({ type }) => type);
 	 */
 	events(options?: {
@@ -101,7 +101,7 @@ export interface Sandbox {
 	 */
 	subscribe(listener: (event: SandboxEvent) => void): () => void;
 	/**
-	 * What was asked of the sandbox, the oldest first; the newest 10,000.
+	 * The requests to the sandbox, the oldest first: the newest 10,000, and at most 32 MiB of their texts.
 	 * @example sandbox.requests().map((request) => request.operation);
 	 */
 	requests(): RecordedRequest[];

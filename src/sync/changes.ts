@@ -43,7 +43,7 @@ export interface ChangesOptions extends FeedOptions {}
 export interface ChangeFeed extends AsyncIterable<Change> {
 	/**
 	 * Where to go on: everything up to and including the change that the loop has in hand. Store it in the transaction that
-	 * stores the change. Text of some 100 bytes for each conversation with messages in the lookback; it holds their phone
+	 * stores the change. Text of some 120 bytes for each conversation with messages in the lookback; it holds their phone
 	 * numbers, and no message text. After an error in the body of the loop it counts a change that is not stored.
 	 */
 	readonly checkpoint: string;

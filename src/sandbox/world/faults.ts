@@ -53,7 +53,7 @@ export interface FaultEffect {
 	readonly location?: string | undefined;
 }
 
-/** A fault to come. Counted, never random (law 7). */
+/** A fault to come. Faults are counted and never random. */
 export interface FaultOptions {
 	/** Only this operation. @default all six */
 	readonly operation?: OperationId | undefined;
