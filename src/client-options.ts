@@ -56,7 +56,7 @@ export interface ClientOptions {
 	retry?: RetryOptions | false | undefined;
 	/** Receives a line of text and an event for each attempt. Neither has the key, a phone number, a name or a message text. */
 	logger?: Logger | undefined;
-	/** Called after each attempt. What it throws changes nothing. */
+	/** Called after each attempt. Errors that it throws are ignored. */
 	onAttempt?: ((event: AttemptEvent) => unknown) | undefined;
 	/**
 	 * An OpenTelemetry tracer. It gets one span for each request and its retries, by the HTTP semantic conventions, with

@@ -24,7 +24,7 @@ export interface AgencyClient {
 
 /** A client of one API key. Nothing in it uses `this`, so that any part can be destructured. */
 export interface Client {
-	/** What the key may do and which agencies it reaches. */
+	/** Reading the integration of the key, its agencies and its scopes: `get`. */
 	me: MeGroup;
 	/**
 	 * Returns the calls of one agency, by its id from `me.get`. It makes no request.

@@ -7,7 +7,7 @@ export type OperationId = keyof operations;
 export type Operation = OperationId | "request";
 
 /**
- * What is known about a send that failed.
+ * Whether a failed send went out.
  * - `not_sent`: nothing reached the contact and nothing will. Sending again is safe.
  * - `unknown`: the service may have accepted it. Send the same message again with the same `operationId` to find out.
  * - `sent`: the service confirmed it, in a response that is otherwise unusable.
@@ -41,7 +41,7 @@ export interface PartnerErrorFacts {
 	cause?: unknown;
 	/** Idempotency key of a send. Sending the identical message with it again never sends it twice. */
 	operationId?: string;
-	/** What is known about a send. */
+	/** Whether a send went out, as far as it is known. */
 	outcome?: Outcome;
 	/** Cursor of the page that failed in an iteration; null for the first page. */
 	cursor?: string | null;
@@ -116,10 +116,10 @@ export abstract class PartnerError extends Error {
 
 	/** Compares brand and tag, so that an error of the ESM copy is an instance of the CommonJS copy's class. */
 	static override [Symbol.hasInstance](value: unknown): boolean {
-		const tag: unknown = Object.hasOwn(this, "tag") && Reflect.get(this, "tag");
 		if (this === PartnerError) return isPartnerError(value);
-		if (!tag) return Function.prototype[Symbol.hasInstance].call(this, value);
-		return isPartnerError(value) && value._tag === tag;
+		// A caller's subclass has no tag of its own.
+		if (!Object.hasOwn(this, "tag")) return Function.prototype[Symbol.hasInstance].call(this, value);
+		return isPartnerError(value) && value._tag === this.tag;
 	}
 }
 

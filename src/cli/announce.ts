@@ -21,7 +21,7 @@ MESSAGING_SANDBOX_TOKEN=${token}
 	writeFileSync(file, text, { mode: 0o600 });
 }
 
-/** Opens the page in the user's browser; where none can be opened, the printed address remains. */
+/** Opens the page in the user's browser, and ignores a failure, because the address is printed too. */
 export function openPage(url: string): void {
 	const [command = "", ...args] =
 		process.platform === "darwin" ? ["open"] : process.platform === "win32" ? ["cmd", "/c", "start", ""] : ["xdg-open"];
@@ -30,11 +30,11 @@ export function openPage(url: string): void {
 	child.unref();
 }
 
-/** What the banner says of a clock that does not run. */
+/** The banner's words for a clock that does not run. */
 const standing = `until a control moves it.
                  A program that reads the real time needs --follow: then the clock runs from now.`;
 
-/** What the banner shows beside the server. */
+/** The facts that the banner shows beside the server. */
 export interface Announced {
 	readonly agencyId: string;
 	readonly page: string;
@@ -49,7 +49,8 @@ export function banner(
 	{ agencyId, page, now, follow }: Announced,
 ): string {
 	const local = baseUrl.replace(/(?<=^http:\/\/)(?!\[)[^/:]+/, "127.0.0.1");
-	const [key, control] = [`Authorization: Bearer ${apiKey}`, `X-Sandbox-Token: ${token}`];
+	const key = `Authorization: Bearer ${apiKey}`;
+	const control = `X-Sandbox-Token: ${token}`;
 	return `Messaging Conversations sandbox: no message reaches anybody.
 
   Base URL       ${baseUrl}

@@ -20,7 +20,7 @@ export interface Setting {
 	readonly from: string;
 }
 
-/** Where the service is, as the user has set it. */
+/** The settings that reach the service. */
 export interface Connection {
 	readonly baseUrl: Setting;
 	readonly apiKey: Setting;

@@ -52,7 +52,8 @@ async function print(examined: AsyncIterable<Check>, json: boolean): Promise<Che
 	const say = (lines: readonly string[]): void => {
 		for (const line of json ? [] : lines) console.log(line);
 	};
-	say([`messaging-conversations ${version} doctor, ${new Date().toISOString()}, ${runtime()}\n`]);
+	const runtime = `Node ${process.versions.node} on ${process.platform}`;
+	say([`messaging-conversations ${version} doctor, ${new Date().toISOString()}, ${runtime}\n`]);
 	for await (const check of examined) {
 		checks.push(check);
 		say(report.add(check));
@@ -60,8 +61,4 @@ async function print(examined: AsyncIterable<Check>, json: boolean): Promise<Che
 	say([...report.end(), `\n${summaryOf(checks)}`]);
 	if (json) console.log(JSON.stringify({ status: statusOf(checks), version, checks }));
 	return checks;
-}
-
-function runtime(): string {
-	return `Node ${process.versions.node} on ${process.platform}`;
 }

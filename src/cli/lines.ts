@@ -4,7 +4,7 @@ type Request = Extract<SandboxEvent, { type: "request" }>;
 
 /** Prints one line a request and one a consequence; neither holds a key, a whole number or a message's text. */
 export function printEvents(sandbox: Sandbox, print: (line: string) => void): void {
-	/** What followed from the request that is being answered. */
+	/** The consequences of the request that is being answered. */
 	let consequences: string[] = [];
 	sandbox.subscribe((event) => {
 		if (event.type === "request") {
@@ -38,7 +38,7 @@ function reasonIn(answer: unknown): string {
 	return typeof answer === "object" && answer !== null && "message" in answer ? String(answer.message) : "";
 }
 
-/** What an event means, in words; undefined for what needs no line. */
+/** An event in words; undefined when it needs no line. */
 function consequenceOf(event: SandboxEvent): string | undefined {
 	switch (event.type) {
 		case "contact.wrote":

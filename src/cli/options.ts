@@ -4,23 +4,26 @@ import { nearest } from "./nearest.ts";
 
 type Options = NonNullable<ParseArgsConfig["options"]>;
 
-/** A wrong use of the command line, for which its help is the remedy. */
+/** A wrong use of the command line. The error is printed with a hint to the help. */
 export class UsageError extends Error {}
 
-/** What each command has. */
+/** The options of every command. */
 const common = {
 	version: { type: "boolean", short: "v", default: false },
 	help: { type: "boolean", short: "h", default: false },
 } as const;
 
-/** Reads the options of a command. Undefined when its help or version was asked for, which is then printed. */
+/** Reads the options of a command. Prints its help or version when that is asked for, and returns undefined. */
 export function readOptions<const Own extends Options>(command: string, args: string[], own: Own, help: string) {
 	const options = { ...own, ...common };
 	refuseUnknownOption(args, options);
 	const { values, positionals } = parsed(() => parseArgs({ args, options, allowPositionals: true }));
 	const asked: { help?: unknown; version?: unknown } = values;
-	if (asked.help || asked.version) return void console.log(asked.help ? help : version);
-	// Not quoted: it may be a key.
+	if (asked.help || asked.version) {
+		console.log(asked.help ? help : version);
+		return undefined;
+	}
+	// The word is not quoted, because it may be a key.
 	if (positionals.length > 0) throw new UsageError(`${command} takes options only. A key comes from the environment.`);
 	return values;
 }
@@ -33,7 +36,7 @@ function parsed<Result>(parse: () => Result): Result {
 	}
 }
 
-/** Names the nearest option that there is, and never quotes an option's value. */
+/** Names the nearest known option, and never quotes an option's value. */
 function refuseUnknownOption(args: string[], options: Options): void {
 	const { tokens } = parseArgs({ args, options, strict: false, tokens: true, allowPositionals: true });
 	for (const token of tokens) {
@@ -43,10 +46,10 @@ function refuseUnknownOption(args: string[], options: Options): void {
 	}
 }
 
-/** Refuses a command that there is not, and names the nearest one that there is. */
+/** Refuses an unknown command, and names the nearest known one. */
 export function refuseUnknownCommand(name: string, commands: readonly string[]): never {
 	const meant = nearest(name, commands);
-	// What is no plain word may be a key.
+	// Quotes only a plain word, because anything else may be a key.
 	const quoted = /^[a-z]{1,20}$/.test(name) ? `"${name}"` : "of this name";
 	throw new UsageError(`There is no command ${quoted}.${meant === undefined ? "" : ` Did you mean ${meant}?`}`);
 }

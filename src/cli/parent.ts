@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 
 const lookEveryMs = 500;
 
-/** Calls `end` when npx started this process and is gone. npx runs a command through a shell, which outlives it. */
+/** Calls `end` once npx, which started this process, is gone. npx runs a command through a shell, which outlives it. */
 export function onParentEnd(end: () => void): void {
 	if (process.env.npm_command !== "exec" || process.platform === "win32") return;
 	const ancestors = [process.ppid, parentOf(process.ppid)].filter((pid) => pid > 1);

@@ -35,6 +35,8 @@ const options = {
 	json: { type: "boolean", default: false },
 } as const;
 
+const remedy = "The command doctor finds out why.";
+
 export const tailCommand = { summary: "Prints new messages and changes as they come.", failure: 1, run };
 
 async function run(args: string[]): Promise<void> {
@@ -49,6 +51,8 @@ async function run(args: string[]): Promise<void> {
 	if (local) play(local.sandbox, stop);
 	const { baseUrl, apiKey } = local?.connection ?? readConnection(values["env-file"]);
 	try {
+		for (const { name, value, from } of [baseUrl, apiKey])
+			if (value === undefined) throw new Error(`${name} is not set in ${from}. ${remedy}`);
 		const connection = { baseUrl: baseUrl.value, apiKey: apiKey.value };
 		if (!(await follow({ connection, agencyId: values.agency, everyMs, show: values.show, json: values.json, stop })))
 			process.exitCode = 1;
@@ -79,7 +83,7 @@ async function follow({ connection, agencyId, everyMs, show, json, stop }: Follo
 				for (const event of eventsOf(change, agency, { show, seen }))
 					console.log(json ? JSON.stringify(event) : lineOf(event));
 			},
-			// Not with the events, so that a program that reads those gets nothing else.
+			// On stderr, so that a program that reads the events gets nothing else.
 			onTrouble: (text) => console.error(`! ${nameOf(agency)}: ${text}`),
 		});
 		return run(createClient({ ...connection, onAttempt: attempted, appInfo }).agency(agency.id));
@@ -107,7 +111,7 @@ async function readAgencies(connection: Follow["connection"]): Promise<Agency[]>
 		return (await createClient({ ...connection, appInfo }).me.get()).agencies;
 	} catch (error) {
 		const reason = error instanceof Error ? error.message : String(error);
-		throw new Error(`${reason.replace(/\.$/, "")}. The command doctor finds out why.`);
+		throw new Error(`${reason.replace(/\.$/, "")}. ${remedy}`);
 	}
 }
 

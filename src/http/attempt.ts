@@ -54,21 +54,23 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
 		const dueAt = performance.now() + timeoutMs;
 		let timer = setTimeout(() => {
 			const lateMs = performance.now() - dueAt;
-			if (lateMs <= 1) return void cut("timeout");
 			// After a blocked event loop the timer runs before the socket is read. Let a response that has arrived win.
-			timer = setTimeout(cut, Math.min(lateMs, longestGraceMs), "timeout");
+			if (lateMs > 1) timer = setTimeout(() => cut("timeout"), Math.min(lateMs, longestGraceMs));
+			else cut("timeout");
 		}, timeoutMs);
 
 		const send = (given: string | KeyProblem): void => {
 			if (isOver) return;
 			// Check before the request goes out, because an earlier listener may have stopped the abort event.
-			if (signals.some(({ aborted }) => aborted)) return void cut("abort");
-			if (typeof given !== "string") return void settle({ kind: "key", key, problem: given });
-			key = given;
-			const headers = { ...request.headers, authorization: `Bearer ${key}` };
-			start(exchange, { ...request, headers }, control)
-				.then(({ status, headers, text }) => settle({ kind: "answer", key, status, headers, text }))
-				.catch((error) => settle({ kind: "fault", key, error, connected: control.connected, head: control.head }));
+			if (signals.some(({ aborted }) => aborted)) cut("abort");
+			else if (typeof given !== "string") settle({ kind: "key", key, problem: given });
+			else {
+				key = given;
+				const headers = { ...request.headers, authorization: `Bearer ${key}` };
+				start(exchange, { ...request, headers }, control)
+					.then(({ status, headers, text }) => settle({ kind: "answer", key, status, headers, text }))
+					.catch((error) => settle({ kind: "fault", key, error, connected: control.connected, head: control.head }));
+			}
 		};
 		const given = apiKey();
 		if (typeof given === "string" && !isDeferred) send(given);

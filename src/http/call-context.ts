@@ -7,7 +7,7 @@ import type { Exchange, ExchangeHeaders } from "./exchange.ts";
 import type { Failure } from "./failure.ts";
 import type { Budget, RetryPolicy } from "./retry.ts";
 
-/** What all calls of a client share. */
+/** The settings and the state that all calls of a client share. */
 export interface ClientContext extends Observers {
 	baseUrl: string | undefined;
 	apiKey: KeySource;
@@ -21,13 +21,13 @@ export interface ClientContext extends Observers {
 	onContractDrift?: ((drift: ContractDrift) => unknown) | undefined;
 }
 
-/** What one call adds to its endpoint and parameters. */
+/** The options and facts of one call, beside its endpoint and parameters. */
 export interface CallContext<Data> extends CallOptions {
 	/** Deadline of a larger call that this request is a part of, on the clock of `performance.now()`. */
 	deadlineAt?: number | undefined;
 	/** Gives up the request when an iteration does not need it any more. */
 	abandon?: AbortSignal | undefined;
-	/** Checks a valid response beyond its schema: the place where it breaks, or undefined. */
+	/** Checks a valid response beyond its schema. Returns the path of the field that is wrong, or undefined. */
 	verify?: ((data: Data) => string | undefined) | undefined;
 	/** The parts of the request that an error message must not repeat, beside the key. */
 	secrets?: readonly (string | undefined)[] | undefined;
@@ -38,7 +38,7 @@ export interface CallContext<Data> extends CallOptions {
 	isChosenId?: boolean | undefined;
 }
 
-/** What a call came to. */
+/** The end of a call: checked data, or its failure. */
 export type Reply<Data> = { ok: true; data: Data; response: ReplyHead } | Failure;
 
 /** The HTTP side of a successful call. */

@@ -1,6 +1,7 @@
 import { type Outcome, refusals } from "../errors.ts";
 import { correlationIdFrom, echoes, longestSecret, serviceMessage } from "../observe/redact.ts";
 import type { AttemptEnd } from "./attempt.ts";
+import type { CallContext, ReplyHead } from "./call-context.ts";
 import { diagnose } from "./diagnose.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { ExchangeAnswer, ExchangeHeaders } from "./exchange.ts";
@@ -9,27 +10,22 @@ import type { Parameters } from "./request.ts";
 import { retryAfterMs } from "./retry.ts";
 
 /** A response that satisfies the contract. */
-export interface Accepted<Data> {
+interface Accepted<Data> extends Omit<ReplyHead, "attempts"> {
 	ok: true;
 	data: Data;
-	status: number;
-	headers: ExchangeHeaders;
-	correlationId: string | undefined;
 }
 
-export interface ClassifyContext<Data> {
+export interface ClassifyContext<Data> extends Pick<CallContext<Data>, "verify"> {
 	endpoint: Endpoint<Data, Parameters>;
 	/** Time limit of the attempt, for its message. */
 	timeoutMs: number;
-	/** Checks a valid response beyond its schema: the place where it breaks, or undefined. */
-	verify: ((data: Data) => string | undefined) | undefined;
 	/** The parts of the request that a message must not repeat. */
 	secrets: () => readonly string[];
 }
 
 type Classified<Data> = Accepted<Data> | AttemptFailure;
 
-/** The table from the end of an attempt to data or a failure. The status decides, never the form of an error body. */
+/** Turns the end of an attempt into data or a failure. The status decides, never the form of an error body. */
 export function classify<Data>(end: AttemptEnd, context: ClassifyContext<Data>): Classified<Data> {
 	const { operation } = context.endpoint;
 	if (end.kind === "answer") return classifyAnswer(end, context);
@@ -61,24 +57,30 @@ function classifyAnswer<Data>(answer: ExchangeAnswer, context: ClassifyContext<D
 	if (status >= 300) return classifyRefusal(answer, context);
 	// Outside the contract a response may be empty.
 	const json = schema === undefined && text === "" ? null : parse(text);
+	if (json === undefined) return classifyUnreadable(answer, context);
 	// This is the only place where JSON gets the type of the contract: the validator generated from it has accepted it.
 	const data = json as Data;
 	const isListed = status === 200 || schema === undefined;
-	const broken = json === undefined ? "" : isListed ? (check(json) ?? verify?.(data)) : "the status";
+	const broken = isListed ? (check(json) ?? verify?.(data)) : "the status";
 	if (broken === undefined) {
 		return { ok: true, data, status, headers, correlationId: correlationIdFrom(headers.get("x-correlation-id")) };
 	}
 	const facts = { status, correlationId: failedId(headers, context) };
-	if (text === undefined) {
-		return fail("PartnerUnexpectedResponse", "unknown", `${operation}: the answer is larger than 10 MB`, facts);
-	}
-	if (json === undefined) {
-		const message = `${operation}: the answer could not be read`;
-		return fail("PartnerConnectionError", "unknown", message, { ...facts, retryable: true, again: true });
-	}
 	const outcome = status === 200 && Object(json).success === true ? "sent" : "unknown";
 	const message = `${operation}: the answer breaks the contract at ${broken.replace(/(.)\/$/, "$1")}`;
 	return fail("PartnerUnexpectedResponse", outcome, message, facts);
+}
+
+/** A status below 300 with a body that is over the limit or not JSON. */
+function classifyUnreadable<Data>(answer: ExchangeAnswer, context: ClassifyContext<Data>): AttemptFailure {
+	const { status, headers, text } = answer;
+	const { operation } = context.endpoint;
+	const facts = { status, correlationId: failedId(headers, context) };
+	if (text === undefined) {
+		return fail("PartnerUnexpectedResponse", "unknown", `${operation}: the answer is larger than 10 MB`, facts);
+	}
+	const message = `${operation}: the answer could not be read`;
+	return fail("PartnerConnectionError", "unknown", message, { ...facts, retryable: true, again: true });
 }
 
 /** A status of 300 or higher. */

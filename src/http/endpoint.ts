@@ -3,7 +3,7 @@ import type { operations } from "../../generated/openapi.ts";
 import { operationTable } from "../../generated/operations.ts";
 import type { Operation, OperationId } from "../errors.ts";
 
-/** Where a request goes, and what the contract knows about its responses. */
+/** Method and path of a request, and the checks of its responses. */
 export interface Endpoint<Data, Params> {
 	operation: Operation;
 	method: string;
@@ -13,7 +13,7 @@ export interface Endpoint<Data, Params> {
 	refusals: readonly number[];
 	/** Name of the schema of a 200 response. Undefined when the contract does not list the endpoint. */
 	schema: string | undefined;
-	/** The place where a 200 response breaks the schema, or undefined. */
+	/** Returns the path at which a 200 response breaks the schema, or undefined. */
 	check: (json: unknown) => string | undefined;
 	/** For the compiler alone: the type of a response, and of the parameters. */
 	readonly "~types"?: { data: Data; params: Params };

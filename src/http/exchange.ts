@@ -32,7 +32,7 @@ export interface ExchangeAnswer extends ExchangeHead {
 	text: string | undefined;
 }
 
-/** What an exchange shares with the client while a request is under way. The exchange assigns the optional fields. */
+/** Shared by the client and its exchange while a request is under way. The exchange assigns the optional fields. */
 export interface ExchangeControl {
 	/** Limit of the decoded body in bytes. Past it the exchange stops reading. */
 	readonly maxBytes: number;

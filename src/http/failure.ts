@@ -37,7 +37,7 @@ export function aborted(facts: Omit<Facts, "cause">): Failure {
 	return { ...facts, ok: false, tag: "PartnerAbortError", message, retryable: false, again: false };
 }
 
-/** What one attempt alone tells: its outcome holds if it had been the only one. */
+/** The failure of one attempt. Its outcome does not count earlier attempts. */
 export type AttemptFailure = Failure & { outcome: Outcome };
 
 /** Invalid input is thrown where it is found, before there is an attempt. */
@@ -62,9 +62,9 @@ const classes: {
 };
 
 /**
- * Makes the one error of a failed call.
+ * Makes the error of a failed call.
  *
- * @param place of a page in an iteration
+ * @param place of the failed page in an iteration
  */
 export function toError(failure: Failure, place?: Pick<Facts, "cursor" | "itemsRead">): PartnerError {
 	const { ok, tag, message, again, fault, previous, ...known } = failure;

@@ -51,7 +51,10 @@ function supportsCache(): boolean {
 function read(response: Response, control: ExchangeControl): Promise<string | undefined> | undefined {
 	const { headers, body } = response;
 	const length = Number(headers.get("content-length") ?? Number.NaN);
-	if (length > control.maxBytes) return discard(response);
+	if (length > control.maxBytes) {
+		discard(response);
+		return undefined;
+	}
 	// `content-length` counts compressed bytes: only without an encoding does it bound what `text()` reads.
 	const isBounded = length >= 0 && !headers.get("content-encoding");
 	if (isBounded || typeof body?.getReader !== "function") {
@@ -88,6 +91,6 @@ async function readWithin(
 }
 
 /** Cancels an unread body, because it holds its connection. */
-function discard(response: Response): undefined {
+function discard(response: Response): void {
 	ignoreErrors(() => response.body?.cancel());
 }

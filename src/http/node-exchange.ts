@@ -1,8 +1,7 @@
 import http, { type Agent, ClientRequest, type IncomingMessage } from "node:http";
 import https, { type RequestOptions } from "node:https";
 import { Socket } from "node:net";
-import type { Readable } from "node:stream";
-import { pipeline } from "node:stream";
+import { pipeline, type Readable } from "node:stream";
 import { createSecureContext, TLSSocket } from "node:tls";
 import { constants, createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { PartnerConfigurationError } from "../errors.ts";
@@ -18,9 +17,9 @@ export interface NodeHttpOptions {
 	 */
 	maxSockets?: number | undefined;
 	/**
-	 * The longest that an idle connection is kept, in milliseconds. Where the service announces how long it keeps a
-	 * connection, by `Keep-Alive: timeout`, it is closed one second before that. A connection that is kept longer than the
-	 * service keeps it meets a reset.
+	 * The longest that an idle connection is kept, in milliseconds. When the service announces how long it keeps a
+	 * connection, by `Keep-Alive: timeout`, it is closed one second before that, because a request on a connection that the
+	 * service has closed fails with a reset.
 	 * @default what the service announces, at most 10 minutes; 4000 when it announces nothing
 	 */
 	keepAliveMs?: number | undefined;
@@ -75,21 +74,27 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 				headers: {
 					"accept-encoding": "gzip, br",
 					...(noStore && { "cache-control": "no-cache" }),
-					// Node itself says no length for the body of a DELETE.
+					// Node itself sends no length for the body of a DELETE.
 					...(body !== undefined && { "content-length": Buffer.byteLength(body) }),
 					...headers,
 				},
 				agent: proxy ?? agents.of(protocol),
 			});
 			control.cut = () => request.destroy();
-			// A mock puts its own class in place, and nobody can tell when such a request goes out.
+			// A mock puts its own class in place, which does not show when its request goes out.
 			if (Object.getPrototypeOf(request) !== ClientRequest.prototype) control.connected = undefined;
 			request.on("socket", (socket) => watchConnection(request, socket, control));
 			request.on("response", (response) => {
 				control.connected = true;
+				const status = response.statusCode ?? 0;
+				// Not a final status, such as a 101 that names no protocol. The request closes without a response.
+				if (status < 200) {
+					request.destroy();
+					return;
+				}
 				// A response that comes before the request was read leaves the connection unusable.
 				if (!request.writableFinished) response.once("end", () => request.destroy());
-				const head = { status: response.statusCode ?? 0, headers: new NodeHeaders(response) };
+				const head = { status, headers: new NodeHeaders(response) };
 				control.head = head;
 				// The response of a mock can be without a socket.
 				if (response.socket) agents.note(response.socket, head.headers.get("keep-alive"));
@@ -146,7 +151,7 @@ function isOwn(socket: Socket): boolean {
 	return [Socket, TLSSocket].some(({ prototype }) => prototype === Object.getPrototypeOf(socket));
 }
 
-/** Gives a failed handshake the code that fetch gives it. Node has the reason in the message alone. */
+/** Adds the code that fetch has for a failed handshake. Node has the reason in the message alone. */
 function withTlsCode(error: Error): Error {
 	const [, reason] = /:SSL routines:[^:]*:([\w ]+):/.exec(error.message) ?? [];
 	if (!reason || !("code" in error) || error.code !== "EPROTO") return error;
@@ -163,9 +168,12 @@ function readAnswer(response: IncomingMessage, head: ExchangeHead, maxBytes: num
 		const body = bodyless.has(head.status) ? response : decoded(response, head.headers.get("content-encoding"));
 		body.on("data", (chunk: Buffer) => {
 			length += chunk.length;
-			if (length <= maxBytes) return void chunks.push(chunk);
+			if (length <= maxBytes) {
+				chunks.push(chunk);
+				return;
+			}
 			resolve({ ...head, text: undefined });
-			// The body, and not the response: a decoder goes on after all compressed bytes have come.
+			// Destroy the body and not the response, because a decoder goes on after all compressed bytes have come.
 			body.destroy();
 		});
 		body.on("end", () => resolve({ ...head, text: textOf(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)) }));
@@ -209,12 +217,9 @@ function decoded(response: IncomingMessage, encoding: string | null | undefined)
 function checkOptions(options: NodeHttpOptions): NodeHttpOptions {
 	check("options", "must be an object", typeof options === "object" && options !== null);
 	const { maxSockets = Number.POSITIVE_INFINITY, keepAliveMs = 1, ca, proxy } = options;
-	check(
-		"maxSockets",
-		"must be a whole number of 1 or more",
-		maxSockets === Number.POSITIVE_INFINITY || isTime(maxSockets),
-	);
-	check("keepAliveMs", "must be a whole number from 1 to 2147483647", isTime(keepAliveMs));
+	const isCount = maxSockets === Number.POSITIVE_INFINITY || isWhole(maxSockets);
+	check("maxSockets", "must be a whole number of 1 or more", isCount);
+	check("keepAliveMs", "must be a whole number from 1 to 2147483647", isWhole(keepAliveMs));
 	check("ca", "must be PEM: text, bytes, or a list of them", ca === undefined || [ca].flat().every(isPem));
 	check("proxy", "must be an agent of node:http or node:https", proxy === undefined || "addRequest" in Object(proxy));
 	return options;
@@ -224,7 +229,7 @@ function check(field: string, rule: string, holds: boolean): void {
 	if (!holds) throw new PartnerConfigurationError({ operation: "nodeHttp", field, rule });
 }
 
-function isTime(value: unknown): boolean {
+function isWhole(value: unknown): boolean {
 	return Number.isInteger(value) && Number(value) >= 1 && Number(value) < 2 ** 31;
 }
 

@@ -28,7 +28,8 @@ export class NodeHeaders implements ExchangeHeaders {
 	/** Each value on its own: values of set-cookie cannot be joined. */
 	*[Symbol.iterator](): Generator<[string, string]> {
 		for (let at = 0; at < this.#raw.length; at += 2) {
-			yield [this.#raw[at]?.toLowerCase() ?? "", this.#raw[at + 1] ?? ""];
+			const [name = "", value = ""] = this.#raw.slice(at, at + 2);
+			yield [name.toLowerCase(), value];
 		}
 	}
 }

@@ -2,12 +2,6 @@ import { createFinalURL, createQuerySerializer } from "openapi-fetch";
 import { version } from "../../package.json";
 import type { ExchangeRequest } from "./exchange.ts";
 
-/** Method and path template of a request. */
-export interface Route {
-	method: string;
-	path: string;
-}
-
 /** The variable parts of a request. A query parameter that is undefined is left out. */
 export interface Parameters {
 	path?: Readonly<Record<string, string>> | undefined;
@@ -27,7 +21,7 @@ const pathSerializer = (template: string, path: Record<string, unknown>): string
  */
 export function createRequest(
 	{ baseUrl, userAgent }: { baseUrl: string | undefined; userAgent: string | undefined },
-	{ method, path: template }: Route,
+	{ method, path: template }: { method: string; path: string },
 	{ path = {}, query = {}, body }: Parameters,
 	noStore: boolean,
 ): ExchangeRequest | undefined {

@@ -12,8 +12,12 @@ export const defaultRetry: RetryPolicy = { attempts: 4, baseDelayMs: 500, maxDel
 export function policyFrom(base: RetryPolicy, given: RetryOptions | false | undefined): RetryPolicy {
 	if (given === undefined) return base;
 	if (given === false) return { ...base, attempts: 1 };
-	const { attempts = base.attempts, baseDelayMs = base.baseDelayMs, maxDelayMs = base.maxDelayMs } = given;
-	return { attempts, baseDelayMs, maxDelayMs, budget: given.budget ?? base.budget };
+	return {
+		attempts: given.attempts ?? base.attempts,
+		baseDelayMs: given.baseDelayMs ?? base.baseDelayMs,
+		maxDelayMs: given.maxDelayMs ?? base.maxDelayMs,
+		budget: given.budget ?? base.budget,
+	};
 }
 
 const retryCost = 5;
@@ -69,9 +73,9 @@ export interface WaitOptions {
 	policy: RetryPolicy;
 	/** Attempts made. */
 	attempts: number;
-	/** The wait before, in milliseconds. */
+	/** The wait before the last attempt, in milliseconds; 0 after the first one. */
 	lastWaitMs: number;
-	/** From the response, in milliseconds. */
+	/** The wait that the response asks for, in milliseconds. */
 	retryAfterMs: number | undefined;
 	/** Time left before the deadline, in milliseconds. */
 	leftMs: number;

@@ -11,7 +11,7 @@ import type { Failure } from "./failure.ts";
 import { createRequest, type Parameters } from "./request.ts";
 import { policyFrom, type RetryPolicy, retry, sleep, waitBefore } from "./retry.ts";
 
-/** Sends a request with retries. It resolves with the checked data or with the failure, and rejects for neither. */
+/** Sends a request with retries. It resolves with the checked data or with the failure. */
 export type Transport = <Data, Params extends Parameters>(
 	endpoint: Endpoint<Data, Params>,
 	parameters: Params,
@@ -45,7 +45,7 @@ const limits = {
 
 const noSignals: readonly AbortSignal[] = [];
 
-/** A call that is under way: what stays the same in all attempts, then what they have come to. */
+/** A call that is under way. The fields from `attempts` on change with each attempt. */
 interface ActiveCall<Data> {
 	readonly client: ClientContext;
 	readonly endpoint: Endpoint<Data, Parameters>;
@@ -61,7 +61,7 @@ interface ActiveCall<Data> {
 	readonly signals: readonly AbortSignal[];
 	attempts: number;
 	outcome: Outcome;
-	/** Of the last response that had one. */
+	/** From the last response that had one. */
 	correlationId?: string | undefined;
 	/** All keys that were used, because a response can repeat one that was rotated away. */
 	readonly keys: string[];
@@ -105,7 +105,7 @@ async function tryOnce<Data>(call: ActiveCall<Data>): Promise<Reply<Data>> {
 	if (!request) return noBaseUrl;
 	const startedAt = performance.now();
 	const leftMs = call.deadlineAt - startedAt;
-	// A blocked event loop can stretch the wait before a retry. What has no time for an answer is not sent.
+	// A blocked event loop can stretch the wait before a retry. Send nothing that has no time left for a response.
 	if (leftMs <= (call.lastFailure ? roomMs(call) / 2 : 0)) return expired(call);
 	const { exchange, apiKey } = client;
 	const limitMs = Math.min(timeoutMs, leftMs);
@@ -149,8 +149,8 @@ function nextWait<Data>(call: ActiveCall<Data>, retryAfterMs: number | undefined
 	const { client, policy, attempts, lastWaitMs, deadlineAt } = call;
 	const leftMs = deadlineAt - performance.now();
 	const waitMs = waitBefore({ policy, attempts, lastWaitMs, retryAfterMs, leftMs, roomMs: roomMs(call) });
-	const isFree = waitMs === undefined || policy.budget === Number.POSITIVE_INFINITY;
-	return isFree || client.budget.take() ? waitMs : undefined;
+	if (waitMs === undefined || policy.budget === Number.POSITIVE_INFINITY) return waitMs;
+	return client.budget.take() ? waitMs : undefined;
 }
 
 /** Time that an attempt needs at least. */
@@ -176,7 +176,7 @@ function report<Data>(call: ActiveCall<Data>, reply: Reply<Data>, retryInMs: num
 	reportAttempt(client, { ...facts, durationMs, retryInMs }, level);
 }
 
-/** A failure with the facts of its call. */
+/** Adds the facts of the call to a failure. */
 function complete<Data>(call: ActiveCall<Data>, failure: Failure): Failure {
 	const { endpoint, agencyId, attempts, correlationId, outcome, context } = call;
 	const { isWrite, operationId, isChosenId } = context;
@@ -203,7 +203,7 @@ function expired<Data>({ endpoint, deadlineMs, lastFailure }: ActiveCall<Data>):
 	return { ok: false, tag: "PartnerTimeoutError", message, retryable: true, again: false, previous: lastFailure };
 }
 
-/** The parts of the request that a message must not repeat; of a key also its parts, without the public prefix. */
+/** The parts of the request that a message must not repeat. A key counts whole, and by its parts after the public prefix. */
 function secretsOf<Data>({ keys, context }: ActiveCall<Data>): string[] {
 	const parts = keys.flatMap((key) => [key, ...key.split(".").slice(1)]);
 	return [...parts, ...(context.secrets ?? [])].filter((secret) => secret !== undefined);

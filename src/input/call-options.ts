@@ -74,7 +74,7 @@ const retryFields = object({
 	),
 });
 
-/** Its errors name the field with its place: `retry.attempts`. */
+/** Holds the fields, so that an error names one with its place: `retry.attempts`. */
 const retryHolder = object({ retry: retryFields });
 
 /** Checked in full by {@link checkRetry}: a union of zod would cost more size than the rest of the schema. */
@@ -95,7 +95,7 @@ export function checkRetry(
 const callOptions = {
 	signal: optional(
 		rule<AbortSignal>(
-			(value) => hasMethods(value, "addEventListener", "removeEventListener") && "aborted" in Object(value),
+			(value) => hasMethods(value, "addEventListener", "removeEventListener") && "aborted" in value,
 			"must be an AbortSignal",
 		),
 	),

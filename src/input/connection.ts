@@ -9,7 +9,7 @@ export interface KeyProblem {
 	rule: string;
 	/** Whether a later call may get a key. */
 	retryable: boolean;
-	/** What the key function threw. */
+	/** The name of the error that the key function threw. */
 	fault?: FaultFacts | undefined;
 }
 
@@ -36,39 +36,41 @@ export function checkBaseUrl(given: string | undefined): string | undefined {
  */
 export function createKeySource(given: ApiKey | undefined, baseUrl: string | undefined): KeySource {
 	if (typeof given !== "function") {
-		const problem = given ? keyProblem(given, baseUrl) : undefined;
-		if (problem) throw refuse("apiKey", problem);
-		return () => given || { rule: "is required", retryable: false };
+		const key = checkKey(given, baseUrl);
+		if (given && typeof key !== "string") throw refuse("apiKey", key.rule);
+		return () => key;
 	}
 	return async () => {
 		try {
-			const key: unknown = await given();
-			const problem = keyProblem(key, baseUrl);
-			return typeof key === "string" && !problem ? key : { rule: problem ?? "must be a string", retryable: false };
+			return checkKey(await given(), baseUrl);
 		} catch (error) {
-			const given: unknown = Object(error).name;
-			const name = typeof given === "string" && /^[A-Za-z]\w{0,63}$/.test(given) ? given : "Error";
+			const thrown: { name?: unknown } = Object(error);
+			const name = typeof thrown.name === "string" && /^[A-Za-z]\w{0,63}$/.test(thrown.name) ? thrown.name : "Error";
 			return { rule: `its function failed (${name})`, retryable: true, fault: { name } };
 		}
 	};
 }
 
-/** The rule that a key breaks. The form of a key is the service's business, but it has to stand in a header. */
-function keyProblem(key: unknown, baseUrl: string | undefined): string | undefined {
-	if (!key) return "is required";
-	if (typeof key !== "string") return "must be a string";
-	if (!/^[\x21-\x7e]+$/.test(key)) return "must be visible ASCII without spaces, and without `Bearer`";
+/** Returns the key if it fits into a header, or its problem. The form of a key is checked by the service alone. */
+function checkKey(key: unknown, baseUrl: string | undefined): string | KeyProblem {
+	if (!key) return problem("is required");
+	if (typeof key !== "string") return problem("must be a string");
+	if (!/^[\x21-\x7e]+$/.test(key)) return problem("must be visible ASCII without spaces, and without `Bearer`");
 	if (key.startsWith("sandbox_live.") && baseUrl && !isSandboxHost(new URL(baseUrl).hostname)) {
-		return "is a sandbox key, but baseUrl is not a sandbox";
+		return problem("is a sandbox key, but baseUrl is not a sandbox");
 	}
-	return undefined;
+	return key;
+}
+
+function problem(rule: string): KeyProblem {
+	return { rule, retryable: false };
 }
 
 function isSandboxHost(hostname: string): boolean {
 	return hostname === "sandbox.invalid" || isLoopback(hostname);
 }
 
-/** Not `*.localhost`: a name server may answer for it. */
+/** `*.localhost` is left out, because a name server may answer for it. */
 function isLoopback(hostname: string): boolean {
 	return /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname);
 }

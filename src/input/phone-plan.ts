@@ -6,7 +6,7 @@ import {
 } from "libphonenumber-js/core/es6";
 import metadata, { type CountryCode } from "../../generated/phone-metadata.js";
 
-/** What the tables of the phone library say about a country calling code. */
+/** The rules of a country calling code, from the tables of the phone library. */
 export interface PhonePlan {
 	/** Country calling code, for example `32`. */
 	readonly code: string;

@@ -146,8 +146,8 @@ function readInternational(digits: string, groups: readonly DigitGroup[]): Phone
 	}
 	if (national.startsWith("0") && beginsWithBrackets(withoutDigits(plan.code.length, groups))) {
 		// Italian numbers keep their zero, so (0) has two meanings. Only the one with the zero may be a valid number.
-		const valid = [national, national.slice(1)].map((each) => parse(`+${plan.code}${each}`)?.isValid());
-		if (!valid[0] || valid[1]) return { reason: "not-valid-here" };
+		const isValid = (each: string): boolean | undefined => parse(`+${plan.code}${each}`)?.isValid();
+		if (!isValid(national) || isValid(national.slice(1))) return { reason: "not-valid-here" };
 	}
 	return complete(national, digits, groups, plan);
 }

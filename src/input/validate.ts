@@ -48,7 +48,7 @@ export function callable<T>(): Schema<T> {
 }
 
 /** Whether a value has methods of these names. Not by `instanceof`: under Jest, an AbortSignal is of another realm. */
-export function hasMethods(value: unknown, ...names: string[]): boolean {
+export function hasMethods(value: unknown, ...names: string[]): value is object {
 	if (value === null || (typeof value !== "object" && typeof value !== "function")) return false;
 	return names.every((name) => typeof Reflect.get(value, name) === "function");
 }

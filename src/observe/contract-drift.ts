@@ -53,7 +53,10 @@ function findDrift(shape: string, data: unknown): Found[] {
 		}
 	};
 	const check = (field: Field, value: unknown, path: string): void => {
-		if (field.shape !== undefined) return void visit(field.shape, value, path);
+		if (field.shape !== undefined) {
+			visit(field.shape, value, path);
+			return;
+		}
 		for (const one of Array.isArray(value) ? value : [value]) {
 			if (typeof one === "string" && field.known?.includes(one) === false) add(path, "unknown-value");
 			if (typeof one === "string" && field.time && !isUtcTime(one)) add(path, "unknown-time");

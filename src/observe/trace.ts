@@ -17,7 +17,7 @@ export interface Tracer {
 	startSpan: (name: string, options: { kind: number; attributes: Record<string, string | number> }) => Span;
 }
 
-/** What a span shows about a call when it starts. */
+/** The facts of a call that its span shows from the start. */
 export interface TraceStart {
 	operation: Operation;
 	method: string;
@@ -28,12 +28,12 @@ export interface TraceStart {
 	baseUrl?: string | undefined;
 }
 
-/** What a span shows about a call when it ends. */
+/** The facts of a call that its span shows at the end. */
 export interface TraceEnd {
 	attempts?: number | undefined;
 	status?: number | undefined;
 	correlationId?: string | undefined;
-	/** Of the error. Absent for a call that succeeded. */
+	/** Tag of the error. Absent for a call that succeeded. */
 	tag?: PartnerErrorTag | undefined;
 	outcome?: Outcome | undefined;
 }
@@ -54,7 +54,7 @@ export function startTrace(tracer: Tracer, start: TraceStart): (end: TraceEnd, i
 	ignoreErrors(() => {
 		const name = `${start.method} ${start.path}`;
 		span = tracer.startSpan(name, { kind: clientKind, attributes: attributesOf(start) });
-		// A promise in place of a span must not reject unheard.
+		// Returned, so that a tracer that gives a promise causes no unhandled rejection.
 		return span;
 	});
 	return (end, isAbandoned) => {

@@ -16,18 +16,18 @@ export interface CallResponse {
 
 /** Data with the HTTP side of the call that returned it. */
 export interface Answered<Data> {
-	/** What the operation returns, checked against the contract. */
+	/** The data of the operation, checked against the contract. */
 	data: Data;
 	/** Status, headers, correlation id and number of attempts. */
 	response: CallResponse;
 }
 
-/** What `.result()` resolves to. Check `ok` to tell the branches apart. */
+/** The value of `.result()`. Check `ok` to tell the branches apart. */
 export type Result<Data, Failure extends PartnerError> =
 	| {
 			/** The call succeeded. */
 			ok: true;
-			/** What the operation returns. */
+			/** The data of the operation, checked against the contract. */
 			data: Data;
 			/** `X-Correlation-Id`. Quote it to support. Absent when a gateway dropped it. */
 			correlationId: string | undefined;
@@ -63,7 +63,7 @@ export function createCall<Data, Failure extends PartnerError>(work: () => Promi
 	};
 	const call = run();
 	return Object.assign(call, {
-		// An engine that follows `await` alone, as JavaScriptCore does, names the caller of these too.
+		// Async, so that JavaScriptCore, which follows `await` alone, has the caller of these in the stack too.
 		withResponse: async () => ({ data: await call, response: responseFrom(head) }),
 		result: async (): Promise<Result<Data, Failure>> => {
 			try {

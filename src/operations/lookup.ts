@@ -10,7 +10,7 @@ import { checkNumber, groupsOf, untilAborted } from "./lookup-inputs.ts";
 /** A phone number in any spelling. Null and undefined, as a column of a CRM holds them, count as no number. */
 export type PhoneInput = string | null | undefined;
 
-/** What the agency has for one of the numbers. */
+/** The entry of one number in a lookup. */
 export interface LookedUp<Input extends PhoneInput = string> {
 	/** The number as the caller wrote it. */
 	input: Input;
@@ -77,17 +77,17 @@ async function lookupAll<Input extends PhoneInput>(
 	inputs: PhoneInputs<Input>,
 	plan: LookupPlan,
 ): Promise<Reply<LookedUp<Input>[]>> {
-	const deadlineAt = plan.deadlineMs && performance.now() + plan.deadlineMs;
+	const deadlineAt = plan.deadlineMs === undefined ? undefined : performance.now() + plan.deadlineMs;
 	// All inputs are read and checked before the first request.
 	const given = await untilAborted(readAll(inputs, plan.facts), plan.signal, plan.facts);
 	const data: LookedUp<Input>[] = [];
 	let attempts = 0;
 	let last = noResponse;
-	for await (const step of steps(given, plan, new Map(), deadlineAt)) {
-		if (!step.ok) return step;
-		data.push(...step.data);
-		attempts += step.response.attempts;
-		if (step.response.attempts > 0) last = step.response;
+	for await (const reply of replies(given, plan, new Map(), deadlineAt)) {
+		if (!reply.ok) return reply;
+		data.push(...reply.data);
+		attempts += reply.response.attempts;
+		if (reply.response.attempts > 0) last = reply.response;
 	}
 	return { ok: true, data, response: { ...last, attempts } };
 }
@@ -108,9 +108,9 @@ async function* iterate<Input extends PhoneInput>(
 	const { facts, signal } = plan;
 	let itemsRead = 0;
 	try {
-		for await (const step of steps(inputs, plan)) {
-			if (!step.ok) throw toError(step);
-			for (const entry of step.data) {
+		for await (const reply of replies(inputs, plan)) {
+			if (!reply.ok) throw toError(reply);
+			for (const entry of reply.data) {
 				if (signal?.aborted) throw toError(aborted(facts));
 				itemsRead++;
 				yield entry;
@@ -130,7 +130,7 @@ async function* iterate<Input extends PhoneInput>(
  * @param found answers of all batches, so that no number is looked up twice. Without it only the numbers of one batch are
  * compared, which takes constant memory.
  */
-async function* steps<Input extends PhoneInput>(
+async function* replies<Input extends PhoneInput>(
 	inputs: PhoneInputs<Input>,
 	plan: LookupPlan,
 	found?: Found,

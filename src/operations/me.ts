@@ -5,7 +5,7 @@ import { type CallOptions, checkOptions, optionSchemas } from "../input/call-opt
 import type { Me } from "../types.ts";
 import { type Call, createCall } from "./call.ts";
 
-/** What the key may do and which agencies it reaches. */
+/** Reading the integration of the key. */
 export interface MeGroup {
 	/**
 	 * Returns the integration of the key, its agencies and its scopes (`me.get`). Call it first, because every other call

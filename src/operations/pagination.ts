@@ -44,7 +44,7 @@ export interface PageSource<Item, Page> {
 }
 
 /**
- * @param read checks the options. It runs at once, because the caller may change its object later. What it throws is
+ * @param read checks the options. It runs at once, because the caller may change its object later. Its error is
  * thrown when the list is used, so that a bad option rejects like any other failure.
  */
 export function createPaginated<Item, Page, Failure extends PartnerError>(
@@ -81,7 +81,7 @@ async function* iteratePages<Item, Page>(open: () => PageSource<Item, Page>): As
 	let itemsRead = 0;
 	for (;;) {
 		const reply = await cursor.next();
-		if (!reply.ok) throw toError(reply, { cursor: cursor.at(), itemsRead });
+		if (!reply.ok) throw toError(reply, { cursor: cursor.ofNext(), itemsRead });
 		// Counted before the page is handed over, because the caller may change it.
 		const { length } = source.itemsOf(reply.data);
 		yield reply.data;
@@ -98,12 +98,12 @@ async function* iterateItems<Item, Page>(open: () => PageSource<Item, Page>): As
 	try {
 		for (;;) {
 			const reply = await cursor.next();
-			if (!reply.ok) throw toError(reply, { cursor: cursor.at(), itemsRead });
+			if (!reply.ok) throw toError(reply, { cursor: cursor.ofNext(), itemsRead });
 			const items = itemsOf(reply.data);
 			const middle = items.length / 2;
 			let handed = 0;
 			for (const item of items) {
-				if (signal?.aborted) throw toError({ ...aborted(facts), cursor: cursor.ofPage(), itemsRead });
+				if (signal?.aborted) throw toError({ ...aborted(facts), cursor: cursor.ofLast(), itemsRead });
 				handed++;
 				if (handed > middle && readAhead) cursor.prefetch();
 				itemsRead++;
@@ -123,7 +123,7 @@ function createPageCursor<Item, Page>(source: PageSource<Item, Page>) {
 	const abandon = new AbortController();
 	const seen = createRecent<true>(1000);
 	let cursor = source.cursor;
-	let ofPage = cursor;
+	let lastCursor = cursor;
 	let isDone = false;
 	let coming: Promise<Reply<Page>> | undefined;
 	let last: ReplyHead | undefined;
@@ -144,7 +144,7 @@ function createPageCursor<Item, Page>(source: PageSource<Item, Page>) {
 			if (!reply.ok) return reply;
 			last = reply.response;
 			const next = nextOf(reply.data);
-			ofPage = cursor;
+			lastCursor = cursor;
 			isDone = next === null;
 			cursor = next ?? undefined;
 			return reply;
@@ -157,9 +157,9 @@ function createPageCursor<Item, Page>(source: PageSource<Item, Page>) {
 		abandon: () => abandon.abort(),
 		isDone: () => isDone,
 		/** Cursor of the page that comes next, null for the first. */
-		at: () => cursor ?? null,
+		ofNext: () => cursor ?? null,
 		/** Cursor of the page that came last, null for the first. */
-		ofPage: () => ofPage ?? null,
+		ofLast: () => lastCursor ?? null,
 	};
 }
 

@@ -58,7 +58,7 @@ const requestSchema = object({
 	body: optional(anything),
 });
 
-/** A response that no contract describes. */
+/** An endpoint outside the contract: any JSON of a 2xx is valid. */
 const unlisted = {
 	operation: "request",
 	refusals: [400, 401, 403, 404, 409],
@@ -71,17 +71,14 @@ export function createSendRequest(transport: Transport, isLimited: boolean): Sen
 	return (request, options) =>
 		createCall(() => {
 			// Before the request is checked, so that the error of a bad one has it too.
-			const isRead = Object(request).method === "GET";
+			const isRead = request?.method === "GET";
 			const facts: Facts = { operation: "request", outcome: isRead ? undefined : "not_sent" };
 			const call = checkOptions(optionSchemas.call, options, facts);
 			const { method, path, agencyId, params, query, body } = checkInput(requestSchema, request, "request", facts);
 			if (agencyId !== undefined) checkAgencyId(agencyId, facts);
 			const values: Record<string, string> = { ...params, ...(agencyId !== undefined && { agencyId }) };
-			for (const [, name = ""] of path.matchAll(/\{(\w+)\}/g)) {
-				// Not the `constructor` that each object inherits.
-				checkSegment(name, Object.hasOwn(values, name) ? values[name] : undefined, facts);
-			}
-			if (isLimited && !isRead && /^\/agencies\/[^/]+\/messages$/i.test(path)) {
+			const target = path.replace(/\{(\w+)\}/g, (_, name: string) => segmentOf(values, name, facts));
+			if (isLimited && !isRead && /^\/agencies\/[^/]+\/messages$/i.test(target)) {
 				const rule = "is that of messages.send, which checks allowRecipients";
 				throw new PartnerInvalidInput({ ...facts, field: "path", rule });
 			}
@@ -91,19 +88,21 @@ export function createSendRequest(transport: Transport, isLimited: boolean): Sen
 			const text = body === undefined ? undefined : jsonOf(body, facts);
 			const texts = Object.values(query ?? {}).filter((value) => typeof value === "string");
 			// openapi-fetch encodes the values alone.
-			const named = Object.entries(query ?? {}).map(([name, value]) => [encodeURIComponent(name), value] as const);
+			const encoded = Object.entries(query ?? {}).map(([name, value]) => [encodeURIComponent(name), value] as const);
 			const secrets = [...Object.values(params ?? {}), ...texts, text];
 			return transport<unknown, Parameters>(
 				{ ...unlisted, method, path },
-				{ path: values, query: Object.fromEntries(named), body: text },
+				{ path: values, query: Object.fromEntries(encoded), body: text },
 				{ ...call, retry: isRead ? call.retry : false, isWrite: !isRead, secrets },
 			);
 		});
 }
 
-/** A value that fills exactly one segment of a path. */
-function checkSegment(name: string, value: string | undefined, facts: Facts): void {
-	if (value !== undefined && value !== "." && value !== "..") return;
+/** The value that fills exactly one segment of a path. */
+function segmentOf(values: Readonly<Record<string, string>>, name: string, facts: Facts): string {
+	// Own values only, because each object inherits a `constructor`.
+	const value = Object.hasOwn(values, name) ? values[name] : undefined;
+	if (value !== undefined && value !== "." && value !== "..") return value;
 	const field = name === "agencyId" ? name : `params.${name}`;
 	throw new PartnerInvalidInput({ ...facts, field, rule: "must be the text of one path segment" });
 }

@@ -8,9 +8,9 @@ import type { ConversationDetail, ConversationSummary } from "../types.ts";
  *
  * A `windowExpiresAt` that is not a time in UTC counts as closed.
  *
- * @param at the moment to check, a Date, epoch milliseconds or an ISO 8601 time with a zone. Defaults to now; pass
+ * @param at the time to check, a Date, epoch milliseconds or an ISO 8601 time with a zone. Defaults to now; pass
  * `sandbox.clock.now()` for a conversation of the sandbox
- * @throws PartnerInvalidInput when the conversation or the moment is none
+ * @throws PartnerInvalidInput when `conversation` or `at` is something else
  * @example
  * const { conversation } = await agency.conversations.get("+32470123456");
  * if (isWindowOpen(conversation)) await agency.messages.send({ to: "+32470123456", body: "See you at 14:00." });

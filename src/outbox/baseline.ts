@@ -1,12 +1,12 @@
 /*
- * The window and the clock: what was known right before a text was first sent, and what time it is for the service.
+ * The conversation right before a text is first sent, its window, and the service's time.
  */
 import { messagesSince, newestTime, type Reading, timeOf } from "./reading.ts";
 import type { Baseline, OutboxText } from "./text.ts";
 
 const dayMs = 86_400_000;
 
-/** What the conversation is right before the first request. */
+/** The conversation right before the first request. */
 export function baselineOf(reading: Reading | null, now: number, isClockGiven: boolean): Baseline {
 	if (!reading) return { since: null, known: [], queued: null, seen: false, readAt: now, openMs: 0 };
 	const { conversation, messages } = reading;

@@ -1,38 +1,35 @@
 import { PartnerInvalidInput } from "messaging-conversations";
 
-/** The functions that refuse bad input. */
-export type Verb = PartnerInvalidInput["operation"];
-
 /** Names the field and the rule, never the value. */
-export function refuse(field: string, rule: string, operation: Verb): never {
+export function refuse(field: string, rule: string, operation: string): never {
 	throw new PartnerInvalidInput({ field, rule, operation });
 }
 
 /** Milliseconds of a point in time, however it is written. */
-export function moment(field: string, value: unknown, operation: Verb): number {
+export function moment(field: string, value: unknown, operation: string): number {
 	const given = value instanceof Date || typeof value === "string" || typeof value === "number";
 	const ms = given ? new Date(value).getTime() : Number.NaN;
 	return Number.isNaN(ms) ? refuse(field, "must be a point in time", operation) : ms;
 }
 
 /** Text that can go over the wire and into a database. */
-export function text(field: string, value: unknown, operation: Verb): string {
+export function text(field: string, value: unknown, operation: string): string {
 	if (typeof value === "string" && value.trim() !== "" && !/[\p{Surrogate}\0]/u.test(value)) return value;
 	return refuse(field, "must be well-formed text that is not blank and has no NUL", operation);
 }
 
 /** A whole number from 1 to the most milliseconds that a timer can wait. */
-export function whole(field: string, value: unknown, operation: Verb): number {
-	if (Number.isInteger(value) && Number(value) >= 1 && Number(value) < 2 ** 31) return Number(value);
-	return refuse(field, `must be a whole number from 1 to ${2 ** 31 - 1}`, operation);
+export function whole(field: string, value: unknown, operation: string): void {
+	if (Number.isInteger(value) && Number(value) >= 1 && Number(value) < 2 ** 31) return;
+	refuse(field, `must be a whole number from 1 to ${2 ** 31 - 1}`, operation);
 }
 
-export function object(name: string, value: unknown, operation: Verb): asserts value is object {
+export function object(name: string, value: unknown, operation: string): asserts value is object {
 	if (typeof value !== "object" || value === null) refuse(name, "must be an object", operation);
 }
 
 /** An object with no other fields than these. */
-export function fields(name: string, value: unknown, known: readonly string[], operation: Verb): void {
+export function fields(name: string, value: unknown, known: readonly string[], operation: string): void {
 	object(name, value, operation);
 	const extra = Object.keys(value).find((key) => !known.includes(key));
 	if (extra === undefined) return;

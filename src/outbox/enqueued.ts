@@ -27,7 +27,7 @@ export interface EnqueuedText {
 	notAfter?: Date | string | number | undefined;
 }
 
-/** What the change feed hands over, as far as the outbox uses it. */
+/** A change of the change feed, as far as the outbox uses it. */
 export interface ObservedChange {
 	/** The agency's id; without it the contact's texts of every agency are looked at. */
 	agencyId?: string | undefined;

@@ -41,7 +41,7 @@ export interface FateOptions {
 	deadlineMs?: number | undefined;
 }
 
-/** What became of a text; `fate` tells the branches apart. */
+/** The fate of a text; `fate` tells the branches apart. */
 export type Fate =
 	| {
 			/** It waits for the contact's consent. */
@@ -77,9 +77,10 @@ export type Fate =
 export const defaultSettleMs = 65_000;
 
 /**
- * What became of a text, by reading alone (`conversations.get`, and older pages as far as `since`). It never sends.
+ * Finds out what became of a text, by reading alone (`conversations.get`, and older pages as far as `since`). It never sends.
  *
- * @throws an error of `conversations.get` or `conversations.listMessages`; a hidden conversation is `unclear` instead
+ * @throws PartnerInvalidInput for a bad `text`; an error of `conversations.get` or `conversations.listMessages`. A hidden
+ * conversation is `unclear` instead
  * @example
  * const text = { to: "+32470123456", body: "The visit is at 14:00." };
  * const since = new Date();

@@ -10,7 +10,7 @@ export { createOutbox, type Outbox } from "./outbox.ts";
 export type { OutboxStatus } from "./status.ts";
 export type { Trouble } from "./trouble.ts";
 
-// What became of a text
+// The fate of a text
 
 export { type Fate, type FateOptions, fateOf, type SentText } from "./fate.ts";
 
@@ -23,7 +23,8 @@ export {
 	type PgBossSendOptions,
 	pgBossEngine,
 } from "./pg-boss.ts";
-export { type PostgresQueryable, postgresStore, type Rows, type StoreOptions } from "./postgres.ts";
+export { type PostgresQueryable, postgresStore } from "./postgres.ts";
+export type { Rows, StoreOptions } from "./sql.ts";
 export { type LibsqlClient, type SqliteDatabase, type SqliteStatement, sqliteStore } from "./sqlite.ts";
 export type { OutboxStore, Worker } from "./store.ts";
 export type { Baseline, Lane, NewText, OutboxState, OutboxText, Progress, TextError } from "./text.ts";

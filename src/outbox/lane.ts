@@ -23,13 +23,13 @@ const minuteMs = 60_000;
 /** The 48 hours that a contact has to answer a consent template, and a margin. */
 const consentMs = 50 * 60 * minuteMs;
 
-/** Before a text is read about: whether its time has passed, and whether the service itself keeps a retry from being a second text. */
+/** The decision without a reading: the text has expired or must pause, or a retry is safe because the service knows its id. */
 export function beforeReading(text: OutboxText, rules: Rules, now: number): Decision | "read" {
 	if (text.state === "waiting") return keptBack(text, rules, now) ?? "read";
 	return text.state === "sending" && mayRepeatBlindly(text, now) ? "send" : "read";
 }
 
-/** After a reading; the trace is null when the conversation is unknown or hidden. */
+/** The decision after a reading. The trace is null when the conversation is unknown or hidden. */
 export function afterReading(text: OutboxText, trace: Trace | null, rules: Rules, now: number): Decision {
 	if (text.state === "waiting") return beforeFirst(text, trace, rules, now);
 	if (!trace) return ifHidden(text, rules, now);
@@ -48,7 +48,7 @@ export function afterReading(text: OutboxText, trace: Trace | null, rules: Rules
 	return ended(trace.kind === "other" ? "replaced" : "unclear");
 }
 
-/** A text that waits in the queue, whoever's, is not replaced by accident. */
+/** Before the first request. It would replace any text in the queue, also one that somebody else sent. */
 function beforeFirst(text: OutboxText, trace: Trace | null, rules: Rules, now: number): Decision {
 	const queue = trace?.reading.conversation.queuedMessages ?? [];
 	return queue.length > 0 && rules.onHeld === "wait" ? lookAgain(text, rules, now) : "send";
@@ -105,12 +105,12 @@ function ifHidden(text: OutboxText, rules: Rules, now: number): Decision {
 	return { nextAt, progress: { failures: failures + 1, hidden: hidden + 1 } };
 }
 
-/** What the row is when a request begins. Stored before the request. */
+/** The change when a request begins. It is stored before the request. */
 export function beginning(text: OutboxText, baseline: Baseline | null, { settleMs }: Rules, now: number): Change {
 	const { attempts, tries, doubts, firstTriedAt, looks } = text.progress;
 	return {
 		state: "sending",
-		// Whoever finds the row then knows that its worker is gone.
+		// A row that is still `sending` then has lost its worker.
 		nextAt: now + settleMs,
 		progress: {
 			baseline: baseline ?? text.progress.baseline,
@@ -133,7 +133,7 @@ export function afterAnswer(text: OutboxText, sent: Sent, rules: Rules, now: num
 	return { state: "held", queueId: sent.queueId, nextAt: now + lookMs(rules, 0), progress };
 }
 
-/** What an error of a send says of the text. */
+/** How a send that failed ended for its text. `unknown`: it may have been taken; `turned away`: not taken, try again. */
 export type Ending = "taken" | "unknown" | "refused" | "turned away";
 
 /** After an error. `retryAt` is the earliest moment for another try. */
@@ -193,7 +193,7 @@ function lookMs({ followMs }: Rules, looks: number): number {
 	return frequent[Math.min(looks, frequent.length - 1)] ?? longestLookMs;
 }
 
-/** Increasing waits with full jitter. */
+/** Increasing waits with jitter, up to 10 minutes. */
 export function backoffMs(failures: number, random: () => number = Math.random): number {
 	return Math.ceil(Math.min(longestLookMs, 1_000 * 2 ** failures) * (0.1 + 0.9 * random()));
 }

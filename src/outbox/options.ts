@@ -11,7 +11,7 @@ import type { Trouble } from "./trouble.ts";
 export interface OutboxOptions {
 	/** The client to send with. Its key needs both scopes, because the outbox reads before it sends again. */
 	client: Client;
-	/** Where the texts are: {@link sqliteStore} or {@link postgresStore}. */
+	/** The store of the texts: {@link sqliteStore} or {@link postgresStore}. */
 	store: OutboxStore;
 	/** Lets several processes work: {@link pgBossEngine}. Without one a second worker is refused. */
 	engine?: OutboxEngine | undefined;
@@ -44,9 +44,9 @@ export interface OutboxOptions {
 	 * @default 4
 	 */
 	concurrency?: number | undefined;
-	/** Called when a text needs no more sending, and again when its message is delivered, read or failed. What it throws is ignored. */
+	/** Called when a text needs no more sending, and again when its message is delivered, read or failed. Errors that it throws are ignored. */
 	onSettled?: ((status: OutboxStatus) => unknown) | undefined;
-	/** Called once when something keeps texts waiting: the key, an outage. They are sent when it has passed. What it throws is ignored. */
+	/** Called once when something keeps texts waiting: the key, an outage. They are sent when it has passed. Errors that it throws are ignored. */
 	onTrouble?: ((trouble: Trouble) => unknown) | undefined;
 	/**
 	 * Country in which a number without `+` or `00` is read.
@@ -76,8 +76,8 @@ const known: Record<keyof OutboxOptions, true> = {
 	now: true,
 };
 
-/** The times and choices of the options, each of which is checked. */
-export function checkedOptions(options: OutboxOptions): Rules {
+/** Checks each option. Returns those that have a default. */
+export function checkedOptions(options: OutboxOptions): Rules & { concurrency: number } {
 	const operation = "createOutbox";
 	fields("options", options, Object.keys(known), operation);
 	const { client, store, engine, concurrency = 4, onHeld = "wait", onReply = "resend" } = options;
@@ -96,5 +96,5 @@ export function checkedOptions(options: OutboxOptions): Rules {
 	whole("settleMs", settleMs, operation);
 	if (!Array.isArray(followMs)) refuse("followMs", "must be a list of milliseconds", operation);
 	for (const [index, ms] of followMs.entries()) whole(`followMs[${index}]`, ms, operation);
-	return { settleMs, followMs, onHeld, onReply };
+	return { settleMs, followMs, onHeld, onReply, concurrency };
 }

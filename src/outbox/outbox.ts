@@ -17,7 +17,7 @@ export interface Outbox {
 	 */
 	migrate: () => Promise<void>;
 	/**
-	 * Stores a text, in the caller's transaction when `tx` is given. The same id with the same text gives the row that is there: a
+	 * Stores a text, in the caller's transaction when `tx` is given. The same id with the same text returns the row that is there: a
 	 * double click is one text. It is sent by {@link Outbox.work}, here or in another process.
 	 *
 	 * @throws PartnerInvalidInput for a bad number or text, and for an id that has another text; nothing is stored then
@@ -43,14 +43,14 @@ export interface Outbox {
 	 */
 	drain: () => Promise<void>;
 	/**
-	 * What became of a text; undefined for an unknown id.
+	 * Returns the status of a text; undefined for an unknown id.
 	 * @example console.log((await outbox.status("note-1"))?.words ?? "never sent");
 	 */
 	status: (id: string) => Promise<OutboxStatus | undefined>;
 	/**
-	 * Cancels a text that waits to be sent, also between two tries. True when it was not sent and will not be. False for an unknown
-	 * id, and when it is too late or not known: a text in `sending` can be cancelled once it waits again, and one that was tried
-	 * in a conversation that nobody could read becomes `unclear`.
+	 * Cancels a text that waits to be sent, also between two tries. Returns true when it was not sent and will not be; false for
+	 * an unknown id, and when it is too late or not known: a text in `sending` can be cancelled once it waits again, and one
+	 * that was tried in a conversation that nobody could read becomes `unclear`.
 	 * @example if (!(await outbox.cancel("note-1"))) console.log("too late");
 	 */
 	cancel: (id: string) => Promise<boolean>;
@@ -63,7 +63,7 @@ export interface Outbox {
 	 */
 	observe: (change: ObservedChange) => Promise<void>;
 	/**
-	 * Deletes the texts that were finished before a moment, because the rows hold numbers and texts. Gives the number of rows. Do
+	 * Deletes the texts that were finished before a time, because the rows hold numbers and texts. Returns the number of rows. Do
 	 * not enqueue their ids again: the service may know the `operationId` of the same id and text, and answer without delivering it.
 	 * @example await outbox.purge({ before: new Date(Date.now() - 90 * 86_400_000) });
 	 */
@@ -85,8 +85,8 @@ const longestSweepMs = 30_000;
  * console.log((await crmOutbox.status("note-1"))?.attempts); // 1
  */
 export function createOutbox(options: OutboxOptions): Outbox {
-	const rules = checkedOptions(options);
-	const { client, store, engine, concurrency = 4, onSettled, onTrouble, defaultCountry } = options;
+	const { concurrency, ...rules } = checkedOptions(options);
+	const { client, store, engine, onSettled, onTrouble, defaultCountry } = options;
 	const now = (): number => Math.round(Number(options.now?.() ?? Date.now()));
 	const troubles = createTroubles((trouble) => ignoringErrors(() => onTrouble?.(trouble)), now);
 	let stopping = 0;

@@ -1,19 +1,20 @@
 import { operationIdFrom } from "messaging-conversations";
 import { can, refuse } from "./check.ts";
-import type { Rows } from "./postgres.ts";
+import { clientFrom } from "./postgres.ts";
+import type { Rows } from "./sql.ts";
 import type { Lane } from "./text.ts";
 
 /** Wakes lanes on any number of machines. A job is a wake-up and no more: the rows decide, so a lost or doubled one does no harm. */
 export interface OutboxEngine {
 	/** Creates what the engine needs; does nothing when it is there. */
 	start: () => Promise<void>;
-	/** Wakes a lane at a time; `key` tells two wake-ups of one time apart. In the caller's transaction when there is one. */
+	/** Wakes a lane at a time in milliseconds, in the transaction `tx` if there is one. `key` tells two wake-ups of one time apart. */
 	wake: (lane: Lane, at: number, key?: string, tx?: unknown) => Promise<void>;
-	/** Calls `step` for each lane that is woken, so many at once. Gives what stops it once running steps have ended. */
+	/** Calls `step` for each lane that is woken, at most `concurrency` at once. Returns a function that stops it after running steps. */
 	work: (step: (lane: Lane) => Promise<void>, concurrency: number) => Promise<() => Promise<void>>;
 }
 
-/** What the engine uses of pg-boss 10 to 12. */
+/** The methods of pg-boss 10 to 12 that the engine calls. */
 export interface PgBossLike {
 	/** Creates a queue; does nothing when it is there. */
 	createQueue: (name: string) => Promise<unknown>;
@@ -33,15 +34,15 @@ export interface PgBossLike {
 export interface PgBossSendOptions {
 	/** The job's id, a UUID. */
 	id: string;
-	/** Not before. */
+	/** The job does not start before. */
 	startAfter: Date;
 	/** How often a failed job is repeated. */
 	retryLimit: number;
-	/** What to store the job through. */
+	/** The caller's transaction, in which the job is stored. */
 	db?: PgBossDatabase;
 }
 
-/** What pg-boss stores a job through. */
+/** A database connection, as pg-boss takes it. */
 export interface PgBossDatabase {
 	/** Runs one statement. */
 	executeSql: (sql: string, values?: unknown[]) => Promise<Rows>;
@@ -85,9 +86,9 @@ export function pgBossEngine(boss: PgBossLike, options: PgBossEngineOptions = {}
 			const { agencyId, to } = lane;
 			// A job that is there already stays as it is.
 			const id = await operationIdFrom("wake", agencyId, to, `${at}`, `key ${key}`);
-			const db =
-				tx === undefined ? {} : { db: { executeSql: (sql: string, values?: unknown[]) => through(tx, sql, values) } };
-			await boss.send(queue, { agencyId, to }, { id, startAfter: new Date(at), retryLimit: 0, ...db });
+			const job: PgBossSendOptions = { id, startAfter: new Date(at), retryLimit: 0 };
+			if (tx !== undefined) job.db = { executeSql: async (sql, values) => clientFrom(tx).query(sql, values) };
+			await boss.send(queue, { agencyId, to }, job);
 		},
 		async work(step, concurrency) {
 			const running = new Set<Promise<void>>();
@@ -118,10 +119,4 @@ export function pgBossEngine(boss: PgBossLike, options: PgBossEngineOptions = {}
 			return stop;
 		},
 	};
-}
-
-async function through(tx: unknown, sql: string, values?: unknown[]): Promise<Rows> {
-	const query: unknown = Reflect.get(Object(tx), "query");
-	if (typeof query !== "function") return refuse("tx", "must have query, as a pg client has", "enqueue");
-	return query.call(tx, sql, values);
 }

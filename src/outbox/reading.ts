@@ -1,5 +1,5 @@
 /*
- * One reading of a conversation, and what it shows of a text.
+ * Reads a conversation, and looks for a text in it.
  */
 import {
 	type AgencyClient,
@@ -54,7 +54,7 @@ export async function readConversation(
 	return reading;
 }
 
-/** What a reading shows of a text. */
+/** The trace of a text in a reading. */
 export type Trace = Seen &
 	(
 		| { kind: "message"; message: Message }
@@ -63,7 +63,7 @@ export type Trace = Seen &
 		| { kind: "asked" | "none" | "twice" }
 	);
 
-/** What was looked at. */
+/** The reading, and the part of it that was looked at. */
 export interface Seen {
 	reading: Reading;
 	/** The messages that are not clearly older than the send. */
@@ -139,7 +139,7 @@ export function newestTime({ conversation, messages }: Reading): number {
 /** Milliseconds; 0 when there is no time. */
 export const timeOf = (time: string | null | undefined): number => Date.parse(time ?? "") || 0;
 
-/** What the provider reports of a message. */
+/** How far a message has come, by the provider. */
 export type Phase = "sent" | "delivered" | "read" | "failed";
 
 export function phaseOf({ status, readAt, deliveredAt }: Message): Phase {

@@ -12,7 +12,7 @@ const quickTries = 4;
 /** After this many requests without a known end the text is not sent again, and a person has to look. */
 const mostDoubts = 8;
 
-/** Why no request may begin now: its time has passed, or requests without a known end came before. */
+/** The change when no request may begin now: the time has passed, or requests without a known end came before. */
 export function keptBack(text: OutboxText, rules: Rules, now: number): Change | undefined {
 	const isWaiting = text.state === "waiting";
 	if (isOver(text, now)) return isWaiting ? overdue(text) : { nextAt: now };
@@ -31,7 +31,7 @@ function pausedUntil({ progress: { doubts, triedAt } }: OutboxText, { settleMs }
 	return doubts === 0 ? 0 : (triedAt ?? 0) + settleMs * 4 ** Math.max(0, doubts + 1 - quickTries);
 }
 
-/** What a text is whose time passed before it was sent, as far as that is known. */
+/** The change of a text whose time passed before it was sent; `unclear` when an earlier request may have been taken. */
 export function overdue(text: OutboxText): Change {
 	return { state: isInDoubt(text) ? "unclear" : "expired", nextAt: null };
 }

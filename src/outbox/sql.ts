@@ -1,3 +1,4 @@
+import { fields, refuse } from "./check.ts";
 import type { OutboxStore, Worker } from "./store.ts";
 import {
 	followed,
@@ -9,10 +10,25 @@ import {
 	unfinished,
 } from "./text.ts";
 
+/** Options of {@link sqliteStore} and {@link postgresStore}. */
+export interface StoreOptions {
+	/**
+	 * Name of the table of texts; the worker's begins with it. PostgreSQL takes a schema before it, as `crm.outbox_text`.
+	 * @default "outbox_text"
+	 */
+	table?: string | undefined;
+}
+
+/** The result of a statement. */
+export interface Rows {
+	/** Its rows. */
+	rows: unknown[];
+}
+
 /** A row as a database gives it. */
 export type Row = Record<string, unknown>;
 
-/** What the two stores differ in. Statements have `$1`, `$2`, … for their values. */
+/** A database, as a store uses it. Statements have `$1`, `$2`, … for their values. */
 export interface Database {
 	/** Runs one statement; through `tx` when there is one. */
 	query: (sql: string, values: readonly (string | number | null)[], tx?: unknown) => Promise<Row[]>;
@@ -26,11 +42,16 @@ export interface Names {
 	texts: string;
 	/** The one process that works. */
 	worker: string;
-	/** What the names of indexes begin with. */
+	/** Prefix of the names of indexes. */
 	index: string;
 }
 
-export function namesOf(table: string): Names {
+/** Checks the table's name, because it goes into statements as it is. */
+export function namesFrom(options: StoreOptions, operation: "sqliteStore" | "postgresStore"): Names {
+	fields("options", options, ["table"], operation);
+	const { table = "outbox_text" } = options;
+	if (typeof table !== "string" || !/^([a-z_]\w{0,39}\.)?[a-z_]\w{0,39}$/i.test(table))
+		refuse("table", "must be a name of letters, digits and _, with a schema before it or without", operation);
 	return { texts: table, worker: `${table}_worker`, index: table.replace(/.*\./, "") };
 }
 
@@ -125,7 +146,7 @@ export function createSqlStore({ query, tables }: Database, names: Names): Outbo
 			await query(`update ${texts} set next_at = $1 where next_at > $1 and state in ${open}`, [now]);
 		},
 		async due(now, limit) {
-			// Of each lane the text that has been due for the longest, so that a long lane takes no other's place.
+			// Only the text of each lane that has been due for the longest, so that a long lane takes no other's place.
 			const sql = `select agency_id, recipient from ${texts} t where next_at <= $1 and seq = (
 					select e.seq from ${texts} e
 					where e.agency_id = t.agency_id and e.recipient = t.recipient and e.next_at is not null

@@ -1,6 +1,5 @@
 import { can, refuse } from "./check.ts";
-import { checkedTable, type Rows, type StoreOptions } from "./postgres.ts";
-import { columns, createSqlStore, namesOf, type Row, workerColumns } from "./sql.ts";
+import { columns, createSqlStore, namesFrom, type Row, type Rows, type StoreOptions, workerColumns } from "./sql.ts";
 import type { OutboxStore } from "./store.ts";
 
 /** A database of better-sqlite3, of libsql's module of the same form, of node:sqlite or of bun:sqlite. */
@@ -15,7 +14,7 @@ export interface SqliteDatabase {
 
 /** A prepared statement. Methods, because each library has other types for values. */
 export interface SqliteStatement {
-	/** Runs it and gives its rows. */
+	/** Runs it and returns its rows. */
 	all(...values: unknown[]): unknown[];
 	/** Runs one that has no rows. */
 	run(...values: unknown[]): unknown;
@@ -53,7 +52,7 @@ export function sqliteStore(db: SqliteDatabase | LibsqlClient, options: StoreOpt
 				`create table if not exists ${worker} (${workerColumns})`,
 			],
 		},
-		namesOf(checkedTable(options, "sqliteStore")),
+		namesFrom(options, "sqliteStore"),
 	);
 }
 
@@ -61,7 +60,7 @@ function isSqlite(db: unknown): db is SqliteDatabase | LibsqlClient {
 	return can(db, "prepare") || can(db, "execute");
 }
 
-/** Somebody else's transaction is open on the connection: a statement now would be part of it. */
+/** Whether a transaction of the caller is open on the connection. A statement would become part of it. */
 function isBusy(db: SqliteDatabase | LibsqlClient): boolean {
 	return "prepare" in db && (db.inTransaction === true || db.isTransaction === true);
 }

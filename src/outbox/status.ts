@@ -1,7 +1,7 @@
 import { type OutboxState, type OutboxText, operationIdOf, type TextError } from "./text.ts";
 import { words, wordsIfUnasked } from "./words.ts";
 
-/** What became of a text, for the button that sent it. */
+/** The status of a text, for the button that sent it. */
 export interface OutboxStatus {
 	/** The caller's id. */
 	id: string;
@@ -9,7 +9,7 @@ export interface OutboxStatus {
 	agencyId: string;
 	/** Contact phone number, E.164. */
 	to: string;
-	/** Where the text is. */
+	/** The state of the text. */
 	state: OutboxState;
 	/** When the state began. */
 	since: Date;

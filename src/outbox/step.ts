@@ -1,4 +1,4 @@
-import { type Client, isPartnerError, type SendError } from "messaging-conversations";
+import { type Client, isPartnerError } from "messaging-conversations";
 import { baselineOf } from "./baseline.ts";
 import {
 	afterAnswer,
@@ -16,7 +16,7 @@ import type { OutboxStore } from "./store.ts";
 import { type Change, changed, type Lane, type OutboxText, operationIdOf, type Rules } from "./text.ts";
 import { endingOf, errorOf, type Troubles } from "./trouble.ts";
 
-/** What a step needs. */
+/** The parts of the outbox that a step uses. */
 export interface StepContext {
 	client: Client;
 	store: OutboxStore;
@@ -36,7 +36,7 @@ const freshMs = 10_000;
 /** How long a reading may take. A slow service is still read and sent to; beyond this it is a trouble. */
 const readingMs = 30_000;
 
-/** Does what is due in one lane. Gives the moment of the next step, or undefined when nothing is left to do. */
+/** Does what is due in one lane. Returns the time of the next step, or undefined when nothing is left to do. */
 export async function stepLane(context: StepContext, lane: Lane): Promise<number | undefined> {
 	const { store, now, isStopping } = context;
 	const pausedUntil = context.troubles.pausedUntil(lane.agencyId);
@@ -57,7 +57,7 @@ export async function stepLane(context: StepContext, lane: Lane): Promise<number
 	return rest(context, lane);
 }
 
-/** The text whose turn it is. What is sending comes first, then what is held, then the oldest. */
+/** The text whose turn it is, with the time of the one that is to replace it if that is due earlier. */
 function headOf([first, ...others]: readonly OutboxText[], rules: Rules): OutboxText | undefined {
 	const next = replacing(first, others, rules);
 	return first && next ? { ...first, nextAt: Math.min(first.nextAt ?? 0, next.nextAt ?? 0) } : first;
@@ -99,7 +99,7 @@ function noted({ progress, ...text }: OutboxText, trace: Trace): OutboxText {
 	return { ...text, progress: { ...progress, hidden: 0, consentFailed } };
 }
 
-/** What a decision was made from. */
+/** The reading that a decision was made from. */
 interface Grounds {
 	reading: Reading | null;
 	readAt: number;
@@ -142,7 +142,7 @@ async function send({ client, rules, troubles, now }: StepContext, text: OutboxT
 		...(subaccountId !== null && { subaccountId }),
 		...(consentLanguage !== null && { consentLanguage }),
 	};
-	// Whoever takes the worker for dead counts from the mark.
+	// Another worker takes over `settleMs` after `triedAt`, not after this moment.
 	const sinceMarkMs = now() - (text.progress.triedAt ?? now());
 	const deadlineMs = Math.max(1, Math.min(Math.max(rules.settleMs - 5_000, 1_000) - sinceMarkMs, 60_000));
 	const result = await client.agency(agencyId).messages.send(message, { retry: false, deadlineMs }).result();
@@ -150,15 +150,12 @@ async function send({ client, rules, troubles, now }: StepContext, text: OutboxT
 		troubles.passed(text, "send");
 		return afterAnswer(text, result.data, rules, now());
 	}
-	const retryAt = await troubled(troubles, text, result.error, now);
-	return afterError(text, endingOf(result.error), errorOf(result.error), retryAt);
-}
-
-async function troubled(troubles: Troubles, text: OutboxText, error: SendError, now: () => number): Promise<number> {
+	const { error } = result;
 	const ending = endingOf(error);
-	if (ending === "refused") return now();
-	const wait = backoffMs(ending === "taken" ? 0 : text.progress.failures);
-	return Math.max(now() + wait, troubles.met(error, text));
+	if (ending === "refused") return afterError(text, ending, errorOf(error), now());
+	const waitMs = backoffMs(ending === "taken" ? 0 : text.progress.failures);
+	const retryAt = Math.max(now() + waitMs, troubles.met(error, text));
+	return afterError(text, ending, errorOf(error), retryAt);
 }
 
 /** Reads about a text. Null when the conversation is unknown or hidden; undefined when the read failed, which the row notes. */
@@ -209,7 +206,7 @@ async function markReplaced(context: StepContext, id: string): Promise<void> {
 	if (text?.state === "held") await write(context, text, { state: "replaced", nextAt: null });
 }
 
-/** What is reported of the messages that were sent: one reading for all of the lane. */
+/** Looks at the messages that were sent. One reading serves all texts of the lane. */
 async function follow(context: StepContext, lane: Lane): Promise<void> {
 	const { client, store, rules, troubles, now } = context;
 	const texts = await store.followed(lane, now());

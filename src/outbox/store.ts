@@ -1,44 +1,44 @@
 import type { Lane, NewText, OutboxText } from "./text.ts";
 
 /**
- * Where the texts are. Each method is one statement that is committed when it returns; only `insert` may be part of the
- * caller's transaction. {@link sqliteStore} and {@link postgresStore} are two of them; whoever writes a third runs
- * test/outbox/store-suite.ts of the repository over it.
+ * A store of texts. Times are in milliseconds. Each method is one statement that is committed when it returns; only
+ * `insert` may be part of the caller's transaction. {@link sqliteStore} and {@link postgresStore} are two of them; whoever
+ * writes a third runs test/outbox/store-suite.ts of the repository over it.
  */
 export interface OutboxStore {
 	/** Creates what the store needs; does nothing when it is there. */
 	migrate: () => Promise<void>;
-	/** Stores a text as `waiting`, due at once, or gives the row that has its id already. */
+	/** Stores a text as `waiting`, due at once. Returns its row, or the row that has its id already. */
 	insert: (text: NewText, tx: unknown) => Promise<OutboxText>;
-	/** The row of an id. */
+	/** Finds the row of an id. */
 	find: (id: string) => Promise<OutboxText | undefined>;
-	/** The unfinished texts of a lane, what is sending and held first, then the oldest. */
+	/** Finds at most `limit` unfinished texts of a lane: sending, then held, then the oldest. */
 	open: (lane: Lane, limit: number) => Promise<OutboxText[]>;
-	/** The sent texts of a lane that are due to be looked at. */
+	/** Finds the sent texts of a lane that are due to be looked at. */
 	followed: (lane: Lane, now: number) => Promise<OutboxText[]>;
-	/** Replaces the row if nobody has changed it since it was read, and counts up its version. */
+	/** Replaces the row and counts up its version. Returns false, and does nothing, when it was changed since it was read. */
 	save: (text: OutboxText) => Promise<boolean>;
-	/** Puts off what waits or is held in a lane and is due before. */
+	/** Puts off the waiting and held texts of a lane that are due before `until`. */
 	postpone: (lane: Lane, until: number) => Promise<void>;
-	/** Makes what waits or is held in a lane due; in every agency's lane to that number without an agency. */
+	/** Makes the waiting and held texts of a lane due; without an agency those to the number in all agencies. */
 	wake: (lane: Partial<Lane>, now: number) => Promise<void>;
-	/** Makes all that is unfinished due: whoever worked on it is gone. */
+	/** Makes all unfinished texts due, because their worker is gone. */
 	recover: (now: number) => Promise<void>;
-	/** The lanes with something due, each once, the longest due first. */
+	/** Finds at most `limit` lanes with a text that is due, each once, the longest due first. */
 	due: (now: number, limit: number) => Promise<Lane[]>;
-	/** When the next text is due, of those that are due after a moment when it is given; undefined when none will be. */
+	/** Finds the time at which the next text is due, or the next one after `after`; undefined when there is none. */
 	nextDue: (after?: number) => Promise<number | undefined>;
-	/** The `messageId`s of a lane's newest texts. */
+	/** Finds the `messageId`s of a lane's newest texts. */
 	claimed: (lane: Lane) => Promise<string[]>;
-	/** The text of a message. */
+	/** Finds the text of a message. */
 	byMessage: (messageId: string) => Promise<OutboxText | undefined>;
-	/** Deletes what was finished before; the number of rows. */
+	/** Deletes the texts that were finished before a time. Returns the number of rows. */
 	purge: (before: number) => Promise<number>;
-	/** The process that works. */
+	/** Finds the process that works. */
 	worker: () => Promise<Worker | undefined>;
-	/** Makes this the process that works, if the one with that token is it, or nobody when null. */
+	/** Makes this the process that works, in place of the one with the token `from`; null for none. Returns false when another one works. */
 	takeOver: (worker: Worker, from: string | null) => Promise<boolean>;
-	/** Nobody works any more, if it was this one. */
+	/** Removes the process that works if it has this token. */
 	leave: (token: string) => Promise<void>;
 }
 

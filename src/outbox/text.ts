@@ -2,7 +2,7 @@ import { operationIdFrom } from "messaging-conversations";
 import type { words } from "./words.ts";
 
 /**
- * What became of a text.
+ * The state of a text.
  * - `waiting`: not sent yet; `sending`: a request began and its end is not known yet
  * - `held`: the service waits for the contact's consent
  * - `sent`, then `delivered`, `read` or `failed`: it is a message
@@ -21,7 +21,7 @@ export interface Lane {
 	to: string;
 }
 
-/** What a conversation held right before a text was first sent, in the service's own times. */
+/** The conversation right before a text was first sent, in the service's own times. */
 export interface Baseline {
 	/** `createdAt` of the newest message, in milliseconds; null when there was none. */
 	since: number | null;
@@ -31,7 +31,7 @@ export interface Baseline {
 	queued: string | null;
 	/** Whether the conversation was there to be read. */
 	seen: boolean;
-	/** When it was read, by the outbox's clock. */
+	/** When it was read, by the outbox's clock, in milliseconds. */
 	readAt: number;
 	/** How long the window was open from then on, in milliseconds; 0 or less when it was closed, or may have been. */
 	openMs: number;
@@ -55,7 +55,7 @@ export interface Progress {
 	refused: boolean;
 	/** The held text was sent again after the contact's reply, and the service held it again. */
 	resent: boolean;
-	/** Since when the queue has been seen empty. */
+	/** Since when the queue has been seen empty, in milliseconds. */
 	emptyAt: number | null;
 	/** Looks taken in this state. */
 	looks: number;
@@ -83,7 +83,7 @@ export interface TextError {
 	correlationId?: string | undefined;
 }
 
-/** What `insert` stores: the frozen request, when it was stored, and the progress of a text that was not sent yet. */
+/** A text as `insert` stores it: the frozen request, its time, and the progress of a text that was not sent yet. */
 export interface NewText extends Lane {
 	/** The caller's id: the same id is the same text. */
 	id: string;
@@ -101,13 +101,13 @@ export interface NewText extends Lane {
 	progress: Progress;
 }
 
-/** A row of the store. */
+/** A row of the store. Times are in milliseconds. */
 export interface OutboxText extends NewText {
 	/** Order of arrival. */
 	seq: number;
 	/** Grows with each change; `save` compares it. */
 	version: number;
-	/** Where the text is. */
+	/** The state of the text. */
 	state: OutboxState;
 	/** When the state began. */
 	since: number;
@@ -150,7 +150,7 @@ export interface Rules {
 	onReply: "resend" | "wait";
 }
 
-/** What a step changes in a row. */
+/** The change of a row by a step. */
 export type Change = Partial<Pick<OutboxText, "state" | "nextAt" | "messageId" | "queueId">> & {
 	progress?: Partial<Progress>;
 };

@@ -2,7 +2,7 @@ import type { PartnerError, SendError } from "messaging-conversations";
 import type { Ending } from "./lane.ts";
 import type { Lane, TextError } from "./text.ts";
 
-/** What keeps texts from being sent, through no fault of theirs. They wait; none is lost. */
+/** A reason why texts cannot be sent that is not in the texts, such as an outage. They wait; none is lost. */
 export interface Trouble {
 	/** The error that was met. Holds no key, no number and no text. */
 	error: PartnerError;
@@ -12,15 +12,15 @@ export interface Trouble {
 	retryAt: Date;
 }
 
-/** What is wrong now, and how long to pause for it. In memory: a restart tries at once. */
+/** The troubles of now and the pauses for them. Kept in memory, so that a restart tries at once. */
 export interface Troubles {
-	/** Notes an error; gives the moment before which nothing of its scope is tried. */
+	/** Notes an error. Returns the time before which nothing in its scope is tried. */
 	met: (error: PartnerError, lane: Lane) => number;
-	/** A call in the lane succeeded. A read says nothing of what keeps texts from being sent, nor the other way round. */
+	/** Notes a call that succeeded. A read ends no trouble of sends, and a send none of reads. */
 	passed: (lane: Lane, operation: "read" | "send") => void;
-	/** Until when an agency's texts wait. */
+	/** Returns the time until which an agency's texts wait. */
 	pausedUntil: (agencyId: string) => number;
-	/** Until when all texts wait. */
+	/** Returns the time until which all texts wait. */
 	allPausedUntil: () => number;
 }
 
@@ -35,8 +35,9 @@ interface Scope {
 }
 
 const longestPauseMs = 60_000;
-/** @param tell is called once for each kind of trouble, and again only when it came back after it had passed */
-export function createTroubles(tell: (trouble: Trouble) => void, now: () => number): Troubles {
+
+/** @param report is called once for each kind of trouble, and again only when it came back after it had passed */
+export function createTroubles(report: (trouble: Trouble) => void, now: () => number): Troubles {
 	const scopes = new Map<string, Scope>();
 	const scopeName = (operation: "read" | "send", agencyId = "everywhere"): string => `${operation} ${agencyId}`;
 	const pausedUntil = (agencyId?: string): number =>
@@ -44,20 +45,20 @@ export function createTroubles(tell: (trouble: Trouble) => void, now: () => numb
 	return {
 		met(error, { agencyId, to }) {
 			if (error._tag === "PartnerConflict") return 0;
-			const wide = scopeOf(error);
+			const concerned = concernedBy(error);
 			const operation = error.operation === "messages.send" ? "send" : "read";
-			const name = scopeName(operation, wide === "client" ? undefined : agencyId);
+			const name = scopeName(operation, concerned === "client" ? undefined : agencyId);
 			const scope = scopes.get(name) ?? { until: 0, times: 0, reported: new Set(), failing: new Set() };
 			scopes.set(name, scope);
 			scope.failing.add(`${agencyId} ${to}`);
 			let until = now() + (error.retryAfterMs ?? 0);
-			if (wide !== "text") {
+			if (concerned !== "text") {
 				until = Math.max(until, now() + Math.min(longestPauseMs, 500 * 2 ** scope.times++));
 				scope.until = Math.max(scope.until, until);
 			}
 			if (!scope.reported.has(error._tag)) {
 				scope.reported.add(error._tag);
-				tell({ error, ...(wide !== "client" && { agencyId }), retryAt: new Date(until) });
+				report({ error, ...(concerned !== "client" && { agencyId }), retryAt: new Date(until) });
 			}
 			return until;
 		},
@@ -73,8 +74,8 @@ export function createTroubles(tell: (trouble: Trouble) => void, now: () => numb
 	};
 }
 
-/** Whom an error concerns: every text of the client, every text of the agency, or the one that met it. */
-function scopeOf(error: PartnerError): "client" | "agency" | "text" {
+/** Whether an error concerns every text of the client, every text of the agency, or only the one that met it. */
+function concernedBy(error: PartnerError): "client" | "agency" | "text" {
 	if (error._tag === "PartnerForbidden") return "agency";
 	const isUnreached = error._tag === "PartnerConnectionError" && error.outcome === "not_sent";
 	const isTurnedAway = error._tag === "PartnerUnexpectedResponse" && error.status === 429;
@@ -83,14 +84,14 @@ function scopeOf(error: PartnerError): "client" | "agency" | "text" {
 		: "text";
 }
 
-/** A fault of what the client was made with, such as a key function that failed. It says nothing of the text. */
+/** Whether an error comes from the client's options, such as a key function that failed, and not from the text. */
 function isConfiguration(error: PartnerError): boolean {
 	const tag: string = error._tag;
 	const field: unknown = Reflect.get(error, "field");
 	return tag === "PartnerConfigurationError" || field === "apiKey" || field === "baseUrl";
 }
 
-/** What an error of a send says of its text. */
+/** The end of a send that failed. */
 export function endingOf(error: SendError): Ending {
 	if (error.outcome === "sent") return "taken";
 	if (error.outcome === "unknown") return "unknown";

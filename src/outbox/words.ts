@@ -1,4 +1,4 @@
-/** What to tell a person of a text in each state. */
+/** Each state in a sentence for a person. */
 export const words = {
 	waiting: "Waits to be sent.",
 	sending: "Is being sent; the answer is not known yet.",

@@ -3,14 +3,14 @@ import type { OutboxEngine } from "./pg-boss.ts";
 import type { OutboxStore, Worker } from "./store.ts";
 import type { Lane } from "./text.ts";
 
-/** What a worker needs. */
+/** The parts of the outbox that a worker uses. */
 export interface LaneWork {
 	store: OutboxStore;
-	/** Does what is due in a lane. Gives the moment of the next step. */
+	/** Does what is due in a lane. Returns the time of the next step. */
 	step: (lane: Lane) => Promise<number | undefined>;
 	now: () => number;
 	concurrency: number;
-	/** What is due for so long without an engine's wake-up is woken, because a job was lost, or a worker died. */
+	/** A lane that has been due for half of this time is woken again, because its job was lost or its worker died. */
 	sweepMs: number;
 }
 
@@ -18,7 +18,7 @@ export interface LaneWork {
 export interface Loop {
 	/** Looks again at once: something was stored. */
 	nudge: () => void;
-	/** Steps what is due until nothing is, so many lanes at once; with `forever` until the signal aborts. Steps under way end first. */
+	/** Steps all lanes that are due; with `forever` until the signal aborts. Steps under way end first. */
 	run: (forever: boolean, signal?: AbortSignal) => Promise<void>;
 }
 
@@ -64,7 +64,7 @@ export function createLoop({ store, step, now, concurrency }: LaneWork, pausedUn
 					continue;
 				}
 				if (idle.length > 0) continue;
-				// What is due now is in a lane that runs, whose end wakes this loop.
+				// All that is due now is in lanes that run, whose ends wake this loop.
 				const next = await store.nextDue(at);
 				const wait = Math.max(1, paused, next === undefined ? idleMs : next - now());
 				// At most until something is stored or a step ends.

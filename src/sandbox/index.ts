@@ -7,7 +7,7 @@
 import { type Archive, archive, type Snapshot, unarchive } from "./archive/archive.ts";
 import { archiveFrom } from "./archive/schema.ts";
 import type { Call, Reply } from "./base/call.ts";
-import { aNumber, assertValid, fields, listOf, must, optional } from "./base/check.ts";
+import { assertValid, fields, listOf, must, optional, wholeFrom } from "./base/check.ts";
 import { type AgencyControl, createAgencyControl } from "./controls/agency.ts";
 import { createClockControl } from "./controls/clock.ts";
 import { createDuring } from "./controls/during.ts";
@@ -39,6 +39,7 @@ export type { InboxEntry } from "./controls/inbox.ts";
 export type { IntegrationControl, IntegrationsControl, LinkOptions } from "./controls/integration.ts";
 export type { CreatedKey, KeyState, KeysControl } from "./controls/keys.ts";
 export type { MessageControl } from "./controls/message.ts";
+export type { AiMessage } from "./controls/reply.ts";
 export { type ScenarioName, scenarioNames } from "./controls/scenarios.ts";
 export type { AgencyState, ConversationRow, ConversationState, HeldState, MessageState } from "./controls/state.ts";
 export type { Connection, Sandbox, SandboxOptions } from "./sandbox.ts";
@@ -63,7 +64,7 @@ const snapshotRule = fields<Snapshot>({
 	world: anything, // archiveFrom looks at it
 	journal: fields<Snapshot["journal"]>({ entries: listOf(anything), violations: listOf(anything) }),
 });
-const eventsRule = fields<{ after?: number }>({ after: optional(aNumber) });
+const eventsRule = fields<{ after?: number }>({ after: optional(wholeFrom(0)) });
 const listenerRule = must("a function", (listener) => typeof listener === "function");
 
 const baseUrl = "https://sandbox.invalid/api/v1";

@@ -133,7 +133,7 @@ export interface Sandbox {
 	 * @example sandbox.import(JSON.parse(text));
 	 */
 	import(archive: Archive | string): void;
-	/** As new: the scenario it was made with, the counters too; only the numbers of events go on. @example sandbox.reset(); */
+	/** As new: the scenario it was made with, the counters too; only the numbers of events and faults go on. @example sandbox.reset(); */
 	reset(): void;
 	/**
 	 * Adds a scenario to the default agency, over what is there: contacts to whom its AI replies have their AI turned on,

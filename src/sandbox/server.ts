@@ -23,7 +23,7 @@ export interface ServeOptions {
 	readonly port?: number | undefined;
 	/** What control routes need: 8 or more letters, digits and signs. @default 32 random characters */
 	readonly token?: string | undefined;
-	/** Lets the sandbox's clock run with real time. @default false: it does not run */
+	/** Lets the sandbox's clock run with real time, also after a reset. @default false: it does not run */
 	readonly follow?: boolean | undefined;
 	/**
 	 * The address to listen on. On any other than loopback, everybody who reaches this machine reaches the sandbox: it is
@@ -132,7 +132,7 @@ export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promi
 		server.once("error", (error: NodeJS.ErrnoException) => reject(listenError(error, listen, port)));
 		server.listen(port, listen, resolve);
 	});
-	const timer = follow ? followTime(sandbox) : undefined;
+	const stopClock = follow ? followTime(sandbox) : undefined;
 	const listening = portOf(server.address()) ?? port;
 	served.isOwnHost = hostsOf(listening, allowHosts);
 	const host = isLoopback(listen) ? listen : (allowHosts[0] ?? "127.0.0.1");
@@ -144,7 +144,7 @@ export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promi
 		token,
 		apiKey: sandbox.connection.apiKey,
 		close() {
-			clearInterval(timer);
+			stopClock?.();
 			return new Promise((resolve) => {
 				server.close(() => resolve());
 				server.closeAllConnections();
@@ -166,14 +166,26 @@ function listenError(error: NodeJS.ErrnoException, address: string, port: number
 
 const portOf = (address: string | AddressInfo | null) => (typeof address === "object" ? address?.port : undefined);
 
-/** Moves the clock with real time, until it is at its end. */
-function followTime(sandbox: Sandbox): NodeJS.Timeout {
-	let last = performance.now();
+/** Moves the clock with real time, until it is at its end. Returns what stops it. */
+function followTime(sandbox: Sandbox): () => void {
+	const move = (ms: number): boolean => {
+		const isWithin = isInstant(sandbox.clock.now().getTime() + ms);
+		if (isWithin) sandbox.clock.advance({ ms });
+		return isWithin;
+	};
+	let gone = 0;
+	const started = performance.now();
 	const timer = setInterval(() => {
-		const ms = Math.floor(performance.now() - last);
-		last += ms;
-		if (isInstant(sandbox.clock.now().getTime() + ms)) sandbox.clock.advance({ ms });
-		else clearInterval(timer);
+		const ms = Math.floor(performance.now() - started) - gone;
+		gone += ms;
+		if (!move(ms)) clearInterval(timer);
 	}, followEveryMs);
-	return timer;
+	// A reset sets the clock back to where it began, which is behind real time by now.
+	const unsubscribe = sandbox.subscribe(({ type }) => {
+		if (type === "sandbox.reset") move(gone);
+	});
+	return () => {
+		clearInterval(timer);
+		unsubscribe();
+	};
 }

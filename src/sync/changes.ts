@@ -14,8 +14,8 @@ export interface FeedOptions {
 	 */
 	since: "now" | "beginning" | (string & {});
 	/**
-	 * How late a message may become visible after its own time, in milliseconds. What comes later is handed over by
-	 * `reconcile`. The service's times may be coarse: their precision counts too.
+	 * How late a message may become visible after its own time, in milliseconds. A message that comes later is handed over
+	 * by `reconcile`. The service's times may be coarse: their precision counts too.
 	 * @default 120000
 	 */
 	lookbackMs?: number | undefined;
@@ -39,7 +39,7 @@ export interface FeedOptions {
 /** Options of {@link changes}. */
 export interface ChangesOptions extends FeedOptions {}
 
-/** What {@link changes} gives. Each `for await` over it is one look, from where the last one ended. */
+/** The feed that {@link changes} returns. Each `for await` over it is one look, from where the last one ended. */
 export interface ChangeFeed extends AsyncIterable<Change> {
 	/**
 	 * Where to go on: everything up to and including the change that the loop has in hand. Store it in the transaction that
@@ -97,7 +97,7 @@ export function changes(agency: AgencyClient, options: ChangesOptions): ChangeFe
 	return feedOf(memory, oneLook);
 }
 
-/** Checks what `changes` and `watch` have in common. */
+/** Checks the options that `changes` and `watch` have in common, and reads the checkpoint. */
 export function openFeed(
 	operation: SyncFunction,
 	agency: AgencyClient,

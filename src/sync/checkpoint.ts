@@ -5,19 +5,19 @@ import { refuse, type SyncFunction } from "./input.ts";
  * lookback and the messages whose status is followed. Times are the service's, in milliseconds; -Infinity is null there.
  */
 
-/** A time before all others; the time of what has none. */
+/** A time before all others; stands for an absent time. */
 export const never: number = -Infinity;
 
-/** No row has a fingerprint that begins so: the conversation is read again while it is listed. */
+/** No row has a fingerprint that begins with this, so that the conversation is read again while it is listed. */
 export const stale = "~";
 
-/** What was handed over of a conversation. */
+/** How far a conversation was handed over. */
 export interface Handed {
 	/** All messages before this time were handed over. */
 	from: number;
 	/**
-	 * After a break in a scan it can be in doubt whether the conversation was handed over before. If it has a message between
-	 * these times, it was still to come. If not, it was handed over, and all messages before the later time with it.
+	 * Set when a scan that was interrupted may have handed the conversation over already. With a message between these
+	 * times it had not. Without one it had, with all messages before the later time.
 	 */
 	doubt?: readonly [number, number] | undefined;
 }
@@ -37,9 +37,9 @@ export interface Known extends Handed {
 	failingSince?: number;
 }
 
-/** A scan that is not through: what has changed is handed over in ascending order of the rows' times. */
+/** A scan that is not through. It hands conversations over in ascending order of their rows' times. */
 export interface Scan {
-	/** The mark to come. */
+	/** The feed's mark once the scan is through. */
 	to: number;
 	/** The time of the row that was handed over last. */
 	upTo: number;
@@ -60,7 +60,7 @@ export interface Followed {
 
 export interface State {
 	agencyId: string;
-	/** Up to where all is handed over, but for what becomes visible late; -Infinity from the beginning. */
+	/** All messages before this time are handed over, except those that become visible late; -Infinity from the beginning. */
 	mark: number | "now";
 	scan: Scan | undefined;
 	known: Map<string, Known>;
@@ -96,7 +96,7 @@ export function tidy({ mark, scan, known }: State, lookbackMs: number): void {
 	}
 }
 
-/** Each entry as text. A checkpoint is asked for after each change, and few entries have changed by then. */
+/** The JSON of each entry, kept because a checkpoint is read after each change and few entries have changed by then. */
 const texts = new WeakMap<Known, string>();
 
 export function encode(state: State): string {
@@ -112,7 +112,7 @@ function json(value: unknown): string {
 	return JSON.stringify(value, (_, part) => (part instanceof Map || part instanceof Set ? [...part] : part));
 }
 
-/** What a checkpoint holds when it is one. */
+/** The JSON of a checkpoint. */
 interface Stored {
 	v: number;
 	agencyId: string;
@@ -137,7 +137,7 @@ function decode(text: string, ownId: string): State | string {
 		};
 		if (v === version && isSound(state)) return agencyId === ownId ? state : "is a checkpoint of another agency";
 	} catch {
-		// What is no JSON, or lacks a part, is no checkpoint.
+		// The text is not JSON, or lacks a part.
 	}
 	return 'must be "now", "beginning" or a checkpoint';
 }

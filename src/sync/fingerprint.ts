@@ -17,13 +17,13 @@ import { refuse } from "./input.ts";
 export function fingerprintOf(conversation: ConversationSummary | ConversationDetail): string {
 	const summary = summaryOf(conversation);
 	const { reason, isShared, isVisibleThroughAgencyTag } = summary.visibility;
-	const values = counted.map((name) => (name.endsWith("At") ? instant(`${summary[name]}`) : summary[name]));
+	const values = compared.map((name) => (name.endsWith("At") ? instant(`${summary[name]}`) : summary[name]));
 	const state = [...values, reason, isShared, isVisibleThroughAgencyTag];
 	return `${summary.totalMessages}-${hash(JSON.stringify(state))}`;
 }
 
-/** The fields that count, and their order: an answer's own order, and fields that this version does not know, must not. */
-const counted = [
+/** The compared fields in a fixed order, so that neither a response's order nor a new field changes a fingerprint. */
+const compared = [
 	"phoneNumber",
 	"contactName",
 	"lastMessageAt",
@@ -40,6 +40,7 @@ const counted = [
 	"queuedMessages",
 	"isUnlinked",
 ] as const;
+
 /** The number of messages that a fingerprint was made with; NaN when the text is no fingerprint. */
 export function totalIn(fingerprint: string): number {
 	return Number.parseInt(fingerprint, 10);
@@ -58,12 +59,12 @@ function summaryOf(conversation: ConversationSummary | ConversationDetail): Conv
 
 /** 64 bits in two lanes, without the asynchronous `crypto.subtle`: a page of rows is compared at once. */
 function hash(text: string): string {
-	let a = 0x811c9dc5;
-	let b = 0x2f0b4c47;
-	for (let i = 0; i < text.length; i++) {
-		a = Math.imul(a ^ text.charCodeAt(i), 0x01000193);
-		b = Math.imul(b ^ a, 0x85ebca6b);
-		b ^= b >>> 15;
+	let first = 0x811c9dc5;
+	let second = 0x2f0b4c47;
+	for (let index = 0; index < text.length; index++) {
+		first = Math.imul(first ^ text.charCodeAt(index), 0x01000193);
+		second = Math.imul(second ^ first, 0x85ebca6b);
+		second ^= second >>> 15;
 	}
-	return [a, b].map((lane) => (lane >>> 0).toString(36)).join("-");
+	return [first, second].map((lane) => (lane >>> 0).toString(36)).join("-");
 }

@@ -11,7 +11,7 @@ export function refuse(operation: SyncFunction, field: string, rule: string): ne
 	throw new PartnerInvalidInput({ field, rule, operation });
 }
 
-/** Checks what all of them take; `names` are the options that they may have. */
+/** Checks the agency and the options that all of them take. No option may have a name outside `names`. */
 export function checkCall(
 	operation: SyncFunction,
 	agency: AgencyClient,
@@ -19,7 +19,7 @@ export function checkCall(
 	names: readonly string[],
 ): void {
 	if (!agency?.id || !agency.conversations) refuse(operation, "agency", "must be client.agency(id)");
-	if (Object(options) !== options || !Object.keys(options).every((name) => names.includes(name)))
+	if (typeof options !== "object" || options === null || !Object.keys(options).every((name) => names.includes(name)))
 		refuse(operation, "options", `must be an object with only ${names.join(", ")}`);
 	const { concurrency = 1, signal } = options;
 	checkWhole(operation, "concurrency", concurrency, 1, 100);

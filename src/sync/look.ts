@@ -1,7 +1,7 @@
 import { type Handed, never, tidy } from "./checkpoint.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { type Change, failing, isFull, type Memory, noteFailure, take } from "./memory.ts";
-import { type GoesOn, mostInARow, type Outcome, reads } from "./read.ts";
+import { type GoesOn, mostInARow, type ReadEnd, reads } from "./read.ts";
 import { type Row, type Source, scan } from "./scan.ts";
 import { due, noteLook, type Statuses } from "./statuses.ts";
 
@@ -12,7 +12,7 @@ export interface Context extends Source {
 
 /**
  * Lists, reads what has changed, and hands it over, oldest change first. When a change is handed out, the memory has it
- * already: it is what to go on from after that change.
+ * already, so that a checkpoint is right after that change.
  */
 export async function* look(context: Context): AsyncGenerator<Change, void, undefined> {
 	const { memory, lookbackMs, statuses } = context;
@@ -48,13 +48,14 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 	const now = Math.max(date, head);
 	if (mark !== "now") state.scan = { to, upTo, top };
 
-	/** At a break it was either still to come, or it was handed over, and has moved up by messages newer than the scan. */
+	/** An unknown row after a break: either it was still to come, or it was handed over and has moved up by newer messages. */
 	const handedOf = ({ phoneNumber }: Row): Handed =>
 		state.known.get(phoneNumber) ?? {
 			from: floor(to),
 			doubt: resumed && !top.has(phoneNumber) ? [upTo - lookbackMs, to - lookbackMs] : undefined,
 		};
-	// What has moved up since the break comes first: whether it was handed over is told by `upTo`, which grows with the rest.
+	// Rows that have moved up since the break come first: after another break `upTo`, which grows with the other rows, could
+	// not tell whether they were handed over.
 	const moved = new Set(listing.rows.filter((row) => isTop(row) && !top.has(row.phoneNumber)));
 	const rows = [...new Set([...moved, ...listing.rows])];
 	const finish = (): void => {
@@ -62,7 +63,7 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 		state.scan = undefined;
 		tidy(state, lookbackMs);
 	};
-	const settle = ({ row, read, error, isOutage }: Outcome): Change | undefined => {
+	const settle = ({ row, read, error, isOutage }: ReadEnd): Change | undefined => {
 		const { phoneNumber, at } = row;
 		const handed = handedOf(row);
 		if (read) return take(state, read, { to, handed, at, now, lookbackMs, statuses: mark !== "now" && statuses });
@@ -81,10 +82,10 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 	let keepable = 4;
 	memory.left = rows.length;
 	const goesOn: GoesOn = (inARow) => (inARow % mostInARow > 0 && !isFull(state)) || isUp();
-	for await (const outcome of reads(context, rows, handedOf, goesOn)) {
-		const { row } = outcome;
-		const change = settle(outcome);
-		if (outcome.isOutage) return;
+	for await (const end of reads(context, rows, handedOf, goesOn)) {
+		const { row } = end;
+		const change = settle(end);
+		if (end.isOutage) return;
 		if (state.scan && !moved.has(row)) state.scan.upTo = Math.max(state.scan.upTo, row.at);
 		top.delete(row.phoneNumber);
 		if (--memory.left === 0) finish();
@@ -96,8 +97,8 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 	}
 	if (rows.length === 0) finish();
 
-	for await (const outcome of reads(context, unread, handedOf)) {
-		const change = settle(outcome);
+	for await (const end of reads(context, unread, handedOf)) {
+		const change = settle(end);
 		if (change) yield change;
 	}
 	yield* lookAtStatuses(context);
@@ -119,9 +120,9 @@ export async function* lookAtStatuses(context: Context): AsyncGenerator<Change, 
 			read && take(state, read, { at: never, handed: handedOf(row), to: mark, now: mark, lookbackMs, statuses });
 		if (error) memory.failures.push({ phoneNumber, error, leftToReconcile: false });
 		noteLook(followed, phoneNumber);
+		// A change of the conversation alone is left to the next scan.
 		if (change && change.messages.length > 0) yield change;
-		else if (before)
-			known.set(phoneNumber, before); // Its other fields are handed over by the next scan.
+		else if (before) known.set(phoneNumber, before);
 		else known.delete(phoneNumber);
 	}
 }

@@ -29,7 +29,7 @@ export interface UnreadConversation {
 	leftToReconcile: boolean;
 }
 
-/** What a feed remembers, and what went wrong in its latest look. */
+/** The state of a feed, and the failures of its latest look. */
 export interface Memory {
 	operation: SyncFunction;
 	state: State;
@@ -43,7 +43,7 @@ export interface Memory {
 }
 
 const dayMs = 24 * 3_600_000;
-/** Bounds the checkpoint. */
+/** The most conversations that are kept for a later read, because each of them makes the checkpoint longer. */
 const mostFailing = 100;
 
 /** The conversations whose latest read failed, those first that were not read for longer. */
@@ -67,9 +67,9 @@ function handedUpTo({ from, doubt }: Handed, messages: readonly Dated[]): number
 }
 
 interface TakeOptions {
-	/** The mark to come. */
+	/** The feed's mark once the scan is through. */
 	to: number;
-	/** What was handed over of it before. */
+	/** How far the conversation was handed over before. */
 	handed: Handed;
 	/** The time of the conversation's row. */
 	at: number;
@@ -79,7 +79,7 @@ interface TakeOptions {
 	statuses: Statuses;
 }
 
-/** Notes a conversation that was read as handed over, and gives the change, if there is one. */
+/** Notes a conversation that was read as handed over. Returns the change, if there is one. */
 export function take(
 	{ followed, known }: State,
 	{ conversation, messages }: Conversation,
@@ -110,22 +110,17 @@ export function take(
 	return { phoneNumber, conversation, messages: shown.map(({ message }) => message).reverse() };
 }
 
-interface Failure {
-	/** The time of the conversation's row. */
-	at: number;
-	/** What was handed over of it before. */
-	handed: Handed;
-	/** The service's time. */
-	now: number;
+interface FailureOptions extends Pick<TakeOptions, "handed" | "at" | "now"> {
 	/** There is no such conversation, or it is hidden. */
 	isGone: boolean;
 }
 
 /**
- * Keeps a conversation whose read failed for a later look, or gives it up. What is gone is read again when it is listed.
+ * Keeps a conversation whose read failed for a later look, or gives it up. A conversation that is gone is given up, and is
+ * read again when it is listed.
  * @returns whether it is given up
  */
-export function noteFailure(state: State, phoneNumber: string, { at, handed, now, isGone }: Failure): boolean {
+export function noteFailure(state: State, phoneNumber: string, { at, handed, now, isGone }: FailureOptions): boolean {
 	const { known } = state;
 	const fresh: Known = { ...handed, fingerprint: "", at, messages: new Map() };
 	const { failingSince, ...rest } = known.get(phoneNumber) ?? fresh;

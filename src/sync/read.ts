@@ -44,7 +44,8 @@ async function read(
 	// A message without a time has that of the next newer one; the newest has that of the conversation.
 	let at = latest === never ? -never : latest;
 	let untimed = true;
-	const take = (page: MessagePage): boolean => {
+	/** Adds a page. Returns whether the next older one is wanted. */
+	const add = (page: MessagePage): boolean => {
 		for (const message of page.messages) {
 			const own = instant(message.createdAt);
 			if (own !== never) {
@@ -56,15 +57,15 @@ async function read(
 		return page.hasMore && at >= from;
 	};
 	const { nextCursor: cursor } = messagePage;
-	if (take(messagePage) && cursor !== null) {
+	if (add(messagePage) && cursor !== null) {
 		const older = agency.conversations.listMessages(phoneNumber, { pageSize, cursor, signal });
-		for await (const page of older.pages()) if (!take(page)) break;
+		for await (const page of older.pages()) if (!add(page)) break;
 	}
 	return { conversation, messages: [...messages.values()] };
 }
 
-/** How the read of a row ended; neither for a conversation that is gone. */
-export interface Outcome {
+/** The end of a row's read. It has neither `read` nor `error` when the conversation is gone. */
+export interface ReadEnd {
 	row: Row;
 	read?: Conversation;
 	error?: PartnerError;
@@ -78,31 +79,31 @@ export type GoesOn = (inARow: number) => boolean | Promise<boolean>;
 /** After so many failed reads in a row the service may be down. */
 export const mostInARow = 10;
 
-/** Reads conversations, a few at once, and gives them in the order of their rows. Throws what no later read would survive. */
+/** Reads conversations, a few at once, in the order of their rows. Throws errors that every later read would meet too. */
 export async function* reads(
-	{ agency, concurrency, signal }: Omit<Source, "lookbackMs">,
+	{ agency, concurrency, signal }: Source,
 	rows: Iterable<Row>,
 	options: (row: Row) => Omit<ReadOptions, "signal">,
 	goesOn: GoesOn = (inARow) => inARow < mostInARow,
-): AsyncGenerator<Outcome, void, undefined> {
+): AsyncGenerator<ReadEnd, void, undefined> {
 	let inARow = 0;
 	for await (const ended of inOrder(rows, concurrency, attempt)) {
 		// After an abort nothing more is handed over, also of what is read already: a new attempt fails without a request.
-		const { thrown, ...outcome } = signal.aborted ? await attempt(ended.row) : ended;
-		if (outcome.read) {
+		const { thrown, ...end } = signal.aborted ? await attempt(ended.row) : ended;
+		if (end.read) {
 			inARow = 0;
-			yield outcome;
+			yield end;
 		} else if (!isPartnerError(thrown) || isOfTheKey(thrown)) throw thrown;
-		else if (thrown._tag === "PartnerNotFound") yield outcome;
+		else if (thrown._tag === "PartnerNotFound") yield end;
 		else {
 			// A 429 ends the reads as an outage does, because the service asks to wait.
 			const isOutage = thrown.status === 429 || !(await goesOn(++inARow));
-			yield { ...outcome, error: thrown, isOutage };
+			yield { ...end, error: thrown, isOutage };
 			if (isOutage) return;
 		}
 	}
 
-	async function attempt(row: Row): Promise<Outcome & { thrown?: unknown }> {
+	async function attempt(row: Row): Promise<ReadEnd & { thrown?: unknown }> {
 		try {
 			return { row, read: await read(agency, row.phoneNumber, { ...options(row), signal }) };
 		} catch (thrown) {

@@ -73,10 +73,8 @@ export interface Reconciled {
 export function reconcile(agency: AgencyClient, options: ReconcileOptions): AsyncIterable<Reconciled> {
 	checkCall("reconcile", agency, options, ["stored", "concurrency", "signal"]);
 	const { stored, concurrency = 4, signal } = options;
-	const given = Object(stored);
-	if (given !== stored || !(Symbol.iterator in given || Symbol.asyncIterator in given)) {
+	if (typeof stored !== "object" || stored === null || !(Symbol.iterator in stored || Symbol.asyncIterator in stored))
 		refuse("reconcile", "stored", "must be iterable");
-	}
 	return {
 		[Symbol.asyncIterator]: () =>
 			abandoning(signal, (own) => walk({ agency, concurrency, lookbackMs, signal: own }, stored)),
@@ -89,7 +87,7 @@ interface Held {
 	messages: number;
 }
 
-/** Rows that move up while the list is read are newer than its beginning, but for this. */
+/** Rows that move up while the list is read are at most this much older than its first row. */
 const lookbackMs = 120_000;
 
 async function* walk(source: Source, stored: ReconcileOptions["stored"]): AsyncGenerator<Reconciled, void, undefined> {
@@ -130,7 +128,7 @@ async function* walk(source: Source, stored: ReconcileOptions["stored"]): AsyncG
 	yield* handOver(rows);
 	const moved: Row[] = [];
 	for (const { input, phoneNumber, conversation } of await agency.conversations.lookup([...unlisted], { signal })) {
-		// What is no number by itself was not asked about.
+		// The stored text is not a phone number, so that it was not looked up.
 		if (phoneNumber === null) continue;
 		if (conversation === null) yield { phoneNumber: input, conversation, messages: [] };
 		else if (differs(conversation)) moved.push({ phoneNumber: input, at: instant(conversation.lastMessageAt) });

@@ -9,7 +9,7 @@ export interface Row {
 	at: number;
 }
 
-/** What a scan of the list found. */
+/** The result of a scan of the list. */
 export interface Listing {
 	/** The rows that are wanted, in ascending order of their times. */
 	rows: Row[];
@@ -17,7 +17,7 @@ export interface Listing {
 	head: number;
 	/** The first page's `Date`; -Infinity without one. */
 	date: number;
-	/** Pages that the list was read down to its floor. */
+	/** Number of pages down to the floor. */
 	pages: number;
 }
 
@@ -41,10 +41,7 @@ export interface ScanOptions {
 const mostPasses = 4;
 
 /** Lists an agency's conversations, newest first, down to the floor. */
-export async function scan(
-	{ agency, lookbackMs, signal }: Omit<Source, "concurrency">,
-	{ floor, wants }: ScanOptions,
-): Promise<Listing> {
+export async function scan({ agency, lookbackMs, signal }: Source, { floor, wants }: ScanOptions): Promise<Listing> {
 	const found = new Map<string, Row>();
 	const first = await pass(floor);
 	let latest = first;
@@ -81,7 +78,7 @@ export async function scan(
 			}
 			const head = headOf(newest, date);
 			if (data.nextCursor === null || oldest < floor(head)) return { head, date, pages };
-			const next = turn(data.conversations, data.nextCursor);
+			const next = cursorAfter(data.conversations, data.nextCursor);
 			if (next === cursor) {
 				const message = "conversations.list: a repeated cursor";
 				throw new PartnerUnexpectedResponse(message, { operation: "conversations.list" });
@@ -100,7 +97,7 @@ function headOf(newest: number, date: number): number {
  * Where the next page begins: behind the last row whose time differs from the page's last one. A cursor need not tell rows
  * of one time apart, so those at the end of a page are read again.
  */
-function turn(rows: readonly ConversationSummary[], nextCursor: string): string {
+function cursorAfter(rows: readonly ConversationSummary[], nextCursor: string): string {
 	const last = instant(rows.at(-1)?.lastMessageAt);
 	return [...rows].reverse().find((row) => instant(row.lastMessageAt) !== last)?.cursor ?? nextCursor;
 }

@@ -1,6 +1,6 @@
 /**
  * Runs a generator with a signal that aborts with the outer one, and when the generator ends, however it ends.
- * @param abandon its signal is the one; a caller that has it may end the generator in the middle of a wait
+ * @param abandon controls that signal; a caller that holds it can end the generator while it waits
  */
 export async function* abandoning<Item>(
 	outer: AbortSignal | undefined,

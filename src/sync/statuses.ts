@@ -10,7 +10,7 @@ const lookAfter = [10, 30, 2 * 60, 10 * 60, 3_600, 6 * 3_600, 24 * 3_600];
 const mostFollowed = 1_000;
 
 /**
- * Follows the messages that a read of one conversation shows, and gives the ids of those whose status has changed.
+ * Follows the messages that a read of one conversation shows. Returns the ids of those whose status has changed.
  * @param isNew whether a message is handed over for the first time, and recent enough to be followed
  */
 export function follow(

@@ -21,14 +21,14 @@ export interface WatchOptions extends FeedOptions {
 	maxMs?: number | undefined;
 	/**
 	 * Gets the errors that end no loop: those that may pass (`retryable`), after which the pause doubles, and those of single
-	 * conversations that could not be read. What it throws ends the loop.
+	 * conversations that could not be read. An error that it throws ends the loop.
 	 */
 	onError?: ((error: PartnerError) => unknown) | undefined;
 	/** Ends the loop after the change in hand, as `break` does. */
 	signal?: AbortSignal | undefined;
 }
 
-/** What {@link watch} gives. */
+/** The feed that {@link watch} returns. */
 export interface WatchFeed extends ChangeFeed {
 	/** Looks now instead of after the pause, as after a send of one's own. */
 	nudge: () => void;

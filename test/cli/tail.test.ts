@@ -150,6 +150,12 @@ test("what it cannot run with is said in a line, and names the doctor where that
 			{ MESSAGING_BASE_URL: "http://127.0.0.1:9/api/v1", MESSAGING_API_KEY: "" },
 			/The command doctor finds out why/,
 		],
+		[[], {}, /^MESSAGING_BASE_URL is not set in the environment\. The command doctor finds out why/],
+		[
+			["--env-file", "package.json"],
+			{ MESSAGING_BASE_URL: "https://host.invalid/api/v1" },
+			/^MESSAGING_API_KEY is not set in the environment and /,
+		],
 		[["--sandbox", "--agency", "agy_none"], {}, /^The key does not reach the agency of --agency/],
 	];
 	for (const [args, env, words] of runs) {

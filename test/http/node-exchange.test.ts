@@ -300,19 +300,24 @@ const noAnswers = {
 	"two lengths": "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}x",
 	"headers over 16 kB": `HTTP/1.1 200 OK\r\nX-Huge: ${"h".repeat(40_000)}\r\n\r\n`,
 	"an upgrade": "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n",
+	"an upgrade to nothing": "HTTP/1.1 101 Switching Protocols\r\n\r\n",
+	"a status below 100": "HTTP/1.1 099 None\r\nContent-Length: 2\r\n\r\n{}",
 };
 
 test.for(Object.entries(noAnswers))(
 	"what is no answer is a lost connection, never not_sent: %s",
 	async ([, answer]) => {
 		const { url } = await bare((socket) => socket.end(answer));
-		const { send } = clientAt(url, nodeExchange()).agency(agencyId).messages;
-		const error = await failure(() => send(hello));
+		const client = clientAt(url, nodeExchange());
+		const error = await failure(() => client.agency(agencyId).messages.send(hello));
 		expect(error).toMatchObject({
 			_tag: "PartnerConnectionError",
 			outcome: "unknown",
 			cause: { code: expect.any(String) },
 		});
+		// No contract lists the statuses of such a request.
+		const unlisted = await failure(() => client.request({ method: "DELETE", path: "/notes" }));
+		expect(unlisted).toMatchObject({ _tag: "PartnerConnectionError", outcome: "unknown" });
 	},
 );
 

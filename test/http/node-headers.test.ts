@@ -10,6 +10,8 @@ test("headers are read as in fetch: repeated ones are joined, and listed one by 
 			["X-Twice", "b"],
 			["Retry-After", "1"],
 			["Retry-After", "2"],
+			["ETag", "e"],
+			["Vary", "v"],
 		]);
 		answer.end();
 	});
@@ -21,6 +23,7 @@ test("headers are read as in fetch: repeated ones are joined, and listed one by 
 		"1, 2",
 		undefined,
 	]);
+	expect(headers.get("vary")).toBe("v");
 	expect([...headers]).toContainEqual(["x-twice", "a"]);
 	expect([...headers]).toContainEqual(["x-twice", "b"]);
 	expect(new Headers([...headers]).get("x-twice")).toBe("a, b");

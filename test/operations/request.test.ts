@@ -417,9 +417,12 @@ test("a write that is refused here has not been sent, a read has no outcome", as
 test("a client that may send to some numbers only sends no message by request", async () => {
 	const service = await scripted(inTurn({ json: {} }));
 	const { request } = clientOf(service, { allowRecipients: [phone] });
-	const path = "/agencies/{agencyId}/messages";
-	const error = await failure(() => request({ method: "POST", path, agencyId, body: { to: phone, body: text } }));
-	expect(error).toMatchObject({ _tag: "PartnerInvalidInput", field: "path", outcome: "not_sent" });
+	const params = { group: "agencies", kind: "messages" };
+	for (const path of ["/agencies/{agencyId}/messages", "/agencies/{agencyId}/{kind}", "/{group}/{agencyId}/{kind}"]) {
+		const body = { to: phone, body: text };
+		const error = await failure(() => request({ method: "POST", path, agencyId, params, body }));
+		expect(error).toMatchObject({ _tag: "PartnerInvalidInput", field: "path", outcome: "not_sent" });
+	}
 	await request({ method: "POST", path: tags, agencyId, body: {} });
 	expect(service.requests.map(({ url }) => url)).toEqual([`/api/v1/agencies/${agencyId}/tags`]);
 });

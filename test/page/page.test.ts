@@ -15,11 +15,15 @@ test("the root leads a browser to the page, the token leaves the address, and no
 	expect(sandbox.requests()).toEqual([]);
 });
 
-test("without the token the page asks for it, and opens with it", async () => {
+test("without the token the page asks for it, refuses a wrong one, and opens with the right one", async () => {
 	const { server, open } = await visit();
 	const page = await open();
 	await page.evaluate("sessionStorage.clear()");
 	await page.reload();
+	await page.getByRole("heading", { name: "Sandbox" }).waitFor();
+	await page.getByLabel(/Control token/).fill("another");
+	await page.keyboard.press("Enter");
+	await page.getByRole("heading", { name: "Wrong token" }).waitFor();
 	await page.getByLabel(/Control token/).fill(server.token);
 	await page.keyboard.press("Enter");
 	await page.getByText("● connected").waitFor();

@@ -15,6 +15,9 @@ function exported(): any {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: see above
+const extra = (extras: object) => (archive: any) => (archive.agencies[0].threads[0].messages[0].extras = extras);
+
+// biome-ignore lint/suspicious/noExplicitAny: see above
 const spoilt: readonly (readonly [string, (archive: any) => unknown, RegExp])[] = [
 	["an agency of no integration", (a) => (a.agencies[0].integrationId = "gone"), /agencies\[0\]\.integrationId/],
 	["a key of no integration", (a) => (a.keys[0].integrationId = "gone"), /keys\[0\]\.integrationId/],
@@ -40,6 +43,16 @@ const spoilt: readonly (readonly [string, (archive: any) => unknown, RegExp])[] 
 	],
 	["a fault with status 42", (a) => (a.faults[0].effect.status = 42), /effect\.status must be from 200 to 599/],
 	["a fault with a line break", (a) => (a.faults[0].effect.retryAfter = "1\r\nx: y"), /retryAfter must be text/],
+	["a file without a URL", extra({ media: [{}] }), /extras\.media\[0\]\.url must be a string/],
+	["a copy of a file without a size", extra({ mediaStored: [{ size: "1" }] }), /mediaStored\[0\]\.size must be/],
+	["buttons that are none", extra({ interactiveContent: { quickReplies: 5 } }), /quickReplies must be an array/],
+	["a list without items", extra({ interactiveContent: { listPicker: {} } }), /listPicker\.items must be an array/],
+	[
+		"a link without a title",
+		extra({ interactiveContent: { ctaButtons: [{ type: "URL" }] } }),
+		/ctaButtons\[0\]\.title/,
+	],
+	["a reply to half a message", extra({ replyTo: { body: "Hi" } }), /replyTo\.direction must be a string, or null/],
 	["two threads of one number", (a) => (a.agencies[0].threads[1].phone = ANNA), /phone numbers/],
 	["two agencies of one id", (a) => a.agencies.push(a.agencies[0]), /agencies must differ/],
 	["a message id twice", (a) => (a.agencies[0].threads[1].messages[0].id = 1), /ids of messages must differ/],

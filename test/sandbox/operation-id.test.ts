@@ -223,6 +223,19 @@ throughEachDoor((open) => {
 		expect(texts(box)).toEqual([request.body, request.body]);
 	});
 
+	test("R140 takes another text under a forgotten operationId for another text, not for a retry", async () => {
+		const box = await open({ policy: { operationIdTtlHours: 1, openSendWhileHeld: "keep" } });
+		(await send(box, request)).ok();
+		box.sandbox.clock.advance({ hours: 2 });
+		expect((await send(box, other)).ok().queued).toBe(true);
+		const lost = box.sandbox.events().filter((event) => event.type === "text.replaced");
+		expect(lost.map(({ replaced, body }) => [replaced.body, body])).toEqual([[request.body, other.body]]);
+		box.sandbox.clock.advance({ hours: 2 });
+		writing(box);
+		expect((await send(box, request)).ok().queued).toBe(false);
+		expect((await get(box, ANNA)).ok().conversation.queuedMessages.map(({ body }) => body)).toEqual([other.body]);
+	});
+
 	test("R141 replays as sent what was sent, when the window has closed since", async () => {
 		const box = await open();
 		writing(box);

@@ -92,6 +92,18 @@ throughEachDoor((open) => {
 		}
 	});
 
+	test("R72 takes a number without +, 00 or a local 0 for no phone number, in every operation", async () => {
+		const box = await open();
+		box.agency.contact("470123456").writes("Hello"); // a control reads what people write
+		for (const phone of ["32470123456", "470123456", "447700900101", "+３２470123456", "0470\u2013123456"]) {
+			(await get(box, phone)).refused(400);
+			(await messages(box, phone)).refused(400);
+			expect((await send(box, { to: phone, body: "Hello" })).refused(400).message).toMatch(/^to: /); // R94
+			expect(only((await lookup(box, [phone])).ok().results).conversation, phone).toBeNull(); // R68
+		}
+		expect((await get(box, BELGIAN)).ok().conversation.summary.totalMessages).toBe(1);
+	});
+
 	test("R72 refuses a percent-escape that is broken like any other phone", async () => {
 		const box = await open();
 		for (const broken of ["%", "%zz", "%E0%A4%A"]) {
@@ -287,6 +299,33 @@ throughEachDoor((open) => {
 		expect(codes).toContain(tap.buttonClicked);
 		anna.taps("visit_tomorrow");
 		expect(await newest(box)).toMatchObject({ direction: "inbound", buttonClicked: "visit_tomorrow" });
+	});
+
+	test("R85 shows the list, the links and the buttons of a template that the AI sent, and what was tapped", async () => {
+		const box = await open();
+		const anna = box.agency.contact(ANNA);
+		anna.writes("Can I visit?");
+		const items = [
+			{ id: "mon-14", title: "Monday, 14:00", description: null },
+			{ id: "tue", title: "Tuesday" },
+		];
+		const interactiveContent = {
+			quickReplies: [{ code: "later", text: "Later" }],
+			listPicker: { buttonText: "Times", items },
+			ctaButtons: [{ type: "URL", title: "The flat", url: "https://homes.invalid/1", ttl_minutes: 60 }],
+		};
+		const content = structuredClone(interactiveContent);
+		box.agency.ai.replies(anna, { body: "When?", templateName: "visit_times", interactiveContent });
+		interactiveContent.listPicker.items.length = 0; // a later change of the caller's object changes nothing
+		expect(await newest(box)).toMatchObject({ templateName: "visit_times", interactiveContent: content });
+		anna.taps("mon-14");
+		expect(await newest(box)).toMatchObject({ body: "Monday, 14:00", buttonClicked: "mon-14" });
+		anna.taps("later");
+		expect(await newest(box)).toMatchObject({ body: "Later", buttonClicked: "later" });
+		box.sandbox.import(JSON.stringify(box.sandbox.export()));
+		const kept = (await walkMessages(box, ANNA)).find(({ body }) => body === "When?");
+		expect(kept?.interactiveContent).toEqual(content);
+		expect(anna.state().messages[1]).toMatchObject({ author: "ai", templateCode: "visit_times" });
 	});
 
 	test("R86 shows files by url, in the present and in the older form", async () => {

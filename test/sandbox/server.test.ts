@@ -275,6 +275,18 @@ test("server lets the clock follow real time only when told", async () => {
 	expect(moving.clock.now().getTime()).toBe(stopped);
 });
 
+test("a reset does not set a clock that follows real time back", async () => {
+	const sandbox = createSandbox({ now: NOW });
+	running.push(await serve(sandbox, { follow: true }));
+	await expect.poll(() => sandbox.clock.now().getTime()).toBeGreaterThan(Date.parse(NOW) + 150);
+	const before = sandbox.clock.now().getTime();
+	sandbox.reset();
+	expect(sandbox.clock.now().getTime()).toBe(before);
+	sandbox.clock.advance({ hours: 2 });
+	sandbox.reset();
+	expect(sandbox.clock.now().getTime()).toBe(before);
+});
+
 test("server outlives nonsense on the wire", async () => {
 	const { server, hostname, port, apiKey } = await started();
 	for (const bytes of [

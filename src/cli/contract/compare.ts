@@ -2,8 +2,8 @@ import { isJson, type Json, nameOf, part, resolve } from "./schema.ts";
 import { type Change, compareAnswers, compareRequests, type Documents } from "./values.ts";
 
 /**
- * Compares the contract that this package was made from with the one that a service publishes. It says of each
- * difference whether it can break a call. Differences of prose are none.
+ * Compares the contract that this package was made from with the one that a service publishes. Differences of
+ * prose do not count.
  */
 export function compareContracts(ours: Json, theirs: Json): Change[] {
 	const documents: Documents = { ours, theirs, seen: new Set() };
@@ -24,7 +24,7 @@ export function compareContracts(ours: Json, theirs: Json): Change[] {
 
 interface PublishedOperation {
 	readonly body: Json;
-	/** Of the path and of the operation, resolved. */
+	/** Those of the path and of the operation, without `$ref`. */
 	readonly parameters: readonly Json[];
 }
 
@@ -83,15 +83,15 @@ function compareParameters(
 	});
 }
 
-function compareBodies({ ours, theirs, seen }: Documents, name: string, before: Json, after: Json): Change[] {
+function compareBodies(documents: Documents, name: string, before: Json, after: Json): Change[] {
 	const bodyOf = (document: Json, { requestBody }: Json): unknown =>
 		part(resolve(document, requestBody), "content", "application/json").schema;
-	const [known, live] = [bodyOf(ours, before), bodyOf(theirs, after)];
+	const [known, live] = [bodyOf(documents.ours, before), bodyOf(documents.theirs, after)];
 	if (known === undefined && live === undefined) return [];
 	const at = nameOf(known) ?? `${name} body`;
 	if (live === undefined) return [{ at, what: "is gone", canBreak: true }];
 	if (known === undefined) return [{ at, what: "is a new body", canBreak: true }];
-	return compareRequests({ ours, theirs, seen }, at, known, live);
+	return compareRequests(documents, at, known, live);
 }
 
 /** The statuses of an operation. The client takes a 200 alone for success. */

@@ -1,7 +1,7 @@
 /** A part of a JSON document of unknown form. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** What a schema says about a value, whichever way it says so. */
+/** The rules of a schema in one form, however it writes them. */
 export interface Schema {
 	/** JSON types. Empty when the schema takes any value. */
 	readonly types: ReadonlySet<string>;
@@ -76,7 +76,7 @@ function typeOf(value: unknown): string {
 	return value === null ? "null" : typeof value;
 }
 
-/** What satisfies two schemas at once. The narrower of two sets of types is that of the schema that has one. */
+/** The schema of values that satisfy both. A schema without types takes those of the other one. */
 function both(a: Schema, b: Schema): Schema {
 	const [left, right] = [[...a.types], [...b.types]];
 	const common = left.filter((type) => b.types.has(type));
@@ -90,7 +90,7 @@ function both(a: Schema, b: Schema): Schema {
 	};
 }
 
-/** What satisfies one of two schemas. Null alone has no fields and no values to add. */
+/** The schema of values that satisfy one of the two. A schema of null alone only adds the type. */
 function either(a: Schema, b: Schema): Schema {
 	const isNull = (schema: Schema): boolean => schema.types.size === 1 && schema.types.has("null");
 	if (isNull(b)) return { ...a, types: new Set([...a.types, "null"]) };

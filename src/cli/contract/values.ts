@@ -4,9 +4,9 @@ import { type Json, nameOf, readSchema, type Schema } from "./schema.ts";
 export interface Change {
 	/** The operation, or the schema and field. */
 	readonly at: string;
-	/** What is different now. */
+	/** The difference in words. */
 	readonly what: string;
-	/** Whether a call that was good can fail by it. */
+	/** Whether a call that worked can fail because of it. */
 	readonly canBreak: boolean;
 }
 

@@ -1,13 +1,13 @@
-/** How a check ended: well, works with something to mend, cannot work, or not tried. */
+/** The end of a check. `warn`: it works and something is to be mended; `fail`: it cannot work. */
 export type State = "ok" | "warn" | "fail" | "skipped";
 
 /** One check. It holds no key, no phone number and no name of a person. */
 export interface Check {
 	readonly id: string;
 	readonly state: State;
-	/** What was found, in a sentence. */
+	/** The finding in a sentence. */
 	readonly what: string;
-	/** What the reader can do about it. */
+	/** The way to mend it, in a sentence. */
 	readonly remedy?: string;
 }
 

@@ -112,7 +112,7 @@ function certificateCheck({ socket }: Opened, host: string): Check {
 	const certificate = "getPeerCertificate" in socket ? socket.getPeerCertificate() : undefined;
 	const code = "authorizationError" in socket ? codeOf(socket.authorizationError) : "";
 	if (!certificate?.valid_to) return handshakeCheck({ code: "no certificate" });
-	const { id, state } = { id: "tls", state: "fail" } as const;
+	const id = "tls";
 	if (process.env.NODE_TLS_REJECT_UNAUTHORIZED === "0") {
 		const what = "No certificate is verified here, because NODE_TLS_REJECT_UNAUTHORIZED is 0.";
 		return { id, state: "warn", what, remedy: "Remove that variable: whoever is on the way can read the key." };
@@ -122,18 +122,14 @@ function certificateCheck({ socket }: Opened, host: string): Check {
 	// Checked before trust, because a self-signed certificate that has expired is reported as self-signed alone.
 	if (to < now) {
 		const what = `The certificate of ${host} expired on ${day(to)}, ${counted(Math.floor((now - to) / dayMs), "day")} ago.`;
-		return {
-			id,
-			state,
-			what,
-			remedy: `Whoever runs ${host} must renew it. If it is good, this machine's clock is wrong.`,
-		};
+		const remedy = `Whoever runs ${host} must renew it. If it is good, this machine's clock is wrong.`;
+		return { id, state: "fail", what, remedy };
 	}
 	if (from > now) {
 		const what = `The certificate of ${host} is valid from ${day(from)} only, and here it is ${day(now)}.`;
-		return { id, state, what, remedy: "Set this machine's clock." };
+		return { id, state: "fail", what, remedy: "Set this machine's clock." };
 	}
-	if (code !== "") return { id, state, ...distrust(code, certificate, host) };
+	if (code !== "") return { id, state: "fail", ...distrust(code, certificate, host) };
 	const left = Math.floor((to - now) / dayMs);
 	const what = `The certificate is trusted, and has ${counted(left, "day")} left (to ${day(to)}).`;
 	if (left >= fewDays) return { id, state: "ok", what };

@@ -7,7 +7,7 @@ const colours = { ok: "green", warn: "yellow", fail: "red", skipped: "gray" } as
 const markWidth = 11;
 const idWidth = 12;
 
-/** Takes checks one by one, and gives the lines to print. Checks that were skipped for one reason share a line. */
+/** Takes checks one by one and returns the lines to print. Checks that were skipped for one reason share a line. */
 export function createReport(isColoured: boolean): { add: (check: Check) => string[]; end: () => string[] } {
 	let skipped: Check[] = [];
 	const end = (): string[] => {

@@ -74,7 +74,7 @@ export function checkClock({ aheadMs, isSandbox }: Published): Check {
 	};
 }
 
-/** Checks that the service takes the key, and gives what the key reaches. */
+/** Checks that the service takes the key, and returns what the key reaches. */
 export async function checkKey(client: Client): Promise<{ check: Check; me?: Me }> {
 	const asked = await client.me.get().result();
 	if (!asked.ok) return { check: { id: "key", state: "fail", ...explain(asked.error) } };

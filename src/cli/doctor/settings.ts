@@ -53,7 +53,7 @@ export function checkKeyForm({ apiKey, baseUrl }: Connection): Check {
 		return fail(`There is a space or a character outside ASCII in ${name}.`, remedy);
 	}
 	const url = URL.canParse(baseUrl.value ?? "") ? new URL(baseUrl.value ?? "") : undefined;
-	if (isSandboxKey(value) && url && !isLoopback(url)) {
+	if (value.startsWith("sandbox_live.") && url && !isLoopback(url)) {
 		return fail(
 			`${name} is the key of a sandbox, and the base URL is not a sandbox.`,
 			"Set a key from the service's console.",
@@ -64,11 +64,6 @@ export function checkKeyForm({ apiKey, baseUrl }: Connection): Check {
 		return { id: "key-form", state: "warn", what: `${name} is not of the form ${keyForm}.`, remedy };
 	}
 	return { id: "key-form", state: "ok", what: `Of the form ${keyForm}, from ${from}.` };
-}
-
-/** Whether a key can only be one of a sandbox. */
-function isSandboxKey(key: string): boolean {
-	return key.startsWith("sandbox_live.");
 }
 
 /** Whether a URL is of this machine. */

@@ -38,9 +38,9 @@ export function eventsOf(
 	{ id, name }: Agency,
 	{ show, seen }: Shown,
 ): TailEvent[] {
-	const of = { agencyId: id, agency: name, contact: show ? phoneNumber : `…${phoneNumber.slice(-4)}` };
+	const source = { agencyId: id, agency: name, contact: show ? phoneNumber : `…${phoneNumber.slice(-4)}` };
 	if (messages.length === 0)
-		return [{ kind: "state", at: new Date().toISOString(), ...of, state: stateOf(conversation) }];
+		return [{ kind: "state", at: new Date().toISOString(), ...source, state: stateOf(conversation) }];
 	return messages.map((message): TailEvent => {
 		const isKnown = seen.has(message.id);
 		seen.add(message.id);
@@ -49,7 +49,7 @@ export function eventsOf(
 		return {
 			kind: isKnown ? "status" : "message",
 			at: timeOf(message, isKnown),
-			...of,
+			...source,
 			messageId: message.id,
 			direction,
 			status,
@@ -58,7 +58,7 @@ export function eventsOf(
 	});
 }
 
-/** When it happened: of a status the time that the message itself gives for it. */
+/** The time of an event. A status has the time that the message itself has for it. */
 function timeOf({ createdAt, deliveredAt, readAt }: Message, isStatus: boolean): string {
 	const now = new Date().toISOString();
 	return isStatus ? (readAt ?? deliveredAt ?? now) : (createdAt ?? now);

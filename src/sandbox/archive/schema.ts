@@ -17,6 +17,7 @@ import {
 import { phoneFrom } from "../base/phone.ts";
 import { isInstant } from "../world/clock.ts";
 import { type Consent, consentRules } from "../world/consent.ts";
+import { interactiveRule, mediaRule, replyRule, storedMediaRule } from "../world/content.ts";
 import { faultRule } from "../world/faults.ts";
 import {
 	aiReasons,
@@ -45,7 +46,6 @@ const textOrNull = orNull(aString);
 const instant = must("an instant in milliseconds", isInstant);
 const instantOrNull = orNull(instant);
 const codeOrNull = orNull(must("a finite number", Number.isFinite));
-const anObject = must("an object", isRecord);
 
 const pairOf =
 	(rule: Rule): Rule =>
@@ -59,13 +59,13 @@ const pairOf =
 const author = oneOf("api", "staff", "ai");
 
 const extras = fields<MessageExtras>({
-	media: optional(listOf(anObject)),
-	mediaStored: optional(listOf(anObject)),
+	media: optional(mediaRule),
+	mediaStored: optional(storedMediaRule),
 	templateName: optional(aString),
 	language: optional(aString),
 	buttonClicked: optional(aString),
-	interactiveContent: optional(anObject),
-	replyTo: optional(anObject),
+	interactiveContent: optional(interactiveRule),
+	replyTo: optional(replyRule),
 	sender: optional(textOrNull),
 	operationId: optional(textOrNull),
 	author: optional(author),

@@ -18,6 +18,7 @@ import {
 } from "./contact.ts";
 import { type ConversationControl, createConversationControl } from "./conversation.ts";
 import { type FlowControl, startFlow } from "./flow.ts";
+import { type AiMessage, aiMessageFrom } from "./reply.ts";
 import { type AgencyState, agencyState, type ConversationRow, rowOf } from "./state.ts";
 
 /** An agency, and what its staff, its AI and its settings can do. */
@@ -63,10 +64,15 @@ export interface AgencyControl {
 	/** What its AI does. */
 	readonly ai: {
 		/**
-		 * The AI replies to a contact. Throws while it is off for the contact, and while the window is closed.
-		 * @example agency.ai.replies(anna, "It is!");
+		 * The AI replies to a contact, by a text or by a message with buttons or a list. Throws while it is off for the
+		 * contact, and while the window is closed.
+		 * @example
+		 * agency.ai.replies(anna, "It is!");
+		 * const items = [{ id: "mon-14", title: "Monday, 14:00" }];
+		 * agency.ai.replies(anna, { body: "When does it suit you?", interactiveContent: { listPicker: { items } } });
+		 * anna.taps("mon-14");
 		 */
-		replies(contact: ContactRef, text: string): MessageIds;
+		replies(contact: ContactRef, message: string | AiMessage): MessageIds;
 	};
 	/**
 	 * Starts a new automated flow for a contact.
@@ -156,12 +162,12 @@ export function createAgencyControl(world: World, id: string): AgencyControl {
 			},
 		},
 		ai: {
-			replies(contact, text) {
-				assertValid("ai.replies: text", text, someText);
+			replies(contact, message) {
+				const { body, extras } = aiMessageFrom(message);
 				const thread = find(contact);
 				if (!thread.ai.enabled) throw new Error("The AI is off for this contact, so it cannot reply."); // R179
 				if (!isWindowOpen(thread, world.clock.now())) throw new Error("The window is closed, so the AI cannot reply.");
-				return idsOf(aiReplies(world, thread, text));
+				return idsOf(aiReplies(world, thread, body, extras));
 			},
 		},
 		startFlow: (contact) => startFlow(world, () => find(contact)),

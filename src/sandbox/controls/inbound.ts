@@ -1,7 +1,8 @@
-import { aNumber, aString, assertValid, fields, listOf, optional, orNull, trueOrFalse } from "../base/check.ts";
+import { aString, assertValid, fields, optional, orNull } from "../base/check.ts";
 import { hex } from "../base/derived.ts";
 import type { Schemas } from "../base/schemas.ts";
 import { iso } from "../world/clock.ts";
+import { mediaRule, replyRule } from "../world/content.ts";
 import { findMessage } from "../world/message-ids.ts";
 import type { Agency, MessageExtras, Thread, World } from "../world/state.ts";
 import { agencyOf } from "../world/world.ts";
@@ -16,24 +17,8 @@ export interface ContactMessage {
 	readonly replyTo?: number | string | Schemas["ReplyToMessage"] | undefined;
 }
 
-const mediaRule = listOf(
-	fields<Schemas["MessageMedia"]>({
-		url: aString,
-		index: optional(aNumber),
-		contentType: optional(aString),
-		content_type: optional(aString),
-	}),
-);
-const text = orNull(aString);
-const replyRule = fields<Schemas["ReplyToMessage"]>({
-	body: text,
-	direction: text,
-	createdAt: text,
-	templateName: text,
-	hasMedia: orNull(trueOrFalse),
-});
 const messageRule = fields<ContactMessage>({
-	body: optional(text),
+	body: optional(orNull(aString)),
 	media: optional(mediaRule),
 	replyTo: optional((given) => (typeof given === "number" || typeof given === "string" ? undefined : replyRule(given))),
 });
@@ -61,11 +46,13 @@ export function extrasFrom(
 	return Object.keys(extras).length > 0 ? extras : undefined;
 }
 
-/** The words on a button, when the newest template with buttons has it. */
+/** The words on a button or a list item, when the newest message with any has it. */
 export function buttonText(thread: Thread, code: string): string | null {
 	for (let i = thread.messages.length - 1; i >= 0; i--) {
 		const content = thread.messages[i]?.extras?.interactiveContent;
-		if (content) return content.quickReplies?.find((button) => button.code === code)?.text ?? null;
+		if (!content) continue;
+		const button = content.quickReplies?.find((each) => each.code === code);
+		return button?.text ?? content.listPicker?.items.find(({ id }) => id === code)?.title ?? null;
 	}
 	return null;
 }

@@ -1,6 +1,6 @@
 import type { Schemas } from "../base/schemas.ts";
 import { iso, isoOrNull } from "../world/clock.ts";
-import { type Consent, readinessOf } from "../world/consent.ts";
+import { type Consent, consentTemplate, readinessOf } from "../world/consent.ts";
 import type { Author } from "../world/conversation-event.ts";
 import { messageSidOf } from "../world/message-ids.ts";
 import type { Agency, StoredMessage, Thread, VisibilityReason, World } from "../world/state.ts";
@@ -203,7 +203,7 @@ export function stateOf(world: World, agencyId: string, thread: Thread): Convers
 
 function messageState(message: StoredMessage): MessageState {
 	const { id, body, outbound, at, status, deliveredAt, readAt, errorCode, extras = {} } = message;
-	const outgoing = extras.templateName === undefined ? (extras.author ?? "api") : "template";
+	const outgoing = extras.templateName === consentTemplate ? "template" : (extras.author ?? "api");
 	return {
 		id,
 		messageSid: messageSidOf(id),

@@ -46,6 +46,14 @@ const faultOf = ({ id, hits, remaining }: FaultControl) => ({
 	remaining: Number.isFinite(remaining) ? remaining : null,
 });
 
+/** A message of which `text` is the body. */
+function messageIn(control: string, { text, ...rest }: Asked["given"]): object {
+	assertValid(`${control}: text`, text, optional(aString));
+	if (text !== undefined && rest.body !== undefined)
+		throw new TypeError(`${control}: text and body are the same: give one.`);
+	return text === undefined ? rest : { body: text, ...rest };
+}
+
 /** Each control by verb and path, then the fields that its body may have. */
 export const controls: Readonly<Record<string, Control>> = {
 	"GET connection": ({ sandbox, baseUrl }) => ({
@@ -56,13 +64,8 @@ export const controls: Readonly<Record<string, Control>> = {
 	"GET contacts": ({ agency }) => agency.contacts().map(contactOf),
 	"GET contacts/{phone}": (asked) => contact(asked).state(),
 	"POST contacts/{phone} name": ({ agency, id, given }) => contactOf(pass(agency.contact, id, given)),
-	"POST contacts/{phone}/writes text body media replyTo": (asked) => {
-		const { text, ...rest } = asked.given;
-		assertValid("writes: text", text, optional(aString));
-		if (text !== undefined && rest.body !== undefined)
-			throw new TypeError("writes: text and body are the same: give one.");
-		return pass(contact(asked).writes, text === undefined ? rest : { body: text, ...rest });
-	},
+	"POST contacts/{phone}/writes text body media replyTo": (asked) =>
+		pass(contact(asked).writes, messageIn("writes", asked.given)),
 	"POST contacts/{phone}/taps code": (asked) => pass(contact(asked).taps, asked.given.code),
 	"POST contacts/{phone}/accepts": (asked) => contact(asked).accepts(),
 	"POST contacts/{phone}/declines": (asked) => contact(asked).declines(),
@@ -81,7 +84,10 @@ export const controls: Readonly<Record<string, Control>> = {
 	"POST flows/{id}/set status": (asked) => statusOf(pass(flow(asked).set, asked.given.status)),
 	"POST staff/setAi contact on": ({ agency, given }) => pass(agency.staff.setAi, given.contact, given.on),
 	"POST staff/sends contact text": ({ agency, given }) => pass(agency.staff.sends, given.contact, given.text),
-	"POST ai/replies contact text": ({ agency, given }) => pass(agency.ai.replies, given.contact, given.text),
+	"POST ai/replies contact text body templateName interactiveContent": ({ agency, given }) => {
+		const { contact, ...message } = given;
+		return pass(agency.ai.replies, contact, messageIn("ai.replies", message));
+	},
 	"GET agencies": ({ sandbox }) => sandbox.agencies().map((agency) => agency.state()),
 	"GET agency": ({ agency: { id, name } }) => ({ id, name }),
 	"POST link name consent senders storesMedia": ({ integration, agency, given }) => {

@@ -111,9 +111,12 @@ function seen(agency: Agency, phone: string): Thread | Refusal {
 	return thread && isSeen(thread, agency.id) ? thread : notFound("There is no such conversation.");
 }
 
-/** R67, R70, R71, R72: any spelling that is a phone number, read in Belgium. */
+/** R70, R71: the documented spellings begin with `+`, `00` or the 0 of a Belgian local number. */
+const spelling = /^[ (]*[+0][\d ./()-]*$/;
+
+/** R67, R70, R71, R72: a phone number in a documented spelling; a control takes more (`470123456`). */
 export function phoneIn(agency: Agency, text: string): E164 | Refusal {
 	const known = agency.threads.get(text);
 	if (known) return known.phone; // the usual case, and far cheaper
-	return phoneFrom(text) ?? badRequest("phone: is not a phone number.");
+	return (spelling.test(text) && phoneFrom(text)) || badRequest("phone: is not a phone number.");
 }

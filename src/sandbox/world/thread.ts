@@ -109,8 +109,7 @@ export function holdText(world: World, thread: Thread, text: Outgoing): Held {
 
 // Row "Queued text held · send message": R119 same id and createdAt, R121 the answer time runs on.
 export function replaceHeldText(world: World, thread: Thread, held: Held, text: Outgoing): Held {
-	const isRetry = held.operation !== null && held.operation === text.operation;
-	if (!isRetry) loseToText(world, thread, held, text, true);
+	if (!isRetryOf(held, text)) loseToText(world, thread, held, text, true);
 	change(world, thread, () => {
 		Object.assign(held, waiting(text), { updatedAt: world.clock.now() });
 	});
@@ -123,13 +122,17 @@ export function replaceHeldText(world: World, thread: Thread, held: Held, text: 
 /** R128: a text that goes out now replaces the held one, unless the policy keeps that. */
 export function dropForText(world: World, thread: Thread, held: Held, text: Outgoing): void {
 	// The retry of the held text itself always does, so that it arrives once (R133).
-	const isRetry = held.operation !== null && held.operation === text.operation;
+	const isRetry = isRetryOf(held, text);
 	if (!isRetry && world.policy.openSendWhileHeld === "keep") return;
 	if (!isRetry) loseToText(world, thread, held, text, false);
 	change(world, thread, () => {
 		thread.held = null;
 	});
 }
+
+/** Whether it is the held text again. The id alone does not say so: a forgotten id (R140) can bring another text. */
+const isRetryOf = (held: Held, text: Outgoing): boolean =>
+	held.operation !== null && held.operation === text.operation && held.body === text.body;
 
 /** The held text is never sent, because another one takes its place. */
 function loseToText(world: World, thread: Thread, held: Held, { body, operationId }: Outgoing, again: boolean): void {
@@ -197,9 +200,9 @@ export function sendText(world: World, thread: Thread, text: Outgoing, queueId: 
 	return message;
 }
 
-export function aiReplies(world: World, thread: Thread, body: string): StoredMessage {
+export function aiReplies(world: World, thread: Thread, body: string, content: MessageExtras): StoredMessage {
 	const sender = agencyOf(world, thread).senders[0] ?? null;
-	const extras: MessageExtras = { sender, operationId: null, author: "ai" };
+	const extras: MessageExtras = { ...content, sender, operationId: null, author: "ai" };
 	const message = append(world, thread, { body, outbound: true, status: "queued", extras });
 	const ids = { messageId: message.id, messageSid: messageSidOf(message.id), operationId: null, queueId: null };
 	world.events.add({ type: "text.sent", ...about(thread), ...ids, body, author: "ai" });

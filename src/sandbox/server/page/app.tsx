@@ -1,4 +1,4 @@
-import { isRefused, keepToken } from "./control.ts";
+import { isRefused, keepToken, token } from "./control.ts";
 import { Conversations } from "./conversations.tsx";
 import { dialog } from "./dialog.tsx";
 import { FaultsDialog } from "./faults.tsx";
@@ -60,9 +60,9 @@ function TokenForm() {
 	};
 	return (
 		<main class="token">
-			<h1>Sandbox</h1>
+			<h1>{token.value ? "Wrong token" : "Sandbox"}</h1>
 			<form onSubmit={submit}>
-				<label for="token">Control token, as the sandbox printed it at its start</label>
+				<label for="token">Control token of the sandbox</label>
 				<input id="token" type="password" required autocomplete="off" />
 				<button type="submit" class="primary">
 					Open
