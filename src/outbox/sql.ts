@@ -87,7 +87,7 @@ export function createSqlStore({ query, tables }: Database, names: Names): Outbo
 	return {
 		async migrate() {
 			for (const statement of [...tables(names), ...indexes(names)]) {
-				// PostgreSQL fails one of two processes that create the same thing at once. Then it is there.
+				// "if not exists" fails in PostgreSQL when another process creates the same at that moment. Then it is there.
 				await query(statement, []).catch(() => query(statement, []));
 			}
 		},
