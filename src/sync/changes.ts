@@ -32,7 +32,10 @@ export interface FeedOptions {
 	 * @default false
 	 */
 	statuses?: Statuses | undefined;
-	/** Ends the loop after the change in hand, also when others are read already. They are handed over by the next look. */
+	/**
+	 * Ends the loop with PartnerAbortError after the change in hand, also when others are read already. They are handed over
+	 * by the next look.
+	 */
 	signal?: AbortSignal | undefined;
 }
 
