@@ -160,7 +160,7 @@ test("a file that is imported is shown and copied by its name, because its text 
 	await page.getByRole("dialog").getByRole("button", { name: "curl" }).click();
 	await shows(page.getByRole("dialog"), "copied");
 	expect(await page.evaluate("navigator.clipboard.readText()")).toBe(
-		`curl -H 'X-Sandbox-Token: ${server.token}' -d '@busy.json' '${server.controlUrl}/import'`,
+		`curl -g -H 'X-Sandbox-Token: ${server.token}' -d '@busy.json' '${server.controlUrl}/import'`,
 	);
 });
 
@@ -248,15 +248,40 @@ test("the other agencies are reached by the agency's list, and each call names t
 	await shows(page.getByRole("contentinfo"), `POST /_sandbox/agencies/${other.id}/contacts/${phone}/writes`);
 });
 
-test("a request is copied as a curl command that works", async () => {
+test("a request is copied as a curl command that works, whatever stands in its query and body", async () => {
 	const { page, server, sandbox } = await visit();
 	await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-	const url = `${server.baseUrl}/agencies/${sandbox.agency().id}/conversations?search=it's`;
-	await fetch(url, { headers: { authorization: `Bearer ${server.apiKey}` } });
-	await requests(page).getByRole("button", { name: "curl" }).click();
-	await shows(requests(page), "copied");
-	const command = await page.evaluate("navigator.clipboard.readText()");
-	expect(command).toContain(`curl -H 'Authorization: Bearer ${server.apiKey}' '${server.baseUrl}/agencies/`);
+	const url = `${server.baseUrl}/agencies/${sandbox.agency().id}`;
+	const headers = { authorization: `Bearer ${server.apiKey}` };
+	const command = async () => {
+		await requests(page).getByRole("button", { name: "curl" }).first().click();
+		await shows(requests(page), "copied");
+		return page.evaluate("navigator.clipboard.readText()");
+	};
+	await fetch(`${url}/conversations?search=it's[1-9]`, { headers });
+	const bearer = `curl -g -H 'Authorization: Bearer ${server.apiKey}'`;
+	await shows(requests(page), "conversations.list");
+	expect(await command()).toBe(`${bearer} '${url}/conversations?search=it%27s[1-9]'`);
+	await fetch(`${url}/messages`, { method: "POST", headers, body: "@it's" });
+	await shows(requests(page), "messages.send");
+	expect(await command()).toBe(
+		`${bearer} -H 'Content-Type: application/json' --data-raw '@it'\\''s' '${url}/messages'`,
+	);
+});
+
+test("a fault's numbers take numbers alone, so that no word arms one without end", async () => {
+	const { page, sandbox } = await visit();
+	await page.getByRole("button", { name: "Faults…" }).click();
+	await page.getByLabel("Times").focus();
+	await page.keyboard.press("Backspace");
+	await page.keyboard.type("e");
+	await page.getByRole("button", { name: "Arm the fault" }).click();
+	expect(await page.getByLabel("Times").evaluate((input: HTMLInputElement) => input.validity.patternMismatch)).toBe(
+		true,
+	);
+	await page.getByLabel("Times").fill("2");
+	await page.getByRole("button", { name: "Arm the fault" }).click();
+	await expect.poll(() => sandbox.faults.unused().map(({ remaining }) => remaining)).toEqual([2]);
 });
 
 test("axe finds nothing: empty, with every state, in each dialog, and on a small screen", async () => {

@@ -7,10 +7,10 @@ const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 function command(method: string, url: string, headers: readonly string[], body: unknown): string {
 	const hasBody = body !== undefined && body !== null;
 	return [
-		"curl",
+		"curl -g", // brackets in a query are no pattern
 		...(method === "GET" || (method === "POST" && hasBody) ? [] : ["-X", method]),
 		...headers.flatMap((header) => ["-H", quoted(header)]),
-		...(hasBody ? ["-d", quoted(bodyText(body))] : []),
+		...(hasBody ? [body instanceof File ? "-d" : "--data-raw", quoted(bodyText(body))] : []),
 		quoted(url),
 	].join(" ");
 }
