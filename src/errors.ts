@@ -16,7 +16,7 @@ export type Outcome = "not_sent" | "unknown" | "sent";
 
 /** The fields of an error beside its tag and its message. */
 export interface PartnerErrorFacts {
-	/** Operation id of the call that failed, `request` for `client.request`, or the function that refused its input. */
+	/** Operation id of the call that failed, `request` for `client.request`, or the function that refused its input or options. */
 	operation: Operation | (string & Record<never, never>);
 	/** Agency of the call. */
 	agencyId?: string;
@@ -24,7 +24,7 @@ export interface PartnerErrorFacts {
 	field?: string;
 	/** The rule that the field breaks. It never quotes the value. */
 	rule?: string;
-	/** HTTP status of the last response. */
+	/** HTTP status of the last attempt, when it had a response. */
 	status?: number;
 	/** `X-Correlation-Id` of the last response that had one. Quote it to support. */
 	correlationId?: string;

@@ -42,8 +42,8 @@ export type NodeHttp = Exchange & {
 const connectTimeoutMs = 10_000;
 
 /**
- * Creates an exchange over node:http, for the client's option `http`. It takes a third less time than `fetch`, keeps
- * connections of its own, and is seen by mocks and instrumentation of node:http.
+ * Creates an exchange over node:http, for the client's option `http`. It takes over a third less time than `fetch`,
+ * keeps connections of its own, and is seen by mocks and instrumentation of node:http.
  *
  * @throws PartnerConfigurationError when an option is malformed
  * @example

@@ -27,12 +27,13 @@ export interface ToE164Options {
 
 /**
  * Why a text is not a phone number.
- * - `empty`: null, undefined, or no digit and no letter
+ * - `empty`: null, undefined, or nothing but spaces and `+ - . / ( ) , ; & |`
  * - `letters`: a letter, an extension, or a sign that does not belong there: `"call me 0470123456"`
  * - `two-numbers`: two numbers, or a number and another ending: `"02 512 34 56 / 57"`
  * - `too-short`, `too-long`: for its country. Short codes such as `"112"` are too short
  * - `unknown-country`: no country has this code: `"+999 123 456 789"`
- * - `not-valid-here`: no local number of the default country, or another country's: `"06 12345678"` read in Belgium
+ * - `not-valid-here`: no local number of the default country, or another country's: `"06 12345678"` read in Belgium; or an
+ *   international number with digits that only callers inside its country dial
  */
 export type PhoneProblem =
 	| "empty"

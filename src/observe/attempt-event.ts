@@ -19,7 +19,7 @@ export interface AttemptEvent {
 	correlationId?: string;
 	/** Idempotency key, on sends. */
 	operationId?: string;
-	/** From the request to the end of the response, in milliseconds. */
+	/** From the call of the key function to the end of the response, in milliseconds. */
 	durationMs: number;
 	/** Wait before the next attempt, in milliseconds. Absent when there is none. */
 	retryInMs?: number;

@@ -3,7 +3,9 @@ import {
 	type ConversationDetail,
 	type ConversationSummary,
 	type CountryCode,
+	type E164,
 	type Message,
+	PartnerInvalidInput,
 	toE164,
 } from "messaging-conversations";
 import { fields, moment, refuse, text } from "./check.ts";
@@ -52,7 +54,7 @@ export function checkedText(
 	return {
 		id: text("id", id, "enqueue"),
 		agencyId: client.agency(agencyId).id,
-		to: toE164(to, { defaultCountry }),
+		to: numberIn(to, defaultCountry),
 		body: text("body", body, "enqueue"),
 		consentLanguage: consentLanguage === undefined ? null : text("consentLanguage", consentLanguage, "enqueue"),
 		subaccountId,
@@ -60,4 +62,14 @@ export function checkedText(
 		createdAt,
 		progress: newProgress,
 	};
+}
+
+/** The number of `to` in E.164. The error of `toE164` names another field. */
+function numberIn(to: string, defaultCountry: CountryCode | undefined): E164 {
+	try {
+		return toE164(to, { defaultCountry });
+	} catch (error) {
+		if (error instanceof PartnerInvalidInput) refuse("to", error.rule, "enqueue");
+		throw error;
+	}
 }

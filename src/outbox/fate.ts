@@ -69,7 +69,7 @@ export type Fate =
 			 * - `replaced`: the queue holds another text in its place, in the entry with its `queueId`
 			 * - `nothing`: no trace of it after the settling time, so it was not taken
 			 * - `unclear`: too early to say, because the send or the newest activity is younger than `settleMs`; or the conversation is
-			 *   hidden, there are two of the same text, or no message has the `messageId`
+			 *   unknown or hidden, there are two of the same text, or no message has the `messageId`
 			 */
 			fate: "dropped" | "replaced" | "nothing" | "unclear";
 	  };
@@ -79,8 +79,8 @@ export const defaultSettleMs = 65_000;
 /**
  * Finds out what became of a text, by reading alone (`conversations.get`, and older pages as far as `since`). It never sends.
  *
- * @throws PartnerInvalidInput for a bad `text`; an error of `conversations.get` or `conversations.listMessages`. A hidden
- * conversation is `unclear` instead
+ * @throws PartnerInvalidInput for a bad `text`; an error of `conversations.get` or `conversations.listMessages`. A
+ * conversation that is unknown or hidden is `unclear` instead
  * @example
  * const text = { to: "+32470123456", body: "The visit is at 14:00." };
  * const since = new Date();

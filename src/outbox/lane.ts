@@ -77,9 +77,8 @@ const heldProgress = {
 
 /** The text is neither in the queue nor a message. It may be on its way from the one to the other. */
 function ifEmpty({ progress }: OutboxText, { settleMs }: Rules, now: number): Change {
-	const { emptyAt } = progress;
-	if (emptyAt === null) return { nextAt: now + settleMs, progress: { emptyAt: now, failures: 0 } };
-	if (now - emptyAt < settleMs) return { nextAt: emptyAt + settleMs };
+	const emptyAt = progress.emptyAt ?? now;
+	if (now - emptyAt < settleMs) return { nextAt: emptyAt + settleMs, progress: { emptyAt, failures: 0 } };
 	return ended("dropped");
 }
 

@@ -28,12 +28,12 @@ export interface OutboxOptions {
 	 */
 	followMs?: readonly number[] | undefined;
 	/**
-	 * What a text does while another one to the same contact waits for consent: it waits too, or takes its place.
+	 * Whether a text waits while another one to the same contact waits for consent, or takes its place.
 	 * @default "wait"
 	 */
 	onHeld?: "wait" | "replace" | undefined;
 	/**
-	 * What becomes of a text that waits for consent when the contact answers in words instead: it is sent again with its own
+	 * Whether a text that waits for consent is sent again when the contact answers in words instead, with its own
 	 * `operationId`, which delivers it, or goes on waiting. Should the service keep a held text although the same one went
 	 * out, a later consent would deliver it a second time: only `"wait"` excludes that.
 	 * @default "resend"

@@ -46,8 +46,7 @@ export function isGivenUp({ progress: { doubts } }: OutboxText): boolean {
  * baseline in which the window is closed.
  */
 export function mayRepeatBlindly(text: OutboxText, now: number): boolean {
-	const { progress } = text;
-	const { tries, doubts, firstTriedAt, baseline, taken, refused } = progress;
+	const { tries, doubts, firstTriedAt, baseline, taken, refused } = text.progress;
 	if (isOver(text, now) || taken || refused || firstTriedAt === null || baseline?.queued !== null) return false;
 	return tries > 0 && doubts < quickTries && now - firstTriedAt < minuteMs && openFor(baseline, now) > marginMs;
 }

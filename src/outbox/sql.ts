@@ -86,7 +86,10 @@ export function createSqlStore({ query, tables }: Database, names: Names): Outbo
 
 	return {
 		async migrate() {
-			for (const statement of [...tables(names), ...indexes(names)]) await query(statement, []);
+			for (const statement of [...tables(names), ...indexes(names)]) {
+				// "if not exists" fails in PostgreSQL when another process creates the same at that moment. Then it is there.
+				await query(statement, []).catch(() => query(statement, []));
+			}
 		},
 		async insert(text, tx) {
 			const { id, agencyId, to, body, subaccountId, consentLanguage, notAfter, createdAt, progress } = text;

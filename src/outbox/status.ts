@@ -21,7 +21,7 @@ export interface OutboxStatus {
 	messageId: string | null;
 	/** Queue entry id, once the service has held the text. */
 	queueId: string | null;
-	/** Requests made. */
+	/** Sends that began, also those that the client refused without a request. */
 	attempts: number;
 	/** The last error, which may have passed. Holds no number and no text. */
 	error: TextError | null;

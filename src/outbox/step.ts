@@ -42,11 +42,16 @@ export async function stepLane(context: StepContext, lane: Lane): Promise<number
 	const pausedUntil = context.troubles.pausedUntil(lane.agencyId);
 	if (pausedUntil > now()) return pause(context, lane, pausedUntil);
 	await follow(context, lane);
+	let last = "";
 	while (!isStopping()) {
 		const texts = await store.open(lane, 20);
 		for (const text of texts) await expire(context, text);
 		const head = headOf(texts, context.rules);
-		if (!head || (head.nextAt ?? 0) > now()) break;
+		if (!head) break;
+		// Another worker may have put it off behind the text that has just ended here.
+		const isNext = last && last !== head.id && !head.progress.attempts;
+		if (!isNext && (head.nextAt ?? 0) > now()) break;
+		last = head.id;
 		if (!(await stepHead(context, head, texts))) break;
 	}
 	return rest(context, lane);
@@ -229,7 +234,8 @@ async function rest({ store, now }: StepContext, lane: Lane): Promise<number | u
 	const [head] = await store.open(lane, 1);
 	const followed = await store.followed(lane, Number.MAX_SAFE_INTEGER);
 	const nexts = [head, ...followed].flatMap((text) => text?.nextAt ?? []);
-	if (head?.nextAt != null && head.nextAt > now()) await store.postpone(lane, head.nextAt);
+	const until = head?.nextAt ?? 0;
+	if (until > now()) await store.postpone(lane, until);
 	return nexts.length > 0 ? Math.min(...nexts) : undefined;
 }
 

@@ -184,5 +184,5 @@ export const twoLanguages = factory("twoLanguages");
 export const unlinked = factory("unlinked");
 /** The default key may read only. */
 export const readOnlyKey = factory("readOnlyKey");
-/** What real data have and examples lack: null names, files alone, older records. */
+/** Oddities of real data that examples lack: null names, files alone, older records. */
 export const oddData = factory("oddData");

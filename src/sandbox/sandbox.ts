@@ -20,7 +20,7 @@ declare global {
 	}
 }
 
-/** What a sandbox is made with. */
+/** Options of {@link createSandbox}. */
 export interface SandboxOptions {
 	/** The time of its clock. @default "2026-01-05T09:00:00Z" */
 	readonly now?: string | Date | undefined;
@@ -35,11 +35,11 @@ export interface SandboxOptions {
 	readonly latitude?: number | string | undefined;
 }
 
-/** What a client needs to talk to a sandbox: spread it into `createClient`. */
+/** Options that connect a client to a sandbox: spread them into `createClient`. */
 export interface Connection {
-	/** Where the sandbox pretends to be; only its `fetch` answers there. */
+	/** The address of the sandbox. It exists for the sandbox's `fetch` only. */
 	readonly baseUrl: string;
-	/** Of the right form, with a prefix that the live service refuses. */
+	/** A key of the right form, with a prefix that the live service refuses. */
 	readonly apiKey: string;
 	/** A fetch that reaches nothing but the sandbox. */
 	readonly fetch: typeof globalThis.fetch;
@@ -80,15 +80,15 @@ export interface Sandbox {
 	/** A flow by its id; an unknown one throws. @example sandbox.flow(flow.id).status; */
 	flow(id: string): FlowControl;
 	/**
-	 * Does `act` while the next matching request is on its way: a contact's reply that races a send. What `act` throws,
-	 * the request throws.
-	 * What `act` throws is an unhandled rejection, which fails the test run. It must not be asynchronous.
+	 * Does `act` while the next matching request is on its way: a contact's reply that races a send.
+	 * An error that `act` throws is an unhandled rejection, which fails the test run; the request goes on. `act` must not be
+	 * asynchronous.
 	 * @example sandbox.during({ operation: "messages.send" }, () => anna.writes("Never mind"));
 	 */
 	during(options: DuringOptions, act: () => void): During;
 	/**
-	 * What happened, the oldest first: the newest 10,000 events, or those after number `after`. It begins empty, after the
-	 * scenario that the sandbox was made with.
+	 * Returns the events, the oldest first: the newest 10,000 events, and at most 32 MiB of their texts, or those of them
+	 * after number `after`. It begins empty, after the scenario that the sandbox was made with.
 	 * @example sandbox.events().map(({ type }) => type);
 	 */
 	events(options?: {
@@ -101,12 +101,13 @@ export interface Sandbox {
 	 */
 	subscribe(listener: (event: SandboxEvent) => void): () => void;
 	/**
-	 * What was asked of the sandbox, the oldest first; the newest 10,000.
+	 * The requests to the sandbox, the oldest first: the newest 10,000, and at most 32 MiB of their texts.
 	 * @example sandbox.requests().map((request) => request.operation);
 	 */
 	requests(): RecordedRequest[];
 	/**
-	 * What a good client would not have done: unknown paths (R12), a `+` that is not encoded (R69).
+	 * Returns the violations: requests that a good client does not make, to unknown paths (R12) or with a `+` that is not
+	 * encoded (R69).
 	 * @example expect(sandbox.violations()).toEqual([]);
 	 */
 	violations(): Violation[];
@@ -141,6 +142,6 @@ export interface Sandbox {
 	 * @example sandbox.tell("busy");
 	 */
 	tell(scenario: ScenarioName): void;
-	/** What `fetch`, msw and the server call: plain values in, plain values out. For frames of other kinds. */
+	/** Answers a request as plain values. `fetch`, msw and the server call it; so can an adapter of your own. */
 	answer(call: Call): Reply;
 }

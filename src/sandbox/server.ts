@@ -21,7 +21,7 @@ import { isInstant } from "./world/clock.ts";
 export interface ServeOptions {
 	/** 0 is any free port. @default 0 */
 	readonly port?: number | undefined;
-	/** What control routes need: 8 or more letters, digits and signs. @default 32 random characters */
+	/** The token of the control routes: 8 or more letters, digits and signs. @default 32 random characters */
 	readonly token?: string | undefined;
 	/** Lets the sandbox's clock run with real time, also after a reset. @default false: it does not run */
 	readonly follow?: boolean | undefined;

@@ -9,7 +9,7 @@ import type { Statuses } from "./statuses.ts";
 /** Options that `changes` and `watch` have in common. */
 export interface FeedOptions {
 	/**
-	 * Where to begin: `"now"` hands over nothing of what is there already, `"beginning"` all conversations with all their
+	 * The beginning of the feed: `"now"` hands over nothing of what is there already, `"beginning"` all conversations with all their
 	 * messages, and a checkpoint goes on where the feed was that gave it.
 	 */
 	since: "now" | "beginning" | (string & {});
@@ -26,7 +26,7 @@ export interface FeedOptions {
 	concurrency?: number | undefined;
 	/**
 	 * Follows outbound messages that were handed over without a final status. They are looked at again 10 s, 30 s, 2 min,
-	 * 10 min, 1 h, 6 h and 24 h later, with one `conversations.get` for each conversation, and are handed over again when
+	 * 10 min, 1 h, 6 h and 24 h later by the local clock, with one `conversations.get` for each conversation, and are handed over again when
 	 * their status has changed. `true` stops at `delivered`, `read`, `failed` and `undelivered`; `"read"` goes on after
 	 * `delivered`. A checkpoint holds at most 1,000 of them.
 	 * @default false
@@ -42,8 +42,8 @@ export interface ChangesOptions extends FeedOptions {}
 /** The feed that {@link changes} returns. Each `for await` over it is one look, from where the last one ended. */
 export interface ChangeFeed extends AsyncIterable<Change> {
 	/**
-	 * Where to go on: everything up to and including the change that the loop has in hand. Store it in the transaction that
-	 * stores the change. Text of some 100 bytes for each conversation with messages in the lookback; it holds their phone
+	 * Place from which a later feed goes on: everything up to and including the change that the loop has in hand. Store it in the transaction that
+	 * stores the change. Text of some 120 bytes for each conversation with messages in the lookback; it holds their phone
 	 * numbers, and no message text. After an error in the body of the loop it counts a change that is not stored.
 	 */
 	readonly checkpoint: string;

@@ -118,6 +118,36 @@ test("while a send is slow, the texts behind it cost no look at the store after 
 	await working;
 });
 
+test("while one worker sends, another that is woken for the same contact puts nothing off", async () => {
+	const sandbox = createSandbox({ now: new Date() });
+	const anna = sandbox.agency().contact("+447700900101");
+	anna.writes("Hello");
+	let release = (): void => {};
+	const released = new Promise<void>((resolve) => {
+		release = resolve;
+	});
+	const fetch: typeof globalThis.fetch = async (url, init) => {
+		if (init?.method === "POST") await released;
+		return sandbox.fetch(url, init);
+	};
+	const { engine, counts, wake } = createEngine();
+	const client = createClient({ ...sandbox.connection, fetch });
+	const outbox = createOutbox({ client, store: memoryStore(), engine });
+	const stop = new AbortController();
+	const working = outbox.work({ signal: stop.signal });
+	await expect.poll(() => counts.working).toBe(1);
+	const contact = { agencyId: sandbox.agency().id, to: anna.phoneNumber };
+	for (const id of ["1", "2", "3"]) await outbox.enqueue({ id, ...contact, body: `Text ${id}` });
+	const first = wake(contact);
+	await expect.poll(async () => (await outbox.status("1"))?.state).toBe("sending");
+	await wake(contact);
+	release();
+	await first;
+	expect(anna.inbox().map(({ body }) => body)).toEqual(["Text 1", "Text 2", "Text 3"]);
+	stop.abort();
+	await working;
+});
+
 test("when the store fails, a send under way ends before work rejects and the next worker has its turn", async () => {
 	const sandbox = createSandbox({ now: new Date() });
 	const anna = sandbox.agency().contact("+447700900101");

@@ -47,7 +47,7 @@ export interface AgencyControl {
 	contacts(): Contact[];
 	/** Its conversations, hidden ones too, newest message first. @example agency.conversations().length; */
 	conversations(): ConversationRow[];
-	/** What people of the agency do. */
+	/** Acts of the people of the agency. */
 	readonly staff: {
 		/**
 		 * Staff turn the AI on or off for a contact; off is `user_toggle`, which only staff end.
@@ -61,7 +61,7 @@ export interface AgencyControl {
 		 */
 		sends(contact: ContactRef, text: string): MessageIds | null;
 	};
-	/** What its AI does. */
+	/** Acts of its AI. */
 	readonly ai: {
 		/**
 		 * The AI replies to a contact, by a text or by a message with buttons or a list. Throws while it is off for the

@@ -69,7 +69,7 @@ export interface Contact {
 	 */
 	setReachable(on: boolean): void;
 	/**
-	 * What the phone got from this agency, in order: templates, and texts that were not reported failed.
+	 * Returns the messages that the phone got from this agency, in order: those that were not reported failed.
 	 * @example anna.inbox().map((entry) => entry.body);
 	 */
 	inbox(): InboxEntry[];

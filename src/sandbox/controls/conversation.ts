@@ -6,7 +6,7 @@ import { type ConversationState, stateOf } from "./state.ts";
 /** How an agency sees one conversation. */
 export interface ConversationControl {
 	/**
-	 * What is in it at present. Reading it leaves no trace in requests, faults or counters.
+	 * Returns its content at present. Reading it leaves no trace in requests, faults or counters.
 	 * @example agency.conversation(anna).state().held?.body;
 	 */
 	state(): ConversationState;

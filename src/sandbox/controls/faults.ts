@@ -23,7 +23,7 @@ export interface FaultState {
 	readonly operation: OperationId | null;
 	/** Whether it hits before the operation runs or after. */
 	readonly phase: Fault["phase"];
-	/** What becomes of the answer. */
+	/** The change of the answer. */
 	readonly effect: Effect;
 	/** How many requests it has hit. */
 	readonly hits: number;

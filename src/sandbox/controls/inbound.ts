@@ -7,7 +7,7 @@ import { findMessage } from "../world/message-ids.ts";
 import type { Agency, MessageExtras, Thread, World } from "../world/state.ts";
 import { agencyOf } from "../world/world.ts";
 
-/** What a contact writes beside plain text. */
+/** A message of a contact with more than plain text. */
 export interface ContactMessage {
 	/** Leave it out, or null, for files only. */
 	readonly body?: string | null | undefined;

@@ -2,7 +2,7 @@ import { iso } from "../world/clock.ts";
 import { consentTemplate } from "../world/consent.ts";
 import type { Thread } from "../world/state.ts";
 
-/** What a contact's phone got. */
+/** A text or a template that a contact's phone got. */
 export interface InboxEntry {
 	/** A text of the agency, or a template with its buttons. */
 	readonly kind: "text" | "template";

@@ -5,7 +5,7 @@ import { addAgency, addIntegration, addKey, apiKeyOf } from "../world/world.ts";
 import { type AgencyControl, createAgencyControl, nameRule, sendersFrom } from "./agency.ts";
 import { createKeysControl, type KeysControl } from "./keys.ts";
 
-/** What a new agency is made with. */
+/** Options of a new agency. */
 export interface LinkOptions {
 	/** Its name; null for an agency without one. */
 	readonly name: string | null;

@@ -14,7 +14,7 @@ export interface CreatedKey {
 export interface KeyState {
 	/** Names it to the other controls. */
 	readonly id: string;
-	/** What it may do. */
+	/** The scopes of the key. */
 	readonly scopes: readonly Scope[];
 	/** Whether it is good, revoked or expired. */
 	readonly state: Key["state"];

@@ -4,7 +4,7 @@ import { findMessage, messageSidOf } from "../world/message-ids.ts";
 import type { World } from "../world/state.ts";
 
 /**
- * What the messaging provider reports of a message that the agency sent; it shows on the next read. Each of these
+ * Reports of the messaging provider on a message that the agency sent. A report shows on the next read. Each of these
  * throws for a contact's own message, because nothing is reported of it.
  */
 export interface MessageControl {

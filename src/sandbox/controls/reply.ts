@@ -3,8 +3,9 @@ import type { Schemas } from "../base/schemas.ts";
 import { interactiveRule } from "../world/content.ts";
 import type { MessageExtras } from "../world/state.ts";
 
-/** What the AI sends beside plain text. */
+/** A message of the AI with more than plain text. */
 export interface AiMessage {
+	/** The text. */
 	readonly body: string;
 	/** The code of the template that it is, as `templateName` of the message. */
 	readonly templateName?: string | undefined;

@@ -71,7 +71,7 @@ export interface HeldState {
 	readonly expiresAt: string;
 }
 
-/** What a list shows of a conversation. */
+/** A conversation as a list shows it. */
 export interface ConversationRow {
 	/** The agency that owns it. */
 	readonly agencyId: string;

@@ -2,7 +2,7 @@ import type { ConversationEvents, Empty, EventContact } from "./conversation-eve
 import type { FaultKind } from "./faults.ts";
 import type { OperationId } from "./journal.ts";
 
-/** What every event has. */
+/** The fields of every event. */
 export interface EventStamp {
 	/** Rises by one with each event; pass it as `after` to read what came later. Reset and restore do not set it back. */
 	readonly id: number;
@@ -82,7 +82,7 @@ export interface SandboxWideEvents {
 	violation: OfRequest & {
 		/** The rule, by its number in docs/fidelity.md. */
 		readonly rule: string;
-		/** What was wrong, in words. */
+		/** The violation in words. */
 		readonly message: string;
 	};
 	/** A scenario was added to what was there. */
@@ -106,7 +106,7 @@ export interface EventFault {
 	readonly operation: OperationId | null;
 	/** Whether it hits before the operation runs or after. */
 	readonly phase: "before" | "after";
-	/** What becomes of the answer. */
+	/** The change of the answer. */
 	readonly kind: FaultKind;
 	/** The status that it answers; null where the kind has one of its own. */
 	readonly status: number | null;

@@ -27,7 +27,7 @@ export const faultKinds = [
 
 const bareKinds = faultKinds.filter((kind) => kind !== "status");
 
-/** What can become of an answer. */
+/** The ways in which a fault changes an answer. */
 export type FaultKind = (typeof faultKinds)[number];
 
 export const faultPhases = ["before", "after"] as const;
@@ -53,7 +53,7 @@ export interface FaultEffect {
 	readonly location?: string | undefined;
 }
 
-/** A fault to come. Counted, never random (law 7). */
+/** A fault to come. Faults are counted and never random. */
 export interface FaultOptions {
 	/** Only this operation. @default all six */
 	readonly operation?: OperationId | undefined;
@@ -66,7 +66,7 @@ export interface FaultOptions {
 	 * then its answer is replaced or lost. @default "before", with a `field` "after"
 	 */
 	readonly phase?: (typeof faultPhases)[number] | undefined;
-	/** What becomes of the answer. */
+	/** The change of the answer. */
 	readonly effect: Exclude<FaultKind, "status"> | FaultEffect;
 }
 

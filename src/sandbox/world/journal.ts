@@ -40,7 +40,7 @@ export interface RecordedRequest {
 export interface Violation {
 	/** The rule, by its number in docs/fidelity.md. */
 	readonly rule: string;
-	/** What was wrong, in words. */
+	/** The violation in words. */
 	readonly message: string;
 	/** The HTTP method of the request. */
 	readonly method: string;

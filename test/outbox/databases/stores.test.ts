@@ -61,6 +61,15 @@ const text = {
 	progress,
 };
 
+test("processes that start at the same moment all find their tables on a PostgreSQL server", async () => {
+	const pool = await openPool();
+	await Promise.all([1, 2, 3, 4].map(() => pool.query("select pg_sleep(0.1)")));
+	for (let round = 0; round < 10; round++) {
+		const table = `texts_${round}`;
+		await Promise.all([1, 2, 3, 4].map(() => postgresStore(pool, { table }).migrate()));
+	}
+});
+
 describe("a text in the caller's transaction is there with the caller's row, or neither is", () => {
 	async function both(store: OutboxStore, write: (id: string, fail: boolean) => Promise<void>): Promise<void> {
 		await store.migrate();
