@@ -127,8 +127,14 @@ test("the terminal prints one line a request and one a consequence, without key,
 	await send("Would Friday suit you?");
 	await control(told, "POST", "contacts/+447700900101/accepts");
 	await fetch(`${baseUrl}/converations`);
+	await fetch(`${baseUrl}/${apiKey}/+32%20470%2012%2034%2056/0470-12.34.56`);
+	await control(told, "POST", "contacts/+447700900102", { name: "\u001b[2JBram\n\u202emarB" });
+	await control(told, "POST", "contacts/+447700900102/writes", { text: "Hello" });
 	const lines = () => running.printed().slice(before);
-	await expect.poll(lines).toContain("violation R12");
+	await expect.poll(lines).toContain("wrote");
+	expect(lines()).toContain("violation R12");
+	expect(lines()).toContain("GET /{key}/{phone}/{phone}  501");
+	expect(lines()).toContain("09:00:00  [2JBram marB wrote\n");
 	expect(lines()).toMatch(/09:00:00 {2}messages\.send {2}200 {2}\d+ ms\n +held for Anna, consent asked\n/);
 	expect(lines()).toMatch(/messages\.send.*\n +replaced the text held for Anna: that one is never sent\n/);
 	expect(lines()).toMatch(/09:00:00 Anna tapped consent_accept\n09:00:00 sent to Anna, after consent\n/);
@@ -136,6 +142,17 @@ test("the terminal prints one line a request and one a consequence, without key,
 	expect(lines()).not.toContain(apiKey);
 	expect(lines()).not.toContain("447700900101");
 	expect(lines()).not.toContain("suit you");
+});
+
+test("a sandbox goes on when nobody reads what it prints any more", async () => {
+	const running = started(["sandbox", "--port", "0", "--token", "a-token-of-mine"]);
+	await expect.poll(running.printed, { timeout: 20_000 }).toContain("Ctrl-C");
+	const controlUrl = /Control URL +(\S+)/.exec(running.printed())?.[1] ?? "";
+	running.child.stdout?.destroy();
+	const told = { controlUrl, token: "a-token-of-mine", baseUrl: "", apiKey: "", agencyId: "", pageUrl: "", pid: 0 };
+	for (const text of ["one", "two", "three"]) await control(told, "POST", "contacts/+447700900101/writes", { text });
+	expect(await control(told, "GET", "contacts/+447700900101/inbox")).toEqual([]);
+	expect(running.complained()).not.toContain("EPIPE");
 });
 
 test("--quiet prints no line for requests, and a clock that stands still is said with its remedy", async () => {

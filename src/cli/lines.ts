@@ -1,4 +1,5 @@
 import type { Sandbox, SandboxEvent } from "../sandbox/index.ts";
+import { printable } from "./printable.ts";
 
 type Request = Extract<SandboxEvent, { type: "request" }>;
 
@@ -8,13 +9,13 @@ export function printEvents(sandbox: Sandbox, print: (line: string) => void): vo
 	let consequences: string[] = [];
 	sandbox.subscribe((event) => {
 		if (event.type === "request") {
-			print(requestLine(event));
-			for (const line of consequences.splice(0)) print(`         ${line}`);
+			print(printable(requestLine(event)));
+			for (const line of consequences.splice(0)) print(`         ${printable(line)}`);
 			return;
 		}
 		const words = consequenceOf(event);
 		if (words === undefined) return;
-		if (event.correlationId === null) print(`${timeOf(event)} ${words}`);
+		if (event.correlationId === null) print(printable(`${timeOf(event)} ${words}`));
 		else consequences = [...consequences, words];
 	});
 }
@@ -32,7 +33,9 @@ function requestLine(event: Request): string {
 
 const leftOf = (remaining: number | null): string => (remaining === null ? "without end" : `${remaining} left`);
 
-const masked = (path: string): string => path.replace(/(\+|%2B)?\d{6,}/gi, "{phone}");
+/** A path that is none of the service's can hold a key by mistake, and a number with spaces or other signs in it. */
+const masked = (path: string): string =>
+	path.replace(/\w+_live\.[^/]*/g, "{key}").replace(/(\+|%2B)?\d(([-. ()]|%20)*\d){5,}/gi, "{phone}");
 
 function reasonIn(answer: unknown): string {
 	return typeof answer === "object" && answer !== null && "message" in answer ? String(answer.message) : "";

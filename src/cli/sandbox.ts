@@ -57,6 +57,8 @@ export const sandboxCommand = { summary: "Runs the service on this machine, for 
 async function run(args: string[]): Promise<void> {
 	const values = readOptions("sandbox", args, options, help);
 	if (!values) return;
+	// A reader that stops early, such as head, does not end the sandbox.
+	process.stdout.on("error", () => {});
 	const file = values["env-file"];
 	if (file !== undefined) named("--env-file", () => process.loadEnvFile(file));
 	const { sandbox, server } = await start(values);

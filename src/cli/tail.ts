@@ -3,7 +3,8 @@ import type { Sandbox } from "../sandbox/index.ts";
 import { connectionHelp, connectionOptions, readConnection, startSandbox } from "./connection.ts";
 import { readOptions, UsageError } from "./options.ts";
 import { onParentEnd } from "./parent.ts";
-import { eventsOf, lineOf, printable } from "./tail/event.ts";
+import { printable } from "./printable.ts";
+import { eventsOf, lineOf } from "./tail/event.ts";
 import { createFollower } from "./tail/follow.ts";
 
 const mostAgencies = 10;

@@ -149,6 +149,93 @@ test("scenarios, snapshots, export, import and reset", async () => {
 	await shows(messages(page), "Held, not sent");
 });
 
+test("a file that is imported is shown and copied by its name, because its text is too long for a command line", async () => {
+	const { page, server } = await visit();
+	const buffer = Buffer.from(JSON.stringify(createSandbox({ seed: "busy" }).export()));
+	await page.getByRole("button", { name: "Scenario…" }).click();
+	await page.getByLabel("Import a file").setInputFiles({ name: "busy.json", mimeType: "application/json", buffer });
+	await shows(page.getByRole("dialog"), "→ null");
+	await shows(page.getByRole("dialog"), "POST /_sandbox/import @busy.json");
+	await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+	await page.getByRole("dialog").getByRole("button", { name: "curl" }).click();
+	await shows(page.getByRole("dialog"), "copied");
+	expect(await page.evaluate("navigator.clipboard.readText()")).toBe(
+		`curl -g -H 'X-Sandbox-Token: ${server.token}' -d '@busy.json' '${server.controlUrl}/import'`,
+	);
+});
+
+test("quick replies and the items of a list are tapped, and links are shown", async () => {
+	const { page, sandbox } = await visit();
+	const agency = sandbox.agency();
+	const anna = agency.contact(phone, { name: "Anna" });
+	anna.writes("Hello");
+	const items = [
+		{ id: "am", title: "Morning", description: "9 to 12" },
+		{ id: "pm", title: "Afternoon" },
+	];
+	const ctaButtons = [{ type: "URL", title: "The flat", url: "https://flats.invalid/1" }];
+	const links = { type: "PHONE_NUMBER", title: "Call us", phone: "+447700900000" };
+	agency.ai.replies(anna, { body: "When?", interactiveContent: { listPicker: { buttonText: "Choose", items } } });
+	await page.getByRole("button", { name: /Anna/ }).click();
+	await messages(page).getByRole("button", { name: "Morning 9 to 12" }).waitFor();
+	await messages(page).getByRole("button", { name: "Afternoon" }).click();
+	await shows(messages(page), "tapped pm");
+	expect(anna.state().lastMessage).toMatchObject({ body: "Afternoon", buttonClicked: "pm" });
+	const quickReplies = [{ code: "sure", text: "Are you sure?" }];
+	agency.ai.replies(anna, { body: "Noted", interactiveContent: { quickReplies, ctaButtons: [...ctaButtons, links] } });
+	await shows(messages(page), "https://flats.invalid/1");
+	await shows(messages(page), "+447700900000");
+	expect(await axeFindings(page)).toEqual([]);
+	await messages(page).getByRole("button", { name: "Are you sure?" }).click();
+	await shows(messages(page), "tapped sure");
+});
+
+test("the consent template can be answered after a tap on another message's button", async () => {
+	const { page, sandbox } = await visit({ seed: "held" });
+	sandbox.agency().contact(phone).taps("visit_confirm");
+	await page.getByRole("button", { name: /Anna/ }).click();
+	await shows(messages(page), "tapped visit_confirm");
+	await page.getByRole("button", { name: "Accept" }).click();
+	await shows(messages(page), "accepted: the held text went out");
+});
+
+test("a page that shows an agency which a reset removed goes to the first agency, and stays live", async () => {
+	const { page, sandbox } = await visit();
+	const other = sandbox.link({ name: "Harbour Homes" });
+	other.contact(phone, { name: "Chloé" }).writes("Hello Harbour");
+	await page.getByLabel("Agency").selectOption(other.id);
+	await page.getByRole("button", { name: /Chloé/ }).click();
+	await shows(messages(page), "Hello Harbour");
+	sandbox.reset();
+	sandbox.agency().contact(phone, { name: "Anna" }).writes("Hello Lakeside");
+	await page.getByRole("button", { name: /Anna/ }).waitFor();
+	expect(await page.getByRole("button", { name: /Chloé/ }).count()).toBe(0);
+});
+
+test("a page that shows an agency which another sandbox does not have connects to that sandbox", async () => {
+	const { page, server, sandbox } = await visit();
+	await page.getByLabel("Agency").selectOption(sandbox.link({ name: "Harbour Homes" }).id);
+	await server.close();
+	await page.getByText("not connected").waitFor();
+	const again = await serve(createSandbox({ seed: "held" }), {
+		port: Number(new URL(server.baseUrl).port),
+		token: server.token,
+	});
+	try {
+		await page.getByRole("button", { name: /Anna/ }).waitFor();
+		await page.getByText("● connected").waitFor();
+	} finally {
+		await again.close();
+	}
+});
+
+test("contacts without a conversation are all reached, 200 at a time", async () => {
+	const { page, sandbox } = await visit();
+	for (let i = 0; i < 250; i++) sandbox.agency().contact(`+4477009${10_000 + i}`, { name: `Contact ${i}` });
+	await page.getByRole("button", { name: "Show more of 250" }).click();
+	await expect.poll(() => page.getByRole("button", { name: /^Contact/ }).count()).toBe(250);
+});
+
 test("the other agencies are reached by the agency's list, and each call names them", async () => {
 	const { page, sandbox } = await visit();
 	const other = sandbox.link({ name: "Harbour Homes" });
@@ -161,15 +248,40 @@ test("the other agencies are reached by the agency's list, and each call names t
 	await shows(page.getByRole("contentinfo"), `POST /_sandbox/agencies/${other.id}/contacts/${phone}/writes`);
 });
 
-test("a request is copied as a curl command that works", async () => {
+test("a request is copied as a curl command that works, whatever stands in its query and body", async () => {
 	const { page, server, sandbox } = await visit();
 	await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-	const url = `${server.baseUrl}/agencies/${sandbox.agency().id}/conversations?search=it's`;
-	await fetch(url, { headers: { authorization: `Bearer ${server.apiKey}` } });
-	await requests(page).getByRole("button", { name: "curl" }).click();
-	await shows(requests(page), "copied");
-	const command = await page.evaluate("navigator.clipboard.readText()");
-	expect(command).toContain(`curl -H 'Authorization: Bearer ${server.apiKey}' '${server.baseUrl}/agencies/`);
+	const url = `${server.baseUrl}/agencies/${sandbox.agency().id}`;
+	const headers = { authorization: `Bearer ${server.apiKey}` };
+	const command = async () => {
+		await requests(page).getByRole("button", { name: "curl" }).first().click();
+		await shows(requests(page), "copied");
+		return page.evaluate("navigator.clipboard.readText()");
+	};
+	await fetch(`${url}/conversations?search=it's[1-9]`, { headers });
+	const bearer = `curl -g -H 'Authorization: Bearer ${server.apiKey}'`;
+	await shows(requests(page), "conversations.list");
+	expect(await command()).toBe(`${bearer} '${url}/conversations?search=it%27s[1-9]'`);
+	await fetch(`${url}/messages`, { method: "POST", headers, body: "@it's" });
+	await shows(requests(page), "messages.send");
+	expect(await command()).toBe(
+		`${bearer} -H 'Content-Type: application/json' --data-raw '@it'\\''s' '${url}/messages'`,
+	);
+});
+
+test("a fault's numbers take numbers alone, so that no word arms one without end", async () => {
+	const { page, sandbox } = await visit();
+	await page.getByRole("button", { name: "Faults…" }).click();
+	await page.getByLabel("Times").focus();
+	await page.keyboard.press("Backspace");
+	await page.keyboard.type("e");
+	await page.getByRole("button", { name: "Arm the fault" }).click();
+	expect(await page.getByLabel("Times").evaluate((input: HTMLInputElement) => input.validity.patternMismatch)).toBe(
+		true,
+	);
+	await page.getByLabel("Times").fill("2");
+	await page.getByRole("button", { name: "Arm the fault" }).click();
+	await expect.poll(() => sandbox.faults.unused().map(({ remaining }) => remaining)).toEqual([2]);
 });
 
 test("axe finds nothing: empty, with every state, in each dialog, and on a small screen", async () => {
@@ -222,6 +334,22 @@ test("below 900 px one pane shows at a time, down to 360 px without scrolling si
 	await panes.getByRole("button", { name: "Conversations" }).click();
 	await page.getByRole("navigation", { name: "Conversations" }).waitFor();
 	expect(await fits()).toBe(true);
+});
+
+test("long names leave room to write, and widen no page", async () => {
+	const { page, sandbox } = await visit();
+	const long = "Wolfeschlegelsteinhausenbergerdorff".repeat(3);
+	sandbox.agency().rename(`${long} and Daughters`);
+	sandbox.agency().contact(phone, { name: long }).writes("Hello");
+	await page.getByRole("button", { name: /Hello/ }).click();
+	const width = async () => (await page.getByLabel("Message from").boundingBox())?.width ?? 0;
+	await expect.poll(width).toBeGreaterThan(200);
+	await page.setViewportSize({ width: 360, height: 640 });
+	expect(await width()).toBeGreaterThan(200);
+	for (const pane of await page.getByRole("navigation", { name: "Panes" }).getByRole("button").all()) {
+		await pane.click();
+		expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+	}
 });
 
 test("all that the page is made of is at most 20 kB, compressed", async () => {

@@ -1,5 +1,6 @@
 import { type Agency, type ConversationDetail, isWindowOpen, type Message } from "messaging-conversations";
 import type { Change } from "messaging-conversations/sync";
+import { printable } from "../printable.ts";
 
 /** One line of `tail`: a new message, a message whose status has changed, or a conversation whose state has. */
 export interface TailEvent {
@@ -88,9 +89,4 @@ function wordsOf({ aiEnabled, windowOpen, queuedMessages }: ConversationState): 
 
 function hidden(length: number): string {
 	return length === 0 ? "(no text)" : `(${length} characters)`;
-}
-
-/** On one line and without control characters, which could steer a terminal. */
-export function printable(text: string): string {
-	return text.replace(/[\p{Cc}\p{Cf}]+/gu, " ");
 }

@@ -39,6 +39,8 @@ export interface MessageState {
 		/** The words on it. */
 		readonly text: string;
 	}[];
+	/** What the phone shows below the body: buttons, a list, links. */
+	readonly interactiveContent: Schemas["InteractiveContent"] | null;
 	/** The code of the button that the contact tapped. */
 	readonly buttonClicked: string | null;
 	/** Files that the contact sent. */
@@ -217,6 +219,7 @@ function messageState(message: StoredMessage): MessageState {
 		templateCode: extras.templateName ?? null,
 		language: extras.language ?? null,
 		buttons: (extras.interactiveContent?.quickReplies ?? []).map((button) => ({ ...button })),
+		interactiveContent: structuredClone(extras.interactiveContent ?? null),
 		buttonClicked: extras.buttonClicked ?? null,
 		media: (extras.media ?? []).map((file) => ({ ...file })),
 		replyTo: extras.replyTo ? { ...extras.replyTo } : null,

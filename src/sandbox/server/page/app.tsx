@@ -62,7 +62,7 @@ function TokenForm() {
 		<main class="token">
 			<h1>{token.value ? "Wrong token" : "Sandbox"}</h1>
 			<form onSubmit={submit}>
-				<label for="token">Control token of the sandbox</label>
+				<label for="token">Control token</label>
 				<input id="token" type="password" required autocomplete="off" />
 				<button type="submit" class="primary">
 					Open

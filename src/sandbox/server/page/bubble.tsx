@@ -4,7 +4,11 @@ import { signal } from "./signal.ts";
 import { here, now, post, selected } from "./store.ts";
 import { lengthOf, minuteOf, relativeTo } from "./time.ts";
 import type { LostEvent } from "./timeline.ts";
-import { authors } from "./words.ts";
+import { authors, dropReasons } from "./words.ts";
+
+interface OfferProps {
+	readonly content: NonNullable<MessageState["interactiveContent"]>;
+}
 
 interface BubbleProps {
 	readonly message: MessageState;
@@ -34,6 +38,7 @@ export function Bubble({ message, name, isOpenTemplate }: BubbleProps) {
 			) : (
 				<Ticks message={message} isFailed={isFailed} />
 			)}
+			{author !== "template" && message.interactiveContent && <Offer content={message.interactiveContent} />}
 			{isOpenTemplate && <Answer name={name} />}
 		</article>
 	);
@@ -49,13 +54,7 @@ function Ticks({ message, isFailed }: { readonly message: MessageState; readonly
 	return (
 		<details class="ticks">
 			<summary class={isFailed ? "bad" : ""}>
-				<span>
-					{author === "template"
-						? `${templateCode}${language ? ` · ${language}` : ""}`
-						: author === "contact"
-							? ""
-							: authors[author]}
-				</span>
+				<span>{author === "template" ? `${templateCode}${language ? ` · ${language}` : ""}` : authors[author]}</span>
 				{" · "}
 				<time dateTime={at}>{minuteOf(at)}</time>
 				{" · "}
@@ -77,6 +76,26 @@ function Ticks({ message, isFailed }: { readonly message: MessageState; readonly
 				/>
 			</div>
 		</details>
+	);
+}
+
+/** What the contact may tap: quick replies and the items of a list. A link leads nowhere from here, and is shown. */
+function Offer({ content: { quickReplies, listPicker, ctaButtons } }: OfferProps) {
+	const items = listPicker?.items.map(({ id, title, description }) => [id, title, description]);
+	const choices = [...(quickReplies ?? []).map(({ code, text }) => [code, text]), ...(items ?? [])];
+	return (
+		<div class="row answer">
+			{choices.map(([code, text, more]) => (
+				<Act key={code} call={here(`contacts/${selected.value}/taps`, { code })}>
+					{text} <small>{more}</small>
+				</Act>
+			))}
+			{ctaButtons?.map(({ title, url, phone, code, type }) => (
+				<span key={title}>
+					<u>{title}</u> <small class="mono">{url ?? phone ?? code ?? type}</small>
+				</span>
+			))}
+		</div>
 	);
 }
 
@@ -128,8 +147,7 @@ export function LostBubble({ event }: { readonly event: LostEvent }) {
 					</span>
 				) : (
 					<span>
-						dropped at {relativeTo(event.at, now.value)}:{" "}
-						{event.reason === "declined" ? "the contact declined" : "no answer in time"}
+						dropped at {relativeTo(event.at, now.value)}: {dropReasons[event.reason]}
 					</span>
 				)}
 			</small>

@@ -1,6 +1,7 @@
 import { callLine, made, shown } from "./control.ts";
 import { Copy } from "./copy.tsx";
 import { curlOfCall } from "./curl.ts";
+import { brief } from "./words.ts";
 
 /** The control call of the button under the pointer or in focus, else the last one that was made with what came of it. */
 export function CallLine() {
@@ -25,10 +26,5 @@ export function CallLine() {
 function Outcome() {
 	if (made.value === null) return null;
 	const { answer, error } = made.value;
-	return <span class={error === undefined ? "ok" : "bad"}>{error ?? `→ ${brief(answer)}`}</span>;
-}
-
-function brief(answer: unknown): string {
-	const text = JSON.stringify(answer);
-	return text.length > 60 ? `${text.slice(0, 59)}…` : text;
+	return <span class={error === undefined ? "ok" : "bad"}>{error ?? `→ ${brief(JSON.stringify(answer))}`}</span>;
 }

@@ -5,7 +5,8 @@ export interface Call {
 	readonly verb: "GET" | "POST";
 	/** Below `/_sandbox/`. */
 	readonly path: string;
-	readonly body?: object;
+	/** A file is sent as it is, so that the sandbox says what is wrong with it. */
+	readonly body?: object | undefined;
 }
 
 const storageKey = "sandbox-token";
@@ -54,8 +55,8 @@ export const made = signal<{ readonly call: Call; readonly answer?: unknown; rea
 export async function perform<Answer = unknown>(call: Call): Promise<Answer | undefined> {
 	shown.value = null;
 	try {
-		const init = call.body === undefined ? {} : { body: JSON.stringify(call.body) };
-		const response = await request(call.path, { method: call.verb, ...init });
+		const body = call.body instanceof File ? call.body : (JSON.stringify(call.body) ?? null);
+		const response = await request(call.path, { method: call.verb, body });
 		const answer: Answer = await response.json();
 		made.value = { call, answer };
 		return answer;
@@ -67,4 +68,8 @@ export async function perform<Answer = unknown>(call: Call): Promise<Answer | un
 
 /** A call in one line. */
 export const callLine = ({ verb, path, body }: Call): string =>
-	`${verb} /_sandbox/${path}${body === undefined ? "" : ` ${JSON.stringify(body)}`}`;
+	`${verb} /_sandbox/${path}${body === undefined ? "" : ` ${bodyText(body)}`}`;
+
+/** The body as curl takes it. A file has its name there, because a whole export is too long for a line. */
+export const bodyText = (body: unknown): string =>
+	body instanceof File ? `@${body.name}` : typeof body === "string" ? body : JSON.stringify(body);

@@ -1,14 +1,14 @@
 import type { ConversationRow } from "../../index.ts";
 import { Act, textOf } from "./act.tsx";
 import { perform } from "./control.ts";
+import { More } from "./more.tsx";
 import { computed, signal } from "./signal.ts";
 import { contacts, here, keyOf, lostTexts, now, rows, select, selected, unread } from "./store.ts";
 import { lengthOf, relativeTo } from "./time.ts";
 import { authors } from "./words.ts";
 
 const search = signal("");
-const pageSize = 200;
-const most = signal(pageSize);
+const most = signal(200);
 
 const digitsIn = (text: string): string => text.replace(/\D/g, "");
 
@@ -68,11 +68,7 @@ export function Conversations() {
 					</li>
 				))}
 			</ul>
-			{shown.length > most.value && (
-				<button type="button" class="more" onClick={() => (most.value += pageSize)}>
-					Show more of {shown.length}
-				</button>
-			)}
+			<More count={Math.max(shown.length, others.length)} most={most} />
 			{number !== null && (
 				<Act class="more primary" call={here(`contacts/${number}`)} onDone={choose}>
 					New contact {number}
@@ -81,7 +77,7 @@ export function Conversations() {
 			{order.value.length === 0 && number === null && (
 				<p class="hint">
 					{search.value
-						? "Nobody is found."
+						? "Nobody."
 						: "No conversation yet. Type a number above, such as +447700900101, or send through the API."}
 				</p>
 			)}

@@ -1,24 +1,26 @@
-import { type Call, token } from "./control.ts";
+import { bodyText, type Call, token } from "./control.ts";
 import { signal } from "./signal.ts";
 import type { RequestEvent } from "./words.ts";
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 function command(method: string, url: string, headers: readonly string[], body: unknown): string {
-	const text = typeof body === "string" ? body : JSON.stringify(body);
 	const hasBody = body !== undefined && body !== null;
 	return [
-		"curl",
+		"curl -g", // brackets in a query are no pattern
 		...(method === "GET" || (method === "POST" && hasBody) ? [] : ["-X", method]),
 		...headers.flatMap((header) => ["-H", quoted(header)]),
-		...(hasBody ? ["-d", quoted(text)] : []),
+		...(hasBody ? [body instanceof File ? "-d" : "--data-raw", quoted(bodyText(body))] : []),
 		quoted(url),
 	].join(" ");
 }
 
 /** The command that makes a request to the service again. */
-export function curlOfRequest({ method, path, query, body }: RequestEvent, apiKey: string): string {
-	const url = `${location.origin}/api/v1${path}${query && !query.startsWith("?") ? "?" : ""}${query}`;
+export function curlOfRequest(
+	{ method, path, query, body }: Pick<RequestEvent, "method" | "path" | "query" | "body">,
+	apiKey: string,
+): string {
+	const url = `${location.origin}/api/v1${path}${query && `?${query}`}`;
 	const type = body === null ? [] : ["Content-Type: application/json"];
 	return command(method, url, [`Authorization: Bearer ${apiKey}`, ...type], body);
 }

@@ -48,17 +48,18 @@ interface FieldProps {
 	readonly label: string;
 	readonly state: typeof operation;
 	readonly placeholder?: string;
-	readonly numeric?: boolean;
+	readonly pattern?: string;
 }
 
-function Field({ label, state, placeholder = "", numeric = false }: FieldProps) {
+/** A field of the builder; a number, unless its pattern is another. */
+function Field({ label, state, placeholder = "", pattern = "\\d*" }: FieldProps) {
 	return (
 		<label>
 			{label}
 			<input
 				value={state.value}
 				placeholder={placeholder}
-				inputMode={numeric ? "numeric" : "text"}
+				pattern={pattern}
 				onInput={(event) => (state.value = textOf(event))}
 			/>
 		</label>
@@ -94,13 +95,13 @@ export function FaultsDialog() {
 						))}
 					</select>
 				</label>
-				{effect.value === "status" && <Field label="Status" state={status} numeric />}
-				{effect.value === "status" && (
-					<Field label="Retry-After, seconds" state={retryAfter} placeholder="none" numeric />
+				{effect.value === "status" && <Field label="Status" state={status} />}
+				{effect.value === "status" && <Field label="Retry-After, seconds" state={retryAfter} placeholder="none" />}
+				{effect.value === "latency" && <Field label="Milliseconds" state={latencyMs} />}
+				{effect.value === "missing-field" && (
+					<Field label="Field" state={field} placeholder="the first one" pattern=".*" />
 				)}
-				{effect.value === "latency" && <Field label="Milliseconds" state={latencyMs} numeric />}
-				{effect.value === "missing-field" && <Field label="Field" state={field} placeholder="the first one" />}
-				<Field label="Times" state={times} placeholder="without end" numeric />
+				<Field label="Times" state={times} placeholder="without end" />
 				<code class="call">{callLine(call.value)}</code>
 				<Act submit class="primary" call={call.value}>
 					Arm the fault

@@ -3,7 +3,7 @@ import { made, shown } from "./control.ts";
 import { Copy } from "./copy.tsx";
 import { keys } from "./keyboard.ts";
 import { apiKey } from "./store.ts";
-import { link, reconnect } from "./stream.ts";
+import { link } from "./stream.ts";
 
 const links = {
 	connected: { tone: "ok", words: "● connected" },
@@ -18,11 +18,6 @@ export function Footer() {
 			<span role="status" class={tone}>
 				{words}
 			</span>
-			{link.value === "lost" && (
-				<button type="button" class="quiet" onClick={reconnect}>
-					try now
-				</button>
-			)}
 			<span class="base">
 				{location.origin}/api/v1
 				<Copy what="key" text={() => apiKey.value}>

@@ -13,7 +13,7 @@ export function KeysDialog() {
 			</ul>
 			<label>
 				<input type="checkbox" checked={areKeysOn.value} onChange={() => (areKeysOn.value = !areKeysOn.value)} /> Keys
-				without a modifier are on
+				are on
 			</label>
 		</Dialog>
 	);

@@ -2,6 +2,7 @@ import type { TargetedKeyboardEvent } from "preact";
 import type { SandboxEvent } from "../../index.ts";
 import { Copy } from "./copy.tsx";
 import { curlOfRequest } from "./curl.ts";
+import { More } from "./more.tsx";
 import { signal } from "./signal.ts";
 import { agency, apiKey, consequences, events, requests, selected, thread } from "./store.ts";
 import { minuteOf, secondOf } from "./time.ts";
@@ -10,8 +11,7 @@ import { faultWords, type RequestEvent, reasonIn, wordsOf } from "./words.ts";
 const tabs = ["Requests", "Events", "State"] as const;
 const tab = signal<(typeof tabs)[number]>("Requests");
 const isOfContact = signal(false);
-const pageSize = 100;
-const most = signal(pageSize);
+const most = signal(100);
 
 /** What the CRM asked, and what followed. */
 export function Log() {
@@ -62,15 +62,6 @@ function OnlyThis() {
 const isShown = (event: SandboxEvent): boolean =>
 	!isOfContact.value || selected.value === null || ("contact" in event && event.contact === selected.value);
 
-function More({ count }: { readonly count: number }) {
-	if (count <= most.value) return null;
-	return (
-		<button type="button" class="more" onClick={() => (most.value += pageSize)}>
-			Show more of {count}
-		</button>
-	);
-}
-
 function Requests() {
 	const all = requests.value.filter(isShown).reverse();
 	const earlier = firstWithOperationId();
@@ -87,7 +78,7 @@ function Requests() {
 					))}
 				</ol>
 			</div>
-			<More count={all.length} />
+			<More count={all.length} most={most} />
 		</>
 	);
 }
@@ -118,7 +109,7 @@ function Request({ event, first }: { readonly event: RequestEvent; readonly firs
 					<span class={isGood ? "ok" : "bad"}>{status ?? "no answer"}</span>{" "}
 					<span class="dim">{Math.round(ms)} ms</span>
 				</summary>
-				<pre tabIndex={0}>
+				<pre>
 					{`${method} ${path}${query}`}
 					{body === null ? "" : `\n${pretty(body)}`}
 					{`\n\n→ ${status ?? "no answer"}`}
@@ -166,14 +157,14 @@ function Events() {
 										<time dateTime={event.at}>{secondOf(event.at)}</time> <b>{event.type}</b>{" "}
 										<span class={tone}>{text}</span>
 									</summary>
-									<pre tabIndex={0}>{pretty(event)}</pre>
+									<pre>{pretty(event)}</pre>
 								</details>
 							</li>
 						);
 					})}
 				</ol>
 			</div>
-			<More count={all.length} />
+			<More count={all.length} most={most} />
 		</>
 	);
 }
@@ -184,11 +175,11 @@ function State() {
 			{thread.value && (
 				<>
 					<h3>GET /_sandbox/conversations/{thread.value.phoneNumber}</h3>
-					<pre tabIndex={0}>{pretty(thread.value)}</pre>
+					<pre>{pretty(thread.value)}</pre>
 				</>
 			)}
 			<h3>GET /_sandbox/agencies</h3>
-			<pre tabIndex={0}>{pretty(agency.value ?? null)}</pre>
+			<pre>{pretty(agency.value ?? null)}</pre>
 		</>
 	);
 }

@@ -4,6 +4,7 @@ import { Bubble, HeldBubble, LostBubble } from "./bubble.tsx";
 import { Composer } from "./composer.tsx";
 import { ContactControls } from "./contact.tsx";
 import { WindowBadge } from "./conversations.tsx";
+import { curlOfRequest } from "./curl.ts";
 import { agencyId, apiKey, events, rows, selected, thread } from "./store.ts";
 import { dayOf, minuteOf } from "./time.ts";
 import { type Item, openTemplate, timelineOf } from "./timeline.ts";
@@ -118,17 +119,15 @@ function Line({ item, name, isOpenTemplate }: LineProps) {
 }
 
 function Welcome() {
-	const url = `${location.origin}/api/v1/agencies/${agencyId.value}/messages`;
-	const body = JSON.stringify({ to: "+447700900101", body: "Hello" });
+	const path = `/agencies/${agencyId.value}/messages`;
+	const body = { to: "+447700900101", body: "Hello" };
 	return (
 		<main class="welcome">
 			<h2>A contact's phone</h2>
 			<p>Choose a conversation, or type a new number in the search field. Here you write as the contact.</p>
-			<p>Or send a message as a CRM does, and watch it arrive:</p>
-			<pre
-				tabIndex={0}
-			>{`curl -H 'Authorization: Bearer ${apiKey.value}' \\\n  -H 'Content-Type: application/json' \\\n  -d '${body}' \\\n  ${url}`}</pre>
-			<p class="dim">No message reaches anybody: all of this happens in one process on this machine.</p>
+			<p>Or send a message as a CRM does:</p>
+			<pre>{curlOfRequest({ method: "POST", path, query: "", body }, apiKey.value)}</pre>
+			<p class="dim">No message reaches anybody.</p>
 		</main>
 	);
 }

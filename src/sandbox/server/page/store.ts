@@ -75,21 +75,13 @@ export const isWholeNew = ({ type }: SandboxEvent): boolean =>
 	type === "sandbox.reset" || type === "sandbox.restored" || type === "sandbox.imported";
 
 /** A control call that speaks of the chosen agency. */
-export const here = (path: string, body?: object): Call => ({
-	verb: "POST",
-	path: placed(path),
-	...(body === undefined ? {} : { body }),
-});
+export const here = (path: string, body?: object): Call => post(placed(path), body);
 
 const placed = (path: string): string =>
 	agencyId.value === defaultAgencyId.value ? path : `agencies/${agencyId.value}/${path}`;
 
 /** A control call of the whole sandbox. */
-export const post = (path: string, body?: object): Call => ({
-	verb: "POST",
-	path,
-	...(body === undefined ? {} : { body }),
-});
+export const post = (path: string, body?: object): Call => ({ verb: "POST", path, body });
 
 export function chooseAgency(id: string): void {
 	chosenAgencyId.value = id;
@@ -159,16 +151,20 @@ async function readWhileStale(): Promise<void> {
 }
 
 export async function readState(): Promise<void> {
-	if (apiKey.value === "") {
-		const connection = await read<{ apiKey: string; agencyId: string }>("connection");
-		apiKey.value = connection.apiKey;
-		defaultAgencyId.value = connection.agencyId;
-		scenarios.value = await read<string[]>("scenarios");
-	}
+	const [connection, all, names] = await Promise.all([
+		read<{ apiKey: string; agencyId: string }>("connection"),
+		read<AgencyState[]>("agencies"),
+		read<string[]>("scenarios"),
+	]);
+	apiKey.value = connection.apiKey;
+	defaultAgencyId.value = connection.agencyId;
+	agencies.value = all;
+	scenarios.value = names;
+	// A reset, an import or a restart may have removed the chosen agency, and each read of it would fail.
+	if (chosenAgencyId.value && !agency.value) chooseAgency("");
 	const phone = selected.value;
 	const chosen = agencyId.value;
-	const [all, list, known, waiting, wrong, clock, one] = await Promise.all([
-		read<AgencyState[]>("agencies"),
+	const [list, known, waiting, wrong, clock, one] = await Promise.all([
 		read<ConversationRow[]>(placed("conversations")),
 		read<{ phoneNumber: string; name: string | null }[]>(placed("contacts")),
 		read<WaitingFault[]>("faults"),
@@ -176,7 +172,6 @@ export async function readState(): Promise<void> {
 		read<{ now: string }>("clock"),
 		phone === null ? null : read<ConversationState>(placed(`conversations/${phone}`)),
 	]);
-	agencies.value = all;
 	faults.value = waiting;
 	violations.value = wrong;
 	now.value = Date.parse(clock.now);

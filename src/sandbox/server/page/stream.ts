@@ -1,7 +1,7 @@
 import type { SandboxEvent } from "../../index.ts";
 import { isRefused, read, request, token } from "./control.ts";
 import { signal } from "./signal.ts";
-import { apiKey, events, forget, readState, take } from "./store.ts";
+import { events, forget, readState, take } from "./store.ts";
 
 /** Whether events arrive. */
 export const link = signal<"connecting" | "connected" | "lost">("connecting");
@@ -59,7 +59,6 @@ async function connect(onConnected: () => void): Promise<void> {
 async function startAnew(): Promise<void> {
 	const all = await read<SandboxEvent[]>("events");
 	forget();
-	apiKey.value = "";
 	take(all, false);
 }
 

@@ -68,6 +68,6 @@ function troubleOf({ operation, status, answer, fault }: EventOf<"request">): Wo
 /** The consent template that waits for the contact's tap. */
 export function openTemplate({ messages }: ConversationState): MessageState | undefined {
 	const last = messages.map(({ author }) => author).lastIndexOf("template");
-	const isAnswered = messages.slice(last + 1).some(({ buttonClicked }) => buttonClicked !== null);
+	const isAnswered = messages.slice(last + 1).some(({ buttonClicked }) => buttonClicked?.startsWith("consent_"));
 	return last < 0 || isAnswered ? undefined : messages[last];
 }

@@ -23,9 +23,10 @@ const lost = (text: string): Words => ({ text, tone: "bad" });
 
 const who = ({ name, contact }: { readonly name: string | null; readonly contact: string }): string => name ?? contact;
 
-const dropReasons = { declined: "the contact declined", expired: "no answer in time" } as const;
+/** Why a held text was dropped. */
+export const dropReasons = { declined: "the contact declined", expired: "no answer in time" } as const;
 /** Who writes for the agency. */
-export const authors = { api: "API", staff: "Staff", ai: "AI" } as const;
+export const authors = { api: "API", staff: "Staff", ai: "AI", contact: "" } as const;
 
 /** The fault of a request, in words. */
 export const faultWords = ({ kind, status, phase, remaining }: NonNullable<RequestEvent["fault"]>): string =>
@@ -116,4 +117,7 @@ export const reasonIn = (answer: unknown): string =>
 
 const filesOf = (files: number): string => (files === 0 ? "" : ` (${files} ${files === 1 ? "file" : "files"})`);
 
-const quote = (text: string): string => `“${text.length > 60 ? `${text.slice(0, 59)}…` : text}”`;
+/** A text that is short enough for a line. */
+export const brief = (text: string): string => (text.length > 60 ? `${text.slice(0, 59)}…` : text);
+
+const quote = (text: string): string => `“${brief(text)}”`;

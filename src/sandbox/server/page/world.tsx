@@ -71,9 +71,8 @@ async function download(): Promise<void> {
 
 function Import() {
 	const load = async ({ currentTarget: input }: TargetedEvent<HTMLInputElement>) => {
-		const text = await input.files?.[0]?.text();
-		if (text === undefined) return;
-		await perform(post("import", archiveIn(text)));
+		const file = input.files?.[0];
+		if (file) await perform(post("import", file));
 		input.value = "";
 	};
 	return (
@@ -83,15 +82,6 @@ function Import() {
 	);
 }
 
-/** What is no JSON goes as it is, so that the sandbox says what is wrong with it. */
-function archiveIn(text: string): object {
-	try {
-		return JSON.parse(text);
-	} catch {
-		return {};
-	}
-}
-
 export function ResetDialog() {
 	const done = () => {
 		dialog.value = null;
@@ -99,10 +89,7 @@ export function ResetDialog() {
 	};
 	return (
 		<Dialog title="Reset everything?">
-			<p>
-				Conversations, keys, faults, events and the clock are as new. The base URL, the key and the agency's id stay the
-				same.
-			</p>
+			<p>Conversations, keys, faults, events and the clock are as new. Base URL, key and the agency's id stay.</p>
 			<Act class="primary" call={post("reset")} onDone={done}>
 				Reset
 			</Act>
