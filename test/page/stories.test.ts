@@ -40,6 +40,7 @@ test("consent is given: the held text goes out", async () => {
 	await send("Would Thursday suit you?");
 	await shows(messages(page), "Held, not sent");
 	await page.getByRole("button", { name: "Accept" }).waitFor();
+	await shows(page.getByRole("navigation", { name: "Conversations" }), "1 held");
 	await picture(page, "held-text");
 	await page.keyboard.press("a");
 	await shows(messages(page), "accepted: the held text went out");
