@@ -16,7 +16,7 @@ Prints new messages and what changes, as it comes, from now on. It only reads. C
 Numbers are masked and texts are hidden, unless --show is given.
 
 Options:
-  --agency <id>      Follows this agency alone. Default all of the key; needed when there are more than ${mostAgencies}.
+  --agency <id>      Follows this agency alone. Default: all of the key. Needed with more than ${mostAgencies}.
   --show             Shows whole numbers and texts.
   --every <seconds>  The shortest pause between two looks, from 1 to 3600. Default 5.
   --json             Prints one line of JSON for each event.
