@@ -5,17 +5,18 @@ type Request = Extract<SandboxEvent, { type: "request" }>;
 
 /** Prints one line a request and one a consequence; neither holds a key, a whole number or a message's text. */
 export function printEvents(sandbox: Sandbox, print: (line: string) => void): void {
+	const line = (text: string): void => print(printable(text));
 	/** The consequences of the request that is being answered. */
 	let consequences: string[] = [];
 	sandbox.subscribe((event) => {
 		if (event.type === "request") {
-			print(printable(requestLine(event)));
-			for (const line of consequences.splice(0)) print(`         ${printable(line)}`);
+			line(requestLine(event));
+			for (const consequence of consequences.splice(0)) line(`         ${consequence}`);
 			return;
 		}
 		const words = consequenceOf(event);
 		if (words === undefined) return;
-		if (event.correlationId === null) print(printable(`${timeOf(event)} ${words}`));
+		if (event.correlationId === null) line(`${timeOf(event)} ${words}`);
 		else consequences = [...consequences, words];
 	});
 }

@@ -2,7 +2,7 @@
 
 import { createClient } from "messaging-conversations";
 import { createOutbox, type Lane, type OutboxEngine, type OutboxStore } from "messaging-conversations/outbox";
-import { createSandbox } from "messaging-conversations/sandbox";
+import { createSandbox, type Sandbox } from "messaging-conversations/sandbox";
 import { expect, test } from "vitest";
 import { memoryStore } from "./memory.ts";
 
@@ -77,19 +77,25 @@ test("work ends when its signal aborts, and no look at the store follows", async
 	expect([counts.working, looks]).toEqual([0, before]);
 });
 
-test("while a send is slow, the texts behind it cost no look at the store after the other", async () => {
-	const sandbox = createSandbox({ now: new Date() });
-	const [anna, bert] = ["+447700900101", "+447700900102"].map((number) => sandbox.agency().contact(number));
-	if (!anna || !bert) throw new Error("no contacts");
-	for (const contact of [anna, bert]) contact.writes("Hello");
+/** The sandbox behind a line on which sends whose body includes `part` wait until they are released. */
+function holdingBack(sandbox: Sandbox, part: string) {
 	let release = (): void => {};
 	const released = new Promise<void>((resolve) => {
 		release = resolve;
 	});
 	const fetch: typeof globalThis.fetch = async (url, init) => {
-		if (String(init?.body).includes("Slow")) await released;
+		if (init?.method === "POST" && String(init.body).includes(part)) await released;
 		return sandbox.fetch(url, init);
 	};
+	return { fetch, release: () => release() };
+}
+
+test("while a send is slow, the texts behind it cost no look at the store after the other", async () => {
+	const sandbox = createSandbox({ now: new Date() });
+	const [anna, bert] = ["+447700900101", "+447700900102"].map((number) => sandbox.agency().contact(number));
+	if (!anna || !bert) throw new Error("no contacts");
+	for (const contact of [anna, bert]) contact.writes("Hello");
+	const { fetch, release } = holdingBack(sandbox, "Slow");
 	const memory = memoryStore();
 	let looks = 0;
 	const store: OutboxStore = {
@@ -122,14 +128,7 @@ test("while one worker sends, another that is woken for the same contact puts no
 	const sandbox = createSandbox({ now: new Date() });
 	const anna = sandbox.agency().contact("+447700900101");
 	anna.writes("Hello");
-	let release = (): void => {};
-	const released = new Promise<void>((resolve) => {
-		release = resolve;
-	});
-	const fetch: typeof globalThis.fetch = async (url, init) => {
-		if (init?.method === "POST") await released;
-		return sandbox.fetch(url, init);
-	};
+	const { fetch, release } = holdingBack(sandbox, "");
 	const { engine, counts, wake } = createEngine();
 	const client = createClient({ ...sandbox.connection, fetch });
 	const outbox = createOutbox({ client, store: memoryStore(), engine });
@@ -152,14 +151,7 @@ test("when the store fails, a send under way ends before work rejects and the ne
 	const sandbox = createSandbox({ now: new Date() });
 	const anna = sandbox.agency().contact("+447700900101");
 	anna.writes("Hello");
-	let release = (): void => {};
-	const released = new Promise<void>((resolve) => {
-		release = resolve;
-	});
-	const fetch: typeof globalThis.fetch = async (url, init) => {
-		if (init?.method === "POST") await released;
-		return sandbox.fetch(url, init);
-	};
+	const { fetch, release } = holdingBack(sandbox, "");
 	const memory = memoryStore();
 	let isBroken = false;
 	const store: OutboxStore = { ...memory, nextDue: (...args) => (isBroken ? fails() : memory.nextDue(...args)) };

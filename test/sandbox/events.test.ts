@@ -154,6 +154,7 @@ test("events begin empty, are numbered from 1, and can be read after a number", 
 	expect(events.map(({ id }) => id)).toEqual(events.map((_, index) => index + 1));
 	expect(sandbox.events({ after: 1 })).toEqual(events.slice(1));
 	expect(sandbox.events({ after: 99 })).toEqual([]);
+	for (const after of [-1, 1.5]) expect(() => sandbox.events({ after })).toThrow("after");
 });
 
 test("events are bounded by number and by the text in them", async () => {
