@@ -126,7 +126,12 @@ test("a 404 of a request that changes something is an error, with its outcome", 
 test("a span never gets an attribute without a value, because not every tracer drops those", async () => {
 	const given: object[] = [];
 	const span: Span = { setAttributes: (attributes) => given.push(attributes), setStatus: () => {}, end: () => {} };
-	const tracer: Tracer = { startSpan: (_, { attributes }) => (given.push(attributes), span) };
+	const tracer: Tracer = {
+		startSpan: (_, { attributes }) => {
+			given.push(attributes);
+			return span;
+		},
+	};
 	const service = await scripted(inTurn({ json: sentNow, headers: { "x-correlation-id": "" } }, "reset"));
 	await callOf("me.get")
 		.run(clientOf({ baseUrl: wrong(undefined) }, { tracer }))
