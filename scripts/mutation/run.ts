@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 
 /** What is mutated, and by which tests alone it is to be held: the module's own, so that a mutant takes seconds. */
 const testsOf: Readonly<Record<string, readonly string[]>> = {
-	"client-options": ["test/client-options.test.ts", "test/client.test.ts"],
+	"client-options": ["test/client-options.test.ts", "test/client.test.ts", "test/input"],
 	errors: ["test/errors.test.ts", "test/http"],
 	"http/abort": ["test/http/abort.test.ts", "test/http/attempt.test.ts", "test/http/retry.test.ts"],
 	"http/attempt": ["test/http/attempt.test.ts", "test/http/fetch-exchange.test.ts"],
