@@ -119,3 +119,13 @@ test("the clock uses no timers: with all of them frozen a held text is dropped i
 	expect(await read()).toBe(0);
 	expect(present(sandbox.clock.now()).toISOString()).toBe(after(48));
 });
+
+test("the body of an answer ends when fake timers hold queueMicrotask too", async () => {
+	vi.useFakeTimers({ toFake: ["setTimeout", "queueMicrotask"] });
+	const { connection } = createSandbox({ now: NOW });
+	const headers = { authorization: `Bearer ${connection.apiKey}` };
+	const { body } = await connection.fetch(`${connection.baseUrl}/me`, { headers });
+	const reader = body?.getReader();
+	expect((await reader?.read())?.done).toBe(false);
+	expect((await reader?.read())?.done).toBe(true);
+});
