@@ -53,8 +53,9 @@ export function createTroubles(report: (trouble: Trouble) => void, now: () => nu
 			scope.failing.add(`${agencyId} ${to}`);
 			let until = now() + (error.retryAfterMs ?? 0);
 			if (concerned !== "text") {
-				until = Math.max(until, now() + Math.min(longestPauseMs, 500 * 2 ** scope.times++));
-				scope.until = Math.max(scope.until, until);
+				// Calls that failed together make one pause.
+				if (scope.until <= now()) scope.until = now() + Math.min(longestPauseMs, 500 * 2 ** scope.times++);
+				until = scope.until = Math.max(scope.until, until);
 			}
 			if (!scope.reported.has(error._tag)) {
 				scope.reported.add(error._tag);

@@ -269,6 +269,19 @@ test("after the trouble has passed every text goes out, in order", async () => {
 	expect(sandbox.violations()).toEqual([]);
 });
 
+test("contacts whose calls fail together make one pause, and not one each", async () => {
+	const { sandbox, agency, outbox, enqueue } = createWorld();
+	const contacts = ["1", "2", "3", "4"].map((digit) => agency.contact(`+44770090011${digit}`));
+	for (const contact of contacts) contact.writes("Hello");
+	agency.unlink();
+	for (const { phoneNumber } of contacts) await enqueue("Hi", { to: phoneNumber });
+	await outbox.drain();
+	agency.link();
+	sandbox.clock.advance({ ms: 1_000 });
+	await outbox.drain();
+	expect(contacts.map((contact) => contact.inbox().map(({ body }) => body))).toEqual(contacts.map(() => ["Hi"]));
+});
+
 test("a lost answer in an open window is settled at once by the same id, and elsewhere by reading", async () => {
 	const { sandbox, enqueue, pass, texts, sends, outbox } = createWorld();
 	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });

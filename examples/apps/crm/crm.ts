@@ -12,8 +12,9 @@ export type Reminder = "sent" | "waits for consent" | "ask again later" | "call 
 
 /**
  * Reminds of a visit. Call it again for the same visit after "ask again later", also after a crash: nothing is sent twice.
- * Do not call it again after "waits for consent", because a contact who has declined meanwhile may get the text after all.
- * An outbox, as in ../send-queue, follows such a text to its end.
+ * A contact who has declined meanwhile may get the text after all. So do not call it again after "waits for consent"; after
+ * "ask again later" the text may wait too, because an answer can be lost. An outbox, as in ../send-queue, reads before it
+ * sends again, and follows such a text to its end.
  */
 export async function remind(agency: AgencyClient, visit: Visit): Promise<Reminder> {
 	const time = visit.at.toISOString().slice(11, 16);

@@ -2,6 +2,7 @@
 import { fileURLToPath } from "node:url";
 import express, { type ErrorRequestHandler, type Express } from "express";
 import { isPartnerError, toE164 } from "messaging-conversations";
+import { withLineFeeds } from "../send-queue/page.ts";
 import { lookAt } from "./forecast.ts";
 import type { Records } from "./records.ts";
 import { pageView } from "./views.ts";
@@ -14,7 +15,7 @@ export function createPages({ agency, outbox, news, saveText, contacts, chat }: 
 
 	// Who may write to whom is your session's business: put it here, before the routes.
 	app.use(express.static(fileURLToPath(new URL("public", import.meta.url))));
-	app.use(express.urlencoded({ extended: false }));
+	app.use(express.urlencoded({ extended: false, limit: "1mb" })); // an emoji takes 12 bytes of a form
 	app.use((_, response, next) => {
 		response.set({ "content-security-policy": "default-src 'self'; img-src data:", "cache-control": "no-store" });
 		next();
@@ -40,9 +41,9 @@ export function createPages({ agency, outbox, news, saveText, contacts, chat }: 
 	});
 
 	app.post("/contacts/:phone/texts", async (request, response) => {
-		const { id, body, consentLanguage } = request.body;
-		// A form ends lines with \r\n.
-		await saveText({ id, to: request.params.phone, body: body?.replaceAll("\r\n", "\n"), consentLanguage, at: now() });
+		const { id, body, consentLanguage } = request.body ?? {}; // none without the form's content type
+		const to = request.params.phone;
+		await saveText({ id, to, body: withLineFeeds(body), consentLanguage, at: now() });
 		response.redirect(303, `/contacts/${encodeURIComponent(request.params.phone)}`);
 	});
 

@@ -64,6 +64,19 @@ export async function openRecords(client: Client, agency: AgencyClient, database
 		"create table if not exists crm_text (id text primary key, phone text, body text, at timestamptz)",
 	);
 
+	/** Watches until the signal aborts. A 401 or 403 ends a feed, and the key or the link may come back. */
+	async function watchAlways(signal: AbortSignal): Promise<void> {
+		while (!signal.aborted) {
+			try {
+				await watchChanges(signal);
+			} catch (error) {
+				if (!isPartnerError(error)) throw error;
+				console.error(error.message);
+				await setTimeout(feedTimes.maxMs, undefined, { signal }).catch(() => {});
+			}
+		}
+	}
+
 	/** Stores each change of a conversation, and hands it to the outbox, because the CRM's texts may be in it. */
 	async function watchChanges(signal: AbortSignal): Promise<void> {
 		const since = (await checkpointOf(database, agency.id)) ?? "beginning";
@@ -99,7 +112,7 @@ export async function openRecords(client: Client, agency: AgencyClient, database
 
 	/** Keeps the mirror up to date until the signal aborts. */
 	async function follow(signal: AbortSignal): Promise<void> {
-		await Promise.all([watchChanges(signal), compare(signal)]);
+		await Promise.all([watchAlways(signal), compare(signal)]);
 	}
 
 	/** Stores the CRM's own row and the outbox's text together, or neither. */

@@ -8,7 +8,7 @@ import { listNotes, sendNote } from "./notes.ts";
 export function createPage(database: Database, outbox: Outbox, agencyId: string): Express {
 	const app = express();
 	// Who may write to whom is your session's business, and so are forms of other sites: put it here, before the routes.
-	app.use(express.urlencoded({ extended: false }));
+	app.use(express.urlencoded({ extended: false, limit: "1mb" })); // an emoji takes 12 bytes of a form
 	app.get("/", async (_, response) => {
 		const rows = (await listNotes(database, outbox)).map(
 			({ body, text }) => `<li><q>${escaped(body)}</q> ${text ? escaped(`to ${text.to}: ${stateOf(text)}`) : ""}</li>`,
@@ -20,7 +20,7 @@ export function createPage(database: Database, outbox: Outbox, agencyId: string)
 	app.post("/notes", async (request, response) => {
 		const { id, to, body } = request.body ?? {}; // none without the form's content type
 		try {
-			await sendNote(database, outbox, { id, agencyId, to, body });
+			await sendNote(database, outbox, { id, agencyId, to, body: withLineFeeds(body) });
 			response.redirect(303, "/");
 		} catch (error) {
 			if (!isPartnerError(error)) throw error;
@@ -32,6 +32,11 @@ export function createPage(database: Database, outbox: Outbox, agencyId: string)
 		response.status(text ? 200 : 404).json(text ?? { error: "There is no such note." });
 	});
 	return app;
+}
+
+/** A form ends lines with \r\n. What is no text, such as a field that comes twice, is left to the outbox to refuse. */
+export function withLineFeeds<Value>(field: Value): Value | string {
+	return typeof field === "string" ? field.replaceAll("\r\n", "\n") : field;
 }
 
 /** With the reason why a text was refused, or is not sent yet. */

@@ -12,6 +12,8 @@ import { openRecords } from "../demo/records.ts";
 const sandbox = createSandbox({ now: new Date() });
 const closing: (() => unknown)[] = [];
 let url: string;
+/** Why the worker and the mirror ended before the tests did. */
+let failure: unknown;
 
 beforeAll(async () => {
 	const client = createClient({ ...sandbox.connection });
@@ -24,6 +26,9 @@ beforeAll(async () => {
 	closing.push(() => server.close());
 	const stop = new AbortController();
 	const working = Promise.all([records.outbox.work({ signal: stop.signal }), records.follow(stop.signal)]);
+	working.catch((error: unknown) => {
+		failure = error;
+	});
 	closing.push(() => {
 		stop.abort();
 		return working;
@@ -111,6 +116,28 @@ test("a wrong number is refused, and a stranger is asked for consent", async () 
 	await until(chat).toContain("Waits for the contact&#39;s consent.");
 	contact.accepts();
 	await until(chat).toContain("Sent.");
+});
+
+test("a form without fields is refused, and a long text of emojis is sent", async () => {
+	const { contact, send } = meet("+447700900106");
+	contact.writes("Hello");
+	const bare = await fetch(`${url}/contacts/${contact.phoneNumber}/texts`, { method: "POST" });
+	expect(bare.status).toBe(400);
+	const emojis = "😀".repeat(10_000);
+	expect((await send("emojis", emojis)).status).toBe(303);
+	await until(async () => contact.inbox().map(({ body }) => body)).toEqual([emojis]);
+});
+
+test("the mirror goes on when an agency that was unlinked is linked again", async () => {
+	const { contact } = meet("+447700900107");
+	sandbox.agency().unlink();
+	const refusals = () =>
+		sandbox.requests().filter(({ operation, status }) => operation === "conversations.list" && status === 403);
+	await until(async () => refusals().length).toBeGreaterThan(0);
+	contact.writes("Are you there?");
+	sandbox.agency().link();
+	await until(async () => (await fetch(url)).text()).toContain("Are you there?");
+	expect(failure).toBeUndefined();
 });
 
 test("an agency with two languages of consent: the writer chooses, and the contact is asked in that one", async () => {

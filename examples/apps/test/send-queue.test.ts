@@ -83,6 +83,22 @@ test("over the page a double click is one text, and the page says what became of
 	}
 });
 
+test("the page takes a long text of emojis, and sends lines as they were written", async () => {
+	const { sandbox, anna, database, outbox } = await open();
+	const server = createPage(database, outbox, sandbox.agency().id).listen(0, "127.0.0.1");
+	await once(server, "listening");
+	closing.push(async () => server.close());
+	const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+	const write = async (id: string, body: string) => {
+		const form = new URLSearchParams({ id, to: anna.phoneNumber, body });
+		return (await fetch(`${url}/notes`, { method: "POST", body: form, redirect: "manual" })).status;
+	};
+	const emojis = "😀".repeat(10_000);
+	expect([await write("emojis", emojis), await write("lines", "Friday\r\nor Sunday?")]).toEqual([303, 303]);
+	await outbox.drain();
+	expect(anna.inbox().map(({ body }) => body)).toEqual([emojis, "Friday\nor Sunday?"]);
+});
+
 const quick = { settleMs: 1_500, followMs: [300] };
 
 async function startWorker(url: string, service: { baseUrl: string; apiKey: string }): Promise<ChildProcess> {
