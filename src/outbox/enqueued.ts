@@ -49,7 +49,7 @@ export function checkedText(
 	const names = ["id", "agencyId", "to", "body", "consentLanguage", "subaccountId", "notAfter"];
 	fields("text", given, names, "enqueue");
 	const { id, agencyId, to, body, consentLanguage, subaccountId = null, notAfter } = given;
-	if (subaccountId !== null && !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(String(subaccountId)))
+	if (subaccountId !== null && !/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(String(subaccountId)))
 		refuse("subaccountId", "must be a UUID or null", "enqueue");
 	return {
 		id: text("id", id, "enqueue"),

@@ -87,7 +87,7 @@ export function checkedOptions(options: OutboxOptions): Rules & { concurrency: n
 	if (engine && !can(engine, "wake", "work"))
 		refuse("engine", "must be an engine, as pgBossEngine gives it", operation);
 	if (onHeld !== "wait" && onHeld !== "replace") refuse("onHeld", 'must be "wait" or "replace"', operation);
-	if (onReply !== "wait" && onReply !== "resend") refuse("onReply", 'must be "resend" or "wait"', operation);
+	if (onReply !== "wait" && onReply !== "resend") refuse("onReply", 'must be "wait" or "resend"', operation);
 	whole("concurrency", concurrency, operation);
 	for (const [name, value] of Object.entries({ onSettled, onTrouble, now }))
 		if (value !== undefined && typeof value !== "function") refuse(name, "must be a function", operation);

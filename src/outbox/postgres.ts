@@ -9,21 +9,23 @@ export interface PostgresQueryable {
 }
 
 /**
- * Keeps the texts of an outbox in PostgreSQL: a `pg` Pool or PGlite. Any client of the database with `query` can be the
- * `tx` of `enqueue`. One process works on it, or any number with {@link pgBossEngine}.
+ * Keeps the texts of an outbox in PostgreSQL: a `pg` Pool or PGlite. The `tx` of `enqueue` is a client of the database, or any
+ * object whose `query` runs a statement in the transaction and gives `{ rows }`: docs/durable-sends.md has that of each ORM.
+ * One process works on it, or any number with {@link pgBossEngine}.
  *
- * @throws PartnerInvalidInput when `pool` has no `query`, or for a table's name that is no name
+ * @throws PartnerInvalidInput when `pool` has no `query` that gives `{ rows }`, or for a table's name that is no name
  * @example
  * const crmOutbox = createOutbox({ client, store: postgresStore(pool) });
  * await crmOutbox.migrate();
  */
 export function postgresStore(pool: PostgresQueryable, options: StoreOptions = {}): OutboxStore {
-	if (!can(pool, "query")) refuse("pool", "must be a pg Pool or a PGlite database", "postgresStore");
+	if (!isQueryable(pool)) refuseQuery();
 	return createSqlStore(
 		{
 			async query(sql, values, tx) {
-				const { rows } = await (tx === undefined ? pool : clientFrom(tx)).query(sql, [...values]);
-				return rows as Row[];
+				const { rows } = await (tx === undefined ? pool : clientFrom(tx)).query(sql, values);
+				// The query of an ORM may give the rows alone.
+				return Array.isArray(rows) ? (rows as Row[]) : refuseQuery(tx);
 			},
 			tables: ({ texts, worker }) => [
 				`create table if not exists ${texts} (seq bigint generated always as identity primary key, ${columns})`,
@@ -36,7 +38,14 @@ export function postgresStore(pool: PostgresQueryable, options: StoreOptions = {
 
 /** Checks the `tx` of `enqueue`. */
 export function clientFrom(tx: unknown): PostgresQueryable {
-	return isQueryable(tx) ? tx : refuse("tx", "must have query, as a pg client has", "enqueue");
+	return isQueryable(tx) ? tx : refuseQuery(tx);
+}
+
+/** Without a `tx` the store's own pool is refused. */
+function refuseQuery(tx?: unknown): never {
+	const isPool = tx === undefined;
+	const rule = "must have query that gives { rows }, as pg gives it";
+	return refuse(isPool ? "pool" : "tx", rule, isPool ? "postgresStore" : "enqueue");
 }
 
 function isQueryable(value: unknown): value is PostgresQueryable {

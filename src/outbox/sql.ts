@@ -31,7 +31,7 @@ export type Row = Record<string, unknown>;
 /** A database, as a store uses it. Statements have `$1`, `$2`, … for their values. */
 export interface Database {
 	/** Runs one statement; through `tx` when there is one. */
-	query: (sql: string, values: readonly (string | number | null)[], tx?: unknown) => Promise<Row[]>;
+	query: (sql: string, values: (string | number | null)[], tx?: unknown) => Promise<Row[]>;
 	/** The statements that create the tables. */
 	tables: (names: Names) => readonly string[];
 }
@@ -51,7 +51,7 @@ export function namesFrom(options: StoreOptions, operation: "sqliteStore" | "pos
 	fields("options", options, ["table"], operation);
 	const { table = "outbox_text" } = options;
 	if (typeof table !== "string" || !/^([a-z_]\w{0,39}\.)?[a-z_]\w{0,39}$/i.test(table))
-		refuse("table", "must be a name of letters, digits and _, with a schema before it or without", operation);
+		refuse("table", "must be a name of letters, digits and _, or schema.name", operation);
 	return { texts: table, worker: `${table}_worker`, index: table.replace(/.*\./, "") };
 }
 
@@ -80,7 +80,7 @@ export const workerColumns = "one bigint primary key, token text not null, host 
 /** A store on a database that speaks SQL. Each method is one statement. */
 export function createSqlStore({ query, tables }: Database, names: Names): OutboxStore {
 	const { texts, worker } = names;
-	const textsOf = async (sql: string, values: readonly (string | number | null)[]): Promise<OutboxText[]> =>
+	const textsOf = async (sql: string, values: (string | number | null)[]): Promise<OutboxText[]> =>
 		(await query(sql, values)).map(textFrom);
 	const first = async (sql: string, value: string): Promise<OutboxText | undefined> => (await textsOf(sql, [value]))[0];
 

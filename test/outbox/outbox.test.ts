@@ -767,3 +767,14 @@ test.each([
 		operation,
 	});
 });
+
+test("a transaction whose query gives the rows alone, as an ORM's does, is refused by name, and so is such a pool", async () => {
+	const { client, agency, anna } = createWorld();
+	const text = { id: "note-1", agencyId: agency.id, to: anna.phoneNumber, body: "Hi" };
+	const orm = { query: async () => [] };
+	const outbox = createOutbox({ client, store: postgresStore({ query: async () => ({ rows: [] }) }) });
+	const inTransaction = outbox.enqueue(text, { tx: orm });
+	await expect(inTransaction).rejects.toMatchObject({ operation: "enqueue", field: "tx" });
+	const migrated = createOutbox({ client, store: postgresStore(orm as never) }).migrate();
+	await expect(migrated).rejects.toMatchObject({ operation: "postgresStore", field: "pool" });
+});
