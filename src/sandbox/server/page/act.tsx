@@ -1,7 +1,9 @@
 import type { ComponentChildren } from "preact";
-import { type Call, callLine, perform, shown } from "./control.ts";
+import { type Around, type Call, perform, shown } from "./control.ts";
+import { type Signal, signal } from "./signal.ts";
+import { agencyId } from "./store.ts";
 
-interface ActProps {
+interface ActProps<Answer> extends Around<Answer> {
 	readonly call: Call;
 	readonly children: ComponentChildren;
 	readonly class?: string;
@@ -9,48 +11,48 @@ interface ActProps {
 	readonly disabled?: boolean;
 	/** Submits its form, which makes the call. */
 	readonly submit?: boolean;
-	readonly onDone?: (answer: unknown) => void;
 }
 
 /** A button that makes a control call, and shows it before it does. */
-export function Act({ call, children, submit = false, onDone, disabled = false, ...rest }: ActProps) {
+export function Act<Answer>({
+	call,
+	children,
+	submit = false,
+	text,
+	onDone,
+	disabled = false,
+	...rest
+}: ActProps<Answer>) {
 	const show = () => (shown.value = call);
 	const hide = () => (shown.value = null);
-	const act = async () => {
-		const answer = await perform(call);
-		if (answer !== undefined) onDone?.(answer);
-	};
 	return (
 		<button
 			{...rest}
 			type={submit ? "submit" : "button"}
-			title={callLine(call)}
 			disabled={disabled}
 			onMouseEnter={show}
 			onMouseLeave={hide}
 			onFocus={show}
 			onBlur={hide}
-			onClick={submit ? undefined : act}
+			onClick={submit ? undefined : () => perform(call, { text, onDone })}
 		>
 			{children}
 		</button>
 	);
 }
 
-interface FormProps {
+interface FormProps extends Pick<Around<unknown>, "text"> {
 	readonly call: Call;
 	readonly children: ComponentChildren;
 	readonly class?: string;
 	readonly label?: string;
-	readonly onDone?: (answer: unknown) => void;
 }
 
 /** A form whose submit makes a control call. */
-export function ActForm({ call, children, label, onDone, ...rest }: FormProps) {
-	const submit = async (event: Event) => {
+export function ActForm({ call, children, label, text, ...rest }: FormProps) {
+	const submit = (event: Event) => {
 		event.preventDefault();
-		const answer = await perform(call);
-		if (answer !== undefined) onDone?.(answer);
+		perform(call, { text });
 	};
 	return (
 		<form {...rest} aria-label={label} onSubmit={submit}>
@@ -59,8 +61,14 @@ export function ActForm({ call, children, label, onDone, ...rest }: FormProps) {
 	);
 }
 
-/** The text of an input when it changes. */
-export const textOf = (event: Event): string => {
-	const { target } = event;
-	return target instanceof HTMLInputElement || target instanceof HTMLSelectElement ? target.value : "";
-};
+const drafts: Record<string, Signal<string>> = {};
+
+/** What stands in a field that each conversation has of its own. */
+export const draftOf = (field: string): Signal<string> => (drafts[`${agencyId.value} ${field}`] ??= signal(""));
+
+/** Takes what is typed or chosen in a field. */
+export const into =
+	(text: Signal<string>) =>
+	({ currentTarget }: { readonly currentTarget: { readonly value: string } }): void => {
+		text.value = currentTarget.value;
+	};

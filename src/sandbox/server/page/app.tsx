@@ -7,7 +7,7 @@ import { Header } from "./header.tsx";
 import { KeysDialog } from "./keys.tsx";
 import { Log } from "./log.tsx";
 import { Phone } from "./phone.tsx";
-import { agency, pane, unread } from "./store.ts";
+import { agency, newsOf, now, pane, rows } from "./store.ts";
 import { reconnect } from "./stream.ts";
 import { ResetDialog, ViolationsDialog, WorldDialog } from "./world.tsx";
 
@@ -26,9 +26,10 @@ const dialogs = {
 } as const;
 
 export function App() {
-	const news = [...unread.value.values()].reduce((sum, each) => sum + each, 0);
+	const news = rows.value.reduce((sum, row) => sum + newsOf(row), 0);
 	document.title = `${news > 0 ? `(${news}) ` : ""}Sandbox${agency.value?.name ? ` · ${agency.value.name}` : ""}`;
 	if (isRefused.value) return <TokenForm />;
+	if (now.value === 0) return <Footer />; // until the first answers: nothing is known of the sandbox
 	const Open = dialog.value && dialogs[dialog.value];
 	return (
 		<div id="page" data-pane={pane.value}>
@@ -49,12 +50,13 @@ export function App() {
 	);
 }
 
+const focus = (field: HTMLElement | null) => field?.focus();
+
 /** The sandbox refused the token, or the address had none. */
 function TokenForm() {
 	const submit = (event: SubmitEvent) => {
 		event.preventDefault();
-		const input = document.getElementById("token");
-		if (input instanceof HTMLInputElement) keepToken(input.value.trim());
+		keepToken(document.querySelector("input")?.value.trim() ?? "");
 		isRefused.value = false;
 		reconnect();
 	};
@@ -63,7 +65,7 @@ function TokenForm() {
 			<h1>{token.value ? "Wrong token" : "Sandbox"}</h1>
 			<form onSubmit={submit}>
 				<label for="token">Control token</label>
-				<input id="token" type="password" required autocomplete="off" />
+				<input id="token" type="password" required autocomplete="off" ref={focus} />
 				<button type="submit" class="primary">
 					Open
 				</button>

@@ -1,5 +1,5 @@
 import type { HeldState, MessageState } from "../../index.ts";
-import { Act, textOf } from "./act.tsx";
+import { Act, into } from "./act.tsx";
 import { signal } from "./signal.ts";
 import { here, now, post, selected } from "./store.ts";
 import { lengthOf, minuteOf, relativeTo } from "./time.ts";
@@ -26,7 +26,7 @@ export function Bubble({ message, name, isOpenTemplate }: BubbleProps) {
 			{message.replyTo && <blockquote>{message.replyTo.body ?? message.replyTo.templateName ?? "a file"}</blockquote>}
 			{body !== null && <p dir="auto">{body}</p>}
 			{media.map(({ url, contentType, content_type }) => (
-				<p class="file" key={url}>
+				<p key={url}>
 					{contentType ?? content_type ?? "file"} <span class="mono">{url}</span>
 				</p>
 			))}
@@ -36,7 +36,7 @@ export function Bubble({ message, name, isOpenTemplate }: BubbleProps) {
 					<time dateTime={at}>{minuteOf(at)}</time>
 				</small>
 			) : (
-				<Ticks message={message} isFailed={isFailed} />
+				<Ticks message={message} />
 			)}
 			{author !== "template" && message.interactiveContent && <Offer content={message.interactiveContent} />}
 			{isOpenTemplate && <Answer name={name} />}
@@ -48,12 +48,12 @@ const ticks: Readonly<Record<string, string>> = { sent: "✓", delivered: "✓�
 const errorCode = signal("63024");
 
 /** Who wrote it and what became of it; opened, the reports that the messaging provider could make. */
-function Ticks({ message, isFailed }: { readonly message: MessageState; readonly isFailed: boolean }) {
+function Ticks({ message }: { readonly message: MessageState }) {
 	const { id, author, templateCode, language, at, status } = message;
-	const code = Number(errorCode.value);
+	const code = errorCode.value;
 	return (
 		<details class="ticks">
-			<summary class={isFailed ? "bad" : ""}>
+			<summary>
 				<span>{author === "template" ? `${templateCode}${language ? ` · ${language}` : ""}` : authors[author]}</span>
 				{" · "}
 				<time dateTime={at}>{minuteOf(at)}</time>
@@ -66,13 +66,13 @@ function Ticks({ message, isFailed }: { readonly message: MessageState; readonly
 			<div class="row">
 				<Act call={post(`messages/${id}/delivered`)}>delivered</Act>
 				<Act call={post(`messages/${id}/read`)}>read</Act>
-				<Act call={post(`messages/${id}/failed`, { errorCode: Number.isInteger(code) ? code : null })}>failed</Act>
+				<Act call={post(`messages/${id}/failed`, { errorCode: /^\d+$/.test(code) ? Number(code) : null })}>failed</Act>
 				<input
 					aria-label="Error code of a failure"
 					inputMode="numeric"
 					size={6}
 					value={errorCode.value}
-					onInput={(event) => (errorCode.value = textOf(event))}
+					onInput={into(errorCode)}
 				/>
 			</div>
 		</details>

@@ -7,7 +7,7 @@ import { brief } from "./words.ts";
 export function CallLine() {
 	const call = shown.value ?? made.value?.call;
 	return (
-		<div class="calls" hidden={!made.value && !call}>
+		<div class="calls">
 			{call && (
 				<>
 					<code class="call">{callLine(call)}</code>
@@ -17,14 +17,12 @@ export function CallLine() {
 				</>
 			)}
 			<span role="status" class="outcome">
-				{shown.value === null && <Outcome />}
+				{shown.value === null && made.value && (
+					<span class={made.value.error === undefined ? "ok" : "bad"}>
+						{made.value.error ?? `→ ${brief(JSON.stringify(made.value.answer))}`}
+					</span>
+				)}
 			</span>
 		</div>
 	);
-}
-
-function Outcome() {
-	if (made.value === null) return null;
-	const { answer, error } = made.value;
-	return <span class={error === undefined ? "ok" : "bad"}>{error ?? `→ ${brief(JSON.stringify(answer))}`}</span>;
 }

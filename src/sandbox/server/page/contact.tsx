@@ -1,11 +1,6 @@
 import type { ConversationState } from "../../index.ts";
-import { Act, ActForm, textOf } from "./act.tsx";
-import type { Call } from "./control.ts";
-import { signal } from "./signal.ts";
+import { Act, ActForm, draftOf, into } from "./act.tsx";
 import { here, post } from "./store.ts";
-
-const staffText = signal("");
-const aiText = signal("");
 
 /** What everybody but the CRM and the contact can do in a conversation. */
 export function ContactControls({ state }: { readonly state: ConversationState }) {
@@ -13,13 +8,8 @@ export function ContactControls({ state }: { readonly state: ConversationState }
 	return (
 		<details class="controls">
 			<summary>Staff, AI, flows and more</summary>
-			<TextForm label="Send as staff" text={staffText} call={here("staff/sends", { contact, text: staffText.value })} />
-			<TextForm
-				label="Reply as AI"
-				text={aiText}
-				call={here("ai/replies", { contact, text: aiText.value })}
-				disabled={!ai.enabled || !window.open}
-			/>
+			<TextForm label="Send as staff" path="staff/sends" contact={contact} />
+			<TextForm label="Reply as AI" path="ai/replies" contact={contact} disabled={!ai.enabled || !window.open} />
 			<div class="row">
 				<Act call={here("staff/setAi", { contact, on: !ai.enabled })}>Turn AI {ai.enabled ? "off" : "on"}</Act>
 				<Act call={here(`conversations/${contact}/takeOver`, { times: 1 })}>Take over: next send 409</Act>
@@ -42,21 +32,17 @@ export function ContactControls({ state }: { readonly state: ConversationState }
 
 interface TextFormProps {
 	readonly label: string;
-	readonly text: typeof staffText;
-	readonly call: Call;
+	readonly path: string;
+	readonly contact: string;
 	readonly disabled?: boolean;
 }
 
-function TextForm({ label, text, call, disabled = false }: TextFormProps) {
+function TextForm({ label, path, contact, disabled = false }: TextFormProps) {
+	const text = draftOf(`${path} ${contact}`);
+	const call = here(path, { contact, text: text.value });
 	return (
-		<ActForm class="row" label={label} call={call} onDone={() => (text.value = "")}>
-			<input
-				aria-label={`Text: ${label}`}
-				placeholder="Text"
-				required
-				value={text.value}
-				onInput={(event) => (text.value = textOf(event))}
-			/>
+		<ActForm class="row" label={label} call={call} text={text}>
+			<input aria-label={`Text: ${label}`} placeholder="Text" required value={text.value} onInput={into(text)} />
 			<Act submit call={call} disabled={disabled}>
 				{label}
 			</Act>

@@ -1,4 +1,4 @@
-import { signal } from "./signal.ts";
+import { type Signal, signal } from "./signal.ts";
 
 /** A call of a control: what a button does, and what it shows. */
 export interface Call {
@@ -15,7 +15,7 @@ const storageKey = "sandbox-token";
 export const token = signal(takeToken());
 
 function takeToken(): string {
-	const given = new URLSearchParams(location.hash.slice(1)).get("token");
+	const given = location.hash.match(/^#token=(.+)/)?.[1];
 	if (given) {
 		sessionStorage.setItem(storageKey, given);
 		history.replaceState(null, "", location.pathname);
@@ -51,18 +51,27 @@ export const shown = signal<Call | null>(null);
 /** The last call that was made, and what came of it. */
 export const made = signal<{ readonly call: Call; readonly answer?: unknown; readonly error?: string } | null>(null);
 
-/** Makes a call. Returns undefined when it failed, after the page has shown why. */
-export async function perform<Answer = unknown>(call: Call): Promise<Answer | undefined> {
+/** What goes with a call. */
+export interface Around<Answer> {
+	/** The field whose text the call sends: emptied at once, and filled again when the call failed. */
+	readonly text?: Signal<string> | undefined;
+	readonly onDone?: ((answer: Answer) => void) | undefined;
+}
+
+/** Makes a call, and shows what came of it. */
+export async function perform<Answer>(call: Call, { text, onDone }: Around<Answer> = {}): Promise<void> {
+	const written = text?.value ?? "";
+	if (text) text.value = "";
 	shown.value = null;
 	try {
 		const body = call.body instanceof File ? call.body : (JSON.stringify(call.body) ?? null);
 		const response = await request(call.path, { method: call.verb, body });
 		const answer: Answer = await response.json();
 		made.value = { call, answer };
-		return answer;
+		onDone?.(answer);
 	} catch (error) {
+		if (text) text.value ||= written;
 		made.value = { call, error: error instanceof Error ? error.message : String(error) };
-		return undefined;
 	}
 }
 

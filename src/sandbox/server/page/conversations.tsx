@@ -1,11 +1,11 @@
 import type { ConversationRow } from "../../index.ts";
-import { Act, textOf } from "./act.tsx";
+import { Act, into } from "./act.tsx";
 import { perform } from "./control.ts";
 import { More } from "./more.tsx";
 import { computed, signal } from "./signal.ts";
-import { contacts, here, keyOf, lostTexts, now, rows, select, selected, unread } from "./store.ts";
+import { contacts, here, keyOf, lostTexts, newsOf, now, rows, select, selected } from "./store.ts";
 import { lengthOf, relativeTo } from "./time.ts";
-import { authors } from "./words.ts";
+import { authors, counted } from "./words.ts";
 
 const search = signal("");
 const most = signal(200);
@@ -36,12 +36,13 @@ const newNumber = computed(() =>
 export function Conversations() {
 	const { rows: shown, others } = found.value;
 	const number = newNumber.value;
-	const submit = async (event: Event) => {
+	const create = here(`contacts/${encodeURIComponent(number ?? "")}`);
+	const submit = (event: Event) => {
 		event.preventDefault();
 		document.getElementById("search")?.blur(); // so that the keys work
 		const first = order.value[0];
 		if (first !== undefined) select(first);
-		else if (number !== null) choose(await perform(here(`contacts/${number}`)));
+		else if (number !== null) perform(create, { onDone: choose });
 	};
 	return (
 		<nav class="list" aria-label="Conversations">
@@ -52,7 +53,7 @@ export function Conversations() {
 					aria-label="Search or new number"
 					placeholder="Search or new number  /"
 					value={search.value}
-					onInput={(event) => (search.value = textOf(event))}
+					onInput={into(search)}
 				/>
 			</form>
 			<ul>
@@ -70,7 +71,7 @@ export function Conversations() {
 			</ul>
 			<More count={Math.max(shown.length, others.length)} most={most} />
 			{number !== null && (
-				<Act class="more primary" call={here(`contacts/${number}`)} onDone={choose}>
+				<Act class="more primary" call={create} onDone={choose}>
 					New contact {number}
 				</Act>
 			)}
@@ -85,20 +86,19 @@ export function Conversations() {
 	);
 }
 
-function choose(contact: unknown): void {
-	if (typeof contact !== "object" || contact === null || !("phoneNumber" in contact)) return;
+function choose({ phoneNumber }: { readonly phoneNumber: string }): void {
 	search.value = "";
-	select(String(contact.phoneNumber));
+	select(phoneNumber);
 }
 
 function Row({ row }: { readonly row: ConversationRow }) {
 	const { phoneNumber, name, lastMessage, held, ai, activeFlows, visibility } = row;
-	const news = unread.value.get(phoneNumber) ?? 0;
+	const news = newsOf(row);
 	const lost = lostTexts.value.get(keyOf(row.agencyId, phoneNumber)) ?? 0;
 	return (
 		<li>
 			<button type="button" aria-current={selected.value === phoneNumber} onClick={() => select(phoneNumber)}>
-				<span class="name">
+				<span>
 					<b>{name ?? phoneNumber}</b>
 					{news > 0 && <span class="news">{news} new</span>}
 				</span>
@@ -134,6 +134,6 @@ export function WindowBadge({
 function preview({ lastMessage }: ConversationRow): string {
 	if (!lastMessage) return "no message yet";
 	const { author, body, media } = lastMessage;
-	const text = body ?? `${media.length} ${media.length === 1 ? "file" : "files"}`;
+	const text = body ?? counted(media.length, "file");
 	return author === "contact" ? text : `${author === "template" ? "Template" : authors[author]}: ${text}`;
 }

@@ -7,10 +7,7 @@ export const dialog = signal<"faults" | "world" | "reset" | "violations" | "keys
 
 const open = (element: HTMLDialogElement | null) => element?.showModal();
 
-function close(): void {
-	const element = document.getElementById("dialog");
-	if (element instanceof HTMLDialogElement) element.close();
-}
+export const close = () => document.querySelector("dialog")?.close();
 
 /** The event comes a little later, when another dialog may have taken the place. */
 function onClose({ currentTarget }: TargetedEvent<HTMLDialogElement>): void {
@@ -20,7 +17,7 @@ function onClose({ currentTarget }: TargetedEvent<HTMLDialogElement>): void {
 /** A modal dialog; the browser keeps the focus in it and gives it back. */
 export function Dialog({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
 	return (
-		<dialog id="dialog" ref={open} aria-labelledby="dialog-title" onClose={onClose}>
+		<dialog ref={open} aria-labelledby="dialog-title" onClose={onClose}>
 			<header class="row">
 				<h2 id="dialog-title">{title}</h2>
 				<span class="spring" />

@@ -1,4 +1,4 @@
-import { Act, ActForm, textOf } from "./act.tsx";
+import { Act, ActForm, into } from "./act.tsx";
 import { callLine } from "./control.ts";
 import { Dialog } from "./dialog.tsx";
 import { computed, signal } from "./signal.ts";
@@ -56,12 +56,7 @@ function Field({ label, state, placeholder = "", pattern = "\\d*" }: FieldProps)
 	return (
 		<label>
 			{label}
-			<input
-				value={state.value}
-				placeholder={placeholder}
-				pattern={pattern}
-				onInput={(event) => (state.value = textOf(event))}
-			/>
+			<input value={state.value} placeholder={placeholder} pattern={pattern} onInput={into(state)} />
 		</label>
 	);
 }
@@ -73,7 +68,7 @@ export function FaultsDialog() {
 			<ActForm class="fields" label="New fault" call={call.value}>
 				<label>
 					Operation
-					<select value={operation.value} onChange={(event) => (operation.value = textOf(event))}>
+					<select value={operation.value} onChange={into(operation)}>
 						{operations.map((name) => (
 							<option key={name}>{name}</option>
 						))}
@@ -82,14 +77,14 @@ export function FaultsDialog() {
 				</label>
 				<label>
 					Phase
-					<select value={phase.value} onChange={(event) => (phase.value = textOf(event))}>
+					<select value={phase.value} onChange={into(phase)}>
 						<option value="before">before: nothing is done</option>
 						<option value="after">after: it is done, the answer is lost</option>
 					</select>
 				</label>
 				<label>
 					Effect
-					<select value={effect.value} onChange={(event) => (effect.value = textOf(event))}>
+					<select value={effect.value} onChange={into(effect)}>
 						{effects.map((name) => (
 							<option key={name}>{name}</option>
 						))}

@@ -1,13 +1,18 @@
-import { Act, textOf } from "./act.tsx";
+import { Act } from "./act.tsx";
 import { dialog } from "./dialog.tsx";
 import { agencies, agencyId, chooseAgency, faults, now, post, thread, violations } from "./store.ts";
 import { instantOf } from "./time.ts";
+import { counted } from "./words.ts";
 
 export function Header() {
 	return (
 		<header class="top">
 			<h1>Sandbox</h1>
-			<select aria-label="Agency" value={agencyId.value} onChange={(event) => chooseAgency(textOf(event))}>
+			<select
+				aria-label="Agency"
+				value={agencyId.value}
+				onChange={({ currentTarget }) => chooseAgency(currentTarget.value)}
+			>
 				{agencies.value.map(({ id, name, linked }) => (
 					<option key={id} value={id}>
 						{name ?? id}
@@ -27,7 +32,7 @@ export function Header() {
 			)}
 			<span class="spring" />
 			<ClockBar />
-			<div class="row menu">
+			<div class="row">
 				<button type="button" onClick={() => (dialog.value = "faults")}>
 					Faults…
 				</button>
@@ -41,8 +46,6 @@ export function Header() {
 		</header>
 	);
 }
-
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 /** Moves the sandbox's clock; what falls due on the way happens. */
 function ClockBar() {

@@ -1,4 +1,4 @@
-import type { TargetedKeyboardEvent } from "preact";
+import type { TargetedEvent, TargetedKeyboardEvent } from "preact";
 import type { SandboxEvent } from "../../index.ts";
 import { Copy } from "./copy.tsx";
 import { curlOfRequest } from "./curl.ts";
@@ -100,22 +100,22 @@ function operationIdOf({ body }: RequestEvent): string | undefined {
 function Request({ event, first }: { readonly event: RequestEvent; readonly first: RequestEvent | undefined }) {
 	const { id, at, operation, method, path, query, status, ms, fault, body, answer, correlationId } = event;
 	const isGood = status !== null && status < 400;
+	const whole = () =>
+		`${method} ${path}${query && `?${query}`}${body === null ? "" : `\n${pretty(body)}`}
+
+→ ${status ?? "no answer"}${answer === null ? "" : `\n${pretty(answer)}`}
+
+X-Correlation-Id: ${correlationId}`;
 	const followed = consequences.value.get(correlationId ?? "") ?? [];
 	return (
 		<li class={fault ? "fault" : ""}>
-			<details>
+			<details onToggle={fill(whole)}>
 				<summary>
 					<time dateTime={at}>{secondOf(at)}</time> <b>{operation ?? `${method} ${path}`}</b>{" "}
 					<span class={isGood ? "ok" : "bad"}>{status ?? "no answer"}</span>{" "}
 					<span class="dim">{Math.round(ms)} ms</span>
 				</summary>
-				<pre>
-					{`${method} ${path}${query}`}
-					{body === null ? "" : `\n${pretty(body)}`}
-					{`\n\n→ ${status ?? "no answer"}`}
-					{answer === null ? "" : `\n${pretty(answer)}`}
-					{`\n\nX-Correlation-Id: ${correlationId}`}
-				</pre>
+				<pre />
 			</details>
 			<Copy what={`request-${id}`} text={() => curlOfRequest(event, apiKey.value)}>
 				curl
@@ -139,6 +139,13 @@ function Request({ event, first }: { readonly event: RequestEvent; readonly firs
 	);
 }
 
+/** An event is written out when it is opened: most never are, and an answer may be long. */
+const fill =
+	(text: () => string) =>
+	({ currentTarget: { lastElementChild } }: TargetedEvent<HTMLElement>): void => {
+		if (lastElementChild) lastElementChild.textContent = text();
+	};
+
 const pretty = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
 
 function Events() {
@@ -152,12 +159,12 @@ function Events() {
 						const { text, tone } = wordsOf(event);
 						return (
 							<li key={event.id}>
-								<details>
+								<details onToggle={fill(() => pretty(event))}>
 									<summary>
 										<time dateTime={event.at}>{secondOf(event.at)}</time> <b>{event.type}</b>{" "}
 										<span class={tone}>{text}</span>
 									</summary>
-									<pre>{pretty(event)}</pre>
+									<pre />
 								</details>
 							</li>
 						);
@@ -170,15 +177,17 @@ function Events() {
 }
 
 function State() {
+	const state = thread.value;
 	return (
 		<>
-			{thread.value && (
+			{state && (
 				<>
-					<h3>GET /_sandbox/conversations/{thread.value.phoneNumber}</h3>
-					<pre>{pretty(thread.value)}</pre>
+					<h2>GET /_sandbox/conversations/{state.phoneNumber}</h2>
+					<pre>{pretty({ ...state, messages: state.messages.slice(-most.value) })}</pre>
+					<More count={state.messages.length} most={most} />
 				</>
 			)}
-			<h3>GET /_sandbox/agencies</h3>
+			<h2>GET /_sandbox/agencies</h2>
 			<pre>{pretty(agency.value ?? null)}</pre>
 		</>
 	);

@@ -4,7 +4,13 @@ import { onKey } from "./keyboard.ts";
 import { onChange } from "./signal.ts";
 import { follow } from "./stream.ts";
 
-onChange(() => render(<App />, document.body));
+onChange(() => {
+	const had = document.activeElement;
+	const place = had?.closest<HTMLElement>("dialog, [tabindex]");
+	render(<App />, document.body);
+	// Who pressed a button that is gone now stays where it was.
+	if (!had?.isConnected) place?.focus();
+});
 document.addEventListener("keydown", onKey);
 // An address with another token in it is a new visit.
 addEventListener("hashchange", () => location.reload());

@@ -1,4 +1,4 @@
-import type { TargetedEvent } from "preact";
+import { Fragment, type TargetedEvent } from "preact";
 import type { ConversationRow, ConversationState } from "../../index.ts";
 import { Bubble, HeldBubble, LostBubble } from "./bubble.tsx";
 import { Composer } from "./composer.tsx";
@@ -29,7 +29,7 @@ export function Phone() {
 				</div>
 				{state && <ContactControls state={state} />}
 			</div>
-			{state ? <Chat state={state} name={name} /> : <div class="chat" />}
+			{state ? <Chat key={phone} state={state} name={name} /> : <div class="chat" />}
 			<Composer phone={phone} name={name} />
 		</main>
 	);
@@ -63,7 +63,8 @@ let isAtEnd = true;
 /** New messages come into view, unless the reader has scrolled up. */
 function follow(log: HTMLElement | null, phone: string): void {
 	if (log === null) return;
-	if (isAtEnd || followed !== phone) log.scrollTop = log.scrollHeight;
+	isAtEnd ||= followed !== phone;
+	if (isAtEnd) log.scrollTop = log.scrollHeight;
 	followed = phone;
 }
 
@@ -86,15 +87,10 @@ function Chat({ state, name }: ChatProps) {
 			{items.length > mostItems && <span class="note">{items.length - mostItems} older lines are not shown</span>}
 			{items.length === 0 && !state.held && <span class="note">No message yet. Write as {name} below.</span>}
 			{items.slice(-mostItems).map((item, i, all) => (
-				<>
+				<Fragment key={item.key}>
 					{dayOf(item.at) !== dayOf(all[i - 1]?.at ?? 0) && <span class="day">{dayOf(item.at)}</span>}
-					<Line
-						key={item.key}
-						item={item}
-						name={name}
-						isOpenTemplate={item.kind === "message" && item.message === template}
-					/>
-				</>
+					<Line item={item} name={name} isOpenTemplate={item.kind === "message" && item.message === template} />
+				</Fragment>
 			))}
 			{state.held && <HeldBubble held={state.held} name={name} />}
 		</div>

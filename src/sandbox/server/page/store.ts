@@ -8,7 +8,7 @@ import type {
 } from "../../index.ts";
 import { type Call, read } from "./control.ts";
 import { computed, signal } from "./signal.ts";
-import type { RequestEvent } from "./words.ts";
+import type { EventOf, RequestEvent } from "./words.ts";
 
 /** A fault that still waits; JSON has null for one without end. */
 export type WaitingFault = Omit<FaultState, "remaining"> & { readonly remaining: number | null };
@@ -39,8 +39,8 @@ export const pane = signal<"conversations" | "phone" | "requests">("conversation
 export const events = signal<readonly SandboxEvent[]>([]);
 const mostEvents = 5_000;
 
-/** How many messages came into each conversation while another one was shown. */
-export const unread = signal<ReadonlyMap<string, number>>(new Map());
+/** How many messages came into each conversation while another one was shown, by agency and number. */
+const unread = signal<ReadonlyMap<string, number>>(new Map());
 
 export const requests = computed(() => events.value.filter((event): event is RequestEvent => event.type === "request"));
 
@@ -70,9 +70,20 @@ export const lostTexts = computed(() => {
 
 export const keyOf = (agency: string, contact: string): string => `${agency} ${contact}`;
 
+/** How many messages came into a listed conversation while another one was shown. */
+export const newsOf = ({ agencyId, phoneNumber }: ConversationRow): number =>
+	unread.value.get(keyOf(agencyId, phoneNumber)) ?? 0;
+
+/** Another agency may own a conversation that this one sees. */
+const newsKey = (phone: string | null): string =>
+	keyOf(rows.value.find(({ phoneNumber }) => phoneNumber === phone)?.agencyId ?? agencyId.value, phone ?? "");
+
+/** Whether a message came into a conversation. */
+export const isMessage = (event: SandboxEvent): event is EventOf<"contact.wrote" | "text.sent" | "consent.asked"> =>
+	/wrote|sent$|asked/.test(event.type);
+
 /** Whether everything that the sandbox holds was replaced. */
-export const isWholeNew = ({ type }: SandboxEvent): boolean =>
-	type === "sandbox.reset" || type === "sandbox.restored" || type === "sandbox.imported";
+export const isWholeNew = ({ type }: SandboxEvent): boolean => /^sandbox\./.test(type);
 
 /** A control call that speaks of the chosen agency. */
 export const here = (path: string, body?: object): Call => post(placed(path), body);
@@ -95,7 +106,9 @@ export function select(phone: string | null): void {
 	selected.value = phone;
 	if (phone !== null) {
 		pane.value = "phone";
-		unread.value = new Map([...unread.value].filter(([contact]) => contact !== phone));
+		const counts = new Map(unread.value);
+		counts.delete(newsKey(phone));
+		unread.value = counts;
 	}
 	refresh();
 }
@@ -106,9 +119,9 @@ export function take(news: readonly SandboxEvent[], isLive: boolean): void {
 	for (const event of news) {
 		if (event.type === "clock.moved") now.value = Date.parse(event.to);
 		if (isWholeNew(event)) counts.clear();
-		const isMessage = event.type === "contact.wrote" || event.type === "text.sent" || event.type === "consent.asked";
-		if (isLive && isMessage && event.contact !== selected.value)
-			counts.set(event.contact, (counts.get(event.contact) ?? 0) + 1);
+		if (!isLive || !isMessage(event)) continue;
+		const key = keyOf(event.agencyId, event.contact);
+		if (key !== newsKey(selected.value)) counts.set(key, (counts.get(key) ?? 0) + 1);
 	}
 	const reset = news.map(({ type }) => type).lastIndexOf("sandbox.reset");
 	const all = reset < 0 ? [...events.value, ...news] : news.slice(reset);
@@ -127,10 +140,10 @@ export function forget(): void {
 const withoutTicks = (all: readonly SandboxEvent[]): SandboxEvent[] =>
 	all.filter((event, i) => event.type !== "clock.moved" || all[i + 1]?.type !== "clock.moved");
 
-/** Reads and steps of the clock change nothing by themselves. */
+/** Reads and steps of the clock change nothing by themselves; a hit spends a fault. */
 function changesState(event: SandboxEvent): boolean {
 	if (event.type === "request") return event.operation === "messages.send";
-	return event.type !== "clock.moved" && event.type !== "fault.hit";
+	return event.type !== "clock.moved";
 }
 
 let reading: Promise<void> | undefined;

@@ -38,11 +38,13 @@ export async function follow(): Promise<never> {
 
 async function connect(onConnected: () => void): Promise<void> {
 	const last = events.value.at(-1);
-	if (last === undefined) take(await read<SandboxEvent[]>("events"), false);
+	const [same, ...news] = last ? await read<SandboxEvent[]>(`events?after=${last.id - 1}`) : [];
+	if (last && JSON.stringify(same) === JSON.stringify(last)) take(news, true);
 	else {
-		const [same, ...news] = await read<SandboxEvent[]>(`events?after=${last.id - 1}`);
-		if (JSON.stringify(same) === JSON.stringify(last)) take(news, true);
-		else await startAnew();
+		// The event that this page had last is gone: the sandbox was reset, or another one runs there now.
+		const all = await read<SandboxEvent[]>("events");
+		forget();
+		take(all, false);
 	}
 	await readState();
 	const silence = new AbortController();
@@ -53,13 +55,6 @@ async function connect(onConnected: () => void): Promise<void> {
 	link.value = "connected";
 	onConnected();
 	await receive(body.getReader(), silence);
-}
-
-/** The event that this page had last is gone: the sandbox was reset, or another one runs there now. */
-async function startAnew(): Promise<void> {
-	const all = await read<SandboxEvent[]>("events");
-	forget();
-	take(all, false);
 }
 
 async function receive(reader: ReadableStreamDefaultReader<Uint8Array>, silence: AbortController): Promise<void> {

@@ -1,5 +1,5 @@
 import type { ConversationState, MessageState, SandboxEvent } from "../../index.ts";
-import { isWholeNew } from "./store.ts";
+import { isMessage, isWholeNew } from "./store.ts";
 import { type EventOf, faultWords, reasonIn, type Words, wordsOf } from "./words.ts";
 
 /** A text that was held, and is never sent. */
@@ -12,25 +12,14 @@ export type Item =
 	| { readonly kind: "note"; readonly at: string; readonly key: string; readonly words: Words };
 
 /** Events that are a line of their own between the messages. */
-const noted: ReadonlySet<SandboxEvent["type"]> = new Set([
-	"window.closed",
-	"window.opened",
-	"ai.on",
-	"ai.off",
-	"flow.started",
-	"flow.changed",
-	"consent.accepted",
-	"consent.declined",
-	"contact.reachable",
-]);
+const noted = /^(window|ai|flow)|accepted|declined|reachable/;
 
 /** The messages of a conversation with what happened between them. */
 export function timelineOf(thread: ConversationState, events: readonly SandboxEvent[]): readonly Item[] {
 	const own = events.slice(events.map(isWholeNew).lastIndexOf(true) + 1).filter((event) => isAbout(event, thread));
 	const orders = new Map<number, number>();
 	for (const event of own) {
-		if (event.type === "contact.wrote" || event.type === "text.sent" || event.type === "consent.asked")
-			orders.set(event.messageId, event.id);
+		if (isMessage(event)) orders.set(event.messageId, event.id);
 	}
 	// Much happens at one instant, because the clock stands still: events tell what came first.
 	const ordered: { readonly order: number; readonly item: Item }[] = thread.messages.map((message) => ({
@@ -55,7 +44,7 @@ function itemOf(event: SandboxEvent): Item | undefined {
 		const words = troubleOf(event);
 		return words && { kind: "note", at, key, words };
 	}
-	return noted.has(type) ? { kind: "note", at, key, words: wordsOf(event) } : undefined;
+	return noted.test(type) ? { kind: "note", at, key, words: wordsOf(event) } : undefined;
 }
 
 /** A send whose answer was none, or a refusal: the contact's phone shows nothing of it. */

@@ -41,7 +41,7 @@ export function wordsOf(event: SandboxEvent): Words {
 			if (event.buttonClicked !== null) return plain(`${who(event)} tapped ${event.buttonClicked}`);
 			return plain(`${who(event)} wrote${event.body === null ? "" : `: ${quote(event.body)}`}${filesOf(event.files)}`);
 		case "contact.read":
-			return plain(`${who(event)} read ${event.messages} ${event.messages === 1 ? "message" : "messages"}`);
+			return plain(`${who(event)} read ${counted(event.messages, "message")}`);
 		case "contact.reachable":
 			return event.reachable
 				? good(`${who(event)} can be reached again`)
@@ -67,7 +67,7 @@ export function wordsOf(event: SandboxEvent): Words {
 				`${who(event)} declined${event.hadHeldText ? ": the held text was dropped" : ", and no text was held"}`,
 			);
 		case "window.opened":
-			return good(`window open for 24 hours`);
+			return good("window open for 24 hours");
 		case "window.closed":
 			return careful(`window closed, 24 hours after the last message of ${who(event)}`);
 		case "ai.on":
@@ -92,7 +92,7 @@ export function wordsOf(event: SandboxEvent): Words {
 		case "fault.added":
 			return careful(`fault ${event.fault.id} armed`);
 		case "fault.hit":
-			return lost(`${faultWords(event.fault)}`);
+			return lost(faultWords(event.fault));
 		case "violation":
 			return lost(`violation ${event.rule}: ${event.message}`);
 		case "request":
@@ -115,7 +115,10 @@ function requestWords({ operation, method, path, status, answer, fault }: Reques
 export const reasonIn = (answer: unknown): string =>
 	typeof answer === "object" && answer !== null && "message" in answer ? String(answer.message) : "";
 
-const filesOf = (files: number): string => (files === 0 ? "" : ` (${files} ${files === 1 ? "file" : "files"})`);
+const filesOf = (files: number): string => (files === 0 ? "" : ` (${counted(files, "file")})`);
+
+/** 1 file, 2 files */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 /** A text that is short enough for a line. */
 export const brief = (text: string): string => (text.length > 60 ? `${text.slice(0, 59)}…` : text);

@@ -1,7 +1,7 @@
 import type { TargetedEvent } from "preact";
 import { Act } from "./act.tsx";
-import { perform, read } from "./control.ts";
-import { Dialog, dialog } from "./dialog.tsx";
+import { perform } from "./control.ts";
+import { close, Dialog } from "./dialog.tsx";
 import { signal } from "./signal.ts";
 import { now, post, scenarios, select, violations } from "./store.ts";
 import { instantOf } from "./time.ts";
@@ -21,9 +21,8 @@ const descriptions: Readonly<Record<string, string>> = {
 
 const snapshots = signal<readonly { readonly id: string; readonly at: number }[]>([]);
 
-function keep(answer: unknown): void {
-	if (typeof answer !== "object" || answer === null || !("snapshot" in answer)) return;
-	snapshots.value = [...snapshots.value, { id: String(answer.snapshot), at: now.value }];
+function keep({ snapshot }: { readonly snapshot: string }): void {
+	snapshots.value = [...snapshots.value, { id: snapshot, at: now.value }];
 }
 
 /** Scenarios, snapshots, export and import. */
@@ -51,17 +50,17 @@ export function WorldDialog() {
 			</div>
 			<h3>Export and import</h3>
 			<div class="row">
-				<button type="button" title="GET /_sandbox/export" onClick={download}>
+				<Act call={{ verb: "GET", path: "export" }} onDone={download}>
 					Export as a file
-				</button>
+				</Act>
 				<Import />
 			</div>
 		</Dialog>
 	);
 }
 
-async function download(): Promise<void> {
-	const text = JSON.stringify(await read<unknown>("export"), null, 2);
+function download(world: unknown): void {
+	const text = JSON.stringify(world, null, 2);
 	const link = document.createElement("a");
 	link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
 	link.download = "sandbox.json";
@@ -84,7 +83,7 @@ function Import() {
 
 export function ResetDialog() {
 	const done = () => {
-		dialog.value = null;
+		close();
 		select(null);
 	};
 	return (
