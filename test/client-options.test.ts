@@ -30,6 +30,7 @@ const badOptions: [field: string, value: unknown][] = [
 	),
 	...[5, "x", {}, null].map((value): [string, unknown] => ["onAttempt", value]),
 	...[5, "x", {}, null].map((value): [string, unknown] => ["onContractDrift", value]),
+	...[5, "x", {}, null, { startSpan: 1 }].map((value): [string, unknown] => ["tracer", value]),
 	...[5, "+32470123456", {}, null, ["not a number"], ["+32470123456", 5], [""]].map((value): [string, unknown] => [
 		"allowRecipients",
 		value,

@@ -16,10 +16,8 @@ export class NodeHeaders implements ExchangeHeaders {
 	get(wanted: string): string | undefined {
 		let found: string | undefined;
 		for (let at = 0; at < this.#raw.length; at += 2) {
-			const name = this.#raw[at] ?? "";
-			// Few names have the same length, and `toLowerCase` costs more than all the rest here.
-			if (name.length !== wanted.length || name.toLowerCase() !== wanted) continue;
-			const value = this.#raw[at + 1] ?? "";
+			if (this.#raw[at]?.toLowerCase() !== wanted) continue;
+			const value = this.#raw[at + 1];
 			found = found === undefined ? value : `${found}, ${value}`;
 		}
 		return found;

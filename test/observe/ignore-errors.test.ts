@@ -13,8 +13,15 @@ test.for([
 ] as [string, () => unknown][])("a callback that %s changes nothing and is not waited for", async ([, run]) => {
 	const unhandled = unhandledRejections();
 	const fetch = async () => jsonResponse({ ...me, extra: 1 });
-	const logger = { debug: run, info: run, warn: run, error: run };
-	const client = createClient({ baseUrl, apiKey, fetch, logger, onAttempt: run, onContractDrift: run });
+	let calls = 0;
+	const observe = (): unknown => {
+		calls++;
+		return run();
+	};
+	const logger = { debug: observe, info: observe, warn: observe, error: observe };
+	const client = createClient({ baseUrl, apiKey, fetch, logger, onAttempt: observe, onContractDrift: observe });
 	await expect(client.me.get()).resolves.toMatchObject(me);
+	// The logger, onAttempt, and onContractDrift with the extra field.
+	expect(calls).toBe(3);
 	await expect(unhandled()).resolves.toEqual([]);
 });

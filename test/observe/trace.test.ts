@@ -113,6 +113,37 @@ test("a read's 404 has its status on the span, and neither error.type nor an err
 	expect(spans()[0]?.status).toEqual({ code: SpanStatusCode.UNSET });
 });
 
+test("a 404 of a request that changes something is an error, with its outcome", async () => {
+	const service = await scripted(inTurn(refusal(404)));
+	await failure(() => clientOf(service, { tracer }).request({ method: "DELETE", path: "/tags/1" }));
+	expect(attributes()).toMatchObject({
+		"error.type": "PartnerNotFound",
+		"messaging_conversations.outcome": "not_sent",
+	});
+	expect(spans()[0]?.status).toEqual({ code: SpanStatusCode.ERROR, message: "PartnerNotFound" });
+});
+
+test("a span never gets an attribute without a value, because not every tracer drops those", async () => {
+	const given: object[] = [];
+	const span: Span = { setAttributes: (attributes) => given.push(attributes), setStatus: () => {}, end: () => {} };
+	const tracer: Tracer = {
+		startSpan: (_, { attributes }) => {
+			given.push(attributes);
+			return span;
+		},
+	};
+	const service = await scripted(inTurn({ json: sentNow, headers: { "x-correlation-id": "" } }, "reset"));
+	await callOf("me.get")
+		.run(clientOf({ baseUrl: wrong(undefined) }, { tracer }))
+		.catch(() => {});
+	await callOf("messages.send").run(clientOf(service, { tracer }));
+	await failure(() => callOf("me.get").run(clientOf(service, { tracer, retry: false })));
+	expect(given).toHaveLength(6);
+	expect(given.flatMap((attributes) => Object.values(attributes))).not.toContain(undefined);
+	expect(given[0]).not.toHaveProperty("server.address");
+	expect(given[3]).not.toHaveProperty("messaging_conversations.outcome");
+});
+
 test("a send's span has the operationId and the agency, chosen or made, also when it fails", async () => {
 	const service = await scripted(inTurn({ json: sentNow }, refusal(409)));
 	const { send } = clientOf(service, { tracer }).agency(agencyId).messages;
@@ -175,10 +206,13 @@ test("what is refused before any request has no span, or one with no attempt", a
 	expect(service.requests).toEqual([]);
 });
 
-test("the default port of https is told", async () => {
+test.for([
+	["https://messaging.example/api/v1", "messaging.example", 443],
+	["http://localhost/api/v1", "localhost", 80],
+] as const)("the span of a call to %s has the default port", async ([baseUrl, address, port]) => {
 	const fetch = () => Promise.resolve(Response.json(me));
-	await clientOf({ baseUrl: "https://messaging.example/api/v1" }, { tracer, fetch }).me.get();
-	expect(attributes()).toMatchObject({ "server.address": "messaging.example", "server.port": 443 });
+	await clientOf({ baseUrl }, { tracer, fetch }).me.get();
+	expect(attributes()).toMatchObject({ "server.address": address, "server.port": port });
 	expect(attributes()).not.toHaveProperty("messaging_conversations.correlation_id");
 });
 

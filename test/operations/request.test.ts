@@ -422,7 +422,25 @@ test("a client that may send to some numbers only sends no message by request", 
 		const body = { to: phone, body: text };
 		const error = await failure(() => request({ method: "POST", path, agencyId, params, body }));
 		expect(error).toMatchObject({ _tag: "PartnerInvalidInput", field: "path", outcome: "not_sent" });
+		expect(error.rule).toContain("allowRecipients");
 	}
-	await request({ method: "POST", path: tags, agencyId, body: {} });
-	expect(service.requests.map(({ url }) => url)).toEqual([`/api/v1/agencies/${agencyId}/tags`]);
+	expect(service.requests).toEqual([]);
+});
+
+test.for([
+	["POST", "/agencies/{agencyId}/tags"],
+	["GET", "/agencies/{agencyId}/messages"],
+	["POST", "/agencies/{agencyId}/messages/export"],
+	["POST", "/archive/agencies/{agencyId}/messages"],
+] as const)("a client that may send to some numbers only makes other requests: %s %s", async ([method, path]) => {
+	const service = await scripted(inTurn({ json: {} }));
+	await clientOf(service, { allowRecipients: [phone] }).request({ method, path, agencyId });
+	expect(service.requests).toMatchObject([{ method, url: `/api/v1${path.replace("{agencyId}", agencyId)}` }]);
+});
+
+test("a client that may send to everyone makes the request of a send", async () => {
+	const service = await scripted(inTurn({ json: {} }));
+	const path = "/agencies/{agencyId}/messages";
+	await clientOf(service).request({ method: "POST", path, agencyId, body: { to: phone, body: text } });
+	expect(service.requests).toHaveLength(1);
 });

@@ -86,13 +86,22 @@ test("at is a Date, epoch milliseconds, or an ISO 8601 time with a zone", () => 
 		expect(isWindowOpen(one, before)).toBe(true);
 		expect(isWindowOpen(one, after)).toBe(false);
 	}
-	expect(() => isWindowOpen(one, "2026-01-06T08:00:00")).toThrow(PartnerInvalidInput);
+	expect(isWindowOpen(one, "2026-01-06T09:59:59+0100")).toBe(true);
 });
+
+test.for(["2026-01-06T08:00:00", "2026-01-06T08:00:00Z or so", ["2026-01-06T08:00:00Z"], {}])(
+	"%j is no point in time: PartnerInvalidInput that names it and says what it may be",
+	async (at) => {
+		const error = await failure(() => isWindowOpen(summary({ windowExpiresAt }), wrong(at)));
+		expect(error).toMatchObject({ operation: "isWindowOpen", field: "at", rule: expect.stringContaining("Date") });
+	},
+);
 
 test.for([null, undefined, 5, "2026", {}, { summary: null }, { windowExpiresAt: 5 }])(
 	"%j is no conversation: PartnerInvalidInput that names it",
 	async (given) => {
 		const error = await failure(() => isWindowOpen(wrong(given)));
 		expect(error).toMatchObject({ _tag: "PartnerInvalidInput", operation: "isWindowOpen", field: "conversation" });
+		expect(error.message).toContain("summary");
 	},
 );

@@ -13,15 +13,15 @@ export type ArchivedAgency = AgencyRecord & {
 	readonly threads: readonly ThreadRecord[];
 };
 
-/** Everything that exists, as plain data that JSON can carry. What can be derived is not in it. */
+/** Everything that exists, as plain data that JSON can carry. Derived parts are left out. */
 export interface Archive {
-	/** What these data are. */
+	/** Name of the format. */
 	readonly format: "messaging-conversations-sandbox";
-	/** Of the format. */
+	/** Version of the format. */
 	readonly version: 2;
 	/** The sandbox's time, in milliseconds since 1970. */
 	readonly now: number;
-	/** How far each kind of id is given out. */
+	/** The last number that was given out of each kind of id. */
 	readonly counters: readonly (readonly [string, number])[];
 	/** The CRMs. */
 	readonly integrations: readonly Integration[];
@@ -29,7 +29,7 @@ export interface Archive {
 	readonly keys: readonly Key[];
 	/** The agencies with all their conversations. */
 	readonly agencies: readonly ArchivedAgency[];
-	/** What was sent under each operationId. */
+	/** The send of each operationId. */
 	readonly operations: readonly (readonly [string, Operation])[];
 	/** The faults that were added, with what is left of them. */
 	readonly faults: readonly Fault[];
@@ -39,7 +39,7 @@ export interface Archive {
 export interface Snapshot {
 	/** Everything that existed. */
 	readonly world: Archive;
-	/** What had been asked, and what a good client would not have asked. */
+	/** The requests so far, and the violations. */
 	readonly journal: JournalDump;
 }
 

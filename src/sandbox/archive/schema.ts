@@ -125,7 +125,7 @@ const agency = fields<ArchivedAgency>({
 	threads: listOf(thread),
 });
 
-/** What each fate of an operation has beside its state. */
+/** The fields of each fate of an operation, beside its state. */
 const fateRules: { readonly [State in Fate["state"]]: Rule } = {
 	sent: fields<Extract<Fate, { state: "sent" }>>({
 		state: oneOf("sent"),
@@ -169,7 +169,7 @@ const schema = fields<Archive>({
 	faults: listOf(faultRule),
 });
 
-/** What `import` takes: an export, parsed or as text. */
+/** The argument of `import`: an export, parsed or as text. */
 export function archiveFrom(json: unknown): Archive {
 	const value: unknown = typeof json === "string" ? parsed(json) : json;
 	assertArchive(value);

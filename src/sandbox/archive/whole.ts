@@ -1,7 +1,7 @@
 import type { Archive, ArchivedAgency } from "./archive.ts";
 
 /*
- * What the parts of an archive say of each other. Each of these would make an answer that the service never gives.
+ * Checks that the parts of an archive fit together. Parts that do not would make answers that the service never gives.
  */
 
 export function assertWhole({ integrations, keys, agencies, counters, faults }: Archive): void {
@@ -36,7 +36,7 @@ export function assertWhole({ integrations, keys, agencies, counters, faults }: 
 		assertThreads(`agencies[${place}]`, agency, agencyIds);
 	}
 	const threads = agencies.flatMap((agency) => agency.threads);
-	// Of one number an agency sees one conversation, its own or a shared one.
+	// An agency sees one conversation of each number, its own or a shared one.
 	const seen = threads.flatMap(({ phone, views }) => views.map(({ agencyId }) => `${agencyId} ${phone}`));
 	unique("the phone numbers of an agency's threads", seen);
 	unique(

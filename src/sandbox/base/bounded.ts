@@ -7,7 +7,7 @@ export interface Bounded<Item> {
 	load(items: readonly Item[]): void;
 }
 
-/** What a {@link Bounded} list keeps. */
+/** The limits of a {@link Bounded} list. */
 export interface BoundedOptions<Item> {
 	readonly atMost: number;
 	/** How much the items may weigh together; the newest is kept whatever it weighs. */

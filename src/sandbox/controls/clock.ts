@@ -2,7 +2,7 @@ import { aNumber, assertValid, fields, optional } from "../base/check.ts";
 import { hourMs, instant } from "../world/clock.ts";
 import type { World } from "../world/state.ts";
 
-/** How far to go; what is given is added up. */
+/** The time to advance by. The given units are added up. */
 export interface Advance {
 	/** Hours, whole or not. */
 	readonly hours?: number | undefined;

@@ -33,7 +33,7 @@ export function contactMessageFrom(given: string | ContactMessage): ContactMessa
 	return message;
 }
 
-/** What a contact's message has beside its body. */
+/** The parts of a contact's message beside its body. */
 export function extrasFrom(
 	world: World,
 	thread: Thread,

@@ -2,7 +2,7 @@ import type { AgencyControl } from "./agency.ts";
 import type { ContactRef } from "./contact.ts";
 import type { IntegrationControl } from "./integration.ts";
 
-/** What a scenario plays on: the default agency, and a past. */
+/** The default agency that a scenario fills, and functions that act in its past. */
 export interface Stage {
 	readonly integration: IntegrationControl;
 	readonly agency: AgencyControl;
@@ -88,7 +88,7 @@ const scenarios: Readonly<Record<ScenarioName, (stage: Stage) => void>> = {
 		ago(1, () => agency.contact(anna, { name: "Anna" }).writes("Is the flat still free?"));
 		integration.keys.setScopes(integration.apiKey, ["conversations:read"]);
 	},
-	/** What real data have and examples lack. */
+	/** Oddities of real data that examples lack. */
 	oddData({ integration, agency, ago }) {
 		integration.link({ name: null });
 		const nameless = agency.contact(anna);

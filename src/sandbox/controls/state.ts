@@ -39,7 +39,7 @@ export interface MessageState {
 		/** The words on it. */
 		readonly text: string;
 	}[];
-	/** What the phone shows below the body: buttons, a list, links. */
+	/** The parts that the phone shows below the body: buttons, a list, links. */
 	readonly interactiveContent: Schemas["InteractiveContent"] | null;
 	/** The code of the button that the contact tapped. */
 	readonly buttonClicked: string | null;

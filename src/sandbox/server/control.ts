@@ -3,7 +3,7 @@ import { assertValid, fields, isRecord, type Rule } from "../base/check.ts";
 import type { Sandbox, Snapshot } from "../index.ts";
 import { controls } from "./controls.ts";
 
-/** What a control route answers. */
+/** The response of a control route. */
 export interface ControlAnswer {
 	readonly status: number;
 	readonly result: unknown;
@@ -20,7 +20,7 @@ const table = new Map(
 	}),
 );
 
-/** What a GET of the root answers, so that the routes are found without this repository. */
+/** Answers a GET of the root with the list of routes, so that they are found without this repository. */
 const listed = {
 	controls: [
 		{ verb: "GET", path: "events", takes: [] },

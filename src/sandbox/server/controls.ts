@@ -8,10 +8,10 @@ import { scenarioNames } from "../controls/scenarios.ts";
 import type { Sandbox, Snapshot } from "../index.ts";
 import { consentFields } from "../world/consent.ts";
 
-/** What a control route works on. */
+/** The arguments of a control route. */
 export interface Asked {
 	readonly sandbox: Sandbox;
-	/** Where the sandbox listens. */
+	/** Address at which the sandbox listens. */
 	readonly baseUrl: string;
 	readonly integration: IntegrationControl;
 	readonly agency: AgencyControl;

@@ -19,14 +19,14 @@ const html = `<!doctype html>
 </html>
 `;
 
-/** What is served below `/_sandbox/ui/`, by path; the empty path is the page itself. */
+/** The files below `/_sandbox/ui/`, by path. The empty path is the page itself. */
 export const pageFiles: ReadonlyMap<string, PageFile> = new Map([
 	["", { contentType: "text/html; charset=utf-8", body: html }],
 	["page.js", { contentType: "text/javascript; charset=utf-8", body: script }],
 	["page.css", { contentType: "text/css; charset=utf-8", body: style }],
 ]);
 
-/** What every file is served with: nothing but the page's own script, style and connection, and text only as text. */
+/** The headers of every file. They allow the page's own script, style and connections only, and no sniffing of types. */
 export const pageHeaders: Readonly<Record<string, string>> = {
 	"content-security-policy":
 		"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",

@@ -11,7 +11,7 @@ import { encodeCursor, messagesName } from "./cursor.ts";
 import { badRequest, isRefusal, notFound, type Refusal } from "./refusal.ts";
 import { needleFrom } from "./search.ts";
 
-/** A page of something: how many, and after which. */
+/** A page of the list: its size, the row before it, and the search. */
 export interface ListInput {
 	readonly pageSize: number;
 	readonly after: Rank | undefined;
@@ -56,7 +56,7 @@ export function lookup(
 	return { results };
 }
 
-/** What names a page of messages. */
+/** The conversation and the place of a page of messages. */
 export interface MessagesInput {
 	readonly phone: string;
 	readonly pageSize: number;

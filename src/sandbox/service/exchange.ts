@@ -13,7 +13,7 @@ export interface Exchange {
 	readonly startedAt: number;
 	/** The fault that hit it last. */
 	fault: EventFault | null;
-	/** What the operation gave, and its JSON. */
+	/** The result of the operation, and its JSON. */
 	outcome: { readonly value: object; readonly body: string } | null;
 }
 

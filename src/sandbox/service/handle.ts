@@ -125,7 +125,7 @@ function keyFrom(world: World, authorization: string | undefined): Key | undefin
 	return key && apiKeyOf(key) === apiKey && key.state === "live" ? key : undefined;
 }
 
-/** What the operation does; undefined for an agency that the key cannot reach. */
+/** A function that performs the operation; undefined for an agency that the key cannot reach. */
 function actOf(operation: Operation, admitted: Admitted, segment: string): (() => object | Refusal) | undefined {
 	if ("ofKey" in operation) return () => operation.ofKey(admitted);
 	const agency = reachable(admitted.world, admitted.key, segment);

@@ -47,7 +47,7 @@ export function send(world: World, agency: Agency, input: SendInput): Result | R
 		return conflict; // R116: nothing else changed
 	}
 
-	// From here on the send happens (R16, R144: until here nothing was changed or remembered).
+	// The send happens below. Nothing was changed or remembered above (R16, R144).
 	const target = threadFor(world, agency, input.to); // R108, R174
 	if (key !== null) takeOperation(world, key, payload);
 	const text: Outgoing = {

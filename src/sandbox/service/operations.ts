@@ -9,7 +9,7 @@ import { listInput, lookupInput, messagesInput, sendInput } from "./read-request
 import { isRefusal, type Refusal } from "./refusal.ts";
 
 /*
- * The six operations of the contract: what each needs, and what it does.
+ * The six operations of the contract: the scope that each needs, and the function that performs it.
  */
 
 /** A request whose key and agency are good, its phone number still as it came. */
@@ -27,7 +27,7 @@ type Outcome = object | Refusal;
 interface Needs {
 	/** Null for an operation that any valid key may call (R28). */
 	readonly scope: Scope | null;
-	/** A field of the answer that no caller can do without: what a `missing-field` fault removes by default. */
+	/** A field of the answer that no caller can do without. A `missing-field` fault removes it by default. */
 	readonly needed: string;
 }
 
@@ -79,7 +79,7 @@ function unlessRefused<Input>(input: Input | Refusal, act: (input: Input) => Out
 	return isRefusal(input) ? input : act(input);
 }
 
-/** Where a request goes. The two segments are still encoded. */
+/** The operation of a request and the two segments of its path, still encoded. */
 export interface Route {
 	readonly operation: OperationId;
 	readonly agencyId: string;

@@ -10,7 +10,7 @@ import { badRequest, isRefusal, type Refusal } from "./refusal.ts";
 import { cursorProper } from "./variation.ts";
 
 /*
- * What a request asks for, or the 400 that names the failing field (R6).
+ * Reads the input of an operation from its request, or refuses it with a 400 that names the failing field (R6).
  */
 
 export function listInput(world: World, agency: Agency, query: URLSearchParams): ListInput | Refusal {

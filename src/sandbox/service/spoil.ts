@@ -63,7 +63,7 @@ function without(body: string, field: string): string {
 	return JSON.stringify(tree);
 }
 
-/** Where a path of own properties leads; undefined when it leads nowhere. */
+/** The last object and name of a path of own properties, or undefined when the path does not exist. */
 function placeIn(tree: unknown, field: string): { readonly parent: object; readonly name: string } | undefined {
 	const path = field.split(".");
 	const name = path.pop() ?? "";

@@ -2,8 +2,9 @@ import { dice, hex } from "../base/derived.ts";
 import type { World } from "../world/state.ts";
 
 /*
- * What the service leaves open and a caller must not lean on, varied: timestamp precision, cursor length, key order,
- * extra fields, unknown words, empty lists for null, the order of scopes. The same seed and calls vary the same way.
+ * Varies the parts of an answer that the service leaves open and a caller must not rely on: timestamp precision, cursor
+ * length, key order, extra fields, unknown words, empty lists for null, the order of scopes. The same seed and the same
+ * calls vary the same way.
  */
 
 /** Fields whose known words are examples ("such as"), so that the service may say others (R161). */

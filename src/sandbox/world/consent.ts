@@ -6,7 +6,7 @@ export const consentTemplate = "window_reopen_consent";
 export const acceptCode = "consent_accept";
 export const declineCode = "consent_decline";
 
-/** The consent flow of an agency: what it changes is given, what is left out stays as it is. */
+/** A change of the consent flow of an agency. A setting that is left out stays as it is. */
 export interface ConsentSettings {
 	/** @default true */
 	readonly configured?: boolean | undefined;
@@ -50,7 +50,7 @@ const texts = listOf(aString);
 const isSet = (given: unknown): boolean => Array.isArray(given) && new Set(given).size === given.length;
 const templateRule = fields<Schemas["UnapprovedTemplate"]>({ templateCode: aString, status: orNull(aString) });
 
-/** What each field may be, in an archive too. */
+/** The rule of each field, also for the fields of an archive. */
 export const consentRules: { readonly [Field in keyof Consent]: Rule } = {
 	configured: trueOrFalse,
 	// R100 counts them, and one given twice is one.

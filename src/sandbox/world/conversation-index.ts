@@ -5,7 +5,7 @@ export interface Rank {
 	/** Milliseconds; {@link never} without a message. */
 	readonly at: number;
 	readonly messageId: number;
-	/** Of the thread, in order of creation. */
+	/** Number of the thread, in order of creation. */
 	readonly serial: number;
 }
 
@@ -16,14 +16,14 @@ export function compareRanks(a: Rank, b: Rank): number {
 	return a.at - b.at || a.messageId - b.messageId || a.serial - b.serial;
 }
 
-/** What the index reads of a conversation. */
+/** The fields of a conversation that the index reads. */
 export interface Listed {
 	readonly phone: string;
 	readonly name: string | null;
 	readonly rank: Rank;
 }
 
-/** What a search asks for: any of these texts, in a phone number or in a name. */
+/** The texts of a search. A conversation matches with any of them, in its phone number or its name. */
 export interface Needle {
 	/** R53: the digits, when there are three or more. */
 	readonly phones: readonly string[];
@@ -45,7 +45,7 @@ export interface ConversationIndex<Item extends Listed> {
 	page(request: PageRequest): Item[];
 }
 
-/** An item with what a search reads of it. */
+/** An item with the fields that a search reads. */
 interface Entry<Item extends Listed> {
 	readonly item: Item;
 	readonly phone: string;
@@ -53,12 +53,12 @@ interface Entry<Item extends Listed> {
 	name: string;
 }
 
-/** From here on one merge costs less than moving each item. */
+/** With this many changes one merge costs less than moving each item. */
 const manyChanges = 32;
 
 /**
- * Sorts when it is read, not when something changes: whoever changes 100,000 conversations pays nothing, and the next
- * page one merge, and the next search a text of all numbers or names.
+ * Sorts when it is read and not when something changes: 100,000 changes cost one merge at the next page, and the next
+ * search builds one text of all numbers or names.
  */
 export function createConversationIndex<Item extends Listed>(
 	isListed: (item: Item) => boolean,

@@ -7,14 +7,14 @@ type WithoutStamp<Event> = Event extends unknown ? Omit<Event, keyof EventStamp>
 /** An event before it has its number and time. */
 export type NewEvent = WithoutStamp<SandboxEvent>;
 
-/** What happened, the newest 10,000 events and 32 MB of text. */
+/** The newest 10,000 events, and at most 32 MB of their texts. */
 export interface EventLog {
 	add(event: NewEvent): void;
 	/** Adds an event that is built when somebody reads it; `weight` is how much text it holds. */
 	addLazy(weight: number, build: () => NewEvent): void;
 	/** The events that are kept, after number `after`. */
 	after(after: number): SandboxEvent[];
-	/** Calls `listener` with each event to come; returns what ends that. */
+	/** Calls `listener` with each event to come. Returns a function that ends this. */
 	subscribe(listener: (event: SandboxEvent) => void): () => void;
 	/**
 	 * Does `act`; listeners hear of its events when it is complete, so that a listener may act on the sandbox itself.
@@ -50,7 +50,7 @@ export function createEventLog(clock: Clock): EventLog {
 
 	const deliver = (): void => {
 		if (depth > 0) return;
-		depth++; // What a listener causes is delivered after what caused the listener.
+		depth++; // An event that a listener causes is delivered after the one that the listener was called with.
 		for (let event = waiting.shift(); event; event = waiting.shift()) {
 			const read = event.read();
 			for (const listener of listeners) call(listener, read);

@@ -2,7 +2,7 @@
 export interface Haystack {
 	/** The texts without anything between them. */
 	readonly text: string;
-	/** Where each text begins, and at the end where the last one ends. */
+	/** The position at which each text begins, and as last item the position at which the last text ends. */
 	readonly starts: readonly number[];
 }
 
@@ -20,7 +20,7 @@ export function indexesOf({ text, starts }: Haystack, part: string, from: number
 		const at = text.indexOf(part, starts[index]);
 		if (at < 0) break;
 		index = indexAt(starts, at);
-		// What goes on in the next text is in neither.
+		// A match that crosses into the next text is in neither of the two.
 		if (at + part.length <= (starts[index + 1] ?? 0)) found.push(index);
 	}
 	return found;

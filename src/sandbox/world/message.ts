@@ -58,7 +58,7 @@ export function askForConsent(world: World, thread: Thread, { sender, language }
 	noteFailure(world, thread, message);
 }
 
-/** What the messaging provider reports of a message. */
+/** A report of the messaging provider about a message. */
 export interface Report {
 	readonly status: string;
 	readonly errorCode?: number | null;

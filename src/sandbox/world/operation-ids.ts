@@ -2,7 +2,7 @@ import { hourMs } from "./clock.ts";
 import type { Agency, Fate, Operation, World } from "./state.ts";
 
 /*
- * The life of an operationId: a send takes it, its text is sent, held, or lost, and a retry is answered by that.
+ * The life of an operationId: a send takes it, its text is sent, held or lost, and that decides the answer to a retry.
  */
 
 /** R139: an id belongs to integration and agency, not to a key, so that retries survive a rotated key. */
@@ -35,7 +35,7 @@ export function loseOperation(world: World, key: string | null, state: "dropped"
 	if (operation?.fate.state === "held") settleOperation(world, key, { ...operation.fate, state });
 }
 
-/** What a retry with the same payload does. */
+/** The effect of a retry with the same payload: the answer of the first send, or another send. */
 export type Retry = { readonly answer: Exclude<Fate, { state: "taken" }> } | "send";
 
 /** Whether the retry of an operation is answered by its fate, or runs like a first send. */

@@ -11,7 +11,7 @@ import type { Journal } from "./journal.ts";
 import type { Policy } from "./policy.ts";
 
 export const scopes = ["conversations:read", "messages:write"] as const;
-/** What a key may do. */
+/** A permission of a key. */
 export type Scope = (typeof scopes)[number];
 
 export const keyStates = ["live", "revoked", "expired"] as const;
@@ -37,7 +37,7 @@ export interface Key {
 	state: (typeof keyStates)[number];
 }
 
-/** What an export has of an agency, beside its conversations. */
+/** The fields of an agency in an export, beside its conversations. */
 export interface AgencyRecord {
 	readonly id: string;
 	readonly integrationId: string;
@@ -57,7 +57,7 @@ export interface Agency extends AgencyRecord {
 	readonly summaries: Map<Thread, Schemas["ConversationSummary"]>;
 }
 
-/** What few messages have. */
+/** Fields that few messages have. */
 export interface MessageExtras {
 	readonly media?: readonly Schemas["MessageMedia"][];
 	readonly mediaStored?: readonly Schemas["StoredMedia"][];
@@ -112,7 +112,7 @@ export interface View {
 	hidden: boolean;
 }
 
-/** What an export has of a conversation, below the agency that owns it. */
+/** The fields of a conversation in an export, below the agency that owns it. */
 export interface ThreadRecord {
 	/** The number of the conversation, in order of creation. */
 	readonly serial: number;
@@ -148,7 +148,7 @@ export interface Thread extends ThreadRecord {
 	lastInboundAt: number | null;
 }
 
-/** What was sent under an operationId, and what became of it. */
+/** The send of an operationId, and the fate of its text. */
 export interface Operation {
 	/** The whole payload as JSON, to compare a retry with (R138). */
 	readonly payload: string;
@@ -177,11 +177,11 @@ export interface World {
 	readonly integrations: Map<string, Integration>;
 	readonly keys: Map<string, Key>;
 	readonly agencies: Map<string, Agency>;
-	/** What was sent under each operationId. */
+	/** The send of each operationId, by `operationKey`. */
 	readonly operations: Map<string, Operation>;
 	/** The thread of each message, by message id. */
 	readonly threadOf: Thread[];
-	/** Threads of which the clock will look whether the window has closed. */
+	/** Threads whose window's end is scheduled on the clock. */
 	readonly closing: Set<Thread>;
 	/** Rows of answers as they were last built; each is deleted when its message changes. */
 	readonly messages: Map<StoredMessage, Schemas["Message"]>;
