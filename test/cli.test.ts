@@ -68,7 +68,7 @@ test("--json prints one line with what a program needs, and the flags make the s
 	const archive = join(folder, "export.json");
 	const exported = createSandbox({ now: "2030-05-05T00:00:00Z" });
 	exported.agency().contact("+447700900101", { name: "Anna" }).writes("Hello");
-	writeFileSync(archive, JSON.stringify(exported.export()));
+	writeFileSync(archive, `\uFEFF${JSON.stringify(exported.export())}`); // as editors of Windows begin a file
 	const flags = ["--import", archive, "--policy", "retryAfterDrop=replay", "--policy", "templateOnReplace=true"];
 	const { told, running } = await json([...flags, "--latitude", "7", "--token", "a-token-of-mine"]);
 	expect(running.printed().trim().split("\n")).toHaveLength(1);

@@ -41,7 +41,7 @@ export function readConnection(file: string | undefined): Connection {
 
 function readVariables(file: string): NodeJS.Dict<string> {
 	try {
-		return parseEnv(readFileSync(file, "utf8"));
+		return parseEnv(readFileSync(file, "utf8").replace(/^\uFEFF/, "")); // editors of Windows begin a file with this mark
 	} catch (error) {
 		const code = error instanceof Error && "code" in error ? ` (${error.code})` : "";
 		throw new Error(`--env-file ${file} cannot be read${code}.`);

@@ -2,7 +2,7 @@ import { version } from "../../package.json";
 import { connectionHelp, connectionOptions, readConnection, startSandbox } from "./connection.ts";
 import type { Check } from "./doctor/check.ts";
 import { examine } from "./doctor/examine.ts";
-import { createReport, statusOf, summaryOf } from "./doctor/report.ts";
+import { createReport, mostColumns, statusOf, summaryOf } from "./doctor/report.ts";
 import { readOptions } from "./options.ts";
 
 const help = `Usage: messaging-conversations doctor [options]
@@ -48,7 +48,8 @@ async function run(args: string[]): Promise<void> {
 
 async function print(examined: AsyncIterable<Check>, json: boolean): Promise<Check[]> {
 	const checks: Check[] = [];
-	const report = createReport(process.stdout.isTTY && !process.env.NO_COLOR);
+	const { isTTY, columns } = process.stdout;
+	const report = createReport({ isColoured: isTTY && !process.env.NO_COLOR, columns: columns || mostColumns });
 	const say = (lines: readonly string[]): void => {
 		for (const line of json ? [] : lines) console.log(line);
 	};

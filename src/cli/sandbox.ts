@@ -116,7 +116,7 @@ function sandboxFrom(values: Flags): Sandbox {
 	const policy = policyFrom(values.policy ?? []);
 	const sandbox = createSandbox({ seed, policy, now, latitude: values.latitude });
 	const file = values.import;
-	if (file !== undefined) named("--import", () => sandbox.import(readFileSync(file, "utf8")));
+	if (file !== undefined) named("--import", () => sandbox.import(readFileSync(file, "utf8").replace(/^\uFEFF/, "")));
 	return sandbox;
 }
 

@@ -74,7 +74,8 @@ interface Follow {
 
 /** Follows the agencies until the signal; false when one of them could not be followed on. */
 async function follow({ connection, agencyId, everyMs, show, json, stop }: Follow): Promise<boolean> {
-	const agencies = await agenciesOf(connection, agencyId);
+	const agencies = await agenciesOf(connection, { agencyId, stop });
+	if (stop.aborted) return true;
 	const followed = agencies.map((agency) => {
 		const seen = new Set<number>();
 		const { run, attempted } = createFollower({
@@ -97,8 +98,13 @@ function nameOf({ id, name }: Agency): string {
 	return printable(name ?? id);
 }
 
-async function agenciesOf(connection: Follow["connection"], agencyId: string | undefined): Promise<Agency[]> {
-	const agencies = await readAgencies(connection);
+/** The agencies to follow; none when the signal comes first. */
+async function agenciesOf(
+	connection: Follow["connection"],
+	{ agencyId, stop }: Pick<Follow, "agencyId" | "stop">,
+): Promise<Agency[]> {
+	const agencies = await readAgencies(connection, stop);
+	if (stop.aborted) return [];
 	const chosen = agencyId === undefined ? agencies : agencies.filter(({ id }) => id === agencyId);
 	if (chosen.length === 0)
 		throw new Error(agencyId === undefined ? "No agency is linked." : "The key does not reach the agency of --agency.");
@@ -107,10 +113,11 @@ async function agenciesOf(connection: Follow["connection"], agencyId: string | u
 	return chosen;
 }
 
-async function readAgencies(connection: Follow["connection"]): Promise<Agency[]> {
+async function readAgencies(connection: Follow["connection"], signal: AbortSignal): Promise<Agency[]> {
 	try {
-		return (await createClient({ ...connection, appInfo }).me.get()).agencies;
+		return (await createClient({ ...connection, appInfo }).me.get({ signal })).agencies;
 	} catch (error) {
+		if (signal.aborted) return [];
 		const reason = error instanceof Error ? error.message : String(error);
 		throw new Error(`${reason.replace(/\.$/, "")}. ${remedy}`);
 	}

@@ -66,7 +66,7 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 	const settle = ({ row, read, error, isOutage }: ReadEnd): Change | undefined => {
 		const { phoneNumber, at } = row;
 		const handed = handedOf(row);
-		if (read) return take(state, read, { to, handed, at, now, lookbackMs, statuses: mark !== "now" && statuses });
+		if (read) return take(state, read, { to, handed, at, now, lookbackMs, mark, statuses });
 		// In an outage the conversation stays to come.
 		const leftToReconcile = !isOutage && noteFailure(state, phoneNumber, { at, handed, now, isGone: !error });
 		if (error) memory.failures.push({ phoneNumber, error, leftToReconcile });
@@ -93,7 +93,7 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 			tidy(state, lookbackMs);
 			keepable = 2 * state.known.size;
 		}
-		if (change && mark !== "now") yield change;
+		if (change) yield change;
 	}
 	if (rows.length === 0) finish();
 

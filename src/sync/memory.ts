@@ -77,19 +77,22 @@ interface TakeOptions {
 	now: number;
 	lookbackMs: number;
 	statuses: Statuses;
+	/** From "now" only the messages are new that came after the row was listed. */
+	mark?: State["mark"];
 }
 
 /** Notes a conversation that was read as handed over. Returns the change, if there is one. */
 export function take(
 	{ followed, known }: State,
 	{ conversation, messages }: Conversation,
-	{ to, handed, at, now, lookbackMs, statuses }: TakeOptions,
+	{ to, handed, at, now, lookbackMs, mark, statuses }: TakeOptions,
 ): Change | undefined {
 	const from = handedUpTo(handed, messages);
 	const { phoneNumber, lastMessageAt } = conversation.summary;
 	const before = known.get(phoneNumber);
-	const isNew = ({ message, at }: Dated): boolean => at >= from && !before?.messages.has(message.id);
-	const isRecent = (dated: Dated): boolean => isNew(dated) && dated.at >= to - dayMs;
+	const isNew = (dated: Dated): boolean =>
+		dated.at >= from && (mark !== "now" || dated.at > at) && !before?.messages.has(dated.message.id);
+	const isRecent = (dated: Dated): boolean => dated.at >= to - dayMs && isNew(dated);
 	const changed = follow(followed, phoneNumber, { messages, isNew: isRecent, statuses });
 
 	const keepFrom = Math.max(from, to - lookbackMs);
@@ -106,7 +109,7 @@ export function take(
 	const fingerprint = behind + fingerprintOf(conversation);
 	known.set(phoneNumber, { fingerprint, at: Math.max(at, latest), from: keepFrom, messages: kept });
 	const shown = messages.filter((dated) => isNew(dated) || changed.has(dated.message.id));
-	if (behind && !shown[0] && fingerprint === before?.fingerprint) return undefined;
+	if ((mark === "now" || (behind && fingerprint === before?.fingerprint)) && !shown[0]) return undefined;
 	return { phoneNumber, conversation, messages: shown.map(({ message }) => message).reverse() };
 }
 

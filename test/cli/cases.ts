@@ -185,6 +185,58 @@ export const furtherCases: readonly Case[] = [
 		remedy: /a log-in page/,
 	},
 	{
+		name: "a key without a scope",
+		async prepare() {
+			const sandbox = world();
+			sandbox.keys.setScopes(sandbox.connection.apiKey, []);
+			return live({ sandbox });
+		},
+		status: 2,
+		found: { scopes: /every read is refused with 403, and messages:write: every send is refused/ },
+		remedy: /Create a key with both scopes/,
+	},
+	{
+		name: "a key that is revoked while it looks",
+		async prepare() {
+			const sandbox = world();
+			let asked = 0;
+			return live({
+				sandbox,
+				edit(_answer, { path }) {
+					if (path === "/me" && ++asked % 4 === 0) {
+						sandbox.keys.revoke(sandbox.connection.apiKey);
+					}
+				},
+			});
+		},
+		status: 2,
+		found: { latency: /refuses the key \(401\)/ },
+		remedy: /Create a key in the service's console/,
+	},
+	{
+		name: "a service that asks to wait",
+		async prepare() {
+			const sandbox = world();
+			sandbox.faults.add({ times: Number.POSITIVE_INFINITY, effect: { status: 429, retryAfter: 600 } });
+			return live({ sandbox });
+		},
+		status: 2,
+		found: { key: /refuses for now \(429\), and asks to wait 600 seconds/ },
+		remedy: /Slow down/,
+	},
+	{
+		name: "a service that cuts the connection off",
+		async prepare() {
+			const sandbox = createSandbox();
+			sandbox.faults.add({ times: Number.POSITIVE_INFINITY, effect: "reset" });
+			const server = await serve(sandbox);
+			const env = settings(server.baseUrl, server.apiKey);
+			return { env, stop: () => void server.close() };
+		},
+		status: 2,
+		found: { key: /^The connection was lost \(\w+\)\.$/ },
+	},
+	{
 		name: "an agency whose name is a number, in an integration of two",
 		async prepare() {
 			const sandbox = world();

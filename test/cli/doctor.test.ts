@@ -1,4 +1,7 @@
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -26,6 +29,24 @@ test("the guide has a row for each check", async () => {
 	const [table = ""] = guide.split("| check |").slice(1);
 	const rows = [...(table.split("\n\n")[0] ?? "").matchAll(/^\| `([\w-]+)` \|/gm)].map(([, id]) => id);
 	expect(rows).toEqual(ids);
+});
+
+test("the time of a page that answers in place of the service says nothing about the clock", async () => {
+	const page = createServer((_, response) => response.end("<html>Log in</html>")).listen(0, "127.0.0.1");
+	await once(page, "listening");
+	const { port } = page.address() as AddressInfo;
+	const env = { MESSAGING_BASE_URL: `http://127.0.0.1:${port}/api/v1`, MESSAGING_API_KEY: liveKey };
+	const { out } = await ended([...command, "doctor", "--json"], env);
+	page.close();
+	const clock = JSON.parse(out).checks.find(({ id }: { id: string }) => id === "clock");
+	expect(clock).toMatchObject({ state: "skipped" });
+});
+
+test("a file of variables may begin with the mark of an editor of Windows", async () => {
+	const file = join(folder, "marked.env");
+	writeFileSync(file, "\uFEFFMESSAGING_BASE_URL=http://127.0.0.1:9/api/v1\nMESSAGING_API_KEY=a\n");
+	const { out } = await ended([...command, "doctor", "--json", "--env-file", file], {});
+	expect(JSON.parse(out).checks[0]).toMatchObject({ id: "base-url", state: "ok" });
 });
 
 test("settings come from a file, and the environment wins", async () => {

@@ -123,6 +123,24 @@ test.skipIf(process.platform === "win32").concurrent("Ctrl-C stops it at once, w
 	expect(await once(child, "close")).toEqual([0, null]);
 });
 
+test.skipIf(process.platform === "win32").concurrent(
+	"Ctrl-C stops it at once while the first answer is waited for",
+	async (context) => {
+		const { expect } = context;
+		const live = await startLive({ sandbox: world() });
+		const hang = live.sandbox.faults.add({ effect: "hang" });
+		const { child, err } = started(context, ["tail"], live);
+		await expect.poll(() => hang.hits, { timeout: 20_000 }).toBe(1);
+		const from = performance.now();
+		child.kill("SIGINT");
+		expect(await once(child, "close")).toEqual([0, null]);
+		expect(err()).toBe("");
+		// The client waits 15 seconds for an answer.
+		expect(performance.now() - from).toBeLessThan(10_000);
+	},
+	60_000,
+);
+
 test.concurrent("a key that is revoked ends it, with status 1", async (context) => {
 	const { expect } = context;
 	const { child, live, err } = await tail(context);

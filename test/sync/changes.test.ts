@@ -40,6 +40,29 @@ test("now hands over nothing that is there, and everything that comes, also at t
 	expect(bodies).toEqual(["Hello?"]);
 });
 
+test("now hands over what comes between the list and the reads of the first look, and nothing twice", async () => {
+	const sandbox = createSandbox();
+	const [anna, bert] = ["+447700900101", "+447700900102"].map((number) => sandbox.agency().contact(number));
+	anna?.writes("Is the flat still free?");
+	bert?.writes("Good morning");
+	let isWritten = false;
+	const client = createClient({
+		...sandbox.connection,
+		onAttempt({ operation }) {
+			if (operation !== "conversations.list" || isWritten) return;
+			isWritten = true;
+			sandbox.clock.advance({ ms: 10 });
+			bert?.writes("Hello?");
+		},
+	});
+	const agency = client.agency(sandbox.agency().id);
+	const first = changes(agency, { since: "now" });
+	const bodies: (string | null)[] = [];
+	for await (const { messages } of first) bodies.push(...messages.map(({ body }) => body));
+	expect(bodies).toEqual(["Hello?"]);
+	for await (const change of changes(agency, { since: first.checkpoint })) expect(change).toBeUndefined();
+});
+
 test("now, where nothing is yet and no answer says the time, is the beginning", async () => {
 	const opened = openModel({ withoutDate: true });
 	opened.since = "now";

@@ -7,8 +7,6 @@ import { checkNetwork } from "./network.ts";
 import { checkClock, checkKey, checkLatency, checkScopes, readPublished, readWithKey } from "./service.ts";
 import { checkBaseUrl, checkKeyForm } from "./settings.ts";
 
-const timeoutMs = 10_000;
-
 /** Runs the checks in the order in which a call depends on them. It only reads. */
 export async function* examine(connection: Connection, agencyId?: string): AsyncGenerator<Check, void, undefined> {
 	const [address, form] = [checkBaseUrl(connection), checkKeyForm(connection)];
@@ -33,7 +31,7 @@ export async function* examine(connection: Connection, agencyId?: string): Async
 		yield* skipKey("key-form failed");
 		return yield checkContract(published);
 	}
-	const client = createClient({ baseUrl, apiKey, timeoutMs, retry: { attempts: 2 }, appInfo: { name: "doctor" } });
+	const client = createClient({ baseUrl, apiKey, retry: { attempts: 2 }, appInfo: { name: "doctor" } });
 	const { check, me } = await checkKey(client);
 	yield check;
 	yield* me ? checkReach(client, me, agencyId) : skipReach("key failed");

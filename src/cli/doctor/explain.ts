@@ -1,4 +1,5 @@
 import type { PartnerError } from "messaging-conversations";
+import { counted } from "./check.ts";
 
 /** An error of a read in words, with a remedy. Its correlation id is for the service's support. */
 export function explain(error: PartnerError): { what: string; remedy: string } {
@@ -29,14 +30,17 @@ export function explain(error: PartnerError): { what: string; remedy: string } {
 			if (error.status !== undefined)
 				return say(`The answer cannot be read (${error.status}): it is no JSON, or was cut off`, wrongPlace);
 			return say(
-				`The connection was lost (${error.message.split(": ").at(-1)})`,
+				error.message
+					.split(": ")
+					.at(-1)
+					?.replace(/^./, (first) => first.toUpperCase()) ?? "There is no connection",
 				"Try again; look at proxies and firewalls.",
 			);
 		case "PartnerTimeoutError":
 			return say("The service did not answer in time", "Try again. If it stays so, the service has an outage.");
 		case "PartnerUnexpectedResponse":
 			if (error.status === 429)
-				return say("The service refuses for now (429)", "Slow down: too many requests with this key.");
+				return say(`The service refuses for now (429)${untilOf(error)}`, "Slow down: too many requests with this key.");
 			if (error.status === 200)
 				return say(
 					`The answer breaks the contract: ${error.message}`,
@@ -46,6 +50,10 @@ export function explain(error: PartnerError): { what: string; remedy: string } {
 		default:
 			return say(error.message, "Report it as a defect of this package.");
 	}
+}
+
+function untilOf({ retryAfterMs }: PartnerError): string {
+	return retryAfterMs === undefined ? "" : `, and asks to wait ${counted(Math.ceil(retryAfterMs / 1000), "second")}`;
 }
 
 const wrongPlace =

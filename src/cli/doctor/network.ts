@@ -142,7 +142,8 @@ function distrust(
 	host: string,
 ): Pick<Check, "what" | "remedy"> {
 	if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
-		const names = subjectaltname.replaceAll("DNS:", "").replaceAll("IP Address:", "").slice(0, 80);
+		const all = subjectaltname.replaceAll("DNS:", "").replaceAll("IP Address:", "");
+		const names = all.length > 80 ? `${all.slice(0, 79)}…` : all;
 		const remedy = "Check the host in MESSAGING_BASE_URL, and the proxy if there is one.";
 		return { what: `The certificate is for ${names}, not for ${host} (${code}).`, remedy };
 	}

@@ -1,24 +1,35 @@
 import { styleText } from "node:util";
 import { type Check, counted, type State } from "./check.ts";
 
-const columns = 100;
+export const mostColumns = 100;
+const fewestColumns = 40;
 const marks = { ok: "✓ ok", warn: "! warn", fail: "✗ fail", skipped: "- skipped" } as const;
 const colours = { ok: "green", warn: "yellow", fail: "red", skipped: "gray" } as const;
 const markWidth = 11;
 const idWidth = 12;
 
+/** How the lines are made: in colour or not, and for a terminal of so many columns. */
+export interface Look {
+	readonly isColoured: boolean;
+	readonly columns: number;
+}
+
 /** Takes checks one by one and returns the lines to print. Checks that were skipped for one reason share a line. */
-export function createReport(isColoured: boolean): { add: (check: Check) => string[]; end: () => string[] } {
+export function createReport({ isColoured, columns: given }: Look): {
+	add: (check: Check) => string[];
+	end: () => string[];
+} {
+	const look = { isColoured, columns: Math.max(fewestColumns, Math.min(given, mostColumns)) };
 	let skipped: Check[] = [];
 	const end = (): string[] => {
 		const ended = skipped;
 		skipped = [];
-		return ended.length > 1 ? [groupOf(ended, isColoured)] : ended.map((check) => linesOf(check, isColoured));
+		return ended.length > 1 ? [groupOf(ended, look)] : ended.map((check) => linesOf(check, look));
 	};
 	return {
 		add(check) {
 			const lines = check.state === "skipped" && skipped[0]?.what === check.what ? [] : end();
-			if (check.state !== "skipped") return [...lines, linesOf(check, isColoured)];
+			if (check.state !== "skipped") return [...lines, linesOf(check, look)];
 			skipped.push(check);
 			return lines;
 		},
@@ -26,7 +37,7 @@ export function createReport(isColoured: boolean): { add: (check: Check) => stri
 	};
 }
 
-function linesOf({ id, state, what, remedy }: Check, isColoured: boolean): string {
+function linesOf({ id, state, what, remedy }: Check, { isColoured, columns }: Look): string {
 	const indent = markWidth + idWidth;
 	// The check of an agency has the agency's id in its own, and so has the sentence.
 	const [label = id] = id.split(" ");
@@ -37,7 +48,7 @@ function linesOf({ id, state, what, remedy }: Check, isColoured: boolean): strin
 	return placed(`${markOf(state, isColoured)}${label.padEnd(idWidth)}`, lines, indent);
 }
 
-function groupOf(checks: readonly Check[], isColoured: boolean): string {
+function groupOf(checks: readonly Check[], { isColoured, columns }: Look): string {
 	const text = `${checks.map(({ id }) => id).join(", ")}: ${checks[0]?.what.replace(/^Not/, "not")}`;
 	return placed(markOf("skipped", isColoured), wrapped(text, columns - markWidth), markWidth);
 }

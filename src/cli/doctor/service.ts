@@ -3,11 +3,14 @@ import { isJson, type Json } from "../contract/schema.ts";
 import { type Check, counted, shown, skip } from "./check.ts";
 import { explain } from "./explain.ts";
 
-const publishedTimeoutMs = 10_000;
+/** As long as the client waits for an answer, so that what is only slow is not reported as broken. */
+const publishedTimeoutMs = 15_000;
 const mostClockOffMs = 30_000;
 const slowMs = 2_000;
 const reads = 10;
 const mostFailed = 3;
+/** No further read begins after this time. */
+const longestReadsMs = 30_000;
 
 /** The contract as the service publishes it, and by how much this machine's clock is ahead of the service's. */
 export interface Published {
@@ -30,11 +33,14 @@ export async function readPublished(baseUrl: string): Promise<Published> {
 		const date = Date.parse(response.headers.get("date") ?? "") + 500 + ageMs;
 		const text = await response.text();
 		const contract = response.ok ? parse(text) : undefined;
+		const correlationId = response.headers.get("x-correlation-id");
+		// A log-in page or a proxy that answers in place of the service has a Date of its own.
+		const isService = contract !== undefined || correlationId !== null;
 		return {
 			status: response.status,
-			isSandbox: response.headers.get("x-correlation-id")?.startsWith("sandbox-") ?? false,
+			isSandbox: correlationId?.startsWith("sandbox-") ?? false,
 			...(contract && { contract }),
-			...(!Number.isNaN(date) && { aheadMs: Math.round(middle - date) }),
+			...(isService && !Number.isNaN(date) && { aheadMs: Math.round(middle - date) }),
 		};
 	} catch {
 		return {}; // the checks of the key say what is wrong
@@ -91,24 +97,30 @@ export function checkScopes({ scopes }: Me): Check {
 	];
 	if (lacking.length === 0)
 		return { id, state: "ok", what: "The key may read (conversations:read) and send (messages:write)." };
+	const what = `The key lacks ${lacking.join(", and ")}.`;
+	if (lacking.length > 1)
+		return { id, state: "fail", what, remedy: "Create a key with both scopes in the service's console." };
 	const remedy = "Create a key with both scopes in the service's console, if this program is to do both.";
-	return { id, state: "warn", what: `The key lacks ${lacking.join(", and ")}.`, remedy };
+	return { id, state: "warn", what, remedy };
 }
 
-/** Times ten reads, one after the other, and gives up after three that fail. */
+/** Times ten reads, one after the other. Ends after three that fail, after a refusal, and when they take too long. */
 export async function checkLatency(client: Client): Promise<Check> {
 	const id = "latency";
 	const times: number[] = [];
 	let failed = 0;
-	while (times.length + failed < reads && failed < mostFailed) {
+	const end = performance.now() + longestReadsMs;
+	while (times.length + failed < reads && failed < mostFailed && performance.now() < end) {
 		const from = performance.now();
-		const { ok } = await client.me.get({ retry: false }).result();
-		if (ok) times.push(Math.round(performance.now() - from));
-		else failed++;
+		const asked = await client.me.get({ retry: false }).result();
+		if (asked.ok) times.push(Math.round(performance.now() - from));
+		else if (asked.error.retryable) failed++;
+		else return { id, state: "fail", ...explain(asked.error) }; // such as a key that was revoked meanwhile
 	}
 	times.sort((a, b) => a - b);
 	const median = times[Math.floor(times.length / 2)] ?? 0;
-	const what = `${times.length + failed} reads: median ${median} ms, slowest ${times.at(-1) ?? 0} ms`;
+	const took = times.length > 0 ? `median ${median} ms, slowest ${times.at(-1)} ms` : "no answer";
+	const what = `${counted(times.length + failed, "read")}: ${took}`;
 	if (failed > 0) {
 		const remedy = "The service or the way to it is unreliable now. The client tries failed reads again.";
 		return { id, state: "warn", what: `${what}, ${failed} failed.`, remedy };
