@@ -25,8 +25,9 @@ export interface Handed {
 /** A conversation that was handed over within the lookback, or whose read failed. An entry is replaced, never changed. */
 export interface Known extends Handed {
 	/**
-	 * The fingerprint that was handed over, behind `stale` when the newest message was missing, and that of the row when a feed
-	 * that begins now has not read the conversation yet; `stale` alone when there was no conversation. After a failed read that of its row, empty until it is listed again.
+	 * The fingerprint that was handed over. It begins with `stale` when the newest message was missing, and is `stale` alone
+	 * when there was no conversation. A feed that begins now has `stale` and the fingerprint of the row until it reads the
+	 * conversation. After a failed read it is that of the row, empty until the row is listed again.
 	 */
 	fingerprint: string;
 	/** The time of its row. */
