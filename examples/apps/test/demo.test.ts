@@ -140,7 +140,7 @@ test("a text to a stranger has the service's time, though the CRM's own clock is
 	expect(await chat()).toContain("shows no conversation");
 	await send("stranger-later", "Nice to meet you.");
 	await until(chat).toContain("Nice to meet you.");
-	const [, at = ""] = (await chat()).match(/Nice to meet you[^]*?datetime="([^"]+)"/) ?? [];
+	const [, at = ""] = (await chat()).match(/Nice to meet you[\s\S]*?datetime="([^"]+)"/) ?? [];
 	expect(Math.abs(Date.parse(at) - sandbox.clock.now().getTime())).toBeLessThan(3_600_000);
 });
 

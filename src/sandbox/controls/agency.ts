@@ -159,7 +159,7 @@ export function createAgencyControl(world: World, id: string): AgencyControl {
 			},
 			sends(contact, text) {
 				assertValid("staff.sends: text", text, someText);
-				const message = together(() => staffSends(world, find(contact), text));
+				const message = together(() => staffSends(world, peek(contact), () => find(contact), text));
 				return message && idsOf(message);
 			},
 		},
