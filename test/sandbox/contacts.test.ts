@@ -170,3 +170,15 @@ test("looking at a contact of whom nothing is known makes none", () => {
 	expect(sandbox.agency().contacts()).toEqual([]);
 	expect(JSON.stringify(sandbox.export())).toBe(before);
 });
+
+test("a control that is refused, or that changes nothing, makes no contact", () => {
+	const sandbox = createSandbox();
+	const agency = sandbox.agency();
+	agency.consent.set({ configured: false });
+	expect(() => agency.ai.replies(ANNA, "Hello")).toThrow("window is closed");
+	expect(() => agency.staff.sends(ANNA, "Hello")).toThrow("window is closed");
+	expect(() => agency.contact(ANNA).writes({ body: "Hello", replyTo: 7 })).toThrow("no message 7");
+	agency.contact(ANNA, { name: null }).setReachable(true);
+	agency.staff.setAi(ANNA, true);
+	expect(agency.contacts()).toEqual([]);
+});

@@ -1,5 +1,5 @@
 // The contact page as an Express 5 route. `npm run contact-page` serves it on a sandbox when no key is in the environment.
-import express, { type Express } from "express";
+import express, { type ErrorRequestHandler, type Express } from "express";
 import type { AgencyClient } from "messaging-conversations";
 import { contactPage, type PageOptions } from "./contact.ts";
 
@@ -13,5 +13,10 @@ export function createApp(agency: AgencyClient, options: PageOptions = {}): Expr
 		const page = await contactPage(agency, request.params.phone, { ...options, signal: gone.signal });
 		response.status(page.status).set(page.headers).json(page.body);
 	});
+	const refuse: ErrorRequestHandler = (error, _, response, next) => {
+		if (!(error instanceof URIError)) return next(error);
+		response.status(400).json({ error: "The address is not well formed." }); // such as /contacts/%E0%A4%A
+	};
+	app.use(refuse);
 	return app;
 }

@@ -19,7 +19,8 @@ export interface Look {
 	problem?: string;
 }
 
-export async function lookAt(agency: AgencyClient, phone: string): Promise<Look> {
+/** `known` is the service's time as it is known without the conversation, whose error tells no time. */
+export async function lookAt(agency: AgencyClient, phone: string, known: Date): Promise<Look> {
 	try {
 		// A page is worth waiting for a few seconds, not for the half minute that a read may take.
 		const { data, response } = await agency.conversations.get(phone, { deadlineMs: 5_000 }).withResponse();
@@ -31,7 +32,7 @@ export async function lookAt(agency: AgencyClient, phone: string): Promise<Look>
 		const problem = isUnknown
 			? "The service shows no conversation with this number. Without one the text is held, and consent is asked for first, or it is refused if the agency has no approved consent template."
 			: `It cannot be said now what a text would do. ${error.message}`;
-		return { now: new Date(), messages: [], problem };
+		return { now: known, messages: [], problem };
 	}
 }
 

@@ -31,7 +31,7 @@ export function createPages({ agency, outbox, news, saveText, contacts, chat }: 
 
 	app.get("/contacts/:phone", async (request, response) => {
 		const phone = toE164(request.params.phone);
-		const look = await lookAt(agency, phone);
+		const look = await lookAt(agency, phone, now());
 		aheadMs = look.now.getTime() - Date.now();
 		// The outbox learns what was delivered or read, without a request of its own.
 		await outbox.observe({ agencyId: agency.id, messages: look.messages });
@@ -54,9 +54,12 @@ export function createPages({ agency, outbox, news, saveText, contacts, chat }: 
 		request.once("close", () => news.off("change", tell));
 	});
 
-	const refuse: ErrorRequestHandler = (error, _, response, next) => {
-		if (!isPartnerError(error)) return next(error);
-		response.status(400).send(pageView({ contacts: [], now: now(), problem: error.message }));
+	const refuse: ErrorRequestHandler = async (error, _, response, next) => {
+		// Express throws the URIError for an address such as /contacts/%E0%A4%A.
+		const problem =
+			error instanceof URIError ? "The address is not well formed." : isPartnerError(error) && error.message;
+		if (!problem) return next(error);
+		response.status(400).send(pageView({ contacts: await contacts(), now: now(), problem }));
 	};
 	app.use(refuse);
 	return app;

@@ -133,3 +133,10 @@ test.each(entries)("over %s a visitor who leaves ends the call to the service", 
 	await answer;
 	await expect.poll(() => endings).toEqual(["PartnerAbortError"]);
 });
+
+test.each(entries)("over %s an address that is not well formed is refused without a stack trace", async (_, serve) => {
+	const { get } = await open(serve);
+	const response = await get("/contacts/%E0%A4%A");
+	expect(response.status).toBe(400);
+	expect(await response.json()).toEqual({ error: "The address is not well formed." });
+});

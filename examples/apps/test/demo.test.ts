@@ -118,6 +118,32 @@ test("a wrong number is refused, and a stranger is asked for consent", async () 
 	await until(chat).toContain("Sent.");
 });
 
+test("the list stays beside what is refused, and an address that is not well formed is", async () => {
+	const { contact } = meet("+447700900108", "Hanne");
+	contact.writes("Hello");
+	await until(async () => (await fetch(url)).text()).toContain("Hanne");
+	for (const path of ["/contacts/nobody", "/contacts/%E0%A4%A"]) {
+		const refused = await fetch(`${url}${path}`);
+		const page = await refused.text();
+		expect(refused.status).toBe(400);
+		expect(page).toContain('role="alert"');
+		expect(page).toContain("Hanne");
+		expect(page).not.toContain("decodeURIComponent");
+	}
+});
+
+test("a text to a stranger has the service's time, though the CRM's own clock is behind", async () => {
+	sandbox.clock.advance({ hours: 80 });
+	meet("+447700900109").contact.writes("Hello");
+	await meet("+447700900109").chat();
+	const { chat, send } = meet("+447700900110");
+	expect(await chat()).toContain("shows no conversation");
+	await send("stranger-later", "Nice to meet you.");
+	await until(chat).toContain("Nice to meet you.");
+	const [, at = ""] = (await chat()).match(/Nice to meet you[\s\S]*?datetime="([^"]+)"/) ?? [];
+	expect(Math.abs(Date.parse(at) - sandbox.clock.now().getTime())).toBeLessThan(3_600_000);
+});
+
 test("a form without fields is refused, and a long text of emojis is sent", async () => {
 	const { contact, send } = meet("+447700900106");
 	contact.writes("Hello");

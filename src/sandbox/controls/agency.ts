@@ -114,6 +114,7 @@ const contactRule = fields<{ name?: string | null }>({ name: optional(nameRule) 
 
 export function createAgencyControl(world: World, id: string): AgencyControl {
 	const agency = () => agencyById(world, id);
+	const peek = (contact: ContactRef) => peekThread(agency(), phoneOf(agency(), contact));
 	const find = (contact: ContactRef) => threadFor(world, agency(), phoneOf(agency(), contact));
 	const { events } = world;
 	const together = <Result>(act: () => Result): Result => events.together(null, act);
@@ -142,7 +143,7 @@ export function createAgencyControl(world: World, id: string): AgencyControl {
 			assertValid("contact", options, contactRule);
 			const { name } = options;
 			const phone = phoneOf(agency(), given);
-			if (name !== undefined) nameContact(world, find(phone), name);
+			if (name !== undefined && name !== peek(phone).name) nameContact(world, find(phone), name);
 			return createContact(world, id, phone);
 		},
 		contacts: () => [...agency().threads.values()].map(({ phone }) => createContact(world, id, phone)),
@@ -153,18 +154,19 @@ export function createAgencyControl(world: World, id: string): AgencyControl {
 		staff: {
 			setAi(contact, on) {
 				assertValid("staff.setAi: on", on, trueOrFalse);
-				staffSetsAi(world, find(contact), on);
+				const { ai } = peek(contact);
+				if (on ? !ai.enabled : ai.reason !== "user_toggle") staffSetsAi(world, find(contact), on);
 			},
 			sends(contact, text) {
 				assertValid("staff.sends: text", text, someText);
-				const message = together(() => staffSends(world, find(contact), text));
+				const message = together(() => staffSends(world, peek(contact), () => find(contact), text));
 				return message && idsOf(message);
 			},
 		},
 		ai: {
 			replies(contact, message) {
 				const { body, extras } = aiMessageFrom(message);
-				const thread = find(contact);
+				const thread = peek(contact);
 				if (!thread.ai.enabled) throw new Error("The AI is off for this contact, so it cannot reply."); // R179
 				if (!isWindowOpen(thread, world.clock.now())) throw new Error("The window is closed, so the AI cannot reply.");
 				return idsOf(aiReplies(world, thread, body, extras));

@@ -132,8 +132,8 @@ export function createContact(world: World, agencyId: string, phoneNumber: E164)
 		state: () => stateOf(world, agencyId, peek()),
 		writes(given) {
 			const message = contactMessageFrom(given);
+			const extras = extrasFrom(world, peek(), message);
 			const target = thread();
-			const extras = extrasFrom(world, target, message);
 			const { held } = target;
 			return events.together(null, () => {
 				const written = contactWrites(world, target, message.body ?? null, extras);
@@ -159,8 +159,8 @@ export function createContact(world: World, agencyId: string, phoneNumber: E164)
 		},
 		setReachable(on) {
 			assertValid("setReachable: on", on, trueOrFalse);
+			if (peek().reachable === on) return;
 			const target = thread();
-			if (target.reachable === on) return;
 			change(world, target, () => (target.reachable = on));
 			events.add({ type: "contact.reachable", ...about(target), reachable: on });
 		},
@@ -178,7 +178,6 @@ function assertButton(code: string): void {
 
 /** Names a contact; without a conversation that makes none (R166). */
 export function nameContact(world: World, thread: Thread, name: string | null): void {
-	if (thread.name === name) return;
 	change(world, thread, () => {
 		thread.name = name;
 	});

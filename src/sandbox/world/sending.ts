@@ -17,8 +17,11 @@ export function hold(world: World, thread: Thread, text: Outgoing): Held {
 	return held ? replaceHeldText(world, thread, held, text) : holdText(world, thread, text);
 }
 
-/** A text by the agency's staff, by the same rules as a send; null when it is held. Throws where a send is refused. */
-export function staffSends(world: World, thread: Thread, body: string): StoredMessage | null {
+/**
+ * A text by the agency's staff, by the same rules as a send; null when it is held. Throws where a send is refused, and
+ * then `find`, which makes the thread when there is none, is not called.
+ */
+export function staffSends(world: World, thread: Thread, find: () => Thread, body: string): StoredMessage | null {
 	const agency = agencyOf(world, thread);
 	const open = isWindowOpen(thread, world.clock.now());
 	const { eligibleForManualSend, defaultLanguage, availableLanguages } = readinessOf(agency);
@@ -27,6 +30,6 @@ export function staffSends(world: World, thread: Thread, body: string): StoredMe
 	const text: Outgoing = { body, author: "staff", sender, operationId: null, operation: null, language };
 	if (open) return sendNow(world, thread, text);
 	if (!eligibleForManualSend) throw new Error("The window is closed, and the agency cannot send a consent template.");
-	hold(world, thread, text);
+	hold(world, find(), text);
 	return null;
 }

@@ -70,7 +70,6 @@ function aiResumes(world: World, thread: Thread): void {
 
 // Rows "AI off (user_toggle) · staff action" and "AI on · staff action": R153, R154.
 export function staffSetsAi(world: World, thread: Thread, on: boolean): void {
-	if (on ? thread.ai.enabled : thread.ai.reason === "user_toggle") return;
 	change(world, thread, () => {
 		thread.ai = on
 			? { enabled: true, reason: null, at: null }

@@ -3,7 +3,7 @@ import { Act, into } from "./act.tsx";
 import { signal } from "./signal.ts";
 import { here, now, post, selected } from "./store.ts";
 import { lengthOf, minuteOf, relativeTo } from "./time.ts";
-import type { LostEvent } from "./timeline.ts";
+import { isLost, type LostEvent } from "./timeline.ts";
 import { authors, dropReasons } from "./words.ts";
 
 interface OfferProps {
@@ -19,10 +19,8 @@ interface BubbleProps {
 export function Bubble({ message, name, isOpenTemplate }: BubbleProps) {
 	const { author, body, at, buttonClicked, media } = message;
 	const isOwn = author === "contact";
-	const isFailed =
-		!isOwn && (message.status === "failed" || message.status === "undelivered" || message.errorCode !== null);
 	return (
-		<article class={`b ${isOwn ? "" : "out"} ${isFailed ? "failed" : ""}`}>
+		<article class={`b ${isOwn ? "" : "out"} ${isLost(message) || message.errorCode !== null ? "failed" : ""}`}>
 			{message.replyTo && <blockquote>{message.replyTo.body ?? message.replyTo.templateName ?? "a file"}</blockquote>}
 			{body !== null && <p dir="auto">{body}</p>}
 			{media.map(({ url, contentType, content_type }) => (
@@ -114,7 +112,13 @@ function Answer({ name }: { readonly name: string }) {
 	);
 }
 
-export function HeldBubble({ held, name }: { readonly held: HeldState; readonly name: string }) {
+interface HeldProps {
+	readonly held: HeldState;
+	/** Why it goes out, or why it cannot. */
+	readonly hope: string;
+}
+
+export function HeldBubble({ held, hope }: HeldProps) {
 	const { body, author, updatedAt, expiresAt } = held;
 	const left = lengthOf(Date.parse(expiresAt) - now.value);
 	return (
@@ -122,7 +126,7 @@ export function HeldBubble({ held, name }: { readonly held: HeldState; readonly 
 			<strong class="warn">Held, not sent</strong>
 			<p dir="auto">{body}</p>
 			<small>
-				{authors[author]} · held since {relativeTo(updatedAt, now.value)} · goes out if {name} accepts · expires{" "}
+				{authors[author]} · held since {relativeTo(updatedAt, now.value)} · {hope} · expires{" "}
 				{relativeTo(expiresAt, now.value)}, in {left}
 			</small>
 		</article>

@@ -6,6 +6,7 @@ import { More } from "./more.tsx";
 import { signal } from "./signal.ts";
 import { agency, apiKey, consequences, events, requests, selected, thread } from "./store.ts";
 import { minuteOf, secondOf } from "./time.ts";
+import { isAbout } from "./timeline.ts";
 import { faultWords, type RequestEvent, reasonIn, wordsOf } from "./words.ts";
 
 const tabs = ["Requests", "Events", "State"] as const;
@@ -59,8 +60,7 @@ function OnlyThis() {
 	);
 }
 
-const isShown = (event: SandboxEvent): boolean =>
-	!isOfContact.value || selected.value === null || ("contact" in event && event.contact === selected.value);
+const isShown = (event: SandboxEvent): boolean => !isOfContact.value || !thread.value || isAbout(event, thread.value);
 
 function Requests() {
 	const all = requests.value.filter(isShown).reverse();

@@ -92,7 +92,9 @@ function Chat({ state, name }: ChatProps) {
 					<Line item={item} name={name} isOpenTemplate={item.kind === "message" && item.message === template} />
 				</Fragment>
 			))}
-			{state.held && <HeldBubble held={state.held} name={name} />}
+			{state.held && (
+				<HeldBubble held={state.held} hope={template ? `goes out if ${name} accepts` : "its template failed"} />
+			)}
 		</div>
 	);
 }

@@ -1,22 +1,21 @@
 const format = (options: Intl.DateTimeFormatOptions): ((at: string | number) => string) => {
-	const formatter = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", hourCycle: "h23", ...options });
+	const formatter = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", ...options });
 	return (at) => formatter.format(new Date(at));
 };
 
 /** 10:12 */
-export const minuteOf = format({ hour: "2-digit", minute: "2-digit" });
+export const minuteOf = format({ timeStyle: "short" });
 /** 10:12:30 */
-export const secondOf = format({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
-/** Tue 6 January */
-export const dayOf = format({ weekday: "short", day: "numeric", month: "long" });
-const dateOf = format({ weekday: "short", day: "numeric", month: "short", year: "numeric" });
+export const secondOf = format({ timeStyle: "medium" });
+/** Tue, 6 Jan 2026 */
+export const dayOf = format({ weekday: "short", day: "numeric", month: "short", year: "numeric" });
 
-/** Tue 6 Jan 2026, 10:12:30 */
-export const instantOf = (at: string | number): string => `${dateOf(at)}, ${secondOf(at)}`;
+/** Tue, 6 Jan 2026, 10:12:30 */
+export const instantOf = (at: string | number): string => `${dayOf(at)}, ${secondOf(at)}`;
 
 /** The time of day, with the day when that is another than `now`'s. */
 export const relativeTo = (at: string, now: number): string =>
-	dateOf(at) === dateOf(now) ? minuteOf(at) : `${dayOf(at)} ${minuteOf(at)}`;
+	dayOf(at) === dayOf(now) ? minuteOf(at) : `${dayOf(at)} ${minuteOf(at)}`;
 
 const minuteMs = 60_000;
 

@@ -33,8 +33,11 @@ export function timelineOf(thread: ConversationState, events: readonly SandboxEv
 	return ordered.sort((a, b) => a.item.at.localeCompare(b.item.at) || a.order - b.order).map(({ item }) => item);
 }
 
-const isAbout = (event: SandboxEvent, { phoneNumber, agencyId }: ConversationState): boolean =>
-	"contact" in event && event.contact === phoneNumber && (event.agencyId === null || event.agencyId === agencyId);
+/** Whether it happened in the conversation, or was asked about it by an agency that sees it. */
+export const isAbout = (event: SandboxEvent, { phoneNumber, visibility }: ConversationState): boolean =>
+	"contact" in event &&
+	event.contact === phoneNumber &&
+	(event.agencyId === null || visibility.agencyIds.includes(event.agencyId));
 
 function itemOf(event: SandboxEvent): Item | undefined {
 	const { at, type } = event;
@@ -54,9 +57,13 @@ function troubleOf({ operation, status, answer, fault }: EventOf<"request">): Wo
 	return { text: `${said}: ${fault ? faultWords(fault) : reasonIn(answer)}`, tone: "bad" };
 }
 
-/** The consent template that waits for the contact's tap. */
+/** The newest consent template on the phone, while it waits for the contact's tap. */
 export function openTemplate({ messages }: ConversationState): MessageState | undefined {
-	const last = messages.map(({ author }) => author).lastIndexOf("template");
-	const isAnswered = messages.slice(last + 1).some(({ buttonClicked }) => buttonClicked?.startsWith("consent_"));
-	return last < 0 || isAnswered ? undefined : messages[last];
+	const newest = messages
+		.filter((each) => each.buttonClicked?.startsWith("consent_") || (each.author === "template" && !isLost(each)))
+		.at(-1);
+	return newest?.author === "template" ? newest : undefined;
 }
+
+/** Whether a message of the agency did not reach the phone. */
+export const isLost = ({ status }: MessageState): boolean => status === "failed" || status === "undelivered";

@@ -1,0 +1,67 @@
+// What the page says is what the sandbox and the phone have.
+import { expect, test } from "vitest";
+import { messages, requests, shows, visit } from "./visit.ts";
+
+const phone = "+447700900101";
+
+test("a thread that began on Thursday 1 January names its day", async () => {
+	const { page, sandbox } = await visit({ now: "2026-01-01T09:00:00Z" });
+	sandbox.agency().contact(phone, { name: "Anna" }).writes("Happy new year");
+	await page.getByRole("button", { name: /Anna/ }).click();
+	await shows(messages(page), "Happy new year");
+	expect(
+		await messages(page)
+			.getByText(/^Thu,? 1 Jan/)
+			.count(),
+	).toBe(1);
+});
+
+test("a consent template that did not reach the phone has no buttons there, and the held text says so", async () => {
+	const { page, sandbox, client } = await visit({ seed: "closed" });
+	const anna = sandbox.agency().contact(phone);
+	anna.setReachable(false);
+	await client.agency(sandbox.agency().id).messages.send({ to: phone, body: "Are you there?" });
+	await page.getByRole("button", { name: /Anna/ }).click();
+	await shows(messages(page), "Held, not sent");
+	expect(await page.getByRole("button", { name: "Accept" }).count()).toBe(0);
+	expect(await messages(page).getByText("goes out if Anna accepts").count()).toBe(0);
+	anna.setReachable(true);
+	sandbox.clock.advance({ hours: 49 });
+	await client.agency(sandbox.agency().id).messages.send({ to: phone, body: "Are you there now?" });
+	await shows(messages(page), "goes out if Anna accepts");
+	await page.getByRole("button", { name: "Accept" }).waitFor();
+});
+
+test("the requests of only one contact are not those of another agency's contact with the same number", async () => {
+	const { page, sandbox, client } = await visit();
+	const other = sandbox.link({ name: "Second" });
+	for (const agency of [sandbox.agency(), other]) {
+		agency.contact(phone, { name: "Anna" }).writes("Hello");
+		await client.agency(agency.id).messages.send({ to: phone, body: `from ${agency.name}` });
+	}
+	await page.getByRole("button", { name: /Anna/ }).click();
+	await page.getByLabel("only Anna").check();
+	await expect.poll(() => requests(page).locator("details").count()).toBe(1);
+});
+
+test("a send that another agency's CRM makes into a shared conversation, and that is refused, stands on the phone", async () => {
+	const { page, sandbox, client } = await visit();
+	const other = sandbox.link({ name: "Second" });
+	const anna = sandbox.agency().contact(phone, { name: "Anna" });
+	anna.writes("Hello");
+	sandbox.agency().conversation(anna).shareWith(other);
+	sandbox.agency().conversation(anna).takeOver();
+	await client.agency(other.id).messages.send({ to: phone, body: "Hi" }).result();
+	await page.getByRole("button", { name: /Anna/ }).click();
+	await shows(messages(page), "The CRM's send was answered 409");
+});
+
+test("a contact whom a control makes without an event of its own is listed", async () => {
+	const { page, sandbox } = await visit();
+	expect(() => sandbox.agency().ai.replies(phone, "Hello")).toThrow("window is closed");
+	sandbox.agency().contact("+447700900102").setReachable(true);
+	sandbox.agency().contact("+447700900103", { name: null });
+	sandbox.agency().staff.setAi("+447700900104", true);
+	const listed = () => page.getByRole("navigation", { name: "Conversations" }).getByRole("listitem").count();
+	await expect.poll(listed).toBe(sandbox.agency().contacts().length);
+});
