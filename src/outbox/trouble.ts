@@ -57,7 +57,7 @@ export function createTroubles(report: (trouble: Trouble) => void, now: () => nu
 			if (concerned !== "text") {
 				// Calls that failed together make one pause.
 				if (scope.until <= at) scope.until = at + Math.min(longestPauseMs, 500 * 2 ** scope.times++);
-				until = scope.until = Math.max(scope.until, until);
+				until = scope.until = Math.max(until, scope.until);
 				waitMs = Math.min(longestPauseMs, waitMs);
 			}
 			if (!scope.reported.has(error._tag)) {
@@ -69,10 +69,12 @@ export function createTroubles(report: (trouble: Trouble) => void, now: () => nu
 		passed({ agencyId, to }, operation) {
 			for (const name of [scopeName(operation), scopeName(operation, agencyId)]) {
 				const scope = scopes.get(name);
-				// A call that ends in a pause began before it, and says nothing of what came since.
-				if (!scope || scope.until > now()) continue;
+				if (!scope) continue;
+				scope.times = 0;
 				scope.failing.delete(`${agencyId} ${to}`);
-				if (scope.until > 0 || [...scope.failing.values()].every((at) => now() - at > goneMs)) scopes.delete(name);
+				// A call that ends in a pause began before it, and does not end it.
+				if (scope.until > now()) continue;
+				if (scope.until || [...scope.failing.values()].every((at) => now() - at > goneMs)) scopes.delete(name);
 			}
 		},
 		pausedUntil: (agencyId) =>

@@ -56,7 +56,7 @@ export function createLoop({ store, step, now, concurrency }: LaneWork, troubles
 			while (!signal?.aborted && !failure) {
 				nudged = false;
 				const at = now();
-				if (at < last - beatMs) {
+				if (at + beatMs < last) {
 					// The clock was set back: what was to wait for seconds would wait until it comes to that time again.
 					troubles.forget();
 					await store.recover(at);

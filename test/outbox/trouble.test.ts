@@ -162,3 +162,19 @@ test("the worker of a machine whose clock is behind is not taken for dead while 
 	}
 	expect((await store.worker())?.token).toBe("other");
 });
+
+test("a service that turns away every third request gets the texts of 30 contacts within two minutes", async () => {
+	const sandbox = createSandbox();
+	let requests = 0;
+	const fetch: typeof globalThis.fetch = async (url, init) =>
+		requests++ % 3 === 0 ? new Response("{}", { status: 429 }) : sandbox.fetch(url, init);
+	const client = createClient({ ...sandbox.connection, fetch, retry: false });
+	const outbox = createOutbox({ client, store: memoryStore(), now: sandbox.clock.now });
+	const people = Array.from({ length: 30 }, (_, at) => sandbox.agency().contact(`+4477009001${10 + at}`));
+	for (const { phoneNumber, writes } of people) {
+		writes("Hello");
+		await outbox.enqueue({ id: phoneNumber, agencyId: sandbox.agency().id, to: phoneNumber, body: "Hi" });
+	}
+	await tick({ sandbox, outbox }, 120);
+	expect(people.map((person) => person.inbox().length)).toEqual(people.map(() => 1));
+});
