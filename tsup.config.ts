@@ -1,4 +1,35 @@
 import { defineConfig, type Options } from "tsup";
+import ts from "typescript";
+
+type Plugin = NonNullable<Options["plugins"]>[number];
+
+/**
+ * Lets a bundler leave out the constants of a file that nobody uses: who imports `isWindowOpen` alone does not get the phone
+ * tables and the rules of all options too. A bundler keeps a constant whose value is made by a call, unless the call is
+ * marked, and all constants here are made without a side effect.
+ */
+const removableConstants: Plugin = {
+	name: "removable-constants",
+	renderChunk(code) {
+		if (this.format !== "esm") return;
+		const marked: string[] = [];
+		let end = 0;
+		for (const statement of ts.createSourceFile("chunk.js", code, ts.ScriptTarget.ES2022).statements) {
+			if (!ts.isVariableStatement(statement)) continue;
+			for (const { initializer } of statement.declarationList.declarations) {
+				if (!initializer || !isMade(initializer)) continue;
+				const value = code.slice(initializer.pos, initializer.end);
+				marked.push(code.slice(end, initializer.pos), ` /* @__PURE__ */ (() => (${value}))()`);
+				end = initializer.end;
+			}
+		}
+		return { code: [...marked, code.slice(end)].join("") };
+	},
+};
+
+function isMade(value: ts.Expression): boolean {
+	return ts.isCallExpression(value) || ts.isNewExpression(value) || ts.isObjectLiteralExpression(value);
+}
 
 // One file an entry, the runtime libraries in it: what a package costs at start is the number of its files.
 const shared: Options = {
@@ -7,6 +38,7 @@ const shared: Options = {
 	outDir: "dist",
 	splitting: false,
 	treeshake: true,
+	plugins: [removableConstants],
 	dts: true,
 	removeNodeProtocol: false,
 	esbuildOptions(options) {
@@ -31,5 +63,5 @@ export default defineConfig([
 			"sandbox/server": "src/sandbox/server.ts",
 		},
 	},
-	{ ...shared, format: ["esm"], entry: { cli: "src/cli/cli.ts" }, dts: false },
+	{ ...shared, plugins: [], format: ["esm"], entry: { cli: "src/cli/cli.ts" }, dts: false },
 ]);

@@ -15,7 +15,7 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
 	"http/failure": ["test/http/failure.test.ts", "test/http/classify.test.ts"],
 	"http/fetch-exchange": ["test/http/fetch-exchange.test.ts", "test/http/attempt.test.ts"],
 	"http/node-agents": ["test/http/node-agents.test.ts", "test/http/node-exchange.test.ts"],
-	"http/node-exchange": ["test/http/node-exchange.test.ts", "test/faults/rows.test.ts"],
+	"http/node-exchange": ["test/http/node-exchange.test.ts", "test/http/node-agents.test.ts"],
 	"http/node-headers": ["test/http/node-headers.test.ts", "test/http/node-exchange.test.ts"],
 	"http/request": ["test/http/request.test.ts", "test/operations/request.test.ts"],
 	"http/retry": ["test/http/retry.test.ts"],

@@ -154,18 +154,19 @@ function isOwn(socket: Socket): boolean {
 /** Adds the code that fetch has for a failed handshake. Node has the reason in the message alone. */
 function withTlsCode(error: Error): Error {
 	const [, reason] = /:SSL routines:[^:]*:([\w ]+):/.exec(error.message) ?? [];
-	if (!reason || !("code" in error) || error.code !== "EPROTO") return error;
+	if (!reason) return error;
 	return Object.assign(new Error(reason), { code: `ERR_SSL_${reason.toUpperCase().replaceAll(" ", "_")}` });
 }
 
-const bodyless = new Set([204, 205, 304]);
+/** Removes a byte order mark, as fetch does. */
+const utf8 = new TextDecoder();
 
 /** Reads the body within the limit. */
 function readAnswer(response: IncomingMessage, head: ExchangeHead, maxBytes: number): Promise<ExchangeAnswer> {
 	return new Promise((resolve, reject) => {
 		const chunks: Buffer[] = [];
 		let length = 0;
-		const body = bodyless.has(head.status) ? response : decoded(response, head.headers.get("content-encoding"));
+		const body = decoded(response, head.headers.get("content-encoding"));
 		body.on("data", (chunk: Buffer) => {
 			length += chunk.length;
 			if (length <= maxBytes) {
@@ -176,7 +177,9 @@ function readAnswer(response: IncomingMessage, head: ExchangeHead, maxBytes: num
 			// Destroy the body and not the response, because a decoder goes on after all compressed bytes have come.
 			body.destroy();
 		});
-		body.on("end", () => resolve({ ...head, text: textOf(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)) }));
+		body.on("end", () =>
+			resolve({ ...head, text: utf8.decode(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)) }),
+		);
 		body.on("error", reject);
 		response.on("close", () => {
 			if (!response.complete) reject(broken());
@@ -187,12 +190,6 @@ function readAnswer(response: IncomingMessage, head: ExchangeHead, maxBytes: num
 /** The connection ended before the response was complete. */
 function broken(): Error {
 	return Object.assign(new Error("the connection ended early"), { code: "ECONNRESET" });
-}
-
-/** UTF-8 without a byte order mark, as fetch reads it. */
-function textOf(bytes: Buffer = Buffer.alloc(0)): string {
-	const isMarked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
-	return bytes.toString("utf8", isMarked ? 3 : 0);
 }
 
 // A compressed body that ends early is decoded as far as it goes, as fetch does. It is then not JSON.

@@ -25,8 +25,9 @@ export interface Handed {
 /** A conversation that was handed over within the lookback, or whose read failed. An entry is replaced, never changed. */
 export interface Known extends Handed {
 	/**
-	 * The fingerprint that was handed over, behind `stale` when the newest message was missing; `stale` alone when there was
-	 * no conversation. After a failed read that of its row, empty until it is listed again.
+	 * The fingerprint that was handed over. It begins with `stale` when the newest message was missing, and is `stale` alone
+	 * when there was no conversation. A feed that begins now has `stale` and the fingerprint of the row until it reads the
+	 * conversation. After a failed read it is that of the row, empty until the row is listed again.
 	 */
 	fingerprint: string;
 	/** The time of its row. */
@@ -79,8 +80,7 @@ export function stateFrom(operation: SyncFunction, since: string, agencyId: stri
 
 /** Forgets what no later look needs. */
 export function tidy({ mark, scan, known }: State, lookbackMs: number): void {
-	if (mark === "now") return;
-	const edge = (scan ? Math.min(scan.upTo, scan.to) : mark) - lookbackMs;
+	const edge = (scan ? Math.min(scan.upTo, scan.to) : Number(mark)) - lookbackMs;
 	for (const [phoneNumber, entry] of known) {
 		const { at, from, messages, failingSince, fingerprint } = entry;
 		if (failingSince !== undefined) continue;

@@ -1,4 +1,4 @@
-import { type Handed, never, tidy } from "./checkpoint.ts";
+import { type Handed, never, stale, tidy } from "./checkpoint.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { type Change, failing, isFull, type Memory, noteFailure, take } from "./memory.ts";
 import { type GoesOn, mostInARow, type ReadEnd, reads } from "./read.ts";
@@ -19,7 +19,7 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 	const { state } = memory;
 	const { mark, scan: resumed } = state;
 	const upTo = resumed?.upTo ?? never;
-	if (mark === "now") state.known.clear();
+	let newest: number | undefined;
 
 	const floor = (head: number): number => (mark === "now" ? head : mark) - lookbackMs;
 	const listing = await scan(context, {
@@ -28,12 +28,20 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 			// Rows without a time are not in the order of activity: they are handed over once, from the beginning.
 			if (at === never) return mark === never && upTo === never;
 			if (at < floor || at < upTo) return false;
-			const known = state.known.get(row.phoneNumber);
-			if (known === undefined) return true;
+			newest ??= at;
+			const { phoneNumber } = row;
+			const known = state.known.get(phoneNumber);
 			const fingerprint = fingerprintOf(row);
+			if (known === undefined) {
+				// A row above the first one was passed by, and has moved up by its new messages.
+				const from = Math.min(at, newest) + 1;
+				if (mark === "now")
+					state.known.set(phoneNumber, { fingerprint: stale + fingerprint, at, from, messages: new Map() });
+				return true;
+			}
 			if (known.failingSince === undefined && known.fingerprint) return known.fingerprint !== fingerprint;
 			// It is read again as it is. When it is given up, it is left alone until it changes.
-			state.known.set(row.phoneNumber, { ...known, fingerprint });
+			state.known.set(phoneNumber, { ...known, fingerprint });
 			return false;
 		},
 	});
@@ -41,17 +49,21 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 	const { head, date } = listing;
 	memory.pages = listing.pages;
 	// A scan that goes on keeps its mark, because what it handed over before the break is as old as that.
-	const to = resumed ? resumed.to : head;
+	const to = resumed?.to ?? head;
 	const isTop = ({ at }: Row): boolean => at >= to - lookbackMs;
-	const top = resumed ? resumed.top : new Set(listing.rows.filter(isTop).map(({ phoneNumber }) => phoneNumber));
+	const open = resumed ?? { to, upTo, top: new Set(listing.rows.filter(isTop).map(({ phoneNumber }) => phoneNumber)) };
+	const { top } = open;
 	const unread = failing(state);
 	const now = Math.max(date, head);
-	if (mark !== "now") state.scan = { to, upTo, top };
+	// From now on the feed has begun, also when this look does not come to its end.
+	const begun = mark === "now" ? to : mark;
+	state.mark = begun;
+	state.scan = open;
 
 	/** An unknown row after a break: either it was still to come, or it was handed over and has moved up by newer messages. */
 	const handedOf = ({ phoneNumber }: Row): Handed =>
 		state.known.get(phoneNumber) ?? {
-			from: floor(to),
+			from: begun - lookbackMs,
 			doubt: resumed && !top.has(phoneNumber) ? [upTo - lookbackMs, to - lookbackMs] : undefined,
 		};
 	// Rows that have moved up since the break come first: after another break `upTo`, which grows with the other rows, could
@@ -59,14 +71,14 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 	const moved = new Set(listing.rows.filter((row) => isTop(row) && !top.has(row.phoneNumber)));
 	const rows = [...new Set([...moved, ...listing.rows])];
 	const finish = (): void => {
-		state.mark = Math.max(mark === "now" ? never : mark, to);
+		state.mark = Math.max(begun, to);
 		state.scan = undefined;
 		tidy(state, lookbackMs);
 	};
 	const settle = ({ row, read, error, isOutage }: ReadEnd): Change | undefined => {
 		const { phoneNumber, at } = row;
 		const handed = handedOf(row);
-		if (read) return take(state, read, { to, handed, at, now, lookbackMs, mark, statuses });
+		if (read) return take(state, read, { to, handed, at, now, lookbackMs, statuses });
 		// In an outage the conversation stays to come.
 		const leftToReconcile = !isOutage && noteFailure(state, phoneNumber, { at, handed, now, isGone: !error });
 		if (error) memory.failures.push({ phoneNumber, error, leftToReconcile });
@@ -86,7 +98,7 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 		const { row } = end;
 		const change = settle(end);
 		if (end.isOutage) return;
-		if (state.scan && !moved.has(row)) state.scan.upTo = Math.max(state.scan.upTo, row.at);
+		if (!moved.has(row)) open.upTo = Math.max(open.upTo, row.at);
 		top.delete(row.phoneNumber);
 		if (--memory.left === 0) finish();
 		else if (state.known.size > keepable) {
@@ -95,7 +107,7 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 		}
 		if (change) yield change;
 	}
-	if (rows.length === 0) finish();
+	if (!rows[0]) finish();
 
 	for await (const end of reads(context, unread, handedOf)) {
 		const change = settle(end);
@@ -121,7 +133,7 @@ export async function* lookAtStatuses(context: Context): AsyncGenerator<Change, 
 		if (error) memory.failures.push({ phoneNumber, error, leftToReconcile: false });
 		noteLook(followed, phoneNumber);
 		// A change of the conversation alone is left to the next scan.
-		if (change && change.messages.length > 0) yield change;
+		if (change?.messages[0]) yield change;
 		else if (before) known.set(phoneNumber, before);
 		else known.delete(phoneNumber);
 	}

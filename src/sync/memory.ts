@@ -58,9 +58,7 @@ export function isFull(state: State): boolean {
 }
 
 /** The time before which all messages of a conversation were handed over. */
-function handedUpTo({ from, doubt }: Handed, messages: readonly Dated[]): number {
-	if (doubt === undefined) return from;
-	const [after, before] = doubt;
+function handedUpTo({ from, doubt: [after, before] = [never, never] }: Handed, messages: readonly Dated[]): number {
 	// A message without a time may have had one between them by its neighbours.
 	const wasToCome = messages.some(({ message, at }) => at >= after && (at < before || message.createdAt === null));
 	return wasToCome ? from : Math.max(from, before);
@@ -77,25 +75,22 @@ interface TakeOptions {
 	now: number;
 	lookbackMs: number;
 	statuses: Statuses;
-	/** From "now" only the messages are new that came after the row was listed. */
-	mark?: State["mark"];
 }
 
 /** Notes a conversation that was read as handed over. Returns the change, if there is one. */
 export function take(
 	{ followed, known }: State,
 	{ conversation, messages }: Conversation,
-	{ to, handed, at, now, lookbackMs, mark, statuses }: TakeOptions,
+	{ to, handed, at, now, lookbackMs, statuses }: TakeOptions,
 ): Change | undefined {
 	const from = handedUpTo(handed, messages);
 	const { phoneNumber, lastMessageAt } = conversation.summary;
 	const before = known.get(phoneNumber);
-	const isNew = (dated: Dated): boolean =>
-		dated.at >= from && (mark !== "now" || dated.at > at) && !before?.messages.has(dated.message.id);
+	const isNew = (dated: Dated): boolean => dated.at >= from && !before?.messages.has(dated.message.id);
 	const isRecent = (dated: Dated): boolean => dated.at >= to - dayMs && isNew(dated);
 	const changed = follow(followed, phoneNumber, { messages, isNew: isRecent, statuses });
 
-	const keepFrom = Math.max(from, to - lookbackMs);
+	const keepFrom = to - lookbackMs;
 	// Also those that this read does not show: it may have been answered by a copy that lags behind.
 	const kept = new Map([...(before?.messages ?? [])].filter(([, at]) => at >= keepFrom));
 	for (const { message, at, untimed } of messages) {
@@ -106,10 +101,10 @@ export function take(
 	const latest = instant(lastMessageAt);
 	const isListed = messages.some(({ message }) => instant(message.createdAt) >= latest);
 	const behind = isListed || latest < now - lookbackMs ? "" : stale;
-	const fingerprint = behind + fingerprintOf(conversation);
-	known.set(phoneNumber, { fingerprint, at: Math.max(at, latest), from: keepFrom, messages: kept });
+	const shownAs = fingerprintOf(conversation);
+	known.set(phoneNumber, { fingerprint: behind + shownAs, at: Math.max(at, latest), from: keepFrom, messages: kept });
 	const shown = messages.filter((dated) => isNew(dated) || changed.has(dated.message.id));
-	if ((mark === "now" || (behind && fingerprint === before?.fingerprint)) && !shown[0]) return undefined;
+	if (before?.fingerprint === stale + shownAs && !shown[0]) return undefined;
 	return { phoneNumber, conversation, messages: shown.map(({ message }) => message).reverse() };
 }
 

@@ -79,6 +79,9 @@ export type GoesOn = (inARow: number) => boolean | Promise<boolean>;
 /** After so many failed reads in a row the service may be down. */
 export const mostInARow = 10;
 
+/** The errors that every later read would meet too. */
+const ofTheKey = /Unauthorized|Forbidden|Config|Abort/;
+
 /** Reads conversations, a few at once, in the order of their rows. Throws errors that every later read would meet too. */
 export async function* reads(
 	{ agency, concurrency, signal }: Source,
@@ -93,7 +96,7 @@ export async function* reads(
 		if (end.read) {
 			inARow = 0;
 			yield end;
-		} else if (!isPartnerError(thrown) || isOfTheKey(thrown)) throw thrown;
+		} else if (!isPartnerError(thrown) || ofTheKey.test(thrown._tag)) throw thrown;
 		else if (thrown._tag === "PartnerNotFound") yield end;
 		else {
 			// A 429 ends the reads as an outage does, because the service asks to wait.
@@ -110,11 +113,6 @@ export async function* reads(
 			return { row, thrown };
 		}
 	}
-}
-
-function isOfTheKey(error: PartnerError): boolean {
-	const tag: string = error._tag;
-	return ["PartnerUnauthorized", "PartnerForbidden", "PartnerConfigurationError", "PartnerAbortError"].includes(tag);
 }
 
 async function* inOrder<Item, Result>(

@@ -195,6 +195,13 @@ const packed: [string, Buffer][] = [
 	["br", brotliCompressSync(big)],
 	["deflate", deflateSync(big)],
 	["GZIP, gzip", gzipSync(gzipSync(big))],
+	["gzip, br", brotliCompressSync(gzipSync(big))],
+	[
+		Array(5).fill("gzip").join(),
+		Array(5)
+			.fill(0)
+			.reduce<Buffer>((bytes) => gzipSync(bytes), Buffer.from(big)),
+	],
 ];
 
 test.for(packed)("a body coded as %s is decoded", async ([coding, bytes]) => {

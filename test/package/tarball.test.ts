@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { installPacked } from "./install.ts";
 
@@ -219,4 +220,22 @@ export const sent: Promise<Sent> = client.agency("agy_1").messages.send({ to: "+
 	writeFileSync(join(consumer, "use.cts"), use);
 	const tsc = join(root, "node_modules/typescript/bin/tsc");
 	expect(spawnSync(process.execPath, [tsc, "-p", consumer], { encoding: "utf8" }).stdout).toBe("");
+});
+
+test.for([
+	["isPartnerError", ["country_calling_codes", "ZodObject", "createFinalURL"]],
+	["isWindowOpen", ["country_calling_codes", "ZodObject"]],
+	["operationIdFrom", ["country_calling_codes", "ZodObject"]],
+	["toE164", ["ZodObject"]],
+] as const)("a bundle that uses %s alone holds nothing of the rest", async ([name, others]) => {
+	const { outputFiles } = await build({
+		stdin: { contents: `export { ${name} } from "messaging-conversations";`, resolveDir: consumer },
+		bundle: true,
+		format: "esm",
+		platform: "neutral",
+		write: false,
+	});
+	const text = outputFiles[0]?.text ?? "";
+	expect(text).toContain(`function ${name}(`);
+	for (const other of others) expect(text).not.toContain(other);
 });

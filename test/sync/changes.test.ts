@@ -63,6 +63,57 @@ test("now hands over what comes between the list and the reads of the first look
 	for await (const change of changes(agency, { since: first.checkpoint })) expect(change).toBeUndefined();
 });
 
+test("now hands over what comes for a conversation that its list passed by, and nothing older", async () => {
+	const opened = openModel({}, 6);
+	const { model, contact } = opened;
+	for (let index = 0; index < 6; index++) {
+		model.write(contact(index));
+		model.advance(second);
+	}
+	model.pageSize = 3;
+	opened.since = "now";
+	// Between the first page and the second.
+	model.schedule({ at: model.now + 300, happen: () => model.write(contact(0)) });
+	expect(told(opened, await opened.look())).toEqual([[0, ["6"]]]);
+	expect(told(opened, await opened.look())).toEqual([]);
+});
+
+test("now goes on from the checkpoint of a first look that was not through", async () => {
+	const opened = openModel();
+	const { model, contact, agency } = opened;
+	for (let index = 0; index < 3; index++) {
+		model.write(contact(index));
+		model.advance(second);
+	}
+	// Between the list and the first read.
+	model.schedule({ at: model.now + 300, happen: () => model.write(contact(0)) });
+	const first = changes(agency, { since: "now", concurrency: 1 });
+	for await (const { messages } of first) {
+		expect(messages.map(({ body }) => body)).toEqual([expect.stringContaining("3")]);
+		break;
+	}
+	model.write(contact(0));
+	model.write(contact(2));
+	opened.since = first.checkpoint;
+	expect(told(opened, await opened.look())).toEqual([
+		[0, ["4"]],
+		[2, ["5"]],
+	]);
+	expect(told(opened, await opened.look())).toEqual([]);
+});
+
+test("now hands over no older message of a conversation that its first look could not read, and all newer ones", async () => {
+	const opened = openModel();
+	const { model, contact } = opened;
+	for (let index = 0; index < 3; index++) model.write(contact(index), { at: model.now - second });
+	contact(0).unreadableUntil = model.now + 1_000;
+	opened.since = "now";
+	expect((await opened.look()).error).toBeInstanceOf(PartnerInternalError);
+	model.write(contact(0));
+	model.advance(second);
+	expect(told(opened, await opened.look())).toEqual([[0, ["3"]]]);
+});
+
 test("now, where nothing is yet and no answer says the time, is the beginning", async () => {
 	const opened = openModel({ withoutDate: true });
 	opened.since = "now";
