@@ -8,7 +8,7 @@ import {
 	PartnerInvalidInput,
 	toE164,
 } from "messaging-conversations";
-import { fields, moment, refuse, text } from "./check.ts";
+import { fields, moment, object, refuse, text } from "./check.ts";
 import { type NewText, newProgress } from "./text.ts";
 
 /** A text to send. */
@@ -46,9 +46,9 @@ export function checkedText(
 	defaultCountry: CountryCode | undefined,
 	createdAt: number,
 ): NewText {
-	const names = ["id", "agencyId", "to", "body", "consentLanguage", "subaccountId", "notAfter"];
-	fields("text", given, names, "enqueue");
-	const { id, agencyId, to, body, consentLanguage, subaccountId = null, notAfter } = given;
+	object("text", given, "enqueue");
+	const { id, agencyId, to, body, consentLanguage, subaccountId = null, notAfter, ...unknown } = given;
+	fields("text", unknown, [], "enqueue");
 	if (subaccountId !== null && !/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(String(subaccountId)))
 		refuse("subaccountId", "must be a UUID or null", "enqueue");
 	return {

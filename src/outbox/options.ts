@@ -1,5 +1,5 @@
 import { type Client, type CountryCode, toE164 } from "messaging-conversations";
-import { can, fields, refuse, whole } from "./check.ts";
+import { can, fields, object, refuse, whole } from "./check.ts";
 import { defaultSettleMs } from "./fate.ts";
 import type { OutboxEngine } from "./pg-boss.ts";
 import type { OutboxStatus } from "./status.ts";
@@ -61,27 +61,27 @@ export interface OutboxOptions {
 }
 
 const defaultFollowMs = [10_000, 30_000, 120_000, 600_000, 3_600_000, 21_600_000, 86_400_000];
-const known: Record<keyof OutboxOptions, true> = {
-	client: true,
-	store: true,
-	engine: true,
-	settleMs: true,
-	followMs: true,
-	onHeld: true,
-	onReply: true,
-	concurrency: true,
-	onSettled: true,
-	onTrouble: true,
-	defaultCountry: true,
-	now: true,
-};
 
 /** Checks each option. Returns those that have a default. */
 export function checkedOptions(options: OutboxOptions): Rules & { concurrency: number } {
 	const operation = "createOutbox";
-	fields("options", options, Object.keys(known), operation);
-	const { client, store, engine, concurrency = 4, onHeld = "wait", onReply = "resend" } = options;
-	const { settleMs = defaultSettleMs, followMs = defaultFollowMs, onSettled, onTrouble, now, defaultCountry } = options;
+	object("options", options, operation);
+	const {
+		client,
+		store,
+		engine,
+		settleMs = defaultSettleMs,
+		followMs = defaultFollowMs,
+		onHeld = "wait",
+		onReply = "resend",
+		concurrency = 4,
+		defaultCountry,
+		onSettled,
+		onTrouble,
+		now,
+		...unknown
+	} = options;
+	fields("options", unknown, [], operation);
 	if (!can(client, "agency")) refuse("client", "must be a client, as createClient gives it", operation);
 	if (!can(store, "insert", "save", "due")) refuse("store", "must be a store, as sqliteStore gives it", operation);
 	if (engine && !can(engine, "wake", "work"))

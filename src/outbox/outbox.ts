@@ -102,7 +102,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 	};
 	const sweepMs = Math.min(longestSweepMs, rules.settleMs);
 	const laneWork: LaneWork = { store, now, concurrency, sweepMs, step: (lane) => stepLane(context, lane) };
-	const loop = createLoop(laneWork, troubles.allPausedUntil);
+	const loop = createLoop(laneWork, troubles);
 
 	async function settled(text: OutboxText): Promise<void> {
 		if (unfinished.some((state) => state === text.state)) return;
@@ -111,21 +111,15 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		void ignoringErrors(() => onSettled?.(status));
 	}
 
-	/** Not async up to the statement: with a synchronous database it is part of the transaction that is open. */
-	function enqueue(given: EnqueuedText, { tx }: { tx?: unknown } = {}): Promise<OutboxStatus> {
-		try {
-			const text = checkedText(given, client, defaultCountry, now());
-			return store.insert(text, tx).then(async (row) => {
-				const status = await statusOf(row);
-				if (status.operationId !== (await operationIdOf(text)))
-					refuse("id", "was enqueued with another text", "enqueue");
-				if (row.version === 0) await engine?.wake(row, row.nextAt ?? now(), row.id, tx);
-				if (tx === undefined) loop.nudge();
-				return status;
-			});
-		} catch (error) {
-			return Promise.reject(error);
-		}
+	/** Nothing is awaited before the statement: with a synchronous database it is part of the transaction that is open. */
+	async function enqueue(given: EnqueuedText, { tx }: { tx?: unknown } = {}): Promise<OutboxStatus> {
+		const text = checkedText(given, client, defaultCountry, now());
+		const row = await store.insert(text, tx);
+		const status = await statusOf(row);
+		if (status.operationId !== (await operationIdOf(text))) refuse("id", "was enqueued with another text", "enqueue");
+		if (row.version === 0) await engine?.wake(row, row.nextAt ?? now(), row.id, tx);
+		if (tx === undefined) loop.nudge();
+		return status;
 	}
 
 	async function work(given: { signal?: AbortSignal | undefined } = {}): Promise<void> {

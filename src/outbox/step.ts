@@ -11,7 +11,7 @@ import {
 	type Decision,
 } from "./lane.ts";
 import { isConsentFailed, phaseOf, type Reading, readConversation, slackMs, type Trace, traceOf } from "./reading.ts";
-import { keptBack } from "./retry.ts";
+import { isOver, keptBack } from "./retry.ts";
 import type { OutboxStore } from "./store.ts";
 import { type Change, changed, type Lane, type OutboxText, operationIdOf, type Rules } from "./text.ts";
 import { endingOf, errorOf, type Troubles } from "./trouble.ts";
@@ -120,8 +120,8 @@ async function carryOut(
 	const baseline = text.state === "waiting" ? baselineOf(reading, readAt, context.isClockGiven) : null;
 	const begun = await write(context, text, beginning(text, baseline, rules, now()));
 	if (!begun) return false;
-	if (now() - readAt > freshMs) {
-		// Somebody may have written since the reading: read again first.
+	if (now() - readAt > freshMs || isOver(text, now())) {
+		// Somebody may have written since the reading, or its time has passed: read again first.
 		const { state, progress } = text;
 		const nextAt = now() + backoffMs(progress.failures);
 		await write(context, begun, { state, nextAt, progress: { ...progress, failures: progress.failures + 1 } });
@@ -153,14 +153,13 @@ async function send({ client, rules, troubles, now }: StepContext, text: OutboxT
 	const { error } = result;
 	const ending = endingOf(error);
 	if (ending === "refused") return afterError(text, ending, errorOf(error), now());
-	const waitMs = backoffMs(ending === "taken" ? 0 : text.progress.failures);
-	const retryAt = Math.max(now() + waitMs, troubles.met(error, text));
+	const retryAt = troubles.met(error, text, backoffMs(ending === "taken" ? 0 : text.progress.failures));
 	return afterError(text, ending, errorOf(error), retryAt);
 }
 
 /** Reads about a text. Null when the conversation is unknown or hidden; undefined when the read failed, which the row notes. */
 async function readFor(context: StepContext, text: OutboxText): Promise<Trace | null | undefined> {
-	const { client, store, troubles, now } = context;
+	const { client, store, troubles } = context;
 	const { baseline } = text.progress;
 	const since = baseline?.since ?? 0;
 	const from = text.state === "waiting" ? Number.POSITIVE_INFINITY : since - slackMs;
@@ -175,7 +174,7 @@ async function readFor(context: StepContext, text: OutboxText): Promise<Trace | 
 	} catch (error) {
 		if (!isPartnerError(error)) throw error;
 		const { failures } = text.progress;
-		const retryAt = Math.max(now() + backoffMs(failures), troubles.met(error, text));
+		const retryAt = troubles.met(error, text, backoffMs(failures));
 		await write(context, text, { nextAt: retryAt, progress: { failures: failures + 1, error: errorOf(error) } });
 		return undefined;
 	}
@@ -224,7 +223,7 @@ async function follow(context: StepContext, lane: Lane): Promise<void> {
 		}
 	} catch (error) {
 		if (!isPartnerError(error)) throw error;
-		const retryAt = Math.max(now() + backoffMs(5), troubles.met(error, lane));
+		const retryAt = troubles.met(error, lane, backoffMs(5));
 		for (const text of texts) await write(context, text, { nextAt: retryAt });
 	}
 }
@@ -241,10 +240,11 @@ async function rest({ store, now }: StepContext, lane: Lane): Promise<number | u
 
 /** The key may not send, or the service asked to wait: nothing in the lane is due before. */
 async function pause(context: StepContext, lane: Lane, until: number): Promise<number> {
-	const texts = [...(await context.store.open(lane, 1)), ...(await context.store.followed(lane, context.now()))];
+	const { store, now } = context;
+	const texts = [...(await store.open(lane, 1)), ...(await store.followed(lane, now()))];
 	for (const text of texts) {
 		if ((text.nextAt ?? until) < until) await write(context, text, { nextAt: until });
 	}
-	await context.store.postpone(lane, until);
+	await store.postpone(lane, until);
 	return until;
 }

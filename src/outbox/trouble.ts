@@ -14,14 +14,14 @@ export interface Trouble {
 
 /** The troubles of now and the pauses for them. Kept in memory, so that a restart tries at once. */
 export interface Troubles {
-	/** Notes an error. Returns the time before which nothing in its scope is tried. */
-	met: (error: PartnerError, lane: Lane) => number;
+	/** Notes an error of a text that would wait for `waitMs`. Returns the time before which the text is not tried. */
+	met: (error: PartnerError, lane: Lane, waitMs: number) => number;
 	/** Notes a call that succeeded. A read ends no trouble of sends, and a send none of reads. */
 	passed: (lane: Lane, operation: "read" | "send") => void;
-	/** Returns the time until which an agency's texts wait. */
-	pausedUntil: (agencyId: string) => number;
-	/** Returns the time until which all texts wait. */
-	allPausedUntil: () => number;
+	/** Returns the time until which an agency's texts wait; without an agency that until which all wait. */
+	pausedUntil: (agencyId?: string) => number;
+	/** Ends all pauses, because the clock they were measured by was set back. */
+	forget: () => void;
 }
 
 interface Scope {
@@ -30,55 +30,65 @@ interface Scope {
 	times: number;
 	/** The tags that were reported. */
 	reported: Set<string>;
-	/** The contacts whose last call failed. */
-	failing: Set<string>;
+	/** The contacts whose last call failed, each with its time. */
+	failing: Map<string, number>;
 }
 
 const longestPauseMs = 60_000;
+/** A contact that has not failed for so long has passed, or has no text any more: it was cancelled, or has expired. */
+const goneMs = 3_600_000;
 
 /** @param report is called once for each kind of trouble, and again only when it came back after it had passed */
 export function createTroubles(report: (trouble: Trouble) => void, now: () => number): Troubles {
 	const scopes = new Map<string, Scope>();
-	const scopeName = (operation: "read" | "send", agencyId = "everywhere"): string => `${operation} ${agencyId}`;
-	const pausedUntil = (agencyId?: string): number =>
-		Math.max(...(["read", "send"] as const).map((operation) => scopes.get(scopeName(operation, agencyId))?.until ?? 0));
+	/** Without an agency the scope is every text of the client. */
+	const scopeName = (operation: "read" | "send", agencyId = ""): string => `${operation} ${agencyId}`;
 	return {
-		met(error, { agencyId, to }) {
-			if (error._tag === "PartnerConflict") return 0;
+		met(error, { agencyId, to }, waitMs) {
+			const at = now();
+			if (error._tag === "PartnerConflict") return at + waitMs;
 			const concerned = concernedBy(error);
 			const operation = error.operation === "messages.send" ? "send" : "read";
 			const name = scopeName(operation, concerned === "client" ? undefined : agencyId);
-			const scope = scopes.get(name) ?? { until: 0, times: 0, reported: new Set(), failing: new Set() };
+			const scope = scopes.get(name) ?? { until: 0, times: 0, reported: new Set(), failing: new Map() };
 			scopes.set(name, scope);
-			scope.failing.add(`${agencyId} ${to}`);
-			let until = now() + (error.retryAfterMs ?? 0);
+			scope.failing.set(`${agencyId} ${to}`, at);
+			let until = at + (error.retryAfterMs ?? 0);
 			if (concerned !== "text") {
 				// Calls that failed together make one pause.
-				if (scope.until <= now()) scope.until = now() + Math.min(longestPauseMs, 500 * 2 ** scope.times++);
-				until = scope.until = Math.max(scope.until, until);
+				if (scope.until <= at) scope.until = at + Math.min(longestPauseMs, 500 * 2 ** scope.times++);
+				until = scope.until = Math.max(until, scope.until);
+				waitMs = Math.min(longestPauseMs, waitMs);
 			}
 			if (!scope.reported.has(error._tag)) {
 				scope.reported.add(error._tag);
 				report({ error, ...(concerned !== "client" && { agencyId }), retryAt: new Date(until) });
 			}
-			return until;
+			return Math.max(until, at + waitMs);
 		},
 		passed({ agencyId, to }, operation) {
-			scopes.delete(scopeName(operation));
-			const name = scopeName(operation, agencyId);
-			const scope = scopes.get(name);
-			scope?.failing.delete(`${agencyId} ${to}`);
-			if (scope && (scope.until > 0 || scope.failing.size === 0)) scopes.delete(name);
+			for (const name of [scopeName(operation), scopeName(operation, agencyId)]) {
+				const scope = scopes.get(name);
+				if (!scope) continue;
+				scope.times = 0;
+				scope.failing.delete(`${agencyId} ${to}`);
+				// A call that ends in a pause began before it, and does not end it.
+				if (scope.until > now()) continue;
+				if (scope.until || [...scope.failing.values()].every((at) => now() - at > goneMs)) scopes.delete(name);
+			}
 		},
-		pausedUntil: (agencyId) => Math.max(pausedUntil(), pausedUntil(agencyId)),
-		allPausedUntil: () => pausedUntil(),
+		pausedUntil: (agencyId) =>
+			Math.max(
+				...["read ", `read ${agencyId}`, "send ", `send ${agencyId}`].map((name) => scopes.get(name)?.until ?? 0),
+			),
+		forget: () => scopes.clear(),
 	};
 }
 
 /** Whether an error concerns every text of the client, every text of the agency, or only the one that met it. */
 function concernedBy(error: PartnerError): "client" | "agency" | "text" {
 	if (error._tag === "PartnerForbidden") return "agency";
-	const isUnreached = error._tag === "PartnerConnectionError" && error.outcome === "not_sent";
+	const isUnreached = error._tag === "PartnerConnectionError" && error.outcome !== "unknown";
 	const isTurnedAway = error._tag === "PartnerUnexpectedResponse" && error.status === 429;
 	return error._tag === "PartnerUnauthorized" || isUnreached || isTurnedAway || isConfiguration(error)
 		? "client"

@@ -2,6 +2,7 @@ import { refuse } from "./check.ts";
 import type { OutboxEngine } from "./pg-boss.ts";
 import type { OutboxStore, Worker } from "./store.ts";
 import type { Lane } from "./text.ts";
+import type { Troubles } from "./trouble.ts";
 
 /** The parts of the outbox that a worker uses. */
 export interface LaneWork {
@@ -23,9 +24,10 @@ export interface Loop {
 }
 
 const idleMs = 1_000;
+const beatMs = 5_000;
 
-/** @param pausedUntil is the time until which nothing is tried */
-export function createLoop({ store, step, now, concurrency }: LaneWork, pausedUntil: () => number): Loop {
+/** @param troubles pause all lanes */
+export function createLoop({ store, step, now, concurrency }: LaneWork, troubles: Troubles): Loop {
 	let wakeUp: (() => void) | undefined;
 	let nudged = false;
 
@@ -36,6 +38,7 @@ export function createLoop({ store, step, now, concurrency }: LaneWork, pausedUn
 
 	async function run(forever: boolean, signal?: AbortSignal): Promise<void> {
 		const running = new Map<string, Promise<unknown>>();
+		let last = 0;
 		let failure: { error: unknown } | undefined;
 		const start = (lane: Lane): void => {
 			const name = `${lane.agencyId} ${lane.to}`;
@@ -53,7 +56,13 @@ export function createLoop({ store, step, now, concurrency }: LaneWork, pausedUn
 			while (!signal?.aborted && !failure) {
 				nudged = false;
 				const at = now();
-				const paused = pausedUntil() - at;
+				if (at + beatMs < last) {
+					// The clock was set back: what was to wait for seconds would wait until it comes to that time again.
+					troubles.forget();
+					await store.recover(at);
+				}
+				last = at;
+				const paused = troubles.pausedUntil() - at;
 				const free = paused > 0 ? 0 : concurrency - running.size;
 				const lanes = free > 0 ? await store.due(at, free + running.size) : [];
 				const idle = lanes.filter(({ agencyId, to }) => !running.has(`${agencyId} ${to}`)).slice(0, free);
@@ -127,15 +136,13 @@ function sleep(ms: number, signal?: AbortSignal, given?: (end: () => void) => vo
 	});
 }
 
-const beatMs = 5_000;
 const deadAfterMs = 30_000;
 
 /** The workers of this process, across the ESM and the CommonJS copy of this module. */
 function workersHere(): Set<string> {
 	const key = Symbol.for("messaging-conversations.outbox.workers");
 	const known: unknown = Reflect.get(globalThis, key);
-	if (known instanceof Set) return known;
-	const workers = new Set<string>();
+	const workers: Set<string> = known instanceof Set ? known : new Set();
 	Reflect.set(globalThis, key, workers);
 	return workers;
 }
@@ -152,16 +159,15 @@ export async function asOnlyWorker(
 	const own = ownProcess();
 	const me: Worker = { host: "", pid: 0, ...own, token: crypto.randomUUID(), beatAt: Date.now() };
 	const other = await store.worker();
-	if (other && isAlive(other, own)) refuseSecond(other, operation);
+	if (other && (await isAlive(other, own, store))) refuseSecond(other, operation);
 	if (!(await store.takeOver(me, other?.token ?? null))) refuseSecond(await store.worker(), operation);
 	const lost = new AbortController();
 	const here = workersHere().add(me.token);
 	// Without the lock it is another process's turn: no further text is begun.
-	const beat = async (): Promise<void> => {
+	const timer = setInterval(async () => {
 		const isMine = await store.takeOver({ ...me, beatAt: Date.now() }, me.token).catch(() => true);
 		if (!isMine) lost.abort();
-	};
-	const timer = setInterval(() => void beat(), beatMs);
+	}, beatMs);
 	try {
 		await act(lost.signal);
 	} finally {
@@ -182,11 +188,19 @@ function ownProcess(): Pick<Worker, "host" | "pid"> | undefined {
 	}
 }
 
-function isAlive({ token, host, pid, beatAt }: Worker, own: Pick<Worker, "host" | "pid"> | undefined): boolean {
-	const isRecent = Date.now() - beatAt < deadAfterMs;
-	if (own?.host !== host) return isRecent;
-	if (own.pid === pid) return workersHere().has(token);
-	return isRecent && isRunning(pid);
+async function isAlive(
+	{ token, host, pid, beatAt }: Worker,
+	own: Pick<Worker, "host" | "pid"> | undefined,
+	store: OutboxStore,
+): Promise<boolean> {
+	if (own?.host === host) {
+		if (own.pid === pid) return workersHere().has(token);
+		if (!isRunning(pid)) return false;
+	}
+	if (Date.now() - beatAt < deadAfterMs) return true;
+	// The clocks of two machines may differ by more: who lives gives a sign meanwhile.
+	await sleep(beatMs + 1_000);
+	return ((await store.worker())?.beatAt ?? 0) > beatAt;
 }
 
 function isRunning(pid: number): boolean {

@@ -1,0 +1,181 @@
+// What keeps all texts waiting: how long, how often it is told, and what ends it.
+import { createClient } from "messaging-conversations";
+import { createOutbox, type OutboxStore } from "messaging-conversations/outbox";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { afterEach, expect, test, vi } from "vitest";
+import { memoryStore } from "./memory.ts";
+import { createWorld } from "./world.ts";
+
+afterEach(() => vi.restoreAllMocks());
+
+type World = ReturnType<typeof createWorld>;
+
+/** Steps of a second, because a pause of all texts is in no row. */
+async function tick({ sandbox, outbox }: Pick<World, "sandbox" | "outbox">, seconds: number): Promise<void> {
+	for (let second = 0; second < seconds; second++) {
+		sandbox.clock.advance({ ms: 1_000 });
+		await outbox.drain();
+	}
+}
+
+test("a text goes out at most a minute after a refusal of its agency that lasted for ten", async () => {
+	vi.spyOn(Math, "random").mockReturnValue(1);
+	const world = createWorld();
+	await world.enqueue("1");
+	world.agency.unlink();
+	await tick(world, 600);
+	world.agency.link();
+	await tick(world, 61);
+	expect([await world.state("note-1"), world.troubles.length]).toEqual(["sent", 1]);
+});
+
+test("a host without a name is one trouble of all agencies, and is tried again within a minute", async () => {
+	vi.spyOn(Math, "random").mockReturnValue(1);
+	const sandbox = createSandbox();
+	let isDown = true;
+	const lost = Object.assign(new TypeError("fetch failed"), {
+		cause: Object.assign(new Error("getaddrinfo"), { code: "ENOTFOUND" }),
+	});
+	const fetch: typeof globalThis.fetch = async (url, init) => {
+		if (isDown) throw lost;
+		return sandbox.fetch(url, init);
+	};
+	const client = createClient({ ...sandbox.connection, fetch, retry: false });
+	const told: unknown[] = [];
+	const now = sandbox.clock.now;
+	const outbox = createOutbox({ client, store: memoryStore(), now, onTrouble: ({ agencyId }) => told.push(agencyId) });
+	for (const [at, agency] of [sandbox.agency(), sandbox.link({ name: "Second" })].entries()) {
+		const anna = agency.contact("+447700900101");
+		anna.writes("Hello");
+		await outbox.enqueue({ id: `note-${at}`, agencyId: agency.id, to: anna.phoneNumber, body: "Hi" });
+	}
+	await tick({ sandbox, outbox }, 600);
+	isDown = false;
+	await tick({ sandbox, outbox }, 61);
+	expect((await outbox.status("note-0"))?.state).toBe("sent");
+	expect((await outbox.status("note-1"))?.state).toBe("sent");
+	expect(told).toEqual([undefined]);
+});
+
+test("the answer of a call that began before a pause does not end it", async () => {
+	const sandbox = createSandbox();
+	const [anna, bert, cora] = ["+447700900101", "+447700900102", "+447700900103"].map((number) =>
+		sandbox.agency().contact(number),
+	);
+	if (!anna || !bert || !cora) throw new Error("no contacts");
+	for (const contact of [anna, bert, cora]) contact.writes("Hello");
+	let refused = (): void => {};
+	const isRefused = new Promise<void>((resolve) => {
+		refused = resolve;
+	});
+	const fetch: typeof globalThis.fetch = async (url, init) => {
+		if (String(url).includes("0102")) await isRefused;
+		if (!String(url).includes("0101")) return sandbox.fetch(url, init);
+		setTimeout(refused, 20);
+		return new Response("{}", { status: 429, headers: { "Retry-After": "600" } });
+	};
+	const client = createClient({ ...sandbox.connection, fetch });
+	const outbox = createOutbox({ client, store: memoryStore(), now: sandbox.clock.now });
+	const enqueue = (id: string, to: string) =>
+		outbox.enqueue({ id, agencyId: sandbox.agency().id, to, body: `Text ${id}` });
+	await enqueue("a", anna.phoneNumber);
+	await enqueue("b", bert.phoneNumber);
+	await outbox.drain();
+	expect((await outbox.status("b"))?.state).toBe("sent");
+	await enqueue("c", cora.phoneNumber);
+	await outbox.drain();
+	expect((await outbox.status("c"))?.state).toBe("waiting");
+});
+
+test("the next outage is told when the text that met the last one was cancelled", async () => {
+	const world = createWorld();
+	const { sandbox, outbox, agency, enqueue, pass, troubles } = world;
+	const bert = agency.contact("+447700900102");
+	bert.writes("Hello");
+	const outage = () => sandbox.faults.add({ operation: "conversations.get", times: 4, effect: { status: 503 } });
+	outage();
+	await enqueue("1");
+	await outbox.drain();
+	await outbox.cancel("note-1");
+	sandbox.faults.clear();
+	await pass({ hours: 2 });
+	await enqueue("2", { to: bert.phoneNumber });
+	await pass({ hours: 1 });
+	expect(troubles).toHaveLength(1);
+	outage();
+	await enqueue("3", { to: bert.phoneNumber });
+	await pass({ hours: 1 });
+	expect([troubles.length, await world.state("note-3")]).toEqual([2, "sent"]);
+});
+
+test("no request is made when notAfter passes while its mark is stored", async () => {
+	const { sandbox, store, enqueue, sends, restart, anna } = createWorld();
+	const slow: OutboxStore = {
+		...store,
+		async save(text) {
+			if (text.state === "sending") sandbox.clock.advance({ ms: 5_000 });
+			return store.save(text);
+		},
+	};
+	const outbox = restart({ store: slow });
+	await enqueue("1", { notAfter: new Date(sandbox.clock.now().getTime() + 2_000) });
+	await outbox.drain();
+	await tick({ sandbox, outbox }, 5);
+	expect([(await outbox.status("note-1"))?.state, sends(), anna.inbox()]).toEqual(["expired", [], []]);
+});
+
+test("a clock that is set back by an hour keeps no text waiting", async () => {
+	const sandbox = createSandbox();
+	const anna = sandbox.agency().contact("+447700900101");
+	anna.writes("Hello");
+	let isDown = true;
+	const fetch: typeof globalThis.fetch = async (url, init) =>
+		isDown ? new Response("{}", { status: 401 }) : sandbox.fetch(url, init);
+	const told: string[] = [];
+	const outbox = createOutbox({
+		client: createClient({ ...sandbox.connection, fetch }),
+		store: memoryStore(),
+		onTrouble: ({ error }) => told.push(error._tag),
+	});
+	const stop = new AbortController();
+	const working = outbox.work({ signal: stop.signal });
+	await outbox.enqueue({ id: "1", agencyId: sandbox.agency().id, to: anna.phoneNumber, body: "Hi" });
+	await expect.poll(() => told).toEqual(["PartnerUnauthorized"]);
+	const real = Date.now;
+	vi.spyOn(Date, "now").mockImplementation(() => real() - 3_600_000);
+	isDown = false;
+	await expect.poll(async () => (await outbox.status("1"))?.state, { timeout: 10_000 }).toBe("sent");
+	stop.abort();
+	await working;
+});
+
+test("the worker of a machine whose clock is behind is not taken for dead while it gives signs of life", async () => {
+	const { outbox, store } = createWorld();
+	const other = { token: "other", host: "another machine", pid: 4711 };
+	const behind = () => Date.now() - 45_000;
+	await store.takeOver({ ...other, beatAt: behind() }, null);
+	const beating = setInterval(() => store.takeOver({ ...other, beatAt: behind() }, "other"), 1_000);
+	try {
+		await expect(outbox.drain()).rejects.toMatchObject({ field: "store" });
+	} finally {
+		clearInterval(beating);
+	}
+	expect((await store.worker())?.token).toBe("other");
+});
+
+test("a service that turns away every third request gets the texts of 30 contacts within two minutes", async () => {
+	vi.spyOn(Math, "random").mockReturnValue(0);
+	const sandbox = createSandbox();
+	let requests = 0;
+	const fetch: typeof globalThis.fetch = async (url, init) =>
+		requests++ % 3 === 0 ? new Response("{}", { status: 429 }) : sandbox.fetch(url, init);
+	const client = createClient({ ...sandbox.connection, fetch, retry: false });
+	const outbox = createOutbox({ client, store: memoryStore(), now: sandbox.clock.now });
+	const people = Array.from({ length: 30 }, (_, at) => sandbox.agency().contact(`+4477009001${10 + at}`));
+	for (const { phoneNumber, writes } of people) {
+		writes("Hello");
+		await outbox.enqueue({ id: phoneNumber, agencyId: sandbox.agency().id, to: phoneNumber, body: "Hi" });
+	}
+	await tick({ sandbox, outbox }, 120);
+	expect(people.map((person) => person.inbox().length)).toEqual(people.map(() => 1));
+});
