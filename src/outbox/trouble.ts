@@ -88,11 +88,10 @@ export function createTroubles(report: (trouble: Trouble) => void, now: () => nu
 /** Whether an error concerns every text of the client, every text of the agency, or only the one that met it. */
 function concernedBy(error: PartnerError): "client" | "agency" | "text" {
 	if (error._tag === "PartnerForbidden") return "agency";
-	const isUnreached = error._tag === "PartnerConnectionError" && error.outcome !== "unknown";
-	const isTurnedAway = error._tag === "PartnerUnexpectedResponse" && error.status === 429;
-	return error._tag === "PartnerUnauthorized" || isUnreached || isTurnedAway || isConfiguration(error)
-		? "client"
-		: "text";
+	const { _tag, status, outcome } = error;
+	// An answer that cannot be read may be that of one conversation alone.
+	const isUnreached = _tag === "PartnerConnectionError" && status === undefined && outcome !== "unknown";
+	return _tag === "PartnerUnauthorized" || isUnreached || status === 429 || isConfiguration(error) ? "client" : "text";
 }
 
 /** Whether an error comes from the client's options, such as a key function that failed, and not from the text. */

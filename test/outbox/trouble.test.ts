@@ -179,3 +179,27 @@ test("a service that turns away every third request gets the texts of 30 contact
 	await tick({ sandbox, outbox }, 120);
 	expect(people.map((person) => person.inbox().length)).toEqual(people.map(() => 1));
 });
+
+test("a conversation whose answer cannot be read holds up no other contact", async () => {
+	const sandbox = createSandbox();
+	const agency = sandbox.agency();
+	const [anna, bram] = ["+447700900101", "+447700900102"].map((phone) => agency.contact(phone));
+	const fetch: typeof globalThis.fetch = async (url, init) => {
+		const response = await sandbox.fetch(url, init);
+		return String(url).includes("900101") ? new Response("<html>", { headers: response.headers }) : response;
+	};
+	const client = createClient({ ...sandbox.connection, fetch, retry: false });
+	const outbox = createOutbox({ client, store: memoryStore(), now: sandbox.clock.now, concurrency: 1 });
+	for (const contact of [anna, bram]) {
+		contact?.writes("Hello");
+		await outbox.enqueue({
+			id: `${contact?.phoneNumber}`,
+			agencyId: agency.id,
+			to: `${contact?.phoneNumber}`,
+			body: "Hi",
+		});
+	}
+	await outbox.drain();
+	expect((await outbox.status("+447700900101"))?.state).toBe("waiting");
+	expect((await outbox.status("+447700900102"))?.state).toBe("sent");
+});
