@@ -76,7 +76,7 @@ test("its new status is handed over, and a final one ends the looks", async () =
 	await pass(20 * second);
 	expect(told()).toEqual([[["Hello Anna", "sent"]], [["Hello Anna", "delivered"]]]);
 	message.read();
-	await pass(9 * hour);
+	await pass(8 * hour);
 	expect(asked()).toHaveLength(2);
 });
 
@@ -87,14 +87,14 @@ test('"read" goes on after delivered', async () => {
 	message.read();
 	await pass(20 * second);
 	expect(told()).toEqual([[["Hello Anna", "delivered"]], [["Hello Anna", "read"]]]);
-	await pass(9 * hour);
+	await pass(8 * hour);
 	expect(asked()).toHaveLength(2);
 });
 
 test.each(["failed", "undelivered"] as const)("%s is final", async (status) => {
 	const { pass, message, asked, told } = await open({ statuses: "read" });
 	message[status]();
-	await pass(9 * hour);
+	await pass(8 * hour);
 	expect(told()).toEqual([[["Hello Anna", status]]]);
 	expect(asked()).toHaveLength(1);
 });
@@ -122,14 +122,14 @@ test("a read of the conversation for another reason counts as a look", async () 
 		["Hello Anna", "delivered"],
 		["Bye", "received"],
 	]);
-	await pass(9 * hour);
+	await pass(8 * hour);
 	expect(asked().slice(before)).toEqual(["conversations.list", "conversations.get"]);
 });
 
 test("without statuses nothing is followed", async () => {
 	const { pass, message, asked, told } = await open({ statuses: false });
 	message.delivered();
-	await pass(9 * hour);
+	await pass(8 * hour);
 	expect([asked(), told()]).toEqual([[], []]);
 });
 
