@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import { createSandbox, type Sandbox } from "../sandbox/index.ts";
 import { serve } from "../sandbox/server.ts";
+import { readTextFile } from "./text-file.ts";
 
 /** The options by which a command finds the service. */
 export const connectionOptions = {
@@ -41,7 +41,7 @@ export function readConnection(file: string | undefined): Connection {
 
 function readVariables(file: string): NodeJS.Dict<string> {
 	try {
-		return parseEnv(readFileSync(file, "utf8").replace(/^\uFEFF/, "")); // editors of Windows begin a file with this mark
+		return parseEnv(readTextFile(file));
 	} catch (error) {
 		const code = error instanceof Error && "code" in error ? ` (${error.code})` : "";
 		throw new Error(`--env-file ${file} cannot be read${code}.`);

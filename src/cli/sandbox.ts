@@ -1,10 +1,10 @@
-import { readFileSync } from "node:fs";
 import { createSandbox, type Policy, type Sandbox, scenarioNames } from "../sandbox/index.ts";
 import { type SandboxServer, type ServeOptions, serve } from "../sandbox/server.ts";
 import { banner, openPage, writeEnvironment } from "./announce.ts";
 import { printEvents } from "./lines.ts";
 import { readOptions, UsageError } from "./options.ts";
 import { onParentEnd } from "./parent.ts";
+import { readTextFile } from "./text-file.ts";
 
 const tokenVariable = "MESSAGING_SANDBOX_TOKEN";
 
@@ -116,7 +116,7 @@ function sandboxFrom(values: Flags): Sandbox {
 	const policy = policyFrom(values.policy ?? []);
 	const sandbox = createSandbox({ seed, policy, now, latitude: values.latitude });
 	const file = values.import;
-	if (file !== undefined) named("--import", () => sandbox.import(readFileSync(file, "utf8").replace(/^\uFEFF/, "")));
+	if (file !== undefined) named("--import", () => sandbox.import(readTextFile(file)));
 	return sandbox;
 }
 

@@ -35,7 +35,7 @@ interface Scope {
 }
 
 const longestPauseMs = 60_000;
-/** A contact that has not failed for so long has passed, or has no text any more: it was cancelled, or has expired. */
+/** A contact whose last failure is older than this does not keep a trouble open, because its text may be cancelled or expired. */
 const goneMs = 3_600_000;
 
 /** @param report is called once for each kind of trouble, and again only when it came back after it had passed */
@@ -77,10 +77,10 @@ export function createTroubles(report: (trouble: Trouble) => void, now: () => nu
 				if (scope.until || [...scope.failing.values()].every((at) => now() - at > goneMs)) scopes.delete(name);
 			}
 		},
-		pausedUntil: (agencyId) =>
-			Math.max(
-				...["read ", `read ${agencyId}`, "send ", `send ${agencyId}`].map((name) => scopes.get(name)?.until ?? 0),
-			),
+		pausedUntil(agencyId) {
+			const names = (["read", "send"] as const).flatMap((each) => [scopeName(each), scopeName(each, agencyId)]);
+			return Math.max(...names.map((name) => scopes.get(name)?.until ?? 0));
+		},
 		forget: () => scopes.clear(),
 	};
 }

@@ -26,7 +26,7 @@ export interface Loop {
 const idleMs = 1_000;
 const beatMs = 5_000;
 
-/** @param troubles pause all lanes */
+/** @param troubles give the time until which all lanes wait */
 export function createLoop({ store, step, now, concurrency }: LaneWork, troubles: Troubles): Loop {
 	let wakeUp: (() => void) | undefined;
 	let nudged = false;
@@ -57,7 +57,7 @@ export function createLoop({ store, step, now, concurrency }: LaneWork, troubles
 				nudged = false;
 				const at = now();
 				if (at + beatMs < last) {
-					// The clock was set back: what was to wait for seconds would wait until it comes to that time again.
+					// The clock was set back. A text that waits for some seconds would wait until the clock comes to that time again.
 					troubles.forget();
 					await store.recover(at);
 				}
@@ -198,7 +198,7 @@ async function isAlive(
 		if (!isRunning(pid)) return false;
 	}
 	if (Date.now() - beatAt < deadAfterMs) return true;
-	// The clocks of two machines may differ by more: who lives gives a sign meanwhile.
+	// The clocks of two machines may differ by more than that. A living worker gives a sign during this wait.
 	await sleep(beatMs + 1_000);
 	return ((await store.worker())?.beatAt ?? 0) > beatAt;
 }

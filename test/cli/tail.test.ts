@@ -131,12 +131,10 @@ test.skipIf(process.platform === "win32").concurrent(
 		const hang = live.sandbox.faults.add({ effect: "hang" });
 		const { child, err } = started(context, ["tail"], live);
 		await expect.poll(() => hang.hits, { timeout: 20_000 }).toBe(1);
-		const from = performance.now();
 		child.kill("SIGINT");
+		// With the deadline of the client it would end with status 1 and its message.
 		expect(await once(child, "close")).toEqual([0, null]);
 		expect(err()).toBe("");
-		// The client waits 15 seconds for an answer.
-		expect(performance.now() - from).toBeLessThan(10_000);
 	},
 	60_000,
 );

@@ -29,13 +29,7 @@ export function explain(error: PartnerError): { what: string; remedy: string } {
 		case "PartnerConnectionError":
 			if (error.status !== undefined)
 				return say(`The answer cannot be read (${error.status}): it is no JSON, or was cut off`, wrongPlace);
-			return say(
-				error.message
-					.split(": ")
-					.at(-1)
-					?.replace(/^./, (first) => first.toUpperCase()) ?? "There is no connection",
-				"Try again; look at proxies and firewalls.",
-			);
+			return say(sentenceOf(error), "Try again; look at proxies and firewalls.");
 		case "PartnerTimeoutError":
 			return say("The service did not answer in time", "Try again. If it stays so, the service has an outage.");
 		case "PartnerUnexpectedResponse":
@@ -50,6 +44,12 @@ export function explain(error: PartnerError): { what: string; remedy: string } {
 		default:
 			return say(error.message, "Report it as a defect of this package.");
 	}
+}
+
+/** The message without the operation before it. */
+function sentenceOf({ message }: PartnerError): string {
+	const text = message.replace(/^.*: /, "");
+	return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
 function untilOf({ retryAfterMs }: PartnerError): string {

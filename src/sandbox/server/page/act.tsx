@@ -63,7 +63,7 @@ export function ActForm({ call, children, label, text, ...rest }: FormProps) {
 
 const drafts: Record<string, Signal<string>> = {};
 
-/** What stands in a field that each conversation has of its own. */
+/** The text of a field that each conversation has of its own. */
 export const draftOf = (field: string): Signal<string> => (drafts[`${agencyId.value} ${field}`] ??= signal(""));
 
 /** Takes what is typed or chosen in a field. */

@@ -45,7 +45,7 @@ export function Bubble({ message, name, isOpenTemplate }: BubbleProps) {
 const ticks: Readonly<Record<string, string>> = { sent: "✓", delivered: "✓✓", read: "✓✓" };
 const errorCode = signal("63024");
 
-/** Who wrote it and what became of it; opened, the reports that the messaging provider could make. */
+/** The author and the status of a message. Opened, it has buttons for the reports of the messaging provider. */
 function Ticks({ message }: { readonly message: MessageState }) {
 	const { id, author, templateCode, language, at, status } = message;
 	const code = errorCode.value;
@@ -77,7 +77,7 @@ function Ticks({ message }: { readonly message: MessageState }) {
 	);
 }
 
-/** What the contact may tap: quick replies and the items of a list. A link leads nowhere from here, and is shown. */
+/** The quick replies and list items that the contact can tap. Links are shown as text, because they lead nowhere here. */
 function Offer({ content: { quickReplies, listPicker, ctaButtons } }: OfferProps) {
 	const items = listPicker?.items.map(({ id, title, description }) => [id, title, description]);
 	const choices = [...(quickReplies ?? []).map(({ code, text }) => [code, text]), ...(items ?? [])];
@@ -114,7 +114,7 @@ function Answer({ name }: { readonly name: string }) {
 
 interface HeldProps {
 	readonly held: HeldState;
-	/** Why it goes out, or why it cannot. */
+	/** The condition under which it is sent, or why it cannot be. */
 	readonly hope: string;
 }
 

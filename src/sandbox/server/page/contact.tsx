@@ -2,7 +2,7 @@ import type { ConversationState } from "../../index.ts";
 import { Act, ActForm, draftOf, into } from "./act.tsx";
 import { here, post } from "./store.ts";
 
-/** What everybody but the CRM and the contact can do in a conversation. */
+/** The controls of everybody but the CRM and the contact in a conversation. */
 export function ContactControls({ state }: { readonly state: ConversationState }) {
 	const { phoneNumber: contact, ai, window, reachable, flows } = state;
 	return (

@@ -51,7 +51,7 @@ export const shown = signal<Call | null>(null);
 /** The last call that was made, and what came of it. */
 export const made = signal<{ readonly call: Call; readonly answer?: unknown; readonly error?: string } | null>(null);
 
-/** What goes with a call. */
+/** The effects of a call on the page. */
 export interface Around<Answer> {
 	/** The field whose text the call sends: emptied at once, and filled again when the call failed. */
 	readonly text?: Signal<string> | undefined;

@@ -29,7 +29,7 @@ export function curlOfRequest(
 export const curlOfCall = ({ verb, path, body }: Call): string =>
 	command(verb, `${location.origin}/_sandbox/${path}`, [`X-Sandbox-Token: ${token.value}`], body);
 
-/** What was copied last, for the line that says so. */
+/** The last copied item, for the line that confirms it. */
 export const copied = signal("");
 
 export async function copy(text: string, what: string): Promise<void> {

@@ -14,7 +14,7 @@ const tab = signal<(typeof tabs)[number]>("Requests");
 const isOfContact = signal(false);
 const most = signal(100);
 
-/** What the CRM asked, and what followed. */
+/** The requests of the CRM with their consequences, the events, and the state. */
 export function Log() {
 	const move = (event: TargetedKeyboardEvent<HTMLElement>) => {
 		const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;

@@ -8,7 +8,7 @@ onChange(() => {
 	const had = document.activeElement;
 	const place = had?.closest<HTMLElement>("dialog, [tabindex]");
 	render(<App />, document.body);
-	// Who pressed a button that is gone now stays where it was.
+	// When a pressed button is gone, the focus stays near its place.
 	if (!had?.isConnected) place?.focus();
 });
 document.addEventListener("keydown", onKey);

@@ -44,7 +44,7 @@ const unread = signal<ReadonlyMap<string, number>>(new Map());
 
 export const requests = computed(() => events.value.filter((event): event is RequestEvent => event.type === "request"));
 
-/** What followed from each request, by its correlation id. */
+/** The consequences of each request, by its correlation id. */
 export const consequences = computed(() => {
 	const byRequest = new Map<string, SandboxEvent[]>();
 	for (const event of events.value) {

@@ -5,7 +5,7 @@ import { type EventOf, faultWords, reasonIn, type Words, wordsOf } from "./words
 /** A text that was held, and is never sent. */
 export type LostEvent = EventOf<"text.replaced"> | EventOf<"text.dropped">;
 
-/** What stands in a conversation, from top to bottom. */
+/** The lines of a conversation, from top to bottom. */
 export type Item =
 	| { readonly kind: "message"; readonly at: string; readonly key: string; readonly message: MessageState }
 	| { readonly kind: "lost"; readonly at: string; readonly key: string; readonly event: LostEvent }

@@ -10,7 +10,7 @@ export type RequestEvent = EventOf<"request">;
 /** How much a line asks for attention; always beside words that say the same. */
 export type Tone = "" | "ok" | "warn" | "bad";
 
-/** What an event means, in words. */
+/** The meaning of an event in words. */
 export interface Words {
 	readonly text: string;
 	readonly tone: Tone;
@@ -25,7 +25,7 @@ const who = ({ name, contact }: { readonly name: string | null; readonly contact
 
 /** Why a held text was dropped. */
 export const dropReasons = { declined: "the contact declined", expired: "no answer in time" } as const;
-/** Who writes for the agency. */
+/** The names of those who write for the agency. */
 export const authors = { api: "API", staff: "Staff", ai: "AI", contact: "" } as const;
 
 /** The fault of a request, in words. */

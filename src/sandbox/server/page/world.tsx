@@ -6,7 +6,7 @@ import { signal } from "./signal.ts";
 import { now, post, scenarios, select, violations } from "./store.ts";
 import { instantOf } from "./time.ts";
 
-/** What the sandbox's scenarios add; one that this page does not know has its name alone. */
+/** The effect of each scenario. A scenario that this page does not know is shown by its name alone. */
 const descriptions: Readonly<Record<string, string>> = {
 	fresh: "nobody yet",
 	busy: "250 conversations, one of 130 messages",

@@ -1,0 +1,6 @@
+import { readFileSync } from "node:fs";
+
+/** Reads a file as text, without the byte order mark that editors of Windows write. */
+export function readTextFile(path: string): string {
+	return readFileSync(path, "utf8").replace(/^\uFEFF/, "");
+}
