@@ -79,7 +79,7 @@ test("now hands over what comes for a conversation that its list passed by, and 
 });
 
 test("now goes on from the checkpoint of a first look that was not through", async () => {
-	const opened = openModel();
+	const opened = openModel({}, 4);
 	const { model, contact, agency } = opened;
 	for (let index = 0; index < 3; index++) {
 		model.write(contact(index));
@@ -94,9 +94,13 @@ test("now goes on from the checkpoint of a first look that was not through", asy
 	}
 	model.write(contact(0));
 	model.write(contact(2));
+	// The first message of a contact whom the first list did not have.
+	model.advance(second);
+	model.write(contact(3));
 	opened.since = first.checkpoint;
 	expect(told(opened, await opened.look())).toEqual([
 		[0, ["4"]],
+		[3, ["6"]],
 		[2, ["5"]],
 	]);
 	expect(told(opened, await opened.look())).toEqual([]);
