@@ -102,12 +102,12 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 			});
 			// Once a response has begun, the end of its body decides: the request may close before the body is decoded, and
 			// bytes after the body are an error of the request.
-			const fail = (error: Error): void => {
-				if (!control.head) reject(error);
-			};
-			request.on("error", (error) => fail(withTlsCode(error)));
+			request.on("error", (error) => {
+				if (!control.head) reject(withTlsCode(error));
+			});
+			// After an answer that is not a final one the request closes without an error.
 			request.on("close", () => {
-				if (!control.head) reject(broken());
+				if (!control.head) reject(Object.assign(new Error("no response"), { code: "ECONNRESET" }));
 			});
 			request.end(body);
 		});
@@ -181,15 +181,7 @@ function readAnswer(response: IncomingMessage, head: ExchangeHead, maxBytes: num
 			resolve({ ...head, text: utf8.decode(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)) }),
 		);
 		body.on("error", reject);
-		response.on("close", () => {
-			if (!response.complete) reject(broken());
-		});
 	});
-}
-
-/** The connection ended before the response was complete. */
-function broken(): Error {
-	return Object.assign(new Error("the connection ended early"), { code: "ECONNRESET" });
 }
 
 // A compressed body that ends early is decoded as far as it goes, as fetch does. It is then not JSON.
