@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { clientOf, failure, sixCalls } from "../calls.ts";
 import { agencyId, conversationPage, messagePage, summary, withMessages } from "../canned.ts";
 import { inTurn, refusal, scripted } from "../scripted.ts";
@@ -185,4 +185,48 @@ test("each agency's calls stay beneath its own path", async () => {
 	await two.conversations.list().page();
 	await one.conversations.list().page();
 	expect(service.requests.map(({ url }) => url.split("/")[4])).toEqual(["agy_1", "agy_2", "agy_1"]);
+});
+
+test("a number that is none is named with its operation and agency, before any request", async () => {
+	const service = await scripted(inTurn({ json: {} }));
+	const { conversations } = clientOf(service).agency(agencyId);
+	const refused = { _tag: "PartnerInvalidInput", agencyId, field: "phone", attempts: 0 };
+	const got = await failure(() => conversations.get("n/a"));
+	expect(got).toMatchObject({ ...refused, operation: "conversations.get" });
+	const listed = await failure(() => conversations.listMessages("n/a").toArray());
+	expect(listed).toMatchObject({ ...refused, operation: "conversations.listMessages", cursor: null, itemsRead: 0 });
+	expect(service.requests).toEqual([]);
+});
+
+test("an error repeats neither the search nor the cursor of its request", async () => {
+	const [search, cursor] = ["Vandenberghe garden", "eyJwYWdlIjoiYWJj"];
+	const service = await scripted(({ url }) => {
+		const asked = new URL(url, "http://service").searchParams;
+		const message = `Nothing for ${asked.get("search") ?? asked.get("cursor")}`;
+		return { status: 400, json: { _tag: "PartnerBadRequest", message } };
+	});
+	const { conversations } = clientOf(service).agency(agencyId);
+	const errors = [
+		await failure(() => conversations.list({ search }).page()),
+		await failure(() => conversations.list({ cursor }).page()),
+		await failure(() => conversations.listMessages("0470 12 34 56", { cursor }).page()),
+		await failure(() => conversations.get("0470 12 34 56", { cursor })),
+	];
+	for (const { message } of errors) {
+		expect(message).toContain("withheld");
+		expect(message).not.toContain(search);
+		expect(message).not.toContain(cursor);
+	}
+});
+
+test("listMessages requests the next page once past the middle, unless readAhead is false", async () => {
+	const service = await scripted(inTurn({ json: messagePage([4, 3, 2, 1], "older") }));
+	const { conversations } = clientOf(service).agency(agencyId);
+	for await (const { id } of conversations.listMessages("+32470123456", { readAhead: false })) if (id === 1) break;
+	expect(service.requests).toHaveLength(1);
+	for await (const { id } of conversations.listMessages("+32470123456")) {
+		if (id > 2) continue;
+		await vi.waitFor(() => expect(service.requests).toHaveLength(3));
+		break;
+	}
 });

@@ -150,20 +150,32 @@ test.for([
 const results = (seen: Seen): { phoneNumber: string; conversation: unknown }[] =>
 	asked(seen).map((phoneNumber) => ({ phoneNumber, conversation: null }));
 
-const wrongAnswers: [string, (seen: Seen) => unknown[]][] = [
-	["short by one", (seen) => results(seen).slice(1)],
-	["short at its end", (seen) => results(seen).slice(0, -1)],
-	["empty", () => []],
-	["out of order", (seen) => results(seen).reverse()],
-	["longer than asked", (seen) => [...results(seen), ...results(seen).slice(0, 1)]],
-	["about another number", (seen) => [{ phoneNumber: "+32499999999", conversation: null }, ...results(seen).slice(1)]],
-	["twice about one number", (seen) => results(seen).map((each, _index, [first]) => first ?? each)],
-	["in another spelling", (seen) => results(seen).map((each) => ({ ...each, phoneNumber: each.phoneNumber.slice(1) }))],
+const wrongAnswers: [string, string, (seen: Seen) => unknown[]][] = [
+	["short by one", "/results/0/phoneNumber", (seen) => results(seen).slice(1)],
+	["short at its end", "/results", (seen) => results(seen).slice(0, -1)],
+	["empty", "/results", () => []],
+	["out of order", "/results/0/phoneNumber", (seen) => results(seen).reverse()],
+	["longer than asked", "/results/3/phoneNumber", (seen) => [...results(seen), ...results(seen).slice(0, 1)]],
+	[
+		"about another number",
+		"/results/0/phoneNumber",
+		(seen) => [{ phoneNumber: "+32499999999", conversation: null }, ...results(seen).slice(1)],
+	],
+	[
+		"twice about one number",
+		"/results/1/phoneNumber",
+		(seen) => results(seen).map((each, _index, [first]) => first ?? each),
+	],
+	[
+		"in another spelling",
+		"/results/0/phoneNumber",
+		(seen) => results(seen).map((each) => ({ ...each, phoneNumber: each.phoneNumber.slice(1) })),
+	],
 ];
 
 test.for(wrongAnswers)(
 	"lookup answered %s is PartnerUnexpectedResponse, never matched by position",
-	async ([, answer]) => {
+	async ([, path, answer]) => {
 		const service = await scripted((seen) => ({ json: { results: answer(seen) } }));
 		const error = await failure(() => lookupOf(service)(numbers(3)));
 		expect(error).toMatchObject({
@@ -172,6 +184,7 @@ test.for(wrongAnswers)(
 			attempts: 1,
 			retryable: false,
 		});
+		expect(error.message).toBe(`conversations.lookup: the answer breaks the contract at ${path}`);
 		expect(error.message).not.toMatch(/\d{6}/);
 		expect(service.requests).toHaveLength(1);
 	},
