@@ -5,11 +5,11 @@ export function refuse(field: string, rule: string, operation: string): never {
 	throw new PartnerInvalidInput({ field, rule, operation });
 }
 
-/** Milliseconds of a point in time, however it is written. */
+/** Milliseconds of a point in time. A text without a zone would be read in the zone of the machine. */
 export function moment(field: string, value: unknown, operation: string): number {
-	const given = value instanceof Date || typeof value === "string" || typeof value === "number";
-	const ms = given ? new Date(value).getTime() : Number.NaN;
-	return Number.isNaN(ms) ? refuse(field, "must be a point in time", operation) : ms;
+	const isZoned = typeof value === "string" && /:.*(Z|[+-][\d:]+)$/.test(value);
+	const ms = Number(new Date(isZoned || value instanceof Date || typeof value === "number" ? value : ""));
+	return Number.isNaN(ms) ? refuse(field, "must be a time with a zone", operation) : ms;
 }
 
 /** Text that can go over the wire and into a database. */
@@ -34,7 +34,7 @@ export function fields(name: string, value: unknown, known: readonly string[], o
 	const extra = Object.keys(value).find((key) => !known.includes(key));
 	if (extra === undefined) return;
 	// A name that does not look like a field can be a value, such as a phone number.
-	const shown = /^[A-Za-z_]\w{0,39}$/.test(extra) && !/\d{6}/.test(extra) ? `: ${extra}` : "";
+	const shown = /^(?!.*\d{6})[a-z_]\w{0,39}$/i.test(extra) ? `: ${extra}` : "";
 	refuse(name, `has a field that it does not take${shown}`, operation);
 }
 

@@ -8,7 +8,10 @@ export interface SentText {
 	to: string;
 	/** The text. */
 	body: string;
-	/** When the send began, by the service's clock: your own, or `lastMessageAt` of the conversation before it. */
+	/**
+	 * When the send began, by the service's clock: your own, or `lastMessageAt` of the conversation before it. A text needs its
+	 * zone, as `2026-01-05T09:00:00Z`.
+	 */
 	since: Date | string | number;
 	/** `messageId` of the send, when it gave one. */
 	messageId?: string | null | undefined;

@@ -63,8 +63,8 @@ export interface Outbox {
 	 */
 	observe: (change: ObservedChange) => Promise<void>;
 	/**
-	 * Deletes the texts that were finished before a time, because the rows hold numbers and texts. Returns the number of rows. Do
-	 * not enqueue their ids again: the service may know the `operationId` of the same id and text, and answer without delivering it.
+	 * Deletes the texts that were finished before a time, because the rows hold numbers and texts. A time that is text needs its
+	 * zone. Returns the number of rows. Do not enqueue their ids again: the service may know the `operationId` of the same id and text, and answer without delivering it.
 	 * @example await outbox.purge({ before: new Date(Date.now() - 90 * 86_400_000) });
 	 */
 	purge: (options: { before: Date | string | number }) => Promise<number>;
@@ -112,7 +112,9 @@ export function createOutbox(options: OutboxOptions): Outbox {
 	}
 
 	/** Nothing is awaited before the statement: with a synchronous database it is part of the transaction that is open. */
-	async function enqueue(given: EnqueuedText, { tx }: { tx?: unknown } = {}): Promise<OutboxStatus> {
+	async function enqueue(given: EnqueuedText, { tx, ...unknown }: { tx?: unknown } = {}): Promise<OutboxStatus> {
+		// A transaction in place of the options would be ignored, and the text stored although it is rolled back.
+		fields("options", unknown, [], "enqueue");
 		const text = checkedText(given, client, defaultCountry, now());
 		const row = await store.insert(text, tx);
 		const status = await statusOf(row);

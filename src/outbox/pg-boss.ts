@@ -82,8 +82,7 @@ export function pgBossEngine(boss: PgBossLike, options: PgBossEngineOptions = {}
 		async start() {
 			await boss.createQueue(queue);
 		},
-		async wake(lane, at, key = "", tx) {
-			const { agencyId, to } = lane;
+		async wake({ agencyId, to }, at, key = "", tx) {
 			// A job that is there already stays as it is.
 			const id = await operationIdFrom("wake", agencyId, to, `${at}`, `key ${key}`);
 			const job: PgBossSendOptions = { id, startAfter: new Date(at), retryLimit: 0 };

@@ -105,8 +105,8 @@ function isConfiguration(error: PartnerError): boolean {
 export function endingOf(error: SendError): Ending {
 	if (error.outcome === "sent") return "taken";
 	if (error.outcome === "unknown") return "unknown";
-	if (isConfiguration(error)) return "turned away";
-	return error._tag === "PartnerBadRequest" || error._tag === "PartnerInvalidInput" ? "refused" : "turned away";
+	const isRefused = error._tag === "PartnerBadRequest" || error._tag === "PartnerInvalidInput";
+	return isRefused && !isConfiguration(error) ? "refused" : "turned away";
 }
 
 export function errorOf({ _tag, message, correlationId }: PartnerError): TextError {

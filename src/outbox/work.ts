@@ -140,7 +140,7 @@ const deadAfterMs = 30_000;
 
 /** The workers of this process, across the ESM and the CommonJS copy of this module. */
 function workersHere(): Set<string> {
-	const key = Symbol.for("messaging-conversations.outbox.workers");
+	const key = Symbol.for("messaging-conversations/outbox");
 	const known: unknown = Reflect.get(globalThis, key);
 	const workers: Set<string> = known instanceof Set ? known : new Set();
 	Reflect.set(globalThis, key, workers);

@@ -1,9 +1,11 @@
 import { createClient } from "messaging-conversations";
 import { type FateOptions, fateOf } from "messaging-conversations/outbox";
 import { createSandbox, type SandboxOptions } from "messaging-conversations/sandbox";
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 
 const body = "Are you there?";
+
+afterEach(() => vi.unstubAllEnvs());
 
 /** Anna read the same words the day before; then the window closed. */
 async function open(
@@ -178,6 +180,34 @@ test("fateOf refuses a time that is none", async () => {
 		field: "since",
 	});
 });
+
+test.for([
+	"2026-01-05 09:00:00",
+	"2026-01-05T09:00:00",
+	"2026-01-05",
+	"01-05-2026",
+	["2026-01-05T09:00:00Z"],
+	null,
+	true,
+])("fateOf refuses a time without a zone, which each machine reads in its own: %j", async (since) => {
+	const { fate } = await open();
+	await expect(fate({ since: since as string })).rejects.toMatchObject({ field: "since" });
+});
+
+test.for(["2026-01-06T10:00:00Z", "2026-01-06T11:00:00.000+01:00", "2026-01-06 10:00:00+00"])(
+	"a time with a zone is the same on each machine: %s",
+	async (given) => {
+		const { sandbox, anna, since, send, fate } = await open();
+		expect(new Date(given)).toEqual(since);
+		await send();
+		anna.accepts();
+		sandbox.clock.advance({ hours: 9 });
+		for (const zone of ["America/New_York", "Asia/Kolkata"]) {
+			vi.stubEnv("TZ", zone);
+			expect(await fate({ since: given })).toMatchObject({ fate: "sent" });
+		}
+	},
+);
 
 test("a read that takes longer than deadlineMs fails, a signal aborts it, and an unknown option is refused", async () => {
 	const { sandbox, send, fate } = await open();

@@ -572,6 +572,7 @@ test.each([
 	["consentLanguage", { consentLanguage: "" }],
 	["subaccountId", { subaccountId: "x" }],
 	["notAfter", { notAfter: "soon" }],
+	["notAfter", { notAfter: "2026-01-06 18:00:00" }],
 	["text", { attachments: [] }],
 ])("bad input is refused before anything is stored: %s", async (field, wrong) => {
 	const { outbox, agency, store } = createWorld();
@@ -579,6 +580,15 @@ test.each([
 	const error = await outbox.enqueue(text).catch((thrown: unknown) => thrown);
 	expect(error).toBeInstanceOf(PartnerInvalidInput);
 	expect(error).toMatchObject({ field });
+	expect(store.all()).toEqual([]);
+});
+
+test("a transaction in place of the options of enqueue is refused: the text would be stored outside it", async () => {
+	const { outbox, agency, store } = createWorld();
+	const text = { id: "a", agencyId: agency.id, to: "+447700900101", body: "Hi" };
+	const tx = { query: async () => ({ rows: [] }) };
+	const error = await outbox.enqueue(text, tx as never).catch((thrown: unknown) => thrown);
+	expect(error).toMatchObject({ _tag: "PartnerInvalidInput", operation: "enqueue", field: "options" });
 	expect(store.all()).toEqual([]);
 });
 
