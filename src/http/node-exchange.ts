@@ -205,7 +205,8 @@ function decoded(response: IncomingMessage, encoding: string | null | undefined)
 
 function checkOptions(options: NodeHttpOptions): NodeHttpOptions {
 	check("options", "must be an object", typeof options === "object" && options !== null);
-	const { maxSockets = Number.POSITIVE_INFINITY, keepAliveMs = 1, ca, proxy } = options;
+	const { maxSockets = Number.POSITIVE_INFINITY, keepAliveMs = 1, ca, proxy, ...unknown } = options;
+	check("options", "has a field that it does not take", Object.keys(unknown).length === 0);
 	const isCount = maxSockets === Number.POSITIVE_INFINITY || isWhole(maxSockets);
 	check("maxSockets", "must be a whole number of 1 or more", isCount);
 	check("keepAliveMs", "must be a whole number from 1 to 2147483647", isWhole(keepAliveMs));

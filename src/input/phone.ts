@@ -60,8 +60,10 @@ export type PhoneReading = { phone: E164; reason?: never } | { phone?: never; re
  */
 export function toE164(input: string, options: ToE164Options = {}): E164 {
 	const operation = "toE164";
-	if (typeof options !== "object" || options === null) {
-		throw new PartnerInvalidInput({ field: "options", rule: "must be an object", operation });
+	const isKnown =
+		typeof options === "object" && options && Object.keys(options).every((key) => key === "defaultCountry");
+	if (!isKnown) {
+		throw new PartnerInvalidInput({ field: "options", rule: "must be an object with only defaultCountry", operation });
 	}
 	const { defaultCountry = "BE" } = options;
 	if (!isCountry(defaultCountry)) {

@@ -113,7 +113,8 @@ export function createMessages(transport: Transport, options: MessagesOptions): 
 		const bytes = JSON.stringify(payload);
 		const release = guard(agencyId, operationId, bytes);
 		if (!release) {
-			throw new PartnerInvalidInput({ ...facts, field: "operationId", rule: "was used with a different body" });
+			const rule = "was used with another message; a new message needs a new id";
+			throw new PartnerInvalidInput({ ...facts, field: "operationId", rule });
 		}
 
 		const reply = await transport(

@@ -64,7 +64,8 @@ export interface Outbox {
 	observe: (change: ObservedChange) => Promise<void>;
 	/**
 	 * Deletes the texts that were finished before a time, because the rows hold numbers and texts. A time that is text needs its
-	 * zone. Returns the number of rows. Do not enqueue their ids again: the service may know the `operationId` of the same id and text, and answer without delivering it.
+	 * zone. Returns the number of rows. Do not enqueue their ids again: the service may know the `operationId` of the same id and
+	 * text, and answer without delivering it.
 	 * @example await outbox.purge({ before: new Date(Date.now() - 90 * 86_400_000) });
 	 */
 	purge: (options: { before: Date | string | number }) => Promise<number>;

@@ -103,6 +103,7 @@ test("options that are malformed are refused, and named", () => {
 		["options: must be an object", null],
 		["options: must be an object", "x"],
 		["options: must be an object", () => {}],
+		["options: has a field that it does not take", { maxSocket: 5 }],
 		["keepAliveMs: must be a whole number from 1 to 2147483647", { keepAliveMs: 0 }],
 		["keepAliveMs: must be a whole number from 1 to 2147483647", { keepAliveMs: 2 ** 31 }],
 		["maxSockets: must be a whole number of 1 or more", { maxSockets: 1.5 }],

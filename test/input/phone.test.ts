@@ -265,6 +265,11 @@ test.for([null, "BE", 5])("options that are no object are refused: %j", (options
 	expect(() => toE164("0470123456", options as never)).toThrow("options: must be an object");
 });
 
+test("an option that toE164 does not know is refused, because the number would be read in another country", () => {
+	const options = { country: "FR" } as never;
+	expect(() => toE164("0475123456", options)).toThrow("options: must be an object with only defaultCountry");
+});
+
 const tooLong = "0470 12 34 56 ".repeat(6);
 const reasons: readonly (readonly [PhoneProblem, readonly (string | null | undefined)[], CountryCode?])[] = [
 	[

@@ -219,7 +219,7 @@ test("the message of a refusal names allowRecipients, or the operationId that wa
 	expect(belt.message).toBe("to: is not one of allowRecipients");
 	await send({ ...fine, operationId });
 	const guard = await failure(() => send({ ...fine, body: "another", operationId }));
-	expect(guard.message).toBe("operationId: was used with a different body");
+	expect(guard.message).toBe("operationId: was used with another message; a new message needs a new id");
 });
 
 test("the id of a send that did not go out is free for a mended one, of any other it is not", async () => {
