@@ -37,6 +37,7 @@ const options = {
 } as const;
 
 const remedy = "The command doctor finds out why.";
+const notReached = "The key does not reach the agency of --agency. The command doctor lists those that it reaches.";
 
 export const tailCommand = { summary: "Prints new messages and changes as they come.", failure: 1, run };
 
@@ -53,7 +54,7 @@ async function run(args: string[]): Promise<void> {
 	const { baseUrl, apiKey } = local?.connection ?? readConnection(values["env-file"]);
 	try {
 		for (const { name, value, from } of [baseUrl, apiKey])
-			if (value === undefined) throw new Error(`${name} is not set in ${from}. ${remedy}`);
+			if (!value) throw new Error(`${name} is ${value === undefined ? "not set" : "empty"} in ${from}. ${remedy}`);
 		const connection = { baseUrl: baseUrl.value, apiKey: apiKey.value };
 		if (!(await follow({ connection, agencyId: values.agency, everyMs, show: values.show, json: values.json, stop })))
 			process.exitCode = 1;
@@ -106,8 +107,7 @@ async function agenciesOf(
 	const agencies = await readAgencies(connection, stop);
 	if (stop.aborted) return [];
 	const chosen = agencyId === undefined ? agencies : agencies.filter(({ id }) => id === agencyId);
-	if (chosen.length === 0)
-		throw new Error(agencyId === undefined ? "No agency is linked." : "The key does not reach the agency of --agency.");
+	if (chosen.length === 0) throw new Error(agencyId === undefined ? "No agency is linked." : notReached);
 	if (chosen.length > mostAgencies)
 		throw new Error(`The key reaches ${chosen.length} agencies: name one with --agency.`);
 	return chosen;

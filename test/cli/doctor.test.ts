@@ -92,6 +92,7 @@ test("--agency examines one agency alone, and says when the key does not reach i
 	expect(one.out).not.toContain(sandbox.agency().id);
 	const none = await ended([...command, "doctor", "--agency", "agy_none"], env);
 	expect(none.out).toContain("does not reach the agency of --agency");
+	expect(none.out.replace(/\s+/g, " ")).toContain("Without --agency the doctor lists the agencies of the key.");
 	expect([one.code, none.code]).toEqual([0, 2]);
 	stop();
 });

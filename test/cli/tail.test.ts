@@ -164,7 +164,7 @@ test("what it cannot run with is said in a line, and names the doctor where that
 		[
 			[],
 			{ MESSAGING_BASE_URL: "http://127.0.0.1:9/api/v1", MESSAGING_API_KEY: "" },
-			/The command doctor finds out why/,
+			/^MESSAGING_API_KEY is empty in the environment\. The command doctor finds out why/,
 		],
 		[[], {}, /^MESSAGING_BASE_URL is not set in the environment\. The command doctor finds out why/],
 		[
@@ -172,7 +172,11 @@ test("what it cannot run with is said in a line, and names the doctor where that
 			{ MESSAGING_BASE_URL: "https://host.invalid/api/v1" },
 			/^MESSAGING_API_KEY is not set in the environment and /,
 		],
-		[["--sandbox", "--agency", "agy_none"], {}, /^The key does not reach the agency of --agency/],
+		[
+			["--sandbox", "--agency", "agy_none"],
+			{},
+			/^The key does not reach the agency of --agency\. The command doctor lists those that it reaches\./,
+		],
 	];
 	for (const [args, env, words] of runs) {
 		const { code, out, err } = await ended([...command, "tail", ...args], env);

@@ -50,12 +50,10 @@ async function* checkReach(
 			agencyId === undefined
 				? "No agency is linked to the integration."
 				: "The key does not reach the agency of --agency.";
-		yield {
-			id: "agency",
-			state: "fail",
-			what,
-			remedy: "Ask an owner of the integration to link the agency in the service's console.",
-		};
+		// The id may be mistyped.
+		const lookUp = me.agencies.length > 0 ? "Without --agency the doctor lists the agencies of the key. " : "";
+		const remedy = `${lookUp}Ask an owner of the integration to link the agency in the service's console.`;
+		yield { id: "agency", state: "fail", what, remedy };
 	} else if (!me.scopes.includes("conversations:read")) yield skip("agency", "the key may not read conversations");
 	else yield* checkAgencies(client, agencies);
 	yield await checkLatency(client);
