@@ -38,7 +38,10 @@ export interface WalkOptions extends PageOptions {
 
 /** Options of `conversations.list`. */
 export interface ListOptions extends WalkOptions {
-	/** Three or more digits match part of a phone number; three or more letters match part of a name. */
+	/**
+	 * Three or more digits match part of a phone number, three or more letters part of a name. The number is in E.164: leave out
+	 * the zeros that a local number begins with.
+	 */
 	search?: string | undefined;
 }
 
