@@ -36,7 +36,7 @@ export interface AgencyControl {
 	 * @example agency.unlink();
 	 */
 	unlink(): void;
-	/** @example agency.rename(null); */
+	/** Gives the agency another name, or none. @example agency.rename(null); */
 	rename(name: string | null): void;
 	/**
 	 * The contact with this number, named when a name is given. Naming makes no conversation.
@@ -81,7 +81,7 @@ export interface AgencyControl {
 	startFlow(contact: ContactRef): FlowControl;
 	/** The template that asks a contact for consent outside the window. */
 	readonly consent: {
-		/** @example agency.consent.set({ languages: ["nl", "fr"] }); */
+		/** Changes settings; one that is left out stays. @example agency.consent.set({ languages: ["nl", "fr"] }); */
 		set(settings: ConsentSettings): void;
 	};
 	/** The numbers that it sends from. */

@@ -21,7 +21,10 @@ export interface ClockControl {
 	 * @example sandbox.clock.advance({ hours: 25 });
 	 */
 	advance(by: Advance): void;
-	/** @example sandbox.clock.advanceTo("2026-01-06T10:00:00Z"); */
+	/**
+	 * Goes forward to a Date or an ISO 8601 time with a zone, as {@link advance} does. An earlier time throws.
+	 * @example sandbox.clock.advanceTo("2026-01-06T10:00:00Z");
+	 */
 	advanceTo(at: string | Date): void;
 }
 

@@ -8,15 +8,15 @@ export interface FlowControl {
 	readonly id: string;
 	/** Its status at present; a send of the agency ends it as `cancelled`. */
 	readonly status: string;
-	/** @example agency.startFlow(anna).wait(); */
+	/** Makes it `waiting`. @example agency.startFlow(anna).wait(); */
 	wait(): FlowControl;
-	/** @example flow.complete(); */
+	/** Makes it `completed`. @example flow.complete(); */
 	complete(): FlowControl;
-	/** @example flow.cancel(); */
+	/** Makes it `cancelled`. @example flow.cancel(); */
 	cancel(): FlowControl;
-	/** @example flow.fail(); */
+	/** Makes it `failed`. @example flow.fail(); */
 	fail(): FlowControl;
-	/** @example flow.timeout(); */
+	/** Makes it `timeout`. @example flow.timeout(); */
 	timeout(): FlowControl;
 	/**
 	 * Any word, also one that no client knows (R161).

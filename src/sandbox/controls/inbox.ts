@@ -4,13 +4,13 @@ import type { Thread } from "../world/state.ts";
 
 /** A text or a template that a contact's phone got. */
 export interface InboxEntry {
-	/** A text of the agency, or a template with its buttons. */
+	/** `template` is the one that asks for consent. Everything else is a `text`, also a message of the AI with buttons. */
 	readonly kind: "text" | "template";
 	/** The text. */
 	readonly body: string;
-	/** Null for a text. */
+	/** The code of the template; null for a text, unless the AI sent it with a `templateName`. */
 	readonly templateCode: string | null;
-	/** The language of a template; null for a text. */
+	/** The language of the consent template; null for a text. */
 	readonly language: string | null;
 	/** The operationId of the send whose text this is; null without one, and for a template. */
 	readonly operationId: string | null;

@@ -22,13 +22,13 @@ export interface KeyState {
 
 /** API keys. A key is named by its id, or by the whole API key. */
 export interface KeysControl {
-	/** @example sandbox.keys.create({ scopes: ["conversations:read"] }).apiKey; */
+	/** Makes a key, with both scopes if none are named. @example sandbox.keys.create({ scopes: ["conversations:read"] }).apiKey; */
 	create(options?: { scopes?: readonly Scope[] | undefined }): CreatedKey;
 	/** Every call with the key is 401 at once. @example sandbox.keys.revoke(id); */
 	revoke(key: string): void;
 	/** Every call with the key is 401 at once. @example sandbox.keys.expire(id); */
 	expire(key: string): void;
-	/** @example sandbox.keys.setScopes(id, ["conversations:read"]); */
+	/** Gives a key these scopes in place of its own. @example sandbox.keys.setScopes(id, ["conversations:read"]); */
 	setScopes(key: string, scopes: readonly Scope[]): void;
 	/** All keys of the integration, the oldest first. @example sandbox.keys.list().at(0)?.id; */
 	list(): KeyState[];

@@ -12,15 +12,18 @@ export interface MessageControl {
 	readonly id: number;
 	/** `messageSid` of the message, as it is read. */
 	readonly messageSid: string;
-	/** @example sandbox.message(sent.messageId).sent(); */
+	/** Makes it `sent`: it is under way. @example sandbox.message(sent.messageId).sent(); */
 	sent(): void;
 	/** Fills `deliveredAt`. @example sandbox.message(sent.messageId).delivered(); */
 	delivered(): void;
 	/** Fills `readAt`, and `deliveredAt` when that was missing. @example sandbox.message(sent.messageId).read(); */
 	read(): void;
-	/** @example sandbox.message(sent.messageId).failed({ errorCode: 63016 }); */
+	/**
+	 * Makes it `failed`, so that it is not in the contact's inbox. `errorCode` is seen in `state()` alone, as no read shows it.
+	 * @example sandbox.message(sent.messageId).failed({ errorCode: 63016 });
+	 */
 	failed(options?: { errorCode?: number | null | undefined }): void;
-	/** @example sandbox.message(sent.messageId).undelivered(); */
+	/** Makes it `undelivered`, with the same effect as {@link failed}. @example sandbox.message(sent.messageId).undelivered(); */
 	undelivered(options?: { errorCode?: number | null | undefined }): void;
 	/** Any word, also one that no client knows (R161). @example sandbox.message(sent.messageId).set("paused"); */
 	set(status: string, options?: { errorCode?: number | null | undefined }): void;
