@@ -5,6 +5,7 @@ import { createOutbox, type Lane, type OutboxEngine, type OutboxStore } from "me
 import { createSandbox, type Sandbox } from "messaging-conversations/sandbox";
 import { expect, test } from "vitest";
 import { memoryStore } from "./memory.ts";
+import { createWorld } from "./world.ts";
 
 /** An engine that keeps its handler, so that a test wakes a lane, and counts the workers that have not been stopped. */
 function createEngine() {
@@ -169,4 +170,20 @@ test("when the store fails, a send under way ends before work rejects and the ne
 	release();
 	await rejected;
 	expect([(await outbox.status("1"))?.state, await memory.worker()]).toEqual(["sent", undefined]);
+});
+
+test("of two agencies that share a conversation, one after the other keeps both texts, as the guide says", async () => {
+	const { sandbox, agency, anna, outbox, restart, texts, pass } = createWorld({ concurrency: 1 });
+	const second = sandbox.link({ name: "Second" });
+	agency.conversation(anna).shareWith(second);
+	sandbox.clock.advance({ hours: 25 });
+	for (const { id } of [agency, second])
+		await outbox.enqueue({ id: `from ${id}`, agencyId: id, to: anna.phoneNumber, body: `From ${id}` });
+	await outbox.drain();
+	expect(anna.state().held?.body).toBe(`From ${agency.id}`);
+	anna.accepts();
+	await pass({ minutes: 30 });
+	expect(texts()).toEqual([`From ${agency.id}`, `From ${second.id}`]);
+	const states = [agency, second].map(async ({ id }) => (await restart().status(`from ${id}`))?.state);
+	expect(await Promise.all(states)).toEqual(["sent", "sent"]);
 });
