@@ -5,9 +5,11 @@ import {
 	type Answer,
 	agencyCalls,
 	type Box,
+	BRAM,
 	call,
 	get,
 	list,
+	listed,
 	lookup,
 	me,
 	present,
@@ -203,6 +205,27 @@ throughEachDoor((open, door) => {
 			expect((await send(box, request)).ok().status).toBeNull();
 			expect(anna.inbox()).toHaveLength(1);
 		});
+	}
+
+	for (const phase of ["before", "after"] as const) {
+		for (const anew of ["reset", "restore", "import"] as const) {
+			test(`fault latency ${phase} the handler: a request that waits over ${anew} is lost, and leaves nothing behind`, async () => {
+				const box = await open();
+				writing(box);
+				const before = box.sandbox.snapshot();
+				const fault = box.sandbox.faults.add({ operation: "messages.send", phase, effect: { latencyMs: 50 } });
+				const late = expect(send(box, { ...request, to: BRAM })).rejects.toThrow();
+				await vi.waitFor(() => expect(fault.hits).toBe(1));
+				if (anew === "reset") box.sandbox.reset();
+				else if (anew === "restore") box.sandbox.restore(before);
+				else box.sandbox.import(before.world);
+				const last = box.sandbox.events().at(-1)?.id ?? 0;
+				await late;
+				expect(box.sandbox.events({ after: last })).toEqual([]);
+				expect(box.sandbox.export().operations).toEqual([]);
+				expect(await listed(box)).toEqual(anew === "reset" ? [] : [ANNA]);
+			});
+		}
 	}
 
 	test("fault latency as a bare word delays too", async () => {

@@ -28,6 +28,7 @@ export function createWorld(now: number, policy: Policy, latitude: string | unde
 		clock,
 		policy,
 		latitude,
+		era: 0,
 		counters: new Map(),
 		integrations: new Map(),
 		keys: new Map(),
