@@ -236,6 +236,21 @@ throughEachDoor((open) => {
 		expect((await get(box, ANNA)).ok().conversation.queuedMessages.map(({ body }) => body)).toEqual([other.body]);
 	});
 
+	test("R140 leaves an operationId to its new send, whatever becomes of the text that had it before", async () => {
+		for (const answer of ["accepts", "declines"] as const) {
+			const box = await open({ policy: { operationIdTtlHours: 1, retryAfterDrop: "replay" } });
+			(await send(box, request)).ok();
+			box.sandbox.clock.advance({ hours: 2 });
+			const second = (await send(box, { ...request, to: BRAM })).ok();
+			box.agency.contact(ANNA)[answer]();
+			expect((await send(box, { ...request, to: BRAM })).ok()).toEqual(second);
+			box.agency.contact(BRAM).accepts();
+			expect((await send(box, { ...request, to: BRAM })).ok(), answer).toMatchObject({ queued: false });
+			expect(texts(box, BRAM)).toEqual([request.body]);
+			await box.close();
+		}
+	});
+
 	test("R141 replays as sent what was sent, when the window has closed since", async () => {
 		const box = await open();
 		writing(box);
