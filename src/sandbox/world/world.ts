@@ -126,6 +126,10 @@ export function isSeen(thread: Thread, agencyId: string): boolean {
 	return thread.opened && viewOf(thread, agencyId)?.hidden === false;
 }
 
+/** R165: whether it is marked as shared, or another agency sees it too. */
+export const isShared = ({ shared, views }: Thread, agencyId: string): boolean =>
+	shared || views.some((view) => view.agencyId !== agencyId && !view.hidden);
+
 /** The agency's record of a contact, made when there is none. */
 export function threadFor(world: World, agency: Agency, phone: E164): Thread {
 	const known = agency.threads.get(phone);
