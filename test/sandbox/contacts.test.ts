@@ -123,6 +123,8 @@ test("sharing with an agency that has a conversation of its own with the contact
 	sandbox.agency().contact(ANNA).writes("Hello");
 	expect(() => sandbox.agency().conversation(ANNA).shareWith(second)).toThrow(/conversation of its own/);
 	expect(() => sandbox.agency().conversation(ANNA).shareWith("agy_0")).toThrow(/no agency agy_0/);
+	expect(() => sandbox.agency().conversation(ANNA).shareWith(sandbox.agency())).toThrow(/must be another one/);
+	expect(sandbox.agency().conversation(ANNA).state().visibility.reason).toBe("focus");
 });
 
 test("state tells of a conversation what the service and the phone know, and reading it leaves no trace", () => {

@@ -86,11 +86,12 @@ export function staffSetsAi(world: World, thread: Thread, on: boolean): void {
 export function holdText(world: World, thread: Thread, text: Outgoing): Held {
 	const now = world.clock.now();
 	const number = next(world, "queue");
+	const { answerWithinHours } = agencyOf(world, thread).consent;
 	const held: Held = {
 		id: `que_${hex(`queue ${number}`, 16)}`,
 		createdAt: now,
 		updatedAt: now,
-		expiresAt: now + agencyOf(world, thread).consent.answerWithinHours * hourMs,
+		expiresAt: now + (Math.round(answerWithinHours * hourMs) || 1), // an archive has whole milliseconds
 		...waiting(text),
 	};
 	askForConsent(world, thread, text);
