@@ -396,6 +396,8 @@ throughEachDoor((open, door) => {
 		box.sandbox.faults.clear();
 		for (const { effect, phase } of listed) box.sandbox.faults.add({ effect, phase });
 		expect(box.sandbox.faults.list().map(({ effect }) => effect)).toEqual(listed.map(({ effect }) => effect));
+		Reflect.set(box.sandbox.faults.list()[0]?.effect ?? {}, "status", 400); // what is listed is a copy
+		expect(box.sandbox.faults.list()[0]?.effect.status).toBe(503);
 	});
 
 	test("a missing-field fault takes own properties alone, at each step", async () => {
