@@ -16,7 +16,7 @@ import { createFlowControl } from "./controls/flow.ts";
 import { createIntegrationControl, createIntegrationsControl, foundIntegration } from "./controls/integration.ts";
 import { createMessageControl } from "./controls/message.ts";
 import { assertUsed } from "./controls/outcome.ts";
-import { play, type ScenarioName, type Stage } from "./controls/scenarios.ts";
+import { assertScenario, play, type ScenarioName, type Stage } from "./controls/scenarios.ts";
 import type { Sandbox, SandboxOptions } from "./sandbox.ts";
 import { createFetch } from "./service/fetch.ts";
 import { handle } from "./service/handle.ts";
@@ -149,11 +149,14 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 			events.add({ type: "sandbox.reset" });
 		},
 		tell(scenario) {
+			assertScenario(scenario);
 			const before = archive(world);
+			const acts = world.interruptions.waiting();
 			try {
 				events.silently(() => play(scenario, stage));
 			} catch (error) {
 				become(before); // half a scenario would be a world that nobody described
+				for (const act of acts) world.interruptions.add(act); // an archive has none
 				throw error;
 			}
 			events.add({ type: "scenario.told", scenario });

@@ -58,6 +58,9 @@ throughEachDoor((open) => {
 		box.sandbox.clock.advance({ minutes: 1 });
 		anna.reads();
 		expect((await messages(box, ANNA)).ok().messages[0]?.readAt).toBe(after(0, 60_000));
+		box.sandbox.message(rows[0]?.id ?? 0).delivered(); // a report that comes late
+		anna.reads();
+		expect((await messages(box, ANNA)).ok().messages[0]).toMatchObject({ status: "read", readAt: after(0, 60_000) });
 	});
 
 	test("R188 shows one conversation to two agencies: the same messages, window, held text and AI", async () => {
@@ -92,6 +95,8 @@ throughEachDoor((open) => {
 		second.conversation(ANNA).hide();
 		expect(await listed(box, {}, { agencyId })).toEqual([]);
 		expect(await listed(box)).toContain(ANNA);
+		expect([(await visibility()).isShared, anna.state().visibility.isShared]).toEqual([false, false]);
+		expect(second.conversation(ANNA).state().visibility.isShared).toBe(true);
 	});
 
 	test("R188 keeps cursors of a shared conversation apart, and a shared conversation in an export", async () => {
@@ -118,6 +123,8 @@ test("sharing with an agency that has a conversation of its own with the contact
 	sandbox.agency().contact(ANNA).writes("Hello");
 	expect(() => sandbox.agency().conversation(ANNA).shareWith(second)).toThrow(/conversation of its own/);
 	expect(() => sandbox.agency().conversation(ANNA).shareWith("agy_0")).toThrow(/no agency agy_0/);
+	expect(() => sandbox.agency().conversation(ANNA).shareWith(sandbox.agency())).toThrow(/must be another one/);
+	expect(sandbox.agency().conversation(ANNA).state().visibility.reason).toBe("focus");
 });
 
 test("state tells of a conversation what the service and the phone know, and reading it leaves no trace", () => {
@@ -169,6 +176,30 @@ test("looking at a contact of whom nothing is known makes none", () => {
 	expect(sandbox.agency().conversation(ANNA).state().exists).toBe(false);
 	expect(sandbox.agency().contacts()).toEqual([]);
 	expect(JSON.stringify(sandbox.export())).toBe(before);
+});
+
+test("contacts are in order of creation, also after a snapshot of a shared conversation", () => {
+	const sandbox = createSandbox();
+	const second = sandbox.link({ name: "Second" });
+	second.contact(BRAM, { name: "Bram" });
+	sandbox.agency().contact(ANNA).writes("Hello");
+	sandbox.agency().conversation(ANNA).shareWith(second);
+	const numbers = () => second.contacts().map(({ phoneNumber }) => phoneNumber);
+	expect(numbers()).toEqual([BRAM, ANNA]);
+	sandbox.restore(sandbox.snapshot());
+	expect(numbers()).toEqual([BRAM, ANNA]);
+});
+
+test("the phone shows a template of the AI as a template", () => {
+	const sandbox = createSandbox();
+	const anna = sandbox.agency().contact(ANNA);
+	anna.writes("Hello");
+	sandbox.agency().ai.replies(anna, { body: "When?", templateName: "visit_times" });
+	sandbox.agency().ai.replies(anna, "Monday?");
+	expect(anna.inbox().map(({ kind, templateCode }) => [kind, templateCode])).toEqual([
+		["template", "visit_times"],
+		["text", null],
+	]);
 });
 
 test("a control that is refused, or that changes nothing, makes no contact", () => {

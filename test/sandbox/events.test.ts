@@ -14,6 +14,19 @@ async function during(box: Box, act: () => unknown): Promise<SandboxEvent[]> {
 }
 
 throughEachDoor((open) => {
+	test("events tell where the text had waited that a retry lets out, and the agency of a path that is encoded", async () => {
+		const box = await open();
+		const text = { to: ANNA, body: "Hi", operationId: "a" };
+		const { queueId } = (await send(box, text)).ok();
+		box.agency.contact(ANNA).writes("Hello");
+		const events = await during(box, () => send(box, text));
+		expect(of(events, "text.sent")).toMatchObject([{ queueId, operationId: "a" }]);
+		const retried = await during(box, () => send(box, text));
+		expect(of(retried, "text.sent")).toEqual([]);
+		const path = `/agencies/${box.agency.id.replace("_", "%5F")}/conversations`;
+		expect(await during(box, () => call(box, "GET", path))).toMatchObject([{ status: 200, agencyId: box.agency.id }]);
+	});
+
 	test("events tell of a text in the open window, and of what it did to the AI and to flows", async () => {
 		const box = await open();
 		const anna = box.agency.contact(ANNA, { name: "Anna" });

@@ -5,9 +5,11 @@ import {
 	type Answer,
 	agencyCalls,
 	type Box,
+	BRAM,
 	call,
 	get,
 	list,
+	listed,
 	lookup,
 	me,
 	present,
@@ -205,6 +207,27 @@ throughEachDoor((open, door) => {
 		});
 	}
 
+	for (const phase of ["before", "after"] as const) {
+		for (const anew of ["reset", "restore", "import"] as const) {
+			test(`fault latency ${phase} the handler: a request that waits over ${anew} is lost, and leaves nothing behind`, async () => {
+				const box = await open();
+				writing(box);
+				const before = box.sandbox.snapshot();
+				const fault = box.sandbox.faults.add({ operation: "messages.send", phase, effect: { latencyMs: 50 } });
+				const late = expect(send(box, { ...request, to: BRAM })).rejects.toThrow();
+				await vi.waitFor(() => expect(fault.hits).toBe(1));
+				if (anew === "reset") box.sandbox.reset();
+				else if (anew === "restore") box.sandbox.restore(before);
+				else box.sandbox.import(before.world);
+				const last = box.sandbox.events().at(-1)?.id ?? 0;
+				await late;
+				expect(box.sandbox.events({ after: last })).toEqual([]);
+				expect(box.sandbox.export().operations).toEqual([]);
+				expect(await listed(box)).toEqual(anew === "reset" ? [] : [ANNA]);
+			});
+		}
+	}
+
 	test("fault latency as a bare word delays too", async () => {
 		const box = await open();
 		const fault = box.sandbox.faults.add({ effect: "latency" });
@@ -373,6 +396,8 @@ throughEachDoor((open, door) => {
 		box.sandbox.faults.clear();
 		for (const { effect, phase } of listed) box.sandbox.faults.add({ effect, phase });
 		expect(box.sandbox.faults.list().map(({ effect }) => effect)).toEqual(listed.map(({ effect }) => effect));
+		Reflect.set(box.sandbox.faults.list()[0]?.effect ?? {}, "status", 400); // what is listed is a copy
+		expect(box.sandbox.faults.list()[0]?.effect.status).toBe(503);
 	});
 
 	test("a missing-field fault takes own properties alone, at each step", async () => {

@@ -188,6 +188,8 @@ throughEachDoor((open) => {
 		}
 		for (const search of ["rené", "RENÉ", "dup"]) expect(await listed(box, { search }), search).toEqual([BRAM]);
 		for (const search of ["rene", "null", "peetersx"]) expect(await listed(box, { search }), search).toEqual([]);
+		box.agency.contact(CARL, { name: "Οδυσσέας Νίκος" });
+		for (const search of ["ΟΔΥΣ", "νίκοσ", "ΝΊΚΟΣ"]) expect(await listed(box, { search }), search).toEqual([CARL]);
 	});
 
 	test("R54 finds a contact by its own name, whatever signs stand in it, and by no name it had before", async () => {

@@ -52,7 +52,7 @@ throughEachDoor((open) => {
 		const scopesOf = async (key: string) => (await me(box, { key })).ok().scopes;
 		const swapped = box.sandbox.keys.create({ scopes: ["messages:write", "conversations:read"] });
 		expect(await scopesOf(swapped.apiKey)).toEqual(["conversations:read", "messages:write"]);
-		box.sandbox.keys.setScopes(swapped.id, ["messages:write"]);
+		box.sandbox.keys.setScopes(swapped.id, ["messages:write", "messages:write"]);
 		expect(await scopesOf(swapped.apiKey)).toEqual(["messages:write"]);
 		expect(await scopesOf(box.key)).toEqual(["conversations:read", "messages:write"]);
 	});

@@ -168,7 +168,7 @@ throughEachDoor((open) => {
 			const answer = await call<typeof sent>(box, "POST", path, { body });
 			expect(answer.ok().messageId, JSON.stringify(body)).toBe(sent.messageId);
 		}
-		const sender = "11111111-1111-4111-8111-111111111111";
+		const sender = "aaaaaaaa-1111-4111-8111-111111111111";
 		box.agency.senders.set([sender]);
 		const different = [
 			{ ...request, to: ANNA },
@@ -178,6 +178,11 @@ throughEachDoor((open) => {
 		];
 		for (const body of different) (await send(box, body)).refused(500);
 		expect(texts(box, BELGIAN)).toEqual([request.body]);
+		const second = { ...request, to: BELGIAN, operationId: "visit-2", subaccountId: sender };
+		(await send(box, second)).ok();
+		(await send(box, { ...second, subaccountId: sender.toUpperCase() })).refused(500);
+		(await send(box, { ...second, operationId: "visit-3", subaccountId: sender.toUpperCase() })).ok();
+		expect(box.agency.contact(BELGIAN).inbox().at(-1)?.sender).toBe(sender);
 	});
 
 	test("R139 remembers an operationId by integration and agency, whatever the key", async () => {
@@ -234,6 +239,21 @@ throughEachDoor((open) => {
 		writing(box);
 		expect((await send(box, request)).ok().queued).toBe(false);
 		expect((await get(box, ANNA)).ok().conversation.queuedMessages.map(({ body }) => body)).toEqual([other.body]);
+	});
+
+	test("R140 leaves an operationId to its new send, whatever becomes of the text that had it before", async () => {
+		for (const answer of ["accepts", "declines"] as const) {
+			const box = await open({ policy: { operationIdTtlHours: 1, retryAfterDrop: "replay" } });
+			(await send(box, request)).ok();
+			box.sandbox.clock.advance({ hours: 2 });
+			const second = (await send(box, { ...request, to: BRAM })).ok();
+			box.agency.contact(ANNA)[answer]();
+			expect((await send(box, { ...request, to: BRAM })).ok()).toEqual(second);
+			box.agency.contact(BRAM).accepts();
+			expect((await send(box, { ...request, to: BRAM })).ok(), answer).toMatchObject({ queued: false });
+			expect(texts(box, BRAM)).toEqual([request.body]);
+			await box.close();
+		}
 	});
 
 	test("R141 replays as sent what was sent, when the window has closed since", async () => {

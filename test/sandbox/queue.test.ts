@@ -155,6 +155,20 @@ throughEachDoor((open) => {
 		expect(await held(box)).toEqual([]);
 	});
 
+	test("R125 drops the held text at a time of a part of a millisecond too, and takes it back from a snapshot", async () => {
+		for (const answerWithinHours of [0.012_345_6, 1e-9]) {
+			const box = await open();
+			box.agency.consent.set({ answerWithinHours });
+			await hold(box);
+			box.sandbox.restore(box.sandbox.snapshot());
+			const { expiresAt = "" } = box.agency.contact(ANNA).state().held ?? {};
+			expect(Date.parse(expiresAt)).toBeGreaterThan(Date.parse(after(0)));
+			box.sandbox.clock.advanceTo(expiresAt);
+			expect(await held(box)).toEqual([]);
+			await box.close();
+		}
+	});
+
 	test("R126 sends nothing when the contact accepts too late", async () => {
 		const box = await open();
 		await hold(box);

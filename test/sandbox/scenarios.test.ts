@@ -204,6 +204,17 @@ throughEachDoor((open) => {
 		expect(box.sandbox.message(2).id).toBe(2);
 	});
 
+	test("a scenario that throws takes back no act that is to happen during a request", async () => {
+		const box = await open();
+		const act = box.sandbox.during({}, () => box.agency.contact(ANNA).writes("Hello"));
+		expect(() => Reflect.apply(box.sandbox.tell, undefined, ["quiet"])).toThrow(/no scenario "quiet"/);
+		expect(act.remaining).toBe(1);
+		box.sandbox.import({ ...box.sandbox.export(), keys: [] });
+		const later = box.sandbox.during({}, () => box.agency.contact(ANNA).writes("Hello"));
+		expect(() => box.sandbox.tell("readOnlyKey")).toThrow("The integration has no key.");
+		expect(later.remaining).toBe(1);
+	});
+
 	test("a scenario that does not exist is refused", async () => {
 		const unknown: object = { seed: "quiet" };
 		await expect(open(unknown)).rejects.toThrow(/quiet/);

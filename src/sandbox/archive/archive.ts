@@ -70,6 +70,7 @@ function archivedThread({ agencyId: _, rank: __, failed: ___, lastInboundAt: ___
 export function unarchive(world: World, given: Archive): void {
 	const { now, counters, integrations, keys, agencies, operations, faults } = structuredClone(given);
 	world.clock.restart(now);
+	world.era++;
 	// R3: a correlation id is never given twice, not even after going back.
 	const asked = world.counters.get("request") ?? 0;
 	fill(world.counters, counters);

@@ -146,7 +146,10 @@ export function createAgencyControl(world: World, id: string): AgencyControl {
 			if (name !== undefined && name !== peek(phone).name) nameContact(world, find(phone), name);
 			return createContact(world, id, phone);
 		},
-		contacts: () => [...agency().threads.values()].map(({ phone }) => createContact(world, id, phone)),
+		contacts() {
+			const threads = [...agency().threads.values()].sort((a, b) => a.serial - b.serial);
+			return threads.map(({ phone }) => createContact(world, id, phone));
+		},
 		conversations() {
 			const threads = [...agency().threads.values()].filter(({ opened }) => opened);
 			return threads.sort((a, b) => compareRanks(b.rank, a.rank)).map((thread) => rowOf(world, id, thread));

@@ -148,8 +148,7 @@ export function createContact(world: World, agencyId: string, phoneNumber: E164)
 		reads() {
 			const target = peek();
 			const unread = target.messages.filter(
-				({ outbound, status, readAt }) =>
-					outbound && readAt === null && status !== "failed" && status !== "undelivered",
+				({ outbound, status }) => outbound && status !== "read" && status !== "failed" && status !== "undelivered",
 			);
 			if (unread.length === 0) return;
 			events.together(null, () => {

@@ -22,7 +22,7 @@ export interface ConversationControl {
 	share(on?: boolean): void;
 	/**
 	 * Another agency of the sandbox sees it too: the same messages, window, held text and AI. Throws when that agency has
-	 * a conversation of its own with the contact.
+	 * a conversation of its own with the contact, and when it is this agency.
 	 * @example agency.conversation(anna).shareWith(sandbox.link({ name: "Second" }));
 	 */
 	shareWith(
@@ -85,6 +85,8 @@ export function createConversationControl(
 			const id: unknown = isRecord(given) ? given.id : given;
 			assertValid("shareWith: agency", id, aString);
 			const other = agencyById(world, String(id));
+			if (other.id === agencyId)
+				throw new Error("shareWith: agency must be another one. visibleAs changes its own view.");
 			alter((thread) => {
 				const known = viewOf(thread, other.id);
 				const own = other.threads.get(thread.phone);

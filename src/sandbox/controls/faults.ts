@@ -83,7 +83,7 @@ export function createFaultsControl({ faults, events }: World): FaultsControl {
 			id: String(id),
 			operation,
 			phase,
-			effect,
+			effect: { ...effect },
 			hits,
 			remaining,
 		}));

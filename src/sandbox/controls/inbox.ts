@@ -1,5 +1,4 @@
 import { iso } from "../world/clock.ts";
-import { consentTemplate } from "../world/consent.ts";
 import type { Thread } from "../world/state.ts";
 
 /** A text or a template that a contact's phone got. */
@@ -24,7 +23,7 @@ export function inboxOf({ messages }: Pick<Thread, "messages">): InboxEntry[] {
 	return messages
 		.filter(({ outbound, status }) => outbound && status !== "failed" && status !== "undelivered")
 		.map(({ body, at, extras = {} }) => ({
-			kind: extras.templateName === consentTemplate ? "template" : "text",
+			kind: extras.templateName === undefined ? "text" : "template",
 			body: body ?? "",
 			templateCode: extras.templateName ?? null,
 			language: extras.language ?? null,

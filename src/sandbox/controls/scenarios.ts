@@ -115,7 +115,11 @@ const scenarios: Readonly<Record<ScenarioName, (stage: Stage) => void>> = {
 
 /** Plays a scenario; an unknown one throws. */
 export function play(scenario: ScenarioName, stage: Stage): void {
+	assertScenario(scenario);
+	scenarios[scenario](stage);
+}
+
+export function assertScenario(scenario: ScenarioName): void {
 	if (!scenarioNames.includes(scenario))
 		throw new TypeError(`There is no scenario ${JSON.stringify(scenario)}; there are ${scenarioNames.join(", ")}.`);
-	scenarios[scenario](stage);
 }

@@ -6,7 +6,7 @@ import { messageSidOf } from "../world/message-ids.ts";
 import type { Agency, StoredMessage, Thread, VisibilityReason, World } from "../world/state.ts";
 import { isInProgress } from "../world/thread.ts";
 import { isWindowOpen, windowExpiresAt } from "../world/window.ts";
-import { viewOf } from "../world/world.ts";
+import { isShared, viewOf } from "../world/world.ts";
 
 /** A message as the contact's phone and the agency's staff see it. */
 export interface MessageState {
@@ -113,7 +113,7 @@ export interface ConversationRow {
 		readonly isShared: boolean;
 		/** Whether it is hidden from the agency. */
 		readonly hidden: boolean;
-		/** The agencies that see it, the owner first. */
+		/** The agencies that have it, the owner first; also one from which it is hidden. */
 		readonly agencyIds: readonly string[];
 	};
 	/** How many of the next sends are answered 409. */
@@ -162,7 +162,7 @@ export function agencyState(agency: Agency): AgencyState {
 }
 
 export function rowOf(world: World, agencyId: string, thread: Thread): ConversationRow {
-	const { phone, name, opened, held, ai, flows, messages, shared, views, conflicts, reachable } = thread;
+	const { phone, name, opened, held, ai, flows, messages, views, conflicts, reachable } = thread;
 	const last = messages[messages.length - 1];
 	const view = viewOf(thread, agencyId);
 	return {
@@ -186,7 +186,7 @@ export function rowOf(world: World, agencyId: string, thread: Thread): Conversat
 		lastMessage: last ? messageState(last) : null,
 		visibility: {
 			reason: view?.reason ?? "unknown",
-			isShared: shared || views.length > 1,
+			isShared: isShared(thread, agencyId),
 			hidden: view?.hidden ?? true,
 			agencyIds: views.map((each) => each.agencyId),
 		},

@@ -4,7 +4,7 @@ import { messageSidOf } from "../world/message-ids.ts";
 import type { Agency, Held, MessageExtras, StoredMessage, Thread, World } from "../world/state.ts";
 import { isInProgress } from "../world/thread.ts";
 import { windowExpiresAt } from "../world/window.ts";
-import { viewOf } from "../world/world.ts";
+import { isShared, viewOf } from "../world/world.ts";
 import { encodeCursor, listName } from "./cursor.ts";
 
 /*
@@ -40,7 +40,7 @@ function buildSummary({ id: agencyId }: Agency, thread: Thread): Schemas["Conver
 		isUnlinked: reason === "unlinked", // R160
 		visibility: {
 			reason,
-			isShared: thread.shared || thread.views.length > 1, // R165
+			isShared: isShared(thread, agencyId),
 			isVisibleThroughAgencyTag: reason === "tagged", // R165
 		},
 		cursor: encodeCursor(listName(agencyId), [thread.rank.at, thread.rank.messageId, thread.rank.serial]),

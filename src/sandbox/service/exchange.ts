@@ -41,7 +41,7 @@ function requestEvent(entry: Entry, fault: EventFault | null, answer: unknown, m
 		method,
 		path,
 		query,
-		agencyId: route?.agencyId || null,
+		agencyId: decoded(route?.agencyId ?? "") || null,
 		contact: contactIn(route?.phone, body),
 		body,
 		status,

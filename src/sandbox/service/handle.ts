@@ -39,14 +39,21 @@ export function handle(world: World, call: Call): Reply {
 /** Runs `act`, and adds the request to the events once its reply is an answer. */
 function recorded(world: World, exchange: Exchange, act: () => Reply): Reply {
 	const { entry } = exchange;
+	const { era } = world;
 	return world.events.together(entry.correlationId, () => {
 		const reply = act();
-		if (isLater(reply)) return { waitMs: reply.waitMs, resume: () => recorded(world, exchange, reply.resume) };
+		if (isLater(reply)) {
+			const resume = (): Reply => (world.era === era ? recorded(world, exchange, reply.resume) : lost);
+			return { waitMs: reply.waitMs, resume };
+		}
 		entry.status = reply.cut === "reset" || reply.cut === "hang" ? null : reply.status;
 		tellRequest(world, exchange, reply);
 		return reply;
 	});
 }
+
+/** The reply to a request that still waited when a reset, restore or import replaced the world that it would act on. */
+const lost: Answer = { status: 0, headers: {}, body: "", cut: "reset" };
 
 /** R3: fresh for each response; what a client sends is not echoed. */
 function nextCorrelationId(world: World): string {

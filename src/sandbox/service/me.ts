@@ -11,7 +11,11 @@ export function getMe(world: World, key: Key): Schemas["Me"] | Refusal {
 		.sort(byName)
 		.map(({ id, name }) => ({ id, name }));
 	// R44: in the order read, write.
-	return { integration: { id: integration.id, name: integration.name }, agencies, scopes: [...key.scopes].sort() };
+	return {
+		integration: { id: integration.id, name: integration.name },
+		agencies,
+		scopes: [...new Set(key.scopes)].sort(),
+	};
 }
 
 /** R41: case does not count, null names last, ties by id. */

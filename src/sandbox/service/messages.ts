@@ -16,6 +16,7 @@ export interface SendInput {
 	readonly to: E164;
 	readonly body: string;
 	readonly operationId: string | undefined;
+	/** As it came: its case is part of the payload (R138). */
 	readonly subaccountId: string | null;
 	readonly consentLanguage: string | undefined;
 }
@@ -37,7 +38,8 @@ export function send(world: World, agency: Agency, input: SendInput): Result | R
 		// R132: no side effects, and nothing that was accepted once is checked again.
 		if (retry !== "send") return answerOf(thread, retry.answer);
 	}
-	if (input.subaccountId !== null && !agency.senders.includes(input.subaccountId))
+	const sender = input.subaccountId?.toLowerCase() ?? null;
+	if (sender !== null && !agency.senders.includes(sender))
 		return badRequest("subaccountId: is not one of the agency's senders."); // R98
 	const language = open ? null : languageOf(agency, input.consentLanguage);
 	if (isRefusal(language)) return language; // R184: also for a reused id
@@ -53,7 +55,7 @@ export function send(world: World, agency: Agency, input: SendInput): Result | R
 	const text: Outgoing = {
 		body: input.body,
 		author: "api",
-		sender: input.subaccountId ?? agency.senders[0] ?? null, // R176
+		sender: sender ?? agency.senders[0] ?? null, // R176
 		operationId,
 		operation: key,
 		language,

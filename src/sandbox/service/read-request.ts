@@ -59,7 +59,7 @@ export function sendInput(agency: Agency, headers: Call["headers"], body: Call["
 		to,
 		body: value.body,
 		operationId: value.operationId,
-		subaccountId: value.subaccountId?.toLowerCase() ?? null,
+		subaccountId: value.subaccountId ?? null,
 		consentLanguage: value.consentLanguage,
 	};
 }

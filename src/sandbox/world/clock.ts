@@ -93,11 +93,17 @@ const endOfTime = Date.UTC(9990, 0, 1);
 /** Milliseconds since 1970. A time without a zone would be another instant on another machine. */
 export function instant(name: string, at: string | Date): number {
 	const good = at instanceof Date || (typeof at === "string" && (zoned.test(at) || /^\d{4}-\d\d-\d\d$/.test(at)));
-	const ms = good ? new Date(at).getTime() : Number.NaN;
+	const ms = good && hasItsDay(at) ? new Date(at).getTime() : Number.NaN;
 	if (Number.isNaN(ms))
 		throw new TypeError(`${name} must be an instant: an ISO 8601 string with a zone (…T09:00:00Z), or a Date.`);
 	if (!isInstant(ms)) throw new RangeError(`${name} must be an instant from the year 1000 to the year 9989.`);
 	return ms;
+}
+
+/** Whether the month has the day: Date reads 30 February as 2 March. */
+function hasItsDay(at: string | Date): boolean {
+	const [date, day] = (typeof at === "string" && /^.+?-\d\d-(\d\d)/.exec(at)) || [];
+	return date === undefined || new Date(`${date}T00:00:00Z`).getUTCDate() === Number(day);
 }
 
 /** Whether a number of milliseconds is a time that the sandbox can have. */

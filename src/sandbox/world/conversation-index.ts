@@ -123,9 +123,9 @@ export function createConversationIndex<Item extends Listed>(
 	};
 }
 
-/** R54: case does not count, accents do. */
+/** R54: case does not count, accents do. A sigma is another letter at the end of a word, which a part of a name may cut. */
 export function fold(name: string): string {
-	return name.normalize("NFC").toLowerCase();
+	return name.normalize("NFC").toLowerCase().replaceAll("ς", "σ");
 }
 
 /** Two lists in descending order as one. */

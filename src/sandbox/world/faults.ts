@@ -214,6 +214,12 @@ function effectFrom(given: FaultOptions["effect"]): Effect {
 	const kind = effect.kind ?? (status === null && waits !== undefined ? "latency" : "status");
 	if (kind === "status" && status === null)
 		throw new TypeError("faults.add: effect must have a status or a kind: { status: 503 }.");
+	if (field !== null && kind !== "missing-field")
+		throw new TypeError(`faults.add: effect.field is for missing-field, not for ${kind}.`);
+	if (status !== null && (kind === "reset" || kind === "hang" || kind === "latency"))
+		throw new TypeError(
+			`faults.add: effect.status is not for ${kind}. A late answer is { status: 503, latencyMs: 250 }.`,
+		);
 	const latencyMs = waits ?? (kind === "latency" ? 100 : 0);
 	return { kind, status, retryAfter: retryAfter === null ? null : String(retryAfter), latencyMs, field, location };
 }

@@ -1,5 +1,5 @@
 import { hourMs } from "./clock.ts";
-import type { Agency, Fate, Operation, World } from "./state.ts";
+import type { Agency, Fate, Held, Operation, World } from "./state.ts";
 
 /*
  * The life of an operationId: a send takes it, its text is sent, held or lost, and that decides the answer to a retry.
@@ -23,16 +23,22 @@ export function takeOperation(world: World, key: string, payload: string): void 
 	world.operations.set(key, { payload, at: world.clock.now(), fate: { state: "taken" } });
 }
 
-/** Notes what became of the text; without an operationId there is nothing to note. */
-export function settleOperation(world: World, key: string | null, fate: Fate): void {
+/**
+ * Notes what became of the text, `queueId` where it waited; without an operationId there is nothing to note. An id that was
+ * forgotten (R140) may belong to another send by now, whose fate stays.
+ */
+export function settleOperation(world: World, key: string | null, fate: Fate, queueId: string | null = null): void {
 	const operation = key === null ? undefined : world.operations.get(key);
-	if (key !== null && operation) world.operations.set(key, { ...operation, fate });
+	if (key === null || !operation) return;
+	const { fate: before } = operation;
+	if (before.state === "taken" || (before.state === "held" && before.queueId === queueId))
+		world.operations.set(key, { ...operation, fate });
 }
 
 /** Notes that a held text is never sent. */
-export function loseOperation(world: World, key: string | null, state: "dropped" | "replaced"): void {
+export function loseOperation(world: World, { operation: key, id }: Held, state: "dropped" | "replaced"): void {
 	const operation = key === null ? undefined : world.operations.get(key);
-	if (operation?.fate.state === "held") settleOperation(world, key, { ...operation.fate, state });
+	if (operation?.fate.state === "held") settleOperation(world, key, { ...operation.fate, state }, id);
 }
 
 /** The effect of a retry with the same payload: the answer of the first send, or another send. */

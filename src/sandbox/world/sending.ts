@@ -7,8 +7,8 @@ import { agencyOf } from "./world.ts";
 
 /** Sends a text to a contact whose window is open. */
 export function sendNow(world: World, thread: Thread, text: Outgoing): StoredMessage {
-	if (thread.held) dropForText(world, thread, thread.held, text);
-	return sendText(world, thread, text);
+	const queueId = thread.held && dropForText(world, thread, thread.held, text);
+	return sendText(world, thread, text, queueId, false);
 }
 
 /** Holds a text for a contact whose window is closed. */

@@ -172,6 +172,8 @@ export interface World {
 	readonly clock: Clock;
 	readonly policy: Policy;
 	readonly latitude: string | undefined;
+	/** Goes up when an archive replaces everything: what began before belongs to another world. */
+	era: number;
 	/** All ids come from these counters, so the same calls give the same ids. */
 	readonly counters: Map<string, number>;
 	readonly integrations: Map<string, Integration>;

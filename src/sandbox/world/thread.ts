@@ -86,11 +86,12 @@ export function staffSetsAi(world: World, thread: Thread, on: boolean): void {
 export function holdText(world: World, thread: Thread, text: Outgoing): Held {
 	const now = world.clock.now();
 	const number = next(world, "queue");
+	const { answerWithinHours } = agencyOf(world, thread).consent;
 	const held: Held = {
 		id: `que_${hex(`queue ${number}`, 16)}`,
 		createdAt: now,
 		updatedAt: now,
-		expiresAt: now + agencyOf(world, thread).consent.answerWithinHours * hourMs,
+		expiresAt: now + (Math.round(answerWithinHours * hourMs) || 1), // an archive has whole milliseconds
 		...waiting(text),
 	};
 	askForConsent(world, thread, text);
@@ -118,15 +119,19 @@ export function replaceHeldText(world: World, thread: Thread, held: Held, text: 
 	return held;
 }
 
-/** R128: a text that goes out now replaces the held one, unless the policy keeps that. */
-export function dropForText(world: World, thread: Thread, held: Held, text: Outgoing): void {
+/**
+ * R128: a text that goes out now replaces the held one, unless the policy keeps that. Returns the queue entry where the
+ * text itself had waited.
+ */
+export function dropForText(world: World, thread: Thread, held: Held, text: Outgoing): string | null {
 	// The retry of the held text itself always does, so that it arrives once (R133).
 	const isRetry = isRetryOf(held, text);
-	if (!isRetry && world.policy.openSendWhileHeld === "keep") return;
+	if (!isRetry && world.policy.openSendWhileHeld === "keep") return null;
 	if (!isRetry) loseToText(world, thread, held, text, false);
 	change(world, thread, () => {
 		thread.held = null;
 	});
+	return isRetry ? held.id : null;
 }
 
 /** Whether it is the held text again. The id alone does not say so: a forgotten id (R140) can bring another text. */
@@ -135,7 +140,7 @@ const isRetryOf = (held: Held, text: Outgoing): boolean =>
 
 /** The held text is never sent, because another one takes its place. */
 function loseToText(world: World, thread: Thread, held: Held, { body, operationId }: Outgoing, again: boolean): void {
-	loseOperation(world, held.operation, "replaced");
+	loseOperation(world, held, "replaced");
 	world.events.add({
 		type: "text.replaced",
 		...about(thread),
@@ -153,7 +158,7 @@ export function sendHeldText(world: World, thread: Thread, held: Held): StoredMe
 	change(world, thread, () => {
 		thread.held = null;
 	});
-	return sendText(world, thread, { ...held, language: null }, held.id); // R156: as a manual send
+	return sendText(world, thread, { ...held, language: null }, held.id, true); // R156: as a manual send
 }
 
 // Row "Queued text held · contact declines, or no answer in time": R124, R125.
@@ -161,7 +166,7 @@ export function dropHeldText(world: World, thread: Thread, held: Held, reason: "
 	change(world, thread, () => {
 		thread.held = null;
 	});
-	loseOperation(world, held.operation, "dropped");
+	loseOperation(world, held, "dropped");
 	const { id, body, operationId, updatedAt } = held;
 	const lost = { body, operationId, heldAt: iso(updatedAt) };
 	world.events.add({ type: "text.dropped", ...about(thread), queueId: id, reason, ...lost });
@@ -174,8 +179,17 @@ export function awaitAnswer(world: World, thread: Thread, held: Held): void {
 	});
 }
 
-/** A text that goes out now, by a person: the API, staff, or a text that was held in queue entry `queueId`. */
-export function sendText(world: World, thread: Thread, text: Outgoing, queueId: string | null = null): StoredMessage {
+/**
+ * A text that goes out now, by a person: the API or staff. `queueId` is where it had waited, and `wasHeld` whether it goes
+ * out from there, not by a retry of its send.
+ */
+export function sendText(
+	world: World,
+	thread: Thread,
+	text: Outgoing,
+	queueId: string | null,
+	wasHeld: boolean,
+): StoredMessage {
 	const { body, sender, operationId, author } = text;
 	// R114: `accepted` is for send responses only.
 	const message = append(world, thread, {
@@ -190,12 +204,7 @@ export function sendText(world: World, thread: Thread, text: Outgoing, queueId: 
 	noteFailure(world, thread, message);
 	aiStopsForSend(world, thread);
 	const expires = windowExpiresAt(thread) ?? world.clock.now();
-	settleOperation(world, text.operation, {
-		state: "sent",
-		messageId: id,
-		windowExpiresAt: expires,
-		wasHeld: queueId !== null,
-	});
+	settleOperation(world, text.operation, { state: "sent", messageId: id, windowExpiresAt: expires, wasHeld }, queueId);
 	return message;
 }
 

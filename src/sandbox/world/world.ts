@@ -28,6 +28,7 @@ export function createWorld(now: number, policy: Policy, latitude: string | unde
 		clock,
 		policy,
 		latitude,
+		era: 0,
 		counters: new Map(),
 		integrations: new Map(),
 		keys: new Map(),
@@ -124,6 +125,10 @@ export const viewOf = ({ views }: Thread, agencyId: string): View | undefined =>
 export function isSeen(thread: Thread, agencyId: string): boolean {
 	return thread.opened && viewOf(thread, agencyId)?.hidden === false;
 }
+
+/** R165: whether it is marked as shared, or another agency sees it too. */
+export const isShared = ({ shared, views }: Thread, agencyId: string): boolean =>
+	shared || views.some((view) => view.agencyId !== agencyId && !view.hidden);
 
 /** The agency's record of a contact, made when there is none. */
 export function threadFor(world: World, agency: Agency, phone: E164): Thread {
