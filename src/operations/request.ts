@@ -85,8 +85,9 @@ export function createSendRequest(transport: Transport, isLimited: boolean): Sen
 			if (body !== undefined && isRead) {
 				throw new PartnerInvalidInput({ ...facts, field: "body", rule: "must be absent for a GET" });
 			}
-			const text = body === undefined ? undefined : jsonOf(body, facts);
-			const texts = Object.values(query ?? {}).filter((value) => typeof value === "string");
+			const texts: string[] = [];
+			const text = body === undefined ? undefined : jsonOf(body, texts, facts);
+			texts.push(...Object.values(query ?? {}).filter((value) => typeof value === "string"));
 			// openapi-fetch encodes the values alone.
 			const encoded = Object.entries(query ?? {}).map(([name, value]) => [encodeURIComponent(name), value] as const);
 			const secrets = [...Object.values(params ?? {}), ...texts, text];
@@ -107,9 +108,13 @@ function segmentOf(values: Readonly<Record<string, string>>, name: string, facts
 	throw new PartnerInvalidInput({ ...facts, field, rule: "must be the text of one path segment" });
 }
 
-function jsonOf(body: unknown, facts: Facts): string {
+/** @param texts gets each text of the body as it was before JSON escaped it */
+function jsonOf(body: unknown, texts: string[], facts: Facts): string {
 	try {
-		const text: string | undefined = JSON.stringify(body);
+		const text: string | undefined = JSON.stringify(body, (_, value) => {
+			if (typeof value === "string") texts.push(value);
+			return value;
+		});
 		if (text !== undefined) return text;
 	} catch {
 		// A cycle or a BigInt. The original error can quote the value.
