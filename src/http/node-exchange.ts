@@ -161,25 +161,31 @@ function withTlsCode(error: Error): Error {
 /** Removes a byte order mark, as fetch does. */
 const utf8 = new TextDecoder();
 
+/** How many chunks of a body are joined at a time. */
+const joinedChunks = 1000;
+
 /** Reads the body within the limit. */
 function readAnswer(response: IncomingMessage, head: ExchangeHead, maxBytes: number): Promise<ExchangeAnswer> {
 	return new Promise((resolve, reject) => {
 		const chunks: Buffer[] = [];
+		const joined: Buffer[] = [];
 		let length = 0;
 		const body = decoded(response, head.headers.get("content-encoding"));
 		body.on("data", (chunk: Buffer) => {
 			length += chunk.length;
 			if (length <= maxBytes) {
-				chunks.push(chunk);
+				// A chunk of one byte takes some hundred bytes of memory as long as it is kept.
+				if (chunks.push(chunk) === joinedChunks) joined.push(Buffer.concat(chunks.splice(0)));
 				return;
 			}
 			resolve({ ...head, text: undefined });
 			// Destroy the body and not the response, because a decoder goes on after all compressed bytes have come.
 			body.destroy();
 		});
-		body.on("end", () =>
-			resolve({ ...head, text: utf8.decode(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)) }),
-		);
+		body.on("end", () => {
+			const all = [...joined, ...chunks];
+			resolve({ ...head, text: utf8.decode(all.length === 1 ? all[0] : Buffer.concat(all)) });
+		});
 		body.on("error", reject);
 	});
 }

@@ -3,6 +3,8 @@ import http, { type IncomingMessage, type RequestListener } from "node:http";
 import https from "node:https";
 import net, { type AddressInfo, type Socket } from "node:net";
 import { Readable } from "node:stream";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { brotliCompressSync, createGzip, deflateSync, gzipSync } from "node:zlib";
 import type { Exchange, ExchangeAnswer, ExchangeControl, ExchangeRequest } from "messaging-conversations";
 import { createClient, PartnerConfigurationError } from "messaging-conversations";
@@ -569,6 +571,25 @@ test("a response of a mock needs no socket", async () => {
 	onTestFinished(() => void Object.assign(http, { request: original }));
 	Object.assign(http, { request: () => request });
 	expect((await exchanged(nodeExchange(), "http://mocked.example/")).text).toBe("{}");
+});
+
+test("a body of one-byte chunks is not held as that many buffers", async () => {
+	const answer = Object.assign(new EventEmitter(), { rawHeaders: [], statusCode: 200 });
+	const request = Object.assign(new EventEmitter(), { end: () => request.emit("response", answer), destroy() {} });
+	const original = http.request;
+	onTestFinished(() => void Object.assign(http, { request: original }));
+	Object.assign(http, { request: () => request });
+	setFlagsFromString("--expose-gc");
+	const collect: () => void = runInNewContext("gc");
+	const text = textOf(nodeExchange(), "http://mocked.example/");
+	collect();
+	const before = process.memoryUsage().heapUsed;
+	const length = 300_500;
+	for (let sent = 0; sent < length; sent++) answer.emit("data", Buffer.from([0x30 + (sent % 10)]));
+	collect();
+	expect(process.memoryUsage().heapUsed - before).toBeLessThan(5_000_000);
+	answer.emit("end");
+	expect(await text).toBe("0123456789".repeat(length / 10));
 });
 
 test("a proxy's agent takes all requests", async () => {
