@@ -4,6 +4,7 @@ import type { Transport } from "../http/transport.ts";
 import { checkAgencyId } from "../input/agency-id.ts";
 import { type CallOptions, checkOptions, optionSchemas } from "../input/call-options.ts";
 import { anything, checkInput, isWellFormed, object, optional, rule } from "../input/validate.ts";
+import { longestSecret } from "../observe/redact.ts";
 import { type Call, createCall } from "./call.ts";
 
 /** A request that this package has no method for. */
@@ -87,6 +88,8 @@ export function createSendRequest(transport: Transport, isLimited: boolean): Sen
 			}
 			const texts: string[] = [];
 			const text = body === undefined ? undefined : jsonOf(body, texts, facts);
+			// A message about a body of that length is withheld without a look at its texts, of which there can be many.
+			if (text && text.length > longestSecret) texts.length = 0;
 			texts.push(...Object.values(query ?? {}).filter((value) => typeof value === "string"));
 			// openapi-fetch encodes the values alone.
 			const encoded = Object.entries(query ?? {}).map(([name, value]) => [encodeURIComponent(name), value] as const);

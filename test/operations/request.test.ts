@@ -400,6 +400,14 @@ test.for([
 	expect(error.message).toMatch(/withheld/);
 });
 
+test("the texts of a long body are not looked through: each message about it is withheld", async () => {
+	const service = await scripted(inTurn(refusal(400, "quo vadis")));
+	const body = Array.from({ length: 100_000 }, () => "cor-1");
+	const error = await failure(() => clientOf(service).request({ method: "POST", path: "/notes", body }));
+	expect(error.message).toMatch(/withheld/);
+	expect(error.correlationId).toBe("cor-1");
+});
+
 test("a flag or an undefined parameter of the query hides no service message", async () => {
 	const service = await scripted(inTurn(refusal(400, "all must be true, page is undefined")));
 	const query = { all: true, page: undefined };
