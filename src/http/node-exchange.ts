@@ -228,6 +228,10 @@ function isWhole(value: unknown): boolean {
 	return Number.isInteger(value) && Number(value) >= 1 && Number(value) < 2 ** 31;
 }
 
+/** With an empty text Node would trust the built-in certificates. */
 function isPem(value: unknown): boolean {
-	return typeof value === "string" || ArrayBuffer.isView(value);
+	const text = ArrayBuffer.isView(value)
+		? Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString()
+		: value;
+	return typeof text === "string" && /-----BEGIN [\w ]*CERTIFICATE-----/.test(text);
 }

@@ -113,12 +113,17 @@ test("options that are malformed are refused, and named", () => {
 		["proxy: must be an agent of node:http or node:https", { proxy: {} }],
 		["ca: must be PEM: text, bytes, or a list of them", { ca: 5 }],
 		["ca: must be PEM: text, bytes, or a list of them", { ca: [certificate, 5] }],
+		["ca: must be PEM: text, bytes, or a list of them", { ca: "" }],
+		["ca: must be PEM: text, bytes, or a list of them", { ca: [certificate, ""] }],
+		["ca: must be PEM: text, bytes, or a list of them", { ca: "/etc/ssl/root.pem" }],
+		["ca: must be PEM: text, bytes, or a list of them", { ca: Buffer.from(privateKey) }],
 	];
 	for (const [message, options] of refused) {
 		expect(() => nodeHttp(wrong(options))).toThrow(PartnerConfigurationError);
 		expect(() => nodeHttp(wrong(options))).toThrow(expect.objectContaining({ message, operation: "nodeHttp" }));
 	}
-	for (const options of [{ maxSockets: Number.POSITIVE_INFINITY }, { ca: [certificate, Buffer.from(certificate)] }]) {
+	const bytes = Buffer.from(`\ufeff# comment\r\n${certificate}`);
+	for (const options of [{ maxSockets: Number.POSITIVE_INFINITY }, { ca: [certificate, bytes] }]) {
 		nodeHttp(options).close();
 	}
 });
