@@ -80,10 +80,19 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 				},
 				agent: proxy ?? agents.of(protocol),
 			});
-			control.cut = () => request.destroy();
+			let isOver = false;
+			const end = (error?: Error): void => {
+				isOver = true;
+				request.destroy(error);
+			};
+			control.cut = () => end();
 			// A mock puts its own class in place, which does not show when its request goes out.
 			if (Object.getPrototypeOf(request) !== ClientRequest.prototype) control.connected = undefined;
-			request.on("socket", (socket) => watchConnection(request, socket, control));
+			request.on("socket", (socket) => {
+				// Deno gives a request that was destroyed in its handshake another connection, and sends it.
+				if (isOver) socket.destroy();
+				else watchConnection(socket, control, end);
+			});
 			request.on("response", (response) => {
 				control.connected = true;
 				const status = response.statusCode ?? 0;
@@ -131,14 +140,14 @@ function createRequest(isSecure: boolean, options: RequestOptions): ClientReques
 }
 
 /** Notes when there is a connection, and ends a request that gets none in time. Sockets of a mock are not watched. */
-function watchConnection(request: ClientRequest, socket: Socket, control: ExchangeControl): void {
+function watchConnection(socket: Socket, control: ExchangeControl, end: (error: Error) => void): void {
 	const isShaking = Reflect.get(socket, "secureConnecting") === true;
 	if (!(socket.connecting || isShaking) || !isOwn(socket)) {
 		control.connected = true;
 		return;
 	}
 	const timer = setTimeout(() => {
-		request.destroy(Object.assign(new Error("no connection in time"), { code: "ETIMEDOUT", syscall: "connect" }));
+		end(Object.assign(new Error("no connection in time"), { code: "ETIMEDOUT", syscall: "connect" }));
 	}, connectTimeoutMs);
 	socket.once(isShaking ? "secureConnect" : "connect", () => {
 		clearTimeout(timer);

@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import http, { type IncomingMessage, type RequestListener } from "node:http";
 import https from "node:https";
-import net, { type AddressInfo, type Socket } from "node:net";
+import net, { type AddressInfo, Socket } from "node:net";
 import { Readable } from "node:stream";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -576,6 +576,21 @@ test("a response of a mock needs no socket", async () => {
 	onTestFinished(() => void Object.assign(http, { request: original }));
 	Object.assign(http, { request: () => request });
 	expect((await exchanged(nodeExchange(), "http://mocked.example/")).text).toBe("{}");
+});
+
+test("a request that is over takes no further connection, as Deno gives one that was cut in its handshake", () => {
+	const request = Object.assign(new EventEmitter(), { end() {}, destroy: vi.fn() });
+	const original = http.request;
+	onTestFinished(() => void Object.assign(http, { request: original }));
+	Object.assign(http, { request: () => request });
+	const control: ExchangeControl = { maxBytes: 1 };
+	void exchanged(nodeExchange(), "http://mocked.example/", {}, control);
+	const [first, second] = [new Socket(), new Socket()];
+	request.emit("socket", first);
+	expect(first.destroyed).toBe(false);
+	control.cut?.();
+	request.emit("socket", second);
+	expect([request.destroy.mock.calls.length, second.destroyed]).toEqual([1, true]);
 });
 
 test("a body of one-byte chunks is not held as that many buffers", async () => {
