@@ -80,10 +80,19 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 				},
 				agent: proxy ?? agents.of(protocol),
 			});
-			control.cut = () => request.destroy();
+			let isOver = false;
+			const end = (error?: Error): void => {
+				isOver = true;
+				request.destroy(error);
+			};
+			control.cut = () => end();
 			// A mock puts its own class in place, which does not show when its request goes out.
 			if (Object.getPrototypeOf(request) !== ClientRequest.prototype) control.connected = undefined;
-			request.on("socket", (socket) => watchConnection(request, socket, control));
+			request.on("socket", (socket) => {
+				// Deno gives a request that was destroyed in its handshake another connection, and sends it.
+				if (isOver) socket.destroy();
+				else watchConnection(socket, control, end);
+			});
 			request.on("response", (response) => {
 				control.connected = true;
 				const status = response.statusCode ?? 0;
@@ -131,14 +140,14 @@ function createRequest(isSecure: boolean, options: RequestOptions): ClientReques
 }
 
 /** Notes when there is a connection, and ends a request that gets none in time. Sockets of a mock are not watched. */
-function watchConnection(request: ClientRequest, socket: Socket, control: ExchangeControl): void {
+function watchConnection(socket: Socket, control: ExchangeControl, end: (error: Error) => void): void {
 	const isShaking = Reflect.get(socket, "secureConnecting") === true;
 	if (!(socket.connecting || isShaking) || !isOwn(socket)) {
 		control.connected = true;
 		return;
 	}
 	const timer = setTimeout(() => {
-		request.destroy(Object.assign(new Error("no connection in time"), { code: "ETIMEDOUT", syscall: "connect" }));
+		end(Object.assign(new Error("no connection in time"), { code: "ETIMEDOUT", syscall: "connect" }));
 	}, connectTimeoutMs);
 	socket.once(isShaking ? "secureConnect" : "connect", () => {
 		clearTimeout(timer);
@@ -161,25 +170,31 @@ function withTlsCode(error: Error): Error {
 /** Removes a byte order mark, as fetch does. */
 const utf8 = new TextDecoder();
 
+/** How many chunks of a body are joined at a time. */
+const joinedChunks = 1000;
+
 /** Reads the body within the limit. */
 function readAnswer(response: IncomingMessage, head: ExchangeHead, maxBytes: number): Promise<ExchangeAnswer> {
 	return new Promise((resolve, reject) => {
 		const chunks: Buffer[] = [];
+		const joined: Buffer[] = [];
 		let length = 0;
 		const body = decoded(response, head.headers.get("content-encoding"));
 		body.on("data", (chunk: Buffer) => {
 			length += chunk.length;
 			if (length <= maxBytes) {
-				chunks.push(chunk);
+				// A chunk of one byte takes some hundred bytes of memory as long as it is kept.
+				if (chunks.push(chunk) === joinedChunks) joined.push(Buffer.concat(chunks.splice(0)));
 				return;
 			}
 			resolve({ ...head, text: undefined });
 			// Destroy the body and not the response, because a decoder goes on after all compressed bytes have come.
 			body.destroy();
 		});
-		body.on("end", () =>
-			resolve({ ...head, text: utf8.decode(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)) }),
-		);
+		body.on("end", () => {
+			const all = [...joined, ...chunks];
+			resolve({ ...head, text: utf8.decode(all.length === 1 ? all[0] : Buffer.concat(all)) });
+		});
 		body.on("error", reject);
 	});
 }
@@ -223,6 +238,10 @@ function isWhole(value: unknown): boolean {
 	return Number.isInteger(value) && Number(value) >= 1 && Number(value) < 2 ** 31;
 }
 
+/** With an empty text Node would trust the built-in certificates. */
 function isPem(value: unknown): boolean {
-	return typeof value === "string" || ArrayBuffer.isView(value);
+	const text = ArrayBuffer.isView(value)
+		? Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString()
+		: value;
+	return typeof text === "string" && /-----BEGIN [\w ]*CERTIFICATE-----/.test(text);
 }

@@ -4,6 +4,7 @@ import type { Transport } from "../http/transport.ts";
 import { checkAgencyId } from "../input/agency-id.ts";
 import { type CallOptions, checkOptions, optionSchemas } from "../input/call-options.ts";
 import { anything, checkInput, isWellFormed, object, optional, rule } from "../input/validate.ts";
+import { longestSecret } from "../observe/redact.ts";
 import { type Call, createCall } from "./call.ts";
 
 /** A request that this package has no method for. */
@@ -85,8 +86,11 @@ export function createSendRequest(transport: Transport, isLimited: boolean): Sen
 			if (body !== undefined && isRead) {
 				throw new PartnerInvalidInput({ ...facts, field: "body", rule: "must be absent for a GET" });
 			}
-			const text = body === undefined ? undefined : jsonOf(body, facts);
-			const texts = Object.values(query ?? {}).filter((value) => typeof value === "string");
+			const texts: string[] = [];
+			const text = body === undefined ? undefined : jsonOf(body, texts, facts);
+			// A message about a body of that length is withheld without a look at its texts, of which there can be many.
+			if (text && text.length > longestSecret) texts.length = 0;
+			texts.push(...Object.values(query ?? {}).filter((value) => typeof value === "string"));
 			// openapi-fetch encodes the values alone.
 			const encoded = Object.entries(query ?? {}).map(([name, value]) => [encodeURIComponent(name), value] as const);
 			const secrets = [...Object.values(params ?? {}), ...texts, text];
@@ -107,9 +111,13 @@ function segmentOf(values: Readonly<Record<string, string>>, name: string, facts
 	throw new PartnerInvalidInput({ ...facts, field, rule: "must be the text of one path segment" });
 }
 
-function jsonOf(body: unknown, facts: Facts): string {
+/** @param texts gets each text of the body as it was before JSON escaped it */
+function jsonOf(body: unknown, texts: string[], facts: Facts): string {
 	try {
-		const text: string | undefined = JSON.stringify(body);
+		const text: string | undefined = JSON.stringify(body, (_, value) => {
+			if (typeof value === "string") texts.push(value);
+			return value;
+		});
 		if (text !== undefined) return text;
 	} catch {
 		// A cycle or a BigInt. The original error can quote the value.

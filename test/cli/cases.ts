@@ -32,11 +32,11 @@ export const cases: readonly Case[] = [
 		async prepare() {
 			const { baseUrl, stop } = await startLive();
 			stop();
-			return { env: settings(baseUrl) };
+			return { env: { ...settings(baseUrl), HTTPS_PROXY: "http://127.0.0.1:2" } };
 		},
 		status: 2,
 		found: { connection: /^127\.0\.0\.1:\d+ refuses connections \(ECONNREFUSED\)/ },
-		remedy: /check host and port/,
+		remedy: /check host and port.*NODE_USE_ENV_PROXY=1/,
 	},
 	{
 		name: "an expired certificate",

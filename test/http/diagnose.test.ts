@@ -111,6 +111,13 @@ const untrusted = [
 	"SELF_SIGNED_CERT_IN_CHAIN",
 	"UNABLE_TO_VERIFY_LEAF_SIGNATURE",
 	"HOSTNAME_MISMATCH",
+	"INVALID_CA",
+	"INVALID_PURPOSE",
+	"PATH_LENGTH_EXCEEDED",
+	"ERROR_IN_CERT_NOT_BEFORE_FIELD",
+	"CRL_HAS_EXPIRED",
+	// What Node says of a signature by SHA-1, a key that is too short, or a name that an issuer may not sign.
+	"UNSPECIFIED",
 	"ERR_TLS_CERT_ALTNAME_INVALID",
 	"ERR_SSL_WRONG_VERSION_NUMBER",
 	"ERR_SSL_UNSUPPORTED_PROTOCOL",
@@ -124,14 +131,18 @@ test.for(untrusted)("a connection that is not to be trusted is not_sent and not 
 	expect(error.message).toBe(`messages.send: no trusted connection (${code})`);
 });
 
-test.for(["X_CERT_HAS_EXPIRED", "MY_HOSTNAME_MISMATCH", "ERR_SSL_SOMETHING", "ERR_TLS_OTHER"])(
-	"a code that only looks like a certificate's proves nothing: %s",
-	async (code) => {
-		const error = await failureFrom(() => fault({ code }), "messages.send");
-		expect(error).toMatchObject({ outcome: "unknown", retryable: true });
-		expect(error.message).toBe(`messages.send: the connection was lost (${code})`);
-	},
-);
+test.for([
+	"X_CERT_HAS_EXPIRED",
+	"MY_HOSTNAME_MISMATCH",
+	"INVALID_CALL",
+	"UNSPECIFIED_X",
+	"ERR_SSL_SOMETHING",
+	"ERR_TLS_OTHER",
+])("a code that only looks like a certificate's proves nothing: %s", async (code) => {
+	const error = await failureFrom(() => fault({ code }), "messages.send");
+	expect(error).toMatchObject({ outcome: "unknown", retryable: true });
+	expect(error.message).toBe(`messages.send: the connection was lost (${code})`);
+});
 
 const longest = `E${"X".repeat(63)}`;
 

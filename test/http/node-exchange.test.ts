@@ -1,8 +1,10 @@
 import { EventEmitter } from "node:events";
 import http, { type IncomingMessage, type RequestListener } from "node:http";
 import https from "node:https";
-import net, { type AddressInfo, type Socket } from "node:net";
+import net, { type AddressInfo, Socket } from "node:net";
 import { Readable } from "node:stream";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { brotliCompressSync, createGzip, deflateSync, gzipSync } from "node:zlib";
 import type { Exchange, ExchangeAnswer, ExchangeControl, ExchangeRequest } from "messaging-conversations";
 import { createClient, PartnerConfigurationError } from "messaging-conversations";
@@ -112,12 +114,17 @@ test("options that are malformed are refused, and named", () => {
 		["proxy: must be an agent of node:http or node:https", { proxy: {} }],
 		["ca: must be PEM: text, bytes, or a list of them", { ca: 5 }],
 		["ca: must be PEM: text, bytes, or a list of them", { ca: [certificate, 5] }],
+		["ca: must be PEM: text, bytes, or a list of them", { ca: "" }],
+		["ca: must be PEM: text, bytes, or a list of them", { ca: [certificate, ""] }],
+		["ca: must be PEM: text, bytes, or a list of them", { ca: "/etc/ssl/root.pem" }],
+		["ca: must be PEM: text, bytes, or a list of them", { ca: Buffer.from(privateKey) }],
 	];
 	for (const [message, options] of refused) {
 		expect(() => nodeHttp(wrong(options))).toThrow(PartnerConfigurationError);
 		expect(() => nodeHttp(wrong(options))).toThrow(expect.objectContaining({ message, operation: "nodeHttp" }));
 	}
-	for (const options of [{ maxSockets: Number.POSITIVE_INFINITY }, { ca: [certificate, Buffer.from(certificate)] }]) {
+	const bytes = Buffer.from(`\ufeff# comment\r\n${certificate}`);
+	for (const options of [{ maxSockets: Number.POSITIVE_INFINITY }, { ca: [certificate, bytes] }]) {
 		nodeHttp(options).close();
 	}
 });
@@ -570,6 +577,40 @@ test("a response of a mock needs no socket", async () => {
 	onTestFinished(() => void Object.assign(http, { request: original }));
 	Object.assign(http, { request: () => request });
 	expect((await exchanged(nodeExchange(), "http://mocked.example/")).text).toBe("{}");
+});
+
+test("a request that is over takes no further connection, as Deno gives one that was cut in its handshake", () => {
+	const request = Object.assign(new EventEmitter(), { end() {}, destroy: vi.fn() });
+	const original = http.request;
+	onTestFinished(() => void Object.assign(http, { request: original }));
+	Object.assign(http, { request: () => request });
+	const control: ExchangeControl = { maxBytes: 1 };
+	void exchanged(nodeExchange(), "http://mocked.example/", {}, control);
+	const [first, second] = [new Socket(), new Socket()];
+	request.emit("socket", first);
+	expect(first.destroyed).toBe(false);
+	control.cut?.();
+	request.emit("socket", second);
+	expect([request.destroy.mock.calls.length, second.destroyed]).toEqual([1, true]);
+});
+
+test("a body of one-byte chunks is not held as that many buffers", async () => {
+	const answer = Object.assign(new EventEmitter(), { rawHeaders: [], statusCode: 200 });
+	const request = Object.assign(new EventEmitter(), { end: () => request.emit("response", answer), destroy() {} });
+	const original = http.request;
+	onTestFinished(() => void Object.assign(http, { request: original }));
+	Object.assign(http, { request: () => request });
+	setFlagsFromString("--expose-gc");
+	const collect: () => void = runInNewContext("gc");
+	const text = textOf(nodeExchange(), "http://mocked.example/");
+	collect();
+	const before = process.memoryUsage().heapUsed;
+	const length = 300_500;
+	for (let sent = 0; sent < length; sent++) answer.emit("data", Buffer.from([0x30 + (sent % 10)]));
+	collect();
+	expect(process.memoryUsage().heapUsed - before).toBeLessThan(5_000_000);
+	answer.emit("end");
+	expect(await text).toBe("0123456789".repeat(length / 10));
 });
 
 test("a proxy's agent takes all requests", async () => {

@@ -385,6 +385,29 @@ test.for([
 	},
 );
 
+test.for([
+	["a short text, as a whole", "Hi Anna", '"Hi Anna" is too short'],
+	[
+		"a text whose lines JSON joins by an escape",
+		"Dear Anna,\nsee you\nat 14:00",
+		"Bad words: Dear Anna, see you at 14:00",
+	],
+] as const)("a service message that repeats %s is withheld too", async ([, note, message]) => {
+	const service = await scripted(inTurn(refusal(400, message)));
+	const request = { method: "POST", path: "/notes", body: { list: [{ note }] } } as const;
+	const error = await failure(() => clientOf(service).request(request));
+	expect(inspect(error, { depth: 10, showHidden: true })).not.toMatch(/Anna|see you/);
+	expect(error.message).toMatch(/withheld/);
+});
+
+test("the texts of a long body are not looked through: each message about it is withheld", async () => {
+	const service = await scripted(inTurn(refusal(400, "quo vadis")));
+	const body = Array.from({ length: 100_000 }, () => "cor-1");
+	const error = await failure(() => clientOf(service).request({ method: "POST", path: "/notes", body }));
+	expect(error.message).toMatch(/withheld/);
+	expect(error.correlationId).toBe("cor-1");
+});
+
 test("a flag or an undefined parameter of the query hides no service message", async () => {
 	const service = await scripted(inTurn(refusal(400, "all must be true, page is undefined")));
 	const query = { all: true, page: undefined };

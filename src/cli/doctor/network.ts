@@ -81,7 +81,9 @@ function connectionCheck({ connected, error }: Opened, place: string): Check {
 	if (connected) return { id, state: "ok", what: `${place} accepts connections.` };
 	const code = codeOf(error);
 	const proxy = process.env.HTTPS_PROXY ?? process.env.https_proxy;
-	const hint = proxy ? " HTTPS_PROXY is set, but the client uses a proxy only with nodeHttp({ proxy })." : "";
+	const uses =
+		"HTTPS_PROXY is used by fetch under NODE_USE_ENV_PROXY=1 (Node 24), and by nodeHttp never: it takes { proxy }";
+	const hint = proxy ? ` ${uses}.` : "";
 	const fail = (what: string, remedy: string): Check => ({
 		id,
 		state: "fail",
