@@ -87,12 +87,10 @@ export function createSendRequest(transport: Transport, isLimited: boolean): Sen
 			}
 			const text = body === undefined ? undefined : jsonOf(body, facts);
 			const texts = Object.values(query ?? {}).filter((value) => typeof value === "string");
-			// openapi-fetch encodes the values alone.
-			const encoded = Object.entries(query ?? {}).map(([name, value]) => [encodeURIComponent(name), value] as const);
 			const secrets = [...Object.values(params ?? {}), ...texts, text];
 			return transport<unknown, Parameters>(
 				{ ...unlisted, method, path },
-				{ path: values, query: Object.fromEntries(encoded), body: text },
+				{ path: values, query, body: text },
 				{ ...call, retry: isRead ? call.retry : false, isWrite: !isRead, secrets },
 			);
 		});
