@@ -5,7 +5,7 @@ import type { CallContext, ReplyHead } from "./call-context.ts";
 import { diagnose } from "./diagnose.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { ExchangeAnswer, ExchangeHeaders } from "./exchange.ts";
-import type { AttemptFailure, Failure } from "./failure.ts";
+import { type AttemptFailure, createFailure, type Failure, type FailureFacts } from "./failure.ts";
 import type { Parameters } from "./request.ts";
 import { retryAfterMs } from "./retry.ts";
 
@@ -106,8 +106,8 @@ function classifyRefusal<Data>(answer: ExchangeAnswer, context: ClassifyContext<
 	return fail("PartnerUnexpectedResponse", outcome, message, { ...facts, retryable: isLimited, again });
 }
 
-function fail(tag: Failure["tag"], outcome: Outcome, message: string, facts: Partial<Failure>): AttemptFailure {
-	return { retryable: false, again: false, ...facts, ok: false, tag, message, outcome };
+function fail(tag: Failure["tag"], outcome: Outcome, message: string, facts: FailureFacts): AttemptFailure {
+	return { ...createFailure(tag, message, facts), outcome };
 }
 
 function parse(text: string | undefined): unknown {
