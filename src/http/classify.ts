@@ -67,7 +67,7 @@ function classifyAnswer<Data>(answer: ExchangeAnswer, context: ClassifyContext<D
 	}
 	const facts = { status, correlationId: failedId(headers, context) };
 	const outcome = status === 200 && Object(json).success === true ? "sent" : "unknown";
-	const message = `${operation}: the answer breaks the contract at ${broken.replace(/(.)\/$/, "$1")}`;
+	const message = `${operation}: the answer breaks the contract at ${broken || "/"}`;
 	return fail("PartnerUnexpectedResponse", outcome, message, facts);
 }
 
