@@ -1,7 +1,7 @@
 import { type Outcome, refusals } from "../errors.ts";
 import { correlationIdFrom, echoes, longestSecret, serviceMessage } from "../observe/redact.ts";
 import type { AttemptEnd } from "./attempt.ts";
-import type { CallContext, ReplyHead } from "./call-context.ts";
+import type { CallContext, Success } from "./call-context.ts";
 import { diagnose } from "./diagnose.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { ExchangeAnswer, ExchangeHeaders } from "./exchange.ts";
@@ -9,21 +9,17 @@ import { type AttemptFailure, createFailure, type Failure, type FailureFacts } f
 import type { Parameters } from "./request.ts";
 import { retryAfterMs } from "./retry.ts";
 
-/** A response that satisfies the contract. */
-interface Accepted<Data> extends Omit<ReplyHead, "attempts"> {
-	ok: true;
-	data: Data;
-}
-
 export interface ClassifyContext<Data> extends Pick<CallContext<Data>, "verify"> {
 	endpoint: Endpoint<Data, Parameters>;
+	/** Number of requests made, this one included. */
+	attempts: number;
 	/** Time limit of the attempt, for its message. */
 	timeoutMs: number;
 	/** The parts of the request that a message must not repeat. */
 	secrets: () => readonly string[];
 }
 
-type Classified<Data> = Accepted<Data> | AttemptFailure;
+type Classified<Data> = Success<Data> | AttemptFailure;
 
 /** Turns the end of an attempt into data or a failure. The status decides, never the form of an error body. */
 export function classify<Data>(end: AttemptEnd, context: ClassifyContext<Data>): Classified<Data> {
@@ -51,7 +47,7 @@ export function classify<Data>(end: AttemptEnd, context: ClassifyContext<Data>):
 }
 
 function classifyAnswer<Data>(answer: ExchangeAnswer, context: ClassifyContext<Data>): Classified<Data> {
-	const { endpoint, verify } = context;
+	const { endpoint, verify, attempts } = context;
 	const { operation, schema, check } = endpoint;
 	const { status, headers, text } = answer;
 	if (status >= 300) return classifyRefusal(answer, context);
@@ -63,7 +59,8 @@ function classifyAnswer<Data>(answer: ExchangeAnswer, context: ClassifyContext<D
 	const isListed = status === 200 || schema === undefined;
 	const broken = isListed ? (check(json) ?? verify?.(data)) : "the status";
 	if (broken === undefined) {
-		return { ok: true, data, status, headers, correlationId: correlationIdFrom(headers.get("x-correlation-id")) };
+		const correlationId = correlationIdFrom(headers.get("x-correlation-id"));
+		return { ok: true, data, response: { status, headers, correlationId, attempts } };
 	}
 	const facts = { status, correlationId: failedId(headers, context) };
 	const outcome = status === 200 && Object(json).success === true ? "sent" : "unknown";

@@ -115,12 +115,11 @@ async function tryOnce<Data>(call: ActiveCall<Data>): Promise<Reply<Data>> {
 		call.attempts++;
 	}
 	if (end.key !== undefined || end.kind === "key") call.durationMs = performance.now() - startedAt;
-	const result = classify(end, { endpoint, timeoutMs, verify: context.verify, secrets: () => secretsOf(call) });
+	const { attempts } = call;
+	const { verify } = context;
+	const result = classify(end, { endpoint, attempts, timeoutMs, verify, secrets: () => secretsOf(call) });
+	if (result.ok) return result;
 	call.correlationId = result.correlationId ?? call.correlationId;
-	if (result.ok) {
-		const { data, status, headers, correlationId } = result;
-		return { ok: true, data, response: { status, headers, correlationId, attempts: call.attempts } };
-	}
 	// Once an attempt was ambiguous, a later one can prove that the send was accepted, but not that it was not.
 	if (result.outcome === "sent" || call.outcome === "not_sent") call.outcome = result.outcome;
 	return result.tag === "PartnerTimeoutError" && leftMs <= timeoutMs ? expired(call) : result;
