@@ -161,6 +161,9 @@ function report<Data>(call: ActiveCall<Data>, reply: Reply<Data>, retryInMs: num
 	const { status, correlationId } = reply.ok ? reply.response : reply;
 	const { tag, fault } = reply.ok ? {} : reply;
 	const isKeyProblem = tag === "PartnerConfigurationError";
+	// Nobody waits for an abandoned call, and a 404 of a read is an answer.
+	const isAnswer = tag === "PartnerNotFound" && !context.isWrite;
+	const level = context.abandon?.aborted ? "debug" : isAnswer ? "info" : undefined;
 	const facts = {
 		operation: endpoint.operation,
 		agencyId,
@@ -171,11 +174,10 @@ function report<Data>(call: ActiveCall<Data>, reply: Reply<Data>, retryInMs: num
 		errorCode: fault?.code ?? (isKeyProblem ? fault?.name : undefined),
 		correlationId,
 		operationId: context.operationId,
+		durationMs,
+		retryInMs,
 	};
-	// Nobody waits for an abandoned call, and a 404 of a read is an answer.
-	const isAnswer = tag === "PartnerNotFound" && !context.isWrite;
-	const level = context.abandon?.aborted ? "debug" : isAnswer ? "info" : undefined;
-	reportAttempt(client, { ...facts, durationMs, retryInMs }, level);
+	reportAttempt(client, facts, level);
 }
 
 /** Adds the facts of the call to a failure. */

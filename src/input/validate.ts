@@ -68,7 +68,7 @@ export function isWellFormed(value: string): boolean {
 }
 
 /** The class of error that refuses a value. */
-export type Refusal = typeof PartnerInvalidInput | typeof PartnerConfigurationError;
+type Refusal = typeof PartnerInvalidInput | typeof PartnerConfigurationError;
 
 /**
  * Returns a copy of a value that satisfies its schema, or throws an error that names the field and the rule and never
