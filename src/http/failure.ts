@@ -68,14 +68,9 @@ const classes = {
 /** Invalid input is thrown where it is found, before there is an attempt. */
 type FailureTag = keyof typeof classes | "PartnerConfigurationError";
 
-/**
- * Makes the error of a failed call.
- *
- * @param place of the failed page in an iteration
- */
-export function toError(failure: Failure, place?: Pick<Facts, "cursor" | "itemsRead">): PartnerError {
-	const { ok, tag, message, again, fault, previous, ...known } = failure;
-	const facts = { ...known, ...place, cause: previous ? toError(previous) : fault };
+/** Makes the error of a failed call. */
+export function toError({ ok, tag, message, again, fault, previous, ...known }: Failure): PartnerError {
+	const facts = { ...known, cause: previous ? toError(previous) : fault };
 	if (tag !== "PartnerConfigurationError") return new classes[tag](message, facts);
 	const { field = "options", rule = message } = facts;
 	return new PartnerConfigurationError({ ...facts, field, rule });

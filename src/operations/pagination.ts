@@ -81,7 +81,7 @@ async function* iteratePages<Item, Page>(open: () => PageSource<Item, Page>): As
 	let itemsRead = 0;
 	for (;;) {
 		const reply = await cursor.next();
-		if (!reply.ok) throw toError(reply, { cursor: cursor.ofNext(), itemsRead });
+		if (!reply.ok) throw toError({ ...reply, cursor: cursor.ofNext(), itemsRead });
 		// Counted before the page is handed over, because the caller may change it.
 		const { length } = source.itemsOf(reply.data);
 		yield reply.data;
@@ -98,7 +98,7 @@ async function* iterateItems<Item, Page>(open: () => PageSource<Item, Page>): As
 	try {
 		for (;;) {
 			const reply = await cursor.next();
-			if (!reply.ok) throw toError(reply, { cursor: cursor.ofNext(), itemsRead });
+			if (!reply.ok) throw toError({ ...reply, cursor: cursor.ofNext(), itemsRead });
 			const items = itemsOf(reply.data);
 			const middle = items.length / 2;
 			let handed = 0;
