@@ -22,30 +22,30 @@ const each = (path: string, list: any[], check: Check) => {
 	return undefined;
 };
 const Integration: Check = (v) =>
-	noObject(v) ? "/" :
+	noObject(v) ? "" :
 	noString(v.id) ? "/id" :
 	noString(v.name) ? "/name" :
 	undefined;
 const Agency: Check = (v) =>
-	noObject(v) ? "/" :
+	noObject(v) ? "" :
 	noString(v.id) ? "/id" :
 	noStringOrNull(v.name) ? "/name" :
 	undefined;
 const Me: Check = (v) =>
-	noObject(v) ? "/" :
+	noObject(v) ? "" :
 	noArray(v.agencies) ? "/agencies" :
 	noArray(v.scopes) ? "/scopes" :
 	inside("/integration", Integration(v.integration)) ??
 	each("/agencies", v.agencies, Agency) ??
 	each("/scopes", v.scopes, (v) => noString(v) ? "" : undefined);
 const ConversationVisibility: Check = (v) =>
-	noObject(v) ? "/" :
+	noObject(v) ? "" :
 	noString(v.reason) ? "/reason" :
 	noBoolean(v.isShared) ? "/isShared" :
 	noBoolean(v.isVisibleThroughAgencyTag) ? "/isVisibleThroughAgencyTag" :
 	undefined;
 const ConversationSummary: Check = (v) =>
-	noObject(v) ? "/" :
+	noObject(v) ? "" :
 	noString(v.phoneNumber) ? "/phoneNumber" :
 	noStringOrNull(v.contactName) ? "/contactName" :
 	noStringOrNull(v.lastMessageAt) ? "/lastMessageAt" :
@@ -64,21 +64,21 @@ const ConversationSummary: Check = (v) =>
 	noStringOrNull(v.cursor) ? "/cursor" :
 	inside("/visibility", ConversationVisibility(v.visibility));
 const ConversationPage: Check = (v) =>
-	noObject(v) ? "/" :
+	noObject(v) ? "" :
 	noArray(v.conversations) ? "/conversations" :
 	noStringOrNull(v.nextCursor) ? "/nextCursor" :
 	noInteger(v.pageSize) ? "/pageSize" :
 	each("/conversations", v.conversations, ConversationSummary);
 const LookupEntry: Check = (v) =>
-	noObject(v) ? "/" :
+	noObject(v) ? "" :
 	noString(v.phoneNumber) ? "/phoneNumber" :
 	(v.conversation === null ? undefined : inside("/conversation", ConversationSummary(v.conversation)));
 const LookupResponse: Check = (v) =>
-	noObject(v) ? "/" :
+	noObject(v) ? "" :
 	noArray(v.results) ? "/results" :
 	each("/results", v.results, LookupEntry);
 const QueuedMessage: Check = (v) =>
-	noObject(v) ? "/" :
+	noObject(v) ? "" :
 	noString(v.id) ? "/id" :
 	noString(v.body) ? "/body" :
 	noStringOrNull(v.attachmentUploadId) ? "/attachmentUploadId" :
@@ -90,18 +90,18 @@ const QueuedMessage: Check = (v) =>
 	noString(v.updatedAt) ? "/updatedAt" :
 	undefined;
 const AiSettings: Check = (v) =>
-	noObject(v) ? "/" :
+	noObject(v) ? "" :
 	noBoolean(v.enabled) ? "/enabled" :
 	noStringOrNull(v.disabledReason) ? "/disabledReason" :
 	noStringOrNull(v.disabledAt) ? "/disabledAt" :
 	undefined;
 const UnapprovedTemplate: Check = (v) =>
-	noObject(v) ? "/" :
+	noObject(v) ? "" :
 	noString(v.templateCode) ? "/templateCode" :
 	noStringOrNull(v.status) ? "/status" :
 	undefined;
 const WindowReopenReadiness: Check = (v) =>
-	noObject(v) ? "/" :
+	noObject(v) ? "" :
 	noBoolean(v.configured) ? "/configured" :
 	noBoolean(v.templatesApproved) ? "/templatesApproved" :
 	noBoolean(v.eligibleForManualSend) ? "/eligibleForManualSend" :
@@ -117,21 +117,21 @@ const WindowReopenReadiness: Check = (v) =>
 	each("/missingTemplates", v.missingTemplates, (v) => noString(v) ? "" : undefined) ??
 	each("/unapprovedTemplates", v.unapprovedTemplates, UnapprovedTemplate);
 const ConversationDetail: Check = (v) =>
-	noObject(v) ? "/" :
+	noObject(v) ? "" :
 	noArray(v.queuedMessages) ? "/queuedMessages" :
 	inside("/summary", ConversationSummary(v.summary)) ??
 	each("/queuedMessages", v.queuedMessages, QueuedMessage) ??
 	inside("/aiSettings", AiSettings(v.aiSettings)) ??
 	inside("/windowReopenReadiness", WindowReopenReadiness(v.windowReopenReadiness));
 const MessageMedia: Check = (v) =>
-	noObject(v) ? "/" :
+	noObject(v) ? "" :
 	noString(v.url) ? "/url" :
 	v.index !== undefined && noNumber(v.index) ? "/index" :
 	v.contentType !== undefined && noString(v.contentType) ? "/contentType" :
 	v.content_type !== undefined && noString(v.content_type) ? "/content_type" :
 	undefined;
 const StoredMedia: Check = (v) =>
-	noObject(v) ? "/" :
+	noObject(v) ? "" :
 	noNumber(v.size) ? "/size" :
 	noString(v.stored_url) ? "/stored_url" :
 	noString(v.content_type) ? "/content_type" :
@@ -140,23 +140,23 @@ const StoredMedia: Check = (v) =>
 	noString(v.downloaded_at) ? "/downloaded_at" :
 	undefined;
 const QuickReply: Check = (v) =>
-	noObject(v) ? "/" :
+	noObject(v) ? "" :
 	noString(v.code) ? "/code" :
 	noString(v.text) ? "/text" :
 	undefined;
 const ListPickerItem: Check = (v) =>
-	noObject(v) ? "/" :
+	noObject(v) ? "" :
 	noString(v.id) ? "/id" :
 	noString(v.title) ? "/title" :
 	v.description !== undefined && noStringOrNull(v.description) ? "/description" :
 	undefined;
 const ListPicker: Check = (v) =>
-	noObject(v) ? "/" :
+	noObject(v) ? "" :
 	v.buttonText !== undefined && noStringOrNull(v.buttonText) ? "/buttonText" :
 	noArray(v.items) ? "/items" :
 	each("/items", v.items, ListPickerItem);
 const CtaButton: Check = (v) =>
-	noObject(v) ? "/" :
+	noObject(v) ? "" :
 	noString(v.type) ? "/type" :
 	noString(v.title) ? "/title" :
 	v.url !== undefined && noStringOrNull(v.url) ? "/url" :
@@ -165,14 +165,14 @@ const CtaButton: Check = (v) =>
 	v.ttl_minutes !== undefined && noNumberOrNull(v.ttl_minutes) ? "/ttl_minutes" :
 	undefined;
 const InteractiveContent: Check = (v) =>
-	noObject(v) ? "/" :
+	noObject(v) ? "" :
 	v.quickReplies !== undefined && noArrayOrNull(v.quickReplies) ? "/quickReplies" :
 	v.ctaButtons !== undefined && noArrayOrNull(v.ctaButtons) ? "/ctaButtons" :
 	(v.quickReplies === undefined || v.quickReplies === null ? undefined : each("/quickReplies", v.quickReplies, QuickReply)) ??
 	(v.listPicker === undefined || v.listPicker === null ? undefined : inside("/listPicker", ListPicker(v.listPicker))) ??
 	(v.ctaButtons === undefined || v.ctaButtons === null ? undefined : each("/ctaButtons", v.ctaButtons, CtaButton));
 const ReplyToMessage: Check = (v) =>
-	noObject(v) ? "/" :
+	noObject(v) ? "" :
 	noStringOrNull(v.body) ? "/body" :
 	noStringOrNull(v.direction) ? "/direction" :
 	noStringOrNull(v.createdAt) ? "/createdAt" :
@@ -180,7 +180,7 @@ const ReplyToMessage: Check = (v) =>
 	noBooleanOrNull(v.hasMedia) ? "/hasMedia" :
 	undefined;
 const Message: Check = (v) =>
-	noObject(v) ? "/" :
+	noObject(v) ? "" :
 	noInteger(v.id) ? "/id" :
 	noString(v.messageSid) ? "/messageSid" :
 	noStringOrNull(v.body) ? "/body" :
@@ -200,18 +200,18 @@ const Message: Check = (v) =>
 	(v.interactiveContent === undefined ? undefined : inside("/interactiveContent", InteractiveContent(v.interactiveContent))) ??
 	(v.replyTo === undefined ? undefined : inside("/replyTo", ReplyToMessage(v.replyTo)));
 const MessagePage: Check = (v) =>
-	noObject(v) ? "/" :
+	noObject(v) ? "" :
 	noArray(v.messages) ? "/messages" :
 	noStringOrNull(v.nextCursor) ? "/nextCursor" :
 	noInteger(v.pageSize) ? "/pageSize" :
 	noBoolean(v.hasMore) ? "/hasMore" :
 	each("/messages", v.messages, Message);
 const ConversationWithMessages: Check = (v) =>
-	noObject(v) ? "/" :
+	noObject(v) ? "" :
 	inside("/conversation", ConversationDetail(v.conversation)) ??
 	inside("/messagePage", MessagePage(v.messagePage));
 const SendMessageResult: Check = (v) =>
-	noObject(v) ? "/" :
+	noObject(v) ? "" :
 	noBoolean(v.success) ? "/success" :
 	noBoolean(v.queued) ? "/queued" :
 	noStringOrNull(v.messageId) ? "/messageId" :

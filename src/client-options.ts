@@ -1,7 +1,7 @@
 import { PartnerConfigurationError } from "./errors.ts";
 import type { Exchange } from "./http/exchange.ts";
 import type { Fetch } from "./http/fetch-exchange.ts";
-import { checkRetry, type RetryOptions, retry } from "./input/call-options.ts";
+import { type RetryOptions, retry } from "./input/call-options.ts";
 import type { ApiKey } from "./input/connection.ts";
 import { type CountryCode, countryRule, isCountry } from "./input/phone.ts";
 import type { Recipients } from "./input/recipients.ts";
@@ -110,7 +110,7 @@ const schema = object({
 	http: optional(callable<Exchange>()),
 	timeoutMs: optional(milliseconds),
 	deadlineMs: optional(milliseconds),
-	retry: optional(retry),
+	retry,
 	logger: optional(
 		rule<Logger>(
 			(value) => hasMethods(value, "debug", "info", "warn", "error"),
@@ -137,5 +137,5 @@ export function checkClientOptions(options: ClientOptions): ValueOf<typeof schem
 	if (checked.fetch && checked.http) {
 		throw new PartnerConfigurationError({ field: "http", rule: "must not be given together with fetch" });
 	}
-	return { ...checked, retry: checkRetry(checked.retry, {}, PartnerConfigurationError) };
+	return checked;
 }

@@ -86,7 +86,7 @@ export const ${view === "tolerant" ? "answers" : "requests"} = { ${names.join(",
 	}
 
 	function say(path: string, rule: string): string {
-		return JSON.stringify(view === "exact" ? `${path}: ${rule}` : path || "/");
+		return JSON.stringify(view === "exact" ? `${path}: ${rule}` : path);
 	}
 }
 

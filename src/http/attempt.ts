@@ -59,30 +59,22 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
 			else cut("timeout");
 		}, timeoutMs);
 
-		const send = (given: string | KeyProblem): void => {
+		const send = async (given: string | KeyProblem): Promise<void> => {
 			if (isOver) return;
 			// Check before the request goes out, because an earlier listener may have stopped the abort event.
-			if (signals.some(({ aborted }) => aborted)) cut("abort");
-			else if (typeof given !== "string") settle({ kind: "key", key, problem: given });
-			else {
-				key = given;
-				const headers = { ...request.headers, authorization: `Bearer ${key}` };
-				start(exchange, { ...request, headers }, control)
-					.then(({ status, headers, text }) => settle({ kind: "answer", key, status, headers, text }))
-					.catch((error) => settle({ kind: "fault", key, error, connected: control.connected, head: control.head }));
+			if (signals.some(({ aborted }) => aborted)) return cut("abort");
+			if (typeof given !== "string") return settle({ kind: "key", key, problem: given });
+			key = given;
+			const authorized = { ...request, headers: { ...request.headers, authorization: `Bearer ${key}` } };
+			try {
+				const { status, headers, text } = await exchange(authorized, control);
+				settle({ kind: "answer", key, status, headers, text });
+			} catch (error) {
+				settle({ kind: "fault", key, error, connected: control.connected, head: control.head });
 			}
 		};
 		const given = apiKey();
 		if (typeof given === "string" && !isDeferred) send(given);
 		else Promise.resolve(given).then(send);
 	});
-}
-
-/** Turns what an exchange throws before it returns a promise into a rejection. */
-function start(exchange: Exchange, request: ExchangeRequest, control: ExchangeControl): Promise<ExchangeAnswer> {
-	try {
-		return Promise.resolve(exchange(request, control));
-	} catch (error) {
-		return Promise.reject(error);
-	}
 }

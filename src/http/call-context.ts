@@ -39,7 +39,14 @@ export interface CallContext<Data> extends CallOptions {
 }
 
 /** The end of a call: checked data, or its failure. */
-export type Reply<Data> = { ok: true; data: Data; response: ReplyHead } | Failure;
+export type Reply<Data> = Success<Data> | Failure;
+
+/** Checked data with the HTTP side of its response. */
+export interface Success<Data> {
+	ok: true;
+	data: Data;
+	response: ReplyHead;
+}
 
 /** The HTTP side of a successful call. */
 export interface ReplyHead {

@@ -1,29 +1,25 @@
 import { type Outcome, refusals } from "../errors.ts";
 import { correlationIdFrom, echoes, longestSecret, serviceMessage } from "../observe/redact.ts";
 import type { AttemptEnd } from "./attempt.ts";
-import type { CallContext, ReplyHead } from "./call-context.ts";
+import type { CallContext, Success } from "./call-context.ts";
 import { diagnose } from "./diagnose.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { ExchangeAnswer, ExchangeHeaders } from "./exchange.ts";
-import type { AttemptFailure, Failure } from "./failure.ts";
+import { type AttemptFailure, createFailure, type Failure, type FailureFacts } from "./failure.ts";
 import type { Parameters } from "./request.ts";
 import { retryAfterMs } from "./retry.ts";
 
-/** A response that satisfies the contract. */
-interface Accepted<Data> extends Omit<ReplyHead, "attempts"> {
-	ok: true;
-	data: Data;
-}
-
 export interface ClassifyContext<Data> extends Pick<CallContext<Data>, "verify"> {
 	endpoint: Endpoint<Data, Parameters>;
+	/** Number of requests made, this one included. */
+	attempts: number;
 	/** Time limit of the attempt, for its message. */
 	timeoutMs: number;
 	/** The parts of the request that a message must not repeat. */
 	secrets: () => readonly string[];
 }
 
-type Classified<Data> = Accepted<Data> | AttemptFailure;
+type Classified<Data> = Success<Data> | AttemptFailure;
 
 /** Turns the end of an attempt into data or a failure. The status decides, never the form of an error body. */
 export function classify<Data>(end: AttemptEnd, context: ClassifyContext<Data>): Classified<Data> {
@@ -51,7 +47,7 @@ export function classify<Data>(end: AttemptEnd, context: ClassifyContext<Data>):
 }
 
 function classifyAnswer<Data>(answer: ExchangeAnswer, context: ClassifyContext<Data>): Classified<Data> {
-	const { endpoint, verify } = context;
+	const { endpoint, verify, attempts } = context;
 	const { operation, schema, check } = endpoint;
 	const { status, headers, text } = answer;
 	if (status >= 300) return classifyRefusal(answer, context);
@@ -63,11 +59,12 @@ function classifyAnswer<Data>(answer: ExchangeAnswer, context: ClassifyContext<D
 	const isListed = status === 200 || schema === undefined;
 	const broken = isListed ? (check(json) ?? verify?.(data)) : "the status";
 	if (broken === undefined) {
-		return { ok: true, data, status, headers, correlationId: correlationIdFrom(headers.get("x-correlation-id")) };
+		const correlationId = correlationIdFrom(headers.get("x-correlation-id"));
+		return { ok: true, data, response: { status, headers, correlationId, attempts } };
 	}
 	const facts = { status, correlationId: failedId(headers, context) };
 	const outcome = status === 200 && Object(json).success === true ? "sent" : "unknown";
-	const message = `${operation}: the answer breaks the contract at ${broken.replace(/(.)\/$/, "$1")}`;
+	const message = `${operation}: the answer breaks the contract at ${broken || "/"}`;
 	return fail("PartnerUnexpectedResponse", outcome, message, facts);
 }
 
@@ -106,8 +103,8 @@ function classifyRefusal<Data>(answer: ExchangeAnswer, context: ClassifyContext<
 	return fail("PartnerUnexpectedResponse", outcome, message, { ...facts, retryable: isLimited, again });
 }
 
-function fail(tag: Failure["tag"], outcome: Outcome, message: string, facts: Partial<Failure>): AttemptFailure {
-	return { retryable: false, again: false, ...facts, ok: false, tag, message, outcome };
+function fail(tag: Failure["tag"], outcome: Outcome, message: string, facts: FailureFacts): AttemptFailure {
+	return { ...createFailure(tag, message, facts), outcome };
 }
 
 function parse(text: string | undefined): unknown {

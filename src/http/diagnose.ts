@@ -27,25 +27,23 @@ const handshakeCode = /^ERR_SSL_(WRONG_VERSION|UNSUPPORTED_PROTOCOL|PACKET_LENGT
 export function diagnose(error: unknown, connected: boolean | undefined, hasHead: boolean): Diagnosis {
 	const fault = factsOf(error);
 	const { code = "", syscall } = fault;
-	const before = !hasHead && connected !== true;
-	const cause = property(error, "cause");
-	// Node tries several addresses at once and rejects with an AggregateError whose parts each failed to connect.
-	const parts = property(cause ?? error, "errors");
-	const allConnects =
-		Array.isArray(parts) && parts.length > 0 && parts.every((part) => isConnect(property(part, "syscall")));
-	// The same codes also come from a read and a write, which happen after the request.
-	const connecting = before && ((syscall === undefined && connectCode.test(code)) || isConnect(syscall) || allConnects);
-	// Fetch puts a failed handshake into `cause`. Without one, the same code can come from a write after the handshake.
-	const certificate =
-		before &&
-		(certificateCode.test(code) || ((cause !== undefined || connected === false) && handshakeCode.test(code)));
-	const blocked = before && property(cause, "message") === "bad port";
-	const missing = before && code === "ERR_NO_FETCH";
 	const suffix = code ? ` (${code})` : "";
-	if (certificate) return { text: `no trusted connection${suffix}`, unsent: true, permanent: true, fault };
-	if (missing) return { text: `this runtime has no fetch${suffix}`, unsent: true, permanent: true, fault };
-	if (blocked) return { text: "fetch blocks the port", unsent: true, permanent: true, fault };
-	if (connecting) return { text: `no connection${suffix}`, unsent: true, permanent: false, fault };
+	const unsent = (text: string, permanent: boolean): Diagnosis => ({ text, unsent: true, permanent, fault });
+	if (!hasHead && connected !== true) {
+		const cause = property(error, "cause");
+		// Fetch puts a failed handshake into `cause`. Without one, the same code can come from a write after the handshake.
+		const isHandshake = (cause !== undefined || connected === false) && handshakeCode.test(code);
+		if (isHandshake || certificateCode.test(code)) return unsent(`no trusted connection${suffix}`, true);
+		if (code === "ERR_NO_FETCH") return unsent(`this runtime has no fetch${suffix}`, true);
+		if (property(cause, "message") === "bad port") return unsent("fetch blocks the port", true);
+		// Node tries several addresses at once and rejects with an AggregateError whose parts each failed to connect.
+		const parts = property(cause ?? error, "errors");
+		const allConnects =
+			Array.isArray(parts) && parts.length > 0 && parts.every((part) => isConnect(property(part, "syscall")));
+		// The same codes also come from a read and a write, which happen after the request.
+		const isCode = syscall === undefined && connectCode.test(code);
+		if (isCode || isConnect(syscall) || allConnects) return unsent(`no connection${suffix}`, false);
+	}
 	return { text: `the connection was lost${suffix}`, unsent: false, permanent: false, fault };
 }
 

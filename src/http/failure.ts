@@ -8,7 +8,6 @@ import {
 	PartnerConflict,
 	PartnerConnectionError,
 	type PartnerError,
-	type PartnerErrorTag,
 	PartnerForbidden,
 	PartnerInternalError,
 	PartnerNotFound,
@@ -17,38 +16,43 @@ import {
 	PartnerUnexpectedResponse,
 } from "../errors.ts";
 
-/** A failed attempt as plain data; the transport adds the facts of the call, and {@link toError} makes the error. */
-export interface Failure extends Omit<Facts, "cause"> {
-	ok: false;
-	tag: FailureTag;
-	message: string;
-	retryable: boolean;
+/** The facts of a failure beside its tag and its message. */
+export interface FailureFacts extends Omit<Facts, "cause"> {
 	/** Whether the client itself may try again. A refusal can be `retryable` for the caller and final for the client. */
-	again: boolean;
+	again?: boolean;
 	/** The underlying fault. */
 	fault?: FaultFacts | undefined;
 	/** The last failure before a deadline. */
 	previous?: Failure | undefined;
 }
 
+/** A failed attempt as plain data; the transport adds the facts of the call, and {@link toError} makes the error. */
+export interface Failure extends FailureFacts {
+	ok: false;
+	tag: FailureTag;
+	message: string;
+	retryable: boolean;
+	again: boolean;
+}
+
+/** Creates a failure that is final unless its facts say something else. */
+export function createFailure(
+	tag: FailureTag,
+	message: string,
+	{ retryable = false, again = false, ...facts }: FailureFacts,
+): Failure {
+	return { ...facts, ok: false, tag, message, retryable, again };
+}
+
 /** The failure of a call whose signal aborted between two requests. */
-export function aborted(facts: Omit<Facts, "cause">): Failure {
-	const message = `${facts.operation}: aborted by the caller`;
-	return { ...facts, ok: false, tag: "PartnerAbortError", message, retryable: false, again: false };
+export function aborted(facts: FailureFacts): Failure {
+	return createFailure("PartnerAbortError", `${facts.operation}: aborted by the caller`, facts);
 }
 
 /** The failure of one attempt. Its outcome does not count earlier attempts. */
 export type AttemptFailure = Failure & { outcome: Outcome };
 
-/** Invalid input is thrown where it is found, before there is an attempt. */
-type FailureTag = Exclude<PartnerErrorTag, "PartnerInvalidInput">;
-
-const classes: {
-	[Tag in Exclude<FailureTag, "PartnerConfigurationError">]: new (
-		message: string,
-		facts: Facts,
-	) => PartnerError;
-} = {
+const classes = {
 	PartnerBadRequest,
 	PartnerUnauthorized,
 	PartnerForbidden,
@@ -61,14 +65,12 @@ const classes: {
 	PartnerAbortError,
 };
 
-/**
- * Makes the error of a failed call.
- *
- * @param place of the failed page in an iteration
- */
-export function toError(failure: Failure, place?: Pick<Facts, "cursor" | "itemsRead">): PartnerError {
-	const { ok, tag, message, again, fault, previous, ...known } = failure;
-	const facts = { ...known, ...place, cause: previous ? toError(previous) : fault };
+/** Invalid input is thrown where it is found, before there is an attempt. */
+type FailureTag = keyof typeof classes | "PartnerConfigurationError";
+
+/** Makes the error of a failed call. */
+export function toError({ ok, tag, message, again, fault, previous, ...known }: Failure): PartnerError {
+	const facts = { ...known, cause: previous ? toError(previous) : fault };
 	if (tag !== "PartnerConfigurationError") return new classes[tag](message, facts);
 	const { field = "options", rule = message } = facts;
 	return new PartnerConfigurationError({ ...facts, field, rule });

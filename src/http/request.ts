@@ -1,4 +1,4 @@
-import { createFinalURL, createQuerySerializer } from "openapi-fetch";
+import { createFinalURL } from "openapi-fetch";
 import { version } from "../../package.json";
 import type { ExchangeRequest } from "./exchange.ts";
 
@@ -10,7 +10,14 @@ export interface Parameters {
 	body?: string | undefined;
 }
 
-const querySerializer = createQuerySerializer();
+/** In place of openapi-fetch's own, which also writes arrays and objects, and does not encode names. */
+const querySerializer = (query: Readonly<Record<string, unknown>>): string => {
+	const parts: string[] = [];
+	for (const [name, value] of Object.entries(query)) {
+		if (value !== undefined) parts.push(`${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`);
+	}
+	return parts.join("&");
+};
 
 const pathSerializer = (template: string, path: Record<string, unknown>): string =>
 	template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(path[name])));

@@ -69,28 +69,31 @@ export async function retry<T>(
 	return pRetry(repeat, { retries: Number.POSITIVE_INFINITY, minTimeout: 0, maxTimeout: 0, shouldRetry });
 }
 
-export interface WaitOptions {
-	policy: RetryPolicy;
+/** The part of a call that its waits depend on. */
+export interface RetryProgress {
+	readonly policy: RetryPolicy;
 	/** Attempts made. */
-	attempts: number;
+	readonly attempts: number;
 	/** The wait before the last attempt, in milliseconds; 0 after the first one. */
-	lastWaitMs: number;
-	/** The wait that the response asks for, in milliseconds. */
-	retryAfterMs: number | undefined;
-	/** Time left before the deadline, in milliseconds. */
-	leftMs: number;
-	/** Time that must be left after the wait, in milliseconds. */
-	roomMs: number;
+	readonly lastWaitMs: number;
 }
 
-/** The wait before the next attempt in milliseconds, or undefined when there is no attempt or no time left for one. */
-export function waitBefore(options: WaitOptions): number | undefined {
-	const { policy, attempts, lastWaitMs, retryAfterMs = 0, leftMs, roomMs } = options;
+/**
+ * The wait before the next attempt in milliseconds, or undefined when there is no attempt or no time left for one.
+ *
+ * @param longestMs time for the wait
+ * @param retryAfterMs the wait that the response asks for
+ */
+export function waitBefore(
+	{ policy, attempts, lastWaitMs }: RetryProgress,
+	longestMs: number,
+	retryAfterMs = 0,
+): number | undefined {
 	if (attempts >= policy.attempts || retryAfterMs > longestRetryAfterMs) return undefined;
 	const bound = Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** (attempts - 1));
 	// Equal jitter. No wait is shorter than the one before, because the service asks for increasing waits.
 	const wait = Math.max(retryAfterMs, lastWaitMs, bound / 2 + Math.random() * (bound / 2));
-	return leftMs - wait < roomMs ? undefined : wait;
+	return wait > longestMs ? undefined : wait;
 }
 
 /** Waits; returns early when a signal aborts. The timer keeps the process alive, because a send must end before it exits. */

@@ -7,9 +7,9 @@ import type { CallContext, ClientContext, Reply } from "./call-context.ts";
 import { classify } from "./classify.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { ExchangeRequest } from "./exchange.ts";
-import type { Failure } from "./failure.ts";
+import { createFailure, type Failure } from "./failure.ts";
 import { createRequest, type Parameters } from "./request.ts";
-import { policyFrom, type RetryPolicy, retry, sleep, waitBefore } from "./retry.ts";
+import { policyFrom, type RetryProgress, retry, sleep, waitBefore } from "./retry.ts";
 
 /** Sends a request with retries. It resolves with the checked data or with the failure. */
 export type Transport = <Data, Params extends Parameters>(
@@ -46,7 +46,7 @@ const limits = {
 const noSignals: readonly AbortSignal[] = [];
 
 /** A call that is under way. The fields from `attempts` on change with each attempt. */
-interface ActiveCall<Data> {
+interface ActiveCall<Data> extends RetryProgress {
 	readonly client: ClientContext;
 	readonly endpoint: Endpoint<Data, Parameters>;
 	readonly context: CallContext<Data>;
@@ -57,9 +57,9 @@ interface ActiveCall<Data> {
 	readonly deadlineMs: number;
 	/** On the clock of `performance.now()`. */
 	readonly deadlineAt: number;
-	readonly policy: RetryPolicy;
 	readonly signals: readonly AbortSignal[];
 	attempts: number;
+	lastWaitMs: number;
 	outcome: Outcome;
 	/** From the last response that had one. */
 	correlationId?: string | undefined;
@@ -67,7 +67,6 @@ interface ActiveCall<Data> {
 	readonly keys: string[];
 	/** Duration of the last attempt. Undefined when there is nothing to report about it. */
 	durationMs?: number | undefined;
-	lastWaitMs: number;
 	lastFailure?: Failure | undefined;
 }
 
@@ -116,12 +115,11 @@ async function tryOnce<Data>(call: ActiveCall<Data>): Promise<Reply<Data>> {
 		call.attempts++;
 	}
 	if (end.key !== undefined || end.kind === "key") call.durationMs = performance.now() - startedAt;
-	const result = classify(end, { endpoint, timeoutMs, verify: context.verify, secrets: () => secretsOf(call) });
+	const { attempts } = call;
+	const { verify } = context;
+	const result = classify(end, { endpoint, attempts, timeoutMs, verify, secrets: () => secretsOf(call) });
+	if (result.ok) return result;
 	call.correlationId = result.correlationId ?? call.correlationId;
-	if (result.ok) {
-		const { data, status, headers, correlationId } = result;
-		return { ok: true, data, response: { status, headers, correlationId, attempts: call.attempts } };
-	}
 	// Once an attempt was ambiguous, a later one can prove that the send was accepted, but not that it was not.
 	if (result.outcome === "sent" || call.outcome === "not_sent") call.outcome = result.outcome;
 	return result.tag === "PartnerTimeoutError" && leftMs <= timeoutMs ? expired(call) : result;
@@ -146,11 +144,10 @@ function waitAfter<Data>(call: ActiveCall<Data>, reply: Reply<Data>): Promise<vo
 
 /** The wait before the next attempt in milliseconds, or undefined when no attempt, time or token is left. */
 function nextWait<Data>(call: ActiveCall<Data>, retryAfterMs: number | undefined): number | undefined {
-	const { client, policy, attempts, lastWaitMs, deadlineAt } = call;
-	const leftMs = deadlineAt - performance.now();
-	const waitMs = waitBefore({ policy, attempts, lastWaitMs, retryAfterMs, leftMs, roomMs: roomMs(call) });
-	if (waitMs === undefined || policy.budget === Number.POSITIVE_INFINITY) return waitMs;
-	return client.budget.take() ? waitMs : undefined;
+	const longestMs = call.deadlineAt - performance.now() - roomMs(call);
+	const waitMs = waitBefore(call, longestMs, retryAfterMs);
+	if (waitMs === undefined || call.policy.budget === Number.POSITIVE_INFINITY) return waitMs;
+	return call.client.budget.take() ? waitMs : undefined;
 }
 
 /** Time that an attempt needs at least. */
@@ -161,19 +158,26 @@ function roomMs<Data>({ deadlineMs }: ActiveCall<Data>): number {
 function report<Data>(call: ActiveCall<Data>, reply: Reply<Data>, retryInMs: number | undefined): void {
 	const { client, endpoint, agencyId, context, attempts, durationMs } = call;
 	if (durationMs === undefined || !(client.logger || client.onAttempt)) return;
-	const { tag, fault, status, correlationId } = reply.ok
-		? { ...reply.response, tag: undefined, fault: undefined }
-		: reply;
-	const { operation } = endpoint;
-	const { operationId } = context;
-	// An attempt without a key made no request, and is not counted in `attempts`.
-	const attempt = tag === "PartnerConfigurationError" ? attempts + 1 : attempts;
-	const errorCode = fault?.code ?? (tag === "PartnerConfigurationError" ? fault?.name : undefined);
-	const facts = { operation, agencyId, attempt, status, errorTag: tag, errorCode, correlationId, operationId };
+	const { status, correlationId } = reply.ok ? reply.response : reply;
+	const { tag, fault } = reply.ok ? {} : reply;
+	const isKeyProblem = tag === "PartnerConfigurationError";
 	// Nobody waits for an abandoned call, and a 404 of a read is an answer.
 	const isAnswer = tag === "PartnerNotFound" && !context.isWrite;
 	const level = context.abandon?.aborted ? "debug" : isAnswer ? "info" : undefined;
-	reportAttempt(client, { ...facts, durationMs, retryInMs }, level);
+	const facts = {
+		operation: endpoint.operation,
+		agencyId,
+		// An attempt without a key made no request, and is not counted in `attempts`.
+		attempt: isKeyProblem ? attempts + 1 : attempts,
+		status,
+		errorTag: tag,
+		errorCode: fault?.code ?? (isKeyProblem ? fault?.name : undefined),
+		correlationId,
+		operationId: context.operationId,
+		durationMs,
+		retryInMs,
+	};
+	reportAttempt(client, facts, level);
 }
 
 /** Adds the facts of the call to a failure. */
@@ -188,19 +192,14 @@ function complete<Data>(call: ActiveCall<Data>, failure: Failure): Failure {
 	return { ...failure, ...facts, message };
 }
 
-const noBaseUrl: Failure = {
-	ok: false,
-	tag: "PartnerConfigurationError",
-	message: "baseUrl: is required",
+const noBaseUrl = createFailure("PartnerConfigurationError", "baseUrl: is required", {
 	field: "baseUrl",
 	rule: "is required",
-	retryable: false,
-	again: false,
-};
+});
 
 function expired<Data>({ endpoint, deadlineMs, lastFailure }: ActiveCall<Data>): Failure {
 	const message = `${endpoint.operation}: no complete answer before the deadline of ${deadlineMs} ms`;
-	return { ok: false, tag: "PartnerTimeoutError", message, retryable: true, again: false, previous: lastFailure };
+	return createFailure("PartnerTimeoutError", message, { retryable: true, previous: lastFailure });
 }
 
 /** The parts of the request that a message must not repeat. A key counts whole, and by its parts after the public prefix. */

@@ -1,5 +1,5 @@
 import { limits } from "../../generated/operations.ts";
-import { type Facts, PartnerInvalidInput } from "../errors.ts";
+import type { Facts } from "../errors.ts";
 import {
 	checkInput,
 	flag,
@@ -8,7 +8,7 @@ import {
 	milliseconds,
 	object,
 	optional,
-	type Refusal,
+	optionalOrFalse,
 	rule,
 	type Schema,
 	text,
@@ -62,35 +62,20 @@ export interface CallOptions {
 	retry?: RetryOptions | false | undefined;
 }
 
-const retryFields = object({
-	attempts: optional(whole(1, 6)),
-	baseDelayMs: optional(milliseconds),
-	maxDelayMs: optional(milliseconds),
-	budget: optional(
-		rule<number>(
-			(value) => typeof value === "number" && value >= 0,
-			"must be a number of tokens, 0 or more, or Infinity",
+/** The retry options of a client or of a call. */
+export const retry = optionalOrFalse(
+	object({
+		attempts: optional(whole(1, 6)),
+		baseDelayMs: optional(milliseconds),
+		maxDelayMs: optional(milliseconds),
+		budget: optional(
+			rule<number>(
+				(value) => typeof value === "number" && value >= 0,
+				"must be a number of tokens, 0 or more, or Infinity",
+			),
 		),
-	),
-});
-
-/** Holds the fields, so that an error names one with its place: `retry.attempts`. */
-const retryHolder = object({ retry: retryFields });
-
-/** Checked in full by {@link checkRetry}: a union of zod would cost more size than the rest of the schema. */
-export const retry: Schema<RetryOptions | false> = rule<RetryOptions | false>(
-	(value) => value === false || (typeof value === "object" && value !== null && !Array.isArray(value)),
-	"must be false or { attempts?, baseDelayMs?, maxDelayMs?, budget? }",
+	}),
 );
-
-/** Returns a copy, because the caller may change its object while calls use it. */
-export function checkRetry(
-	given: RetryOptions | false | undefined,
-	facts: Facts,
-	Refused: Refusal = PartnerInvalidInput,
-): RetryOptions | false | undefined {
-	return given ? checkInput(retryHolder, { retry: given }, "options", facts, Refused).retry : given;
-}
 
 const callOptions = {
 	signal: optional(
@@ -101,7 +86,7 @@ const callOptions = {
 	),
 	timeoutMs: optional(milliseconds),
 	deadlineMs: optional(milliseconds),
-	retry: optional(retry),
+	retry,
 };
 
 const pageOptions = {
@@ -135,12 +120,6 @@ export const optionSchemas = {
 };
 
 /** Checks the options of a call, and returns a copy. Without options there is nothing to check. */
-export function checkOptions<T extends object & { retry?: RetryOptions | false | undefined }>(
-	schema: Schema<T>,
-	value: unknown,
-	facts: Facts,
-): Partial<T> {
-	if (value === undefined) return {};
-	const checked = checkInput(schema, value, "options", facts);
-	return checked.retry === undefined ? checked : { ...checked, retry: checkRetry(checked.retry, facts) };
+export function checkOptions<T>(schema: Schema<T>, value: unknown, facts: Facts): Partial<T> {
+	return value === undefined ? {} : checkInput(schema, value, "options", facts);
 }

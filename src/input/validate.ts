@@ -17,6 +17,15 @@ export function optional<T>(innerType: Schema<T>): z.$ZodOptional<Schema<T>> {
 	return new z.$ZodOptional({ type: "optional", innerType }) as z.$ZodOptional<Schema<T>>;
 }
 
+/** A field that may be absent, undefined or false. */
+export function optionalOrFalse<T>(innerType: Schema<T>): z.$ZodOptional<Schema<T | false>> {
+	const field = optional<T | false>(innerType);
+	const { run } = field._zod;
+	// A union of zod would cost more size than the rest of the schemas.
+	field._zod.run = (payload, context) => (payload.value === false ? payload : run(payload, context));
+	return field;
+}
+
 /** An object with these fields and no others. */
 export function object<Shape extends z.$ZodShape>(shape: Shape): z.$ZodObject<Shape, z.$strict> {
 	const none = new z.$ZodNever({ type: "never" });
@@ -59,7 +68,7 @@ export function isWellFormed(value: string): boolean {
 }
 
 /** The class of error that refuses a value. */
-export type Refusal = typeof PartnerInvalidInput | typeof PartnerConfigurationError;
+type Refusal = typeof PartnerInvalidInput | typeof PartnerConfigurationError;
 
 /**
  * Returns a copy of a value that satisfies its schema, or throws an error that names the field and the rule and never

@@ -1,4 +1,4 @@
-import type { Operation, Outcome, PartnerErrorTag } from "../errors.ts";
+import type { Facts, Operation, PartnerErrorTag } from "../errors.ts";
 import { ignoreErrors } from "./ignore-errors.ts";
 
 /** The part of an OpenTelemetry span that the client uses. */
@@ -18,24 +18,18 @@ export interface Tracer {
 }
 
 /** The facts of a call that its span shows from the start. */
-export interface TraceStart {
+export interface TraceStart extends Pick<Facts, "agencyId" | "operationId"> {
 	operation: Operation;
 	method: string;
 	/** Path template, such as `/agencies/{agencyId}/conversations/{phone}`. */
 	path: string;
-	agencyId?: string | undefined;
-	operationId?: string | undefined;
 	baseUrl?: string | undefined;
 }
 
 /** The facts of a call that its span shows at the end. */
-export interface TraceEnd {
-	attempts?: number | undefined;
-	status?: number | undefined;
-	correlationId?: string | undefined;
+export interface TraceEnd extends Pick<Facts, "attempts" | "status" | "correlationId" | "outcome"> {
 	/** Tag of the error. Absent for a call that succeeded. */
 	tag?: PartnerErrorTag | undefined;
-	outcome?: Outcome | undefined;
 }
 
 type Attributes = Record<string, string | number>;

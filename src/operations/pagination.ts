@@ -1,6 +1,6 @@
 import type { Facts, PartnerError } from "../errors.ts";
 import type { Reply, ReplyHead } from "../http/call-context.ts";
-import { aborted, type Failure, toError } from "../http/failure.ts";
+import { aborted, createFailure, type Failure, toError } from "../http/failure.ts";
 import { checkOptions, optionSchemas } from "../input/call-options.ts";
 import { createRecent } from "../input/recent.ts";
 import { type Call, createCall, readNow } from "./call.ts";
@@ -81,7 +81,7 @@ async function* iteratePages<Item, Page>(open: () => PageSource<Item, Page>): As
 	let itemsRead = 0;
 	for (;;) {
 		const reply = await cursor.next();
-		if (!reply.ok) throw toError(reply, { cursor: cursor.ofNext(), itemsRead });
+		if (!reply.ok) throw toError({ ...reply, cursor: cursor.ofNext(), itemsRead });
 		// Counted before the page is handed over, because the caller may change it.
 		const { length } = source.itemsOf(reply.data);
 		yield reply.data;
@@ -98,7 +98,7 @@ async function* iterateItems<Item, Page>(open: () => PageSource<Item, Page>): As
 	try {
 		for (;;) {
 			const reply = await cursor.next();
-			if (!reply.ok) throw toError(reply, { cursor: cursor.ofNext(), itemsRead });
+			if (!reply.ok) throw toError({ ...reply, cursor: cursor.ofNext(), itemsRead });
 			const items = itemsOf(reply.data);
 			const middle = items.length / 2;
 			let handed = 0;
@@ -167,6 +167,5 @@ function createPageCursor<Item, Page>(source: PageSource<Item, Page>) {
 function repeated(facts: Facts, last: ReplyHead | undefined): Failure {
 	const message = `${facts.operation}: the service returned a cursor that was read before`;
 	const { attempts, correlationId } = last ?? {};
-	const tag = "PartnerUnexpectedResponse";
-	return { ...facts, ok: false, tag, message, attempts, correlationId, retryable: false, again: false };
+	return createFailure("PartnerUnexpectedResponse", message, { ...facts, attempts, correlationId });
 }

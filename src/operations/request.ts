@@ -86,17 +86,12 @@ export function createSendRequest(transport: Transport, isLimited: boolean): Sen
 			if (body !== undefined && isRead) {
 				throw new PartnerInvalidInput({ ...facts, field: "body", rule: "must be absent for a GET" });
 			}
-			const texts: string[] = [];
-			const text = body === undefined ? undefined : jsonOf(body, texts, facts);
-			// A message about a body of that length is withheld without a look at its texts, of which there can be many.
-			if (text && text.length > longestSecret) texts.length = 0;
-			texts.push(...Object.values(query ?? {}).filter((value) => typeof value === "string"));
-			// openapi-fetch encodes the values alone.
-			const encoded = Object.entries(query ?? {}).map(([name, value]) => [encodeURIComponent(name), value] as const);
-			const secrets = [...Object.values(params ?? {}), ...texts, text];
+			const { text, texts } = jsonOf(body, facts);
+			const words = Object.values(query ?? {}).filter((value) => typeof value === "string");
+			const secrets = [...Object.values(params ?? {}), ...words, ...texts, text];
 			return transport<unknown, Parameters>(
 				{ ...unlisted, method, path },
-				{ path: values, query: Object.fromEntries(encoded), body: text },
+				{ path: values, query, body: text },
 				{ ...call, retry: isRead ? call.retry : false, isWrite: !isRead, secrets },
 			);
 		});
@@ -111,14 +106,17 @@ function segmentOf(values: Readonly<Record<string, string>>, name: string, facts
 	throw new PartnerInvalidInput({ ...facts, field, rule: "must be the text of one path segment" });
 }
 
-/** @param texts gets each text of the body as it was before JSON escaped it */
-function jsonOf(body: unknown, texts: string[], facts: Facts): string {
+/** The body as JSON, and its texts as they were before JSON escaped them. */
+function jsonOf(body: unknown, facts: Facts): { text: string | undefined; texts: readonly string[] } {
+	if (body === undefined) return { text: undefined, texts: [] };
+	const texts: string[] = [];
 	try {
 		const text: string | undefined = JSON.stringify(body, (_, value) => {
 			if (typeof value === "string") texts.push(value);
 			return value;
 		});
-		if (text !== undefined) return text;
+		// A message about a longer body is withheld without a look at its texts, of which there can be many.
+		if (text !== undefined) return { text, texts: text.length > longestSecret ? [] : texts };
 	} catch {
 		// A cycle or a BigInt. The original error can quote the value.
 	}

@@ -1,4 +1,5 @@
 import { parsePhoneNumberFromString } from "libphonenumber-js/core/es6";
+import library from "libphonenumber-js/metadata.min.json" with { type: "json" };
 import { expect, test } from "vitest";
 import metadata from "../../generated/phone-metadata.js";
 import { isE164 } from "../../src/input/phone.ts";
@@ -20,6 +21,11 @@ test("whatever its country, a number is E.164 exactly when the library reads it 
 		}
 	}
 	expect(wrong).toEqual([]);
+});
+
+test("each calling code has the countries that the library lists for it, the main one first", () => {
+	expect(metadata.country_calling_codes).toEqual(library.country_calling_codes);
+	expect(Object.keys(metadata.countries).sort()).toEqual(Object.keys(library.countries).sort());
 });
 
 test.each([
