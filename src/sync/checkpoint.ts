@@ -86,11 +86,11 @@ export function tidy({ mark, scan, known }: State, lookbackMs: number): void {
 		if (failingSince !== undefined) continue;
 		// An entry of an earlier scan is needed until this one is through.
 		const needed = scan && from < scan.to - lookbackMs;
-		const untimed = [...messages.values()].includes(never);
+		// The service may answer from a copy that lags behind, with a row that is older than what was handed over.
+		const kept = [...messages].filter(([, at]) => at === never || at >= edge);
 		const recent = at >= edge && at > never;
-		if (!needed && !untimed && !recent) known.delete(phoneNumber);
+		if (!needed && !kept[0] && !recent) known.delete(phoneNumber);
 		else if (!scan && from < edge && fingerprint !== stale) {
-			const kept = [...messages].filter(([, at]) => at === never || at >= edge);
 			known.set(phoneNumber, { ...entry, from: edge, messages: new Map(kept) });
 		}
 	}

@@ -90,7 +90,7 @@ export async function scan({ agency, lookbackMs, signal }: Source, { floor, want
 
 /** A service may give times in the future; its own `Date` bounds them. */
 function headOf(newest: number, date: number): number {
-	return newest === never || date === never ? Math.max(newest, date) : Math.min(newest, date);
+	return Math.min(newest === never ? date : newest, date === never ? newest : date);
 }
 
 /**
