@@ -52,8 +52,7 @@ export async function scan({ agency, lookbackMs, signal }: Source, { floor, want
 		latest = await pass(() => edge);
 		if (found.size === before) break;
 	}
-	const rows = [...found.values()].sort((a, b) => a.at - b.at);
-	return { ...first, rows };
+	return { ...first, rows: [...found.values()].sort((a, b) => a.at - b.at) };
 
 	async function pass(floor: (head: number) => number): Promise<Omit<Listing, "rows">> {
 		let date = never;
