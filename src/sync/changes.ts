@@ -94,8 +94,7 @@ export function changes(agency: AgencyClient, options: ChangesOptions): ChangeFe
 	const { signal } = options;
 	async function* oneLook(): AsyncGenerator<Change, void, undefined> {
 		yield* lookOnce(context, signal, look);
-		const [first] = memory.failures;
-		if (first) throw first.error;
+		for (const { error } of memory.failures) throw error;
 	}
 	return feedOf(memory, oneLook);
 }

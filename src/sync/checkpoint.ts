@@ -86,11 +86,11 @@ export function tidy({ mark, scan, known }: State, lookbackMs: number): void {
 		if (failingSince !== undefined) continue;
 		// An entry of an earlier scan is needed until this one is through.
 		const needed = scan && from < scan.to - lookbackMs;
-		const untimed = [...messages.values()].includes(never);
+		// The service may answer from a copy that lags behind, with a row that is older than what was handed over.
+		const kept = [...messages].filter(([, at]) => at === never || at >= edge);
 		const recent = at >= edge && at > never;
-		if (!needed && !untimed && !recent) known.delete(phoneNumber);
+		if (!needed && !kept[0] && !recent) known.delete(phoneNumber);
 		else if (!scan && from < edge && fingerprint !== stale) {
-			const kept = [...messages].filter(([, at]) => at === never || at >= edge);
 			known.set(phoneNumber, { ...entry, from: edge, messages: new Map(kept) });
 		}
 	}
@@ -109,7 +109,8 @@ export function encode(state: State): string {
 }
 
 function json(value: unknown): string {
-	return JSON.stringify(value, (_, part) => (part instanceof Map || part instanceof Set ? [...part] : part));
+	// Maps and sets become arrays: of all that a state holds, only these and arrays have `keys`.
+	return JSON.stringify(value, (_, part) => (part?.keys ? [...part] : part));
 }
 
 /** The JSON of a checkpoint. */
@@ -125,7 +126,7 @@ interface Stored {
 /** The state of a checkpoint, or the rule that the text breaks. */
 function decode(text: string, ownId: string): State | string {
 	try {
-		const { v, ...stored }: Stored = JSON.parse(text, (_, value) => (value === null ? never : value));
+		const { v, ...stored }: Stored = JSON.parse(text, (_, value) => value ?? never);
 		if (v > version) return "is a checkpoint of a later version";
 		const { agencyId, mark, scan } = stored;
 		const state: State = {

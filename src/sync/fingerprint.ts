@@ -18,8 +18,7 @@ export function fingerprintOf(conversation: ConversationSummary | ConversationDe
 	const summary = summaryOf(conversation);
 	const { reason, isShared, isVisibleThroughAgencyTag } = summary.visibility;
 	const values = compared.map((name) => (name.endsWith("At") ? instant(`${summary[name]}`) : summary[name]));
-	const state = [...values, reason, isShared, isVisibleThroughAgencyTag];
-	return `${summary.totalMessages}-${hash(JSON.stringify(state))}`;
+	return `${summary.totalMessages}-${hash(JSON.stringify([...values, reason, isShared, isVisibleThroughAgencyTag]))}`;
 }
 
 /** The compared fields in a fixed order, so that neither a response's order nor a new field changes a fingerprint. */

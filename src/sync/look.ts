@@ -27,7 +27,8 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 		wants(row, at, floor) {
 			// Rows without a time are not in the order of activity: they are handed over once, from the beginning.
 			if (at === never) return mark === never && upTo === never;
-			if (at < floor || at < upTo) return false;
+			// The service may answer from a copy that lags behind, with a row of `top` where it was before.
+			if (at < floor || (at < upTo && !resumed?.top.has(row.phoneNumber))) return false;
 			newest ??= at;
 			const { phoneNumber } = row;
 			const known = state.known.get(phoneNumber);
@@ -48,15 +49,16 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 
 	const { head, date } = listing;
 	memory.pages = listing.pages;
-	// A scan that goes on keeps its mark, because what it handed over before the break is as old as that.
-	const to = resumed?.to ?? head;
+	// From now on the feed has begun, also when this look does not come to its end.
+	const begun = mark === "now" ? head : mark;
+	// A scan that goes on keeps its mark, because what it handed over before the break is as old as that. The mark never goes
+	// back, also when the newest row is hidden or the service's `Date` is put back.
+	const to = Math.max(begun, resumed?.to ?? head);
 	const isTop = ({ at }: Row): boolean => at >= to - lookbackMs;
 	const open = resumed ?? { to, upTo, top: new Set(listing.rows.filter(isTop).map(({ phoneNumber }) => phoneNumber)) };
 	const { top } = open;
 	const unread = failing(state);
 	const now = Math.max(date, head);
-	// From now on the feed has begun, also when this look does not come to its end.
-	const begun = mark === "now" ? to : mark;
 	state.mark = begun;
 	state.scan = open;
 
@@ -71,7 +73,8 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 	const moved = new Set(listing.rows.filter((row) => isTop(row) && !top.has(row.phoneNumber)));
 	const rows = [...new Set([...moved, ...listing.rows])];
 	const finish = (): void => {
-		state.mark = Math.max(begun, to);
+		// After an empty list the feed is still at the beginning. What the agency gets later may be older than this look.
+		if (resumed || rows[0] || begun !== never) state.mark = to;
 		state.scan = undefined;
 		tidy(state, lookbackMs);
 	};

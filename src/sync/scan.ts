@@ -52,8 +52,7 @@ export async function scan({ agency, lookbackMs, signal }: Source, { floor, want
 		latest = await pass(() => edge);
 		if (found.size === before) break;
 	}
-	const rows = [...found.values()].sort((a, b) => a.at - b.at);
-	return { ...first, rows };
+	return { ...first, rows: [...found.values()].sort((a, b) => a.at - b.at) };
 
 	async function pass(floor: (head: number) => number): Promise<Omit<Listing, "rows">> {
 		let date = never;
@@ -90,7 +89,7 @@ export async function scan({ agency, lookbackMs, signal }: Source, { floor, want
 
 /** A service may give times in the future; its own `Date` bounds them. */
 function headOf(newest: number, date: number): number {
-	return newest === never || date === never ? Math.max(newest, date) : Math.min(newest, date);
+	return Math.min(newest === never ? date : newest, date === never ? newest : date);
 }
 
 /**

@@ -1,3 +1,11 @@
+/** The generators that run and have an outer signal, with it. */
+const running = new Map<AbortController, AbortSignal>();
+
+/** The one listener of every outer signal. Node warns of a leak when a signal has more than ten, as that of a server's feeds. */
+function end(): void {
+	for (const [own, outer] of running) if (outer.aborted) own.abort();
+}
+
 /**
  * Runs a generator with a signal that aborts with the outer one, and when the generator ends, however it ends.
  * @param abandon controls that signal; a caller that holds it can end the generator while it waits
@@ -7,12 +15,13 @@ export async function* abandoning<Item>(
 	run: (signal: AbortSignal) => AsyncIterable<Item>,
 	abandon: AbortController = new AbortController(),
 ): AsyncGenerator<Item, void, undefined> {
-	const abort = (): void => abandon.abort();
-	if (outer?.aborted) abort();
-	outer?.addEventListener("abort", abort, { signal: abandon.signal });
+	if (outer) running.set(abandon, outer);
+	outer?.addEventListener("abort", end);
+	end();
 	try {
 		yield* run(abandon.signal);
 	} finally {
-		abort();
+		running.delete(abandon);
+		abandon.abort();
 	}
 }

@@ -27,6 +27,13 @@ export const kinds: Record<string, Kind> = {
 		unreadable: true,
 		faults: 0.05,
 	},
+	"copies that lag behind": { copiesLagMs: 60 * second },
+	"copies that lag behind, late commits, times in seconds": {
+		copiesLagMs: 40 * second,
+		lateMs: 60 * second,
+		precisionMs: second,
+		randomIds: true,
+	},
 	"times in the future": { futureMs: 20 * minute },
 	"random ids": { randomIds: true, precisionMs: second },
 	"no Date": { withoutDate: true },
@@ -104,7 +111,7 @@ export async function playHistory({ kind, seed, crm, options, feed = changes }: 
 		retry: false,
 	});
 	const agency = client.agency(model.agencyId);
-	const isCalm = kind.faults === undefined && !kind.hides && !kind.unreadable && !kind.undatedMessages;
+	const isCalm = ![kind.faults, kind.hides, kind.unreadable, kind.undatedMessages, kind.copiesLagMs].some(Boolean);
 	const beginsNow = random() < 0.3;
 	let checkpoint: string = beginsNow ? "now" : "beginning";
 	/** When the feed had begun, and what it must not hand over. */

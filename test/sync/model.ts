@@ -30,6 +30,8 @@ export interface Kind {
 	faultStatuses?: readonly number[];
 	/** Some messages have no time of their own. */
 	undatedMessages?: boolean;
+	/** Some reads are answered by a copy of the data that is so far behind. The pages of one list are of one copy. */
+	copiesLagMs?: number;
 }
 
 export interface ModelMessage {
@@ -70,6 +72,10 @@ export interface Model {
 	pageSize: number;
 	/** Turned off at a history's end, when all must come right. */
 	troubled: boolean;
+	/** How far behind the copy is that answers now. */
+	behindMs: number;
+	/** The service's Date, in relation to its messages. */
+	dateOffsetMs: number;
 	readonly conversations: ModelConversation[];
 	/** Requests so far. */
 	readonly requests: string[];
@@ -94,6 +100,7 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 	const conversations: ModelConversation[] = [];
 	const events: ModelEvent[] = [];
 	const requests: string[] = [];
+	const lags = new Map<string, number>();
 	let serial = 0;
 	const agencyId = "agy_0a1b2c3d";
 
@@ -102,6 +109,8 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 		now: start,
 		pageSize: 100,
 		troubled: true,
+		behindMs: 0,
+		dateOffsetMs: 0,
 		conversations,
 		requests,
 		schedule: (event) => {
@@ -165,7 +174,9 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 			const path = decodeURIComponent(url.pathname).replace(`/api/v1/agencies/${agencyId}`, "");
 			requests.push(`${method} ${path}`);
 			// A service without a clock in its answers, now and then: what only some of its machines send is not relied on.
+			if (kind.copiesLagMs !== undefined) model.behindMs = lagOf(path.replace(/\/messages$/, ""), url.searchParams);
 			const answered = answer(path, url.searchParams, typeof body === "string" ? body : "");
+			if (kind.copiesLagMs !== undefined) model.behindMs = 0;
 			await Promise.resolve();
 			signal?.throwIfAborted();
 			return answered;
@@ -179,11 +190,16 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 	function latest(messages: readonly ModelMessage[]): number {
 		return messages.reduce((time, { at }) => Math.max(time, at), never);
 	}
+	/** How far behind the copy is that answers a read: that of its first page. */
+	function lagOf(path: string, query: URLSearchParams): number {
+		if (!query.has("cursor")) lags.set(path, random() < 0.5 ? 0 : Math.floor(random() * (kind.copiesLagMs ?? 0)));
+		return model.troubled ? (lags.get(path) ?? 0) : 0;
+	}
 	function seen({ messages }: ModelConversation): ModelMessage[] {
-		return messages.filter(({ visibleAt }) => visibleAt <= model.now);
+		return messages.filter(({ visibleAt }) => visibleAt <= model.now - model.behindMs);
 	}
 	function listed({ messages }: ModelConversation): ModelMessage[] {
-		return messages.filter(({ visibleAt }) => visibleAt + listLagMs <= model.now);
+		return messages.filter(({ visibleAt }) => visibleAt + listLagMs <= model.now - model.behindMs);
 	}
 	function latestSeen(conversation: ModelConversation): number {
 		return latest(seen(conversation));
@@ -344,7 +360,7 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 	}
 
 	function said(json: unknown): Response {
-		const date = new Date(Math.floor(model.now / 1_000) * 1_000).toUTCString();
+		const date = new Date(Math.floor((model.now + model.dateOffsetMs) / 1_000) * 1_000).toUTCString();
 		return Response.json(json, { headers: { "x-correlation-id": "c", ...(kind.withoutDate ? {} : { date }) } });
 	}
 

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { createClient, PartnerForbidden } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { serve } from "messaging-conversations/sandbox/server";
@@ -285,3 +286,13 @@ test("over HTTP, for a day of the fake clock: everything once, and as it is", as
 	expect(bodies.sort()).toEqual(expected.sort());
 	expect(sandbox.violations()).toEqual([]);
 }, 60_000);
+
+test("any number of feeds share a signal, which gets one listener and ends them all", async () => {
+	const stop = new AbortController();
+	const opened = Array.from({ length: 12 }, () => open({ signal: stop.signal }));
+	for (const { pass } of opened) await pass(0);
+	expect(getEventListeners(stop.signal, "abort")).toHaveLength(1);
+	stop.abort();
+	await Promise.all(opened.map(({ run }) => run));
+	expect(vi.getTimerCount()).toBe(0);
+});

@@ -1,0 +1,96 @@
+/* A service whose reads are answered by copies of its data: one may lag behind another, or have another clock. */
+import { type Change, changes } from "messaging-conversations/sync";
+import { expect, test } from "vitest";
+import { minutes, type Opened, openModel, told } from "./service.ts";
+
+const second = 1_000;
+
+/** Looks once, and ends the loop after a contact's change. */
+async function lookUpTo(opened: Opened, index: number): Promise<ReturnType<typeof told>> {
+	const feed = changes(opened.agency, { since: opened.since });
+	const handed: Change[] = [];
+	for await (const change of feed) {
+		handed.push(change);
+		if (change.phoneNumber === opened.contact(index).phoneNumber) break;
+	}
+	opened.since = feed.checkpoint;
+	return told(opened, { changes: handed });
+}
+
+test("a conversation that was still to come is not passed by when a copy lists it where it was before", async () => {
+	const opened = openModel({}, 3);
+	const { model, contact } = opened;
+	for (const index of [0, 1, 2]) {
+		model.write(contact(index));
+		model.advance(10 * second);
+	}
+	await lookUpTo(opened, 0);
+	// The scan goes on, and hands contact 2 over with a later time than that of contact 1.
+	model.advance(minutes(2));
+	model.write(contact(2));
+	model.advance(10 * second);
+	model.write(contact(1));
+	await lookUpTo(opened, 2);
+	model.behindMs = 15 * second;
+	const { changes: rest } = await opened.look();
+	expect(told(opened, { changes: rest })).toEqual([[1, ["1"]]]);
+	model.behindMs = 0;
+	expect(told(opened, await opened.look())).toEqual([[1, ["4"]]]);
+});
+
+test("a conversation that a copy shows as it was before is not forgotten, and brings nothing twice", async () => {
+	const opened = openModel({}, 4);
+	const { model, contact } = opened;
+	for (const index of [0, 1, 2, 3]) {
+		model.write(contact(index));
+		model.advance(index < 2 ? 10 * second : minutes(10));
+	}
+	const before = await lookUpTo(opened, 0);
+	model.write(contact(2));
+	const later = await lookUpTo(opened, 2);
+	expect([...before, ...later]).toEqual([
+		[0, ["0"]],
+		[2, ["2", "4"]],
+	]);
+	model.advance(10 * second);
+	model.behindMs = 20 * second;
+	expect(told(opened, await opened.look())).toEqual([
+		[1, ["1"]],
+		[2, []],
+		[3, ["3"]],
+	]);
+	model.behindMs = 0;
+	expect(told(opened, await opened.look())).toEqual([[2, []]]);
+});
+
+test("a Date that is put back brings nothing twice, also of a conversation with more messages than a page", async () => {
+	const opened = openModel({}, 2);
+	const { model, contact } = opened;
+	model.pageSize = 4;
+	for (let count = 0; count < 8; count++) {
+		model.write(contact(0));
+		model.advance(10 * second);
+	}
+	model.advance(minutes(3));
+	model.write(contact(1));
+	await opened.look();
+	model.dateOffsetMs = -minutes(10);
+	model.write(contact(0));
+	model.advance(second);
+	model.write(contact(1));
+	expect(await lookUpTo(opened, 0)).toEqual([[0, ["9"]]]);
+	model.write(contact(0));
+	expect(told(opened, await opened.look())).toEqual([
+		[0, ["11"]],
+		[1, ["10"]],
+	]);
+});
+
+test("what an agency gets after a look from the beginning at an empty list is handed over, however old it is", async () => {
+	const opened = openModel({}, 1);
+	const { model, contact } = opened;
+	expect((await opened.look()).requests).toEqual(["GET /conversations"]);
+	model.write(contact(0), { at: model.now - minutes(60) });
+	expect(told(opened, await opened.look())).toEqual([[0, ["0"]]]);
+	expect((await opened.look()).requests).toEqual(["GET /conversations"]);
+});
