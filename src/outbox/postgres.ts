@@ -1,5 +1,5 @@
 import { can, refuse } from "./check.ts";
-import { columns, createSqlStore, namesFrom, type Row, type Rows, type StoreOptions, workerColumns } from "./sql.ts";
+import { createSqlStore, namesFrom, type Row, type Rows, type StoreOptions } from "./sql.ts";
 import type { OutboxStore } from "./store.ts";
 
 /** A `pg` Pool or Client, or a PGlite database or transaction: whatever has their `query`. */
@@ -27,10 +27,7 @@ export function postgresStore(pool: PostgresQueryable, options: StoreOptions = {
 				// The query of an ORM may give the rows alone.
 				return Array.isArray(rows) ? (rows as Row[]) : refuseQuery(tx);
 			},
-			tables: ({ texts, worker }) => [
-				`create table if not exists ${texts} (seq bigint generated always as identity primary key, ${columns})`,
-				`create table if not exists ${worker} (${workerColumns})`,
-			],
+			seq: "seq bigint generated always as identity primary key",
 		},
 		namesFrom(options, "postgresStore"),
 	);

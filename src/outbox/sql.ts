@@ -32,8 +32,8 @@ export type Row = Record<string, unknown>;
 export interface Database {
 	/** Runs one statement; through `tx` when there is one. */
 	query: (sql: string, values: (string | number | null)[], tx?: unknown) => Promise<Row[]>;
-	/** The statements that create the tables. */
-	tables: (names: Names) => readonly string[];
+	/** The column of the order of arrival. */
+	seq: string;
 }
 
 /** Names of the tables. */
@@ -71,14 +71,14 @@ function indexes({ texts, index }: Names): string[] {
 }
 
 /** The columns of the texts, as both databases take them. */
-export const columns = `id text not null unique, agency_id text not null, recipient text not null, body text not null,
+const columns = `id text not null unique, agency_id text not null, recipient text not null, body text not null,
 	subaccount_id text, consent_language text, not_after bigint, created_at bigint not null, state text not null,
 	since bigint not null, next_at bigint, version bigint not null, message_id text, queue_id text, progress text not null`;
 
-export const workerColumns = "one bigint primary key, token text not null, host text, pid bigint, beat_at bigint";
+const workerColumns = "one bigint primary key, token text not null, host text, pid bigint, beat_at bigint";
 
 /** A store on a database that speaks SQL. Each method is one statement. */
-export function createSqlStore({ query, tables }: Database, names: Names): OutboxStore {
+export function createSqlStore({ query, seq: seqColumn }: Database, names: Names): OutboxStore {
 	const { texts, worker } = names;
 	const textsOf = async (sql: string, values: (string | number | null)[]): Promise<OutboxText[]> =>
 		(await query(sql, values)).map(textFrom);
@@ -86,7 +86,14 @@ export function createSqlStore({ query, tables }: Database, names: Names): Outbo
 
 	return {
 		async migrate() {
-			for (const statement of [...tables(names), ...indexes(names)]) {
+			// In PostgreSQL "create index if not exists" waits for open transactions that have enqueued, and holds up each enqueue
+			// meanwhile. The worker's table is created last: when it is there, so is all else.
+			if (await query(`select 1 from ${worker}`, []).then(Boolean, () => false)) return;
+			for (const statement of [
+				`create table if not exists ${texts} (${seqColumn}, ${columns})`,
+				...indexes(names),
+				`create table if not exists ${worker} (${workerColumns})`,
+			]) {
 				// "if not exists" fails in PostgreSQL when another process creates the same at that moment. Then it is there.
 				await query(statement, []).catch(() => query(statement, []));
 			}

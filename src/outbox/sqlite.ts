@@ -1,5 +1,5 @@
 import { can, refuse } from "./check.ts";
-import { columns, createSqlStore, namesFrom, type Row, type Rows, type StoreOptions, workerColumns } from "./sql.ts";
+import { createSqlStore, namesFrom, type Row, type Rows, type StoreOptions } from "./sql.ts";
 import type { OutboxStore } from "./store.ts";
 
 /** A database of better-sqlite3, of libsql's module of the same form, of node:sqlite or of bun:sqlite. */
@@ -47,10 +47,7 @@ export function sqliteStore(db: SqliteDatabase | LibsqlClient, options: StoreOpt
 				if (!isSqlite(tx)) refuse("tx", "must be the database, or a transaction of @libsql/client", "enqueue");
 				return run(tx, sql, values);
 			},
-			tables: ({ texts, worker }) => [
-				`create table if not exists ${texts} (seq integer primary key autoincrement, ${columns})`,
-				`create table if not exists ${worker} (${workerColumns})`,
-			],
+			seq: "seq integer primary key autoincrement",
 		},
 		namesFrom(options, "sqliteStore"),
 	);

@@ -70,6 +70,24 @@ test("processes that start at the same moment all find their tables on a Postgre
 	}
 });
 
+test("migrating again waits for no transaction that has enqueued on a PostgreSQL server", async () => {
+	const connectionString = await server?.create();
+	const pool = new pg.Pool({ connectionString, options: "-c lock_timeout=1000" });
+	pools.push(pool);
+	const store = postgresStore(pool);
+	await store.migrate();
+	const tx = await pool.connect();
+	try {
+		await tx.query("begin");
+		await store.insert({ ...text, id: "a" }, tx);
+		await store.migrate();
+		await tx.query("commit");
+	} finally {
+		tx.release(true);
+	}
+	expect((await store.find("a"))?.id).toBe("a");
+});
+
 describe("a text in the caller's transaction is there with the caller's row, or neither is", () => {
 	async function both(store: OutboxStore, write: (id: string, fail: boolean) => Promise<void>): Promise<void> {
 		await store.migrate();
