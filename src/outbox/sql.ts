@@ -1,14 +1,6 @@
 import { fields, refuse } from "./check.ts";
 import type { OutboxStore, Worker } from "./store.ts";
-import {
-	followed,
-	type Lane,
-	newProgress,
-	type OutboxState,
-	type OutboxText,
-	type Progress,
-	unfinished,
-} from "./text.ts";
+import { followed, type Lane, newProgress, type OutboxText, unfinished } from "./text.ts";
 
 /** Options of {@link sqliteStore} and {@link postgresStore}. */
 export interface StoreOptions {
@@ -199,29 +191,19 @@ function laneFrom(row: Row): Lane {
 	return { agencyId: String(row.agency_id), to: String(row.recipient) };
 }
 
+/** The columns that are numbers, which PostgreSQL gives as strings. */
+const numbers = /^(seq|notAfter|createdAt|since|nextAt|version)$/;
+
 function textFrom(row: Row): OutboxText {
-	return {
-		...laneFrom(row),
-		seq: Number(row.seq),
-		id: String(row.id),
-		body: String(row.body),
-		subaccountId: textOrNull(row.subaccount_id),
-		consentLanguage: textOrNull(row.consent_language),
-		notAfter: numberOrNull(row.not_after),
-		createdAt: Number(row.created_at),
-		state: String(row.state) as OutboxState,
-		since: Number(row.since),
-		nextAt: numberOrNull(row.next_at),
-		version: Number(row.version),
-		messageId: textOrNull(row.message_id),
-		queueId: textOrNull(row.queue_id),
-		progress: { ...newProgress, ...(JSON.parse(String(row.progress)) as Partial<Progress>) },
-	};
+	const fields = Object.entries(row).map(([column, value]) => {
+		// The ORM whose `tx` ran the statement may have renamed the columns already.
+		const name = column.replace(/_(.)/, (_, letter: string) => letter.toUpperCase());
+		return [name, value !== null && numbers.test(name) ? Number(value) : value];
+	});
+	const { recipient: to, progress, ...text } = Object.fromEntries(fields);
+	return { ...text, to, progress: { ...newProgress, ...JSON.parse(progress) } };
 }
 
 function workerFrom(row: Row): Worker {
 	return { token: String(row.token), host: String(row.host), pid: Number(row.pid), beatAt: Number(row.beat_at) };
 }
-
-const textOrNull = (value: unknown): string | null => (value == null ? null : String(value));
-const numberOrNull = (value: unknown): number | null => (value == null ? null : Number(value));

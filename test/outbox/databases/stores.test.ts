@@ -148,6 +148,26 @@ describe("a text in the caller's transaction is there with the caller's row, or 
 		);
 	});
 
+	test("PGlite, by an ORM that gives columns in camel case", async () => {
+		const db = await PGlite.create();
+		const store = postgresStore(db);
+		await store.migrate();
+		const camelCase = (row: unknown) =>
+			Object.fromEntries(
+				Object.entries(Object(row)).map(([name, value]) => [
+					name.replace(/_(.)/, (_, letter) => letter.toUpperCase()),
+					value,
+				]),
+			);
+		const stored = await db.transaction((tx) => {
+			const query = async (sql: string, values?: unknown[]) => ({
+				rows: (await tx.query(sql, values)).rows.map(camelCase),
+			});
+			return store.insert({ ...text, id: "a", notAfter: 2 }, { query });
+		});
+		expect(stored).toEqual(await store.find("a"));
+	});
+
 	test("a PostgreSQL server", async () => {
 		const pool = await openPool();
 		const store = postgresStore(pool);
