@@ -207,3 +207,26 @@ function textFrom(row: Row): OutboxText {
 function workerFrom(row: Row): Worker {
 	return { token: String(row.token), host: String(row.host), pid: Number(row.pid), beatAt: Number(row.beat_at) };
 }
+
+const patienceMs = 10_000;
+
+/**
+ * Waits while another connection writes to SQLite, or a transaction of the caller's is open. Repeats a statement that PostgreSQL
+ * ended because it and another one waited for each other's rows.
+ */
+export async function patiently(act: () => Promise<Row[]> | undefined): Promise<Row[]> {
+	const end = Date.now() + patienceMs;
+	for (let wait = 1; ; wait = Math.min(50, wait * 2)) {
+		try {
+			const rows = await act();
+			if (rows) return rows;
+			if (Date.now() > end) throw new Error("A transaction has been open on the outbox's connection for 10 seconds.");
+		} catch (error) {
+			const isLocked = /SQLITE_BUSY|SQLITE_LOCKED|is locked|40P01/.test(
+				`${Reflect.get(Object(error), "code")} ${error}`,
+			);
+			if (!isLocked || Date.now() > end) throw error;
+		}
+		await new Promise((resolve) => setTimeout(resolve, wait));
+	}
+}

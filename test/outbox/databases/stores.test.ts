@@ -88,6 +88,32 @@ test("migrating again waits for no transaction that has enqueued on a PostgreSQL
 	expect((await store.find("a"))?.id).toBe("a");
 });
 
+test("a statement that PostgreSQL ends because of a deadlock is repeated", async () => {
+	const pool = await openPool();
+	const store = postgresStore(pool);
+	await store.migrate();
+	for (const id of ["a", "b"]) await store.insert({ ...text, id }, undefined);
+	const other = await pool.connect();
+	try {
+		// The store's statement is the one that is ended.
+		await other.query("set deadlock_timeout = '1min'");
+		await other.query("begin");
+		await other.query("update outbox_text set body = 'B' where id = 'b'");
+		const postponed = store.postpone(text, 50);
+		const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+		await expect.poll(async () => (await pool.query(waiting)).rows.length).toBe(1);
+		await other.query("update outbox_text set body = 'A' where id = 'a'");
+		await other.query("commit");
+		await postponed;
+	} finally {
+		other.release(true);
+	}
+	expect([await store.find("a"), await store.find("b")]).toMatchObject([
+		{ body: "A", nextAt: 50 },
+		{ body: "B", nextAt: 50 },
+	]);
+});
+
 describe("a text in the caller's transaction is there with the caller's row, or neither is", () => {
 	async function both(store: OutboxStore, write: (id: string, fail: boolean) => Promise<void>): Promise<void> {
 		await store.migrate();
