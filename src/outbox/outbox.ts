@@ -1,3 +1,4 @@
+import type { Message } from "messaging-conversations";
 import { can, fields, moment, object, refuse, text } from "./check.ts";
 import { checkedText, type EnqueuedText, type ObservedChange } from "./enqueued.ts";
 import { checkedOptions, type OutboxOptions } from "./options.ts";
@@ -191,15 +192,18 @@ export function createOutbox(options: OutboxOptions): Outbox {
 	async function observe(change: ObservedChange): Promise<void> {
 		object("change", change, "observe");
 		const { agencyId, conversation, messages = [] } = change;
-		for (const message of messages) {
-			const text = message.direction === "outbound" ? await store.byMessage(message.messageSid) : undefined;
-			const phase = phaseOf(message);
-			if (!text || phase === "sent" || phase === text.state || text.state === "read") continue;
-			const next = changed(text, { state: phase, nextAt: phase === "delivered" ? text.nextAt : null }, now());
-			if (await store.save(next)) await settled(next);
-		}
+		for (const message of messages) if (message.direction === "outbound") await report(message);
 		const phoneNumber = conversation && ("summary" in conversation ? conversation.summary : conversation).phoneNumber;
 		if (phoneNumber) await wake({ to: phoneNumber, agencyId });
+	}
+
+	/** Stores what is reported of a message, again when a worker changed the row at that moment. */
+	async function report(message: Message): Promise<void> {
+		const text = await store.byMessage(message.messageSid);
+		const phase = phaseOf(message);
+		if (!text || phase === "sent" || phase === text.state || text.state === "read") return;
+		const next = changed(text, { state: phase, nextAt: phase === "delivered" ? text.nextAt : null }, now());
+		await ((await store.save(next)) ? settled(next) : report(message));
 	}
 
 	async function wake({ agencyId, to }: { agencyId: string | undefined; to: string }): Promise<void> {

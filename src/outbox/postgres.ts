@@ -1,5 +1,5 @@
 import { can, refuse } from "./check.ts";
-import { columns, createSqlStore, namesFrom, type Row, type Rows, type StoreOptions, workerColumns } from "./sql.ts";
+import { createSqlStore, namesFrom, patiently, type Row, type Rows, type StoreOptions } from "./sql.ts";
 import type { OutboxStore } from "./store.ts";
 
 /** A `pg` Pool or Client, or a PGlite database or transaction: whatever has their `query`. */
@@ -22,15 +22,15 @@ export function postgresStore(pool: PostgresQueryable, options: StoreOptions = {
 	if (!isQueryable(pool)) refuseQuery();
 	return createSqlStore(
 		{
-			async query(sql, values, tx) {
-				const { rows } = await (tx === undefined ? pool : clientFrom(tx)).query(sql, values);
-				// The query of an ORM may give the rows alone.
-				return Array.isArray(rows) ? (rows as Row[]) : refuseQuery(tx);
+			query(sql, values, tx) {
+				const run = async (): Promise<Row[]> => {
+					const { rows } = await (tx === undefined ? pool : clientFrom(tx)).query(sql, values);
+					// The query of an ORM may give the rows alone.
+					return Array.isArray(rows) ? (rows as Row[]) : refuseQuery(tx);
+				};
+				return tx === undefined ? patiently(run) : run();
 			},
-			tables: ({ texts, worker }) => [
-				`create table if not exists ${texts} (seq bigint generated always as identity primary key, ${columns})`,
-				`create table if not exists ${worker} (${workerColumns})`,
-			],
+			seq: "seq bigint generated always as identity primary key",
 		},
 		namesFrom(options, "postgresStore"),
 	);

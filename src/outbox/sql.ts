@@ -1,14 +1,6 @@
 import { fields, refuse } from "./check.ts";
 import type { OutboxStore, Worker } from "./store.ts";
-import {
-	followed,
-	type Lane,
-	newProgress,
-	type OutboxState,
-	type OutboxText,
-	type Progress,
-	unfinished,
-} from "./text.ts";
+import { followed, type Lane, newProgress, type OutboxText, unfinished } from "./text.ts";
 
 /** Options of {@link sqliteStore} and {@link postgresStore}. */
 export interface StoreOptions {
@@ -32,8 +24,8 @@ export type Row = Record<string, unknown>;
 export interface Database {
 	/** Runs one statement; through `tx` when there is one. */
 	query: (sql: string, values: (string | number | null)[], tx?: unknown) => Promise<Row[]>;
-	/** The statements that create the tables. */
-	tables: (names: Names) => readonly string[];
+	/** The column of the order of arrival. */
+	seq: string;
 }
 
 /** Names of the tables. */
@@ -71,14 +63,14 @@ function indexes({ texts, index }: Names): string[] {
 }
 
 /** The columns of the texts, as both databases take them. */
-export const columns = `id text not null unique, agency_id text not null, recipient text not null, body text not null,
+const columns = `id text not null unique, agency_id text not null, recipient text not null, body text not null,
 	subaccount_id text, consent_language text, not_after bigint, created_at bigint not null, state text not null,
 	since bigint not null, next_at bigint, version bigint not null, message_id text, queue_id text, progress text not null`;
 
-export const workerColumns = "one bigint primary key, token text not null, host text, pid bigint, beat_at bigint";
+const workerColumns = "one bigint primary key, token text not null, host text, pid bigint, beat_at bigint";
 
 /** A store on a database that speaks SQL. Each method is one statement. */
-export function createSqlStore({ query, tables }: Database, names: Names): OutboxStore {
+export function createSqlStore({ query, seq: seqColumn }: Database, names: Names): OutboxStore {
 	const { texts, worker } = names;
 	const textsOf = async (sql: string, values: (string | number | null)[]): Promise<OutboxText[]> =>
 		(await query(sql, values)).map(textFrom);
@@ -86,7 +78,14 @@ export function createSqlStore({ query, tables }: Database, names: Names): Outbo
 
 	return {
 		async migrate() {
-			for (const statement of [...tables(names), ...indexes(names)]) {
+			// In PostgreSQL "create index if not exists" waits for open transactions that have enqueued, and holds up each enqueue
+			// meanwhile. The worker's table is created last: when it is there, so is all else.
+			if (await query(`select 1 from ${worker}`, []).then(Boolean, () => false)) return;
+			for (const statement of [
+				`create table if not exists ${texts} (${seqColumn}, ${columns})`,
+				...indexes(names),
+				`create table if not exists ${worker} (${workerColumns})`,
+			]) {
 				// "if not exists" fails in PostgreSQL when another process creates the same at that moment. Then it is there.
 				await query(statement, []).catch(() => query(statement, []));
 			}
@@ -192,29 +191,42 @@ function laneFrom(row: Row): Lane {
 	return { agencyId: String(row.agency_id), to: String(row.recipient) };
 }
 
+/** The columns that are numbers, which PostgreSQL gives as strings. */
+const numbers = /^(seq|notAfter|createdAt|since|nextAt|version)$/;
+
 function textFrom(row: Row): OutboxText {
-	return {
-		...laneFrom(row),
-		seq: Number(row.seq),
-		id: String(row.id),
-		body: String(row.body),
-		subaccountId: textOrNull(row.subaccount_id),
-		consentLanguage: textOrNull(row.consent_language),
-		notAfter: numberOrNull(row.not_after),
-		createdAt: Number(row.created_at),
-		state: String(row.state) as OutboxState,
-		since: Number(row.since),
-		nextAt: numberOrNull(row.next_at),
-		version: Number(row.version),
-		messageId: textOrNull(row.message_id),
-		queueId: textOrNull(row.queue_id),
-		progress: { ...newProgress, ...(JSON.parse(String(row.progress)) as Partial<Progress>) },
-	};
+	const fields = Object.entries(row).map(([column, value]) => {
+		// The ORM whose `tx` ran the statement may have renamed the columns already.
+		const name = column.replace(/_(.)/, (_, letter: string) => letter.toUpperCase());
+		return [name, value !== null && numbers.test(name) ? Number(value) : value];
+	});
+	const { recipient: to, progress, ...text } = Object.fromEntries(fields);
+	return { ...text, to, progress: { ...newProgress, ...JSON.parse(progress) } };
 }
 
 function workerFrom(row: Row): Worker {
 	return { token: String(row.token), host: String(row.host), pid: Number(row.pid), beatAt: Number(row.beat_at) };
 }
 
-const textOrNull = (value: unknown): string | null => (value == null ? null : String(value));
-const numberOrNull = (value: unknown): number | null => (value == null ? null : Number(value));
+const patienceMs = 10_000;
+
+/**
+ * Waits while another connection writes to SQLite, or a transaction of the caller's is open. Repeats a statement that PostgreSQL
+ * ended because it and another one waited for each other's rows.
+ */
+export async function patiently(act: () => Promise<Row[]> | undefined): Promise<Row[]> {
+	const end = Date.now() + patienceMs;
+	for (let wait = 1; ; wait = Math.min(50, wait * 2)) {
+		try {
+			const rows = await act();
+			if (rows) return rows;
+			if (Date.now() > end) throw new Error("A transaction has been open on the outbox's connection for 10 seconds.");
+		} catch (error) {
+			const isLocked = /SQLITE_BUSY|SQLITE_LOCKED|is locked|40P01/.test(
+				`${Reflect.get(Object(error), "code")} ${error}`,
+			);
+			if (!isLocked || Date.now() > end) throw error;
+		}
+		await new Promise((resolve) => setTimeout(resolve, wait));
+	}
+}

@@ -1,5 +1,5 @@
 import { can, refuse } from "./check.ts";
-import { columns, createSqlStore, namesFrom, type Row, type Rows, type StoreOptions, workerColumns } from "./sql.ts";
+import { createSqlStore, namesFrom, patiently, type Row, type Rows, type StoreOptions } from "./sql.ts";
 import type { OutboxStore } from "./store.ts";
 
 /** A database of better-sqlite3, of libsql's module of the same form, of node:sqlite or of bun:sqlite. */
@@ -47,10 +47,7 @@ export function sqliteStore(db: SqliteDatabase | LibsqlClient, options: StoreOpt
 				if (!isSqlite(tx)) refuse("tx", "must be the database, or a transaction of @libsql/client", "enqueue");
 				return run(tx, sql, values);
 			},
-			tables: ({ texts, worker }) => [
-				`create table if not exists ${texts} (seq integer primary key autoincrement, ${columns})`,
-				`create table if not exists ${worker} (${workerColumns})`,
-			],
+			seq: "seq integer primary key autoincrement",
 		},
 		namesFrom(options, "sqliteStore"),
 	);
@@ -77,22 +74,4 @@ async function run(db: SqliteDatabase | LibsqlClient, sql: string, values: reado
 	if (/^\s*select\b|\breturning\b/i.test(plain)) return statement.all(...args) as Row[];
 	statement.run(...args);
 	return [];
-}
-
-const patienceMs = 10_000;
-
-/** Waits while another connection writes, or a transaction of the caller's is open. */
-async function patiently(act: () => Promise<Row[]> | undefined): Promise<Row[]> {
-	const end = Date.now() + patienceMs;
-	for (let wait = 1; ; wait = Math.min(50, wait * 2)) {
-		try {
-			const rows = await act();
-			if (rows) return rows;
-			if (Date.now() > end) throw new Error("A transaction has been open on the outbox's connection for 10 seconds.");
-		} catch (error) {
-			const isLocked = /SQLITE_BUSY|SQLITE_LOCKED|is locked/.test(`${Reflect.get(Object(error), "code")} ${error}`);
-			if (!isLocked || Date.now() > end) throw error;
-		}
-		await new Promise((resolve) => setTimeout(resolve, wait));
-	}
 }

@@ -197,8 +197,8 @@ async function isAlive(
 		if (own.pid === pid) return workersHere().has(token);
 		if (!isRunning(pid)) return false;
 	}
-	if (Date.now() - beatAt < deadAfterMs) return true;
-	// The clocks of two machines may differ by more than that. A living worker gives a sign during this wait.
+	if (Math.abs(Date.now() - beatAt) < deadAfterMs) return true;
+	// The clocks of two machines may differ by more than that, in both directions. A living worker gives a sign during this wait.
 	await sleep(beatMs + 1_000);
 	return ((await store.worker())?.beatAt ?? 0) > beatAt;
 }

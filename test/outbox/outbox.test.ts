@@ -421,6 +421,24 @@ test("the change feed tells it what was delivered, and wakes who waits for conse
 	]);
 });
 
+test("a report that is observed while a worker changes the row is stored all the same", async () => {
+	const { sandbox, outbox, agency, anna, client, enqueue, state, store, restart } = createWorld();
+	await enqueue("1");
+	await outbox.drain();
+	const { messageId } = (await outbox.status("note-1")) ?? {};
+	sandbox.message(messageId ?? "").delivered();
+	let isChanged = false;
+	const byMessage = async (id: string) => {
+		const row = await store.byMessage(id);
+		if (row && !isChanged) isChanged = await store.save({ ...row, nextAt: null });
+		return row;
+	};
+	const { messagePage } = await client.agency(agency.id).conversations.get(anna.phoneNumber);
+	await restart({ store: { ...store, byMessage } }).observe({ messages: messagePage.messages });
+	expect(isChanged).toBe(true);
+	expect(await state("note-1")).toBe("delivered");
+});
+
 test("a lively chat that is observed uses up no look at a text, and costs no request", async () => {
 	const { sandbox, outbox, agency, anna, client, enqueue, state, pass } = createWorld();
 	await enqueue("1");

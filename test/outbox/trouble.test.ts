@@ -163,6 +163,14 @@ test("the worker of a machine whose clock is behind is not taken for dead while 
 	expect((await store.worker())?.token).toBe("other");
 });
 
+test("the lock of a worker that died on a machine whose clock is ahead is taken", async () => {
+	const { outbox, store } = createWorld();
+	const beatAt = Date.now() + 600_000;
+	await store.takeOver({ token: "other", host: "another machine", pid: 4711, beatAt }, null);
+	await outbox.drain();
+	expect(await store.worker()).toBeUndefined();
+});
+
 test("a service that turns away every third request gets the texts of 30 contacts within two minutes", async () => {
 	vi.spyOn(Math, "random").mockReturnValue(0);
 	const sandbox = createSandbox();

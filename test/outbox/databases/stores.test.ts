@@ -70,6 +70,50 @@ test("processes that start at the same moment all find their tables on a Postgre
 	}
 });
 
+test("migrating again waits for no transaction that has enqueued on a PostgreSQL server", async () => {
+	const connectionString = await server?.create();
+	const pool = new pg.Pool({ connectionString, options: "-c lock_timeout=1000" });
+	pools.push(pool);
+	const store = postgresStore(pool);
+	await store.migrate();
+	const tx = await pool.connect();
+	try {
+		await tx.query("begin");
+		await store.insert({ ...text, id: "a" }, tx);
+		await store.migrate();
+		await tx.query("commit");
+	} finally {
+		tx.release(true);
+	}
+	expect((await store.find("a"))?.id).toBe("a");
+});
+
+test("a statement that PostgreSQL ends because of a deadlock is repeated", async () => {
+	const pool = await openPool();
+	const store = postgresStore(pool);
+	await store.migrate();
+	for (const id of ["a", "b"]) await store.insert({ ...text, id }, undefined);
+	const other = await pool.connect();
+	try {
+		// The store's statement is the one that is ended.
+		await other.query("set deadlock_timeout = '1min'");
+		await other.query("begin");
+		await other.query("update outbox_text set body = 'B' where id = 'b'");
+		const postponed = store.postpone(text, 50);
+		const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+		await expect.poll(async () => (await pool.query(waiting)).rows.length).toBe(1);
+		await other.query("update outbox_text set body = 'A' where id = 'a'");
+		await other.query("commit");
+		await postponed;
+	} finally {
+		other.release(true);
+	}
+	expect([await store.find("a"), await store.find("b")]).toMatchObject([
+		{ body: "A", nextAt: 50 },
+		{ body: "B", nextAt: 50 },
+	]);
+});
+
 describe("a text in the caller's transaction is there with the caller's row, or neither is", () => {
 	async function both(store: OutboxStore, write: (id: string, fail: boolean) => Promise<void>): Promise<void> {
 		await store.migrate();
@@ -128,6 +172,26 @@ describe("a text in the caller's transaction is there with the caller's row, or 
 				if (fail) throw new Error("thought better of it");
 			}),
 		);
+	});
+
+	test("PGlite, by an ORM that gives columns in camel case", async () => {
+		const db = await PGlite.create();
+		const store = postgresStore(db);
+		await store.migrate();
+		const camelCase = (row: unknown) =>
+			Object.fromEntries(
+				Object.entries(Object(row)).map(([name, value]) => [
+					name.replace(/_(.)/, (_, letter) => letter.toUpperCase()),
+					value,
+				]),
+			);
+		const stored = await db.transaction((tx) => {
+			const query = async (sql: string, values?: unknown[]) => ({
+				rows: (await tx.query(sql, values)).rows.map(camelCase),
+			});
+			return store.insert({ ...text, id: "a", notAfter: 2 }, { query });
+		});
+		expect(stored).toEqual(await store.find("a"));
 	});
 
 	test("a PostgreSQL server", async () => {
