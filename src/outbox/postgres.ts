@@ -31,6 +31,8 @@ export function postgresStore(pool: PostgresQueryable, options: StoreOptions = {
 				return tx === undefined ? patiently(run) : run();
 			},
 			seq: "seq bigint generated always as identity primary key",
+			// "create index if not exists" waits for open transactions that have enqueued, and holds up each enqueue meanwhile.
+			find: "select 1 where to_regclass($1) is not null",
 		},
 		namesFrom(options, "postgresStore"),
 	);

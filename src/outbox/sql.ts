@@ -26,6 +26,8 @@ export interface Database {
 	query: (sql: string, values: (string | number | null)[], tx?: unknown) => Promise<Row[]>;
 	/** The column of the order of arrival. */
 	seq: string;
+	/** Gives a row when the table or the index of a name is there. Without it, `migrate` creates each anew. */
+	find?: string;
 }
 
 /** Names of the tables. */
@@ -51,16 +53,14 @@ const quoted = (states: readonly string[]): string => `(${states.map((state) => 
 const open = quoted(unfinished);
 
 /** The indexes: no statement of a step reads more rows than it uses. */
-function indexes({ texts, index }: Names): string[] {
-	return [
-		`create index if not exists ${index}_due on ${texts} (next_at) where next_at is not null`,
-		`create index if not exists ${index}_lane on ${texts} (agency_id, recipient, next_at, seq) where next_at is not null`,
-		`create index if not exists ${index}_recipient on ${texts} (recipient) where next_at is not null`,
-		`create index if not exists ${index}_sent on ${texts} (agency_id, recipient, seq) where message_id is not null`,
-		`create index if not exists ${index}_message on ${texts} (message_id) where message_id is not null`,
-		`create index if not exists ${index}_ended on ${texts} (since) where next_at is null`,
-	];
-}
+const indexes = {
+	due: "(next_at) where next_at is not null",
+	lane: "(agency_id, recipient, next_at, seq) where next_at is not null",
+	recipient: "(recipient) where next_at is not null",
+	sent: "(agency_id, recipient, seq) where message_id is not null",
+	message: "(message_id) where message_id is not null",
+	ended: "(since) where next_at is null",
+};
 
 /** The columns of the texts, as both databases take them. */
 const columns = `id text not null unique, agency_id text not null, recipient text not null, body text not null,
@@ -70,24 +70,25 @@ const columns = `id text not null unique, agency_id text not null, recipient tex
 const workerColumns = "one bigint primary key, token text not null, host text, pid bigint, beat_at bigint";
 
 /** A store on a database that speaks SQL. Each method is one statement. */
-export function createSqlStore({ query, seq: seqColumn }: Database, names: Names): OutboxStore {
-	const { texts, worker } = names;
+export function createSqlStore(
+	{ query, seq: seqColumn, find }: Database,
+	{ texts, worker, index }: Names,
+): OutboxStore {
 	const textsOf = async (sql: string, values: (string | number | null)[]): Promise<OutboxText[]> =>
 		(await query(sql, values)).map(textFrom);
 	const first = async (sql: string, value: string): Promise<OutboxText | undefined> => (await textsOf(sql, [value]))[0];
 
 	return {
 		async migrate() {
-			// In PostgreSQL "create index if not exists" waits for open transactions that have enqueued, and holds up each enqueue
-			// meanwhile. The worker's table is created last: when it is there, so is all else.
-			if (await query(`select 1 from ${worker}`, []).then(Boolean, () => false)) return;
-			for (const statement of [
-				`create table if not exists ${texts} (${seqColumn}, ${columns})`,
-				...indexes(names),
-				`create table if not exists ${worker} (${workerColumns})`,
-			]) {
+			const create = async (name: string, statement: string): Promise<void> => {
+				if (find && (await query(find, [name]))[0]) return;
 				// "if not exists" fails in PostgreSQL when another process creates the same at that moment. Then it is there.
 				await query(statement, []).catch(() => query(statement, []));
+			};
+			await create(texts, `create table if not exists ${texts} (${seqColumn}, ${columns})`);
+			await create(worker, `create table if not exists ${worker} (${workerColumns})`);
+			for (const [name, on] of Object.entries(indexes)) {
+				await create(`${texts}_${name}`, `create index if not exists ${index}_${name} on ${texts} ${on}`);
 			}
 		},
 		async insert(text, tx) {

@@ -88,6 +88,22 @@ test("migrating again waits for no transaction that has enqueued on a PostgreSQL
 	expect((await store.find("a"))?.id).toBe("a");
 });
 
+test.each(["outbox_text", "crm.texts"])(
+	"an index that an earlier version did not have is created: %s",
+	async (table) => {
+		const pool = await openPool();
+		await pool.query("create schema crm");
+		const store = postgresStore(pool, { table });
+		await store.migrate();
+		const definition = "select indexdef from pg_indexes where indexname like '%_lane'";
+		const { rows: before } = await pool.query(definition);
+		await pool.query(`drop index ${table}_lane`);
+		await store.migrate();
+		expect((await pool.query(definition)).rows).toEqual(before);
+		expect(before).toHaveLength(1);
+	},
+);
+
 test("a statement that PostgreSQL ends because of a deadlock is repeated", async () => {
 	const pool = await openPool();
 	const store = postgresStore(pool);
