@@ -1,6 +1,6 @@
 import { fields, refuse } from "./check.ts";
-import type { OutboxStore, Worker } from "./store.ts";
-import { followed, type Lane, newProgress, type OutboxText, unfinished } from "./text.ts";
+import type { OutboxStore } from "./store.ts";
+import { followed, newProgress, type OutboxText, unfinished } from "./text.ts";
 
 /** Options of {@link sqliteStore} and {@link postgresStore}. */
 export interface StoreOptions {
@@ -49,7 +49,7 @@ export function namesFrom(options: StoreOptions, operation: "sqliteStore" | "pos
 	return { texts: table, worker: `${table}_worker`, index: table.replace(/.*\./, "") };
 }
 
-const quoted = (states: readonly string[]): string => `(${states.map((state) => `'${state}'`).join(", ")})`;
+const quoted = (states: readonly string[]): string => `('${states.join("', '")}')`;
 const open = quoted(unfinished);
 
 /** The indexes: no statement of a step reads more rows than it uses. */
@@ -93,7 +93,7 @@ export function createSqlStore(
 		},
 		async insert(text, tx) {
 			const { id, agencyId, to, body, subaccountId, consentLanguage, notAfter, createdAt, progress } = text;
-			const rows = await query(
+			const [stored] = await query(
 				`insert into ${texts} (id, agency_id, recipient, body, subaccount_id, consent_language, not_after, created_at,
 					state, since, next_at, version, progress)
 				values ($1, $2, $3, $4, $5, $6, $7, $8, 'waiting', $8, $8, 0, $9)
@@ -101,7 +101,7 @@ export function createSqlStore(
 				[id, agencyId, to, body, subaccountId, consentLanguage, notAfter, createdAt, JSON.stringify(progress)],
 				tx,
 			);
-			const [row] = rows.length > 0 ? rows : await query(`select * from ${texts} where id = $1`, [id], tx);
+			const row = stored ?? (await query(`select * from ${texts} where id = $1`, [id], tx))[0];
 			if (!row) throw new Error("The text was not stored.");
 			return textFrom(row);
 		},
@@ -152,7 +152,10 @@ export function createSqlStore(
 					where e.agency_id = t.agency_id and e.recipient = t.recipient and e.next_at is not null
 					order by e.next_at, e.seq limit 1)
 				order by next_at limit $2`;
-			return (await query(sql, [now, limit])).map(laneFrom);
+			return (await query(sql, [now, limit])).map((row) => ({
+				agencyId: String(row.agency_id),
+				to: String(row.recipient),
+			}));
 		},
 		async nextDue(after = -1) {
 			const sql = `select next_at from ${texts} where next_at > $1 order by next_at limit 1`;
@@ -170,7 +173,9 @@ export function createSqlStore(
 		},
 		async worker() {
 			const [row] = await query(`select * from ${worker} where one = 1`, []);
-			return row && workerFrom(row);
+			return (
+				row && { token: String(row.token), host: String(row.host), pid: Number(row.pid), beatAt: Number(row.beat_at) }
+			);
 		},
 		async takeOver({ token, host, pid, beatAt }, from) {
 			const values = [token, host, pid, beatAt];
@@ -188,10 +193,6 @@ export function createSqlStore(
 	};
 }
 
-function laneFrom(row: Row): Lane {
-	return { agencyId: String(row.agency_id), to: String(row.recipient) };
-}
-
 /** The columns that are numbers, which PostgreSQL gives as strings. */
 const numbers = /^(seq|notAfter|createdAt|since|nextAt|version)$/;
 
@@ -203,10 +204,6 @@ function textFrom(row: Row): OutboxText {
 	});
 	const { recipient: to, progress, ...text } = Object.fromEntries(fields);
 	return { ...text, to, progress: { ...newProgress, ...JSON.parse(progress) } };
-}
-
-function workerFrom(row: Row): Worker {
-	return { token: String(row.token), host: String(row.host), pid: Number(row.pid), beatAt: Number(row.beat_at) };
 }
 
 const patienceMs = 10_000;
@@ -223,9 +220,7 @@ export async function patiently(act: () => Promise<Row[]> | undefined): Promise<
 			if (rows) return rows;
 			if (Date.now() > end) throw new Error("A transaction has been open on the outbox's connection for 10 seconds.");
 		} catch (error) {
-			const isLocked = /SQLITE_BUSY|SQLITE_LOCKED|is locked|40P01/.test(
-				`${Reflect.get(Object(error), "code")} ${error}`,
-			);
+			const isLocked = /SQLITE_(BUSY|LOCKED)|is locked|40P01/.test(`${Reflect.get(Object(error), "code")} ${error}`);
 			if (!isLocked || Date.now() > end) throw error;
 		}
 		await new Promise((resolve) => setTimeout(resolve, wait));

@@ -140,11 +140,10 @@ const deadAfterMs = 30_000;
 
 /** The workers of this process, across the ESM and the CommonJS copy of this module. */
 function workersHere(): Set<string> {
+	const shared: Record<symbol, Set<string> | undefined> = Object(globalThis);
 	const key = Symbol.for("messaging-conversations/outbox");
-	const known: unknown = Reflect.get(globalThis, key);
-	const workers: Set<string> = known instanceof Set ? known : new Set();
-	Reflect.set(globalThis, key, workers);
-	return workers;
+	shared[key] ??= new Set();
+	return shared[key];
 }
 
 /**
