@@ -26,7 +26,7 @@ export interface Database {
 	query: (sql: string, values: (string | number | null)[], tx?: unknown) => Promise<Row[]>;
 	/** The column of the order of arrival. */
 	seq: string;
-	/** Gives a row when the table or the index of a name is there. Without it, `migrate` creates each anew. */
+	/** Selects a row when the table or the index named by `$1` exists. Without it, `migrate` runs every `create … if not exists`. */
 	find?: string;
 }
 

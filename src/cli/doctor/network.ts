@@ -82,7 +82,7 @@ function connectionCheck({ connected, error }: Opened, place: string): Check {
 	const code = codeOf(error);
 	const proxy = process.env.HTTPS_PROXY ?? process.env.https_proxy;
 	const uses =
-		"HTTPS_PROXY is used by fetch under NODE_USE_ENV_PROXY=1 (Node 24), and by nodeHttp never: it takes { proxy }";
+		"HTTPS_PROXY is set. fetch uses it only with NODE_USE_ENV_PROXY=1 (Node 24); nodeHttp uses only its option proxy";
 	const hint = proxy ? ` ${uses}.` : "";
 	const fail = (what: string, remedy: string): Check => ({
 		id,

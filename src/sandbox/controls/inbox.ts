@@ -3,13 +3,13 @@ import type { Thread } from "../world/state.ts";
 
 /** A text or a template that a contact's phone got. */
 export interface InboxEntry {
-	/** `template` is the one that asks for consent. Everything else is a `text`, also a message of the AI with buttons. */
+	/** `template` for the request for consent and for each template of the AI. Everything else is a `text`, also one with buttons. */
 	readonly kind: "text" | "template";
 	/** The text. */
 	readonly body: string;
-	/** The code of the template; null for a text, unless the AI sent it with a `templateName`. */
+	/** The code of the template; null for a text. */
 	readonly templateCode: string | null;
-	/** The language of the consent template; null for a text. */
+	/** The language of the consent template; null for a text and for a template of the AI. */
 	readonly language: string | null;
 	/** The operationId of the send whose text this is; null without one, and for a template. */
 	readonly operationId: string | null;
