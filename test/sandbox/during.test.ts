@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { createSandbox } from "../../src/sandbox/index.ts";
-import { ANNA, call, get, me, send, throughEachDoor } from "./door.ts";
+import { ANNA, call, get, list, me, send, throughEachDoor } from "./door.ts";
 
 throughEachDoor((open) => {
 	test("a contact's reply races a send: before it runs, and after it ran", async () => {
@@ -37,6 +37,18 @@ throughEachDoor((open) => {
 		const act = box.sandbox.during({}, () => {});
 		await me(box, { key: null });
 		expect(act.remaining).toBe(1);
+	});
+
+	test("an act that resets or restores the sandbox loses the request that it interrupts, as a restart of the service would", async () => {
+		const box = await open();
+		const beginning = box.sandbox.snapshot();
+		for (const goBack of [box.sandbox.reset, () => box.sandbox.restore(beginning)]) {
+			box.agency.contact(ANNA).writes("Is it free?");
+			box.sandbox.during({ operation: "messages.send" }, goBack);
+			await expect(send(box, { to: ANNA, body: "It is!" })).rejects.toThrow();
+			expect(box.sandbox.export().operations).toEqual([]);
+			expect((await list(box)).ok().conversations).toEqual([]);
+		}
 	});
 
 	test("what an act throws is an unhandled rejection, and the request goes on: a failed assertion fails the test run", async () => {

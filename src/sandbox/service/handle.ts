@@ -52,7 +52,7 @@ function recorded(world: World, exchange: Exchange, act: () => Reply): Reply {
 	});
 }
 
-/** The reply to a request that still waited when a reset, restore or import replaced the world that it would act on. */
+/** The reply to a request that had not run yet when a reset, restore or import replaced the world that it would act on. */
 const lost: Answer = { status: 0, headers: {}, body: "", cut: "reset" };
 
 /** R3: fresh for each response; what a client sends is not echoed. */
@@ -88,12 +88,14 @@ function admit(world: World, call: Call, key: Key | undefined, exchange: Exchang
 function performed(world: World, exchange: Exchange, { operation }: Route, act: () => object | Refusal): Reply {
 	const { entry } = exchange;
 	const { needed } = operations[operation];
+	const { era } = world;
 	const hit = (fault: Fault): void => {
 		exchange.fault = faultEvent(fault);
 		world.events.add({ type: "fault.hit", fault: exchange.fault, operation });
 	};
 	const run = (): Reply => {
 		world.interruptions.run(operation, "before");
+		if (world.era !== era) return lost;
 		const answer = answerTo(world, exchange, act());
 		world.interruptions.run(operation, "after");
 		const fault = world.faults.take(operation, "after", (effect) => canSpoil(effect, needed, answer));
