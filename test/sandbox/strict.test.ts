@@ -11,6 +11,7 @@ const message = sandbox.message(1);
 const flow = agency.startFlow(anna);
 const fault = { phase: "before", effect: "reset" };
 const status503 = { effect: { status: 503 } };
+const reply = { body: "Hi", direction: "inbound", createdAt: "Monday", templateName: null, hasMedia: false };
 
 /** A control, what it must not take, and what the refusal names. Types forbid all of it; JavaScript does not. */
 const slips: readonly (readonly [string, (...given: never[]) => unknown, readonly unknown[], RegExp])[] = [
@@ -66,6 +67,7 @@ const slips: readonly (readonly [string, (...given: never[]) => unknown, readonl
 	["contact.writes", anna.writes, [1], /writes/],
 	["contact.writes", anna.writes, [{ media: [{ url: "https://files.invalid/1", type: "x" }] }], /media\[0\] has no/],
 	["contact.writes", anna.writes, [{ body: "Hello", replyTo: { body: "Hi" } }], /replyTo\.direction must be a string/],
+	["contact.writes", anna.writes, [{ body: "Hello", replyTo: reply }], /replyTo\.createdAt must be an instant/],
 	["contact.taps", anna.taps, [], /code must be a string/],
 	["contact.taps", anna.taps, ["consent_acept"], /code must be "consent_accept", "consent_decline", or/],
 	["contact.writes", anna.writes, [""], /body must be a string that is not empty/],

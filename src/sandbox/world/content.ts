@@ -1,4 +1,4 @@
-import { aNumber, aString, fields, listOf, optional, orNull, trueOrFalse } from "../base/check.ts";
+import { aNumber, aString, fields, listOf, must, optional, orNull, trueOrFalse } from "../base/check.ts";
 import type { Schemas } from "../base/schemas.ts";
 
 /*
@@ -6,6 +6,11 @@ import type { Schemas } from "../base/schemas.ts";
  */
 
 const text = orNull(aString);
+const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
+const anInstant = must(
+	"an instant such as 2026-01-05T09:00:00.000Z",
+	(at) => typeof at === "string" && isoTime.test(at) && !Number.isNaN(Date.parse(at)),
+);
 
 export const mediaRule = listOf(
 	fields<Schemas["MessageMedia"]>({
@@ -30,7 +35,7 @@ export const storedMediaRule = listOf(
 export const replyRule = fields<Schemas["ReplyToMessage"]>({
 	body: text,
 	direction: text,
-	createdAt: text,
+	createdAt: orNull(anInstant),
 	templateName: text,
 	hasMedia: orNull(trueOrFalse),
 });
