@@ -117,27 +117,34 @@ test("the terminal prints one line a request and one a consequence, without key,
 	const told = { baseUrl, apiKey, controlUrl, agencyId, token: "a-token-of-mine", pageUrl: "", pid: 0 };
 	const before = running.printed().length;
 	await control(told, "POST", "contacts/+447700900101", { name: "Anna" });
-	const send = (body: string) =>
+	const send = (body: string, more: object = {}) =>
 		fetch(`${baseUrl}/agencies/${agencyId}/messages`, {
 			method: "POST",
 			headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
-			body: JSON.stringify({ to: "+447700900101", body }),
+			body: JSON.stringify({ to: "+447700900101", body, ...more }),
 		});
 	await send("Would Thursday suit you?");
 	await send("Would Friday suit you?");
 	await control(told, "POST", "contacts/+447700900101/accepts");
+	// Her message opens the window, so that the retry sends the held text without her consent.
+	const chloe = { to: "+447700900103", operationId: "chloe-1" };
+	await control(told, "POST", "contacts/+447700900103", { name: "Chloe" });
+	await send("Does Monday suit you?", chloe);
+	await control(told, "POST", "contacts/+447700900103/writes", { text: "Hello" });
+	await send("Does Monday suit you?", chloe);
 	await fetch(`${baseUrl}/converations`);
 	await fetch(`${baseUrl}/${apiKey}/+32%20470%2012%2034%2056/0470-12.34.56`);
 	await control(told, "POST", "contacts/+447700900102", { name: "\u001b[2JBram\n\u202emarB" });
 	await control(told, "POST", "contacts/+447700900102/writes", { text: "Hello" });
 	const lines = () => running.printed().slice(before);
-	await expect.poll(lines).toContain("wrote");
+	await expect.poll(lines).toContain("marB wrote");
 	expect(lines()).toContain("violation R12");
 	expect(lines()).toContain("GET /{key}/{phone}/{phone}  501");
 	expect(lines()).toContain("09:00:00  [2JBram marB wrote\n");
 	expect(lines()).toMatch(/09:00:00 {2}messages\.send {2}200 {2}\d+ ms\n +held for Anna, consent asked\n/);
 	expect(lines()).toMatch(/messages\.send.*\n +replaced the text held for Anna: that one is never sent\n/);
-	expect(lines()).toMatch(/09:00:00 Anna tapped consent_accept\n09:00:00 sent to Anna, after consent\n/);
+	expect(lines()).toMatch(/09:00:00 Anna tapped consent_accept\n09:00:00 sent to Anna, after it was held\n/);
+	expect(lines()).toMatch(/messages\.send.*\n +sent to Chloe, after it was held\n/);
 	expect(lines()).toMatch(/GET \/converations {2}501/);
 	expect(lines()).not.toContain(apiKey);
 	expect(lines()).not.toContain("447700900101");

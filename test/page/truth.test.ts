@@ -65,3 +65,30 @@ test("a contact whom a control makes without an event of its own is listed", asy
 	const listed = () => page.getByRole("navigation", { name: "Conversations" }).getByRole("listitem").count();
 	await expect.poll(listed).toBe(sandbox.agency().contacts().length);
 });
+
+test("a held text that its retry sends, because the contact wrote, is not said to follow consent", async () => {
+	const { page, sandbox, client } = await visit({ seed: "closed" });
+	const text = { to: phone, body: "It is!", operationId: "reply-1" };
+	const { messages } = client.agency(sandbox.agency().id);
+	expect((await messages.send(text)).queued).toBe(true);
+	sandbox.agency().contact(phone).writes("Hello?");
+	expect((await messages.send(text)).queued).toBe(false);
+	await shows(requests(page), "sent to Anna by API, after it was held");
+	expect(await requests(page).getByText("after consent").count()).toBe(0);
+});
+
+test("a message that failed stands out, with an error code and without one, and a long text is cut between letters", async () => {
+	const { page, sandbox, client } = await visit();
+	const anna = sandbox.agency().contact(phone, { name: "Anna" });
+	anna.writes("😀".repeat(100));
+	anna.setReachable(false);
+	await client.agency(sandbox.agency().id).messages.send({ to: phone, body: "Are you there?" });
+	const failure = requests(page)
+		.getByRole("listitem")
+		.filter({ hasText: /^message 2: failed$/ });
+	await failure.waitFor();
+	expect(await failure.getAttribute("class")).toBe("bad");
+	await page.getByRole("tab", { name: "Events" }).click();
+	const wrote = await page.getByText("Anna wrote: ").textContent();
+	expect(wrote).toBe(`Anna wrote: “${"😀".repeat(29)}…”`);
+});

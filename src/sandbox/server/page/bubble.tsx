@@ -3,8 +3,8 @@ import { Act, into } from "./act.tsx";
 import { signal } from "./signal.ts";
 import { here, now, post, selected } from "./store.ts";
 import { lengthOf, minuteOf, relativeTo } from "./time.ts";
-import { isLost, type LostEvent } from "./timeline.ts";
-import { authors, dropReasons } from "./words.ts";
+import type { LostEvent } from "./timeline.ts";
+import { authors, dropReasons, hasFailed } from "./words.ts";
 
 interface OfferProps {
 	readonly content: NonNullable<MessageState["interactiveContent"]>;
@@ -20,7 +20,7 @@ export function Bubble({ message, name, isOpenTemplate }: BubbleProps) {
 	const { author, body, at, buttonClicked, media } = message;
 	const isOwn = author === "contact";
 	return (
-		<article class={`b ${isOwn ? "" : "out"} ${isLost(message) || message.errorCode !== null ? "failed" : ""}`}>
+		<article class={`b ${isOwn ? "" : "out"} ${hasFailed(message) ? "failed" : ""}`}>
 			{message.replyTo && <blockquote>{message.replyTo.body ?? message.replyTo.templateName ?? "a file"}</blockquote>}
 			{body !== null && <p dir="auto">{body}</p>}
 			{media.map(({ url, contentType, content_type }) => (

@@ -1,6 +1,6 @@
 import type { ConversationState, MessageState, SandboxEvent } from "../../index.ts";
 import { isMessage, isWholeNew } from "./store.ts";
-import { type EventOf, faultWords, reasonIn, type Words, wordsOf } from "./words.ts";
+import { type EventOf, faultWords, isLost, reasonIn, type Words, wordsOf } from "./words.ts";
 
 /** A text that was held, and is never sent. */
 export type LostEvent = EventOf<"text.replaced"> | EventOf<"text.dropped">;
@@ -64,6 +64,3 @@ export function openTemplate({ messages }: ConversationState): MessageState | un
 		.at(-1);
 	return newest?.author === "template" ? newest : undefined;
 }
-
-/** Whether a message of the agency did not reach the phone. */
-export const isLost = ({ status }: MessageState): boolean => status === "failed" || status === "undelivered";

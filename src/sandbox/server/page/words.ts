@@ -30,9 +30,7 @@ export const authors = { api: "API", staff: "Staff", ai: "AI", contact: "" } as 
 
 /** The fault of a request, in words. */
 export const faultWords = ({ kind, status, phase, remaining }: NonNullable<RequestEvent["fault"]>): string =>
-	`fault: ${status ?? kind} ${phase === "after" ? "after the operation ran" : "before the operation ran"}, ${
-		remaining === null ? "without end" : `${remaining} left`
-	}`;
+	`fault: ${status ?? kind} ${phase} the operation ran, ${remaining === null ? "without end" : `${remaining} left`}`;
 
 /** Says what an event means, where its type does not. */
 export function wordsOf(event: SandboxEvent): Words {
@@ -48,7 +46,7 @@ export function wordsOf(event: SandboxEvent): Words {
 				: lost(`${who(event)} cannot be reached: every message fails`);
 		case "text.sent":
 			return good(
-				`sent to ${who(event)}${event.queueId === null ? ` by ${authors[event.author]}` : ", after consent"}`,
+				`sent to ${who(event)} by ${authors[event.author]}${event.queueId === null ? "" : ", after it was held"}`,
 			);
 		case "text.held":
 			return careful(`held for ${who(event)}: the window is closed and consent was asked`);
@@ -85,7 +83,7 @@ export function wordsOf(event: SandboxEvent): Words {
 		case "message.status":
 			return {
 				text: `message ${event.messageId}: ${event.status}${event.errorCode === null ? "" : ` ${event.errorCode}`}`,
-				tone: event.errorCode === null ? "" : "bad",
+				tone: hasFailed(event) ? "bad" : "",
 			};
 		case "clock.moved":
 			return plain(`clock moved to ${minuteOf(event.to)}`);
@@ -111,6 +109,14 @@ function requestWords({ operation, method, path, status, answer, fault }: Reques
 	return status < 400 ? good(`${name} answered ${status}`) : lost(`${name} answered ${status}: ${reasonIn(answer)}`);
 }
 
+/** Whether a message of the agency did not reach the phone. */
+export const isLost = ({ status }: { readonly status: string }): boolean =>
+	status === "failed" || status === "undelivered";
+
+/** R158 */
+export const hasFailed = (message: { readonly status: string; readonly errorCode: number | null }): boolean =>
+	isLost(message) || message.errorCode !== null;
+
 /** The message of a refusal. */
 export const reasonIn = (answer: unknown): string =>
 	typeof answer === "object" && answer !== null && "message" in answer ? String(answer.message) : "";
@@ -120,7 +126,8 @@ const filesOf = (files: number): string => (files === 0 ? "" : ` (${counted(file
 /** 1 file, 2 files */
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
-/** A text that is short enough for a line. */
-export const brief = (text: string): string => (text.length > 60 ? `${text.slice(0, 59)}…` : text);
+/** A text that is short enough for a line; no emoji is cut in two. */
+export const brief = (text: string): string =>
+	text.length > 60 ? `${text.slice(0, 59).replace(/[\ud800-\udbff]$/, "")}…` : text;
 
 const quote = (text: string): string => `“${brief(text)}”`;
