@@ -236,6 +236,13 @@ test.skipIf(process.platform === "win32")("a sandbox that npx started ends with 
 	await expect.poll(isAlive, { timeout: 10_000 }).toBe(false);
 });
 
+test("the lines to paste name the loopback address that it listens on", async () => {
+	const running = started(["sandbox", "--port", "0", "--listen", "localhost"]);
+	await expect.poll(running.printed, { timeout: 20_000 }).toContain("Ctrl-C");
+	expect(running.printed()).toContain("TypeScript:\n");
+	expect(running.printed()).toContain('createClient({ baseUrl: "http://localhost:');
+});
+
 test("--listen and --allow-host let a container's name in, with a warning, and the token is needed as ever", async () => {
 	const { told, running } = await json(["--listen", "0.0.0.0", "--allow-host", "sandbox"]);
 	expect(told.baseUrl).toMatch(/^http:\/\/sandbox:\d+\/api\/v1$/);

@@ -48,7 +48,7 @@ export function banner(
 	{ baseUrl, controlUrl, token, apiKey }: SandboxServer,
 	{ agencyId, page, now, follow }: Announced,
 ): string {
-	const local = baseUrl.replace(/(?<=^http:\/\/)(?!\[)[^/:]+/, "127.0.0.1");
+	const local = baseUrl.replace(/(?<=^http:\/\/)(?!\[|127\.|localhost[:/])[^/:]+/, "127.0.0.1");
 	const key = `Authorization: Bearer ${apiKey}`;
 	const control = `X-Sandbox-Token: ${token}`;
 	return `Messaging Conversations sandbox: no message reaches anybody.

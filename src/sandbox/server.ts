@@ -12,7 +12,7 @@ import { basePath } from "./base/call.ts";
 import { assertValid, fields, listOf, must, optional, trueOrFalse } from "./base/check.ts";
 import type { Sandbox } from "./index.ts";
 import { createControlRoutes } from "./server/control.ts";
-import { hostsOf, isLoopback } from "./server/hosts.ts";
+import { hostOf, hostsOf, isLoopback } from "./server/hosts.ts";
 import { json, refuseUnreadable } from "./server/json.ts";
 import { respond, type Served } from "./server/respond.ts";
 import { isInstant } from "./world/clock.ts";
@@ -134,8 +134,8 @@ export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promi
 	});
 	const stopClock = follow ? followTime(sandbox) : undefined;
 	const listening = portOf(server.address()) ?? port;
-	served.isOwnHost = hostsOf(listening, allowHosts);
-	const host = isLoopback(listen) ? listen : (allowHosts[0] ?? "127.0.0.1");
+	const host = isLoopback(listen) ? hostOf(listen) : (allowHosts[0] ?? "127.0.0.1");
+	served.isOwnHost = hostsOf(listening, host, allowHosts);
 	const origin = `http://${host}${listening === 80 ? "" : `:${listening}`}`;
 	baseUrl = `${origin}${basePath}`;
 	return {

@@ -2,6 +2,7 @@ import http from "node:http";
 import net from "node:net";
 import os from "node:os";
 import { afterEach, expect, test } from "vitest";
+import { createClient } from "../../src/index.ts";
 import { createSandbox } from "../../src/sandbox/index.ts";
 import { serve } from "../../src/sandbox/server.ts";
 import { ANNA, NOW } from "./door.ts";
@@ -435,6 +436,19 @@ test("server takes a whole URL for the path and the host in it", async () => {
 	expect(refusalIn(await asked(`${server.controlUrl}/clock`, "proxied.example", "")).status).toBe(401);
 	const foreign = await asked("http://evil.example/api/v1/me", `${hostname}:${port}`, key);
 	expect(refusalIn(foreign)).toMatchObject({ status: 403, tag: "SandboxRefused" });
+});
+
+test("server answers at the base URL that it names, on each loopback address of the machine", async () => {
+	const addresses = Object.values(os.networkInterfaces()).flatMap((each) => each?.map(({ address }) => address) ?? []);
+	const loopback = addresses.filter((address) => address === "127.0.0.1" || address === "::1");
+	for (const listen of ["localhost", ...loopback, ...(process.platform === "linux" ? ["127.0.0.2"] : [])]) {
+		const server = await serve(createSandbox(), { listen });
+		running.push(server);
+		const { integration } = await createClient({ baseUrl: server.baseUrl, apiKey: server.apiKey }).me.get();
+		expect(integration.name, listen).toBe("Sandbox CRM");
+		const clock = await raw(`${server.controlUrl}/clock`, { headers: { "X-Sandbox-Token": server.token } });
+		expect(clock.status, listen).toBe(200);
+	}
 });
 
 test("server refuses the Host [::1], on which it does not listen", async () => {
