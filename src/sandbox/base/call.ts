@@ -45,6 +45,15 @@ export const basePath = "/api/v1";
 export const targetIn = (path: string): string =>
 	path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : `/..${path}`;
 
+/** A segment of a path without its escapes; empty, which names nothing, when a % begins none. */
+export function decoded(segment: string): string {
+	try {
+		return decodeURIComponent(segment);
+	} catch {
+		return "";
+	}
+}
+
 export function isLater(reply: Reply): reply is Later {
 	return "waitMs" in reply;
 }

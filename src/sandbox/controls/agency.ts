@@ -201,7 +201,7 @@ export function createAgencyControl(world: World, id: string): AgencyControl {
 				world,
 				id,
 				() => find(contact),
-				() => peekThread(agency(), phoneOf(agency(), contact)),
+				() => peek(contact),
 			),
 	};
 }

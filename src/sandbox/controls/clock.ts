@@ -1,5 +1,5 @@
 import { aNumber, assertValid, fields, optional } from "../base/check.ts";
-import { hourMs, instant } from "../world/clock.ts";
+import { hourMs, instant, iso } from "../world/clock.ts";
 import type { World } from "../world/state.ts";
 
 /** The time to advance by. The given units are added up. */
@@ -40,7 +40,6 @@ export function createClockControl(world: World): ClockControl {
 		events.together(null, () => {
 			const from = clock.now();
 			clock.advanceTo(to);
-			const iso = (at: number) => new Date(at).toISOString();
 			if (to > from) events.add({ type: "clock.moved", from: iso(from), to: iso(to) });
 		});
 	return {

@@ -1,4 +1,4 @@
-import type { Answer } from "../base/call.ts";
+import { type Answer, decoded } from "../base/call.ts";
 import { phoneFrom } from "../base/phone.ts";
 import type { EventFault } from "../world/event.ts";
 import type { NewEvent } from "../world/events.ts";
@@ -57,14 +57,6 @@ function contactIn(segment: string | undefined, body: unknown): string | null {
 	if (segment) return phoneFrom(decoded(segment)) ?? null;
 	const to = typeof body === "object" && body !== null && "to" in body ? body.to : undefined;
 	return typeof to === "string" ? (phoneFrom(to) ?? null) : null;
-}
-
-function decoded(segment: string): string {
-	try {
-		return decodeURIComponent(segment);
-	} catch {
-		return "";
-	}
 }
 
 /** Records that a client did what a good client would not do. */

@@ -1,6 +1,6 @@
 import { operationTable } from "../../../generated/operations.ts";
 import contract from "../../../openapi.json" with { type: "json" };
-import { type Answer, type Call, isLater, type Reply } from "../base/call.ts";
+import { type Answer, type Call, decoded, isLater, type Reply } from "../base/call.ts";
 import { eightDigits } from "../base/derived.ts";
 import type { Fault } from "../world/faults.ts";
 import { type Entry, keptBody } from "../world/journal.ts";
@@ -147,14 +147,6 @@ function reachable(world: World, key: Key, segment: string): Agency | undefined 
 	const integration = world.integrations.get(key.integrationId);
 	const good = agency?.linked && agency.integrationId === key.integrationId && integration && !integration.hidden;
 	return good ? agency : undefined;
-}
-
-function decoded(segment: string): string {
-	try {
-		return decodeURIComponent(segment);
-	} catch {
-		return "";
-	}
 }
 
 function refused(entry: Entry, { status, tag, message }: Refusal): Answer {

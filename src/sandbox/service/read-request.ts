@@ -1,6 +1,6 @@
 import { limits } from "../../../generated/operations.ts";
 import { requests } from "../../../generated/requests.ts";
-import { type Call, textIn } from "../base/call.ts";
+import { type Call, decoded, textIn } from "../base/call.ts";
 import type { Schemas } from "../base/schemas.ts";
 import type { Agency, World } from "../world/state.ts";
 import { type ListInput, type MessagesInput, phoneIn } from "./conversations.ts";
@@ -118,12 +118,4 @@ function positionFrom(world: World, list: string, query: URLSearchParams): reado
 }
 
 /** R69: `%2B`, or a literal `+`; what is still encoded after decoding once is no phone number. */
-function phoneFromPath(agency: Agency, segment: string): string | Refusal {
-	let text: string;
-	try {
-		text = decodeURIComponent(segment);
-	} catch {
-		return badRequest("phone: is not a phone number.");
-	}
-	return phoneIn(agency, text);
-}
+const phoneFromPath = (agency: Agency, segment: string): string | Refusal => phoneIn(agency, decoded(segment));

@@ -1,5 +1,5 @@
 import { createBounded } from "../base/bounded.ts";
-import type { Clock } from "./clock.ts";
+import { type Clock, iso } from "./clock.ts";
 import type { EventStamp, SandboxEvent } from "./event.ts";
 
 type WithoutStamp<Event> = Event extends unknown ? Omit<Event, keyof EventStamp> : never;
@@ -58,7 +58,7 @@ export function createEventLog(clock: Clock): EventLog {
 		depth--;
 	};
 	const keep = (weight: number, build: (stamp: EventStamp) => SandboxEvent): void => {
-		const stamp = { id: ++last, at: new Date(clock.now()).toISOString(), correlationId: cause };
+		const stamp = { id: ++last, at: iso(clock.now()), correlationId: cause };
 		const event = { id: stamp.id, weight, read: () => build(stamp) };
 		kept.add(event);
 		if (listeners.size === 0) return;

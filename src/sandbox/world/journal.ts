@@ -1,5 +1,6 @@
 import { operationTable } from "../../../generated/operations.ts";
 import { createBounded } from "../base/bounded.ts";
+import { iso } from "./clock.ts";
 
 /** The operations of the contract, by their operation id. */
 export type OperationId = keyof typeof operationTable;
@@ -116,7 +117,7 @@ function weigh({ path, query, headers, text }: Entry): number {
 
 function recorded({ text, headers, at, ...entry }: Entry): RecordedRequest {
 	const { authorization: _, ...shown } = headers;
-	return { ...entry, headers: shown, body: jsonOrText(text), at: new Date(at).toISOString() };
+	return { ...entry, headers: shown, body: jsonOrText(text), at: iso(at) };
 }
 
 /** A body as JSON when it is JSON, else as text; null when it is empty. */
