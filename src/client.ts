@@ -1,7 +1,7 @@
 import { type ClientOptions, checkClientOptions } from "./client-options.ts";
 import { createFetchExchange } from "./http/fetch-exchange.ts";
 import { userAgentOf } from "./http/request.ts";
-import { createBudget, defaultRetry, policyFrom } from "./http/retry.ts";
+import { defaultRetry, policyFrom } from "./http/retry.ts";
 import { createTransport } from "./http/transport.ts";
 import { checkAgencyId } from "./input/agency-id.ts";
 import { checkBaseUrl, createKeySource, refuseBrowser } from "./input/connection.ts";
@@ -73,7 +73,7 @@ export function createClient(options: ClientOptions): Client {
 		apiKey: createKeySource(checked.apiKey, baseUrl),
 		exchange: checked.http ?? createFetchExchange(checked.fetch),
 		retry,
-		budget: createBudget(retry.budget),
+		tokens: retry.budget,
 		userAgent: userAgentOf(checked.appInfo),
 	});
 	const guard = createReuseGuard();

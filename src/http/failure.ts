@@ -1,7 +1,6 @@
 import {
 	type Facts,
 	type FaultFacts,
-	type Outcome,
 	PartnerAbortError,
 	PartnerBadRequest,
 	PartnerConfigurationError,
@@ -36,21 +35,18 @@ export interface Failure extends FailureFacts {
 }
 
 /** Creates a failure that is final unless its facts say something else. */
-export function createFailure(
+export function createFailure<Given extends FailureFacts>(
 	tag: FailureTag,
 	message: string,
-	{ retryable = false, again = false, ...facts }: FailureFacts,
-): Failure {
-	return { ...facts, ok: false, tag, message, retryable, again };
+	facts: Given,
+): Failure & Given {
+	return { retryable: false, again: false, ...facts, ok: false, tag, message };
 }
 
-/** The failure of a call whose signal aborted between two requests. */
-export function aborted(facts: FailureFacts): Failure {
+/** The failure of a call whose signal aborted. */
+export function aborted<Given extends FailureFacts>(facts: Given): Failure & Given {
 	return createFailure("PartnerAbortError", `${facts.operation}: aborted by the caller`, facts);
 }
-
-/** The failure of one attempt. Its outcome does not count earlier attempts. */
-export type AttemptFailure = Failure & { outcome: Outcome };
 
 const classes = {
 	PartnerBadRequest,
