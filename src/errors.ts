@@ -105,7 +105,7 @@ export abstract class PartnerError extends Error {
 			const enumerable = name !== "cause" && name !== "cursor";
 			if (value !== undefined) Object.defineProperty(this, name, { value, enumerable, configurable: true });
 		}
-		// The engine has taken the first line of the stack before the name was set.
+		// Taken again, because the first line of the stack has the name from before it was set.
 		Error.captureStackTrace?.(this, new.target);
 	}
 

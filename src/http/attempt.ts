@@ -13,7 +13,7 @@ export type AttemptEnd = { key: string | undefined } & (
 
 /** Limit of a decoded body. A compressed body of a few hundred bytes can unpack to 300 MB. */
 const maxBytes = 10 * 1024 * 1024;
-/** The longest that a response is looked for after a timer that fired late. */
+/** The longest that a time-out is put off for a response that may have arrived while the event loop was blocked. */
 const longestGraceMs = 100;
 
 /**

@@ -19,7 +19,7 @@ export function classify<Data>(end: AttemptEnd, call: ActiveCall<Data>): Classif
 		return createFailure("PartnerConfigurationError", `${field}: ${rule}`, { ...end.problem, outcome: "not_sent" });
 	}
 	const { head } = end;
-	// The status of a failure decides, however the body ended.
+	// An error status counts also when its body was cut off or came too late.
 	if (head && head.status >= 300 && end.kind !== "abort") return classifyRefusal({ ...head, text: "" }, call);
 	const seen = head && seenIn(head, call);
 	if (end.kind === "fault") {

@@ -43,10 +43,7 @@ export interface PageSource<Item, Page> {
 	signal: AbortSignal | undefined;
 }
 
-/**
- * @param read checks the options. It runs at once, because the caller may change its object later. Its error is
- * thrown when the list is used, so that a bad option rejects like any other failure.
- */
+/** @param read checks the options: see {@link readNow} */
 export function createPaginated<Item, Page, Failure extends PartnerError>(
 	read: () => PageSource<Item, Page>,
 ): Paginated<Item, Page, Failure> {
