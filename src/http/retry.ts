@@ -46,7 +46,8 @@ export async function retry<T>(
 }
 
 /**
- * The wait before the next attempt in milliseconds, or undefined when no attempt, time or retry token is left for one.
+ * Returns the wait before the next attempt in milliseconds, and takes the retry tokens of that attempt. Undefined when no
+ * attempt, no time or too few tokens are left.
  *
  * @param retryAfterMs the wait that the response asks for
  */
