@@ -1,12 +1,12 @@
 import { type ClientOptions, checkClientOptions } from "./client-options.ts";
 import { createFetchExchange } from "./http/fetch-exchange.ts";
 import { userAgentOf } from "./http/request.ts";
-import { createBudget, defaultRetry, policyFrom } from "./http/retry.ts";
+import { defaultRetry, policyFrom } from "./http/retry.ts";
 import { createTransport } from "./http/transport.ts";
-import { checkAgencyId } from "./input/agency-id.ts";
 import { checkBaseUrl, createKeySource, refuseBrowser } from "./input/connection.ts";
 import { createReuseGuard } from "./input/operation-id.ts";
 import { createRecipientCheck } from "./input/recipients.ts";
+import { agencyIdText, checkInput } from "./input/validate.ts";
 import { type ConversationsGroup, createConversations } from "./operations/conversations.ts";
 import { createMe, type MeGroup } from "./operations/me.ts";
 import { createMessages, type MessagesGroup } from "./operations/messages.ts";
@@ -73,7 +73,7 @@ export function createClient(options: ClientOptions): Client {
 		apiKey: createKeySource(checked.apiKey, baseUrl),
 		exchange: checked.http ?? createFetchExchange(checked.fetch),
 		retry,
-		budget: createBudget(retry.budget),
+		tokens: retry.budget,
 		userAgent: userAgentOf(checked.appInfo),
 	});
 	const guard = createReuseGuard();
@@ -82,7 +82,7 @@ export function createClient(options: ClientOptions): Client {
 	return {
 		me: createMe(transport),
 		agency(agencyId) {
-			checkAgencyId(agencyId, { operation: "agency" });
+			checkInput(agencyIdText, agencyId, "agencyId", { operation: "agency" });
 			return {
 				id: agencyId,
 				conversations: createConversations(transport, agencyId, defaultCountry),

@@ -95,17 +95,13 @@ export abstract class PartnerError extends Error {
 		this._tag = tag;
 		Object.defineProperty(this, "name", { value: tag, configurable: true });
 		Object.defineProperty(this, brand, { value: true });
-		for (const [name, value] of Object.entries({
-			operation: "createClient",
-			attempts: 0,
-			retryable: false,
-			...facts,
-		})) {
+		const known = { operation: "createClient", attempts: 0, retryable: false, ...facts };
+		for (const [name, value] of Object.entries(known)) {
 			// `cause` and `cursor` are not enumerable, so that logs leave them out.
 			const enumerable = name !== "cause" && name !== "cursor";
 			if (value !== undefined) Object.defineProperty(this, name, { value, enumerable, configurable: true });
 		}
-		// The engine has taken the first line of the stack before the name was set.
+		// Taken again, because the first line of the stack has the name from before it was set.
 		Error.captureStackTrace?.(this, new.target);
 	}
 

@@ -20,7 +20,6 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
 	"http/request": ["test/http/request.test.ts", "test/operations/request.test.ts"],
 	"http/retry": ["test/http/retry.test.ts"],
 	"http/transport": ["test/http", "test/faults/rows.test.ts"],
-	"input/agency-id": ["test/input/agency-id.test.ts"],
 	"input/call-options": ["test/input", "test/operations"],
 	"input/connection": ["test/faults/security.test.ts", "test/input"],
 	"input/operation-id": ["test/input/operation-id.test.ts", "test/operations/messages.test.ts"],

@@ -1,7 +1,7 @@
 import { parseEnv } from "node:util";
 import { createSandbox, type Sandbox } from "../sandbox/index.ts";
 import { serve } from "../sandbox/server.ts";
-import { readTextFile } from "./text-file.ts";
+import { readTextFile } from "./text.ts";
 
 /** The options by which a command finds the service. */
 export const connectionOptions = {

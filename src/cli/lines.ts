@@ -1,5 +1,5 @@
 import type { Sandbox, SandboxEvent } from "../sandbox/index.ts";
-import { printable } from "./printable.ts";
+import { printable } from "./text.ts";
 
 type Request = Extract<SandboxEvent, { type: "request" }>;
 

@@ -4,7 +4,7 @@ import { banner, openPage, writeEnvironment } from "./announce.ts";
 import { printEvents } from "./lines.ts";
 import { readOptions, UsageError } from "./options.ts";
 import { onParentEnd } from "./parent.ts";
-import { readTextFile } from "./text-file.ts";
+import { readTextFile } from "./text.ts";
 
 const tokenVariable = "MESSAGING_SANDBOX_TOKEN";
 

@@ -3,9 +3,9 @@ import type { Sandbox } from "../sandbox/index.ts";
 import { connectionHelp, connectionOptions, readConnection, startSandbox } from "./connection.ts";
 import { readOptions, UsageError } from "./options.ts";
 import { onParentEnd } from "./parent.ts";
-import { printable } from "./printable.ts";
 import { eventsOf, lineOf } from "./tail/event.ts";
 import { createFollower } from "./tail/follow.ts";
+import { printable } from "./text.ts";
 
 const mostAgencies = 10;
 const appInfo = { name: "tail" };

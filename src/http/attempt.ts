@@ -1,6 +1,7 @@
-import type { KeyProblem, KeySource } from "../input/connection.ts";
+import type { KeyProblem } from "../input/connection.ts";
 import { onAbort } from "./abort.ts";
-import type { Exchange, ExchangeAnswer, ExchangeControl, ExchangeHead, ExchangeRequest } from "./exchange.ts";
+import type { ActiveCall } from "./call-context.ts";
+import type { ExchangeAnswer, ExchangeControl, ExchangeHead } from "./exchange.ts";
 
 /** How one attempt ended. `key` is the one that its request went out with; undefined when it did not go out. */
 export type AttemptEnd = { key: string | undefined } & (
@@ -10,27 +11,19 @@ export type AttemptEnd = { key: string | undefined } & (
 	| { kind: "key"; problem: KeyProblem }
 );
 
-export interface AttemptOptions {
-	exchange: Exchange;
-	/** Without the key. */
-	request: ExchangeRequest;
-	apiKey: KeySource;
-	/** Time for the key, the headers and the body together. */
-	timeoutMs: number;
-	/** The caller's signal, and the one of an iteration that does not need its next page any more. */
-	signals: readonly AbortSignal[];
-	/** Waits for the end of the current tick first, so that an abort right after the call stops a send. */
-	isDeferred: boolean;
-}
-
 /** Limit of a decoded body. A compressed body of a few hundred bytes can unpack to 300 MB. */
 const maxBytes = 10 * 1024 * 1024;
-/** The longest that a response is looked for after a timer that fired late. */
+/** The longest that a time-out is put off for a response that may have arrived while the event loop was blocked. */
 const longestGraceMs = 100;
 
-/** Sends one request and reads its response to the end. It resolves when the time is up even if the exchange does not listen. */
-export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
-	const { exchange, request, apiKey, timeoutMs, signals, isDeferred } = options;
+/**
+ * Sends one request and reads its response to the end. It resolves when the time is up even if the exchange does not listen.
+ *
+ * @param limitMs time for the key, the headers and the body together
+ */
+export function attempt<Data>(call: ActiveCall<Data>, limitMs: number): Promise<AttemptEnd> {
+	const { client, context, request, signals } = call;
+	const { exchange, apiKey } = client;
 	return new Promise((resolve) => {
 		if (signals.some(({ aborted }) => aborted)) {
 			return resolve({ kind: "abort", unsent: true, head: undefined, key: undefined });
@@ -51,13 +44,13 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
 			control.cut?.();
 		};
 		const removers = signals.map((signal) => onAbort(signal, () => cut("abort")));
-		const dueAt = performance.now() + timeoutMs;
+		const dueAt = performance.now() + limitMs;
 		let timer = setTimeout(() => {
 			const lateMs = performance.now() - dueAt;
 			// After a blocked event loop the timer runs before the socket is read. Let a response that has arrived win.
 			if (lateMs > 1) timer = setTimeout(() => cut("timeout"), Math.min(lateMs, longestGraceMs));
 			else cut("timeout");
-		}, timeoutMs);
+		}, limitMs);
 
 		const send = async (given: string | KeyProblem): Promise<void> => {
 			if (isOver) return;
@@ -74,7 +67,8 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
 			}
 		};
 		const given = apiKey();
-		if (typeof given === "string" && !isDeferred) send(given);
+		// A send waits for the end of the current tick, so that an abort right after the call stops it.
+		if (typeof given === "string" && !context.isWrite) send(given);
 		else Promise.resolve(given).then(send);
 	});
 }

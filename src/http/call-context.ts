@@ -1,21 +1,25 @@
-import type { CallOptions } from "../input/call-options.ts";
+import type { Outcome } from "../errors.ts";
+import type { CallOptions, RetryPolicy } from "../input/call-options.ts";
 import type { KeySource } from "../input/connection.ts";
 import type { Observers } from "../observe/attempt-event.ts";
 import type { ContractDrift } from "../observe/contract-drift.ts";
 import type { Tracer } from "../observe/trace.ts";
-import type { Exchange, ExchangeHeaders } from "./exchange.ts";
+import type { Endpoint } from "./endpoint.ts";
+import type { Exchange, ExchangeHeaders, ExchangeRequest } from "./exchange.ts";
 import type { Failure } from "./failure.ts";
-import type { Budget, RetryPolicy } from "./retry.ts";
+import type { Parameters } from "./request.ts";
 
 /** The settings and the state that all calls of a client share. */
 export interface ClientContext extends Observers {
-	baseUrl: string | undefined;
+	/** Empty when the client has none. `apiKey` then gives no key. */
+	baseUrl: string;
 	apiKey: KeySource;
 	exchange: Exchange;
 	timeoutMs?: number | undefined;
 	deadlineMs?: number | undefined;
 	retry: RetryPolicy;
-	budget: Budget;
+	/** Retry tokens that are left, at most `retry.budget`. */
+	tokens: number;
 	userAgent: string | undefined;
 	tracer?: Tracer | undefined;
 	onContractDrift?: ((drift: ContractDrift) => unknown) | undefined;
@@ -36,6 +40,36 @@ export interface CallContext<Data> extends CallOptions {
 	/** Idempotency key of a send, and whether the caller chose it. */
 	operationId?: string | undefined;
 	isChosenId?: boolean | undefined;
+}
+
+/** A call that is under way. The fields from `attempts` on change with each attempt. */
+export interface ActiveCall<Data> {
+	readonly client: ClientContext;
+	readonly endpoint: Endpoint<Data, Parameters>;
+	readonly context: CallContext<Data>;
+	readonly agencyId: string | undefined;
+	/** Without the key. */
+	readonly request: ExchangeRequest;
+	/** Time limit of an attempt. */
+	readonly timeoutMs: number;
+	readonly deadlineMs: number;
+	/** On the clock of `performance.now()`. */
+	readonly deadlineAt: number;
+	readonly policy: RetryPolicy;
+	/** The caller's signal, and the one of an iteration that does not need its next page any more. */
+	readonly signals: readonly AbortSignal[];
+	/** Number of requests made. */
+	attempts: number;
+	/** The wait before the last attempt, in milliseconds; 0 after the first one. */
+	lastWaitMs: number;
+	outcome: Outcome;
+	/** From the last response that had one. */
+	correlationId?: string | undefined;
+	/** All keys that were used, because a response can repeat one that was rotated away. */
+	readonly keys: string[];
+	/** Duration of the last attempt. Undefined when there is nothing to report about it. */
+	durationMs?: number | undefined;
+	lastFailure?: Failure | undefined;
 }
 
 /** The end of a call: checked data, or its failure. */

@@ -1,114 +1,94 @@
 import { type Outcome, refusals } from "../errors.ts";
 import { correlationIdFrom, echoes, longestSecret, serviceMessage } from "../observe/redact.ts";
 import type { AttemptEnd } from "./attempt.ts";
-import type { CallContext, Success } from "./call-context.ts";
+import type { ActiveCall, Success } from "./call-context.ts";
 import { diagnose } from "./diagnose.ts";
-import type { Endpoint } from "./endpoint.ts";
-import type { ExchangeAnswer, ExchangeHeaders } from "./exchange.ts";
-import { type AttemptFailure, createFailure, type Failure, type FailureFacts } from "./failure.ts";
-import type { Parameters } from "./request.ts";
+import type { ExchangeAnswer, ExchangeHead } from "./exchange.ts";
+import { aborted, createFailure, type Failure } from "./failure.ts";
 import { retryAfterMs } from "./retry.ts";
 
-export interface ClassifyContext<Data> extends Pick<CallContext<Data>, "verify"> {
-	endpoint: Endpoint<Data, Parameters>;
-	/** Number of requests made, this one included. */
-	attempts: number;
-	/** Time limit of the attempt, for its message. */
-	timeoutMs: number;
-	/** The parts of the request that a message must not repeat. */
-	secrets: () => readonly string[];
-}
-
-type Classified<Data> = Success<Data> | AttemptFailure;
+/** The outcome of a failed attempt does not count earlier attempts. */
+type Classified<Data> = Success<Data> | (Failure & { outcome: Outcome });
 
 /** Turns the end of an attempt into data or a failure. The status decides, never the form of an error body. */
-export function classify<Data>(end: AttemptEnd, context: ClassifyContext<Data>): Classified<Data> {
-	const { operation } = context.endpoint;
-	if (end.kind === "answer") return classifyAnswer(end, context);
+export function classify<Data>(end: AttemptEnd, call: ActiveCall<Data>): Classified<Data> {
+	const { operation } = call.endpoint;
+	if (end.kind === "answer") return classifyAnswer(end, call);
 	if (end.kind === "key") {
-		const { rule } = end.problem;
-		return fail("PartnerConfigurationError", "not_sent", `apiKey: ${rule}`, { field: "apiKey", ...end.problem });
+		const { field, rule } = end.problem;
+		return createFailure("PartnerConfigurationError", `${field}: ${rule}`, { ...end.problem, outcome: "not_sent" });
 	}
 	const { head } = end;
-	// The status of a failure decides, however the body ended.
-	if (head && head.status >= 300 && end.kind !== "abort") return classifyAnswer({ ...head, text: "" }, context);
-	const seen = head && { status: head.status, correlationId: failedId(head.headers, context) };
+	// An error status counts also when its body was cut off or came too late.
+	if (head && head.status >= 300 && end.kind !== "abort") return classifyRefusal({ ...head, text: "" }, call);
+	const seen = head && seenIn(head, call);
 	if (end.kind === "fault") {
 		const { text, unsent, permanent, fault } = diagnose(end.error, end.connected, head !== undefined);
-		const facts = { ...seen, retryable: !permanent, again: !permanent, fault };
-		return fail("PartnerConnectionError", unsent ? "not_sent" : "unknown", `${operation}: ${text}`, facts);
+		const outcome = unsent ? "not_sent" : "unknown";
+		const facts = { ...seen, outcome, retryable: !permanent, again: !permanent, fault } as const;
+		return createFailure("PartnerConnectionError", `${operation}: ${text}`, facts);
 	}
 	const outcome = end.unsent ? "not_sent" : "unknown";
-	if (end.kind === "abort")
-		return fail("PartnerAbortError", outcome, `${operation}: aborted by the caller`, { ...seen });
-	const message = `${operation}: no complete answer within ${context.timeoutMs} ms`;
+	if (end.kind === "abort") return aborted({ ...seen, operation, outcome });
+	const message = `${operation}: no complete answer within ${call.timeoutMs} ms`;
 	// An attempt whose key did not come in time made no request, so that no number of attempts would end the retries.
-	return fail("PartnerTimeoutError", outcome, message, { ...seen, retryable: true, again: end.key !== undefined });
+	const facts = { ...seen, outcome, retryable: true, again: end.key !== undefined } as const;
+	return createFailure("PartnerTimeoutError", message, facts);
 }
 
-function classifyAnswer<Data>(answer: ExchangeAnswer, context: ClassifyContext<Data>): Classified<Data> {
-	const { endpoint, verify, attempts } = context;
+function classifyAnswer<Data>(answer: ExchangeAnswer, call: ActiveCall<Data>): Classified<Data> {
+	const { endpoint, context, attempts } = call;
 	const { operation, schema, check } = endpoint;
 	const { status, headers, text } = answer;
-	if (status >= 300) return classifyRefusal(answer, context);
+	if (status >= 300) return classifyRefusal(answer, call);
+	if (text === undefined) {
+		const message = `${operation}: the answer is larger than 10 MB`;
+		return createFailure("PartnerUnexpectedResponse", message, { ...seenIn(answer, call), outcome: "unknown" });
+	}
 	// Outside the contract a response may be empty.
 	const json = schema === undefined && text === "" ? null : parse(text);
-	if (json === undefined) return classifyUnreadable(answer, context);
+	if (json === undefined) {
+		const facts = { ...seenIn(answer, call), outcome: "unknown", retryable: true, again: true } as const;
+		return createFailure("PartnerConnectionError", `${operation}: the answer could not be read`, facts);
+	}
 	// This is the only place where JSON gets the type of the contract: the validator generated from it has accepted it.
 	const data = json as Data;
 	const isListed = status === 200 || schema === undefined;
-	const broken = isListed ? (check(json) ?? verify?.(data)) : "the status";
+	const broken = isListed ? (check(json) ?? context.verify?.(data)) : "the status";
 	if (broken === undefined) {
 		const correlationId = correlationIdFrom(headers.get("x-correlation-id"));
 		return { ok: true, data, response: { status, headers, correlationId, attempts } };
 	}
-	const facts = { status, correlationId: failedId(headers, context) };
 	const outcome = status === 200 && Object(json).success === true ? "sent" : "unknown";
 	const message = `${operation}: the answer breaks the contract at ${broken || "/"}`;
-	return fail("PartnerUnexpectedResponse", outcome, message, facts);
-}
-
-/** A status below 300 with a body that is over the limit or not JSON. */
-function classifyUnreadable<Data>(answer: ExchangeAnswer, context: ClassifyContext<Data>): AttemptFailure {
-	const { status, headers, text } = answer;
-	const { operation } = context.endpoint;
-	const facts = { status, correlationId: failedId(headers, context) };
-	if (text === undefined) {
-		return fail("PartnerUnexpectedResponse", "unknown", `${operation}: the answer is larger than 10 MB`, facts);
-	}
-	const message = `${operation}: the answer could not be read`;
-	return fail("PartnerConnectionError", "unknown", message, { ...facts, retryable: true, again: true });
+	return createFailure("PartnerUnexpectedResponse", message, { ...seenIn(answer, call), outcome });
 }
 
 /** A status of 300 or higher. */
-function classifyRefusal<Data>(answer: ExchangeAnswer, context: ClassifyContext<Data>): AttemptFailure {
+function classifyRefusal<Data>(answer: ExchangeAnswer, call: ActiveCall<Data>): Classified<Data> {
 	const { status, headers, text } = answer;
-	const { operation, refusals: listed } = context.endpoint;
-	const facts = { status, correlationId: failedId(headers, context), retryAfterMs: retryAfterMs(headers) };
-	const said = text ? serviceMessage(parse(text), context.secrets()) : undefined;
+	const { operation, refusals: listed } = call.endpoint;
+	const secrets = secretsOf(call);
+	const seen = { ...seenIn(answer, call), retryAfterMs: retryAfterMs(headers) };
+	const said = text ? serviceMessage(parse(text), secrets) : undefined;
 	const say = (what: string): string => `${operation}: ${what}${said ? `: ${said}` : ""}`;
 	if (status >= 500 && status < 600) {
-		const message = say(`the service answered ${status}`);
-		return fail("PartnerInternalError", "unknown", message, { ...facts, retryable: true, again: true });
+		const facts = { ...seen, outcome: "unknown", retryable: true, again: true } as const;
+		return createFailure("PartnerInternalError", say(`the service answered ${status}`), facts);
 	}
 	const outcome = status < 500 && status >= 400 ? "not_sent" : "unknown";
 	if (isRefusal(status) && listed.includes(status)) {
-		return fail(refusals[status].tag, outcome, say(`refused with ${status}`), facts);
+		return createFailure(refusals[status].tag, say(`refused with ${status}`), { ...seen, outcome });
 	}
 	// A 429 has done nothing. With a Retry-After it also says when to try again.
-	const isLimited = status === 429;
-	const again = isLimited && facts.retryAfterMs !== undefined;
-	const target = status < 400 ? originOf(headers.get("location"), context.secrets()) : "";
+	const retryable = status === 429;
+	const again = retryable && seen.retryAfterMs !== undefined;
+	const target = status < 400 ? originOf(headers.get("location"), secrets) : "";
 	const message = say(`answered ${status}${target}, which is outside the contract`);
-	return fail("PartnerUnexpectedResponse", outcome, message, { ...facts, retryable: isLimited, again });
+	return createFailure("PartnerUnexpectedResponse", message, { ...seen, outcome, retryable, again });
 }
 
-function fail(tag: Failure["tag"], outcome: Outcome, message: string, facts: FailureFacts): AttemptFailure {
-	return { ...createFailure(tag, message, facts), outcome };
-}
-
-function parse(text: string | undefined): unknown {
-	if (text === undefined) return undefined;
+function parse(text: string): unknown {
 	try {
 		return JSON.parse(text);
 	} catch {
@@ -120,12 +100,21 @@ function isRefusal(status: number): status is keyof typeof refusals {
 	return Object.hasOwn(refusals, status);
 }
 
-/** The correlation id of a failed attempt, unless it repeats a part of the request. */
-function failedId<Data>(headers: ExchangeHeaders, { secrets }: ClassifyContext<Data>): string | undefined {
+/** Status and correlation id of a failed attempt. An id that repeats a part of the request is left out. */
+function seenIn<Data>(
+	{ status, headers }: ExchangeHead,
+	call: ActiveCall<Data>,
+): Pick<Failure, "status" | "correlationId"> {
 	const id = correlationIdFrom(headers.get("x-correlation-id"));
 	// The notice of a withheld message points to the id, so that a long text alone does not hide it.
-	const compared = secrets().filter(({ length }) => length <= longestSecret);
-	return id !== undefined && echoes(id, compared) ? undefined : id;
+	const compared = secretsOf(call).filter(({ length }) => length <= longestSecret);
+	return { status, correlationId: id !== undefined && echoes(id, compared) ? undefined : id };
+}
+
+/** The parts of the request that a message must not repeat. A key counts whole, and by its parts after the public prefix. */
+function secretsOf<Data>({ keys, context }: ActiveCall<Data>): string[] {
+	const parts = keys.flatMap((key) => [key, ...key.split(".").slice(1)]);
+	return [...parts, ...(context.secrets ?? [])].filter((secret) => secret !== undefined);
 }
 
 /** Origin of a redirect's target. The rest of the URL can hold a phone number. */

@@ -15,7 +15,7 @@ export interface Endpoint<Data, Params> {
 	schema: string | undefined;
 	/** Returns the path at which a 200 response breaks the schema, or undefined. */
 	check: (json: unknown) => string | undefined;
-	/** For the compiler alone: the type of a response, and of the parameters. */
+	/** Never assigned. It carries the types of the response and of the parameters. */
 	readonly "~types"?: { data: Data; params: Params };
 }
 

@@ -1,7 +1,6 @@
 import {
 	type Facts,
 	type FaultFacts,
-	type Outcome,
 	PartnerAbortError,
 	PartnerBadRequest,
 	PartnerConfigurationError,
@@ -16,41 +15,36 @@ import {
 	PartnerUnexpectedResponse,
 } from "../errors.ts";
 
-/** The facts of a failure beside its tag and its message. */
-export interface FailureFacts extends Omit<Facts, "cause"> {
-	/** Whether the client itself may try again. A refusal can be `retryable` for the caller and final for the client. */
-	again?: boolean;
+/** A failed attempt as plain data; the transport adds the facts of the call, and {@link toError} makes the error. */
+export interface Failure extends Omit<Facts, "cause"> {
+	ok: false;
+	tag: FailureTag;
+	message: string;
+	/** Whether the caller may try again. */
+	retryable: boolean;
+	/** Whether the client itself may try again. */
+	again: boolean;
 	/** The underlying fault. */
 	fault?: FaultFacts | undefined;
 	/** The last failure before a deadline. */
 	previous?: Failure | undefined;
 }
 
-/** A failed attempt as plain data; the transport adds the facts of the call, and {@link toError} makes the error. */
-export interface Failure extends FailureFacts {
-	ok: false;
-	tag: FailureTag;
-	message: string;
-	retryable: boolean;
-	again: boolean;
-}
+type FailureFacts = Omit<Facts, "cause"> & Partial<Pick<Failure, "again" | "fault" | "previous">>;
 
 /** Creates a failure that is final unless its facts say something else. */
-export function createFailure(
+export function createFailure<Given extends FailureFacts>(
 	tag: FailureTag,
 	message: string,
-	{ retryable = false, again = false, ...facts }: FailureFacts,
-): Failure {
-	return { ...facts, ok: false, tag, message, retryable, again };
+	facts: Given,
+): Failure & Given {
+	return { retryable: false, again: false, ...facts, ok: false, tag, message };
 }
 
-/** The failure of a call whose signal aborted between two requests. */
-export function aborted(facts: FailureFacts): Failure {
+/** The failure of a call whose signal aborted. */
+export function aborted<Given extends FailureFacts>(facts: Given): Failure & Given {
 	return createFailure("PartnerAbortError", `${facts.operation}: aborted by the caller`, facts);
 }
-
-/** The failure of one attempt. Its outcome does not count earlier attempts. */
-export type AttemptFailure = Failure & { outcome: Outcome };
 
 const classes = {
 	PartnerBadRequest,

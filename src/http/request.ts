@@ -27,12 +27,11 @@ const pathSerializer = (template: string, path: Record<string, unknown>): string
  * and a `Request` for each call and reads the response itself.
  */
 export function createRequest(
-	{ baseUrl, userAgent }: { baseUrl: string | undefined; userAgent: string | undefined },
+	{ baseUrl, userAgent }: { baseUrl: string; userAgent: string | undefined },
 	{ method, path: template }: { method: string; path: string },
 	{ path = {}, query = {}, body }: Parameters,
 	noStore: boolean,
-): ExchangeRequest | undefined {
-	if (baseUrl === undefined) return undefined;
+): ExchangeRequest {
 	const params = { path, query };
 	const url = createFinalURL(template, { baseUrl, params, pathSerializer, querySerializer });
 	const headers: Record<string, string> = { accept: "application/json" };

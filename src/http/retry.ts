@@ -1,10 +1,8 @@
 import pRetry from "p-retry";
-import type { RetryOptions } from "../input/call-options.ts";
+import type { RetryOptions, RetryPolicy } from "../input/call-options.ts";
 import { onAbort } from "./abort.ts";
+import type { ActiveCall } from "./call-context.ts";
 import type { ExchangeHeaders } from "./exchange.ts";
-
-/** Retry options with all values. */
-export type RetryPolicy = { readonly [Option in keyof RetryOptions]-?: number };
 
 export const defaultRetry: RetryPolicy = { attempts: 4, baseDelayMs: 500, maxDelayMs: 8000, budget: 100 };
 
@@ -23,28 +21,6 @@ export function policyFrom(base: RetryPolicy, given: RetryOptions | false | unde
 const retryCost = 5;
 /** A longer Retry-After ends the call, and the caller decides: see `retryAfterMs` on the error. */
 const longestRetryAfterMs = 30_000;
-
-/** The retry tokens of one client. */
-export interface Budget {
-	/** Takes the cost of a retry. Returns false, and takes nothing, when there are not enough tokens. */
-	take: () => boolean;
-	/** Returns tokens after a call that succeeded. */
-	refund: (retried: boolean) => void;
-}
-
-export function createBudget(capacity: number): Budget {
-	let tokens = capacity;
-	return {
-		take() {
-			if (tokens < retryCost) return false;
-			tokens -= retryCost;
-			return true;
-		},
-		refund(retried) {
-			tokens = Math.min(capacity, tokens + (retried ? retryCost : 1));
-		},
-	};
-}
 
 const again = new Error("again");
 
@@ -69,31 +45,33 @@ export async function retry<T>(
 	return pRetry(repeat, { retries: Number.POSITIVE_INFINITY, minTimeout: 0, maxTimeout: 0, shouldRetry });
 }
 
-/** The part of a call that its waits depend on. */
-export interface RetryProgress {
-	readonly policy: RetryPolicy;
-	/** Attempts made. */
-	readonly attempts: number;
-	/** The wait before the last attempt, in milliseconds; 0 after the first one. */
-	readonly lastWaitMs: number;
-}
-
 /**
- * The wait before the next attempt in milliseconds, or undefined when there is no attempt or no time left for one.
+ * Returns the wait before the next attempt in milliseconds, and takes the retry tokens of that attempt. Undefined when no
+ * attempt, no time or too few tokens are left.
  *
- * @param longestMs time for the wait
  * @param retryAfterMs the wait that the response asks for
  */
-export function waitBefore(
-	{ policy, attempts, lastWaitMs }: RetryProgress,
-	longestMs: number,
-	retryAfterMs = 0,
-): number | undefined {
+export function waitBefore<Data>(call: ActiveCall<Data>, retryAfterMs = 0): number | undefined {
+	const { client, policy, attempts, lastWaitMs, deadlineAt } = call;
 	if (attempts >= policy.attempts || retryAfterMs > longestRetryAfterMs) return undefined;
 	const bound = Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** (attempts - 1));
 	// Equal jitter. No wait is shorter than the one before, because the service asks for increasing waits.
 	const wait = Math.max(retryAfterMs, lastWaitMs, bound / 2 + Math.random() * (bound / 2));
-	return wait > longestMs ? undefined : wait;
+	if (wait > deadlineAt - performance.now() - roomMs(call)) return undefined;
+	if (policy.budget === Number.POSITIVE_INFINITY) return wait;
+	if (client.tokens < retryCost) return undefined;
+	client.tokens -= retryCost;
+	return wait;
+}
+
+/** Returns retry tokens after a call that succeeded. */
+export function refund<Data>({ client, attempts }: ActiveCall<Data>): void {
+	client.tokens = Math.min(client.retry.budget, client.tokens + (attempts > 1 ? retryCost : 1));
+}
+
+/** Time that an attempt needs at least. */
+export function roomMs<Data>({ deadlineMs }: ActiveCall<Data>): number {
+	return Math.min(1000, deadlineMs / 10);
 }
 
 /** Waits; returns early when a signal aborts. The timer keeps the process alive, because a send must end before it exits. */

@@ -1,15 +1,13 @@
-import type { Outcome } from "../errors.ts";
 import { reportAttempt } from "../observe/attempt-event.ts";
 import { reportDrift } from "../observe/contract-drift.ts";
 import { startTrace } from "../observe/trace.ts";
 import { attempt } from "./attempt.ts";
-import type { CallContext, ClientContext, Reply } from "./call-context.ts";
+import type { ActiveCall, CallContext, ClientContext, Reply } from "./call-context.ts";
 import { classify } from "./classify.ts";
 import type { Endpoint } from "./endpoint.ts";
-import type { ExchangeRequest } from "./exchange.ts";
 import { createFailure, type Failure } from "./failure.ts";
 import { createRequest, type Parameters } from "./request.ts";
-import { policyFrom, type RetryProgress, retry, sleep, waitBefore } from "./retry.ts";
+import { policyFrom, refund, retry, roomMs, sleep, waitBefore } from "./retry.ts";
 
 /** Sends a request with retries. It resolves with the checked data or with the failure. */
 export type Transport = <Data, Params extends Parameters>(
@@ -45,31 +43,6 @@ const limits = {
 
 const noSignals: readonly AbortSignal[] = [];
 
-/** A call that is under way. The fields from `attempts` on change with each attempt. */
-interface ActiveCall<Data> extends RetryProgress {
-	readonly client: ClientContext;
-	readonly endpoint: Endpoint<Data, Parameters>;
-	readonly context: CallContext<Data>;
-	readonly agencyId: string | undefined;
-	/** Undefined when the client has no base URL. */
-	readonly request: ExchangeRequest | undefined;
-	readonly timeoutMs: number;
-	readonly deadlineMs: number;
-	/** On the clock of `performance.now()`. */
-	readonly deadlineAt: number;
-	readonly signals: readonly AbortSignal[];
-	attempts: number;
-	lastWaitMs: number;
-	outcome: Outcome;
-	/** From the last response that had one. */
-	correlationId?: string | undefined;
-	/** All keys that were used, because a response can repeat one that was rotated away. */
-	readonly keys: string[];
-	/** Duration of the last attempt. Undefined when there is nothing to report about it. */
-	durationMs?: number | undefined;
-	lastFailure?: Failure | undefined;
-}
-
 function begin<Data>(
 	client: ClientContext,
 	endpoint: Endpoint<Data, Parameters>,
@@ -91,68 +64,48 @@ function begin<Data>(
 		policy: policyFrom(client.retry, context.retry),
 		signals: signal || abandon ? [signal, abandon].filter((each) => each !== undefined) : noSignals,
 		attempts: 0,
+		lastWaitMs: 0,
 		outcome: "not_sent",
 		keys: [],
-		lastWaitMs: 0,
 	};
 }
 
 /** Makes one attempt and classifies its end. */
 async function tryOnce<Data>(call: ActiveCall<Data>): Promise<Reply<Data>> {
-	const { client, endpoint, context, request, timeoutMs, signals } = call;
 	call.durationMs = undefined;
-	if (!request) return noBaseUrl;
 	const startedAt = performance.now();
 	const leftMs = call.deadlineAt - startedAt;
 	// A blocked event loop can stretch the wait before a retry. Send nothing that has no time left for a response.
 	if (leftMs <= (call.lastFailure ? roomMs(call) / 2 : 0)) return expired(call);
-	const { exchange, apiKey } = client;
-	const limitMs = Math.min(timeoutMs, leftMs);
-	const isDeferred = context.isWrite === true;
-	const end = await attempt({ exchange, request, apiKey, timeoutMs: limitMs, signals, isDeferred });
+	const end = await attempt(call, Math.min(call.timeoutMs, leftMs));
 	if (end.key !== undefined) {
 		call.keys.push(end.key);
 		call.attempts++;
 	}
 	if (end.key !== undefined || end.kind === "key") call.durationMs = performance.now() - startedAt;
-	const { attempts } = call;
-	const { verify } = context;
-	const result = classify(end, { endpoint, attempts, timeoutMs, verify, secrets: () => secretsOf(call) });
+	const result = classify(end, call);
 	if (result.ok) return result;
 	call.correlationId = result.correlationId ?? call.correlationId;
 	// Once an attempt was ambiguous, a later one can prove that the send was accepted, but not that it was not.
 	if (result.outcome === "sent" || call.outcome === "not_sent") call.outcome = result.outcome;
-	return result.tag === "PartnerTimeoutError" && leftMs <= timeoutMs ? expired(call) : result;
+	return result.tag === "PartnerTimeoutError" && leftMs <= call.timeoutMs ? expired(call) : result;
 }
 
 /** Reports an attempt. Returns the wait before the next one, or undefined when its reply is final. */
 function waitAfter<Data>(call: ActiveCall<Data>, reply: Reply<Data>): Promise<void> | undefined {
-	const { client, endpoint, attempts, signals } = call;
 	if (reply.ok) {
-		client.budget.refund(attempts > 1);
+		const { client, endpoint } = call;
+		refund(call);
 		report(call, reply, undefined);
 		if (client.onContractDrift) reportDrift(client.onContractDrift, endpoint, reply.data, reply.response.correlationId);
 		return undefined;
 	}
-	const waitMs = reply.again ? nextWait(call, reply.retryAfterMs) : undefined;
+	const waitMs = reply.again ? waitBefore(call, reply.retryAfterMs) : undefined;
 	report(call, reply, waitMs);
 	if (waitMs === undefined) return undefined;
 	call.lastFailure = complete(call, reply);
 	call.lastWaitMs = waitMs;
-	return sleep(waitMs, signals);
-}
-
-/** The wait before the next attempt in milliseconds, or undefined when no attempt, time or token is left. */
-function nextWait<Data>(call: ActiveCall<Data>, retryAfterMs: number | undefined): number | undefined {
-	const longestMs = call.deadlineAt - performance.now() - roomMs(call);
-	const waitMs = waitBefore(call, longestMs, retryAfterMs);
-	if (waitMs === undefined || call.policy.budget === Number.POSITIVE_INFINITY) return waitMs;
-	return call.client.budget.take() ? waitMs : undefined;
-}
-
-/** Time that an attempt needs at least. */
-function roomMs<Data>({ deadlineMs }: ActiveCall<Data>): number {
-	return Math.min(1000, deadlineMs / 10);
+	return sleep(waitMs, call.signals);
 }
 
 function report<Data>(call: ActiveCall<Data>, reply: Reply<Data>, retryInMs: number | undefined): void {
@@ -192,18 +145,7 @@ function complete<Data>(call: ActiveCall<Data>, failure: Failure): Failure {
 	return { ...failure, ...facts, message };
 }
 
-const noBaseUrl = createFailure("PartnerConfigurationError", "baseUrl: is required", {
-	field: "baseUrl",
-	rule: "is required",
-});
-
 function expired<Data>({ endpoint, deadlineMs, lastFailure }: ActiveCall<Data>): Failure {
 	const message = `${endpoint.operation}: no complete answer before the deadline of ${deadlineMs} ms`;
 	return createFailure("PartnerTimeoutError", message, { retryable: true, previous: lastFailure });
-}
-
-/** The parts of the request that a message must not repeat. A key counts whole, and by its parts after the public prefix. */
-function secretsOf<Data>({ keys, context }: ActiveCall<Data>): string[] {
-	const parts = keys.flatMap((key) => [key, ...key.split(".").slice(1)]);
-	return [...parts, ...(context.secrets ?? [])].filter((secret) => secret !== undefined);
 }

@@ -42,6 +42,9 @@ export interface RetryOptions {
 	budget?: number | undefined;
 }
 
+/** Retry options with all values. */
+export type RetryPolicy = { readonly [Option in keyof RetryOptions]-?: number };
+
 /** Options of every call, beside its own parameters. */
 export interface CallOptions {
 	/** Aborts the call with `PartnerAbortError`. A send in flight may have been accepted all the same: see `outcome`. */

@@ -5,7 +5,9 @@ export type ApiKey = string | (() => string | undefined | Promise<string | undef
 
 /** Why there is no usable key. */
 export interface KeyProblem {
-	/** The rule that the key breaks. */
+	/** The option that is absent or malformed. */
+	field: "apiKey" | "baseUrl";
+	/** The rule that it breaks. */
 	rule: string;
 	/** Whether a later call may get a key. */
 	retryable: boolean;
@@ -16,10 +18,10 @@ export interface KeyProblem {
 /** The key of the next attempt. It neither throws nor rejects. */
 export type KeySource = () => string | KeyProblem | Promise<string | KeyProblem>;
 
-/** Returns the base URL without a trailing slash, or undefined when it is absent. The error never shows the URL. */
-export function checkBaseUrl(given: string | undefined): string | undefined {
-	const text = given?.trim();
-	if (!text) return undefined;
+/** Returns the base URL without a trailing slash, or nothing when it is absent. The error never shows the URL. */
+export function checkBaseUrl(given = ""): string {
+	const text = given.trim();
+	if (text === "") return "";
 	if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text)) throw refuse("baseUrl", "must be an absolute https URL");
 	const url = new URL(text);
 	if (url.protocol !== "https:" && !isLoopback(url.hostname)) {
@@ -31,28 +33,30 @@ export function checkBaseUrl(given: string | undefined): string | undefined {
 }
 
 /**
- * Checks a key that is a string at once, and the key that a function returns at each attempt. An absent key is a problem
- * of the first call only, because build steps create clients without secrets.
+ * Checks a key that is a string at once, and the key that a function returns at each attempt. An absent key or base URL is
+ * a problem of the first call only, because build steps create clients without secrets.
  */
-export function createKeySource(given: ApiKey | undefined, baseUrl: string | undefined): KeySource {
+export function createKeySource(given: ApiKey | undefined, baseUrl: string): KeySource {
+	const noBaseUrl = baseUrl === "" && problem("is required", "baseUrl");
 	if (typeof given !== "function") {
 		const key = checkKey(given, baseUrl);
 		if (given && typeof key !== "string") throw refuse("apiKey", key.rule);
-		return () => key;
+		return () => noBaseUrl || key;
 	}
 	return async () => {
+		if (noBaseUrl) return noBaseUrl;
 		try {
 			return checkKey(await given(), baseUrl);
 		} catch (error) {
 			const thrown: { name?: unknown } = Object(error);
 			const name = typeof thrown.name === "string" && /^[A-Za-z]\w{0,63}$/.test(thrown.name) ? thrown.name : "Error";
-			return { rule: `its function failed (${name})`, retryable: true, fault: { name } };
+			return { field: "apiKey", rule: `its function failed (${name})`, retryable: true, fault: { name } };
 		}
 	};
 }
 
 /** Returns the key if it fits into a header, or its problem. The form of a key is checked by the service alone. */
-function checkKey(key: unknown, baseUrl: string | undefined): string | KeyProblem {
+function checkKey(key: unknown, baseUrl: string): string | KeyProblem {
 	if (!key) return problem("is required");
 	if (typeof key !== "string") return problem("must be a string");
 	if (!/^[\x21-\x7e]+$/.test(key)) return problem("must be visible ASCII without spaces, and without `Bearer`");
@@ -62,8 +66,8 @@ function checkKey(key: unknown, baseUrl: string | undefined): string | KeyProble
 	return key;
 }
 
-function problem(rule: string): KeyProblem {
-	return { rule, retryable: false };
+function problem(rule: string, field: KeyProblem["field"] = "apiKey"): KeyProblem {
+	return { field, rule, retryable: false };
 }
 
 function isSandboxHost(hostname: string): boolean {

@@ -64,16 +64,9 @@ interface Claim {
 	sends: number;
 }
 
-/**
- * 52 bits of FNV-1a in two lanes. It tells two texts of one caller apart. SHA-256 would be asynchronous or a library.
- */
+/** FNV-1a, 32 bits. It tells apart two bodies of one caller. Where it fails to, the service refuses the second one. */
 function digest(text: string): number {
-	let low = 0x811c9dc5;
-	let high = 0xcbf29ce4;
-	for (let index = 0; index < text.length; index++) {
-		const unit = text.charCodeAt(index);
-		low = Math.imul(low ^ unit, 0x01000193);
-		high = Math.imul(high ^ unit ^ (low >>> 16), 0x85ebca6b);
-	}
-	return (high >>> 12) * 2 ** 32 + (low >>> 0);
+	let hash = 0x811c9dc5;
+	for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+	return hash;
 }

@@ -52,6 +52,12 @@ export const flag: Schema<boolean> = rule<boolean>((value) => typeof value === "
 /** Any value. */
 export const anything: Schema<unknown> = rule<unknown>(() => true, "");
 
+/** An agency id, which becomes a part of a path. */
+export const agencyIdText: Schema<string> = rule<string>(
+	(value) => typeof value === "string" && /^[A-Za-z0-9_-]{1,128}$/.test(value),
+	"must be 1 to 128 letters, digits, - or _, as me.get returns it",
+);
+
 export function callable<T>(): Schema<T> {
 	return rule<T>((value) => typeof value === "function", "must be a function");
 }

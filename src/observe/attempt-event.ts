@@ -51,7 +51,7 @@ export type AttemptFacts = { [Field in keyof AttemptEvent]: AttemptEvent[Field] 
 /**
  * Reports an attempt to the logger and to `onAttempt`. Each gets an event object of its own.
  *
- * @param level of an end that is no failure; undefined for all others
+ * @param level the log level, where it does not follow from the event: an abandoned attempt, a 404 that is an answer
  */
 export function reportAttempt(
 	{ logger, onAttempt }: Observers,

@@ -63,7 +63,7 @@ export function createCall<Data, Failure extends PartnerError>(work: () => Promi
 	};
 	const call = run();
 	return Object.assign(call, {
-		// Async, so that JavaScriptCore, which follows `await` alone, has the caller of these in the stack too.
+		// Async functions, because JavaScriptCore names a caller in the stack only where it follows an `await`.
 		withResponse: async () => ({ data: await call, response: responseFrom(head) }),
 		result: async (): Promise<Result<Data, Failure>> => {
 			try {

@@ -202,13 +202,13 @@ export function createConversations(
 	};
 }
 
-/** A page without a usable cursor that says that there is more. Ending there would look like the whole list. */
+/** The path of the cursor, when a page says that there is more and has none to go on from. Such a page is not the last one. */
 function brokenCursor({ hasMore, nextCursor }: { hasMore?: boolean; nextCursor: string | null }): string | undefined {
 	const isUsable = nextCursor === null ? !hasMore : hasMore === false || isWellFormed(nextCursor);
 	return isUsable ? undefined : "/nextCursor";
 }
 
-/** The first result that is not for the number at its place. Matched by position, it could show another contact. */
+/** The path of the first result that is for another number than asked at its position: it would show another contact. */
 function mismatch(sent: readonly string[], results: readonly { phoneNumber: string }[]): string | undefined {
 	const at = results.findIndex(({ phoneNumber }, index) => phoneNumber !== sent[index]);
 	if (at >= 0) return `/results/${at}/phoneNumber`;

@@ -139,7 +139,7 @@ export function createMessages(transport: Transport, options: MessagesOptions): 
 	return { send: (message, callOptions) => createCall(() => send(message, callOptions)) };
 }
 
-/** The field in which a response says that the text is both sent and held, or neither, or that it failed. */
+/** The path of a field by which a response says that the text is both sent and held, or neither, or that it failed. */
 function contradiction({ success, queued, messageId, queueId }: SendMessageResult): string | undefined {
 	if (!success) return "/success";
 	if ((messageId === null) !== queued) return "/messageId";

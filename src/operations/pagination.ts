@@ -43,10 +43,7 @@ export interface PageSource<Item, Page> {
 	signal: AbortSignal | undefined;
 }
 
-/**
- * @param read checks the options. It runs at once, because the caller may change its object later. Its error is
- * thrown when the list is used, so that a bad option rejects like any other failure.
- */
+/** @param read checks the options: see {@link readNow} */
 export function createPaginated<Item, Page, Failure extends PartnerError>(
 	read: () => PageSource<Item, Page>,
 ): Paginated<Item, Page, Failure> {
@@ -77,90 +74,79 @@ export function createPaginated<Item, Page, Failure extends PartnerError>(
 
 async function* iteratePages<Item, Page>(open: () => PageSource<Item, Page>): AsyncGenerator<Page, void, undefined> {
 	const source = open();
-	const cursor = createPageCursor(source);
-	let itemsRead = 0;
-	for (;;) {
-		const reply = await cursor.next();
-		if (!reply.ok) throw toError({ ...reply, cursor: cursor.ofNext(), itemsRead });
+	const walk = createWalk(source);
+	while (!walk.isDone) {
+		const page = await walk.next();
 		// Counted before the page is handed over, because the caller may change it.
-		const { length } = source.itemsOf(reply.data);
-		yield reply.data;
-		itemsRead += length;
-		if (cursor.isDone()) return;
+		const { length } = source.itemsOf(page);
+		yield page;
+		walk.itemsRead += length;
 	}
 }
 
 async function* iterateItems<Item, Page>(open: () => PageSource<Item, Page>): AsyncGenerator<Item, void, undefined> {
 	const source = open();
 	const { facts, signal, readAhead, itemsOf } = source;
-	const cursor = createPageCursor(source);
-	let itemsRead = 0;
+	const walk = createWalk(source);
 	try {
-		for (;;) {
-			const reply = await cursor.next();
-			if (!reply.ok) throw toError({ ...reply, cursor: cursor.ofNext(), itemsRead });
-			const items = itemsOf(reply.data);
-			const middle = items.length / 2;
-			let handed = 0;
+		while (!walk.isDone) {
+			const items = itemsOf(await walk.next());
+			const middle = walk.itemsRead + items.length / 2;
 			for (const item of items) {
-				if (signal?.aborted) throw toError({ ...aborted(facts), cursor: cursor.ofLast(), itemsRead });
-				handed++;
-				if (handed > middle && readAhead) cursor.prefetch();
-				itemsRead++;
+				if (signal?.aborted) throw toError({ ...aborted(facts), cursor: walk.lastCursor, itemsRead: walk.itemsRead });
+				walk.itemsRead++;
+				if (readAhead && walk.itemsRead > middle) walk.prefetch();
 				yield item;
 			}
-			if (cursor.isDone()) return;
 		}
 	} finally {
 		// An abort of the caller has already ended a page in flight, and it is logged as such.
-		if (!signal?.aborted) cursor.abandon();
+		if (!signal?.aborted) walk.abandon();
 	}
 }
 
-/** The position of one iteration. */
-function createPageCursor<Item, Page>(source: PageSource<Item, Page>) {
-	const { facts, fetchPage, nextOf } = source;
+/** One iteration: its position, and the page that is on its way. */
+function createWalk<Item, Page>({ facts, fetchPage, nextOf, cursor: first }: PageSource<Item, Page>) {
 	const abandon = new AbortController();
 	const seen = createRecent<true>(1000);
-	let cursor = source.cursor;
-	let lastCursor = cursor;
-	let isDone = false;
+	/** Cursor of the next page, null for the first and behind the last one. */
+	let cursor = first ?? null;
 	let coming: Promise<Reply<Page>> | undefined;
 	let last: ReplyHead | undefined;
 
 	const request = (): Promise<Reply<Page>> => {
-		if (cursor !== undefined) {
-			if (seen.get(cursor)) return Promise.resolve(repeated(facts, last));
-			seen.set(cursor, true);
-		}
+		if (cursor === null) return fetchPage(undefined, abandon.signal);
+		if (seen.get(cursor)) return Promise.resolve(repeated(facts, last));
+		seen.set(cursor, true);
 		return fetchPage(cursor, abandon.signal);
 	};
 
-	return {
-		/** Requests the next page, unless it is on its way already. */
-		async next(): Promise<Reply<Page>> {
+	const walk = {
+		/** Number of items that were handed over. */
+		itemsRead: 0,
+		/** Cursor of the page that came last, null for the first. */
+		lastCursor: cursor,
+		/** Whether the page that came last is the last one. */
+		isDone: false,
+		/** Returns the next page. Requests it, unless it is on its way already. */
+		async next(): Promise<Page> {
 			const reply = await (coming ?? request());
 			coming = undefined;
-			if (!reply.ok) return reply;
+			if (!reply.ok) throw toError({ ...reply, cursor, itemsRead: walk.itemsRead });
 			last = reply.response;
-			const next = nextOf(reply.data);
-			lastCursor = cursor;
-			isDone = next === null;
-			cursor = next ?? undefined;
-			return reply;
+			walk.lastCursor = cursor;
+			cursor = nextOf(reply.data);
+			walk.isDone = cursor === null;
+			return reply.data;
 		},
 		/** Requests the next page ahead of its use, if there is one. */
 		prefetch(): void {
-			if (!isDone) coming ??= request();
+			if (!walk.isDone) coming ??= request();
 		},
 		/** Gives up a page that is on its way. */
 		abandon: () => abandon.abort(),
-		isDone: () => isDone,
-		/** Cursor of the page that comes next, null for the first. */
-		ofNext: () => cursor ?? null,
-		/** Cursor of the page that came last, null for the first. */
-		ofLast: () => lastCursor ?? null,
 	};
+	return walk;
 }
 
 /** A cursor that comes back would make the iteration endless. */

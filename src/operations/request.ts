@@ -1,9 +1,8 @@
 import { type Facts, PartnerInvalidInput, type RequestError } from "../errors.ts";
 import type { Parameters } from "../http/request.ts";
 import type { Transport } from "../http/transport.ts";
-import { checkAgencyId } from "../input/agency-id.ts";
 import { type CallOptions, checkOptions, optionSchemas } from "../input/call-options.ts";
-import { anything, checkInput, isWellFormed, object, optional, rule } from "../input/validate.ts";
+import { agencyIdText, anything, checkInput, isWellFormed, object, optional, rule } from "../input/validate.ts";
 import { longestSecret } from "../observe/redact.ts";
 import { type Call, createCall } from "./call.ts";
 
@@ -49,7 +48,7 @@ const requestSchema = object({
 		(value) => typeof value === "string" && /^(\/([\w.~-]+|\{\w+\}))+$/.test(value) && !/\/\.\.?(\/|$)/.test(value),
 		"must be a path template such as /agencies/{agencyId}/tags, without a query",
 	),
-	agencyId: optional(rule<string>((value) => typeof value === "string", "must be a string")),
+	agencyId: optional(agencyIdText),
 	params: optional(
 		rule<Readonly<Record<string, string>>>(isRecordOf(isText), "must be an object of texts that are not empty"),
 	),
@@ -76,7 +75,6 @@ export function createSendRequest(transport: Transport, isLimited: boolean): Sen
 			const facts: Facts = { operation: "request", outcome: isRead ? undefined : "not_sent" };
 			const call = checkOptions(optionSchemas.call, options, facts);
 			const { method, path, agencyId, params, query, body } = checkInput(requestSchema, request, "request", facts);
-			if (agencyId !== undefined) checkAgencyId(agencyId, facts);
 			const values: Record<string, string> = { ...params, ...(agencyId !== undefined && { agencyId }) };
 			const target = path.replace(/\{(\w+)\}/g, (_, name: string) => segmentOf(values, name, facts));
 			if (isLimited && !isRead && /^\/agencies\/[^/]+\/messages$/i.test(target)) {

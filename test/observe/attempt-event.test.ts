@@ -93,8 +93,6 @@ test("onAttempt: the last failure has no wait after it", async () => {
 
 test("onAttempt: an attempt that never reached the service is told as well", async () => {
 	const { events, onAttempt } = recorder();
-	await failure(() => clientOf({ baseUrl: "" }, { baseUrl: undefined, onAttempt }).me.get());
-	expect(events).toEqual([]);
 	const client = clientOf({ baseUrl: await deadBaseUrl() }, { onAttempt, retry: false });
 	await failure(() => client.me.get());
 	expect(events).toEqual([
@@ -106,6 +104,15 @@ test("onAttempt: an attempt that never reached the service is told as well", asy
 			durationMs: expect.any(Number),
 		},
 	]);
+});
+
+test.for(["baseUrl", "apiKey"])("onAttempt: an absent %s is told like a key function that failed", async (name) => {
+	const { events, onAttempt } = recorder();
+	const client = clientOf({ baseUrl: "https://messaging.example/api/v1" }, { onAttempt, [name]: undefined });
+	const error = await failure(() => client.me.get());
+	expect(error).toMatchObject({ field: name, attempts: 0, retryable: false });
+	const errorTag = "PartnerConfigurationError";
+	expect(events).toEqual([{ operation: "me.get", attempt: 1, errorTag, durationMs: expect.any(Number) }]);
 });
 
 test("onAttempt: no event for what was no attempt", async () => {

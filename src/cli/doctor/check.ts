@@ -1,3 +1,5 @@
+import { printable } from "../text.ts";
+
 /** The end of a check. `warn`: it works and something is to be mended; `fail`: it cannot work. */
 export type State = "ok" | "warn" | "fail" | "skipped";
 
@@ -18,8 +20,9 @@ export function skip(id: string, because: string): Check {
 
 /** Makes a text of the service fit to show: one line, short, and without a run of digits that can be a phone number. */
 export function shown(text: string): string {
-	const line = text.replace(/[\p{Cc}\p{Cf}]+/gu, " ").trim();
-	const masked = line.replace(/\+?\d(?:[\W_]{0,3}\d){5,}/g, "[number]");
+	const masked = printable(text)
+		.trim()
+		.replace(/\+?\d(?:[\W_]{0,3}\d){5,}/g, "[number]");
 	return masked.length > 60 ? `${masked.slice(0, 59)}…` : masked;
 }
 

@@ -1,6 +1,6 @@
 import { type Agency, type ConversationDetail, isWindowOpen, type Message } from "messaging-conversations";
 import type { Change } from "messaging-conversations/sync";
-import { printable } from "../printable.ts";
+import { printable } from "../text.ts";
 
 /** One line of `tail`: a new message, a message whose status has changed, or a conversation whose state has. */
 export interface TailEvent {
