@@ -3,7 +3,7 @@
  */
 import type { Sent } from "messaging-conversations";
 import { isOpenAt, serviceNow } from "./baseline.ts";
-import { isAnswered, type Phase, phaseOf, type Seen, type Trace } from "./reading.ts";
+import { isAnswered, isFurther, type Phase, phaseOf, type Seen, type Trace } from "./reading.ts";
 import {
 	isGivenUp,
 	isOver,
@@ -156,7 +156,7 @@ export function afterError(text: OutboxText, ending: Ending, error: TextError, r
 /** A message that was sent: what is reported of it now, and whether to look again. */
 export function afterLook(text: OutboxText, phase: Phase | null, rules: Rules, now: number): Change {
 	const looks = text.progress.looks + 1;
-	const state = phase === null || (phase === "sent" && text.state === "delivered") ? undefined : phase;
+	const state = phase && isFurther(phase, text.state) ? phase : undefined;
 	return { ...(state && { state }), nextAt: nextLook(state, rules, looks, now), progress: { looks } };
 }
 

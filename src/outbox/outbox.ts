@@ -2,7 +2,7 @@ import type { Message } from "messaging-conversations";
 import { can, fields, moment, object, refuse, text } from "./check.ts";
 import { checkedText, type EnqueuedText, type ObservedChange } from "./enqueued.ts";
 import { checkedOptions, type OutboxOptions } from "./options.ts";
-import { phaseOf } from "./reading.ts";
+import { isFurther, phaseOf } from "./reading.ts";
 import { isInDoubt } from "./retry.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import { type StepContext, stepLane } from "./step.ts";
@@ -201,7 +201,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 	async function report(message: Message): Promise<void> {
 		const text = await store.byMessage(message.messageSid);
 		const phase = phaseOf(message);
-		if (!text || phase === "sent" || phase === text.state || text.state === "read") return;
+		if (!text || !isFurther(phase, text.state)) return;
 		const next = changed(text, { state: phase, nextAt: phase === "delivered" ? text.nextAt : null }, now());
 		await ((await store.save(next)) ? settled(next) : report(message));
 	}

@@ -149,6 +149,13 @@ export function phaseOf({ status, readAt, deliveredAt }: Message): Phase {
 	return "sent";
 }
 
+const phases: readonly string[] = ["sent", "delivered", "failed", "read"] satisfies Phase[];
+
+/** Whether a report goes beyond the state of a text. A change of the feed may be handed over after a later one. */
+export function isFurther(phase: Phase, state: string): boolean {
+	return phases.indexOf(phase) > phases.indexOf(state);
+}
+
 /** Whether two texts are one, however a service spells its line ends, its accents or the space around a text. */
 function isSameText(one: string | null | undefined, other: string | null | undefined): boolean {
 	return typeof one === "string" && typeof other === "string" && plain(one) === plain(other);

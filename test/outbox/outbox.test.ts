@@ -439,6 +439,28 @@ test("a report that is observed while a worker changes the row is stored all the
 	expect(await state("note-1")).toBe("delivered");
 });
 
+test("a change that is observed after a later one takes no text back from failed or read", async () => {
+	const { sandbox, outbox, agency, anna, client, enqueue, state, settled } = createWorld();
+	const read = async () => {
+		const { messagePage } = await client.agency(agency.id).conversations.get(anna.phoneNumber);
+		return { messages: messagePage.messages };
+	};
+	for (const end of ["failed", "read"] as const) {
+		settled.length = 0;
+		const { id } = await enqueue(end);
+		await outbox.drain();
+		const { messageId } = (await outbox.status(id)) ?? {};
+		const early = await read();
+		sandbox.message(messageId ?? "").delivered();
+		const earlier = await read();
+		sandbox.message(messageId ?? "")[end]();
+		const latest = await read();
+		for (const change of [earlier, latest, latest, earlier, early]) await outbox.observe(change);
+		expect(await state(id)).toBe(end);
+		expect(settled.map((status) => status.state)).toEqual(["sent", "delivered", end]);
+	}
+});
+
 test("a lively chat that is observed uses up no look at a text, and costs no request", async () => {
 	const { sandbox, outbox, agency, anna, client, enqueue, state, pass } = createWorld();
 	await enqueue("1");
