@@ -43,9 +43,8 @@ export function afterReading(text: OutboxText, trace: Trace | null, rules: Rules
 		return isReplaced ? ended("replaced") : ifEmpty(text, rules, now);
 	}
 	if (trace.kind === "none" || wasSurelyOpen(text)) return ifNothing(text, rules, now);
-	if (!isSettled(text, rules, now)) return untilSettled(text, rules);
-	// Without another text in the queue there is a template alone, and that of a flow looks like that of the consent.
-	return ended(trace.kind === "other" ? "replaced" : "unclear");
+	// A template may be that of a flow, and another text in the queue may not have replaced this one.
+	return isSettled(text, rules, now) ? ended("unclear") : untilSettled(text, rules);
 }
 
 /** Before the first request. It would replace any text in the queue, also one that somebody else sent. */

@@ -62,15 +62,18 @@ test("a held text whose conversation is shown again is credited", async () => {
 	expect([await state("note-1"), texts()]).toEqual(["sent", ["1"]]);
 });
 
-test("a text whose answer was lost is replaced when the queue holds another one, and is not sent again", async () => {
-	const { sandbox, agency, anna, enqueue, outbox, pass, state, sends } = createClosed();
-	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
-	await enqueue("1");
-	await outbox.drain();
-	agency.staff.sends(anna, "Please call us.");
-	await pass({ hours: 1 });
-	expect([await state("note-1"), sends().length]).toEqual(["replaced", 1]);
-});
+test.each(["before", "after"] as const)(
+	"a text whose request was cut %s the send is unclear when the queue holds another one, and is not sent again",
+	async (phase) => {
+		const { sandbox, agency, anna, enqueue, outbox, pass, state, sends } = createClosed();
+		sandbox.faults.add({ operation: "messages.send", phase, effect: "reset" });
+		await enqueue("1");
+		await outbox.drain();
+		agency.staff.sends(anna, "Please call us.");
+		await pass({ hours: 1 });
+		expect([await state("note-1"), sends().length]).toEqual(["unclear", 1]);
+	},
+);
 
 test("a text that is taken back while its conversation is read is not sent", async () => {
 	const { sandbox, enqueue, outbox, state, sends } = createWorld();

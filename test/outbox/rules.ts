@@ -32,8 +32,8 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 	[
 		"another text in the queue is a trace",
 		"src/outbox/lane.ts",
-		'return ended(trace.kind === "other" ? "replaced" : "unclear");',
-		'return trace.kind === "other" ? ifNothing(text, rules, now) : ended("unclear");',
+		'return isSettled(text, rules, now) ? ended("unclear") : untilSettled(text, rules);',
+		"return ifNothing(text, rules, now);",
 	],
 	[
 		"the pauses between requests without a known end",
