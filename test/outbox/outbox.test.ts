@@ -1,5 +1,12 @@
 import { type AgencyClient, createClient, PartnerInvalidInput } from "messaging-conversations";
-import { createOutbox, fateOf, type Outbox, postgresStore } from "messaging-conversations/outbox";
+import {
+	createOutbox,
+	fateOf,
+	type Outbox,
+	type PgBossLike,
+	pgBossEngine,
+	postgresStore,
+} from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { changes } from "messaging-conversations/sync";
 import { expect, test, vi } from "vitest";
@@ -801,6 +808,13 @@ test("a button handler in a few lines: a double click, a crash and a restart are
 	expect([texts(), (await open().status("note-1"))?.words]).toEqual([["See you at 14:00."], "Sent."]);
 });
 
+const noBoss: PgBossLike = {
+	createQueue: async () => {},
+	send: async () => {},
+	work: async () => "",
+	offWork: async () => {},
+};
+
 test.each([
 	["work", (outbox: Outbox) => outbox.work(null as never)],
 	["work", (outbox: Outbox) => outbox.work({ signal: "x" } as never)],
@@ -808,6 +822,7 @@ test.each([
 	["purge", (outbox: Outbox) => outbox.purge({ before: new Date(), after: 1 } as never)],
 	["observe", (outbox: Outbox) => outbox.observe(undefined as never)],
 	["fateOf", (_: Outbox, agency: AgencyClient) => fateOf(agency, undefined as never)],
+	["pgBossEngine", async () => pgBossEngine(noBoss, { pollseconds: 5 } as never)],
 	["postgresStore", async () => postgresStore({ query: async () => ({ rows: [] }) }, null as never)],
 	["postgresStore", async () => postgresStore({ query: async () => ({ rows: [] }) }, { tabel: "x" } as never)],
 ])("wrong arguments are bad input, by name: %s", async (operation, call) => {
