@@ -49,8 +49,8 @@ export function afterReading(text: OutboxText, trace: Trace | null, rules: Rules
 
 /** Before the first request. It would replace any text in the queue, also one that somebody else sent. */
 function beforeFirst(text: OutboxText, trace: Trace | null, rules: Rules, now: number): Decision {
-	const queue = trace?.reading.conversation.queuedMessages ?? [];
-	return queue.length > 0 && rules.onHeld === "wait" ? lookAgain(text, rules, now) : "send";
+	const queued = trace?.reading.conversation.queuedMessages[0];
+	return queued && rules.onHeld === "wait" ? lookAgain(text, rules, now) : "send";
 }
 
 function ifHeld(text: OutboxText, queueId: string, { reading, since }: Seen, rules: Rules, now: number): Decision {
@@ -137,19 +137,17 @@ export type Ending = "taken" | "unknown" | "refused" | "turned away";
 
 /** After an error. `retryAt` is the earliest moment for another try. */
 export function afterError(text: OutboxText, ending: Ending, error: TextError, retryAt: number): Change {
-	const { tries, doubts, failures } = text.progress;
-	if (ending === "taken") return { nextAt: retryAt, progress: { error, taken: true } };
-	if (ending === "unknown") return { nextAt: retryAt, progress: { error, failures: failures + 1 } };
-	const later = { nextAt: retryAt, progress: { error, failures: failures + 1, doubts: doubts - 1 } };
+	const { tries, doubts, failures, resent } = text.progress;
+	const later = { nextAt: retryAt, progress: { error, failures: failures + 1 } };
+	if (ending === "taken") return { ...later, progress: { error, taken: true } };
+	if (ending === "unknown") return later;
+	const refused = ending === "refused";
+	const progress = { ...later.progress, doubts: doubts - 1 };
 	// An earlier try may have been taken: this one's refusal does not speak for it.
-	if (tries > 1) return { nextAt: retryAt, progress: { ...later.progress, refused: ending === "refused" } };
-	const untried = { tries: 0, firstTriedAt: null };
-	if (text.queueId !== null) {
-		const resent = text.progress.resent || ending === "refused";
-		return { ...later, state: "held", progress: { ...later.progress, ...untried, resent } };
-	}
-	if (ending === "refused") return { ...ended("refused"), progress: { error, ...untried } };
-	return { ...later, state: "waiting", progress: { ...later.progress, ...untried } };
+	if (tries > 1) return { ...later, progress: { ...progress, refused } };
+	const untried = { ...progress, tries: 0, firstTriedAt: null };
+	if (text.queueId !== null) return { ...later, state: "held", progress: { ...untried, resent: resent || refused } };
+	return { ...(refused ? ended("refused") : { ...later, state: "waiting" }), progress: untried };
 }
 
 /** A message that was sent: what is reported of it now, and whether to look again. */
@@ -189,7 +187,7 @@ const longestLookMs = 10 * minuteMs;
 /** Between two looks at what waits for a contact: as often as a message is followed, but not less than every 10 minutes. */
 function lookMs({ followMs }: Rules, looks: number): number {
 	const frequent = followMs.filter((ms) => ms <= longestLookMs);
-	return frequent[Math.min(looks, frequent.length - 1)] ?? longestLookMs;
+	return frequent[looks] ?? frequent.at(-1) ?? longestLookMs;
 }
 
 /** Increasing waits with jitter, up to 10 minutes. */

@@ -94,7 +94,7 @@ export function traceOf(reading: Reading, text: Sought): Trace {
 	const [queued] = conversation.queuedMessages;
 	if (queued && isSameText(queued.body, text.body)) return { ...seen, kind: "held", queued };
 	const isOlder = queued && Date.parse(queued.updatedAt) < text.since - slackMs;
-	if (queued && !isOlder && !isSameText(queued.body, text.queuedBefore)) return { ...seen, kind: "other", queued };
+	if (queued && !isOlder && !isSameText(text.queuedBefore, queued.body)) return { ...seen, kind: "other", queued };
 	const isAsked = !queued && since.some(isTemplate);
 	return { ...seen, kind: isAsked ? "asked" : "none" };
 }
@@ -157,8 +157,8 @@ export function isFurther(phase: Phase, state: string): boolean {
 }
 
 /** Whether two texts are one, however a service spells its line ends, its accents or the space around a text. */
-function isSameText(one: string | null | undefined, other: string | null | undefined): boolean {
-	return typeof one === "string" && typeof other === "string" && plain(one) === plain(other);
+function isSameText(one: string | null | undefined, other: string): boolean {
+	return plain(one) === plain(other);
 }
 
-const plain = (text: string): string => text.replace(/\r\n?/g, "\n").trim().normalize();
+const plain = (text: string | null | undefined) => text?.replace(/\r\n?/g, "\n").trim().normalize();

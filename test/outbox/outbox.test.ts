@@ -774,6 +774,28 @@ test("a refusal does not speak for an earlier try that may have been taken", asy
 	expect([await state("note-1"), texts()]).toEqual(["sent", ["1"]]);
 });
 
+test("the status of a text that waits says what it waits for", async () => {
+	const { sandbox, outbox, agency, anna, enqueue, pass } = createWorld();
+	sandbox.clock.advance({ hours: 25 });
+	agency.staff.sends(anna, "From a person");
+	for (const body of ["1", "2"]) await enqueue(body);
+	const waits = async (id: string) => {
+		const { words, waitsFor } = (await outbox.status(id)) ?? {};
+		return [words, waitsFor];
+	};
+	expect(await waits("note-1")).toEqual(["Waits to be sent.", null]);
+	expect(await waits("note-2")).toEqual(["Waits for another text to the contact.", "note-1"]);
+	await outbox.drain();
+	expect(await waits("note-1")).toEqual(["Waits for another text to the contact.", null]);
+	anna.declines();
+	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 429 } });
+	await pass({ ms: 10_000 });
+	expect(await waits("note-1")).toEqual(["Waits to be tried again.", null]);
+	await pass({ minutes: 2 });
+	expect(await waits("note-1")).toEqual(["Sent.", null]);
+	expect(await waits("note-2")).toEqual(["Sent.", null]);
+});
+
 test("two texts of the same words are told apart", async () => {
 	const { sandbox, enqueue, pass, texts, outbox } = createWorld();
 	sandbox.faults.add({ operation: "messages.send", skip: 1, phase: "before", effect: "reset" });
