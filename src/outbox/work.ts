@@ -130,13 +130,12 @@ export async function untilAborted(
 	const abort = (): void => either.abort();
 	for (const signal of signals) {
 		if (signal?.aborted) abort();
-		signal?.addEventListener("abort", abort, { signal: either.signal });
+		signal?.addEventListener("abort", abort);
 	}
 	try {
 		await act(either.signal);
 	} finally {
-		// Removes the listeners.
-		abort();
+		for (const signal of signals) signal?.removeEventListener("abort", abort);
 	}
 }
 
