@@ -6,6 +6,7 @@ import { isOpenAt, serviceNow } from "./baseline.ts";
 import { isAnswered, isFurther, type Phase, phaseOf, type Seen, type Trace } from "./reading.ts";
 import {
 	isGivenUp,
+	isInDoubt,
 	isOver,
 	isSettled,
 	keptBack,
@@ -31,7 +32,9 @@ export function beforeReading(text: OutboxText, rules: Rules, now: number): Deci
 
 /** The decision after a reading. The trace is null when the conversation is unknown or hidden. */
 export function afterReading(text: OutboxText, trace: Trace | null, rules: Rules, now: number): Decision {
-	if (text.state === "waiting") return beforeFirst(text, trace, rules, now);
+	// What was tried while nobody could read the conversation may have left a trace that can be read now.
+	const isUntraced = !trace || trace.kind === "none" || !isInDoubt(text);
+	if (text.state === "waiting" && isUntraced) return beforeFirst(text, trace, rules, now);
 	if (!trace) return ifHidden(text, rules, now);
 	if (trace.kind === "message") return asMessage(trace.message.messageSid, phaseOf(trace.message), rules, now);
 	if (trace.kind === "twice") return ended("unclear");
@@ -94,7 +97,7 @@ function ifNothing(text: OutboxText, rules: Rules, now: number): Decision {
 /** A conversation that was there before, or holds the text, is hidden from the agency now. */
 function ifHidden(text: OutboxText, rules: Rules, now: number): Decision {
 	const { baseline, failures, hidden = 0, triedAt } = text.progress;
-	if (text.state === "sending" && text.queueId === null && !baseline?.seen) return ifNothing(text, rules, now);
+	if (text.queueId === null && !baseline?.seen) return ifNothing(text, rules, now);
 	// While the service may hold the text, the next one would replace it.
 	const heldUntil = text.queueId === null && wasSurelyOpen(text) ? 0 : (triedAt ?? 0) + consentMs;
 	const waits = rules.followMs.length > 0 ? rules.followMs : [longestLookMs];

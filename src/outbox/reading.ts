@@ -77,7 +77,7 @@ export interface Sought {
 	/** `messageSid`s that are not it. */
 	excluded: ReadonlySet<string>;
 	/** The text that waited in the queue before, which says nothing of this one. */
-	queuedBefore?: string | null;
+	queuedBefore?: string | null | undefined;
 }
 
 /** Looks for a text among the messages first and in the queue then, because a text leaves the queue as a message. */

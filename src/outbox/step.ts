@@ -166,10 +166,8 @@ async function readFor(context: StepContext, text: OutboxText): Promise<Trace | 
 		const found = await readConversation(client.agency(text.agencyId), text.to, from, { deadlineMs: readingMs });
 		troubles.passed(text, "read");
 		if (!found) return null;
-		const claimed = text.state === "waiting" ? [] : await store.claimed(text);
-		const excluded = new Set([...claimed, ...(baseline?.known ?? [])]);
-		const queuedBefore = baseline?.queued ?? null;
-		return traceOf(found, { body: text.body, since, excluded, queuedBefore });
+		const excluded = new Set([...(await store.claimed(text)), ...(baseline?.known ?? [])]);
+		return traceOf(found, { body: text.body, since, excluded, queuedBefore: baseline?.queued });
 	} catch (error) {
 		if (!isPartnerError(error)) throw error;
 		const { failures } = text.progress;

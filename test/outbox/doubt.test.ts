@@ -50,6 +50,29 @@ test("reads that failed for hours do not shorten the day of looks at a hidden co
 	expect(await state("note-1")).toBe("sent");
 });
 
+test.each(["held", "sent", "unclear"] as const)(
+	"a text that was tried in a hidden conversation, and is %s when that is shown again, is not sent again",
+	async (end) => {
+		const { sandbox, agency, anna, enqueue, pass, state, sends } = createClosed();
+		agency.conversation(anna).hide();
+		sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
+		sandbox.faults.add({
+			operation: "messages.send",
+			skip: 1,
+			phase: "before",
+			effect: { status: 429, retryAfter: 600 },
+		});
+		await enqueue("1");
+		await pass({ minutes: 5 });
+		expect([await state("note-1"), sends().length]).toEqual(["waiting", 2]);
+		if (end === "sent") anna.accepts();
+		if (end === "unclear") anna.declines();
+		agency.conversation(anna).visibleAs("focus");
+		await pass({ minutes: 10 });
+		expect([await state("note-1"), sends().length]).toEqual([end, 2]);
+	},
+);
+
 test("a held text whose conversation is shown again is credited", async () => {
 	const { agency, anna, enqueue, pass, state, texts } = createClosed();
 	await enqueue("1");
