@@ -87,7 +87,7 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 	[
 		"messages of other texts, and older ones, are not this one",
 		"src/outbox/step.ts",
-		"const excluded = new Set([...claimed, ...(baseline?.known ?? [])]);",
+		"const excluded = new Set([...(await store.claimed(text)), ...(baseline?.known ?? [])]);",
 		"const excluded = new Set<string>();",
 	],
 	[
