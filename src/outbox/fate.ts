@@ -68,11 +68,13 @@ export type Fate =
 	| {
 			/**
 			 * - `dropped`: the contact was asked, and the text is not in the queue any more: declined, not answered in time,
-			 *   or displaced by another text. Without `queueId` this is `unclear`, because the template may be that of a flow
+			 *   or displaced by another text. Only with `queueId`, because the template may be that of a flow
 			 * - `replaced`: the queue holds another text in its place, in the entry with its `queueId`
-			 * - `nothing`: no trace of it after the settling time, so it was not taken
+			 * - `nothing`: no trace of it after the settling time, so it was not taken. A text that took a held one's place without
+			 *   an answer, and lost that place since, leaves no trace either
 			 * - `unclear`: too early to say, because the send or the newest activity is younger than `settleMs`; or the conversation is
-			 *   unknown or hidden, there are two of the same text, or no message has the `messageId`
+			 *   unknown or hidden, there are two of the same text, or no message has the `messageId`; or, without `queueId`, a
+			 *   template went out or another text is in the queue
 			 */
 			fate: "dropped" | "replaced" | "nothing" | "unclear";
 	  };
@@ -116,5 +118,5 @@ export async function fateOf(agency: AgencyClient, text: SentText, options: Fate
 	if (trace.kind === "twice" || now - changedAt < settleMs) return { fate: "unclear" };
 	// In an entry of its own the other text came after this one had left the queue.
 	if (text.queueId) return { fate: "dropped" };
-	return { fate: ({ other: "replaced", asked: "unclear", none: "nothing" } as const)[trace.kind] };
+	return { fate: trace.kind === "none" ? "nothing" : "unclear" };
 }

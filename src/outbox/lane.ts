@@ -3,9 +3,10 @@
  */
 import type { Sent } from "messaging-conversations";
 import { isOpenAt, serviceNow } from "./baseline.ts";
-import { isAnswered, type Phase, phaseOf, type Seen, type Trace } from "./reading.ts";
+import { isAnswered, isFurther, type Phase, phaseOf, type Seen, type Trace } from "./reading.ts";
 import {
 	isGivenUp,
+	isInDoubt,
 	isOver,
 	isSettled,
 	keptBack,
@@ -31,7 +32,9 @@ export function beforeReading(text: OutboxText, rules: Rules, now: number): Deci
 
 /** The decision after a reading. The trace is null when the conversation is unknown or hidden. */
 export function afterReading(text: OutboxText, trace: Trace | null, rules: Rules, now: number): Decision {
-	if (text.state === "waiting") return beforeFirst(text, trace, rules, now);
+	// What was tried while nobody could read the conversation may have left a trace that can be read now.
+	const isUntraced = !trace || trace.kind === "none" || !isInDoubt(text);
+	if (text.state === "waiting" && isUntraced) return beforeFirst(text, trace, rules, now);
 	if (!trace) return ifHidden(text, rules, now);
 	if (trace.kind === "message") return asMessage(trace.message.messageSid, phaseOf(trace.message), rules, now);
 	if (trace.kind === "twice") return ended("unclear");
@@ -43,15 +46,14 @@ export function afterReading(text: OutboxText, trace: Trace | null, rules: Rules
 		return isReplaced ? ended("replaced") : ifEmpty(text, rules, now);
 	}
 	if (trace.kind === "none" || wasSurelyOpen(text)) return ifNothing(text, rules, now);
-	if (!isSettled(text, rules, now)) return untilSettled(text, rules);
-	// Without another text in the queue there is a template alone, and that of a flow looks like that of the consent.
-	return ended(trace.kind === "other" ? "replaced" : "unclear");
+	// A template may be that of a flow, and another text in the queue may not have replaced this one.
+	return isSettled(text, rules, now) ? ended("unclear") : untilSettled(text, rules);
 }
 
 /** Before the first request. It would replace any text in the queue, also one that somebody else sent. */
 function beforeFirst(text: OutboxText, trace: Trace | null, rules: Rules, now: number): Decision {
-	const queue = trace?.reading.conversation.queuedMessages ?? [];
-	return queue.length > 0 && rules.onHeld === "wait" ? lookAgain(text, rules, now) : "send";
+	const queued = trace?.reading.conversation.queuedMessages[0];
+	return queued && rules.onHeld === "wait" ? lookAgain(text, rules, now) : "send";
 }
 
 function ifHeld(text: OutboxText, queueId: string, { reading, since }: Seen, rules: Rules, now: number): Decision {
@@ -95,7 +97,7 @@ function ifNothing(text: OutboxText, rules: Rules, now: number): Decision {
 /** A conversation that was there before, or holds the text, is hidden from the agency now. */
 function ifHidden(text: OutboxText, rules: Rules, now: number): Decision {
 	const { baseline, failures, hidden = 0, triedAt } = text.progress;
-	if (text.state === "sending" && text.queueId === null && !baseline?.seen) return ifNothing(text, rules, now);
+	if (text.queueId === null && !baseline?.seen) return ifNothing(text, rules, now);
 	// While the service may hold the text, the next one would replace it.
 	const heldUntil = text.queueId === null && wasSurelyOpen(text) ? 0 : (triedAt ?? 0) + consentMs;
 	const waits = rules.followMs.length > 0 ? rules.followMs : [longestLookMs];
@@ -138,25 +140,23 @@ export type Ending = "taken" | "unknown" | "refused" | "turned away";
 
 /** After an error. `retryAt` is the earliest moment for another try. */
 export function afterError(text: OutboxText, ending: Ending, error: TextError, retryAt: number): Change {
-	const { tries, doubts, failures } = text.progress;
-	if (ending === "taken") return { nextAt: retryAt, progress: { error, taken: true } };
-	if (ending === "unknown") return { nextAt: retryAt, progress: { error, failures: failures + 1 } };
-	const later = { nextAt: retryAt, progress: { error, failures: failures + 1, doubts: doubts - 1 } };
+	const { tries, doubts, failures, resent } = text.progress;
+	const later = { nextAt: retryAt, progress: { error, failures: failures + 1 } };
+	if (ending === "taken") return { ...later, progress: { error, taken: true } };
+	if (ending === "unknown") return later;
+	const refused = ending === "refused";
+	const progress = { ...later.progress, doubts: doubts - 1 };
 	// An earlier try may have been taken: this one's refusal does not speak for it.
-	if (tries > 1) return { nextAt: retryAt, progress: { ...later.progress, refused: ending === "refused" } };
-	const untried = { tries: 0, firstTriedAt: null };
-	if (text.queueId !== null) {
-		const resent = text.progress.resent || ending === "refused";
-		return { ...later, state: "held", progress: { ...later.progress, ...untried, resent } };
-	}
-	if (ending === "refused") return { ...ended("refused"), progress: { error, ...untried } };
-	return { ...later, state: "waiting", progress: { ...later.progress, ...untried } };
+	if (tries > 1) return { ...later, progress: { ...progress, refused } };
+	const untried = { ...progress, tries: 0, firstTriedAt: null };
+	if (text.queueId !== null) return { ...later, state: "held", progress: { ...untried, resent: resent || refused } };
+	return { ...(refused ? ended("refused") : { ...later, state: "waiting" }), progress: untried };
 }
 
 /** A message that was sent: what is reported of it now, and whether to look again. */
 export function afterLook(text: OutboxText, phase: Phase | null, rules: Rules, now: number): Change {
 	const looks = text.progress.looks + 1;
-	const state = phase === null || (phase === "sent" && text.state === "delivered") ? undefined : phase;
+	const state = phase && isFurther(phase, text.state) ? phase : undefined;
 	return { ...(state && { state }), nextAt: nextLook(state, rules, looks, now), progress: { looks } };
 }
 
@@ -190,7 +190,7 @@ const longestLookMs = 10 * minuteMs;
 /** Between two looks at what waits for a contact: as often as a message is followed, but not less than every 10 minutes. */
 function lookMs({ followMs }: Rules, looks: number): number {
 	const frequent = followMs.filter((ms) => ms <= longestLookMs);
-	return frequent[Math.min(looks, frequent.length - 1)] ?? longestLookMs;
+	return frequent[looks] ?? frequent.at(-1) ?? longestLookMs;
 }
 
 /** Increasing waits with jitter, up to 10 minutes. */

@@ -2,13 +2,13 @@ import type { Message } from "messaging-conversations";
 import { can, fields, moment, object, refuse, text } from "./check.ts";
 import { checkedText, type EnqueuedText, type ObservedChange } from "./enqueued.ts";
 import { checkedOptions, type OutboxOptions } from "./options.ts";
-import { phaseOf } from "./reading.ts";
+import { isFurther, phaseOf } from "./reading.ts";
 import { isInDoubt } from "./retry.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import { type StepContext, stepLane } from "./step.ts";
 import { changed, type OutboxText, operationIdOf, unfinished } from "./text.ts";
 import { createTroubles } from "./trouble.ts";
-import { asOnlyWorker, createLoop, type LaneWork, workWith } from "./work.ts";
+import { asOnlyWorker, createLoop, type LaneWork, untilAborted, workWith } from "./work.ts";
 
 /** Durable sends. */
 export interface Outbox {
@@ -91,7 +91,6 @@ export function createOutbox(options: OutboxOptions): Outbox {
 	const { client, store, engine, onSettled, onTrouble, defaultCountry } = options;
 	const now = (): number => Math.round(Number(options.now?.() ?? Date.now()));
 	const troubles = createTroubles((trouble) => ignoringErrors(() => onTrouble?.(trouble)), now);
-	let stopping = 0;
 	const context: StepContext = {
 		client,
 		store,
@@ -99,11 +98,15 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		troubles,
 		now,
 		isClockGiven: options.now !== undefined,
-		isStopping: () => stopping > 0,
 		onChange: settled,
 	};
 	const sweepMs = Math.min(longestSweepMs, rules.settleMs);
-	const laneWork: LaneWork = { store, now, concurrency, sweepMs, step: (lane) => stepLane(context, lane) };
+	const laneWork: LaneWork = {
+		...context,
+		concurrency,
+		sweepMs,
+		step: (lane, signal) => stepLane(context, lane, signal),
+	};
 	const loop = createLoop(laneWork, troubles);
 
 	async function settled(text: OutboxText): Promise<void> {
@@ -136,44 +139,22 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		}
 		await asOnlyWorker(store, "work", async (lost) => {
 			await store.recover(now());
-			await untilAborted([signal, lost], (either) => loop.run(true, either));
+			await untilAborted([signal, lost], (ended) => loop.run(true, ended));
 		});
-	}
-
-	/** Runs with a signal that any of the given ones aborts; no text is begun after it. */
-	async function untilAborted(
-		signals: readonly (AbortSignal | undefined)[],
-		act: (signal: AbortSignal) => Promise<void>,
-	): Promise<void> {
-		const either = new AbortController();
-		const abort = (): void => {
-			if (!either.signal.aborted) stopping++;
-			either.abort();
-		};
-		for (const signal of signals) {
-			if (signal?.aborted) abort();
-			signal?.addEventListener("abort", abort);
-		}
-		try {
-			await act(either.signal);
-		} finally {
-			for (const signal of signals) signal?.removeEventListener("abort", abort);
-			if (either.signal.aborted) stopping--;
-		}
 	}
 
 	let drained: Promise<unknown> = Promise.resolve();
 	function drain(): Promise<void> {
 		if (engine) return loop.run(false);
-		const act = (lost: AbortSignal) => untilAborted([lost], (signal) => loop.run(false, signal));
-		const turn = drained.then(() => asOnlyWorker(store, "drain", act));
+		const turn = drained.then(() => asOnlyWorker(store, "drain", (lost) => loop.run(false, lost)));
 		drained = turn.catch(() => {});
 		return turn;
 	}
 
 	async function status(id: string): Promise<OutboxStatus | undefined> {
 		const row = await store.find(text("id", id, "status"));
-		return row && statusOf(row);
+		const [head] = row?.state === "waiting" ? await store.open(row, 1) : [];
+		return row && statusOf(row, head);
 	}
 
 	async function cancel(id: string): Promise<boolean> {
@@ -201,7 +182,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 	async function report(message: Message): Promise<void> {
 		const text = await store.byMessage(message.messageSid);
 		const phase = phaseOf(message);
-		if (!text || phase === "sent" || phase === text.state || text.state === "read") return;
+		if (!text || !isFurther(phase, text.state)) return;
 		const next = changed(text, { state: phase, nextAt: phase === "delivered" ? text.nextAt : null }, now());
 		await ((await store.save(next)) ? settled(next) : report(message));
 	}

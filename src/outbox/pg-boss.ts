@@ -1,5 +1,5 @@
 import { operationIdFrom } from "messaging-conversations";
-import { can, refuse } from "./check.ts";
+import { can, fields, refuse } from "./check.ts";
 import { clientFrom } from "./postgres.ts";
 import type { Rows } from "./sql.ts";
 import type { Lane } from "./text.ts";
@@ -70,13 +70,14 @@ export interface PgBossEngineOptions {
  * `enqueue` with a `tx` makes its job in the same transaction. Outboxes with tables of their own need queues of their own,
  * because a worker steps the lanes of its own table only.
  *
- * @throws PartnerInvalidInput when `boss` is no pg-boss
+ * @throws PartnerInvalidInput when `boss` is no pg-boss, or for an option that there is not
  * @example
  * const crmOutbox = createOutbox({ client, store: postgresStore(pool), engine: pgBossEngine(boss) });
  * await crmOutbox.migrate();
  */
 export function pgBossEngine(boss: PgBossLike, options: PgBossEngineOptions = {}): OutboxEngine {
 	if (!can(boss, "send", "work", "offWork", "createQueue")) refuse("boss", "must be a pg-boss", "pgBossEngine");
+	fields("options", options, ["queue", "pollSeconds"], "pgBossEngine");
 	const { queue = "messaging-outbox", pollSeconds = 1 } = options;
 	return {
 		async start() {
@@ -95,6 +96,11 @@ export function pgBossEngine(boss: PgBossLike, options: PgBossEngineOptions = {}
 			async function run(jobs: { data: Lane }[]): Promise<void> {
 				for (const { data } of jobs) await step(data);
 			}
+			async function handle(jobs: { data: Lane }[]): Promise<void> {
+				const batch = run(jobs);
+				running.add(batch);
+				await batch.finally(() => running.delete(batch));
+			}
 			async function stop(): Promise<void> {
 				// By the name alone every worker of the queue would stop, also those of another outbox.
 				await Promise.all(
@@ -103,14 +109,8 @@ export function pgBossEngine(boss: PgBossLike, options: PgBossEngineOptions = {}
 				await Promise.allSettled(running);
 			}
 			try {
-				for (let worker = 0; worker < concurrency; worker++) {
-					const id = await boss.work(queue, { pollingIntervalSeconds: pollSeconds, batchSize }, async (jobs) => {
-						const batch = run(jobs);
-						running.add(batch);
-						await batch.finally(() => running.delete(batch));
-					});
-					workers.push(id);
-				}
+				const often = { pollingIntervalSeconds: pollSeconds, batchSize };
+				while (workers.length < concurrency) workers.push(await boss.work(queue, often, handle));
 			} catch (error) {
 				await stop();
 				throw error;

@@ -77,7 +77,7 @@ export interface Sought {
 	/** `messageSid`s that are not it. */
 	excluded: ReadonlySet<string>;
 	/** The text that waited in the queue before, which says nothing of this one. */
-	queuedBefore?: string | null;
+	queuedBefore?: string | null | undefined;
 }
 
 /** Looks for a text among the messages first and in the queue then, because a text leaves the queue as a message. */
@@ -94,7 +94,7 @@ export function traceOf(reading: Reading, text: Sought): Trace {
 	const [queued] = conversation.queuedMessages;
 	if (queued && isSameText(queued.body, text.body)) return { ...seen, kind: "held", queued };
 	const isOlder = queued && Date.parse(queued.updatedAt) < text.since - slackMs;
-	if (queued && !isOlder && !isSameText(queued.body, text.queuedBefore)) return { ...seen, kind: "other", queued };
+	if (queued && !isOlder && !isSameText(text.queuedBefore, queued.body)) return { ...seen, kind: "other", queued };
 	const isAsked = !queued && since.some(isTemplate);
 	return { ...seen, kind: isAsked ? "asked" : "none" };
 }
@@ -149,9 +149,16 @@ export function phaseOf({ status, readAt, deliveredAt }: Message): Phase {
 	return "sent";
 }
 
-/** Whether two texts are one, however a service spells its line ends, its accents or the space around a text. */
-function isSameText(one: string | null | undefined, other: string | null | undefined): boolean {
-	return typeof one === "string" && typeof other === "string" && plain(one) === plain(other);
+const phases: readonly string[] = ["sent", "delivered", "failed", "read"] satisfies Phase[];
+
+/** Whether a report goes beyond the state of a text. A change of the feed may be handed over after a later one. */
+export function isFurther(phase: Phase, state: string): boolean {
+	return phases.indexOf(phase) > phases.indexOf(state);
 }
 
-const plain = (text: string): string => text.replace(/\r\n?/g, "\n").trim().normalize();
+/** Whether two texts are one, however a service spells its line ends, its accents or the space around a text. */
+function isSameText(one: string | null | undefined, other: string): boolean {
+	return plain(one) === plain(other);
+}
+
+const plain = (text: string | null | undefined) => text?.replace(/\r\n?/g, "\n").trim().normalize();

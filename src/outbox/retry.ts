@@ -53,8 +53,7 @@ export function mayRepeatBlindly(text: OutboxText, now: number): boolean {
 
 /** Whether a held text may be sent again now that the window is open. */
 export function maySendAgain(text: OutboxText, rules: Rules, now: number): boolean {
-	const { resent } = text.progress;
-	return !resent && !isGivenUp(text) && !isOver(text, now) && now >= pausedUntil(text, rules);
+	return !text.progress.resent && !isGivenUp(text) && !isOver(text, now) && now >= pausedUntil(text, rules);
 }
 
 /** Whether the window was open for certain at each try, so that the text cannot have been held. */

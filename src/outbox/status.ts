@@ -1,5 +1,5 @@
 import { type OutboxState, type OutboxText, operationIdOf, type TextError } from "./text.ts";
-import { words, wordsIfUnasked } from "./words.ts";
+import { words, wordsIfBehind, wordsIfTried, wordsIfUnasked } from "./words.ts";
 
 /** The status of a text, for the button that sent it. */
 export interface OutboxStatus {
@@ -15,6 +15,8 @@ export interface OutboxStatus {
 	since: Date;
 	/** The state in a sentence for a person, in English. */
 	words: string;
+	/** Id of the contact's earlier text that has to end before this one is sent; null when there is none. Only `status` looks. */
+	waitsFor: string | null;
 	/** Idempotency key of the send. */
 	operationId: string;
 	/** Provider message id, once it is known. */
@@ -27,19 +29,28 @@ export interface OutboxStatus {
 	error: TextError | null;
 }
 
-export async function statusOf(text: OutboxText): Promise<OutboxStatus> {
+/** @param head is the contact's text whose turn it is */
+export async function statusOf(text: OutboxText, head = text): Promise<OutboxStatus> {
 	const { id, agencyId, to, state, since, messageId, queueId, progress } = text;
+	const { attempts, consentFailed, error, failures, looks } = progress;
+	const waitsFor = head.id === id ? null : head.id;
 	return {
 		id,
 		agencyId,
 		to,
 		state,
 		since: new Date(since),
-		words: (progress.consentFailed && wordsIfUnasked[state]) || words[state],
+		words:
+			(consentFailed && wordsIfUnasked[state]) ||
+			// Each look at a text that waits found another one in the queue.
+			((waitsFor || looks) && wordsIfBehind[state]) ||
+			((attempts || failures) && wordsIfTried[state]) ||
+			words[state],
+		waitsFor,
 		operationId: await operationIdOf(text),
 		messageId,
 		queueId,
-		attempts: progress.attempts,
-		error: progress.error,
+		attempts,
+		error,
 	};
 }

@@ -27,8 +27,6 @@ export interface StepContext {
 	isClockGiven: boolean;
 	/** Called after each change of state that is stored. */
 	onChange: (text: OutboxText) => Promise<void>;
-	/** No further text is begun. */
-	isStopping: () => boolean;
 }
 
 /** How long after a reading the request that leans on it may begin. */
@@ -36,14 +34,14 @@ const freshMs = 10_000;
 /** How long a reading may take. A slow service is still read and sent to; beyond this it is a trouble. */
 const readingMs = 30_000;
 
-/** Does what is due in one lane. Returns the time of the next step, or undefined when nothing is left to do. */
-export async function stepLane(context: StepContext, lane: Lane): Promise<number | undefined> {
-	const { store, now, isStopping } = context;
+/** Does what is due in one lane, until the signal aborts. Returns the time of the next step; undefined when nothing is left. */
+export async function stepLane(context: StepContext, lane: Lane, signal?: AbortSignal): Promise<number | undefined> {
+	const { store, now } = context;
 	const pausedUntil = context.troubles.pausedUntil(lane.agencyId);
 	if (pausedUntil > now()) return pause(context, lane, pausedUntil);
 	await follow(context, lane);
 	let last = "";
-	while (!isStopping()) {
+	while (!signal?.aborted) {
 		const texts = await store.open(lane, 20);
 		for (const text of texts) await expire(context, text);
 		const head = headOf(texts, context.rules);
@@ -82,9 +80,10 @@ async function stepHead(context: StepContext, head: OutboxText, texts: readonly 
 	const reading = trace?.reading ?? null;
 	const readAt = now();
 	const decided = afterReading(text, trace, rules, readAt);
-	const isDropped = decided !== "send" && decided.state === "dropped";
 	const decision: Decision =
-		isDropped && (await isReplaced(context, text)) ? { ...decided, state: "replaced" } : decided;
+		decided !== "send" && decided.state === "dropped" && (await isReplaced(context, text))
+			? { ...decided, state: "replaced" }
+			: decided;
 	const next = replacing(text, texts, rules);
 	if (!next || trace?.kind !== "held" || decision === "send" || (next.nextAt ?? 0) > now())
 		return carryOut(context, text, decision, { reading, readAt });
@@ -167,10 +166,8 @@ async function readFor(context: StepContext, text: OutboxText): Promise<Trace | 
 		const found = await readConversation(client.agency(text.agencyId), text.to, from, { deadlineMs: readingMs });
 		troubles.passed(text, "read");
 		if (!found) return null;
-		const claimed = text.state === "waiting" ? [] : await store.claimed(text);
-		const excluded = new Set([...claimed, ...(baseline?.known ?? [])]);
-		const queuedBefore = baseline?.queued ?? null;
-		return traceOf(found, { body: text.body, since, excluded, queuedBefore });
+		const excluded = new Set([...(await store.claimed(text)), ...(baseline?.known ?? [])]);
+		return traceOf(found, { body: text.body, since, excluded, queuedBefore: baseline?.queued });
 	} catch (error) {
 		if (!isPartnerError(error)) throw error;
 		const { failures } = text.progress;

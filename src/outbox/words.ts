@@ -15,8 +15,16 @@ export const words = {
 	unclear: "It is not known whether it was sent. Look at the conversation before you send it again.",
 } as const;
 
+type Words = { [state in keyof typeof words]?: string };
+
 /** The same when no consent template reached the phone. */
-export const wordsIfUnasked: { [state in keyof typeof words]?: string } = {
+export const wordsIfUnasked: Words = {
 	held: "The request for the contact's consent did not reach the phone.",
 	dropped: "Not delivered: the request for the contact's consent did not reach the phone.",
 };
+
+/** The same behind an earlier text, or behind one in the queue that somebody else has sent. */
+export const wordsIfBehind: Words = { waiting: "Waits for another text to the contact." };
+
+/** The same after a read or a send that failed. */
+export const wordsIfTried: Words = { waiting: "Waits to be tried again." };

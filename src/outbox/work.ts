@@ -7,8 +7,8 @@ import type { Troubles } from "./trouble.ts";
 /** The parts of the outbox that a worker uses. */
 export interface LaneWork {
 	store: OutboxStore;
-	/** Does what is due in a lane. Returns the time of the next step. */
-	step: (lane: Lane) => Promise<number | undefined>;
+	/** Does what is due in a lane, until the signal aborts. Returns the time of the next step. */
+	step: (lane: Lane, signal?: AbortSignal) => Promise<number | undefined>;
 	now: () => number;
 	concurrency: number;
 	/** A lane that has been due for half of this time is woken again, because its job was lost or its worker died. */
@@ -42,7 +42,7 @@ export function createLoop({ store, step, now, concurrency }: LaneWork, troubles
 		let failure: { error: unknown } | undefined;
 		const start = (lane: Lane): void => {
 			const name = `${lane.agencyId} ${lane.to}`;
-			const ended = step(lane)
+			const ended = step(lane, signal)
 				.catch((error: unknown) => {
 					failure = { error };
 				})
@@ -103,7 +103,7 @@ export async function workWith(
 	await engine.start();
 	const stop = await engine.work(async (lane) => {
 		try {
-			const next = await step(lane);
+			const next = await step(lane, ended);
 			if (next !== undefined) await wake(lane, next);
 		} catch (error) {
 			failed.abort(error);
@@ -119,6 +119,24 @@ export async function workWith(
 		await stop();
 	}
 	failed.signal.throwIfAborted();
+}
+
+/** Runs with a signal that any of the given ones aborts. */
+export async function untilAborted(
+	signals: readonly (AbortSignal | undefined)[],
+	act: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+	const either = new AbortController();
+	const abort = (): void => either.abort();
+	for (const signal of signals) {
+		if (signal?.aborted) abort();
+		signal?.addEventListener("abort", abort);
+	}
+	try {
+		await act(either.signal);
+	} finally {
+		for (const signal of signals) signal?.removeEventListener("abort", abort);
+	}
 }
 
 /** Waits until the time has passed, the signal aborts, or what `given` gets is called. */

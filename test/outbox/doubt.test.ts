@@ -50,6 +50,29 @@ test("reads that failed for hours do not shorten the day of looks at a hidden co
 	expect(await state("note-1")).toBe("sent");
 });
 
+test.each(["held", "sent", "unclear"] as const)(
+	"a text that was tried in a hidden conversation, and is %s when that is shown again, is not sent again",
+	async (end) => {
+		const { sandbox, agency, anna, enqueue, pass, state, sends } = createClosed();
+		agency.conversation(anna).hide();
+		sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
+		sandbox.faults.add({
+			operation: "messages.send",
+			skip: 1,
+			phase: "before",
+			effect: { status: 429, retryAfter: 600 },
+		});
+		await enqueue("1");
+		await pass({ minutes: 5 });
+		expect([await state("note-1"), sends().length]).toEqual(["waiting", 2]);
+		if (end === "sent") anna.accepts();
+		if (end === "unclear") anna.declines();
+		agency.conversation(anna).visibleAs("focus");
+		await pass({ minutes: 10 });
+		expect([await state("note-1"), sends().length]).toEqual([end, 2]);
+	},
+);
+
 test("a held text whose conversation is shown again is credited", async () => {
 	const { agency, anna, enqueue, pass, state, texts } = createClosed();
 	await enqueue("1");
@@ -62,15 +85,18 @@ test("a held text whose conversation is shown again is credited", async () => {
 	expect([await state("note-1"), texts()]).toEqual(["sent", ["1"]]);
 });
 
-test("a text whose answer was lost is replaced when the queue holds another one, and is not sent again", async () => {
-	const { sandbox, agency, anna, enqueue, outbox, pass, state, sends } = createClosed();
-	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
-	await enqueue("1");
-	await outbox.drain();
-	agency.staff.sends(anna, "Please call us.");
-	await pass({ hours: 1 });
-	expect([await state("note-1"), sends().length]).toEqual(["replaced", 1]);
-});
+test.each(["before", "after"] as const)(
+	"a text whose request was cut %s the send is unclear when the queue holds another one, and is not sent again",
+	async (phase) => {
+		const { sandbox, agency, anna, enqueue, outbox, pass, state, sends } = createClosed();
+		sandbox.faults.add({ operation: "messages.send", phase, effect: "reset" });
+		await enqueue("1");
+		await outbox.drain();
+		agency.staff.sends(anna, "Please call us.");
+		await pass({ hours: 1 });
+		expect([await state("note-1"), sends().length]).toEqual(["unclear", 1]);
+	},
+);
 
 test("a text that is taken back while its conversation is read is not sent", async () => {
 	const { sandbox, enqueue, outbox, state, sends } = createWorld();

@@ -84,6 +84,9 @@ test("a text whose place another took is replaced", async () => {
 	const sent = await send();
 	sandbox.agency().staff.sends(anna, "Forget it.");
 	expect(await fate(sent)).toEqual({ fate: "replaced" });
+	// Without its entry the text may never have been taken.
+	sandbox.clock.advance({ minutes: 2 });
+	expect(await fate()).toEqual({ fate: "unclear" });
 });
 
 test("a text whose message is listed some seconds after the consent is unclear until then, not dropped", async () => {

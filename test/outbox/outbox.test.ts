@@ -1,5 +1,12 @@
 import { type AgencyClient, createClient, PartnerInvalidInput } from "messaging-conversations";
-import { createOutbox, fateOf, type Outbox, postgresStore } from "messaging-conversations/outbox";
+import {
+	createOutbox,
+	fateOf,
+	type Outbox,
+	type PgBossLike,
+	pgBossEngine,
+	postgresStore,
+} from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { changes } from "messaging-conversations/sync";
 import { expect, test, vi } from "vitest";
@@ -439,6 +446,28 @@ test("a report that is observed while a worker changes the row is stored all the
 	expect(await state("note-1")).toBe("delivered");
 });
 
+test("a change that is observed after a later one takes no text back from failed or read", async () => {
+	const { sandbox, outbox, agency, anna, client, enqueue, state, settled } = createWorld();
+	const read = async () => {
+		const { messagePage } = await client.agency(agency.id).conversations.get(anna.phoneNumber);
+		return { messages: messagePage.messages };
+	};
+	for (const end of ["failed", "read"] as const) {
+		settled.length = 0;
+		const { id } = await enqueue(end);
+		await outbox.drain();
+		const { messageId } = (await outbox.status(id)) ?? {};
+		const early = await read();
+		sandbox.message(messageId ?? "").delivered();
+		const earlier = await read();
+		sandbox.message(messageId ?? "")[end]();
+		const latest = await read();
+		for (const change of [earlier, latest, latest, earlier, early]) await outbox.observe(change);
+		expect(await state(id)).toBe(end);
+		expect(settled.map((status) => status.state)).toEqual(["sent", "delivered", end]);
+	}
+});
+
 test("a lively chat that is observed uses up no look at a text, and costs no request", async () => {
 	const { sandbox, outbox, agency, anna, client, enqueue, state, pass } = createWorld();
 	await enqueue("1");
@@ -745,6 +774,28 @@ test("a refusal does not speak for an earlier try that may have been taken", asy
 	expect([await state("note-1"), texts()]).toEqual(["sent", ["1"]]);
 });
 
+test("the status of a text that waits says what it waits for", async () => {
+	const { sandbox, outbox, agency, anna, enqueue, pass } = createWorld();
+	sandbox.clock.advance({ hours: 25 });
+	agency.staff.sends(anna, "From a person");
+	for (const body of ["1", "2"]) await enqueue(body);
+	const waits = async (id: string) => {
+		const { words, waitsFor } = (await outbox.status(id)) ?? {};
+		return [words, waitsFor];
+	};
+	expect(await waits("note-1")).toEqual(["Waits to be sent.", null]);
+	expect(await waits("note-2")).toEqual(["Waits for another text to the contact.", "note-1"]);
+	await outbox.drain();
+	expect(await waits("note-1")).toEqual(["Waits for another text to the contact.", null]);
+	anna.declines();
+	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 429 } });
+	await pass({ ms: 10_000 });
+	expect(await waits("note-1")).toEqual(["Waits to be tried again.", null]);
+	await pass({ minutes: 2 });
+	expect(await waits("note-1")).toEqual(["Sent.", null]);
+	expect(await waits("note-2")).toEqual(["Sent.", null]);
+});
+
 test("two texts of the same words are told apart", async () => {
 	const { sandbox, enqueue, pass, texts, outbox } = createWorld();
 	sandbox.faults.add({ operation: "messages.send", skip: 1, phase: "before", effect: "reset" });
@@ -779,6 +830,13 @@ test("a button handler in a few lines: a double click, a crash and a restart are
 	expect([texts(), (await open().status("note-1"))?.words]).toEqual([["See you at 14:00."], "Sent."]);
 });
 
+const noBoss: PgBossLike = {
+	createQueue: async () => {},
+	send: async () => {},
+	work: async () => "",
+	offWork: async () => {},
+};
+
 test.each([
 	["work", (outbox: Outbox) => outbox.work(null as never)],
 	["work", (outbox: Outbox) => outbox.work({ signal: "x" } as never)],
@@ -786,6 +844,7 @@ test.each([
 	["purge", (outbox: Outbox) => outbox.purge({ before: new Date(), after: 1 } as never)],
 	["observe", (outbox: Outbox) => outbox.observe(undefined as never)],
 	["fateOf", (_: Outbox, agency: AgencyClient) => fateOf(agency, undefined as never)],
+	["pgBossEngine", async () => pgBossEngine(noBoss, { pollseconds: 5 } as never)],
 	["postgresStore", async () => postgresStore({ query: async () => ({ rows: [] }) }, null as never)],
 	["postgresStore", async () => postgresStore({ query: async () => ({ rows: [] }) }, { tabel: "x" } as never)],
 ])("wrong arguments are bad input, by name: %s", async (operation, call) => {

@@ -32,8 +32,8 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 	[
 		"another text in the queue is a trace",
 		"src/outbox/lane.ts",
-		'return ended(trace.kind === "other" ? "replaced" : "unclear");',
-		'return trace.kind === "other" ? ifNothing(text, rules, now) : ended("unclear");',
+		'return isSettled(text, rules, now) ? ended("unclear") : untilSettled(text, rules);',
+		"return ifNothing(text, rules, now);",
 	],
 	[
 		"the pauses between requests without a known end",
@@ -69,7 +69,7 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 	[
 		"what waits in the queue is not replaced",
 		"src/outbox/lane.ts",
-		'return queue.length > 0 && rules.onHeld === "wait" ? lookAgain(text, rules, now) : "send";',
+		'return queued && rules.onHeld === "wait" ? lookAgain(text, rules, now) : "send";',
 		'return "send";',
 	],
 	[
@@ -87,7 +87,7 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 	[
 		"messages of other texts, and older ones, are not this one",
 		"src/outbox/step.ts",
-		"const excluded = new Set([...claimed, ...(baseline?.known ?? [])]);",
+		"const excluded = new Set([...(await store.claimed(text)), ...(baseline?.known ?? [])]);",
 		"const excluded = new Set<string>();",
 	],
 	[

@@ -91,6 +91,32 @@ function holdingBack(sandbox: Sandbox, part: string) {
 	return { fetch, release: () => release() };
 }
 
+test.each([false, true])(
+	"a send under way when the signal aborts ends, and none begins (with an engine: %s)",
+	async (isShared) => {
+		const sandbox = createSandbox();
+		const anna = sandbox.agency().contact("+447700900101");
+		anna.writes("Hello");
+		const { engine, counts, wake } = createEngine();
+		const stop = new AbortController();
+		const fetch: typeof globalThis.fetch = (url, init) => {
+			if (init?.method === "POST") stop.abort();
+			return sandbox.fetch(url, init);
+		};
+		const client = createClient({ ...sandbox.connection, fetch });
+		const outbox = createOutbox({ client, store: memoryStore(), ...(isShared && { engine }) });
+		const to = { agencyId: sandbox.agency().id, to: anna.phoneNumber };
+		for (const id of ["1", "2"]) await outbox.enqueue({ ...to, id, body: `Text ${id}` });
+		const working = outbox.work({ signal: stop.signal });
+		if (isShared) {
+			await expect.poll(() => counts.working).toBe(1);
+			await wake(to);
+		}
+		await working;
+		expect([(await outbox.status("1"))?.state, (await outbox.status("2"))?.state]).toEqual(["sent", "waiting"]);
+	},
+);
+
 test("while a send is slow, the texts behind it cost no look at the store after the other", async () => {
 	const sandbox = createSandbox({ now: new Date() });
 	const [anna, bert] = ["+447700900101", "+447700900102"].map((number) => sandbox.agency().contact(number));
