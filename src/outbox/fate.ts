@@ -67,8 +67,8 @@ export type Fate =
 	  }
 	| {
 			/**
-			 * - `dropped`: the contact was asked, and the text is not in the queue any more: declined, not answered in time,
-			 *   or displaced by another text. Without `queueId` this is `unclear`, because the template may be that of a flow
+			 * - `dropped`: the text is not in the queue any more: declined, not answered in time, or displaced by another text.
+			 *   Without `queueId` this is `unclear`, because a template or a tap since the send may be that of a flow
 			 * - `replaced`: the queue holds another text in its place, in the entry with its `queueId`
 			 * - `nothing`: no trace of it after the settling time, so it was not taken
 			 * - `unclear`: too early to say, because the send or the newest activity is younger than `settleMs`; or the conversation is
