@@ -96,7 +96,9 @@ export function traceOf(reading: Reading, text: Sought): Trace {
 	const isOlder = queued && Date.parse(queued.updatedAt) < text.since - slackMs;
 	if (queued && !isOlder && !isSameText(queued.body, text.queuedBefore)) return { ...seen, kind: "other", queued };
 	// A text that took over a queue entry has no template of its own: the tap that ended it is its only trace.
-	const isAsked = !queued && since.some(({ templateName, buttonClicked }) => (templateName ?? buttonClicked) !== null);
+	const isTrace = ({ templateName, buttonClicked }: Message): boolean =>
+		templateName !== null || (buttonClicked !== null && text.queuedBefore !== null);
+	const isAsked = !queued && since.some(isTrace);
 	return { ...seen, kind: isAsked ? "asked" : "none" };
 }
 
