@@ -52,8 +52,8 @@ export type Fate =
 			/** The queue entry. */
 			queueId: string;
 			/**
-			 * The contact has answered in words meanwhile: the same send with the same `operationId` delivers it now. A tap alone,
-			 * which may be a refusal, does not count, and neither do words within `settleMs` of one.
+			 * The contact has answered in words meanwhile: the same send with the same `operationId` should deliver it now. A tap
+			 * alone, which may be a refusal, does not count, and neither do words within `settleMs` of one.
 			 */
 			windowOpen: boolean;
 			/** The consent template did not reach the phone. */
