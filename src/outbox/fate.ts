@@ -69,8 +69,9 @@ export type Fate =
 			/**
 			 * - `dropped`: the text is not in the queue any more: declined, not answered in time, or displaced by another text.
 			 *   Without `queueId` this is `unclear`, because a template or a tap since the send may be that of a flow
-			 * - `replaced`: the queue holds another text in its place, in the entry with its `queueId`
-			 * - `nothing`: no trace of it after the settling time, so it was not taken
+			 * - `replaced`: the queue holds another text in its place, in the entry with its `queueId`. Without `queueId` it may
+			 *   never have been taken
+			 * - `nothing`: no trace of it after the settling time: it was not taken, or replaced a held text and was not answered
 			 * - `unclear`: too early to say, because the send or the newest activity is younger than `settleMs`; or the conversation is
 			 *   unknown or hidden, there are two of the same text, or no message has the `messageId`
 			 */
