@@ -137,7 +137,7 @@ test("the terminal prints one line a request and one a consequence, without key,
 	expect(lines()).toContain("09:00:00  [2JBram marB wrote\n");
 	expect(lines()).toMatch(/09:00:00 {2}messages\.send {2}200 {2}\d+ ms\n +held for Anna, consent asked\n/);
 	expect(lines()).toMatch(/messages\.send.*\n +replaced the text held for Anna: that one is never sent\n/);
-	expect(lines()).toMatch(/09:00:00 Anna tapped consent_accept\n09:00:00 sent to Anna, after consent\n/);
+	expect(lines()).toMatch(/09:00:00 Anna tapped consent_accept\n09:00:00 sent to Anna, after it was held\n/);
 	expect(lines()).toMatch(/GET \/converations {2}501/);
 	expect(lines()).not.toContain(apiKey);
 	expect(lines()).not.toContain("447700900101");

@@ -48,7 +48,7 @@ function consequenceOf(event: SandboxEvent): string | undefined {
 		case "contact.wrote":
 			return event.buttonClicked === null ? `${who(event)} wrote` : `${who(event)} tapped ${event.buttonClicked}`;
 		case "text.sent":
-			return `${event.author === "api" ? "sent" : `${event.author} sent`} to ${who(event)}${event.queueId === null ? "" : ", after consent"}`;
+			return `${event.author === "api" ? "sent" : `${event.author} sent`} to ${who(event)}${event.queueId === null ? "" : ", after it was held"}`;
 		case "text.held":
 			return `held for ${who(event)}, consent asked`;
 		case "text.replaced":

@@ -48,7 +48,7 @@ export function wordsOf(event: SandboxEvent): Words {
 				: lost(`${who(event)} cannot be reached: every message fails`);
 		case "text.sent":
 			return good(
-				`sent to ${who(event)}${event.queueId === null ? ` by ${authors[event.author]}` : ", after consent"}`,
+				`sent to ${who(event)}${event.queueId === null ? ` by ${authors[event.author]}` : ", after it was held"}`,
 			);
 		case "text.held":
 			return careful(`held for ${who(event)}: the window is closed and consent was asked`);
