@@ -22,8 +22,8 @@ export interface OutboxOptions {
 	 */
 	settleMs?: number | undefined;
 	/**
-	 * The waits between looks at a message that was sent, in milliseconds, until it is read or has failed. A text that waits
-	 * for consent is looked at by the same list, at least every 10 minutes.
+	 * The waits between looks at a message that was sent, in milliseconds. The looks end when it is read or has failed, or with
+	 * the list. A text that waits for consent is looked at by the same list, at least every 10 minutes.
 	 * @default 10 s, 30 s, 2 min, 10 min, 1 h, 6 h, 24 h
 	 */
 	followMs?: readonly number[] | undefined;
