@@ -46,7 +46,10 @@ export interface OutboxOptions {
 	concurrency?: number | undefined;
 	/** Called when a text needs no more sending, and again when its message is delivered, read or failed. Errors that it throws are ignored. */
 	onSettled?: ((status: OutboxStatus) => unknown) | undefined;
-	/** Called once when something keeps texts waiting: the key, an outage. They are sent when it has passed. Errors that it throws are ignored. */
+	/**
+	 * Called once when something keeps texts waiting: the key, an outage. They are sent when it has passed; a text whose sends
+	 * have had no known end for some six hours is `unclear`. Errors that it throws are ignored.
+	 */
 	onTrouble?: ((trouble: Trouble) => unknown) | undefined;
 	/**
 	 * Country in which a number without `+` or `00` is read.
