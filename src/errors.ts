@@ -8,7 +8,7 @@ export type Operation = OperationId | "request";
 
 /**
  * Whether a failed send went out.
- * - `not_sent`: nothing reached the contact and nothing will. Sending again is safe.
+ * - `not_sent`: nothing of this call reached the contact and nothing will. An earlier call may have been `unknown`.
  * - `unknown`: the service may have accepted it. Send the same message again with the same `operationId`.
  * - `sent`: the service confirmed it, in a response that is otherwise unusable.
  */
