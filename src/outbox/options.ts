@@ -34,7 +34,8 @@ export interface OutboxOptions {
 	onHeld?: "wait" | "replace" | undefined;
 	/**
 	 * Whether a text that waits for consent is sent again when the contact answers in words instead, with its own
-	 * `operationId`, which should deliver it, or goes on waiting. Should the service keep a held text although the same one went
+	 * `operationId`, which should deliver it, or goes on waiting. The outbox does not read the words, which may be a refusal.
+	 * Should the service keep a held text although the same one went
 	 * out, a later consent would deliver it a second time: only `"wait"` excludes that.
 	 * @default "resend"
 	 */
