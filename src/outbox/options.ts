@@ -35,8 +35,8 @@ export interface OutboxOptions {
 	/**
 	 * Whether a text that waits for consent is sent again when the contact answers in words instead, with its own
 	 * `operationId`, which should deliver it, or goes on waiting. The outbox does not read the words, which may be a refusal.
-	 * Should the service keep a held text although the same one went
-	 * out, a later consent would deliver it a second time: only `"wait"` excludes that.
+	 * Should the service keep a held text although the same one went out, a later consent would deliver it a second time.
+	 * Only `"wait"` excludes both.
 	 * @default "resend"
 	 */
 	onReply?: "resend" | "wait" | undefined;
