@@ -8,8 +8,8 @@ export type Operation = OperationId | "request";
 
 /**
  * Whether a failed send went out.
- * - `not_sent`: nothing reached the contact and nothing will. Sending again is safe.
- * - `unknown`: the service may have accepted it. Send the same message again with the same `operationId` to find out.
+ * - `not_sent`: nothing of this call reached the contact and nothing will. An earlier call may have been `unknown`.
+ * - `unknown`: the service may have accepted it. Send the same message again with the same `operationId`.
  * - `sent`: the service confirmed it, in a response that is otherwise unusable.
  */
 export type Outcome = "not_sent" | "unknown" | "sent";
@@ -39,7 +39,7 @@ export interface PartnerErrorFacts {
 	retryAfterMs?: number;
 	/** The underlying fault as `{ name, code, syscall }`, or the last error before a deadline. Never a request, a body or a header. */
 	cause?: unknown;
-	/** Idempotency key of a send. Sending the identical message with it again never sends it twice. */
+	/** Idempotency key of a send. Send the identical message again with it, and no other message. */
 	operationId?: string;
 	/** Whether a send went out, as far as it is known. */
 	outcome?: Outcome;
@@ -137,7 +137,7 @@ export class PartnerForbidden extends PartnerError {
 	declare readonly _tag: "PartnerForbidden";
 }
 
-/** 404: the conversation or the integration does not exist or is hidden. A send to the number is possible all the same. */
+/** 404: the conversation or the integration does not exist or is hidden. A send to the number may still be possible. */
 export class PartnerNotFound extends PartnerError {
 	static override readonly tag = "PartnerNotFound";
 	declare readonly _tag: "PartnerNotFound";

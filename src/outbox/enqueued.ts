@@ -25,7 +25,7 @@ export interface EnqueuedText {
 	consentLanguage?: string | undefined;
 	/** The agency's sender to use, a UUID; its default sender when left out or null. */
 	subaccountId?: string | null | undefined;
-	/** After this moment no request is made for it; as text, with its zone. What waits for consent cannot be taken back. */
+	/** After this moment it is not sent; as text, with its zone. What waits for consent cannot be taken back. */
 	notAfter?: Date | string | number | undefined;
 }
 

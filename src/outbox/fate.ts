@@ -52,8 +52,8 @@ export type Fate =
 			/** The queue entry. */
 			queueId: string;
 			/**
-			 * The contact has answered in words meanwhile: the same send with the same `operationId` delivers it now. A tap alone,
-			 * which may be a refusal, does not count, and neither do words within `settleMs` of one.
+			 * The contact has answered in words meanwhile: the same send with the same `operationId` should deliver it now. A tap
+			 * alone, which may be a refusal, does not count, and neither do words within `settleMs` of one.
 			 */
 			windowOpen: boolean;
 			/** The consent template did not reach the phone. */
@@ -67,14 +67,13 @@ export type Fate =
 	  }
 	| {
 			/**
-			 * - `dropped`: the contact was asked, and the text is not in the queue any more: declined, not answered in time,
-			 *   or displaced by another text. Only with `queueId`, because the template may be that of a flow
+			 * - `dropped`: the text is not in the queue any more: declined, not answered in time, or displaced by another text. Only
+			 *   with `queueId`, because a template or a tap since the send may be that of a flow
 			 * - `replaced`: the queue holds another text in its place, in the entry with its `queueId`
-			 * - `nothing`: no trace of it after the settling time, so it was not taken. A text that took a held one's place without
-			 *   an answer, and lost that place since, leaves no trace either
+			 * - `nothing`: no trace of it after the settling time: it was not taken, or replaced a held text and was not answered
 			 * - `unclear`: too early to say, because the send or the newest activity is younger than `settleMs`; or the conversation is
 			 *   unknown or hidden, there are two of the same text, or no message has the `messageId`; or, without `queueId`, a
-			 *   template went out or another text is in the queue
+			 *   template went out, the contact tapped a button, or another text is in the queue
 			 */
 			fate: "dropped" | "replaced" | "nothing" | "unclear";
 	  };

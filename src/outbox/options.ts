@@ -22,8 +22,8 @@ export interface OutboxOptions {
 	 */
 	settleMs?: number | undefined;
 	/**
-	 * The waits between looks at a message that was sent, in milliseconds, until it is read or has failed. A text that waits
-	 * for consent is looked at by the same list, at least every 10 minutes.
+	 * The waits between looks at a message that was sent, in milliseconds. The looks end when it is read or has failed, or with
+	 * the list. A text that waits for consent is looked at by the same list, at least every 10 minutes.
 	 * @default 10 s, 30 s, 2 min, 10 min, 1 h, 6 h, 24 h
 	 */
 	followMs?: readonly number[] | undefined;
@@ -34,8 +34,9 @@ export interface OutboxOptions {
 	onHeld?: "wait" | "replace" | undefined;
 	/**
 	 * Whether a text that waits for consent is sent again when the contact answers in words instead, with its own
-	 * `operationId`, which delivers it, or goes on waiting. Should the service keep a held text although the same one went
-	 * out, a later consent would deliver it a second time: only `"wait"` excludes that.
+	 * `operationId`, which should deliver it, or goes on waiting. The outbox does not read the words, which may be a refusal.
+	 * Should the service keep a held text although the same one went out, a later consent would deliver it a second time.
+	 * Only `"wait"` excludes both.
 	 * @default "resend"
 	 */
 	onReply?: "resend" | "wait" | undefined;
@@ -46,7 +47,10 @@ export interface OutboxOptions {
 	concurrency?: number | undefined;
 	/** Called when a text needs no more sending, and again when its message is delivered, read or failed. Errors that it throws are ignored. */
 	onSettled?: ((status: OutboxStatus) => unknown) | undefined;
-	/** Called once when something keeps texts waiting: the key, an outage. They are sent when it has passed. Errors that it throws are ignored. */
+	/**
+	 * Called once when something keeps texts waiting: the key, an outage. They are sent when it has passed; a text whose sends
+	 * have had no known end for some six hours is `unclear`. Errors that it throws are ignored.
+	 */
 	onTrouble?: ((trouble: Trouble) => unknown) | undefined;
 	/**
 	 * Country in which a number without `+` or `00` is read.

@@ -95,7 +95,10 @@ export function traceOf(reading: Reading, text: Sought): Trace {
 	if (queued && isSameText(queued.body, text.body)) return { ...seen, kind: "held", queued };
 	const isOlder = queued && Date.parse(queued.updatedAt) < text.since - slackMs;
 	if (queued && !isOlder && !isSameText(text.queuedBefore, queued.body)) return { ...seen, kind: "other", queued };
-	const isAsked = !queued && since.some(isTemplate);
+	// A text that took over a queue entry has no template of its own: the tap that ended it is its only trace.
+	const isTrace = ({ templateName, buttonClicked }: Message): boolean =>
+		templateName !== null || (buttonClicked !== null && text.queuedBefore !== null);
+	const isAsked = !queued && since.some(isTrace);
 	return { ...seen, kind: isAsked ? "asked" : "none" };
 }
 
@@ -110,8 +113,6 @@ export function isAnswered(since: readonly Message[], at: number, settleMs: numb
 	);
 }
 
-const isTemplate = ({ templateName }: Message): boolean => templateName !== null;
-
 /**
  * Whether the contact was asked for consent, and no template reached the phone. Undefined when the request for consent is
  * not among the messages. A text that replaces a held one takes over its queue entry, and the service does not ask again.
@@ -119,7 +120,7 @@ const isTemplate = ({ templateName }: Message): boolean => templateName !== null
 export function isConsentFailed(trace: Trace): boolean | undefined {
 	const { reading, since } = trace;
 	const inQueue = trace.kind === "held" ? messagesSince(reading.messages, timeOf(trace.queued.createdAt)) : [];
-	const templates = [...since, ...inQueue].filter(isTemplate);
+	const templates = [...since, ...inQueue].filter(({ templateName }) => templateName !== null);
 	return templates[0] && templates.every((template) => phaseOf(template) === "failed");
 }
 

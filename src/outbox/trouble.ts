@@ -91,14 +91,8 @@ function concernedBy(error: PartnerError): "client" | "agency" | "text" {
 	const { _tag, status, outcome } = error;
 	// An answer that cannot be read may be that of one conversation alone.
 	const isUnreached = _tag === "PartnerConnectionError" && status === undefined && outcome !== "unknown";
-	return _tag === "PartnerUnauthorized" || isUnreached || status === 429 || isConfiguration(error) ? "client" : "text";
-}
-
-/** Whether an error comes from the client's options, such as a key function that failed, and not from the text. */
-function isConfiguration(error: PartnerError): boolean {
-	const tag: string = error._tag;
-	const field: unknown = Reflect.get(error, "field");
-	return tag === "PartnerConfigurationError" || field === "apiKey" || field === "baseUrl";
+	const isKey = _tag === "PartnerUnauthorized" || _tag === "PartnerConfigurationError";
+	return isKey || isUnreached || status === 429 ? "client" : "text";
 }
 
 /** The end of a send that failed. */
@@ -106,7 +100,7 @@ export function endingOf(error: SendError): Ending {
 	if (error.outcome === "sent") return "taken";
 	if (error.outcome === "unknown") return "unknown";
 	const isRefused = error._tag === "PartnerBadRequest" || error._tag === "PartnerInvalidInput";
-	return isRefused && !isConfiguration(error) ? "refused" : "turned away";
+	return isRefused ? "refused" : "turned away";
 }
 
 export function errorOf({ _tag, message, correlationId }: PartnerError): TextError {

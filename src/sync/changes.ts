@@ -63,7 +63,7 @@ export interface ChangeFeed extends AsyncIterable<Change> {
  * Looks once at what has changed since a checkpoint, and hands over each conversation that has, oldest change first, with
  * its new messages. A look without a change is one request. Made for cron, serverless functions and jobs of a queue.
  *
- * Whoever stores the change and `feed.checkpoint` in one transaction is handed each message once by the feed. `reconcile`
+ * Store the change and `feed.checkpoint` in one transaction, and the feed hands over each message once. `reconcile`
  * and `statuses` hand over messages again, so store messages with an upsert. After an error in the body of the loop make a
  * new feed from the stored checkpoint: this one goes on behind the change that was not stored.
  *

@@ -273,6 +273,20 @@ test("with onHeld replace a text is not called replaced by one that was refused"
 	expect(await state("note-1")).toBe("dropped");
 });
 
+test("a text that took the place of a held one is not sent again after the contact has declined it", async () => {
+	const { sandbox, anna, enqueue, outbox, pass, state, sends, texts } = createClosed({ onHeld: "replace" });
+	await enqueue("1");
+	await pass({ minutes: 15 });
+	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
+	await enqueue("2");
+	await outbox.drain();
+	expect(anna.state().held?.body).toBe("2");
+	sandbox.clock.advance({ ms: 5_001 });
+	anna.declines();
+	await pass({ hours: 1 });
+	expect([await state("note-2"), texts(), sends().length]).toEqual(["unclear", [], 2]);
+});
+
 test("a template of a flow does not make a text dropped that was never taken", async () => {
 	const { sandbox, enqueue, restart, state, sends } = createClosed();
 	let shown: string | undefined;

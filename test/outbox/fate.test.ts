@@ -117,6 +117,18 @@ test("a text of staff's that waited before the send proves nothing: the send lef
 	expect(await fate({ since })).toEqual({ fate: "nothing" });
 });
 
+test("a text that took over a queue entry and was declined, while its answer was lost, is unclear and not nothing", async () => {
+	const { sandbox, agency, anna, fate } = await open();
+	sandbox.agency().staff.sends(anna, "Please call us.");
+	sandbox.clock.advance({ minutes: 1 });
+	const since = sandbox.clock.now();
+	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
+	await agency.messages.send({ to: anna.phoneNumber, body }, { retry: false }).result();
+	anna.declines();
+	sandbox.clock.advance({ minutes: 2 });
+	expect(await fate({ since })).toEqual({ fate: "unclear" });
+});
+
 test("a text that was a message and is not shown is unclear, whatever waits in the queue", async () => {
 	const { sandbox, anna, fate } = await open();
 	sandbox.clock.advance({ minutes: 1 });

@@ -286,10 +286,11 @@ async function verdictOf(
 		if (state === "refused" && !has("fault", (next) => JSON.stringify(next).includes("400")))
 			wrong.push(`${id} is refused`);
 		if (state === "replaced" && given.onHeld === "wait" && !byStaff) wrong.push(`${id} is replaced, by nobody`);
-		// Nobody can tell: an unusable answer, a template that may be that of a flow, a conversation that was never seen, and too many
-		// requests without a known end.
+		// Nobody can tell: an unusable answer, a template that may be that of a flow, a tap that may have ended a queue entry which the
+		// text took over, a conversation that was never seen, and too many requests without a known end.
 		const { doubts = 0, baseline = null } = text?.progress ?? {};
-		const isAsked = text?.queueId === null && (asked.has(operationId) || byStaff);
+		const tookOver = given.onHeld === "replace" && baseline?.queued != null;
+		const isAsked = text?.queueId === null && (asked.has(operationId) || byStaff || tookOver);
 		if (state === "unclear" && !wire.taken.has(operationId) && !isAsked && baseline?.seen && doubts < 8)
 			wrong.push(`${id} is unclear`);
 		const times = asked.get(operationId) ?? 0;

@@ -5,7 +5,7 @@ import { contactPage, type PageOptions } from "./contact.ts";
 
 export function createApp(agency: AgencyClient, options: PageOptions = {}): Express {
 	const app = express();
-	// Who may see whose messages is your session's business: put it here, before the route.
+	// Before this route, check by your session which contacts the user may see.
 	app.get("/contacts/:phone", async (request, response) => {
 		// A visitor who has gone needs no answer: the call to the service stops with them.
 		const gone = new AbortController();

@@ -13,7 +13,7 @@ export function createPages({ agency, outbox, news, saveText, contacts, chat }: 
 	let aheadMs = 0;
 	const now = (): Date => new Date(Date.now() + aheadMs);
 
-	// Who may write to whom is your session's business: put it here, before the routes.
+	// Before these routes, check by your session whom the user may write to.
 	app.use(express.static(fileURLToPath(new URL("public", import.meta.url))));
 	app.use(express.urlencoded({ extended: false, limit: "1mb" })); // an emoji takes 12 bytes of a form
 	app.use((_, response, next) => {

@@ -7,7 +7,7 @@ import { listNotes, sendNote } from "./notes.ts";
 
 export function createPage(database: Database, outbox: Outbox, agencyId: string): Express {
 	const app = express();
-	// Who may write to whom is your session's business, and so are forms of other sites: put it here, before the routes.
+	// Before these routes, check by your session whom the user may write to, and refuse forms of other sites.
 	app.use(express.urlencoded({ extended: false, limit: "1mb" })); // an emoji takes 12 bytes of a form
 	app.get("/", async (_, response) => {
 		const rows = (await listNotes(database, outbox)).map(
