@@ -14,6 +14,8 @@ import type {
 	Message,
 	MessageMedia,
 	MessagePage,
+	OperationError,
+	OperationId,
 	Outcome,
 	OutgoingMessage,
 	Paginated,
@@ -21,6 +23,7 @@ import type {
 	PartnerErrorTag,
 	PhoneProblem,
 	QueuedMessage,
+	RequestError,
 	SendMessageResult,
 	Sent,
 } from "messaging-conversations";
@@ -179,9 +182,41 @@ test("every error has the public fields", () => {
 	expectTypeOf<PartnerError["operation"]>().toExtend<string>();
 });
 
+test("the errors of several operations are those of each", () => {
+	expectTypeOf<OperationError<"me.get" | "messages.send">["_tag"]>().toEqualTypeOf<PartnerErrorTag>();
+	expectTypeOf<OperationError<OperationId>>().toEqualTypeOf<RequestError>();
+	expectTypeOf<ErrorOf<Of<"get">>>().toExtend<OperationError<OperationId>>();
+	expectTypeOf<ErrorOf<Of<"send">>>().toExtend<RequestError>();
+});
+
+test("a switch over an error that was caught is exhaustive, and knows the fields of each class", () => {
+	const caught: unknown = null;
+	if (!isPartnerError(caught)) return;
+	expectTypeOf(caught).toExtend<PartnerError>();
+	switch (caught._tag) {
+		case "PartnerInvalidInput":
+		case "PartnerConfigurationError":
+			expectTypeOf(caught.field).toEqualTypeOf<string>();
+			return;
+		case "PartnerBadRequest":
+		case "PartnerUnauthorized":
+		case "PartnerForbidden":
+		case "PartnerNotFound":
+		case "PartnerConflict":
+		case "PartnerInternalError":
+		case "PartnerConnectionError":
+		case "PartnerTimeoutError":
+		case "PartnerUnexpectedResponse":
+		case "PartnerAbortError":
+			return;
+		default:
+			expectTypeOf(caught).toBeNever();
+	}
+});
+
 test("isPartnerError and instanceof narrow what was caught", () => {
 	const caught: unknown = null;
-	if (isPartnerError(caught)) expectTypeOf(caught).toEqualTypeOf<PartnerError>();
+	if (isPartnerError(caught)) expectTypeOf(caught).toEqualTypeOf<RequestError>();
 	if (caught instanceof PartnerNotFound) expectTypeOf(caught._tag).toEqualTypeOf<"PartnerNotFound">();
 	if (caught instanceof PartnerConflict) expectTypeOf(caught._tag).toEqualTypeOf<"PartnerConflict">();
 	if (caught instanceof PartnerError) expectTypeOf(caught._tag).toEqualTypeOf<PartnerErrorTag>();
