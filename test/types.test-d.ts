@@ -329,6 +329,19 @@ test("a lookup's entry has the caller's spelling, and a number in E.164 or null"
 	expectTypeOf<LookedUp["conversation"]>().toEqualTypeOf<ConversationSummary | null>();
 });
 
+test("a lookup's entry has a number or a reason, and a conversation only with a number", async () => {
+	for await (const { phoneNumber, conversation, reason } of agency.conversations.lookup(["x", null])) {
+		if (phoneNumber === null) {
+			expectTypeOf(reason).toEqualTypeOf<PhoneProblem>();
+			expectTypeOf(conversation).toBeNull();
+		} else expectTypeOf(reason).toBeUndefined();
+	}
+	for (const entry of await agency.conversations.lookup(["x"])) {
+		if (entry.reason) expectTypeOf(entry.phoneNumber).toBeNull();
+		if (entry.conversation) expectTypeOf(entry.phoneNumber).toEqualTypeOf<E164>();
+	}
+});
+
 test("E164 is a brand: a string, but no string is one", () => {
 	expectTypeOf<E164>().toExtend<string>();
 	expectTypeOf<string>().not.toExtend<E164>();
