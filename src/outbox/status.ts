@@ -15,6 +15,8 @@ export interface OutboxStatus {
 	since: Date;
 	/** The state in a sentence for a person, in English. */
 	words: string;
+	/** The consent template did not reach the phone: the contact of a `held` or `dropped` text was never asked. */
+	consentFailed: boolean;
 	/** Idempotency key of the send. */
 	operationId: string;
 	/** Provider message id, once it is known. */
@@ -29,13 +31,15 @@ export interface OutboxStatus {
 
 export async function statusOf(text: OutboxText): Promise<OutboxStatus> {
 	const { id, agencyId, to, state, since, messageId, queueId, progress } = text;
+	const wordsIfFailed = progress.consentFailed && wordsIfUnasked[state];
 	return {
 		id,
 		agencyId,
 		to,
 		state,
 		since: new Date(since),
-		words: (progress.consentFailed && wordsIfUnasked[state]) || words[state],
+		words: wordsIfFailed || words[state],
+		consentFailed: !!wordsIfFailed,
 		operationId: await operationIdOf(text),
 		messageId,
 		queueId,
