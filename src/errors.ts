@@ -229,9 +229,9 @@ type ClientError =
 	| PartnerConfigurationError;
 
 /** The errors that an operation can end in: those of the statuses that the contract lists for it, and the client's own. */
-export type OperationError<Operation extends OperationId> = Operation extends OperationId
-	? ListedErrors[Extract<keyof operations[Operation]["responses"], keyof ListedErrors>] | ClientError
-	: never;
+export type OperationError<Operation extends OperationId> =
+	| ListedErrors[Extract<{ [Id in OperationId]: keyof operations[Id]["responses"] }[Operation], keyof ListedErrors>]
+	| ClientError;
 
 /** Every error of this package: what `client.request` can end in, whose statuses no contract lists. */
 export type RequestError = ListedErrors[keyof ListedErrors] | ClientError;
