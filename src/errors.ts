@@ -228,10 +228,10 @@ type ClientError =
 	| PartnerInvalidInput
 	| PartnerConfigurationError;
 
+type ErrorsOf = { [Id in OperationId]: ListedErrors[Extract<keyof operations[Id]["responses"], keyof ListedErrors>] };
+
 /** The errors that an operation can end in: those of the statuses that the contract lists for it, and the client's own. */
-export type OperationError<Operation extends OperationId> =
-	| ListedErrors[Extract<{ [Id in OperationId]: keyof operations[Id]["responses"] }[Operation], keyof ListedErrors>]
-	| ClientError;
+export type OperationError<Operation extends OperationId> = ErrorsOf[Operation] | ClientError;
 
 /** Every error of this package: what `client.request` can end in, whose statuses no contract lists. */
 export type RequestError = ListedErrors[keyof ListedErrors] | ClientError;
