@@ -224,12 +224,12 @@ type ClientError =
 	| PartnerInvalidInput
 	| PartnerConfigurationError;
 
-/** The errors that an operation can end in: those of the statuses that the contract lists for it, and the client's own. */
-export type OperationError<Operation extends OperationId> =
-	| ListedErrors[Extract<keyof operations[Operation]["responses"], keyof ListedErrors>]
-	| ClientError;
+type ErrorsOf = { [Id in OperationId]: ListedErrors[Extract<keyof operations[Id]["responses"], keyof ListedErrors>] };
 
-/** The errors of `client.request`, whose statuses no contract lists. */
+/** The errors that an operation can end in: those of the statuses that the contract lists for it, and the client's own. */
+export type OperationError<Operation extends OperationId> = ErrorsOf[Operation] | ClientError;
+
+/** Every error of this package: what `client.request` can end in, whose statuses no contract lists. */
 export type RequestError = ListedErrors[keyof ListedErrors] | ClientError;
 
 /** The errors of a send. Each has its `operationId` and `outcome`. */
@@ -241,6 +241,6 @@ export type SendError = OperationError<"messages.send"> & {
 };
 
 /** Whether a value is an error of this package, from its ESM or its CommonJS copy. */
-export function isPartnerError(value: unknown): value is PartnerError {
+export function isPartnerError(value: unknown): value is RequestError {
 	return typeof value === "object" && value !== null && Reflect.get(value, brand) === true;
 }

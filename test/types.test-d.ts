@@ -14,6 +14,8 @@ import type {
 	Message,
 	MessageMedia,
 	MessagePage,
+	OperationError,
+	OperationId,
 	Outcome,
 	OutgoingMessage,
 	Paginated,
@@ -21,6 +23,7 @@ import type {
 	PartnerErrorTag,
 	PhoneProblem,
 	QueuedMessage,
+	RequestError,
 	SendMessageResult,
 	Sent,
 } from "messaging-conversations";
@@ -179,9 +182,41 @@ test("every error has the public fields", () => {
 	expectTypeOf<PartnerError["operation"]>().toExtend<string>();
 });
 
+test("the errors of several operations are those of each", () => {
+	expectTypeOf<OperationError<"me.get" | "messages.send">["_tag"]>().toEqualTypeOf<PartnerErrorTag>();
+	expectTypeOf<OperationError<OperationId>>().toEqualTypeOf<RequestError>();
+	expectTypeOf<ErrorOf<Of<"get">>>().toExtend<OperationError<OperationId>>();
+	expectTypeOf<ErrorOf<Of<"send">>>().toExtend<RequestError>();
+});
+
+test("a switch over an error that was caught is exhaustive, and knows the fields of each class", () => {
+	const caught: unknown = null;
+	if (!isPartnerError(caught)) return;
+	expectTypeOf(caught).toExtend<PartnerError>();
+	switch (caught._tag) {
+		case "PartnerInvalidInput":
+		case "PartnerConfigurationError":
+			expectTypeOf(caught.field).toEqualTypeOf<string>();
+			return;
+		case "PartnerBadRequest":
+		case "PartnerUnauthorized":
+		case "PartnerForbidden":
+		case "PartnerNotFound":
+		case "PartnerConflict":
+		case "PartnerInternalError":
+		case "PartnerConnectionError":
+		case "PartnerTimeoutError":
+		case "PartnerUnexpectedResponse":
+		case "PartnerAbortError":
+			return;
+		default:
+			expectTypeOf(caught).toBeNever();
+	}
+});
+
 test("isPartnerError and instanceof narrow what was caught", () => {
 	const caught: unknown = null;
-	if (isPartnerError(caught)) expectTypeOf(caught).toEqualTypeOf<PartnerError>();
+	if (isPartnerError(caught)) expectTypeOf(caught).toEqualTypeOf<RequestError>();
 	if (caught instanceof PartnerNotFound) expectTypeOf(caught._tag).toEqualTypeOf<"PartnerNotFound">();
 	if (caught instanceof PartnerConflict) expectTypeOf(caught._tag).toEqualTypeOf<"PartnerConflict">();
 	if (caught instanceof PartnerError) expectTypeOf(caught._tag).toEqualTypeOf<PartnerErrorTag>();
@@ -292,6 +327,19 @@ test("a lookup's entry has the caller's spelling, and a number in E.164 or null"
 	expectTypeOf<LookedUp["reason"]>().toEqualTypeOf<PhoneProblem | undefined>();
 	expectTypeOf(agency.conversations.lookup(["x", null])).toExtend<AsyncIterable<LookedUp<string | null>>>();
 	expectTypeOf<LookedUp["conversation"]>().toEqualTypeOf<ConversationSummary | null>();
+});
+
+test("a lookup's entry has a number or a reason, and a conversation only with a number", async () => {
+	for await (const { phoneNumber, conversation, reason } of agency.conversations.lookup(["x", null])) {
+		if (phoneNumber === null) {
+			expectTypeOf(reason).toEqualTypeOf<PhoneProblem>();
+			expectTypeOf(conversation).toBeNull();
+		} else expectTypeOf(reason).toBeUndefined();
+	}
+	for (const entry of await agency.conversations.lookup(["x"])) {
+		if (entry.reason) expectTypeOf(entry.phoneNumber).toBeNull();
+		if (entry.conversation) expectTypeOf(entry.phoneNumber).toEqualTypeOf<E164>();
+	}
 });
 
 test("E164 is a brand: a string, but no string is one", () => {

@@ -10,17 +10,28 @@ import { checkNumber, groupsOf, untilAborted } from "./lookup-inputs.ts";
 /** A phone number in any spelling. Null and undefined, as a column of a CRM holds them, count as no number. */
 export type PhoneInput = string | null | undefined;
 
-/** The entry of one number in a lookup. */
-export interface LookedUp<Input extends PhoneInput = string> {
-	/** The number as the caller wrote it. */
-	input: Input;
-	/** The number in E.164. Null when the input is not a phone number; it was then not looked up. */
-	phoneNumber: E164 | null;
-	/** Null when the agency has no conversation with the number. Its `cursor` is null. */
-	conversation: ConversationSummary | null;
-	/** Why the input is not a phone number. Absent when it is one. */
-	reason?: PhoneProblem;
-}
+/** The entry of one number in a lookup. Check `phoneNumber` for null to tell the branches apart. */
+export type LookedUp<Input extends PhoneInput = string> =
+	| {
+			/** The number as the caller wrote it. */
+			input: Input;
+			/** The number in E.164. */
+			phoneNumber: E164;
+			/** Null when the agency has no conversation with the number. Its `cursor` is null. */
+			conversation: ConversationSummary | null;
+			/** It is a phone number. */
+			reason?: undefined;
+	  }
+	| {
+			/** What the caller wrote. */
+			input: Input;
+			/** The input is not a phone number; it was not looked up. */
+			phoneNumber: null;
+			/** There is none without a number. */
+			conversation: null;
+			/** Why the input is not a phone number. */
+			reason: PhoneProblem;
+	  };
 
 /** Any number of phone numbers. */
 export type PhoneInputs<Input extends PhoneInput> = Iterable<Input> | AsyncIterable<Input>;
@@ -188,12 +199,14 @@ function entriesOf<Input extends PhoneInput>(
 	{ results }: LookupResponse,
 ): LookedUp<Input>[] {
 	for (const { phoneNumber, conversation } of results) found.set(phoneNumber, conversation);
-	return entries.map((entry) => ({ ...entry, conversation: found.get(entry.phoneNumber ?? "") ?? null }));
+	return entries.map((entry) =>
+		entry.phoneNumber === null ? entry : { ...entry, conversation: found.get(entry.phoneNumber) ?? null },
+	);
 }
 
-/** Entries in the order of the inputs, and the numbers to look up for them. */
+/** Entries in the order of the inputs, as yet without conversations, and the numbers to look up for them. */
 interface Batch<Input extends PhoneInput> {
-	entries: Omit<LookedUp<Input>, "conversation">[];
+	entries: LookedUp<Input>[];
 	chunk: E164[];
 	/** Answers by number. A number that is being looked up has null. */
 	found: Found;
@@ -213,9 +226,13 @@ async function* batches<Input extends PhoneInput>(
 	for await (const group of groupsOf(inputs, plan.facts)) {
 		for (const value of group) {
 			const input = checkNumber(value, index++, plan.facts);
-			const { phone = null, reason } = readPhone(input, plan.defaultCountry);
-			batch.entries.push({ input, phoneNumber: phone, ...(reason && { reason }) });
-			if (phone !== null && !batch.found.has(phone)) {
+			const { phone, reason } = readPhone(input, plan.defaultCountry);
+			batch.entries.push(
+				reason
+					? { input, phoneNumber: null, conversation: null, reason }
+					: { input, phoneNumber: phone, conversation: null },
+			);
+			if (phone !== undefined && !batch.found.has(phone)) {
 				batch.found.set(phone, null);
 				batch.chunk.push(phone);
 			}

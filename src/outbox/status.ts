@@ -17,6 +17,8 @@ export interface OutboxStatus {
 	words: string;
 	/** Id of the contact's earlier text that has to end before this one is sent; null when there is none. Only `status` looks. */
 	waitsFor: string | null;
+	/** The consent template did not reach the phone: the contact of a `held` or `dropped` text was never asked. */
+	consentFailed: boolean;
 	/** Idempotency key of the send. */
 	operationId: string;
 	/** Provider message id, once it is known. */
@@ -32,7 +34,8 @@ export interface OutboxStatus {
 /** @param head is the contact's text whose turn it is */
 export async function statusOf(text: OutboxText, head = text): Promise<OutboxStatus> {
 	const { id, agencyId, to, state, since, messageId, queueId, progress } = text;
-	const { attempts, consentFailed, error, failures, looks } = progress;
+	const { attempts, error, failures, looks } = progress;
+	const wordsIfFailed = progress.consentFailed && wordsIfUnasked[state];
 	const waitsFor = head.id === id ? null : head.id;
 	return {
 		id,
@@ -41,12 +44,13 @@ export async function statusOf(text: OutboxText, head = text): Promise<OutboxSta
 		state,
 		since: new Date(since),
 		words:
-			(consentFailed && wordsIfUnasked[state]) ||
+			wordsIfFailed ||
 			// Each look at a text that waits found another one in the queue.
 			((waitsFor || looks) && wordsIfBehind[state]) ||
 			((attempts || failures) && wordsIfTried[state]) ||
 			words[state],
 		waitsFor,
+		consentFailed: !!wordsIfFailed,
 		operationId: await operationIdOf(text),
 		messageId,
 		queueId,

@@ -1,4 +1,4 @@
-import { operationIdFrom } from "messaging-conversations";
+import { operationIdFrom, type PartnerErrorTag } from "messaging-conversations";
 import type { words } from "./words.ts";
 
 /**
@@ -76,7 +76,7 @@ export interface Progress {
 /** The last error of a text. Holds no number and no text. */
 export interface TextError {
 	/** `_tag` of the error. */
-	tag: string;
+	tag: PartnerErrorTag;
 	/** Its message. */
 	message: string;
 	/** Correlation id of the answer, when there was one. Quote it to support. */

@@ -41,7 +41,7 @@ export interface Connection {
 	readonly baseUrl: string;
 	/** A key of the right form, with a prefix that the live service refuses. */
 	readonly apiKey: string;
-	/** A fetch that reaches nothing but the sandbox. */
+	/** A fetch that reaches nothing but the sandbox. Any other base URL, also that of `serve`, is `ENOTFOUND` to it. */
 	readonly fetch: typeof globalThis.fetch;
 }
 

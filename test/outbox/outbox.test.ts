@@ -104,15 +104,31 @@ test("a request for consent that cannot reach the phone is called so, while the 
 	await enqueue("1");
 	await pass({ minutes: 1 });
 	expect(await words("note-1")).toBe("The request for the contact's consent did not reach the phone.");
+	expect((await outbox.status("note-1"))?.consentFailed).toBe(true);
 	const text = { to: anna.phoneNumber, body: "1", since };
 	const fate = await fateOf(client.agency(agency.id), text, { now: sandbox.clock.now });
 	expect(fate).toMatchObject({ fate: "held", consentFailed: true });
 	await pass({ hours: 49 });
 	expect(await words("note-1")).toBe("Not delivered: the request for the contact's consent did not reach the phone.");
+	expect((await outbox.status("note-1"))?.consentFailed).toBe(true);
 	anna.setReachable(true);
 	await enqueue("2");
 	await pass({ minutes: 1 });
 	expect(await words("note-2")).toBe("Waits for the contact's consent.");
+	expect((await outbox.status("note-2"))?.consentFailed).toBe(false);
+});
+
+test("a text that went out after a request for consent had failed does not say that the request failed", async () => {
+	const { sandbox, anna, enqueue, outbox, state, pass } = createWorld();
+	sandbox.clock.advance({ hours: 25 });
+	anna.setReachable(false);
+	await enqueue("1");
+	await pass({ minutes: 1 });
+	anna.setReachable(true);
+	anna.writes("Did you try to reach me?");
+	await pass({ minutes: 12 });
+	expect(await state("note-1")).toBe("sent");
+	expect((await outbox.status("note-1"))?.consentFailed).toBe(false);
 });
 
 test("a text that replaces one whose request for consent did not reach the phone is told of it too", async () => {

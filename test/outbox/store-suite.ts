@@ -1,5 +1,5 @@
 // What a store must do. It runs over each store of the package, and over yours: call it with a function that opens an empty one.
-import type { Lane, NewText, OutboxStore, Progress } from "messaging-conversations/outbox";
+import type { Lane, NewText, OutboxStore, Progress, TextError } from "messaging-conversations/outbox";
 import { expect, test } from "vitest";
 
 const lane: Lane = { agencyId: "agy_1", to: "+447700900101" };
@@ -84,7 +84,8 @@ export function storeSuite(open: () => Promise<OutboxStore>): void {
 		const store = await opened(textOf("a"));
 		const row = await store.find("a");
 		if (!row) throw new Error("no row");
-		const progress = { ...row.progress, attempts: 3, error: { tag: "PartnerConflict", message: "409" } };
+		const error: TextError = { tag: "PartnerConflict", message: "409" };
+		const progress = { ...row.progress, attempts: 3, error };
 		expect(
 			await store.save({
 				...row,

@@ -1,0 +1,31 @@
+import type { PartnerErrorTag } from "messaging-conversations";
+import type { OutboxStatus } from "messaging-conversations/outbox";
+import { expectTypeOf, test } from "vitest";
+
+declare const status: OutboxStatus;
+
+test("the last error of a text is named by one of the tags, so that a page can have words for each", () => {
+	const words = {} as Record<PartnerErrorTag, string>;
+	if (status.error) expectTypeOf(words[status.error.tag]).toEqualTypeOf<string>();
+});
+
+test("a switch over the state of a text is exhaustive", () => {
+	switch (status.state) {
+		case "waiting":
+		case "sending":
+		case "held":
+		case "sent":
+		case "delivered":
+		case "read":
+		case "failed":
+		case "dropped":
+		case "replaced":
+		case "refused":
+		case "expired":
+		case "cancelled":
+		case "unclear":
+			return;
+		default:
+			expectTypeOf(status.state).toBeNever();
+	}
+});
