@@ -7,7 +7,7 @@ import type { CallContext, ClientContext, Reply } from "./call-context.ts";
 import { classify } from "./classify.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { ExchangeRequest } from "./exchange.ts";
-import { createFailure, type Failure } from "./failure.ts";
+import { createFailure, type Failure, type FailureFacts } from "./failure.ts";
 import { createRequest, type Parameters } from "./request.ts";
 import { policyFrom, type RetryProgress, retry, sleep, waitBefore } from "./retry.ts";
 
@@ -122,7 +122,7 @@ async function tryOnce<Data>(call: ActiveCall<Data>): Promise<Reply<Data>> {
 	call.correlationId = result.correlationId ?? call.correlationId;
 	// Once an attempt was ambiguous, a later one can prove that the send was accepted, but not that it was not.
 	if (result.outcome === "sent" || call.outcome === "not_sent") call.outcome = result.outcome;
-	return result.tag === "PartnerTimeoutError" && leftMs <= timeoutMs ? expired(call) : result;
+	return result.tag === "PartnerTimeoutError" && leftMs <= timeoutMs ? expired(call, result) : result;
 }
 
 /** Reports an attempt. Returns the wait before the next one, or undefined when its reply is final. */
@@ -197,9 +197,16 @@ const noBaseUrl = createFailure("PartnerConfigurationError", "baseUrl: is requir
 	rule: "is required",
 });
 
-function expired<Data>({ endpoint, deadlineMs, lastFailure }: ActiveCall<Data>): Failure {
+/** @param seen what the attempt that the deadline cut off had of its response */
+function expired<Data>({ endpoint, deadlineMs, lastFailure }: ActiveCall<Data>, seen?: FailureFacts): Failure {
+	const { status, correlationId } = seen ?? {};
 	const message = `${endpoint.operation}: no complete answer before the deadline of ${deadlineMs} ms`;
-	return createFailure("PartnerTimeoutError", message, { retryable: true, previous: lastFailure });
+	return createFailure("PartnerTimeoutError", message, {
+		status,
+		correlationId,
+		retryable: true,
+		previous: lastFailure,
+	});
 }
 
 /** The parts of the request that a message must not repeat. A key counts whole, and by its parts after the public prefix. */

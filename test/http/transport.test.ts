@@ -152,6 +152,15 @@ test.for(adapters)("a call's limits go before the client's (%s)", async (adapter
 	expect(expired.message).toBe("me.get: no complete answer before the deadline of 20 ms");
 });
 
+test.for(adapters)("a deadline that cuts off an answer keeps its status and its correlation id (%s)", async (adapter) => {
+	const { client, events } = await serving(["stall"], { deadlineMs: 500, ...over(adapter) });
+	const seen = { status: 200, correlationId: "cor-1" };
+	const error = await failure(() => client.me.get());
+	expect(error).toMatchObject({ _tag: "PartnerTimeoutError", attempts: 1, retryable: true, ...seen });
+	expect(error.message).toBe("me.get: no complete answer before the deadline of 500 ms");
+	expect(events).toMatchObject([{ attempt: 1, errorTag: "PartnerTimeoutError", ...seen }]);
+});
+
 test("the limits are 15 and 30 seconds for a read, 30 and 60 for a send", async () => {
 	vi.useFakeTimers();
 	onTestFinished(() => void vi.useRealTimers());
