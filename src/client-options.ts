@@ -26,7 +26,7 @@ export interface ClientOptions {
 	baseUrl: string | undefined;
 	/**
 	 * The API key, or a function that returns it, called for each attempt so that a rotated key is used at once. When the
-	 * function fails, the call fails with a `PartnerConfigurationError` that is `retryable`.
+	 * function fails or takes longer than `timeoutMs`, the call fails with a `PartnerConfigurationError` that is `retryable`.
 	 */
 	apiKey: ApiKey | undefined;
 	/**

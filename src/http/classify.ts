@@ -42,8 +42,7 @@ export function classify<Data>(end: AttemptEnd, context: ClassifyContext<Data>):
 	if (end.kind === "abort")
 		return fail("PartnerAbortError", outcome, `${operation}: aborted by the caller`, { ...seen });
 	const message = `${operation}: no complete answer within ${context.timeoutMs} ms`;
-	// An attempt whose key did not come in time made no request, so that no number of attempts would end the retries.
-	return fail("PartnerTimeoutError", outcome, message, { ...seen, retryable: true, again: end.key !== undefined });
+	return fail("PartnerTimeoutError", outcome, message, { ...seen, retryable: true, again: true });
 }
 
 function classifyAnswer<Data>(answer: ExchangeAnswer, context: ClassifyContext<Data>): Classified<Data> {

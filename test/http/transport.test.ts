@@ -116,6 +116,23 @@ test("an attempt without a key is reported as the one that it would have been", 
 	expect(requests).toHaveLength(1);
 });
 
+test("a key function that never returns is reported like one that fails, and a first attempt stays unknown", async () => {
+	const keys = [apiKey];
+	const source = () => keys.shift() ?? new Promise<string>(() => {});
+	const { messages, events, requests } = await serving([refusal(500)], { apiKey: source, deadlineMs: 1000 });
+	expect(await failure(() => messages.send(message))).toMatchObject({
+		_tag: "PartnerConfigurationError",
+		outcome: "unknown",
+		attempts: 1,
+		retryable: true,
+	});
+	expect(events.map(({ attempt, errorTag }) => [attempt, errorTag])).toEqual([
+		[1, "PartnerInternalError"],
+		[2, "PartnerConfigurationError"],
+	]);
+	expect(requests).toHaveLength(1);
+});
+
 test("a send whose second key fails stays unknown, because the first attempt may have been accepted", async () => {
 	const keys = [apiKey];
 	const source = async () => keys.shift() ?? Promise.reject(new Error("no key"));
