@@ -25,7 +25,6 @@ export interface AttemptOptions {
 
 /** Limit of a decoded body. A compressed body of a few hundred bytes can unpack to 300 MB. */
 const maxBytes = 10 * 1024 * 1024;
-const lateKey: KeyProblem = { rule: "its function returned no key in time", retryable: true };
 /** The longest that a response is looked for after a timer that fired late. */
 const longestGraceMs = 100;
 
@@ -48,8 +47,9 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
 		};
 		const cut = (kind: "timeout" | "abort"): void => {
 			const { head, connected } = control;
-			if (key === undefined && kind === "timeout") settle({ kind: "key", key, problem: lateKey });
-			else settle({ kind, key, unsent: key === undefined || connected === false, head });
+			if (key === undefined && kind === "timeout") {
+				settle({ kind: "key", key, problem: { rule: "its function gave no key in time", retryable: true } });
+			} else settle({ kind, key, unsent: key === undefined || connected === false, head });
 			control.cut?.();
 		};
 		const removers = signals.map((signal) => onAbort(signal, () => cut("abort")));

@@ -7,7 +7,7 @@ import type { CallContext, ClientContext, Reply } from "./call-context.ts";
 import { classify } from "./classify.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { ExchangeRequest } from "./exchange.ts";
-import { createFailure, type Failure, type FailureFacts } from "./failure.ts";
+import { createFailure, type Failure } from "./failure.ts";
 import { createRequest, type Parameters } from "./request.ts";
 import { policyFrom, type RetryProgress, retry, sleep, waitBefore } from "./retry.ts";
 
@@ -197,14 +197,13 @@ const noBaseUrl = createFailure("PartnerConfigurationError", "baseUrl: is requir
 	rule: "is required",
 });
 
-/** @param seen what the attempt that the deadline cut off had of its response */
-function expired<Data>({ endpoint, deadlineMs, lastFailure }: ActiveCall<Data>, seen?: FailureFacts): Failure {
-	const { status, correlationId } = seen ?? {};
+/** @param seen the time-out of the attempt that the deadline cut off */
+function expired<Data>({ endpoint, deadlineMs, lastFailure }: ActiveCall<Data>, seen?: Failure): Failure {
 	const message = `${endpoint.operation}: no complete answer before the deadline of ${deadlineMs} ms`;
 	return createFailure("PartnerTimeoutError", message, {
-		status,
-		correlationId,
+		...seen,
 		retryable: true,
+		again: false,
 		previous: lastFailure,
 	});
 }

@@ -48,8 +48,8 @@ export function startTrace(tracer: Tracer, start: TraceStart): (end: TraceEnd, i
 	// A caller of `client.request` can write a phone number into the path, in place of a name.
 	const path = start.path.replace(/\d[\d.-]{5,}/g, "?");
 	ignoreErrors(() => {
-		const attributes = attributesOf({ ...start, path });
-		span = tracer.startSpan(`${start.method} ${path}`, { kind: clientKind, attributes });
+		const name = `${start.method} ${path}`;
+		span = tracer.startSpan(name, { kind: clientKind, attributes: attributesOf({ ...start, path }) });
 		// Returned, so that a tracer that gives a promise causes no unhandled rejection.
 		return span;
 	});

@@ -109,9 +109,9 @@ test.for(calls)("#34 %s with a signal that is aborted already makes no request (
 
 test.for([
 	["an abort", "PartnerAbortError", {}, "fetch"],
-	["the time-out", "PartnerTimeoutError", { timeoutMs: 30, retry: false }, "fetch"],
+	["the time-out", "PartnerConfigurationError", { timeoutMs: 30, retry: false }, "fetch"],
 	["an abort", "PartnerAbortError", {}, "nodeHttp"],
-	["the time-out", "PartnerTimeoutError", { timeoutMs: 30, retry: false }, "nodeHttp"],
+	["the time-out", "PartnerConfigurationError", { timeoutMs: 30, retry: false }, "nodeHttp"],
 ] as const)(
 	"#34 %s while the key is being fetched makes no request, then or later",
 	async ([, tag, options, adapter]) => {

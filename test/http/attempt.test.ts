@@ -232,7 +232,7 @@ test("a key that comes when the time is up sends nothing, and is asked for once"
 	await vi.advanceTimersByTimeAsync(1001);
 	expect(await calling).toMatchObject({
 		_tag: "PartnerConfigurationError",
-		message: "apiKey: its function returned no key in time",
+		message: "apiKey: its function gave no key in time",
 		field: "apiKey",
 		retryable: true,
 		attempts: 0,
