@@ -37,6 +37,14 @@ test("Retry-After as a date is held against the answer's own Date, not against o
 	expect(second.error).not.toHaveProperty("retryAfterMs");
 });
 
+test("Retry-After as the date of the answer itself asks for no wait, so that a 429 is tried again", async () => {
+	const now = "Mon, 05 Jan 2015 09:00:00 GMT";
+	const limited = { status: 429, headers: { date: now, "retry-after": now } };
+	const { error, requests } = await failureOf("messages.send", inTurn(limited));
+	expect(error).toMatchObject({ _tag: "PartnerUnexpectedResponse", attempts: 4, retryAfterMs: 0, outcome: "not_sent" });
+	expect(requests).toHaveLength(4);
+});
+
 test("Retry-After is waited for when it is longer than the own wait, also beyond maxDelayMs", async () => {
 	vi.useFakeTimers();
 	const waits: (number | undefined)[] = [];

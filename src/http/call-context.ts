@@ -42,7 +42,7 @@ export interface CallContext<Data> extends CallOptions {
 	isChosenId?: boolean | undefined;
 }
 
-/** A call that is under way. The fields from `attempts` on change with each attempt. */
+/** A call that is under way. The fields from `attempt` on change with each attempt. */
 export interface ActiveCall<Data> {
 	readonly client: ClientContext;
 	readonly endpoint: Endpoint<Data, Parameters>;
@@ -58,7 +58,9 @@ export interface ActiveCall<Data> {
 	readonly policy: RetryPolicy;
 	/** The caller's signal, and the one of an iteration that does not need its next page any more. */
 	readonly signals: readonly AbortSignal[];
-	/** Number of requests made. */
+	/** The last attempt, counted from 1. */
+	attempt: number;
+	/** Number of requests made. An attempt without a key makes none. */
 	attempts: number;
 	/** The wait before the last attempt, in milliseconds; 0 after the first one. */
 	lastWaitMs: number;

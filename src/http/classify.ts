@@ -30,7 +30,7 @@ export function classify<Data>(end: AttemptEnd, call: ActiveCall<Data>): Classif
 	}
 	const outcome = end.unsent ? "not_sent" : "unknown";
 	if (end.kind === "abort") return aborted({ ...seen, operation, outcome });
-	const message = `${operation}: no complete answer within ${call.timeoutMs} ms`;
+	const message = `${operation}: no ${end.key === undefined ? "key" : "complete answer"} within ${call.timeoutMs} ms`;
 	// An attempt whose key did not come in time made no request, so that no number of attempts would end the retries.
 	const facts = { ...seen, outcome, retryable: true, again: end.key !== undefined } as const;
 	return createFailure("PartnerTimeoutError", message, facts);

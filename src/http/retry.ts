@@ -98,7 +98,7 @@ export function retryAfterMs(headers: ExchangeHeaders): number | undefined {
 	const at = httpDate(value);
 	if (at === undefined) return undefined;
 	const wait = at - (httpDate(headers.get("date") ?? "") ?? Date.now());
-	return wait > 0 ? wait : undefined;
+	return wait >= 0 ? wait : undefined;
 }
 
 function httpDate(value: string): number | undefined {

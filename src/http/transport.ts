@@ -63,6 +63,7 @@ function begin<Data>(
 		deadlineAt: context.deadlineAt ?? performance.now() + deadlineMs,
 		policy: policyFrom(client.retry, context.retry),
 		signals: signal || abandon ? [signal, abandon].filter((each) => each !== undefined) : noSignals,
+		attempt: 0,
 		attempts: 0,
 		lastWaitMs: 0,
 		outcome: "not_sent",
@@ -73,6 +74,7 @@ function begin<Data>(
 /** Makes one attempt and classifies its end. */
 async function tryOnce<Data>(call: ActiveCall<Data>): Promise<Reply<Data>> {
 	call.durationMs = undefined;
+	call.attempt = call.attempts + 1;
 	const startedAt = performance.now();
 	const leftMs = call.deadlineAt - startedAt;
 	// A blocked event loop can stretch the wait before a retry. Send nothing that has no time left for a response.
@@ -82,13 +84,13 @@ async function tryOnce<Data>(call: ActiveCall<Data>): Promise<Reply<Data>> {
 		call.keys.push(end.key);
 		call.attempts++;
 	}
-	if (end.key !== undefined || end.kind === "key") call.durationMs = performance.now() - startedAt;
+	if (end.key !== undefined || end.kind !== "abort") call.durationMs = performance.now() - startedAt;
 	const result = classify(end, call);
 	if (result.ok) return result;
 	call.correlationId = result.correlationId ?? call.correlationId;
 	// Once an attempt was ambiguous, a later one can prove that the send was accepted, but not that it was not.
 	if (result.outcome === "sent" || call.outcome === "not_sent") call.outcome = result.outcome;
-	return result.tag === "PartnerTimeoutError" && leftMs <= call.timeoutMs ? expired(call) : result;
+	return result.tag === "PartnerTimeoutError" && leftMs <= call.timeoutMs ? expired(call, result) : result;
 }
 
 /** Reports an attempt. Returns the wait before the next one, or undefined when its reply is final. */
@@ -109,7 +111,7 @@ function waitAfter<Data>(call: ActiveCall<Data>, reply: Reply<Data>): Promise<vo
 }
 
 function report<Data>(call: ActiveCall<Data>, reply: Reply<Data>, retryInMs: number | undefined): void {
-	const { client, endpoint, agencyId, context, attempts, durationMs } = call;
+	const { client, endpoint, agencyId, context, attempt, durationMs } = call;
 	if (durationMs === undefined || !(client.logger || client.onAttempt)) return;
 	const { status, correlationId } = reply.ok ? reply.response : reply;
 	const { tag, fault } = reply.ok ? {} : reply;
@@ -120,8 +122,7 @@ function report<Data>(call: ActiveCall<Data>, reply: Reply<Data>, retryInMs: num
 	const facts = {
 		operation: endpoint.operation,
 		agencyId,
-		// An attempt without a key made no request, and is not counted in `attempts`.
-		attempt: isKeyProblem ? attempts + 1 : attempts,
+		attempt,
 		status,
 		errorTag: tag,
 		errorCode: fault?.code ?? (isKeyProblem ? fault?.name : undefined),
@@ -145,7 +146,10 @@ function complete<Data>(call: ActiveCall<Data>, failure: Failure): Failure {
 	return { ...failure, ...facts, message };
 }
 
-function expired<Data>({ endpoint, deadlineMs, lastFailure }: ActiveCall<Data>): Failure {
-	const message = `${endpoint.operation}: no complete answer before the deadline of ${deadlineMs} ms`;
-	return createFailure("PartnerTimeoutError", message, { retryable: true, previous: lastFailure });
+/** @param seen the time-out of the attempt that the deadline cut off */
+function expired<Data>(call: ActiveCall<Data>, seen?: Failure): Failure {
+	const { endpoint, deadlineMs, lastFailure: previous } = call;
+	const missing = seen && call.attempts < call.attempt ? "key" : "complete answer";
+	const message = `${endpoint.operation}: no ${missing} before the deadline of ${deadlineMs} ms`;
+	return createFailure("PartnerTimeoutError", message, { ...seen, retryable: true, again: false, previous });
 }

@@ -45,9 +45,11 @@ const errorStatus = 2;
  */
 export function startTrace(tracer: Tracer, start: TraceStart): (end: TraceEnd, isAbandoned: boolean) => void {
 	let span: Span | undefined;
+	// A caller of `client.request` can write a phone number into the path, in place of a name.
+	const path = start.path.replace(/\d[\d.-]{5,}/g, "?");
 	ignoreErrors(() => {
-		const name = `${start.method} ${start.path}`;
-		span = tracer.startSpan(name, { kind: clientKind, attributes: attributesOf(start) });
+		const name = `${start.method} ${path}`;
+		span = tracer.startSpan(name, { kind: clientKind, attributes: attributesOf({ ...start, path }) });
 		// Returned, so that a tracer that gives a promise causes no unhandled rejection.
 		return span;
 	});

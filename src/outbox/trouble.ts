@@ -88,10 +88,11 @@ export function createTroubles(report: (trouble: Trouble) => void, now: () => nu
 /** Whether an error concerns every text of the client, every text of the agency, or only the one that met it. */
 function concernedBy(error: PartnerError): "client" | "agency" | "text" {
 	if (error._tag === "PartnerForbidden") return "agency";
-	const { _tag, status, outcome } = error;
+	const { _tag, attempts, status, outcome } = error;
 	// An answer that cannot be read may be that of one conversation alone.
 	const isUnreached = _tag === "PartnerConnectionError" && status === undefined && outcome !== "unknown";
-	const isKey = _tag === "PartnerUnauthorized" || _tag === "PartnerConfigurationError";
+	// A time-out without a request waited for the key.
+	const isKey = status === 401 || _tag === "PartnerConfigurationError" || (_tag === "PartnerTimeoutError" && !attempts);
 	return isKey || isUnreached || status === 429 ? "client" : "text";
 }
 

@@ -230,7 +230,13 @@ test("a key that comes when the time is up sends nothing, and is asked for once"
 	const client = overExchange(exchange, { apiKey: key, retry: { attempts: 3 } });
 	const calling = failure(() => send.run(client, { timeoutMs: 1000 }));
 	await vi.advanceTimersByTimeAsync(1001);
-	expect(await calling).toMatchObject({ _tag: "PartnerTimeoutError", attempts: 0, outcome: "not_sent" });
+	expect(await calling).toMatchObject({
+		_tag: "PartnerTimeoutError",
+		message: "messages.send: no key within 1000 ms",
+		retryable: true,
+		attempts: 0,
+		outcome: "not_sent",
+	});
 	give(apiKey);
 	await vi.advanceTimersByTimeAsync(0);
 	expect([key.mock.calls.length, seen.requests]).toEqual([1, 0]);

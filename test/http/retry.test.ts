@@ -206,7 +206,7 @@ test.for([
 	["1.5", undefined, undefined],
 	["", undefined, undefined],
 	["Mon, 05 Jan 2026 09:00:30 GMT", "Mon, 05 Jan 2026 09:00:00 GMT", 30_000],
-	["Mon, 05 Jan 2026 09:00:00 GMT", "Mon, 05 Jan 2026 09:00:00 GMT", undefined],
+	["Mon, 05 Jan 2026 09:00:00 GMT", "Mon, 05 Jan 2026 09:00:00 GMT", 0],
 	["Mon, 05 Jan 2026 08:00:00 GMT", "Mon, 05 Jan 2026 09:00:00 GMT", undefined],
 	["Mon, 05 Jan 2026 09:01:00 GMT", "no date", 60_000],
 	["Mon, 05 Jan 2026 09:01:00 GMT", undefined, 60_000],

@@ -116,6 +116,24 @@ test("an attempt without a key is reported as the one that it would have been", 
 	expect(requests).toHaveLength(1);
 });
 
+test("a key function that never returns is reported like one that fails, and a first attempt stays unknown", async () => {
+	const keys = [apiKey];
+	const source = () => keys.shift() ?? new Promise<string>(() => {});
+	const { messages, events, requests } = await serving([refusal(500)], { apiKey: source, deadlineMs: 1000 });
+	expect(await failure(() => messages.send(message))).toMatchObject({
+		_tag: "PartnerTimeoutError",
+		message: "messages.send: no key before the deadline of 1000 ms",
+		outcome: "unknown",
+		attempts: 1,
+		retryable: true,
+	});
+	expect(events.map(({ attempt, errorTag }) => [attempt, errorTag])).toEqual([
+		[1, "PartnerInternalError"],
+		[2, "PartnerTimeoutError"],
+	]);
+	expect(requests).toHaveLength(1);
+});
+
 test("a send whose second key fails stays unknown, because the first attempt may have been accepted", async () => {
 	const keys = [apiKey];
 	const source = async () => keys.shift() ?? Promise.reject(new Error("no key"));
@@ -150,6 +168,15 @@ test.for(adapters)("a call's limits go before the client's (%s)", async (adapter
 	expect(late.message).toBe("me.get: no complete answer within 20 ms");
 	const expired = await failure(() => client.me.get({ deadlineMs: 20 }));
 	expect(expired.message).toBe("me.get: no complete answer before the deadline of 20 ms");
+});
+
+test.for(adapters)("a deadline that cuts off an answer keeps its status (%s)", async (adapter) => {
+	const { client, events } = await serving(["stall"], { deadlineMs: 500, ...over(adapter) });
+	const seen = { status: 200, correlationId: "cor-1" };
+	const error = await failure(() => client.me.get());
+	expect(error).toMatchObject({ _tag: "PartnerTimeoutError", attempts: 1, retryable: true, ...seen });
+	expect(error.message).toBe("me.get: no complete answer before the deadline of 500 ms");
+	expect(events).toMatchObject([{ attempt: 1, errorTag: "PartnerTimeoutError", ...seen }]);
 });
 
 test("the limits are 15 and 30 seconds for a read, 30 and 60 for a send", async () => {

@@ -332,6 +332,17 @@ test("an absent key or base URL fails the call", async () => {
 
 // What is shown
 
+test("a span masks a number that stands in the path in place of a name", async () => {
+	const service = await scripted(inTurn({ json: {} }));
+	const startSpan = vi.fn(() => ({ setAttributes: () => {}, setStatus: () => {}, end: () => {} }));
+	const path = "/agencies/{agencyId}/contacts/0470-12-34-56";
+	await clientOf(service, { tracer: { startSpan } }).request({ method: "GET", path, agencyId });
+	const template = "/agencies/{agencyId}/contacts/?";
+	const attributes = expect.objectContaining({ "url.template": template });
+	expect(startSpan.mock.calls).toEqual([[`GET ${template}`, { kind: 2, attributes }]]);
+	expect(service.requests).toMatchObject([{ url: `/api/v1${path.replace("{agencyId}", agencyId)}` }]);
+});
+
 test("events, log lines and spans have the operation request, the template and the agency", async () => {
 	const service = await scripted(inTurn(refusal(500), { json: {} }));
 	const events: AttemptEvent[] = [];

@@ -60,6 +60,24 @@ test("a failing key function kills no text", async () => {
 	expect(await outbox.status("a")).toMatchObject({ state: "sent", attempts: 1 });
 });
 
+test("a key function that never returns is a trouble of the whole client, as one that fails", async () => {
+	const sandbox = createSandbox();
+	const agency = sandbox.agency();
+	const anna = agency.contact("+447700900101");
+	anna.writes("Hello");
+	const troubles: unknown[] = [];
+	const outbox = createOutbox({
+		client: createClient({ ...sandbox.connection, apiKey: () => new Promise(() => {}), timeoutMs: 20 }),
+		store: memoryStore(),
+		now: sandbox.clock.now,
+		onTrouble: ({ error, agencyId }) => troubles.push([error._tag, agencyId]),
+	});
+	await outbox.enqueue({ id: "a", agencyId: agency.id, to: anna.phoneNumber, body: "Hi" });
+	await outbox.drain();
+	expect(await outbox.status("a")).toMatchObject({ state: "waiting", attempts: 0 });
+	expect(troubles).toEqual([["PartnerTimeoutError", undefined]]);
+});
+
 test("a contact who answers in words does not block the lane for 48 hours", async () => {
 	const { outbox, anna, enqueue, texts, templates, state, pass, sends, sandbox } = createWorld();
 	sandbox.clock.advance({ hours: 25 });
