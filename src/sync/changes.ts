@@ -111,8 +111,13 @@ export function openFeed(
 	checkWhole(operation, "lookbackMs", lookbackMs, 0);
 	if (![true, false, "read"].includes(statuses)) refuse(operation, "statuses", 'must be true, false or "read"');
 	const state = stateFrom(operation, since, agency.id);
-	const memory = { operation, state, failures: [], left: 0, pages: 0, isBusy: false };
-	return { agency, memory, lookbackMs, concurrency, statuses };
+	return {
+		agency,
+		memory: { operation, state, failures: [], left: 0, pages: 0, isBusy: false },
+		lookbackMs,
+		concurrency,
+		statuses,
+	};
 }
 
 export function feedOf(memory: Memory, iterate: () => AsyncIterator<Change, void, undefined>): ChangeFeed {

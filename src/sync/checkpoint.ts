@@ -63,7 +63,7 @@ export interface State {
 	agencyId: string;
 	/** All messages before this time are handed over, except those that become visible late; -Infinity from the beginning. */
 	mark: number | "now";
-	scan: Scan | undefined;
+	scan?: Scan | undefined;
 	known: Map<string, Known>;
 	followed: Map<number, Followed>;
 }
@@ -73,7 +73,7 @@ const version = 1;
 /** The state that `since` means. */
 export function stateFrom(operation: SyncFunction, since: string, agencyId: string): State {
 	if (since === "now" || since === "beginning")
-		return { agencyId, mark: since === "now" ? since : never, scan: undefined, known: new Map(), followed: new Map() };
+		return { agencyId, mark: since === "now" ? since : never, known: new Map(), followed: new Map() };
 	const state = decode(since, agencyId);
 	return typeof state === "string" ? refuse(operation, "since", state) : state;
 }
@@ -88,8 +88,7 @@ export function tidy({ mark, scan, known }: State, lookbackMs: number): void {
 		const needed = scan && from < scan.to - lookbackMs;
 		// The service may answer from a copy that lags behind, with a row that is older than what was handed over.
 		const kept = [...messages].filter(([, at]) => at === never || at >= edge);
-		const recent = at >= edge && at > never;
-		if (!needed && !kept[0] && !recent) known.delete(phoneNumber);
+		if (!needed && !kept[0] && (at < edge || at === never)) known.delete(phoneNumber);
 		else if (!scan && from < edge && fingerprint !== stale) {
 			known.set(phoneNumber, { ...entry, from: edge, messages: new Map(kept) });
 		}
@@ -113,30 +112,16 @@ function json(value: unknown): string {
 	return JSON.stringify(value, (_, part) => (part?.keys ? [...part] : part));
 }
 
-/** The JSON of a checkpoint. */
-interface Stored {
-	v: number;
-	agencyId: string;
-	mark: number | "now";
-	scan?: Omit<Scan, "top"> & { top: string[] };
-	known: [string, Omit<Known, "messages"> & { messages: [number, number][] }][];
-	followed: [number, Followed][];
-}
-
 /** The state of a checkpoint, or the rule that the text breaks. */
 function decode(text: string, ownId: string): State | string {
 	try {
-		const { v, ...stored }: Stored = JSON.parse(text, (_, value) => value ?? never);
+		const { v, ...state }: State & { v: number } = JSON.parse(text, (name, part) => {
+			const value = part ?? never;
+			if (/^(known|messages|followed)$/.test(name)) return new Map(value);
+			return name === "top" ? new Set(value) : value;
+		});
 		if (v > version) return "is a checkpoint of a later version";
-		const { agencyId, mark, scan } = stored;
-		const state: State = {
-			agencyId,
-			mark,
-			scan: scan && { ...scan, top: new Set(scan.top) },
-			known: new Map(stored.known.map(([number, known]) => [number, { ...known, messages: new Map(known.messages) }])),
-			followed: new Map(stored.followed),
-		};
-		if (v === version && isSound(state)) return agencyId === ownId ? state : "is a checkpoint of another agency";
+		if (v === version && isSound(state)) return state.agencyId === ownId ? state : "is a checkpoint of another agency";
 	} catch {
 		// The text is not JSON, or lacks a part.
 	}
@@ -148,7 +133,7 @@ function isSound({ agencyId, mark, scan, known, followed }: State): boolean {
 	const times: unknown[] = [mark === "now" ? 0 : mark, ...(scan ? [scan.to, scan.upTo] : [])];
 	const texts: unknown[] = [agencyId, ...(scan?.top ?? [])];
 	for (const [number, { fingerprint, at, from, failingSince = 0, doubt = [], messages }] of known) {
-		for (const time of [at, from, failingSince, ...doubt, ...[...messages].flat()]) times.push(time);
+		times.push(at, from, failingSince, ...doubt, ...[...messages].flat());
 		texts.push(number, fingerprint);
 	}
 	for (const [id, { phoneNumber, status, seenAt, looks }] of followed) {

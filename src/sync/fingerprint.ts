@@ -15,9 +15,11 @@ import { refuse } from "./input.ts";
  * const column = fingerprintOf(conversation);
  */
 export function fingerprintOf(conversation: ConversationSummary | ConversationDetail): string {
-	const summary = summaryOf(conversation);
+	// Callers without types may pass anything.
+	const summary: ConversationSummary = Object(conversation).summary ?? conversation;
+	if (!summary?.visibility) refuse("fingerprintOf", "conversation", "must be a summary or a detail");
 	const { reason, isShared, isVisibleThroughAgencyTag } = summary.visibility;
-	const values = compared.map((name) => (name.endsWith("At") ? instant(`${summary[name]}`) : summary[name]));
+	const values = compared.map((name) => (/At$/.test(name) ? instant(`${summary[name]}`) : summary[name]));
 	return `${summary.totalMessages}-${hash(JSON.stringify([...values, reason, isShared, isVisibleThroughAgencyTag]))}`;
 }
 
@@ -50,12 +52,6 @@ export function instant(time: string | null | undefined): number {
 	return Date.parse(time ?? "") || never;
 }
 
-function summaryOf(conversation: ConversationSummary | ConversationDetail): ConversationSummary {
-	// Callers without types may pass anything.
-	const summary: ConversationSummary = Object(conversation).summary ?? conversation;
-	return summary?.visibility ? summary : refuse("fingerprintOf", "conversation", "must be a summary or a detail");
-}
-
 /** 64 bits in two lanes, without the asynchronous `crypto.subtle`: a page of rows is compared at once. */
 function hash(text: string): string {
 	let first = 0x811c9dc5;
@@ -65,5 +61,5 @@ function hash(text: string): string {
 		second = Math.imul(second ^ first, 0x85ebca6b);
 		second ^= second >>> 15;
 	}
-	return [first, second].map((lane) => (lane >>> 0).toString(36)).join("-");
+	return `${(first >>> 0).toString(36)}-${(second >>> 0).toString(36)}`;
 }

@@ -18,8 +18,8 @@ export function checkCall(
 	options: { concurrency?: number | undefined; signal?: AbortSignal | undefined },
 	names: readonly string[],
 ): void {
-	if (!agency?.id || !agency.conversations) refuse(operation, "agency", "must be client.agency(id)");
-	if (typeof options !== "object" || options === null || !Object.keys(options).every((name) => names.includes(name)))
+	if (!agency?.conversations) refuse(operation, "agency", "must be client.agency(id)");
+	if (Object(options) !== options || !Object.keys(options).every((name) => names.includes(name)))
 		refuse(operation, "options", `must be an object with only ${names.join(", ")}`);
 	const { concurrency = 1, signal } = options;
 	checkWhole(operation, "concurrency", concurrency, 1, 100);

@@ -3,7 +3,7 @@ import { fingerprintOf } from "./fingerprint.ts";
 import { type Change, failing, isFull, type Memory, noteFailure, take } from "./memory.ts";
 import { type GoesOn, mostInARow, type ReadEnd, reads } from "./read.ts";
 import { type Row, type Source, scan } from "./scan.ts";
-import { due, noteLook, type Statuses } from "./statuses.ts";
+import { due, mostLooks, noteLook, type Statuses } from "./statuses.ts";
 
 export interface Context extends Source {
 	memory: Memory;
@@ -54,8 +54,8 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 	// A scan that goes on keeps its mark, because what it handed over before the break is as old as that. The mark never goes
 	// back, also when the newest row is hidden or the service's `Date` is put back.
 	const to = Math.max(begun, resumed?.to ?? head);
-	const isTop = ({ at }: Row): boolean => at >= to - lookbackMs;
-	const open = resumed ?? { to, upTo, top: new Set(listing.rows.filter(isTop).map(({ phoneNumber }) => phoneNumber)) };
+	const recent = listing.rows.filter(({ at }) => at >= to - lookbackMs);
+	const open = resumed ?? { to, upTo, top: new Set(recent.map(({ phoneNumber }) => phoneNumber)) };
 	const { top } = open;
 	const unread = failing(state);
 	const now = Math.max(date, head);
@@ -70,7 +70,7 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 		};
 	// Rows that have moved up since the break come first: after another break `upTo`, which grows with the other rows, could
 	// not tell whether they were handed over.
-	const moved = new Set(listing.rows.filter((row) => isTop(row) && !top.has(row.phoneNumber)));
+	const moved = new Set(recent.filter(({ phoneNumber }) => !top.has(phoneNumber)));
 	const rows = [...new Set([...moved, ...listing.rows])];
 	const finish = (): void => {
 		// After an empty list the feed is still at the beginning. What the agency gets later may be older than this look.
@@ -94,7 +94,6 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 		return false;
 	};
 
-	let keepable = 4;
 	memory.left = rows.length;
 	const goesOn: GoesOn = (inARow) => (inARow % mostInARow > 0 && !isFull(state)) || isUp();
 	for await (const end of reads(context, rows, handedOf, goesOn)) {
@@ -103,11 +102,8 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 		if (end.isOutage) return;
 		if (!moved.has(row)) open.upTo = Math.max(open.upTo, row.at);
 		top.delete(row.phoneNumber);
-		if (--memory.left === 0) finish();
-		else if (state.known.size > keepable) {
-			tidy(state, lookbackMs);
-			keepable = 2 * state.known.size;
-		}
+		if (--memory.left) tidy(state, lookbackMs);
+		else finish();
 		if (change) yield change;
 	}
 	if (!rows[0]) finish();
@@ -134,7 +130,7 @@ export async function* lookAtStatuses(context: Context): AsyncGenerator<Change, 
 		const change =
 			read && take(state, read, { at: never, handed: handedOf(row), to: mark, now: mark, lookbackMs, statuses });
 		if (error) memory.failures.push({ phoneNumber, error, leftToReconcile: false });
-		noteLook(followed, phoneNumber);
+		noteLook(followed, phoneNumber, read ? undefined : mostLooks);
 		// A change of the conversation alone is left to the next scan.
 		if (change?.messages[0]) yield change;
 		else if (before) known.set(phoneNumber, before);

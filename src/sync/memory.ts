@@ -95,7 +95,8 @@ export function take(
 	const kept = new Map([...(before?.messages ?? [])].filter(([, at]) => at >= keepFrom));
 	for (const { message, at, untimed } of messages) {
 		// The time of a message without one grows with its newer neighbours, until it has one of those that stay.
-		if (untimed || at >= keepFrom) kept.set(message.id, untimed ? never : at);
+		if (untimed) kept.set(message.id, never);
+		else if (at >= keepFrom) kept.set(message.id, at);
 	}
 	// The summary may know the newest message before the pages list it.
 	const latest = instant(lastMessageAt);

@@ -8,6 +8,7 @@ import {
 } from "messaging-conversations";
 import { never } from "./checkpoint.ts";
 import { instant } from "./fingerprint.ts";
+import { patiently } from "./patience.ts";
 import type { Row, Source } from "./scan.ts";
 
 /** A message with the time that the feed goes by. */
@@ -84,11 +85,12 @@ const ofTheKey = /Unauthorized|Forbidden|Config|Abort/;
 
 /** Reads conversations, a few at once, in the order of their rows. Throws errors that every later read would meet too. */
 export async function* reads(
-	{ agency, concurrency, signal }: Source,
+	source: Source,
 	rows: Iterable<Row>,
 	options: (row: Row) => Omit<ReadOptions, "signal">,
 	goesOn: GoesOn = (inARow) => inARow < mostInARow,
 ): AsyncGenerator<ReadEnd, void, undefined> {
+	const { agency, concurrency, signal } = source;
 	let inARow = 0;
 	for await (const ended of inOrder(rows, concurrency, attempt)) {
 		// After an abort nothing more is handed over, also of what is read already: a new attempt fails without a request.
@@ -108,7 +110,7 @@ export async function* reads(
 
 	async function attempt(row: Row): Promise<ReadEnd & { thrown?: unknown }> {
 		try {
-			return { row, read: await read(agency, row.phoneNumber, { ...options(row), signal }) };
+			return { row, read: await patiently(source, () => read(agency, row.phoneNumber, { ...options(row), signal })) };
 		} catch (thrown) {
 			return { row, thrown };
 		}

@@ -6,7 +6,7 @@ import type {
 	PartnerError,
 } from "messaging-conversations";
 import { never } from "./checkpoint.ts";
-import { fingerprintOf, instant, totalIn } from "./fingerprint.ts";
+import { fingerprintOf, totalIn } from "./fingerprint.ts";
 import { checkCall, refuse } from "./input.ts";
 import { mostInARow, reads } from "./read.ts";
 import { type Row, type Source, scan } from "./scan.ts";
@@ -73,7 +73,7 @@ export interface Reconciled {
 export function reconcile(agency: AgencyClient, options: ReconcileOptions): AsyncIterable<Reconciled> {
 	checkCall("reconcile", agency, options, ["stored", "concurrency", "signal"]);
 	const { stored, concurrency = 4, signal } = options;
-	if (typeof stored !== "object" || stored === null || !(Symbol.iterator in stored || Symbol.asyncIterator in stored))
+	if (Object(stored) !== stored || !(Symbol.asyncIterator in stored || Symbol.iterator in stored))
 		refuse("reconcile", "stored", "must be iterable");
 	return {
 		[Symbol.asyncIterator]: () =>
@@ -92,7 +92,14 @@ const lookbackMs = 120_000;
 
 async function* walk(source: Source, stored: ReconcileOptions["stored"]): AsyncGenerator<Reconciled, void, undefined> {
 	const { agency, signal } = source;
-	const held = await collect(stored);
+	const held = new Map<string, Held>();
+	let index = 0;
+	for await (const row of stored) {
+		const { phoneNumber, fingerprint, messages } = row ?? {};
+		if (typeof phoneNumber !== "string") refuse("reconcile", `stored[${index}].phoneNumber`, "must be a string");
+		held.set(phoneNumber, { fingerprint, messages: messages ?? totalIn(fingerprint ?? "") });
+		index++;
+	}
 	const unlisted = new Set(held.keys());
 	/** Conversations with more or fewer messages than are held. */
 	const recounted = new Set<string>();
@@ -118,8 +125,9 @@ async function* walk(source: Source, stored: ReconcileOptions["stored"]): AsyncG
 			if (isOutage) throw error;
 			failed ??= error;
 			if (read) {
-				const messages = recounted.has(phoneNumber) ? read.messages.map(({ message }) => message).reverse() : [];
-				yield { phoneNumber, conversation: read.conversation, messages };
+				const { conversation, messages } = read;
+				const all = recounted.has(phoneNumber) ? messages.map(({ message }) => message).reverse() : [];
+				yield { phoneNumber, conversation, messages: all };
 			} else if (!error && held.has(phoneNumber)) yield { phoneNumber, conversation: null, messages: [] };
 		}
 	}
@@ -128,23 +136,10 @@ async function* walk(source: Source, stored: ReconcileOptions["stored"]): AsyncG
 	yield* handOver(rows);
 	const moved: Row[] = [];
 	for (const { input, phoneNumber, conversation } of await agency.conversations.lookup([...unlisted], { signal })) {
-		// The stored text is not a phone number, so that it was not looked up.
-		if (phoneNumber === null) continue;
-		if (conversation === null) yield { phoneNumber: input, conversation, messages: [] };
-		else if (differs(conversation)) moved.push({ phoneNumber: input, at: instant(conversation.lastMessageAt) });
+		if (conversation && differs(conversation)) moved.push({ phoneNumber: input, at: never });
+		// Without a number the stored text is not a phone number, so that it was not looked up.
+		if (!conversation && phoneNumber) yield { phoneNumber: input, conversation, messages: [] };
 	}
 	yield* handOver(moved);
 	if (failed) throw failed;
-}
-
-async function collect(stored: ReconcileOptions["stored"]): Promise<Map<string, Held>> {
-	const held = new Map<string, Held>();
-	let index = 0;
-	for await (const row of stored) {
-		const { phoneNumber, fingerprint, messages } = row ?? {};
-		if (typeof phoneNumber !== "string") refuse("reconcile", `stored[${index}].phoneNumber`, "must be a string");
-		held.set(phoneNumber, { fingerprint, messages: messages ?? totalIn(fingerprint ?? "") });
-		index++;
-	}
-	return held;
 }

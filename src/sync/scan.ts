@@ -1,6 +1,7 @@
 import { type AgencyClient, type ConversationSummary, PartnerUnexpectedResponse } from "messaging-conversations";
 import { never } from "./checkpoint.ts";
 import { instant } from "./fingerprint.ts";
+import { patiently } from "./patience.ts";
 
 /** A row of the list that is wanted. */
 export interface Row {
@@ -28,6 +29,8 @@ export interface Source {
 	/** Conversations read at once. */
 	concurrency: number;
 	signal: AbortSignal;
+	/** The list has several pages, so that it would cost much to begin anew. */
+	isLong?: boolean;
 }
 
 export interface ScanOptions {
@@ -41,7 +44,8 @@ export interface ScanOptions {
 const mostPasses = 4;
 
 /** Lists an agency's conversations, newest first, down to the floor. */
-export async function scan({ agency, lookbackMs, signal }: Source, { floor, wants }: ScanOptions): Promise<Listing> {
+export async function scan(source: Source, { floor, wants }: ScanOptions): Promise<Listing> {
+	const { agency, lookbackMs, signal } = source;
 	const found = new Map<string, Row>();
 	const first = await pass(floor);
 	let latest = first;
@@ -59,9 +63,10 @@ export async function scan({ agency, lookbackMs, signal }: Source, { floor, want
 		let newest = never;
 		let cursor: string | undefined;
 		for (let pages = 1; ; pages++) {
-			const page = agency.conversations.list({ pageSize: 100, cursor, signal }).page();
-			const { data, response } = await page.withResponse();
-			if (pages === 1) date = instant(response.headers.get("date"));
+			source.isLong ||= pages > 1;
+			const list = agency.conversations.list({ pageSize: 100, cursor, signal });
+			const { data, response } = await patiently(source, () => list.page().withResponse());
+			if (!cursor) date = instant(response.headers.get("date"));
 			let oldest = -never;
 			for (const row of data.conversations) {
 				const at = instant(row.lastMessageAt);

@@ -1,5 +1,4 @@
-import type { Message } from "messaging-conversations";
-import { type Followed, never } from "./checkpoint.ts";
+import type { Followed } from "./checkpoint.ts";
 import type { Dated } from "./read.ts";
 
 /** Which statuses are followed: `true` until a message is delivered or has failed, `"read"` until it is read or has failed. */
@@ -7,6 +6,8 @@ export type Statuses = boolean | "read";
 
 /** After a message was first seen, in seconds. */
 const lookAfter = [10, 30, 2 * 60, 10 * 60, 3_600, 6 * 3_600, 24 * 3_600];
+/** While the reads after 24 h fail, further looks follow every 3 h, up to 48 h. */
+export const mostLooks = 16;
 const mostFollowed = 1_000;
 
 /**
@@ -28,7 +29,7 @@ export function follow(
 			changed.add(id);
 			known.status = status;
 		}
-		if (isFinal(dated.message, statuses)) followed.delete(id);
+		if (isFinal(status, statuses)) followed.delete(id);
 		else if (!known && direction === "outbound" && isNew(dated)) {
 			followed.set(id, { phoneNumber, status, seenAt: Date.now(), looks: 0 });
 		}
@@ -38,12 +39,16 @@ export function follow(
 	return changed;
 }
 
-/** A read of the conversation counts for every look that is due. */
-export function noteLook(followed: Map<number, Followed>, phoneNumber: string): void {
+/** A read of the conversation counts for every look that is due. After `enough` looks the message is not followed any more. */
+export function noteLook(
+	followed: Map<number, Followed>,
+	phoneNumber: string,
+	enough: number = lookAfter.length,
+): void {
 	for (const [id, entry] of followed) {
 		if (entry.phoneNumber !== phoneNumber) continue;
 		while (dueAt(entry) <= Date.now()) entry.looks++;
-		if (entry.looks >= lookAfter.length) followed.delete(id);
+		if (entry.looks >= enough) followed.delete(id);
 	}
 }
 
@@ -60,10 +65,10 @@ export function nextDueAt(followed: ReadonlyMap<number, Followed>): number {
 }
 
 function dueAt({ seenAt, looks }: Followed): number {
-	return seenAt + 1_000 * (lookAfter[looks] ?? -never);
+	return seenAt + 1_000 * (lookAfter[looks] ?? 3 * 3_600 * looks);
 }
 
-function isFinal({ status }: Message, statuses: Statuses): boolean {
+function isFinal(status: string, statuses: Statuses): boolean {
 	if (status === "delivered") return statuses !== "read";
 	return status === "read" || status === "failed" || status === "undelivered";
 }

@@ -1,9 +1,10 @@
-import { type AgencyClient, isPartnerError, type PartnerError } from "messaging-conversations";
+import type { AgencyClient, PartnerError } from "messaging-conversations";
 import { type ChangeFeed, type FeedOptions, feedOf, lookOnce, openFeed } from "./changes.ts";
 import { never } from "./checkpoint.ts";
-import { checkWhole, longestTimerMs, refuse } from "./input.ts";
+import { checkWhole, refuse } from "./input.ts";
 import { look, lookAtStatuses } from "./look.ts";
 import type { Change } from "./memory.ts";
+import { sleep } from "./patience.ts";
 import { abandoning } from "./signal.ts";
 import { nextDueAt } from "./statuses.ts";
 
@@ -56,19 +57,19 @@ export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 	const { maxMs = Math.max(300_000, options.minMs ?? 0), minMs = Math.min(15_000, maxMs), onError, signal } = options;
 	checkWhole("watch", "minMs", minMs, 1);
 	checkWhole("watch", "maxMs", maxMs, minMs);
-	if (onError !== undefined && typeof onError !== "function") refuse("watch", "onError", "must be a function");
+	if (onError && typeof onError !== "function") refuse("watch", "onError", "must be a function");
 	const { memory, statuses } = context;
-	let isNudged = false;
-	let wake = (): void => {};
+	/** Ends the pause that comes or is under way, so that the next look is made at once. */
+	let nudged = new AbortController();
 
 	async function* looks(stop: AbortSignal): AsyncGenerator<Change, void, undefined> {
-		stop.addEventListener("abort", () => wake());
+		stop.addEventListener("abort", () => nudged.abort());
 		let pauseMs = minMs;
 		let wasAtOnce = false;
 		let lookAt = performance.now();
 		while (!stop.aborted) {
-			const isLook = isNudged || performance.now() >= lookAt;
-			isNudged = false;
+			const isLook = nudged.signal.aborted || performance.now() >= lookAt;
+			nudged = new AbortController();
 			const errors: PartnerError[] = [];
 			try {
 				let found = false;
@@ -83,31 +84,21 @@ export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 				}
 			} catch (error) {
 				if (stop.aborted) return;
-				if (!isPartnerError(error) || !error.retryable) throw error;
-				errors.push(error);
+				// Only an error of the client has `retryable`.
+				const failed: PartnerError = Object(error);
+				if (!failed.retryable) throw error;
+				errors.push(failed);
 			}
-			errors.push(...memory.failures.map(({ error }) => error));
-			if (errors.length > 0) pauseMs = 2 * Math.max(minMs, pauseMs);
+			for (const { error } of memory.failures) errors.push(error);
+			if (errors[0]) pauseMs = 2 * Math.max(minMs, pauseMs);
 			pauseMs = Math.min(maxMs, pauseMs);
 			const leastMs = errors.map(({ retryAfterMs = minMs }) => retryAfterMs);
 			if (isLook) lookAt = performance.now() + Math.max(pauseMs * (0.9 + 0.2 * Math.random()), ...leastMs);
 			for (const error of errors) onError?.(error);
 			// A scan that is not through is gone on with before statuses are looked at.
 			const statusInMs = statuses && !memory.state.scan ? nextDueAt(memory.state.followed) - Date.now() : -never;
-			await pause(Math.min(lookAt - performance.now(), Math.max(statusInMs, ...leastMs)), stop);
+			await sleep(Math.min(lookAt - performance.now(), Math.max(statusInMs, ...leastMs)), nudged.signal);
 		}
-	}
-
-	/** Waits until the time is over, the loop ends, or somebody nudges. */
-	function pause(ms: number, stop: AbortSignal): Promise<void> {
-		return new Promise((resolve) => {
-			const timer = setTimeout(resolve, Math.min(Math.max(ms, 0), longestTimerMs));
-			wake = () => {
-				clearTimeout(timer);
-				resolve();
-			};
-			if (isNudged || stop.aborted) wake();
-		});
 	}
 
 	function iterate(): AsyncIterator<Change, void, undefined> {
@@ -123,10 +114,5 @@ export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 		};
 	}
 
-	return Object.assign(feedOf(memory, iterate), {
-		nudge() {
-			isNudged = true;
-			wake();
-		},
-	});
+	return Object.assign(feedOf(memory, iterate), { nudge: () => nudged.abort() });
 }

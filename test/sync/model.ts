@@ -366,7 +366,9 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 
 	function refused(status: number): Response {
 		const tag = status === 404 ? "PartnerNotFound" : "PartnerInternalError";
-		return Response.json({ _tag: tag, message: "No." }, { status, headers: { "x-correlation-id": "c" } });
+		// Longer than a look waits for.
+		const wait = status === 429 ? { "retry-after": "120" } : {};
+		return Response.json({ _tag: tag, message: "No." }, { status, headers: { "x-correlation-id": "c", ...wait } });
 	}
 }
 

@@ -126,6 +126,33 @@ test("a read of the conversation for another reason counts as a look", async () 
 	expect(asked().slice(before)).toEqual(["conversations.list", "conversations.get"]);
 });
 
+test("a status that could not be read at its last look is looked at every 3 h, up to 48 h", async () => {
+	const { sandbox, pass, message, asked, told, feed } = await open({ minMs: minute });
+	const reads = () => asked().filter((operation) => operation === "conversations.get").length;
+	await pass(23 * hour);
+	const fault = sandbox.faults.add({ operation: "conversations.get", times: 3, effect: { status: 503 } });
+	message.delivered();
+	const before = reads();
+	await pass(8 * hour);
+	expect([told(), reads() - before]).toEqual([[], 3]);
+	fault.remove();
+	await pass(3 * hour);
+	expect(told()).toEqual([[["Hello Anna", "delivered"]]]);
+	expect(feed.checkpoint).toContain('"followed":[]');
+});
+
+test("a status that can never be read is given up after 48 h", async () => {
+	const { sandbox, pass, asked, feed } = await open({ minMs: minute });
+	const reads = () => asked().filter((operation) => operation === "conversations.get").length;
+	sandbox.faults.add({ operation: "conversations.get", times: Number.POSITIVE_INFINITY, effect: { status: 503 } });
+	await pass(49 * hour);
+	expect(feed.checkpoint).toContain('"followed":[]');
+	expect(reads()).toBeLessThanOrEqual(16);
+	const before = reads();
+	await pass(100 * hour);
+	expect(reads()).toBe(before);
+});
+
 test("without statuses nothing is followed", async () => {
 	const { pass, message, asked, told } = await open({ statuses: false });
 	message.delivered();

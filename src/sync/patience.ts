@@ -1,0 +1,36 @@
+import { longestTimerMs } from "./input.ts";
+import type { Source } from "./scan.ts";
+
+/** The longest wait before a request is made again. All waits together are longer than a limit's minute. */
+const longestMs = 60_000;
+
+/**
+ * Makes a request. When the list has several pages, a request that is answered with 429 is made again after 1, 2, 4 … s,
+ * or after its Retry-After, because the next look would list everything again.
+ */
+export async function patiently<Result>(source: Source, request: () => PromiseLike<Result>): Promise<Result> {
+	for (let leastMs = 1_000; ; leastMs *= 2) {
+		try {
+			return await request();
+		} catch (error) {
+			const { status, retryAfterMs = 0 } = Object(error);
+			const ms = Math.max(leastMs, retryAfterMs);
+			if (!source.isLong || status !== 429 || ms > longestMs) throw error;
+			await sleep(ms, source.signal);
+		}
+	}
+}
+
+/** Waits; ends early when the signal aborts. */
+export function sleep(ms: number, signal: AbortSignal): Promise<void> {
+	return new Promise((resolve) => {
+		const wake = (): void => {
+			clearTimeout(timer);
+			signal.removeEventListener("abort", wake);
+			resolve();
+		};
+		const timer = setTimeout(wake, Math.min(Math.max(ms, 0), longestTimerMs));
+		signal.addEventListener("abort", wake);
+		if (signal.aborted) wake();
+	});
+}
