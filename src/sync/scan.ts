@@ -1,7 +1,7 @@
 import { type AgencyClient, type ConversationSummary, PartnerUnexpectedResponse } from "messaging-conversations";
 import { never } from "./checkpoint.ts";
 import { instant } from "./fingerprint.ts";
-import { patiently } from "./patience.ts";
+import { type Patience, patiently } from "./patience.ts";
 
 /** A row of the list that is wanted. */
 export interface Row {
@@ -23,14 +23,11 @@ export interface Listing {
 }
 
 /** How an agency's conversations are listed and read. */
-export interface Source {
+export interface Source extends Patience {
 	agency: AgencyClient;
 	lookbackMs: number;
 	/** Conversations read at once. */
 	concurrency: number;
-	signal: AbortSignal;
-	/** The list has several pages, so that it would cost much to begin anew. */
-	isLong?: boolean;
 }
 
 export interface ScanOptions {
