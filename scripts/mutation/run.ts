@@ -19,7 +19,7 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
 	"http/node-headers": ["test/http/node-headers.test.ts", "test/http/node-exchange.test.ts"],
 	"http/request": ["test/http/request.test.ts", "test/operations/request.test.ts"],
 	"http/retry": ["test/http/retry.test.ts"],
-	"http/transport": ["test/http", "test/faults/rows.test.ts"],
+	"http/transport": ["test/http", "test/observe", "test/faults/rows.test.ts"],
 	"input/call-options": ["test/input", "test/operations"],
 	"input/connection": ["test/faults/security.test.ts", "test/input"],
 	"input/operation-id": ["test/input/operation-id.test.ts", "test/operations/messages.test.ts"],
