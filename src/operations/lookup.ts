@@ -19,15 +19,15 @@ export type LookedUp<Input extends PhoneInput = string> =
 			phoneNumber: E164;
 			/** Null when the agency has no conversation with the number. Its `cursor` is null. */
 			conversation: ConversationSummary | null;
-			/** It is a phone number. */
+			/** Absent, because the input is a phone number. */
 			reason?: undefined;
 	  }
 	| {
 			/** What the caller wrote. */
 			input: Input;
-			/** The input is not a phone number; it was not looked up. */
+			/** Null, because the input is not a phone number. */
 			phoneNumber: null;
-			/** There is none without a number. */
+			/** Null, because nothing was looked up. */
 			conversation: null;
 			/** Why the input is not a phone number. */
 			reason: PhoneProblem;

@@ -76,7 +76,7 @@ export interface Sought {
 	since: number;
 	/** `messageSid`s that are not it. */
 	excluded: ReadonlySet<string>;
-	/** The text that waited in the queue before, which says nothing of this one. */
+	/** The text that waited in the queue before the send. Null when the queue was empty, undefined when that is not known. */
 	queuedBefore?: string | null | undefined;
 }
 

@@ -15,7 +15,10 @@ export interface OutboxStatus {
 	since: Date;
 	/** The state in a sentence for a person, in English. */
 	words: string;
-	/** Id of the contact's earlier text that has to end before this one is sent; null when there is none. Only `status` looks. */
+	/**
+	 * Id of the contact's earlier text that has to end before this one is sent; null when there is none. Also null in what
+	 * `enqueue` returns and `onSettled` gets, because only `status` looks for it.
+	 */
 	waitsFor: string | null;
 	/** The consent template did not reach the phone: the contact of a `held` or `dropped` text was never asked. */
 	consentFailed: boolean;

@@ -8,7 +8,7 @@ import {
 } from "messaging-conversations";
 import { never } from "./checkpoint.ts";
 import { instant } from "./fingerprint.ts";
-import { patiently } from "./patience.ts";
+import { retryLimited } from "./retry.ts";
 import type { Row, Source } from "./scan.ts";
 
 /** A message with the time that the feed goes by. */
@@ -110,7 +110,10 @@ export async function* reads(
 
 	async function attempt(row: Row): Promise<ReadEnd & { thrown?: unknown }> {
 		try {
-			return { row, read: await patiently(source, () => read(agency, row.phoneNumber, { ...options(row), signal })) };
+			return {
+				row,
+				read: await retryLimited(source, () => read(agency, row.phoneNumber, { ...options(row), signal })),
+			};
 		} catch (thrown) {
 			return { row, thrown };
 		}

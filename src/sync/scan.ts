@@ -1,7 +1,7 @@
 import { type AgencyClient, type ConversationSummary, PartnerUnexpectedResponse } from "messaging-conversations";
 import { never } from "./checkpoint.ts";
 import { instant } from "./fingerprint.ts";
-import { type Patience, patiently } from "./patience.ts";
+import { type RetryContext, retryLimited } from "./retry.ts";
 
 /** A row of the list that is wanted. */
 export interface Row {
@@ -23,7 +23,7 @@ export interface Listing {
 }
 
 /** How an agency's conversations are listed and read. */
-export interface Source extends Patience {
+export interface Source extends RetryContext {
 	agency: AgencyClient;
 	lookbackMs: number;
 	/** Conversations read at once. */
@@ -62,7 +62,7 @@ export async function scan(source: Source, { floor, wants }: ScanOptions): Promi
 		for (let pages = 1; ; pages++) {
 			source.isLong ||= pages > 1;
 			const list = agency.conversations.list({ pageSize: 100, cursor, signal });
-			const { data, response } = await patiently(source, () => list.page().withResponse());
+			const { data, response } = await retryLimited(source, () => list.page().withResponse());
 			if (!cursor) date = instant(response.headers.get("date"));
 			let oldest = -never;
 			for (const row of data.conversations) {
@@ -81,8 +81,8 @@ export async function scan(source: Source, { floor, wants }: ScanOptions): Promi
 			if (data.nextCursor === null || oldest < floor(head)) return { head, date, pages };
 			const next = cursorAfter(data.conversations, data.nextCursor);
 			if (next === cursor) {
-				const message = "conversations.list: a repeated cursor";
-				throw new PartnerUnexpectedResponse(message, { operation: "conversations.list" });
+				const operation = "conversations.list";
+				throw new PartnerUnexpectedResponse(`${operation}: a repeated cursor`, { operation });
 			}
 			cursor = next;
 		}

@@ -4,7 +4,7 @@ import { never } from "./checkpoint.ts";
 import { checkWhole, refuse } from "./input.ts";
 import { look, lookAtStatuses } from "./look.ts";
 import type { Change } from "./memory.ts";
-import { sleep } from "./patience.ts";
+import { sleep } from "./retry.ts";
 import { abandoning } from "./signal.ts";
 import { nextDueAt } from "./statuses.ts";
 
@@ -54,10 +54,15 @@ export interface WatchFeed extends ChangeFeed {
  */
 export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 	const context = openFeed("watch", agency, options, ["minMs", "maxMs", "onError"]);
-	const { maxMs = Math.max(300_000, options.minMs ?? 0), minMs = Math.min(15_000, maxMs), onError, signal } = options;
+	const {
+		maxMs = Math.max(300_000, options.minMs ?? 0),
+		minMs = Math.min(15_000, maxMs),
+		onError = () => {},
+		signal,
+	} = options;
 	checkWhole("watch", "minMs", minMs, 1);
 	checkWhole("watch", "maxMs", maxMs, minMs);
-	if (onError && typeof onError !== "function") refuse("watch", "onError", "must be a function");
+	if (typeof onError !== "function") refuse("watch", "onError", "must be a function");
 	const { memory, statuses } = context;
 	/** Ends the pause that comes or is under way, so that the next look is made at once. */
 	let nudged = new AbortController();
@@ -90,11 +95,10 @@ export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 				errors.push(failed);
 			}
 			for (const { error } of memory.failures) errors.push(error);
-			if (errors[0]) pauseMs = 2 * Math.max(minMs, pauseMs);
-			pauseMs = Math.min(maxMs, pauseMs);
+			pauseMs = Math.min(maxMs, errors[0] ? 2 * Math.max(minMs, pauseMs) : pauseMs);
 			const leastMs = errors.map(({ retryAfterMs = minMs }) => retryAfterMs);
 			if (isLook) lookAt = performance.now() + Math.max(pauseMs * (0.9 + 0.2 * Math.random()), ...leastMs);
-			for (const error of errors) onError?.(error);
+			for (const error of errors) onError(error);
 			// A scan that is not through is gone on with before statuses are looked at.
 			const statusInMs = statuses && !memory.state.scan ? nextDueAt(memory.state.followed) - Date.now() : -never;
 			await sleep(Math.min(lookAt - performance.now(), Math.max(statusInMs, ...leastMs)), nudged.signal);

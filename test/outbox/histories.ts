@@ -267,6 +267,9 @@ async function verdictOf(
 ): Promise<string[]> {
 	const wrong = [...wire.wrong];
 	const asked = askedBy(sandbox);
+	const tapped = new Set<string>();
+	for (const event of sandbox.events())
+		if (event.type === "contact.wrote" && event.buttonClicked !== null) tapped.add(event.contact);
 	if (given.onHeld === "wait") wrong.push(...ousted(sandbox));
 	const inboxes = phones.map((phone) => sandbox.agency().contact(phone).inbox());
 	const has = (name: string, also: (next: unknown) => boolean = () => true): boolean =>
@@ -289,7 +292,7 @@ async function verdictOf(
 		// Nobody can tell: an unusable answer, a template that may be that of a flow, a tap that may have ended a queue entry which the
 		// text took over, a conversation that was never seen, and too many requests without a known end.
 		const { doubts = 0, baseline = null } = text?.progress ?? {};
-		const tookOver = given.onHeld === "replace" && baseline?.queued != null;
+		const tookOver = given.onHeld === "replace" && baseline?.queued != null && tapped.has(to);
 		const isAsked = text?.queueId === null && (asked.has(operationId) || byStaff || tookOver);
 		if (state === "unclear" && !wire.taken.has(operationId) && !isAsked && baseline?.seen && doubts < 8)
 			wrong.push(`${id} is unclear`);

@@ -94,7 +94,7 @@ function noteStatus(world: World, thread: Thread, { id, status, errorCode }: Sto
 	world.events.add({ type: "message.status", ...about(thread), ...ids, status, errorCode });
 }
 
-/** R158 */
+/** Whether a message counts in `failedMessages` (R158). */
 export function countsAsFailed({ outbound, status, errorCode }: StoredMessage): boolean {
 	return outbound && (status === "failed" || status === "undelivered" || errorCode !== null);
 }

@@ -113,7 +113,7 @@ function requestWords({ operation, method, path, status, answer, fault }: Reques
 export const isLost = ({ status }: { readonly status: string }): boolean =>
 	status === "failed" || status === "undelivered";
 
-/** R158 */
+/** Whether a message of the agency counts as failed (R158). */
 export const hasFailed = (message: { readonly status: string; readonly errorCode: number | null }): boolean =>
 	isLost(message) || message.errorCode !== null;
 

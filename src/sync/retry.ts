@@ -1,9 +1,9 @@
 import { longestTimerMs } from "./input.ts";
 
-/** The longest wait before a request is made again. All waits together are longer than a limit's minute. */
+/** The longest single wait. Without a Retry-After the six waits add up to about a minute, the time of most rate limits. */
 const longestMs = 60_000;
 
-export interface Patience {
+export interface RetryContext {
 	/** The list has several pages, so that it would cost much to begin anew. */
 	isLong?: boolean;
 	signal: AbortSignal;
@@ -13,7 +13,7 @@ export interface Patience {
  * Makes a request. When the list has several pages, a request that is answered with 429 is made again after 1, 2, 4 … s,
  * or after its Retry-After, because the next look would list everything again.
  */
-export async function patiently<Result>(source: Patience, request: () => PromiseLike<Result>): Promise<Result> {
+export async function retryLimited<Result>(source: RetryContext, request: () => PromiseLike<Result>): Promise<Result> {
 	for (let leastMs = 1_000; ; leastMs *= 2) {
 		try {
 			return await request();
