@@ -1,5 +1,5 @@
 import { can, refuse } from "./check.ts";
-import { createSqlStore, namesFrom, patiently, type Row, type Rows, type StoreOptions } from "./sql.ts";
+import { createSqlStore, namesFrom, type Row, type Rows, retryLocked, type StoreOptions } from "./sql.ts";
 import type { OutboxStore } from "./store.ts";
 
 /** A `pg` Pool or Client, or a PGlite database or transaction: whatever has their `query`. */
@@ -28,7 +28,7 @@ export function postgresStore(pool: PostgresQueryable, options: StoreOptions = {
 					// The query of an ORM may give the rows alone.
 					return Array.isArray(rows) ? (rows as Row[]) : refuseQuery(tx);
 				};
-				return tx === undefined ? patiently(run) : run();
+				return tx === undefined ? retryLocked(run) : run();
 			},
 			seq: "seq bigint generated always as identity primary key",
 			// "create index if not exists" waits for open transactions that have enqueued, and holds up each enqueue meanwhile.

@@ -206,14 +206,14 @@ function textFrom(row: Row): OutboxText {
 	return { ...text, to, progress: { ...newProgress, ...JSON.parse(progress) } };
 }
 
-const patienceMs = 10_000;
+const longestWaitMs = 10_000;
 
 /**
  * Waits while another connection writes to SQLite, or a transaction of the caller's is open. Repeats a statement that PostgreSQL
  * ended because it and another one waited for each other's rows.
  */
-export async function patiently(act: () => Promise<Row[]> | undefined): Promise<Row[]> {
-	const end = Date.now() + patienceMs;
+export async function retryLocked(act: () => Promise<Row[]> | undefined): Promise<Row[]> {
+	const end = Date.now() + longestWaitMs;
 	for (let wait = 1; ; wait = Math.min(50, wait * 2)) {
 		try {
 			const rows = await act();

@@ -1,5 +1,5 @@
 import { can, refuse } from "./check.ts";
-import { createSqlStore, namesFrom, patiently, type Row, type Rows, type StoreOptions } from "./sql.ts";
+import { createSqlStore, namesFrom, type Row, type Rows, retryLocked, type StoreOptions } from "./sql.ts";
 import type { OutboxStore } from "./store.ts";
 
 /** A database of better-sqlite3, of libsql's module of the same form, of node:sqlite or of bun:sqlite. */
@@ -43,7 +43,7 @@ export function sqliteStore(db: SqliteDatabase | LibsqlClient, options: StoreOpt
 		{
 			// Not async: a statement in the caller's transaction runs before the promise is there.
 			query(sql, values, tx) {
-				if (tx === undefined) return patiently(() => (isBusy(db) ? undefined : run(db, sql, values)));
+				if (tx === undefined) return retryLocked(() => (isBusy(db) ? undefined : run(db, sql, values)));
 				if (!isSqlite(tx)) refuse("tx", "must be the database, or a transaction of @libsql/client", "enqueue");
 				return run(tx, sql, values);
 			},

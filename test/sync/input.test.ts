@@ -62,6 +62,7 @@ const refused: [name: string, run: () => unknown, field: string][] = [
 	["a longest pause below the shortest", () => watch(agency, { since: "now", minMs: 9, maxMs: 8 }), "maxMs"],
 	["a pause that no timer takes", () => watch(agency, { since: "now", maxMs: 2 ** 31 }), "maxMs"],
 	["an onError that is none", () => call(watch, agency, { since: "now", onError: {} }), "onError"],
+	["an onError that is null", () => call(watch, agency, { since: "now", onError: null }), "onError"],
 	["nothing stored", () => call(reconcile, agency, {}), "stored"],
 	["stored text", () => call(reconcile, agency, { stored: "+32470123456" }), "stored"],
 	["a fingerprint of nothing", () => call(fingerprintOf, null), "conversation"],
