@@ -14,20 +14,20 @@ export class NodeHeaders implements ExchangeHeaders {
 	}
 
 	get(wanted: string): string | undefined {
-		let found: string | undefined;
-		for (let at = 0; at < this.#raw.length; at += 2) {
-			if (this.#raw[at]?.toLowerCase() !== wanted) continue;
-			const value = this.#raw[at + 1];
-			found = found === undefined ? value : `${found}, ${value}`;
-		}
-		return found;
+		const values: string[] = [];
+		for (const [name, value] of this) if (name === wanted) values.push(value);
+		return values.length > 0 ? values.join(", ") : undefined;
 	}
 
 	/** Each value on its own: values of set-cookie cannot be joined. */
 	*[Symbol.iterator](): Generator<[string, string]> {
-		for (let at = 0; at < this.#raw.length; at += 2) {
-			const [name = "", value = ""] = this.#raw.slice(at, at + 2);
-			yield [name.toLowerCase(), value];
+		let name: string | undefined;
+		for (const part of this.#raw) {
+			if (name === undefined) name = part.toLowerCase();
+			else {
+				yield [name, part];
+				name = undefined;
+			}
 		}
 	}
 }
