@@ -96,6 +96,7 @@ export async function fateOf(agency: AgencyClient, text: SentText, options: Fate
 	object("text", text, "fateOf");
 	const since = moment("since", text.since, "fateOf");
 	const { settleMs = defaultSettleMs, claimed = [], now: clock, ...call } = options;
+	if (!agency?.conversations) refuse("agency", "must be client.agency(id)", "fateOf");
 	if (typeof text.body !== "string") refuse("body", "must be a string", "fateOf");
 	const seek = ({ messageSid }: Message) => messageSid === text.messageId;
 	const reading = await readConversation(agency, text.to, since - slackMs, { seek, ...call });

@@ -1,4 +1,4 @@
-import { createClient } from "messaging-conversations";
+import { type AgencyClient, createClient } from "messaging-conversations";
 import { type FateOptions, fateOf } from "messaging-conversations/outbox";
 import { createSandbox, type SandboxOptions } from "messaging-conversations/sandbox";
 import { afterEach, expect, test, vi } from "vitest";
@@ -193,6 +193,16 @@ test("fateOf refuses a time that is none", async () => {
 		_tag: "PartnerInvalidInput",
 		operation: "fateOf",
 		field: "since",
+	});
+});
+
+test("fateOf refuses a client in place of an agency", async () => {
+	const { connection } = createSandbox();
+	const client: unknown = createClient(connection);
+	await expect(fateOf(client as AgencyClient, { to: "+32470123456", body, since: 0 })).rejects.toMatchObject({
+		_tag: "PartnerInvalidInput",
+		operation: "fateOf",
+		field: "agency",
 	});
 });
 
