@@ -29,7 +29,7 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
 	"input/phone-single": ["test/input"],
 	"input/recent": ["test/input/recent.test.ts"],
 	"input/recipients": ["test/input", "test/client-options.test.ts", "test/operations/messages.test.ts"],
-	"input/validate": ["test/input", "test/operations", "test/client.test.ts"],
+	"input/validate": ["test/input", "test/operations", "test/client.test.ts", "test/client-options.test.ts"],
 	"observe/attempt-event": ["test/observe/attempt-event.test.ts"],
 	"observe/contract-drift": ["test/observe/contract-drift.test.ts"],
 	"observe/ignore-errors": ["test/observe/ignore-errors.test.ts"],

@@ -47,6 +47,19 @@ test("a field whose name can be a phone number is refused without its name", asy
 	}
 });
 
+test("the rule names each unknown field that looks like one, and no other name", async () => {
+	const fields = { line2: "x", "no field": "x", tags: [], "2nd": "x" };
+	const message: { to: string; body: string } = wrong({ to: phone, body: text, ...fields });
+	const error = await failure(() => createClient({ baseUrl, apiKey }).agency(agencyId).messages.send(message));
+	expect(error.rule).toBe("has a field that it does not take: line2, tags");
+});
+
+test("a field of an option is named by its path", async () => {
+	const retry = { attempts: 0 };
+	const error = await failure(() => createClient({ baseUrl, apiKey }).me.get({ retry }));
+	expect(error.field).toBe("retry.attempts");
+});
+
 // Lookup
 
 test.for([0, -1, 1.5, Number.NaN, "4", null])("lookup concurrency %j is no count", async (given) => {
