@@ -86,6 +86,6 @@ function resultOf({ attempts = 0, status, correlationId, outcome }: TraceEnd, er
 	if (status !== undefined) attributes["http.response.status_code"] = status;
 	if (correlationId !== undefined) attributes["messaging_conversations.correlation_id"] = correlationId;
 	if (error !== undefined) attributes["error.type"] = error;
-	if (error !== undefined && outcome !== undefined) attributes["messaging_conversations.outcome"] = outcome;
+	if (outcome !== undefined) attributes["messaging_conversations.outcome"] = outcome;
 	return attributes;
 }

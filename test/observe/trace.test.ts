@@ -123,6 +123,19 @@ test("a 404 of a request that changes something is an error, with its outcome", 
 	expect(spans()[0]?.status).toEqual({ code: SpanStatusCode.ERROR, message: "PartnerNotFound" });
 });
 
+test.for<[path: string, shown: string]>([
+	["/contacts/32470123456/notes/12345", "/contacts/?/notes/12345"],
+	["/contacts/32-470.12.34.56/notes", "/contacts/?/notes"],
+	["/contacts/tel32470123456", "/contacts/tel?"],
+	["/v2/visits-2026/{agencyId}/1.2", "/v2/visits-2026/{agencyId}/1.2"],
+])("a number that a caller writes into the path of a request is not in its span: %s", async ([path, shown]) => {
+	const service = await scripted(inTurn({ json: {} }));
+	const client = clientOf(service, { tracer });
+	await client.request({ method: "GET", path, ...(path.includes("{") && { agencyId }) });
+	expect(attributes()["url.template"]).toBe(shown);
+	expect(spans()[0]?.name).toBe(`GET ${shown}`);
+});
+
 test("a span never gets an attribute without a value, because not every tracer drops those", async () => {
 	const given: object[] = [];
 	const span: Span = { setAttributes: (attributes) => given.push(attributes), setStatus: () => {}, end: () => {} };
