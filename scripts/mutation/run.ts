@@ -13,7 +13,7 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
 	"http/classify": ["test/http"],
 	"http/diagnose": ["test/http/diagnose.test.ts", "test/http/node-exchange.test.ts"],
 	"http/failure": ["test/http/failure.test.ts", "test/http/classify.test.ts"],
-	"http/fetch-exchange": ["test/http/fetch-exchange.test.ts", "test/http/attempt.test.ts"],
+	"http/fetch-exchange": ["test/http", "test/client-options.test.ts"],
 	"http/node-agents": ["test/http/node-agents.test.ts", "test/http/node-exchange.test.ts"],
 	"http/node-exchange": ["test/http/node-exchange.test.ts", "test/http/node-agents.test.ts"],
 	"http/node-headers": ["test/http/node-headers.test.ts", "test/http/node-exchange.test.ts"],
