@@ -36,10 +36,6 @@ export function serviceNow(reading: Reading, { progress }: OutboxText, now: numb
 	return Math.max(shown, ...clocks);
 }
 
-export function isOpenAt({ conversation }: Reading, at: number): boolean {
-	return at < timeOf(conversation.summary.windowExpiresAt);
-}
-
 /** How long the window is open yet. */
 export function openFor({ openMs, readAt }: Baseline, now: number): number {
 	return openMs - (now - readAt);

@@ -2,7 +2,7 @@
  * What to do next with one text, decided from its row, a reading and the time. Nothing here reads, sends or stores.
  */
 import type { Sent } from "messaging-conversations";
-import { isOpenAt, serviceNow } from "./baseline.ts";
+import { serviceNow } from "./baseline.ts";
 import { isAnswered, isFurther, type Phase, phaseOf, type Seen, type Trace } from "./reading.ts";
 import {
 	isGivenUp,
@@ -56,14 +56,13 @@ function beforeFirst(text: OutboxText, trace: Trace | null, rules: Rules, now: n
 	return queued && rules.onHeld === "wait" ? lookAgain(text, rules, now) : "send";
 }
 
-function ifHeld(text: OutboxText, queueId: string, { reading, since }: Seen, rules: Rules, now: number): Decision {
+function ifHeld(text: OutboxText, queueId: string, seen: Seen, rules: Rules, now: number): Decision {
 	if (text.state !== "held") {
 		if (!isSettled(text, rules, now) && text.queueId !== null) return untilSettled(text, rules);
 		const doubts = text.queueId === null ? 0 : text.progress.doubts;
 		return { queueId, state: "held", nextAt: now + lookMs(rules, 0), progress: { ...heldProgress, doubts } };
 	}
-	const at = serviceNow(reading, text, now);
-	const answered = isOpenAt(reading, at) && isAnswered(since, at, rules.settleMs);
+	const answered = isAnswered(seen, serviceNow(seen.reading, text, now), rules.settleMs);
 	if (answered && rules.onReply === "resend" && maySendAgain(text, rules, now)) return "send";
 	return { queueId, ...lookAgain(text, rules, now) };
 }

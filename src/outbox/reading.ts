@@ -103,13 +103,16 @@ export function traceOf(reading: Reading, text: Sought): Trace {
 }
 
 /**
- * Whether the contact has answered in words. A tap opens the window too, and may be a refusal, upon which the service takes
- * the text out of its queue a little later.
+ * Whether the window is open and the contact has answered in words. A tap opens the window too, and may be a refusal, upon
+ * which the service takes the text out of its queue a little later.
  */
-export function isAnswered(since: readonly Message[], at: number, settleMs: number): boolean {
+export function isAnswered({ reading, since }: Seen, at: number, settleMs: number): boolean {
+	// A tap without a time is not later than the last message of the contact.
+	const { lastInboundAt, windowExpiresAt } = reading.conversation.summary;
 	return (
+		at < timeOf(windowExpiresAt) &&
 		since.some(({ direction, buttonClicked }) => direction === "inbound" && buttonClicked === null) &&
-		!since.some(({ buttonClicked, createdAt }) => buttonClicked !== null && at - timeOf(createdAt) < settleMs)
+		!since.some((tap) => tap.buttonClicked !== null && at - timeOf(tap.createdAt ?? lastInboundAt) < settleMs)
 	);
 }
 
