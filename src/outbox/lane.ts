@@ -52,8 +52,11 @@ export function afterReading(text: OutboxText, trace: Trace | null, rules: Rules
 
 /** Before the first request. It would replace any text in the queue, also one that somebody else sent. */
 function beforeFirst(text: OutboxText, trace: Trace | null, rules: Rules, now: number): Decision {
-	const queued = trace?.reading.conversation.queuedMessages[0];
-	return queued && rules.onHeld === "wait" ? lookAgain(text, rules, now) : "send";
+	const isBehind = trace
+		? trace.reading.conversation.queuedMessages[0]
+		: // The last look found another text in the queue, before the conversation was hidden.
+			text.progress.looks > 0 && now - text.since < consentMs;
+	return isBehind && rules.onHeld === "wait" ? lookAgain(text, rules, now) : "send";
 }
 
 function ifHeld(text: OutboxText, queueId: string, seen: Seen, rules: Rules, now: number): Decision {
@@ -95,8 +98,8 @@ function ifNothing(text: OutboxText, rules: Rules, now: number): Decision {
 
 /** A conversation that was there before, or holds the text, is hidden from the agency now. */
 function ifHidden(text: OutboxText, rules: Rules, now: number): Decision {
-	const { baseline, failures, hidden = 0, triedAt } = text.progress;
-	if (text.queueId === null && !baseline?.seen) return ifNothing(text, rules, now);
+	const { baseline, failures, hidden = 0, taken, triedAt } = text.progress;
+	if (text.queueId === null && !taken && !baseline?.seen) return ifNothing(text, rules, now);
 	// While the service may hold the text, the next one would replace it.
 	const heldUntil = text.queueId === null && wasSurelyOpen(text) ? 0 : (triedAt ?? 0) + consentMs;
 	const waits = rules.followMs.length > 0 ? rules.followMs : [longestLookMs];
