@@ -108,7 +108,7 @@ export async function fateOf(agency: AgencyClient, text: SentText, options: Fate
 	const trace = traceOf(reading, { ...text, since, excluded: new Set(claimed) });
 	if (trace.kind === "message") return { fate: phaseOf(trace.message), message: trace.message };
 	if (trace.kind === "held") {
-		const windowOpen = isAnswered(trace, now, settleMs);
+		const windowOpen = isAnswered(trace, settleMs, now);
 		return { fate: "held", queueId: trace.queued.id, windowOpen, consentFailed: isConsentFailed(trace) ?? false };
 	}
 	if (trace.kind === "other" && trace.queued.id === text.queueId) return { fate: "replaced" };

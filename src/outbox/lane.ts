@@ -3,7 +3,7 @@
  */
 import type { Sent } from "messaging-conversations";
 import { serviceNow } from "./baseline.ts";
-import { isAnswered, isFurther, type Phase, phaseOf, type Seen, type Trace } from "./reading.ts";
+import { type HeldTrace, isAnswered, isFurther, type Phase, phaseOf, type Trace } from "./reading.ts";
 import {
 	isGivenUp,
 	isInDoubt,
@@ -38,7 +38,7 @@ export function afterReading(text: OutboxText, trace: Trace | null, rules: Rules
 	if (!trace) return ifHidden(text, rules, now);
 	if (trace.kind === "message") return asMessage(trace.message.messageSid, phaseOf(trace.message), rules, now);
 	if (trace.kind === "twice") return ended("unclear");
-	if (trace.kind === "held") return ifHeld(text, trace.queued.id, trace, rules, now);
+	if (trace.kind === "held") return ifHeld(text, trace, rules, now);
 	// It was in the queue, and no request that could put it there again is on its way.
 	if (text.state === "held" || (text.queueId !== null && isSettled(text, rules, now))) {
 		// A text that is replaced leaves its entry to the other one. In an entry of its own the other one came later.
@@ -59,13 +59,14 @@ function beforeFirst(text: OutboxText, trace: Trace | null, rules: Rules, now: n
 	return isBehind && rules.onHeld === "wait" ? lookAgain(text, rules, now) : "send";
 }
 
-function ifHeld(text: OutboxText, queueId: string, seen: Seen, rules: Rules, now: number): Decision {
+function ifHeld(text: OutboxText, trace: HeldTrace, rules: Rules, now: number): Decision {
+	const queueId = trace.queued.id;
 	if (text.state !== "held") {
 		if (!isSettled(text, rules, now) && text.queueId !== null) return untilSettled(text, rules);
 		const doubts = text.queueId === null ? 0 : text.progress.doubts;
 		return { queueId, state: "held", nextAt: now + lookMs(rules, 0), progress: { ...heldProgress, doubts } };
 	}
-	const answered = isAnswered(seen, serviceNow(seen.reading, text, now), rules.settleMs);
+	const answered = isAnswered(trace, rules.settleMs, ...serviceNow(trace.reading, text, now));
 	if (answered && rules.onReply === "resend" && maySendAgain(text, rules, now)) return "send";
 	return { queueId, ...lookAgain(text, rules, now) };
 }

@@ -60,6 +60,35 @@ test("a text behind one of staff's is not sent when the conversation is hidden, 
 	expect([await state("note-1"), sends().length]).toEqual(["held", 1]);
 });
 
+test("words from before the send are no answer, also when the conversation was hidden at the send", async () => {
+	const { agency, anna, enqueue, pass, state, sends } = createClosed();
+	agency.conversation(anna).hide();
+	await enqueue("1");
+	await pass({ minutes: 1 });
+	agency.conversation(anna).visibleAs("focus");
+	anna.taps("visit_later");
+	await pass({ hours: 1 });
+	expect([await state("note-1"), sends().length]).toEqual(["held", 1]);
+	anna.writes("Who is this?");
+	await pass({ hours: 1 });
+	expect([await state("note-1"), sends().length]).toEqual(["sent", 2]);
+});
+
+test("words right after a tap are no answer by a clock that is ahead either", async () => {
+	const world: World = createClosed({ now: () => inHours(world, 0.05) });
+	const { client, agency, anna, enqueue, outbox, pass, sends } = world;
+	await enqueue("1");
+	await pass({ minutes: 20 });
+	anna.taps("visit_later");
+	anna.writes("Sorry");
+	const { conversation } = await client.agency(agency.id).conversations.get(anna.phoneNumber);
+	await outbox.observe({ agencyId: agency.id, conversation });
+	await outbox.drain();
+	expect(sends().length).toBe(1);
+	await pass({ minutes: 30 });
+	expect(sends().length).toBe(2);
+});
+
 test("reads that failed for hours do not shorten the day of looks at a hidden conversation", async () => {
 	const { sandbox, agency, anna, enqueue, outbox, pass, state } = createWorld();
 	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
