@@ -25,19 +25,16 @@ export function baselineOf(reading: Reading | null, now: number, isClockGiven: b
 }
 
 /**
- * The service's time: not before what its own stamps show, and what has passed here since it took the text. The clocks of
- * this machine and of the answer are believed where they are near that; a sandbox lives in another year.
+ * The service's time, at the earliest and at the latest: not before what its own stamps show, and what has passed here since
+ * it took the text. The clocks of this machine and of the answer are believed where they are near that; a sandbox lives in
+ * another year.
  */
-export function serviceNow(reading: Reading, { progress }: OutboxText, now: number): number {
+export function serviceNow(reading: Reading, { progress }: OutboxText, now: number): [number, number] {
 	const [queued] = reading.conversation.queuedMessages;
 	const taken = timeOf(queued?.updatedAt);
 	const shown = Math.max(newestTime(reading), taken + now - (progress.triedAt ?? now));
 	const clocks = [now, reading.date ?? now].filter((time) => time - shown < 7 * dayMs);
-	return Math.max(shown, ...clocks);
-}
-
-export function isOpenAt({ conversation }: Reading, at: number): boolean {
-	return at < timeOf(conversation.summary.windowExpiresAt);
+	return [shown, Math.max(shown, ...clocks)];
 }
 
 /** How long the window is open yet. */

@@ -1,4 +1,4 @@
-import { type AgencyClient, isWindowOpen, type Message } from "messaging-conversations";
+import type { AgencyClient, Message } from "messaging-conversations";
 import { moment, object, refuse } from "./check.ts";
 import { isAnswered, isConsentFailed, newestTime, phaseOf, readConversation, slackMs, traceOf } from "./reading.ts";
 
@@ -109,7 +109,7 @@ export async function fateOf(agency: AgencyClient, text: SentText, options: Fate
 	const trace = traceOf(reading, { ...text, since, excluded: new Set(claimed) });
 	if (trace.kind === "message") return { fate: phaseOf(trace.message), message: trace.message };
 	if (trace.kind === "held") {
-		const windowOpen = isWindowOpen(reading.conversation, now) && isAnswered(trace.since, now, settleMs);
+		const windowOpen = isAnswered(trace, settleMs, now);
 		return { fate: "held", queueId: trace.queued.id, windowOpen, consentFailed: isConsentFailed(trace) ?? false };
 	}
 	if (trace.kind === "other" && trace.queued.id === text.queueId) return { fate: "replaced" };

@@ -2,8 +2,8 @@
  * What to do next with one text, decided from its row, a reading and the time. Nothing here reads, sends or stores.
  */
 import type { Sent } from "messaging-conversations";
-import { isOpenAt, serviceNow } from "./baseline.ts";
-import { isAnswered, isFurther, type Phase, phaseOf, type Seen, type Trace } from "./reading.ts";
+import { serviceNow } from "./baseline.ts";
+import { type HeldTrace, isAnswered, isFurther, type Phase, phaseOf, type Trace } from "./reading.ts";
 import {
 	isGivenUp,
 	isInDoubt,
@@ -38,7 +38,7 @@ export function afterReading(text: OutboxText, trace: Trace | null, rules: Rules
 	if (!trace) return ifHidden(text, rules, now);
 	if (trace.kind === "message") return asMessage(trace.message.messageSid, phaseOf(trace.message), rules, now);
 	if (trace.kind === "twice") return ended("unclear");
-	if (trace.kind === "held") return ifHeld(text, trace.queued.id, trace, rules, now);
+	if (trace.kind === "held") return ifHeld(text, trace, rules, now);
 	// It was in the queue, and no request that could put it there again is on its way.
 	if (text.state === "held" || (text.queueId !== null && isSettled(text, rules, now))) {
 		// A text that is replaced leaves its entry to the other one. In an entry of its own the other one came later.
@@ -52,18 +52,21 @@ export function afterReading(text: OutboxText, trace: Trace | null, rules: Rules
 
 /** Before the first request. It would replace any text in the queue, also one that somebody else sent. */
 function beforeFirst(text: OutboxText, trace: Trace | null, rules: Rules, now: number): Decision {
-	const queued = trace?.reading.conversation.queuedMessages[0];
-	return queued && rules.onHeld === "wait" ? lookAgain(text, rules, now) : "send";
+	const isBehind = trace
+		? trace.reading.conversation.queuedMessages[0]
+		: // The last look found another text in the queue, before the conversation was hidden.
+			text.progress.looks > 0 && now - text.since < consentMs;
+	return isBehind && rules.onHeld === "wait" ? lookAgain(text, rules, now) : "send";
 }
 
-function ifHeld(text: OutboxText, queueId: string, { reading, since }: Seen, rules: Rules, now: number): Decision {
+function ifHeld(text: OutboxText, trace: HeldTrace, rules: Rules, now: number): Decision {
+	const queueId = trace.queued.id;
 	if (text.state !== "held") {
 		if (!isSettled(text, rules, now) && text.queueId !== null) return untilSettled(text, rules);
 		const doubts = text.queueId === null ? 0 : text.progress.doubts;
 		return { queueId, state: "held", nextAt: now + lookMs(rules, 0), progress: { ...heldProgress, doubts } };
 	}
-	const at = serviceNow(reading, text, now);
-	const answered = isOpenAt(reading, at) && isAnswered(since, at, rules.settleMs);
+	const answered = isAnswered(trace, rules.settleMs, ...serviceNow(trace.reading, text, now));
 	if (answered && rules.onReply === "resend" && maySendAgain(text, rules, now)) return "send";
 	return { queueId, ...lookAgain(text, rules, now) };
 }
@@ -96,8 +99,8 @@ function ifNothing(text: OutboxText, rules: Rules, now: number): Decision {
 
 /** A conversation that was there before, or holds the text, is hidden from the agency now. */
 function ifHidden(text: OutboxText, rules: Rules, now: number): Decision {
-	const { baseline, failures, hidden = 0, triedAt } = text.progress;
-	if (text.queueId === null && !baseline?.seen) return ifNothing(text, rules, now);
+	const { baseline, failures, hidden = 0, taken, triedAt } = text.progress;
+	if (text.queueId === null && !taken && !baseline?.seen) return ifNothing(text, rules, now);
 	// While the service may hold the text, the next one would replace it.
 	const heldUntil = text.queueId === null && wasSurelyOpen(text) ? 0 : (triedAt ?? 0) + consentMs;
 	const waits = rules.followMs.length > 0 ? rules.followMs : [longestLookMs];

@@ -63,6 +63,8 @@ export type Trace = Seen &
 		| { kind: "asked" | "none" | "twice" }
 	);
 
+export type HeldTrace = Trace & { kind: "held" };
+
 /** The reading, and the part of it that was looked at. */
 export interface Seen {
 	reading: Reading;
@@ -103,13 +105,19 @@ export function traceOf(reading: Reading, text: Sought): Trace {
 }
 
 /**
- * Whether the contact has answered in words. A tap opens the window too, and may be a refusal, upon which the service takes
- * the text out of its queue a little later.
+ * Whether the window is open and the contact has answered in words. A tap opens the window too, and may be a refusal, upon
+ * which the service takes the text out of its queue a little later.
+ * @param latest and `earliest` differ when it is not certain what time it is for the service
  */
-export function isAnswered(since: readonly Message[], at: number, settleMs: number): boolean {
+export function isAnswered(trace: HeldTrace, settleMs: number, earliest: number, latest = earliest): boolean {
+	// A tap without a time is not later than the last message of the contact.
+	const { lastInboundAt, windowExpiresAt } = trace.reading.conversation.summary;
+	// When nothing is known from before the send, the queue entry shows when it was.
+	const since = messagesSince(trace.since, timeOf(trace.queued.createdAt));
 	return (
+		latest < timeOf(windowExpiresAt) &&
 		since.some(({ direction, buttonClicked }) => direction === "inbound" && buttonClicked === null) &&
-		!since.some(({ buttonClicked, createdAt }) => buttonClicked !== null && at - timeOf(createdAt) < settleMs)
+		!since.some((tap) => tap.buttonClicked !== null && earliest - timeOf(tap.createdAt ?? lastInboundAt) < settleMs)
 	);
 }
 

@@ -32,6 +32,63 @@ test("a held text whose conversation is hidden keeps the next one back until the
 	expect([await state("note-1"), await state("note-2"), sends().length]).toEqual(["unclear", "held", 2]);
 });
 
+test("a text that was taken in a hidden conversation, by an answer without ids, keeps the next one back too", async () => {
+	const { sandbox, agency, anna, enqueue, restart, pass, state, sends } = createClosed();
+	const fetch: typeof globalThis.fetch = async (url, init) => {
+		const response = await sandbox.fetch(url, init);
+		return init?.method === "POST" ? Response.json({ ...(await response.json()), queueId: null }) : response;
+	};
+	agency.conversation(anna).hide();
+	for (const body of ["1", "2"]) await enqueue(body);
+	await restart({ client: createClient({ ...sandbox.connection, fetch }) }).drain();
+	await pass({ hours: 48 });
+	expect([await state("note-1"), await state("note-2"), sends().length]).toEqual(["sending", "waiting", 1]);
+	await pass({ hours: 3 });
+	expect([await state("note-1"), await state("note-2"), sends().length]).toEqual(["unclear", "held", 2]);
+});
+
+test("a text behind one of staff's is not sent when the conversation is hidden, as long as that one can be held", async () => {
+	const { agency, anna, enqueue, outbox, pass, state, sends } = createClosed();
+	agency.staff.sends(anna, "Call me");
+	await enqueue("1");
+	await pass({ minutes: 1 });
+	agency.conversation(anna).hide();
+	await pass({ hours: 47 });
+	expect([anna.state().held?.body, sends().length]).toEqual(["Call me", 0]);
+	expect((await outbox.status("note-1"))?.words).toBe("Waits for another text to the contact.");
+	await pass({ hours: 4 });
+	expect([await state("note-1"), sends().length]).toEqual(["held", 1]);
+});
+
+test("words from before the send are no answer, also when the conversation was hidden at the send", async () => {
+	const { agency, anna, enqueue, pass, state, sends } = createClosed();
+	agency.conversation(anna).hide();
+	await enqueue("1");
+	await pass({ minutes: 1 });
+	agency.conversation(anna).visibleAs("focus");
+	anna.taps("visit_later");
+	await pass({ hours: 1 });
+	expect([await state("note-1"), sends().length]).toEqual(["held", 1]);
+	anna.writes("Who is this?");
+	await pass({ hours: 1 });
+	expect([await state("note-1"), sends().length]).toEqual(["sent", 2]);
+});
+
+test("words right after a tap are no answer by a clock that is ahead either", async () => {
+	const world: World = createClosed({ now: () => inHours(world, 0.05) });
+	const { client, agency, anna, enqueue, outbox, pass, sends } = world;
+	await enqueue("1");
+	await pass({ minutes: 20 });
+	anna.taps("visit_later");
+	anna.writes("Sorry");
+	const { conversation } = await client.agency(agency.id).conversations.get(anna.phoneNumber);
+	await outbox.observe({ agencyId: agency.id, conversation });
+	await outbox.drain();
+	expect(sends().length).toBe(1);
+	await pass({ minutes: 30 });
+	expect(sends().length).toBe(2);
+});
+
 test("reads that failed for hours do not shorten the day of looks at a hidden conversation", async () => {
 	const { sandbox, agency, anna, enqueue, outbox, pass, state } = createWorld();
 	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });

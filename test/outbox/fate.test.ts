@@ -54,6 +54,21 @@ test("a tap alone is no answer in words, and neither are words right after a tap
 	expect(await fate()).toMatchObject({ fate: "held", windowOpen: true });
 });
 
+test("words after a tap that has no time are no answer either, until the settling time has passed", async () => {
+	const { sandbox, anna, send, fate } = await open({}, async (answer) => {
+		const read = await answer.json();
+		for (const message of read.messagePage?.messages ?? [])
+			if (message.direction === "inbound") message.createdAt = null;
+		return Response.json(read, { status: answer.status, headers: answer.headers });
+	});
+	await send();
+	anna.taps("visit_later");
+	anna.writes("Sorry");
+	expect(await fate()).toMatchObject({ fate: "held", windowOpen: false });
+	sandbox.clock.advance({ ms: 65_000 });
+	expect(await fate()).toMatchObject({ fate: "held", windowOpen: true });
+});
+
 test("a text that failed at the phone is failed and not sent", async () => {
 	const { sandbox, anna, send, fate } = await open();
 	await send();

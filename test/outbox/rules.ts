@@ -69,7 +69,7 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 	[
 		"what waits in the queue is not replaced",
 		"src/outbox/lane.ts",
-		'return queued && rules.onHeld === "wait" ? lookAgain(text, rules, now) : "send";',
+		'return isBehind && rules.onHeld === "wait" ? lookAgain(text, rules, now) : "send";',
 		'return "send";',
 	],
 	[
