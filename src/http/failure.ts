@@ -65,7 +65,12 @@ type FailureTag = keyof typeof classes | "PartnerConfigurationError";
 /** Makes the error of a failed call. */
 export function toError({ ok, tag, message, again, fault, previous, ...known }: Failure): PartnerError {
 	const facts = { ...known, cause: previous ? toError(previous) : fault };
-	if (tag !== "PartnerConfigurationError") return new classes[tag](message, facts);
 	const { field = "options", rule = message } = facts;
-	return new PartnerConfigurationError({ ...facts, field, rule });
+	const error =
+		tag === "PartnerConfigurationError"
+			? new PartnerConfigurationError({ ...facts, field, rule })
+			: new classes[tag](message, facts);
+	// V8 keeps ten frames, and each one of this package takes the place of one of the caller's.
+	Error.captureStackTrace?.(error, toError);
+	return error;
 }

@@ -4,7 +4,7 @@
  * @module messaging-conversations/sandbox/msw
  */
 
-import { HttpResponse, http, type RequestHandler } from "msw";
+import { type HttpHandler, HttpResponse, http } from "msw";
 import type { Sandbox } from "./index.ts";
 
 /**
@@ -17,7 +17,7 @@ import type { Sandbox } from "./index.ts";
  * server.listen();
  * server.close();
  */
-export function handlers(sandbox: Sandbox): RequestHandler[] {
+export function handlers(sandbox: Sandbox): HttpHandler[] {
 	const { origin } = new URL(sandbox.connection.baseUrl);
 	// A regular expression, because msw decodes what a star matches and answers a broken percent-escape with its own 500.
 	const everything = new RegExp(`^${origin.replaceAll(".", "\\.")}/`);

@@ -92,11 +92,10 @@ export function changes(agency: AgencyClient, options: ChangesOptions): ChangeFe
 	const context = openFeed("changes", agency, options, []);
 	const { memory } = context;
 	const { signal } = options;
-	async function* oneLook(): AsyncGenerator<Change, void, undefined> {
+	return feedOf(memory, async function* (): AsyncGenerator<Change, void, undefined> {
 		yield* lookOnce(context, signal, look);
 		for (const { error } of memory.failures) throw error;
-	}
-	return feedOf(memory, oneLook);
+	});
 }
 
 /** Checks the options that `changes` and `watch` have in common, and reads the checkpoint. */
@@ -136,7 +135,7 @@ export function feedOf(memory: Memory, iterate: () => AsyncIterator<Change, void
 }
 
 /** Runs a look. No request is under way when it has ended, however it ends. */
-export async function* lookOnce(
+export function lookOnce(
 	context: Omit<Context, "signal">,
 	signal: AbortSignal | undefined,
 	run: (context: Context) => AsyncGenerator<Change, void, undefined>,
@@ -145,9 +144,5 @@ export async function* lookOnce(
 	if (memory.isBusy) refuse(memory.operation, "feed", "is in another loop");
 	memory.isBusy = true;
 	memory.failures = [];
-	try {
-		yield* abandoning(signal, (own) => run({ ...context, signal: own }));
-	} finally {
-		memory.isBusy = false;
-	}
+	return abandoning(signal, (own) => run({ ...context, signal: own }), new AbortController(), memory);
 }

@@ -1,21 +1,23 @@
-/** The generators that run and have an outer signal, with it. */
-const running = new Map<AbortController, AbortSignal>();
+/** The generators that run, with their outer signal. */
+const running = new Map<AbortController, AbortSignal | undefined>();
 
 /** The one listener of every outer signal. Node warns of a leak when a signal has more than ten, as that of a server's feeds. */
 function end(): void {
-	for (const [own, outer] of running) if (outer.aborted) own.abort();
+	for (const [own, outer] of running) if (outer?.aborted) own.abort();
 }
 
 /**
  * Runs a generator with a signal that aborts with the outer one, and when the generator ends, however it ends.
  * @param abandon controls that signal; a caller that holds it can end the generator while it waits
+ * @param loop is busy no longer when the generator has ended
  */
 export async function* abandoning<Item>(
 	outer: AbortSignal | undefined,
 	run: (signal: AbortSignal) => AsyncIterable<Item>,
 	abandon: AbortController = new AbortController(),
+	loop: { isBusy?: boolean } = {},
 ): AsyncGenerator<Item, void, undefined> {
-	if (outer) running.set(abandon, outer);
+	running.set(abandon, outer);
 	outer?.addEventListener("abort", end);
 	end();
 	try {
@@ -23,5 +25,6 @@ export async function* abandoning<Item>(
 	} finally {
 		running.delete(abandon);
 		abandon.abort();
+		loop.isBusy = false;
 	}
 }

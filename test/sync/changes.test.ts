@@ -1,6 +1,6 @@
 import { createClient, PartnerForbidden, PartnerInternalError } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
-import { type Change, changes, fingerprintOf } from "messaging-conversations/sync";
+import { type Change, changes, fingerprintOf, reconcile, watch } from "messaging-conversations/sync";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { bodyMark, cursorMark } from "./model.ts";
 import { minutes, openModel, told } from "./service.ts";
@@ -827,4 +827,26 @@ test("a fingerprint is of the summary's meaning: not of its cursor, the order of
 	};
 	const fingerprints = Object.entries(others).map(([field, value]) => fingerprintOf({ ...summary, [field]: value }));
 	expect(new Set([fingerprint, ...fingerprints]).size).toBe(fingerprints.length + 1);
+});
+
+test("the stack of an error has the loop that met it among its ten frames", async () => {
+	const { connection } = createSandbox();
+	const agency = createClient({ ...connection, apiKey: "key_unknown" }).agency("agy_1");
+	const { stackTraceLimit } = Error;
+	onTestFinished(() => {
+		Error.stackTraceLimit = stackTraceLimit;
+	});
+	Error.stackTraceLimit = 10;
+	async function myLoop(feed: AsyncIterable<unknown>): Promise<void> {
+		for await (const change of feed) expect(change).toBeUndefined();
+	}
+	const feeds = {
+		changes: changes(agency, { since: "beginning" }),
+		watch: watch(agency, { since: "beginning" }),
+		reconcile: reconcile(agency, { stored: [] }),
+	};
+	for (const [name, feed] of Object.entries(feeds)) {
+		const error: unknown = await myLoop(feed).catch((reason: unknown) => reason);
+		expect(Reflect.get(Object(error), "stack"), name).toMatch(/^PartnerUnauthorized: .*myLoop/s);
+	}
 });

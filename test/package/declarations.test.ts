@@ -1,0 +1,44 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { installPacked } from "./install.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const consumer = mkdtempSync(join(tmpdir(), "consumer-"));
+
+beforeAll(() => installPacked(consumer));
+afterAll(() => rmSync(consumer, { recursive: true }));
+
+test("a library whose exports have inferred types of the package gets declarations", () => {
+	symlinkSync(join(root, "node_modules/msw"), join(consumer, "node_modules/msw"));
+	writeFileSync(
+		join(consumer, "library.ts"),
+		`import { createClient } from "messaging-conversations";
+import { createOutbox, fateOf, postgresStore } from "messaging-conversations/outbox";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { handlers } from "messaging-conversations/sandbox/msw";
+import { reconcile, watch } from "messaging-conversations/sync";
+export const sandbox = createSandbox();
+export const mocked = () => handlers(sandbox);
+export const contact = () => sandbox.agency().contact("+447700900101");
+export const client = createClient({ ...sandbox.connection });
+export const agency = client.agency("agy_1");
+export const { conversations, messages } = agency;
+export const list = () => conversations.list().pages();
+export const lookup = async () => await conversations.lookup(["+447700900101"]).result();
+export const sent = () => messages.send({ to: "+447700900101", body: "Hi" }).result();
+export const outbox = createOutbox({ client, store: postgresStore({ query: async () => ({ rows: [] }) }) });
+export const { enqueue, work } = outbox;
+export const fate = () => fateOf(agency, { to: "+447700900101", body: "Hi", since: 0 });
+export const feed = () => watch(agency, { since: "now" });
+export const nightly = () => reconcile(agency, { stored: [] });
+`,
+	);
+	const options = "--declaration --emitDeclarationOnly --strict --target es2022 --module nodenext --skipLibCheck";
+	const args = [...options.split(" "), "--lib", "es2022,dom,dom.iterable", "--outDir", "declared", "library.ts"];
+	const tsc = join(root, "node_modules/typescript/bin/tsc");
+	expect(spawnSync(process.execPath, [tsc, ...args], { cwd: consumer, encoding: "utf8" }).stdout).toBe("");
+});
