@@ -109,8 +109,12 @@ export async function fateOf(agency: AgencyClient, text: SentText, options: Fate
 	const trace = traceOf(reading, { ...text, since, excluded: new Set(claimed) });
 	if (trace.kind === "message") return { fate: phaseOf(trace.message), message: trace.message };
 	if (trace.kind === "held") {
-		const windowOpen = isAnswered(trace, settleMs, now);
-		return { fate: "held", queueId: trace.queued.id, windowOpen, consentFailed: isConsentFailed(trace) ?? false };
+		return {
+			fate: "held",
+			queueId: trace.queued.id,
+			windowOpen: isAnswered(trace, settleMs, now),
+			consentFailed: isConsentFailed(trace) ?? false,
+		};
 	}
 	if (trace.kind === "other" && trace.queued.id === text.queueId) return { fate: "replaced" };
 	// A tap of consent takes the text out of the queue, and the message may be listed later.

@@ -5,6 +5,7 @@ import {
 	type AgencyClient,
 	type ConversationDetail,
 	isPartnerError,
+	isWindowOpen,
 	type Message,
 	type QueuedMessage,
 } from "messaging-conversations";
@@ -111,13 +112,15 @@ export function traceOf(reading: Reading, text: Sought): Trace {
  */
 export function isAnswered(trace: HeldTrace, settleMs: number, earliest: number, latest = earliest): boolean {
 	// A tap without a time is not later than the last message of the contact.
-	const { lastInboundAt, windowExpiresAt } = trace.reading.conversation.summary;
+	const { summary } = trace.reading.conversation;
 	// When nothing is known from before the send, the queue entry shows when it was.
 	const since = messagesSince(trace.since, timeOf(trace.queued.createdAt));
 	return (
-		latest < timeOf(windowExpiresAt) &&
+		isWindowOpen(summary, latest) &&
 		since.some(({ direction, buttonClicked }) => direction === "inbound" && buttonClicked === null) &&
-		!since.some((tap) => tap.buttonClicked !== null && earliest - timeOf(tap.createdAt ?? lastInboundAt) < settleMs)
+		!since.some(
+			(tap) => tap.buttonClicked !== null && earliest - timeOf(tap.createdAt ?? summary.lastInboundAt) < settleMs,
+		)
 	);
 }
 
