@@ -11,7 +11,10 @@ const agency = client.agency(sandbox.agency().id);
 const column = ["0470/12.34.56", "+32 (0)470 12 34 56", "+44 7700 900199", "see notes", null];
 
 for await (const { input, phoneNumber, conversation, reason } of agency.conversations.lookup(column)) {
-	const last = conversation?.lastInboundAt; // also null when only the agency wrote
 	if (phoneNumber === null) console.log(`${input}: no phone number (${reason})`);
-	else console.log(`${input}: ${last ? `last wrote ${last}` : "never wrote"}`);
+	else console.log(`${input}: ${conversation ? lastWord(conversation.lastInboundAt) : "no conversation"}`);
+}
+
+function lastWord(at: string | null): string {
+	return at === null ? "never wrote" : `last wrote ${at}`;
 }

@@ -10,7 +10,7 @@ export type Operation = OperationId | "request";
  * Whether a failed send went out.
  * - `not_sent`: nothing of this call reached the contact and nothing will. An earlier call may have been `unknown`.
  * - `unknown`: the service may have accepted it. Send the same message again with the same `operationId`.
- * - `sent`: the service confirmed it, in a response that is otherwise unusable.
+ * - `sent`: the service took it, in a response that is otherwise unusable: the text went out, or is held.
  */
 export type Outcome = "not_sent" | "unknown" | "sent";
 

@@ -11,7 +11,7 @@ const told: Record<string, string> = {
 	"lookup.ts": [
 		"0470/12.34.56: last wrote 2026-01-05T09:00:00.000Z",
 		"+32 (0)470 12 34 56: last wrote 2026-01-05T09:00:00.000Z",
-		"+44 7700 900199: never wrote",
+		"+44 7700 900199: no conversation",
 		"see notes: no phone number (letters)",
 		"null: no phone number (empty)",
 		"",

@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import type { OutboxOptions } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { handlers } from "messaging-conversations/sandbox/msw";
 import { setupServer } from "msw/node";
@@ -49,6 +50,28 @@ test("the README's two commands are the ones that CI runs", () => {
 	}
 	// It stands before Install, and works nowhere else.
 	expect(readme).toMatch(/^See .* in a clone of the repository.*:\n\n```sh\nnpm ci && npm run quickstart$/m);
+});
+
+test("the guide to durable sends names each option of createOutbox", () => {
+	const options = {
+		client: true,
+		store: true,
+		engine: true,
+		defaultCountry: true,
+		settleMs: true,
+		followMs: true,
+		onHeld: true,
+		onReply: true,
+		concurrency: true,
+		onSettled: true,
+		onTrouble: true,
+		now: true,
+	} satisfies Record<keyof OutboxOptions, true>;
+	const guide = readFileSync(join(root, "docs/durable-sends.md"), "utf8");
+	const [, table = ""] = guide.split("\n## Options\n");
+	const rows = (table.split("\n## ")[0] ?? "").matchAll(/^\| ((?:`\w+`(?:, )?)+) \|/gm);
+	const named = [...rows].flatMap(([, names = ""]) => names.replaceAll("`", "").split(", "));
+	expect(named).toEqual(Object.keys(options));
 });
 
 test("every sample of the README, the guides and llms.txt compiles, and every example of the reference", () => {

@@ -53,7 +53,7 @@ export interface OutboxOptions {
 	 */
 	onTrouble?: ((trouble: Trouble) => unknown) | undefined;
 	/**
-	 * Country in which a number without `+` or `00` is read.
+	 * Country in which `enqueue` reads a number without `+` or `00`. The client's option of that name has no effect on it.
 	 * @default "BE"
 	 */
 	defaultCountry?: CountryCode | undefined;

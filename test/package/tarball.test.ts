@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -104,6 +104,23 @@ import { createSandbox } from "messaging-conversations/sandbox";
 import { serve } from "messaging-conversations/sandbox/server";
 const handlers = () => {};`;
 	expect(run("esm.mjs", imports + story)).toBe("false 1 1 function\n");
+});
+
+test("a sample runs as .mts in the CommonJS project that npm init makes, and an example where it is installed", () => {
+	const guide = readFileSync(join(installed, "docs/first-send.md"), "utf8");
+	const [, sample = ""] = /```ts\n([\s\S]*?)```/.exec(guide) ?? [];
+	const file = /npx tsx (\S+)`/.exec(guide)?.[1] ?? "no file";
+	const project = join(consumer, "commonjs");
+	mkdirSync(project);
+	writeFileSync(join(project, "package.json"), '{ "type": "commonjs" }');
+	writeFileSync(join(project, file), sample);
+	const tsx = (path: string) =>
+		execFileSync(process.execPath, [join(root, "node_modules/tsx/dist/cli.mjs"), path], {
+			cwd: project,
+			encoding: "utf8",
+		});
+	expect(tsx(file)).toContain("It is. Would Friday suit you?");
+	expect(tsx(join(installed, "examples/send.ts"))).toContain("sent as");
 });
 
 test("its command shows its usage without a command, and refuses one that it lacks", () => {

@@ -25,7 +25,8 @@ export interface ContactPage {
 	lastText: { body: string; fate: LastFate } | null;
 	/** A send turns the AI off for this contact: worth a word beside the button. */
 	aiWouldStop: boolean;
-	messages: Pick<Message, "id" | "direction" | "body" | "createdAt">[];
+	/** With the status, because a text that went out may have failed at the phone. */
+	messages: Pick<Message, "id" | "direction" | "body" | "createdAt" | "status">[];
 }
 
 export interface Page {
@@ -71,7 +72,9 @@ export async function contactPage(
 			waitingText: held,
 			lastText: last && fate ? { body: last.body, fate: shown(fate) } : null,
 			aiWouldStop: aiSettings.enabled,
-			messages: messagePage.messages.map(({ id, direction, body, createdAt }) => ({ id, direction, body, createdAt })),
+			messages: messagePage.messages.map(({ id, direction, body, createdAt, status }) => {
+				return { id, direction, body, createdAt, status };
+			}),
 		};
 		return { status: 200, headers, body };
 	}

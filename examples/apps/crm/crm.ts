@@ -8,13 +8,18 @@ export interface Visit {
 	address: string;
 }
 
-export type Reminder = "sent" | "waits for consent" | "ask again later" | "call them instead";
+export type Reminder =
+	| "sent"
+	| "waits for consent"
+	| "sent, or waits for consent"
+	| "ask again later"
+	| "call them instead";
 
 /**
  * Reminds of a visit. Call it again for the same visit after "ask again later", also after a crash: nothing is sent twice.
- * A contact who has declined meanwhile may get the text after all. So do not call it again after "waits for consent"; after
- * "ask again later" the text may wait too, because an answer can be lost. An outbox, as in ../send-queue, reads before it
- * sends again, and follows such a text to its end.
+ * A contact who has declined meanwhile may get the text after all. So do not call it again when it may wait for consent;
+ * after "ask again later" the text may wait too, because an answer can be lost. An outbox, as in ../send-queue, reads
+ * before it sends again, and follows such a text to its end.
  */
 export async function remind(agency: AgencyClient, visit: Visit): Promise<Reminder> {
 	const time = visit.at.toISOString().slice(11, 16);
@@ -28,7 +33,8 @@ export async function remind(agency: AgencyClient, visit: Visit): Promise<Remind
 		.result();
 	if (result.ok) return result.data.queued ? "waits for consent" : "sent";
 	const { error } = result;
-	if (error.outcome === "sent") return "sent"; // in an answer that was no use otherwise
+	// The service took it, in an answer that does not say which: read the conversation.
+	if (error.outcome === "sent") return "sent, or waits for consent";
 	// The key or the configuration is at fault and not this visit: the whole job stops.
 	if (error._tag === "PartnerUnauthorized" || error._tag === "PartnerForbidden") throw error;
 	if (error._tag === "PartnerConfigurationError") throw error;

@@ -18,6 +18,8 @@ const { agencies } = await client.me.get();
 const [task] = process.argv.slice(2);
 
 if (task === "--once" || task === "--nightly") {
+	// Cron learns of it, as when the last link has ended.
+	if (agencies.length === 0) throw new Error("The key reaches no agency.");
 	await createTables(database, tables);
 	for (const { id, name } of agencies) {
 		const format = `${name ?? id} {bar} {value}/{total}, {speed}/s, {eta_formatted} left`;

@@ -96,6 +96,7 @@ test.each(entries)(
 		const { messages } = await page(anna.phoneNumber);
 		sandbox.message(messages[0].id).undelivered();
 		expect(await page(anna.phoneNumber)).toMatchObject({ forecast: "goes out at once", lastText: { fate: "failed" } });
+		expect((await page(anna.phoneNumber)).messages[0]).toMatchObject({ body: "It is!", status: "undelivered" });
 	},
 );
 

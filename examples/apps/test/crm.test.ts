@@ -60,6 +60,13 @@ describe("a reminder", () => {
 		expect(anna.inbox()).toHaveLength(1);
 	});
 
+	test("is not called sent when the answer does not say whether it waits", async () => {
+		const { sandbox, agency, anna } = world;
+		sandbox.faults.add({ operation: "messages.send", effect: { kind: "missing-field", field: "queueId" } });
+		expect(await remind(agency, visit)).toBe("sent, or waits for consent");
+		expect(anna.state().held).toMatchObject({ body: text });
+	});
+
 	test("is asked for again when somebody takes over the conversation meanwhile", async () => {
 		const { sandbox, agency, anna } = world;
 		anna.writes("See you tomorrow");

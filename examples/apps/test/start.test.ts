@@ -9,6 +9,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createSandbox } from "messaging-conversations/sandbox";
+import { serve } from "messaging-conversations/sandbox/server";
 import { afterAll, expect, test } from "vitest";
 import { openAgency } from "../agency.ts";
 
@@ -70,6 +71,19 @@ test("npm run sync:once, and npm run nightly on what it stored", async () => {
 	expect(once.stderr).toMatch(/250\/250/);
 	// Each start has a sandbox of its own, an hour or a second younger than the last one: some of its rows differ.
 	expect((await start("--nightly")).stdout).toMatch(/^Lakeside Homes: \d+ conversations differed\n$/);
+});
+
+test("npm run sync:once fails, and says why, when the key reaches no agency", async () => {
+	const sandbox = createSandbox();
+	const server = await serve(sandbox, { port: 0 });
+	sandbox.agency().unlink();
+	const service = { MESSAGING_BASE_URL: server.baseUrl, MESSAGING_API_KEY: server.apiKey };
+	const once = promisify(execFile)(process.execPath, ["--import", "tsx", "sync/main.ts", "--once"], {
+		cwd,
+		env: { ...env, ...service },
+	});
+	await expect(once).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining("The key reaches no agency.") });
+	await server.close();
 });
 
 test("npm run sync", async () => {
