@@ -5,6 +5,7 @@ import { defaultRetry, policyFrom } from "./http/retry.ts";
 import { createTransport } from "./http/transport.ts";
 import { checkBaseUrl, createKeySource, refuseBrowser } from "./input/connection.ts";
 import { createReuseGuard } from "./input/operation-id.ts";
+import type { CountryCode } from "./input/phone.ts";
 import { createRecipientCheck } from "./input/recipients.ts";
 import { agencyIdText, checkInput } from "./input/validate.ts";
 import { type ConversationsGroup, createConversations } from "./operations/conversations.ts";
@@ -26,6 +27,8 @@ export interface AgencyClient {
 export interface Client {
 	/** Reading the integration of the key, its agencies and its scopes: `get`. */
 	me: MeGroup;
+	/** Country in which a number without `+` or `00` is read: the option of that name. */
+	defaultCountry: CountryCode;
 	/**
 	 * Returns the calls of one agency, by its id from `me.get`. It makes no request.
 	 *
@@ -81,6 +84,7 @@ export function createClient(options: ClientOptions): Client {
 
 	return {
 		me: createMe(transport),
+		defaultCountry,
 		agency(agencyId) {
 			checkInput(agencyIdText, agencyId, "agencyId", { operation: "agency" });
 			return {

@@ -29,7 +29,7 @@ export function object(name: string, value: unknown, operation: string): asserts
 }
 
 /** An object with no other fields than these. */
-export function fields(name: string, value: unknown, known: readonly string[], operation: string): void {
+export function fields(name: string, value: unknown, operation: string, ...known: string[]): void {
 	object(name, value, operation);
 	const extra = Object.keys(value).find((key) => !known.includes(key));
 	if (extra === undefined) return;

@@ -43,12 +43,12 @@ export interface ObservedChange {
 export function checkedText(
 	given: EnqueuedText,
 	client: Client,
-	defaultCountry: CountryCode | undefined,
+	defaultCountry: CountryCode,
 	createdAt: number,
 ): NewText {
 	object("text", given, "enqueue");
 	const { id, agencyId, to, body, consentLanguage, subaccountId = null, notAfter, ...unknown } = given;
-	fields("text", unknown, [], "enqueue");
+	fields("text", unknown, "enqueue");
 	if (subaccountId !== null && !/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(String(subaccountId)))
 		refuse("subaccountId", "must be a UUID or null", "enqueue");
 	return {
@@ -65,7 +65,7 @@ export function checkedText(
 }
 
 /** The number of `to` in E.164. The error of `toE164` names another field. */
-function numberIn(to: string, defaultCountry: CountryCode | undefined): E164 {
+function numberIn(to: string, defaultCountry: CountryCode): E164 {
 	try {
 		return toE164(to, { defaultCountry });
 	} catch (error) {

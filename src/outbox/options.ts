@@ -53,8 +53,8 @@ export interface OutboxOptions {
 	 */
 	onTrouble?: ((trouble: Trouble) => unknown) | undefined;
 	/**
-	 * Country in which `enqueue` reads a number without `+` or `00`. The client's option of that name has no effect on it.
-	 * @default "BE"
+	 * Country in which `enqueue` reads a number without `+` or `00`.
+	 * @default that of the client
 	 */
 	defaultCountry?: CountryCode | undefined;
 	/**
@@ -85,7 +85,7 @@ export function checkedOptions(options: OutboxOptions): Rules & { concurrency: n
 		now,
 		...unknown
 	} = options;
-	fields("options", unknown, [], operation);
+	fields("options", unknown, operation);
 	if (!can(client, "agency")) refuse("client", "must be a client, as createClient gives it", operation);
 	if (!can(store, "insert", "save", "due")) refuse("store", "must be a store, as sqliteStore gives it", operation);
 	if (engine && !can(engine, "wake", "work"))

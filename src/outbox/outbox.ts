@@ -88,7 +88,7 @@ const longestSweepMs = 30_000;
  */
 export function createOutbox(options: OutboxOptions): Outbox {
 	const { concurrency, ...rules } = checkedOptions(options);
-	const { client, store, engine, onSettled, onTrouble, defaultCountry } = options;
+	const { client, store, engine, onSettled, onTrouble, defaultCountry = client.defaultCountry } = options;
 	const now = (): number => Math.round(Number(options.now?.() ?? Date.now()));
 	const troubles = createTroubles((trouble) => ignoringErrors(() => onTrouble?.(trouble)), now);
 	const context: StepContext = {
@@ -119,7 +119,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 	/** Nothing is awaited before the statement: with a synchronous database it is part of the transaction that is open. */
 	async function enqueue(given: EnqueuedText, { tx, ...unknown }: { tx?: unknown } = {}): Promise<OutboxStatus> {
 		// A transaction in place of the options would be ignored, and the text stored although it is rolled back.
-		fields("options", unknown, [], "enqueue");
+		fields("options", unknown, "enqueue");
 		const text = checkedText(given, client, defaultCountry, now());
 		const row = await store.insert(text, tx);
 		const status = await statusOf(row);
@@ -130,7 +130,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 	}
 
 	async function work(given: { signal?: AbortSignal | undefined } = {}): Promise<void> {
-		fields("options", given, ["signal"], "work");
+		fields("options", given, "work", "signal");
 		const { signal } = given;
 		if (signal !== undefined && !can(signal, "addEventListener")) refuse("signal", "must be an AbortSignal", "work");
 		if (engine) {
@@ -205,7 +205,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		cancel,
 		observe,
 		purge: async (given) => {
-			fields("options", given, ["before"], "purge");
+			fields("options", given, "purge", "before");
 			return store.purge(moment("before", given.before, "purge"));
 		},
 	};

@@ -77,7 +77,7 @@ export interface PgBossEngineOptions {
  */
 export function pgBossEngine(boss: PgBossLike, options: PgBossEngineOptions = {}): OutboxEngine {
 	if (!can(boss, "send", "work", "offWork", "createQueue")) refuse("boss", "must be a pg-boss", "pgBossEngine");
-	fields("options", options, ["queue", "pollSeconds"], "pgBossEngine");
+	fields("options", options, "pgBossEngine", "queue", "pollSeconds");
 	const { queue = "messaging-outbox", pollSeconds = 1 } = options;
 	return {
 		async start() {

@@ -111,13 +111,13 @@ export function traceOf(reading: Reading, text: Sought): Trace {
  * @param latest and `earliest` differ when it is not certain what time it is for the service
  */
 export function isAnswered(trace: HeldTrace, settleMs: number, earliest: number, latest = earliest): boolean {
-	// A tap without a time is not later than the last message of the contact.
 	const { summary } = trace.reading.conversation;
 	// When nothing is known from before the send, the queue entry shows when it was.
 	const since = messagesSince(trace.since, timeOf(trace.queued.createdAt));
 	return (
 		isWindowOpen(summary, latest) &&
 		since.some(({ direction, buttonClicked }) => direction === "inbound" && buttonClicked === null) &&
+		// A tap without a time is not later than the last message of the contact.
 		!since.some(
 			(tap) => tap.buttonClicked !== null && earliest - timeOf(tap.createdAt ?? summary.lastInboundAt) < settleMs,
 		)

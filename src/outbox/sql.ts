@@ -42,7 +42,7 @@ export interface Names {
 
 /** Checks the table's name, because it goes into statements as it is. */
 export function namesFrom(options: StoreOptions, operation: "sqliteStore" | "postgresStore"): Names {
-	fields("options", options, ["table"], operation);
+	fields("options", options, operation, "table");
 	const { table = "outbox_text" } = options;
 	if (typeof table !== "string" || !/^([a-z_]\w{0,39}\.)?[a-z_]\w{0,39}$/i.test(table))
 		refuse("table", "must be a name of letters, digits and _, or schema.name", operation);

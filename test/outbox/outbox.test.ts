@@ -673,6 +673,19 @@ test("a transaction in place of the options of enqueue is refused: the text woul
 	expect(store.all()).toEqual([]);
 });
 
+test("a local number is read in the country of the client, or in that of the outbox", async () => {
+	const { sandbox } = createWorld();
+	const client = createClient({ ...sandbox.connection, defaultCountry: "NL" });
+	const to = "0475 123 456";
+	const dutch = createWorld({ client });
+	const belgian = createWorld({ client, defaultCountry: "BE" });
+	await dutch.enqueue("Hello", { id: "a", to });
+	await belgian.enqueue("Hello", { id: "a", to });
+	expect([client.defaultCountry, createClient(sandbox.connection).defaultCountry]).toEqual(["NL", "BE"]);
+	expect((await dutch.store.find("a"))?.to).toBe("+31475123456");
+	expect((await belgian.store.find("a"))?.to).toBe("+32475123456");
+});
+
 test("options are checked when the outbox is made", () => {
 	const { client, store } = createWorld();
 	for (const [field, wrong] of Object.entries({
