@@ -19,7 +19,8 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 	const { state } = memory;
 	const { mark, scan: resumed } = state;
 	const upTo = resumed?.upTo ?? never;
-	let newest: number | undefined;
+	/** The time of the newest row that the first page lists; 0 as long as there is none. */
+	let newest = 0;
 
 	const floor = (head: number): number => (mark === "now" ? head : mark) - lookbackMs;
 	const listing = await scan(context, {
@@ -29,13 +30,13 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 			if (at === never) return mark === never && upTo === never;
 			// The service may answer from a copy that lags behind, with a row of `top` where it was before.
 			if (at < floor || (at < upTo && !resumed?.top.has(row.phoneNumber))) return false;
-			newest ??= at;
+			newest ||= at;
 			const { phoneNumber } = row;
 			const known = state.known.get(phoneNumber);
 			const fingerprint = fingerprintOf(row);
 			if (known === undefined) {
-				// A row above the first one was passed by, and has moved up by its new messages.
-				const from = Math.min(at, newest) + 1;
+				// For a later look: when a message has a time in the future, the next ones are older than that.
+				const from = Math.min(at, floor + lookbackMs) + 1;
 				if (mark === "now")
 					state.known.set(phoneNumber, { fingerprint: stale + fingerprint, at, from, messages: new Map() });
 				return true;
@@ -63,11 +64,13 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 	state.scan = open;
 
 	/** An unknown row after a break: either it was still to come, or it was handed over and has moved up by newer messages. */
-	const handedOf = ({ phoneNumber }: Row): Handed =>
-		state.known.get(phoneNumber) ?? {
-			from: begun - lookbackMs,
-			doubt: resumed && !top.has(phoneNumber) ? [upTo - lookbackMs, to - lookbackMs] : undefined,
-		};
+	const handedOf = ({ phoneNumber }: Row): Handed => {
+		const known = state.known.get(phoneNumber);
+		// A row above the first one was passed by, and has moved up by its new messages.
+		if (known && mark === "now") return { from: Math.min(known.at, newest) + 1 };
+		const doubt: Handed["doubt"] = resumed && !top.has(phoneNumber) ? [upTo - lookbackMs, to - lookbackMs] : undefined;
+		return known ?? { from: begun - lookbackMs, doubt };
+	};
 	// Rows that have moved up since the break come first: after another break `upTo`, which grows with the other rows, could
 	// not tell whether they were handed over.
 	const moved = new Set(recent.filter(({ phoneNumber }) => !top.has(phoneNumber)));
@@ -89,8 +92,8 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 	/** Whether the last row or a random one of those to come can be read. If not, the service is taken to be down. */
 	const isUp = async (): Promise<boolean> => {
 		const tried = [1, Math.ceil(Math.random() * memory.left)].flatMap((fromEnd) => rows.at(-fromEnd) ?? []);
-		const newest = () => ({ from: -never, pageSize: 1 });
-		for await (const { error } of reads({ ...context, concurrency: 1 }, tried, newest)) if (!error) return true;
+		const newestPage = () => ({ from: -never, pageSize: 1 });
+		for await (const { error } of reads({ ...context, concurrency: 1 }, tried, newestPage)) if (!error) return true;
 		return false;
 	};
 

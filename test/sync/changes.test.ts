@@ -850,3 +850,21 @@ test("the stack of an error has the loop that met it among its ten frames", asyn
 		expect(Reflect.get(Object(error), "stack"), name).toMatch(/^PartnerUnauthorized: .*myLoop/s);
 	}
 });
+
+test("a feed from now whose first list breaks off hands over what comes before the next one", async () => {
+	const sandbox = createSandbox();
+	const agency = createClient({ ...sandbox.connection, retry: false }).agency(sandbox.agency().id);
+	for (let i = 0; i < 150; i++)
+		sandbox
+			.agency()
+			.contact(`+3247012${1000 + i}`)
+			.writes("Hello");
+	const feed = changes(agency, { since: "now" });
+	sandbox.faults.add({ operation: "conversations.list", skip: 1, times: 1, effect: { status: 500 } });
+	await expect(feed[Symbol.asyncIterator]().next()).rejects.toMatchObject({ status: 500 });
+	sandbox.clock.advance({ ms: 5_000 });
+	sandbox.agency().contact("+32470121149").writes("Meanwhile");
+	const bodies: unknown[] = [];
+	for await (const { messages } of feed) bodies.push(...messages.map(({ body }) => body));
+	expect(bodies).toEqual(["Meanwhile"]);
+});

@@ -16,3 +16,9 @@ test.each(Object.entries(kinds))(
 	},
 	60_000,
 );
+
+test("a conversation whose newest message has a time in the future, and that the first look from now cannot read, loses nothing", async () => {
+	const kind = kinds["all at once"] ?? {};
+	const findings = await playHistory({ kind, seed: 200_089, crm: "killed between two" });
+	expect(faultsIn(findings)).toEqual({});
+});
