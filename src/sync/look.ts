@@ -35,10 +35,12 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 			const known = state.known.get(phoneNumber);
 			const fingerprint = fingerprintOf(row);
 			if (known === undefined) {
-				// For a later look: when a message has a time in the future, the next ones are older than that.
-				const from = Math.min(at, floor + lookbackMs) + 1;
-				if (mark === "now")
+				if (mark === "now") {
+					// For a later look, if this one cannot read the conversation. Bounded by the head, because messages that come
+					// after one with a time in the future are older than that.
+					const from = Math.min(at, floor + lookbackMs) + 1;
 					state.known.set(phoneNumber, { fingerprint: stale + fingerprint, at, from, messages: new Map() });
+				}
 				return true;
 			}
 			if (known.failingSince === undefined && known.fingerprint) return known.fingerprint !== fingerprint;
@@ -66,7 +68,8 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 	/** An unknown row after a break: either it was still to come, or it was handed over and has moved up by newer messages. */
 	const handedOf = ({ phoneNumber }: Row): Handed => {
 		const known = state.known.get(phoneNumber);
-		// A row above the first one was passed by, and has moved up by its new messages.
+		// The first look knows what was there by the time of the row. Bounded by the first row of the list, because a row above
+		// it was passed by, and has moved up by its new messages.
 		if (known && mark === "now") return { from: Math.min(known.at, newest) + 1 };
 		const doubt: Handed["doubt"] = resumed && !top.has(phoneNumber) ? [upTo - lookbackMs, to - lookbackMs] : undefined;
 		return known ?? { from: begun - lookbackMs, doubt };
@@ -97,9 +100,11 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 		return false;
 	};
 
+	/** All messages of the lookback are read, because what a later look does not find among them is new there. */
+	const reading = (row: Row) => ({ from: Math.min(handedOf(row).from, to - lookbackMs) });
 	memory.left = rows.length;
 	const goesOn: GoesOn = (inARow) => (inARow % mostInARow > 0 && !isFull(state)) || isUp();
-	for await (const end of reads(context, rows, handedOf, goesOn)) {
+	for await (const end of reads(context, rows, reading, goesOn)) {
 		const { row } = end;
 		const change = settle(end);
 		if (end.isOutage) return;
@@ -111,7 +116,7 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 	}
 	if (!rows[0]) finish();
 
-	for await (const end of reads(context, unread, handedOf)) {
+	for await (const end of reads(context, unread, reading)) {
 		const change = settle(end);
 		if (change) yield change;
 	}

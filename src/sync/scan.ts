@@ -80,10 +80,11 @@ export async function scan(source: Source, { floor, wants }: ScanOptions): Promi
 			const head = headOf(newest, date);
 			if (data.nextCursor === null || oldest < floor(head)) return { head, date, pages };
 			const next = cursorAfter(data.conversations, data.nextCursor);
-			if (next === cursor)
+			if (next === cursor) {
 				throw new PartnerUnexpectedResponse("conversations.list: a repeated cursor", {
 					operation: "conversations.list",
 				});
+			}
 			cursor = next;
 		}
 	}

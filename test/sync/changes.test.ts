@@ -868,3 +868,17 @@ test("a feed from now whose first list breaks off hands over what comes before t
 	for await (const { messages } of feed) bodies.push(...messages.map(({ body }) => body));
 	expect(bodies).toEqual(["Meanwhile"]);
 });
+
+test("now hands over nothing that is there in a conversation with more than a page of messages of the last minutes", async () => {
+	const sandbox = createSandbox();
+	const agency = createClient({ ...sandbox.connection, retry: false }).agency(sandbox.agency().id);
+	const contact = sandbox.agency().contact("+32470121149");
+	for (let i = 0; i < 150; i++) contact.writes(`There already ${i}`);
+	const feed = changes(agency, { since: "now" });
+	for await (const change of feed) expect(change).toBeUndefined();
+	sandbox.clock.advance({ ms: 5_000 });
+	contact.writes("New");
+	const bodies: unknown[] = [];
+	for await (const { messages } of feed) bodies.push(...messages.map(({ body }) => body));
+	expect(bodies).toEqual(["New"]);
+});
