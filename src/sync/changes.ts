@@ -144,5 +144,11 @@ export function lookOnce(
 	if (memory.isBusy) refuse(memory.operation, "feed", "is in another loop");
 	memory.isBusy = true;
 	memory.failures = [];
-	return abandoning(signal, (own) => run({ ...context, signal: own }), new AbortController(), memory);
+	return abandoning(signal, async function* (own) {
+		try {
+			yield* run({ ...context, signal: own });
+		} finally {
+			memory.isBusy = false;
+		}
+	});
 }

@@ -9,13 +9,11 @@ function end(): void {
 /**
  * Runs a generator with a signal that aborts with the outer one, and when the generator ends, however it ends.
  * @param abandon controls that signal; a caller that holds it can end the generator while it waits
- * @param loop is busy no longer when the generator has ended
  */
 export async function* abandoning<Item>(
 	outer: AbortSignal | undefined,
 	run: (signal: AbortSignal) => AsyncIterable<Item>,
 	abandon: AbortController = new AbortController(),
-	loop: { isBusy?: boolean } = {},
 ): AsyncGenerator<Item, void, undefined> {
 	running.set(abandon, outer);
 	outer?.addEventListener("abort", end);
@@ -25,6 +23,5 @@ export async function* abandoning<Item>(
 	} finally {
 		running.delete(abandon);
 		abandon.abort();
-		loop.isBusy = false;
 	}
 }
