@@ -68,7 +68,7 @@ test("fetch is called as fetch(url, init), unbound, and follows no redirect", as
 		return jsonResponse(me);
 	}
 	await overFetch(fetch).me.get();
-	expect(given).toEqual([
+	expect(given).toStrictEqual([
 		undefined,
 		[
 			`${baseUrl}/me`,
@@ -102,6 +102,24 @@ test("a lookup only reads, so that no cache may answer it", async () => {
 	});
 	await callOf("conversations.lookup").run(client);
 	expect(inits[0]).toMatchObject({ method: "POST", cache: "no-store" });
+});
+
+test.for([
+	["a Request without a cache, as on some workers", class {}],
+	["no Request", undefined],
+])("a runtime with %s gets no cache mode", async ([, request]) => {
+	// A runtime is asked once, at its first read.
+	vi.resetModules();
+	vi.stubGlobal("Request", request);
+	const fresh = await import("messaging-conversations");
+	const inits: RequestInit[] = [];
+	const fetch: Fetch = async (_url, init) => {
+		inits.push(init);
+		return jsonResponse(me);
+	};
+	await fresh.createClient({ baseUrl, apiKey, fetch, retry: false }).me.get();
+	expect(inits).toHaveLength(1);
+	expect(inits[0]).not.toHaveProperty("cache");
 });
 
 test("globalThis.fetch is looked up at each request", async () => {
@@ -163,6 +181,11 @@ test.for([
 	await expect(endOf(given)).resolves.toEqual(tooLarge);
 });
 
+test("a body of 10 MB without a length or a stream is read", async () => {
+	const given = { status: 200, headers: new Headers(), text: async () => json.padStart(limit, " ") };
+	await expect(endOf(given)).resolves.toEqual(me);
+});
+
 test("a length beyond the limit is too large also where no body comes", async () => {
 	const headers = { "content-length": `${limit + 1}` };
 	await expect(endOf(new Response(null, { headers }))).resolves.toEqual(tooLarge);
@@ -201,6 +224,13 @@ test("a body that breaks is a lost connection with the status of its answer", as
 test("a refusal whose body breaks is that refusal", async () => {
 	const stream = new ReadableStream({ pull: (controller) => controller.error(new TypeError("terminated")) });
 	await expect(endOf(new Response(stream, { status: 403 }))).resolves.toMatchObject({ _tag: "PartnerForbidden" });
+});
+
+test("the body of a 400 is read for its message", async () => {
+	const body = JSON.stringify({ _tag: "PartnerBadRequest", message: "The query is wrong." });
+	await expect(endOf(new Response(body, { status: 400 }))).resolves.toMatchObject({
+		message: expect.stringContaining("The query is wrong."),
+	});
 });
 
 test.for([0, 101, 199, undefined, Number.NaN])(
