@@ -68,8 +68,8 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 	/** An unknown row after a break: either it was still to come, or it was handed over and has moved up by newer messages. */
 	const handedOf = ({ phoneNumber }: Row): Handed => {
 		const known = state.known.get(phoneNumber);
-		// The first look knows what was there by the time of the row. Bounded by the first row of the list, because a row above
-		// it was passed by, and has moved up by its new messages.
+		// The first look knows what was there by the time that the row had when it was first listed, also in a list that broke
+		// off. Bounded by the first row of the list, because a row above it was passed by, and has moved up by new messages.
 		if (known && mark === "now") return { from: Math.min(known.at, newest) + 1 };
 		const doubt: Handed["doubt"] = resumed && !top.has(phoneNumber) ? [upTo - lookbackMs, to - lookbackMs] : undefined;
 		return known ?? { from: begun - lookbackMs, doubt };
