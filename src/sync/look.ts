@@ -86,10 +86,10 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 	};
 	const settle = ({ row, read, error, isOutage }: ReadEnd): Change | undefined => {
 		const { phoneNumber, at } = row;
-		const handed = handedOf(row);
-		if (read) return take(state, read, { to, handed, at, now, lookbackMs, statuses });
+		const seen = { to, handed: handedOf(row), at, now, lookbackMs, statuses, isGone: !error };
+		if (read) return take(state, read, seen);
 		// In an outage the conversation stays to come.
-		const leftToReconcile = !isOutage && noteFailure(state, phoneNumber, { at, handed, now, isGone: !error });
+		const leftToReconcile = !isOutage && noteFailure(state, phoneNumber, seen);
 		if (error) memory.failures.push({ phoneNumber, error, leftToReconcile });
 	};
 	/** Whether the last row or a random one of those to come can be read. If not, the service is taken to be down. */
@@ -138,7 +138,7 @@ export async function* lookAtStatuses(context: Context): AsyncGenerator<Change, 
 		const change =
 			read && take(state, read, { at: never, handed: handedOf(row), to: mark, now: mark, lookbackMs, statuses });
 		if (error) memory.failures.push({ phoneNumber, error, leftToReconcile: false });
-		noteLook(followed, phoneNumber, read ? undefined : mostLooks);
+		if (!read) noteLook(followed, phoneNumber, mostLooks);
 		// A change of the conversation alone is left to the next scan.
 		if (change?.messages[0]) yield change;
 		else if (before) known.set(phoneNumber, before);

@@ -48,8 +48,9 @@ const mostFailing = 100;
 
 /** The conversations whose latest read failed, those first that were not read for longer. */
 export function failing({ known }: State): Row[] {
-	const entries = [...known].filter(([, { failingSince }]) => failingSince !== undefined);
-	return entries.map(([phoneNumber, { at }]) => ({ phoneNumber, at }));
+	return [...known].flatMap(([phoneNumber, { at, failingSince }]) =>
+		failingSince === undefined ? [] : { phoneNumber, at },
+	);
 }
 
 /** Whether no other conversation can be kept for a later read. */
