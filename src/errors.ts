@@ -60,19 +60,7 @@ export interface FaultFacts {
 }
 
 /** Literal type of each error class, equal to the class name. */
-export type PartnerErrorTag =
-	| "PartnerBadRequest"
-	| "PartnerUnauthorized"
-	| "PartnerForbidden"
-	| "PartnerNotFound"
-	| "PartnerConflict"
-	| "PartnerInternalError"
-	| "PartnerConnectionError"
-	| "PartnerTimeoutError"
-	| "PartnerUnexpectedResponse"
-	| "PartnerAbortError"
-	| "PartnerInvalidInput"
-	| "PartnerConfigurationError";
+export type PartnerErrorTag = RequestError["_tag"];
 
 const brand = Symbol.for("messaging-conversations.error");
 
@@ -92,10 +80,9 @@ export abstract class PartnerError extends Error {
 	constructor(message: string, facts: Facts = {}) {
 		super(message);
 		const { tag } = new.target;
-		this._tag = tag;
 		Object.defineProperty(this, "name", { value: tag, configurable: true });
 		Object.defineProperty(this, brand, { value: true });
-		const known = { operation: "createClient", attempts: 0, retryable: false, ...facts };
+		const known = { _tag: tag, operation: "createClient", attempts: 0, retryable: false, ...facts };
 		for (const [name, value] of Object.entries(known)) {
 			// `cause` and `cursor` are not enumerable, so that logs leave them out.
 			const enumerable = name !== "cause" && name !== "cursor";
@@ -179,48 +166,57 @@ export class PartnerAbortError extends PartnerError {
 	declare readonly _tag: "PartnerAbortError";
 }
 
-type Refused = { field: string; rule: string } & Facts;
-
-/** An argument of a call was refused before any request. `field` and `rule` say which and why; the value is not shown. */
-export class PartnerInvalidInput extends PartnerError {
-	static override readonly tag = "PartnerInvalidInput";
-	declare readonly _tag: "PartnerInvalidInput";
+abstract class Refusal extends PartnerError {
 	declare readonly field: string;
 	declare readonly rule: string;
-	constructor(refused: Refused) {
+	constructor(refused: { field: string; rule: string } & Facts) {
 		super(`${refused.field}: ${refused.rule}`, refused);
 	}
+}
+
+/** An argument of a call was refused before any request. `field` and `rule` say which and why; the value is not shown. */
+export class PartnerInvalidInput extends Refusal {
+	static override readonly tag = "PartnerInvalidInput";
+	declare readonly _tag: "PartnerInvalidInput";
 }
 
 /** An option of the client is malformed or absent, or the function that provides the key failed (then `retryable`). The input of the call is not the cause. */
-export class PartnerConfigurationError extends PartnerError {
+export class PartnerConfigurationError extends Refusal {
 	static override readonly tag = "PartnerConfigurationError";
 	declare readonly _tag: "PartnerConfigurationError";
-	declare readonly field: string;
-	declare readonly rule: string;
-	constructor(refused: Refused) {
-		super(`${refused.field}: ${refused.rule}`, refused);
-	}
 }
 
-/** The error class of each 4xx status that the contract lists. */
-export const refusals = {
-	400: PartnerBadRequest,
-	401: PartnerUnauthorized,
-	403: PartnerForbidden,
-	404: PartnerNotFound,
-	409: PartnerConflict,
-} as const;
-
-type ListedErrors = { [Status in keyof typeof refusals]: InstanceType<(typeof refusals)[Status]> } & {
-	500: PartnerInternalError;
+/** The errors of a call after its input was accepted, by their tags. */
+export const callErrors = {
+	PartnerBadRequest,
+	PartnerUnauthorized,
+	PartnerForbidden,
+	PartnerNotFound,
+	PartnerConflict,
+	PartnerInternalError,
+	PartnerConnectionError,
+	PartnerTimeoutError,
+	PartnerUnexpectedResponse,
+	PartnerAbortError,
 };
 
+/** The tag of each status that the contract lists. */
+export const tagOfStatus = {
+	400: "PartnerBadRequest",
+	401: "PartnerUnauthorized",
+	403: "PartnerForbidden",
+	404: "PartnerNotFound",
+	409: "PartnerConflict",
+	500: "PartnerInternalError",
+} as const;
+
+type ListedErrors = {
+	[Status in keyof typeof tagOfStatus]: InstanceType<(typeof callErrors)[(typeof tagOfStatus)[Status]]>;
+};
+
+type CallError = InstanceType<(typeof callErrors)[keyof typeof callErrors]>;
 type ClientError =
-	| PartnerConnectionError
-	| PartnerTimeoutError
-	| PartnerUnexpectedResponse
-	| PartnerAbortError
+	| Exclude<CallError, ListedErrors[keyof ListedErrors]>
 	| PartnerInvalidInput
 	| PartnerConfigurationError;
 

@@ -1,22 +1,21 @@
 import { banner, type Json, refName } from "./contract.ts";
 
 /**
- * Checks compiled ahead of time, one function a schema: no schema and no compiler at run time, no eval, so they run on
- * workers too. A check returns nothing when the value is good, else where it breaks. Written out here rather than by
- * ajv because ajv's standalone code is four times the size of everything else in the client; the tests hold it
- * against ajv.
+ * Checks compiled ahead of time, one function for each schema: no schema and no compiler at run time, no eval, so that
+ * they run on workers too. They are not compiled by ajv, because its standalone code is four times the size of everything
+ * else in the client; the tests compare them with ajv.
  *
- * `tolerant` reads an answer: what is missing or ill-typed breaks, what is new does not. `exact` reads a request as the
- * service does: to the letter, with the rule that was broken.
+ * `tolerant` checks a response and returns whether it is broken: a missing or ill-typed field breaks it, a new one does
+ * not. `exact` checks a request as the service does, and returns the path and the rule that is broken, or undefined.
  */
 export function checks(contract: Json, view: "tolerant" | "exact", names: string[]): string {
 	const emitted = new Map<string, string>();
 	for (const name of names) emit(name);
 	const body = [...emitted.values()].join("\n");
-	const used = helpers.filter(([name]) => body.includes(`${name}(`)).map(([, code]) => code);
+	const used = helpers.filter(([name]) => new RegExp(`\\b${name}\\b`).test(body)).map(([, code]) => code);
 	return `${banner}
 // biome-ignore-all lint: generated
-type Check = (v: any) => string | undefined;
+type Check = (v: any) => ${view === "tolerant" ? "boolean" : "string | undefined"};
 ${used.join("\n")}
 ${body}
 export const ${view === "tolerant" ? "answers" : "requests"} = { ${names.join(", ")} } satisfies Record<string, Check>;
@@ -29,7 +28,7 @@ export const ${view === "tolerant" ? "answers" : "requests"} = { ${names.join(",
 		only(name, rest);
 		if (type !== "object") throw new Error(`${name}: only objects are compiled`);
 		// Tests of the fields themselves, then of what is inside them: a chain of each.
-		const tests = [`noObject(v) ? ${say("", "must be an object")}`];
+		const tests = [clause("noObject(v)", "", "must be an object")];
 		const inner: string[] = [];
 		if (view === "exact" && additionalProperties === false) {
 			inner.push(`unknownField(v, ${JSON.stringify(Object.keys(properties))})`);
@@ -38,12 +37,26 @@ export const ${view === "tolerant" ? "answers" : "requests"} = { ${names.join(",
 			const at = `v.${field}`;
 			const given = required.includes(field) ? "" : `${at} !== undefined && `;
 			const found = property(name, field, value, at);
-			tests.push(...found.tests.map(([bad, rule]) => `${given}${bad} ? ${say(`/${field}`, rule)}`));
-			const absent = [given && `${at} === undefined`, found.nullable && `${at} === null`].filter(Boolean).join(" || ");
-			if (found.inner) inner.push(absent ? `(${absent} ? undefined : ${found.inner})` : found.inner);
+			tests.push(...found.tests.map(([bad, rule]) => clause(given + bad, `/${field}`, rule)));
+			if (found.inner) inner.push(whenPresent(found.inner, at, given !== "", found.nullable));
 		}
-		const lines = [...tests.map((test) => `${test} :`), inner.join(" ??\n\t") || "undefined"];
-		emitted.set(name, `const ${name}: Check = (v) =>\n\t${lines.join("\n\t")};`);
+		const chain =
+			view === "tolerant"
+				? [...tests, ...inner].join(" ||\n\t")
+				: [...tests, inner.join(" ??\n\t") || "undefined"].join(" :\n\t");
+		emitted.set(name, `const ${name}: Check = (v) =>\n\t${chain};`);
+	}
+
+	/** The check of what is inside a field that may be absent or null. */
+	function whenPresent(check: string, at: string, isOptional: boolean, isNullable: boolean): string {
+		const present = [isOptional && `${at} !== undefined`, isNullable && `${at} !== null`].filter(Boolean).join(" && ");
+		if (!present) return check;
+		return view === "exact" ? `(${present} ? ${check} : undefined)` : `${present} && ${check}`;
+	}
+
+	/** A test that is true for a bad value, and in the exact view the rule that it breaks. */
+	function clause(bad: string, path: string, rule: string): string {
+		return view === "exact" ? `${bad} ? ${JSON.stringify(`${path}: ${rule}`)}` : bad;
 	}
 
 	function property(owner: string, field: string, schema: Json, at: string): Property {
@@ -52,7 +65,8 @@ export const ${view === "tolerant" ? "answers" : "requests"} = { ${names.join(",
 		const ref = refName(inner);
 		if (ref) {
 			emit(ref);
-			return { tests: [], inner: `inside(${path}, ${ref}(${at}))`, nullable: inner !== schema };
+			const check = view === "exact" ? `inside(${path}, ${ref}(${at}))` : `${ref}(${at})`;
+			return { tests: [], inner: check, nullable: inner !== schema };
 		}
 		const { type, items, format, minItems, maxItems, ...others } = schema;
 		const { description: _prose, "x-known-values": _known, enum: _enum, ...rest } = others;
@@ -66,7 +80,8 @@ export const ${view === "tolerant" ? "answers" : "requests"} = { ${names.join(",
 			tests.push([bad, `must have ${minItems} to ${maxItems} items`]);
 		}
 		if (!items) return { tests, inner: undefined, nullable };
-		return { tests, inner: `each(${path}, ${at}, ${item(`${owner}.${field}[]`, items)})`, nullable };
+		const check = item(`${owner}.${field}[]`, items);
+		return { tests, inner: view === "exact" ? `each(${path}, ${at}, ${check})` : `${at}.some(${check})`, nullable };
 	}
 
 	function item(owner: string, schema: Json): string {
@@ -77,16 +92,12 @@ export const ${view === "tolerant" ? "answers" : "requests"} = { ${names.join(",
 		}
 		const { type, minLength, maxLength, "x-known-values": _known, description: _prose, ...rest } = schema;
 		only(owner, rest);
-		const broken = (rule: string) => JSON.stringify(view === "exact" ? `: ${rule}` : "");
+		if (view === "tolerant") return notOfType([type]);
 		const length =
-			view === "exact" && minLength !== undefined
-				? `[...v].length < ${minLength} || [...v].length > ${maxLength} ? ${broken(`must be ${minLength} to ${maxLength} characters long`)} : `
-				: "";
-		return `(v) => ${notOfType([type])}(v) ? ${broken(`must be ${phrase(type)}`)} : ${length}undefined`;
-	}
-
-	function say(path: string, rule: string): string {
-		return JSON.stringify(view === "exact" ? `${path}: ${rule}` : path);
+			minLength === undefined
+				? ""
+				: `[...v].length < ${minLength} || [...v].length > ${maxLength} ? ": must be ${minLength} to ${maxLength} characters long" : `;
+		return `(v) => ${notOfType([type])}(v) ? ": must be ${phrase(type)}" : ${length}undefined`;
 	}
 }
 

@@ -1,15 +1,16 @@
 import type { KeyProblem } from "../input/connection.ts";
 import { onAbort } from "./abort.ts";
 import type { ActiveCall } from "./call-context.ts";
-import type { ExchangeAnswer, ExchangeControl, ExchangeHead } from "./exchange.ts";
+import type { ExchangeAnswer, ExchangeControl } from "./exchange.ts";
 
 /** How one attempt ended. `key` is the one that its request went out with; undefined when it did not go out. */
-export type AttemptEnd = { key: string | undefined } & (
+export type AttemptEnd = { key: string | undefined } & Pick<ExchangeControl, "head" | "connected"> & EndKind;
+
+type EndKind =
 	| ({ kind: "answer" } & ExchangeAnswer)
-	| { kind: "fault"; error: unknown; connected: boolean | undefined; head: ExchangeHead | undefined }
-	| { kind: "timeout" | "abort"; unsent: boolean; head: ExchangeHead | undefined }
-	| { kind: "key"; problem: KeyProblem }
-);
+	| { kind: "fault"; error: unknown }
+	| { kind: "timeout" | "abort" }
+	| { kind: "key"; problem: KeyProblem };
 
 /** Limit of a decoded body. A compressed body of a few hundred bytes can unpack to 300 MB. */
 const maxBytes = 10 * 1024 * 1024;
@@ -22,25 +23,22 @@ const longestGraceMs = 100;
  * @param limitMs time for the key, the headers and the body together
  */
 export function attempt<Data>(call: ActiveCall<Data>, limitMs: number): Promise<AttemptEnd> {
-	const { client, context, request, signals } = call;
-	const { exchange, apiKey } = client;
+	const { client, request, signals, isWrite } = call;
+	const isAborted = (): boolean => signals.some(({ aborted }) => aborted);
 	return new Promise((resolve) => {
-		if (signals.some(({ aborted }) => aborted)) {
-			return resolve({ kind: "abort", unsent: true, head: undefined, key: undefined });
-		}
+		if (isAborted()) return resolve({ kind: "abort", key: undefined });
 		const control: ExchangeControl = { maxBytes };
 		let key: string | undefined;
 		let isOver = false;
 
-		const settle = (end: AttemptEnd): void => {
+		const settle = (end: EndKind): void => {
 			isOver = true;
 			clearTimeout(timer);
 			for (const remove of removers) remove();
-			resolve(end);
+			resolve({ ...end, key, head: control.head, connected: control.connected });
 		};
 		const cut = (kind: "timeout" | "abort"): void => {
-			const { head, connected } = control;
-			settle({ kind, key, unsent: key === undefined || connected === false, head });
+			settle({ kind });
 			control.cut?.();
 		};
 		const removers = signals.map((signal) => onAbort(signal, () => cut("abort")));
@@ -55,20 +53,20 @@ export function attempt<Data>(call: ActiveCall<Data>, limitMs: number): Promise<
 		const send = async (given: string | KeyProblem): Promise<void> => {
 			if (isOver) return;
 			// Check before the request goes out, because an earlier listener may have stopped the abort event.
-			if (signals.some(({ aborted }) => aborted)) return cut("abort");
-			if (typeof given !== "string") return settle({ kind: "key", key, problem: given });
+			if (isAborted()) return cut("abort");
+			if (typeof given !== "string") return settle({ kind: "key", problem: given });
 			key = given;
-			const authorized = { ...request, headers: { ...request.headers, authorization: `Bearer ${key}` } };
+			const headers = { ...request.headers, authorization: `Bearer ${key}` };
 			try {
-				const { status, headers, text } = await exchange(authorized, control);
-				settle({ kind: "answer", key, status, headers, text });
+				const { status, headers: received, text } = await client.exchange({ ...request, headers }, control);
+				settle({ kind: "answer", status, headers: received, text });
 			} catch (error) {
-				settle({ kind: "fault", key, error, connected: control.connected, head: control.head });
+				settle({ kind: "fault", error });
 			}
 		};
-		const given = apiKey();
+		const given = client.apiKey();
 		// A send waits for the end of the current tick, so that an abort right after the call stops it.
-		if (typeof given === "string" && !context.isWrite) send(given);
+		if (typeof given === "string" && !isWrite) send(given);
 		else Promise.resolve(given).then(send);
 	});
 }

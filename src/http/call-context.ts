@@ -43,21 +43,17 @@ export interface CallContext<Data> extends CallOptions {
 }
 
 /** A call that is under way. The fields from `attempt` on change with each attempt. */
-export interface ActiveCall<Data> {
-	readonly client: ClientContext;
-	readonly endpoint: Endpoint<Data, Parameters>;
-	readonly context: CallContext<Data>;
-	readonly agencyId: string | undefined;
+export interface ActiveCall<Data> extends Omit<CallContext<Data>, "retry">, Endpoint<Data, Parameters> {
+	client: ClientContext;
+	agencyId: string | undefined;
 	/** Without the key. */
-	readonly request: ExchangeRequest;
-	/** Time limit of an attempt. */
-	readonly timeoutMs: number;
-	readonly deadlineMs: number;
-	/** On the clock of `performance.now()`. */
-	readonly deadlineAt: number;
-	readonly policy: RetryPolicy;
+	request: ExchangeRequest;
+	timeoutMs: number;
+	deadlineMs: number;
+	deadlineAt: number;
+	retry: RetryPolicy;
 	/** The caller's signal, and the one of an iteration that does not need its next page any more. */
-	readonly signals: readonly AbortSignal[];
+	signals: readonly AbortSignal[];
 	/** The last attempt, counted from 1. */
 	attempt: number;
 	/** Number of requests made. An attempt without a key makes none. */
@@ -68,7 +64,7 @@ export interface ActiveCall<Data> {
 	/** From the last response that had one. */
 	correlationId?: string | undefined;
 	/** All keys that were used, because a response can repeat one that was rotated away. */
-	readonly keys: string[];
+	keys: string[];
 	/** Duration of the last attempt. Undefined when there is nothing to report about it. */
 	durationMs?: number | undefined;
 	lastFailure?: Failure | undefined;

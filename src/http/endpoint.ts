@@ -13,8 +13,8 @@ export interface Endpoint<Data, Params> {
 	refusals: readonly number[];
 	/** Name of the schema of a 200 response. Undefined when the contract does not list the endpoint. */
 	schema: string | undefined;
-	/** Returns the path at which a 200 response breaks the schema, or undefined. */
-	check: (json: unknown) => string | undefined;
+	/** Whether a 200 response breaks the schema. */
+	isBroken: (json: unknown) => boolean;
 	/** Never assigned. It carries the types of the response and of the parameters. */
 	readonly "~types"?: { data: Data; params: Params };
 }
@@ -34,5 +34,17 @@ export type ParametersOf<Name extends OperationId> = (operations[Name] extends {
 /** The endpoint of an operation of the contract. */
 export function endpointOf<Name extends OperationId>(operation: Name): Endpoint<AnswerOf<Name>, ParametersOf<Name>> {
 	const { method, path, refusals, answer } = operationTable[operation];
-	return { operation, method, path, refusals, schema: answer, check: answers[answer] };
+	return { operation, method, path, refusals, schema: answer, isBroken: answers[answer] };
+}
+
+/** The path at which a response breaks its schema: the last field that the check read, because it ends at the broken one. */
+export function brokenPath(isBroken: (json: unknown) => boolean, json: unknown): string {
+	let last = "";
+	const watch = (value: unknown, path: string): unknown => {
+		last = path;
+		if (typeof value !== "object" || value === null) return value;
+		return new Proxy(value, { get: (target, key) => watch(Reflect.get(target, key), `${path}/${String(key)}`) });
+	};
+	isBroken(watch(json, ""));
+	return last;
 }

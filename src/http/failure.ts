@@ -1,24 +1,10 @@
-import {
-	type Facts,
-	type FaultFacts,
-	PartnerAbortError,
-	PartnerBadRequest,
-	PartnerConfigurationError,
-	PartnerConflict,
-	PartnerConnectionError,
-	type PartnerError,
-	PartnerForbidden,
-	PartnerInternalError,
-	PartnerNotFound,
-	PartnerTimeoutError,
-	PartnerUnauthorized,
-	PartnerUnexpectedResponse,
-} from "../errors.ts";
+import { callErrors, type Facts, type FaultFacts, PartnerConfigurationError, type PartnerError } from "../errors.ts";
 
 /** A failed attempt as plain data; the transport adds the facts of the call, and {@link toError} makes the error. */
 export interface Failure extends Omit<Facts, "cause"> {
 	ok: false;
-	tag: FailureTag;
+	/** `PartnerInvalidInput` is not among them: it is thrown where the input is checked, before there is an attempt. */
+	tag: keyof typeof callErrors | "PartnerConfigurationError";
 	message: string;
 	/** Whether the caller may try again. */
 	retryable: boolean;
@@ -30,37 +16,19 @@ export interface Failure extends Omit<Facts, "cause"> {
 	previous?: Failure | undefined;
 }
 
-type FailureFacts = Omit<Facts, "cause"> & Partial<Pick<Failure, "again" | "fault" | "previous">>;
-
 /** Creates a failure that is final unless its facts say something else. */
-export function createFailure<Given extends FailureFacts>(
-	tag: FailureTag,
+export function createFailure(
+	tag: Failure["tag"],
 	message: string,
-	facts: Given,
-): Failure & Given {
-	return { retryable: false, again: false, ...facts, ok: false, tag, message };
+	facts: Omit<Facts, "cause"> & Partial<Pick<Failure, "again" | "fault" | "previous">>,
+): Failure {
+	return { again: false, ...facts, retryable: facts.retryable ?? false, ok: false, tag, message };
 }
 
 /** The failure of a call whose signal aborted. */
-export function aborted<Given extends FailureFacts>(facts: Given): Failure & Given {
+export function aborted(facts: Omit<Facts, "cause">): Failure {
 	return createFailure("PartnerAbortError", `${facts.operation}: aborted by the caller`, facts);
 }
-
-const classes = {
-	PartnerBadRequest,
-	PartnerUnauthorized,
-	PartnerForbidden,
-	PartnerNotFound,
-	PartnerConflict,
-	PartnerInternalError,
-	PartnerConnectionError,
-	PartnerTimeoutError,
-	PartnerUnexpectedResponse,
-	PartnerAbortError,
-};
-
-/** Invalid input is thrown where it is found, before there is an attempt. */
-type FailureTag = keyof typeof classes | "PartnerConfigurationError";
 
 /** Makes the error of a failed call. */
 export function toError({ ok, tag, message, again, fault, previous, ...known }: Failure): PartnerError {
@@ -69,7 +37,7 @@ export function toError({ ok, tag, message, again, fault, previous, ...known }: 
 	const error =
 		tag === "PartnerConfigurationError"
 			? new PartnerConfigurationError({ ...facts, field, rule })
-			: new classes[tag](message, facts);
+			: new callErrors[tag](message, facts);
 	// V8 keeps ten frames, and each one of this package takes the place of one of the caller's.
 	Error.captureStackTrace?.(error, toError);
 	return error;

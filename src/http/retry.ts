@@ -25,24 +25,15 @@ const longestRetryAfterMs = 30_000;
 const again = new Error("again");
 
 /**
- * Repeats `run` until there is no wait after its result. p-retry is the loop alone: its own delays, time-outs and aborts
- * are not safe for sends. The first attempt is made without it, because it costs as much as the rest of a successful call.
+ * Runs `run` until it resolves with false. p-retry is the loop alone: its own delays, time-outs and aborts are not safe for
+ * sends. The first attempt is made without it, because it costs as much as the rest of a successful call.
  */
-export async function retry<T>(
-	firstWait: Promise<void>,
-	run: () => Promise<T>,
-	waitAfter: (result: T) => Promise<void> | undefined,
-): Promise<T> {
-	await firstWait;
-	const repeat = async (): Promise<T> => {
-		const result = await run();
-		const wait = waitAfter(result);
-		if (!wait) return result;
-		await wait;
-		throw again;
+export async function repeat(run: () => Promise<boolean>): Promise<void> {
+	const step = async (): Promise<void> => {
+		if (await run()) throw again;
 	};
 	const shouldRetry = ({ error }: { error: Error }): boolean => error === again;
-	return pRetry(repeat, { retries: Number.POSITIVE_INFINITY, minTimeout: 0, maxTimeout: 0, shouldRetry });
+	await pRetry(step, { retries: Number.POSITIVE_INFINITY, minTimeout: 0, maxTimeout: 0, shouldRetry });
 }
 
 /**
@@ -52,13 +43,13 @@ export async function retry<T>(
  * @param retryAfterMs the wait that the response asks for
  */
 export function waitBefore<Data>(call: ActiveCall<Data>, retryAfterMs = 0): number | undefined {
-	const { client, policy, attempts, lastWaitMs, deadlineAt } = call;
-	if (attempts >= policy.attempts || retryAfterMs > longestRetryAfterMs) return undefined;
-	const bound = Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** (attempts - 1));
+	const { client, retry, attempts, lastWaitMs, deadlineAt } = call;
+	if (attempts >= retry.attempts || retryAfterMs > longestRetryAfterMs) return undefined;
+	const bound = Math.min(retry.maxDelayMs, retry.baseDelayMs * 2 ** (attempts - 1));
 	// Equal jitter. No wait is shorter than the one before, because the service asks for increasing waits.
 	const wait = Math.max(retryAfterMs, lastWaitMs, bound / 2 + Math.random() * (bound / 2));
 	if (wait > deadlineAt - performance.now() - roomMs(call)) return undefined;
-	if (policy.budget === Number.POSITIVE_INFINITY) return wait;
+	if (retry.budget === Number.POSITIVE_INFINITY) return wait;
 	if (client.tokens < retryCost) return undefined;
 	client.tokens -= retryCost;
 	return wait;

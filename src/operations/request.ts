@@ -63,7 +63,7 @@ const unlisted = {
 	operation: "request",
 	refusals: [400, 401, 403, 404, 409],
 	schema: undefined,
-	check: () => undefined,
+	isBroken: () => false,
 } as const;
 
 /** @param isLimited whether the client may send to some numbers only */
