@@ -8,7 +8,7 @@ import {
 	milliseconds,
 	object,
 	optional,
-	optionalOrFalse,
+	orFalse,
 	rule,
 	type Schema,
 	text,
@@ -66,18 +66,20 @@ export interface CallOptions {
 }
 
 /** The retry options of a client or of a call. */
-export const retry = optionalOrFalse(
-	object({
-		attempts: optional(whole(1, 6)),
-		baseDelayMs: optional(milliseconds),
-		maxDelayMs: optional(milliseconds),
-		budget: optional(
-			rule<number>(
-				(value) => typeof value === "number" && value >= 0,
-				"must be a number of tokens, 0 or more, or Infinity",
+export const retry = optional(
+	orFalse(
+		object({
+			attempts: optional(whole(1, 6)),
+			baseDelayMs: optional(milliseconds),
+			maxDelayMs: optional(milliseconds),
+			budget: optional(
+				rule<number>(
+					(value) => typeof value === "number" && value >= 0,
+					"must be a number of tokens, 0 or more, or Infinity",
+				),
 			),
-		),
-	}),
+		}),
+	),
 );
 
 const callOptions = {

@@ -3,35 +3,50 @@ import { type Facts, type PartnerConfigurationError, PartnerInvalidInput } from 
 
 /** A schema of zod. Its core is used without the methods on top of it, which nobody here calls. */
 export type Schema<T> = z.$ZodType<T>;
+/** A schema of a field that may be absent. */
+type Optional<T> = Schema<T | undefined> & { _zod: { optin: "optional"; optout: "optional" } };
 /** The type of the values that satisfy a schema. */
 export type ValueOf<S> = z.output<S>;
 
+type Parse = z.$ZodTypeInternals["parse"];
+
+const Base: z.$constructor<z.$ZodType> = z.$ZodType;
+/** A schema that is made of its parse function. */
+const Custom = z.$constructor<z.$ZodType, z.$ZodTypeDef & { parse: Parse }>("Custom", (schema, def) => {
+	Base.init(schema, def);
+	schema._zod.parse = def.parse;
+});
+
 /** A schema from a test and the rule in words that an error names. */
 export function rule<T>(test: (value: unknown) => boolean, words: string): Schema<T> {
-	return z._custom<T, T>(z.$ZodCustom, test, words);
+	const parse: Parse = (payload) => {
+		const { value: input, issues } = payload;
+		if (!test(input)) issues.push({ code: "custom", message: words, input });
+		return payload;
+	};
+	return new Custom({ type: "custom", parse }) as Schema<T>;
 }
 
 /** A field that may be absent or undefined. */
-export function optional<T>(innerType: Schema<T>): z.$ZodOptional<Schema<T>> {
-	// The constructors of zod's core have no type parameters.
-	return new z.$ZodOptional({ type: "optional", innerType }) as z.$ZodOptional<Schema<T>>;
+export function optional<T>(inner: Schema<T>): Optional<T> {
+	const parse: Parse = (payload, context) => (payload.value === undefined ? payload : inner._zod.run(payload, context));
+	const schema = new Custom({ type: "custom", parse });
+	schema._zod.optin = "optional";
+	schema._zod.optout = "optional";
+	return schema as Optional<T>;
 }
 
-/** A field that may be absent, undefined or false. */
-export function optionalOrFalse<T>(innerType: Schema<T>): z.$ZodOptional<Schema<T | false>> {
-	const field = optional<T | false>(innerType);
-	const { run } = field._zod;
-	// A union of zod would cost more size than the rest of the schemas.
-	field._zod.run = (payload, context) => (payload.value === false ? payload : run(payload, context));
-	return field;
+/** A value that may be `false` too. */
+export function orFalse<T>(inner: Schema<T>): Schema<T | false> {
+	const parse: Parse = (payload, context) => (payload.value === false ? payload : inner._zod.run(payload, context));
+	return new Custom({ type: "custom", parse }) as Schema<T | false>;
 }
 
 /** An object with these fields and no others. */
 export function object<Shape extends z.$ZodShape>(shape: Shape): z.$ZodObject<Shape, z.$strict> {
-	const none = new z.$ZodNever({ type: "never" });
-	return new z.$ZodObject({ type: "object", shape, catchall: none }) as z.$ZodObject<Shape, z.$strict>;
+	const catchall = new z.$ZodNever({ type: "never" });
+	return new z.$ZodObject({ type: "object", shape, catchall }) as z.$ZodObject<Shape, z.$strict>;
 }
-
 /** A whole number from `min` to `max`. */
 export function whole(min: number, max: number): Schema<number> {
 	const test = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
@@ -90,17 +105,18 @@ export function checkInput<T>(
 	facts: Facts,
 	Refused: Refusal = PartnerInvalidInput,
 ): T {
-	const { data, error } = z.safeParse(schema, value);
-	if (!error) return data;
-	const [issue] = error.issues;
-	const path = (issue?.path ?? []).map(String).join(".");
+	const checked = schema._zod.run({ value, issues: [] }, {});
+	if (checked instanceof Promise) throw new TypeError("a schema here never waits");
+	const [issue] = checked.issues;
+	// The only place where a value gets the type of its schema, which has accepted it.
+	if (!issue) return checked.value as T;
+	const path = (issue.path ?? []).map(String).join(".");
 	throw new Refused({ ...facts, field: path || field, rule: wordsOf(issue) });
 }
 
-function wordsOf(issue: z.$ZodIssue | undefined): string {
-	if (issue?.code === "unrecognized_keys") return `has a field that it does not take${namesOf(issue.keys)}`;
-	if (issue?.code === "invalid_type") return "must be an object";
-	return issue?.message ?? "is invalid";
+function wordsOf(issue: z.$ZodRawIssue): string {
+	if (issue.code === "unrecognized_keys") return `has a field that it does not take${namesOf(issue.keys)}`;
+	return issue.message ?? "must be an object";
 }
 
 /** Names that look like fields. Anything else could be a value, such as a phone number. */
