@@ -1,27 +1,17 @@
 import { PartnerConfigurationError } from "./errors.ts";
 import type { Exchange } from "./http/exchange.ts";
 import type { Fetch } from "./http/fetch-exchange.ts";
-import { type RetryOptions, retry } from "./input/call-options.ts";
+import { type CallOptions, type RetryOptions, sharedOptions } from "./input/call-options.ts";
 import type { ApiKey } from "./input/connection.ts";
 import { type CountryCode, countryRule, isCountry } from "./input/phone.ts";
 import type { Recipients } from "./input/recipients.ts";
-import {
-	callable,
-	checkInput,
-	flag,
-	hasMethods,
-	milliseconds,
-	object,
-	optional,
-	rule,
-	type ValueOf,
-} from "./input/validate.ts";
+import { callable, checkInput, flag, hasMethods, object, optional, rule, type ValueOf } from "./input/validate.ts";
 import type { AttemptEvent, Logger } from "./observe/attempt-event.ts";
 import type { ContractDrift } from "./observe/contract-drift.ts";
 import type { Tracer } from "./observe/trace.ts";
 
 /** Options of {@link createClient}. */
-export interface ClientOptions {
+export interface ClientOptions extends Pick<CallOptions, "timeoutMs" | "deadlineMs"> {
 	/** Base URL with the version segment, such as `https://host/api/v1`. https only; http for loopback hosts only. */
 	baseUrl: string | undefined;
 	/**
@@ -39,16 +29,6 @@ export interface ClientOptions {
 	 * @default an exchange over `fetch`
 	 */
 	http?: Exchange | undefined;
-	/**
-	 * Time limit of one attempt, headers and body, in milliseconds.
-	 * @default 15000 for reads, 30000 for sends
-	 */
-	timeoutMs?: number | undefined;
-	/**
-	 * Time limit of a call, attempts and waits together, in milliseconds.
-	 * @default 30000 for reads, 60000 for sends
-	 */
-	deadlineMs?: number | undefined;
 	/**
 	 * How failed attempts are tried again; `false` means exactly one request.
 	 * @default { attempts: 4, baseDelayMs: 500, maxDelayMs: 8000, budget: 100 }
@@ -72,15 +52,11 @@ export interface ClientOptions {
 	 * @default everyone
 	 */
 	allowRecipients?: Recipients | undefined;
-	/** Your application, added to the User-Agent. Characters other than letters, digits, `.`, `_` and `-` become `-`. */
-	appInfo?:
-		| {
-				/** 1 to 64 ASCII characters. */
-				name: string;
-				/** 1 to 64 ASCII characters. */
-				version?: string | undefined;
-		  }
-		| undefined;
+	/**
+	 * Your application, added to the User-Agent: 1 to 64 ASCII characters each. Characters other than letters, digits, `.`,
+	 * `_` and `-` become `-`.
+	 */
+	appInfo?: { name: string; version?: string | undefined } | undefined;
 	/**
 	 * Country in which a number without `+` or `00` is read.
 	 * @default "BE"
@@ -93,39 +69,24 @@ export interface ClientOptions {
 	dangerouslyAllowBrowser?: boolean | undefined;
 }
 
-const word = rule<string>(
-	(value) => typeof value === "string" && /^[\x20-\x7e]{1,64}$/.test(value),
-	"must be 1 to 64 ASCII characters",
-);
+const isWord = (value: unknown): boolean => typeof value === "string" && /^[\x20-\x7e]{1,64}$/.test(value);
+const word = rule<string>(isWord, "must be 1 to 64 ASCII characters");
+
+const isKey = (value: unknown): boolean => typeof value === "string" || typeof value === "function";
+const isLogger = (value: unknown): boolean => hasMethods(value, "debug", "info", "warn", "error");
+const isRecipients = (value: unknown): boolean => Array.isArray(value) || typeof value === "function";
 
 const schema = object({
 	baseUrl: optional(rule<string>((value) => typeof value === "string", "must be a string")),
-	apiKey: optional(
-		rule<ApiKey>(
-			(value) => typeof value === "string" || typeof value === "function",
-			"must be a string, or a function that returns one",
-		),
-	),
+	apiKey: optional(rule<ApiKey>(isKey, "must be a string, or a function that returns one")),
 	fetch: optional(callable<Fetch>()),
 	http: optional(callable<Exchange>()),
-	timeoutMs: optional(milliseconds),
-	deadlineMs: optional(milliseconds),
-	retry,
-	logger: optional(
-		rule<Logger>(
-			(value) => hasMethods(value, "debug", "info", "warn", "error"),
-			"must have debug, info, warn and error",
-		),
-	),
+	...sharedOptions,
+	logger: optional(rule<Logger>(isLogger, "must have debug, info, warn and error")),
 	onAttempt: optional(callable<(event: AttemptEvent) => unknown>()),
 	onContractDrift: optional(callable<(drift: ContractDrift) => unknown>()),
 	tracer: optional(rule<Tracer>((value) => hasMethods(value, "startSpan"), "must have startSpan")),
-	allowRecipients: optional(
-		rule<Recipients>(
-			(value) => Array.isArray(value) || typeof value === "function",
-			"must be a list of phone numbers, or a function",
-		),
-	),
+	allowRecipients: optional(rule<Recipients>(isRecipients, "must be a list of phone numbers, or a function")),
 	appInfo: optional(object({ name: word, version: optional(word) })),
 	defaultCountry: optional(rule<CountryCode>(isCountry, countryRule)),
 	dangerouslyAllowBrowser: optional(flag),

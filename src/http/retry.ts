@@ -10,12 +10,8 @@ export const defaultRetry: RetryPolicy = { attempts: 4, baseDelayMs: 500, maxDel
 export function policyFrom(base: RetryPolicy, given: RetryOptions | false | undefined): RetryPolicy {
 	if (given === undefined) return base;
 	if (given === false) return { ...base, attempts: 1 };
-	return {
-		attempts: given.attempts ?? base.attempts,
-		baseDelayMs: given.baseDelayMs ?? base.baseDelayMs,
-		maxDelayMs: given.maxDelayMs ?? base.maxDelayMs,
-		budget: given.budget ?? base.budget,
-	};
+	const known = Object.entries(given).filter(([, value]) => value !== undefined);
+	return { ...base, ...Object.fromEntries(known) };
 }
 
 const retryCost = 5;

@@ -5,6 +5,7 @@ import {
 	flag,
 	hasMethods,
 	isWellFormed,
+	isWhole,
 	milliseconds,
 	object,
 	optional,
@@ -65,41 +66,31 @@ export interface CallOptions {
 	retry?: RetryOptions | false | undefined;
 }
 
-/** The retry options of a client or of a call. */
-export const retry = optional(
-	orFalse(
-		object({
-			attempts: optional(whole(1, 6)),
-			baseDelayMs: optional(milliseconds),
-			maxDelayMs: optional(milliseconds),
-			budget: optional(
-				rule<number>(
-					(value) => typeof value === "number" && value >= 0,
-					"must be a number of tokens, 0 or more, or Infinity",
-				),
-			),
-		}),
-	),
-);
+const isTokens = (value: unknown): boolean => typeof value === "number" && value >= 0;
+const isSignal = (value: unknown): boolean =>
+	hasMethods(value, "addEventListener", "removeEventListener") && "aborted" in value;
+const isLimit = (value: unknown): boolean => value === Number.POSITIVE_INFINITY || isWhole(value, 0);
 
-const callOptions = {
-	signal: optional(
-		rule<AbortSignal>(
-			(value) => hasMethods(value, "addEventListener", "removeEventListener") && "aborted" in value,
-			"must be an AbortSignal",
-		),
-	),
+const retryPolicy = object({
+	attempts: optional(whole(1, 6)),
+	baseDelayMs: optional(milliseconds),
+	maxDelayMs: optional(milliseconds),
+	budget: optional(rule<number>(isTokens, "must be a number of tokens, 0 or more, or Infinity")),
+});
+
+/** The options that a client and a call have in common. */
+export const sharedOptions = {
 	timeoutMs: optional(milliseconds),
 	deadlineMs: optional(milliseconds),
-	retry,
+	retry: optional(orFalse(retryPolicy)),
 };
 
+const callOptions = { ...sharedOptions, signal: optional(rule<AbortSignal>(isSignal, "must be an AbortSignal")) };
 const pageOptions = {
 	...callOptions,
 	pageSize: optional(whole(limits.pageSize.min, limits.pageSize.max)),
 	cursor: optional(text),
 };
-
 const walkOptions = { ...pageOptions, readAhead: optional(flag) };
 
 /** The options of each operation. */
@@ -107,21 +98,9 @@ export const optionSchemas = {
 	call: object(callOptions),
 	page: object(pageOptions),
 	walk: object(walkOptions),
-	list: object({
-		...walkOptions,
-		search: optional(
-			rule<string>((value) => typeof value === "string" && isWellFormed(value), "must be well-formed text"),
-		),
-	}),
+	list: object({ ...walkOptions, search: optional(rule<string>(isWellFormed, "must be well-formed text")) }),
 	lookup: object({ ...callOptions, concurrency: optional(whole(1, 100)) }),
-	collect: object({
-		limit: optional(
-			rule<number>(
-				(value) => value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && Number(value) >= 0),
-				"must be a whole number, 0 or more",
-			),
-		),
-	}),
+	collect: object({ limit: optional(rule<number>(isLimit, "must be a whole number, 0 or more")) }),
 };
 
 /** Checks the options of a call, and returns a copy. Without options there is nothing to check. */

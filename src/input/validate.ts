@@ -11,7 +11,7 @@ export type ValueOf<S> = z.output<S>;
 type Parse = z.$ZodTypeInternals["parse"];
 
 const Base: z.$constructor<z.$ZodType> = z.$ZodType;
-/** A schema that is made of its parse function. */
+/** A schema made of its parse function. */
 const Custom = z.$constructor<z.$ZodType, z.$ZodTypeDef & { parse: Parse }>("Custom", (schema, def) => {
 	Base.init(schema, def);
 	schema._zod.parse = def.parse;
@@ -47,18 +47,25 @@ export function object<Shape extends z.$ZodShape>(shape: Shape): z.$ZodObject<Sh
 	const catchall = new z.$ZodNever({ type: "never" });
 	return new z.$ZodObject({ type: "object", shape, catchall }) as z.$ZodObject<Shape, z.$strict>;
 }
+export function isWhole(value: unknown, min: number, max = Number.POSITIVE_INFINITY): boolean {
+	return Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
+}
+
 /** A whole number from `min` to `max`. */
 export function whole(min: number, max: number): Schema<number> {
-	const test = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
-	return rule<number>(test, `must be a whole number from ${min} to ${max}`);
+	return rule<number>((value) => isWhole(value, min, max), `must be a whole number from ${min} to ${max}`);
 }
 
 /** A timer of more than 2^31 − 1 ms would fire at once. */
 export const milliseconds: Schema<number> = whole(1, 2 ** 31 - 1);
 
-/** Text that can go over the wire. A lone surrogate, as cutting an emoji in two leaves it, cannot. */
+/** Whether a value is text that can go over the wire. A lone surrogate, as cutting an emoji in two leaves it, cannot. */
+export function isWellFormed(value: unknown): value is string {
+	return typeof value === "string" && !/\p{Surrogate}/u.test(value);
+}
+
 export const text: Schema<string> = rule<string>(
-	(value) => typeof value === "string" && value.trim() !== "" && isWellFormed(value),
+	(value) => isWellFormed(value) && value.trim() !== "",
 	"must be well-formed text that is not blank",
 );
 
@@ -79,13 +86,8 @@ export function callable<T>(): Schema<T> {
 
 /** Whether a value has methods of these names. Not by `instanceof`: under Jest, an AbortSignal is of another realm. */
 export function hasMethods(value: unknown, ...names: string[]): value is object {
-	if (value === null || (typeof value !== "object" && typeof value !== "function")) return false;
-	return names.every((name) => typeof Reflect.get(value, name) === "function");
-}
-
-/** Whether a text has no lone surrogate. */
-export function isWellFormed(value: string): boolean {
-	return !/\p{Surrogate}/u.test(value);
+	const isHolder = (typeof value === "object" && value !== null) || typeof value === "function";
+	return isHolder && names.every((name) => typeof Reflect.get(value, name) === "function");
 }
 
 /** The class of error that refuses a value. */
