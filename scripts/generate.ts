@@ -13,7 +13,7 @@ import { describeChanges } from "./generate/changes.ts";
 import { checks } from "./generate/checks.ts";
 import { answerSchema, type Json, operationsOf, requestSchema } from "./generate/contract.ts";
 import { phoneMetadata } from "./generate/phone.ts";
-import { operationTable, shapeTable } from "./generate/tables.ts";
+import { operationTable, schemaNames, shapeTable } from "./generate/tables.ts";
 import { types } from "./generate/types.ts";
 
 const root = new URL("..", import.meta.url);
@@ -38,6 +38,7 @@ const operations = operationsOf(contract);
 
 const files: Record<string, string> = {
 	"openapi.ts": await types(contract),
+	"schemas.ts": schemaNames(contract),
 	"operations.ts": operationTable(contract),
 	"shapes.ts": shapeTable(contract),
 	"answers.ts": checks(contract, "tolerant", operations.map(answerSchema)),

@@ -79,4 +79,4 @@ export type { Span, Tracer } from "./observe/trace.ts";
 
 // The contract's schemas
 
-export type * from "./types.ts";
+export type * from "../generated/schemas.ts";

@@ -29,16 +29,15 @@ const layers: Record<string, Layer> = {
 	sync: { files: /^sync\//, imports: ["index"] },
 	outbox: { files: /^outbox\//, imports: ["index"] },
 	cli: { files: /^cli(\.ts$|\/)/, imports: ["index", "node", "sync", "outbox", "sandbox/server", "sandbox"] },
-	index: { files: /^index\.ts$/, imports: ["client", "types", ...client, "phone"] },
+	index: { files: /^index\.ts$/, imports: ["client", ...client, "phone"] },
 	node: { files: /^node\.ts$/, imports: ["http"] },
-	client: { files: /^client(-options)?\.ts$/, imports: [...client, "phone", "types"] },
-	operations: { files: /^operations\//, imports: ["http", "input", "observe", "errors", "phone", "types"] },
-	http: { files: /^http\//, imports: ["input", "observe", "errors", "phone", "types"] },
+	client: { files: /^client(-options)?\.ts$/, imports: [...client, "phone"] },
+	operations: { files: /^operations\//, imports: ["http", "input", "observe", "errors", "phone"] },
+	http: { files: /^http\//, imports: ["input", "observe", "errors", "phone"] },
 	phone: { files: /^input\/phone[\w-]*\.ts$/, imports: ["errors"] },
-	input: { files: /^input\//, imports: ["errors", "phone", "types"] },
-	observe: { files: /^observe\//, imports: ["errors", "types"] },
+	input: { files: /^input\//, imports: ["errors", "phone"] },
+	observe: { files: /^observe\//, imports: ["errors"] },
 	errors: { files: /^errors\.ts$/, imports: [] },
-	types: { files: /^types\.ts$/, imports: [] },
 };
 
 /** The files that alone may import a package. `node:` stands for the modules of Node. */
@@ -79,7 +78,7 @@ const shown = ({ file, target }: { file: string; target: string }) => `${file} â
 test("each file of src is in a layer, and each layer of the client has files", () => {
 	expect(files.filter((file) => layerOf(file) === undefined)).toEqual([]);
 	const filled = new Set(files.map(layerOf));
-	for (const name of ["index", "node", "client", ...client, "phone", "types"]) expect(filled).toContain(name);
+	for (const name of ["index", "node", "client", ...client, "phone"]) expect(filled).toContain(name);
 	expect(inner.length).toBeGreaterThan(files.length);
 });
 

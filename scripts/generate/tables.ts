@@ -27,6 +27,19 @@ export const limits = ${JSON.stringify(limits)} as const;
 `;
 }
 
+/** The types of the schemas that callers may name. The bodies of single errors have the names of the error classes. */
+export function schemaNames(contract: Json): string {
+	const { PartnerErrorBody, ...schemas } = contract.components.schemas;
+	const bodies = (PartnerErrorBody.oneOf ?? PartnerErrorBody.anyOf).map(refName);
+	const names = ["PartnerErrorBody", ...Object.keys(schemas).filter((name) => !bodies.includes(name))];
+	return `${banner}
+/** The schemas of openapi.json by their own names. Types only. */
+export type {
+${names.map((name) => `\t${name},`).join("\n")}
+} from "./openapi.ts";
+`;
+}
+
 /** The fields of each answer schema, for finding what an answer has that the contract does not know. */
 export function shapeTable(contract: Json): string {
 	const seen = new Map<string, string>();

@@ -2,13 +2,11 @@ import type { FaultFacts } from "../errors.ts";
 
 /** The fault of a rejected exchange, and whether its request was sent. */
 export interface Diagnosis {
-	/** The fault in words, without data of the request. */
 	text: string;
 	/** Whether the fault proves that no request was sent. */
 	unsent: boolean;
 	/** Whether trying again cannot help: a certificate, a port that fetch blocks, a runtime without fetch. */
 	permanent: boolean;
-	/** The parts of the fault that an error may show. */
 	fault: FaultFacts;
 }
 

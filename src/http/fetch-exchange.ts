@@ -48,7 +48,7 @@ function supportsCache(): boolean {
 }
 
 /** Reads the whole body; resolves with undefined when it exceeds the limit. */
-function read(response: Response, control: ExchangeControl): Promise<string | undefined> | undefined {
+async function read(response: Response, control: ExchangeControl): Promise<string | undefined> {
 	const { headers, body } = response;
 	const length = Number(headers.get("content-length") ?? Number.NaN);
 	if (length > control.maxBytes) {
@@ -58,22 +58,17 @@ function read(response: Response, control: ExchangeControl): Promise<string | un
 	// `content-length` counts compressed bytes: only without an encoding does it bound what `text()` reads.
 	const isBounded = length >= 0 && !headers.get("content-encoding");
 	if (isBounded || typeof body?.getReader !== "function") {
-		return response.text().then((text) => (text.length > control.maxBytes ? undefined : text));
+		const text = await response.text();
+		return text.length > control.maxBytes ? undefined : text;
 	}
 	const reader = body.getReader();
+	const cancel = (): void => ignoreErrors(() => reader.cancel());
 	const abort = control.cut;
 	control.cut = () => {
 		abort?.();
 		// Cancels for a fetch that ignores its signal. Deferred, because a cloned body rejects unhandled when both come at once.
-		setTimeout(() => ignoreErrors(() => reader.cancel()));
+		setTimeout(cancel);
 	};
-	return readWithin(reader, control.maxBytes);
-}
-
-async function readWithin(
-	reader: ReadableStreamDefaultReader<Uint8Array>,
-	maxBytes: number,
-): Promise<string | undefined> {
 	const decoder = new TextDecoder();
 	let text = "";
 	let bytes = 0;
@@ -82,8 +77,8 @@ async function readWithin(
 		if (done) return text + decoder.decode();
 		// An empty chunk counts too, because an endless stream of them must end.
 		bytes += value.byteLength || 1000;
-		if (bytes > maxBytes) {
-			ignoreErrors(() => reader.cancel());
+		if (bytes > control.maxBytes) {
+			cancel();
 			return undefined;
 		}
 		text += decoder.decode(value, { stream: true });

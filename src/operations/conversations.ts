@@ -1,9 +1,3 @@
-import type { OperationError } from "../errors.ts";
-import { endpointOf } from "../http/endpoint.ts";
-import type { Transport } from "../http/transport.ts";
-import { type CallOptions, checkOptions, optionSchemas } from "../input/call-options.ts";
-import { type CountryCode, requirePhone } from "../input/phone.ts";
-import { isWellFormed } from "../input/validate.ts";
 import type {
 	ConversationPage,
 	ConversationSummary,
@@ -11,7 +5,13 @@ import type {
 	LookupRequest,
 	Message,
 	MessagePage,
-} from "../types.ts";
+} from "../../generated/schemas.ts";
+import type { OperationError } from "../errors.ts";
+import { endpointOf } from "../http/endpoint.ts";
+import type { Transport } from "../http/transport.ts";
+import { type CallOptions, checkOptions, optionSchemas } from "../input/call-options.ts";
+import { type CountryCode, requirePhone } from "../input/phone.ts";
+import { isWellFormed } from "../input/validate.ts";
 import { type Call, createCall } from "./call.ts";
 import { createLookup, type Lookup, type PhoneInput, type PhoneInputs } from "./lookup.ts";
 import { createPaginated, type Paginated } from "./pagination.ts";

@@ -1,9 +1,9 @@
 import { limits } from "../../generated/operations.ts";
+import type { ConversationSummary, LookupResponse } from "../../generated/schemas.ts";
 import { type Facts, isPartnerError, type OperationError, PartnerInvalidInput } from "../errors.ts";
 import type { Reply } from "../http/call-context.ts";
 import { aborted, toError } from "../http/failure.ts";
 import { type CountryCode, type E164, type PhoneProblem, readPhone } from "../input/phone.ts";
-import type { ConversationSummary, LookupResponse } from "../types.ts";
 import { type Call, createLazyCall, noResponse, readNow } from "./call.ts";
 import { checkNumber, groupsOf, untilAborted } from "./lookup-inputs.ts";
 

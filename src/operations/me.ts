@@ -1,8 +1,8 @@
+import type { Me } from "../../generated/schemas.ts";
 import type { OperationError } from "../errors.ts";
 import { endpointOf } from "../http/endpoint.ts";
 import type { Transport } from "../http/transport.ts";
 import { type CallOptions, checkOptions, optionSchemas } from "../input/call-options.ts";
-import type { Me } from "../types.ts";
 import { type Call, createCall } from "./call.ts";
 
 /** Reading the integration of the key. */

@@ -1,3 +1,4 @@
+import type { SendMessageRequest, SendMessageResult } from "../../generated/schemas.ts";
 import { type Facts, PartnerInvalidInput, type SendError } from "../errors.ts";
 import type { Reply } from "../http/call-context.ts";
 import { endpointOf } from "../http/endpoint.ts";
@@ -6,7 +7,6 @@ import { type CallOptions, checkOptions, optionSchemas } from "../input/call-opt
 import { isUuid, type ReuseGuard } from "../input/operation-id.ts";
 import { type CountryCode, type E164, requirePhone } from "../input/phone.ts";
 import { checkInput, object, optional, rule, text } from "../input/validate.ts";
-import type { SendMessageRequest, SendMessageResult } from "../types.ts";
 import { type Call, createCall } from "./call.ts";
 
 /** A plain-text message to a contact. */

@@ -1,6 +1,6 @@
+import type { ConversationDetail, ConversationSummary } from "../../generated/schemas.ts";
 import { PartnerInvalidInput } from "../errors.ts";
 import { isUtcTime } from "../observe/contract-drift.ts";
-import type { ConversationDetail, ConversationSummary } from "../types.ts";
 
 /**
  * Whether a text would be sent at once: true within 24 hours after the contact's last inbound message. Outside this

@@ -1,0 +1,33 @@
+// Generated from openapi.json by `npm run generate`. Do not edit.
+
+/** The schemas of openapi.json by their own names. Types only. */
+export type {
+	PartnerErrorBody,
+	Integration,
+	Agency,
+	Me,
+	ConversationVisibility,
+	ConversationSummary,
+	ConversationPage,
+	LookupRequest,
+	LookupEntry,
+	LookupResponse,
+	QueuedMessage,
+	AiSettings,
+	UnapprovedTemplate,
+	WindowReopenReadiness,
+	ConversationDetail,
+	MessageMedia,
+	StoredMedia,
+	QuickReply,
+	ListPickerItem,
+	ListPicker,
+	CtaButton,
+	InteractiveContent,
+	ReplyToMessage,
+	Message,
+	MessagePage,
+	ConversationWithMessages,
+	SendMessageRequest,
+	SendMessageResult,
+} from "./openapi.ts";
