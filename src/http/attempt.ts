@@ -3,14 +3,18 @@ import { onAbort } from "./abort.ts";
 import type { ActiveCall } from "./call-context.ts";
 import type { ExchangeAnswer, ExchangeControl } from "./exchange.ts";
 
-/** How one attempt ended. `key` is the one that its request went out with; undefined when it did not go out. */
-export type AttemptEnd = { key: string | undefined } & Pick<ExchangeControl, "head" | "connected"> & EndKind;
-
-type EndKind =
-	| ({ kind: "answer" } & ExchangeAnswer)
-	| { kind: "fault"; error: unknown }
-	| { kind: "timeout" | "abort" }
-	| { kind: "key"; problem: KeyProblem };
+/** How one attempt ended. */
+export interface AttemptEnd {
+	how:
+		| { kind: "answer"; answer: ExchangeAnswer }
+		| { kind: "fault"; error: unknown }
+		| { kind: "timeout" | "abort" }
+		| { kind: "key"; problem: KeyProblem };
+	/** The key that the request went out with. Undefined when it did not go out. */
+	key: string | undefined;
+	/** What the exchange had noted until then. */
+	seen: Pick<ExchangeControl, "head" | "connected">;
+}
 
 /** Limit of a decoded body. A compressed body of a few hundred bytes can unpack to 300 MB. */
 const maxBytes = 10 * 1024 * 1024;
@@ -23,19 +27,19 @@ const longestGraceMs = 100;
  * @param limitMs time for the key, the headers and the body together
  */
 export function attempt<Data>(call: ActiveCall<Data>, limitMs: number): Promise<AttemptEnd> {
-	const { client, request, signals, isWrite } = call;
+	const { client, request, signals, context } = call;
 	const isAborted = (): boolean => signals.some(({ aborted }) => aborted);
 	return new Promise((resolve) => {
-		if (isAborted()) return resolve({ kind: "abort", key: undefined });
 		const control: ExchangeControl = { maxBytes };
+		if (isAborted()) return resolve({ how: { kind: "abort" }, key: undefined, seen: control });
 		let key: string | undefined;
 		let isOver = false;
 
-		const settle = (end: EndKind): void => {
+		const settle = (how: AttemptEnd["how"]): void => {
 			isOver = true;
 			clearTimeout(timer);
 			for (const remove of removers) remove();
-			resolve({ ...end, key, head: control.head, connected: control.connected });
+			resolve({ how, key, seen: control });
 		};
 		const cut = (kind: "timeout" | "abort"): void => {
 			settle({ kind });
@@ -59,14 +63,14 @@ export function attempt<Data>(call: ActiveCall<Data>, limitMs: number): Promise<
 			const headers = { ...request.headers, authorization: `Bearer ${key}` };
 			try {
 				const { status, headers: received, text } = await client.exchange({ ...request, headers }, control);
-				settle({ kind: "answer", status, headers: received, text });
+				settle({ kind: "answer", answer: { status, headers: received, text } });
 			} catch (error) {
 				settle({ kind: "fault", error });
 			}
 		};
 		const given = client.apiKey();
 		// A send waits for the end of the current tick, so that an abort right after the call stops it.
-		if (typeof given === "string" && !isWrite) send(given);
+		if (typeof given === "string" && !context.isWrite) send(given);
 		else Promise.resolve(given).then(send);
 	});
 }

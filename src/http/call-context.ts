@@ -43,13 +43,16 @@ export interface CallContext<Data> extends CallOptions {
 }
 
 /** A call that is under way. The fields from `attempt` on change with each attempt. */
-export interface ActiveCall<Data> extends Omit<CallContext<Data>, "retry">, Endpoint<Data, Parameters> {
+export interface ActiveCall<Data> {
 	client: ClientContext;
+	endpoint: Endpoint<Data, Parameters>;
+	context: CallContext<Data>;
 	agencyId: string | undefined;
 	/** Without the key. */
 	request: ExchangeRequest;
 	timeoutMs: number;
 	deadlineMs: number;
+	/** On the clock of `performance.now()`. */
 	deadlineAt: number;
 	retry: RetryPolicy;
 	/** The caller's signal, and the one of an iteration that does not need its next page any more. */

@@ -12,25 +12,27 @@ import { retryAfterMs } from "./retry.ts";
  * Turns the end of an attempt into data or a failure. The status decides, never the form of an error body. A failure without
  * an outcome proves nothing: the request may have been processed. Earlier attempts do not count here.
  */
-export function classify<Data>(end: AttemptEnd, call: ActiveCall<Data>): Reply<Data> {
-	const { operation, timeoutMs } = call;
-	if (end.kind === "answer") return end.status < 300 ? readAnswer(end, call) : refuse(end, call);
-	if (end.kind === "key") {
-		const { field, rule } = end.problem;
-		return createFailure("PartnerConfigurationError", `${field}: ${rule}`, { ...end.problem, outcome: "not_sent" });
+export function classify<Data>(
+	{ how, key, seen: { head, connected } }: AttemptEnd,
+	call: ActiveCall<Data>,
+): Reply<Data> {
+	const { operation } = call.endpoint;
+	if (how.kind === "answer") return how.answer.status < 300 ? readAnswer(how.answer, call) : refuse(how.answer, call);
+	if (how.kind === "key") {
+		const { field, rule } = how.problem;
+		return createFailure("PartnerConfigurationError", `${field}: ${rule}`, { ...how.problem, outcome: "not_sent" });
 	}
-	const { head, key, connected } = end;
 	// An error status counts also when its body was cut off or came too late.
-	if (head && head.status >= 300 && end.kind !== "abort") return refuse({ ...head, text: "" }, call);
+	if (head && head.status >= 300 && how.kind !== "abort") return refuse({ ...head, text: "" }, call);
 	const seen = head && seenIn(head, call);
-	if (end.kind === "fault") {
-		const { text, unsent, permanent, fault } = diagnose(end.error, connected, head !== undefined);
+	if (how.kind === "fault") {
+		const { text, unsent, permanent, fault } = diagnose(how.error, connected, head !== undefined);
 		const facts = { ...seen, outcome: outcomeIf(unsent), retryable: !permanent, again: !permanent, fault };
 		return createFailure("PartnerConnectionError", `${operation}: ${text}`, facts);
 	}
 	const outcome = outcomeIf(key === undefined || connected === false);
-	if (end.kind === "abort") return aborted({ ...seen, operation, outcome });
-	const message = `${operation}: no ${key === undefined ? "key" : "complete answer"} within ${timeoutMs} ms`;
+	if (how.kind === "abort") return aborted({ ...seen, operation, outcome });
+	const message = `${operation}: no ${key === undefined ? "key" : "complete answer"} within ${call.timeoutMs} ms`;
 	// An attempt whose key did not come in time made no request, so that no number of attempts would end the retries.
 	return createFailure("PartnerTimeoutError", message, { ...seen, outcome, retryable: true, again: key !== undefined });
 }
@@ -41,7 +43,7 @@ function outcomeIf(unsent: boolean): Failure["outcome"] {
 
 /** A status of 2xx. */
 function readAnswer<Data>(answer: ExchangeAnswer, call: ActiveCall<Data>): Reply<Data> {
-	const { operation, schema, isBroken, attempts } = call;
+	const { operation, schema, isBroken } = call.endpoint;
 	const { status, headers, text } = answer;
 	if (text === undefined) {
 		return createFailure(
@@ -59,10 +61,10 @@ function readAnswer<Data>(answer: ExchangeAnswer, call: ActiveCall<Data>): Reply
 	// This is the only place where JSON gets the type of the contract: the validator generated from it has accepted it.
 	const data = json as Data;
 	const isListed = status === 200 || schema === undefined;
-	const broken = !isListed ? "the status" : isBroken(json) ? brokenPath(isBroken, json) : call.verify?.(data);
+	const broken = !isListed ? "the status" : isBroken(json) ? brokenPath(isBroken, json) : call.context.verify?.(data);
 	if (broken === undefined) {
 		const correlationId = correlationIdFrom(headers.get("x-correlation-id"));
-		return { ok: true, data, response: { status, headers, correlationId, attempts } };
+		return { ok: true, data, response: { status, headers, correlationId, attempts: call.attempts } };
 	}
 	const outcome = status === 200 && Object(json).success === true ? "sent" : "unknown";
 	const message = `${operation}: the answer breaks the contract at ${broken || "/"}`;
@@ -72,7 +74,7 @@ function readAnswer<Data>(answer: ExchangeAnswer, call: ActiveCall<Data>): Reply
 /** A status of 300 or higher. */
 function refuse<Data>(answer: ExchangeAnswer, call: ActiveCall<Data>): Failure {
 	const { status, headers, text } = answer;
-	const { operation, refusals } = call;
+	const { operation, refusals } = call.endpoint;
 	const secrets = secretsOf(call);
 	const seen = { ...seenIn(answer, call), retryAfterMs: retryAfterMs(headers) };
 	const said = text ? serviceMessage(parse(text), secrets) : undefined;
@@ -117,9 +119,9 @@ function seenIn<Data>(
 }
 
 /** The parts of the request that a message must not repeat. A key counts whole, and by its parts after the public prefix. */
-function secretsOf<Data>({ keys, secrets = [] }: ActiveCall<Data>): string[] {
+function secretsOf<Data>({ keys, context }: ActiveCall<Data>): string[] {
 	const parts = keys.flatMap((key) => [key, ...key.split(".").slice(1)]);
-	return [...parts, ...secrets].filter((secret) => secret !== undefined);
+	return [...parts, ...(context.secrets ?? [])].filter((secret) => secret !== undefined);
 }
 
 /** Origin of a redirect's target. The rest of the URL can hold a phone number. */

@@ -19,7 +19,8 @@ export type Transport = <Data, Params extends Parameters>(
 export function createTransport(client: ClientContext): Transport {
 	return async (endpoint, parameters, context) => {
 		const call = begin(client, endpoint, parameters, context);
-		const endTrace = client.tracer && startTrace(client.tracer, { ...call, baseUrl: client.baseUrl });
+		const endTrace =
+			client.tracer && startTrace(client.tracer, { ...context, ...endpoint, ...call, baseUrl: client.baseUrl });
 		let reply = await tryOnce(call);
 		let wait = waitAfter(call, reply);
 		if (wait) {
@@ -50,9 +51,9 @@ function begin<Data>(
 	const preset = context.isWrite ? limits.write : limits.read;
 	const deadlineMs = context.deadlineMs ?? client.deadlineMs ?? preset.deadlineMs;
 	return {
-		...endpoint,
-		...context,
 		client,
+		endpoint,
+		context,
 		agencyId: parameters.path?.agencyId,
 		request: createRequest(client, endpoint, parameters, !context.isWrite),
 		timeoutMs: context.timeoutMs ?? client.timeoutMs ?? preset.timeoutMs,
@@ -81,7 +82,7 @@ async function tryOnce<Data>(call: ActiveCall<Data>): Promise<Reply<Data>> {
 		call.keys.push(end.key);
 		call.attempts++;
 	}
-	if (end.key !== undefined || end.kind !== "abort") call.durationMs = performance.now() - startedAt;
+	if (end.key !== undefined || end.how.kind !== "abort") call.durationMs = performance.now() - startedAt;
 	const reply = classify(end, call);
 	if (reply.ok) return reply;
 	call.correlationId = reply.correlationId ?? call.correlationId;
@@ -94,10 +95,10 @@ async function tryOnce<Data>(call: ActiveCall<Data>): Promise<Reply<Data>> {
 /** Reports an attempt. Returns the wait before the next one, or undefined when its reply is final. */
 function waitAfter<Data>(call: ActiveCall<Data>, reply: Reply<Data>): Promise<void> | undefined {
 	if (reply.ok) {
-		const { onContractDrift } = call.client;
+		const { endpoint, client } = call;
 		refund(call);
 		report(call, reply, undefined);
-		if (onContractDrift) reportDrift(onContractDrift, call, reply.data, reply.response.correlationId);
+		if (client.onContractDrift) reportDrift(client.onContractDrift, endpoint, reply.data, reply.response.correlationId);
 		return undefined;
 	}
 	const waitMs = reply.again ? waitBefore(call, reply.retryAfterMs) : undefined;
@@ -109,8 +110,10 @@ function waitAfter<Data>(call: ActiveCall<Data>, reply: Reply<Data>): Promise<vo
 }
 
 function report<Data>(call: ActiveCall<Data>, reply: Reply<Data>, retryInMs: number | undefined): void {
-	const { client, operation, agencyId, attempt, operationId, durationMs, isWrite, abandon } = call;
+	const { client, endpoint, context, agencyId, attempt, durationMs } = call;
 	if (durationMs === undefined || !(client.logger || client.onAttempt)) return;
+	const { operation } = endpoint;
+	const { operationId, isWrite, abandon } = context;
 	const { status, correlationId } = reply.ok ? reply.response : reply;
 	const { tag: errorTag, fault } = reply.ok ? {} : reply;
 	const errorCode = fault?.code ?? (errorTag === "PartnerConfigurationError" ? fault?.name : undefined);
@@ -123,7 +126,9 @@ function report<Data>(call: ActiveCall<Data>, reply: Reply<Data>, retryInMs: num
 
 /** Adds the facts of the call to a failure. */
 function complete<Data>(call: ActiveCall<Data>, failure: Failure): Failure {
-	const { operation, agencyId, attempts, correlationId, operationId, isWrite, isChosenId } = call;
+	const { agencyId, attempts, correlationId } = call;
+	const { operation } = call.endpoint;
+	const { operationId, isWrite, isChosenId } = call.context;
 	// The service answers 500 to every retry of an id that was used with another body.
 	const hint = isChosenId && failure.tag === "PartnerInternalError";
 	const message = failure.message + (hint ? " (the operationId may have been used with a different body)" : "");
@@ -133,8 +138,8 @@ function complete<Data>(call: ActiveCall<Data>, failure: Failure): Failure {
 
 /** @param seen the time-out of the attempt that the deadline cut off */
 function expired<Data>(call: ActiveCall<Data>, seen?: Failure): Failure {
-	const { operation, deadlineMs, lastFailure: previous } = call;
+	const { endpoint, deadlineMs, lastFailure: previous } = call;
 	const missing = seen && call.attempts < call.attempt ? "key" : "complete answer";
-	const message = `${operation}: no ${missing} before the deadline of ${deadlineMs} ms`;
+	const message = `${endpoint.operation}: no ${missing} before the deadline of ${deadlineMs} ms`;
 	return createFailure("PartnerTimeoutError", message, { ...seen, retryable: true, again: false, previous });
 }
