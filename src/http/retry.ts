@@ -1,5 +1,6 @@
 import pRetry from "p-retry";
 import type { RetryOptions, RetryPolicy } from "../input/call-options.ts";
+import { defined } from "../observe/defined.ts";
 import { onAbort } from "./abort.ts";
 import type { ActiveCall } from "./call-context.ts";
 import type { ExchangeHeaders } from "./exchange.ts";
@@ -10,8 +11,7 @@ export const defaultRetry: RetryPolicy = { attempts: 4, baseDelayMs: 500, maxDel
 export function policyFrom(base: RetryPolicy, given: RetryOptions | false | undefined): RetryPolicy {
 	if (given === undefined) return base;
 	if (given === false) return { ...base, attempts: 1 };
-	const known = Object.entries(given).filter(([, value]) => value !== undefined);
-	return { ...base, ...Object.fromEntries(known) };
+	return { ...base, ...defined({ ...given }) };
 }
 
 const retryCost = 5;

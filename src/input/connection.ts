@@ -5,13 +5,11 @@ export type ApiKey = string | (() => string | undefined | Promise<string | undef
 
 /** Why there is no usable key. */
 export interface KeyProblem {
-	/** The option that is absent or malformed. */
 	field: "apiKey" | "baseUrl";
-	/** The rule that it breaks. */
 	rule: string;
 	/** Whether a later call may get a key. */
 	retryable: boolean;
-	/** The name of the error that the key function threw. */
+	/** What the key function threw. */
 	fault?: FaultFacts | undefined;
 }
 
@@ -37,7 +35,7 @@ export function checkBaseUrl(given = ""): string {
  * a problem of the first call only, because build steps create clients without secrets.
  */
 export function createKeySource(given: ApiKey | undefined, baseUrl: string): KeySource {
-	const noBaseUrl = baseUrl === "" && problem("is required", "baseUrl");
+	const noBaseUrl = baseUrl === "" && ({ field: "baseUrl", rule: "is required", retryable: false } as const);
 	if (typeof given !== "function") {
 		const key = checkKey(given, baseUrl);
 		if (given && typeof key !== "string") throw refuse("apiKey", key.rule);
@@ -48,30 +46,26 @@ export function createKeySource(given: ApiKey | undefined, baseUrl: string): Key
 		try {
 			return checkKey(await given(), baseUrl);
 		} catch (error) {
-			const thrown: { name?: unknown } = Object(error);
-			const name = typeof thrown.name === "string" && /^[A-Za-z]\w{0,63}$/.test(thrown.name) ? thrown.name : "Error";
+			const { name: given }: { name?: unknown } = Object(error);
+			const name = typeof given === "string" && /^[A-Za-z]\w{0,63}$/.test(given) ? given : "Error";
 			return { field: "apiKey", rule: `its function failed (${name})`, retryable: true, fault: { name } };
 		}
 	};
 }
+
+const problem = (rule: string): KeyProblem => ({ field: "apiKey", rule, retryable: false });
 
 /** Returns the key if it fits into a header, or its problem. The form of a key is checked by the service alone. */
 function checkKey(key: unknown, baseUrl: string): string | KeyProblem {
 	if (!key) return problem("is required");
 	if (typeof key !== "string") return problem("must be a string");
 	if (!/^[\x21-\x7e]+$/.test(key)) return problem("must be visible ASCII without spaces, and without `Bearer`");
-	if (key.startsWith("sandbox_live.") && baseUrl && !isSandboxHost(new URL(baseUrl).hostname)) {
-		return problem("is a sandbox key, but baseUrl is not a sandbox");
+	if (key.startsWith("sandbox_live.") && baseUrl !== "") {
+		const { hostname } = new URL(baseUrl);
+		const isSandbox = hostname === "sandbox.invalid" || isLoopback(hostname);
+		if (!isSandbox) return problem("is a sandbox key, but baseUrl is not a sandbox");
 	}
 	return key;
-}
-
-function problem(rule: string, field: KeyProblem["field"] = "apiKey"): KeyProblem {
-	return { field, rule, retryable: false };
-}
-
-function isSandboxHost(hostname: string): boolean {
-	return hostname === "sandbox.invalid" || isLoopback(hostname);
 }
 
 /** `*.localhost` is left out, because a name server may answer for it. */

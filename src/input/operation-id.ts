@@ -1,10 +1,8 @@
 import { PartnerInvalidInput } from "../errors.ts";
 import { createRecent } from "./recent.ts";
 
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 export function isUuid(value: unknown): boolean {
-	return typeof value === "string" && uuid.test(value);
+	return typeof value === "string" && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value);
 }
 
 /**
@@ -18,12 +16,11 @@ export function isUuid(value: unknown): boolean {
  * await agency.messages.send({ to: "0470 12 34 56", body: note.text, operationId });
  */
 export async function operationIdFrom(...parts: string[]): Promise<string> {
-	const operation = "operationIdFrom";
-	if (parts.length === 0) throw new PartnerInvalidInput({ field: "parts", rule: "must have at least one", operation });
+	const refuse = (field: string, rule: string) =>
+		new PartnerInvalidInput({ field, rule, operation: "operationIdFrom" });
+	if (parts.length === 0) throw refuse("parts", "must have at least one");
 	const bad = parts.findIndex((part) => typeof part !== "string" || part === "");
-	if (bad >= 0) {
-		throw new PartnerInvalidInput({ field: `parts[${bad}]`, rule: "must be a string that is not empty", operation });
-	}
+	if (bad >= 0) throw refuse(`parts[${bad}]`, "must be a string that is not empty");
 	// JSON keeps ("a", "bc") apart from ("ab", "c").
 	const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(JSON.stringify(parts)));
 	const bytes = new Uint8Array(digest, 0, 16);
@@ -43,12 +40,13 @@ export type ReuseGuard = (agencyId: string, operationId: string, body: string) =
 
 /** Remembers the ids of the latest sends, at least 1,000, with a digest of their bodies. */
 export function createReuseGuard(): ReuseGuard {
-	const claims = createRecent<Claim>(1000);
+	// `sends` counts the sends of the body that are under way, or may have gone out.
+	const claims = createRecent<{ digest: number; sends: number }>(1000);
 	return (agencyId, operationId, body) => {
 		const key = `${agencyId} ${operationId}`;
-		const own = digest(body);
-		const claim = claims.get(key) ?? { digest: own, sends: 0 };
-		if (claim.digest !== own) return undefined;
+		const digest = digestOf(body);
+		const claim = claims.get(key) ?? { digest, sends: 0 };
+		if (claim.digest !== digest) return undefined;
 		claim.sends++;
 		claims.set(key, claim);
 		return () => {
@@ -57,15 +55,8 @@ export function createReuseGuard(): ReuseGuard {
 	};
 }
 
-/** The claim of the sends of one message. */
-interface Claim {
-	digest: number;
-	/** Sends that are under way, or may have gone out. */
-	sends: number;
-}
-
 /** FNV-1a, 32 bits. It tells apart two bodies of one caller. Where it fails to, the service answers the second one with 500. */
-function digest(text: string): number {
+function digestOf(text: string): number {
 	let hash = 0x811c9dc5;
 	for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
 	return hash;

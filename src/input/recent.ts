@@ -1,27 +1,20 @@
-/** Remembers the latest entries. */
-export interface Recent<Value> {
-	get: (key: string) => Value | undefined;
-	set: (key: string, value: Value) => void;
-	/** Removes an entry if it still has this value. */
-	remove: (key: string, value: Value) => void;
-}
-
 /**
  * Keeps at least the last `capacity` entries, and at most twice as many. Two maps take turns, because deleting the oldest
  * entry of one map at each insertion costs more than everything else a call does.
  */
-export function createRecent<Value>(capacity: number): Recent<Value> {
+export function createRecent<Value>(capacity: number) {
 	let latest = new Map<string, Value>();
 	let earlier = new Map<string, Value>();
 	return {
-		get: (key) => latest.get(key) ?? earlier.get(key),
-		set(key, value) {
+		get: (key: string): Value | undefined => latest.get(key) ?? earlier.get(key),
+		set(key: string, value: Value): void {
 			latest.set(key, value);
 			if (latest.size < capacity) return;
 			earlier = latest;
 			latest = new Map();
 		},
-		remove(key, value) {
+		/** Removes an entry if it still has this value. */
+		remove(key: string, value: Value): void {
 			for (const map of [latest, earlier]) if (map.get(key) === value) map.delete(key);
 		},
 	};

@@ -12,23 +12,21 @@ export type Recipients = readonly string[] | ((phone: E164) => boolean);
 export function createRecipientCheck(
 	given: Recipients | undefined,
 	defaultCountry: CountryCode,
-): (phone: E164) => boolean {
-	if (given === undefined) return () => true;
-	if (typeof given !== "function") {
-		const allowed = new Set<string>(
-			given.map((entry, index) => {
-				const phone = typeof entry === "string" ? readPhone(entry, defaultCountry).phone : undefined;
-				if (phone !== undefined) return phone;
-				throw new PartnerConfigurationError({ field: `allowRecipients[${index}]`, rule: "must be one phone number" });
-			}),
-		);
-		return (phone) => allowed.has(phone);
+): (to: E164) => boolean {
+	if (typeof given === "function") {
+		return (phone) => {
+			try {
+				return given(phone) === true;
+			} catch {
+				return false;
+			}
+		};
 	}
-	return (phone) => {
-		try {
-			return given(phone) === true;
-		} catch {
-			return false;
-		}
-	};
+	const allowed = given?.map((entry: unknown, index) => {
+		const phone = typeof entry === "string" ? readPhone(entry, defaultCountry).phone : undefined;
+		if (phone !== undefined) return phone;
+		throw new PartnerConfigurationError({ field: `allowRecipients[${index}]`, rule: "must be one phone number" });
+	});
+	const listed = allowed && new Set(allowed);
+	return (phone) => listed === undefined || listed.has(phone);
 }

@@ -1,4 +1,5 @@
 import type { Operation, PartnerErrorTag } from "../errors.ts";
+import { defined } from "./defined.ts";
 import { ignoreErrors } from "./ignore-errors.ts";
 
 /** One attempt, for logs and metrics. It holds no URL, header, body, phone number, name or cursor. */
@@ -42,7 +43,7 @@ export interface Observers {
 	onAttempt?: ((event: AttemptEvent) => unknown) | undefined;
 }
 
-/** The fields of an event. Undefined fields are left out of it. */
+/** The fields of an event. Undefined ones are left out of it. */
 export type AttemptFacts = { [Field in keyof AttemptEvent]: AttemptEvent[Field] | undefined } & Pick<
 	AttemptEvent,
 	"operation" | "attempt" | "durationMs"
@@ -53,25 +54,17 @@ export type AttemptFacts = { [Field in keyof AttemptEvent]: AttemptEvent[Field] 
  *
  * @param level the log level, where it does not follow from the event: an abandoned attempt, a 404 that is an answer
  */
-export function reportAttempt(
-	{ logger, onAttempt }: Observers,
-	facts: AttemptFacts,
-	level: keyof Logger | undefined,
-): void {
-	if (onAttempt) ignoreErrors(() => onAttempt(eventOf(facts)));
-	if (!logger) return;
+export function reportAttempt(observers: Observers, facts: AttemptFacts, level: keyof Logger | undefined): void {
+	const { logger, onAttempt } = observers;
+	ignoreErrors(() => onAttempt?.(eventOf(facts)));
 	const event = eventOf(facts);
-	ignoreErrors(() => logger[level ?? levelOf(event)](lineOf(event), event));
+	const levelOfFailure = event.retryInMs === undefined ? "error" : "warn";
+	const usual = event.errorTag === undefined ? "debug" : levelOfFailure;
+	ignoreErrors(() => logger?.[level ?? usual](lineOf(event), event));
 }
 
 function eventOf({ operation, attempt, durationMs, ...rest }: AttemptFacts): AttemptEvent {
-	const known = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
-	return { operation, attempt, ...known, durationMs };
-}
-
-function levelOf({ errorTag, retryInMs }: AttemptEvent): keyof Logger {
-	if (errorTag === undefined) return "debug";
-	return retryInMs === undefined ? "error" : "warn";
+	return { operation, attempt, ...defined(rest), durationMs };
 }
 
 /** One line, whatever characters the caller has put into an operationId. */

@@ -26,45 +26,39 @@ export function reportDrift(
 	correlationId: string | undefined,
 ): void {
 	if (schema === undefined) return;
-	const found = findDrift(schema, data);
-	if (!correlationId) found.push({ path: "X-Correlation-Id", kind: "missing-header" });
-	for (const drift of found) ignoreErrors(() => listener({ operation, ...drift }));
+	const reported = new Set<string>();
+	const report = (path: string, kind: ContractDrift["kind"]): void => {
+		if (reported.has(`${kind} ${path}`)) return;
+		reported.add(`${kind} ${path}`);
+		ignoreErrors(() => listener({ operation, path, kind }));
+	};
+	compare({ shape: schema }, data, "", report);
+	if (!correlationId) report("X-Correlation-Id", "missing-header");
 }
 
-type Found = Pick<ContractDrift, "path" | "kind">;
-
-/** Walks a response beside the shape of its schema. */
-function findDrift(shape: string, data: unknown): Found[] {
-	const found = new Map<string, Found>();
-	const add = (path: string, kind: ContractDrift["kind"]): void => {
-		found.set(`${kind} ${path}`, { path, kind });
-	};
-	const visit = (name: string, value: unknown, path: string): void => {
-		if (Array.isArray(value)) {
-			for (const item of value) visit(name, item, `${path}[]`);
-		} else if (typeof value === "object" && value !== null) {
-			for (const [key, inner] of Object.entries(value)) {
-				const at = path === "" ? shownName(key) : `${path}.${shownName(key)}`;
-				const fields = shapes[name] ?? {};
-				const field = Object.hasOwn(fields, key) ? fields[key] : undefined;
-				if (field) check(field, inner, at);
-				else add(at, "unknown-field");
-			}
+/** Walks a value of a response beside what the contract knows about its field. */
+function compare(
+	field: Field,
+	value: unknown,
+	path: string,
+	report: (path: string, kind: ContractDrift["kind"]) => void,
+): void {
+	const { shape, known, time } = field;
+	if (Array.isArray(value)) {
+		for (const item of value) compare(field, item, shape === undefined ? path : `${path}[]`, report);
+	} else if (shape === undefined) {
+		if (typeof value === "string" && known?.includes(value) === false) report(path, "unknown-value");
+		if (typeof value === "string" && time && !isUtcTime(value)) report(path, "unknown-time");
+		if (Number.isInteger(value) && !Number.isSafeInteger(value)) report(path, "unsafe-integer");
+	} else if (typeof value === "object" && value !== null) {
+		const fields = shapes[shape] ?? {};
+		for (const [key, inner] of Object.entries(value)) {
+			const at = path === "" ? shownName(key) : `${path}.${shownName(key)}`;
+			const listed = Object.hasOwn(fields, key) ? fields[key] : undefined;
+			if (listed) compare(listed, inner, at, report);
+			else report(at, "unknown-field");
 		}
-	};
-	const check = (field: Field, value: unknown, path: string): void => {
-		if (field.shape !== undefined) {
-			visit(field.shape, value, path);
-			return;
-		}
-		for (const one of Array.isArray(value) ? value : [value]) {
-			if (typeof one === "string" && field.known?.includes(one) === false) add(path, "unknown-value");
-			if (typeof one === "string" && field.time && !isUtcTime(one)) add(path, "unknown-time");
-			if (Number.isInteger(one) && !Number.isSafeInteger(one)) add(path, "unsafe-integer");
-		}
-	};
-	visit(shape, data, "");
-	return [...found.values()];
+	}
 }
 
 /** The name of a field if it looks like one, because a key can also hold a phone number or a text. */

@@ -1,8 +1,8 @@
-/** Length of a run of letters and digits that counts as a piece of the request. */
-const runLength = 12;
 /** A part of the request with fewer letters and digits is no secret: ordinary words contain it. */
 const shortestSecret = 4;
-/** A longer request is not compared: its service message is withheld. */
+/** This many letters and digits in a row count as a piece of the request. */
+const runLength = 12;
+/** A longer part is not compared: the service message is withheld. */
 export const longestSecret = 20_000;
 
 const withheld =
@@ -25,14 +25,14 @@ export function serviceMessage(body: unknown, secrets: readonly string[]): strin
 		.replace(/\p{Cc}+/gu, " ")
 		.trim();
 	const masked = line.replace(digits, "[number]");
-	// Compared before digits are masked, because a mask would cut a repeated text into short pieces. Numbers are masked anyway.
+	// A mask would cut a repeated text into short pieces, and without it each number would count as repeated.
 	const texts = secrets.filter((secret) => /\p{L}/u.test(secret));
 	return isOrdinary(masked) && !echoes(line, texts) && !echoes(masked, secrets) ? masked : withheld;
 }
 
 /**
- * Printable ASCII in words of at most 24 characters, without the escapes of JSON, HTML, URLs and quoted-printable. A dotted
- * field name counts as several words.
+ * Whether a text is printable ASCII in words of at most 24 characters, without the escapes of JSON, HTML, URLs and
+ * quoted-printable. A dotted field name counts as several words.
  */
 function isOrdinary(text: string): boolean {
 	return /^[\x20-\x7e]*$/.test(text) && !/[^\s.]{25}|\\|&#?\w+;|%[0-9a-f]{2}|=[0-9a-f]{2}/i.test(text);
@@ -44,10 +44,10 @@ export function echoes(text: string, secrets: readonly string[]): boolean {
 	return secrets.some((secret) => {
 		if (secret.length > longestSecret) return true;
 		const letters = lettersOf(secret);
-		if (letters.length < shortestSecret) return false;
-		if (letters.length < runLength) return said.includes(letters);
-		for (let at = 0; at + runLength <= said.length; at++) {
-			if (letters.includes(said.slice(at, at + runLength))) return true;
+		const length = Math.min(letters.length, runLength);
+		if (length < shortestSecret) return false;
+		for (let at = 0; at + length <= said.length; at++) {
+			if (letters.includes(said.slice(at, at + length))) return true;
 		}
 		return false;
 	});
@@ -55,16 +55,11 @@ export function echoes(text: string, secrets: readonly string[]): boolean {
 
 /** Letters and digits in lower case, accents removed. */
 function lettersOf(text: string): string {
-	return text
-		.normalize("NFKD")
-		.toLowerCase()
-		.replace(/[^\p{L}\p{Nd}]+/gu, "");
+	const plain = text.normalize("NFKD").toLowerCase();
+	return plain.replace(/[^\p{L}\p{Nd}]+/gu, "");
 }
 
-/**
- * `X-Correlation-Id` when it has the form of one. A phone number or a key does not have it, so that a gateway that puts
- * one into the header leaks nothing into a log.
- */
+/** `X-Correlation-Id` when it has the form of one. A gateway can put a phone number or a key there, which has not. */
 export function correlationIdFrom(value: string | null | undefined): string | undefined {
 	if (!value || value.length > 128 || !/^[\w.:/=@-]+$/.test(value)) return undefined;
 	return value.includes("_live.") || /^[\d./-]{6,20}$/.test(value) ? undefined : value;

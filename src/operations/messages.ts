@@ -19,15 +19,9 @@ export interface OutgoingMessage extends Pick<SendMessageRequest, "body"> {
 	 * @default a random UUID
 	 */
 	operationId?: string | undefined;
-	/**
-	 * The agency's sender to use, a UUID.
-	 * @default the agency's default sender
-	 */
+	/** The agency's sender to use, a UUID. Without it the agency's default sender is used. */
 	subaccountId?: string | null | undefined;
-	/**
-	 * Language of the consent template, one of `windowReopenReadiness.availableLanguages`. Required when the window is closed
-	 * and the agency has more than one language.
-	 */
+	/** One of `windowReopenReadiness.availableLanguages`. Required when the window is closed and the agency has more than one. */
 	consentLanguage?: string | undefined;
 }
 
@@ -75,14 +69,6 @@ export interface MessagesGroup {
 	send: (message: OutgoingMessage, options?: CallOptions) => Call<Sent, SendError>;
 }
 
-export interface MessagesOptions {
-	agencyId: string;
-	defaultCountry: CountryCode;
-	/** Whether this client may send to a number: `allowRecipients`. */
-	isAllowed: (phone: E164) => boolean;
-	guard: ReuseGuard;
-}
-
 const messageSchema = object({
 	to: rule<string>((value) => typeof value === "string", "must be a phone number"),
 	body: text,
@@ -91,52 +77,59 @@ const messageSchema = object({
 	consentLanguage: optional(text),
 });
 
-export function createMessages(transport: Transport, options: MessagesOptions): MessagesGroup {
-	const endpoint = endpointOf("messages.send");
-	const { agencyId, defaultCountry, isAllowed, guard } = options;
+export interface MessagesOptions {
+	agencyId: string;
+	defaultCountry: CountryCode;
+	/** Whether this client may send to a number: `allowRecipients`. */
+	isAllowed: (to: E164) => boolean;
+	guard: ReuseGuard;
+}
 
-	const send = async (message: OutgoingMessage, callOptions: CallOptions | undefined): Promise<Reply<Sent>> => {
+export function createMessages(transport: Transport, settings: MessagesOptions): MessagesGroup {
+	const { agencyId, defaultCountry, isAllowed, guard } = settings;
+	const endpoint = endpointOf("messages.send");
+
+	const send = async (message: OutgoingMessage, options: CallOptions | undefined): Promise<Reply<Sent>> => {
 		// Read before the message is checked, so that the error of a bad message has it too.
 		const chosenId = typeof message?.operationId === "string" ? message.operationId : undefined;
 		const operationId = chosenId ?? crypto.randomUUID();
 		const facts: Facts = { operation: "messages.send", agencyId, operationId, outcome: "not_sent" };
+		const refuse = (field: string, rule: string) => new PartnerInvalidInput({ ...facts, field, rule });
 
-		const call = checkOptions(optionSchemas.call, callOptions, facts);
+		const call = checkOptions(optionSchemas.call, options, facts);
 		const { to: given, body, subaccountId, consentLanguage } = checkInput(messageSchema, message, "message", facts);
 		const to = requirePhone(given, defaultCountry, "to", facts);
-		if (!isAllowed(to)) throw new PartnerInvalidInput({ ...facts, field: "to", rule: "is not one of allowRecipients" });
+		if (!isAllowed(to)) throw refuse("to", "is not one of allowRecipients");
 
-		// The order of the fields is fixed: a caller may have stored an id with these bytes before an upgrade.
-		const payload: SendMessageRequest = { to, body, operationId };
-		if (subaccountId !== undefined) payload.subaccountId = subaccountId;
-		if (consentLanguage !== undefined) payload.consentLanguage = consentLanguage;
+		// The order of the fields is fixed: a caller may have stored an id with these bytes before an upgrade. JSON leaves
+		// undefined ones out.
+		const payload: { [Field in keyof Required<SendMessageRequest>]: SendMessageRequest[Field] | undefined } = {
+			to,
+			body,
+			operationId,
+			subaccountId,
+			consentLanguage,
+		};
 		const bytes = JSON.stringify(payload);
 		const release = guard(agencyId, operationId, bytes);
-		if (!release) {
-			const rule = "was used with another message; a new message needs a new id";
-			throw new PartnerInvalidInput({ ...facts, field: "operationId", rule });
-		}
+		if (!release) throw refuse("operationId", "was used with another message; a new message needs a new id");
 
+		const secrets = [to, given, body];
+		const isChosenId = chosenId !== undefined;
 		const reply = await transport(
 			endpoint,
 			{ path: { agencyId }, body: bytes },
-			{
-				...call,
-				isWrite: true,
-				operationId,
-				isChosenId: chosenId !== undefined,
-				verify: contradiction,
-				secrets: [to, given, body],
-			},
+			{ ...call, isWrite: true, operationId, isChosenId, verify: contradiction, secrets },
 		);
+		if (!reply.ok) {
+			if (reply.outcome === "not_sent") release();
+			return reply;
+		}
 		// `contradiction` has checked that the fields are those of one branch.
-		if (reply.ok)
-			return { ok: true, data: Object.assign(reply.data, { operationId }) as Sent, response: reply.response };
-		if (reply.outcome === "not_sent") release();
-		return reply;
+		return { ...reply, data: Object.assign(reply.data, { operationId }) as Sent };
 	};
 
-	return { send: (message, callOptions) => createCall(() => send(message, callOptions)) };
+	return { send: (message, options) => createCall(() => send(message, options)) };
 }
 
 /** The path of a field by which a response says that the text is both sent and held, or neither, or that it failed. */

@@ -4,9 +4,7 @@ import { isUtcTime } from "../observe/contract-drift.ts";
 
 /**
  * Whether a text would be sent at once: true within 24 hours after the contact's last inbound message. Outside this
- * window a send is queued behind a consent template.
- *
- * A `windowExpiresAt` that is not a time in UTC counts as closed.
+ * window a send is queued behind a consent template. A `windowExpiresAt` that is not a time in UTC counts as closed.
  *
  * @param at the time to check, a Date, epoch milliseconds or an ISO 8601 time with a zone. Defaults to now; pass
  * `sandbox.clock.now()` for a conversation of the sandbox
@@ -19,25 +17,15 @@ export function isWindowOpen(
 	conversation: Pick<ConversationSummary, "windowExpiresAt"> | Pick<ConversationDetail, "summary">,
 	at: Date | string | number = Date.now(),
 ): boolean {
-	const expires = expiryOf(conversation);
-	const moment = momentOf(at);
-	return expires !== null && isUtcTime(expires) && moment < Date.parse(expires);
-}
-
-function expiryOf(conversation: unknown): string | null {
-	const { summary, windowExpiresAt } = Object(conversation);
-	const expires: unknown = summary === undefined ? windowExpiresAt : Object(summary).windowExpiresAt;
-	if (expires === null || typeof expires === "string") return expires;
-	throw refuse("conversation", "must be a summary or a detail");
-}
-
-function momentOf(at: Date | string | number): number {
+	const { summary = conversation } = Object(conversation);
+	const { windowExpiresAt: expires }: { windowExpiresAt?: unknown } = Object(summary);
+	if (expires !== null && typeof expires !== "string") throw refuse("conversation", "must be a summary or a detail");
 	// A time without a zone would be read as local time.
 	const isText = typeof at === "string" && /:.*(Z|[+-]\d\d:?\d\d)$/.test(at);
 	const isTime = isText || typeof at === "number" || Object.prototype.toString.call(at) === "[object Date]";
 	const moment = isTime ? new Date(at).getTime() : Number.NaN;
 	if (Number.isNaN(moment)) throw refuse("at", "must be a Date, epoch milliseconds, or an ISO 8601 time with a zone");
-	return moment;
+	return expires !== null && isUtcTime(expires) && moment < Date.parse(expires);
 }
 
 function refuse(field: string, rule: string): PartnerInvalidInput {
