@@ -1,5 +1,4 @@
-import http from "node:http";
-import https from "node:https";
+import type { Agent, IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 
 /** How long an idle connection is kept when the service announces nothing. Servers that close sooner are rare. */
@@ -9,49 +8,28 @@ const marginMs = 1000;
 /** The longest that an idle connection is kept, also when the service announces more. Node's own fetch has the same limit. */
 const longestMs = 600_000;
 
-/** The agents of one exchange. */
-export interface Agents {
-	/** The agent for `https:` or `http:`. */
-	of: (protocol: string) => http.Agent;
-	/** Notes the `Keep-Alive` of a response, by which the service announces how long it keeps the connection. */
-	note: (socket: Socket, keepAlive: string | null | undefined) => void;
-	/** Closes all connections, also those in use. */
-	close: () => void;
+/** How long a connection may be idle, in milliseconds, where the service has announced it. */
+const announcedMs = new WeakMap<Socket, number>();
+
+/** Notes the `Keep-Alive` of a response, by which the service announces how long it keeps the connection. */
+export function noteKeepAlive({ socket }: IncomingMessage, keepAlive: string | undefined): void {
+	const [, seconds] = /\btimeout=(\d+)/i.exec(keepAlive ?? "") ?? [];
+	// The response of a mock can be without a socket.
+	if (socket && seconds) announcedMs.set(socket, Number(seconds) * 1000 - marginMs);
 }
 
-/** @param keepAliveMs the most that an idle connection is kept. Undefined follows what the service announces */
-export function createAgents(maxSockets: number, keepAliveMs: number | undefined): Agents {
-	/** How long the service keeps a connection, in milliseconds, where it announces that. */
-	const announced = new WeakMap<Socket, number>();
-	const plain = new http.Agent({ keepAlive: true, maxSockets });
-	const secure = new https.Agent({ keepAlive: true, maxSockets });
-
+/** Makes an agent keep an idle connection for `keepAliveMs`, or for as long as the service announces if that is less. */
+export function limitIdle(agent: Agent, keepAliveMs: number | undefined): Agent {
 	// Node calls it when a response has ended. Node's own version does not follow an announcement of more than its limit.
-	function keepSocketAlive(socket: Socket): boolean {
-		const serviceMs = announced.get(socket);
-		const ms =
-			serviceMs === undefined
-				? (keepAliveMs ?? unannouncedMs)
-				: Math.min(keepAliveMs ?? longestMs, serviceMs - marginMs);
+	agent.keepSocketAlive = (socket: Socket) => {
+		const ms = Math.min(keepAliveMs ?? longestMs, announcedMs.get(socket) ?? keepAliveMs ?? unannouncedMs);
 		if (ms <= 0) return false;
+		// A firewall forgets a connection on which nothing is sent.
 		socket.setKeepAlive(true, 1000);
 		socket.unref();
 		// The agent closes a connection whose timer runs out while no request uses it.
 		socket.setTimeout(ms);
 		return true;
-	}
-	plain.keepSocketAlive = keepSocketAlive;
-	secure.keepSocketAlive = keepSocketAlive;
-
-	return {
-		of: (protocol) => (protocol === "https:" ? secure : plain),
-		note(socket, keepAlive) {
-			const [, seconds] = /\btimeout=(\d+)/i.exec(keepAlive ?? "") ?? [];
-			if (seconds !== undefined) announced.set(socket, Number(seconds) * 1000);
-		},
-		close() {
-			plain.destroy();
-			secure.destroy();
-		},
 	};
+	return agent;
 }
