@@ -25,15 +25,9 @@ export type { CustomRequest, SendRequest } from "./operations/request.ts";
 
 // Reading
 
-export type {
-	ConversationsGroup,
-	ListOptions,
-	LookupOptions,
-	PageOptions,
-	WalkOptions,
-} from "./operations/conversations.ts";
+export type { ConversationsGroup, ListOptions, LookupOptions } from "./operations/conversations.ts";
 export type { LookedUp, Lookup, PhoneInput, PhoneInputs } from "./operations/lookup.ts";
-export type { CollectOptions, Paginated } from "./operations/pagination.ts";
+export type { CollectOptions, PageOptions, Paginated, WalkOptions } from "./operations/pagination.ts";
 export { isWindowOpen } from "./operations/window.ts";
 
 // Sending

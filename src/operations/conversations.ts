@@ -11,30 +11,9 @@ import { endpointOf } from "../http/endpoint.ts";
 import type { Transport } from "../http/transport.ts";
 import { type CallOptions, checkOptions, optionSchemas } from "../input/call-options.ts";
 import { type CountryCode, requirePhone } from "../input/phone.ts";
-import { isWellFormed } from "../input/validate.ts";
 import { type Call, createCall } from "./call.ts";
 import { createLookup, type Lookup, type PhoneInput, type PhoneInputs } from "./lookup.ts";
-import { createPaginated, type Paginated } from "./pagination.ts";
-
-/** Options of a call that returns one page. */
-export interface PageOptions extends CallOptions {
-	/**
-	 * Rows in a page, 1 to 100.
-	 * @default 50
-	 */
-	pageSize?: number | undefined;
-	/** `nextCursor` of an earlier page, or the `cursor` of a row, to start after it. Opaque; do not store it. */
-	cursor?: string | undefined;
-}
-
-/** Options of an iteration over pages. */
-export interface WalkOptions extends PageOptions {
-	/**
-	 * Requests the next page once past the middle of the current one.
-	 * @default true
-	 */
-	readAhead?: boolean | undefined;
-}
+import { createPaginated, type PageOptions, type Paginated, type WalkOptions } from "./pagination.ts";
 
 /** Options of `conversations.list`. */
 export interface ListOptions extends WalkOptions {
@@ -108,68 +87,49 @@ export function createConversations(
 	agencyId: string,
 	defaultCountry: CountryCode,
 ): ConversationsGroup {
-	const endpoints = {
-		list: endpointOf("conversations.list"),
-		lookup: endpointOf("conversations.lookup"),
-		get: endpointOf("conversations.get"),
-		listMessages: endpointOf("conversations.listMessages"),
-	};
-
 	return {
-		list: (options) =>
+		list: (given) =>
 			createPaginated(() => {
-				const facts = { operation: endpoints.list.operation, agencyId, cursor: null, itemsRead: 0 };
-				const {
-					search,
-					pageSize,
-					cursor,
-					readAhead = true,
-					...call
-				} = checkOptions(optionSchemas.list, options, facts);
+				const facts = { operation: "conversations.list", agencyId, cursor: null, itemsRead: 0 };
+				const { search, ...options } = checkOptions(optionSchemas.list, given, facts);
 				return {
 					facts,
-					cursor,
-					readAhead,
-					signal: call.signal,
+					options,
 					itemsOf: (page: ConversationPage) => page.conversations,
-					nextOf: (page: ConversationPage) => page.nextCursor,
-					fetchPage: (from, abandon) =>
+					request: (query, context) =>
 						transport(
-							endpoints.list,
-							{ path: { agencyId }, query: { pageSize, cursor: from, search: search || undefined } },
-							{ ...call, abandon, secrets: [search, from], verify: brokenCursor },
+							endpointOf("conversations.list"),
+							{ path: { agencyId }, query: { ...query, search: search || undefined } },
+							{ ...context, secrets: [search, query.cursor] },
 						),
 				};
 			}),
 
-		listMessages: (phone, options) =>
+		listMessages: (phone, given) =>
 			createPaginated(() => {
-				const facts = { operation: endpoints.listMessages.operation, agencyId, cursor: null, itemsRead: 0 };
-				const { pageSize, cursor, readAhead = true, ...call } = checkOptions(optionSchemas.walk, options, facts);
+				const facts = { operation: "conversations.listMessages", agencyId, cursor: null, itemsRead: 0 };
+				const options = checkOptions(optionSchemas.walk, given, facts);
 				const number = requirePhone(phone, defaultCountry, "phone", facts);
 				return {
 					facts,
-					cursor,
-					readAhead,
-					signal: call.signal,
+					options,
 					itemsOf: (page: MessagePage) => page.messages,
-					nextOf: (page: MessagePage) => (page.hasMore ? page.nextCursor : null),
-					fetchPage: (from, abandon) =>
+					request: (query, context) =>
 						transport(
-							endpoints.listMessages,
-							{ path: { agencyId, phone: number }, query: { pageSize, cursor: from } },
-							{ ...call, abandon, secrets: [number, phone, from], verify: brokenCursor },
+							endpointOf("conversations.listMessages"),
+							{ path: { agencyId, phone: number }, query },
+							{ ...context, secrets: [number, phone, query.cursor] },
 						),
 				};
 			}),
 
 		get: (phone, options) =>
 			createCall(() => {
-				const facts = { operation: endpoints.get.operation, agencyId };
+				const facts = { operation: "conversations.get", agencyId };
 				const { pageSize, cursor, ...call } = checkOptions(optionSchemas.page, options, facts);
 				const number = requirePhone(phone, defaultCountry, "phone", facts);
 				return transport(
-					endpoints.get,
+					endpointOf("conversations.get"),
 					{ path: { agencyId, phone: number }, query: { pageSize, cursor } },
 					{ ...call, secrets: [number, phone, cursor] },
 				);
@@ -177,40 +137,18 @@ export function createConversations(
 
 		lookup: (phoneNumbers, options) =>
 			createLookup(phoneNumbers, () => {
-				const facts = { operation: endpoints.lookup.operation, agencyId };
+				const facts = { operation: "conversations.lookup", agencyId };
 				const { concurrency = 4, ...call } = checkOptions(optionSchemas.lookup, options, facts);
 				return {
 					facts,
-					concurrency,
 					defaultCountry,
-					deadlineMs: call.deadlineMs,
-					signal: call.signal,
-					ask: (chunk, abandon, deadlineAt) =>
-						transport(
-							endpoints.lookup,
-							{ path: { agencyId }, body: JSON.stringify({ phoneNumbers: chunk } satisfies LookupRequest) },
-							{
-								...call,
-								abandon,
-								deadlineAt,
-								secrets: chunk,
-								verify: ({ results }) => mismatch(chunk, results),
-							},
-						),
+					concurrency,
+					call,
+					ask: (chunk, context) => {
+						const body = JSON.stringify({ phoneNumbers: chunk } satisfies LookupRequest);
+						return transport(endpointOf("conversations.lookup"), { path: { agencyId }, body }, context);
+					},
 				};
 			}),
 	};
-}
-
-/** The path of the cursor, when a page says that there is more and has none to go on from. Such a page is not the last one. */
-function brokenCursor({ hasMore, nextCursor }: { hasMore?: boolean; nextCursor: string | null }): string | undefined {
-	const isUsable = nextCursor === null ? !hasMore : hasMore === false || isWellFormed(nextCursor);
-	return isUsable ? undefined : "/nextCursor";
-}
-
-/** The path of the first result that is for another number than asked at its position: it would show another contact. */
-function mismatch(sent: readonly string[], results: readonly { phoneNumber: string }[]): string | undefined {
-	const at = results.findIndex(({ phoneNumber }, index) => phoneNumber !== sent[index]);
-	if (at >= 0) return `/results/${at}/phoneNumber`;
-	return results.length === sent.length ? undefined : "/results";
 }

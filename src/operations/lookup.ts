@@ -1,11 +1,12 @@
 import { limits } from "../../generated/operations.ts";
 import type { ConversationSummary, LookupResponse } from "../../generated/schemas.ts";
-import { type Facts, isPartnerError, type OperationError, PartnerInvalidInput } from "../errors.ts";
-import type { Reply } from "../http/call-context.ts";
+import { type Facts, type OperationError, PartnerInvalidInput } from "../errors.ts";
+import { onAbort } from "../http/abort.ts";
+import type { CallContext, Reply } from "../http/call-context.ts";
 import { aborted, toError } from "../http/failure.ts";
+import type { CallOptions } from "../input/call-options.ts";
 import { type CountryCode, type E164, type PhoneProblem, readPhone } from "../input/phone.ts";
 import { type Call, createLazyCall, noResponse, readNow } from "./call.ts";
-import { checkNumber, groupsOf, untilAborted } from "./lookup-inputs.ts";
 
 /** A phone number in any spelling. Null and undefined, as a column of a CRM holds them, count as no number. */
 export type PhoneInput = string | null | undefined;
@@ -48,18 +49,16 @@ export interface Lookup<Input extends PhoneInput = string>
 		AsyncIterable<LookedUp<Input>> {}
 
 export interface LookupPlan {
-	/** For errors. */
 	facts: Facts;
-	/** Looks up a chunk of at most 100 numbers. `deadlineAt` is that of the whole lookup. */
-	ask: (chunk: E164[], abandon: AbortSignal, deadlineAt: number | undefined) => Promise<Reply<LookupResponse>>;
+	defaultCountry: CountryCode;
 	/** Requests at the same time. */
 	concurrency: number;
-	defaultCountry: CountryCode;
-	deadlineMs: number | undefined;
-	signal: AbortSignal | undefined;
+	call: CallOptions;
+	/** Requests the conversations of at most 100 numbers. */
+	ask: (phoneNumbers: string[], context: CallContext<LookupResponse>) => Promise<Reply<LookupResponse>>;
 }
 
-/** @param read checks the options, and throws for bad ones */
+/** @param read checks the options: see {@link readNow} */
 export function createLookup<Input extends PhoneInput>(
 	inputs: PhoneInputs<Input>,
 	read: () => LookupPlan,
@@ -68,33 +67,41 @@ export function createLookup<Input extends PhoneInput>(
 	// The caller may change its array before the lookup is used.
 	const numbers = Array.isArray(inputs) ? [...inputs] : inputs;
 	let isOpened = false;
-	/** A stream of numbers can be read once. */
 	const openOnce = (): LookupPlan => {
 		const plan = open();
-		const rule = "are read once: await the lookup, or iterate over it";
-		if (isOpened) throw new PartnerInvalidInput({ ...plan.facts, field: "phoneNumbers", rule });
+		const refuse = (rule: string) => new PartnerInvalidInput({ ...plan.facts, field: "phoneNumbers", rule });
+		if (!isIterable(inputs)) throw refuse("must be an iterable of strings, and not a string itself");
+		if (isOpened) throw refuse("are read once: await the lookup, or iterate over it");
 		isOpened = true;
 		return plan;
 	};
-	const call = createLazyCall<LookedUp<Input>[], OperationError<"conversations.lookup">>(async () =>
-		lookupAll(numbers, openOnce()),
-	);
+	const call = createLazyCall<LookedUp<Input>[], OperationError<"conversations.lookup">>(async () => {
+		const plan = openOnce();
+		const { deadlineMs } = plan.call;
+		const deadlineAt = deadlineMs && performance.now() + deadlineMs;
+		// One map for all batches, so that no number is looked up twice.
+		const source = readAll(batches(numbers, plan, new Map()));
+		return collect(answers(source, plan, deadlineAt));
+	});
 	return Object.assign(call, { [Symbol.asyncIterator]: () => iterate(numbers, openOnce) });
 }
 
-type Found = Map<string, ConversationSummary | null>;
+function isIterable(value: unknown): boolean {
+	return typeof value === "object" && value !== null && (Symbol.iterator in value || Symbol.asyncIterator in value);
+}
 
-async function lookupAll<Input extends PhoneInput>(
-	inputs: PhoneInputs<Input>,
-	plan: LookupPlan,
-): Promise<Reply<LookedUp<Input>[]>> {
-	const deadlineAt = plan.deadlineMs === undefined ? undefined : performance.now() + plan.deadlineMs;
-	// All inputs are read and checked before the first request.
-	const given = await untilAborted(readAll(inputs, plan.facts), plan.signal, plan.facts);
-	const data: LookedUp<Input>[] = [];
+/** Reads all before it yields the first, so that a bad input is refused before there is a request. */
+async function* readAll<Item>(source: AsyncIterable<Item>) {
+	const all: Item[] = [];
+	for await (const item of source) all.push(item);
+	yield* all;
+}
+
+async function collect<Entry>(replies: AsyncIterable<Reply<Entry[]>>): Promise<Reply<Entry[]>> {
+	const data: Entry[] = [];
 	let attempts = 0;
 	let last = noResponse;
-	for await (const reply of replies(given, plan, new Map(), deadlineAt)) {
+	for await (const reply of replies) {
 		if (!reply.ok) return reply;
 		data.push(...reply.data);
 		attempts += reply.response.attempts;
@@ -103,78 +110,55 @@ async function lookupAll<Input extends PhoneInput>(
 	return { ok: true, data, response: { ...last, attempts } };
 }
 
-async function readAll<Input extends PhoneInput>(inputs: PhoneInputs<Input>, facts: Facts): Promise<Input[]> {
-	const all: Input[] = [];
-	for await (const group of groupsOf(inputs, facts)) {
-		for (const input of group) all.push(checkNumber(input, all.length, facts));
-	}
-	return all;
-}
-
-async function* iterate<Input extends PhoneInput>(
-	inputs: PhoneInputs<Input>,
-	open: () => LookupPlan,
-): AsyncGenerator<LookedUp<Input>, void, undefined> {
+async function* iterate<Input extends PhoneInput>(inputs: PhoneInputs<Input>, open: () => LookupPlan) {
 	const plan = open();
-	const { facts, signal } = plan;
 	let itemsRead = 0;
-	try {
-		for await (const reply of replies(inputs, plan)) {
-			if (!reply.ok) throw toError(reply);
-			for (const entry of reply.data) {
-				if (signal?.aborted) throw toError(aborted(facts));
-				itemsRead++;
-				yield entry;
-			}
+	for await (const reply of answers(batches(inputs, plan), plan)) {
+		if (!reply.ok) throw toError({ ...reply, itemsRead });
+		for (const entry of reply.data) {
+			if (plan.call.signal?.aborted) throw toError({ ...aborted(plan.facts), itemsRead });
+			itemsRead++;
+			yield entry;
 		}
-	} catch (error) {
-		// Only here it is known how many entries were handed over. An error of the caller's iterable is left as it is.
-		const isOwn = isPartnerError(error) && error.operation === facts.operation && error.itemsRead === undefined;
-		if (isOwn) Object.assign(error, { itemsRead });
-		throw error;
 	}
 }
 
 /**
- * Looks up several batches at a time, and yields their entries in the order of the inputs.
- *
- * @param found answers of all batches, so that no number is looked up twice. Without it only the numbers of one batch are
- * compared, which takes constant memory.
+ * Looks up several batches at a time, and yields their entries in the order of the inputs. It yields a failure as data,
+ * because the consumer makes the error: see {@link createCall}.
  */
-async function* replies<Input extends PhoneInput>(
-	inputs: PhoneInputs<Input>,
-	plan: LookupPlan,
-	found?: Found,
+async function* answers<Input extends PhoneInput>(
+	source: AsyncGenerator<Batch<Input>>,
+	{ facts, concurrency, call, ask }: LookupPlan,
 	deadlineAt?: number,
-): AsyncGenerator<Reply<LookedUp<Input>[]>, void, undefined> {
+) {
 	const abandon = new AbortController();
-	const source = batches(inputs, plan, found);
-	const ask = async ({ chunk }: Batch<Input>): Promise<Reply<LookupResponse>> =>
-		chunk.length > 0 ? plan.ask(chunk, abandon.signal, deadlineAt) : noAnswer;
-	/** Reads the next batch; undefined behind the last one. */
-	const read = (): Promise<Batch<Input> | undefined> => {
-		const next = untilAborted(source.next(), plan.signal, plan.facts).then(({ value }) => value);
-		// It may reject while the answers before it are handed over. It is awaited, and throws, after them.
-		next.catch(() => {});
-		return next;
+	const context = { ...call, deadlineAt, abandon: abandon.signal };
+	/** Reads a batch and looks it up. Undefined behind the last one. */
+	const next = async (): Promise<Reply<Batch<Input>> | undefined> => {
+		const read = await untilAborted(source.next(), call.signal);
+		if (!read) return aborted(facts);
+		if (read.done) return undefined;
+		const { chunk, found } = read.value;
+		if (chunk.length === 0) return { ok: true, data: read.value, response: noResponse };
+		const verify = ({ results }: LookupResponse) => mismatch(chunk, results);
+		const reply = await ask(chunk, { ...context, secrets: chunk, verify });
+		if (!reply.ok) return reply;
+		for (const { phoneNumber, conversation } of reply.data.results) found.set(phoneNumber, conversation);
+		return { ...reply, data: read.value };
 	};
-	const underWay: { batch: Batch<Input>; reply: Promise<Reply<LookupResponse>> }[] = [];
-	let coming: ReturnType<typeof read> | undefined = read();
+	const underWay: ReturnType<typeof next>[] = [];
 	try {
 		for (;;) {
-			while (coming && underWay.length < plan.concurrency) {
-				// Neither a slow iterable nor one that throws keeps back the answers before it.
-				const [first] = underWay;
-				if (first && !(await comesBefore(coming, first.reply))) break;
-				const batch: Batch<Input> | undefined = await coming;
-				// The next batch is read while the requests are under way.
-				coming = batch && read();
-				if (batch) underWay.push({ batch, reply: ask(batch) });
+			while (underWay.length < concurrency) {
+				const coming = next();
+				// An iterable that throws does not keep back the answers before. Its error is thrown after them.
+				coming.catch(() => {});
+				underWay.push(coming);
 			}
-			const first = underWay.shift();
-			if (!first) return;
-			const reply = await first.reply;
-			yield reply.ok ? { ...reply, data: entriesOf(first.batch, reply.data) } : reply;
+			const reply = await underWay.shift();
+			if (!reply) return;
+			yield reply.ok ? { ...reply, data: entriesOf(reply.data) } : reply;
 		}
 	} finally {
 		abandon.abort();
@@ -183,63 +167,75 @@ async function* replies<Input extends PhoneInput>(
 	}
 }
 
-/** Whether a batch is read before the answer to an earlier one is there. False for a batch that cannot be read. */
-function comesBefore(batch: Promise<unknown>, answer: Promise<unknown>): Promise<boolean> {
-	const isRead = batch.then(
-		() => true,
-		() => false,
-	);
-	return Promise.race([isRead, answer.then(() => false)]);
+/** Resolves with undefined at the caller's signal, because an iterable may never come back. */
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T | undefined> {
+	if (!signal) return work;
+	return new Promise((resolve, reject) => {
+		const abort = (): void => resolve(undefined);
+		const remove = onAbort(signal, abort);
+		if (signal.aborted) abort();
+		work.then(resolve, reject).finally(remove);
+	});
 }
 
-const noAnswer: Reply<LookupResponse> = { ok: true, data: { results: [] }, response: noResponse };
-
-function entriesOf<Input extends PhoneInput>(
-	{ entries, found }: Batch<Input>,
-	{ results }: LookupResponse,
-): LookedUp<Input>[] {
-	for (const { phoneNumber, conversation } of results) found.set(phoneNumber, conversation);
-	return entries.map((entry) =>
-		entry.phoneNumber === null ? entry : { ...entry, conversation: found.get(entry.phoneNumber) ?? null },
-	);
+/** The path of the first result that is for another number than asked at its position: it would show another contact. */
+function mismatch(sent: readonly string[], results: readonly { phoneNumber: string }[]): string | undefined {
+	const at = results.findIndex(({ phoneNumber }, index) => phoneNumber !== sent[index]);
+	if (at >= 0) return `/results/${at}/phoneNumber`;
+	return results.length === sent.length ? undefined : "/results";
 }
 
-/** Entries in the order of the inputs, as yet without conversations, and the numbers to look up for them. */
 interface Batch<Input extends PhoneInput> {
+	/** In the order of the inputs, as yet without conversations. */
 	entries: LookedUp<Input>[];
-	chunk: E164[];
-	/** Answers by number. A number that is being looked up has null. */
-	found: Found;
+	/** The numbers to look up. */
+	chunk: string[];
+	/** The conversation of each number. Null while it is being looked up. */
+	found: Map<string, ConversationSummary | null>;
+}
+
+/** Called when the batches before are answered too, because one of them may have looked up the same number. */
+function entriesOf<Input extends PhoneInput>({ entries, found }: Batch<Input>): LookedUp<Input>[] {
+	for (const entry of entries) {
+		if (entry.phoneNumber !== null) entry.conversation = found.get(entry.phoneNumber) ?? null;
+	}
+	return entries;
 }
 
 /** Inputs without a number do not fill a chunk. This limit keeps memory constant. */
 const mostEntries = 1000;
 
+/** @param all the conversations of all batches. Without it only the numbers of one batch are compared, in constant memory. */
 async function* batches<Input extends PhoneInput>(
 	inputs: PhoneInputs<Input>,
 	plan: LookupPlan,
-	found: Found | undefined,
-): AsyncGenerator<Batch<Input>, undefined, undefined> {
-	const empty = (): Batch<Input> => ({ entries: [], chunk: [], found: found ?? new Map() });
+	all?: Batch<Input>["found"],
+) {
+	const empty = (): Batch<Input> => ({ entries: [], chunk: [], found: all ?? new Map() });
 	let batch = empty();
 	let index = 0;
-	for await (const group of groupsOf(inputs, plan.facts)) {
-		for (const value of group) {
-			const input = checkNumber(value, index++, plan.facts);
-			const { phone, reason } = readPhone(input, plan.defaultCountry);
-			batch.entries.push(
-				reason
-					? { input, phoneNumber: null, conversation: null, reason }
-					: { input, phoneNumber: phone, conversation: null },
-			);
-			if (phone !== undefined && !batch.found.has(phone)) {
-				batch.found.set(phone, null);
-				batch.chunk.push(phone);
-			}
-			if (batch.chunk.length < limits.phoneNumbers.max && batch.entries.length < mostEntries) continue;
-			yield batch;
-			batch = empty();
+	for await (const input of inputs) {
+		const { entries, chunk, found } = batch;
+		if (typeof input !== "string" && input !== null && input !== undefined) {
+			// An iteration has yielded the entries of all batches before.
+			const itemsRead = all ? undefined : index - entries.length;
+			const rule = "must be a string, null or undefined";
+			throw new PartnerInvalidInput({ ...plan.facts, field: `phoneNumbers[${index}]`, rule, itemsRead });
 		}
+		index++;
+		const { phone, reason } = readPhone(input, plan.defaultCountry);
+		entries.push(
+			reason
+				? { input, phoneNumber: null, conversation: null, reason }
+				: { input, phoneNumber: phone, conversation: null },
+		);
+		if (phone !== undefined && !found.has(phone)) {
+			found.set(phone, null);
+			chunk.push(phone);
+		}
+		if (chunk.length < limits.phoneNumbers.max && entries.length < mostEntries) continue;
+		yield batch;
+		batch = empty();
 	}
 	yield batch;
 }

@@ -1,9 +1,30 @@
 import type { Facts, PartnerError } from "../errors.ts";
-import type { Reply, ReplyHead } from "../http/call-context.ts";
+import type { CallContext, Reply, ReplyHead } from "../http/call-context.ts";
 import { aborted, createFailure, type Failure, toError } from "../http/failure.ts";
-import { checkOptions, optionSchemas } from "../input/call-options.ts";
+import { type CallOptions, checkOptions, optionSchemas } from "../input/call-options.ts";
 import { createRecent } from "../input/recent.ts";
+import { isWellFormed } from "../input/validate.ts";
 import { type Call, createCall, readNow } from "./call.ts";
+
+/** Options of a call that returns one page. */
+export interface PageOptions extends CallOptions {
+	/** Rows in a page, 1 to 100. @default 50 */
+	pageSize?: number | undefined;
+	/** `nextCursor` of an earlier page, or the `cursor` of a row, to start after it. Opaque; do not store it. */
+	cursor?: string | undefined;
+}
+
+/** Options of an iteration over pages. */
+export interface WalkOptions extends PageOptions {
+	/** Requests the next page once past the middle of the current one. @default true */
+	readAhead?: boolean | undefined;
+}
+
+/** Options of `toArray`. */
+export interface CollectOptions {
+	/** The most items to collect. @default Infinity */
+	limit?: number | undefined;
+}
 
 /**
  * A list that is read while it is used: no request before the first use, none after `break`. Each `for await` over it is
@@ -20,31 +41,23 @@ export interface Paginated<Item, Page, Failure extends PartnerError> {
 	toArray: (options?: CollectOptions) => Promise<Item[]>;
 }
 
-/** Options of `toArray`. */
-export interface CollectOptions {
-	/**
-	 * The most items to collect.
-	 * @default Infinity
-	 */
-	limit?: number | undefined;
+/** A page of any list. Only a page of messages has `hasMore`. */
+interface AnyPage {
+	nextCursor: string | null;
+	hasMore?: boolean;
 }
 
 /** A list operation with its checked options. */
 export interface PageSource<Item, Page> {
-	/** For the errors of the iteration. */
 	facts: Facts;
-	/** Requests one page; without a cursor the first. */
-	fetchPage: (cursor: string | undefined, abandon?: AbortSignal) => Promise<Reply<Page>>;
+	options: WalkOptions;
 	itemsOf: (page: Page) => readonly Item[];
-	/** Cursor of the next page, or null on the last one. */
-	nextOf: (page: Page) => string | null;
-	cursor: string | undefined;
-	readAhead: boolean;
-	signal: AbortSignal | undefined;
+	/** Requests one page; without a cursor the first. */
+	request: (query: Pick<PageOptions, "pageSize" | "cursor">, context: CallContext<Page>) => Promise<Reply<Page>>;
 }
 
 /** @param read checks the options: see {@link readNow} */
-export function createPaginated<Item, Page, Failure extends PartnerError>(
+export function createPaginated<Item, Page extends AnyPage, Failure extends PartnerError>(
 	read: () => PageSource<Item, Page>,
 ): Paginated<Item, Page, Failure> {
 	const open = readNow(read);
@@ -53,8 +66,9 @@ export function createPaginated<Item, Page, Failure extends PartnerError>(
 		pages: () => iteratePages(open),
 		page: () =>
 			createCall(() => {
-				const { fetchPage, cursor } = open();
-				return fetchPage(cursor);
+				const { options, request } = open();
+				const { pageSize, cursor, readAhead, ...call } = options;
+				return request({ pageSize, cursor }, { ...call, verify: brokenCursor });
 			}),
 		async toArray(options) {
 			const source = open();
@@ -62,91 +76,90 @@ export function createPaginated<Item, Page, Failure extends PartnerError>(
 			const all: Item[] = [];
 			if (limit === 0) return all;
 			for await (const page of iteratePages(() => source)) {
-				for (const item of source.itemsOf(page)) {
-					all.push(item);
-					if (all.length === limit) return all;
-				}
+				for (const item of source.itemsOf(page)) all.push(item);
+				if (all.length >= limit) return all.slice(0, limit);
 			}
 			return all;
 		},
 	};
 }
 
-async function* iteratePages<Item, Page>(open: () => PageSource<Item, Page>): AsyncGenerator<Page, void, undefined> {
-	const source = open();
-	const walk = createWalk(source);
-	while (!walk.isDone) {
-		const page = await walk.next();
-		// Counted before the page is handed over, because the caller may change it.
-		const { length } = source.itemsOf(page);
-		yield page;
-		walk.itemsRead += length;
+async function* iteratePages<Item, Page extends AnyPage>(open: () => PageSource<Item, Page>) {
+	for await (const step of walk(open())) {
+		if (!step.ok) throw toError(step);
+		yield step.data;
 	}
 }
 
-async function* iterateItems<Item, Page>(open: () => PageSource<Item, Page>): AsyncGenerator<Item, void, undefined> {
+async function* iterateItems<Item, Page extends AnyPage>(open: () => PageSource<Item, Page>) {
 	const source = open();
-	const { facts, signal, readAhead, itemsOf } = source;
-	const walk = createWalk(source);
+	const { facts, itemsOf } = source;
+	const { readAhead = true, signal } = source.options;
+	const abandon = new AbortController();
+	const steps = walk(source, abandon.signal);
 	try {
-		while (!walk.isDone) {
-			const items = itemsOf(await walk.next());
-			const middle = walk.itemsRead + items.length / 2;
+		let coming = steps.next();
+		for (;;) {
+			const { value: step } = await coming;
+			if (!step) return;
+			if (!step.ok) throw toError(step);
+			const items = itemsOf(step.data);
+			const { cursor } = step;
+			let { itemsRead } = step;
+			const middle = itemsRead + items.length / 2;
+			let ahead: typeof coming | undefined;
 			for (const item of items) {
-				if (signal?.aborted) throw toError({ ...aborted(facts), cursor: walk.lastCursor, itemsRead: walk.itemsRead });
-				walk.itemsRead++;
-				if (readAhead && walk.itemsRead > middle) walk.prefetch();
+				if (signal?.aborted) throw toError({ ...aborted(facts), cursor, itemsRead });
+				itemsRead++;
+				if (readAhead && itemsRead > middle) ahead ??= steps.next();
 				yield item;
 			}
+			coming = ahead ?? steps.next();
 		}
 	} finally {
 		// An abort of the caller has already ended a page in flight, and it is logged as such.
-		if (!signal?.aborted) walk.abandon();
+		if (!signal?.aborted) abandon.abort();
 	}
 }
 
-/** One iteration: its position, and the page that is on its way. */
-function createWalk<Item, Page>({ facts, fetchPage, nextOf, cursor: first }: PageSource<Item, Page>) {
-	const abandon = new AbortController();
+/** A page of an iteration, or the failure that ends it, with its cursor and the number of items on the pages before. */
+type Step<Page> = Reply<Page> & { cursor: string | null; itemsRead: number };
+
+/** Requests page after page, each when it is asked for. It yields a failure as data: see {@link createCall}. */
+async function* walk<Item, Page extends AnyPage>(
+	{ facts, options, itemsOf, request }: PageSource<Item, Page>,
+	abandon?: AbortSignal,
+): AsyncGenerator<Step<Page>> {
+	const { pageSize, cursor: first, readAhead, ...call } = options;
+	const context = { ...call, abandon, verify: brokenCursor };
 	const seen = createRecent<true>(1000);
-	/** Cursor of the next page, null for the first and behind the last one. */
 	let cursor = first ?? null;
-	let coming: Promise<Reply<Page>> | undefined;
+	let itemsRead = 0;
 	let last: ReplyHead | undefined;
+	for (;;) {
+		const isRepeated = cursor !== null && seen.get(cursor);
+		const query = { pageSize, cursor: cursor ?? undefined };
+		const reply = isRepeated ? repeated(facts, last) : await request(query, context);
+		if (!reply.ok) {
+			yield { ...reply, cursor, itemsRead };
+			return;
+		}
+		// Read before the page is handed over, because the caller may change it.
+		const { nextCursor, hasMore } = reply.data;
+		const { length } = itemsOf(reply.data);
+		yield { ...reply, cursor, itemsRead };
+		if (nextCursor === null || hasMore === false) return;
+		if (cursor !== null) seen.set(cursor, true);
+		cursor = nextCursor;
+		itemsRead += length;
+		last = reply.response;
+	}
+}
 
-	const request = (): Promise<Reply<Page>> => {
-		if (cursor === null) return fetchPage(undefined, abandon.signal);
-		if (seen.get(cursor)) return Promise.resolve(repeated(facts, last));
-		seen.set(cursor, true);
-		return fetchPage(cursor, abandon.signal);
-	};
-
-	const walk = {
-		/** Number of items that were handed over. */
-		itemsRead: 0,
-		/** Cursor of the page that came last, null for the first. */
-		lastCursor: cursor,
-		/** Whether the page that came last is the last one. */
-		isDone: false,
-		/** Returns the next page. Requests it, unless it is on its way already. */
-		async next(): Promise<Page> {
-			const reply = await (coming ?? request());
-			coming = undefined;
-			if (!reply.ok) throw toError({ ...reply, cursor, itemsRead: walk.itemsRead });
-			last = reply.response;
-			walk.lastCursor = cursor;
-			cursor = nextOf(reply.data);
-			walk.isDone = cursor === null;
-			return reply.data;
-		},
-		/** Requests the next page ahead of its use, if there is one. */
-		prefetch(): void {
-			if (!walk.isDone) coming ??= request();
-		},
-		/** Gives up a page that is on its way. */
-		abandon: () => abandon.abort(),
-	};
-	return walk;
+/** The path of the cursor, when a page says that there is more and has none to go on from. Such a page is not the last one. */
+function brokenCursor({ hasMore, nextCursor }: AnyPage): string | undefined {
+	const isUsable = nextCursor === null ? !hasMore : hasMore === false || isWellFormed(nextCursor);
+	return isUsable ? undefined : "/nextCursor";
 }
 
 /** A cursor that comes back would make the iteration endless. */
