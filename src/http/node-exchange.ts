@@ -11,10 +11,7 @@ import { NodeHeaders } from "./node-headers.ts";
 
 /** Options of {@link nodeHttp}. */
 export interface NodeHttpOptions {
-	/**
-	 * Connections to one host at the same time; further requests wait.
-	 * @default Infinity
-	 */
+	/** Connections to one host at the same time; further requests wait. @default Infinity */
 	maxSockets?: number | undefined;
 	/**
 	 * The longest that an idle connection is kept, in milliseconds. When the service announces how long it keeps a

@@ -18,10 +18,7 @@ import {
 
 /** Retries of failed attempts: 5xx, network faults, and a 429 with a Retry-After. Other 4xx are never tried again. */
 export interface RetryOptions {
-	/**
-	 * Requests in all, counting the first one, 1 to 6. `1` means exactly one request.
-	 * @default 4
-	 */
+	/** Requests in all, counting the first one, 1 to 6. `1` means exactly one request. @default 4 */
 	attempts?: number | undefined;
 	/**
 	 * Upper bound of the first wait, in milliseconds. It doubles with each attempt. A wait is drawn at random from the
@@ -29,10 +26,7 @@ export interface RetryOptions {
 	 * @default 500
 	 */
 	baseDelayMs?: number | undefined;
-	/**
-	 * Upper bound of a wait, in milliseconds. A Retry-After of up to 30 s is respected beside it.
-	 * @default 8000
-	 */
+	/** Upper bound of a wait, in milliseconds. A Retry-After of up to 30 s is respected beside it. @default 8000 */
 	maxDelayMs?: number | undefined;
 	/**
 	 * Retry tokens of the client. A retry costs 5. A call that succeeds at once returns 1, one that succeeds after a retry
@@ -50,10 +44,7 @@ export type RetryPolicy = { readonly [Option in keyof RetryOptions]-?: number };
 export interface CallOptions {
 	/** Aborts the call with `PartnerAbortError`. A send in flight may have been accepted all the same: see `outcome`. */
 	signal?: AbortSignal | undefined;
-	/**
-	 * Time limit of one attempt, headers and body, in milliseconds.
-	 * @default 15000 for reads, 30000 for sends
-	 */
+	/** Time limit of one attempt, headers and body, in milliseconds. @default 15000 for reads, 30000 for sends */
 	timeoutMs?: number | undefined;
 	/**
 	 * Time limit of the call, attempts and waits together, in milliseconds. It applies to each page of an iteration, to each

@@ -18,10 +18,7 @@ export type E164 = string & {
 
 /** Options of {@link toE164}. */
 export interface ToE164Options {
-	/**
-	 * Country whose local numbers are accepted: the country of a number without `+` or `00`.
-	 * @default "BE"
-	 */
+	/** Country whose local numbers are accepted: the country of a number without `+` or `00`. @default "BE" */
 	defaultCountry?: CountryCode | undefined;
 }
 

@@ -37,10 +37,7 @@ export interface FateOptions {
 	now?: (() => Date | number) | undefined;
 	/** Aborts the reads. */
 	signal?: AbortSignal | undefined;
-	/**
-	 * Time limit of each read, in milliseconds.
-	 * @default that of the client
-	 */
+	/** Time limit of each read, in milliseconds. @default that of the client */
 	deadlineMs?: number | undefined;
 }
 

@@ -40,10 +40,7 @@ export interface OutboxOptions {
 	 * @default "resend"
 	 */
 	onReply?: "resend" | "wait" | undefined;
-	/**
-	 * Contacts that are sent to at once, by this process.
-	 * @default 4
-	 */
+	/** Contacts that are sent to at once, by this process. @default 4 */
 	concurrency?: number | undefined;
 	/** Called when a text needs no more sending, and again when its message is delivered, read or failed. Errors that it throws are ignored. */
 	onSettled?: ((status: OutboxStatus) => unknown) | undefined;
@@ -52,15 +49,9 @@ export interface OutboxOptions {
 	 * have had no known end for some six hours is `unclear`. Errors that it throws are ignored.
 	 */
 	onTrouble?: ((trouble: Trouble) => unknown) | undefined;
-	/**
-	 * Country in which `enqueue` reads a number without `+` or `00`.
-	 * @default that of the client
-	 */
+	/** Country in which `enqueue` reads a number without `+` or `00`. @default that of the client */
 	defaultCountry?: CountryCode | undefined;
-	/**
-	 * The time, in milliseconds or as a Date. Tests give a sandbox's own: `sandbox.clock.now`.
-	 * @default Date.now
-	 */
+	/** The time, in milliseconds or as a Date. Tests give a sandbox's own: `sandbox.clock.now`. @default Date.now */
 	now?: (() => Date | number) | undefined;
 }
 

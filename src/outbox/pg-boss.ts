@@ -53,15 +53,9 @@ const batchSize = 10;
 
 /** Options of {@link pgBossEngine}. */
 export interface PgBossEngineOptions {
-	/**
-	 * Name of the queue. Each table of texts needs one of its own.
-	 * @default "messaging-outbox"
-	 */
+	/** Name of the queue. Each table of texts needs one of its own. @default "messaging-outbox" */
 	queue?: string | undefined;
-	/**
-	 * Seconds between two looks for a job.
-	 * @default 1
-	 */
+	/** Seconds between two looks for a job. @default 1 */
 	pollSeconds?: number | undefined;
 }
 

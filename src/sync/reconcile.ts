@@ -30,10 +30,7 @@ export interface StoredConversation {
 export interface ReconcileOptions {
 	/** All conversations that the CRM holds of the agency, as rows that a database streams. Held in memory as texts. */
 	stored: Iterable<StoredConversation> | AsyncIterable<StoredConversation>;
-	/**
-	 * Conversations that are read at once.
-	 * @default 4
-	 */
+	/** Conversations that are read at once. @default 4 */
 	concurrency?: number | undefined;
 	/** Aborts with PartnerAbortError. */
 	signal?: AbortSignal | undefined;

@@ -15,10 +15,7 @@ export interface WatchOptions extends FeedOptions {
 	 * @default 15000
 	 */
 	minMs?: number | undefined;
-	/**
-	 * The longest pause, in milliseconds.
-	 * @default 300000
-	 */
+	/** The longest pause, in milliseconds. @default 300000 */
 	maxMs?: number | undefined;
 	/**
 	 * Gets the errors that end no loop: those that may pass (`retryable`), after which the pause doubles, and those of single
