@@ -112,7 +112,7 @@ export function openFeed(
 	const state = stateFrom(operation, since, agency.id);
 	return {
 		agency,
-		memory: { operation, state, failures: [], left: 0, pages: 0, isBusy: false },
+		memory: { operation, state, failures: [], left: 0, isBusy: false },
 		lookbackMs,
 		concurrency,
 		statuses,

@@ -19,41 +19,30 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 	const { state } = memory;
 	const { mark, scan: resumed } = state;
 	const upTo = resumed?.upTo ?? never;
-	/** The time of the newest row that the first page lists; 0 as long as there is none. */
-	let newest = 0;
 
-	const floor = (head: number): number => (mark === "now" ? head : mark) - lookbackMs;
-	const listing = await scan(context, {
-		floor,
-		wants(row, at, floor) {
-			// Rows without a time are not in the order of activity: they are handed over once, from the beginning.
-			if (at === never) return mark === never && upTo === never;
-			// The service may answer from a copy that lags behind, with a row of `top` where it was before.
-			if (at < floor || (at < upTo && !resumed?.top.has(row.phoneNumber))) return false;
-			newest ||= at;
-			const { phoneNumber } = row;
-			const known = state.known.get(phoneNumber);
-			const fingerprint = fingerprintOf(row);
-			if (known === undefined) {
-				if (mark === "now") {
-					// For a later look, if this one cannot read the conversation. Bounded by the head, because messages that come
-					// after one with a time in the future are older than that.
-					const from = Math.min(at, floor + lookbackMs) + 1;
-					state.known.set(phoneNumber, { fingerprint: stale + fingerprint, at, from, messages: new Map() });
-				}
-				return true;
+	const listing = await scan(context, mark, (row, at, begun) => {
+		// Rows without a time are not in the order of activity: they are handed over once, from the beginning.
+		if (at === never) return mark === never && upTo === never;
+		// The service may answer from a copy that lags behind, with a row of `top` where it was before.
+		if (at < upTo && !resumed?.top.has(row.phoneNumber)) return false;
+		const { phoneNumber } = row;
+		const known = state.known.get(phoneNumber);
+		const fingerprint = fingerprintOf(row);
+		if (known === undefined) {
+			if (mark === "now") {
+				// For a later look, if this one cannot read the conversation. Bounded by the head, because messages that come
+				// after one with a time in the future are older than that.
+				const from = Math.min(at, begun) + 1;
+				state.known.set(phoneNumber, { fingerprint: stale + fingerprint, at, from, messages: new Map() });
 			}
-			if (known.failingSince === undefined && known.fingerprint) return known.fingerprint !== fingerprint;
-			// It is read again as it is. When it is given up, it is left alone until it changes.
-			state.known.set(phoneNumber, { ...known, fingerprint });
-			return false;
-		},
+			return true;
+		}
+		if (known.failingSince === undefined && known.fingerprint) return known.fingerprint !== fingerprint;
+		// It is read again as it is. When it is given up, it is left alone until it changes.
+		state.known.set(phoneNumber, { ...known, fingerprint });
+		return false;
 	});
-
-	const { head, date } = listing;
-	memory.pages = listing.pages;
-	// From now on the feed has begun, also when this look does not come to its end.
-	const begun = mark === "now" ? head : mark;
+	const { newest, now, head, begun } = listing;
 	// A scan that goes on keeps its mark, because what it handed over before the break is as old as that. The mark never goes
 	// back, also when the newest row is hidden or the service's `Date` is put back.
 	const to = Math.max(begun, resumed?.to ?? head);
@@ -61,7 +50,7 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 	const open = resumed ?? { to, upTo, top: new Set(recent.map(({ phoneNumber }) => phoneNumber)) };
 	const { top } = open;
 	const unread = failing(state);
-	const now = Math.max(date, head);
+	// From now on the feed has begun, also when this look does not come to its end.
 	state.mark = begun;
 	state.scan = open;
 
@@ -95,16 +84,15 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 	/** Whether the last row or a random one of those to come can be read. If not, the service is taken to be down. */
 	const isUp = async (): Promise<boolean> => {
 		const tried = [1, Math.ceil(Math.random() * memory.left)].flatMap((fromEnd) => rows.at(-fromEnd) ?? []);
-		const newestPage = () => ({ from: -never, pageSize: 1 });
-		for await (const { error } of reads({ ...context, concurrency: 1 }, tried, newestPage)) if (!error) return true;
+		for await (const { error } of reads({ ...context, concurrency: 1 }, tried, () => -never)) if (!error) return true;
 		return false;
 	};
 
 	/** All messages of the lookback are read, because what a later look does not find among them is new there. */
-	const reading = (row: Row) => ({ from: Math.min(handedOf(row).from, to - lookbackMs) });
+	const from = (row: Row) => Math.min(handedOf(row).from, to - lookbackMs);
 	memory.left = rows.length;
 	const goesOn: GoesOn = (inARow) => (inARow % mostInARow > 0 && !isFull(state)) || isUp();
-	for await (const end of reads(context, rows, reading, goesOn)) {
+	for await (const end of reads(context, rows, from, goesOn)) {
 		const { row } = end;
 		const change = settle(end);
 		if (end.isOutage) return;
@@ -116,7 +104,7 @@ export async function* look(context: Context): AsyncGenerator<Change, void, unde
 	}
 	if (!rows[0]) finish();
 
-	for await (const end of reads(context, unread, reading)) {
+	for await (const end of reads(context, unread, from)) {
 		const change = settle(end);
 		if (change) yield change;
 	}
@@ -132,7 +120,7 @@ export async function* lookAtStatuses(context: Context): AsyncGenerator<Change, 
 	if (!statuses || mark === "now" || state.scan) return;
 	const rows = [...due(followed)].map((phoneNumber): Row => ({ phoneNumber, at: never }));
 	const handedOf = ({ phoneNumber }: Row): Handed => known.get(phoneNumber) ?? { from: mark - lookbackMs };
-	for await (const { row, read, error } of reads(context, rows, handedOf)) {
+	for await (const { row, read, error } of reads(context, rows, (row) => handedOf(row).from)) {
 		const { phoneNumber } = row;
 		const before = known.get(phoneNumber);
 		const change =

@@ -36,8 +36,6 @@ export interface Memory {
 	failures: UnreadConversation[];
 	/** Conversations of the latest look that are still to be handed over. */
 	left: number;
-	/** Pages of the list that the latest look read. */
-	pages: number;
 	/** A loop runs over the feed. */
 	isBusy: boolean;
 }

@@ -1,5 +1,4 @@
 import {
-	type AgencyClient,
 	type ConversationDetail,
 	isPartnerError,
 	type Message,
@@ -25,20 +24,12 @@ export interface Conversation {
 	messages: Dated[];
 }
 
-export interface ReadOptions {
-	/** Pages of messages are read until older than this; Infinity reads the newest page alone. */
-	from: number;
-	/** @default 100 */
-	pageSize?: number;
-	signal: AbortSignal;
-}
-
-/** Reads a conversation and its messages, from the newest page down. */
-async function read(
-	agency: AgencyClient,
-	phoneNumber: string,
-	{ from, pageSize = 100, signal }: ReadOptions,
-): Promise<Conversation> {
+/**
+ * Reads a conversation and its messages, from the newest page down.
+ * @param from pages of messages are read until older than this; Infinity reads the newest message alone
+ */
+async function read({ agency, signal }: Source, phoneNumber: string, from: number): Promise<Conversation> {
+	const pageSize = from === -never ? 1 : 100;
 	const { conversation, messagePage } = await agency.conversations.get(phoneNumber, { pageSize, signal });
 	const messages = new Map<number, Dated>();
 	const latest = instant(conversation.summary.lastMessageAt);
@@ -66,8 +57,8 @@ async function read(
 }
 
 /** The end of a row's read. It has neither `read` nor `error` when the conversation is gone. */
-export interface ReadEnd {
-	row: Row;
+export interface ReadEnd<Item extends Row = Row> {
+	row: Item;
 	read?: Conversation;
 	error?: PartnerError;
 	/** No more reads follow, because the service is taken to be down, or asks to wait. */
@@ -83,14 +74,17 @@ export const mostInARow = 10;
 /** The errors that every later read would meet too. */
 const ofTheKey = /Unauthorized|Forbidden|Config|Abort/;
 
-/** Reads conversations, a few at once, in the order of their rows. Throws errors that every later read would meet too. */
-export async function* reads(
+/**
+ * Reads conversations, a few at once, in the order of their rows. Throws errors that every later read would meet too.
+ * @param from see `read`
+ */
+export async function* reads<Item extends Row>(
 	source: Source,
-	rows: Iterable<Row>,
-	options: (row: Row) => Omit<ReadOptions, "signal">,
+	rows: Iterable<Item>,
+	from: (row: Item) => number,
 	goesOn: GoesOn = (inARow) => inARow < mostInARow,
-): AsyncGenerator<ReadEnd, void, undefined> {
-	const { agency, concurrency, signal } = source;
+): AsyncGenerator<ReadEnd<Item>, void, undefined> {
+	const { concurrency, signal } = source;
 	let inARow = 0;
 	for await (const ended of inOrder(rows, concurrency, attempt)) {
 		// After an abort nothing more is handed over, also of what is read already: a new attempt fails without a request.
@@ -108,12 +102,9 @@ export async function* reads(
 		}
 	}
 
-	async function attempt(row: Row): Promise<ReadEnd & { thrown?: unknown }> {
+	async function attempt(row: Item): Promise<ReadEnd<Item> & { thrown?: unknown }> {
 		try {
-			return {
-				row,
-				read: await retryLimited(source, () => read(agency, row.phoneNumber, { ...options(row), signal })),
-			};
+			return { row, read: await retryLimited(source, () => read(source, row.phoneNumber, from(row))) };
 		} catch (thrown) {
 			return { row, thrown };
 		}

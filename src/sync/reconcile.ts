@@ -115,9 +115,8 @@ async function* walk(source: Source, stored: ReconcileOptions["stored"]): AsyncG
 		return true;
 	};
 	async function* handOver(rows: readonly Row[]): AsyncGenerator<Reconciled, void, undefined> {
-		const options = ({ phoneNumber }: Row) =>
-			recounted.has(phoneNumber) ? { from: never } : { from: -never, pageSize: 1 };
-		for await (const { row, read, error, isOutage } of reads(source, rows, options, goesOn)) {
+		const from = ({ phoneNumber }: Row) => (recounted.has(phoneNumber) ? never : -never);
+		for await (const { row, read, error, isOutage } of reads(source, rows, from, goesOn)) {
 			const { phoneNumber } = row;
 			if (isOutage) throw error;
 			failed ??= error;
@@ -129,7 +128,7 @@ async function* walk(source: Source, stored: ReconcileOptions["stored"]): AsyncG
 		}
 	}
 
-	const { rows } = await scan(source, { floor: () => never, wants: differs });
+	const { rows } = await scan(source, never, differs);
 	yield* handOver(rows);
 	const moved: Row[] = [];
 	for (const { input, phoneNumber, conversation } of await agency.conversations.lookup([...unlisted], { signal })) {

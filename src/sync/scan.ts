@@ -14,12 +14,14 @@ export interface Row {
 export interface Listing {
 	/** The rows that are wanted, in ascending order of their times. */
 	rows: Row[];
-	/** The smaller of the newest row's time and the first page's `Date`; -Infinity without either. */
+	/** The time of the first row that has one; -Infinity without any. */
+	newest: number;
+	/** The service's time: the first page's `Date`, or `newest` where there is none. */
+	now: number;
+	/** The smaller of `newest` and `now`; -Infinity without either. */
 	head: number;
-	/** The first page's `Date`; -Infinity without one. */
-	date: number;
-	/** Number of pages down to the floor. */
-	pages: number;
+	/** The mark that the scan went down to: `head` for "now". */
+	begun: number;
 }
 
 /** How an agency's conversations are listed and read. */
@@ -30,32 +32,27 @@ export interface Source extends RetryContext {
 	concurrency: number;
 }
 
-export interface ScanOptions {
-	/** The scan ends at a row that is older than this. It may depend on the scan's head. */
-	floor: (head: number) => number;
-	/** Whether a row is collected. */
-	wants: (row: ConversationSummary, at: number, floor: number) => boolean;
-}
+/** Whether a row is collected. */
+type Wants = (row: ConversationSummary, at: number, begun: number) => boolean;
 
 /** Rows that move up during a scan of several pages are looked for again at the top, so many times at most. */
 const mostPasses = 4;
 
-/** Lists an agency's conversations, newest first, down to the floor. */
-export async function scan(source: Source, { floor, wants }: ScanOptions): Promise<Listing> {
+/** Lists an agency's conversations, newest first, down to those that are older than the mark by more than the lookback. */
+export async function scan(source: Source, mark: number | "now", wants: Wants): Promise<Listing> {
 	const { agency, lookbackMs, signal } = source;
 	const found = new Map<string, Row>();
-	const first = await pass(floor);
+	const first = await pass(mark);
 	let latest = first;
 	// A conversation with a new message moves to the top. If the scan had not come to its row yet, it passed it by.
 	for (let passes = 1; latest.pages > 1 && passes < mostPasses; passes++) {
 		const before = found.size;
-		const edge = latest.head - lookbackMs;
-		latest = await pass(() => edge);
+		latest = await pass(latest.head);
 		if (found.size === before) break;
 	}
 	return { ...first, rows: [...found.values()].sort((a, b) => a.at - b.at) };
 
-	async function pass(floor: (head: number) => number): Promise<Omit<Listing, "rows">> {
+	async function pass(mark: number | "now"): Promise<Omit<Listing, "rows"> & { pages: number }> {
 		let date = never;
 		let newest = never;
 		let cursor: string | undefined;
@@ -64,22 +61,26 @@ export async function scan(source: Source, { floor, wants }: ScanOptions): Promi
 			const list = agency.conversations.list({ pageSize: 100, cursor, signal });
 			const { data, response } = await retryLimited(source, () => list.page().withResponse());
 			if (!cursor) date = instant(response.headers.get("date"));
-			let oldest = -never;
-			for (const row of data.conversations) {
-				const at = instant(row.lastMessageAt);
-				// A row without a time neither sets the mark nor ends a scan: it may be first or last in the list.
-				if (at !== never) {
-					oldest = at;
-					if (newest === never) newest = at;
-				}
+			const rows = data.conversations.map((row) => ({ row, at: instant(row.lastMessageAt) }));
+			// A row without a time neither sets the mark nor ends a scan: it may be first or last in the list.
+			const timed = rows.filter(({ at }) => at !== never);
+			if (newest === never) newest = timed[0]?.at ?? never;
+			// A service may give times in the future; its own `Date` bounds them.
+			const now = date === never ? newest : date;
+			const head = newest === never ? now : Math.min(newest, now);
+			const begun = mark === "now" ? head : mark;
+			const floor = begun - lookbackMs;
+			for (const { row, at } of rows) {
 				const { phoneNumber } = row;
-				if (wants(row, at, floor(headOf(newest, date))) && !found.has(phoneNumber)) {
-					found.set(phoneNumber, { phoneNumber, at });
-				}
+				const isBelow = at !== never && at < floor;
+				if (!isBelow && wants(row, at, begun) && !found.has(phoneNumber)) found.set(phoneNumber, { phoneNumber, at });
 			}
-			const head = headOf(newest, date);
-			if (data.nextCursor === null || oldest < floor(head)) return { head, date, pages };
-			const next = cursorAfter(data.conversations, data.nextCursor);
+			const oldest = timed.at(-1)?.at ?? floor;
+			if (data.nextCursor === null || oldest < floor) return { newest, now, head, begun, pages };
+			// The next page begins behind the last row whose time differs from the page's last one. A cursor need not tell rows
+			// of one time apart, so those at the end of a page are read again.
+			const lastAt = rows.at(-1)?.at;
+			const next = [...rows].reverse().find(({ at }) => at !== lastAt)?.row.cursor ?? data.nextCursor;
 			if (next === cursor) {
 				throw new PartnerUnexpectedResponse("conversations.list: a repeated cursor", {
 					operation: "conversations.list",
@@ -88,18 +89,4 @@ export async function scan(source: Source, { floor, wants }: ScanOptions): Promi
 			cursor = next;
 		}
 	}
-}
-
-/** A service may give times in the future; its own `Date` bounds them. */
-function headOf(newest: number, date: number): number {
-	return Math.min(newest === never ? date : newest, date === never ? newest : date);
-}
-
-/**
- * Where the next page begins: behind the last row whose time differs from the page's last one. A cursor need not tell rows
- * of one time apart, so those at the end of a page are read again.
- */
-function cursorAfter(rows: readonly ConversationSummary[], nextCursor: string): string {
-	const last = instant(rows.at(-1)?.lastMessageAt);
-	return [...rows].reverse().find((row) => instant(row.lastMessageAt) !== last)?.cursor ?? nextCursor;
 }

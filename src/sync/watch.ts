@@ -81,7 +81,7 @@ export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 				}
 				// A look of several pages may have taken long; a second one in a row says how busy the agency is.
 				if (isLook) {
-					wasAtOnce = memory.pages > 1 && found && !wasAtOnce;
+					wasAtOnce = context.isLong && found && !wasAtOnce;
 					pauseMs = wasAtOnce ? 0 : found ? minMs : Math.max(minMs, 1.5 * pauseMs);
 				}
 			} catch (error) {
