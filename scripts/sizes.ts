@@ -27,7 +27,7 @@ const besideMain: Plugin = {
 const measured = [
 	{ name: "messaging-conversations", entry: "src/index.ts", budget: 41, plugins: [] },
 	{ name: "… without the phone library", entry: "src/index.ts", budget: 20, plugins: [withoutPhone] },
-	{ name: "…/sync, beside it", entry: "src/sync/index.ts", budget: 6.04, plugins: [besideMain] },
+	{ name: "…/sync, beside it", entry: "src/sync/index.ts", budget: 6, plugins: [besideMain] },
 	{ name: "…/outbox, beside it", entry: "src/outbox/index.ts", budget: 12, plugins: [besideMain] },
 ];
 

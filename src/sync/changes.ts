@@ -1,8 +1,8 @@
 import type { AgencyClient } from "messaging-conversations";
-import { encode, stateFrom } from "./checkpoint.ts";
+import { encode, never, stateFrom } from "./checkpoint.ts";
 import { checkCall, checkWhole, refuse, type SyncFunction } from "./input.ts";
-import { type Context, look } from "./look.ts";
-import type { Change, Memory, UnreadConversation } from "./memory.ts";
+import { look } from "./look.ts";
+import type { Change, Feed, UnreadConversation } from "./memory.ts";
 import { abandoning } from "./signal.ts";
 import type { Statuses } from "./statuses.ts";
 
@@ -89,12 +89,10 @@ export interface ChangeFeed extends AsyncIterable<Change> {
  * stored.set(agency.id, feed.checkpoint); // a look without a change moves on too
  */
 export function changes(agency: AgencyClient, options: ChangesOptions): ChangeFeed {
-	const context = openFeed("changes", agency, options, []);
-	const { memory } = context;
-	const { signal } = options;
-	return feedOf(memory, async function* (): AsyncGenerator<Change, void, undefined> {
-		yield* lookOnce(context, signal, look);
-		for (const { error } of memory.failures) throw error;
+	const feed = openFeed("changes", agency, options, []);
+	return publicFeed(feed, async function* (): AsyncGenerator<Change, void, undefined> {
+		yield* lookOnce(feed, options.signal, look);
+		for (const { error } of feed.failures) throw error;
 	});
 }
 
@@ -104,31 +102,37 @@ export function openFeed(
 	agency: AgencyClient,
 	options: FeedOptions,
 	ownNames: readonly string[],
-): Omit<Context, "signal"> {
+): Feed {
 	checkCall(operation, agency, options, ["since", "lookbackMs", "concurrency", "statuses", "signal", ...ownNames]);
 	const { since, lookbackMs = 120_000, concurrency = 4, statuses = false } = options;
 	checkWhole(operation, "lookbackMs", lookbackMs, 0);
 	if (![true, false, "read"].includes(statuses)) refuse(operation, "statuses", 'must be true, false or "read"');
-	const state = stateFrom(operation, since, agency.id);
 	return {
+		operation,
 		agency,
-		memory: { operation, state, failures: [], left: 0, isBusy: false },
 		lookbackMs,
 		concurrency,
 		statuses,
+		state: stateFrom(operation, since, agency.id),
+		now: never,
+		failures: [],
+		left: 0,
+		isLong: false,
+		isBusy: false,
+		signal: new AbortController().signal,
 	};
 }
 
-export function feedOf(memory: Memory, iterate: () => AsyncIterator<Change, void, undefined>): ChangeFeed {
+export function publicFeed(feed: Feed, iterate: () => AsyncIterator<Change, void, undefined>): ChangeFeed {
 	return {
 		get checkpoint() {
-			return encode(memory.state);
+			return encode(feed.state);
 		},
 		get failures() {
-			return memory.failures;
+			return feed.failures;
 		},
 		get left() {
-			return memory.left;
+			return feed.left;
 		},
 		[Symbol.asyncIterator]: iterate,
 	};
@@ -136,19 +140,20 @@ export function feedOf(memory: Memory, iterate: () => AsyncIterator<Change, void
 
 /** Runs a look. No request is under way when it has ended, however it ends. */
 export function lookOnce(
-	context: Omit<Context, "signal">,
+	feed: Feed,
 	signal: AbortSignal | undefined,
-	run: (context: Context) => AsyncGenerator<Change, void, undefined>,
+	run: (feed: Feed) => AsyncGenerator<Change, void, undefined>,
 ): AsyncGenerator<Change, void, undefined> {
-	const { memory } = context;
-	if (memory.isBusy) refuse(memory.operation, "feed", "is in another loop");
-	memory.isBusy = true;
-	memory.failures = [];
+	if (feed.isBusy) refuse(feed.operation, "feed", "is in another loop");
+	feed.isBusy = true;
+	feed.failures = [];
+	feed.isLong = false;
 	return abandoning(signal, async function* (own) {
+		feed.signal = own;
 		try {
-			yield* run({ ...context, signal: own });
+			yield* run(feed);
 		} finally {
-			memory.isBusy = false;
+			feed.isBusy = false;
 		}
 	});
 }

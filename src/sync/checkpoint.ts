@@ -19,7 +19,7 @@ export interface Handed {
 	 * Set when a scan that was interrupted may have handed the conversation over already. With a message between these
 	 * times it had not. Without one it had, with all messages before the later time.
 	 */
-	doubt?: readonly [number, number] | undefined;
+	doubt?: readonly [number, number];
 }
 
 /** A conversation that was handed over within the lookback, or whose read failed. An entry is replaced, never changed. */
@@ -78,14 +78,21 @@ export function stateFrom(operation: SyncFunction, since: string, agencyId: stri
 	return typeof state === "string" ? refuse(operation, "since", state) : state;
 }
 
+/** The mark of a feed that has begun, once the scan that is under way is through. */
+export function markToCome({ mark, scan }: State): number {
+	return Number(scan?.to ?? mark);
+}
+
 /** Forgets what no later look needs. */
-export function tidy({ mark, scan, known }: State, lookbackMs: number): void {
-	const edge = (scan ? Math.min(scan.upTo, scan.to) : Number(mark)) - lookbackMs;
+export function tidy(state: State, lookbackMs: number): void {
+	const { scan, known } = state;
+	const to = markToCome(state);
+	const edge = Math.min(scan?.upTo ?? to, to) - lookbackMs;
 	for (const [phoneNumber, entry] of known) {
 		const { at, from, messages, failingSince, fingerprint } = entry;
 		if (failingSince !== undefined) continue;
 		// An entry of an earlier scan is needed until this one is through.
-		const needed = scan && from < scan.to - lookbackMs;
+		const needed = scan && from < to - lookbackMs;
 		// The service may answer from a copy that lags behind, with a row that is older than what was handed over.
 		const kept = [...messages].filter(([, at]) => at === never || at >= edge);
 		if (!needed && !kept[0] && (at < edge || at === never)) known.delete(phoneNumber);

@@ -1,9 +1,9 @@
 import type { ConversationDetail, Message, PartnerError } from "messaging-conversations";
-import { type Handed, type Known, never, type State, stale } from "./checkpoint.ts";
+import { type Handed, type Known, markToCome, never, type State, stale } from "./checkpoint.ts";
 import { fingerprintOf, instant } from "./fingerprint.ts";
 import type { SyncFunction } from "./input.ts";
 import type { Conversation, Dated } from "./read.ts";
-import type { Row } from "./scan.ts";
+import type { Row, Source } from "./scan.ts";
 import { follow, type Statuses } from "./statuses.ts";
 
 /** A conversation in which something has changed. */
@@ -29,10 +29,14 @@ export interface UnreadConversation {
 	leftToReconcile: boolean;
 }
 
-/** The state of a feed, and the failures of its latest look. */
-export interface Memory {
+/** A feed: its options, what it remembers, and how its latest look went. */
+export interface Feed extends Source {
 	operation: SyncFunction;
+	statuses: Statuses;
 	state: State;
+	/** The service's time when it was listed last. */
+	now: number;
+	/** The conversations that the latest look could not read. */
 	failures: UnreadConversation[];
 	/** Conversations of the latest look that are still to be handed over. */
 	left: number;
@@ -40,14 +44,19 @@ export interface Memory {
 	isBusy: boolean;
 }
 
+/** A conversation that is to be read. */
+export interface Pending extends Row {
+	handed: Handed;
+}
+
 const dayMs = 24 * 3_600_000;
 /** The most conversations that are kept for a later read, because each of them makes the checkpoint longer. */
 const mostFailing = 100;
 
 /** The conversations whose latest read failed, those first that were not read for longer. */
-export function failing({ known }: State): Row[] {
-	return [...known].flatMap(([phoneNumber, { at, failingSince }]) =>
-		failingSince === undefined ? [] : { phoneNumber, at },
+export function failing({ known }: State): Pending[] {
+	return [...known].flatMap(([phoneNumber, entry]) =>
+		entry.failingSince === undefined ? [] : { phoneNumber, at: entry.at, handed: entry },
 	);
 }
 
@@ -63,27 +72,15 @@ function handedUpTo({ from, doubt: [after, before] = [never, never] }: Handed, m
 	return wasToCome ? from : Math.max(from, before);
 }
 
-interface TakeOptions {
-	/** The feed's mark once the scan is through. */
-	to: number;
-	/** How far the conversation was handed over before. */
-	handed: Handed;
-	/** The time of the conversation's row. */
-	at: number;
-	/** The service's time. */
-	now: number;
-	lookbackMs: number;
-	statuses: Statuses;
-}
-
 /** Notes a conversation that was read as handed over. Returns the change, if there is one. */
 export function take(
-	{ followed, known }: State,
+	{ state, now, lookbackMs, statuses }: Feed,
+	{ phoneNumber, at, handed }: Pending,
 	{ conversation, messages }: Conversation,
-	{ to, handed, at, now, lookbackMs, statuses }: TakeOptions,
 ): Change | undefined {
+	const { followed, known } = state;
+	const to = markToCome(state);
 	const from = handedUpTo(handed, messages);
-	const { phoneNumber, lastMessageAt } = conversation.summary;
 	const before = known.get(phoneNumber);
 	const isNew = (dated: Dated): boolean => dated.at >= from && !before?.messages.has(dated.message.id);
 	const isRecent = (dated: Dated): boolean => dated.at >= to - dayMs && isNew(dated);
@@ -98,7 +95,7 @@ export function take(
 		else if (at >= keepFrom) kept.set(message.id, at);
 	}
 	// The summary may know the newest message before the pages list it.
-	const latest = instant(lastMessageAt);
+	const latest = instant(conversation.summary.lastMessageAt);
 	const isListed = messages.some(({ message }) => instant(message.createdAt) >= latest);
 	const behind = isListed || latest < now - lookbackMs ? "" : stale;
 	const shownAs = fingerprintOf(conversation);
@@ -108,17 +105,12 @@ export function take(
 	return { phoneNumber, conversation, messages: shown.map(({ message }) => message).reverse() };
 }
 
-interface FailureOptions extends Pick<TakeOptions, "handed" | "at" | "now"> {
-	/** There is no such conversation, or it is hidden. */
-	isGone: boolean;
-}
-
 /**
  * Keeps a conversation whose read failed for a later look, or gives it up. A conversation that is gone is given up, and is
  * read again when it is listed.
  * @returns whether it is given up
  */
-export function noteFailure(state: State, phoneNumber: string, { at, handed, now, isGone }: FailureOptions): boolean {
+export function noteFailure({ state, now }: Feed, { phoneNumber, at, handed }: Pending, isGone: boolean): boolean {
 	const { known } = state;
 	const fresh: Known = { ...handed, fingerprint: "", at, messages: new Map() };
 	const { failingSince, ...rest } = known.get(phoneNumber) ?? fresh;

@@ -74,7 +74,7 @@ export function reconcile(agency: AgencyClient, options: ReconcileOptions): Asyn
 		refuse("reconcile", "stored", "must be iterable");
 	return {
 		[Symbol.asyncIterator]: () =>
-			abandoning(signal, (own) => walk({ agency, concurrency, lookbackMs, signal: own }, stored)),
+			abandoning(signal, (own) => walk({ agency, concurrency, lookbackMs, isLong: false, signal: own }, stored)),
 	};
 }
 

@@ -5,7 +5,7 @@ const longestMs = 60_000;
 
 export interface RetryContext {
 	/** The list has several pages, so that it would cost much to begin anew. */
-	isLong?: boolean;
+	isLong: boolean;
 	signal: AbortSignal;
 }
 

@@ -1,5 +1,5 @@
 import type { AgencyClient, PartnerError } from "messaging-conversations";
-import { type ChangeFeed, type FeedOptions, feedOf, lookOnce, openFeed } from "./changes.ts";
+import { type ChangeFeed, type FeedOptions, lookOnce, openFeed, publicFeed } from "./changes.ts";
 import { never } from "./checkpoint.ts";
 import { checkWhole, refuse } from "./input.ts";
 import { look, lookAtStatuses } from "./look.ts";
@@ -50,7 +50,7 @@ export interface WatchFeed extends ChangeFeed {
  * }
  */
 export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
-	const context = openFeed("watch", agency, options, ["minMs", "maxMs", "onError"]);
+	const feed = openFeed("watch", agency, options, ["minMs", "maxMs", "onError"]);
 	const {
 		maxMs = Math.max(300_000, options.minMs ?? 0),
 		minMs = Math.min(15_000, maxMs),
@@ -60,7 +60,6 @@ export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 	checkWhole("watch", "minMs", minMs, 1);
 	checkWhole("watch", "maxMs", maxMs, minMs);
 	if (typeof onError !== "function") refuse("watch", "onError", "must be a function");
-	const { memory, statuses } = context;
 	/** Ends the pause that comes or is under way, so that the next look is made at once. */
 	let nudged = new AbortController();
 
@@ -75,13 +74,13 @@ export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 			const errors: PartnerError[] = [];
 			try {
 				let found = false;
-				for await (const change of lookOnce(context, stop, isLook ? look : lookAtStatuses)) {
+				for await (const change of lookOnce(feed, stop, isLook ? look : lookAtStatuses)) {
 					found = true;
 					yield change;
 				}
 				// A look of several pages may have taken long; a second one in a row says how busy the agency is.
 				if (isLook) {
-					wasAtOnce = context.isLong && found && !wasAtOnce;
+					wasAtOnce = feed.isLong && found && !wasAtOnce;
 					pauseMs = wasAtOnce ? 0 : found ? minMs : Math.max(minMs, 1.5 * pauseMs);
 				}
 			} catch (error) {
@@ -91,13 +90,13 @@ export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 				if (!failed.retryable) throw error;
 				errors.push(failed);
 			}
-			for (const { error } of memory.failures) errors.push(error);
+			for (const { error } of feed.failures) errors.push(error);
 			pauseMs = Math.min(maxMs, errors[0] ? 2 * Math.max(minMs, pauseMs) : pauseMs);
 			const leastMs = errors.map(({ retryAfterMs = minMs }) => retryAfterMs);
 			if (isLook) lookAt = performance.now() + Math.max(pauseMs * (0.9 + 0.2 * Math.random()), ...leastMs);
 			for (const error of errors) onError(error);
 			// A scan that is not through is gone on with before statuses are looked at.
-			const statusInMs = statuses && !memory.state.scan ? nextDueAt(memory.state.followed) - Date.now() : -never;
+			const statusInMs = feed.statuses && !feed.state.scan ? nextDueAt(feed.state.followed) - Date.now() : -never;
 			await sleep(Math.min(lookAt - performance.now(), Math.max(statusInMs, ...leastMs)), nudged.signal);
 		}
 	}
@@ -115,5 +114,5 @@ export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 		};
 	}
 
-	return Object.assign(feedOf(memory, iterate), { nudge: () => nudged.abort() });
+	return Object.assign(publicFeed(feed, iterate), { nudge: () => nudged.abort() });
 }
