@@ -52,7 +52,7 @@ export async function scan(source: Source, mark: number | "now", wants: Wants): 
 	}
 	return { ...first, rows: [...found.values()].sort((a, b) => a.at - b.at) };
 
-	async function pass(mark: number | "now"): Promise<Omit<Listing, "rows"> & { pages: number }> {
+	async function pass(edge: number | "now"): Promise<Omit<Listing, "rows"> & { pages: number }> {
 		let date = never;
 		let newest = never;
 		let cursor: string | undefined;
@@ -68,7 +68,9 @@ export async function scan(source: Source, mark: number | "now", wants: Wants): 
 			// A service may give times in the future; its own `Date` bounds them.
 			const now = date === never ? newest : date;
 			const head = newest === never ? now : Math.min(newest, now);
-			const begun = mark === "now" ? head : mark;
+			// An older copy of the list shows a row that has moved up since where it was before, which may be far down.
+			const goal = edge !== "now" && head < edge ? mark : edge;
+			const begun = goal === "now" ? head : goal;
 			const floor = begun - lookbackMs;
 			for (const { row, at } of rows) {
 				const { phoneNumber } = row;

@@ -63,6 +63,30 @@ test("a conversation that a copy shows as it was before is not forgotten, and br
 	expect(told(opened, await opened.look())).toEqual([[2, []]]);
 });
 
+test("a conversation that moves up between two pages is found in a copy that shows it where it was before", async () => {
+	const opened = openModel({}, 5);
+	const { model, contact } = opened;
+	for (const index of [0, 1, 2, 3, 4]) model.write(contact(index));
+	await opened.look();
+	model.advance(minutes(10));
+	model.write(contact(0));
+	model.advance(minutes(3));
+	for (const index of [1, 2, 3]) {
+		model.advance(10 * second);
+		model.write(contact(index));
+	}
+	model.advance(second);
+	model.pageSize = 2;
+	// Each request takes 220 ms, and the first scan has three pages. The second one is answered by a copy from before.
+	model.schedule({ at: model.now + 300, happen: () => model.write(contact(0)) });
+	model.schedule({ at: model.now + 700, happen: () => void (model.behindMs = 8 * second) });
+	const { changes: first } = await opened.look();
+	model.behindMs = 0;
+	const { changes: rest } = await opened.look();
+	const texts = told(opened, { changes: [...first, ...rest] }).filter(([index]) => index === 0);
+	expect(texts.flatMap(([, numbers]) => numbers)).toEqual(["5", "9"]);
+});
+
 test("a Date that is put back brings nothing twice, also of a conversation with more messages than a page", async () => {
 	const opened = openModel({}, 2);
 	const { model, contact } = opened;
