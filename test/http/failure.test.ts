@@ -101,3 +101,14 @@ test("a page that fails says where it began and how many items came before it", 
 	expect(error).toMatchObject({ cursor: "next", itemsRead: 2 });
 	expect(JSON.stringify(error)).not.toContain("next");
 });
+
+test("an engine without Error.captureStackTrace makes the same error", async () => {
+	const { captureStackTrace } = Error;
+	Reflect.deleteProperty(Error, "captureStackTrace");
+	try {
+		const { get } = clientOf({ baseUrl }, { fetch: refusing }).agency(agencyId).conversations;
+		expect(await failure(() => get(phone))).toMatchObject({ _tag: "PartnerForbidden", status: 403, attempts: 1 });
+	} finally {
+		Object.assign(Error, { captureStackTrace });
+	}
+});
