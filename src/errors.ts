@@ -200,23 +200,30 @@ export const callErrors = {
 	PartnerAbortError,
 };
 
-/** The tag of each status that the contract lists. */
-export const tagOfStatus = {
+/** The error of each status that the contract lists. */
+interface ListedErrors {
+	400: PartnerBadRequest;
+	401: PartnerUnauthorized;
+	403: PartnerForbidden;
+	404: PartnerNotFound;
+	409: PartnerConflict;
+	500: PartnerInternalError;
+}
+
+export const tagOfStatus: { readonly [Status in keyof ListedErrors]: ListedErrors[Status]["_tag"] } = {
 	400: "PartnerBadRequest",
 	401: "PartnerUnauthorized",
 	403: "PartnerForbidden",
 	404: "PartnerNotFound",
 	409: "PartnerConflict",
 	500: "PartnerInternalError",
-} as const;
-
-type ListedErrors = {
-	[Status in keyof typeof tagOfStatus]: InstanceType<(typeof callErrors)[(typeof tagOfStatus)[Status]]>;
 };
 
-type CallError = InstanceType<(typeof callErrors)[keyof typeof callErrors]>;
 type ClientError =
-	| Exclude<CallError, ListedErrors[keyof ListedErrors]>
+	| PartnerConnectionError
+	| PartnerTimeoutError
+	| PartnerUnexpectedResponse
+	| PartnerAbortError
 	| PartnerInvalidInput
 	| PartnerConfigurationError;
 
