@@ -80,8 +80,7 @@ export function createLookup<Input extends PhoneInput>(
 		const { deadlineMs } = plan.call;
 		const deadlineAt = deadlineMs && performance.now() + deadlineMs;
 		// One map for all batches, so that no number is looked up twice.
-		const source = readAll(batches(numbers, plan, new Map()));
-		return collect(answers(source, plan, deadlineAt));
+		return collect(answers((abandon) => readAll(batches(numbers, plan, abandon, new Map())), plan, deadlineAt));
 	});
 	return Object.assign(call, { [Symbol.asyncIterator]: () => iterate(numbers, openOnce) });
 }
@@ -113,7 +112,7 @@ async function collect<Entry>(replies: AsyncIterable<Reply<Entry[]>>): Promise<R
 async function* iterate<Input extends PhoneInput>(inputs: PhoneInputs<Input>, open: () => LookupPlan) {
 	const plan = open();
 	let itemsRead = 0;
-	for await (const reply of answers(batches(inputs, plan), plan)) {
+	for await (const reply of answers((abandon) => batches(inputs, plan, abandon), plan)) {
 		if (!reply.ok) throw toError({ ...reply, itemsRead });
 		for (const entry of reply.data) {
 			if (plan.call.signal?.aborted) throw toError({ ...aborted(plan.facts), itemsRead });
@@ -128,11 +127,12 @@ async function* iterate<Input extends PhoneInput>(inputs: PhoneInputs<Input>, op
  * because the consumer makes the error: see {@link createCall}.
  */
 async function* answers<Input extends PhoneInput>(
-	source: AsyncGenerator<Batch<Input>>,
+	open: (abandon: AbortSignal) => AsyncGenerator<Batch<Input>>,
 	{ facts, concurrency, call, ask }: LookupPlan,
 	deadlineAt?: number,
 ) {
 	const abandon = new AbortController();
+	const source = open(abandon.signal);
 	const context = { ...call, deadlineAt, abandon: abandon.signal };
 	/** Reads a batch and looks it up. Undefined behind the last one. */
 	const next = async (): Promise<Reply<Batch<Input>> | undefined> => {
@@ -161,8 +161,9 @@ async function* answers<Input extends PhoneInput>(
 			yield reply.ok ? { ...reply, data: entriesOf(reply.data) } : reply;
 		}
 	} finally {
+		// Each closes the caller's iterable, such as the cursor of a database: the signal when a batch is being read, and
+		// `return` when none is.
 		abandon.abort();
-		// Closes the caller's iterable, such as the cursor of a database.
 		source.return(undefined).catch(() => {});
 	}
 }
@@ -209,12 +210,14 @@ const mostEntries = 1000;
 async function* batches<Input extends PhoneInput>(
 	inputs: PhoneInputs<Input>,
 	plan: LookupPlan,
+	abandon: AbortSignal,
 	all?: Batch<Input>["found"],
 ) {
 	const empty = (): Batch<Input> => ({ entries: [], chunk: [], found: all ?? new Map() });
 	let batch = empty();
 	let index = 0;
 	for await (const input of inputs) {
+		if (abandon.aborted) return;
 		const { entries, chunk, found } = batch;
 		if (typeof input !== "string" && input !== null && input !== undefined) {
 			// An iteration has yielded the entries of all batches before.

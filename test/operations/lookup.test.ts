@@ -460,6 +460,31 @@ test("for await: break gives up what is in flight and closes the source", async 
 	expect(service.requests).toHaveLength(3);
 });
 
+test("for await: break reads no more than the next number of a slow source", async () => {
+	const service = await scripted(honest);
+	let read = 0;
+	let isClosed = false;
+	async function* source() {
+		try {
+			for (const each of numbers(1000)) {
+				if (read >= 100) await pause(1);
+				read++;
+				yield each;
+			}
+		} finally {
+			isClosed = true;
+		}
+	}
+	let readAtBreak = 0;
+	for await (const _entry of lookupOf(service)(source())) {
+		readAtBreak = read;
+		break;
+	}
+	await vi.waitFor(() => expect(isClosed).toBe(true));
+	expect(read).toBeLessThanOrEqual(readAtBreak + 1);
+	expect(service.requests).toHaveLength(1);
+});
+
 test("for await: a failed chunk closes the source too", async () => {
 	const service = await scripted(inTurn(refusal(403)));
 	let isClosed = false;
