@@ -1,12 +1,10 @@
-import {
-	getCountryCallingCode,
-	Metadata,
-	type PhoneNumber,
-	parsePhoneNumberFromString,
-} from "libphonenumber-js/core/es6";
+import { getCountryCallingCode, type PhoneNumber, parsePhoneNumberFromString } from "libphonenumber-js/core/es6";
 import metadata, { type CountryCode } from "../../generated/phone-metadata.js";
 
-/** The rules of a country calling code, from the tables of the phone library. */
+/**
+ * The rules of a country calling code, from the tables of the phone library, which takes thirty times as long to answer.
+ * `false` of the last two means unknown, not invalid.
+ */
 export interface PhonePlan {
 	/** Country calling code, for example `32`. */
 	readonly code: string;
@@ -14,12 +12,9 @@ export interface PhonePlan {
 	readonly lengths: readonly number[];
 	/** Whether national numbers are written with a zero in front, as in Belgium but not in Spain. */
 	readonly trunkZero: boolean;
-	/**
-	 * Whether `+`, the code and these digits are a number in E.164 that the library accepts unchanged.
-	 * `false` means unknown, not invalid. The library takes thirty times as long to answer.
-	 */
+	/** Whether the library accepts `+`, the code and these digits unchanged. */
 	readonly isSurelyPossible: (national: string) => boolean;
-	/** Whether these digits are a valid mobile number. `false` means unknown, not invalid. */
+	/** Whether these digits are a valid mobile number. */
 	readonly isSurelyMobile: (national: string) => boolean;
 }
 
@@ -27,6 +22,11 @@ export interface PhonePlan {
 export function parse(text: string, defaultCountry?: CountryCode): PhoneNumber | undefined {
 	// Without extract: false, the library finds a number in "call me 0470123456".
 	return parsePhoneNumberFromString(text, { extract: false, ...(defaultCountry && { defaultCountry }) }, metadata);
+}
+
+/** The plan for local numbers of a country. */
+export function planOfCountry(country: CountryCode): PhonePlan | undefined {
+	return planOf(getCountryCallingCode(country, metadata));
 }
 
 /** Null if no country has the code. */
@@ -47,44 +47,26 @@ export function planOf(digits: string): PhonePlan | undefined {
 	return undefined;
 }
 
-/** The plan for local numbers of a country. */
-export function planOfCountry(country: CountryCode): PhonePlan | undefined {
-	return planOf(getCountryCallingCode(country, metadata));
-}
-
-/** The parts of the library's tables that its types leave out. */
-interface Tables {
-	hasCallingCode: (code: string) => true | undefined;
-	getCountryCodesForCallingCode: (code: string) => readonly string[] | undefined;
-	selectNumberingPlan: (countryOrCode: string) => { numberingPlan: NumberingPlan };
-}
-
-interface NumberingPlan {
-	possibleLengths: () => readonly number[];
-	nationalPrefixForParsing: () => string | undefined;
-	formats: () => readonly unknown[];
-	type: (name: "MOBILE") => { pattern: () => string } | undefined;
-}
+/** The columns of the tables that are read here. The library types a table as `any[]`, so each value has its type here. */
+const column = { lengths: 3, formats: 4, trunkPrefix: 5, removedPrefix: 7, types: 11 };
 
 function createPlan(code: string): PhonePlan | null {
-	const tables = new Metadata(metadata) as unknown as Tables;
-	if (!tables.hasCallingCode(code)) return null;
-	const select = (countryOrCode: string): NumberingPlan => tables.selectNumberingPlan(countryOrCode).numberingPlan;
-	const plan = select(code);
-	const lengths = plan.possibleLengths();
-	const countries = tables.getCountryCodesForCallingCode(code) ?? [];
-	const isShared = countries.length > 1;
+	const countries = (metadata.country_calling_codes[code] ?? []).map((country) => metadata.countries[country] ?? []);
+	const main = countries[0] ?? metadata.nonGeographic[code];
+	if (!main) return null;
+	const lengths: readonly number[] = main[column.lengths];
+	const lengthsOfEach: readonly (readonly number[])[] = countries.map((country) => country[column.lengths]);
 	// Only the library knows which country of a shared code has the number.
-	const shared = lengths.filter((length) => countries.every((name) => select(name).possibleLengths().includes(length)));
+	const shared = lengths.filter((length) => lengthsOfEach.every((each) => each.includes(length)));
 	// Digits that the library removes: the trunk zero, a carrier's code.
-	const prefix = plan.nationalPrefixForParsing();
+	const prefix: string | undefined = main[column.removedPrefix] || main[column.trunkPrefix];
 	const removed = prefix ? new RegExp(`^(?:${prefix})`) : undefined;
-	const mobile = isShared ? undefined : plan.type("MOBILE")?.pattern();
+	const mobile: string | undefined = countries.length > 1 ? undefined : main[column.types]?.[1]?.[0];
 	const isMobile = mobile ? new RegExp(`^(?:${mobile})$`) : undefined;
 	return {
 		code,
 		lengths,
-		trunkZero: plan.formats().length > 0,
+		trunkZero: Boolean(main[column.formats]),
 		isSurelyPossible: (national) => shared.includes(national.length) && !removed?.test(national),
 		isSurelyMobile: (national) => isMobile?.test(national) === true,
 	};

@@ -1,9 +1,19 @@
 import { parsePhoneNumberFromString } from "libphonenumber-js/core/es6";
 import library from "libphonenumber-js/metadata.min.json" with { type: "json" };
-import { expect, test } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import metadata from "../../generated/phone-metadata.js";
-import { isE164 } from "../../src/input/phone.ts";
-import { parse, planOf, planOfCountry } from "../../src/input/phone-plan.ts";
+
+let isE164: typeof import("../../src/input/phone.ts").isE164;
+let parse: typeof import("../../src/input/phone-plan.ts").parse;
+let planOf: typeof import("../../src/input/phone-plan.ts").planOf;
+let planOfCountry: typeof import("../../src/input/phone-plan.ts").planOfCountry;
+
+// Each test makes its plans anew, because the module keeps those of an earlier test.
+beforeEach(async () => {
+	vi.resetModules();
+	({ isE164 } = await import("../../src/input/phone.ts"));
+	({ parse, planOf, planOfCountry } = await import("../../src/input/phone-plan.ts"));
+});
 
 test("whatever its country, a number is E.164 exactly when the library reads it back unchanged and finds it possible", () => {
 	const codes = [...Object.keys(metadata.country_calling_codes), ...Object.keys(metadata.nonGeographic), "210", "999"];
@@ -41,6 +51,11 @@ test.each([
 	["", undefined],
 ])("the country calling code of %j is %j", (digits, code) => {
 	expect(planOf(digits)?.code).toBe(code);
+});
+
+test("a plan is made once for all numbers with its code", () => {
+	expect(planOf("32470123456")).toBe(planOf("3225123456"));
+	expect(planOf("32470123456")).toBe(planOfCountry("BE"));
 });
 
 test("a plan has the lengths of national numbers, and whether they have a trunk zero", () => {
