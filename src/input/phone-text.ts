@@ -1,56 +1,46 @@
-/** A run of digits and what separates it from the run before. */
-export interface DigitGroup {
-	/** Spaces, line breaks and `+ - . / ( ) ,` only. */
-	readonly gap: string;
-	readonly digits: string;
-}
-
-/** A phone number as somebody wrote it, in ASCII and split into groups of digits. */
+/** A phone number as somebody wrote it. */
 export interface PhoneText {
-	/** Whether it began with `+` or `00`. The groups do not include this prefix. */
+	/** Whether it began with `+` or `00`. */
 	readonly international: boolean;
-	readonly groups: readonly DigitGroup[];
-	/** Whether it contains a character that only separates one number from the next: `,`, `;`, `&`, `|` or a second `+`. */
-	readonly separated: boolean;
+	/** What follows, up to the last digit: digits, spaces, line breaks and `+ - . / ( ) ,`. The comma replaces `; & |` too. */
+	readonly text: string;
 }
 
 /** A number of 15 digits with a space after each digit, brackets and a trunk zero is half as long. */
 const longest = 64;
 
 /**
- * Splits the text of a phone field into groups of digits, or returns why it cannot be a phone number in any country.
- * `letters` includes a sign that no phone number has, and a bracket, dash or dot in the wrong place.
+ * Converts the text of a phone field to ASCII, or returns why it cannot be a phone number in any country. `letters`
+ * includes a sign that no phone number has, and a bracket, dash or dot in the wrong place.
  */
 export function readPhoneText(input: string): PhoneText | "empty" | "letters" | "too-short" | "too-long" {
 	const trimmed = input.trim();
 	// Only the beginning is converted, because the input may be megabytes long.
-	const text = trimmed
-		.slice(0, longest)
-		.replace(/[^\d +\-./()]/gu, toAscii)
-		.trim();
-	if (text.includes("?")) return "letters";
+	const beginning = trimmed.slice(0, longest);
+	const ascii = beginning.replace(/[^\d +\-./()]/gu, toAscii).trim();
+	if (ascii.includes("?")) return "letters";
 	if (trimmed.length > longest) return "too-long";
 
-	const [, prefix = ""] = /^\(? *(\+|0 *0)/.exec(text) ?? [];
-	const rest = text.replace(prefix, "");
-	// Gaps and digits in turn: an odd number of parts, gaps at both ends.
-	const parts = rest.split(/(\d+)/);
-	if (parts.length === 1) return prefix.startsWith("0") ? "too-short" : "empty";
-	const groups: DigitGroup[] = [];
-	for (let at = 1; at < parts.length; at += 2) groups.push({ gap: parts[at - 1] ?? "", digits: parts[at] ?? "" });
-	if (!isPunctuated(text, prefix, parts)) return "letters";
-	return { international: prefix !== "", groups, separated: /[+,]/.test(rest) };
+	const [, prefix = ""] = /^\(? *(\+|0 *0)/.exec(ascii) ?? [];
+	const rest = ascii.replace(prefix, "");
+	const hasZeros = prefix.startsWith("0");
+	const [text] = /.*\d/s.exec(rest) ?? [];
+	if (text === undefined) return hasZeros ? "too-short" : "empty";
+	// 00 is also followed by other marks, as in 00-32-470-12-34-56 or 00/32/470.
+	const start = hasZeros ? /^[^\d+,]*\d/ : /^[ (]*\d/;
+	// Brackets are closed, are not nested and contain a digit.
+	const brackets = /^[^()]*(?:\([^()]*\d[^()]*\)[^()]*)*$/;
+	// A spreadsheet writes 470123456.0, and may have rounded the digits before.
+	const end = /(?:^|[^.])\d[ .)]*$/;
+	if (!start.test(rest) || !brackets.test(ascii) || !end.test(rest)) return "letters";
+	return { international: prefix !== "", text };
 }
 
-/** Whether marks stand only where people put them in a phone number. */
-function isPunctuated(text: string, prefix: string, parts: readonly string[]): boolean {
-	// Brackets are closed, are not nested and contain a digit.
-	if (/[()]/.test(text) && !/^[^()]*(?:\([^()]*\d[^()]*\)[^()]*)*$/.test(text)) return false;
-	// 00 is also followed by other marks, as in 00-32-470-12-34-56 or 00/32/470.
-	const lead = prefix.startsWith("0") ? /^[^+,]*$/ : /^[ (]*$/;
-	if (!lead.test(parts[0] ?? "") || !/^[ .)]*$/.test(parts.at(-1) ?? "")) return false;
-	// A spreadsheet writes 470123456.0, and may have rounded the digits before.
-	return !/\.\d[ .)]*$/.test(text);
+/** Splits a text after its first digits, such as country code and trunk zero. */
+export function splitAfter(count: number, text: string): [string, string] {
+	let end = 0;
+	for (let left = count; left > 0; end++) if (/\d/.test(text.charAt(end))) left--;
+	return [text.slice(0, end), text.slice(end)];
 }
 
 const marks: readonly (readonly [RegExp, string])[] = [
@@ -68,16 +58,14 @@ const marks: readonly (readonly [RegExp, string])[] = [
 	[/[,;&|\uff0c\uff1b]/, ","],
 ];
 
+const digit = /\p{Nd}/u;
+
 /** The ASCII form of a character, `?` if no phone number contains it. */
 function toAscii(character: string): string {
-	if (/\p{Nd}/u.test(character)) return digitOf(character);
-	return marks.find(([form]) => form.test(character))?.[1] ?? "?";
-}
-
-/** Unicode places the ten digits of a script in a row, and some of these rows directly after one another. */
-function digitOf(character: string): string {
+	if (!digit.test(character)) return marks.find(([form]) => form.test(character))?.[1] ?? "?";
 	const code = character.codePointAt(0) ?? 0;
+	// Unicode places the ten digits of a script in a row, and some of these rows directly after one another.
 	let zero = code;
-	while (/\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero--;
+	while (digit.test(String.fromCodePoint(zero - 1))) zero--;
 	return String((code - zero) % 10);
 }

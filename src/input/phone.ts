@@ -3,16 +3,13 @@ import metadata, { type CountryCode } from "../../generated/phone-metadata.js";
 import { type Facts, PartnerInvalidInput } from "../errors.ts";
 import { type PhonePlan, parse, planOf, planOfCountry } from "./phone-plan.ts";
 import { isOneNumber, isWeak } from "./phone-single.ts";
-import { type DigitGroup, type PhoneText, readPhoneText } from "./phone-text.ts";
+import { readPhoneText, splitAfter } from "./phone-text.ts";
 
 export type { CountryCode };
 
-/**
- * A phone number in E.164: `+`, country code and number, digits only. The brand is a property and not a symbol, so that
- * the types of the ESM and CommonJS builds are compatible.
- */
+/** A phone number in E.164: `+`, country code and number, digits only. */
 export type E164 = string & {
-	/** Exists in the type only. */
+	/** Exists in the type only. It is no symbol, so that the types of the ESM and CommonJS builds are compatible. */
 	readonly "~phone": "E164";
 };
 
@@ -57,15 +54,12 @@ export type PhoneReading = { phone: E164; reason?: never } | { phone?: never; re
  */
 export function toE164(input: string, options: ToE164Options = {}): E164 {
 	const operation = "toE164";
-	const isKnown =
-		typeof options === "object" && options && Object.keys(options).every((key) => key === "defaultCountry");
-	if (!isKnown) {
-		throw new PartnerInvalidInput({ field: "options", rule: "must be an object with only defaultCountry", operation });
+	const refused = (field: string, rule: string) => new PartnerInvalidInput({ field, rule, operation });
+	if (typeof options !== "object" || !options || Object.keys(options).some((key) => key !== "defaultCountry")) {
+		throw refused("options", "must be an object with only defaultCountry");
 	}
 	const { defaultCountry = "BE" } = options;
-	if (!isCountry(defaultCountry)) {
-		throw new PartnerInvalidInput({ field: "defaultCountry", rule: countryRule, operation });
-	}
+	if (!isCountry(defaultCountry)) throw refused("defaultCountry", countryRule);
 	return requirePhone(input, defaultCountry, "phoneNumber", { operation });
 }
 
@@ -107,100 +101,78 @@ const problems: Record<PhoneProblem, string> = {
 /** Reads a phone number as people write it. Null and undefined are `empty`, as a column without a value. */
 export function readPhone(input: string | null | undefined, defaultCountry: CountryCode): PhoneReading {
 	if (isE164(input)) return { phone: input };
-	const text = readPhoneText(input ?? "");
-	if (typeof text === "string") return { reason: text };
-	const reading: PhoneReading = text.separated ? { reason: "letters" } : readNumber(text, defaultCountry);
-	return reading.phone === undefined && beginsWithNumber(text, defaultCountry) ? { reason: "two-numbers" } : reading;
-}
-
-function readNumber(
-	{ international, groups }: Pick<PhoneText, "international" | "groups">,
-	defaultCountry: CountryCode,
-): PhoneReading {
-	const digits = groups.map((group) => group.digits).join("");
-	return international ? readInternational(digits, groups) : readLocal(digits, groups, defaultCountry);
+	const read = readPhoneText(input ?? "");
+	if (typeof read === "string") return { reason: read };
+	const { text, international } = read;
+	const country = international ? undefined : defaultCountry;
+	// A comma or a second plus only separates numbers.
+	const reading: PhoneReading = /[+,]/.test(text) ? { reason: "letters" } : readNumber(text, country);
+	return reading.reason && beginsWithNumber(text, country) ? { reason: "two-numbers" } : reading;
 }
 
 /** Whether the digits before a mark, or before a group with a zero in front, are a number by themselves. */
-function beginsWithNumber({ international, groups }: PhoneText, defaultCountry: CountryCode): boolean {
-	return groups.some(({ gap, digits }, at) => {
-		if (isWeak(gap) && !digits.startsWith("0")) return false;
-		const before = { international, groups: groups.slice(0, at) };
-		return readNumber(before, defaultCountry).phone !== undefined;
-	});
+function beginsWithNumber(text: string, country: CountryCode | undefined): boolean {
+	const marks = [...text.matchAll(/\D+0?/g)].filter(([mark]) => !isWeak(mark));
+	return marks.some(({ index }) => readNumber(text.slice(0, index), country).phone);
 }
 
-function readInternational(digits: string, groups: readonly DigitGroup[]): PhoneReading {
-	const plan = planOf(digits);
+/** Reads a local number of a country, or an international one. */
+function readNumber(text: string, country: CountryCode | undefined): PhoneReading {
+	const digits = text.replace(/\D/g, "");
+	const plan = country ? planOfCountry(country) : planOf(digits);
 	// A code has up to three digits: +3 and +35 can still become one.
 	if (!plan) return { reason: /^[1-9]\d?$/.test(digits) ? "too-short" : "unknown-country" };
+	const read = country ? readLocal(digits, text, plan, country) : readInternational(digits, text, plan);
+	if (typeof read === "string") return { reason: read };
+	const phone = `+${plan.code}${read.national}`;
+	// Indonesian numbers can be longer than E.164 allows. A second trunk zero would be removed when the result is read again.
+	if (!isE164(phone)) return { reason: phone.length > 16 ? "too-long" : "not-valid-here" };
+	const [, written] = splitAfter(digits.length - read.national.length, text);
+	return isOneNumber(read.national, written, plan) ? { phone } : { reason: "two-numbers" };
+}
+
+/** The digits behind country code and trunk zero, or why they are no number. */
+type National = { national: string } | PhoneProblem;
+
+function readInternational(digits: string, text: string, plan: PhonePlan): National {
 	const written = digits.slice(plan.code.length);
 	let national = written;
 	if (!plan.isSurelyPossible(written)) {
 		const number = parse(`+${digits}`);
 		national = number?.nationalNumber ?? written;
-		if (!number?.isPossible()) return { reason: lengthProblem(national, plan) };
+		if (!number?.isPossible()) return lengthProblem(national, plan);
 		// No trunk prefix has more than two digits. The library also removes carrier codes, and replaces the 15 of
 		// Argentine mobiles by a 9.
-		if (!written.endsWith(national) || written.length > national.length + 2) return { reason: "not-valid-here" };
+		if (!written.endsWith(national) || written.length > national.length + 2) return "not-valid-here";
 	}
-	if (national.startsWith("0") && beginsWithBrackets(withoutDigits(plan.code.length, groups))) {
+	if (national.startsWith("0")) {
+		const [before, after] = splitAfter(plan.code.length + 1, text);
+		const isInBrackets = /\(\D*\d+$/.test(before) && /^\D*\)/.test(after);
 		// Italian numbers keep their zero, so (0) has two meanings. Only the one with the zero may be a valid number.
 		const isValid = (each: string): boolean | undefined => parse(`+${plan.code}${each}`)?.isValid();
-		if (!isValid(national) || isValid(national.slice(1))) return { reason: "not-valid-here" };
+		if (isInBrackets && (!isValid(national) || isValid(national.slice(1)))) return "not-valid-here";
 	}
-	return complete(national, digits, groups, plan);
+	return { national };
 }
 
-/** Whether the first digit is the only one in brackets: (0)6 6982 1234. */
-function beginsWithBrackets([first, second]: readonly DigitGroup[]): boolean {
-	return first?.digits.length === 1 && first.gap.includes("(") && second?.gap.includes(")") === true;
-}
-
-function readLocal(digits: string, groups: readonly DigitGroup[], country: CountryCode): PhoneReading {
-	const plan = planOfCountry(country);
-	if (!plan) return { reason: "unknown-country" };
+function readLocal(digits: string, text: string, plan: PhonePlan, country: CountryCode): National {
 	// 04921 12345 is in Emden: no Belgian mobile is written with a gap behind five digits.
-	if (country === "BE" && /^04\d{3}$/.test(groups[0]?.digits ?? "")) return { reason: "not-valid-here" };
+	if (country === "BE" && /^\D*04\d{3}\b/.test(text)) return "not-valid-here";
 	const bare = digits.replace(/^0/, "");
-	if (plan.isSurelyMobile(bare)) return complete(bare, digits, groups, plan);
+	if (plan.isSurelyMobile(bare)) return { national: bare };
 	const number = parse(digits, country);
 	// The digits of a US number may begin with 011 and another country's code.
-	if (number?.countryCallingCode !== plan.code) return { reason: localProblem(digits, country, plan) };
-	const national = number.nationalNumber;
-	if (!number.isValid()) return { reason: localProblem(national, country, plan) };
-	return isWrittenAsLocal(digits, groups, number)
-		? complete(national, digits, groups, plan)
-		: { reason: "not-valid-here" };
+	if (number?.countryCallingCode !== plan.code) return localProblem(digits, country, plan);
+	if (!number.isValid()) return localProblem(number.nationalNumber, country, plan);
+	return isWrittenAsLocal(digits, text, number) ? { national: number.nationalNumber } : "not-valid-here";
 }
 
 function lengthProblem(national: string, { lengths }: PhonePlan): PhoneProblem {
 	return national.length > (lengths.at(-1) ?? 0) ? "too-long" : "too-short";
 }
 
-/** The groups without their first digits: country code, trunk zero. */
-function withoutDigits(count: number, groups: readonly DigitGroup[]): DigitGroup[] {
-	const rest: DigitGroup[] = [];
-	let skip = count;
-	for (const { gap, digits } of groups) {
-		if (digits.length > skip) rest.push({ gap, digits: skip > 0 ? digits.slice(skip) : digits });
-		skip -= digits.length;
-	}
-	return rest;
-}
-
-/** The number in E.164 if the text is one number and not two that together have a possible length. */
-function complete(national: string, digits: string, groups: readonly DigitGroup[], plan: PhonePlan): PhoneReading {
-	const phone = `+${plan.code}${national}`;
-	// Indonesian numbers can be longer than E.164 allows. A second trunk zero would be removed when the result is read again.
-	if (!isE164(phone)) return { reason: phone.length > 16 ? "too-long" : "not-valid-here" };
-	return isOneNumber(national, withoutDigits(digits.length - national.length, groups), plan)
-		? { phone }
-		: { reason: "two-numbers" };
-}
-
 /** Whether a valid local number is written as in its own country, and not as in a neighbour's. */
-function isWrittenAsLocal(digits: string, groups: readonly DigitGroup[], number: PhoneNumber): boolean {
+function isWrittenAsLocal(digits: string, text: string, number: PhoneNumber): boolean {
 	const type = number.getType();
 	// Spreadsheets remove the zero of a mobile. No neighbour writes a number that looks like it.
 	if (type === "MOBILE") return true;
@@ -208,15 +180,13 @@ function isWrittenAsLocal(digits: string, groups: readonly DigitGroup[], number:
 	const written = number.formatNational({ nationalPrefix: false });
 	const area = written.search(/ |$/) - 1;
 	const prefix = digits.slice(0, -national.length);
-	const [first = "", second = ""] = groups.map((group) => group.digits);
-	if (!digits.startsWith("0") && !prefix.endsWith("0")) {
-		// Without its trunk zero a number may be a neighbour's (26 12 34 56 is a whole number in Luxembourg, 323 555 1234 in
-		// Italy), lack its area code, or be a short code.
-		const hasTrunkZero = /^\D*0/.test(written) && !national.startsWith("0");
-		const hasCode = prefix === number.countryCallingCode;
-		const asCode = hasCode && (type === undefined || (first === prefix && second.length === area));
-		if (hasTrunkZero && !asCode) return false;
-	}
+	const [first = "", second = ""] = text.match(/\d+/g) ?? [];
+	// Without its trunk zero a number may be a neighbour's (26 12 34 56 is a whole number in Luxembourg, 323 555 1234 in
+	// Italy), lack its area code, or be a short code.
+	const hasTrunkZero = /^\D*0/.test(written) && !national.startsWith("0");
+	const lacksZero = hasTrunkZero && !digits.startsWith("0") && !prefix.endsWith("0");
+	const hasCode = prefix === number.countryCallingCode && (!type || (first === prefix && second.length === area));
+	if (lacksZero && !hasCode) return false;
 	if (number.country !== "BE" || type !== "FIXED_LINE") return true;
 	// German local numbers can be as long as Belgian ones. Their first gap shows them: 0241 12345 is in Aachen.
 	const beforeGap = first.length - prefix.length;
