@@ -119,7 +119,8 @@ export function openFeed(
 		left: 0,
 		isLong: false,
 		isBusy: false,
-		signal: new AbortController().signal,
+		// Each look has its own.
+		signal: AbortSignal.abort(),
 	};
 }
 

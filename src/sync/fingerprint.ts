@@ -18,9 +18,9 @@ export function fingerprintOf(conversation: ConversationSummary | ConversationDe
 	// Callers without types may pass anything.
 	const summary: ConversationSummary = Object(conversation).summary ?? conversation;
 	if (!summary?.visibility) refuse("fingerprintOf", "conversation", "must be a summary or a detail");
-	const { reason, isShared, isVisibleThroughAgencyTag } = summary.visibility;
-	const values = compared.map((name) => (/At$/.test(name) ? instant(`${summary[name]}`) : summary[name]));
-	return `${summary.totalMessages}-${hash(JSON.stringify([...values, reason, isShared, isVisibleThroughAgencyTag]))}`;
+	const fields = { ...summary, ...summary.visibility };
+	const values = compared.map((name) => (/At$/.test(name) ? instant(`${fields[name]}`) : fields[name]));
+	return `${summary.totalMessages}-${hash(JSON.stringify(values))}`;
 }
 
 /** The compared fields in a fixed order, so that neither a response's order nor a new field changes a fingerprint. */
@@ -40,6 +40,9 @@ const compared = [
 	"aiEnabled",
 	"queuedMessages",
 	"isUnlinked",
+	"reason",
+	"isShared",
+	"isVisibleThroughAgencyTag",
 ] as const;
 
 /** The number of messages that a fingerprint was made with; NaN when the text is no fingerprint. */

@@ -40,7 +40,7 @@ export async function* look(feed: Feed): AsyncGenerator<Change, void, undefined>
 	feed.now = listing.now;
 	// A scan that goes on keeps its mark, because what it handed over before the break is as old as that. The mark never goes
 	// back, also when the newest row is hidden or the service's `Date` is put back.
-	const to = Math.max(begun, resumed?.to ?? head);
+	const to = resumed?.to ?? Math.max(begun, head);
 	const recent = listing.rows.filter(({ at }) => at >= to - lookbackMs);
 	const open = resumed ?? { to, upTo, top: new Set(recent.map(({ phoneNumber }) => phoneNumber)) };
 	const { top } = open;
@@ -77,13 +77,13 @@ export async function* look(feed: Feed): AsyncGenerator<Change, void, undefined>
 		}
 		tidy(state, lookbackMs);
 	};
-	/** Whether the last row or a random one of those to come can be read. If not, the service is taken to be down. */
-	const isUp = async (): Promise<boolean> => {
+	/** The service is taken to be down when neither the last row nor a random one of those to come can be read. */
+	const goesOn: GoesOn = async (inARow) => {
+		if (inARow % mostInARow > 0 && !isFull(state)) return true;
 		const tried = [1, Math.ceil(Math.random() * feed.left)].flatMap((fromEnd) => rows.at(-fromEnd) ?? []);
 		for await (const { error } of reads({ ...feed, concurrency: 1 }, tried, () => -never)) if (!error) return true;
 		return false;
 	};
-	const goesOn: GoesOn = (inARow) => (inARow % mostInARow > 0 && !isFull(state)) || isUp();
 	/** All messages of the lookback are read, because what a later look does not find among them is new there. */
 	const from = ({ handed }: Pending) => Math.min(handed.from, to - lookbackMs);
 
@@ -110,7 +110,6 @@ function settle(feed: Feed, { row, read, error, isOutage }: ReadEnd<Pending>): C
 	// In an outage the conversation stays to come.
 	const leftToReconcile = !isOutage && noteFailure(feed, row, !error);
 	if (error) feed.failures.push({ phoneNumber: row.phoneNumber, error, leftToReconcile });
-	return undefined;
 }
 
 /** Reads the conversations with a message whose status is to be looked at by now, and hands over what has changed. */

@@ -36,7 +36,6 @@ export interface Feed extends Source {
 	state: State;
 	/** The service's time when it was listed last. */
 	now: number;
-	/** The conversations that the latest look could not read. */
 	failures: UnreadConversation[];
 	/** Conversations of the latest look that are still to be handed over. */
 	left: number;
@@ -74,17 +73,17 @@ function handedUpTo({ from, doubt: [after, before] = [never, never] }: Handed, m
 
 /** Notes a conversation that was read as handed over. Returns the change, if there is one. */
 export function take(
-	{ state, now, lookbackMs, statuses }: Feed,
+	feed: Feed,
 	{ phoneNumber, at, handed }: Pending,
 	{ conversation, messages }: Conversation,
 ): Change | undefined {
-	const { followed, known } = state;
+	const { state, now, lookbackMs } = feed;
+	const { known } = state;
 	const to = markToCome(state);
 	const from = handedUpTo(handed, messages);
 	const before = known.get(phoneNumber);
 	const isNew = (dated: Dated): boolean => dated.at >= from && !before?.messages.has(dated.message.id);
-	const isRecent = (dated: Dated): boolean => dated.at >= to - dayMs && isNew(dated);
-	const changed = follow(followed, phoneNumber, { messages, isNew: isRecent, statuses });
+	const changed = follow(feed, phoneNumber, messages, (dated) => dated.at >= to - dayMs && isNew(dated));
 
 	const keepFrom = to - lookbackMs;
 	// Also those that this read does not show: it may have been answered by a copy that lags behind.
@@ -112,8 +111,8 @@ export function take(
  */
 export function noteFailure({ state, now }: Feed, { phoneNumber, at, handed }: Pending, isGone: boolean): boolean {
 	const { known } = state;
-	const fresh: Known = { ...handed, fingerprint: "", at, messages: new Map() };
-	const { failingSince, ...rest } = known.get(phoneNumber) ?? fresh;
+	const before = known.get(phoneNumber);
+	const { failingSince, ...rest }: Known = before ?? { ...handed, fingerprint: "", at, messages: new Map() };
 	const isFirst = failingSince === undefined;
 	const isGivenUp = isGone || (isFirst ? isFull(state) : now - failingSince > dayMs);
 	if (isFirst) rest.fingerprint = "";

@@ -86,7 +86,7 @@ export async function* reads<Item extends Row>(
 ): AsyncGenerator<ReadEnd<Item>, void, undefined> {
 	const { concurrency, signal } = source;
 	let inARow = 0;
-	for await (const ended of inOrder(rows, concurrency, attempt)) {
+	for await (const ended of attempts()) {
 		// After an abort nothing more is handed over, also of what is read already: a new attempt fails without a request.
 		const { thrown, ...end } = signal.aborted ? await attempt(ended.row) : ended;
 		if (end.read) {
@@ -109,17 +109,12 @@ export async function* reads<Item extends Row>(
 			return { row, thrown };
 		}
 	}
-}
-
-async function* inOrder<Item, Result>(
-	items: Iterable<Item>,
-	concurrency: number,
-	task: (item: Item) => Promise<Result>,
-): AsyncGenerator<Result, void, undefined> {
-	const running: Promise<Result>[] = [];
-	for (const item of items) {
-		running.push(task(item));
-		if (running.length >= concurrency) yield* running.splice(0, 1);
+	async function* attempts() {
+		const running: ReturnType<typeof attempt>[] = [];
+		for (const row of rows) {
+			running.push(attempt(row));
+			if (running.length >= concurrency) yield* running.splice(0, 1);
+		}
+		yield* running;
 	}
-	yield* running;
 }

@@ -42,7 +42,7 @@ const mostPasses = 4;
 export async function scan(source: Source, mark: number | "now", wants: Wants): Promise<Listing> {
 	const { agency, lookbackMs, signal } = source;
 	const found = new Map<string, Row>();
-	const first = await pass(mark);
+	const first = await pass(-never);
 	let latest = first;
 	// A conversation with a new message moves to the top. If the scan had not come to its row yet, it passed it by.
 	for (let passes = 1; latest.pages > 1 && passes < mostPasses; passes++) {
@@ -52,7 +52,8 @@ export async function scan(source: Source, mark: number | "now", wants: Wants): 
 	}
 	return { ...first, rows: [...found.values()].sort((a, b) => a.at - b.at) };
 
-	async function pass(edge: number | "now"): Promise<Omit<Listing, "rows"> & { pages: number }> {
+	/** Lists down to the edge, or down to the mark when the head of this list is before the edge. */
+	async function pass(edge: number): Promise<Omit<Listing, "rows"> & { pages: number }> {
 		let date = never;
 		let newest = never;
 		let cursor: string | undefined;
@@ -69,8 +70,7 @@ export async function scan(source: Source, mark: number | "now", wants: Wants): 
 			const now = date === never ? newest : date;
 			const head = newest === never ? now : Math.min(newest, now);
 			// An older copy of the list shows a row that has moved up since where it was before, which may be far down.
-			const goal = edge !== "now" && head < edge ? mark : edge;
-			const begun = goal === "now" ? head : goal;
+			const begun = head >= edge ? edge : mark === "now" ? head : mark;
 			const floor = begun - lookbackMs;
 			for (const { row, at } of rows) {
 				const { phoneNumber } = row;
@@ -82,7 +82,7 @@ export async function scan(source: Source, mark: number | "now", wants: Wants): 
 			// The next page begins behind the last row whose time differs from the page's last one. A cursor need not tell rows
 			// of one time apart, so those at the end of a page are read again.
 			const lastAt = rows.at(-1)?.at;
-			const next = [...rows].reverse().find(({ at }) => at !== lastAt)?.row.cursor ?? data.nextCursor;
+			const next = rows.filter(({ at }) => at !== lastAt).at(-1)?.row.cursor ?? data.nextCursor;
 			if (next === cursor) {
 				throw new PartnerUnexpectedResponse("conversations.list: a repeated cursor", {
 					operation: "conversations.list",

@@ -1,4 +1,4 @@
-import type { Followed } from "./checkpoint.ts";
+import type { Followed, State } from "./checkpoint.ts";
 import type { Dated } from "./read.ts";
 
 /** Which statuses are followed: `true` until a message is delivered or has failed, `"read"` until it is read or has failed. */
@@ -15,9 +15,10 @@ const mostFollowed = 1_000;
  * @param isNew whether a message is handed over for the first time, and recent enough to be followed
  */
 export function follow(
-	followed: Map<number, Followed>,
+	{ state: { followed }, statuses }: { state: State; statuses: Statuses },
 	phoneNumber: string,
-	{ messages, isNew, statuses }: { messages: readonly Dated[]; isNew: (message: Dated) => boolean; statuses: Statuses },
+	messages: readonly Dated[],
+	isNew: (message: Dated) => boolean,
 ): Set<number> {
 	const changed = new Set<number>();
 	if (statuses === false) return changed;
