@@ -15,26 +15,26 @@ export async function* look(feed: Feed): AsyncGenerator<Change, void, undefined>
 	const upTo = resumed?.upTo ?? never;
 
 	const listing = await scan(feed, mark, (row, at, begun) => {
-		// Rows without a time are not in the order of activity: they are handed over once, from the beginning.
-		if (at === never) return mark === never && upTo === never;
-		// The service may answer from a copy that lags behind, with a row of `top` where it was before.
-		if (at < upTo && !resumed?.top.has(row.phoneNumber)) return false;
 		const { phoneNumber } = row;
 		const entry = known.get(phoneNumber);
 		const fingerprint = fingerprintOf(row);
-		if (entry === undefined) {
-			if (mark === "now") {
-				// For a later look, if this one cannot read the conversation. Bounded by the head, because messages that come
-				// after one with a time in the future are older than that.
-				const from = Math.min(at, begun) + 1;
-				known.set(phoneNumber, { fingerprint: stale + fingerprint, at, from, messages: new Map() });
-			}
-			return true;
+		if (entry && (entry.failingSince !== undefined || !entry.fingerprint)) {
+			// It is read again as it is. When it is given up, it is left alone until it changes.
+			known.set(phoneNumber, { ...entry, fingerprint });
+			return false;
 		}
-		if (entry.failingSince === undefined && entry.fingerprint) return entry.fingerprint !== fingerprint;
-		// It is read again as it is. When it is given up, it is left alone until it changes.
-		known.set(phoneNumber, { ...entry, fingerprint });
-		return false;
+		// Rows without a time are not in the order of activity: they are handed over once, from the beginning.
+		if (at === never) return mark === never && upTo === never;
+		// The service may answer from a copy that lags behind, with a row of `top` where it was before.
+		if (at < upTo && !resumed?.top.has(phoneNumber)) return false;
+		if (entry) return entry.fingerprint !== fingerprint;
+		if (mark === "now") {
+			// For a later look, if this one cannot read the conversation. Bounded by the head, because messages that come
+			// after one with a time in the future are older than that.
+			const from = Math.min(at, begun) + 1;
+			known.set(phoneNumber, { fingerprint: stale + fingerprint, at, from, messages: new Map() });
+		}
+		return true;
 	});
 	const { newest, head, begun } = listing;
 	feed.now = listing.now;

@@ -667,6 +667,23 @@ test("a key that loses its right while conversations are read ends the look at o
 	expect(feed.failures).toEqual([]);
 });
 
+test("a conversation without a time that could not be read is read once when the first look goes on", async () => {
+	const opened = openModel({ untimed: "first" }, 3);
+	const { model, agency, contact } = opened;
+	model.write(contact(2));
+	contact(0).unreadableUntil = model.now + minutes(1);
+	const feed = changes(agency, { since: "beginning" });
+	for await (const { phoneNumber } of feed) {
+		expect(phoneNumber).toBe(contact(1).phoneNumber);
+		break;
+	}
+	opened.since = feed.checkpoint;
+	model.advance(minutes(2));
+	const { changes: handed, requests } = await opened.look();
+	expect(handed.filter(({ phoneNumber }) => phoneNumber === contact(0).phoneNumber)).toHaveLength(1);
+	expect(requests.filter((request) => request.endsWith(contact(0).phoneNumber))).toHaveLength(1);
+});
+
 test("a message without a time comes once, although its time grows with its neighbours", async () => {
 	const opened = openModel();
 	const { model, contact } = opened;
