@@ -52,11 +52,15 @@ export interface ClientOptions extends Pick<CallOptions, "timeoutMs" | "deadline
 	 * @default everyone
 	 */
 	allowRecipients?: Recipients | undefined;
-	/**
-	 * Your application, added to the User-Agent: 1 to 64 ASCII characters each. Characters other than letters, digits, `.`,
-	 * `_` and `-` become `-`.
-	 */
-	appInfo?: { name: string; version?: string | undefined } | undefined;
+	/** Your application, added to the User-Agent. Characters other than letters, digits, `.`, `_` and `-` become `-`. */
+	appInfo?:
+		| {
+				/** 1 to 64 ASCII characters. */
+				name: string;
+				/** 1 to 64 ASCII characters. */
+				version?: string | undefined;
+		  }
+		| undefined;
 	/**
 	 * Country in which a number without `+` or `00` is read.
 	 * @default "BE"
