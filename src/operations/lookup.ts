@@ -173,9 +173,9 @@ function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Pro
 	if (!signal) return work;
 	return new Promise((resolve, reject) => {
 		const abort = (): void => resolve(undefined);
-		const remove = onAbort(signal, abort);
-		if (signal.aborted) abort();
+		const remove = signal.aborted ? abort : onAbort(signal, abort);
 		work.then(resolve, reject).finally(remove);
+		if (signal.aborted) abort();
 	});
 }
 
