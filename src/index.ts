@@ -26,7 +26,8 @@ export type { CustomRequest, SendRequest } from "./operations/request.ts";
 // Reading
 
 export type { ConversationsGroup, ListOptions, LookupOptions } from "./operations/conversations.ts";
-export type { LookedUp, Lookup, PhoneInput, PhoneInputs } from "./operations/lookup.ts";
+export type { Lookup } from "./operations/lookup.ts";
+export type { LookedUp, PhoneInput, PhoneInputs } from "./operations/lookup-entries.ts";
 export type { CollectOptions, PageOptions, Paginated, WalkOptions } from "./operations/pagination.ts";
 export { isWindowOpen } from "./operations/window.ts";
 

@@ -16,6 +16,7 @@ await new Promise((resolve) => server.once("listening", resolve));
 const client = createClient({ baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, apiKey });
 const { conversations, messages } = client.agency(agencyId);
 const message = { to: phone, body: text };
+const notText: string = JSON.parse("5");
 
 const uses: Record<string, () => Promise<unknown>> = {
 	async awaited() {
@@ -39,6 +40,16 @@ const uses: Record<string, () => Promise<unknown>> = {
 	},
 	async refused() {
 		await messages.send({ to: "nobody", body: text });
+	},
+	async refusedLookup() {
+		await conversations.lookup([phone, notText]);
+	},
+	async refusedLookupResult() {
+		const result = await conversations.lookup([phone, notText]).result();
+		if (!result.ok) throw result.error;
+	},
+	async refusedLookupWalked() {
+		for await (const { input } of conversations.lookup([phone, notText])) if (input === "") return;
 	},
 	async lookup() {
 		await conversations.lookup([phone]);

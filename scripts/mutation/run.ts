@@ -40,6 +40,7 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
 	"operations/call": ["test/operations/call.test.ts", "test/operations/lookup.test.ts"],
 	"operations/conversations": ["test/operations"],
 	"operations/lookup": ["test/operations", "test/input/validate.test.ts"],
+	"operations/lookup-entries": ["test/operations", "test/input/validate.test.ts"],
 	"operations/messages": ["test/operations", "test/http/classify.test.ts"],
 	"operations/pagination": ["test/operations", "test/http/failure.test.ts"],
 	"operations/request": ["test/operations/request.test.ts"],

@@ -1,10 +1,19 @@
-import { callErrors, type Facts, type FaultFacts, PartnerConfigurationError, type PartnerError } from "../errors.ts";
+import {
+	callErrors,
+	type Facts,
+	type FaultFacts,
+	PartnerConfigurationError,
+	type PartnerError,
+	PartnerInvalidInput,
+} from "../errors.ts";
+
+/** The errors that name a field and the rule that it breaks. */
+const refusals = { PartnerInvalidInput, PartnerConfigurationError };
 
 /** A failed attempt as plain data; the transport adds the facts of the call, and {@link toError} makes the error. */
 export interface Failure extends Omit<Facts, "cause"> {
 	ok: false;
-	/** `PartnerInvalidInput` is not among them: it is thrown where the input is checked, before there is an attempt. */
-	tag: keyof typeof callErrors | "PartnerConfigurationError";
+	tag: keyof typeof callErrors | keyof typeof refusals;
 	message: string;
 	/** Whether the caller may try again. */
 	retryable: boolean;
@@ -35,8 +44,8 @@ export function toError({ ok, tag, message, again, fault, previous, ...known }: 
 	const facts = { ...known, cause: previous ? toError(previous) : fault };
 	const { field = "options", rule = message } = facts;
 	const error =
-		tag === "PartnerConfigurationError"
-			? new PartnerConfigurationError({ ...facts, field, rule })
+		tag === "PartnerInvalidInput" || tag === "PartnerConfigurationError"
+			? new refusals[tag]({ ...facts, field, rule })
 			: new callErrors[tag](message, facts);
 	// V8 keeps ten frames, and each one of this package takes the place of one of the caller's.
 	Error.captureStackTrace?.(error, toError);

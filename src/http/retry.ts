@@ -22,7 +22,7 @@ const again = new Error("again");
 
 /**
  * Runs `run` until it resolves with false. p-retry is the loop alone: its own delays, time-outs and aborts are not safe for
- * sends. The first attempt is made without it, because it costs as much as the rest of a successful call.
+ * sends. The transport makes the first attempt without p-retry, which takes as long as the rest of a successful call.
  */
 export async function repeat(run: () => Promise<boolean>): Promise<void> {
 	const step = async (): Promise<void> => {

@@ -19,8 +19,10 @@ export type Transport = <Data, Params extends Parameters>(
 export function createTransport(client: ClientContext): Transport {
 	return async (endpoint, parameters, context) => {
 		const call = begin(client, endpoint, parameters, context);
+		const { agencyId } = call;
+		const { operationId } = context;
 		const endTrace =
-			client.tracer && startTrace(client.tracer, { ...context, ...endpoint, ...call, baseUrl: client.baseUrl });
+			client.tracer && startTrace(client.tracer, { ...endpoint, agencyId, operationId, baseUrl: client.baseUrl });
 		let reply = await tryOnce(call);
 		let wait = waitAfter(call, reply);
 		if (wait) {

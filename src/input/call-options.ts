@@ -47,9 +47,8 @@ export interface CallOptions {
 	/** Time limit of one attempt, headers and body, in milliseconds. @default 15000 for reads, 30000 for sends */
 	timeoutMs?: number | undefined;
 	/**
-	 * Time limit of the call, attempts and waits together, in milliseconds. It applies to each page of an iteration, to each
-	 * request of an iterated lookup, and to the whole of an awaited one. Without it an awaited lookup applies the client's
-	 * to each of its requests.
+	 * Time limit of one call, attempts and waits together, in milliseconds. It applies to each page of an iteration and to
+	 * each request of a lookup. Given to an awaited lookup itself, it limits all of its requests together.
 	 * @default 30000 for reads, 60000 for sends
 	 */
 	deadlineMs?: number | undefined;

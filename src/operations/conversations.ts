@@ -12,7 +12,8 @@ import type { Transport } from "../http/transport.ts";
 import { type CallOptions, checkOptions, optionSchemas } from "../input/call-options.ts";
 import { type CountryCode, requirePhone } from "../input/phone.ts";
 import { type Call, createCall } from "./call.ts";
-import { createLookup, type Lookup, type PhoneInput, type PhoneInputs } from "./lookup.ts";
+import { createLookup, type Lookup } from "./lookup.ts";
+import type { PhoneInput, PhoneInputs } from "./lookup-entries.ts";
 import { createPaginated, type PageOptions, type Paginated, type WalkOptions } from "./pagination.ts";
 
 /** Options of `conversations.list`. */

@@ -1,41 +1,20 @@
-import { limits } from "../../generated/operations.ts";
-import type { ConversationSummary, LookupResponse } from "../../generated/schemas.ts";
+import type { LookupResponse } from "../../generated/schemas.ts";
 import { type Facts, type OperationError, PartnerInvalidInput } from "../errors.ts";
 import { onAbort } from "../http/abort.ts";
 import type { CallContext, Reply } from "../http/call-context.ts";
-import { aborted, toError } from "../http/failure.ts";
+import { aborted, type Failure, toError } from "../http/failure.ts";
 import type { CallOptions } from "../input/call-options.ts";
-import { type CountryCode, type E164, type PhoneProblem, readPhone } from "../input/phone.ts";
+import type { CountryCode } from "../input/phone.ts";
 import { type Call, createLazyCall, noResponse, readNow } from "./call.ts";
-
-/** A phone number in any spelling. Null and undefined, as a column of a CRM holds them, count as no number. */
-export type PhoneInput = string | null | undefined;
-
-/** The entry of one number in a lookup. Check `phoneNumber` for null to tell the branches apart. */
-export type LookedUp<Input extends PhoneInput = string> =
-	| {
-			/** The number as the caller wrote it. */
-			input: Input;
-			/** The number in E.164. */
-			phoneNumber: E164;
-			/** Null when the agency has no conversation with the number. Its `cursor` is null. */
-			conversation: ConversationSummary | null;
-			/** Absent, because the input is a phone number. */
-			reason?: undefined;
-	  }
-	| {
-			/** What the caller wrote. */
-			input: Input;
-			/** Null, because the input is not a phone number. */
-			phoneNumber: null;
-			/** Null, because nothing was looked up. */
-			conversation: null;
-			/** Why the input is not a phone number. */
-			reason: PhoneProblem;
-	  };
-
-/** Any number of phone numbers. */
-export type PhoneInputs<Input extends PhoneInput> = Iterable<Input> | AsyncIterable<Input>;
+import {
+	type Batch,
+	batches,
+	entriesOf,
+	type LookedUp,
+	type PhoneInput,
+	type PhoneInputs,
+	readAll,
+} from "./lookup-entries.ts";
 
 /**
  * A lookup: await it for all entries, or iterate over it for one entry after the other in constant memory. It makes no
@@ -77,23 +56,23 @@ export function createLookup<Input extends PhoneInput>(
 	};
 	const call = createLazyCall<LookedUp<Input>[], OperationError<"conversations.lookup">>(async () => {
 		const plan = openOnce();
-		const { deadlineMs } = plan.call;
+		const { deadlineMs, signal } = plan.call;
 		const deadlineAt = deadlineMs && performance.now() + deadlineMs;
-		// One map for all batches, so that no number is looked up twice.
-		return collect(answers((abandon) => readAll(batches(numbers, plan, abandon, new Map())), plan, deadlineAt));
+		const abandon = new AbortController();
+		try {
+			// One map for all batches, so that no number is looked up twice.
+			const all = await untilAborted(readAll(batches(numbers, plan, abandon.signal, new Map())), signal);
+			if (!Array.isArray(all)) return all ?? aborted(plan.facts);
+			return await collect(answers(all.values(), plan, abandon.signal, deadlineAt));
+		} finally {
+			abandon.abort();
+		}
 	});
 	return Object.assign(call, { [Symbol.asyncIterator]: () => iterate(numbers, openOnce) });
 }
 
 function isIterable(value: unknown): boolean {
 	return typeof value === "object" && value !== null && (Symbol.iterator in value || Symbol.asyncIterator in value);
-}
-
-/** Reads all before it yields the first, so that a bad input is refused before there is a request. */
-async function* readAll<Item>(source: AsyncIterable<Item>) {
-	const all: Item[] = [];
-	for await (const item of source) all.push(item);
-	yield* all;
 }
 
 async function collect<Entry>(replies: AsyncIterable<Reply<Entry[]>>): Promise<Reply<Entry[]>> {
@@ -111,14 +90,23 @@ async function collect<Entry>(replies: AsyncIterable<Reply<Entry[]>>): Promise<R
 
 async function* iterate<Input extends PhoneInput>(inputs: PhoneInputs<Input>, open: () => LookupPlan) {
 	const plan = open();
+	const abandon = new AbortController();
+	const source = batches(inputs, plan, abandon.signal);
 	let itemsRead = 0;
-	for await (const reply of answers((abandon) => batches(inputs, plan, abandon), plan)) {
-		if (!reply.ok) throw toError({ ...reply, itemsRead });
-		for (const entry of reply.data) {
-			if (plan.call.signal?.aborted) throw toError({ ...aborted(plan.facts), itemsRead });
-			itemsRead++;
-			yield entry;
+	try {
+		for await (const reply of answers(source, plan, abandon.signal)) {
+			if (!reply.ok) throw toError({ ...reply, itemsRead });
+			for (const entry of reply.data) {
+				if (plan.call.signal?.aborted) throw toError({ ...aborted(plan.facts), itemsRead });
+				itemsRead++;
+				yield entry;
+			}
 		}
+	} finally {
+		// Each closes the caller's iterable, such as the cursor of a database: the signal when a batch is being read, and
+		// `return` when none is.
+		abandon.abort();
+		source.return(undefined).catch(() => {});
 	}
 }
 
@@ -127,44 +115,38 @@ async function* iterate<Input extends PhoneInput>(inputs: PhoneInputs<Input>, op
  * because the consumer makes the error: see {@link createCall}.
  */
 async function* answers<Input extends PhoneInput>(
-	open: (abandon: AbortSignal) => AsyncGenerator<Batch<Input>>,
+	source: Iterator<Batch<Input>> | AsyncIterator<Batch<Input> | Failure>,
 	{ facts, concurrency, call, ask }: LookupPlan,
+	abandon: AbortSignal,
 	deadlineAt?: number,
 ) {
-	const abandon = new AbortController();
-	const source = open(abandon.signal);
-	const context = { ...call, deadlineAt, abandon: abandon.signal };
+	const context = { ...call, deadlineAt, abandon };
 	/** Reads a batch and looks it up. Undefined behind the last one. */
 	const next = async (): Promise<Reply<Batch<Input>> | undefined> => {
-		const read = await untilAborted(source.next(), call.signal);
+		const read = await untilAborted(Promise.resolve(source.next()), call.signal);
 		if (!read) return aborted(facts);
 		if (read.done) return undefined;
-		const { chunk, found } = read.value;
-		if (chunk.length === 0) return { ok: true, data: read.value, response: noResponse };
+		const batch = read.value;
+		if (!batch.ok) return batch;
+		const { chunk, found } = batch;
+		if (chunk.length === 0) return { ok: true, data: batch, response: noResponse };
 		const verify = ({ results }: LookupResponse) => mismatch(chunk, results);
 		const reply = await ask(chunk, { ...context, secrets: chunk, verify });
 		if (!reply.ok) return reply;
 		for (const { phoneNumber, conversation } of reply.data.results) found.set(phoneNumber, conversation);
-		return { ...reply, data: read.value };
+		return { ...reply, data: batch };
 	};
 	const underWay: ReturnType<typeof next>[] = [];
-	try {
-		for (;;) {
-			while (underWay.length < concurrency) {
-				const coming = next();
-				// An iterable that throws does not keep back the answers before. Its error is thrown after them.
-				coming.catch(() => {});
-				underWay.push(coming);
-			}
-			const reply = await underWay.shift();
-			if (!reply) return;
-			yield reply.ok ? { ...reply, data: entriesOf(reply.data) } : reply;
+	for (;;) {
+		while (underWay.length < concurrency) {
+			const coming = next();
+			// An iterable that throws does not keep back the answers before. Its error is thrown after them.
+			coming.catch(() => {});
+			underWay.push(coming);
 		}
-	} finally {
-		// Each closes the caller's iterable, such as the cursor of a database: the signal when a batch is being read, and
-		// `return` when none is.
-		abandon.abort();
-		source.return(undefined).catch(() => {});
+		const reply = await underWay.shift();
+		if (!reply) return;
+		yield reply.ok ? { ...reply, data: entriesOf(reply.data) } : reply;
 	}
 }
 
@@ -184,61 +166,4 @@ function mismatch(sent: readonly string[], results: readonly { phoneNumber: stri
 	const at = results.findIndex(({ phoneNumber }, index) => phoneNumber !== sent[index]);
 	if (at >= 0) return `/results/${at}/phoneNumber`;
 	return results.length === sent.length ? undefined : "/results";
-}
-
-interface Batch<Input extends PhoneInput> {
-	/** In the order of the inputs, as yet without conversations. */
-	entries: LookedUp<Input>[];
-	/** The numbers to look up. */
-	chunk: string[];
-	/** The conversation of each number. Null while it is being looked up. */
-	found: Map<string, ConversationSummary | null>;
-}
-
-/** Called when the batches before are answered too, because one of them may have looked up the same number. */
-function entriesOf<Input extends PhoneInput>({ entries, found }: Batch<Input>): LookedUp<Input>[] {
-	for (const entry of entries) {
-		if (entry.phoneNumber !== null) entry.conversation = found.get(entry.phoneNumber) ?? null;
-	}
-	return entries;
-}
-
-/** Inputs without a number do not fill a chunk. This limit keeps memory constant. */
-const mostEntries = 1000;
-
-/** @param all the conversations of all batches. Without it only the numbers of one batch are compared, in constant memory. */
-async function* batches<Input extends PhoneInput>(
-	inputs: PhoneInputs<Input>,
-	plan: LookupPlan,
-	abandon: AbortSignal,
-	all?: Batch<Input>["found"],
-) {
-	const empty = (): Batch<Input> => ({ entries: [], chunk: [], found: all ?? new Map() });
-	let batch = empty();
-	let index = 0;
-	for await (const input of inputs) {
-		if (abandon.aborted) return;
-		const { entries, chunk, found } = batch;
-		if (typeof input !== "string" && input !== null && input !== undefined) {
-			// An iteration has yielded the entries of all batches before.
-			const itemsRead = all ? undefined : index - entries.length;
-			const rule = "must be a string, null or undefined";
-			throw new PartnerInvalidInput({ ...plan.facts, field: `phoneNumbers[${index}]`, rule, itemsRead });
-		}
-		index++;
-		const { phone, reason } = readPhone(input, plan.defaultCountry);
-		entries.push(
-			reason
-				? { input, phoneNumber: null, conversation: null, reason }
-				: { input, phoneNumber: phone, conversation: null },
-		);
-		if (phone !== undefined && !found.has(phone)) {
-			found.set(phone, null);
-			chunk.push(phone);
-		}
-		if (chunk.length < limits.phoneNumbers.max && entries.length < mostEntries) continue;
-		yield batch;
-		batch = empty();
-	}
-	yield batch;
 }
