@@ -60,7 +60,7 @@ export function attempt<Data>(call: ActiveCall<Data>, limitMs: number): Promise<
 			if (isAborted()) return cut("abort");
 			if (typeof given !== "string") return settle({ kind: "key", problem: given });
 			key = given;
-			const headers = { ...request.headers, authorization: `Bearer ${key}` };
+			const headers = { authorization: `Bearer ${key}`, ...request.headers };
 			try {
 				const { status, headers: received, text } = await client.exchange({ ...request, headers }, control);
 				settle({ kind: "answer", answer: { status, headers: received, text } });

@@ -59,7 +59,6 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 			const { protocol, hostname, port, pathname, search } = new URL(url);
 			control.connected = false;
 			const request = createRequest({
-				...trust,
 				protocol,
 				hostname: hostname.startsWith("[") ? hostname.slice(1, -1) : hostname,
 				port,
@@ -73,6 +72,7 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 					...headers,
 				},
 				agent: protocol === "https:" ? secure : plain,
+				...trust,
 			});
 			let isOver = false;
 			const end = (error?: Error): void => {
@@ -99,7 +99,7 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 				noteKeepAlive(response, head.headers.get("keep-alive"));
 				const received = decoded(response, head.headers.get("content-encoding"));
 				received.on("error", reject);
-				readText(received, control.maxBytes, (text) => resolve({ ...head, text }));
+				readText(received, control.maxBytes, (text) => resolve({ text, ...head }));
 			});
 			// Once a response has begun, the end of its body decides: the request may close before the body is decoded, and
 			// bytes after the body are an error of the request.

@@ -47,6 +47,7 @@ export function object<Shape extends z.$ZodShape>(shape: Shape): z.$ZodObject<Sh
 	const catchall = new z.$ZodNever({ type: "never" });
 	return new z.$ZodObject({ type: "object", shape, catchall }) as z.$ZodObject<Shape, z.$strict>;
 }
+
 export function isWhole(value: unknown, min: number, max = Number.POSITIVE_INFINITY): boolean {
 	return Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
 }

@@ -97,8 +97,8 @@ export function createConversations(
 					request: (query, context) =>
 						transport(
 							endpointOf("conversations.list"),
-							{ path: { agencyId }, query: { ...query, search: search || undefined } },
-							{ ...context, secrets: [search, query.cursor] },
+							{ path: { agencyId }, query: { search: search || undefined, ...query } },
+							{ secrets: [search, query.cursor], ...context },
 						),
 				};
 			}),
@@ -116,7 +116,7 @@ export function createConversations(
 						transport(
 							endpointOf("conversations.listMessages"),
 							{ path: { agencyId, phone: number }, query },
-							{ ...context, secrets: [number, phone, query.cursor] },
+							{ secrets: [number, phone, query.cursor], ...context },
 						),
 				};
 			}),
@@ -129,7 +129,7 @@ export function createConversations(
 				return transport(
 					endpointOf("conversations.get"),
 					{ path: { agencyId, phone: number }, query: { pageSize, cursor } },
-					{ ...call, secrets: [number, phone, cursor] },
+					{ secrets: [number, phone, cursor], ...call },
 				);
 			}),
 

@@ -120,7 +120,7 @@ async function* answers<Input extends PhoneInput>(
 	abandon: AbortSignal,
 	deadlineAt?: number,
 ) {
-	const context = { ...call, deadlineAt, abandon };
+	const context = { deadlineAt, abandon, ...call };
 	/** Reads a batch and looks it up. Undefined behind the last one. */
 	const next = async (): Promise<Reply<Batch<Input>> | undefined> => {
 		const read = await untilAborted(Promise.resolve(source.next()), call.signal);
@@ -131,7 +131,7 @@ async function* answers<Input extends PhoneInput>(
 		const { chunk, found } = batch;
 		if (chunk.length === 0) return { ok: true, data: batch, response: noResponse };
 		const verify = ({ results }: LookupResponse) => mismatch(chunk, results);
-		const reply = await ask(chunk, { ...context, secrets: chunk, verify });
+		const reply = await ask(chunk, { secrets: chunk, verify, ...context });
 		if (!reply.ok) return reply;
 		for (const { phoneNumber, conversation } of reply.data.results) found.set(phoneNumber, conversation);
 		return { ...reply, data: batch };

@@ -119,7 +119,7 @@ export function createMessages(transport: Transport, settings: MessagesOptions):
 		const reply = await transport(
 			endpoint,
 			{ path: { agencyId }, body: bytes },
-			{ ...call, isWrite: true, operationId, isChosenId, verify: contradiction, secrets },
+			{ isWrite: true, operationId, isChosenId, verify: contradiction, secrets, ...call },
 		);
 		if (!reply.ok) {
 			if (reply.outcome === "not_sent") release();

@@ -68,7 +68,7 @@ export function createPaginated<Item, Page extends AnyPage, Failure extends Part
 			createCall(() => {
 				const { options, request } = open();
 				const { pageSize, cursor, readAhead, ...call } = options;
-				return request({ pageSize, cursor }, { ...call, verify: brokenCursor });
+				return request({ pageSize, cursor }, { verify: brokenCursor, ...call });
 			}),
 		async toArray(options) {
 			const source = open();
@@ -131,7 +131,7 @@ async function* walk<Item, Page extends AnyPage>(
 	abandon?: AbortSignal,
 ): AsyncGenerator<Step<Page>> {
 	const { pageSize, cursor: first, readAhead, ...call } = options;
-	const context = { ...call, abandon, verify: brokenCursor };
+	const context = { abandon, verify: brokenCursor, ...call };
 	const seen = createRecent<true>(1000);
 	let cursor = first ?? null;
 	let itemsRead = 0;

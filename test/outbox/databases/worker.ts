@@ -30,6 +30,8 @@ export interface Task {
 	/** Where to die, and at which time of coming there. */
 	point?: (typeof points)[number];
 	count: number;
+	/** How long each of its sends takes, in milliseconds. */
+	slowMs?: number;
 	/** Texts to store first. */
 	enqueue?: { id: string; agencyId: string; to: string; body: string }[];
 }
@@ -39,7 +41,7 @@ export const times = { settleMs: 1_500, followMs: [300] };
 const { TASK } = process.env;
 if (TASK) await main(JSON.parse(TASK));
 
-async function main({ database, url, baseUrl, apiKey, point, count, enqueue = [] }: Task): Promise<void> {
+async function main({ database, url, baseUrl, apiKey, point, count, slowMs = 0, enqueue = [] }: Task): Promise<void> {
 	let left = count;
 	const die = (at: (typeof points)[number]): void => {
 		if (at === point && --left === 0) process.kill(process.pid, "SIGKILL");
@@ -49,8 +51,9 @@ async function main({ database, url, baseUrl, apiKey, point, count, enqueue = []
 		baseUrl,
 		apiKey,
 		async fetch(input, init) {
+			if (init?.method !== "POST") return fetch(input, init);
+			if (slowMs > 0) await new Promise((resolve) => setTimeout(resolve, slowMs));
 			const answer = fetch(input, init);
-			if (init?.method !== "POST") return answer;
 			if (point === "request under way")
 				await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, Math.random() * 5))]);
 			die("request under way");
