@@ -13,7 +13,7 @@ const announcedMs = new WeakMap<Socket, number>();
 
 /** Notes the `Keep-Alive` of a response, by which the service announces how long it keeps the connection. */
 export function noteKeepAlive({ socket }: IncomingMessage, keepAlive: string | undefined): void {
-	const [, seconds] = /\btimeout=(\d+)/i.exec(keepAlive ?? "") ?? [];
+	const seconds = /\btimeout=(\d+)/i.exec(keepAlive ?? "")?.[1];
 	// The response of a mock can be without a socket.
 	if (socket && seconds) announcedMs.set(socket, Number(seconds) * 1000 - marginMs);
 }

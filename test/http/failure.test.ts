@@ -41,6 +41,22 @@ test("an error of a read has neither an id nor an outcome, and one of no agency 
 	expect(await failure(() => client.me.get())).not.toHaveProperty("agencyId");
 });
 
+test("a number that a lookup refuses has its field and rule, beside the facts of the call", async () => {
+	const { lookup } = clientOf({ baseUrl }, { fetch: refusing }).agency(agencyId).conversations;
+	const bad: unknown[] = [phone, 5];
+	const error = await failure(() => lookup(bad as string[]));
+	expect({ ...error }).toEqual({
+		_tag: "PartnerInvalidInput",
+		operation: "conversations.lookup",
+		agencyId,
+		field: "phoneNumbers[1]",
+		rule: "must be a string, null or undefined",
+		attempts: 0,
+		retryable: false,
+	});
+	expect(error.message).toBe("phoneNumbers[1]: must be a string, null or undefined");
+});
+
 test("a lost connection has name, code and syscall of its fault as its cause, and nothing else", async () => {
 	const fetch: Fetch = async () => {
 		const cause = Object.assign(new Error(`canary ${text}`), { code: "ECONNRESET", syscall: "read", socket: { text } });
