@@ -461,6 +461,18 @@ test("a client that may send to some numbers only sends no message by request", 
 	expect(service.requests).toEqual([]);
 });
 
+test("the name of a parameter cannot stand for more of the path than one placeholder", async () => {
+	const service = await scripted(inTurn({ json: {} }));
+	const params = { "a}/{b": "shared", a: "x", b: "y" };
+	await clientOf(service, { allowRecipients: [phone] }).request({
+		method: "POST",
+		path: "/agencies/{a}/{b}/messages",
+		params,
+		body: {},
+	});
+	expect(service.requests).toMatchObject([{ url: "/api/v1/agencies/x/y/messages" }]);
+});
+
 test.for([
 	["POST", "/agencies/{agencyId}/tags"],
 	["GET", "/agencies/{agencyId}/messages"],

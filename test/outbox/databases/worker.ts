@@ -30,7 +30,7 @@ export interface Task {
 	/** Where to die, and at which time of coming there. */
 	point?: (typeof points)[number];
 	count: number;
-	/** How long each of its sends takes, in milliseconds. */
+	/** How long it waits before each send, in milliseconds. */
 	slowMs?: number;
 	/** Texts to store first. */
 	enqueue?: { id: string; agencyId: string; to: string; body: string }[];
