@@ -1,5 +1,5 @@
 /**
- * `npm run audit`: known vulnerabilities of what runs at a user's, which is inlined in the build and which no audit of
+ * `npx tsx scripts/audit.ts`: known vulnerabilities of what runs at a user's, which is inlined in the build and which no audit of
  * theirs sees. Asks the registry about the packages and versions of THIRD-PARTY.md, and fails when it knows any.
  */
 import { readFile } from "node:fs/promises";

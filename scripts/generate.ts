@@ -1,52 +1,69 @@
 /**
- * openapi.json → generated/: the types, the validators and the tables that both halves speak.
+ * Writes every generated file of the repository.
  *
- *   npm run generate                     write generated/
- *   npm run generate -- --check          fail when generated/ is stale
- *   npm run generate -- --from BASE_URL  refresh openapi.json from {BASE_URL}/openapi.json, say what changed, write
+ *   npm run generate                     write what is stale
+ *   npm run generate -- page             only one part: contract, page, licences, fidelity, performance or api
+ *   npm run generate -- --check          write nothing, fail if a file is stale
+ *   npm run generate -- --from BASE_URL  first take openapi.json from a service, and report what changed
  */
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { compareContracts } from "../src/cli/contract/compare.ts";
-import { fresh } from "./fresh.ts";
 import { describeChanges } from "./generate/changes.ts";
-import { checks } from "./generate/checks.ts";
-import { answerSchema, type Json, operationsOf, requestSchema } from "./generate/contract.ts";
-import { phoneMetadata } from "./generate/phone.ts";
-import { operationTable, schemaNames, shapeTable } from "./generate/tables.ts";
-import { types } from "./generate/types.ts";
+import type { Json } from "./generate/contract.ts";
+import { stale, write } from "./generate/files.ts";
 
-const root = new URL("..", import.meta.url);
+type Files = Readonly<Record<string, string>>;
 
-const { values: flags } = parseArgs({ options: { check: { type: "boolean" }, from: { type: "string" } } });
+/** The parts load their own tools, so that a single part starts fast. */
+const parts: Readonly<Record<string, () => Promise<Files>>> = {
+	contract: async () => (await import("./generate/contract-files.ts")).contractFiles(await readContract()),
+	page: async () => (await import("./generate/page.ts")).sandboxPage(),
+	licences: async () => (await import("./generate/licences.ts")).licences(),
+	fidelity: async () => (await import("./generate/fidelity.ts")).fidelity(),
+	performance: async () => (await import("./generate/performance.ts")).performance(),
+	api: async () => (await import("./generate/api-reports.ts")).apiReports(),
+};
 
-if (flags.from) {
-	const url = `${flags.from.replace(/\/+$/, "")}/openapi.json`;
+const { values: flags, positionals } = parseArgs({
+	options: { check: { type: "boolean" }, from: { type: "string" } },
+	allowPositionals: true,
+});
+const unknown = positionals.filter((name) => !(name in parts));
+if (unknown.length > 0) throw new Error(`unknown part ${unknown.join(", ")}: use ${Object.keys(parts).join(", ")}`);
+
+if (flags.from) await takeContract(flags.from);
+
+const staleFiles: string[] = [];
+for (const [name, part] of Object.entries(parts)) {
+	if (positionals.length > 0 && !positionals.includes(name)) continue;
+	const files = await part();
+	for (const path of await stale(files)) {
+		staleFiles.push(path);
+		if (!flags.check) await write(path, files[path] ?? "");
+	}
+}
+if (staleFiles.length === 0) console.log("generated files: all are up to date");
+else if (!flags.check) console.log(`wrote ${staleFiles.join(", ")}`);
+else {
+	console.error(`${staleFiles.join(", ")}: stale. If the change is intended, run \`npm run generate\`.`);
+	process.exitCode = 1;
+}
+
+/** Replaces openapi.json by the contract that a service publishes. */
+async function takeContract(baseUrl: string): Promise<void> {
+	const url = `${baseUrl.replace(/\/+$/, "")}/openapi.json`;
 	const answer = await fetch(url);
 	if (!answer.ok) throw new Error(`${url} answered ${answer.status}`);
 	const next: Json = await answer.json();
-	const before = await readJson("openapi.json");
+	const before = await readContract();
 	for (const { at, what, canBreak } of compareContracts(before, next))
 		console.log(`${canBreak ? "can break a call" : "harmless"}: ${at} ${what}`);
 	const changes = describeChanges(before, next);
 	console.log(changes.length ? changes.join("\n") : "openapi.json: no change");
-	if (changes.length) await writeFile(new URL("openapi.json", root), `${JSON.stringify(next, null, 2)}\n`);
+	if (changes.length) await write("openapi.json", `${JSON.stringify(next, null, 2)}\n`);
 }
 
-const contract: Json = await readJson("openapi.json");
-const operations = operationsOf(contract);
-
-const files: Record<string, string> = {
-	"openapi.ts": await types(contract),
-	"schemas.ts": schemaNames(contract),
-	"operations.ts": operationTable(contract),
-	"shapes.ts": shapeTable(contract),
-	"answers.ts": checks(contract, "tolerant", operations.map(answerSchema)),
-	"requests.ts": checks(contract, "exact", operations.filter((o) => o.requestBody).map(requestSchema)),
-	...phoneMetadata(),
-};
-await fresh("generate", Object.fromEntries(Object.entries(files).map(([name, text]) => [`generated/${name}`, text])));
-
-async function readJson(path: string): Promise<Json> {
-	return JSON.parse(await readFile(new URL(path, root), "utf8"));
+async function readContract(): Promise<Json> {
+	return JSON.parse(await readFile(new URL("../openapi.json", import.meta.url), "utf8"));
 }

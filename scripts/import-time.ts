@@ -3,7 +3,7 @@
  * machine adds to each. Fails over its budget, a share of what node itself takes to start, so that a slow machine fails
  * no sooner than a fast one.
  *
- *   npm run build && npm run import-time
+ *   npm run build && npx tsx scripts/import-time.ts
  */
 import { execFileSync } from "node:child_process";
 

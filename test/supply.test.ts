@@ -43,7 +43,7 @@ test("S38 what is inlined is audited at the versions of the lock file, and a kno
 	expect(clean.code).toBe(0);
 	const advisory = { title: "Prototype pollution", severity: "high", url: "https://x", vulnerable_versions: "<9" };
 	expect(await audited({ zod: [advisory] })).toMatchObject({ code: 1, said: expect.stringContaining("zod <9") });
-	expect(commandsOf(jobsOf("test.yml").change)).toContain("npm run audit");
+	expect(commandsOf(jobsOf("test.yml").static)).toContain("npx tsx scripts/audit.ts");
 });
 
 test("S38 every licence, notice and list of authors of what is inlined reaches the user", () => {
@@ -95,7 +95,7 @@ test("S42 publishing takes no token, proves where it was built, and runs pinned 
 	expect(commandsOf(pack)).toContain("bash .ci/run");
 	for (const workflow of workflows) {
 		expect(workflow).not.toMatch(/secrets\.NPM_TOKEN|NODE_AUTH_TOKEN/);
-		for (const [, action = ""] of workflow.matchAll(/uses: *(\S+)/g)) expect(action).toMatch(/@[0-9a-f]{40}$/);
+		for (const [, action = ""] of workflow.matchAll(/uses: *(?!\.\/)(\S+)/g)) expect(action).toMatch(/@[0-9a-f]{40}$/);
 	}
 });
 
@@ -120,10 +120,36 @@ test("S43 the toolchain keeps to the lines that install and run on Node 20", () 
 	expect(JSON.parse(read("package.json")).engines.node).toBe(">=20.19");
 });
 
-test("S43 a change runs on every line of Node, and the packed package in every runtime", () => {
-	const { change, line, runtimes } = jobsOf("test.yml");
-	expect([versionsOf(change), versionsOf(line)]).toEqual([["20"], ["22", "24", "26"]]);
-	expect(commandsOf(change)).toContain("bash .ci/run");
-	expect(commandsOf(line)).toEqual(expect.arrayContaining(["npm ci && npm test", "npm run package"]));
-	expect(commandsOf(runtimes)).toContain("npm run test:runtimes");
+test("S43 a change runs on the oldest line of Node, and each night on the later lines and in every runtime", () => {
+	const { line, runtimes } = jobsOf("long.yml");
+	for (const job of Object.values(jobsOf("test.yml"))) expect(versionsOf(job)).toEqual(["20"]);
+	expect(versionsOf(line)).toEqual(["22", "24", "26"]);
+	expect(commandsOf(line)).toEqual(expect.arrayContaining(["npm ci && npm test", "npm run test:package"]));
+	expect(commandsOf(runtimes)).toContain("npm run test:long -- runtimes");
+	expect(read(".github/workflows/long.yml")).toMatch(/^ {2}schedule:$/m);
+});
+
+test("S43 the four jobs of a change run what .ci/run runs", () => {
+	const { static: checks, client, sandbox, durable, ...more } = jobsOf("test.yml");
+	expect(more).toEqual({});
+	const jobs = [checks, client, sandbox, durable].flatMap(commandsOf);
+	for (const [command] of read(".ci/run").matchAll(/npm (ci && npm )?run [\w:]+/g)) expect(jobs).toContain(command);
+	const [, excluded = ""] = /--exclude "test\/\{(.+)\}/.exec(client ?? "") ?? [];
+	const folders = [sandbox, durable].flatMap(commandsOf).flatMap((command) => command.match(/test\/\w+/g) ?? []);
+	expect(folders.sort()).toEqual(
+		excluded
+			.split(",")
+			.map((name) => `test/${name}`)
+			.sort(),
+	);
+});
+
+test("a release waits for every test at full length", () => {
+	const { publish = "", long = "" } = jobsOf("publish.yml");
+	expect(long).toContain("uses: ./.github/workflows/long.yml");
+	expect(publish).toContain("needs: [pack, long]");
+	const parts = [...read("scripts/long.ts").matchAll(/^\t"?([\w-]+)"?: "/gm)].map(([, name]) => name);
+	const { part = "" } = jobsOf("long.yml");
+	const [, listed = ""] = /part: \[(.+)\]/.exec(part) ?? [];
+	expect([...listed.split(", "), "runtimes"]).toEqual(parts);
 });

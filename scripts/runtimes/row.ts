@@ -11,7 +11,7 @@ export interface Row {
 
 /** A cell of the table that nobody has filled yet. */
 export interface Trial {
-	/** `npm run test:runtimes -- gc` runs the trials of this group alone. */
+	/** `npx tsx scripts/runtimes/run.ts gc` runs the trials of this group alone. */
 	group: string;
 	runtime: string;
 	form: string;

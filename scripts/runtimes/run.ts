@@ -1,7 +1,8 @@
 /**
- * `npm run test:runtimes [-- groups or runtimes]`: the package as users get it, in each runtime, compiler and bundler
- * that it is meant for. Prints a table, ends with 1 when something failed, and leaves nothing behind. The groups are
- * node, bun, deno, workerd, typescript, bundlers, msw, gc and chromium. For Linux on x64, whose runtimes npm brings.
+ * `npm run test:long -- runtimes`: the package as users get it, in each runtime, compiler and bundler that it is meant for.
+ * Prints a table, ends with 1 if something failed, and leaves nothing behind. `npx tsx scripts/runtimes/run.ts bun gc`
+ * tries some of them: node, bun, deno, workerd, typescript, bundlers, msw, gc and chromium. For Linux on x64, whose
+ * runtimes npm brings.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

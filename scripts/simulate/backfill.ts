@@ -1,5 +1,5 @@
-// `npm run simulate:backfill -- [conversations]`: a first look at a sandbox over HTTP: requests, time, and the memory that
-// the feed's list of numbers and times takes.
+// The first poll of a feed against a sandbox over HTTP: its requests, its time, and the memory of the list of numbers.
+// node --expose-gc --import tsx scripts/simulate/backfill.ts [conversations]
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";

@@ -1,6 +1,6 @@
-// `npm run simulate:sync`: freshness and requests of the change feed's pauses, for 10, 1,000 and 10,000 agencies, against
-// fixed intervals, and the size of the checkpoints. Virtual time; prints the tables of docs/scale.md and writes
-// docs/scale.svg.
+// Simulates the change feed in virtual time: how fresh messages are and how many requests that takes, for 10, 1,000 and
+// 10,000 agencies, beside fixed intervals, and the size of the checkpoints. Prints the tables of docs/scale.md and writes
+// docs/scale.svg. npx tsx scripts/simulate/run.ts
 import { writeFileSync } from "node:fs";
 import { encode, type Known } from "../../src/sync/checkpoint.ts";
 import { randomFrom } from "../../test/faults/random.ts";

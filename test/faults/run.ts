@@ -1,4 +1,4 @@
-// `npm run test:faults`: the client's fault suite at full length. Prints a table and exits with 1 on any violation.
+// `npm run test:long -- faults`: the client's fault suite at full length. Prints a table and exits with 1 on any violation.
 import type { Exchange } from "../../src/index.ts";
 import { nodeHttp } from "../../src/node.ts";
 import { packageCaller } from "./caller.ts";

@@ -1,4 +1,4 @@
-// `npm run test:soak` (node --expose-gc): 100,000 calls; the heap after collection must not grow.
+// `npm run test:long -- soak`: 100,000 calls; the heap after collection must not grow.
 import { createClient } from "../../src/index.ts";
 import { quickly } from "./caller.ts";
 import { inParallel } from "./campaign.ts";

@@ -1,4 +1,4 @@
-// `npm run test:outbox:rules`: takes one rule after the other out of a copy of the outbox, and shows which tests notice.
+// `npm run test:long -- outbox-rules`: takes one rule after the other out of a copy of the outbox, and shows which tests notice.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";

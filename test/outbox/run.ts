@@ -1,4 +1,4 @@
-// `npm run test:outbox` ends with it: many random histories. `tsx test/outbox/run.ts 10000 7` takes their number and a seed.
+// `npm run test:long -- outbox`: many random histories. `npx tsx test/outbox/run.ts 10000 7` takes their number and a seed.
 import fc from "fast-check";
 import { history, play } from "./histories.ts";
 

@@ -1,4 +1,5 @@
-// `npm run test:sync -- [histories of each kind] [first seed]`: random histories at length. Exits with 1 on any fault.
+// `npm run test:long -- sync`: random histories at length. Exits with 1 on any fault.
+// `npx tsx test/sync/run.ts 40 7` plays 40 histories of each kind, from seed 7 on.
 import { crms, faultsIn, kinds, playHistory } from "./histories.ts";
 
 const [count = "100", first = "1"] = process.argv.slice(2);

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:sandbox`: the sandbox beside a canned node:http server, Prism and msw, over HTTP and in process, and
+ * `npx tsx scripts/bench/sandbox/run.ts`: the sandbox beside a canned node:http server, Prism and msw, over HTTP and in process, and
  * beside itself with a hundred times the conversations. In turns, medians of the ratios. Prints and writes nothing.
  */
 import { type ChildProcess, fork, spawn } from "node:child_process";

@@ -1,16 +1,7 @@
-/**
- * Draws docs/performance.json, which `npm run bench` writes, as docs/performance-*.svg, and puts its tables into
- * docs/performance.md.
- *
- *   npm run bench:plot              write them
- *   npm run bench:plot -- --check   fail when one is stale
- */
 import { readFile } from "node:fs/promises";
-import { fresh } from "../fresh.ts";
-import type { Figures } from "./figures.ts";
+import type { Figures } from "../bench/figures.ts";
 
 const root = new URL("../../", import.meta.url);
-const figures: Figures[] = JSON.parse(await readFile(new URL("docs/performance.json", root), "utf8"));
 
 const [rowHeight, left, right, top] = [26, 210, 64, 34];
 const width = 720;
@@ -74,11 +65,15 @@ ${run.date}, ${run.node}, ${run.machine}, median of ${run.rounds} rounds, ${run.
 `;
 }
 
-const page = await readFile(new URL("docs/performance.md", root), "utf8");
-const [begin, end] = ["<!-- figures -->\n", "<!-- /figures -->"];
-const [from, to] = [page.indexOf(begin) + begin.length, page.indexOf(end)];
-if (from < begin.length || to < from) throw new Error("docs/performance.md has lost the marks of its figures.");
-await fresh("bench:plot", {
-	"docs/performance.md": `${page.slice(0, from)}\n${figures.map(chapter).join("\n")}\n${page.slice(to)}`,
-	...Object.fromEntries(figures.map((each) => [`docs/performance-${each.id}.svg`, chart(each)])),
-});
+/** The plots and tables of docs/performance.json, which `npm run bench` writes: docs/performance-*.svg and docs/performance.md. */
+export async function performance(): Promise<Record<string, string>> {
+	const figures: Figures[] = JSON.parse(await readFile(new URL("docs/performance.json", root), "utf8"));
+	const page = await readFile(new URL("docs/performance.md", root), "utf8");
+	const [begin, end] = ["<!-- figures -->\n", "<!-- /figures -->"];
+	const [from, to] = [page.indexOf(begin) + begin.length, page.indexOf(end)];
+	if (from < begin.length || to < from) throw new Error("docs/performance.md has lost the marks of its figures.");
+	return {
+		"docs/performance.md": `${page.slice(0, from)}\n${figures.map(chapter).join("\n")}\n${page.slice(to)}`,
+		...Object.fromEntries(figures.map((each) => [`docs/performance-${each.id}.svg`, chart(each)])),
+	};
+}

@@ -1,8 +1,8 @@
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import config from "../tsup.config.ts";
+import config from "../../tsup.config.ts";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
+const root = fileURLToPath(new URL("../..", import.meta.url));
 const page = "src/sandbox/server/page/main.tsx";
 
 /** The packages of which the build contains anything: what runs at a user's beside this one. By their names, sorted. */
