@@ -54,7 +54,7 @@ const status = fc.oneof(
 	fc.integer({ min: 200, max: 599 }),
 );
 
-test("whatever an answer holds, only data or a typed error comes out", { timeout: 60_000 }, async () => {
+test("S26 S27 whatever an answer holds, only data or a typed error comes out", { timeout: 60_000 }, async () => {
 	await fc.assert(
 		fc.asyncProperty(operation, status, body, retryAfter, headerValue, async (which, code, text, after, id) => {
 			const bare = code === 204 || code === 205 || code === 304;

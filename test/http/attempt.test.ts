@@ -104,7 +104,7 @@ test("an exchange that returns its answer at once is as good as one that promise
 test.for([
 	["does not listen to cut", (control: ExchangeControl) => void delete control.cut],
 	["cuts the request", () => {}],
-] as const)("the time is up on the millisecond when the exchange %s", async ([, prepare]) => {
+] as const)("#14 the time is up on the millisecond when the exchange %s", async ([, prepare]) => {
 	const { exchange, seen } = hanging(prepare);
 	const calling = failure(() => overExchange(exchange).me.get({ timeoutMs: 1000 }));
 	let isOver = false;
@@ -155,7 +155,7 @@ test.for([
 	["true", true, "unknown"],
 	["nothing", undefined, "unknown"],
 ] as const)(
-	"a send that is cut while the exchange says %s of its connection: %s → %s",
+	"#12 #35 a send that is cut while the exchange says %s of its connection: %s → %s",
 	async ([, connected, outcome]) => {
 		const { exchange } = hanging((control) => {
 			control.connected = connected;
@@ -182,7 +182,7 @@ test.for([
 	[429, "PartnerUnexpectedResponse", "not_sent"],
 	[500, "PartnerInternalError", "unknown"],
 	[302, "PartnerUnexpectedResponse", "unknown"],
-] as const)("a status of %i whose body does not end in time is %s, %s", async ([status, tag, outcome]) => {
+] as const)("#13 #23 a status of %i whose body does not end in time is %s, %s", async ([status, tag, outcome]) => {
 	const calling = failure(() => send.run(overExchange(headed(status)), { timeoutMs: 1000 }));
 	await vi.advanceTimersByTimeAsync(1001);
 	expect(await calling).toMatchObject({ _tag: tag, outcome, status, correlationId: "cor-9" });

@@ -170,7 +170,7 @@ test("a send that contradicts itself names the field", async () => {
 
 const ok = JSON.stringify(sentNow);
 
-test.for([201, 202, 203, 206, 299])("a %i that says success is unknown, because only a 200 is sent", async (status) => {
+test.for([201, 202, 203, 206, 299])("#29 a %i that says success is unknown: only a 200 is sent", async (status) => {
 	for (const [name, options] of [
 		["fetch", { fetch: async () => new Response(ok, { status }) }],
 		["http", { http: (async () => ({ status, headers: new Map(), text: ok })) satisfies Exchange }],

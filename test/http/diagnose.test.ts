@@ -197,7 +197,7 @@ test("a reset before there is a connection proves nothing by itself, because it 
 	expect(error).toMatchObject({ outcome: "unknown", retryable: true });
 });
 
-test("a port that fetch blocks is not_sent and permanent", async () => {
+test("#4 a port that fetch blocks is not_sent and permanent", async () => {
 	for (const port of [1, 22, 6667]) {
 		const client = clientOf({ baseUrl: `http://127.0.0.1:${port}/api/v1` });
 		const error = await failure(() => callOf("messages.send").run(client));

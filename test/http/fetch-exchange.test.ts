@@ -234,7 +234,7 @@ test("the body of a 400 is read for its message", async () => {
 });
 
 test.for([0, 101, 199, undefined, Number.NaN])(
-	"a status of %j is no answer, and is given up unread",
+	"#25 a status of %j is no answer, and is given up unread",
 	async (status) => {
 		const { stream, seen } = bodyOf([bytes(json)]);
 		const end = await endOf(withStatus(new Response(stream), status));

@@ -402,7 +402,7 @@ test("a fault of TLS after the handshake is a lost connection: the request may h
 	expect(taken).toHaveLength(1);
 });
 
-test("a handshake that hangs fails after ten seconds, as never sent", async () => {
+test("#3 a handshake that hangs fails after ten seconds, as never sent", async () => {
 	const { url, open } = await bare(() => {});
 	vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
 	onTestFinished(() => void vi.useRealTimers());

@@ -10,7 +10,7 @@ test.for([
 	["rejects", () => Promise.reject(new Error("the observer's own fault"))],
 	["never settles", () => new Promise(() => {})],
 	["throws undefined", () => Promise.reject(undefined)],
-] as [string, () => unknown][])("a callback that %s changes nothing and is not waited for", async ([, run]) => {
+] as [string, () => unknown][])("S36 a callback that %s changes nothing and is not waited for", async ([, run]) => {
 	const unhandled = unhandledRejections();
 	const fetch = async () => jsonResponse({ ...me, extra: 1 });
 	let calls = 0;

@@ -231,7 +231,7 @@ test.for([
 
 // What a span never says
 
-test.for(sixCalls)("no span of $operation holds a number, a text, a search or the key", async ({ run, good }) => {
+test.for(sixCalls)("S19 no span of $operation holds a number, a text, a search or the key", async ({ run, good }) => {
 	const echo = { "x-correlation-id": `${phone} ${apiKey}` };
 	const said = { _tag: "PartnerBadRequest", message: `${phone} ${text} ${apiKey}` };
 	const service = await scripted(

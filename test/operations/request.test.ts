@@ -133,7 +133,7 @@ test.for([
 	5,
 	null,
 	undefined,
-])("path %j is no template: refused before any request", async (path) => {
+])("S8 S11 path %j is no template: refused before any request", async (path) => {
 	const params = { a: "1", b: "2" };
 	const request = { method: "GET", path, params, agencyId } as const;
 	await expectRefusal((client) => client.request({ ...request, path: wrong(path) }), /^path: /, path);
