@@ -15,7 +15,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const inProcess = [...cases, ...furtherCases].filter(({ needsProcess }) => !needsProcess);
 
-test.each(inProcess)("the doctor finds $name", (each) => diagnose(run, each));
+test.concurrent.each(inProcess)("the doctor finds $name", (each) => diagnose(run, each));
 
 test("--sandbox needs no settings, and all is well there", async () => {
 	const { code, out } = await run(["doctor", "--sandbox"]);
