@@ -1,45 +1,26 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createSandbox } from "messaging-conversations/sandbox";
-import { afterAll, afterEach, expect, test } from "vitest";
+import { afterAll, expect, onTestFinished, test } from "vitest";
+import { type Running, run, start } from "./cli/run.ts";
 
-const cli = fileURLToPath(new URL("../src/cli/cli.ts", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "cli-"));
-const children: ChildProcess[] = [];
-
-afterEach(() => {
-	for (const child of children.splice(0)) child.kill("SIGKILL");
-});
 afterAll(() => rmSync(folder, { recursive: true }));
 
-interface Running {
-	readonly child: ChildProcess;
-	/** What it has printed so far. */
-	readonly printed: () => string;
-	readonly complained: () => string;
-}
-
-function started(args: readonly string[], env: NodeJS.ProcessEnv = {}): Running {
-	const child = spawn(process.execPath, ["--import", "tsx", cli, ...args], { env: { ...process.env, ...env } });
-	children.push(child);
-	let [out, err] = ["", ""];
-	child.stdout.on("data", (chunk) => (out += chunk));
-	child.stderr.on("data", (chunk) => (err += chunk));
-	return { child, printed: () => out, complained: () => err };
-}
-
-async function ended(
-	args: readonly string[],
-	env?: NodeJS.ProcessEnv,
-): Promise<{ code: unknown; out: string; err: string }> {
-	const { child, printed, complained } = started(args, env);
-	const [code] = await once(child, "close");
-	return { code, out: printed(), err: complained() };
+/** Starts a sandbox, and waits until it has printed how to reach it. */
+async function started(args: readonly string[], env?: Record<string, string>): Promise<Running> {
+	const running = start(["sandbox", "--port", "0", ...args], env);
+	onTestFinished(async () => {
+		running.stop();
+		await running.status;
+	});
+	await expect.poll(running.out, { timeout: 20_000, interval: 5 }).toContain("\n");
+	return running;
 }
 
 interface Told {
@@ -52,13 +33,12 @@ interface Told {
 	readonly pid: number;
 }
 
-async function json(args: readonly string[], env?: NodeJS.ProcessEnv): Promise<{ told: Told; running: Running }> {
-	const running = started(["sandbox", "--port", "0", "--json", ...args], env);
-	await expect.poll(running.printed, { timeout: 20_000 }).toContain("\n");
-	return { told: JSON.parse(running.printed()), running };
+async function json(args: readonly string[], env?: Record<string, string>): Promise<{ told: Told; running: Running }> {
+	const running = await started(["--json", ...args], env);
+	return { told: JSON.parse(running.out()), running };
 }
 
-const control = async (told: Told, method: string, path: string, body?: object) => {
+const control = async (told: Pick<Told, "controlUrl" | "token">, method: string, path: string, body?: object) => {
 	const init = { method, headers: { "x-sandbox-token": told.token } };
 	const response = await fetch(`${told.controlUrl}/${path}`, body ? { ...init, body: JSON.stringify(body) } : init);
 	return response.json();
@@ -71,8 +51,8 @@ test("--json prints one line with what a program needs, and the flags make the s
 	writeFileSync(archive, `\uFEFF${JSON.stringify(exported.export())}`); // as editors of Windows begin a file
 	const flags = ["--import", archive, "--policy", "retryAfterDrop=replay", "--policy", "templateOnReplace=true"];
 	const { told, running } = await json([...flags, "--latitude", "7", "--token", "a-token-of-mine"]);
-	expect(running.printed().trim().split("\n")).toHaveLength(1);
-	expect(told).toMatchObject({ token: "a-token-of-mine", pid: running.child.pid, agencyId: exported.agency().id });
+	expect(running.out().trim().split("\n")).toHaveLength(1);
+	expect(told).toMatchObject({ token: "a-token-of-mine", pid: process.pid, agencyId: exported.agency().id });
 	expect(told.pageUrl).toBe(`${told.controlUrl}/ui/#token=a-token-of-mine`);
 	expect(await control(told, "GET", "policy")).toMatchObject({ retryAfterDrop: "replay", templateOnReplace: true });
 	expect(await control(told, "GET", "clock")).toEqual({ now: "2030-05-05T00:00:00.000Z" });
@@ -102,20 +82,19 @@ test("--write-env writes what a program needs as variables, and over no file of 
 	});
 	const mine = join(folder, ".env");
 	writeFileSync(mine, "SECRET=1\n");
-	const refused = await ended(["sandbox", "--port", "0", "--write-env", mine]);
+	const refused = await run(["sandbox", "--port", "0", "--write-env", mine]);
 	expect([refused.code, readFileSync(mine, "utf8")]).toEqual([1, "SECRET=1\n"]);
 	await json(["--write-env", file, "--token", "another-token"]);
 	expect(readFileSync(file, "utf8")).toContain("MESSAGING_SANDBOX_TOKEN=another-token\n");
 });
 
 test("the terminal prints one line a request and one a consequence, without key, number or text", async () => {
-	const running = started(["sandbox", "--port", "0", "--token", "a-token-of-mine"]);
-	await expect.poll(running.printed, { timeout: 20_000 }).toContain("Ctrl-C");
-	const find = (pattern: RegExp) => pattern.exec(running.printed())?.[1] ?? "";
+	const running = await started(["--token", "a-token-of-mine"]);
+	const find = (pattern: RegExp) => pattern.exec(running.out())?.[1] ?? "";
 	const [baseUrl, apiKey] = [find(/Base URL +(\S+)/), find(/API key +(\S+)/)];
 	const [controlUrl, agencyId] = [find(/Control URL +(\S+)/), find(/Agency +(\S+)/)];
-	const told = { baseUrl, apiKey, controlUrl, agencyId, token: "a-token-of-mine", pageUrl: "", pid: 0 };
-	const before = running.printed().length;
+	const told = { controlUrl, token: "a-token-of-mine" };
+	const before = running.out().length;
 	await control(told, "POST", "contacts/+447700900101", { name: "Anna" });
 	const send = (body: string, more: object = {}) =>
 		fetch(`${baseUrl}/agencies/${agencyId}/messages`, {
@@ -136,8 +115,8 @@ test("the terminal prints one line a request and one a consequence, without key,
 	await fetch(`${baseUrl}/${apiKey}/+32%20470%2012%2034%2056/0470-12.34.56`);
 	await control(told, "POST", "contacts/+447700900102", { name: "\u001b[2JBram\n\u202emarB" });
 	await control(told, "POST", "contacts/+447700900102/writes", { text: "Hello" });
-	const lines = () => running.printed().slice(before);
-	await expect.poll(lines).toContain("marB wrote");
+	const lines = () => running.out().slice(before);
+	expect(lines()).toContain("marB wrote");
 	expect(lines()).toContain("violation R12");
 	expect(lines()).toContain("GET /{key}/{phone}/{phone}  501");
 	expect(lines()).toContain("09:00:00  [2JBram marB wrote\n");
@@ -151,26 +130,15 @@ test("the terminal prints one line a request and one a consequence, without key,
 	expect(lines()).not.toContain("suit you");
 });
 
-test("a sandbox goes on when nobody reads what it prints any more", async () => {
-	const running = started(["sandbox", "--port", "0", "--token", "a-token-of-mine"]);
-	await expect.poll(running.printed, { timeout: 20_000 }).toContain("Ctrl-C");
-	const controlUrl = /Control URL +(\S+)/.exec(running.printed())?.[1] ?? "";
-	running.child.stdout?.destroy();
-	const told = { controlUrl, token: "a-token-of-mine", baseUrl: "", apiKey: "", agencyId: "", pageUrl: "", pid: 0 };
-	for (const text of ["one", "two", "three"]) await control(told, "POST", "contacts/+447700900101/writes", { text });
-	expect(await control(told, "GET", "contacts/+447700900101/inbox")).toEqual([]);
-	expect(running.complained()).not.toContain("EPIPE");
-});
-
 test("--quiet prints no line for requests, and a clock that stands still is said with its remedy", async () => {
-	const running = started(["sandbox", "--port", "0", "--quiet"]);
-	await expect.poll(running.printed, { timeout: 20_000 }).toContain("Ctrl-C");
-	const before = running.printed();
+	const running = await started(["--quiet"]);
+	const before = running.out();
 	expect(before).toMatch(/Clock +2026-01-05T09:00:00\.000Z, until a control moves it\.\n.*--follow/);
 	const baseUrl = /Base URL +(\S+)/.exec(before)?.[1] ?? "";
 	await fetch(`${baseUrl}/me`);
-	await new Promise((resolve) => setTimeout(resolve, 100));
-	expect(running.printed()).toBe(before);
+	running.stop();
+	await running.status;
+	expect(running.out()).toBe(before);
 });
 
 test("what cannot be is said in words: a port in use, a bad --now, an unknown seed, policy and flag", async () => {
@@ -187,7 +155,8 @@ test("what cannot be is said in words: a port in use, a bad --now, an unknown se
 		[["--policy", "retryAfterDrop=bar"], /^--policy retryAfterDrop must be "resend" or "replay"/],
 		[["--policy", "operationIdTtlHours=x"], /^--policy operationIdTtlHours must be a number of hours/],
 		[["--policy", "keep"], /^--policy must be name=value/],
-		[["--import", cli], /^--import: This is no export of a sandbox/],
+		[["--import", fileURLToPath(import.meta.url)], /^--import: This is no export of a sandbox/],
+		[["--env-file", join(folder, "none")], /^--env-file .*none cannot be read \(ENOENT\)\.$/m],
 		[["--token", "short"], /^--token must be 8 or more characters/],
 		[["--allow-host", "http://x"], /^--allow-host must be a host name/],
 		[["--listen", "http://x"], /^--listen must be an address/],
@@ -195,59 +164,35 @@ test("what cannot be is said in words: a port in use, a bad --now, an unknown se
 		[["--latitude"], /^Option '--latitude <value>' argument missing/],
 		[["--qiet"], /qiet/],
 	];
-	const results = await Promise.all(runs.map(([args]) => ended(["sandbox", "--port", "0", ...args])));
+	const results = await Promise.all(runs.map(([args]) => run(["sandbox", "--port", "0", ...args])));
 	for (const [index, { code, err }] of results.entries()) {
 		const [[option = ""] = [], words = /x/] = runs[index] ?? [];
-		const isMachine = option === "--import" || err.includes(port);
+		const isMachine = ["--import", "--env-file"].includes(option) || err.includes(port);
 		expect([code, err], option).toEqual([1, expect.stringMatching(words)]);
 		expect(err.includes("--help"), err).toBe(!isMachine);
 		expect(err).not.toContain("    at ");
 	}
 	taken.close();
-	const { err } = await ended(["sandbox", "--port", "0"], { MESSAGING_SANDBOX_TOKEN: "short" });
+	const { err } = await run(["sandbox", "--port", "0"], { MESSAGING_SANDBOX_TOKEN: "short" });
 	expect(err).toMatch(/^MESSAGING_SANDBOX_TOKEN must be 8 or more characters/);
 });
 
 test("--version prints the package's version", async () => {
 	const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
-	expect((await ended(["--version"])).out.trim()).toBe(version);
-	expect((await ended(["sandbox", "--version"])).out.trim()).toBe(version);
-});
-
-test.skipIf(process.platform === "win32")("a sandbox that npx started ends with npx", async () => {
-	// npx runs the command through a shell: npx → sh → the sandbox. Here a process stands for npx, and is killed.
-	const command = `${process.execPath} --import tsx ${cli} sandbox --port 0 --json; true`;
-	const code = `require("node:child_process").spawn("sh", ["-c", ${JSON.stringify(command)}], { stdio: "inherit" })`;
-	const npx = spawn(process.execPath, ["-e", code], { env: { ...process.env, npm_command: "exec" } });
-	children.push(npx);
-	let out = "";
-	npx.stdout.on("data", (chunk) => (out += chunk));
-	await expect.poll(() => out, { timeout: 20_000 }).toContain("\n");
-	const { pid, baseUrl } = JSON.parse(out);
-	expect((await fetch(`${baseUrl}/me`)).status).toBe(401);
-	npx.kill("SIGKILL");
-	const isAlive = () => {
-		try {
-			return process.kill(pid, 0);
-		} catch {
-			return false;
-		}
-	};
-	await expect.poll(isAlive, { timeout: 10_000 }).toBe(false);
+	expect((await run(["--version"])).out.trim()).toBe(version);
+	expect((await run(["sandbox", "--version"])).out.trim()).toBe(version);
 });
 
 test("the lines to paste name the loopback address that it listens on", async () => {
-	const running = started(["sandbox", "--port", "0", "--listen", "localhost"]);
-	await expect.poll(running.printed, { timeout: 20_000 }).toContain("Ctrl-C");
-	expect(running.printed()).toContain("TypeScript:\n");
-	expect(running.printed()).toContain('createClient({ baseUrl: "http://localhost:');
+	const running = await started(["--listen", "localhost"]);
+	expect(running.out()).toContain("TypeScript:\n");
+	expect(running.out()).toContain('createClient({ baseUrl: "http://localhost:');
 });
 
 test("--listen and --allow-host let a container's name in, with a warning, and the token is needed as ever", async () => {
 	const { told, running } = await json(["--listen", "0.0.0.0", "--allow-host", "sandbox"]);
 	expect(told.baseUrl).toMatch(/^http:\/\/sandbox:\d+\/api\/v1$/);
 	const { port } = new URL(told.baseUrl);
-	const { request } = await import("node:http");
 	const ask = (host: string, path: string) =>
 		new Promise<number | undefined>((resolve, reject) => {
 			request({ host: "127.0.0.1", port, path, headers: { host } }, (response) => {
@@ -261,5 +206,5 @@ test("--listen and --allow-host let a container's name in, with a warning, and t
 	expect(await ask("sandbox", "/api/v1/openapi.json")).toBe(200);
 	expect(await ask("evil.example", "/api/v1/openapi.json")).toBe(403);
 	expect(await ask("sandbox", "/_sandbox/clock")).toBe(401);
-	expect(running.complained()).toMatch(/everybody who reaches 0\.0\.0\.0 reaches this sandbox/);
+	expect(running.err()).toMatch(/everybody who reaches 0\.0\.0\.0 reaches this sandbox/);
 });

@@ -1,6 +1,7 @@
 import { parseEnv } from "node:util";
 import { createSandbox, type Sandbox } from "../sandbox/index.ts";
 import { serve } from "../sandbox/server.ts";
+import type { Host } from "./host.ts";
 import { readTextFile } from "./text.ts";
 
 /** The options by which a command finds the service. */
@@ -27,10 +28,10 @@ export interface Connection {
 }
 
 /** Reads the settings from the environment, then from the file. */
-export function readConnection(file: string | undefined): Connection {
+export function readConnection(file: string | undefined, { env }: Host): Connection {
 	const inFile = file === undefined ? {} : readVariables(file);
 	const setting = (name: string): Setting => {
-		const value = process.env[name];
+		const value = env[name];
 		const isOther = inFile[name] !== undefined && inFile[name] !== value;
 		if (value !== undefined) return { name, value, from: `the environment${isOther ? `, not from ${file}` : ""}` };
 		if (inFile[name] !== undefined) return { name, value: inFile[name], from: file ?? "" };
@@ -39,7 +40,8 @@ export function readConnection(file: string | undefined): Connection {
 	return { baseUrl: setting("MESSAGING_BASE_URL"), apiKey: setting("MESSAGING_API_KEY") };
 }
 
-function readVariables(file: string): NodeJS.Dict<string> {
+/** Reads the variables in the file of `--env-file`. */
+export function readVariables(file: string): NodeJS.Dict<string> {
 	try {
 		return parseEnv(readTextFile(file));
 	} catch (error) {

@@ -3,6 +3,7 @@ import { connectionHelp, connectionOptions, readConnection, startSandbox } from 
 import type { Check } from "./doctor/check.ts";
 import { examine } from "./doctor/examine.ts";
 import { createReport, mostColumns, statusOf, summaryOf } from "./doctor/report.ts";
+import type { Host } from "./host.ts";
 import { readOptions } from "./options.ts";
 
 const help = `Usage: messaging-conversations doctor [options]
@@ -31,27 +32,26 @@ const options = {
 
 export const doctorCommand = { summary: "Finds out why nothing works. It only reads.", failure: 2, run };
 
-async function run(args: string[]): Promise<void> {
-	const values = readOptions("doctor", args, options, help);
-	if (!values) return;
+async function run(args: string[], host: Host): Promise<number> {
+	const values = readOptions({ command: "doctor", help, own: options }, args, host);
+	if (!values) return 0;
 	const local = values.sandbox ? await startSandbox() : undefined;
 	// A reader that stops early, such as head, is no failure.
-	process.stdout.on("error", () => {});
-	const connection = local?.connection ?? readConnection(values["env-file"]);
+	host.onOutputClosed(() => {});
+	const connection = local?.connection ?? readConnection(values["env-file"], host);
 	try {
-		const checks = await print(examine(connection, values.agency), values.json);
-		process.exitCode = statusOf(checks);
+		return statusOf(await printReport(examine(connection, host, values.agency), values.json, host));
 	} finally {
 		await local?.close();
 	}
 }
 
-async function print(examined: AsyncIterable<Check>, json: boolean): Promise<Check[]> {
+async function printReport(examined: AsyncIterable<Check>, json: boolean, host: Host): Promise<Check[]> {
 	const checks: Check[] = [];
-	const { isTTY, columns } = process.stdout;
-	const report = createReport({ isColoured: isTTY && !process.env.NO_COLOR, columns: columns || mostColumns });
+	const { isTTY, columns } = host.terminal;
+	const report = createReport({ isColoured: isTTY && !host.env.NO_COLOR, columns: columns || mostColumns });
 	const say = (lines: readonly string[]): void => {
-		for (const line of json ? [] : lines) console.log(line);
+		for (const line of json ? [] : lines) host.print(line);
 	};
 	const runtime = `Node ${process.versions.node} on ${process.platform}`;
 	say([`messaging-conversations ${version} doctor, ${new Date().toISOString()}, ${runtime}\n`]);
@@ -60,6 +60,6 @@ async function print(examined: AsyncIterable<Check>, json: boolean): Promise<Che
 		say(report.add(check));
 	}
 	say([...report.end(), `\n${summaryOf(checks)}`]);
-	if (json) console.log(JSON.stringify({ status: statusOf(checks), version, checks }));
+	if (json) host.print(JSON.stringify({ status: statusOf(checks), version, checks }));
 	return checks;
 }

@@ -1,5 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { version } from "../../package.json";
+import type { Host } from "./host.ts";
 import { nearest } from "./nearest.ts";
 
 type Options = NonNullable<ParseArgsConfig["options"]>;
@@ -14,13 +15,17 @@ const common = {
 } as const;
 
 /** Reads the options of a command. Prints its help or version when that is asked for, and returns undefined. */
-export function readOptions<const Own extends Options>(command: string, args: string[], own: Own, help: string) {
+export function readOptions<const Own extends Options>(
+	{ command, help, own }: { command: string; help: string; own: Own },
+	args: string[],
+	{ print }: Host,
+) {
 	const options = { ...own, ...common };
 	refuseUnknownOption(args, options);
 	const { values, positionals } = parsed(() => parseArgs({ args, options, allowPositionals: true }));
 	const asked: { help?: unknown; version?: unknown } = values;
 	if (asked.help || asked.version) {
-		console.log(asked.help ? help : version);
+		print(asked.help ? help : version);
 		return undefined;
 	}
 	// The word is not quoted, because it may be a key.

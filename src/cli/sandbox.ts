@@ -1,9 +1,10 @@
 import { createSandbox, type Policy, type Sandbox, scenarioNames } from "../sandbox/index.ts";
 import { type SandboxServer, type ServeOptions, serve } from "../sandbox/server.ts";
 import { banner, openPage, writeEnvironment } from "./announce.ts";
+import { readVariables } from "./connection.ts";
+import type { Host } from "./host.ts";
 import { printEvents } from "./lines.ts";
 import { readOptions, UsageError } from "./options.ts";
-import { onParentEnd } from "./parent.ts";
 import { readTextFile } from "./text.ts";
 
 const tokenVariable = "MESSAGING_SANDBOX_TOKEN";
@@ -54,27 +55,36 @@ type Flags = NonNullable<ReturnType<typeof readOptions<typeof options>>>;
 
 export const sandboxCommand = { summary: "Runs the service on this machine, for tests.", failure: 1, run };
 
-async function run(args: string[]): Promise<void> {
-	const values = readOptions("sandbox", args, options, help);
-	if (!values) return;
+async function run(args: string[], host: Host): Promise<number> {
+	const values = readOptions({ command: "sandbox", help, own: options }, args, host);
+	if (!values) return 0;
 	// A reader that stops early, such as head, does not end the sandbox.
-	process.stdout.on("error", () => {});
+	host.onOutputClosed(() => {});
 	const file = values["env-file"];
-	if (file !== undefined) named("--env-file", () => process.loadEnvFile(file));
-	const { sandbox, server } = await start(values);
+	const env = file === undefined ? host.env : { ...readVariables(file), ...host.env };
+	const { sandbox, server } = await start(values, env[tokenVariable]);
 	try {
-		announce(values, sandbox, server);
+		announce(values, { sandbox, server }, host);
 	} catch (error) {
 		await server.close(); // or the process would not end
 		throw error;
 	}
-	stopAtEnd(sandbox, server, values.json);
+	await new Promise<void>((resolve) => host.onStop(resolve));
+	const unused = sandbox.faults.unused();
+	if (unused.length > 0 && !values.json) host.print(`Faults that never hit: ${JSON.stringify(unused, null, 2)}`);
+	await server.close();
+	return 0;
 }
 
-async function start(values: Flags): Promise<{ sandbox: Sandbox; server: SandboxServer }> {
+interface Started {
+	readonly sandbox: Sandbox;
+	readonly server: SandboxServer;
+}
+
+async function start(values: Flags, tokenOfVariable: string | undefined): Promise<Started> {
 	try {
 		const sandbox = sandboxFrom(values);
-		return { sandbox, server: await serve(sandbox, serveOptions(values)) };
+		return { sandbox, server: await serve(sandbox, serveOptions(values, tokenOfVariable)) };
 	} catch (error) {
 		throw error instanceof Error ? byOption(error, values.token === undefined) : error;
 	}
@@ -92,17 +102,16 @@ function byOption(error: Error, isTokenOfVariable: boolean): Error {
 	return message === error.message ? error : new UsageError(message);
 }
 
-function announce(values: Flags, sandbox: Sandbox, server: SandboxServer): void {
+function announce(values: Flags, { sandbox, server }: Started, { print, printError }: Host): void {
 	const page = `${server.controlUrl}/ui/#token=${server.token}`;
 	const agencyId = sandbox.agency().id;
 	const file = values["write-env"];
 	if (file !== undefined) named("--write-env", () => writeEnvironment(file, server, agencyId));
-	if (values.listen !== undefined)
-		console.error(`Warning: everybody who reaches ${values.listen} reaches this sandbox.`);
-	if (values.json) console.log(JSON.stringify({ ...plain(server), agencyId, pageUrl: page, pid: process.pid }));
+	if (values.listen !== undefined) printError(`Warning: everybody who reaches ${values.listen} reaches this sandbox.`);
+	if (values.json) print(JSON.stringify({ ...plain(server), agencyId, pageUrl: page, pid: process.pid }));
 	else {
-		console.log(banner(server, { agencyId, page, now: sandbox.clock.now(), follow: values.follow }));
-		if (!values.quiet) printEvents(sandbox, (line) => console.log(line));
+		print(banner(server, { agencyId, page, now: sandbox.clock.now(), follow: values.follow }));
+		if (!values.quiet) printEvents(sandbox, print);
 	}
 	if (values.open) openPage(page);
 }
@@ -144,24 +153,10 @@ function policyFrom(given: readonly string[]): Partial<Policy> {
 	return Object.fromEntries(pairs);
 }
 
-function serveOptions(values: Flags): ServeOptions {
+function serveOptions(values: Flags, tokenOfVariable: string | undefined): ServeOptions {
 	const port = /^\d{1,5}$/.test(values.port) ? Number(values.port) : Number.NaN;
 	if (!(port <= 65_535)) throw new UsageError("--port must be a number from 0 to 65535.");
-	const token = values.token ?? process.env[tokenVariable];
+	const token = values.token ?? tokenOfVariable;
 	const { follow, listen } = values;
 	return { port, follow, listen, token, allowHosts: values["allow-host"] };
-}
-
-/** Stops at a signal, and with the npx that started it, so that no sandbox is left behind. */
-function stopAtEnd(sandbox: Sandbox, server: SandboxServer, json: boolean): void {
-	let ended = false;
-	const end = (): void => {
-		if (ended) return;
-		ended = true;
-		const unused = sandbox.faults.unused();
-		if (unused.length > 0 && !json) console.log(`Faults that never hit: ${JSON.stringify(unused, null, 2)}`);
-		void server.close().then(() => process.exit());
-	};
-	for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, end);
-	onParentEnd(end);
 }

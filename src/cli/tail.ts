@@ -1,8 +1,8 @@
-import { type Agency, createClient } from "messaging-conversations";
+import { type Agency, type ClientOptions, createClient } from "messaging-conversations";
 import type { Sandbox } from "../sandbox/index.ts";
 import { connectionHelp, connectionOptions, readConnection, startSandbox } from "./connection.ts";
+import type { Host } from "./host.ts";
 import { readOptions, UsageError } from "./options.ts";
-import { onParentEnd } from "./parent.ts";
 import { eventsOf, lineOf } from "./tail/event.ts";
 import { createFollower } from "./tail/follow.ts";
 import { printable } from "./text.ts";
@@ -41,23 +41,23 @@ const notReached = "The key does not reach the agency of --agency. The command d
 
 export const tailCommand = { summary: "Prints new messages and changes as they come.", failure: 1, run };
 
-async function run(args: string[]): Promise<void> {
-	const values = readOptions("tail", args, options, help);
-	if (!values) return;
+async function run(args: string[], host: Host): Promise<number> {
+	const values = readOptions({ command: "tail", help, own: options }, args, host);
+	if (!values) return 0;
 	const everyMs = 1000 * (/^\d{1,4}$/.test(values.every) ? Number(values.every) : Number.NaN);
 	if (!(everyMs >= 1000 && everyMs <= 3_600_000))
 		throw new UsageError("--every must be a number of seconds from 1 to 3600.");
-	const stopping = stopAtEnd();
+	const stopping = stopAtEnd(host);
 	const stop = stopping.signal;
 	const local = values.sandbox ? await startSandbox() : undefined;
 	if (local) play(local.sandbox, stop);
-	const { baseUrl, apiKey } = local?.connection ?? readConnection(values["env-file"]);
+	const { baseUrl, apiKey } = local?.connection ?? readConnection(values["env-file"], host);
 	try {
 		for (const { name, value, from } of [baseUrl, apiKey])
 			if (!value) throw new Error(`${name} is ${value === undefined ? "not set" : "empty"} in ${from}. ${remedy}`);
-		const connection = { baseUrl: baseUrl.value, apiKey: apiKey.value };
-		if (!(await follow({ connection, agencyId: values.agency, everyMs, show: values.show, json: values.json, stop })))
-			process.exitCode = 1;
+		const connection = { baseUrl: baseUrl.value, apiKey: apiKey.value, fetch: host.fetch };
+		const { agency: agencyId, show, json } = values;
+		return (await follow({ connection, agencyId, everyMs, show, json, stop, host })) ? 0 : 1;
 	} finally {
 		stopping.abort();
 		await local?.close();
@@ -65,16 +65,17 @@ async function run(args: string[]): Promise<void> {
 }
 
 interface Follow {
-	readonly connection: { readonly baseUrl: string | undefined; readonly apiKey: string | undefined };
+	readonly connection: Pick<ClientOptions, "baseUrl" | "apiKey" | "fetch">;
 	readonly agencyId: string | undefined;
 	readonly everyMs: number;
 	readonly show: boolean;
 	readonly json: boolean;
 	readonly stop: AbortSignal;
+	readonly host: Host;
 }
 
 /** Follows the agencies until the signal; false when one of them could not be followed on. */
-async function follow({ connection, agencyId, everyMs, show, json, stop }: Follow): Promise<boolean> {
+async function follow({ connection, agencyId, everyMs, show, json, stop, host }: Follow): Promise<boolean> {
 	const agencies = await agenciesOf(connection, { agencyId, stop });
 	if (stop.aborted) return true;
 	const followed = agencies.map((agency) => {
@@ -84,14 +85,14 @@ async function follow({ connection, agencyId, everyMs, show, json, stop }: Follo
 			signal: stop,
 			onChange(change) {
 				for (const event of eventsOf(change, agency, { show, seen }))
-					console.log(json ? JSON.stringify(event) : lineOf(event));
+					host.print(json ? JSON.stringify(event) : lineOf(event));
 			},
 			// On stderr, so that a program that reads the events gets nothing else.
-			onTrouble: (text) => console.error(`! ${nameOf(agency)}: ${text}`),
+			onTrouble: (text) => host.printError(`! ${nameOf(agency)}: ${text}`),
 		});
 		return run(createClient({ ...connection, onAttempt: attempted, appInfo }).agency(agency.id));
 	});
-	console.error(`Following ${agencies.map(nameOf).join(", ")} from now on. Ctrl-C stops it.`);
+	host.printError(`Following ${agencies.map(nameOf).join(", ")} from now on. Ctrl-C stops it.`);
 	return (await Promise.all(followed)).every(Boolean);
 }
 
@@ -124,12 +125,11 @@ async function readAgencies(connection: Follow["connection"], signal: AbortSigna
 }
 
 /** Aborts at Ctrl-C, with the npx that started this process, and when nobody reads the output any more. */
-function stopAtEnd(): AbortController {
+function stopAtEnd({ onStop, onOutputClosed }: Host): AbortController {
 	const stop = new AbortController();
 	const end = (): void => stop.abort();
-	for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, end);
-	process.stdout.on("error", end);
-	onParentEnd(end);
+	onStop(end);
+	onOutputClosed(end);
 	return stop;
 }
 

@@ -9,6 +9,8 @@ import { liveKey, startLive, world } from "./live.ts";
 /** A reason why nothing works, and what the doctor says of it. */
 export interface Case {
 	readonly name: string;
+	/** Node reads this environment when it starts, so that the case needs a process of its own. */
+	readonly needsProcess?: true;
 	/** The environment in which it is so. */
 	readonly prepare: () => Promise<{ env: Record<string, string>; stop?: () => void }>;
 	readonly status: 0 | 1 | 2;
@@ -40,6 +42,7 @@ export const cases: readonly Case[] = [
 	},
 	{
 		name: "an expired certificate",
+		needsProcess: true,
 		prepare: () => trusted(expiredCertificate),
 		status: 2,
 		found: { tls: /expired on 2021-03-01, \d+ days ago/ },
@@ -109,6 +112,7 @@ export const furtherCases: readonly Case[] = [
 	{ name: "a service that is well", prepare: () => live({}), status: 0, found: {} },
 	{
 		name: "a certificate that is good",
+		needsProcess: true,
 		prepare: () => trusted(certificate),
 		status: 0,
 		found: {},
@@ -154,6 +158,7 @@ export const furtherCases: readonly Case[] = [
 	},
 	{
 		name: "a runtime that verifies no certificate",
+		needsProcess: true,
 		async prepare() {
 			const { baseUrl, stop } = await startLive({ certificate });
 			return { env: { ...settings(baseUrl), NODE_TLS_REJECT_UNAUTHORIZED: "0", NODE_NO_WARNINGS: "1" }, stop };

@@ -1,8 +1,7 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { expect } from "vitest";
 import type { Case } from "./cases.ts";
 import { liveKey } from "./live.ts";
+import type { Run } from "./process.ts";
 
 interface Told {
 	readonly status: number;
@@ -10,22 +9,11 @@ interface Told {
 	readonly checks: readonly { id: string; state: string; what: string; remedy?: string }[];
 }
 
-/** Runs a command to its end. */
-export async function ended(command: readonly string[], env: Record<string, string>) {
-	const [file = "", ...args] = command;
-	const child = spawn(file, args, { env: { ...process.env, ...env } });
-	let [out, err] = ["", ""];
-	child.stdout.on("data", (chunk) => (out += chunk));
-	child.stderr.on("data", (chunk) => (err += chunk));
-	const [code] = await once(child, "close");
-	return { code, out, err };
-}
-
 /** Runs the doctor in a case, for people and as JSON, and holds both against what the case expects. */
-export async function diagnose(command: readonly string[], { prepare, status, found, remedy }: Case): Promise<void> {
+export async function diagnose(run: Run, { prepare, status, found, remedy }: Case): Promise<void> {
 	const { env, stop } = await prepare();
 	try {
-		const json = await ended([...command, "doctor", "--json"], env);
+		const json = await run(["doctor", "--json"], env);
 		const told: Told = JSON.parse(json.out);
 		expect([json.code, told.status, json.err], json.out).toEqual([status, status, ""]);
 		const unwell = told.checks.filter(({ state }) => state === "warn" || state === "fail");
@@ -34,7 +22,7 @@ export async function diagnose(command: readonly string[], { prepare, status, fo
 		if (remedy) expect(unwell[0]?.remedy).toMatch(remedy);
 		for (const check of unwell) expect(check).toMatchObject({ remedy: expect.stringMatching(/\.$/) });
 
-		const screen = await ended([...command, "doctor"], env);
+		const screen = await run(["doctor"], env);
 		expect([screen.code, screen.err]).toEqual([status, ""]);
 		const words = screen.out.replace(/\s+/g, " ");
 		for (const { what } of unwell) expect(words).toContain(what.replaceAll(/Correlation id.*/g, ""));

@@ -1,67 +1,55 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { expect, type TestContext, test } from "vitest";
-import { bundleCommand } from "./bundle.ts";
-import { ended } from "./diagnose.ts";
-import { type Live, liveKey, startLive, world } from "./live.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { liveKey, startLive, world } from "./live.ts";
+import { run, start } from "./run.ts";
 
-const command = await bundleCommand();
 const number = "+447700900101";
+const seconds = 1_000;
 
-interface Tail {
-	readonly child: ChildProcess;
-	readonly out: () => string;
-	readonly err: () => string;
-	readonly live: Live;
+/** Lets time pass, at most two minutes of it, until the assertion holds. */
+async function eventually(assertion: () => void): Promise<void> {
+	const end = Date.now() + 120 * seconds;
+	for (;;) {
+		try {
+			return assertion();
+		} catch (error) {
+			if (Date.now() > end) throw error;
+		}
+		await vi.advanceTimersByTimeAsync(100);
+	}
 }
 
-/** Starts `tail` on a service of its own, and waits for its second look: what the first one lists is no news. */
-async function tail(context: TestContext, args: readonly string[] = []): Promise<Tail> {
-	const { expect } = context;
-	const live = await startLive({ sandbox: world() });
-	const { child, out, err } = started(context, ["tail", "--every", "1", ...args], live);
-	const looks = () => live.sandbox.requests().filter(({ operation }) => operation === "conversations.list").length;
-	await expect.poll(looks, { timeout: 20_000 }).toBeGreaterThan(1);
-	return { child, out, err, live };
+/** Starts `tail` on a sandbox of its own, and waits for its second look: what the first one lists is no news. */
+async function tail(args: readonly string[] = []) {
+	vi.useFakeTimers();
+	onTestFinished(() => void vi.useRealTimers());
+	const sandbox = world();
+	const { baseUrl, apiKey } = sandbox.connection;
+	const env = { MESSAGING_BASE_URL: baseUrl, MESSAGING_API_KEY: apiKey };
+	const running = start(["tail", "--every", "1", ...args], env, sandbox.fetch);
+	onTestFinished(running.stop);
+	const looks = () => sandbox.requests().filter(({ operation }) => operation === "conversations.list").length;
+	await eventually(() => expect(looks()).toBeGreaterThan(1));
+	return { sandbox, ...running };
 }
 
-function started({ onTestFinished }: TestContext, args: readonly string[], { baseUrl, stop }: Live) {
-	const [file = "", ...before] = command;
-	const env = { ...process.env, MESSAGING_BASE_URL: baseUrl, MESSAGING_API_KEY: liveKey };
-	const child = spawn(file, [...before, ...args], { env });
-	onTestFinished(() => {
-		child.kill("SIGKILL");
-		stop();
-	});
-	let [out, err] = ["", ""];
-	child.stdout.on("data", (chunk) => (out += chunk));
-	child.stderr.on("data", (chunk) => (err += chunk));
-	return { child, out: () => out, err: () => err };
-}
-
-test.concurrent("tail prints what comes from now on, with masked numbers and hidden texts", async (context) => {
-	const { expect } = context;
-	const { live, out } = await tail(context);
-	const { sandbox } = live;
+test("tail prints what comes from now on, with masked numbers and hidden texts", async () => {
+	const { sandbox, out } = await tail();
 	sandbox.clock.advance({ ms: 1000 });
 	sandbox.agency().contact(number).writes("Would Thursday suit you?");
-	await expect.poll(out, { timeout: 20_000 }).toContain("\n");
+	await eventually(() => expect(out()).toContain("\n"));
 	expect(out()).toMatch(/^\d\d:\d\d:\d\d {2}Lakeside Homes +…0101 {2}message {2}← in +received +\(24 characters\)\n$/);
 });
 
-test.concurrent("--show shows numbers and texts", async (context) => {
-	const { expect } = context;
-	const { live, out } = await tail(context, ["--show"]);
-	live.sandbox.clock.advance({ ms: 1000 });
-	live.sandbox.agency().contact(number).writes("Would Thursday\nsuit \u001b[31myou?");
-	await expect.poll(out, { timeout: 20_000 }).toContain("Would Thursday suit  [31myou?\n");
+test("--show shows numbers and texts", async () => {
+	const { sandbox, out } = await tail(["--show"]);
+	sandbox.clock.advance({ ms: 1000 });
+	sandbox.agency().contact(number).writes("Would Thursday\nsuit \u001b[31myou?");
+	await eventually(() => expect(out()).toContain("Would Thursday suit  [31myou?\n"));
 	expect(out()).toContain(number);
 });
 
-test.concurrent("--json prints a line of JSON for a message, for its status and for the state of a conversation", async (context) => {
-	const { expect } = context;
-	const { live, out, err } = await tail(context, ["--json"]);
-	const { sandbox } = live;
+test("--json prints a line of JSON for a message, for its status and for the state of a conversation", async () => {
+	const { sandbox, out, err } = await tail(["--json"]);
 	const anna = sandbox.agency().contact(number);
 	const events = () =>
 		out()
@@ -70,12 +58,11 @@ test.concurrent("--json prints a line of JSON for a message, for its status and 
 			.map((line) => JSON.parse(line));
 	sandbox.clock.advance({ ms: 1000 });
 	anna.writes("Hello?");
-	await expect.poll(events, { timeout: 20_000 }).toHaveLength(1);
+	await eventually(() => expect(events()).toHaveLength(1));
 	const { id } = sandbox.agency().ai.replies(anna.phoneNumber, "Good morning");
-	await expect.poll(events, { timeout: 20_000 }).toHaveLength(2);
-	// The feed looks at a message without a final status again after 10 seconds.
+	await eventually(() => expect(events()).toHaveLength(2));
 	sandbox.message(id).delivered();
-	await expect.poll(events, { timeout: 25_000 }).toHaveLength(3);
+	await eventually(() => expect(events()).toHaveLength(3));
 	const agency = { agencyId: sandbox.agency().id, agency: "Lakeside Homes", contact: "…0101" };
 	expect(events()).toMatchObject([
 		{ kind: "message", ...agency, direction: "inbound", status: "received", length: 6 },
@@ -83,78 +70,66 @@ test.concurrent("--json prints a line of JSON for a message, for its status and 
 		{ kind: "status", ...agency, direction: "outbound", messageId: id, status: "delivered" },
 	]);
 	sandbox.agency().staff.setAi(anna.phoneNumber, false);
-	await expect.poll(events, { timeout: 20_000 }).toHaveLength(4);
+	await eventually(() => expect(events()).toHaveLength(4));
 	expect(events()[3]).toMatchObject({ kind: "state", ...agency, state: { aiEnabled: false, windowOpen: true } });
 	expect(out()).not.toMatch(/Hello|Good morning|447700900101/);
 	expect(err()).toMatch(/^Following Lakeside Homes from now on/);
-}, 90_000);
+});
 
-test.concurrent("a service that fails is said once, and so is its end", async (context) => {
-	const { expect } = context;
-	const { live, out, err } = await tail(context);
-	const fault = live.sandbox.faults.add({ times: Number.POSITIVE_INFINITY, effect: { status: 503 } });
-	await expect.poll(err, { timeout: 25_000 }).toMatch(/! Lakeside Homes: .*503.*\(tries again\)/);
-	await expect.poll(() => fault.hits, { timeout: 25_000 }).toBeGreaterThan(8);
+test("a service that fails is said once, and so is its end", async () => {
+	const { sandbox, out, err } = await tail();
+	const fault = sandbox.faults.add({ times: Number.POSITIVE_INFINITY, effect: { status: 503 } });
+	await eventually(() => expect(err()).toMatch(/! Lakeside Homes: .*503.*\(tries again\)/));
+	await eventually(() => expect(fault.hits).toBeGreaterThan(8));
 	fault.remove();
-	await expect.poll(err, { timeout: 40_000 }).toContain("! Lakeside Homes: the service answers again\n");
+	await eventually(() => expect(err()).toContain("! Lakeside Homes: the service answers again\n"));
 	expect(err().match(/503/g)).toHaveLength(1);
 	expect(err()).not.toContain("    at ");
 	expect(out()).toBe("");
-}, 120_000);
+});
 
-test.concurrent("a conversation that cannot be read is said once, and is read again", async (context) => {
-	const { expect } = context;
-	const { live, out, err } = await tail(context);
-	const { sandbox } = live;
+test("a conversation that cannot be read is said once, and is read again", async () => {
+	const { sandbox, out, err } = await tail();
 	sandbox.faults.add({ operation: "conversations.get", times: 2, effect: "missing-field" });
 	sandbox.clock.advance({ ms: 1000 });
 	sandbox.agency().contact(number).writes("Hello?");
-	await expect.poll(out, { timeout: 60_000 }).toContain("(6 characters)");
+	await eventually(() => expect(out()).toContain("(6 characters)"));
 	sandbox.check();
 	expect(err().match(/^! .*$/gm)).toEqual([
 		expect.stringMatching(/^! Lakeside Homes: conversations\.get: the answer breaks the contract.*\(tries again\)$/),
 	]);
-}, 120_000);
-
-test.skipIf(process.platform === "win32").concurrent("Ctrl-C stops it at once, with status 0", async (context) => {
-	const { expect } = context;
-	const { child } = await tail(context);
-	child.kill("SIGINT");
-	expect(await once(child, "close")).toEqual([0, null]);
 });
 
-test.skipIf(process.platform === "win32").concurrent(
-	"Ctrl-C stops it at once while the first answer is waited for",
-	async (context) => {
-		const { expect } = context;
-		const live = await startLive({ sandbox: world() });
-		const hang = live.sandbox.faults.add({ effect: "hang" });
-		const { child, err } = started(context, ["tail"], live);
-		await expect.poll(() => hang.hits, { timeout: 20_000 }).toBe(1);
-		child.kill("SIGINT");
-		// With the deadline of the client it would end with status 1 and its message.
-		expect(await once(child, "close")).toEqual([0, null]);
-		expect(err()).toBe("");
-	},
-	60_000,
-);
+test("Ctrl-C stops it in a pause at once, with status 0", async () => {
+	const { stop, status } = await tail();
+	stop();
+	// No time passes here any more, so that only an end at once comes to this line.
+	expect(await status).toBe(0);
+	expect(vi.getTimerCount()).toBe(0);
+});
 
-test.concurrent("a key that is revoked ends it, with status 1", async (context) => {
-	const { expect } = context;
-	const { child, live, err } = await tail(context);
-	live.sandbox.keys.revoke(live.sandbox.connection.apiKey);
-	expect(await once(child, "close")).toEqual([1, null]);
-	expect(err()).toMatch(/! Lakeside Homes: .*401.*\(ended\)\n$/);
-}, 60_000);
+test("Ctrl-C stops it while an answer is waited for", async () => {
+	const { sandbox, stop, status, err } = await tail();
+	const hang = sandbox.faults.add({ effect: "hang" });
+	await eventually(() => expect(hang.hits).toBe(1));
+	stop();
+	expect(await status).toBe(0);
+	expect(err()).not.toMatch(/^!/m);
+	expect(vi.getTimerCount()).toBe(0);
+});
 
-test.concurrent("--sandbox shows the talk of a contact and an AI", async ({ expect, onTestFinished }) => {
-	const [file = "", ...before] = command;
-	const child = spawn(file, [...before, "tail", "--sandbox", "--every", "1"]);
-	onTestFinished(() => void child.kill("SIGKILL"));
-	let out = "";
-	child.stdout.on("data", (chunk) => (out += chunk));
-	await expect.poll(() => out, { timeout: 25_000 }).toMatch(/← in .*\n.*→ out/);
-}, 60_000);
+test("it ends with status 0 when nobody reads what it prints any more", async () => {
+	const { closeOutput, status } = await tail();
+	closeOutput();
+	expect(await status).toBe(0);
+});
+
+test("a key that is revoked ends it, with status 1", async () => {
+	const { sandbox, status, err } = await tail();
+	sandbox.keys.revoke(sandbox.connection.apiKey);
+	await eventually(() => expect(err()).toMatch(/! Lakeside Homes: .*401.*\(ended\)\n$/));
+	expect(await status).toBe(1);
+});
 
 test("what it cannot run with is said in a line, and names the doctor where that helps", async () => {
 	const runs: [string[], Record<string, string>, RegExp][] = [
@@ -179,7 +154,7 @@ test("what it cannot run with is said in a line, and names the doctor where that
 		],
 	];
 	for (const [args, env, words] of runs) {
-		const { code, out, err } = await ended([...command, "tail", ...args], env);
+		const { code, out, err } = await run(["tail", ...args], env);
 		expect([code, out, err], args[0]).toEqual([1, "", expect.stringMatching(words)]);
 		expect(err).not.toContain(liveKey);
 	}
@@ -189,8 +164,8 @@ test("a key that is refused is said in whole sentences, and only a wrong option 
 	const { baseUrl, sandbox, stop } = await startLive();
 	sandbox.keys.revoke(sandbox.connection.apiKey);
 	const env = { MESSAGING_BASE_URL: baseUrl, MESSAGING_API_KEY: liveKey };
-	const refused = await ended([...command, "tail"], env);
-	const misused = await ended([...command, "tail", "--every", "soon"], env);
+	const refused = await run(["tail"], env);
+	const misused = await run(["tail", "--every", "soon"], env);
 	stop();
 	expect(refused.err).toMatch(/^me\.get: .*[^.]\. The command doctor finds out why\.\n$/);
 	expect(misused.err).toMatch(/\n\nmessaging-conversations tail --help shows the options\.\n$/);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { cases } from "../cli/cases.ts";
 import { diagnose } from "../cli/diagnose.ts";
+import { processRun } from "../cli/process.ts";
 import { installPacked } from "./install.ts";
 
 const consumer = mkdtempSync(join(tmpdir(), "consumer-"));
@@ -12,7 +13,7 @@ const cli = join(consumer, "node_modules/messaging-conversations/dist/cli.js");
 beforeAll(() => installPacked(consumer));
 afterAll(() => rmSync(consumer, { recursive: true }));
 
-test.each(cases)("the packed doctor finds $name", (each) => diagnose([process.execPath, cli], each));
+test.each(cases)("the packed doctor finds $name", (each) => diagnose(processRun([process.execPath, cli]), each));
 
 test("the packed command uses the client of the main entry, and has no copy of it", () => {
 	const text = readFileSync(cli, "utf8");

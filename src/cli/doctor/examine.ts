@@ -1,5 +1,6 @@
 import { type Client, createClient, type Me } from "messaging-conversations";
 import type { Connection } from "../connection.ts";
+import type { Host } from "../host.ts";
 import { checkAgencies } from "./agencies.ts";
 import { type Check, skip } from "./check.ts";
 import { checkContract } from "./drift.ts";
@@ -8,7 +9,11 @@ import { checkClock, checkKey, checkLatency, checkScopes, readPublished, readWit
 import { checkBaseUrl, checkKeyForm } from "./settings.ts";
 
 /** Runs the checks in the order in which a call depends on them. It only reads. */
-export async function* examine(connection: Connection, agencyId?: string): AsyncGenerator<Check, void, undefined> {
+export async function* examine(
+	connection: Connection,
+	{ env, fetch }: Host,
+	agencyId?: string,
+): AsyncGenerator<Check, void, undefined> {
 	const [address, form] = [checkBaseUrl(connection), checkKeyForm(connection)];
 	yield address;
 	yield form;
@@ -18,20 +23,20 @@ export async function* examine(connection: Connection, agencyId?: string): Async
 	}
 	const baseUrl = (connection.baseUrl.value ?? "").trim().replace(/\/+$/, "");
 	let failed: string | undefined;
-	for await (const check of checkNetwork(new URL(baseUrl))) {
+	for await (const check of checkNetwork(new URL(baseUrl), env)) {
 		yield check;
 		if (check.state === "fail") failed = check.id;
 	}
 	if (failed !== undefined) return yield* skipService(`${failed} failed`);
 
 	const apiKey = connection.apiKey.value ?? "";
-	const published = await readPublished(baseUrl);
+	const published = await readPublished(baseUrl, fetch);
 	yield checkClock(published);
 	if (form.state === "fail") {
 		yield* skipKey("key-form failed");
 		return yield checkContract(published);
 	}
-	const client = createClient({ baseUrl, apiKey, retry: { attempts: 2 }, appInfo: { name: "doctor" } });
+	const client = createClient({ baseUrl, apiKey, fetch, retry: { attempts: 2 }, appInfo: { name: "doctor" } });
 	const { check, me } = await checkKey(client);
 	yield check;
 	yield* me ? checkReach(client, me, agencyId) : skipReach("key failed");

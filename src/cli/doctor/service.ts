@@ -1,5 +1,6 @@
 import type { Client, Me } from "messaging-conversations";
 import { isJson, type Json } from "../contract/schema.ts";
+import type { Host } from "../host.ts";
 import { type Check, counted, shown, skip } from "./check.ts";
 import { explain } from "./explain.ts";
 
@@ -22,7 +23,7 @@ export interface Published {
 }
 
 /** Reads `openapi.json` without a key, so that the clock can be compared when the key is refused. */
-export async function readPublished(baseUrl: string): Promise<Published> {
+export async function readPublished(baseUrl: string, fetch: Host["fetch"]): Promise<Published> {
 	try {
 		const askedAt = Date.now();
 		const signal = AbortSignal.timeout(publishedTimeoutMs);

@@ -1,0 +1,53 @@
+import { version } from "../../package.json";
+import { doctorCommand } from "./doctor.ts";
+import type { Host } from "./host.ts";
+import { refuseUnknownCommand, UsageError } from "./options.ts";
+import { sandboxCommand } from "./sandbox.ts";
+import { tailCommand } from "./tail.ts";
+
+/** A command: the words after its name are for it. */
+interface Command {
+	readonly summary: string;
+	/** The exit status when it cannot run. */
+	readonly failure: number;
+	/** Resolves with the exit status. */
+	run(args: string[], host: Host): Promise<number>;
+}
+
+const commands: ReadonlyMap<string, Command> = new Map([
+	["sandbox", sandboxCommand],
+	["doctor", doctorCommand],
+	["tail", tailCommand],
+]);
+
+const help = `Usage: messaging-conversations ${[...commands.keys()].join(" | ")} [options]
+
+Commands:
+${[...commands].map(([name, { summary }]) => `  ${name.padEnd(10)} ${summary}`).join("\n")}
+
+messaging-conversations <command> --help shows the options of a command.
+`;
+
+/** Runs a command line to its end, and resolves with the exit status. */
+export async function main(args: readonly string[], host: Host): Promise<number> {
+	try {
+		return await run(args, host);
+	} catch (error) {
+		const [name = ""] = args;
+		const command = commands.get(name);
+		const called = command ? `messaging-conversations ${name}` : "messaging-conversations";
+		const message = error instanceof Error ? error.message : String(error);
+		host.printError(error instanceof UsageError ? `${message}\n\n${called} --help shows the options.` : message);
+		return command?.failure ?? 1;
+	}
+}
+
+async function run([name, ...args]: readonly string[], host: Host): Promise<number> {
+	if (name === undefined || ["--version", "-v", "--help", "-h"].includes(name)) {
+		host.print(name === "--version" || name === "-v" ? version : help);
+		return 0;
+	}
+	const command = commands.get(name);
+	if (!command) refuseUnknownCommand(name, [...commands.keys()]);
+	return command.run(args, host);
+}
