@@ -7,6 +7,7 @@ import concurrently from "concurrently";
 const checks: Readonly<Record<string, string>> = {
 	// The native compiler checks the whole repository in a few seconds. The build compiles the sources with 5.9.
 	types: "node node_modules/typescript-7/bin/tsc --noEmit",
+	samples: "tsx scripts/samples.ts",
 	lint: "biome check .",
 	contract: "redocly lint openapi.json",
 	generated: "tsx scripts/generate.ts --check",

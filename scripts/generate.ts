@@ -8,10 +8,11 @@
  */
 import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { compareContracts } from "../src/cli/contract/compare.ts";
-import { describeChanges } from "./generate/changes.ts";
 import type { Json } from "./generate/contract.ts";
 import { stale, write } from "./generate/files.ts";
+import { refresh } from "./generate/refresh.ts";
+
+const contract = new URL("../openapi.json", import.meta.url);
 
 type Files = Readonly<Record<string, string>>;
 
@@ -32,7 +33,7 @@ const { values: flags, positionals } = parseArgs({
 const unknown = positionals.filter((name) => !(name in parts));
 if (unknown.length > 0) throw new Error(`unknown part ${unknown.join(", ")}: use ${Object.keys(parts).join(", ")}`);
 
-if (flags.from) await takeContract(flags.from);
+if (flags.from) for (const line of await refresh(contract, flags.from)) console.log(line);
 
 const staleFiles: string[] = [];
 for (const [name, part] of Object.entries(parts)) {
@@ -50,20 +51,6 @@ else {
 	process.exitCode = 1;
 }
 
-/** Replaces openapi.json by the contract that a service publishes. */
-async function takeContract(baseUrl: string): Promise<void> {
-	const url = `${baseUrl.replace(/\/+$/, "")}/openapi.json`;
-	const answer = await fetch(url);
-	if (!answer.ok) throw new Error(`${url} answered ${answer.status}`);
-	const next: Json = await answer.json();
-	const before = await readContract();
-	for (const { at, what, canBreak } of compareContracts(before, next))
-		console.log(`${canBreak ? "can break a call" : "harmless"}: ${at} ${what}`);
-	const changes = describeChanges(before, next);
-	console.log(changes.length ? changes.join("\n") : "openapi.json: no change");
-	if (changes.length) await write("openapi.json", `${JSON.stringify(next, null, 2)}\n`);
-}
-
 async function readContract(): Promise<Json> {
-	return JSON.parse(await readFile(new URL("../openapi.json", import.meta.url), "utf8"));
+	return JSON.parse(await readFile(contract, "utf8"));
 }

@@ -1,72 +1,77 @@
-import { execFile, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { serve } from "messaging-conversations/sandbox/server";
-import { afterAll, expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { contractFiles } from "../scripts/generate/contract-files.ts";
+import { refresh } from "../scripts/generate/refresh.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const copy = mkdtempSync(join(tmpdir(), "generate-"));
-for (const part of ["openapi.json", "package.json", "tsconfig.json", "generated", "scripts", "src/cli/contract"]) {
-	cpSync(join(root, part), join(copy, part), { recursive: true, filter: (path) => !/\/(bench|runtimes)\b/.test(path) });
-}
-symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
-afterAll(() => rmSync(copy, { recursive: true }));
-
-const generate = (...flags: string[]) =>
-	spawnSync(process.execPath, ["--import", "tsx", "scripts/generate.ts", "contract", ...flags], {
-		cwd: copy,
-		encoding: "utf8",
-	});
+const read = (path: string): string => readFileSync(join(root, path), "utf8");
 
 interface Schema {
 	required: string[];
 	properties: Record<string, object>;
 }
 
-/** Changes the contract's schema of an agency. */
-function edit(change: (agency: Schema) => void): void {
-	const contract = JSON.parse(readFileSync(join(copy, "openapi.json"), "utf8"));
+/** The contract with another schema of an agency. */
+function contractWith(change: (agency: Schema) => void) {
+	const contract = JSON.parse(read("openapi.json"));
 	change(contract.components.schemas.Agency);
-	writeFileSync(join(copy, "openapi.json"), JSON.stringify(contract));
+	return contract;
 }
 
-test("generated/ is what openapi.json makes", () => {
-	const { status, stdout } = generate("--check");
-	expect(stdout).toContain("up to date");
-	expect(status).toBe(0);
+function temporaryFolder(): string {
+	const folder = mkdtempSync(join(tmpdir(), "generate-"));
+	onTestFinished(() => rmSync(folder, { recursive: true }));
+	return folder;
+}
+
+test("generated/ is what openapi.json makes", async () => {
+	const files = Object.entries(await contractFiles(JSON.parse(read("openapi.json"))));
+	expect(files).not.toEqual([]);
+	for (const [path, text] of files) expect(read(path), path).toBe(text);
 }, 60_000);
 
 test("--check fails when the contract has changed, and writes nothing", () => {
-	const before = readFileSync(join(copy, "generated/answers.ts"), "utf8");
-	edit((agency) => agency.required.pop());
-	const { status, stderr } = generate("--check");
+	const copy = temporaryFolder();
+	for (const part of ["package.json", "tsconfig.json", "generated", "scripts", "src/cli/contract"]) {
+		cpSync(join(root, part), join(copy, part), {
+			recursive: true,
+			filter: (path) => !/\/(bench|runtimes)\b/.test(path),
+		});
+	}
+	symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
+	writeFileSync(join(copy, "openapi.json"), JSON.stringify(contractWith((agency) => agency.required.pop())));
+	const flags = ["--import", "tsx", "scripts/generate.ts", "contract", "--check"];
+	const { status, stderr } = spawnSync(process.execPath, flags, { cwd: copy, encoding: "utf8" });
 	expect(status).toBe(1);
 	expect(stderr).toContain("answers.ts");
-	expect(readFileSync(join(copy, "generated/answers.ts"), "utf8")).toBe(before);
+	expect(readFileSync(join(copy, "generated/answers.ts"), "utf8")).toBe(read("generated/answers.ts"));
 }, 60_000);
 
-test("a rule that the compiler of checks does not know stops the generation", () => {
-	edit((agency) => Object.assign(agency.properties.id ?? {}, { pattern: "^agy_" }));
-	expect(generate().stderr).toContain("Agency.id: the compiler of checks does not know pattern");
+test("a rule that the compiler of checks does not know stops the generation", async () => {
+	const contract = contractWith((agency) => Object.assign(agency.properties.id ?? {}, { pattern: "^agy_" }));
+	await expect(contractFiles(contract)).rejects.toThrow("Agency.id: the compiler of checks does not know pattern");
 }, 60_000);
 
 test("--from takes the contract that a service publishes, and says what changed and whether it can break a call", async () => {
-	edit((agency) => delete agency.properties.name);
+	const file = join(temporaryFolder(), "openapi.json");
+	const contract = contractWith((agency) => {
+		Object.assign(agency.properties.id ?? {}, { pattern: "^agy_" });
+		agency.required.pop();
+		delete agency.properties.name;
+	});
+	writeFileSync(file, JSON.stringify(contract));
 	const server = await serve(createSandbox(), { port: 0 });
-	try {
-		// Asynchronously: the script asks this process, which must be free to answer.
-		const flags = ["--import", "tsx", "scripts/generate.ts", "contract", "--from", server.baseUrl];
-		const { stdout: told } = await promisify(execFile)(process.execPath, flags, { cwd: copy });
-		expect(told).toContain("harmless: Agency.name is a new field");
-		expect(told).toContain("- /components/schemas/Agency/properties/id/pattern");
-		expect(told).toContain("/components/schemas/Agency/required");
-	} finally {
-		await server.close();
-	}
-	const contract = JSON.parse(readFileSync(join(copy, "openapi.json"), "utf8"));
-	expect(contract).toEqual(JSON.parse(readFileSync(join(root, "openapi.json"), "utf8")));
+	onTestFinished(() => server.close());
+	const told = await refresh(pathToFileURL(file), server.baseUrl);
+	expect(told).toContain("harmless: Agency.name is a new field");
+	expect(told).toContain("- /components/schemas/Agency/properties/id/pattern");
+	expect(told.join("\n")).toContain("/components/schemas/Agency/required");
+	expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(JSON.parse(read("openapi.json")));
+	expect(await refresh(pathToFileURL(file), server.baseUrl)).toEqual(["openapi.json: no change"]);
 }, 60_000);

@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -6,34 +6,20 @@ import type { OutboxOptions } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { handlers } from "messaging-conversations/sandbox/msw";
 import { setupServer } from "msw/node";
-import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { exampleSamples, pageSamples, pages, promised } from "./samples.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const samples = [...pageSamples, ...exampleSamples];
+
+// Beside the helpers that the samples import. Vitest strips their types; `scripts/samples.ts` checks these.
 const folder = mkdtempSync(join(root, "test", ".samples-"));
-const files = samples.map(({ code }, index) => {
+const runnable = samples.map(({ name, code }, index) => {
 	const file = join(folder, `sample-${index + 1}.ts`);
 	writeFileSync(file, `${code}\nexport {};\n`);
-	return file;
+	return { name, code, run: () => import(pathToFileURL(file).href) };
 });
-
-const sandbox = createSandbox();
-const service = setupServer(...handlers(sandbox));
-
-beforeEach(() => {
-	service.listen({ onUnhandledRequest: "bypass" });
-	vi.stubEnv("MESSAGING_BASE_URL", sandbox.connection.baseUrl);
-	vi.stubEnv("MESSAGING_API_KEY", sandbox.connection.apiKey);
-	for (const level of ["log", "debug", "info"] as const) vi.spyOn(console, level).mockImplementation(() => {});
-});
-
-afterEach(() => {
-	service.close();
-	vi.unstubAllEnvs();
-	vi.restoreAllMocks();
-});
-
+type Runnable = (typeof runnable)[number];
 afterAll(() => rmSync(folder, { recursive: true }));
 
 test("every page has samples", () => {
@@ -74,46 +60,50 @@ test("the guide to durable sends names each option of createOutbox", () => {
 	expect(named).toEqual(Object.keys(options));
 });
 
-test("every sample of the README, the guides and llms.txt compiles, and every example of the reference", () => {
-	const config = join(folder, "tsconfig.json");
-	writeFileSync(config, JSON.stringify({ extends: join(root, "tsconfig.json"), include: ["*.ts"], exclude: [] }));
-	const tsc = join(root, "node_modules/typescript/bin/tsc");
-	const { stdout } = spawnSync(process.execPath, [tsc, "--noEmit", "-p", config], { encoding: "utf8" });
-	expect(stdout).toBe("");
-}, 120_000);
+// A sample that is itself a test runs as one.
+const isTest = ({ code }: Runnable): boolean => code.includes('from "vitest"');
+const titled = (fits: (sample: Runnable) => boolean) =>
+	runnable.filter(fits).map((sample) => [sample.name, sample] as const);
 
-test.each(samples.map(({ name, code }, index) => [name, files[index] ?? "", code] as const))(
-	"%s runs, and prints what it says",
-	async (_name, file, code) => {
-		sandbox.reset();
-		sandbox.agency().contact("+32470123456", { name: "Peeters" }).writes("Is the flat still free?");
-		// A sample that is itself a test runs under the runner that it is written for.
-		if (code.includes('from "vitest"')) return runAsTest(file);
-		await import(pathToFileURL(file).href);
-		const lines = vi.mocked(console.log).mock.calls.map((words) => words.join(" "));
-		for (const line of promised(code)) {
-			const [start = "", open] = line.split("…");
-			const at = lines.findIndex((said) => (open === undefined ? said === start : said.startsWith(start)));
-			expect(at, `${line}, among ${lines.join(" | ")}`).toBeGreaterThanOrEqual(0);
-			lines.splice(0, at + 1);
-		}
-		expect(sandbox.violations()).toEqual([]);
-	},
-	60_000,
-);
+describe.each(titled(isTest))("%s, which is a test", async (_name, { run }) => {
+	await run();
+});
 
-function runAsTest(file: string): void {
-	const vitest = join(root, "node_modules/vitest/vitest.mjs");
-	const flags = ["run", "--root", root, "--typecheck.enabled=false", "--dir", folder];
-	const config = join(folder, "vitest.config.ts");
-	writeFileSync(
-		config,
-		`import shared from "../../vitest.config.ts";\nexport default { ...shared, test: { include: [${JSON.stringify(file)}] } };\n`,
+describe("samples", () => {
+	const sandbox = createSandbox();
+	const service = setupServer(...handlers(sandbox));
+
+	beforeEach(() => {
+		service.listen({ onUnhandledRequest: "bypass" });
+		vi.stubEnv("MESSAGING_BASE_URL", sandbox.connection.baseUrl);
+		vi.stubEnv("MESSAGING_API_KEY", sandbox.connection.apiKey);
+		for (const level of ["log", "debug", "info"] as const) vi.spyOn(console, level).mockImplementation(() => {});
+	});
+
+	afterEach(() => {
+		service.close();
+		vi.unstubAllEnvs();
+		vi.restoreAllMocks();
+	});
+
+	test.each(titled((sample) => !isTest(sample)))(
+		"%s runs, and prints what it says",
+		async (_name, { code, run }) => {
+			sandbox.reset();
+			sandbox.agency().contact("+32470123456", { name: "Peeters" }).writes("Is the flat still free?");
+			await run();
+			const lines = vi.mocked(console.log).mock.calls.map((words) => words.join(" "));
+			for (const line of promised(code)) {
+				const [start = "", open] = line.split("…");
+				const at = lines.findIndex((said) => (open === undefined ? said === start : said.startsWith(start)));
+				expect(at, `${line}, among ${lines.join(" | ")}`).toBeGreaterThanOrEqual(0);
+				lines.splice(0, at + 1);
+			}
+			expect(sandbox.violations()).toEqual([]);
+		},
+		60_000,
 	);
-	const { status, stdout } = spawnSync(process.execPath, [vitest, ...flags, "--config", config], { encoding: "utf8" });
-	expect(stdout).toContain("1 passed");
-	expect(status).toBe(0);
-}
+});
 
 test("the quickstart tells its story and leaves nothing running", () => {
 	const told = execFileSync(process.execPath, ["--import", "tsx", "scripts/quickstart.ts"], {

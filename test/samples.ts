@@ -4,11 +4,39 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
+/** Part of a document. */
+interface Excerpt {
+	readonly file: string;
+	/** The number of its first line. */
+	readonly line: number;
+	/** Whole lines. */
+	readonly code: string;
+}
+
 /** A piece of documentation that a reader may paste. */
 export interface Sample {
 	name: string;
 	code: string;
+	/** Where each line of the code stands, such as `README.md:12`. A line that was added to the document's has none. */
+	places: (string | undefined)[];
 }
+
+/** Joins excerpts with the code around them, which is whole lines too. */
+function sample(name: string, ...parts: readonly (string | Excerpt)[]): Sample {
+	let code = "";
+	const places: (string | undefined)[] = [];
+	for (const part of parts) {
+		const excerpt = typeof part === "string" ? undefined : part;
+		const added = typeof part === "string" ? part : part.code;
+		for (const index of added.split("\n").slice(1).keys())
+			places.push(excerpt && `${excerpt.file}:${excerpt.line + index}`);
+		code += added;
+	}
+	return { name, code, places };
+}
+
+/** The number of the line that a text has at this index. */
+const lineAt = (text: string, index: number): number => text.slice(0, index).split("\n").length;
 
 const guides = readdirSync(join(root, "docs")).filter((file) => file.endsWith(".md"));
 
@@ -22,12 +50,13 @@ const client = create({ baseUrl: process.env.MESSAGING_BASE_URL, apiKey: process
 const agency = client.agency((await client.me.get()).agencies[0]?.id ?? "");
 `;
 
-/** The samples of the pages. One that goes on from the first begins where that ends. */
-export const pageSamples: Sample[] = pages.flatMap(({ name, text }) =>
-	[...text.matchAll(/^```ts\n(.*?)^```/gms)].map(([, code = ""], index) => ({
-		name: `${name}, sample ${index + 1}`,
-		code: /\b(client|agency)\b/.test(code) && !/const client = /.test(code) ? `${beginning}${code}` : code,
-	})),
+/** The samples of the pages. One that continues the first sample starts where that one ends. */
+export const pageSamples: Sample[] = pages.flatMap(({ name: file, text }) =>
+	[...text.matchAll(/^```ts\n(.*?)^```/gms)].map(({ 1: code = "", index }, number) => {
+		const continues = /\b(client|agency)\b/.test(code) && !/const client = /.test(code);
+		const excerpt = { file, line: lineAt(text, index) + 1, code };
+		return sample(`${file}, sample ${number + 1}`, ...(continues ? [beginning] : []), excerpt);
+	}),
 );
 
 const imports = `import { createClient, isWindowOpen, operationIdFrom, toE164 } from "messaging-conversations";
@@ -62,39 +91,30 @@ const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf
 	file.endsWith(".ts"),
 );
 
-/** The examples of the TSDoc of one file, each in a block of its own, after what is there already when one reads them. */
+/** The examples of each file's TSDoc, each in a block of its own behind what its reader has at that point. */
 export const exampleSamples: Sample[] = sources.flatMap((file) => {
-	const examples = examplesOf(readFileSync(join(root, "src", file), "utf8")).map(printing);
+	const examples = examplesOf(`src/${file}`);
 	// They import what they use: each is a file of its own.
-	if (file.startsWith("sync/")) {
-		return examples.map((example, index) => ({
-			name: `src/${file}, example ${index + 1}`,
-			code: `${beginning}${example}`,
-		}));
-	}
-	if (examples.length > 0 && file.startsWith("outbox/"))
-		return [
-			{
-				name: `src/${file}, its examples`,
-				code: `${importsOfOutbox}${beginning}${examples.map((example) => `{\n${outboxWorld}{\n${example}}\n}\n`).join("")}`,
-			},
-		];
-	const code = file.startsWith("sandbox/")
-		? `${importsOfSandbox}${examples.map((example) => `{\n${world}{\n${example}}\n}\n`).join("")}`
-		: `${beginning}${imports}${examples.map((example) => `{\n${example}}\n`).join("")}`;
-	return examples.length > 0 ? [{ name: `src/${file}, its examples`, code }] : [];
+	if (file.startsWith("sync/"))
+		return examples.map((example, index) => sample(`src/${file}, example ${index + 1}`, beginning, example));
+	if (examples.length === 0) return [];
+	const inBlocks = (given: string) => examples.flatMap((example) => [`{\n${given}{\n`, example, "}\n}\n"]);
+	const name = `src/${file}, its examples`;
+	if (file.startsWith("outbox/")) return [sample(name, importsOfOutbox, beginning, ...inBlocks(outboxWorld))];
+	if (file.startsWith("sandbox/")) return [sample(name, importsOfSandbox, ...inBlocks(world))];
+	return [sample(name, beginning, imports, ...inBlocks(""))];
 });
 
-function examplesOf(source: string): string[] {
-	const comments = [...source.matchAll(/\/\*\*(.*?)\*\//gs)].map(([, comment = ""]) =>
-		comment.replace(/^\s*\* ?/gm, ""),
-	);
-	return comments.flatMap((comment) =>
-		comment
-			.split(/@(?=example\b)/)
-			.slice(1)
-			.map((part) => `${part.replace(/^example\s/, "").trim()}\n`),
-	);
+function examplesOf(file: string): Excerpt[] {
+	const source = readFileSync(join(root, file), "utf8");
+	return [...source.matchAll(/\/\*\*(.*?)\*\//gs)].flatMap(({ 1: raw = "", index }) => {
+		const comment = raw.replace(/^[^\S\n]*\* ?/gm, "");
+		return [...comment.matchAll(/(?<=@example\s+)\S.*?(?=\s*(?:@example\b|$))/gs)].map((example) => ({
+			file,
+			line: lineAt(source, index) + lineAt(comment, example.index) - 1,
+			code: `${printing(example[0])}\n`,
+		}));
+	});
 }
 
 /** What stands behind an expression is what it gives. */

@@ -12,14 +12,15 @@ import {
 	requirePhone,
 	toE164,
 } from "../../src/input/phone.ts";
+import { isLong } from "../length.ts";
 import { elsewhere, groups } from "./phone-inputs.ts";
 
 function outcome(input: string, defaultCountry?: CountryCode): string | null {
 	try {
 		return toE164(input, defaultCountry && { defaultCountry });
 	} catch (error) {
-		if (error instanceof PartnerInvalidInput) return null;
-		throw error;
+		// Any other error is a wrong outcome, which a failure shows beside its input.
+		return error instanceof PartnerInvalidInput ? null : String(error);
 	}
 }
 
@@ -29,19 +30,17 @@ const exampleNumbers = getCountries().map((country) => {
 	return { country, number };
 });
 
-for (const [group, rows] of Object.entries(groups)) {
-	test.each(rows)(`${group}: %j is %j`, (input, expected) => {
-		expect(outcome(input)).toBe(expected);
-	});
-}
-
-test.each(elsewhere)("in %s: %j is %j", (country, input, expected) => {
-	expect(outcome(input, country)).toBe(expected);
+test.each(Object.entries(groups))("%s", (_group, rows) => {
+	expect(rows.map(([input]) => [input, outcome(input)])).toEqual(rows);
 });
 
-test.each(exampleNumbers)(
-	"the example number of $country agrees with the reference in every way of writing",
-	({ country, number }) => {
+test("outside Belgium, what is written as inside the country", () => {
+	expect(elsewhere.map(([country, input]) => [country, input, outcome(input, country)])).toEqual(elsewhere);
+});
+
+test("each country's example number agrees with the reference in every way of writing", () => {
+	const wrong: unknown[] = [];
+	for (const { country, number } of exampleNumbers) {
 		const international = number.formatInternational();
 		const ways = [
 			number.number,
@@ -54,25 +53,37 @@ test.each(exampleNumbers)(
 			international.replace(/^(\+\d+) /, "($1) "),
 			international.replace(/^(\+\d+ \d+) /, "$1/"),
 		];
-		for (const way of ways) expect(outcome(way), way).toBe(reference(way.replace(/^00 ?/, "+"))?.number ?? null);
+		const check = (written: string, read: string | null, expected: string | null) => {
+			if (read !== expected) wrong.push({ country, written, read, expected });
+		};
+		for (const way of ways) check(way, outcome(way), reference(way.replace(/^00 ?/, "+"))?.number ?? null);
 		const national = number.formatNational();
-		expect(outcome(national, country), national).toBe(reference(national, country)?.number ?? null);
-	},
-);
+		check(national, outcome(national, country), reference(national, country)?.number ?? null);
+	}
+	expect(wrong).toEqual([]);
+});
 
-test.each(exampleNumbers)(
-	"a second number or another ending after the one of $country is refused",
-	({ country, number }) => {
-		const written = [number.formatInternational(), number.number];
-		const endings = ["57", "7", number.nationalNumber.slice(-6), number.nationalNumber, number.formatNational()];
-		for (const mark of ["/", " / ", " - ", "-", "\n", "\t", ", ", "; ", " & "]) {
-			for (const first of written)
-				for (const end of endings) expect(outcome(first + mark + end), first + mark + end).toBe(null);
-			for (const end of endings) expect(outcome(number.formatNational() + mark + end, country)).toBe(null);
+test("a second number or another ending after a country's example number is refused", () => {
+	const marks = ["/", " / ", " - ", "-", "\n", "\t", ", ", "; ", " & "];
+	const accepted: unknown[] = [];
+	for (const [index, { country, number }] of exampleNumbers.entries()) {
+		const national = number.formatNational();
+		const endings = ["57", "7", number.nationalNumber.slice(-6), number.nationalNumber, national];
+		const check = (input: string) => {
+			const readIn = input.startsWith(national) ? country : undefined;
+			if (outcome(input, readIn) !== null) accepted.push({ readIn, input });
+		};
+		const written = [number.formatInternational(), number.number, national];
+		const pairs = written.flatMap((first) => endings.map((end) => [first, end] as const));
+		for (const [at, mark] of marks.entries()) {
+			// In short, each country meets each mark, and each mark meets each pair in several countries.
+			const chosen = isLong ? pairs : pairs.filter((_, pair) => pair === (index + at) % pairs.length);
+			for (const [first, end] of chosen) check(first + mark + end);
 		}
-		for (const end of endings.slice(3)) expect(outcome(`${number.formatInternational()} ${end}`)).toBe(null);
-	},
-);
+		for (const end of endings.slice(3)) check(`${number.formatInternational()} ${end}`);
+	}
+	expect(accepted).toEqual([]);
+});
 
 const separator = fc.constantFrom(
 	"",
@@ -113,7 +124,7 @@ test("what is accepted stays as it is when read again, and is what isE164 calls 
 			expect(isE164(phone)).toBe(true);
 			expect(toE164(phone)).toBe(phone);
 		}),
-		{ numRuns: 5000 },
+		{ numRuns: isLong ? 5000 : 500 },
 	);
 });
 
@@ -131,7 +142,7 @@ test("no digit is invented, moved or dropped but the prefix and the trunk zero",
 			const trunk = code === "32" ? "0?" : "\\d{0,2}";
 			expect(dropped).toMatch(new RegExp(`^(?:(?:00)?${code}${trunk}|${trunk})$`));
 		}),
-		{ numRuns: 20_000 },
+		{ numRuns: isLong ? 20_000 : 2000 },
 	);
 });
 
@@ -150,7 +161,7 @@ test("a real number with marks strewn through it is that number or refused, neve
 		fc.property(written, ({ number, input }) => {
 			expect([number, null]).toContain(outcome(input));
 		}),
-		{ numRuns: 5000 },
+		{ numRuns: isLong ? 5000 : 500 },
 	);
 });
 
@@ -169,7 +180,7 @@ test("the error names the field and never holds the input", () => {
 				if (digits.length > 2) expect(shown).not.toContain(digits);
 			}
 		}),
-		{ numRuns: 2000 },
+		{ numRuns: isLong ? 2000 : 500 },
 	);
 	expect(() => toE164("secret")).toThrow(/^phoneNumber: (?!.*secret)/);
 });
@@ -363,9 +374,10 @@ const reasons: readonly (readonly [PhoneProblem, readonly (string | null | undef
 	["not-valid-here", ["123456", "17 96 79 79"], "DE"],
 ];
 
-for (const [reason, inputs, country = "BE"] of reasons) {
-	test.each(inputs)(`no phone number in ${country}, because it is ${reason}: %j`, (input) => {
-		expect(readPhone(input, country)).toEqual({ reason });
+for (const [index, [reason, inputs, country = "BE"]] of reasons.entries()) {
+	test(`no phone number in ${country}, because it is ${reason} (${index})`, () => {
+		const expected = inputs.map((input) => [input, { reason }]);
+		expect(inputs.map((input) => [input, readPhone(input, country)])).toEqual(expected);
 	});
 }
 
