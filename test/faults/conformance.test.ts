@@ -1,9 +1,9 @@
 import { afterAll, expect, test } from "vitest";
 import { answers } from "../../generated/answers.ts";
 import { nodeHttp } from "../../src/node.ts";
+import { heldForConsent, readAnswer, sentNow } from "./answers.ts";
 import { cases, plainInputs, runCase } from "./conformance.ts";
 import { faults } from "./faults.ts";
-import { heldForConsent, readAnswer, sentNow } from "./golden.ts";
 
 test("the canned answers are the contract's", () => {
 	const canned = {

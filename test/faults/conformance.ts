@@ -1,8 +1,8 @@
 import { type ClientOptions, createClient, type Exchange } from "../../src/index.ts";
+import { agencyId, apiKey, type Operation, operations, phone } from "./answers.ts";
 import { told } from "./caller.ts";
 import table from "./conformance.json" with { type: "json" };
 import { faultNamed } from "./faults.ts";
-import { agencyId, apiKey, type Operation, operations, phone } from "./golden.ts";
 import { type Service, type ServiceOptions, startService } from "./service.ts";
 
 interface Expectation {

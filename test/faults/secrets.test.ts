@@ -2,9 +2,9 @@ import { inspect } from "node:util";
 import { afterAll, expect, test } from "vitest";
 import { createClient } from "../../src/index.ts";
 import { nodeHttp } from "../../src/node.ts";
+import { agencyId } from "./answers.ts";
 import { cases, type Inputs, plainInputs, runCase } from "./conformance.ts";
 import { faultNamed } from "./faults.ts";
-import { agencyId } from "./golden.ts";
 import { startService } from "./service.ts";
 
 const canaries: Inputs = {
