@@ -1,11 +1,11 @@
 import { createClient, isPartnerError } from "../../src/index.ts";
+import { agencyId, apiKey } from "./answers.ts";
 import type { Caller, Claim, Wiring } from "./campaign.ts";
-import { agencyId, apiKey } from "./golden.ts";
 
-/** Waits and time-outs of the rig: the same shape as the defaults, a hundredth of the length. */
+/** The default waits and time-outs, a hundredth as long. */
 export const quickly = { timeoutMs: 400, retry: { baseDelayMs: 5, maxDelayMs: 80 } } as const;
 
-/** The package itself, as the rig drives it: by its public names only. */
+/** The package itself, called through its public entry points only. */
 export function packageCaller({ baseUrl, transport, timeoutMs, deadlineMs, onWait }: Wiring): Caller {
 	const client = createClient({
 		baseUrl,

@@ -1,9 +1,9 @@
 import { afterAll, expect, test } from "vitest";
 import { answers } from "../../generated/answers.ts";
 import { nodeHttp } from "../../src/node.ts";
-import { cases, plainInputs, runCase } from "./conformance.ts";
+import { heldForConsent, readAnswer, sentNow } from "./answers.ts";
+import { plainInputs, plays, runCase } from "./conformance.ts";
 import { faults } from "./faults.ts";
-import { heldForConsent, readAnswer, sentNow } from "./golden.ts";
 
 test("the canned answers are the contract's", () => {
 	const canned = {
@@ -20,23 +20,18 @@ test("the canned answers are the contract's", () => {
 	}
 });
 
-test("the table plays every fault of the rig", () => {
-	const inTable = new Set(cases.flatMap((each) => each.faults));
+test("the table plays every fault that the service can play", () => {
+	const inTable = new Set(plays.flatMap(([{ faults }]) => faults));
 	const left = faults.map(({ name }) => name).filter((name) => !inTable.has(name));
 	expect(left).toEqual(["honest answer, then a stale connection"]);
 });
 
 const overNode = nodeHttp();
 afterAll(() => overNode.close());
-const transports = [
-	["fetch", undefined],
-	["nodeHttp", overNode],
-] as const;
-const titled = transports.flatMap(([name, over]) =>
-	cases.map((each) => [`${each.title} (${name})`, each, over] as const),
-);
+const titled = plays.map(([each, adapter]) => [`${each.title} (${adapter})`, each, adapter] as const);
 
-test.concurrent.for(titled)("%s", { timeout: 20_000 }, async ([, each, over], { expect }) => {
+test.concurrent.for(titled)("%s", { timeout: 20_000 }, async ([, each, adapter], { expect }) => {
+	const over = adapter === "fetch" ? undefined : overNode;
 	const { service, attempts, result, error, facts } = await runCase(each, plainInputs, {}, over);
 	const send = each.operation === "messages.send";
 	expect(attempts).toBe(each.attempts);
@@ -56,7 +51,7 @@ test.concurrent.for(titled)("%s", { timeout: 20_000 }, async ([, each, over], { 
 		operation: each.operation,
 		attempts: each.attempts,
 		retryable: each.retryable,
-		...(each.status !== undefined && { status: each.status, correlationId: expect.stringMatching(/^rig-\d+$/) }),
+		...(each.status !== undefined && { status: each.status, correlationId: expect.stringMatching(/^service-\d+$/) }),
 		...(each.retryAfterMs !== undefined && { retryAfterMs: each.retryAfterMs }),
 	});
 	expect(facts.outcome).toBe(send ? each.outcome : undefined);

@@ -1,8 +1,10 @@
 import { type ClientOptions, createClient, type Exchange } from "../../src/index.ts";
+import { type Adapter, adapters } from "../adapters.ts";
+import { isLong } from "../length.ts";
+import { agencyId, apiKey, type Operation, operations, phone } from "./answers.ts";
 import { told } from "./caller.ts";
 import table from "./conformance.json" with { type: "json" };
 import { faultNamed } from "./faults.ts";
-import { agencyId, apiKey, type Operation, operations, phone } from "./golden.ts";
 import { type Service, type ServiceOptions, startService } from "./service.ts";
 
 interface Expectation {
@@ -38,23 +40,62 @@ export interface Case extends Expectation {
 
 const rows: readonly Row[] = table;
 
-/** Each row of conformance.json for each operation that it concerns. */
-export const cases: readonly Case[] = rows.flatMap((row) =>
+function caseOf(row: Row, operation: Operation): Case {
+	const expected = { ...row, ...row.except?.[operation] };
+	const end = expected.tag ?? "an answer";
+	const outcome = operation === "messages.send" ? `, ${expected.outcome}` : "";
+	return {
+		...expected,
+		title: `#${row.row} ${row.id}: ${operation} ends after ${expected.attempts} with ${end}${outcome}`,
+		operation,
+		variant: row.variant === "processed" ? "processed" : "unprocessed",
+		maxAttempts: row.maxAttempts ?? 4,
+	};
+}
+
+/** A case, and the transport that it is played over. */
+export type Play = readonly [Case, Adapter];
+
+/** Each operation that a row concerns, over each transport. */
+const everyPlay = (row: Row): Play[] =>
 	operations
 		.filter((operation) => row.only?.includes(operation) ?? true)
-		.map((operation): Case => {
-			const expected = { ...row, ...row.except?.[operation] };
-			const end = expected.tag ?? "an answer";
-			const outcome = operation === "messages.send" ? `, ${expected.outcome}` : "";
-			return {
-				...expected,
-				title: `#${row.row} ${row.id}: ${operation} ends after ${expected.attempts} with ${end}${outcome}`,
-				operation,
-				variant: row.variant === "processed" ? "processed" : "unprocessed",
-				maxAttempts: row.maxAttempts ?? 4,
-			};
-		}),
-);
+		.flatMap((operation) => adapters.map((adapter): Play => [caseOf(row, operation), adapter]));
+
+/** A send over one transport and a read over the other. The transports and the five reads take turns from row to row. */
+function sendAndRead(row: Row, index: number): Play[] {
+	if (row.only !== undefined) return everyPlay(row);
+	const reads = operations.filter((operation) => operation !== "messages.send");
+	const read = reads[index % reads.length] ?? "me.get";
+	const [first, second] = adapters;
+	const [overSend, overRead] = Math.floor(index / reads.length) % 2 === 0 ? [first, second] : [second, first];
+	return [
+		[caseOf(row, "messages.send"), overSend],
+		[caseOf(row, read), overRead],
+	];
+}
+
+/** Faults that depend on what an operation answers, so that each operation has to meet them. */
+const aboutTheAnswer = new Set([
+	"200 JSON called text/plain",
+	"200 without a required field",
+	"200 with a field the contract does not know",
+]);
+
+/** A send over both transports and a read over one, or every play of a row whose end depends on the operation. */
+function shortPlays(row: Row, index: number): Play[] {
+	const isEach =
+		row.only !== undefined || row.except !== undefined || row.faults.some((name) => aboutTheAnswer.has(name));
+	if (isEach) return everyPlay(row);
+	const [send, read] = sendAndRead(row, index);
+	return send && read ? [send, [send[0], read[1]], read] : [];
+}
+
+/** What `npm test` plays of conformance.json. */
+export const plays: readonly Play[] = rows.flatMap(isLong ? everyPlay : shortPlays);
+
+/** Fewer plays, for what depends on the fault and the transport but hardly on the operation. */
+export const fewPlays: readonly Play[] = rows.flatMap(isLong ? everyPlay : sendAndRead);
 
 /** What a call is made of; the secrets test puts canaries here. */
 export interface Inputs {

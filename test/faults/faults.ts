@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { gzipSync } from "node:zlib";
-import { chunkOf, head, type Reply, write } from "./wire.ts";
+import { chunkOf, head, type Reply, write } from "./bytes.ts";
 
 /** One request that waits for its answer. */
 export interface Turn {

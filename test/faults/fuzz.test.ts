@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type ClientOptions, createClient, isPartnerError } from "../../src/index.ts";
+import { agencyId, apiKey, operations, readAnswer, sentNow } from "./answers.ts";
 import { told } from "./caller.ts";
 import { call, plainInputs } from "./conformance.ts";
-import { agencyId, apiKey, operations, readAnswer, sentNow } from "./golden.ts";
 
 const clientWith = (fetch: ClientOptions["fetch"], extra: Partial<ClientOptions> = {}) =>
 	createClient({ baseUrl: "http://localhost/api/v1", apiKey, retry: false, fetch, ...extra });
@@ -68,11 +68,11 @@ test("S26 S27 whatever an answer holds, only data or a typed error comes out", {
 	);
 });
 
-/** A golden answer with one value replaced by anything. */
+/** A good answer with one value replaced by anything. */
 const mutated = fc.tuple(operation, fc.nat(), fc.jsonValue()).map(([which, at, value]) => {
-	const golden = which === "messages.send" ? sentNow : readAnswer(which);
+	const good = which === "messages.send" ? sentNow : readAnswer(which);
 	let count = 0;
-	const replaced: unknown = JSON.parse(JSON.stringify(golden), (_, each) => (count++ === at % 40 ? value : each));
+	const replaced: unknown = JSON.parse(JSON.stringify(good), (_, each) => (count++ === at % 40 ? value : each));
 	return { which, json: JSON.stringify(replaced) };
 });
 

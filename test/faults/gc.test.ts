@@ -1,16 +1,22 @@
 import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, test } from "vitest";
 import { adapters } from "../adapters.ts";
+import { type Bundle, bundle } from "./bundle.ts";
 
-test.for(adapters)(
+let script: Bundle;
+beforeAll(async () => {
+	script = await bundle(new URL("./hung.ts", import.meta.url));
+});
+afterAll(() => script.remove());
+
+test.concurrent.for(adapters)(
 	"#12 #13 50 hung calls under a running garbage collector are all cut in time (%s)",
 	{ timeout: 60_000 },
-	async (over) => {
-		const script = fileURLToPath(new URL("./hung.ts", import.meta.url));
-		const args = ["--expose-gc", "--import", "tsx", script, over];
-		const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 50_000 });
+	async (over, { expect }) => {
+		const { stdout } = await promisify(execFile)(process.execPath, ["--expose-gc", script.path, over], {
+			timeout: 50_000,
+		});
 		const { ends, busy }: { ends: { tag: string; ms: number }[]; busy: number } = JSON.parse(stdout);
 		expect(ends.map(({ tag }) => tag)).toEqual(Array(50).fill("PartnerTimeoutError"));
 		// The time-out is 400 ms; what loses its abort hangs for the 300 s of the runtime.

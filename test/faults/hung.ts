@@ -1,10 +1,10 @@
 // 50 calls that nobody answers, while the garbage collector runs without pause: prints how each ended and when.
 import { createClient } from "../../src/index.ts";
 import { nodeHttp } from "../../src/node.ts";
+import { apiKey, operations } from "./answers.ts";
 import { told } from "./caller.ts";
 import { call } from "./conformance.ts";
 import { faultNamed } from "./faults.ts";
-import { apiKey, operations } from "./golden.ts";
 import { startService } from "./service.ts";
 
 const collect = globalThis.gc;

@@ -44,7 +44,7 @@ export interface Evidence {
 
 // A timer may fire a millisecond early by the clock that measures it.
 const clockGrainMs = 2;
-// The caller starts its own clock a little after the rig does.
+// The caller starts its own clock a little after the campaign does.
 const lateStartMs = 25;
 
 /** Everything that went against the promise, one entry each. */
@@ -53,7 +53,7 @@ export function judge(evidence: Evidence): Violation[] {
 	const note = (kind: ViolationKind, detail: string) => found.push({ kind, detail });
 	const { service, settled, reachedFirst, secondRound, waits, dispatches, deadlineMs } = evidence;
 	const reachedLast = reached(service);
-	const wire = onTheWire(service);
+	const requests = requestsByText(service);
 	if (service.landings() > 0) note("redirect followed", `${service.landings()} requests`);
 	if (service.reuses() > 0) note("id reused", `${service.reuses()} requests`);
 	for (const { message, claim, operationId, untyped, startedAt } of settled) {
@@ -67,7 +67,7 @@ export function judge(evidence: Evidence): Violation[] {
 		if (claim === "unknown" && operationId === undefined) note("unknown without an id", text);
 		else if (claim === "unknown" && (secondRound.get(text)?.claim !== "sent" || after !== 1))
 			note("unknown not settled", `${text}: ${secondRound.get(text)?.claim}, ${after} delivered`);
-		const seen = wire.get(text);
+		const seen = requests.get(text);
 		if (seen?.ids.has(undefined)) note("no id", text);
 		if ((seen?.ids.size ?? 0) > 1) note("more than one id", text);
 		if ((seen?.bodies.size ?? 0) > 1) note("more than one body", text);
@@ -91,18 +91,18 @@ export function judge(evidence: Evidence): Violation[] {
 	return found;
 }
 
-function onTheWire(service: Service): Map<string, { ids: Set<unknown>; bodies: Set<string> }> {
-	const wire = new Map<string, { ids: Set<unknown>; bodies: Set<string> }>();
+function requestsByText(service: Service): Map<string, { ids: Set<unknown>; bodies: Set<string> }> {
+	const found = new Map<string, { ids: Set<unknown>; bodies: Set<string> }>();
 	for (const { operation, fields, body } of service.requests) {
 		if (operation !== "messages.send") continue;
 		// A caller that changes its text on a retry keeps the start of it: "text <seed>/<index>".
 		const text = /^text \d+\/\d+/.exec(String(fields.body))?.[0] ?? "";
-		const entry = wire.get(text) ?? { ids: new Set(), bodies: new Set() };
+		const entry = found.get(text) ?? { ids: new Set(), bodies: new Set() };
 		entry.ids.add(fields.operationId);
 		entry.bodies.add(body);
-		wire.set(text, entry);
+		found.set(text, entry);
 	}
-	return wire;
+	return found;
 }
 
 /** How often each text reached its contact, or waits for the contact's consent. */

@@ -3,11 +3,11 @@ import { getEventListeners } from "node:events";
 import { afterEach, expect, test, vi } from "vitest";
 import { type ClientOptions, createClient } from "../../src/index.ts";
 import { adapters, over } from "../adapters.ts";
+import { agencyId, apiKey, operations, phone } from "./answers.ts";
 import { told } from "./caller.ts";
 import { quiet, timers, timersOver } from "./campaign.ts";
 import { call, plainInputs } from "./conformance.ts";
 import { faultNamed } from "./faults.ts";
-import { agencyId, apiKey, operations, phone } from "./golden.ts";
 import { type Planned, type Seen, type Service, type ServiceOptions, startService } from "./service.ts";
 
 const services: Service[] = [];
@@ -16,7 +16,7 @@ afterEach(async () => {
 	await Promise.all(services.splice(0).map((service) => service.close()));
 });
 
-async function rig(options: Partial<ClientOptions> = {}, serving: ServiceOptions = {}) {
+async function setUp(options: Partial<ClientOptions> = {}, serving: ServiceOptions = {}) {
 	const service = await startService(serving);
 	services.push(service);
 	const client = createClient({
@@ -37,7 +37,7 @@ const message = { to: phone, body: "Hello" };
 const failure = (calling: Promise<unknown>) => calling.then(() => expect.unreachable("it succeeded"), told);
 
 test.for(adapters)("#9 a connection that went stale costs one retry and doubles nothing (%s)", async (adapter) => {
-	const { service, messages, client } = await rig(over(adapter), {
+	const { service, messages, client } = await setUp(over(adapter), {
 		plan: first(1, "honest answer, then a stale connection", "processed"),
 	});
 	await client.me.get();
@@ -49,13 +49,13 @@ test.for(adapters)("#9 a connection that went stale costs one retry and doubles 
 });
 
 test("#17 a 500 for an id that the caller chose hints that it may be known with another body", async () => {
-	const { messages } = await rig({ retry: false }, { plan: always("500 tagged") });
+	const { messages } = await setUp({ retry: false }, { plan: always("500 tagged") });
 	expect((await failure(messages.send({ ...message, operationId: "mine" }))).message).toMatch(/different body/);
 	expect((await failure(messages.send(message))).message).not.toMatch(/different body/);
 });
 
 test("#17 an id that was sent with one body is refused with another, before any request", async () => {
-	const { service, messages, client } = await rig();
+	const { service, messages, client } = await setUp();
 	await messages.send({ ...message, operationId: "mine" });
 	const refused = await failure(messages.send({ ...message, body: "Other", operationId: "mine" }));
 	expect(refused).toMatchObject({ _tag: "PartnerInvalidInput", attempts: 0, outcome: "not_sent", operationId: "mine" });
@@ -67,7 +67,7 @@ test("#17 an id that was sent with one body is refused with another, before any 
 });
 
 test("#22 after a conflict the same id and body go through once the conversation was read", async () => {
-	const { service, messages, conversations } = await rig({}, { plan: first(1, "409 tagged") });
+	const { service, messages, conversations } = await setUp({}, { plan: first(1, "409 tagged") });
 	const { operationId, _tag } = await failure(messages.send(message));
 	expect(_tag).toBe("PartnerConflict");
 	await conversations.get(phone);
@@ -76,7 +76,7 @@ test("#22 after a conflict the same id and body go through once the conversation
 });
 
 test.for(adapters)("#32 a clock that jumps a day changes neither time-outs nor the deadline (%s)", async (adapter) => {
-	const { service, client } = await rig({ deadlineMs: 5000, ...over(adapter) }, { plan: first(2, "500 empty") });
+	const { service, client } = await setUp({ deadlineMs: 5000, ...over(adapter) }, { plan: first(2, "500 empty") });
 	let jump = 86_400_000;
 	vi.spyOn(Date, "now").mockImplementation(() => {
 		jump *= -2;
@@ -89,7 +89,7 @@ test.for(adapters)("#32 a clock that jumps a day changes neither time-outs nor t
 const calls = adapters.flatMap((adapter) => operations.map((operation) => [operation, adapter] as const));
 
 test.for(calls)("#34 %s with a signal that is aborted already makes no request (%s)", async ([operation, adapter]) => {
-	const { service, client } = await rig(over(adapter));
+	const { service, client } = await setUp(over(adapter));
 	const signal = AbortSignal.abort("CANARY");
 	const agency = client.agency(agencyId);
 	const calls = {
@@ -124,7 +124,7 @@ test.for([
 			if (tag === "PartnerAbortError") setImmediate(() => controller.abort());
 			return key;
 		};
-		const { service, messages } = await rig({ apiKey: asked, ...over(adapter), ...options });
+		const { service, messages } = await setUp({ apiKey: asked, ...over(adapter), ...options });
 		const error = await failure(messages.send(message, { signal: controller.signal }));
 		expect(error).toMatchObject({ _tag: tag, attempts: 0, outcome: "not_sent" });
 		hand(apiKey);
@@ -135,7 +135,7 @@ test.for([
 
 test.for(adapters)("#35 an abort in flight is unknown and keeps the id (%s)", async (adapter) => {
 	const controller = new AbortController();
-	const { service, messages } = await rig(over(adapter), {
+	const { service, messages } = await setUp(over(adapter), {
 		plan() {
 			controller.abort();
 			return { fault: faultNamed("no headers ever"), variant: "processed" };
@@ -156,7 +156,7 @@ test.for([
 ] as const)("#36 an abort in the wait after %s stops at once: %s, %s", async ([name, outcome, adapter]) => {
 	const controller = new AbortController();
 	const before = timers();
-	const { service, messages } = await rig(
+	const { service, messages } = await setUp(
 		{
 			retry: { baseDelayMs: 60_000, maxDelayMs: 60_000 },
 			deadlineMs: 600_000,
@@ -175,7 +175,7 @@ test.for([
 
 test.for(adapters)("#37 an abort after the answer changes nothing (%s)", async (adapter) => {
 	const controller = new AbortController();
-	const { messages } = await rig({ onAttempt: () => controller.abort(), ...over(adapter) });
+	const { messages } = await setUp({ onAttempt: () => controller.abort(), ...over(adapter) });
 	const sent = await messages.send(message, { signal: controller.signal });
 	expect(sent.success).toBe(true);
 });
@@ -188,7 +188,7 @@ test.for(adapters)(
 			fault: faultNamed(turn++ === 0 ? "502 HTML" : "no headers ever"),
 			variant: "unprocessed",
 		});
-		const { service, messages } = await rig({ deadlineMs: 150, timeoutMs: 100_000, ...over(adapter) }, { plan });
+		const { service, messages } = await setUp({ deadlineMs: 150, timeoutMs: 100_000, ...over(adapter) }, { plan });
 		const error = await messages.send(message).catch((thrown: unknown) => thrown);
 		expect(told(error)).toMatchObject({
 			_tag: "PartnerTimeoutError",
@@ -205,7 +205,7 @@ test.for(adapters)(
 );
 
 test("#38 a wait that leaves no room before the deadline is not begun: the last error is thrown as it is", async () => {
-	const { service, messages } = await rig(
+	const { service, messages } = await setUp(
 		{ deadlineMs: 1500, retry: { baseDelayMs: 1 } },
 		{ plan: always("503, Retry-After 1") },
 	);
@@ -220,7 +220,7 @@ test.for(adapters)(
 		const stall = () => {
 			for (const began = performance.now(); performance.now() - began < 300; );
 		};
-		const { service, messages } = await rig(
+		const { service, messages } = await setUp(
 			{ deadlineMs: 200, onAttempt: stall, ...over(adapter) },
 			{ plan: always("500 empty") },
 		);
@@ -236,7 +236,7 @@ test.for([
 ] as const)(
 	"#39 with %s a failing call makes exactly one request, and the error still says that it may be retried",
 	async ([, options]) => {
-		const { service, messages } = await rig(options, { plan: always("500 tagged") });
+		const { service, messages } = await setUp(options, { plan: always("500 tagged") });
 		expect(await failure(messages.send(message))).toMatchObject({ attempts: 1, retryable: true, outcome: "unknown" });
 		expect(service.requests).toHaveLength(1);
 	},
@@ -244,7 +244,7 @@ test.for([
 
 test("#39 Infinity turns the budget off", async () => {
 	const retry = { baseDelayMs: 1, maxDelayMs: 1, budget: Number.POSITIVE_INFINITY };
-	const { service, client } = await rig({ retry }, { plan: always("500 empty") });
+	const { service, client } = await setUp({ retry }, { plan: always("500 empty") });
 	for (let count = 0; count < 20; count++) await failure(client.me.get());
 	expect(service.requests).toHaveLength(80);
 });
@@ -257,7 +257,7 @@ test.for([
 	["a field of somebody else's", { to: phone, body: "x", attachments: [] }],
 	["nothing", undefined],
 ] as const)("#41 a send of %s is refused before any request", async ([, given]) => {
-	const { service, messages } = await rig();
+	const { service, messages } = await setUp();
 	const error = await failure(messages.send(given as never));
 	expect(error).toMatchObject({
 		_tag: "PartnerInvalidInput",
@@ -271,7 +271,7 @@ test.for([
 test.for([0, 1])(
 	"#39 a call with a budget of Infinity is retried also when its client has only %i tokens",
 	async (budget) => {
-		const { service, client } = await rig(
+		const { service, client } = await setUp(
 			{ retry: { baseDelayMs: 1, maxDelayMs: 1, budget } },
 			{ plan: always("500 empty") },
 		);
@@ -289,7 +289,7 @@ test.for(adapters)("#20 a 429 that says when is waited for, reads and sends alik
 		seen.set(operation, (seen.get(operation) ?? 0) + 1);
 		return seen.get(operation) === 1 ? limited : undefined;
 	};
-	const { service, client } = await rig(over(adapter), { plan });
+	const { service, client } = await setUp(over(adapter), { plan });
 	await Promise.all(operations.map((operation) => call(client, operation)));
 	expect([...seen.values()]).toEqual(operations.map(() => 2));
 	expect(service.deliveries).toHaveLength(1);
@@ -298,7 +298,7 @@ test.for(adapters)("#20 a 429 that says when is waited for, reads and sends alik
 });
 
 test("#20 a 429 that asks for more than the deadline leaves is final and retryable", async () => {
-	const { service, messages } = await rig({ deadlineMs: 1100 }, { plan: always("429, Retry-After 1") });
+	const { service, messages } = await setUp({ deadlineMs: 1100 }, { plan: always("429, Retry-After 1") });
 	expect(await failure(messages.send(message))).toMatchObject({
 		_tag: "PartnerUnexpectedResponse",
 		status: 429,
@@ -314,7 +314,7 @@ test("observers that throw, at once or later, change no outcome", async () => {
 		throw new Error("observer");
 	};
 	const late = async () => fail();
-	const { service, client } = await rig(
+	const { service, client } = await setUp(
 		{ logger: { debug: fail, info: fail, warn: late, error: fail }, onAttempt: late, onContractDrift: fail },
 		{ plan: first(1, "500 empty") },
 	);

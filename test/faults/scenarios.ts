@@ -3,19 +3,19 @@ import { getEventListeners } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import { createClient, type Exchange, isPartnerError } from "../../src/index.ts";
+import { agencyId, apiKey, type Operation, operations, readAnswer } from "./answers.ts";
+import { bundle } from "./bundle.ts";
 import { packageCaller, quickly, told } from "./caller.ts";
 import { inParallel, quiet, timers, timersOver } from "./campaign.ts";
 import { call, plainInputs } from "./conformance.ts";
 import { faultNamed } from "./faults.ts";
-import { agencyId, apiKey, type Operation, operations, readAnswer } from "./golden.ts";
 import { reached, type Violation } from "./invariants.ts";
 import { createPicker } from "./picker.ts";
 import { pick, randomFrom } from "./random.ts";
 import { startService } from "./service.ts";
-import { watchWire } from "./watch.ts";
+import { watchRequests } from "./watch.ts";
 
 export interface Verdict {
 	readonly violations: readonly Violation[];
@@ -48,19 +48,37 @@ export async function outage(options: { calls: number; extra: number; over?: Exc
 }
 
 /** Reads of all kinds under the same mix: the right data or a typed error, nothing else. */
-export async function reads(options: { seed: number; calls: number; rate: number; over?: Exchange }): Promise<Verdict> {
-	const { seed, calls, rate, over } = options;
+export async function reads(options: {
+	seed: number;
+	calls: number;
+	rate: number;
+	timeoutMs?: number;
+	deadlineMs?: number;
+	inFlight?: number;
+	sharesTimers?: boolean;
+	over?: Exchange;
+}): Promise<Verdict> {
+	const {
+		seed,
+		calls,
+		rate,
+		timeoutMs = quickly.timeoutMs,
+		deadlineMs = 4000,
+		inFlight = 48,
+		sharesTimers = false,
+		over,
+	} = options;
 	const violations: Violation[] = [];
 	const timersBefore = timers();
 	const picker = createPicker({ seed, rate });
 	const service = await startService({ plan: picker.plan });
-	const watch = watchWire(service, picker, over);
+	const watch = watchRequests(service, picker, over);
 	const transport = watch.http ? { http: watch.http } : { fetch: watch.fetch };
-	const client = createClient({ baseUrl: service.baseUrl, apiKey, ...transport, deadlineMs: 4000, ...quickly });
+	const client = createClient({ baseUrl: service.baseUrl, apiKey, ...transport, ...quickly, timeoutMs, deadlineMs });
 	const random = randomFrom(seed);
 	const kinds: readonly Operation[] = operations.filter((operation) => operation !== "messages.send");
 	let failed = 0;
-	await inParallel(48, calls, async (index) => {
+	await inParallel(inFlight, calls, async (index) => {
 		const operation = pick(random, kinds);
 		// Each call asks for something of its own, so that the picker can tell its attempts from another call's.
 		const inputs = {
@@ -81,7 +99,7 @@ export async function reads(options: { seed: number; calls: number; rate: number
 	await quiet(service);
 	if (service.busy() > 0) violations.push({ kind: "connection leaked", detail: `${service.busy()}` });
 	if (service.landings() > 0) violations.push({ kind: "redirect followed", detail: `${service.landings()}` });
-	const leaked = await timersOver(timersBefore);
+	const leaked = sharesTimers ? 0 : await timersOver(timersBefore);
 	if (leaked > 0) violations.push({ kind: "timer leaked", detail: `${leaked}` });
 	await service.close();
 	return { violations, note: `${calls - failed} answered, ${failed} failed with a typed error` };
@@ -127,18 +145,24 @@ export async function killed(options: { seed: number; kills: number; window: "op
 	const random = randomFrom(seed);
 	const picker = createPicker({ seed, rate: 0.3 });
 	const service = await startService({ window, plan: picker.plan });
-	const folder = await mkdtemp(join(tmpdir(), "rig-"));
+	const folder = await mkdtemp(join(tmpdir(), "killed-"));
 	const journal = join(folder, "journal");
 	const perLife = 20;
+	const victim = await bundle(new URL("./victim.ts", import.meta.url));
 	for (let life = 0; life < kills; life++) {
 		const until = service.requests.length + 5 + Math.floor(random() * perLife);
 		await live(
+			victim.path,
 			[service.baseUrl, journal, String(seed), String((life + 1) * perLife * 2)],
 			() => service.requests.length >= until,
 		);
 	}
 	picker.stop();
-	const { code } = await live([service.baseUrl, journal, String(seed), String(kills * perLife * 2)], () => false);
+	const { code } = await live(
+		victim.path,
+		[service.baseUrl, journal, String(seed), String(kills * perLife * 2)],
+		() => false,
+	);
 	if (code !== 0) violations.push({ kind: "unknown not settled", detail: `the last life ended with ${code}` });
 	service.accept();
 	const counts = reached(service);
@@ -153,14 +177,14 @@ export async function killed(options: { seed: number; kills: number; window: "op
 	}
 	if (service.reuses() > 0) violations.push({ kind: "id reused", detail: `${service.reuses()}` });
 	await service.close();
+	victim.remove();
 	await rm(folder, { recursive: true });
 	return { violations, note: `${kills} kills, ${asked.size} texts, each there once` };
 }
 
-/** Runs victim.ts until it ends or `enough` says to kill it. */
-function live(args: readonly string[], enough: () => boolean): Promise<{ code: number | null }> {
-	const victim = fileURLToPath(new URL("./victim.ts", import.meta.url));
-	const child = spawn(process.execPath, ["--import", "tsx", victim, agencyId, apiKey, ...args], { stdio: "inherit" });
+/** Runs the victim until it ends or `enough` says to kill it. */
+function live(victim: string, args: readonly string[], enough: () => boolean): Promise<{ code: number | null }> {
+	const child = spawn(process.execPath, [victim, agencyId, apiKey, ...args], { stdio: "inherit" });
 	const timer = setInterval(() => enough() && child.kill("SIGKILL"), 2);
 	return new Promise((resolve) =>
 		child.once("exit", (code) => {

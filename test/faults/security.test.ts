@@ -1,15 +1,15 @@
 // The security promises, by their S-numbers, that one request can show. Elsewhere: S11 S12 S26 S27 S29 fuzz.test.ts, S14 S15 S16 S21
-// secrets.test.ts, S25 conformance.test.ts (#31), S34 rig.test.ts, S36 every campaign of the rig.
+// secrets.test.ts, S25 conformance.test.ts (#31), S34 and S36 campaigns.test.ts.
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { inspect, promisify } from "node:util";
 import { afterEach, expect, test, vi } from "vitest";
 import { type ClientOptions, createClient } from "../../src/index.ts";
 import { adapters, over } from "../adapters.ts";
+import { agencyId, apiKey, operations, phone, readAnswer, sentNow } from "./answers.ts";
 import { told } from "./caller.ts";
 import { call, plainInputs } from "./conformance.ts";
 import { faultNamed } from "./faults.ts";
-import { agencyId, apiKey, operations, phone, readAnswer, sentNow } from "./golden.ts";
 import { type Service, type ServiceOptions, startService } from "./service.ts";
 
 const services: Service[] = [];
@@ -20,7 +20,7 @@ afterEach(async () => {
 	await Promise.all(services.splice(0).map((service) => service.close()));
 });
 
-async function rig(options: Partial<ClientOptions> = {}, serving: ServiceOptions = {}) {
+async function setUp(options: Partial<ClientOptions> = {}, serving: ServiceOptions = {}) {
 	const service = await startService(serving);
 	services.push(service);
 	const client = createClient({ baseUrl: service.baseUrl, apiKey, retry: { baseDelayMs: 1 }, ...options });
@@ -67,7 +67,7 @@ test.for([
 	["S1", "http://host.example/api/v1"],
 	["S1", "http://10.0.0.1/api/v1"],
 	["S1", "http://localhost.example/api/v1"],
-	["S1", "http://rig.localhost/api/v1"],
+	["S1", "http://some.localhost/api/v1"],
 	["S1", "http://0.0.0.0/api/v1"],
 	["S1", "http://127.0.0.1.example/api/v1"],
 	["S2", "https://user:CANARY@host.example/api/v1"],
@@ -114,7 +114,7 @@ test.for(redirects)(
 	"S5 after a %i to another origin the other server sees no request (%s)",
 	async ([status, adapter]) => {
 		const plan = () => ({ fault: faultNamed(`${status} to another origin`), variant: "unprocessed" as const });
-		const { service, client } = await rig(over(adapter), { plan });
+		const { service, client } = await setUp(over(adapter), { plan });
 		for (const operation of operations) await failure(() => call(client, operation));
 		expect([service.landings(), service.requests.length]).toEqual([0, operations.length]);
 	},
@@ -122,7 +122,7 @@ test.for(redirects)(
 
 test.for(redirects)("S6 a %i on a send is answered by no second request (%s)", async ([status, adapter]) => {
 	const plan = () => ({ fault: faultNamed(`${status} to same origin`), variant: "unprocessed" as const });
-	const { service, messages } = await rig(over(adapter), { plan });
+	const { service, messages } = await setUp(over(adapter), { plan });
 	await failure(() => messages.send(message));
 	expect(service.requests.map(({ method }) => method)).toEqual(["POST"]);
 	expect(service.landings()).toBe(0);
@@ -138,7 +138,7 @@ test.for(["data:application/json,{}", "file:///etc/passwd", "javascript:1", "//e
 );
 
 test("S8 a media URL is data: it is handed over and never fetched", async () => {
-	const { service, client } = await rig();
+	const { service, client } = await setUp();
 	const url = `${service.origin}/landing`;
 	const page = JSON.parse(JSON.stringify(readAnswer("conversations.listMessages")));
 	page.messages[0].media = [{ url, index: 0, contentType: "image/png" }];
@@ -258,7 +258,7 @@ test.for(adapters)(
 	async (adapter) => {
 		let turn = 0;
 		const plan = () => (turn < 3 ? { fault: faultNamed("500 empty"), variant: "unprocessed" as const } : undefined);
-		const { service, client } = await rig(
+		const { service, client } = await setUp(
 			{ apiKey: async () => `rig_live.key${++turn}.s`, ...over(adapter) },
 			{ plan },
 		);
@@ -272,7 +272,7 @@ test.for(adapters)(
 );
 
 test("S17 two clients with two keys do not mix them up", async () => {
-	const { service, client } = await rig({ apiKey: "rig_live.one.s" });
+	const { service, client } = await setUp({ apiKey: "rig_live.one.s" });
 	const other = createClient({ baseUrl: service.baseUrl, apiKey: "rig_live.two.s" });
 	await Promise.all([client.me.get(), other.me.get(), client.me.get()]);
 	const keys = service.requests.map(({ headers }) => headers.authorization).sort();
@@ -288,7 +288,7 @@ test("S18 no key and no address is read from the environment", async () => {
 });
 
 test.for(adapters)("S18 the key is in Authorization and nowhere else (%s)", async (adapter) => {
-	const { service, client } = await rig({ appInfo: { name: "crm", version: "1.2" }, ...over(adapter) });
+	const { service, client } = await setUp({ appInfo: { name: "crm", version: "1.2" }, ...over(adapter) });
 	for (const operation of operations) await call(client, operation);
 	for (const { path, body, headers } of service.requests) {
 		const { authorization, ...rest } = headers;
@@ -302,7 +302,7 @@ test("S19 S20 nothing is written anywhere unless asked, and what is told is an a
 	const spies = (["debug", "info", "log", "warn", "error"] as const).map((level) => vi.spyOn(console, level));
 	const stdout = vi.spyOn(process.stdout, "write");
 	const plan = () => ({ fault: faultNamed("500 tagged"), variant: "unprocessed" as const });
-	const { client } = await rig({ retry: false }, { plan });
+	const { client } = await setUp({ retry: false }, { plan });
 	for (const operation of operations) await failure(() => call(client, operation));
 	for (const spy of [...spies, stdout]) expect(spy).not.toHaveBeenCalled();
 	vi.restoreAllMocks();
@@ -315,7 +315,7 @@ test("S19 S20 nothing is written anywhere unless asked, and what is told is an a
 		logged.push(event);
 	};
 	const logger = { debug: log, info: log, warn: log, error: log };
-	const told = await rig({ retry: false, onAttempt: (event) => events.push(event), logger }, { plan });
+	const told = await setUp({ retry: false, onAttempt: (event) => events.push(event), logger }, { plan });
 	for (const operation of operations) await failure(() => call(told.client, operation));
 	const allowed = [
 		"operation",
@@ -503,7 +503,7 @@ function inProcess(lines: string, env: Record<string, string>) {
 }
 
 test("S33 after the last answer nothing holds the process", { timeout: 30_000 }, async () => {
-	const { service } = await rig();
+	const { service } = await setUp();
 	const { stdout } = await inProcess(
 		`const client = createClient({ baseUrl: process.env.BASE, apiKey: "rig_live.a.b", timeoutMs: 3_600_000, deadlineMs: 3_600_000 });
 		await client.me.get();
@@ -519,7 +519,7 @@ test("S33 a wait between two attempts holds the process: it does not exit in the
 	timeout: 30_000,
 }, async () => {
 	let turn = 0;
-	const { service } = await rig(
+	const { service } = await setUp(
 		{},
 		{ plan: () => (turn++ === 0 ? { fault: faultNamed("reset without an answer"), variant: "processed" } : undefined) },
 	);
@@ -535,10 +535,10 @@ test("S33 a wait between two attempts holds the process: it does not exit in the
 
 test.for(adapters)("S35 bodies that nobody reads do not pile up connections (%s)", async (adapter) => {
 	const plan = () => ({ fault: faultNamed("302 to same origin"), variant: "unprocessed" as const });
-	const { service, client } = await rig(over(adapter), { plan, echo: true });
+	const { service, client } = await setUp(over(adapter), { plan, echo: true });
 	for (let count = 0; count < 50; count++) await failure(() => client.me.get());
 	await vi.waitFor(() => expect(service.connections().open).toBeLessThan(5), 5000);
-	const oversized = await rig(over(adapter), {
+	const oversized = await setUp(over(adapter), {
 		plan: () => ({ fault: faultNamed("a body without end"), variant: "unprocessed" }),
 	});
 	for (let count = 0; count < 5; count++) await failure(() => oversized.client.me.get());
@@ -547,7 +547,7 @@ test.for(adapters)("S35 bodies that nobody reads do not pile up connections (%s)
 
 test("a sandbox key is refused where no sandbox can be", async () => {
 	const sandboxKey = "sandbox_live.a.b";
-	for (const baseUrl of ["https://host.example/api/v1", "https://rig.localhost/api/v1"]) {
+	for (const baseUrl of ["https://host.example/api/v1", "https://some.localhost/api/v1"]) {
 		const refused = await failure(() => createClient({ baseUrl, apiKey: sandboxKey }));
 		expect(refused._tag).toBe("PartnerConfigurationError");
 	}
@@ -557,7 +557,7 @@ test("a sandbox key is refused where no sandbox can be", async () => {
 });
 
 test("the one call of each operation makes exactly the request that its inputs say", async () => {
-	const { service, client } = await rig();
+	const { service, client } = await setUp();
 	for (const operation of operations) await call(client, operation, plainInputs);
 	expect(service.requests.map(({ operation }) => operation)).toEqual([...operations]);
 });

@@ -1,10 +1,10 @@
 import { createServer, type Server, type Socket } from "node:net";
+import { heldForConsent, type Operation, operationOf, readAnswer, sentNow } from "./answers.ts";
+import { type RawRequest, requestReader, write } from "./bytes.ts";
 import type { Fault, Turn, Variant } from "./faults.ts";
-import { heldForConsent, type Operation, operationOf, readAnswer, sentNow } from "./golden.ts";
-import { requestReader, type WireRequest, write } from "./wire.ts";
 
 /** A request with what the service made of it. */
-export interface Seen extends WireRequest {
+export interface Seen extends RawRequest {
 	readonly operation: Operation | undefined;
 	readonly connection: number;
 	readonly at: number;
@@ -107,7 +107,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
 			: "";
 		const headers = {
 			"Content-Type": "application/json",
-			"X-Correlation-Id": `rig-${++counter}`,
+			"X-Correlation-Id": `service-${++counter}`,
 			Date: new Date().toUTCString(),
 			...(echo ? { "X-Echo": encodeURI(repeated), Server: encodeURI(repeated) } : {}),
 		};
@@ -127,7 +127,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
 		} else planned.fault.play(turn);
 	}
 
-	function listen(serve: (socket: Socket, request: WireRequest, goStale: () => void) => void): Promise<Server> {
+	function listen(serve: (socket: Socket, request: RawRequest, goStale: () => void) => void): Promise<Server> {
 		const server = createServer((socket) => {
 			let stale = false;
 			socket.setNoDelay(true);

@@ -1,9 +1,9 @@
 // `npm run test:long -- soak`: 100,000 calls; the heap after collection must not grow.
 import { createClient } from "../../src/index.ts";
+import { agencyId, apiKey, operations } from "./answers.ts";
 import { quickly } from "./caller.ts";
 import { inParallel } from "./campaign.ts";
 import { call, plainInputs } from "./conformance.ts";
-import { agencyId, apiKey, operations } from "./golden.ts";
 import { startService } from "./service.ts";
 
 const collect = globalThis.gc;

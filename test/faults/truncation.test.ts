@@ -2,11 +2,11 @@ import { createServer, type Socket } from "node:net";
 import { afterAll, expect, test } from "vitest";
 import { createClient } from "../../src/index.ts";
 import { nodeHttp } from "../../src/node.ts";
+import { apiKey, operations, readAnswer, sentNow } from "./answers.ts";
+import { chunkOf, head, requestReader } from "./bytes.ts";
 import { told } from "./caller.ts";
 import { inParallel } from "./campaign.ts";
 import { call } from "./conformance.ts";
-import { apiKey, operations, readAnswer, sentNow } from "./golden.ts";
-import { chunkOf, head, requestReader } from "./wire.ts";
 
 const framings = {
 	length: (socket: Socket, whole: string, kept: number) => {

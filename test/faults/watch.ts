@@ -2,7 +2,7 @@ import type { Exchange } from "../../src/index.ts";
 import { keyOf, type Picker } from "./picker.ts";
 import type { Service } from "./service.ts";
 
-/** One attempt, seen from the caller's side of the wire. */
+/** One attempt, as the caller sees it. */
 export interface Dispatch {
 	readonly at: number;
 	answeredAt?: number;
@@ -17,7 +17,7 @@ export interface Watch {
 }
 
 /** Notes when each attempt leaves, and sends to a dead port those that the picker wants refused. */
-export function watchWire(service: Service, picker: Picker, over?: Exchange): Watch {
+export function watchRequests(service: Service, picker: Picker, over?: Exchange): Watch {
 	const dispatches = new Map<string, Dispatch[]>();
 	function depart(url: string, text: unknown) {
 		const key = keyOf(url, fieldsOf(text));

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import createOpenapiClient from "openapi-fetch";
 import type { paths } from "../../generated/openapi.ts";
+import { agencyId, apiKey } from "./answers.ts";
 import type { Caller, Claim, Message, Wiring } from "./campaign.ts";
-import { agencyId, apiKey } from "./golden.ts";
 
 /** Where a small client departs from the right way. */
 interface Flaw {
@@ -15,12 +15,12 @@ interface Flaw {
 const unsent = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]);
 
 /** The least that is right: one id, one body, four attempts, a sticky doubt. Each wrong client changes one thing. */
-function smallClient({ baseUrl, fetch, deadlineMs }: Wiring, flaw: Flaw = {}): Caller {
+function smallClient({ baseUrl, fetch, timeoutMs, deadlineMs }: Wiring, flaw: Flaw = {}): Caller {
 	const url = `${baseUrl}/agencies/${agencyId}/messages`;
 
 	async function attempt(body: string, signal?: AbortSignal): Promise<{ status: number; text: string; wait: number }> {
 		const own = new AbortController();
-		const timer = setTimeout(() => own.abort(), 400);
+		const timer = setTimeout(() => own.abort(), timeoutMs);
 		const cut = () => own.abort();
 		signal?.addEventListener("abort", cut);
 		try {
@@ -93,7 +93,7 @@ function codeOf(error: unknown): string {
 }
 
 /** Takes openapi-fetch's `error` for the verdict, and it is falsy for an empty 500. */
-function trustsError({ baseUrl, fetch }: Wiring): Caller {
+function trustsError({ baseUrl, fetch, timeoutMs }: Wiring): Caller {
 	const api = createOpenapiClient<paths>({ baseUrl, fetch, headers: { Authorization: `Bearer ${apiKey}` } });
 	return {
 		async send(message) {
@@ -102,7 +102,7 @@ function trustsError({ baseUrl, fetch }: Wiring): Caller {
 				// Its Request loses the abort to a garbage collection, so the attempt is left rather than cut.
 				let timer: NodeJS.Timeout | undefined;
 				const tooLate = new Promise<never>((_, reject) => {
-					timer = setTimeout(reject, 400);
+					timer = setTimeout(reject, timeoutMs);
 				});
 				const posting = api.POST("/agencies/{agencyId}/messages", {
 					params: { path: { agencyId } },

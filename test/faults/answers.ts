@@ -59,7 +59,7 @@ const messagePage = {
 };
 
 const me = {
-	integration: { id: "5d1c9a52-7f0e-4a57-9f43-0b6f9f1c2d3e", name: "Rig" },
+	integration: { id: "5d1c9a52-7f0e-4a57-9f43-0b6f9f1c2d3e", name: "Some CRM" },
 	agencies: [{ id: agencyId, name: "Agency" }],
 	scopes: ["conversations:read", "messages:write"],
 };

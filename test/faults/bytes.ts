@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 
-/** One request as it stood on the wire. */
-export interface WireRequest {
+/** One request as its bytes said it. */
+export interface RawRequest {
 	readonly method: string;
 	readonly path: string;
 	readonly headers: Readonly<Record<string, string>>;
@@ -17,7 +17,7 @@ export interface Reply {
 }
 
 /** Feeds on the bytes of one connection and calls back with each whole request. */
-export function requestReader(onRequest: (request: WireRequest) => void): (chunk: Buffer) => void {
+export function requestReader(onRequest: (request: RawRequest) => void): (chunk: Buffer) => void {
 	let pending: Buffer = Buffer.alloc(0);
 	return (chunk) => {
 		pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
