@@ -14,10 +14,10 @@ import {
 	NOW,
 	present,
 	send,
-	throughEachDoor,
+	throughEachEntryPoint,
 	walk,
 	walkMessages,
-} from "./door.ts";
+} from "./entry-points.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -326,8 +326,8 @@ async function isSound(box: Box, options?: AgencyOptions): Promise<void> {
 	expect(new Set(named).size, "an operationId delivered twice").toBe(named.length);
 }
 
-throughEachDoor((open, door) => {
-	const [short, long] = door.name === "in process" ? [25, 1_000] : [3, 30];
+throughEachEntryPoint((open, entryPoint) => {
+	const [short, long] = entryPoint.name === "in process" ? [25, 1_000] : [3, 30];
 	const numRuns = isLong ? long : short;
 
 	test("whatever is done, the sandbox agrees with a model of the specification", { timeout: 600_000 }, async () => {
