@@ -1,8 +1,9 @@
-// `npm run test:outbox` ends with it: many random histories. `tsx test/outbox/run.ts 10000 7` takes their number and a seed.
+// `npm run test:outbox` ends with it: many random histories. `tsx test/outbox/run.ts 1000 7` takes their number and a seed.
 import fc from "fast-check";
+import { isLong } from "../length.ts";
 import { history, play } from "./histories.ts";
 
-const [count = "10000", seed = "1"] = process.argv.slice(2);
+const [count = isLong ? "10000" : "100", seed = "1"] = process.argv.slice(2);
 const began = performance.now();
 let texts = 0;
 const property = fc.asyncProperty(history, async (given) => {

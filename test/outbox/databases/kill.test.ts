@@ -1,17 +1,22 @@
 // Workers in processes of their own are killed with SIGKILL at named points. Every text is there once, and in its order.
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { serve } from "messaging-conversations/sandbox/server";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { isLong } from "../../length.ts";
 import { type Server, startServer } from "../../postgres.ts";
 import { newFile } from "./open.ts";
+import { startWorker } from "./start-worker.ts";
 import { points, type Task } from "./worker.ts";
 
-const root = fileURLToPath(new URL("../../..", import.meta.url));
-const contacts = 250;
+const contacts = isLong ? 250 : 100;
 const textsEach = 4;
+/** The points at which workers die, one after the other, and at which time of coming there. */
+const deadly = (isLong ? [...points, ...points] : points).map((point, at) => ({
+	point,
+	count: isLong ? 3 + 7 * at : 2 + 3 * at,
+}));
 
 let server: Server | undefined;
 beforeAll(async () => {
@@ -24,12 +29,8 @@ afterAll(() => {
 	for (const child of running) child.kill("SIGKILL");
 });
 
-function start(task: Task): ChildProcess {
-	const child = spawn(process.execPath, ["--import", "tsx", "test/outbox/databases/worker.ts"], {
-		cwd: root,
-		env: { ...process.env, TASK: JSON.stringify(task) },
-		stdio: ["ignore", "pipe", "inherit"],
-	});
+async function start(task: Task): Promise<ChildProcess> {
+	const child = await startWorker(task);
 	running.add(child);
 	child.once("exit", () => running.delete(child));
 	return child;
@@ -59,7 +60,7 @@ const kinds: [name: string, database: Task["database"], workers: number, place: 
 	["two workers on a PostgreSQL server, by pg-boss", "pg-boss", 2, async () => (await server?.create()) ?? ""],
 ];
 
-test.each(kinds)("%s, killed at each point: 1,000 texts, each there once", async (_, database, workers, place) => {
+test.each(kinds)("%s, killed at each point: every text is there once", async (_, database, workers, place) => {
 	const { sandbox, people, end } = openService();
 	const { baseUrl, apiKey, close } = await serve(sandbox);
 	const task = { database, url: await place(), baseUrl, apiKey, count: 0 };
@@ -69,19 +70,19 @@ test.each(kinds)("%s, killed at each point: 1,000 texts, each there once", async
 		to: people[at % contacts]?.phoneNumber ?? "",
 		body: `Text ${Math.floor(at / contacts)}`,
 	}));
-	const [stored] = await once(start({ ...task, enqueue: texts }), "exit");
+	const [stored] = await once(await start({ ...task, enqueue: texts }), "exit");
 	expect(stored).toBe(0);
 
 	const deaths: string[] = [];
 	// It sends at most 4 texts a second, so that the workers that die have enough texts to come to their points.
-	const second = workers > 1 ? start({ ...task, slowMs: 2_000 }) : undefined;
-	for (const [at, point] of [...points, ...points].entries()) {
-		const worker = start({ ...task, point, count: 3 + 7 * at });
+	const second = workers > 1 ? await start({ ...task, slowMs: 2_000 }) : undefined;
+	for (const { point, count } of deadly) {
+		const worker = await start({ ...task, point, count });
 		const [, signal] = await Promise.race([once(worker, "exit"), quiet(sandbox).then(() => [null, "all was done"])]);
 		if (signal === "SIGKILL") deaths.push(point);
 		else worker.kill("SIGTERM");
 	}
-	const last = Array.from({ length: workers }, () => start(task));
+	const last = await Promise.all(Array.from({ length: workers }, () => start(task)));
 	const arrived = () =>
 		people.map((person) => person.inbox().flatMap(({ kind, body }) => (kind === "text" ? [body] : [])));
 	await expect
