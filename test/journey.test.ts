@@ -4,11 +4,11 @@ import { serve } from "messaging-conversations/sandbox/server";
 import { expect, onTestFinished, test } from "vitest";
 import { failure, quick } from "./calls.ts";
 
-// The same story through two doors: in process, and over HTTP.
+// The same story through two entry points: in process, and over HTTP.
 
-type Door = (sandbox: Sandbox, options?: Partial<ClientOptions>) => Promise<Client>;
+type EntryPoint = (sandbox: Sandbox, options?: Partial<ClientOptions>) => Promise<Client>;
 
-const doors: [string, Door][] = [
+const entryPoints: [string, EntryPoint][] = [
 	["in process", async (sandbox, options) => createClient({ ...sandbox.connection, retry: quick, ...options })],
 	[
 		"over HTTP",
@@ -23,7 +23,7 @@ const doors: [string, Door][] = [
 const anna = "+447700900101";
 const bert = "+447700900102";
 
-test.for(doors)("%s: a CRM reads who it is, lists, looks up and reads", async ([, open]) => {
+test.for(entryPoints)("%s: a CRM reads who it is, lists, looks up and reads", async ([, open]) => {
 	const sandbox = createSandbox({ now: "2026-01-05T09:00:00Z" });
 	const client = await open(sandbox);
 	sandbox.agency().contact(anna, { name: "Anna" }).writes("Is the flat still free?");
@@ -61,7 +61,7 @@ test.for(doors)("%s: a CRM reads who it is, lists, looks up and reads", async ([
 	expect(sandbox.violations()).toEqual([]);
 });
 
-test.for(doors)("%s: a text in the open window goes out now, and turns the AI off", async ([, open]) => {
+test.for(entryPoints)("%s: a text in the open window goes out now, and turns the AI off", async ([, open]) => {
 	const sandbox = createSandbox();
 	const client = await open(sandbox);
 	const contact = sandbox.agency().contact(anna, { name: "Anna" });
@@ -83,7 +83,7 @@ test.for(doors)("%s: a text in the open window goes out now, and turns the AI of
 	expect(sandbox.violations()).toEqual([]);
 });
 
-test.for(doors)(
+test.for(entryPoints)(
 	"%s: a text in the closed window is queued, and goes out once the contact accepts",
 	async ([, open]) => {
 		const sandbox = createSandbox({ now: "2026-01-05T09:00:00Z" });
@@ -110,7 +110,7 @@ test.for(doors)(
 	},
 );
 
-test.for(doors)("%s: a text to a contact who has never written needs no conversation", async ([, open]) => {
+test.for(entryPoints)("%s: a text to a contact who has never written needs no conversation", async ([, open]) => {
 	const sandbox = createSandbox();
 	const client = await open(sandbox);
 	const agency = client.agency(sandbox.agency().id);
@@ -121,7 +121,7 @@ test.for(doors)("%s: a text to a contact who has never written needs no conversa
 	});
 });
 
-test.for(doors)("%s: a send is retried after a 500, and reaches the contact once", async ([, open]) => {
+test.for(entryPoints)("%s: a send is retried after a 500, and reaches the contact once", async ([, open]) => {
 	const sandbox = createSandbox();
 	const client = await open(sandbox);
 	const contact = sandbox.agency().contact(anna);
@@ -142,7 +142,7 @@ test.for(doors)("%s: a send is retried after a 500, and reaches the contact once
 	expect(contact.inbox()).toHaveLength(1);
 });
 
-test.for(doors)("%s: a send is retried after a lost answer, and reaches the contact once", async ([, open]) => {
+test.for(entryPoints)("%s: a send is retried after a lost answer, and reaches the contact once", async ([, open]) => {
 	const sandbox = createSandbox();
 	const client = await open(sandbox);
 	const contact = sandbox.agency().contact(anna);
@@ -158,7 +158,7 @@ test.for(doors)("%s: a send is retried after a lost answer, and reaches the cont
 	expect(sandbox.requests()).toHaveLength(2);
 });
 
-test.for(doors)("%s: a send that stays unknown is settled by the error's operationId", async ([, open]) => {
+test.for(entryPoints)("%s: a send that stays unknown is settled by the error's operationId", async ([, open]) => {
 	const sandbox = createSandbox();
 	const client = await open(sandbox);
 	const contact = sandbox.agency().contact(anna);
@@ -171,7 +171,7 @@ test.for(doors)("%s: a send that stays unknown is settled by the error's operati
 	expect(contact.inbox().map(({ body }) => body)).toEqual(["Yes!"]);
 });
 
-test.for(doors)("%s: a queued send whose answer is lost is queued once", async ([, open]) => {
+test.for(entryPoints)("%s: a queued send whose answer is lost is queued once", async ([, open]) => {
 	const sandbox = createSandbox();
 	const client = await open(sandbox);
 	const contact = sandbox.agency().contact(anna);
@@ -182,7 +182,7 @@ test.for(doors)("%s: a queued send whose answer is lost is queued once", async (
 	expect(contact.inbox().map(({ kind, body }) => (kind === "text" ? body : kind))).toEqual(["template", "Yes!"]);
 });
 
-test.for(doors)("%s: a takeover is a conflict, and the same send succeeds after a read", async ([, open]) => {
+test.for(entryPoints)("%s: a takeover is a conflict, and the same send succeeds after a read", async ([, open]) => {
 	const sandbox = createSandbox();
 	const client = await open(sandbox);
 	const contact = sandbox.agency().contact(anna);
@@ -196,7 +196,7 @@ test.for(doors)("%s: a takeover is a conflict, and the same send succeeds after 
 	expect(contact.inbox()).toHaveLength(1);
 });
 
-test.for(doors)("%s: a busy agency is walked in pages, each row once", async ([, open]) => {
+test.for(entryPoints)("%s: a busy agency is walked in pages, each row once", async ([, open]) => {
 	const sandbox = createSandbox({ seed: "busy" });
 	const client = await open(sandbox);
 	const { conversations } = client.agency(sandbox.agency().id);
@@ -215,7 +215,7 @@ test.for(doors)("%s: a busy agency is walked in pages, each row once", async ([,
 	expect(sandbox.violations()).toEqual([]);
 });
 
-test.for(doors)("%s: a revoked key, a missing scope and a foreign agency are told apart", async ([, open]) => {
+test.for(entryPoints)("%s: a revoked key, a missing scope and a foreign agency are told apart", async ([, open]) => {
 	const sandbox = createSandbox({ seed: "readOnlyKey" });
 	const reader = await open(sandbox);
 	const agency = reader.agency(sandbox.agency().id);
@@ -234,7 +234,7 @@ test.for(doors)("%s: a revoked key, a missing scope and a foreign agency are tol
 	await expect(failure(() => other.me.get())).resolves.toMatchObject({ _tag: "PartnerUnauthorized", attempts: 1 });
 });
 
-test.for(doors)("%s: what the service may vary changes nothing for the caller", async ([, open]) => {
+test.for(entryPoints)("%s: what the service may vary changes nothing for the caller", async ([, open]) => {
 	for (const latitude of [1, 2, 3, "four"]) {
 		const sandbox = createSandbox({ seed: "oddData", latitude });
 		const client = await open(sandbox);

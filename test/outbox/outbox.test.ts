@@ -11,7 +11,7 @@ import { createSandbox } from "messaging-conversations/sandbox";
 import { changes } from "messaging-conversations/sync";
 import { expect, test, vi } from "vitest";
 import { memoryStore } from "./memory.ts";
-import { createWorld } from "./world.ts";
+import { createWorld, overTime } from "./world.ts";
 
 test("a double click is one text", async () => {
 	const { outbox, agency, anna, enqueue, texts, state } = createWorld();
@@ -619,6 +619,7 @@ test("in a runtime without processes only the sign of life tells that another on
 	const kill = vi.spyOn(process, "kill").mockImplementation(() => {
 		throw new Error("process.kill is not implemented");
 	});
+	vi.useFakeTimers();
 	try {
 		const { outbox, store } = createWorld();
 		const other = { token: "other", host: "", pid: 0 };
@@ -626,9 +627,10 @@ test("in a runtime without processes only the sign of life tells that another on
 		const rule = expect.stringContaining("is worked on by another process");
 		await expect(outbox.drain()).rejects.toMatchObject({ field: "store", rule });
 		await store.takeOver({ ...other, beatAt: Date.now() - 60_000 }, "other");
-		await outbox.drain();
+		await overTime(outbox.drain());
 		expect(await store.worker()).toBeUndefined();
 	} finally {
+		vi.useRealTimers();
 		kill.mockRestore();
 	}
 });

@@ -131,6 +131,7 @@ for (const part of [
 	"package.json",
 	"tsconfig.json",
 	"vitest.config.ts",
+	"test/length.ts",
 	"test/outbox",
 ]) {
 	cpSync(join(root, part), join(folder, part), { recursive: true, filter: (path) => !path.includes("databases") });

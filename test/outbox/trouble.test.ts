@@ -4,9 +4,12 @@ import { createOutbox, type OutboxStore } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { afterEach, expect, test, vi } from "vitest";
 import { memoryStore } from "./memory.ts";
-import { createWorld } from "./world.ts";
+import { createWorld, overTime } from "./world.ts";
 
-afterEach(() => vi.restoreAllMocks());
+afterEach(() => {
+	vi.restoreAllMocks();
+	vi.useRealTimers();
+});
 
 type World = ReturnType<typeof createWorld>;
 
@@ -150,13 +153,14 @@ test("a clock that is set back by an hour keeps no text waiting", async () => {
 });
 
 test("the worker of a machine whose clock is behind is not taken for dead while it gives signs of life", async () => {
+	vi.useFakeTimers();
 	const { outbox, store } = createWorld();
 	const other = { token: "other", host: "another machine", pid: 4711 };
 	const behind = () => Date.now() - 45_000;
 	await store.takeOver({ ...other, beatAt: behind() }, null);
 	const beating = setInterval(() => store.takeOver({ ...other, beatAt: behind() }, "other"), 1_000);
 	try {
-		await expect(outbox.drain()).rejects.toMatchObject({ field: "store" });
+		await expect(overTime(outbox.drain())).rejects.toMatchObject({ field: "store" });
 	} finally {
 		clearInterval(beating);
 	}
@@ -164,10 +168,11 @@ test("the worker of a machine whose clock is behind is not taken for dead while 
 });
 
 test("the lock of a worker that died on a machine whose clock is ahead is taken", async () => {
+	vi.useFakeTimers();
 	const { outbox, store } = createWorld();
 	const beatAt = Date.now() + 600_000;
 	await store.takeOver({ token: "other", host: "another machine", pid: 4711, beatAt }, null);
-	await outbox.drain();
+	await overTime(outbox.drain());
 	expect(await store.worker()).toBeUndefined();
 });
 

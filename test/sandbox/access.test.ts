@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ANNA, agencyCalls, type Box, call, list, me, present, send, throughEachDoor } from "./door.ts";
+import { ANNA, agencyCalls, type Box, call, list, me, present, send, throughEachEntryPoint } from "./entry-points.ts";
 
 const YEAR = 365 * 24;
 
@@ -12,7 +12,7 @@ function parts(key: string): [string, string, string] {
 	return [present(prefix), present(id), present(secret)];
 }
 
-throughEachDoor((open) => {
+throughEachEntryPoint((open) => {
 	test("R19 refuses a request without Authorization with 401", async () => {
 		const box = await open();
 		(await me(box, { key: null })).refused(401);

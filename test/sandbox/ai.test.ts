@@ -12,9 +12,9 @@ import {
 	present,
 	send,
 	summaryOf,
-	throughEachDoor,
+	throughEachEntryPoint,
 	walkMessages,
-} from "./door.ts";
+} from "./entry-points.ts";
 
 const on = { enabled: true, disabledReason: null, disabledAt: null };
 const off = (disabledReason: string, hours: number, ms = 0) => ({
@@ -35,7 +35,7 @@ async function sent(box: Box, body = "Hi"): Promise<string> {
 	return present((await send(box, { to: ANNA, body })).ok().messageId);
 }
 
-throughEachDoor((open) => {
+throughEachEntryPoint((open) => {
 	test("R146 turns the AI off by any send through the API", async () => {
 		const box = await open();
 		writing(box);

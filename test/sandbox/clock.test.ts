@@ -1,6 +1,18 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { createSandbox } from "../../src/sandbox/index.ts";
-import { ANNA, after, type Box, BRAM, get, me, NOW, present, send, summaryOf, throughEachDoor } from "./door.ts";
+import {
+	ANNA,
+	after,
+	type Box,
+	BRAM,
+	get,
+	me,
+	NOW,
+	present,
+	send,
+	summaryOf,
+	throughEachEntryPoint,
+} from "./entry-points.ts";
 
 afterEach(() => {
 	vi.useRealTimers();
@@ -8,7 +20,7 @@ afterEach(() => {
 
 const held = async (box: Box, phone: string) => (await summaryOf(box, phone)).queuedMessages;
 
-throughEachDoor((open) => {
+throughEachEntryPoint((open) => {
 	test("the clock stands still until it is moved", async () => {
 		const box = await open();
 		box.agency.contact(ANNA).writes("Hello");

@@ -13,12 +13,12 @@ import {
 	NOW,
 	send,
 	summaryOf,
-	throughEachDoor,
-} from "./door.ts";
+	throughEachEntryPoint,
+} from "./entry-points.ts";
 
 const statuses = async (box: Box) => (await messages(box, ANNA)).ok().messages.map(({ status }) => status);
 
-throughEachDoor((open) => {
+throughEachEntryPoint((open) => {
 	test("R187 fails every message to a contact who cannot be reached, until they can be again", async () => {
 		const box = await open();
 		const anna = box.agency.contact(ANNA);

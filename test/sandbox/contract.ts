@@ -74,11 +74,10 @@ function tightened(node: unknown, check: Check): unknown {
 	return copy;
 }
 
-const validators = new Map<string, ValidateFunction>();
+const contracts = new Map<Check, Ajv2020>();
 
-function validator(schema: string, check: Check): ValidateFunction {
-	const name = `${check}/${schema}`;
-	const made = validators.get(name);
+function contract(check: Check): Ajv2020 {
+	const made = contracts.get(check);
 	if (made) return made;
 	const ajv = new Ajv2020({ allErrors: true, strict: false });
 	ajv.addFormat("uuid", /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
@@ -87,12 +86,15 @@ function validator(schema: string, check: Check): ValidateFunction {
 		check === "latitude" ? /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/ : /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
 	);
 	ajv.addSchema({ $id: "contract", components: tightened(document.components, check) });
-	for (const each of Object.keys(at(document, "components", "schemas"))) {
-		validators.set(`${check}/${each}`, ajv.compile({ $ref: `contract#/components/schemas/${each}` }));
-	}
-	const compiled = validators.get(name);
-	if (!compiled) throw new Error(`openapi.json has no schema ${schema}`);
-	return compiled;
+	contracts.set(check, ajv);
+	return ajv;
+}
+
+/** Compiled when it is first asked for. */
+function validator(schema: string, check: Check): ValidateFunction {
+	const validate = contract(check).getSchema(`contract#/components/schemas/${schema}`);
+	if (!validate) throw new Error(`openapi.json has no schema ${schema}`);
+	return validate;
 }
 
 /** What is wrong with a value against a schema of openapi.json; the empty list when nothing is. */

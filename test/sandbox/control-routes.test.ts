@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { createSandbox } from "../../src/sandbox/index.ts";
 import { type SandboxServer, serve } from "../../src/sandbox/server.ts";
 import { isRecord } from "./contract.ts";
-import { ANNA, after, BRAM, NOW } from "./door.ts";
+import { ANNA, after, BRAM, NOW } from "./entry-points.ts";
 
 let sandbox = createSandbox({ now: NOW });
 let server: SandboxServer;

@@ -18,10 +18,10 @@ import {
 	present,
 	send,
 	summaryOf,
-	throughEachDoor,
-} from "./door.ts";
+	throughEachEntryPoint,
+} from "./entry-points.ts";
 
-throughEachDoor((open) => {
+throughEachEntryPoint((open) => {
 	test("connection: a base URL, a key of the right form with a dead prefix, and a fetch that takes them", async () => {
 		const { sandbox } = await open();
 		const { baseUrl, apiKey, fetch } = sandbox.connection;

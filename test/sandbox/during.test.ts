@@ -1,8 +1,8 @@
 import { expect, test, vi } from "vitest";
 import { createSandbox } from "../../src/sandbox/index.ts";
-import { ANNA, call, get, list, me, send, throughEachDoor } from "./door.ts";
+import { ANNA, call, get, list, me, send, throughEachEntryPoint } from "./entry-points.ts";
 
-throughEachDoor((open) => {
+throughEachEntryPoint((open) => {
 	test("a contact's reply races a send: before it runs, and after it ran", async () => {
 		for (const [phase, queued] of [
 			["before", false],

@@ -17,10 +17,10 @@ import {
 	messages,
 	send,
 	summaryOf,
-	throughEachDoor,
-} from "./door.ts";
+	throughEachEntryPoint,
+} from "./entry-points.ts";
 
-throughEachDoor((open, door) => {
+throughEachEntryPoint((open, entryPoint) => {
 	test("R1 answers six operations under a base URL that ends in /api/v1", async () => {
 		const box = await open();
 		box.agency.contact(ANNA).writes("Hello");
@@ -370,7 +370,7 @@ throughEachDoor((open, door) => {
 			await list(box);
 			const own = new URL(box.baseUrl).port;
 			const elsewhere = connect.mock.calls.filter((args) => !JSON.stringify(args).includes(`"${own}"`));
-			if (door.name === "server") {
+			if (entryPoint.name === "server") {
 				expect(connect.mock.calls.length).toBeGreaterThan(0);
 				expect(elsewhere).toEqual([]);
 			} else {
@@ -383,7 +383,7 @@ throughEachDoor((open, door) => {
 
 	test("R163 speaks HTTPS, and plain HTTP on loopback alone", async () => {
 		const { protocol, hostname } = new URL((await open()).baseUrl);
-		if (door.name === "server") expect([protocol, hostname]).toEqual(["http:", "127.0.0.1"]);
+		if (entryPoint.name === "server") expect([protocol, hostname]).toEqual(["http:", "127.0.0.1"]);
 		else expect([protocol, hostname]).toEqual(["https:", "sandbox.invalid"]);
 	});
 
@@ -407,7 +407,7 @@ throughEachDoor((open, door) => {
 	});
 });
 
-test("the door in process finds its origin in any spelling, and no other", async () => {
+test("the in-process entry point finds its origin in any spelling, and no other", async () => {
 	const sandbox = createSandbox();
 	const { apiKey } = sandbox.connection;
 	const headers = { authorization: `Bearer ${apiKey}` };
@@ -434,7 +434,7 @@ test("the door in process finds its origin in any spelling, and no other", async
 	expect(sandbox.violations()).toEqual([]);
 });
 
-test("the door in process reads headers, and refuses a body that cannot be, as fetch does", async () => {
+test("the in-process entry point reads headers, and refuses a body that cannot be, as fetch does", async () => {
 	const sandbox = createSandbox();
 	const { baseUrl, apiKey } = sandbox.connection;
 	const bearer = `Bearer ${apiKey}`;

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { createSandbox, type SandboxEvent } from "../../src/sandbox/index.ts";
-import { ANNA, after, type Box, BRAM, call, me, NOW, present, send, throughEachDoor } from "./door.ts";
+import { ANNA, after, type Box, BRAM, call, me, NOW, present, send, throughEachEntryPoint } from "./entry-points.ts";
 
 const typesOf = (events: readonly SandboxEvent[]) => events.map(({ type }) => type);
 const of = <Type extends SandboxEvent["type"]>(events: readonly SandboxEvent[], type: Type) =>
@@ -13,7 +13,7 @@ async function during(box: Box, act: () => unknown): Promise<SandboxEvent[]> {
 	return box.sandbox.events({ after: last });
 }
 
-throughEachDoor((open) => {
+throughEachEntryPoint((open) => {
 	test("events tell where the text had waited that a retry lets out, and the agency of a path that is encoded", async () => {
 		const box = await open();
 		const text = { to: ANNA, body: "Hi", operationId: "a" };

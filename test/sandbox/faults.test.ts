@@ -14,9 +14,9 @@ import {
 	me,
 	present,
 	send,
-	throughEachDoor,
+	throughEachEntryPoint,
 	walkMessages,
-} from "./door.ts";
+} from "./entry-points.ts";
 
 const request = { to: ANNA, body: "The visit is at two.", operationId: "visit-1" };
 const broken = { check: "broken" } as const;
@@ -45,10 +45,10 @@ function parsed(text: string): unknown {
 }
 
 /** Node's fetch throws a TypeError whose cause has the code; through msw there is no code to see. */
-function assertCut(outcome: Outcome, door: string) {
+function assertCut(outcome: Outcome, entryPoint: string) {
 	if (!("error" in outcome)) throw new Error(`answered ${outcome.answer.status}`);
 	expect(outcome.error).toBeInstanceOf(TypeError);
-	if (door === "msw") return;
+	if (entryPoint === "msw") return;
 	const { cause } = present(outcome.error instanceof Error ? outcome.error : null);
 	expect(cause).toMatchObject({ code: expect.stringMatching(/^(ECONNRESET|UND_ERR_SOCKET)$/) });
 }
@@ -137,14 +137,14 @@ function writing(box: Box) {
 	return anna;
 }
 
-throughEachDoor((open, door) => {
+throughEachEntryPoint((open, entryPoint) => {
 	for (const { name, effect, shows } of effects) {
 		test(`fault ${name} before the handler: nothing ran, the operationId is free`, async () => {
 			const box = await open();
 			const anna = writing(box);
 			const untouched = (await get(box, ANNA)).text;
 			const fault = box.sandbox.faults.add({ operation: "messages.send", times: 1, phase: "before", effect });
-			shows(await outcomeOf(send(box, request, broken)), door.name);
+			shows(await outcomeOf(send(box, request, broken)), entryPoint.name);
 			expect(fault.hits).toBe(1);
 			expect(anna.inbox()).toEqual([]);
 			expect((await get(box, ANNA)).text).toBe(untouched);
@@ -157,7 +157,7 @@ throughEachDoor((open, door) => {
 			const box = await open();
 			const anna = writing(box);
 			const fault = box.sandbox.faults.add({ operation: "messages.send", times: 1, phase: "after", effect });
-			shows(await outcomeOf(send(box, request, broken)), door.name);
+			shows(await outcomeOf(send(box, request, broken)), entryPoint.name);
 			expect(fault.hits).toBe(1);
 			expect(anna.inbox().map((each) => each.body)).toEqual([request.body]);
 			(await send(box, { ...request, body: "Another body" })).refused(500);
@@ -324,7 +324,7 @@ throughEachDoor((open, door) => {
 	test("a fault holds the text of a closed window once, however often its answer is lost", async () => {
 		const box = await open();
 		box.sandbox.faults.add({ operation: "messages.send", times: 3, phase: "after", effect: "reset" });
-		for (let index = 0; index < 3; index += 1) assertCut(await outcomeOf(send(box, request, broken)), door.name);
+		for (let index = 0; index < 3; index += 1) assertCut(await outcomeOf(send(box, request, broken)), entryPoint.name);
 		expect((await send(box, request)).ok().queued).toBe(true);
 		const anna = box.agency.contact(ANNA);
 		expect(anna.inbox().map((each) => each.kind)).toEqual(["template"]);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type Archive, createSandbox } from "../../src/sandbox/index.ts";
-import { ANNA, BRAM, NOW } from "./door.ts";
+import { ANNA, BRAM, NOW } from "./entry-points.ts";
 
 /** A world with something of everything, as its JSON gives it: free to be spoiled. */
 // biome-ignore lint/suspicious/noExplicitAny: the tests below write what the types forbid

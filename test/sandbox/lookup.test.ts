@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { ANNA, after, BELGIAN, BRAM, CARL, call, list, lookup, only, throughEachDoor } from "./door.ts";
+import { ANNA, after, BELGIAN, BRAM, CARL, call, list, lookup, only, throughEachEntryPoint } from "./entry-points.ts";
 
-throughEachDoor((open) => {
+throughEachEntryPoint((open) => {
 	test("R61 takes 1 to 100 strings of 1 to 32 characters and no other field", async () => {
 		const box = await open();
 		const path = `/agencies/${box.agency.id}/conversations/lookup`;

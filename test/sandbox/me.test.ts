@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { me, throughEachDoor } from "./door.ts";
+import { me, throughEachEntryPoint } from "./entry-points.ts";
 
-throughEachDoor((open) => {
+throughEachEntryPoint((open) => {
 	test("R40 returns the integration, its agencies and the key's scopes", async () => {
 		const box = await open();
 		const body = (await me(box)).ok();

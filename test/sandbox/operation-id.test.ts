@@ -11,9 +11,9 @@ import {
 	present,
 	send,
 	summaryOf,
-	throughEachDoor,
+	throughEachEntryPoint,
 	walkMessages,
-} from "./door.ts";
+} from "./entry-points.ts";
 
 const request = { to: ANNA, body: "The visit is at two.", operationId: "visit-1" };
 const other = { ...request, body: "The visit is at three." };
@@ -35,7 +35,7 @@ const templates = (box: Box) =>
 		.inbox()
 		.filter((each) => each.kind === "template").length;
 
-throughEachDoor((open) => {
+throughEachEntryPoint((open) => {
 	test("R131 answers a retry to an open window with the same message and a null status, and sends nothing", async () => {
 		const box = await open();
 		writing(box);

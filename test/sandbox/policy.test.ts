@@ -1,6 +1,17 @@
 import { expect, test } from "vitest";
 import type { SandboxOptions } from "../../src/sandbox/index.ts";
-import { ANNA, type Box, BRAM, type Door, get, list, lookup, send, throughEachDoor } from "./door.ts";
+import {
+	ANNA,
+	type Box,
+	BRAM,
+	type EntryPoint,
+	get,
+	lengthThrough,
+	list,
+	lookup,
+	send,
+	throughEachEntryPoint,
+} from "./entry-points.ts";
 
 type Policy = NonNullable<SandboxOptions["policy"]>;
 
@@ -89,17 +100,23 @@ const episodes: Record<keyof Policy, (box: Box) => Promise<unknown>> = {
 	},
 };
 
-async function seen(open: Door["open"], policy: Policy): Promise<Map<string, string>> {
+const all = readings.map(([name]) => name);
+
+async function seen(
+	open: EntryPoint["open"],
+	policy: Policy,
+	names: readonly (keyof Policy)[] = all,
+): Promise<Map<string, string>> {
 	const told = new Map<string, string>();
-	for (const [name, episode] of Object.entries(episodes)) {
+	for (const name of names) {
 		const box = await open({ policy });
-		told.set(name, JSON.stringify(await episode(box)));
+		told.set(name, JSON.stringify(await episodes[name](box)));
 		await box.close();
 	}
 	return told;
 }
 
-throughEachDoor((open) => {
+throughEachEntryPoint((open, entryPoint) => {
 	test("policy defaults to the chosen reading of every rule", async () => {
 		const explicit = Object.assign({}, ...readings.map(([, usual]) => usual));
 		expect(await seen(open, explicit)).toEqual(await seen(open, {}));
@@ -108,8 +125,8 @@ throughEachDoor((open) => {
 	test("policy switches change their own rule and no other", async () => {
 		const usual = await seen(open, {});
 		for (const [name, , other] of readings) {
-			const told = await seen(open, other);
-			for (const episode of Object.keys(episodes)) {
+			const told = await seen(open, other, lengthThrough(entryPoint, all, [name]));
+			for (const episode of told.keys()) {
 				// The contact who opens the window in that episode sends the held text at the same stroke.
 				if (name === "inboundFlushesQueue" && episode === "openSendWhileHeld") continue;
 				const same = told.get(episode) === usual.get(episode);

@@ -12,9 +12,9 @@ import {
 	present,
 	send,
 	summaryOf,
-	throughEachDoor,
+	throughEachEntryPoint,
 	walkMessages,
-} from "./door.ts";
+} from "./entry-points.ts";
 
 const hold = async (box: Box, body = "Held", extra: object = {}) => {
 	const result = (await send(box, { to: ANNA, body, ...extra })).ok();
@@ -34,7 +34,7 @@ const templates = (box: Box) =>
 		.inbox()
 		.filter((each) => each.kind === "template");
 
-throughEachDoor((open) => {
+throughEachEntryPoint((open) => {
 	test("R118 holds at most one text a contact", async () => {
 		const box = await open();
 		for (const body of ["One", "Two", "Three"]) {

@@ -16,9 +16,9 @@ import {
 	present,
 	send,
 	summaryOf,
-	throughEachDoor,
+	throughEachEntryPoint,
 	walkMessages,
-} from "./door.ts";
+} from "./entry-points.ts";
 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `Text ${index}`);
 
@@ -36,7 +36,7 @@ async function newest(box: Box, phone = ANNA) {
 	return first((await messages(box, phone)).ok().messages);
 }
 
-throughEachDoor((open) => {
+throughEachEntryPoint((open) => {
 	test("R69 reads the phone of the path with %2B, notes a literal plus and refuses %252B", async () => {
 		const box = await open();
 		box.agency.contact(ANNA).writes("Hello");

@@ -16,8 +16,8 @@ import {
 	present,
 	send,
 	summaryOf,
-	throughEachDoor,
-} from "./door.ts";
+	throughEachEntryPoint,
+} from "./entry-points.ts";
 
 const SENDER_A = "11111111-1111-4111-8111-111111111111";
 const SENDER_B = "22222222-2222-4222-8222-222222222222";
@@ -30,7 +30,7 @@ function writing(box: Box) {
 
 const bilingual = (box: Box) => box.agency.consent.set({ languages: ["nl", "fr"], defaultLanguage: "nl" });
 
-throughEachDoor((open) => {
+throughEachEntryPoint((open) => {
 	test("R94 asks for a phone number in to, and takes local and 00 forms", async () => {
 		const box = await open();
 		for (const to of [undefined, null, 32470123456, {}, [ANNA], "", "abc", "12", "0470", `${ANNA} ${BRAM}`]) {

@@ -14,8 +14,8 @@ import {
 	NOW,
 	send,
 	summaryOf,
-	throughEachDoor,
-} from "./door.ts";
+	throughEachEntryPoint,
+} from "./entry-points.ts";
 
 /** Calls and acts of every sort; each answer as its bytes. */
 async function episode(box: Box): Promise<string[]> {
@@ -54,7 +54,7 @@ const look = async (box: Box) => [
 	JSON.stringify(box.agency.contact(BRAM).inbox()),
 ];
 
-throughEachDoor((open) => {
+throughEachEntryPoint((open) => {
 	test("two sandboxes answer the same calls with the same bytes", async () => {
 		const one = await open();
 		const told = await episode(one);

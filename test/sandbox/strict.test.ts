@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createSandbox } from "../../src/sandbox/index.ts";
-import { ANNA, BRAM, list, me, NOW, send, throughEachDoor } from "./door.ts";
+import { ANNA, BRAM, list, me, NOW, send, throughEachEntryPoint } from "./entry-points.ts";
 
 const sandbox = createSandbox({ now: NOW });
 const agency = sandbox.agency();
@@ -153,7 +153,7 @@ test.each([
 	expect(slip).toThrow(named);
 });
 
-throughEachDoor((open) => {
+throughEachEntryPoint((open) => {
 	test("a fault that is taken back hits no more and says so; its hits stay", async () => {
 		const box = await open();
 		const taken = box.sandbox.faults.add({ ...status503, times: 3 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ANNA, after, type Box, get, only, send, throughEachDoor } from "./door.ts";
+import { ANNA, after, type Box, get, only, send, throughEachEntryPoint } from "./entry-points.ts";
 
 // One test for each row of the table in spec §3, named by the row.
 
@@ -11,7 +11,7 @@ const kinds = (box: Box) =>
 		.inbox()
 		.map((each) => each.kind);
 
-throughEachDoor((open) => {
+throughEachEntryPoint((open) => {
 	test("§3 Window open, time passes, 24 hours after last inbound message: Window closed, sends are queued", async () => {
 		const box = await open();
 		box.agency.contact(ANNA).writes("Hello");

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { ANNA, after, type Box, get, send, summaryOf, throughEachDoor } from "./door.ts";
+import { ANNA, after, type Box, get, send, summaryOf, throughEachEntryPoint } from "./entry-points.ts";
 
 const expiry = async (box: Box) => (await summaryOf(box, ANNA)).windowExpiresAt;
 const queued = async (box: Box) => (await send(box, { to: ANNA, body: "Hi" })).ok().queued;
 
-throughEachDoor((open) => {
+throughEachEntryPoint((open) => {
 	test("R88 puts windowExpiresAt exactly 24 hours after the last inbound message, null before the first", async () => {
 		const box = await open();
 		const anna = box.agency.contact(ANNA);

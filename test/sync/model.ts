@@ -145,8 +145,7 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 			const ahead = futureMs > 0 && random() < 0.2 ? Math.floor(random() * futureMs) : 0;
 			const at = floor(model.now + ahead);
 			// What nothing can help: a whole page of rows of one time, from a service whose cursors are times.
-			const tied = conversations.filter((other) => latest(other.messages) === at || latestSeen(other) === at).length;
-			if (cursors === "times" && tied >= model.pageSize - 1) return undefined;
+			if (cursors === "times" && tiedAt(at) >= model.pageSize - 1) return undefined;
 			const isLate = lateMs > 0 && random() < 0.4;
 			const message: ModelMessage = {
 				id: kind.randomIds ? 1 + Math.floor(random() * 2 ** 50) : 1_000 + serial,
@@ -186,6 +185,9 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 
 	function floor(at: number): number {
 		return Math.floor(at / precisionMs) * precisionMs;
+	}
+	function tiedAt(at: number): number {
+		return conversations.filter((other) => latest(other.messages) === at || latestSeen(other) === at).length;
 	}
 	function latest(messages: readonly ModelMessage[]): number {
 		return messages.reduce((time, { at }) => Math.max(time, at), never);

@@ -1,7 +1,6 @@
 // A second worker without an engine is refused; any process may enqueue, ask and cancel; a dead worker's lock is taken at once.
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import Libsql from "libsql";
 import { createClient } from "messaging-conversations";
 import { createOutbox, postgresStore, sqliteStore } from "messaging-conversations/outbox";
@@ -11,9 +10,9 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Server, startServer } from "../../postgres.ts";
 import { newFile } from "./open.ts";
+import { startWorker } from "./start-worker.ts";
 import type { Task } from "./worker.ts";
 
-const root = fileURLToPath(new URL("../../..", import.meta.url));
 let server: Server | undefined;
 const pools: pg.Pool[] = [];
 const children: ChildProcess[] = [];
@@ -26,12 +25,8 @@ afterAll(async () => {
 	await server?.close();
 });
 
-async function startWorker(task: Task): Promise<ChildProcess> {
-	const child = spawn(process.execPath, ["--import", "tsx", "test/outbox/databases/worker.ts"], {
-		cwd: root,
-		env: { ...process.env, TASK: JSON.stringify(task) },
-		stdio: ["ignore", "pipe", "inherit"],
-	});
+async function start(task: Task): Promise<ChildProcess> {
+	const child = await startWorker(task);
 	children.push(child);
 	await once(child.stdout ?? child, "data");
 	return child;
@@ -45,7 +40,7 @@ test.each(["libsql", "postgres"] as const)(
 		anna.writes("Hello");
 		const { baseUrl, apiKey, close } = await serve(sandbox);
 		const url = database === "libsql" ? newFile() : ((await server?.create()) ?? "");
-		const worker = await startWorker({ database, url, baseUrl, apiKey, count: 0 });
+		const worker = await start({ database, url, baseUrl, apiKey, count: 0 });
 		const pool = new pg.Pool({ connectionString: url });
 		pools.push(pool);
 		const store = database === "libsql" ? sqliteStore(new Libsql(url)) : postgresStore(pool);

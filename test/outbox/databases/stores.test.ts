@@ -2,7 +2,6 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { PGlite } from "@electric-sql/pglite";
 import { createClient } from "@libsql/client";
 import Libsql from "libsql";
 import { type OutboxStore, postgresStore, sqliteStore } from "messaging-conversations/outbox";
@@ -10,7 +9,7 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Server, startServer } from "../../postgres.ts";
 import { progress, storeSuite } from "../store-suite.ts";
-import { newFile, openLibsql, openLibsqlClient, openPglite } from "./open.ts";
+import { emptyPglite, newFile, openLibsql, openLibsqlClient, openPglite } from "./open.ts";
 
 let server: Server | undefined;
 const pools: pg.Pool[] = [];
@@ -180,7 +179,7 @@ describe("a text in the caller's transaction is there with the caller's row, or 
 	});
 
 	test("PGlite", async () => {
-		const db = await PGlite.create();
+		const db = await emptyPglite();
 		const store = postgresStore(db);
 		await both(store, (id, fail) =>
 			db.transaction(async (tx) => {
@@ -191,7 +190,7 @@ describe("a text in the caller's transaction is there with the caller's row, or 
 	});
 
 	test("PGlite, by an ORM that gives columns in camel case", async () => {
-		const db = await PGlite.create();
+		const db = await emptyPglite();
 		const store = postgresStore(db);
 		await store.migrate();
 		const camelCase = (row: unknown) =>

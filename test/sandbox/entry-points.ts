@@ -3,6 +3,7 @@ import { afterEach, describe, expect } from "vitest";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/index.ts";
 import { handlers } from "../../src/sandbox/msw.ts";
 import { serve } from "../../src/sandbox/server.ts";
+import { isLong } from "../length.ts";
 import { assertContract, type Check, type Schemas } from "./contract.ts";
 
 export const NOW = "2026-01-05T09:00:00.000Z";
@@ -18,7 +19,7 @@ export function after(hours: number, ms = 0): string {
 	return new Date(Date.parse(NOW) + hours * HOUR + ms).toISOString();
 }
 
-/** A sandbox behind one of its doors. */
+/** A sandbox behind one of its entry points. */
 export interface Box {
 	readonly sandbox: Sandbox;
 	readonly agency: ReturnType<Sandbox["agency"]>;
@@ -35,7 +36,7 @@ export interface OpenOptions extends SandboxOptions {
 	check?: Check;
 }
 
-export interface Door {
+export interface EntryPoint {
 	readonly name: "in process" | "msw" | "server";
 	open(options?: OpenOptions): Promise<Box>;
 }
@@ -46,7 +47,7 @@ function made({ check = "exact", ...options }: OpenOptions = {}) {
 	return { sandbox, agency: sandbox.agency(), baseUrl, key: apiKey, check, correlationIds: new Set<string>() };
 }
 
-const inProcess: Door = {
+const inProcess: EntryPoint = {
 	name: "in process",
 	async open(options) {
 		const box = made(options);
@@ -54,7 +55,7 @@ const inProcess: Door = {
 	},
 };
 
-const throughMsw: Door = {
+const throughMsw: EntryPoint = {
 	name: "msw",
 	async open(options) {
 		const box = made(options);
@@ -64,7 +65,7 @@ const throughMsw: Door = {
 	},
 };
 
-const overHttp: Door = {
+const overHttp: EntryPoint = {
 	name: "server",
 	async open(options) {
 		const box = made(options);
@@ -73,26 +74,31 @@ const overHttp: Door = {
 	},
 };
 
-const doors: readonly Door[] = [inProcess, throughMsw, overHttp];
+/** The length at which to test what no entry point touches: `npm test` tests it at full length in process alone. */
+export function lengthThrough<Length>({ name }: EntryPoint, full: Length, short: Length): Length {
+	return isLong || name === "in process" ? full : short;
+}
 
-/** Runs the same tests through each door; what a test opens is closed after it. */
-export function throughEachDoor(
-	tests: (open: Door["open"], door: Door) => void,
-	through: readonly Door[] = doors,
+const entryPoints: readonly EntryPoint[] = [inProcess, throughMsw, overHttp];
+
+/** Runs the same tests through each entry point; what a test opens is closed after it. */
+export function throughEachEntryPoint(
+	tests: (open: EntryPoint["open"], entryPoint: EntryPoint) => void,
+	through: readonly EntryPoint[] = entryPoints,
 ): void {
-	for (const door of through) {
-		describe(`through ${door.name}`, () => {
+	for (const entryPoint of through) {
+		describe(`through ${entryPoint.name}`, () => {
 			const opened: Box[] = [];
 			afterEach(async () => {
 				for (const box of opened.splice(0)) await box.close();
 			});
 			tests(async (options) => {
-				const { close, ...box } = await door.open(options);
+				const { close, ...box } = await entryPoint.open(options);
 				let closed: Promise<void> | undefined;
 				const closable = { ...box, close: () => (closed ??= close()) };
 				opened.push(closable);
 				return closable;
-			}, door);
+			}, entryPoint);
 		});
 	}
 }
