@@ -58,7 +58,7 @@ function openService(contacts: number) {
 }
 
 /** A second worker takes texts from those that die, so it needs more of them. */
-const contactsOf = (workers: number): number => (isLong ? 250 : 40 * workers);
+const contactsOf = (workers: number): number => (isLong ? 250 : workers > 1 ? 60 : 40);
 
 const kinds: [name: string, database: Task["database"], workers: number, place: () => Promise<string>][] = [
 	["one worker on SQLite", "libsql", 1, async () => newFile()],
