@@ -24,10 +24,10 @@ const others: Policy = {
 const readings: Partial<Policy>[] = [{}, ...Object.entries(others).map(([name, value]) => ({ [name]: value }))];
 
 const latitudes = ["one", "two", "three", "four", "five"];
-// A latitude changes how an answer is written and a policy what is in it: the short run has each of both, not each pair.
-const worlds = latitudes.flatMap((latitude, index) =>
+// In short, the default policy plays under each latitude, and each other policy under one.
+const worlds = latitudes.flatMap((latitude, at) =>
 	readings
-		.filter((_, at) => isLong || at === 0 || at % latitudes.length === index)
+		.filter((_, index) => isLong || index === 0 || index % latitudes.length === at)
 		.map((policy) => [JSON.stringify(policy), latitude, policy] as const),
 );
 

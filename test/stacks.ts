@@ -1,5 +1,5 @@
-// Calls that fail, each made by a function of this file. Prints their stacks, and how many stacks a success captures. It
-// runs in a process of its own, on Node with flags of the engine, or on Bun.
+// Calls that fail, each made by a function of this file. Prints their stacks, with frames and without, and how many stacks
+// a success captures. It runs in a process of its own, on Node or on Bun.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createClient, toE164 } from "../src/index.ts";
@@ -96,16 +96,26 @@ const uses: Record<string, () => Promise<unknown>> = {
 	},
 };
 
-const stacks: Record<string, string> = {};
-for (const round of ["first", "again"]) {
-	for (const [name, use] of Object.entries(uses)) {
-		try {
-			await use();
-		} catch (error) {
-			stacks[`${name}, ${round}`] = String(Reflect.get(Object(error), "stack"));
+/** The stack of each use that fails, made twice. */
+async function stacksOfUses(): Promise<Record<string, string>> {
+	const stacks: Record<string, string> = {};
+	for (const round of ["first", "again"]) {
+		for (const [name, use] of Object.entries(uses)) {
+			try {
+				await use();
+			} catch (error) {
+				stacks[`${name}, ${round}`] = String(Reflect.get(Object(error), "stack"));
+			}
 		}
 	}
+	return stacks;
 }
+
+const stacks = await stacksOfUses();
+const limit = Error.stackTraceLimit;
+Error.stackTraceLimit = 0;
+const withoutFrames = await stacksOfUses();
+Error.stackTraceLimit = limit;
 
 // The engine formats a stack when it is first read, and captures one whenever an Error is made.
 let made = 0;
@@ -157,4 +167,4 @@ const names = {
 
 server.close();
 server.closeAllConnections();
-console.log(JSON.stringify({ stacks, captured: made, names }));
+console.log(JSON.stringify({ stacks, withoutFrames, captured: made, names }));

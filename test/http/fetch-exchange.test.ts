@@ -1,5 +1,5 @@
 import { type ClientOptions, createClient, type Fetch, PartnerConfigurationError } from "messaging-conversations";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { callOf, clientOf, failure, jsonResponse, wrong } from "../calls.ts";
 import { agencyId, apiKey, me, phone, sentNow, text } from "../canned.ts";
 
@@ -108,8 +108,9 @@ test.for([
 	["a Request without a cache, as on some workers", class {}],
 	["no Request", undefined],
 ])("a runtime with %s gets no cache mode", async ([, request]) => {
-	// A runtime is asked once, at its first read.
+	// A runtime is asked once, at its first read. Other test files share the modules, so what they learn here must not stay.
 	vi.resetModules();
+	onTestFinished(() => void vi.resetModules());
 	vi.stubGlobal("Request", request);
 	const fresh = await import("messaging-conversations");
 	const inits: RequestInit[] = [];

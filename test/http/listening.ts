@@ -9,12 +9,15 @@ export interface Listening {
 	open: () => number;
 }
 
-/** Listens on the loopback until the test has finished. */
-export async function listening(server: Server, scheme = "http"): Promise<Listening> {
+/** Listens on the loopback until the test has finished. A concurrent test passes the `onTestFinished` of its context. */
+export async function listening(
+	server: Server,
+	{ scheme = "http", onFinished = onTestFinished }: { scheme?: string; onFinished?: (end: () => void) => void } = {},
+): Promise<Listening> {
 	const sockets: Socket[] = [];
 	server.on("connection", (socket: Socket) => sockets.push(socket.on("error", () => {})));
 	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-	onTestFinished(() => {
+	onFinished(() => {
 		for (const socket of sockets) socket.destroy();
 		server.close();
 	});

@@ -1,17 +1,19 @@
 import http from "node:http";
-import { expect, test, vi } from "vitest";
+import { expect, type TestContext, test, vi } from "vitest";
 import { nodeExchange } from "../adapters.ts";
 import { type Listening, listening } from "./listening.ts";
 
+// Each of these tests waits for connections to end, so they wait together.
+
 /** A service that keeps its connections open, and announces this. */
-function service(keepAlive?: string): Promise<Listening> {
+function service({ onTestFinished }: TestContext, keepAlive?: string): Promise<Listening> {
 	const server = http.createServer((_, answer) => {
 		// Node announces its own limit unless it has none.
 		if (keepAlive !== undefined) answer.setHeader("keep-alive", keepAlive);
 		answer.end("{}");
 	});
 	server.keepAliveTimeout = 0;
-	return listening(server);
+	return listening(server, { onFinished: onTestFinished });
 }
 
 /** Makes a request, and reads its answer to the end. */
@@ -22,36 +24,36 @@ async function ask({ url }: Listening, exchange = nodeExchange()): Promise<void>
 
 const closed = ({ open }: Listening) => vi.waitFor(() => expect(open()).toBe(0), { timeout: 10_000 });
 
-test.each([
+test.concurrent.for([
 	["without an announcement", undefined],
 	["that announces more", "timeout=60"],
-])("keepAliveMs ends an idle connection to a service %s", async (_, keepAlive) => {
-	const server = await service(keepAlive);
+] as const)("keepAliveMs ends an idle connection to a service %s", async ([, keepAlive], context) => {
+	const server = await service(context, keepAlive);
 	await ask(server, nodeExchange({ keepAliveMs: 30 }));
 	expect(server.open()).toBe(1);
 	await closed(server);
 });
 
-test.each([undefined, 600_000])(
+test.concurrent.for([undefined, 600_000])(
 	"an idle connection is closed before the service closes it, keepAliveMs %s",
-	async (keepAliveMs) => {
-		const server = await service("timeout=2, max=100");
+	async (keepAliveMs, context) => {
+		const server = await service(context, "timeout=2, max=100");
 		await ask(server, nodeExchange({ keepAliveMs }));
 		expect(server.open()).toBe(1);
 		await closed(server);
 	},
 );
 
-test("a connection that the service closes within a second is not used again", async () => {
-	const server = await service("timeout=1");
+test.concurrent("a connection that the service closes within a second is not used again", async (context) => {
+	const server = await service(context, "timeout=1");
 	const exchange = nodeExchange();
 	await ask(server, exchange);
 	await ask(server, exchange);
 	expect(server.sockets).toHaveLength(2);
 });
 
-test("an idle connection is kept for longer where the service announces that it keeps it", async () => {
-	const [silent, announcing] = [await service(), await service("timeout=10")];
+test.concurrent("an idle connection is kept for longer where the service announces that it keeps it", async (context) => {
+	const [silent, announcing] = [await service(context), await service(context, "timeout=10")];
 	const exchange = nodeExchange();
 	await ask(announcing, exchange);
 	await ask(silent, exchange);
@@ -60,8 +62,9 @@ test("an idle connection is kept for longer where the service announces that it 
 	expect(announcing.sockets).toHaveLength(1);
 }, 15_000);
 
-test("an answer that takes longer than an idle connection is kept arrives", async () => {
-	const server = await listening(http.createServer((_, answer) => void setTimeout(() => answer.end("{}"), 100)));
+test.concurrent("an answer that takes longer than an idle connection is kept arrives", async ({ onTestFinished }) => {
+	const slow = http.createServer((_, answer) => void setTimeout(() => answer.end("{}"), 100));
+	const server = await listening(slow, { onFinished: onTestFinished });
 	const exchange = nodeExchange({ keepAliveMs: 20 });
 	await Promise.all([ask(server, exchange), ask(server, exchange)]);
 	await Promise.all([ask(server, exchange), ask(server, exchange)]);

@@ -353,7 +353,7 @@ test("a certificate is trusted by `ca` alone, and otherwise not tried again", as
 	const server = https.createServer({ cert: certificate, key: privateKey }, (_, answer) =>
 		answer.end(JSON.stringify(me)),
 	);
-	const { url, sockets } = await listening(server, "https");
+	const { url, sockets } = await listening(server, { scheme: "https" });
 	const distrusting = clientAt(url, nodeExchange(), { retry: { baseDelayMs: 1 } }).agency(agencyId).messages;
 	expect(await failure(() => distrusting.send(hello))).toMatchObject({
 		_tag: "PartnerConnectionError",
@@ -395,7 +395,7 @@ test("a fault of TLS after the handshake is a lost connection: the request may h
 			.pipe(through)
 			.pipe(socket);
 	});
-	const { url } = await listening(gateway, "https");
+	const { url } = await listening(gateway, { scheme: "https" });
 	const { send } = clientAt(url, nodeExchange({ ca: certificate })).agency(agencyId).messages;
 	const error = await failure(() => send(hello));
 	expect(error).toMatchObject({ _tag: "PartnerConnectionError", outcome: "unknown", retryable: true });
