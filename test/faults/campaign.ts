@@ -51,7 +51,12 @@ export interface CampaignOptions {
 	readonly timeoutMs?: number;
 	/** @default 4000 */
 	readonly deadlineMs?: number;
-	/** How long connections and timers may outlive the calls before they count as leaked. @default 60_000 */
+	/**
+	 * How long connections and timers may outlive the calls. It is less than the time-out of the second round, because a
+	 * timer that leaks there ends by itself after that.
+	 *
+	 * @default 20_000
+	 */
 	readonly leakAfterMs?: number;
 	/** True if other campaigns run at the same time. Whoever starts them then checks that no timer is left. @default false */
 	readonly sharesTimers?: boolean;
@@ -89,7 +94,7 @@ export async function campaign(options: CampaignOptions): Promise<Report> {
 		inFlight = 48,
 		timeoutMs = 400,
 		deadlineMs = 4000,
-		leakAfterMs = 60_000,
+		leakAfterMs = 20_000,
 		sharesTimers = false,
 		abortWithinMs,
 	} = options;
@@ -183,7 +188,7 @@ export async function inParallel(width: number, count: number, run: (index: numb
 }
 
 /** Waits until the service holds no unanswered request, but not for ever: what leaks is never answered. */
-export async function quiet(service: Service, atMostMs = 60_000): Promise<void> {
+export async function quiet(service: Service, atMostMs = 20_000): Promise<void> {
 	const end = performance.now() + atMostMs;
 	while (service.busy() > 0 && performance.now() < end) await new Promise((done) => setTimeout(done, 10));
 }
@@ -193,7 +198,7 @@ export function timers(): number {
 }
 
 /** Timers beyond those that were there before. The test runner's own come and go, so it waits for them to go. */
-export async function timersOver(before: number, atMostMs = 60_000): Promise<number> {
+export async function timersOver(before: number, atMostMs = 20_000): Promise<number> {
 	const end = performance.now() + atMostMs;
 	while (timers() > before && performance.now() < end) await new Promise((done) => setTimeout(done, 10));
 	return Math.max(0, timers() - before);
