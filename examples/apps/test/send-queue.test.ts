@@ -17,6 +17,7 @@ import { openDatabase } from "../database.ts";
 import { startEngine } from "../send-queue/engine.ts";
 import { createNotes, sendNote } from "../send-queue/notes.ts";
 import { createPage } from "../send-queue/page.ts";
+import { emptyPglite } from "./pglite.ts";
 
 const cwd = fileURLToPath(new URL("..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "send-queue-"));
@@ -31,8 +32,7 @@ async function open() {
 	const sandbox = createSandbox({ now: new Date() });
 	const anna = sandbox.agency().contact("+32470123456");
 	anna.writes("Hello");
-	const database = await openDatabase();
-	closing.push(database.close);
+	const database = await emptyPglite();
 	const outbox = createOutbox({ client: createClient({ ...sandbox.connection }), store: postgresStore(database) });
 	await outbox.migrate();
 	await createNotes(database);

@@ -24,6 +24,8 @@ const env = {
 	DATABASE_URL: "",
 	PORT: "0",
 };
+// One folder for all mirrors: to create a database takes longer than to open it.
+const place = { SYNC_DATABASE: join(folder, "mirror") };
 const run = async (file: string) =>
 	(await promisify(execFile)(process.execPath, ["--import", "tsx", file], { cwd, env })).stdout;
 
@@ -59,7 +61,6 @@ test("npm run send-queue:worker", async () => {
 });
 
 test("npm run sync:once, and npm run nightly on what it stored", async () => {
-	const place = { SYNC_DATABASE: join(folder, "mirror") };
 	const start = (task: string) =>
 		promisify(execFile)(process.execPath, ["--import", "tsx", "sync/main.ts", task], {
 			cwd,
@@ -80,14 +81,13 @@ test("npm run sync:once fails, and says why, when the key reaches no agency", as
 	const service = { MESSAGING_BASE_URL: server.baseUrl, MESSAGING_API_KEY: server.apiKey };
 	const once = promisify(execFile)(process.execPath, ["--import", "tsx", "sync/main.ts", "--once"], {
 		cwd,
-		env: { ...env, ...service },
+		env: { ...env, ...place, ...service },
 	});
 	await expect(once).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining("The key reaches no agency.") });
 	await server.close();
 });
 
 test("npm run sync", async () => {
-	const place = { SYNC_DATABASE: join(folder, "mirror-for-ever") };
 	const worker = spawn(process.execPath, ["--import", "tsx", "sync/main.ts"], { cwd, env: { ...env, ...place } });
 	const [said] = await once(worker.stdout, "data");
 	expect(String(said)).toBe("ready\n");

@@ -1,9 +1,6 @@
 // The mirror on PGlite and on a PostgreSQL server, with a worker that is killed in the middle of a catch-up.
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createClient, toE164 } from "messaging-conversations";
@@ -11,9 +8,10 @@ import { createSandbox, type Sandbox } from "messaging-conversations/sandbox";
 import { type SandboxServer, serve } from "messaging-conversations/sandbox/server";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type Server, startServer } from "../../../test/postgres.ts";
-import { openDatabase } from "../database.ts";
+import { type Database, openDatabase } from "../database.ts";
 import { look, nightly, tables } from "../sync/mirror.ts";
 import { createMirror } from "../sync/worker.ts";
+import { emptyPglite } from "./pglite.ts";
 
 const cwd = fileURLToPath(new URL("..", import.meta.url));
 const anna = "+447700900101";
@@ -31,9 +29,13 @@ async function truth(sandbox: Sandbox) {
 	return { names, messages: rows.reduce((sum, { totalMessages }) => sum + totalMessages, 0) };
 }
 
-async function open(place: string, sandbox = createSandbox({ seed: "busy" })) {
-	const database = await openDatabase(place);
+async function openServer(url: string): Promise<Database> {
+	const database = await openDatabase(url);
 	closing.push(database.close);
+	return database;
+}
+
+async function open(database: Database, sandbox = createSandbox({ seed: "busy" })) {
 	await database.query(tables);
 	const client = createClient({ ...sandbox.connection, retry: false });
 	const agency = client.agency(sandbox.agency().id);
@@ -46,9 +48,9 @@ async function open(place: string, sandbox = createSandbox({ seed: "busy" })) {
 	return { database, sandbox, client, agency, mirrored };
 }
 
-function suite(place: () => Promise<string>): void {
+function suite(empty: () => Promise<Database>): void {
 	test("looks mirror what changes, and the night what moved nothing to the top", async () => {
-		const { database, sandbox, agency, mirrored } = await open(await place());
+		const { database, sandbox, agency, mirrored } = await open(await empty());
 		expect(await look({ database, agency })).toBe(250);
 		expect(await mirrored()).toEqual(await truth(sandbox));
 		expect(await look({ database, agency })).toBe(0);
@@ -64,7 +66,7 @@ function suite(place: () => Promise<string>): void {
 	});
 
 	test("looks go on after a night that stored a message before the feed handed it over", async () => {
-		const { database, sandbox, agency, mirrored } = await open(await place(), createSandbox());
+		const { database, sandbox, agency, mirrored } = await open(await empty(), createSandbox());
 		sandbox.agency().contact(anna, { name: "Anna" }).writes("Hello?");
 		await look({ database, agency });
 		const { messageId } = await agency.messages.send({ to: anna, body: "Hello Anna" });
@@ -78,7 +80,7 @@ function suite(place: () => Promise<string>): void {
 	});
 
 	test("the night deletes messages that the service has no more", async () => {
-		const { database, sandbox, agency, mirrored } = await open(await place(), createSandbox());
+		const { database, sandbox, agency, mirrored } = await open(await empty(), createSandbox());
 		const contact = sandbox.agency().contact(anna, { name: "Anna" });
 		contact.writes("Hello?");
 		const before = sandbox.snapshot();
@@ -92,7 +94,7 @@ function suite(place: () => Promise<string>): void {
 	});
 
 	test("a conversation that cannot be read for a day is left to the night", async () => {
-		const { database, sandbox, agency, mirrored } = await open(await place(), createSandbox());
+		const { database, sandbox, agency, mirrored } = await open(await empty(), createSandbox());
 		sandbox.agency().contact(anna, { name: "Anna" }).writes("Hello?");
 		const fault = sandbox.faults.add({
 			operation: "conversations.get",
@@ -109,7 +111,7 @@ function suite(place: () => Promise<string>): void {
 	});
 
 	test("a look that breaks off goes on where it was, and stores no message twice", async () => {
-		const { database, sandbox, agency, mirrored } = await open(await place());
+		const { database, sandbox, agency, mirrored } = await open(await empty());
 		for (const stop of [7, 30, 100]) {
 			const progress = (done: number): void => {
 				if (done === stop) throw new Error("killed");
@@ -123,7 +125,7 @@ function suite(place: () => Promise<string>): void {
 	});
 
 	test("a change whose transaction fails with an error of this package is stored by the next look", async () => {
-		const { database, sandbox, agency, mirrored } = await open(await place());
+		const { database, sandbox, agency, mirrored } = await open(await empty());
 		let transactions = 0;
 		const failing: typeof database = {
 			...database,
@@ -140,7 +142,7 @@ function suite(place: () => Promise<string>): void {
 	});
 
 	test("a worker that was taken for dead stores nothing after its successor", async () => {
-		const { database, agency } = await open(await place());
+		const { database, agency } = await open(await empty());
 		let successor: Promise<PromiseSettledResult<number>[]> | undefined;
 		const progress = (done: number): void => {
 			// Either of the two may fail first, so that both are waited for from the start.
@@ -153,7 +155,7 @@ function suite(place: () => Promise<string>): void {
 	});
 
 	test("a job an agency looks again by itself", async () => {
-		const { database, sandbox, client, agency, mirrored } = await open(await place());
+		const { database, sandbox, client, agency, mirrored } = await open(await empty());
 		const mirror = await createMirror(database, { minSeconds: 1, maxSeconds: 2, pollSeconds: 0.5 });
 		closing.push(mirror.stop);
 		await mirror.add(agency.id);
@@ -169,7 +171,7 @@ function suite(place: () => Promise<string>): void {
 	});
 
 	test("a mirror that stops ends its look after the change in hand, and the next one goes on", async () => {
-		const { database, sandbox, client, agency, mirrored } = await open(await place());
+		const { database, sandbox, client, agency, mirrored } = await open(await empty());
 		const slow = sandbox.faults.add({
 			operation: "conversations.get",
 			times: Number.POSITIVE_INFINITY,
@@ -191,7 +193,7 @@ function suite(place: () => Promise<string>): void {
 	});
 
 	test("an agency that is added again during a look at it holds up no other one", async () => {
-		const { database, sandbox, agency } = await open(await place(), createSandbox());
+		const { database, sandbox, agency } = await open(await empty(), createSandbox());
 		const second = sandbox.link({ name: "Second" });
 		const looks = new Map<string, number>();
 		let end = (): void => {};
@@ -221,10 +223,7 @@ function suite(place: () => Promise<string>): void {
 }
 
 describe("the mirror in PGlite", () => {
-	const folder = mkdtempSync(join(tmpdir(), "mirror-pglite-"));
-	afterAll(() => rmSync(folder, { recursive: true, force: true }));
-	let count = 0;
-	suite(async () => join(folder, `${count++}`));
+	suite(emptyPglite);
 });
 
 describe("the mirror on a PostgreSQL server", () => {
@@ -237,7 +236,7 @@ describe("the mirror on a PostgreSQL server", () => {
 		if (!server) throw new Error("There is no server.");
 		return server.create();
 	};
-	suite(place);
+	suite(async () => openServer(await place()));
 
 	async function startWorker(url: string, service: SandboxServer): Promise<ChildProcess> {
 		const worker = spawn(process.execPath, ["--import", "tsx", "sync/main.ts"], {
@@ -262,7 +261,7 @@ describe("the mirror on a PostgreSQL server", () => {
 
 	test("of two workers one is killed in the middle of a catch-up: nothing is lost, and nothing is there twice", async () => {
 		const url = await place();
-		const { sandbox, mirrored, database } = await open(url);
+		const { sandbox, mirrored, database } = await open(await openServer(url));
 		const service = await serve(sandbox, { port: 0 });
 		closing.push(service.close);
 		const stored = async () => (await mirrored()).names.length;
@@ -283,7 +282,7 @@ describe("the mirror on a PostgreSQL server", () => {
 
 	test("an agency that is linked later is mirrored too", async () => {
 		const url = await place();
-		const { sandbox, mirrored } = await open(url, createSandbox());
+		const { sandbox, mirrored } = await open(await openServer(url), createSandbox());
 		const service = await serve(sandbox, { port: 0 });
 		closing.push(service.close);
 		await startWorker(url, service);
@@ -293,7 +292,7 @@ describe("the mirror on a PostgreSQL server", () => {
 
 	test("an agency that cannot be looked at holds up no other one, and the command fails", async () => {
 		const url = await place();
-		const { sandbox, mirrored } = await open(url, createSandbox());
+		const { sandbox, mirrored } = await open(await openServer(url), createSandbox());
 		const service = await serve(sandbox, { port: 0 });
 		closing.push(service.close);
 		sandbox.link({ name: "Zuid" }).contact(anna, { name: "Anna" }).writes("Hello?");
