@@ -18,7 +18,7 @@ import {
 	PartnerUnauthorized,
 	PartnerUnexpectedResponse,
 } from "messaging-conversations";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import {
 	callOf,
 	clientOf,
@@ -32,6 +32,7 @@ import {
 	sixCalls,
 } from "./calls.ts";
 import { agencyId, apiKey, conversationPage, me, operationId, phone, sentNow, spelledPhone, text } from "./canned.ts";
+import { eventually } from "./eventually.ts";
 import { type Answer, deadBaseUrl, inTurn, refusal, type Script, scripted } from "./scripted.ts";
 
 const baseUrl = "https://messaging.example/api/v1";
@@ -343,13 +344,13 @@ test("row PartnerAbortError: the caller's signal, not retried", async () => {
 	for (const { operation, run } of sixCalls) {
 		const controller = new AbortController();
 		const failing = failure(() => run(clientOf(service), { signal: controller.signal }));
-		await vi.waitFor(() => expect(service.requests.some(({ cut }) => !cut)).toBe(true));
+		await eventually(() => expect(service.requests.some(({ cut }) => !cut)).toBe(true));
 		controller.abort(new Error(apiKey));
 		const error = await failing;
 		expect(error).toBeInstanceOf(PartnerAbortError);
 		expect(error).toMatchObject({ operation, attempts: 1, retryable: false });
 		expect(inspect(error)).not.toContain("CANARYKEY");
-		await vi.waitFor(() => expect(service.requests.every(({ cut }) => cut)).toBe(true));
+		await eventually(() => expect(service.requests.every(({ cut }) => cut)).toBe(true));
 	}
 	expect(service.requests).toHaveLength(6);
 });

@@ -2,6 +2,7 @@ import { createClient, type Fetch } from "messaging-conversations";
 import { afterEach, expect, test, vi } from "vitest";
 import { callOf, clientOf, failure, failureOf, fetchFault, fetchInTurn, jsonResponse, sixCalls } from "./calls.ts";
 import { agencyId, apiKey, operationId, phone, sentNow, text } from "./canned.ts";
+import { eventually } from "./eventually.ts";
 import { inTurn, refusal, scripted } from "./scripted.ts";
 
 afterEach(() => void vi.useRealTimers());
@@ -71,7 +72,7 @@ test("outcome of a send: aborted before it went out is not_sent, in flight unkno
 	expect(before).toMatchObject({ _tag: "PartnerAbortError", outcome: "not_sent", attempts: 0 });
 	const controller = new AbortController();
 	const flying = failure(() => messages.send({ to: phone, body: text }, { signal: controller.signal }));
-	await vi.waitFor(() => expect(service.requests).toHaveLength(1));
+	await eventually(() => expect(service.requests).toHaveLength(1));
 	controller.abort();
 	await expect(flying).resolves.toMatchObject({ _tag: "PartnerAbortError", outcome: "unknown", attempts: 1 });
 });

@@ -3,6 +3,7 @@ import { createClient } from "messaging-conversations";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { callOf, clientOf, failure, jsonResponse, sixCalls, wrong } from "../calls.ts";
 import { agencyId, apiKey, conversationPage, me } from "../canned.ts";
+import { eventually } from "../eventually.ts";
 import { inTurn, refusal, scripted } from "../scripted.ts";
 
 afterEach(() => void vi.useRealTimers());
@@ -22,10 +23,10 @@ test.for(sixCalls)("signal: aborted in flight, $operation ends and hangs up", as
 	const service = await scripted(inTurn("hang"));
 	const controller = new AbortController();
 	const failing = failure(() => run(clientOf(service), { signal: controller.signal }));
-	await vi.waitFor(() => expect(service.requests).toHaveLength(1));
+	await eventually(() => expect(service.requests).toHaveLength(1));
 	controller.abort();
 	await expect(failing).resolves.toMatchObject({ _tag: "PartnerAbortError", attempts: 1 });
-	await vi.waitFor(() => expect(service.requests[0]?.cut).toBe(true));
+	await eventually(() => expect(service.requests[0]?.cut).toBe(true));
 	expect(listeners(controller.signal)).toBe(0);
 	expect(service.requests).toHaveLength(1);
 });
@@ -34,7 +35,7 @@ test("signal: aborted while the body comes in", async () => {
 	const service = await scripted(inTurn("stall"));
 	const controller = new AbortController();
 	const failing = failure(() => clientOf(service).me.get({ signal: controller.signal }));
-	await vi.waitFor(() => expect(service.requests).toHaveLength(1));
+	await eventually(() => expect(service.requests).toHaveLength(1));
 	controller.abort();
 	await expect(failing).resolves.toMatchObject({ _tag: "PartnerAbortError", attempts: 1 });
 });
@@ -74,7 +75,7 @@ test("signal: an abort is none of the client's faults: it costs no retry and is 
 	const client = clientOf(service);
 	const controller = new AbortController();
 	const failing = failure(() => client.me.get({ signal: controller.signal }));
-	await vi.waitFor(() => expect(service.requests).toHaveLength(1));
+	await eventually(() => expect(service.requests).toHaveLength(1));
 	controller.abort(new DOMException("The operation timed out.", "TimeoutError"));
 	await expect(failing).resolves.toMatchObject({ _tag: "PartnerAbortError" });
 	await expect(client.me.get()).resolves.toEqual(me);
@@ -85,7 +86,7 @@ test("signal: one call's does not touch another's", async () => {
 	const client = clientOf(service);
 	const [one, two] = [new AbortController(), new AbortController()];
 	const failing = failure(() => client.me.get({ signal: one.signal }));
-	await vi.waitFor(() => expect(service.requests).toHaveLength(1));
+	await eventually(() => expect(service.requests).toHaveLength(1));
 	one.abort();
 	await expect(client.me.get({ signal: two.signal })).resolves.toEqual(me);
 	await expect(failing).resolves.toMatchObject({ _tag: "PartnerAbortError" });
@@ -104,7 +105,7 @@ test("signal: many calls on one signal hold one listener on it, and none once th
 	const client = clientOf(service);
 	const { signal } = new AbortController();
 	const calls = Array.from({ length: 40 }, () => client.me.get({ signal }));
-	await vi.waitFor(() => expect(release.length).toBe(40));
+	await eventually(() => expect(release.length).toBe(40));
 	expect(listeners(signal)).toBe(1);
 	for (const each of release) each();
 	await Promise.all(calls);
@@ -142,7 +143,7 @@ test("signal: none is left after a walk, ended or broken off, with a read-ahead 
 	expect(listeners(signal)).toBe(0);
 	let seen = 0;
 	for await (const _row of conversations.list({ signal })) if (++seen === 3) break;
-	await vi.waitFor(() => expect(listeners(signal)).toBe(0));
+	await eventually(() => expect(listeners(signal)).toBe(0));
 });
 
 test("signal: a lookup of many chunks holds one listener", async () => {
@@ -217,7 +218,7 @@ test("the abort of a signal that wraps another is heard", async () => {
 		},
 	});
 	const failing = failure(() => clientOf(service).me.get({ signal }));
-	await vi.waitFor(() => expect(service.requests).toHaveLength(1));
+	await eventually(() => expect(service.requests).toHaveLength(1));
 	controller.abort();
 	await expect(failing).resolves.toMatchObject({ _tag: "PartnerAbortError", attempts: 1 });
 	expect(listeners(controller.signal)).toBe(0);
@@ -228,7 +229,7 @@ test("a signal that aborts while other calls on it are settling ends each of the
 	const client = clientOf(service);
 	const controller = new AbortController();
 	const calls = Array.from({ length: 10 }, () => client.me.get({ signal: controller.signal }).result());
-	await vi.waitFor(() => expect(service.requests).toHaveLength(10));
+	await eventually(() => expect(service.requests).toHaveLength(10));
 	controller.abort();
 	for (const result of await Promise.all(calls)) {
 		expect(result).toMatchObject({ ok: false, error: { _tag: "PartnerAbortError", attempts: 1 } });

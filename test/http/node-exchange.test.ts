@@ -16,6 +16,7 @@ import { nodeExchange } from "../adapters.ts";
 import { clientOf, failure, wrong } from "../calls.ts";
 import { agencyId, apiKey, me, phone, sentNow, text } from "../canned.ts";
 import { certificate, privateKey } from "../certificate.ts";
+import { eventually } from "../eventually.ts";
 import { listening } from "./listening.ts";
 
 const serve = (listener: RequestListener) => listening(http.createServer(listener));
@@ -159,12 +160,12 @@ test("close ends idle connections, and those in use", async () => {
 	const exchange = nodeExchange();
 	await exchanged(exchange, url);
 	const hanging = fault(exchange, `${url}/hang`);
-	await vi.waitFor(() => expect(open()).toBe(1));
+	await eventually(() => expect(open()).toBe(1));
 	await exchanged(exchange, url);
 	expect(open()).toBe(2);
 	exchange.close();
 	expect(await hanging).toMatchObject({ code: "ECONNRESET" });
-	await vi.waitFor(() => expect(open()).toBe(0));
+	await eventually(() => expect(open()).toBe(0));
 });
 
 test("a connection that went stale is a reset, which the client retries on a new one", async () => {
@@ -279,7 +280,7 @@ test("a bomb is stopped at the limit, and its connection closed", async () => {
 	});
 	const error = await failure(() => clientAt(url, nodeExchange()).me.get());
 	expect(error).toMatchObject({ _tag: "PartnerUnexpectedResponse", attempts: 1, status: 200 });
-	await vi.waitFor(() => expect(open()).toBe(0));
+	await eventually(() => expect(open()).toBe(0));
 	expect(unpacked).toBeLessThan(2 ** 31);
 });
 
@@ -291,7 +292,7 @@ test("an answer that comes before the request was read is that answer, and lets 
 	const answer = await exchanged(nodeExchange(), url, { method: "POST", body: "x".repeat(9 << 20) });
 	expect(answer).toMatchObject({ status: 413, text: "{}" });
 	for (const socket of sockets) socket.removeAllListeners("data").resume();
-	await vi.waitFor(() => expect(open()).toBe(0));
+	await eventually(() => expect(open()).toBe(0));
 });
 
 const truncated = {
@@ -661,7 +662,7 @@ test("createClient takes an exchange that somebody has wrapped", async () => {
 	const client = createClient({ baseUrl: url, apiKey, http: wrapped, timeoutMs: 100, retry: false });
 	expect(await failure(() => client.me.get())).toMatchObject({ _tag: "PartnerTimeoutError" });
 	expect(seen).toEqual([`${url}/me`]);
-	await vi.waitFor(() => expect(open()).toBe(0));
+	await eventually(() => expect(open()).toBe(0));
 });
 
 test("an abort ends the connection, before the headers and in the body", async () => {
@@ -671,10 +672,10 @@ test("an abort ends the connection, before the headers and in the body", async (
 		});
 		const controller = new AbortController();
 		const calling = failure(() => clientAt(url, nodeExchange()).me.get({ signal: controller.signal }));
-		await vi.waitFor(() => expect(open()).toBe(1));
+		await eventually(() => expect(open()).toBe(1));
 		setTimeout(() => controller.abort(), 20);
 		expect(await calling).toMatchObject({ _tag: "PartnerAbortError" });
-		await vi.waitFor(() => expect(open()).toBe(0));
+		await eventually(() => expect(open()).toBe(0));
 	}
 });
 

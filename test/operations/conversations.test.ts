@@ -1,6 +1,7 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { clientOf, failure, sixCalls } from "../calls.ts";
 import { agencyId, conversationPage, messagePage, summary, withMessages } from "../canned.ts";
+import { eventually } from "../eventually.ts";
 import { inTurn, refusal, scripted } from "../scripted.ts";
 
 const beneath = `/api/v1/agencies/${agencyId}/conversations`;
@@ -226,7 +227,7 @@ test("listMessages requests the next page once past the middle, unless readAhead
 	expect(service.requests).toHaveLength(1);
 	for await (const { id } of conversations.listMessages("+32470123456")) {
 		if (id > 2) continue;
-		await vi.waitFor(() => expect(service.requests).toHaveLength(3));
+		await eventually(() => expect(service.requests).toHaveLength(3));
 		break;
 	}
 });

@@ -1,6 +1,7 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { clientOf, failure, unhandledRejections, wrong } from "../calls.ts";
 import { agencyId, lookupAnswer, summary } from "../canned.ts";
+import { eventually } from "../eventually.ts";
 import { type Answer, inTurn, pause, refusal, type Script, type Scripted, type Seen, scripted } from "../scripted.ts";
 
 const asked = ({ body }: Seen): string[] => JSON.parse(body).phoneNumbers;
@@ -216,13 +217,13 @@ test("lookup: one chunk that fails fails the call, and no further chunk is asked
 test("lookup: one chunk that fails gives up the others under way", async () => {
 	const service: Scripted = await scripted(async (_seen, index): Promise<Answer> => {
 		if (index > 0) return "hang";
-		await vi.waitFor(() => expect(service.requests).toHaveLength(3));
+		await eventually(() => expect(service.requests).toHaveLength(3));
 		return refusal(403);
 	});
 	const error = await failure(() => lookupOf(service)(numbers(1000), { concurrency: 3 }));
 	expect(error._tag).toBe("PartnerForbidden");
 	expect(service.requests).toHaveLength(3);
-	await vi.waitFor(() => expect(service.requests.slice(1).every(({ cut }) => cut)).toBe(true));
+	await eventually(() => expect(service.requests.slice(1).every(({ cut }) => cut)).toBe(true));
 	await pause();
 	expect(service.requests).toHaveLength(3);
 });
@@ -231,10 +232,10 @@ test("lookup: a signal gives up all chunks", async () => {
 	const service = await scripted(() => "hang");
 	const controller = new AbortController();
 	const failing = failure(() => lookupOf(service)(numbers(300), { concurrency: 3, signal: controller.signal }));
-	await vi.waitFor(() => expect(service.requests).toHaveLength(3));
+	await eventually(() => expect(service.requests).toHaveLength(3));
 	controller.abort();
 	await expect(failing).resolves.toMatchObject({ _tag: "PartnerAbortError" });
-	await vi.waitFor(() => expect(service.requests.every(({ cut }) => cut)).toBe(true));
+	await eventually(() => expect(service.requests.every(({ cut }) => cut)).toBe(true));
 });
 
 test("lookup withResponse counts the requests of all chunks", async () => {
@@ -451,11 +452,11 @@ test("for await: break gives up what is in flight and closes the source", async 
 		}
 	}
 	for await (const _entry of lookupOf(service)(source(), { concurrency: 3 })) {
-		await vi.waitFor(() => expect(service.requests).toHaveLength(3));
+		await eventually(() => expect(service.requests).toHaveLength(3));
 		break;
 	}
-	await vi.waitFor(() => expect(service.requests.slice(1).map(({ cut }) => cut)).toEqual([true, true]));
-	await vi.waitFor(() => expect(isClosed).toBe(true));
+	await eventually(() => expect(service.requests.slice(1).map(({ cut }) => cut)).toEqual([true, true]));
+	await eventually(() => expect(isClosed).toBe(true));
 	await pause();
 	expect(service.requests).toHaveLength(3);
 });
@@ -480,7 +481,7 @@ test("for await: break reads no more than the next number of a slow source", asy
 		readAtBreak = read;
 		break;
 	}
-	await vi.waitFor(() => expect(isClosed).toBe(true));
+	await eventually(() => expect(isClosed).toBe(true));
 	expect(read).toBeLessThanOrEqual(readAtBreak + 1);
 	expect(service.requests).toHaveLength(1);
 });
@@ -496,7 +497,7 @@ test("for await: a failed chunk closes the source too", async () => {
 		}
 	}
 	await failure(() => collect(lookupOf(service)(source())));
-	await vi.waitFor(() => expect(isClosed).toBe(true));
+	await eventually(() => expect(isClosed).toBe(true));
 });
 
 test("for await: a signal ends the iteration between two entries, with itemsRead", async () => {
@@ -633,7 +634,7 @@ test("for await: entries that are there do not wait for numbers that are slow, n
 	const own = new Error("the cursor is closed");
 	async function* source() {
 		yield* numbers(100);
-		await vi.waitFor(() => expect(isTold).toBe(true));
+		await eventually(() => expect(isTold).toBe(true));
 		yield* numbers(300).slice(100);
 		throw own;
 	}

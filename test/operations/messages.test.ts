@@ -1,7 +1,8 @@
 import { createClient, type Fetch, type OutgoingMessage } from "messaging-conversations";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { clientOf, failure, jsonResponse, wrong } from "../calls.ts";
 import { agencyId, apiKey, operationId, phone, sentNow, sentQueued, text } from "../canned.ts";
+import { eventually } from "../eventually.ts";
 import { inTurn, refusal, type Scripted, type Seen, scripted } from "../scripted.ts";
 
 const sender = "0b5a3d9e-0000-4000-8000-000000000000";
@@ -295,7 +296,7 @@ test("the reuse guard holds while the first send is under way", async () => {
 	const controller = new AbortController();
 	const send = sendOf(service);
 	const flying = failure(() => send({ to: phone, body: text, operationId }, { signal: controller.signal }));
-	await vi.waitFor(() => expect(service.requests).toHaveLength(1));
+	await eventually(() => expect(service.requests).toHaveLength(1));
 	const error = await failure(() => send({ to: phone, body: "x", operationId }));
 	expect(error._tag).toBe("PartnerInvalidInput");
 	controller.abort();

@@ -1,7 +1,8 @@
 import type { ConversationSummary, Fetch } from "messaging-conversations";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { clientOf, failure, jsonResponse, unhandledRejections, wrong } from "../calls.ts";
 import { agencyId, conversationPage, messagePage, phone } from "../canned.ts";
+import { eventually } from "../eventually.ts";
 import { type Answer, pause, refusal, type Scripted, type Seen, scripted } from "../scripted.ts";
 
 const cursorOf = ({ url }: Seen): string | null => new URL(url, "http://x").searchParams.get("cursor");
@@ -295,7 +296,7 @@ test("read-ahead: the next page is asked for once the consumer is past the middl
 	await pause();
 	expect(from.requests).toHaveLength(1);
 	await walk.next();
-	await vi.waitFor(() => expect(from.requests).toHaveLength(2));
+	await eventually(() => expect(from.requests).toHaveLength(2));
 	await walk.next();
 	await pause();
 	expect(from.requests).toHaveLength(2);
@@ -309,7 +310,7 @@ test("read-ahead: one page ahead, not two", async () => {
 	const walk = lists(from).list()[Symbol.asyncIterator]();
 	await walk.next();
 	await walk.next();
-	await vi.waitFor(() => expect(from.requests).toHaveLength(2));
+	await eventually(() => expect(from.requests).toHaveLength(2));
 	await pause();
 	expect(from.requests).toHaveLength(2);
 	await walk.return();
@@ -347,10 +348,10 @@ test("break aborts the read-ahead in flight", async () => {
 	let seen = 0;
 	for await (const _row of lists(from).list()) {
 		if (++seen < 3) continue;
-		await vi.waitFor(() => expect(from.requests).toHaveLength(2));
+		await eventually(() => expect(from.requests).toHaveLength(2));
 		break;
 	}
-	await vi.waitFor(() => expect(from.requests[1]?.cut).toBe(true));
+	await eventually(() => expect(from.requests[1]?.cut).toBe(true));
 	await pause();
 	expect(from.requests).toHaveLength(2);
 });
@@ -365,10 +366,10 @@ test("a read-ahead that is given up is no failure to a logger, a hook is told of
 	let seen = 0;
 	for await (const _row of client.agency(agencyId).conversations.list()) {
 		if (++seen < 3) continue;
-		await vi.waitFor(() => expect(from.requests).toHaveLength(2));
+		await eventually(() => expect(from.requests).toHaveLength(2));
 		break;
 	}
-	await vi.waitFor(() => expect(lines).toHaveLength(2));
+	await eventually(() => expect(lines).toHaveLength(2));
 	expect(lines.map(([level]) => level)).toEqual(["debug", "debug"]);
 	expect(events).toEqual([
 		[1, undefined],
@@ -386,11 +387,11 @@ test("a page in flight that nobody waits for is no failure, also when the caller
 	let seen = 0;
 	for await (const _row of list({ signal: controller.signal })) {
 		if (++seen < 3) continue;
-		await vi.waitFor(() => expect(from.requests).toHaveLength(2));
+		await eventually(() => expect(from.requests).toHaveLength(2));
 		break;
 	}
 	controller.abort();
-	await vi.waitFor(() => expect(levels).toEqual(["debug", "debug"]));
+	await eventually(() => expect(levels).toEqual(["debug", "debug"]));
 });
 
 test("the last page may say what it likes of a next one", async () => {
@@ -422,12 +423,12 @@ test("a throw in the loop aborts the read-ahead in flight, and is the caller's",
 	const walk = async () => {
 		for await (const _row of lists(from).list()) {
 			if (++seen < 3) continue;
-			await vi.waitFor(() => expect(from.requests).toHaveLength(2));
+			await eventually(() => expect(from.requests).toHaveLength(2));
 			throw new Error("the caller's own");
 		}
 	};
 	await expect(walk()).rejects.toThrow("the caller's own");
-	await vi.waitFor(() => expect(from.requests[1]?.cut).toBe(true));
+	await eventually(() => expect(from.requests[1]?.cut).toBe(true));
 });
 
 test("break ends a read-ahead that waits for its next attempt", async () => {
@@ -437,7 +438,7 @@ test("break ends a read-ahead that waits for its next attempt", async () => {
 	let seen = 0;
 	for await (const _row of list()) {
 		if (++seen < 3) continue;
-		await vi.waitFor(() => expect(from.requests).toHaveLength(2));
+		await eventually(() => expect(from.requests).toHaveLength(2));
 		await pause();
 		break;
 	}
@@ -452,7 +453,7 @@ test("a failing read-ahead is told only when its turn comes", async () => {
 	const error = await failure(async () => {
 		for await (const { contactName } of lists(from).list()) {
 			seen.push(contactName);
-			if (seen.length === 3) await vi.waitFor(() => expect(from.requests).toHaveLength(2));
+			if (seen.length === 3) await eventually(() => expect(from.requests).toHaveLength(2));
 			await pause(5);
 		}
 	});
@@ -466,7 +467,7 @@ test("a failing read-ahead is never told if the consumer breaks before", async (
 	let seen = 0;
 	for await (const _row of lists(from).list()) {
 		if (++seen < 4) continue;
-		await vi.waitFor(() => expect(from.requests).toHaveLength(2));
+		await eventually(() => expect(from.requests).toHaveLength(2));
 		await pause();
 		break;
 	}
@@ -593,10 +594,10 @@ test("signal: aborted while a page is on its way, that page is given up", async 
 	const from = await service({ "": { names: ["a"], next: "2" }, "2": "hang" });
 	const controller = new AbortController();
 	const walk = failure(() => namesOf(lists(from).list({ signal: controller.signal })));
-	await vi.waitFor(() => expect(from.requests).toHaveLength(2));
+	await eventually(() => expect(from.requests).toHaveLength(2));
 	controller.abort();
 	await expect(walk).resolves.toMatchObject({ _tag: "PartnerAbortError", cursor: "2", itemsRead: 1 });
-	await vi.waitFor(() => expect(from.requests[1]?.cut).toBe(true));
+	await eventually(() => expect(from.requests[1]?.cut).toBe(true));
 });
 
 test("two parallel walks over one list are independent", async () => {

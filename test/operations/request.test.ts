@@ -3,6 +3,7 @@ import { type AttemptEvent, type CustomRequest, createClient } from "messaging-c
 import { expect, test, vi } from "vitest";
 import { clientOf, failure, jsonResponse, quick, recordingFetch, wrong } from "../calls.ts";
 import { agencyId, apiKey, conversationPage, phone, text } from "../canned.ts";
+import { eventually } from "../eventually.ts";
 import { expectRefusal } from "../refusals.ts";
 import { type Answer, inTurn, refusal, scripted } from "../scripted.ts";
 
@@ -313,7 +314,7 @@ test("timeoutMs and a signal end it", async () => {
 	expect(slow).toMatchObject({ _tag: "PartnerTimeoutError", attempts: 1, outcome: "unknown" });
 	const controller = new AbortController();
 	const flying = failure(() => client.request({ method: "PUT", path: "/tags" }, { signal: controller.signal }));
-	await vi.waitFor(() => expect(service.requests).toHaveLength(2));
+	await eventually(() => expect(service.requests).toHaveLength(2));
 	controller.abort();
 	await expect(flying).resolves.toMatchObject({ _tag: "PartnerAbortError", attempts: 1, outcome: "unknown" });
 	const signal = AbortSignal.abort();
