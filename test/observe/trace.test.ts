@@ -7,9 +7,10 @@ import {
 	SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
 import { isPartnerError, type Span, type Tracer } from "messaging-conversations";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { callOf, clientOf, failure, sixCalls, wrong } from "../calls.ts";
 import { agencyId, apiKey, conversationPage, me, operationId, phone, sentNow, spelledPhone, text } from "../canned.ts";
+import { eventually } from "../eventually.ts";
 import { inTurn, refusal, scripted } from "../scripted.ts";
 
 const exporter = new InMemorySpanExporter();
@@ -175,10 +176,10 @@ test("a read-ahead that is given up is no error on its span", async () => {
 	let seen = 0;
 	for await (const _row of clientOf(service, { tracer }).agency(agencyId).conversations.list()) {
 		if (++seen < 3) continue;
-		await vi.waitFor(() => expect(service.requests).toHaveLength(2));
+		await eventually(() => expect(service.requests).toHaveLength(2));
 		break;
 	}
-	await vi.waitFor(() => expect(spans()).toHaveLength(2));
+	await eventually(() => expect(spans()).toHaveLength(2));
 	expect(spans().map(({ status }) => status.code)).toEqual([SpanStatusCode.UNSET, SpanStatusCode.UNSET]);
 	expect(spans()[1]?.attributes).not.toHaveProperty("error.type");
 });

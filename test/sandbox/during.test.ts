@@ -1,5 +1,6 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { createSandbox } from "../../src/sandbox/index.ts";
+import { eventually } from "../eventually.ts";
 import { ANNA, call, get, list, me, send, throughEachEntryPoint } from "./entry-points.ts";
 
 throughEachEntryPoint((open) => {
@@ -61,7 +62,7 @@ throughEachEntryPoint((open) => {
 			expect((await me(box)).status).toBe(200);
 			box.sandbox.during({ operation: "me.get" }, async () => {});
 			expect((await me(box)).status).toBe(200);
-			await vi.waitFor(() => expect(heard).toHaveLength(2));
+			await eventually(() => expect(heard).toHaveLength(2));
 		} finally {
 			process.removeAllListeners("unhandledRejection");
 			for (const listener of listeners) process.on("unhandledRejection", listener);

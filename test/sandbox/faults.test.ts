@@ -1,4 +1,5 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
+import { eventually } from "../eventually.ts";
 import { faultsOf } from "./contract.ts";
 import {
 	ANNA,
@@ -178,7 +179,7 @@ throughEachEntryPoint((open, entryPoint) => {
 			const hanging = outcomeOf(send(box, request, { ...broken, signal: controller.signal })).finally(() => {
 				settled = true;
 			});
-			await vi.waitFor(() => expect(fault.hits).toBe(1));
+			await eventually(() => expect(fault.hits).toBe(1));
 			expect((await me(box)).status).toBe(200);
 			expect(settled).toBe(false);
 			controller.abort();
@@ -198,7 +199,7 @@ throughEachEntryPoint((open, entryPoint) => {
 				order.push("slow");
 				return answer;
 			});
-			await vi.waitFor(() => expect(fault.hits).toBe(1));
+			await eventually(() => expect(fault.hits).toBe(1));
 			await me(box).then(() => order.push("quick"));
 			expect((await slow).ok()).toMatchObject({ queued: false, status: expect.any(String) });
 			expect(order).toEqual(["quick", "slow"]);
@@ -215,7 +216,7 @@ throughEachEntryPoint((open, entryPoint) => {
 				const before = box.sandbox.snapshot();
 				const fault = box.sandbox.faults.add({ operation: "messages.send", phase, effect: { latencyMs: 50 } });
 				const late = expect(send(box, { ...request, to: BRAM })).rejects.toThrow();
-				await vi.waitFor(() => expect(fault.hits).toBe(1));
+				await eventually(() => expect(fault.hits).toBe(1));
 				if (anew === "reset") box.sandbox.reset();
 				else if (anew === "restore") box.sandbox.restore(before);
 				else box.sandbox.import(before.world);
