@@ -4,8 +4,7 @@
  * @module messaging-conversations
  */
 
-export { type AgencyClient, type Client, createClient } from "./client.ts";
-export type { ClientOptions } from "./client-options.ts";
+export { type AgencyClient, type Client, createClient } from "./client/client.ts";
 export type {
 	Exchange,
 	ExchangeAnswer,
@@ -13,32 +12,33 @@ export type {
 	ExchangeHead,
 	ExchangeHeaders,
 	ExchangeRequest,
-} from "./http/exchange.ts";
-export type { Fetch } from "./http/fetch-exchange.ts";
+} from "./client/exchange.ts";
+export type { Fetch } from "./client/fetch-exchange.ts";
+export type { ClientOptions } from "./client/options.ts";
 
 // Calls
 
-export type { CallOptions, RetryOptions } from "./input/call-options.ts";
-export type { Answered, Call, CallResponse, Result } from "./operations/call.ts";
-export type { MeGroup } from "./operations/me.ts";
-export type { CustomRequest, SendRequest } from "./operations/request.ts";
+export type { Answered, Call, CallResponse, Result } from "./client/call.ts";
+export type { CallOptions, RetryOptions } from "./client/call-options.ts";
+export type { MeGroup } from "./client/me.ts";
+export type { CustomRequest, SendRequest } from "./client/request.ts";
 
 // Reading
 
-export type { ConversationsGroup, ListOptions, LookupOptions } from "./operations/conversations.ts";
-export type { Lookup } from "./operations/lookup.ts";
-export type { LookedUp, PhoneInput, PhoneInputs } from "./operations/lookup-entries.ts";
-export type { CollectOptions, PageOptions, Paginated, WalkOptions } from "./operations/pagination.ts";
-export { isWindowOpen } from "./operations/window.ts";
+export type { ConversationsGroup, ListOptions, LookupOptions } from "./client/conversations.ts";
+export { isWindowOpen } from "./client/is-window-open.ts";
+export type { Lookup } from "./client/lookup.ts";
+export type { LookedUp, PhoneInput, PhoneInputs } from "./client/lookup-entries.ts";
+export type { CollectOptions, PageOptions, Paginated, WalkOptions } from "./client/pagination.ts";
 
 // Sending
 
-export { operationIdFrom } from "./input/operation-id.ts";
-export type { MessagesGroup, OutgoingMessage, Sent, SentNow, SentQueued } from "./operations/messages.ts";
+export type { MessagesGroup, OutgoingMessage, Sent, SentNow, SentQueued } from "./client/messages.ts";
+export { operationIdFrom } from "./client/operation-id.ts";
 
 // Phone numbers
 
-export { type CountryCode, type E164, isE164, type PhoneProblem, type ToE164Options, toE164 } from "./input/phone.ts";
+export { type CountryCode, type E164, isE164, type PhoneProblem, type ToE164Options, toE164 } from "./phone/phone.ts";
 
 // Errors
 
@@ -64,13 +64,13 @@ export {
 	PartnerUnexpectedResponse,
 	type RequestError,
 	type SendError,
-} from "./errors.ts";
+} from "./client/errors.ts";
 
 // Observing
 
-export type { AttemptEvent, Logger } from "./observe/attempt-event.ts";
-export type { ContractDrift } from "./observe/contract-drift.ts";
-export type { Span, Tracer } from "./observe/trace.ts";
+export type { ContractDrift } from "./client/drift.ts";
+export type { AttemptEvent, Logger } from "./client/events.ts";
+export type { Span, Tracer } from "./client/trace.ts";
 
 // The contract's schemas
 

@@ -4,4 +4,4 @@
  * @module messaging-conversations/node
  */
 
-export { type NodeHttp, type NodeHttpOptions, nodeHttp } from "./http/node-exchange.ts";
+export { type NodeHttp, type NodeHttpOptions, nodeHttp } from "./client/node-exchange.ts";

@@ -1,4 +1,4 @@
-import { type E164, toE164 } from "../../input/phone.ts";
+import { type E164, toE164 } from "../../phone/phone.ts";
 
 export type { E164 };
 

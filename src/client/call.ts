@@ -1,0 +1,120 @@
+import type { Reply, ReplyHead } from "./call-context.ts";
+import { isPartnerError, type PartnerError } from "./errors.ts";
+import { toError } from "./failure.ts";
+
+/** The HTTP side of a successful call. */
+export interface CallResponse {
+	/** HTTP status. */
+	status: number;
+	/** Headers of the response. */
+	headers: Headers;
+	/** `X-Correlation-Id`. Quote it to support. Absent when a gateway dropped it. */
+	correlationId: string | undefined;
+	/** Number of requests made. */
+	attempts: number;
+}
+
+/** Data with the HTTP side of the call that returned it. */
+export interface Answered<Data> {
+	/** The data of the operation, checked against the contract. */
+	data: Data;
+	/** Status, headers, correlation id and number of attempts. */
+	response: CallResponse;
+}
+
+/** The value of `.result()`. Check `ok` to tell the branches apart. */
+export type Result<Data, Failure extends PartnerError> =
+	| {
+			/** The call succeeded. */
+			ok: true;
+			/** The data of the operation, checked against the contract. */
+			data: Data;
+			/** `X-Correlation-Id`. Quote it to support. Absent when a gateway dropped it. */
+			correlationId: string | undefined;
+	  }
+	| {
+			/** The call failed. */
+			ok: false;
+			/** One of the errors that the operation can end in. Switch on its `_tag`. */
+			error: Failure;
+	  };
+
+/** A call that is under way: a Promise of its data. */
+export interface Call<Data, Failure extends PartnerError> extends Promise<Data> {
+	/** Resolves with the data and with status, headers, correlation id and number of attempts. */
+	withResponse: () => Promise<Answered<Data>>;
+	/** Resolves with the data or with the error, and never rejects for a PartnerError. A `switch` over `error._tag` is exhaustive. */
+	result: () => Promise<Result<Data, Failure>>;
+}
+
+/**
+ * Starts a call.
+ *
+ * @param work throws for invalid input, and resolves with a failure for everything else. The error is made here, in the
+ * last async function before the caller's, because the engine then puts the caller's own frames into its stack.
+ */
+export function createCall<Data, Failure extends PartnerError>(work: () => Promise<Reply<Data>>): Call<Data, Failure> {
+	let head = noResponse;
+	const run = async (): Promise<Data> => {
+		const reply = await work();
+		if (!reply.ok) throw toError(reply);
+		head = reply.response;
+		return reply.data;
+	};
+	const call = run();
+	return Object.assign(call, {
+		// Async functions, because JavaScriptCore names a caller in the stack only where it follows an `await`.
+		withResponse: async () => ({ data: await call, response: responseFrom(head) }),
+		result: async (): Promise<Result<Data, Failure>> => {
+			try {
+				return { ok: true, data: await call, correlationId: head.correlationId };
+			} catch (error) {
+				// The errors of this package that a call throws are those that its operation lists.
+				if (isPartnerError(error)) return { ok: false, error: error as Failure };
+				throw error;
+			}
+		},
+	});
+}
+
+/** A call that starts when it is first used: awaited, or asked for its result. */
+export function createLazyCall<Data, Failure extends PartnerError>(
+	work: () => Promise<Reply<Data>>,
+): Call<Data, Failure> {
+	let started: Call<Data, Failure> | undefined;
+	const call = (): Call<Data, Failure> => {
+		started ??= createCall(work);
+		return started;
+	};
+	// `await` calls `then` of what only inherits from Promise, and would not call that of a real one. `catch` and `finally`
+	// call it too.
+	return Object.assign(Object.create(Promise.prototype), {
+		// biome-ignore lint/suspicious/noThenProperty: it is what starts the call
+		then: (...handlers: Parameters<Promise<Data>["then"]>) => call().then(...handlers),
+		withResponse: () => call().withResponse(),
+		result: () => call().result(),
+	});
+}
+
+/** The HTTP side of a call that needed no request. */
+export const noResponse: ReplyHead = { status: 200, headers: new Map(), correlationId: undefined, attempts: 0 };
+
+function responseFrom({ status, headers, correlationId, attempts }: ReplyHead): CallResponse {
+	const all = headers instanceof Headers ? headers : new Headers([...headers]);
+	return { status, headers: all, correlationId, attempts };
+}
+
+/**
+ * Checks options at once, because the caller may change its object later. A bad option is thrown when the result is used,
+ * so that it rejects like any other failure.
+ */
+export function readNow<T>(read: () => T): () => T {
+	try {
+		const value = read();
+		return () => value;
+	} catch (error) {
+		return () => {
+			throw error;
+		};
+	}
+}

@@ -1,0 +1,152 @@
+import type {
+	ConversationPage,
+	ConversationSummary,
+	ConversationWithMessages,
+	LookupRequest,
+	Message,
+	MessagePage,
+} from "../../generated/schemas.ts";
+import { type CountryCode, requirePhone } from "../phone/phone.ts";
+import { type Call, createCall } from "./call.ts";
+import { type CallOptions, checkOptions, optionSchemas } from "./call-options.ts";
+import { endpointOf } from "./endpoint.ts";
+import type { OperationError } from "./errors.ts";
+import { createLookup, type Lookup } from "./lookup.ts";
+import type { PhoneInput, PhoneInputs } from "./lookup-entries.ts";
+import { createPaginated, type PageOptions, type Paginated, type WalkOptions } from "./pagination.ts";
+import type { Transport } from "./transport.ts";
+
+/** Options of `conversations.list`. */
+export interface ListOptions extends WalkOptions {
+	/**
+	 * Three or more digits match part of a phone number, three or more letters part of a name. The number is in E.164: leave out
+	 * the zeros that a local number begins with.
+	 */
+	search?: string | undefined;
+}
+
+/** Options of `conversations.lookup`. */
+export interface LookupOptions extends CallOptions {
+	/** Requests at the same time; each asks for up to 100 numbers. @default 4 */
+	concurrency?: number | undefined;
+}
+
+/** Reading the conversations of one agency. Needs the scope `conversations:read`. */
+export interface ConversationsGroup {
+	/**
+	 * Lists the agency's conversations, newest last message first (`conversations.list`). The service sends no webhooks:
+	 * list again to see what is new, or use `messaging-conversations/sync`.
+	 *
+	 * @example
+	 * for await (const conversation of agency.conversations.list({ search: "Peeters" })) {
+	 *   console.log(conversation.contactName, conversation.lastMessagePreview);
+	 * }
+	 */
+	list: (
+		options?: ListOptions,
+	) => Paginated<ConversationSummary, ConversationPage, OperationError<"conversations.list">>;
+	/**
+	 * Returns the conversation of each of any number of phone numbers, in the order given (`conversations.lookup`). Each
+	 * number is normalised and looked up once, 100 in a request. An input that is not a phone number has `phoneNumber`
+	 * null and a `reason`. Await it for an array, or iterate over it in constant memory. Awaited, it fails as a whole when
+	 * one of its requests fails.
+	 *
+	 * @example
+	 * for (const { input, conversation } of await agency.conversations.lookup(["0470 12 34 56", "n/a"])) {
+	 *   console.log(input, conversation?.lastMessageAt ?? "no conversation");
+	 * }
+	 */
+	lookup: <Input extends PhoneInput>(phoneNumbers: PhoneInputs<Input>, options?: LookupOptions) => Lookup<Input>;
+	/**
+	 * Returns one conversation with its AI state, its window, a held text and its newest messages (`conversations.get`).
+	 * It tells whether a send would go out now or be held.
+	 *
+	 * @throws PartnerNotFound when there is no conversation, or it is hidden. A send to the number may still be possible.
+	 * @example
+	 * const { conversation, messagePage } = await agency.conversations.get("0470 12 34 56");
+	 */
+	get: (phone: string, options?: PageOptions) => Call<ConversationWithMessages, OperationError<"conversations.get">>;
+	/**
+	 * Lists the messages of one conversation, newest first (`conversations.listMessages`).
+	 *
+	 * @example
+	 * for await (const message of agency.conversations.listMessages("+32470123456")) {
+	 *   console.log(message.direction, message.body);
+	 * }
+	 */
+	listMessages: (
+		phone: string,
+		options?: WalkOptions,
+	) => Paginated<Message, MessagePage, OperationError<"conversations.listMessages">>;
+}
+
+export function createConversations(
+	transport: Transport,
+	agencyId: string,
+	defaultCountry: CountryCode,
+): ConversationsGroup {
+	return {
+		list: (given) =>
+			createPaginated(() => {
+				const facts = { operation: "conversations.list", agencyId, cursor: null, itemsRead: 0 };
+				const { search, ...options } = checkOptions(optionSchemas.list, given, facts);
+				return {
+					facts,
+					options,
+					itemsOf: (page: ConversationPage) => page.conversations,
+					request: (query, context) =>
+						transport(
+							endpointOf("conversations.list"),
+							{ path: { agencyId }, query: { search: search || undefined, ...query } },
+							{ secrets: [search, query.cursor], ...context },
+						),
+				};
+			}),
+
+		listMessages: (phone, given) =>
+			createPaginated(() => {
+				const facts = { operation: "conversations.listMessages", agencyId, cursor: null, itemsRead: 0 };
+				const options = checkOptions(optionSchemas.walk, given, facts);
+				const number = requirePhone(phone, defaultCountry, "phone", facts);
+				return {
+					facts,
+					options,
+					itemsOf: (page: MessagePage) => page.messages,
+					request: (query, context) =>
+						transport(
+							endpointOf("conversations.listMessages"),
+							{ path: { agencyId, phone: number }, query },
+							{ secrets: [number, phone, query.cursor], ...context },
+						),
+				};
+			}),
+
+		get: (phone, options) =>
+			createCall(() => {
+				const facts = { operation: "conversations.get", agencyId };
+				const { pageSize, cursor, ...call } = checkOptions(optionSchemas.page, options, facts);
+				const number = requirePhone(phone, defaultCountry, "phone", facts);
+				return transport(
+					endpointOf("conversations.get"),
+					{ path: { agencyId, phone: number }, query: { pageSize, cursor } },
+					{ secrets: [number, phone, cursor], ...call },
+				);
+			}),
+
+		lookup: (phoneNumbers, options) =>
+			createLookup(phoneNumbers, () => {
+				const facts = { operation: "conversations.lookup", agencyId };
+				const { concurrency = 4, ...call } = checkOptions(optionSchemas.lookup, options, facts);
+				return {
+					facts,
+					defaultCountry,
+					concurrency,
+					call,
+					ask: (chunk, context) => {
+						const body = JSON.stringify({ phoneNumbers: chunk } satisfies LookupRequest);
+						return transport(endpointOf("conversations.lookup"), { path: { agencyId }, body }, context);
+					},
+				};
+			}),
+	};
+}

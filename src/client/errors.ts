@@ -1,0 +1,249 @@
+import type { operations } from "../../generated/openapi.ts";
+
+/** The operation ids of the contract, `openapi.json`. */
+export type OperationId = keyof operations;
+
+/** An operation of the contract, or `request` for `client.request`. */
+export type Operation = OperationId | "request";
+
+/**
+ * Whether a failed send went out.
+ * - `not_sent`: nothing of this call reached the contact and nothing will. An earlier call may have been `unknown`.
+ * - `unknown`: the service may have accepted it. Send the same message again with the same `operationId`.
+ * - `sent`: the service took it, in a response that is otherwise unusable: the text went out, or is held.
+ */
+export type Outcome = "not_sent" | "unknown" | "sent";
+
+/** The fields of an error beside its tag and its message. */
+export interface PartnerErrorFacts {
+	/** Operation id of the call that failed, `request` for `client.request`, or the function that refused its input or options. */
+	operation: Operation | (string & Record<never, never>);
+	/** Agency of the call. */
+	agencyId?: string;
+	/** The input or option that was refused, such as `to` or `phoneNumbers[3]`. */
+	field?: string;
+	/** The rule that the field breaks. It never quotes the value. */
+	rule?: string;
+	/** HTTP status of the last attempt, when it had a response. */
+	status?: number;
+	/** `X-Correlation-Id` of the last response that had one. Quote it to support. */
+	correlationId?: string;
+	/** Number of requests made. */
+	attempts: number;
+	/**
+	 * Whether the same call may succeed later without a change: true for 5xx, time-outs, connection faults that may pass, 429,
+	 * and a key function that failed.
+	 */
+	retryable: boolean;
+	/** How long the service asked to wait, in milliseconds. */
+	retryAfterMs?: number;
+	/** The underlying fault as `{ name, code, syscall }`, or the last error before a deadline. Never a request, a body or a header. */
+	cause?: unknown;
+	/** Idempotency key of a send. Send the identical message again with it, and no other message. */
+	operationId?: string;
+	/** Whether a send went out, as far as it is known. */
+	outcome?: Outcome;
+	/** Cursor of the page that failed in an iteration; null for the first page. */
+	cursor?: string | null;
+	/** Number of items that the iteration had yielded before it failed. */
+	itemsRead?: number;
+}
+
+/** The fields as they are passed to a constructor. Undefined fields are left out. */
+export type Facts = { [Field in keyof PartnerErrorFacts]?: PartnerErrorFacts[Field] | undefined };
+
+/** The parts of a fault that an error shows as its `cause`. Anything else can quote a URL, a header or a body. */
+export interface FaultFacts {
+	name: string;
+	code?: string | undefined;
+	syscall?: string | undefined;
+}
+
+/** Literal type of each error class, equal to the class name. */
+export type PartnerErrorTag = RequestError["_tag"];
+
+const brand = Symbol.for("messaging-conversations.error");
+
+export interface PartnerError extends Readonly<Omit<PartnerErrorFacts, "cause">> {}
+
+/**
+ * Base class of all errors of this package. Switch on the literal `_tag`, or use `instanceof`, which also works between
+ * the ESM and the CommonJS copy. An error never holds the key, a phone number or a message text.
+ */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the constructor sets the fields of the interface
+export abstract class PartnerError extends Error {
+	/** A literal instead of the class name, because bundlers rename classes. */
+	declare protected static readonly tag: PartnerErrorTag;
+	/** Name of the class. */
+	declare readonly _tag: PartnerErrorTag;
+
+	constructor(message: string, facts: Facts = {}) {
+		super(message);
+		const { tag } = new.target;
+		Object.defineProperty(this, "name", { value: tag, configurable: true });
+		Object.defineProperty(this, brand, { value: true });
+		const known = { _tag: tag, operation: "createClient", attempts: 0, retryable: false, ...facts };
+		for (const [name, value] of Object.entries(known)) {
+			// `cause` and `cursor` are not enumerable, so that logs leave them out.
+			const enumerable = name !== "cause" && name !== "cursor";
+			if (value !== undefined) Object.defineProperty(this, name, { value, enumerable, configurable: true });
+		}
+		// Taken again, because the first line of the stack has the name from before it was set.
+		Error.captureStackTrace?.(this, new.target);
+	}
+
+	/** The public fields for a JSON log, without `cause` and `cursor`. */
+	toJSON(): Record<string, unknown> {
+		return Object.fromEntries([["message", this.message], ...Object.entries(this)]);
+	}
+
+	/** Compares brand and tag, so that an error of the ESM copy is an instance of the CommonJS copy's class. */
+	static override [Symbol.hasInstance](value: unknown): boolean {
+		if (this === PartnerError) return isPartnerError(value);
+		// A caller's subclass has no tag of its own.
+		if (!Object.hasOwn(this, "tag")) return Function.prototype[Symbol.hasInstance].call(this, value);
+		return isPartnerError(value) && value._tag === this.tag;
+	}
+}
+
+/** 400: the request is invalid. The message names the failing field or rule. Change the request before you retry. */
+export class PartnerBadRequest extends PartnerError {
+	static override readonly tag = "PartnerBadRequest";
+	declare readonly _tag: "PartnerBadRequest";
+}
+
+/** 401: the key is missing, malformed, wrong, revoked or expired. */
+export class PartnerUnauthorized extends PartnerError {
+	static override readonly tag = "PartnerUnauthorized";
+	declare readonly _tag: "PartnerUnauthorized";
+}
+
+/** 403: the key lacks the scope, or the agency is not linked to its integration. */
+export class PartnerForbidden extends PartnerError {
+	static override readonly tag = "PartnerForbidden";
+	declare readonly _tag: "PartnerForbidden";
+}
+
+/** 404: the conversation or the integration does not exist or is hidden. A send to the number may still be possible. */
+export class PartnerNotFound extends PartnerError {
+	static override readonly tag = "PartnerNotFound";
+	declare readonly _tag: "PartnerNotFound";
+}
+
+/** 409: another party took over the conversation during the send. Read it, then send again with the same `operationId` and body. */
+export class PartnerConflict extends PartnerError {
+	static override readonly tag = "PartnerConflict";
+	declare readonly _tag: "PartnerConflict";
+}
+
+/** 5xx: the service or the messaging provider failed, also after the retries, or an `operationId` was used with another body. */
+export class PartnerInternalError extends PartnerError {
+	static override readonly tag = "PartnerInternalError";
+	declare readonly _tag: "PartnerInternalError";
+}
+
+/** No complete response: DNS, refused, reset, certificate, or a 2xx body that is not JSON. `retryable` is false when waiting cannot help. */
+export class PartnerConnectionError extends PartnerError {
+	static override readonly tag = "PartnerConnectionError";
+	declare readonly _tag: "PartnerConnectionError";
+}
+
+/** An attempt took longer than `timeoutMs`, or the call longer than `deadlineMs`. */
+export class PartnerTimeoutError extends PartnerError {
+	static override readonly tag = "PartnerTimeoutError";
+	declare readonly _tag: "PartnerTimeoutError";
+}
+
+/** A status outside the contract (3xx, 429, …), a JSON response that breaks the contract, or a body over 10 MB. A 429 is `retryable`. */
+export class PartnerUnexpectedResponse extends PartnerError {
+	static override readonly tag = "PartnerUnexpectedResponse";
+	declare readonly _tag: "PartnerUnexpectedResponse";
+}
+
+/** The caller's signal aborted the call. A send in flight may have been accepted: see `outcome`. */
+export class PartnerAbortError extends PartnerError {
+	static override readonly tag = "PartnerAbortError";
+	declare readonly _tag: "PartnerAbortError";
+}
+
+abstract class Refusal extends PartnerError {
+	declare readonly field: string;
+	declare readonly rule: string;
+	constructor(refused: { field: string; rule: string } & Facts) {
+		super(`${refused.field}: ${refused.rule}`, refused);
+	}
+}
+
+/** An argument of a call was refused before any request. `field` and `rule` say which and why; the value is not shown. */
+export class PartnerInvalidInput extends Refusal {
+	static override readonly tag = "PartnerInvalidInput";
+	declare readonly _tag: "PartnerInvalidInput";
+}
+
+/** An option of the client is malformed or absent, or the function that provides the key failed (then `retryable`). The input of the call is not the cause. */
+export class PartnerConfigurationError extends Refusal {
+	static override readonly tag = "PartnerConfigurationError";
+	declare readonly _tag: "PartnerConfigurationError";
+}
+
+/** The errors of a call after its input was accepted, by their tags. */
+export const callErrors = {
+	PartnerBadRequest,
+	PartnerUnauthorized,
+	PartnerForbidden,
+	PartnerNotFound,
+	PartnerConflict,
+	PartnerInternalError,
+	PartnerConnectionError,
+	PartnerTimeoutError,
+	PartnerUnexpectedResponse,
+	PartnerAbortError,
+};
+
+/** The error of each status that the contract lists. */
+interface ListedErrors {
+	400: PartnerBadRequest;
+	401: PartnerUnauthorized;
+	403: PartnerForbidden;
+	404: PartnerNotFound;
+	409: PartnerConflict;
+	500: PartnerInternalError;
+}
+
+export const tagOfStatus: { readonly [Status in keyof ListedErrors]: ListedErrors[Status]["_tag"] } = {
+	400: "PartnerBadRequest",
+	401: "PartnerUnauthorized",
+	403: "PartnerForbidden",
+	404: "PartnerNotFound",
+	409: "PartnerConflict",
+	500: "PartnerInternalError",
+};
+
+type ClientError =
+	| PartnerConnectionError
+	| PartnerTimeoutError
+	| PartnerUnexpectedResponse
+	| PartnerAbortError
+	| PartnerInvalidInput
+	| PartnerConfigurationError;
+
+type ErrorsOf = { [Id in OperationId]: ListedErrors[Extract<keyof operations[Id]["responses"], keyof ListedErrors>] };
+
+/** The errors that an operation can end in: those of the statuses that the contract lists for it, and the client's own. */
+export type OperationError<Operation extends OperationId> = ErrorsOf[Operation] | ClientError;
+
+/** Every error of this package: what `client.request` can end in, whose statuses no contract lists. */
+export type RequestError = ListedErrors[keyof ListedErrors] | ClientError;
+
+/** The errors of a send. Each has its `operationId` and `outcome`. */
+export type SendError = OperationError<"messages.send"> & {
+	/** Idempotency key of the send. Send the same message again with it when the outcome is `unknown`. */
+	readonly operationId: string;
+	/** Whether the text was sent, as far as it is known. */
+	readonly outcome: Outcome;
+};
+
+/** Whether a value is an error of this package, from its ESM or its CommonJS copy. */
+export function isPartnerError(value: unknown): value is RequestError {
+	return typeof value === "object" && value !== null && Reflect.get(value, brand) === true;
+}

@@ -1,0 +1,77 @@
+import { defined } from "./defined.ts";
+import type { Operation, PartnerErrorTag } from "./errors.ts";
+import { ignoreErrors } from "./ignore-errors.ts";
+
+/** One attempt, for logs and metrics. It holds no URL, header, body, phone number, name or cursor. */
+export interface AttemptEvent {
+	/** Operation id of the call, or `request` for `client.request`. */
+	operation: Operation;
+	/** Agency of the call. */
+	agencyId?: string;
+	/** Counted from 1. */
+	attempt: number;
+	/** HTTP status, when there was a response. */
+	status?: number;
+	/** Tag of the error that the attempt ended in. Absent when it succeeded. */
+	errorTag?: PartnerErrorTag;
+	/** The runtime's code of a failed connection, such as `ECONNRESET`, or the name of the error that a key function threw. */
+	errorCode?: string;
+	/** `X-Correlation-Id` of the response. Quote it to support. */
+	correlationId?: string;
+	/** Idempotency key, on sends. */
+	operationId?: string;
+	/** From the call of the key function to the end of the response, in milliseconds. */
+	durationMs: number;
+	/** Wait before the next attempt, in milliseconds. Absent when there is none. */
+	retryInMs?: number;
+}
+
+/** Receives one line of text and the event that it was made from. `console`, pino and winston fit. */
+export interface Logger {
+	/** A successful attempt, or one that was given up because nobody waits for it any more. */
+	debug: (line: string, event: AttemptEvent) => unknown;
+	/** A 404 of a read: no such conversation, integration or path. */
+	info: (line: string, event: AttemptEvent) => unknown;
+	/** A failed attempt that is tried again. */
+	warn: (line: string, event: AttemptEvent) => unknown;
+	/** The failed attempt that ends its call. */
+	error: (line: string, event: AttemptEvent) => unknown;
+}
+
+export interface Observers {
+	logger?: Logger | undefined;
+	onAttempt?: ((event: AttemptEvent) => unknown) | undefined;
+}
+
+/** The fields of an event. Undefined ones are left out of it. */
+export type AttemptFacts = { [Field in keyof AttemptEvent]: AttemptEvent[Field] | undefined } & Pick<
+	AttemptEvent,
+	"operation" | "attempt" | "durationMs"
+>;
+
+/**
+ * Reports an attempt to the logger and to `onAttempt`. Each gets an event object of its own.
+ *
+ * @param level the log level, where it does not follow from the event: an abandoned attempt, a 404 that is an answer
+ */
+export function reportAttempt(observers: Observers, facts: AttemptFacts, level: keyof Logger | undefined): void {
+	const { logger, onAttempt } = observers;
+	ignoreErrors(() => onAttempt?.(eventOf(facts)));
+	const event = eventOf(facts);
+	const levelOfFailure = event.retryInMs === undefined ? "error" : "warn";
+	const usual = event.errorTag === undefined ? "debug" : levelOfFailure;
+	ignoreErrors(() => logger?.[level ?? usual](lineOf(event), event));
+}
+
+function eventOf({ operation, attempt, durationMs, ...rest }: AttemptFacts): AttemptEvent {
+	return { operation, attempt, ...defined(rest), durationMs };
+}
+
+/** One line, whatever characters the caller has put into an operationId. */
+function lineOf({ operation, ...rest }: AttemptEvent): string {
+	const facts = Object.entries(rest).map(([name, value]) => {
+		const shown = typeof value === "number" ? Math.round(value) : value.replace(/[^!-~]+/g, "?").slice(0, 200);
+		return `${name}=${shown}`;
+	});
+	return `messaging-conversations ${operation} ${facts.join(" ")}`;
+}

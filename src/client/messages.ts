@@ -1,0 +1,141 @@
+import type { SendMessageRequest, SendMessageResult } from "../../generated/schemas.ts";
+import { type CountryCode, type E164, requirePhone } from "../phone/phone.ts";
+import { type Call, createCall } from "./call.ts";
+import type { Reply } from "./call-context.ts";
+import { type CallOptions, checkOptions, optionSchemas } from "./call-options.ts";
+import { endpointOf } from "./endpoint.ts";
+import { type Facts, PartnerInvalidInput, type SendError } from "./errors.ts";
+import { isUuid, type ReuseGuard } from "./operation-id.ts";
+import type { Transport } from "./transport.ts";
+import { checkInput, object, optional, rule, text } from "./validate.ts";
+
+/** A plain-text message to a contact. */
+export interface OutgoingMessage extends Pick<SendMessageRequest, "body"> {
+	/** Phone number of the contact, in any common spelling: `0470 12 34 56` or `+32470123456`. */
+	to: string;
+	/**
+	 * Idempotency key. Reuse it only with an identical message: the same number, text, language and sender. Use one that
+	 * survives a crash: see `operationIdFrom`.
+	 * @default a random UUID
+	 */
+	operationId?: string | undefined;
+	/** The agency's sender to use, a UUID. Without it the agency's default sender is used. */
+	subaccountId?: string | null | undefined;
+	/** One of `windowReopenReadiness.availableLanguages`. Required when the window is closed and the agency has more than one. */
+	consentLanguage?: string | undefined;
+}
+
+interface SentFacts extends Pick<SendMessageResult, "success" | "status" | "windowOpen" | "windowExpiresAt"> {
+	/** Idempotency key of this send: yours, or the generated one. */
+	operationId: string;
+}
+
+/** The window was open and the text was sent. */
+export interface SentNow extends SentFacts {
+	/** False: the text went out. It can still fail at the phone: see the `status` of the message. */
+	queued: false;
+	/** Provider message id of the text. It is the `messageSid` of the message in `conversations.get`. */
+	messageId: string;
+	/** There is no queue entry. */
+	queueId: null;
+}
+
+/** The window was closed. The text is held, and the contact was sent a consent template. */
+export interface SentQueued extends SentFacts {
+	/** True: the text is sent only if the contact accepts in time, within 48 hours unless the agency changed it. */
+	queued: true;
+	/** There is no message yet. */
+	messageId: null;
+	/** Id of the queue entry. Another send to this contact replaces the held text. */
+	queueId: string;
+}
+
+/** The result of a send. Check `queued` to tell the branches apart. */
+export type Sent = SentNow | SentQueued;
+
+/** Sending as one agency. Needs the scope `messages:write`. */
+export interface MessagesGroup {
+	/**
+	 * Sends a plain-text message as the agency (`messages.send`). It reaches a real person, turns the AI off for the
+	 * contact and ends any flow in progress. Outside the 24-hour window the text is held behind a consent template, and
+	 * replaces a text that is held already. Retries use the same `operationId` and the same bytes, so that the text is not
+	 * sent twice.
+	 *
+	 * @throws a `SendError`, whose `outcome` is what is known: `not_sent`, `unknown` or `sent`
+	 * @example
+	 * const sent = await agency.messages.send({ to: "0470 12 34 56", body: "The visit is at 14:00." });
+	 * console.log(sent.queued ? `held as ${sent.queueId}` : `sent as ${sent.messageId}`);
+	 */
+	send: (message: OutgoingMessage, options?: CallOptions) => Call<Sent, SendError>;
+}
+
+const messageSchema = object({
+	to: rule<string>((value) => typeof value === "string", "must be a phone number"),
+	body: text,
+	operationId: optional(text),
+	subaccountId: optional(rule<string | null>((value) => value === null || isUuid(value), "must be a UUID or null")),
+	consentLanguage: optional(text),
+});
+
+export interface MessagesOptions {
+	agencyId: string;
+	defaultCountry: CountryCode;
+	/** Whether this client may send to a number: `allowRecipients`. */
+	isAllowed: (to: E164) => boolean;
+	guard: ReuseGuard;
+}
+
+export function createMessages(transport: Transport, settings: MessagesOptions): MessagesGroup {
+	const { agencyId, defaultCountry, isAllowed, guard } = settings;
+	const endpoint = endpointOf("messages.send");
+
+	const send = async (message: OutgoingMessage, options: CallOptions | undefined): Promise<Reply<Sent>> => {
+		// Read before the message is checked, so that the error of a bad message has it too.
+		const chosenId = typeof message?.operationId === "string" ? message.operationId : undefined;
+		const operationId = chosenId ?? crypto.randomUUID();
+		const facts: Facts = { operation: "messages.send", agencyId, operationId, outcome: "not_sent" };
+		const refuse = (field: string, rule: string) => new PartnerInvalidInput({ ...facts, field, rule });
+
+		const call = checkOptions(optionSchemas.call, options, facts);
+		const { to: given, body, subaccountId, consentLanguage } = checkInput(messageSchema, message, "message", facts);
+		const to = requirePhone(given, defaultCountry, "to", facts);
+		if (!isAllowed(to)) throw refuse("to", "is not one of allowRecipients");
+
+		// The order of the fields is fixed: a caller may have stored an id with these bytes before an upgrade. JSON leaves
+		// undefined ones out.
+		const payload: { [Field in keyof Required<SendMessageRequest>]: SendMessageRequest[Field] | undefined } = {
+			to,
+			body,
+			operationId,
+			subaccountId,
+			consentLanguage,
+		};
+		const bytes = JSON.stringify(payload);
+		const release = guard(agencyId, operationId, bytes);
+		if (!release) throw refuse("operationId", "was used with another message; a new message needs a new id");
+
+		const secrets = [to, given, body];
+		const isChosenId = chosenId !== undefined;
+		const reply = await transport(
+			endpoint,
+			{ path: { agencyId }, body: bytes },
+			{ isWrite: true, operationId, isChosenId, verify: contradiction, secrets, ...call },
+		);
+		if (!reply.ok) {
+			if (reply.outcome === "not_sent") release();
+			return reply;
+		}
+		// `contradiction` has checked that the fields are those of one branch.
+		return { ...reply, data: Object.assign(reply.data, { operationId }) as Sent };
+	};
+
+	return { send: (message, options) => createCall(() => send(message, options)) };
+}
+
+/** The path of a field by which a response says that the text is both sent and held, or neither, or that it failed. */
+function contradiction({ success, queued, messageId, queueId }: SendMessageResult): string | undefined {
+	if (!success) return "/success";
+	if ((messageId === null) !== queued) return "/messageId";
+	if ((queueId !== null) !== queued) return "/queueId";
+	return undefined;
+}

@@ -1,0 +1,109 @@
+import { type Call, createCall } from "./call.ts";
+import { type CallOptions, checkOptions, optionSchemas } from "./call-options.ts";
+import { type Facts, PartnerInvalidInput, type RequestError, tagOfStatus } from "./errors.ts";
+import type { Parameters } from "./http-request.ts";
+import { longestSecret } from "./redact.ts";
+import type { Transport } from "./transport.ts";
+import { agencyIdText, anything, checkInput, isWellFormed, object, optional, rule, type Schema } from "./validate.ts";
+
+/** A request that this package has no method for. */
+export interface CustomRequest {
+	/** Only `GET` is tried again. */
+	method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+	/** Path template below the base URL, such as `/agencies/{agencyId}/tags`. Never a URL. */
+	path: string;
+	/** Value of `{agencyId}` in the path. */
+	agencyId?: string | undefined;
+	/** Values of the other `{names}` in the path. */
+	params?: Readonly<Record<string, string>> | undefined;
+	/** Query parameters. Undefined ones are left out. */
+	query?: Readonly<Record<string, string | number | boolean | undefined>> | undefined;
+	/** Body, sent as JSON. */
+	body?: unknown;
+}
+
+/** Sends a {@link CustomRequest}. */
+export type SendRequest = (request: CustomRequest, options?: CallOptions) => Call<unknown, RequestError>;
+
+const methods: readonly unknown[] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+
+const isText = (value: unknown): boolean => typeof value === "string" && isWellFormed(value);
+const isSegment = (value: unknown): boolean => isText(value) && value !== "";
+const isParameter = (value: unknown): boolean =>
+	value === undefined || typeof value === "boolean" || Number.isFinite(value) || isText(value);
+
+/** An object whose values pass a test. */
+function record<Value>(test: (value: unknown) => boolean, words: string): Schema<Readonly<Record<string, Value>>> {
+	return rule((value) => {
+		if (typeof value !== "object" || value === null) return false;
+		return Object.entries(value).every(([name, each]) => isWellFormed(name) && test(each));
+	}, words);
+}
+
+const requestSchema = object({
+	method: rule<CustomRequest["method"]>((value) => methods.includes(value), `must be one of ${methods.join(", ")}`),
+	path: rule<string>(
+		(value) => typeof value === "string" && /^(\/([\w.~-]+|\{\w+\}))+$/.test(value) && !/\/\.\.?(\/|$)/.test(value),
+		"must be a path template such as /agencies/{agencyId}/tags, without a query",
+	),
+	agencyId: optional(agencyIdText),
+	params: optional(record<string>(isSegment, "must be an object of texts that are not empty")),
+	query: optional(
+		record<string | number | boolean | undefined>(isParameter, "must be an object of texts, numbers and booleans"),
+	),
+	body: optional(anything),
+});
+
+const listed = Object.keys(tagOfStatus).map(Number);
+
+/** @param isLimited whether the client may send to some numbers only */
+export function createSendRequest(transport: Transport, isLimited: boolean): SendRequest {
+	return (request, options) =>
+		createCall(() => {
+			// Before the request is checked, so that the error of a bad one has it too.
+			const isRead = request?.method === "GET";
+			const facts: Facts = { operation: "request", outcome: isRead ? undefined : "not_sent" };
+			const refuse = (field: string, rule: string) => new PartnerInvalidInput({ ...facts, field, rule });
+			const call = checkOptions(optionSchemas.call, options, facts);
+			const { method, path, agencyId, params, query, body } = checkInput(requestSchema, request, "request", facts);
+
+			const values: Record<string, string> = { ...params, ...(agencyId !== undefined && { agencyId }) };
+			const target = path.replace(/\{(\w+)\}/g, (_, name: string) => {
+				// Own values only, because each object inherits a `constructor`.
+				const value = Object.hasOwn(values, name) ? values[name] : undefined;
+				if (value !== undefined && value !== "." && value !== "..") return value;
+				throw refuse(name === "agencyId" ? name : `params.${name}`, "must be the text of one path segment");
+			});
+			if (isLimited && !isRead && /^\/agencies\/[^/]+\/messages$/i.test(target)) {
+				throw refuse("path", "is that of messages.send, which checks allowRecipients");
+			}
+			if (isRead && body !== undefined) throw refuse("body", "must be absent for a GET");
+			const { json, texts } = jsonOf(body);
+			if (json === undefined && body !== undefined) throw refuse("body", "must be JSON");
+
+			const words = Object.values(query ?? {}).filter((value) => typeof value === "string");
+			const secrets = [...Object.values(params ?? {}), ...words, ...texts, json];
+			return transport<unknown, Parameters>(
+				// Outside the contract any JSON of a 2xx is valid.
+				{ operation: "request", method, path, refusals: listed, schema: undefined, isBroken: () => false },
+				{ path: values, query, body: json },
+				{ ...call, retry: isRead ? call.retry : false, isWrite: !isRead, secrets },
+			);
+		});
+}
+
+/** A body as JSON, and its texts as they were before JSON escaped them. No JSON when it cannot be written as such. */
+function jsonOf(body: unknown): { json: string | undefined; texts: readonly string[] } {
+	const texts: string[] = [];
+	try {
+		const json: string | undefined = JSON.stringify(body, (_, value) => {
+			if (typeof value === "string") texts.push(value);
+			return value;
+		});
+		// A message about a longer body is withheld without a look at its texts, of which there can be many.
+		return { json, texts: json && json.length > longestSecret ? [] : texts };
+	} catch {
+		// A cycle or a BigInt. The error itself can quote the value.
+		return { json: undefined, texts };
+	}
+}

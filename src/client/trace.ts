@@ -1,0 +1,79 @@
+import { defined } from "./defined.ts";
+import type { Facts, Operation, PartnerErrorTag } from "./errors.ts";
+import { ignoreErrors } from "./ignore-errors.ts";
+
+/** The part of an OpenTelemetry span that the client uses. */
+export interface Span {
+	/** Called once at the end: status, attempts, correlation id, error. */
+	setAttributes: (attributes: Record<string, string | number>) => unknown;
+	/** Called for a call that failed, with the tag of its error. */
+	setStatus: (status: { code: number; message?: string }) => unknown;
+	/** Always called. */
+	end: () => unknown;
+}
+
+/** The part of an OpenTelemetry tracer that the client uses: pass `trace.getTracer("crm")`. */
+export interface Tracer {
+	/** Called once for each request and its retries, in the context of the caller, so that the span is a child of the active one. */
+	startSpan: (name: string, options: { kind: number; attributes: Record<string, string | number> }) => Span;
+}
+
+/** The facts of a call that its span shows from the start. */
+export interface TraceStart extends Pick<Facts, "agencyId" | "operationId"> {
+	operation: Operation;
+	method: string;
+	/** Path template, such as `/agencies/{agencyId}/conversations/{phone}`. */
+	path: string;
+	baseUrl?: string | undefined;
+}
+
+/** The facts of a call that its span shows at the end, with the tag of its error. */
+export interface TraceEnd extends Pick<Facts, "attempts" | "status" | "correlationId" | "outcome"> {
+	tag?: PartnerErrorTag | undefined;
+}
+
+const clientKind = 2;
+const errorStatus = 2;
+
+/**
+ * Starts the span of a call by the HTTP semantic conventions, but for `url.full`, which can hold a phone number or a search.
+ *
+ * @returns a function that ends the span. A tracer that throws changes nothing.
+ */
+export function startTrace(tracer: Tracer, start: TraceStart): (end: TraceEnd, isAbandoned: boolean) => void {
+	const { operation, method, agencyId, operationId, baseUrl } = start;
+	// A caller of `client.request` can write a phone number into the path, in place of a name.
+	const path = start.path.replace(/\d[\d.-]{5,}/g, "?");
+	const server = baseUrl ? new URL(baseUrl) : undefined;
+	const attributes = defined({
+		"http.request.method": method,
+		"url.template": path,
+		"server.address": server?.hostname,
+		"server.port": server && (Number(server.port) || (server.protocol === "https:" ? 443 : 80)),
+		"messaging_conversations.operation": operation,
+		"messaging_conversations.agency_id": agencyId,
+		"messaging_conversations.operation_id": operationId,
+	});
+	let span: Span | undefined;
+	ignoreErrors(() => {
+		span = tracer.startSpan(`${method} ${path}`, { kind: clientKind, attributes });
+		// Returned, so that a tracer that gives a promise causes no unhandled rejection.
+		return span;
+	});
+	return ({ tag, attempts = 0, status, correlationId, outcome }, isAbandoned) => {
+		// A 404 of a read, which has no outcome, is an answer, and nobody waits for an abandoned call.
+		const isAnswer = tag === "PartnerNotFound" && outcome === undefined;
+		const error = isAnswer || isAbandoned ? undefined : tag;
+		const results = defined({
+			"http.request.resend_count": attempts > 1 ? attempts - 1 : undefined,
+			"http.response.status_code": status,
+			"error.type": error,
+			"messaging_conversations.attempts": attempts,
+			"messaging_conversations.correlation_id": correlationId,
+			"messaging_conversations.outcome": outcome,
+		});
+		ignoreErrors(() => span?.setAttributes(results));
+		if (error) ignoreErrors(() => span?.setStatus({ code: errorStatus, message: error }));
+		ignoreErrors(() => span?.end());
+	};
+}

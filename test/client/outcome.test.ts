@@ -1,0 +1,110 @@
+import { createClient, type Fetch } from "messaging-conversations";
+import { afterEach, expect, test, vi } from "vitest";
+import { callOf, clientOf, failure, failureOf, fetchFault, fetchInTurn, jsonResponse, sixCalls } from "../calls.ts";
+import { agencyId, apiKey, operationId, phone, sentNow, text } from "../canned.ts";
+import { eventually } from "../eventually.ts";
+import { inTurn, refusal, scripted } from "../scripted.ts";
+
+afterEach(() => void vi.useRealTimers());
+
+const baseUrl = "https://messaging.example/api/v1";
+
+const broken = { success: true, queued: false };
+const reset = () => fetchFault("ECONNRESET", "read");
+const refused = () => fetchFault("ECONNREFUSED", "connect");
+const notFound = () => fetchFault("ENOTFOUND", "getaddrinfo");
+const status = (code: number) => () => jsonResponse({ _tag: "X", message: "x" }, { status: code });
+
+const busy = () => jsonResponse({}, { status: 429, headers: { "retry-after": "0" } });
+
+const outcomes: [ends: string, tag: string, outcome: string, (Error | (() => Response))[]][] = [
+	["400", "PartnerBadRequest", "not_sent", [status(400)]],
+	["401", "PartnerUnauthorized", "not_sent", [status(401)]],
+	["403", "PartnerForbidden", "not_sent", [status(403)]],
+	["409", "PartnerConflict", "not_sent", [status(409)]],
+	["404, which a send does not list", "PartnerUnexpectedResponse", "not_sent", [status(404)]],
+	["429", "PartnerUnexpectedResponse", "not_sent", [status(429)]],
+	["302", "PartnerUnexpectedResponse", "unknown", [status(302)]],
+	["500 × 4", "PartnerInternalError", "unknown", [status(500)]],
+	["reset × 4", "PartnerConnectionError", "unknown", [reset()]],
+	["refused × 4", "PartnerConnectionError", "not_sent", [refused()]],
+	["no such host × 4", "PartnerConnectionError", "not_sent", [notFound()]],
+	["refused, then no such host", "PartnerConnectionError", "not_sent", [refused(), notFound()]],
+	["refused, then 400", "PartnerBadRequest", "not_sent", [refused(), status(400)]],
+	["reset, then 400", "PartnerBadRequest", "unknown", [reset(), status(400)]],
+	["reset, then 409", "PartnerConflict", "unknown", [reset(), status(409)]],
+	["500, then 403", "PartnerForbidden", "unknown", [status(500), status(403)]],
+	["500, then 404", "PartnerUnexpectedResponse", "unknown", [status(500), status(404)]],
+	["reset, then refused × 3", "PartnerConnectionError", "unknown", [reset(), refused()]],
+	["refused, reset, refused, 400", "PartnerBadRequest", "unknown", [refused(), reset(), refused(), status(400)]],
+	["an unreadable 200, then 400", "PartnerBadRequest", "unknown", [() => new Response("<html>"), status(400)]],
+	["a broken success", "PartnerUnexpectedResponse", "sent", [() => jsonResponse(broken)]],
+	["500, then a broken success", "PartnerUnexpectedResponse", "sent", [status(500), () => jsonResponse(broken)]],
+	["success: false", "PartnerUnexpectedResponse", "unknown", [() => jsonResponse({ ...sentNow, success: false })]],
+	["a broken answer without success", "PartnerUnexpectedResponse", "unknown", [() => jsonResponse({ ok: 1 })]],
+	["201 with success", "PartnerUnexpectedResponse", "unknown", [() => jsonResponse(sentNow, { status: 201 })]],
+	["202 with success", "PartnerUnexpectedResponse", "unknown", [() => jsonResponse(sentNow, { status: 202 })]],
+	["203 with success", "PartnerUnexpectedResponse", "unknown", [() => jsonResponse(sentNow, { status: 203 })]],
+	["206 with success", "PartnerUnexpectedResponse", "unknown", [() => jsonResponse(sentNow, { status: 206 })]],
+	["a broken 201 with success", "PartnerUnexpectedResponse", "unknown", [() => jsonResponse(broken, { status: 201 })]],
+	["429, then 400", "PartnerBadRequest", "not_sent", [busy, status(400)]],
+	["500, then 429, then 400", "PartnerBadRequest", "unknown", [status(500), busy, status(400)]],
+	["a broken success after a reset", "PartnerUnexpectedResponse", "sent", [reset(), () => jsonResponse(broken)]],
+];
+
+test.for(outcomes)("outcome of a send: %s → %s, %s", async ([, tag, outcome, ends]) => {
+	const fetch = fetchInTurn(...ends);
+	const { messages } = clientOf({ baseUrl }, { fetch }).agency(agencyId);
+	const error = await failure(() => messages.send({ to: phone, body: text, operationId }));
+	expect(error).toMatchObject({ _tag: tag, outcome, operationId, attempts: fetch.count() });
+});
+
+test("outcome of a send: a time-out is unknown, and stays so after a refusal", async () => {
+	const service = await scripted(inTurn("hang", refusal(400)));
+	const error = await failure(() => callOf("messages.send").run(clientOf(service, { timeoutMs: 250 })));
+	expect(error).toMatchObject({ _tag: "PartnerBadRequest", outcome: "unknown", attempts: 2 });
+});
+
+test("outcome of a send: aborted before it went out is not_sent, in flight unknown", async () => {
+	const service = await scripted(inTurn("hang"));
+	const { messages } = clientOf(service).agency(agencyId);
+	const before = await failure(() => messages.send({ to: phone, body: text }, { signal: AbortSignal.abort() }));
+	expect(before).toMatchObject({ _tag: "PartnerAbortError", outcome: "not_sent", attempts: 0 });
+	const controller = new AbortController();
+	const flying = failure(() => messages.send({ to: phone, body: text }, { signal: controller.signal }));
+	await eventually(() => expect(service.requests).toHaveLength(1));
+	controller.abort();
+	await expect(flying).resolves.toMatchObject({ _tag: "PartnerAbortError", outcome: "unknown", attempts: 1 });
+});
+
+test.for([
+	["refused", refused(), "not_sent"],
+	["a 500", status(500), "unknown"],
+] as const)("outcome of a send: aborted in the wait after %s it is what it was", async ([, end, outcome]) => {
+	vi.useFakeTimers();
+	const controller = new AbortController();
+	const client = createClient({ baseUrl, apiKey, fetch: fetchInTurn(end) });
+	const settled = callOf("messages.send").run(client, { signal: controller.signal }).result();
+	await vi.advanceTimersByTimeAsync(100);
+	controller.abort();
+	await expect(settled).resolves.toMatchObject({ error: { _tag: "PartnerAbortError", outcome, attempts: 1 } });
+});
+
+test("outcome of a send: the deadline keeps it", async () => {
+	const fetch: Fetch = () => new Promise(() => {});
+	const client = clientOf({ baseUrl }, { fetch, deadlineMs: 30 });
+	await expect(failure(() => callOf("messages.send").run(client))).resolves.toMatchObject({
+		_tag: "PartnerTimeoutError",
+		outcome: "unknown",
+	});
+});
+
+test("reads carry neither operationId nor outcome", async () => {
+	for (const { operation } of sixCalls.slice(0, 5)) {
+		for (const answer of [refusal(401), refusal(500), "reset"] as const) {
+			const { error } = await failureOf(operation, inTurn(answer));
+			expect(error).not.toHaveProperty("outcome");
+			expect(error).not.toHaveProperty("operationId");
+		}
+	}
+});
