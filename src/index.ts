@@ -9,6 +9,7 @@ export type {
 	Exchange,
 	ExchangeAnswer,
 	ExchangeControl,
+	ExchangeFault,
 	ExchangeHead,
 	ExchangeHeaders,
 	ExchangeRequest,
@@ -27,8 +28,7 @@ export type { CustomRequest, SendRequest } from "./client/request.ts";
 
 export type { ConversationsGroup, ListOptions, LookupOptions } from "./client/conversations.ts";
 export { isWindowOpen } from "./client/is-window-open.ts";
-export type { Lookup } from "./client/lookup.ts";
-export type { LookedUp, PhoneInput, PhoneInputs } from "./client/lookup-entries.ts";
+export type { LookedUp, Lookup, PhoneInput, PhoneInputs } from "./client/lookup.ts";
 export type { CollectOptions, PageOptions, Paginated, WalkOptions } from "./client/pagination.ts";
 
 // Sending

@@ -1,4 +1,4 @@
-import type { ClientOptions } from "messaging-conversations";
+import type { ClientOptions, ExchangeControl } from "messaging-conversations";
 import { type NodeHttp, type NodeHttpOptions, nodeHttp } from "messaging-conversations/node";
 import { onTestFinished } from "vitest";
 
@@ -9,6 +9,11 @@ export type Adapter = (typeof adapters)[number];
 /** The client options of an adapter, for one test. Its connections are closed after the test. */
 export function over(adapter: Adapter, options?: NodeHttpOptions): Pick<ClientOptions, "http"> {
 	return adapter === "fetch" ? {} : { http: nodeExchange(options) };
+}
+
+/** What an exchange is given beside its request. Nothing aborts it. */
+export function controlOf(maxBytes: number): ExchangeControl {
+	return { maxBytes, signal: new AbortController().signal };
 }
 
 /** An exchange over node:http whose connections are closed after the test. */

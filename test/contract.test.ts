@@ -6,7 +6,7 @@ import { answers } from "../generated/answers.ts";
 import { limits, operationTable } from "../generated/operations.ts";
 import { requests } from "../generated/requests.ts";
 import { describeChanges } from "../scripts/generate/changes.ts";
-import { brokenPath } from "../src/client/endpoint.ts";
+import { brokenPath } from "../src/client/response.ts";
 
 const contract = JSON.parse(readFileSync(new URL("../openapi.json", import.meta.url), "utf8"));
 

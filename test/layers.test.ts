@@ -38,8 +38,8 @@ const layers: Record<string, Layer> = {
 
 /** The files that alone may import a package. `node:` stands for the modules of Node. */
 const owners: Record<string, RegExp> = {
-	"openapi-fetch": /^client\/http-request\.ts$/,
-	"p-retry": /^client\/retry\.ts$/,
+	"openapi-fetch": /^client\/transport\.ts$/,
+	"p-retry": /^client\/transport\.ts$/,
 	"libphonenumber-js/core/es6": /^phone\//,
 	"zod/v4/core": /^client\/validate\.ts$/,
 	msw: /^sandbox\/msw\.ts$/,

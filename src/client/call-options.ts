@@ -1,5 +1,6 @@
 import { limits } from "../../generated/operations.ts";
 import type { Facts } from "./errors.ts";
+import { defined } from "./events.ts";
 import {
 	checkInput,
 	flag,
@@ -39,6 +40,15 @@ export interface RetryOptions {
 
 /** Retry options with all values. */
 export type RetryPolicy = { readonly [Option in keyof RetryOptions]-?: number };
+
+export const defaultRetry: RetryPolicy = { attempts: 4, baseDelayMs: 500, maxDelayMs: 8000, budget: 100 };
+
+/** Fills the given options from `base`. `false` means exactly one request. */
+export function policyFrom(base: RetryPolicy, given: RetryOptions | false | undefined): RetryPolicy {
+	if (given === undefined) return base;
+	if (given === false) return { ...base, attempts: 1 };
+	return { ...base, ...defined({ ...given }) };
+}
 
 /** Options of every call, beside its own parameters. */
 export interface CallOptions {

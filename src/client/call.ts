@@ -1,6 +1,5 @@
-import type { Reply, ReplyHead } from "./call-context.ts";
 import { isPartnerError, type PartnerError } from "./errors.ts";
-import { toError } from "./failure.ts";
+import type { Reply, ReplyHead } from "./transport.ts";
 
 /** The HTTP side of a successful call. */
 export interface CallResponse {
@@ -47,19 +46,13 @@ export interface Call<Data, Failure extends PartnerError> extends Promise<Data> 
 	result: () => Promise<Result<Data, Failure>>;
 }
 
-/**
- * Starts a call.
- *
- * @param work throws for invalid input, and resolves with a failure for everything else. The error is made here, in the
- * last async function before the caller's, because the engine then puts the caller's own frames into its stack.
- */
+/** Starts a call. What `work` throws for invalid input rejects like any other failure. */
 export function createCall<Data, Failure extends PartnerError>(work: () => Promise<Reply<Data>>): Call<Data, Failure> {
 	let head = noResponse;
 	const run = async (): Promise<Data> => {
-		const reply = await work();
-		if (!reply.ok) throw toError(reply);
-		head = reply.response;
-		return reply.data;
+		const { data, response } = await work();
+		head = response;
+		return data;
 	};
 	const call = run();
 	return Object.assign(call, {

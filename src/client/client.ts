@@ -1,15 +1,14 @@
 import type { CountryCode } from "../phone/phone.ts";
-import { checkBaseUrl, createKeySource, refuseBrowser } from "./connection.ts";
+import { defaultRetry, policyFrom } from "./call-options.ts";
+import { checkBaseUrl, checkKey, refuseBrowser, userAgentOf } from "./connection.ts";
 import { type ConversationsGroup, createConversations } from "./conversations.ts";
 import { createFetchExchange } from "./fetch-exchange.ts";
-import { userAgentOf } from "./http-request.ts";
 import { createMe, type MeGroup } from "./me.ts";
 import { createMessages, type MessagesGroup } from "./messages.ts";
 import { createReuseGuard } from "./operation-id.ts";
 import { type ClientOptions, checkClientOptions } from "./options.ts";
 import { createRecipientCheck } from "./recipients.ts";
 import { createSendRequest, type SendRequest } from "./request.ts";
-import { defaultRetry, policyFrom } from "./retry.ts";
 import { createTransport } from "./transport.ts";
 import { agencyIdText, checkInput } from "./validate.ts";
 
@@ -69,14 +68,15 @@ export function createClient(options: ClientOptions): Client {
 	const { defaultCountry = "BE", dangerouslyAllowBrowser = false } = checked;
 	refuseBrowser(dangerouslyAllowBrowser);
 	const baseUrl = checkBaseUrl(checked.baseUrl);
+	checkKey(checked.apiKey, baseUrl);
 	const retry = policyFrom(defaultRetry, checked.retry);
 	const transport = createTransport({
 		...checked,
 		baseUrl,
-		apiKey: createKeySource(checked.apiKey, baseUrl),
+		apiKey: checked.apiKey,
 		exchange: checked.http ?? createFetchExchange(checked.fetch),
 		retry,
-		tokens: retry.budget,
+		tokens: { left: retry.budget, max: retry.budget },
 		userAgent: userAgentOf(checked.appInfo),
 	});
 	const guard = createReuseGuard();
@@ -93,6 +93,6 @@ export function createClient(options: ClientOptions): Client {
 				messages: createMessages(transport, { agencyId, defaultCountry, isAllowed, guard }),
 			};
 		},
-		request: createSendRequest(transport, checked.allowRecipients !== undefined),
+		request: createSendRequest(transport, baseUrl, checked.allowRecipients !== undefined),
 	};
 }

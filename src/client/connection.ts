@@ -1,20 +1,8 @@
-import { type FaultFacts, PartnerConfigurationError } from "./errors.ts";
+import { version } from "../../package.json";
+import { PartnerConfigurationError } from "./errors.ts";
 
 /** The API key, or a function that returns it, called for each attempt so that a rotated key is used at once. */
 export type ApiKey = string | (() => string | undefined | Promise<string | undefined>);
-
-/** Why there is no usable key. */
-export interface KeyProblem {
-	field: "apiKey" | "baseUrl";
-	rule: string;
-	/** Whether a later call may get a key. */
-	retryable: boolean;
-	/** What the key function threw. */
-	fault?: FaultFacts | undefined;
-}
-
-/** The key of the next attempt. It neither throws nor rejects. */
-export type KeySource = () => string | KeyProblem | Promise<string | KeyProblem>;
 
 /** Returns the base URL without a trailing slash, or nothing when it is absent. The error never shows the URL. */
 export function checkBaseUrl(given = ""): string {
@@ -30,42 +18,21 @@ export function checkBaseUrl(given = ""): string {
 	return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
 }
 
-/**
- * Checks a key that is a string at once, and the key that a function returns at each attempt. An absent key or base URL is
- * a problem of the first call only, because build steps create clients without secrets.
- */
-export function createKeySource(given: ApiKey | undefined, baseUrl: string): KeySource {
-	const noBaseUrl = baseUrl === "" && ({ field: "baseUrl", rule: "is required", retryable: false } as const);
-	if (typeof given !== "function") {
-		const key = checkKey(given, baseUrl);
-		if (given && typeof key !== "string") throw refuse("apiKey", key.rule);
-		return () => noBaseUrl || key;
-	}
-	return async () => {
-		if (noBaseUrl) return noBaseUrl;
-		try {
-			return checkKey(await given(), baseUrl);
-		} catch (error) {
-			const { name: given }: { name?: unknown } = Object(error);
-			const name = typeof given === "string" && /^[A-Za-z]\w{0,63}$/.test(given) ? given : "Error";
-			return { field: "apiKey", rule: `its function failed (${name})`, retryable: true, fault: { name } };
-		}
-	};
+/** Checks a key that is a string. An absent one fails the first call, because build steps create clients without secrets. */
+export function checkKey(given: ApiKey | undefined, baseUrl: string): void {
+	const rule = given && typeof given === "string" ? keyProblem(given, baseUrl) : undefined;
+	if (rule !== undefined) throw refuse("apiKey", rule);
 }
 
-const problem = (rule: string): KeyProblem => ({ field: "apiKey", rule, retryable: false });
-
-/** Returns the key if it fits into a header, or its problem. The form of a key is checked by the service alone. */
-function checkKey(key: unknown, baseUrl: string): string | KeyProblem {
-	if (!key) return problem("is required");
-	if (typeof key !== "string") return problem("must be a string");
-	if (!/^[\x21-\x7e]+$/.test(key)) return problem("must be visible ASCII without spaces, and without `Bearer`");
-	if (key.startsWith("sandbox_live.") && baseUrl !== "") {
-		const { hostname } = new URL(baseUrl);
-		const isSandbox = hostname === "sandbox.invalid" || isLoopback(hostname);
-		if (!isSandbox) return problem("is a sandbox key, but baseUrl is not a sandbox");
-	}
-	return key;
+/** The rule that a key breaks, or undefined. The service alone checks the form of a key. */
+export function keyProblem(key: unknown, baseUrl: string): string | undefined {
+	if (!key) return "is required";
+	if (typeof key !== "string") return "must be a string";
+	if (!/^[\x21-\x7e]+$/.test(key)) return "must be visible ASCII without spaces, and without `Bearer`";
+	if (!key.startsWith("sandbox_live.") || baseUrl === "") return undefined;
+	const { hostname } = new URL(baseUrl);
+	const isSandbox = hostname === "sandbox.invalid" || isLoopback(hostname);
+	return isSandbox ? undefined : "is a sandbox key, but baseUrl is not a sandbox";
 }
 
 /** `*.localhost` is left out, because a name server may answer for it. */
@@ -82,4 +49,19 @@ export function refuseBrowser(isAllowed: boolean): void {
 
 function refuse(field: string, rule: string): PartnerConfigurationError {
 	return new PartnerConfigurationError({ field, rule });
+}
+
+/** SDK, runtime and application. Undefined in a page, where the browser sets its own. */
+export function userAgentOf(appInfo: { name: string; version?: string | undefined } | undefined): string | undefined {
+	if (typeof document === "object") return undefined;
+	const { process, navigator } = globalThis as {
+		process?: { versions?: { node?: string } };
+		navigator?: { userAgent?: string };
+	};
+	const node = process?.versions?.node;
+	// A runtime's name with characters that no header can hold would fail every request.
+	const own = /^(?!Node\.js)[\x20-\x7e]+$/.exec(navigator?.userAgent ?? "")?.[0];
+	const runtime = own ?? (node && `Node.js/${node}`);
+	const app = [appInfo?.name, appInfo?.version].flatMap((part) => part?.replace(/[^\w.-]+/g, "-") ?? []).join("/");
+	return [`messaging-conversations/${version}`, runtime, app].filter(Boolean).join(" ");
 }

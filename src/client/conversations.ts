@@ -2,19 +2,17 @@ import type {
 	ConversationPage,
 	ConversationSummary,
 	ConversationWithMessages,
-	LookupRequest,
 	Message,
 	MessagePage,
 } from "../../generated/schemas.ts";
 import { type CountryCode, requirePhone } from "../phone/phone.ts";
 import { type Call, createCall } from "./call.ts";
 import { type CallOptions, checkOptions, optionSchemas } from "./call-options.ts";
-import { endpointOf } from "./endpoint.ts";
 import type { OperationError } from "./errors.ts";
-import { createLookup, type Lookup } from "./lookup.ts";
-import type { PhoneInput, PhoneInputs } from "./lookup-entries.ts";
+import { defined } from "./events.ts";
+import { createLookup, type Lookup, type PhoneInput, type PhoneInputs } from "./lookup.ts";
 import { createPaginated, type PageOptions, type Paginated, type WalkOptions } from "./pagination.ts";
-import type { Transport } from "./transport.ts";
+import { routeOf, type Transport } from "./transport.ts";
 
 /** Options of `conversations.list`. */
 export interface ListOptions extends WalkOptions {
@@ -81,72 +79,82 @@ export interface ConversationsGroup {
 }
 
 export function createConversations(
-	transport: Transport,
+	{ api, run }: Transport,
 	agencyId: string,
 	defaultCountry: CountryCode,
 ): ConversationsGroup {
 	return {
 		list: (given) =>
 			createPaginated(() => {
-				const facts = { operation: "conversations.list", agencyId, cursor: null, itemsRead: 0 };
-				const { search, ...options } = checkOptions(optionSchemas.list, given, facts);
+				const plan = { ...routeOf("conversations.list"), agencyId };
+				const { search, ...options } = checkOptions(optionSchemas.list, given, { ...plan, ...nothingRead });
 				return {
-					facts,
+					plan: { ...plan, secrets: [search] },
 					options,
 					itemsOf: (page: ConversationPage) => page.conversations,
-					request: (query, context) =>
-						transport(
-							endpointOf("conversations.list"),
-							{ path: { agencyId }, query: { search: search || undefined, ...query } },
-							{ secrets: [search, query.cursor], ...context },
+					request: (call, options, { pageSize, cursor }) =>
+						run(call, options, (init) =>
+							api.GET("/agencies/{agencyId}/conversations", {
+								params: { path: { agencyId }, query: defined({ search: search || undefined, pageSize, cursor }) },
+								...init,
+							}),
 						),
 				};
 			}),
 
 		listMessages: (phone, given) =>
 			createPaginated(() => {
-				const facts = { operation: "conversations.listMessages", agencyId, cursor: null, itemsRead: 0 };
-				const options = checkOptions(optionSchemas.walk, given, facts);
-				const number = requirePhone(phone, defaultCountry, "phone", facts);
+				const plan = { ...routeOf("conversations.listMessages"), agencyId };
+				const options = checkOptions(optionSchemas.walk, given, { ...plan, ...nothingRead });
+				const number = requirePhone(phone, defaultCountry, "phone", { ...plan, ...nothingRead });
 				return {
-					facts,
+					plan: { ...plan, secrets: [number, phone] },
 					options,
 					itemsOf: (page: MessagePage) => page.messages,
-					request: (query, context) =>
-						transport(
-							endpointOf("conversations.listMessages"),
-							{ path: { agencyId, phone: number }, query },
-							{ secrets: [number, phone, query.cursor], ...context },
+					request: (call, options, { pageSize, cursor }) =>
+						run(call, options, (init) =>
+							api.GET("/agencies/{agencyId}/conversations/{phone}/messages", {
+								params: { path: { agencyId, phone: number }, query: defined({ pageSize, cursor }) },
+								...init,
+							}),
 						),
 				};
 			}),
 
 		get: (phone, options) =>
 			createCall(() => {
-				const facts = { operation: "conversations.get", agencyId };
-				const { pageSize, cursor, ...call } = checkOptions(optionSchemas.page, options, facts);
-				const number = requirePhone(phone, defaultCountry, "phone", facts);
-				return transport(
-					endpointOf("conversations.get"),
-					{ path: { agencyId, phone: number }, query: { pageSize, cursor } },
-					{ secrets: [number, phone, cursor], ...call },
+				const plan = { ...routeOf("conversations.get"), agencyId };
+				const { pageSize, cursor, ...call } = checkOptions(optionSchemas.page, options, plan);
+				const number = requirePhone(phone, defaultCountry, "phone", plan);
+				return run({ ...plan, secrets: [number, phone, cursor] }, call, (init) =>
+					api.GET("/agencies/{agencyId}/conversations/{phone}", {
+						params: { path: { agencyId, phone: number }, query: defined({ pageSize, cursor }) },
+						...init,
+					}),
 				);
 			}),
 
 		lookup: (phoneNumbers, options) =>
 			createLookup(phoneNumbers, () => {
-				const facts = { operation: "conversations.lookup", agencyId };
-				const { concurrency = 4, ...call } = checkOptions(optionSchemas.lookup, options, facts);
+				const plan = { ...routeOf("conversations.lookup"), agencyId };
+				const { concurrency = 4, ...call } = checkOptions(optionSchemas.lookup, options, plan);
 				return {
-					facts,
-					defaultCountry,
+					plan,
+					options: call,
 					concurrency,
-					call,
-					ask: (chunk, context) => {
-						const body = JSON.stringify({ phoneNumbers: chunk } satisfies LookupRequest);
-						return transport(endpointOf("conversations.lookup"), { path: { agencyId }, body }, context);
-					},
+					defaultCountry,
+					ask: (asked, numbers) =>
+						run(asked, call, (init) =>
+							api.POST("/agencies/{agencyId}/conversations/lookup", {
+								params: { path: { agencyId } },
+								body: { phoneNumbers: numbers },
+								...init,
+							}),
+						),
 				};
 			}),
 	};
 }
+
+/** How far an iteration has come that has not begun. */
+const nothingRead = { cursor: null, itemsRead: 0 };

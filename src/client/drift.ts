@@ -1,6 +1,7 @@
+import { operationTable } from "../../generated/operations.ts";
 import { type Field, shapes } from "../../generated/shapes.ts";
 import type { Operation } from "./errors.ts";
-import { ignoreErrors } from "./ignore-errors.ts";
+import { ignoreErrors } from "./events.ts";
 
 /** A part of a response that the contract does not know. The call still succeeds, and the data keeps the part. */
 export interface ContractDrift {
@@ -18,21 +19,21 @@ export interface ContractDrift {
 	kind: "unknown-field" | "unknown-value" | "unknown-time" | "unsafe-integer" | "missing-header";
 }
 
-/** Reports the drift of a valid response, each path and kind once per response. Without a schema there is none. */
+/** Reports the drift of a valid response, each path and kind once per response. Outside the contract there is none. */
 export function reportDrift(
 	listener: (drift: ContractDrift) => unknown,
-	{ operation, schema }: { operation: Operation; schema: string | undefined },
+	operation: Operation,
 	data: unknown,
 	correlationId: string | undefined,
 ): void {
-	if (schema === undefined) return;
+	if (operation === "request") return;
 	const reported = new Set<string>();
 	const report = (path: string, kind: ContractDrift["kind"]): void => {
 		if (reported.has(`${kind} ${path}`)) return;
 		reported.add(`${kind} ${path}`);
 		ignoreErrors(() => listener({ operation, path, kind }));
 	};
-	compare({ shape: schema }, data, "", report);
+	compare({ shape: operationTable[operation].answer }, data, "", report);
 	if (!correlationId) report("X-Correlation-Id", "missing-header");
 }
 

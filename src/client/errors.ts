@@ -50,7 +50,10 @@ export interface PartnerErrorFacts {
 }
 
 /** The fields as they are passed to a constructor. Undefined fields are left out. */
-export type Facts = { [Field in keyof PartnerErrorFacts]?: PartnerErrorFacts[Field] | undefined };
+export type Facts = { [Field in keyof PartnerErrorFacts]?: PartnerErrorFacts[Field] | undefined } & {
+	/** Headers of the response. */
+	headers?: Iterable<[name: string, value: string]> | undefined;
+};
 
 /** The parts of a fault that an error shows as its `cause`. Anything else can quote a URL, a header or a body. */
 export interface FaultFacts {
@@ -76,9 +79,12 @@ export abstract class PartnerError extends Error {
 	declare protected static readonly tag: PartnerErrorTag;
 	/** Name of the class. */
 	declare readonly _tag: PartnerErrorTag;
+	/** Private, so that neither a log nor `util.inspect` shows what a gateway has put there. */
+	readonly #headers: Facts["headers"];
 
-	constructor(message: string, facts: Facts = {}) {
+	constructor(message: string, { headers, ...facts }: Facts = {}) {
 		super(message);
+		this.#headers = headers;
 		const { tag } = new.target;
 		Object.defineProperty(this, "name", { value: tag, configurable: true });
 		Object.defineProperty(this, brand, { value: true });
@@ -92,7 +98,13 @@ export abstract class PartnerError extends Error {
 		Error.captureStackTrace?.(this, new.target);
 	}
 
-	/** The public fields for a JSON log, without `cause` and `cursor`. */
+	/** Headers of the last attempt's response. Undefined if there was none. They are not enumerable and in no log. */
+	get headers(): Headers | undefined {
+		const headers = this.#headers;
+		return headers && (headers instanceof Headers ? headers : new Headers([...headers]));
+	}
+
+	/** The public fields for a JSON log, without `cause`, `cursor` and `headers`. */
 	toJSON(): Record<string, unknown> {
 		return Object.fromEntries([["message", this.message], ...Object.entries(this)]);
 	}
@@ -246,4 +258,49 @@ export type SendError = OperationError<"messages.send"> & {
 /** Whether a value is an error of this package, from its ESM or its CommonJS copy. */
 export function isPartnerError(value: unknown): value is RequestError {
 	return typeof value === "object" && value !== null && Reflect.get(value, brand) === true;
+}
+
+/**
+ * Adds how far an iteration had come to the error that ends it. The stack is taken again, because a page that was read
+ * ahead can fail while nobody awaits it, and its error would not name the caller.
+ *
+ * @param reader the function that the caller awaits
+ */
+export function withProgress(
+	error: unknown,
+	progress: Pick<Facts, "cursor" | "itemsRead">,
+	reader: (...given: never) => unknown,
+): unknown {
+	if (!isPartnerError(error)) return error;
+	for (const [name, value] of Object.entries(progress)) {
+		Object.defineProperty(error, name, { value, enumerable: name !== "cursor", configurable: true });
+	}
+	Error.captureStackTrace?.(error, reader);
+	return error;
+}
+
+/** The error of a call whose signal aborted. Its cause has the name of the reason: a time-out is no user's abort. */
+export function abortError(facts: Facts, signal: AbortSignal | undefined): PartnerAbortError {
+	const { name }: { name?: unknown } = Object(signal?.reason);
+	const cause = { name: typeof name === "string" && /^[A-Za-z]\w{0,63}$/.test(name) ? name : "AbortError" };
+	return new PartnerAbortError(`${facts.operation}: aborted by the caller`, { ...facts, cause });
+}
+
+/**
+ * A signal of a framework, such as the one by which Next.js learns that a page is dynamic. It is no error of a call: it has
+ * to reach the framework, which knows it by its `digest`. The message is ours, because that of Next.js holds the URL.
+ */
+export class FrameworkError extends Error {
+	constructor(
+		operation: string,
+		readonly digest: string,
+	) {
+		super(`${operation}: interrupted by the framework`);
+	}
+}
+
+/** The framework's signal in what `fetch` or the key function threw, if it is one. */
+export function frameworkError(operation: string, thrown: unknown): FrameworkError | undefined {
+	const { digest }: { digest?: unknown } = Object(thrown);
+	return typeof digest === "string" ? new FrameworkError(operation, digest) : undefined;
 }

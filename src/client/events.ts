@@ -1,6 +1,4 @@
-import { defined } from "./defined.ts";
 import type { Operation, PartnerErrorTag } from "./errors.ts";
-import { ignoreErrors } from "./ignore-errors.ts";
 
 /** One attempt, for logs and metrics. It holds no URL, header, body, phone number, name or cursor. */
 export interface AttemptEvent {
@@ -74,4 +72,18 @@ function lineOf({ operation, ...rest }: AttemptEvent): string {
 		return `${name}=${shown}`;
 	});
 	return `messaging-conversations ${operation} ${facts.join(" ")}`;
+}
+
+/** The fields that are not undefined. */
+export function defined<Fields extends object>(
+	fields: Fields,
+): { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> } {
+	return Object.fromEntries(
+		Object.entries(fields).filter(([, value]) => value !== undefined),
+	) as Partial<Fields> as never;
+}
+
+/** Runs a callback and ignores anything it throws or rejects with, so that it cannot change the result of a call. */
+export function ignoreErrors(run: () => unknown): void {
+	(async () => run())().catch(() => {});
 }

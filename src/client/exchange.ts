@@ -32,16 +32,22 @@ export interface ExchangeAnswer extends ExchangeHead {
 	text: string | undefined;
 }
 
-/** Shared by the client and its exchange while a request is under way. The exchange assigns the optional fields. */
+/** The limits of one request. */
 export interface ExchangeControl {
 	/** Limit of the decoded body in bytes. Past it the exchange stops reading. */
 	readonly maxBytes: number;
-	/** Ends the request at once. Assigned before the request goes out; the client calls it on a time-out or an abort. */
-	cut?: (() => void) | undefined;
-	/** Status and headers, assigned before the body is read. A body that breaks off must not hide the status. */
+	/** Aborts on a time-out, or when the caller aborts. The exchange then ends the request and rejects at once. */
+	readonly signal: AbortSignal;
+}
+
+/** What an exchange knows about a request that failed. An exchange can set these fields on the error that it rejects with. */
+export interface ExchangeFault {
+	/** Status and headers of a response whose body did not come to its end. A lost body must not hide the status. */
 	head?: ExchangeHead | undefined;
-	/** False until there is a connection to the service, so that nothing can have been sent; undefined when the exchange cannot know. */
+	/** False if there was never a connection to the service, which proves that nothing was sent. Undefined if it cannot know. */
 	connected?: boolean | undefined;
+	/** The error of the runtime, if the exchange has wrapped it. */
+	fault?: unknown;
 }
 
 /**
@@ -49,3 +55,17 @@ export interface ExchangeControl {
  * a redirect and never retries. It rejects when there is no complete response.
  */
 export type Exchange = (request: ExchangeRequest, control: ExchangeControl) => Promise<ExchangeAnswer>;
+
+/** The error of the exchanges of this package. */
+export class ExchangeError extends Error implements ExchangeFault {
+	readonly fault: unknown;
+	readonly head: ExchangeHead | undefined;
+	readonly connected: boolean | undefined;
+
+	constructor(fault: unknown, { head, connected }: Pick<ExchangeFault, "head" | "connected">) {
+		super("no complete response");
+		this.fault = fault;
+		this.head = head;
+		this.connected = connected;
+	}
+}

@@ -1,12 +1,11 @@
-import type { Exchange, ExchangeControl } from "./exchange.ts";
-import { ignoreErrors } from "./ignore-errors.ts";
+import { ignoreErrors } from "./events.ts";
+import { type Exchange, type ExchangeControl, ExchangeError, type ExchangeHead } from "./exchange.ts";
 
 /** A `fetch` function, called as `fetch(url, init)`. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /**
- * The exchange over `fetch`. It uses an own AbortController for each request, because `AbortSignal.timeout`,
- * `AbortSignal.any` and `new Request` lose their abort to a garbage collection on Node 20.
+ * The exchange over `fetch`.
  *
  * @param given looked up as `globalThis.fetch` at each request when undefined, so that mocks and instrumentation that
  * are installed later work
@@ -14,30 +13,33 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 export function createFetchExchange(given: Fetch | undefined): Exchange {
 	// Checked at the first read, because touching `Request` loads all of Node's fetch.
 	let canSkipCache: boolean | undefined;
-	return async ({ method, url, headers, body, noStore }, control) => {
-		const controller = new AbortController();
-		control.cut = () => controller.abort();
-		const init: RequestInit = { method, headers, redirect: "manual", signal: controller.signal };
+	return async ({ method, url, headers, body, noStore }, { maxBytes, signal }) => {
+		const init: RequestInit = { method, headers, redirect: "manual", signal };
 		if (body !== undefined) init.body = body;
 		if (noStore && (canSkipCache ??= supportsCache())) init.cache = "no-store";
 		const fetch: Fetch | undefined = given ?? globalThis.fetch;
-		// The test environments of jsdom have none.
-		if (!fetch) throw Object.assign(new TypeError("no fetch"), { code: "ERR_NO_FETCH" });
-		const response = await fetch(url, init);
-		const { status, headers: received } = response;
-		// A status below 200 is not a final one. A `fetch` that ignores its signal comes back after the abort. A mock may
-		// have no headers.
-		if (!(status >= 200) || typeof received?.get !== "function" || controller.signal.aborted) {
-			discard(response);
-			throw new TypeError("no usable response");
+		let head: ExchangeHead | undefined;
+		try {
+			// The test environments of jsdom have none.
+			if (!fetch) throw Object.assign(new TypeError("no fetch"), { code: "ERR_NO_FETCH" });
+			const response = await fetch(url, init);
+			const { status, headers: received } = response;
+			// A status below 200 is not a final one. A `fetch` that ignores its signal comes back after the abort. A mock may
+			// have no headers.
+			if (!(status >= 200) || typeof received?.get !== "function" || signal.aborted) {
+				discard(response);
+				throw new TypeError("no usable response");
+			}
+			head = { status, headers: received };
+			// A redirect is not followed: it would lose a send, or carry it to another host.
+			if (status >= 300 && status < 400) {
+				discard(response);
+				return { ...head, text: "" };
+			}
+			return { status, headers: received, text: await read(response, { maxBytes, signal }) };
+		} catch (fault) {
+			throw new ExchangeError(fault, { head });
 		}
-		control.head = { status, headers: received };
-		// A redirect is not followed: it would lose a send, or carry it to another host.
-		if (status >= 300 && status < 400) {
-			discard(response);
-			return { ...control.head, text: "" };
-		}
-		return { status, headers: received, text: await read(response, control) };
 	};
 }
 
@@ -48,26 +50,30 @@ function supportsCache(): boolean {
 
 /** Reads the whole body; resolves with undefined when it exceeds the limit. */
 async function read(response: Response, control: ExchangeControl): Promise<string | undefined> {
+	const { maxBytes, signal } = control;
 	const { headers, body } = response;
 	const length = Number(headers.get("content-length") ?? Number.NaN);
-	if (length > control.maxBytes) {
+	if (length > maxBytes) {
 		discard(response);
 		return undefined;
 	}
 	// `content-length` counts compressed bytes: only without an encoding does it bound what `text()` reads.
 	const isBounded = length >= 0 && !headers.get("content-encoding");
 	if (isBounded || typeof body?.getReader !== "function") {
-		const text = await response.text();
-		return text.length > control.maxBytes ? undefined : text;
+		const text = await untilAborted(response.text(), signal, () => {});
+		return text.length > maxBytes ? undefined : text;
 	}
 	const reader = body.getReader();
 	const cancel = (): void => ignoreErrors(() => reader.cancel());
-	const abort = control.cut;
-	control.cut = () => {
-		abort?.();
-		// Cancels for a fetch that ignores its signal. Deferred, because a cloned body rejects unhandled when both come at once.
-		setTimeout(cancel);
-	};
+	// Deferred, because a cloned body rejects unhandled when the abort and the cancellation come at once.
+	return await untilAborted(readAll(reader, maxBytes, cancel), signal, () => setTimeout(cancel));
+}
+
+async function readAll(
+	reader: ReadableStreamDefaultReader<Uint8Array>,
+	maxBytes: number,
+	cancel: () => void,
+): Promise<string | undefined> {
 	const decoder = new TextDecoder();
 	let text = "";
 	let bytes = 0;
@@ -76,7 +82,7 @@ async function read(response: Response, control: ExchangeControl): Promise<strin
 		if (done) return text + decoder.decode();
 		// An empty chunk counts too, because an endless stream of them must end.
 		bytes += value.byteLength || 1000;
-		if (bytes > control.maxBytes) {
+		if (bytes > maxBytes) {
 			cancel();
 			return undefined;
 		}
@@ -84,7 +90,18 @@ async function read(response: Response, control: ExchangeControl): Promise<strin
 	}
 }
 
+/** Rejects when the signal aborts, because the body of a `fetch` that ignores its signal may never end. */
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal, end: () => void): Promise<T> {
+	return new Promise((resolve, reject) => {
+		work.then(resolve, reject);
+		signal.addEventListener("abort", () => {
+			end();
+			reject(signal.reason);
+		});
+	});
+}
+
 /** Cancels an unread body, because it holds its connection. */
-function discard(response: Response): void {
-	ignoreErrors(() => response.body?.cancel());
+function discard({ body }: Response): void {
+	ignoreErrors(() => body?.cancel());
 }

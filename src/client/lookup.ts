@@ -1,20 +1,49 @@
-import type { LookupResponse } from "../../generated/schemas.ts";
-import type { CountryCode } from "../phone/phone.ts";
+import { limits } from "../../generated/operations.ts";
+import type { ConversationSummary, LookupResponse } from "../../generated/schemas.ts";
+import { type CountryCode, type E164, type PhoneProblem, readPhone } from "../phone/phone.ts";
 import { onAbort } from "./abort.ts";
 import { type Call, createLazyCall, noResponse, readNow } from "./call.ts";
-import type { CallContext, Reply } from "./call-context.ts";
 import type { CallOptions } from "./call-options.ts";
-import { type Facts, type OperationError, PartnerInvalidInput } from "./errors.ts";
-import { aborted, type Failure, toError } from "./failure.ts";
+import type { CallPlan } from "./call-state.ts";
+import { endable } from "./endable.ts";
 import {
-	type Batch,
-	batches,
-	entriesOf,
-	type LookedUp,
-	type PhoneInput,
-	type PhoneInputs,
-	readAll,
-} from "./lookup-entries.ts";
+	abortError,
+	type Facts,
+	isPartnerError,
+	type OperationError,
+	PartnerInvalidInput,
+	withProgress,
+} from "./errors.ts";
+import type { Reply, ReplyHead } from "./transport.ts";
+
+/** A phone number in any spelling. Null and undefined, as a column of a CRM holds them, count as no number. */
+export type PhoneInput = string | null | undefined;
+
+/** The entry of one number in a lookup. Check `phoneNumber` for null to tell the branches apart. */
+export type LookedUp<Input extends PhoneInput = string> =
+	| {
+			/** The number as the caller wrote it. */
+			input: Input;
+			/** The number in E.164. */
+			phoneNumber: E164;
+			/** Null when the agency has no conversation with the number. Its `cursor` is null. */
+			conversation: ConversationSummary | null;
+			/** Absent, because the input is a phone number. */
+			reason?: undefined;
+	  }
+	| {
+			/** What the caller wrote. */
+			input: Input;
+			/** Null, because the input is not a phone number. */
+			phoneNumber: null;
+			/** Null, because nothing was looked up. */
+			conversation: null;
+			/** Why the input is not a phone number. */
+			reason: PhoneProblem;
+	  };
+
+/** Any number of phone numbers. */
+export type PhoneInputs<Input extends PhoneInput> = Iterable<Input> | AsyncIterable<Input>;
 
 /**
  * A lookup: await it for all entries, or iterate over it for one entry after the other in constant memory. It makes no
@@ -27,138 +56,244 @@ export interface Lookup<Input extends PhoneInput = string>
 	extends Call<LookedUp<Input>[], OperationError<"conversations.lookup">>,
 		AsyncIterable<LookedUp<Input>> {}
 
-export interface LookupPlan {
-	facts: Facts;
-	defaultCountry: CountryCode;
+/** A lookup with its checked options. */
+export interface LookupSource {
+	plan: CallPlan<LookupResponse>;
+	options: CallOptions;
 	/** Requests at the same time. */
 	concurrency: number;
-	call: CallOptions;
+	defaultCountry: CountryCode;
 	/** Requests the conversations of at most 100 numbers. */
-	ask: (phoneNumbers: string[], context: CallContext<LookupResponse>) => Promise<Reply<LookupResponse>>;
+	ask: (plan: CallPlan<LookupResponse>, phoneNumbers: string[]) => Promise<Reply<LookupResponse>>;
 }
 
 /** @param read checks the options: see {@link readNow} */
 export function createLookup<Input extends PhoneInput>(
 	inputs: PhoneInputs<Input>,
-	read: () => LookupPlan,
+	read: () => LookupSource,
 ): Lookup<Input> {
 	const open = readNow(read);
 	// The caller may change its array before the lookup is used.
 	const numbers = Array.isArray(inputs) ? [...inputs] : inputs;
 	let isOpened = false;
-	const openOnce = (): LookupPlan => {
-		const plan = open();
-		const refuse = (rule: string) => new PartnerInvalidInput({ ...plan.facts, field: "phoneNumbers", rule });
+	const openOnce = (): LookupSource => {
+		const source = open();
+		const refuse = (rule: string) => new PartnerInvalidInput({ ...factsOf(source), field: "phoneNumbers", rule });
 		if (!isIterable(inputs)) throw refuse("must be an iterable of strings, and not a string itself");
 		if (isOpened) throw refuse("are read once: await the lookup, or iterate over it");
 		isOpened = true;
-		return plan;
+		return source;
 	};
-	const call = createLazyCall<LookedUp<Input>[], OperationError<"conversations.lookup">>(async () => {
-		const plan = openOnce();
-		const { deadlineMs, signal } = plan.call;
-		const deadlineAt = deadlineMs && performance.now() + deadlineMs;
-		const abandon = new AbortController();
-		try {
-			// One map for all batches, so that no number is looked up twice.
-			const all = await untilAborted(readAll(batches(numbers, plan, abandon.signal, new Map())), signal);
-			if (!Array.isArray(all)) return all ?? aborted(plan.facts);
-			return await collect(answers(all.values(), plan, abandon.signal, deadlineAt));
-		} finally {
-			abandon.abort();
-		}
+	const call = createLazyCall<LookedUp<Input>[], OperationError<"conversations.lookup">>(() =>
+		collect(numbers, openOnce()),
+	);
+	return Object.assign(call, {
+		[Symbol.asyncIterator]: () => endable((abandon) => iterate(numbers, openOnce, abandon)),
 	});
-	return Object.assign(call, { [Symbol.asyncIterator]: () => iterate(numbers, openOnce) });
 }
 
 function isIterable(value: unknown): boolean {
 	return typeof value === "object" && value !== null && (Symbol.iterator in value || Symbol.asyncIterator in value);
 }
 
-async function collect<Entry>(replies: AsyncIterable<Reply<Entry[]>>): Promise<Reply<Entry[]>> {
-	const data: Entry[] = [];
-	let attempts = 0;
-	let last = noResponse;
-	for await (const reply of replies) {
-		if (!reply.ok) return reply;
-		data.push(...reply.data);
-		attempts += reply.response.attempts;
-		if (reply.response.attempts > 0) last = reply.response;
-	}
-	return { ok: true, data, response: { ...last, attempts } };
+function factsOf({ plan: { operation, agencyId } }: LookupSource): Facts {
+	return { operation, agencyId };
 }
 
-async function* iterate<Input extends PhoneInput>(inputs: PhoneInputs<Input>, open: () => LookupPlan) {
-	const plan = open();
+/** All entries. The numbers are read before the first request, so that one that is refused makes none. */
+async function collect<Input extends PhoneInput>(
+	inputs: PhoneInputs<Input>,
+	source: LookupSource,
+): Promise<Reply<LookedUp<Input>[]>> {
+	const { deadlineMs } = source.options;
+	const deadlineAt = deadlineMs && performance.now() + deadlineMs;
 	const abandon = new AbortController();
-	const source = batches(inputs, plan, abandon.signal);
+	const entries: LookedUp<Input>[] = [];
+	let attempts = 0;
+	let last = noResponse;
+	try {
+		// One map for all batches, so that no number is looked up twice.
+		const batches = await untilAborted(readAll(batchesOf(inputs, source, abandon.signal, new Map())), source);
+		const plan = { ...source.plan, deadlineAt, abandon: abandon.signal };
+		for await (const answer of answersTo(batches.values(), { ...source, plan })) {
+			entries.push(...answer.entries);
+			attempts += answer.response.attempts;
+			if (answer.response.attempts > 0) last = answer.response;
+		}
+		return { data: entries, response: { ...last, attempts } };
+	} catch (error) {
+		throw isOwn(error, source) ? withProgress(error, {}, collect) : error;
+	} finally {
+		abandon.abort();
+	}
+}
+
+/** Whether an error is one of this lookup. The caller's iterable may throw others, of this package too. */
+function isOwn(error: unknown, { plan }: LookupSource): boolean {
+	return isPartnerError(error) && error.operation === plan.operation;
+}
+
+async function readAll<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+	const all: Item[] = [];
+	for await (const item of items) all.push(item);
+	return all;
+}
+
+/** One entry after the other. Numbers are read as they are needed. */
+async function* iterate<Input extends PhoneInput>(
+	inputs: PhoneInputs<Input>,
+	open: () => LookupSource,
+	abandon: AbortSignal,
+) {
+	const source = open();
+	const { signal } = source.options;
+	const end = new AbortController();
+	abandon.addEventListener("abort", () => end.abort());
+	const batches = batchesOf(inputs, source, end.signal);
 	let itemsRead = 0;
 	try {
-		for await (const reply of answers(source, plan, abandon.signal)) {
-			if (!reply.ok) throw toError({ ...reply, itemsRead });
-			for (const entry of reply.data) {
-				if (plan.call.signal?.aborted) throw toError({ ...aborted(plan.facts), itemsRead });
+		const plan = { ...source.plan, abandon: end.signal };
+		for await (const { entries } of answersTo(batches, { ...source, plan })) {
+			for (const entry of entries) {
+				if (signal?.aborted) throw abortError(factsOf(source), signal);
 				itemsRead++;
 				yield entry;
 			}
 		}
+	} catch (error) {
+		// Nobody waits any more.
+		if (abandon.aborted) return;
+		throw isOwn(error, source) ? withProgress(error, { itemsRead }, iterate) : error;
 	} finally {
-		// Each closes the caller's iterable, such as the cursor of a database: the signal when a batch is being read, and
-		// `return` when none is.
-		abandon.abort();
-		source.return(undefined).catch(() => {});
+		// Each closes the caller's iterable, such as the cursor of a database: the signal while a batch is being read, and
+		// `return` otherwise.
+		end.abort();
+		batches.return().catch(() => {});
 	}
 }
 
-/**
- * Looks up several batches at a time, and yields their entries in the order of the inputs. It yields a failure as data,
- * because the consumer makes the error: see {@link createCall}.
- */
-async function* answers<Input extends PhoneInput>(
-	source: Iterator<Batch<Input>> | AsyncIterator<Batch<Input> | Failure>,
-	{ facts, concurrency, call, ask }: LookupPlan,
-	abandon: AbortSignal,
-	deadlineAt?: number,
-) {
-	const context = { deadlineAt, abandon, ...call };
+/** Looks up several batches at a time, and yields their entries in the order of the numbers. */
+async function* answersTo<Input extends PhoneInput>(
+	batches: Iterator<Batch<Input>, unknown> | AsyncIterator<Batch<Input>, unknown>,
+	source: LookupSource,
+): AsyncGenerator<{ entries: LookedUp<Input>[]; response: ReplyHead }, void, undefined> {
+	const { plan, concurrency, ask } = source;
 	/** Reads a batch and looks it up. Undefined behind the last one. */
-	const next = async (): Promise<Reply<Batch<Input>> | undefined> => {
-		const read = await untilAborted(Promise.resolve(source.next()), call.signal);
-		if (!read) return aborted(facts);
-		if (read.done) return undefined;
-		const batch = read.value;
-		if (!batch.ok) return batch;
+	const next = async () => {
+		const { value, done } = await untilAborted(Promise.resolve(batches.next()), source);
+		if (done) return undefined;
+		const batch: Batch<Input> = value;
 		const { chunk, found } = batch;
-		if (chunk.length === 0) return { ok: true, data: batch, response: noResponse };
+		if (chunk.length === 0) return { batch, response: noResponse };
 		const verify = ({ results }: LookupResponse) => mismatch(chunk, results);
-		const reply = await ask(chunk, { secrets: chunk, verify, ...context });
-		if (!reply.ok) return reply;
-		for (const { phoneNumber, conversation } of reply.data.results) found.set(phoneNumber, conversation);
-		return { ...reply, data: batch };
+		const { data, response } = await ask({ ...plan, secrets: chunk, verify }, chunk);
+		for (const { phoneNumber, conversation } of data.results) found.set(phoneNumber, conversation);
+		return { batch, response };
 	};
 	const underWay: ReturnType<typeof next>[] = [];
 	for (;;) {
 		while (underWay.length < concurrency) {
 			const coming = next();
-			// An iterable that throws does not keep back the answers before. Its error is thrown after them.
+			// It is awaited later, after the entries before it, and may fail before.
 			coming.catch(() => {});
 			underWay.push(coming);
 		}
-		const reply = await underWay.shift();
-		if (!reply) return;
-		yield reply.ok ? { ...reply, data: entriesOf(reply.data) } : reply;
+		const answer = await underWay.shift();
+		if (!answer) return;
+		yield { entries: entriesOf(answer.batch), response: answer.response };
 	}
 }
 
-/** Resolves with undefined at the caller's signal, because an iterable may never come back. */
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T | undefined> {
+/** Some of the numbers, which one request looks up. */
+interface Batch<Input extends PhoneInput> {
+	/** In the order of the inputs, as yet without conversations. */
+	entries: LookedUp<Input>[];
+	/** The numbers to look up. */
+	chunk: string[];
+	/** The conversation of each number. Null while it is being looked up. */
+	found: Map<string, ConversationSummary | null>;
+}
+
+/**
+ * The entries of a batch with their conversations. Called when the batches before are answered too, because one of them may
+ * have looked up the same number.
+ */
+function entriesOf<Input extends PhoneInput>({ entries, found }: Batch<Input>): LookedUp<Input>[] {
+	for (const entry of entries) {
+		if (entry.phoneNumber !== null) entry.conversation = found.get(entry.phoneNumber) ?? null;
+	}
+	return entries;
+}
+
+/** Inputs without a number do not fill a chunk. This limit keeps memory constant. */
+const mostEntries = 1000;
+/** Reading a number takes some microseconds. After this time timers and sockets have their turn. */
+const longestTurnMs = 10;
+
+/**
+ * Cuts the numbers into batches.
+ *
+ * @param all the conversations of all batches. Without it only the numbers of one batch are compared, in constant memory.
+ */
+async function* batchesOf<Input extends PhoneInput>(
+	inputs: PhoneInputs<Input>,
+	source: LookupSource,
+	abandon: AbortSignal,
+	all?: Batch<Input>["found"],
+): AsyncGenerator<Batch<Input>, void, undefined> {
+	const empty = (): Batch<Input> => ({ entries: [], chunk: [], found: all ?? new Map() });
+	let batch = empty();
+	let index = 0;
+	let turnMs = 0;
+	let resumedAt = performance.now();
+	for await (const input of inputs) {
+		if (abandon.aborted) return;
+		const { entries, chunk, found } = batch;
+		if (typeof input !== "string" && input !== null && input !== undefined) {
+			const rule = "must be a string, null or undefined";
+			throw new PartnerInvalidInput({ ...factsOf(source), field: `phoneNumbers[${index}]`, rule });
+		}
+		index++;
+		const { phone, reason } = readPhone(input, source.defaultCountry);
+		entries.push(
+			reason
+				? { input, phoneNumber: null, conversation: null, reason }
+				: { input, phoneNumber: phone, conversation: null },
+		);
+		if (phone !== undefined && !found.has(phone)) {
+			found.set(phone, null);
+			chunk.push(phone);
+		}
+		if (chunk.length < limits.phoneNumbers.max && entries.length < mostEntries) continue;
+		turnMs += performance.now() - resumedAt;
+		if (turnMs > longestTurnMs) {
+			await new Promise((resolve) => setTimeout(resolve));
+			turnMs = 0;
+		}
+		yield batch;
+		batch = empty();
+		resumedAt = performance.now();
+	}
+	yield batch;
+}
+
+/** Rejects at the caller's signal, because an iterable may never come back. */
+async function untilAborted<T>(work: Promise<T>, source: LookupSource): Promise<T> {
+	const { signal } = source.options;
 	if (!signal) return work;
-	return new Promise((resolve, reject) => {
-		const abort = (): void => resolve(undefined);
-		const remove = signal.aborted ? abort : onAbort(signal, abort);
-		work.then(resolve, reject).finally(remove);
-		if (signal.aborted) abort();
+	let remove = (): void => {};
+	const abort = new Promise<"aborted">((resolve) => {
+		const stop = (): void => resolve("aborted");
+		if (signal.aborted) stop();
+		else remove = onAbort(signal, stop);
 	});
+	try {
+		const first = await Promise.race([abort, work.then((value) => ({ value }))]);
+		if (first === "aborted") throw abortError(factsOf(source), signal);
+		return first.value;
+	} finally {
+		remove();
+	}
 }
 
 /** The path of the first result that is for another number than asked at its position: it would show another contact. */

@@ -1,9 +1,8 @@
 import type { Me } from "../../generated/schemas.ts";
 import { type Call, createCall } from "./call.ts";
 import { type CallOptions, checkOptions, optionSchemas } from "./call-options.ts";
-import { endpointOf } from "./endpoint.ts";
 import type { OperationError } from "./errors.ts";
-import type { Transport } from "./transport.ts";
+import { routeOf, type Transport } from "./transport.ts";
 
 /** Reading the integration of the key. */
 export interface MeGroup {
@@ -17,10 +16,13 @@ export interface MeGroup {
 	get: (options?: CallOptions) => Call<Me, OperationError<"me.get">>;
 }
 
-export function createMe(transport: Transport): MeGroup {
-	const endpoint = endpointOf("me.get");
+export function createMe({ api, run }: Transport): MeGroup {
+	const route = routeOf("me.get");
 	return {
 		get: (options) =>
-			createCall(() => transport(endpoint, {}, checkOptions(optionSchemas.call, options, { operation: "me.get" }))),
+			createCall(() => {
+				const call = checkOptions(optionSchemas.call, options, { operation: "me.get" });
+				return run(route, call, (init) => api.GET("/me", init));
+			}),
 	};
 }

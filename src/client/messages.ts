@@ -1,12 +1,11 @@
 import type { SendMessageRequest, SendMessageResult } from "../../generated/schemas.ts";
 import { type CountryCode, type E164, requirePhone } from "../phone/phone.ts";
 import { type Call, createCall } from "./call.ts";
-import type { Reply } from "./call-context.ts";
 import { type CallOptions, checkOptions, optionSchemas } from "./call-options.ts";
-import { endpointOf } from "./endpoint.ts";
-import { type Facts, PartnerInvalidInput, type SendError } from "./errors.ts";
+import { type Facts, isPartnerError, PartnerInvalidInput, type SendError } from "./errors.ts";
+import { defined } from "./events.ts";
 import { isUuid, type ReuseGuard } from "./operation-id.ts";
-import type { Transport } from "./transport.ts";
+import { type Reply, routeOf, type Transport } from "./transport.ts";
 import { checkInput, object, optional, rule, text } from "./validate.ts";
 
 /** A plain-text message to a contact. */
@@ -85,48 +84,41 @@ export interface MessagesOptions {
 	guard: ReuseGuard;
 }
 
-export function createMessages(transport: Transport, settings: MessagesOptions): MessagesGroup {
+export function createMessages({ api, run }: Transport, settings: MessagesOptions): MessagesGroup {
 	const { agencyId, defaultCountry, isAllowed, guard } = settings;
-	const endpoint = endpointOf("messages.send");
 
 	const send = async (message: OutgoingMessage, options: CallOptions | undefined): Promise<Reply<Sent>> => {
 		// Read before the message is checked, so that the error of a bad message has it too.
 		const chosenId = typeof message?.operationId === "string" ? message.operationId : undefined;
 		const operationId = chosenId ?? crypto.randomUUID();
-		const facts: Facts = { operation: "messages.send", agencyId, operationId, outcome: "not_sent" };
+		const plan = { ...routeOf("messages.send"), agencyId, operationId, isWrite: true };
+		const facts: Facts = { operation: plan.operation, agencyId, operationId, outcome: "not_sent" };
 		const refuse = (field: string, rule: string) => new PartnerInvalidInput({ ...facts, field, rule });
 
 		const call = checkOptions(optionSchemas.call, options, facts);
-		const { to: given, body, subaccountId, consentLanguage } = checkInput(messageSchema, message, "message", facts);
+		const { to: given, body: text, ...rest } = checkInput(messageSchema, message, "message", facts);
 		const to = requirePhone(given, defaultCountry, "to", facts);
 		if (!isAllowed(to)) throw refuse("to", "is not one of allowRecipients");
 
-		// The order of the fields is fixed: a caller may have stored an id with these bytes before an upgrade. JSON leaves
-		// undefined ones out.
-		const payload: { [Field in keyof Required<SendMessageRequest>]: SendMessageRequest[Field] | undefined } = {
-			to,
-			body,
-			operationId,
-			subaccountId,
-			consentLanguage,
-		};
-		const bytes = JSON.stringify(payload);
-		const release = guard(agencyId, operationId, bytes);
+		// The order of the fields is fixed: a caller may have stored an id with these bytes before an upgrade.
+		const { subaccountId, consentLanguage } = rest;
+		const body: SendMessageRequest = { to, body: text, operationId, ...defined({ subaccountId, consentLanguage }) };
+		const release = guard(agencyId, operationId, JSON.stringify(body));
 		if (!release) throw refuse("operationId", "was used with another message; a new message needs a new id");
 
-		const secrets = [to, given, body];
-		const isChosenId = chosenId !== undefined;
-		const reply = await transport(
-			endpoint,
-			{ path: { agencyId }, body: bytes },
-			{ isWrite: true, operationId, isChosenId, verify: contradiction, secrets, ...call },
-		);
-		if (!reply.ok) {
-			if (reply.outcome === "not_sent") release();
-			return reply;
+		const secrets = [to, given, text];
+		try {
+			const { data, response } = await run(
+				{ ...plan, isChosenId: chosenId !== undefined, secrets, verify: contradiction },
+				call,
+				(init) => api.POST("/agencies/{agencyId}/messages", { params: { path: { agencyId } }, body, ...init }),
+			);
+			// `contradiction` has checked that the fields are those of one branch.
+			return { data: Object.assign(data, { operationId }) as Sent, response };
+		} catch (error) {
+			if (isPartnerError(error) && error.outcome === "not_sent") release();
+			throw error;
 		}
-		// `contradiction` has checked that the fields are those of one branch.
-		return { ...reply, data: Object.assign(reply.data, { operationId }) as Sent };
 	};
 
 	return { send: (message, options) => createCall(() => send(message, options)) };

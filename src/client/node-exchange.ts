@@ -1,13 +1,11 @@
-import http, { type Agent, ClientRequest } from "node:http";
-import https, { type RequestOptions } from "node:https";
+import http, { type Agent, ClientRequest, type IncomingMessage } from "node:http";
+import https from "node:https";
 import { Socket } from "node:net";
 import { pipeline, type Readable, type Transform } from "node:stream";
 import { createSecureContext, TLSSocket } from "node:tls";
 import { constants, createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { PartnerConfigurationError } from "./errors.ts";
-import type { Exchange, ExchangeControl } from "./exchange.ts";
-import { limitIdle, noteKeepAlive } from "./node-agents.ts";
-import { NodeHeaders } from "./node-headers.ts";
+import { type Exchange, ExchangeError, type ExchangeHead, type ExchangeHeaders } from "./exchange.ts";
 
 /** Options of {@link nodeHttp}. */
 export interface NodeHttpOptions {
@@ -54,61 +52,73 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 	const plain = proxy ?? limitIdle(new http.Agent({ keepAlive: true, maxSockets }), keepAliveMs);
 	const secure = proxy ?? limitIdle(new https.Agent({ keepAlive: true, maxSockets }), keepAliveMs);
 
-	const exchange: Exchange = ({ method, url, headers, body, noStore }, control) =>
+	const exchange: Exchange = ({ method, url, headers, body, noStore }, { maxBytes, signal }) =>
 		new Promise((resolve, reject) => {
 			const { protocol, hostname, port, pathname, search } = new URL(url);
-			control.connected = false;
-			const request = createRequest({
-				protocol,
-				hostname: hostname.startsWith("[") ? hostname.slice(1, -1) : hostname,
-				port,
-				path: pathname + search,
-				method,
-				headers: {
-					"accept-encoding": "gzip, br",
-					...(noStore && { "cache-control": "no-cache" }),
-					// Node itself sends no length for the body of a DELETE.
-					...(body !== undefined && { "content-length": Buffer.byteLength(body) }),
-					...headers,
-				},
-				agent: protocol === "https:" ? secure : plain,
-				...trust,
-			});
+			let connected: boolean | undefined = false;
+			let head: ExchangeHead | undefined;
+			const fail = (fault: unknown): void => reject(new ExchangeError(fault, { head, connected }));
+			let request: ClientRequest;
+			try {
+				// Looked up in the module at each request, because mocks and instrumentation replace it there.
+				request = (protocol === "https:" ? https : http).request({
+					protocol,
+					hostname: hostname.startsWith("[") ? hostname.slice(1, -1) : hostname,
+					port,
+					path: pathname + search,
+					method,
+					headers: {
+						"accept-encoding": "gzip, br",
+						...(noStore && { "cache-control": "no-cache" }),
+						// Node itself sends no length for the body of a DELETE.
+						...(body !== undefined && { "content-length": Buffer.byteLength(body) }),
+						...headers,
+					},
+					agent: protocol === "https:" ? secure : plain,
+					...trust,
+				});
+			} catch (error) {
+				// What fails before there is a request, such as an agent that takes no https, is a failed connect.
+				return fail(Object.assign(Object(error), { syscall: "connect" }));
+			}
 			let isOver = false;
-			const end = (error?: Error): void => {
+			const end = (error: Error): void => {
 				isOver = true;
 				request.destroy(error);
 			};
-			control.cut = end;
+			signal.addEventListener("abort", () => {
+				fail(signal.reason);
+				end(new Error("cut"));
+			});
 			// A mock puts its own class in place, which does not show when its request goes out.
-			if (!isExactly(request, ClientRequest)) control.connected = undefined;
+			if (!isExactly(request, ClientRequest)) connected = undefined;
 			request.on("socket", (socket) => {
 				// Deno gives a request that was destroyed in its handshake another connection, and sends it.
 				if (isOver) socket.destroy();
-				else watchConnection(socket, control, end);
+				else watchConnection(socket, () => (connected = true), end);
 			});
 			request.on("response", (response) => {
-				control.connected = true;
+				connected = true;
 				const status = response.statusCode ?? 0;
 				// Not a final status, such as a 101 that names no protocol. The request closes without a response.
 				if (status < 200) return void request.destroy();
 				// A response that comes before the request was read leaves the connection unusable.
 				if (!request.writableFinished) response.once("end", () => request.destroy());
-				const head = { status, headers: new NodeHeaders(response) };
-				control.head = head;
-				noteKeepAlive(response, head.headers.get("keep-alive"));
-				const received = decoded(response, head.headers.get("content-encoding"));
-				received.on("error", reject);
-				readText(received, control.maxBytes, (text) => resolve({ text, ...head }));
+				const received = { status, headers: new NodeHeaders(response) };
+				head = received;
+				noteKeepAlive(response, received.headers.get("keep-alive"));
+				const bodyStream = decoded(response, received.headers.get("content-encoding"));
+				bodyStream.on("error", fail);
+				readText(bodyStream, maxBytes, (text) => resolve({ text, ...received }));
 			});
 			// Once a response has begun, the end of its body decides: the request may close before the body is decoded, and
 			// bytes after the body are an error of the request.
 			request.on("error", (error) => {
-				if (!control.head) reject(withTlsCode(error));
+				if (!head) fail(withTlsCode(error));
 			});
 			// After an answer that is not a final one the request closes without an error.
 			request.on("close", () => {
-				if (!control.head) reject(Object.assign(new Error("no response"), { code: "ECONNRESET" }));
+				if (!head) fail(Object.assign(new Error("no response"), { code: "ECONNRESET" }));
 			});
 			request.end(body);
 		});
@@ -120,29 +130,16 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 	return Object.assign(exchange, { close });
 }
 
-/** Reports what fails before there is a request, such as an agent that takes no https, as a failed connect. */
-function createRequest(options: RequestOptions): ClientRequest {
-	try {
-		// Looked up in the module at each request, because mocks and instrumentation replace it there.
-		return (options.protocol === "https:" ? https : http).request(options);
-	} catch (error) {
-		throw Object.assign(Object(error), { syscall: "connect" });
-	}
-}
-
-/** Notes when there is a connection, and ends a request that gets none in time. Sockets of a mock are not watched. */
-function watchConnection(socket: Socket, control: ExchangeControl, end: (error: Error) => void): void {
+/** Calls `connect` when there is a connection, and ends a request that gets none in time. Sockets of a mock are not watched. */
+function watchConnection(socket: Socket, connect: () => void, end: (error: Error) => void): void {
 	const isShaking = Reflect.get(socket, "secureConnecting") === true;
-	if (!(socket.connecting || isShaking) || !isExactly(socket, Socket, TLSSocket)) {
-		control.connected = true;
-		return;
-	}
+	if (!(socket.connecting || isShaking) || !isExactly(socket, Socket, TLSSocket)) return void connect();
 	const timer = setTimeout(() => {
 		end(Object.assign(new Error("no connection in time"), { code: "ETIMEDOUT", syscall: "connect" }));
 	}, connectTimeoutMs);
 	socket.once(isShaking ? "secureConnect" : "connect", () => {
 		clearTimeout(timer);
-		control.connected = true;
+		connect();
 	});
 	socket.once("close", () => clearTimeout(timer));
 }
@@ -226,4 +223,63 @@ function isWhole(value: number): boolean {
 function isPem(value: unknown): boolean {
 	const text = ArrayBuffer.isView(value) ? utf8.decode(value) : value;
 	return typeof text === "string" && /-----BEGIN [\w ]*CERTIFICATE-----/.test(text);
+}
+
+/**
+ * Headers of a response, from the raw names and values, because Node drops some repeated headers where fetch joins all of
+ * them. A class, because an object with functions of its own takes three times as long to create.
+ */
+class NodeHeaders implements ExchangeHeaders {
+	/** Each value on its own: values of set-cookie cannot be joined. */
+	readonly #pairs: [name: string, value: string][] = [];
+
+	constructor({ rawHeaders }: IncomingMessage) {
+		let name = "";
+		for (const [index, part] of rawHeaders.entries()) {
+			if (index % 2 === 0) name = part.toLowerCase();
+			else this.#pairs.push([name, part]);
+		}
+	}
+
+	get(wanted: string): string | undefined {
+		const found = this.#pairs.filter(([name]) => name === wanted);
+		return found.length > 0 ? found.map(([, value]) => value).join(", ") : undefined;
+	}
+
+	[Symbol.iterator](): Iterator<[string, string]> {
+		return this.#pairs.values();
+	}
+}
+
+/** How long an idle connection is kept when the service announces nothing. Servers that close sooner are rare. */
+const unannouncedMs = 4000;
+/** A connection is closed this long before the service would close it, because a request could be on its way then. */
+const marginMs = 1000;
+/** The longest that an idle connection is kept, also when the service announces more. Node's own fetch has the same limit. */
+const longestMs = 600_000;
+
+/** How long a connection may be idle, in milliseconds, where the service has announced it. */
+const announcedMs = new WeakMap<Socket, number>();
+
+/** Notes the `Keep-Alive` of a response, by which the service announces how long it keeps the connection. */
+function noteKeepAlive({ socket }: IncomingMessage, keepAlive: string | undefined): void {
+	const seconds = /\btimeout=(\d+)/i.exec(keepAlive ?? "")?.[1];
+	// The response of a mock can be without a socket.
+	if (socket && seconds) announcedMs.set(socket, Number(seconds) * 1000 - marginMs);
+}
+
+/** Makes an agent keep an idle connection for `keepAliveMs`, or for as long as the service announces if that is less. */
+function limitIdle(agent: Agent, keepAliveMs: number | undefined): Agent {
+	// Node calls it when a response has ended. Node's own version does not follow an announcement of more than its limit.
+	agent.keepSocketAlive = (socket: Socket) => {
+		const ms = Math.min(keepAliveMs ?? longestMs, announcedMs.get(socket) ?? keepAliveMs ?? unannouncedMs);
+		if (ms <= 0) return false;
+		// A firewall forgets a connection on which nothing is sent.
+		socket.setKeepAlive(true, 1000);
+		socket.unref();
+		// The agent closes a connection whose timer runs out while no request uses it.
+		socket.setTimeout(ms);
+		return true;
+	};
+	return agent;
 }

@@ -1,9 +1,10 @@
 import { type Call, createCall, readNow } from "./call.ts";
-import type { CallContext, Reply, ReplyHead } from "./call-context.ts";
 import { type CallOptions, checkOptions, optionSchemas } from "./call-options.ts";
-import type { Facts, PartnerError } from "./errors.ts";
-import { aborted, createFailure, type Failure, toError } from "./failure.ts";
+import type { CallPlan } from "./call-state.ts";
+import { endable } from "./endable.ts";
+import { abortError, type Facts, type PartnerError, PartnerUnexpectedResponse, withProgress } from "./errors.ts";
 import { createRecent } from "./recent.ts";
+import type { Reply, ReplyHead } from "./transport.ts";
 import { isWellFormed } from "./validate.ts";
 
 /** Options of a call that returns one page. */
@@ -49,11 +50,15 @@ interface AnyPage {
 
 /** A list operation with its checked options. */
 export interface PageSource<Item, Page> {
-	facts: Facts;
+	plan: CallPlan<Page>;
 	options: WalkOptions;
 	itemsOf: (page: Page) => readonly Item[];
 	/** Requests one page; without a cursor the first. */
-	request: (query: Pick<PageOptions, "pageSize" | "cursor">, context: CallContext<Page>) => Promise<Reply<Page>>;
+	request: (
+		plan: CallPlan<Page>,
+		options: CallOptions,
+		query: Pick<PageOptions, "pageSize" | "cursor">,
+	) => Promise<Reply<Page>>;
 }
 
 /** @param read checks the options: see {@link readNow} */
@@ -62,20 +67,15 @@ export function createPaginated<Item, Page extends AnyPage, Failure extends Part
 ): Paginated<Item, Page, Failure> {
 	const open = readNow(read);
 	return {
-		[Symbol.asyncIterator]: () => iterateItems(open),
-		pages: () => iteratePages(open),
-		page: () =>
-			createCall(() => {
-				const { options, request } = open();
-				const { pageSize, cursor, readAhead, ...call } = options;
-				return request({ pageSize, cursor }, { verify: brokenCursor, ...call });
-			}),
+		[Symbol.asyncIterator]: () => endable((abandon) => iterateItems(open, abandon)),
+		pages: () => endable((abandon) => iteratePages(open, abandon)),
+		page: () => createCall(() => readPage(open(), undefined)),
 		async toArray(options) {
 			const source = open();
-			const { limit = Number.POSITIVE_INFINITY } = checkOptions(optionSchemas.collect, options, source.facts);
+			const { limit = Number.POSITIVE_INFINITY } = checkOptions(optionSchemas.collect, options, factsOf(source));
 			const all: Item[] = [];
 			if (limit === 0) return all;
-			for await (const page of iteratePages(() => source)) {
+			for await (const { page } of readPages(source)) {
 				for (const item of source.itemsOf(page)) all.push(item);
 				if (all.length >= limit) return all.slice(0, limit);
 			}
@@ -84,76 +84,95 @@ export function createPaginated<Item, Page extends AnyPage, Failure extends Part
 	};
 }
 
-async function* iteratePages<Item, Page extends AnyPage>(open: () => PageSource<Item, Page>) {
-	for await (const step of walk(open())) {
-		if (!step.ok) throw toError(step);
-		yield step.data;
-	}
+/** Where an iteration that has not begun is. */
+function factsOf({ plan: { operation, agencyId } }: Pick<PageSource<unknown, never>, "plan">): Facts {
+	return { operation, agencyId, cursor: null, itemsRead: 0 };
 }
 
-async function* iterateItems<Item, Page extends AnyPage>(open: () => PageSource<Item, Page>) {
+async function* iteratePages<Item, Page extends AnyPage>(open: () => PageSource<Item, Page>, abandon: AbortSignal) {
+	for await (const { page } of readPages(open(), abandon)) yield page;
+}
+
+async function* iterateItems<Item, Page extends AnyPage>(open: () => PageSource<Item, Page>, abandon: AbortSignal) {
 	const source = open();
-	const { facts, itemsOf } = source;
 	const { readAhead = true, signal } = source.options;
-	const abandon = new AbortController();
-	const steps = walk(source, abandon.signal);
-	try {
-		let coming = steps.next();
-		for (;;) {
-			const { value: step } = await coming;
-			if (!step) return;
-			if (!step.ok) throw toError(step);
-			const items = itemsOf(step.data);
-			const { cursor } = step;
-			let { itemsRead } = step;
-			const middle = itemsRead + items.length / 2;
-			let ahead: typeof coming | undefined;
-			for (const item of items) {
-				if (signal?.aborted) throw toError({ ...aborted(facts), cursor, itemsRead });
-				itemsRead++;
-				if (readAhead && itemsRead > middle) ahead ??= steps.next();
-				yield item;
-			}
-			coming = ahead ?? steps.next();
+	const pages = readPages(source, abandon);
+	let coming = pages.next();
+	for (;;) {
+		let next: Awaited<typeof coming>;
+		try {
+			next = await coming;
+		} catch (error) {
+			throw withProgress(error, {}, iterateItems);
 		}
-	} finally {
-		// An abort of the caller has already ended a page in flight, and it is logged as such.
-		if (!signal?.aborted) abandon.abort();
+		const { value: read, done } = next;
+		if (done) return;
+		const { cursor } = read;
+		let { itemsRead } = read;
+		const items = source.itemsOf(read.page);
+		const middle = itemsRead + items.length / 2;
+		let ahead: typeof coming | undefined;
+		for (const item of items) {
+			if (signal?.aborted) throw abortError({ ...factsOf(source), cursor, itemsRead }, signal);
+			itemsRead++;
+			if (readAhead && itemsRead > middle && !ahead) {
+				ahead = pages.next();
+				// It is awaited later, and may fail before.
+				ahead.catch(() => {});
+			}
+			yield item;
+		}
+		coming = ahead ?? pages.next();
 	}
 }
 
-/** A page of an iteration, or the failure that ends it, with its cursor and the number of items on the pages before. */
-type Step<Page> = Reply<Page> & { cursor: string | null; itemsRead: number };
+/** A page of an iteration, with its cursor and the number of items on the pages before. */
+interface ReadPage<Page> {
+	page: Page;
+	cursor: string | null;
+	itemsRead: number;
+}
 
-/** Requests page after page, each when it is asked for. It yields a failure as data: see {@link createCall}. */
-async function* walk<Item, Page extends AnyPage>(
-	{ facts, options, itemsOf, request }: PageSource<Item, Page>,
+/** Requests page after page, each when it is asked for. */
+async function* readPages<Item, Page extends AnyPage>(
+	source: PageSource<Item, Page>,
 	abandon?: AbortSignal,
-): AsyncGenerator<Step<Page>> {
-	const { pageSize, cursor: first, readAhead, ...call } = options;
-	const context = { abandon, verify: brokenCursor, ...call };
+): AsyncGenerator<ReadPage<Page>, void, undefined> {
 	const seen = createRecent<true>(1000);
-	let cursor = first ?? null;
+	let cursor = source.options.cursor ?? null;
 	let itemsRead = 0;
 	let last: ReplyHead | undefined;
 	for (;;) {
-		const isRepeated = cursor !== null && seen.get(cursor);
-		const query = { pageSize, cursor: cursor ?? undefined };
-		const reply = isRepeated ? repeated(facts, last) : await request(query, context);
-		if (!reply.ok) {
-			yield { ...reply, cursor, itemsRead };
-			return;
+		let page: Page;
+		try {
+			if (cursor !== null && seen.get(cursor)) throw repeatedCursor(source, last);
+			({ data: page, response: last } = await readPage(source, cursor, abandon));
+		} catch (error) {
+			// Nobody waits any more.
+			if (abandon?.aborted) return;
+			throw withProgress(error, { cursor, itemsRead }, readPages);
 		}
 		// Read before the page is handed over, because the caller may change it.
-		const { nextCursor, hasMore } = reply.data;
-		const { length } = itemsOf(reply.data);
-		yield { ...reply, cursor, itemsRead };
+		const { nextCursor, hasMore } = page;
+		const { length } = source.itemsOf(page);
+		yield { page, cursor, itemsRead };
 		if (nextCursor === null || hasMore === false) return;
 		if (cursor !== null) seen.set(cursor, true);
 		cursor = nextCursor;
 		itemsRead += length;
-		last = reply.response;
 	}
+}
+
+/** Requests the page at a cursor, by default at that of the options. */
+function readPage<Item, Page extends AnyPage>(
+	{ plan, options, request }: PageSource<Item, Page>,
+	at: string | null | undefined,
+	abandon?: AbortSignal,
+): Promise<Reply<Page>> {
+	const { pageSize, cursor: first, readAhead, ...call } = options;
+	const cursor = (at === undefined ? first : at) ?? undefined;
+	const secrets = [...(plan.secrets ?? []), cursor];
+	return request({ ...plan, secrets, abandon, verify: brokenCursor }, call, { pageSize, cursor });
 }
 
 /** The path of the cursor, when a page says that there is more and has none to go on from. Such a page is not the last one. */
@@ -163,8 +182,8 @@ function brokenCursor({ hasMore, nextCursor }: AnyPage): string | undefined {
 }
 
 /** A cursor that comes back would make the iteration endless. */
-function repeated(facts: Facts, last: ReplyHead | undefined): Failure {
-	const message = `${facts.operation}: the service returned a cursor that was read before`;
+function repeatedCursor<Item, Page>(source: PageSource<Item, Page>, last: ReplyHead | undefined): PartnerError {
 	const { attempts, correlationId } = last ?? {};
-	return createFailure("PartnerUnexpectedResponse", message, { ...facts, attempts, correlationId });
+	const message = `${source.plan.operation}: the service returned a cursor that was read before`;
+	return new PartnerUnexpectedResponse(message, { ...factsOf(source), attempts, correlationId });
 }

@@ -1,8 +1,8 @@
 import { type Call, createCall } from "./call.ts";
 import { type CallOptions, checkOptions, optionSchemas } from "./call-options.ts";
-import { type Facts, PartnerInvalidInput, type RequestError, tagOfStatus } from "./errors.ts";
-import type { Parameters } from "./http-request.ts";
+import { type Facts, PartnerInvalidInput, type RequestError } from "./errors.ts";
 import { longestSecret } from "./redact.ts";
+import type { Parsed } from "./response.ts";
 import type { Transport } from "./transport.ts";
 import { agencyIdText, anything, checkInput, isWellFormed, object, optional, rule, type Schema } from "./validate.ts";
 
@@ -54,10 +54,8 @@ const requestSchema = object({
 	body: optional(anything),
 });
 
-const listed = Object.keys(tagOfStatus).map(Number);
-
 /** @param isLimited whether the client may send to some numbers only */
-export function createSendRequest(transport: Transport, isLimited: boolean): SendRequest {
+export function createSendRequest({ api, run }: Transport, baseUrl: string, isLimited: boolean): SendRequest {
 	return (request, options) =>
 		createCall(() => {
 			// Before the request is checked, so that the error of a bad one has it too.
@@ -65,31 +63,48 @@ export function createSendRequest(transport: Transport, isLimited: boolean): Sen
 			const facts: Facts = { operation: "request", outcome: isRead ? undefined : "not_sent" };
 			const refuse = (field: string, rule: string) => new PartnerInvalidInput({ ...facts, field, rule });
 			const call = checkOptions(optionSchemas.call, options, facts);
-			const { method, path, agencyId, params, query, body } = checkInput(requestSchema, request, "request", facts);
+			const { method, path, agencyId, params, query = {}, body } = checkInput(requestSchema, request, "request", facts);
 
 			const values: Record<string, string> = { ...params, ...(agencyId !== undefined && { agencyId }) };
 			const target = path.replace(/\{(\w+)\}/g, (_, name: string) => {
 				// Own values only, because each object inherits a `constructor`.
 				const value = Object.hasOwn(values, name) ? values[name] : undefined;
-				if (value !== undefined && value !== "." && value !== "..") return value;
+				if (value !== undefined && value !== "." && value !== "..") return encodeURIComponent(value);
 				throw refuse(name === "agencyId" ? name : `params.${name}`, "must be the text of one path segment");
 			});
-			if (isLimited && !isRead && /^\/agencies\/[^/]+\/messages$/i.test(target)) {
+			if (isLimited && !isRead && isSend(decodeURIComponent(target), baseUrl)) {
 				throw refuse("path", "is that of messages.send, which checks allowRecipients");
 			}
 			if (isRead && body !== undefined) throw refuse("body", "must be absent for a GET");
+			// Written now, because the caller may change its objects before a retry.
+			const search = searchOf(query);
 			const { json, texts } = jsonOf(body);
 			if (json === undefined && body !== undefined) throw refuse("body", "must be JSON");
 
-			const words = Object.values(query ?? {}).filter((value) => typeof value === "string");
+			const words = Object.values(query).filter((value) => typeof value === "string");
 			const secrets = [...Object.values(params ?? {}), ...words, ...texts, json];
-			return transport<unknown, Parameters>(
-				// Outside the contract any JSON of a 2xx is valid.
-				{ operation: "request", method, path, refusals: listed, schema: undefined, isBroken: () => false },
-				{ path: values, query, body: json },
-				{ ...call, retry: isRead ? call.retry : false, isWrite: !isRead, secrets },
+			// The contract does not know the path, so that its types end here.
+			const anyApi = api as unknown as {
+				request: (method: string, path: string, init: object) => Promise<Parsed>;
+			};
+			return run<unknown>(
+				{ operation: "request", method, path, agencyId: values.agencyId, isWrite: !isRead, secrets },
+				isRead ? call : { ...call, retry: false },
+				(init) => anyApi.request(method, target + search, { body: json, ...init, bodySerializer: () => json }),
 			);
 		});
+}
+
+/** Whether a path is that of `messages.send`. A base URL that ends before the version leaves the version to the path. */
+function isSend(path: string, baseUrl: string): boolean {
+	return /^\/agencies\/[^/]+\/messages$/i.test(path) || /\/api\/v1\/agencies\/[^/]+\/messages$/i.test(baseUrl + path);
+}
+
+/** In place of openapi-fetch's own serializer, which does not encode names. */
+function searchOf(query: Readonly<Record<string, unknown>>): string {
+	const given = Object.entries(query).filter(([, value]) => value !== undefined);
+	const pairs = given.map((pair) => pair.map((part) => encodeURIComponent(String(part))).join("="));
+	return pairs.length > 0 ? `?${pairs.join("&")}` : "";
 }
 
 /** A body as JSON, and its texts as they were before JSON escaped them. No JSON when it cannot be written as such. */

@@ -1,127 +1,120 @@
-import type { AttemptEnd } from "./attempt.ts";
-import type { ActiveCall, Reply } from "./call-context.ts";
-import { diagnose } from "./diagnose.ts";
-import { brokenPath } from "./endpoint.ts";
-import { tagOfStatus } from "./errors.ts";
-import type { ExchangeAnswer, ExchangeHead } from "./exchange.ts";
-import { aborted, createFailure, type Failure } from "./failure.ts";
+import { answers } from "../../generated/answers.ts";
+import { operationTable } from "../../generated/operations.ts";
+import { type CallState, factsOf } from "./call-state.ts";
+import {
+	callErrors,
+	type Facts,
+	type FaultFacts,
+	type Outcome,
+	PartnerConnectionError,
+	type PartnerError,
+	PartnerInternalError,
+	PartnerUnexpectedResponse,
+	tagOfStatus,
+} from "./errors.ts";
 import { correlationIdFrom, echoes, longestSecret, serviceMessage } from "./redact.ts";
 import { retryAfterMs } from "./retry.ts";
 
-/**
- * Turns the end of an attempt into data or a failure. The status decides, never the form of an error body. A failure without
- * an outcome proves nothing: the request may have been processed. Earlier attempts do not count here.
- */
-export function classify<Data>(
-	{ how, key, seen: { head, connected } }: AttemptEnd,
-	call: ActiveCall<Data>,
-): Reply<Data> {
-	const { operation } = call.endpoint;
-	if (how.kind === "answer") return how.answer.status < 300 ? readAnswer(how.answer, call) : refuse(how.answer, call);
-	if (how.kind === "key") {
-		const { field, rule } = how.problem;
-		return createFailure("PartnerConfigurationError", `${field}: ${rule}`, { ...how.problem, outcome: "not_sent" });
-	}
-	// An error status counts also when its body was cut off or came too late.
-	if (head && head.status >= 300 && how.kind !== "abort") return refuse({ ...head, text: "" }, call);
-	const seen = head && seenIn(head, call);
-	if (how.kind === "fault") {
-		const { text, unsent, permanent, fault } = diagnose(how.error, connected, head !== undefined);
-		const facts = { ...seen, outcome: outcomeIf(unsent), retryable: !permanent, again: !permanent, fault };
-		return createFailure("PartnerConnectionError", `${operation}: ${text}`, facts);
-	}
-	const outcome = outcomeIf(key === undefined || connected === false);
-	if (how.kind === "abort") return aborted({ ...seen, operation, outcome });
-	const message = `${operation}: no ${key === undefined ? "key" : "complete answer"} within ${call.timeoutMs} ms`;
-	// An attempt whose key did not come in time made no request, so that no number of attempts would end the retries.
-	return createFailure("PartnerTimeoutError", message, { ...seen, outcome, retryable: true, again: key !== undefined });
+/** What openapi-fetch makes of a response. `error` is falsy for an empty 500, so that only the status decides. */
+export interface Parsed {
+	data?: unknown;
+	error?: unknown;
 }
 
-function outcomeIf(unsent: boolean): Failure["outcome"] {
-	return unsent ? "not_sent" : "unknown";
-}
-
-/** A status of 2xx. */
-function readAnswer<Data>(answer: ExchangeAnswer, call: ActiveCall<Data>): Reply<Data> {
-	const { operation, schema, isBroken } = call.endpoint;
-	const { status, headers, text } = answer;
-	if (text === undefined) {
-		return createFailure(
-			"PartnerUnexpectedResponse",
-			`${operation}: the answer is larger than 10 MB`,
-			seenIn(answer, call),
-		);
-	}
+/** Returns the data of a response that keeps the contract, or throws the error of any other one. */
+export function judge<Data>({ data, error }: Parsed, call: CallState<Data>): Data {
+	const { head, plan } = call;
+	const { status } = head ?? { status: 0 };
+	if (status >= 300) throw refused(status, error, call);
+	const isOutside = plan.operation === "request";
 	// Outside the contract a response may be empty.
-	const json = schema === undefined && text === "" ? null : parse(text);
-	if (json === undefined) {
-		const facts = { ...seenIn(answer, call), retryable: true, again: true };
-		return createFailure("PartnerConnectionError", `${operation}: the answer could not be read`, facts);
-	}
+	if (data === undefined && !isOutside) throw unreadable(call);
 	// This is the only place where JSON gets the type of the contract: the validator generated from it has accepted it.
-	const data = json as Data;
-	const isListed = status === 200 || schema === undefined;
-	const broken = !isListed ? "the status" : isBroken(json) ? brokenPath(isBroken, json) : call.context.verify?.(data);
-	if (broken === undefined) {
-		const correlationId = correlationIdFrom(headers.get("x-correlation-id"));
-		return { ok: true, data, response: { status, headers, correlationId, attempts: call.attempts } };
-	}
-	const outcome = status === 200 && Object(json).success === true ? "sent" : "unknown";
-	const message = `${operation}: the answer breaks the contract at ${broken || "/"}`;
-	return createFailure("PartnerUnexpectedResponse", message, { ...seenIn(answer, call), outcome });
+	const known = (data ?? null) as Data;
+	const broken =
+		status !== 200 && !isOutside ? "the status" : (brokenField(plan.operation, data) ?? plan.verify?.(known));
+	if (broken === undefined) return known;
+	const outcome = status === 200 && Object(data).success === true ? "sent" : "unknown";
+	const message = `${plan.operation}: the answer breaks the contract at ${broken || "/"}`;
+	throw new PartnerUnexpectedResponse(message, factsOf(call, outcome));
 }
 
-/** A status of 300 or higher. */
-function refuse<Data>(answer: ExchangeAnswer, call: ActiveCall<Data>): Failure {
-	const { status, headers, text } = answer;
-	const { operation, refusals } = call.endpoint;
-	const secrets = secretsOf(call);
-	const seen = { ...seenIn(answer, call), retryAfterMs: retryAfterMs(headers) };
-	const said = text ? serviceMessage(parse(text), secrets) : undefined;
-	const say = (what: string): string => `${operation}: ${what}${said ? `: ${said}` : ""}`;
-	if (status >= 500 && status < 600) {
-		const facts = { ...seen, retryable: true, again: true };
-		return createFailure("PartnerInternalError", say(`the service answered ${status}`), facts);
-	}
-	const outcome = outcomeIf(status >= 400 && status < 500);
-	if (isKnown(status) && refusals.includes(status)) {
-		return createFailure(tagOfStatus[status], say(`refused with ${status}`), { ...seen, outcome });
-	}
-	// A 429 has done nothing. With a Retry-After it also says when to try again.
-	const retryable = status === 429;
-	const again = retryable && seen.retryAfterMs !== undefined;
-	const target = status < 400 ? originOf(headers.get("location"), secrets) : "";
-	const message = say(`answered ${status}${target}, which is outside the contract`);
-	return createFailure("PartnerUnexpectedResponse", message, { ...seen, outcome, retryable, again });
+/** The error of a 2xx whose body is empty or no JSON. */
+export function unreadable<Data>(call: CallState<Data>): PartnerError {
+	const message = `${call.plan.operation}: the answer could not be read`;
+	return new PartnerConnectionError(message, { ...factsOf(call, "unknown"), retryable: true });
 }
+
+/** The error of a body over the limit. */
+export function oversized<Data>(call: CallState<Data>): PartnerError {
+	const message = `${call.plan.operation}: the answer is larger than 10 MB`;
+	return new PartnerUnexpectedResponse(message, factsOf(call, "unknown"));
+}
+
+/** The error of a status of 300 or higher. */
+function refused<Data>(status: number, body: unknown, call: CallState<Data>): PartnerError {
+	const { operation, isChosenId } = call.plan;
+	const secrets = secretsOf(call);
+	const said = serviceMessage(body, secrets);
+	const say = (what: string): string => `${operation}: ${what}${said ? `: ${said}` : ""}`;
+	const wait = call.head && retryAfterMs(call.head.headers);
+	const facts = (outcome: Outcome): Facts => ({ ...factsOf(call, outcome), retryAfterMs: wait });
+	if (status >= 500 && status < 600) {
+		// The service answers 500 to every retry of an id that was used with another body.
+		const hint = isChosenId ? " (the operationId may have been used with a different body)" : "";
+		return new PartnerInternalError(say(`the service answered ${status}`) + hint, {
+			...facts("unknown"),
+			retryable: true,
+		});
+	}
+	const outcome = status >= 400 && status < 500 ? "not_sent" : "unknown";
+	const listed: readonly number[] = operation === "request" ? anyRefusal : operationTable[operation].refusals;
+	if (isKnown(status) && listed.includes(status)) {
+		return new callErrors[tagOfStatus[status]](say(`refused with ${status}`), facts(outcome));
+	}
+	const target = status < 400 ? originOf(call.head?.headers.get("location"), secrets) : "";
+	const message = say(`answered ${status}${target}, which is outside the contract`);
+	return new PartnerUnexpectedResponse(message, { ...facts(outcome), retryable: status === 429 });
+}
+
+/** The statuses that have an error class of their own. */
+const anyRefusal = Object.keys(tagOfStatus).map(Number);
 
 function isKnown(status: number): status is keyof typeof tagOfStatus {
 	return Object.hasOwn(tagOfStatus, status);
 }
 
-function parse(text: string): unknown {
-	try {
-		return JSON.parse(text);
-	} catch {
-		return undefined;
-	}
+/** The path at which a response breaks the schema of its operation, or undefined. Outside the contract any JSON is valid. */
+function brokenField(operation: CallState<unknown>["plan"]["operation"], json: unknown): string | undefined {
+	if (operation === "request") return undefined;
+	const isBroken = answers[operationTable[operation].answer];
+	return isBroken(json) ? brokenPath(isBroken, json) : undefined;
 }
 
-/** Status and correlation id of a failed attempt. An id that repeats a part of the request is left out. */
-function seenIn<Data>(
-	{ status, headers }: ExchangeHead,
-	call: ActiveCall<Data>,
-): Pick<Failure, "status" | "correlationId"> {
-	const id = correlationIdFrom(headers.get("x-correlation-id"));
+/** The path at which a response breaks its schema: the last field that the check read, because it ends at the broken one. */
+export function brokenPath(isBroken: (json: unknown) => boolean, json: unknown): string {
+	let last = "";
+	const watch = (value: unknown, path: string): unknown => {
+		last = path;
+		if (typeof value !== "object" || value === null) return value;
+		return new Proxy(value, { get: (target, key) => watch(Reflect.get(target, key), `${path}/${String(key)}`) });
+	};
+	isBroken(watch(json, ""));
+	return last;
+}
+
+/** The correlation id of the current response. An id that repeats a part of the request is left out. */
+export function correlationIdOf<Data>(call: CallState<Data>): string | undefined {
+	const id = correlationIdFrom(call.head?.headers.get("x-correlation-id"));
 	// The notice of a withheld message points to the id, so that a long text alone does not hide it.
 	const compared = secretsOf(call).filter(({ length }) => length <= longestSecret);
-	return { status, correlationId: id !== undefined && echoes(id, compared) ? undefined : id };
+	return id !== undefined && echoes(id, compared) ? undefined : id;
 }
 
 /** The parts of the request that a message must not repeat. A key counts whole, and by its parts after the public prefix. */
-function secretsOf<Data>({ keys, context }: ActiveCall<Data>): string[] {
+function secretsOf<Data>({ keys, plan }: CallState<Data>): string[] {
 	const parts = keys.flatMap((key) => [key, ...key.split(".").slice(1)]);
-	return [...parts, ...(context.secrets ?? [])].filter((secret) => secret !== undefined);
+	return [...parts, ...(plan.secrets ?? [])].filter((secret) => secret !== undefined);
 }
 
 /** Origin of a redirect's target. The rest of the URL can hold a phone number. */
@@ -130,4 +123,76 @@ function originOf(location: string | null | undefined, secrets: readonly string[
 	const { origin } = new URL(location);
 	const isShown = /^https?:\/\/[\w.:-]{1,100}$/.test(origin) && !/\d{6}/.test(origin) && !echoes(origin, secrets);
 	return isShown ? ` to ${origin}` : "";
+}
+
+/*
+ * Requests without a response.
+ */
+
+const connectCode =
+	/^(ENOTFOUND|EAI_(AGAIN|FAIL|NODATA|NONAME)|ECONNREFUSED|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$/;
+/** Node names every reason that OpenSSL gives against a certificate, and those that it has no name for `UNSPECIFIED`. */
+const certificateCode =
+	/^(CERT_|CRL_|DEPTH_ZERO_|ERROR_IN_C|INVALID_(CA|PURPOSE)$|PATH_LENGTH_|SELF_SIGNED_|UNABLE_TO_|UNSPECIFIED$|HOSTNAME_MISMATCH|ERR_TLS_CERT)/;
+const handshakeCode = /^ERR_SSL_(WRONG_VERSION|UNSUPPORTED_PROTOCOL|PACKET_LENGTH|HTTP_REQUEST)/;
+
+/**
+ * The error of a request that failed without a response. It is `not_sent` only if the fault proves it.
+ *
+ * @param connected what the exchange knows: if there was a connection, a fault proves nothing
+ */
+export function lostConnection<Data>(
+	fault: unknown,
+	connected: boolean | undefined,
+	call: CallState<Data>,
+): PartnerError {
+	const cause = faultFacts(fault);
+	const unsent = call.head || connected === true ? undefined : unsentBy(fault, connected, cause);
+	const { text = "the connection was lost", isPermanent = false } = unsent ?? {};
+	const message = `${call.plan.operation}: ${text}${cause.code ? ` (${cause.code})` : ""}`;
+	const outcome = unsent ? "not_sent" : "unknown";
+	return new PartnerConnectionError(message, { ...factsOf(call, outcome), retryable: !isPermanent, cause });
+}
+
+/** How a fault proves that no request was sent, and whether trying again cannot help. Undefined if it proves nothing. */
+function unsentBy(
+	fault: unknown,
+	connected: boolean | undefined,
+	{ code = "", syscall }: FaultFacts,
+): { text: string; isPermanent?: boolean } | undefined {
+	const cause = property(fault, "cause");
+	// Fetch puts a failed handshake into `cause`. Without one, the same code can come from a write after the handshake.
+	const isHandshake = (cause !== undefined || connected === false) && handshakeCode.test(code);
+	if (isHandshake || certificateCode.test(code)) return { text: "no trusted connection", isPermanent: true };
+	if (code === "ERR_NO_FETCH") return { text: "this runtime has no fetch", isPermanent: true };
+	if (property(cause, "message") === "bad port") return { text: "fetch blocks the port", isPermanent: true };
+	// Node tries several addresses at once and rejects with an AggregateError whose parts each failed to connect.
+	const parts = property(cause ?? fault, "errors");
+	const allConnects =
+		Array.isArray(parts) && parts.length > 0 && parts.every((part) => isConnect(property(part, "syscall")));
+	// The same codes also come from a read and a write, which happen after the request.
+	const isCode = syscall === undefined && connectCode.test(code);
+	return isCode || isConnect(syscall) || allConnects || connected === false ? { text: "no connection" } : undefined;
+}
+
+function isConnect(syscall: unknown): boolean {
+	return syscall === "connect" || syscall === "getaddrinfo";
+}
+
+/** Name, code and syscall of an error, taken from its cause where it has one. */
+function faultFacts(error: unknown): FaultFacts {
+	const cause = property(error, "cause") ?? error;
+	const name = word(property(cause, "name")) ?? "Error";
+	const code = word(property(cause, "code")) ?? word(property(error, "code"));
+	const syscall = word(property(cause, "syscall"));
+	return { name, ...(code && { code }), ...(syscall && { syscall }) };
+}
+
+/** Only identifiers are shown, because other text can quote the request. */
+export function word(value: unknown): string | undefined {
+	return typeof value === "string" && /^[A-Za-z]\w{0,63}$/.test(value) ? value : undefined;
+}
+
+function property(value: unknown, name: string): unknown {
+	return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
 }

@@ -1,63 +1,52 @@
-import pRetry from "p-retry";
 import { onAbort } from "./abort.ts";
-import type { ActiveCall } from "./call-context.ts";
-import type { RetryOptions, RetryPolicy } from "./call-options.ts";
-import { defined } from "./defined.ts";
+import type { RetryPolicy } from "./call-options.ts";
+import type { CallState } from "./call-state.ts";
+import type { PartnerError } from "./errors.ts";
 import type { ExchangeHeaders } from "./exchange.ts";
-
-export const defaultRetry: RetryPolicy = { attempts: 4, baseDelayMs: 500, maxDelayMs: 8000, budget: 100 };
-
-/** Fills the given options from `base`. `false` means exactly one request. */
-export function policyFrom(base: RetryPolicy, given: RetryOptions | false | undefined): RetryPolicy {
-	if (given === undefined) return base;
-	if (given === false) return { ...base, attempts: 1 };
-	return { ...base, ...defined({ ...given }) };
-}
 
 const retryCost = 5;
 /** A longer Retry-After ends the call, and the caller decides: see `retryAfterMs` on the error. */
 const longestRetryAfterMs = 30_000;
 
-const again = new Error("again");
-
 /**
- * Runs `run` until it resolves with false. p-retry is the loop alone: its own delays, time-outs and aborts are not safe for
- * sends. The transport makes the first attempt without p-retry, which takes as long as the rest of a successful call.
+ * Returns the wait before the next attempt in milliseconds, and takes the retry tokens of that attempt. Undefined if the
+ * error is final, or if no attempt, no time or too few tokens are left.
  */
-export async function repeat(run: () => Promise<boolean>): Promise<void> {
-	const step = async (): Promise<void> => {
-		if (await run()) throw again;
-	};
-	const shouldRetry = ({ error }: { error: Error }): boolean => error === again;
-	await pRetry(step, { retries: Number.POSITIVE_INFINITY, minTimeout: 0, maxTimeout: 0, shouldRetry });
-}
-
-/**
- * Returns the wait before the next attempt in milliseconds, and takes the retry tokens of that attempt. Undefined when no
- * attempt, no time or too few tokens are left.
- *
- * @param retryAfterMs the wait that the response asks for
- */
-export function waitBefore<Data>(call: ActiveCall<Data>, retryAfterMs = 0): number | undefined {
-	const { client, retry, attempts, lastWaitMs, deadlineAt } = call;
-	if (attempts >= retry.attempts || retryAfterMs > longestRetryAfterMs) return undefined;
-	const bound = Math.min(retry.maxDelayMs, retry.baseDelayMs * 2 ** (attempts - 1));
+export function waitBefore<Data>(call: CallState<Data>, error: PartnerError): number | undefined {
+	const { client, retry, attempts, lastError, lastWaitMs, deadlineAt } = call;
+	const { retryAfterMs = 0 } = error;
+	// Without a request, as for a key that did not come in time, the number of attempts would never end the retries.
+	if (error.attempts === (lastError?.attempts ?? 0)) return undefined;
+	if (!isTransient(error) || attempts >= retry.attempts || retryAfterMs > longestRetryAfterMs) return undefined;
 	// Equal jitter. No wait is shorter than the one before, because the service asks for increasing waits.
-	const wait = Math.max(retryAfterMs, lastWaitMs, bound / 2 + Math.random() * (bound / 2));
+	const wait = Math.max(retryAfterMs, lastWaitMs, backoffMs(retry, attempts));
 	if (wait > deadlineAt - performance.now() - roomMs(call)) return undefined;
 	if (retry.budget === Number.POSITIVE_INFINITY) return wait;
-	if (client.tokens < retryCost) return undefined;
-	client.tokens -= retryCost;
+	if (client.tokens.left < retryCost) return undefined;
+	client.tokens.left -= retryCost;
 	return wait;
 }
 
+/** The errors that the client itself retries. `retryable` is wider, because it tells the caller what may pass later. */
+function isTransient({ _tag, status, retryable, retryAfterMs }: PartnerError): boolean {
+	// A 429 has done nothing. With a Retry-After it also says when to try again.
+	if (_tag === "PartnerUnexpectedResponse") return status === 429 && retryAfterMs !== undefined;
+	return retryable && _tag !== "PartnerConfigurationError";
+}
+
+/** A random wait in the upper half of a bound that doubles with each attempt. */
+export function backoffMs({ baseDelayMs, maxDelayMs }: RetryPolicy, attempts: number): number {
+	const bound = Math.min(maxDelayMs, baseDelayMs * 2 ** (attempts - 1));
+	return bound / 2 + Math.random() * (bound / 2);
+}
+
 /** Returns retry tokens after a call that succeeded. */
-export function refund<Data>({ client, attempts }: ActiveCall<Data>): void {
-	client.tokens = Math.min(client.retry.budget, client.tokens + (attempts > 1 ? retryCost : 1));
+export function refund<Data>({ client: { tokens }, attempts }: CallState<Data>): void {
+	tokens.left = Math.min(tokens.max, tokens.left + (attempts > 1 ? retryCost : 1));
 }
 
 /** Time that an attempt needs at least. */
-export function roomMs<Data>({ deadlineMs }: ActiveCall<Data>): number {
+export function roomMs<Data>({ deadlineMs }: CallState<Data>): number {
 	return Math.min(1000, deadlineMs / 10);
 }
 

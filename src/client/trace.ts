@@ -1,6 +1,5 @@
-import { defined } from "./defined.ts";
 import type { Facts, Operation, PartnerErrorTag } from "./errors.ts";
-import { ignoreErrors } from "./ignore-errors.ts";
+import { defined, ignoreErrors } from "./events.ts";
 
 /** The part of an OpenTelemetry span that the client uses. */
 export interface Span {
@@ -29,7 +28,7 @@ export interface TraceStart extends Pick<Facts, "agencyId" | "operationId"> {
 
 /** The facts of a call that its span shows at the end, with the tag of its error. */
 export interface TraceEnd extends Pick<Facts, "attempts" | "status" | "correlationId" | "outcome"> {
-	tag?: PartnerErrorTag | undefined;
+	_tag?: PartnerErrorTag | undefined;
 }
 
 const clientKind = 2;
@@ -60,7 +59,7 @@ export function startTrace(tracer: Tracer, start: TraceStart): (end: TraceEnd, i
 		// Returned, so that a tracer that gives a promise causes no unhandled rejection.
 		return span;
 	});
-	return ({ tag, attempts = 0, status, correlationId, outcome }, isAbandoned) => {
+	return ({ _tag: tag, attempts = 0, status, correlationId, outcome }, isAbandoned) => {
 		// A 404 of a read, which has no outcome, is an answer, and nobody waits for an abandoned call.
 		const isAnswer = tag === "PartnerNotFound" && outcome === undefined;
 		const error = isAnswer || isAbandoned ? undefined : tag;

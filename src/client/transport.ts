@@ -1,147 +1,344 @@
-import { attempt } from "./attempt.ts";
-import type { ActiveCall, CallContext, ClientContext, Reply } from "./call-context.ts";
+import createApi, { type Client as Api } from "openapi-fetch";
+import pRetry from "p-retry";
+import type { operations, paths } from "../../generated/openapi.ts";
+import { operationTable } from "../../generated/operations.ts";
+import { onAbort } from "./abort.ts";
+import type { CallOptions } from "./call-options.ts";
+import { type CallPlan, type CallState, type ClientState, factsOf, startCall } from "./call-state.ts";
+import { type ApiKey, keyProblem } from "./connection.ts";
 import { reportDrift } from "./drift.ts";
-import type { Endpoint } from "./endpoint.ts";
+import {
+	abortError,
+	type FaultFacts,
+	FrameworkError,
+	frameworkError,
+	isPartnerError,
+	type OperationId,
+	type Outcome,
+	PartnerConfigurationError,
+	type PartnerError,
+	PartnerTimeoutError,
+} from "./errors.ts";
 import { reportAttempt } from "./events.ts";
-import { createFailure, type Failure } from "./failure.ts";
-import { createRequest, type Parameters } from "./http-request.ts";
-import { classify } from "./response.ts";
-import { policyFrom, refund, repeat, roomMs, sleep, waitBefore } from "./retry.ts";
+import type { ExchangeFault, ExchangeHead, ExchangeHeaders } from "./exchange.ts";
+import { correlationIdOf, judge, lostConnection, oversized, type Parsed, unreadable, word } from "./response.ts";
+import { refund, roomMs, sleep, waitBefore } from "./retry.ts";
 import { startTrace } from "./trace.ts";
 
-/** Sends a request with retries. It resolves with the checked data or with the failure. */
-export type Transport = <Data, Params extends Parameters>(
-	endpoint: Endpoint<Data, Params>,
-	parameters: Params,
-	context: CallContext<Data>,
-) => Promise<Reply<Data>>;
-
-export function createTransport(client: ClientContext): Transport {
-	return async (endpoint, parameters, context) => {
-		const call = begin(client, endpoint, parameters, context);
-		const { agencyId } = call;
-		const { operationId } = context;
-		const endTrace =
-			client.tracer && startTrace(client.tracer, { ...endpoint, agencyId, operationId, baseUrl: client.baseUrl });
-		let reply = await tryOnce(call);
-		let wait = waitAfter(call, reply);
-		if (wait) {
-			await repeat(async () => {
-				await wait;
-				reply = await tryOnce(call);
-				wait = waitAfter(call, reply);
-				return wait !== undefined;
-			});
-		}
-		if (!reply.ok) reply = complete(call, reply);
-		endTrace?.(reply.ok ? reply.response : reply, context.abandon?.aborted === true);
-		return reply;
-	};
+/** Data with the HTTP side of its response. */
+export interface Reply<Data> {
+	data: Data;
+	response: ReplyHead;
 }
 
-const limits = {
-	read: { timeoutMs: 15_000, deadlineMs: 30_000 },
-	write: { timeoutMs: 30_000, deadlineMs: 60_000 },
+/** The HTTP side of a successful call. */
+export interface ReplyHead {
+	status: number;
+	headers: ExchangeHeaders;
+	correlationId: string | undefined;
+	attempts: number;
+}
+
+/** What openapi-fetch takes for one request: it carries what the attempts of one call share. */
+type Init = {
+	fetch: (request: Request) => Promise<Response>;
+	bodySerializer: (body: unknown) => string;
 };
 
-function begin<Data>(
-	client: ClientContext,
-	endpoint: Endpoint<Data, Parameters>,
-	parameters: Parameters,
-	context: CallContext<Data>,
-): ActiveCall<Data> {
-	const preset = context.isWrite ? limits.write : limits.read;
-	const deadlineMs = context.deadlineMs ?? client.deadlineMs ?? preset.deadlineMs;
-	return {
-		client,
-		endpoint,
-		context,
-		agencyId: parameters.path?.agencyId,
-		request: createRequest(client, endpoint, parameters, !context.isWrite),
-		timeoutMs: context.timeoutMs ?? client.timeoutMs ?? preset.timeoutMs,
-		deadlineMs,
-		deadlineAt: context.deadlineAt ?? performance.now() + deadlineMs,
-		retry: policyFrom(client.retry, context.retry),
-		signals: [context.signal, context.abandon].filter((signal) => signal !== undefined),
-		attempt: 0,
-		attempts: 0,
-		lastWaitMs: 0,
-		outcome: "not_sent",
-		keys: [],
-	};
+/** The contract's 200 response of an operation. */
+type AnswerOf<Name extends OperationId> = operations[Name]["responses"][200]["content"]["application/json"];
+
+export interface Transport {
+	/** The requests of the contract, typed by it. */
+	api: Api<paths>;
+	/** Runs a request of `api` until its response is final. */
+	run: <Data>(
+		plan: CallPlan<Data>,
+		options: CallOptions,
+		request: (init: Init) => Promise<Parsed>,
+	) => Promise<Reply<Data>>;
 }
 
-/** Makes one attempt and classifies its end. */
-async function tryOnce<Data>(call: ActiveCall<Data>): Promise<Reply<Data>> {
+/** A request as openapi-fetch builds it: a plain object, because a WHATWG `Request` takes longer than the rest of a call. */
+class PlainRequest {
+	declare readonly method: string;
+	declare readonly headers: Headers;
+	declare readonly body: string | undefined;
+	constructor(
+		readonly url: string,
+		init: object,
+	) {
+		Object.assign(this, init);
+	}
+}
+
+export function createTransport(client: ClientState): Transport {
+	const { baseUrl, userAgent } = client;
+	const api = createApi<paths>({
+		baseUrl,
+		headers: { accept: "application/json", "user-agent": userAgent },
+		Request: PlainRequest as unknown as typeof Request,
+	});
+	return { api, run: (plan, options, request) => run(startCall(client, plan, options), request) };
+}
+
+/** The plan of an operation of the contract: its method, its path template, and the type of its data. */
+export function routeOf<Name extends OperationId>(operation: Name): CallPlan<AnswerOf<Name>> {
+	const { method, path } = operationTable[operation];
+	return { operation, method, path };
+}
+
+/** Runs a request until its response is final. p-retry owns the loop. The waits are ours, because of Retry-After and the deadline. */
+async function run<Data>(call: CallState<Data>, request: (init: Init) => Promise<Parsed>): Promise<Reply<Data>> {
+	const { client, plan } = call;
+	const { baseUrl } = client;
+	const endTrace = client.tracer && startTrace(client.tracer, { ...plan, baseUrl });
+	const isAbandoned = (): boolean => plan.abandon?.aborted === true;
+	try {
+		const data = await pRetry(() => attempt(call, request), {
+			retries: Number.POSITIVE_INFINITY,
+			minTimeout: 0,
+			shouldRetry: ({ error }) => waitToRetry(call, error),
+		});
+		const { attempts } = call;
+		const correlationId = correlationIdOf(call);
+		const { status, headers } = call.head ?? noHead;
+		refund(call);
+		report(call, undefined, undefined);
+		if (client.onContractDrift) reportDrift(client.onContractDrift, plan.operation, data, correlationId);
+		endTrace?.({ status, correlationId, attempts }, isAbandoned());
+		return { data, response: { status, headers, correlationId, attempts } };
+	} catch (error) {
+		endTrace?.(isPartnerError(error) ? error : { attempts: call.attempts }, isAbandoned());
+		throw error;
+	}
+}
+
+const noHead: ExchangeHead = { status: 200, headers: new Map() };
+
+/** Waits before the next attempt. False if the error is final. */
+async function waitToRetry<Data>(call: CallState<Data>, error: Error): Promise<boolean> {
+	if (!isPartnerError(error)) return false;
+	const waitMs = waitBefore(call, error);
+	report(call, error, waitMs);
+	if (waitMs === undefined) return false;
+	call.lastError = error;
+	call.lastWaitMs = waitMs;
+	// An abort ends the wait. The next attempt reports it.
+	await sleep(waitMs, call.signals);
+	return true;
+}
+
+/** Makes one attempt: its data, or its error, complete with what all attempts have shown. */
+async function attempt<Data>(call: CallState<Data>, request: (init: Init) => Promise<Parsed>): Promise<Data> {
+	call.head = undefined;
 	call.durationMs = undefined;
 	call.attempt = call.attempts + 1;
-	const startedAt = performance.now();
-	const leftMs = call.deadlineAt - startedAt;
 	// A blocked event loop can stretch the wait before a retry. Send nothing that has no time left for a response.
-	if (leftMs <= (call.lastFailure ? roomMs(call) / 2 : 0)) return expired(call);
-	const end = await attempt(call, Math.min(call.timeoutMs, leftMs));
-	if (end.key !== undefined) {
-		call.keys.push(end.key);
+	const leftMs = call.deadlineAt - performance.now();
+	if (leftMs <= (call.lastError ? roomMs(call) / 2 : 0)) throw timedOut(call, "not_sent", "complete answer", true);
+	const init: Init = {
+		fetch: (plain) => sendOnce(call, plain as unknown as PlainRequest),
+		bodySerializer: (body) => (call.body ??= JSON.stringify(body)),
+	};
+	let parsed: Parsed;
+	try {
+		parsed = await request(init);
+	} catch (error) {
+		// openapi-fetch quotes a body that is not JSON.
+		throw isPartnerError(error) || error instanceof FrameworkError ? error : unreadable(call);
+	}
+	return judge(parsed, call);
+}
+
+/** Limit of a decoded body. A compressed body of a few hundred bytes can unpack to 300 MB. */
+const maxBytes = 10 * 1024 * 1024;
+
+/** Sends one request with its key and reads the whole response, so that the time limit covers all of it. */
+async function sendOnce<Data>(call: CallState<Data>, { url, method, headers, body }: PlainRequest): Promise<Response> {
+	const { client, plan } = call;
+	const startedAt = performance.now();
+	const limit = new Limit(call, startedAt);
+	let isSent = false;
+	try {
+		limit.check();
+		const reading = readKey(call);
+		// A send waits for the end of the current tick, so that an abort right after the call stops it.
+		const key = typeof reading === "string" && !plan.isWrite ? reading : await limit.race(Promise.resolve(reading));
+		// The key can have taken long, or the process can have been stopped meanwhile. No timer has told that yet.
+		limit.check();
+		isSent = true;
 		call.attempts++;
+		call.keys.push(key);
+		const sent = { ...Object.fromEntries(headers), authorization: `Bearer ${key}` };
+		const request = { method, url, headers: sent, body, noStore: !plan.isWrite };
+		const answer = await limit.race(Promise.resolve(client.exchange(request, { maxBytes, signal: limit.signal })));
+		noteHead(call, answer);
+		if (answer.text === undefined && answer.status < 300) throw oversized(call);
+		return bufferedResponse(answer.status, answer.text);
+	} catch (error) {
+		const { head, connected, fault = error }: ExchangeFault = Object(error);
+		if (head) noteHead(call, head);
+		// An error status counts even if its body was cut off or came too late.
+		if (head && head.status >= 300 && limit.cutBy !== "abort") return bufferedResponse(head.status, "");
+		const proven = isSent && connected !== false ? "unknown" : "not_sent";
+		const failure = isPartnerError(error)
+			? error
+			: limit.cutBy === "abort"
+				? abortError(
+						factsOf(call, proven),
+						call.signals.find((signal) => signal.aborted),
+					)
+				: limit.cutBy === "timeout"
+					? timedOut(call, proven, isSent ? "complete answer" : "key", limit.isDeadline)
+					: (frameworkError(plan.operation, fault) ?? lostConnection(fault, connected, call));
+		// V8 keeps ten frames, and each one of this package takes the place of one of the caller's.
+		Error.captureStackTrace?.(failure, sendOnce);
+		throw failure;
+	} finally {
+		limit.end();
+		// An attempt that was aborted before its request is none.
+		if (isSent || limit.cutBy !== "abort") call.durationMs = performance.now() - startedAt;
 	}
-	if (end.key !== undefined || end.how.kind !== "abort") call.durationMs = performance.now() - startedAt;
-	const reply = classify(end, call);
-	if (reply.ok) return reply;
-	call.correlationId = reply.correlationId ?? call.correlationId;
-	const { outcome = "unknown" } = reply;
-	// Once an attempt was ambiguous, a later one can prove that the send was accepted, but not that it was not.
-	if (outcome === "sent" || call.outcome === "not_sent") call.outcome = outcome;
-	return reply.tag === "PartnerTimeoutError" && leftMs <= call.timeoutMs ? expired(call, reply) : reply;
 }
 
-/** Reports an attempt. Returns the wait before the next one, or undefined when its reply is final. */
-function waitAfter<Data>(call: ActiveCall<Data>, reply: Reply<Data>): Promise<void> | undefined {
-	if (reply.ok) {
-		const { endpoint, client } = call;
-		refund(call);
-		report(call, reply, undefined);
-		if (client.onContractDrift) reportDrift(client.onContractDrift, endpoint, reply.data, reply.response.correlationId);
-		return undefined;
-	}
-	const waitMs = reply.again ? waitBefore(call, reply.retryAfterMs) : undefined;
-	report(call, reply, waitMs);
-	if (waitMs === undefined) return undefined;
-	call.lastFailure = complete(call, reply);
-	call.lastWaitMs = waitMs;
-	return sleep(waitMs, call.signals);
+/** A response as openapi-fetch reads it: by `text`, because it has no length. */
+function bufferedResponse(status: number, text = ""): Response {
+	const response = { status, ok: status < 300, headers: noHead.headers, text: async () => text };
+	return response as unknown as Response;
 }
 
-function report<Data>(call: ActiveCall<Data>, reply: Reply<Data>, retryInMs: number | undefined): void {
-	const { client, endpoint, context, agencyId, attempt, durationMs } = call;
+function noteHead<Data>(call: CallState<Data>, { status, headers }: ExchangeHead): void {
+	call.head = { status, headers };
+	call.correlationId = correlationIdOf(call) ?? call.correlationId;
+}
+
+/** The key of this attempt. A function is asked each time, so that a rotated key is used at once. */
+function readKey<Data>(call: CallState<Data>): string | Promise<string> {
+	const { apiKey, baseUrl } = call.client;
+	if (baseUrl === "") throw noKey(call, "baseUrl", "is required");
+	return typeof apiKey === "function" ? askForKey(call, apiKey) : checkedKey(call, apiKey);
+}
+
+async function askForKey<Data>(call: CallState<Data>, ask: Extract<ApiKey, () => unknown>): Promise<string> {
+	let key: unknown;
+	try {
+		key = await ask();
+	} catch (error) {
+		const name = word(Object(error).name) ?? "Error";
+		throw (
+			frameworkError(call.plan.operation, error) ?? noKey(call, "apiKey", `its function failed (${name})`, { name })
+		);
+	}
+	return checkedKey(call, key);
+}
+
+function checkedKey<Data>(call: CallState<Data>, key: unknown): string {
+	const rule = keyProblem(key, call.client.baseUrl);
+	if (typeof key !== "string" || rule !== undefined) throw noKey(call, "apiKey", rule ?? "must be a string");
+	return key;
+}
+
+/** @param cause what the key function threw, so that a later call may succeed */
+function noKey<Data>(call: CallState<Data>, field: string, rule: string, cause?: FaultFacts): PartnerError {
+	const retryable = cause !== undefined;
+	return new PartnerConfigurationError({ ...factsOf(call, "not_sent"), field, rule, retryable, cause });
+}
+
+function timedOut<Data>(call: CallState<Data>, outcome: Outcome, missing: string, isDeadline: boolean): PartnerError {
+	const { plan, timeoutMs, deadlineMs, lastError } = call;
+	const limit = isDeadline ? `before the deadline of ${deadlineMs} ms` : `within ${timeoutMs} ms`;
+	const facts = { ...factsOf(call, outcome), retryable: true, cause: isDeadline ? lastError : undefined };
+	return new PartnerTimeoutError(`${plan.operation}: no ${missing} ${limit}`, facts);
+}
+
+/** Reports an attempt, unless it has not begun. */
+function report<Data>(call: CallState<Data>, error: PartnerError | undefined, retryInMs: number | undefined): void {
+	const { client, plan, durationMs } = call;
 	if (durationMs === undefined || !(client.logger || client.onAttempt)) return;
-	const { operation } = endpoint;
-	const { operationId, isWrite, abandon } = context;
-	const { status, correlationId } = reply.ok ? reply.response : reply;
-	const { tag: errorTag, fault } = reply.ok ? {} : reply;
-	const errorCode = fault?.code ?? (errorTag === "PartnerConfigurationError" ? fault?.name : undefined);
+	const { operation, agencyId, operationId, isWrite, abandon } = plan;
+	const { code, name }: Partial<FaultFacts> = Object(error?.cause);
 	// Nobody waits for an abandoned call, and a 404 of a read is an answer.
-	const isAnswer = errorTag === "PartnerNotFound" && !isWrite;
+	const isAnswer = error?._tag === "PartnerNotFound" && !isWrite;
 	const level = abandon?.aborted ? "debug" : isAnswer ? "info" : undefined;
-	const failed = { status, errorTag, errorCode, correlationId };
-	reportAttempt(client, { operation, agencyId, attempt, ...failed, operationId, durationMs, retryInMs }, level);
+	const event = {
+		operation,
+		agencyId,
+		attempt: call.attempt,
+		status: call.head?.status,
+		errorTag: error?._tag,
+		errorCode:
+			error?._tag === "PartnerConfigurationError" ? name : error?._tag === "PartnerConnectionError" ? code : undefined,
+		correlationId: call.head && correlationIdOf(call),
+		operationId,
+		durationMs,
+		retryInMs,
+	};
+	reportAttempt(client, event, level);
 }
 
-/** Adds the facts of the call to a failure. */
-function complete<Data>(call: ActiveCall<Data>, failure: Failure): Failure {
-	const { agencyId, attempts, correlationId } = call;
-	const { operation } = call.endpoint;
-	const { operationId, isWrite, isChosenId } = call.context;
-	// The service answers 500 to every retry of an id that was used with another body.
-	const hint = isChosenId && failure.tag === "PartnerInternalError";
-	const message = failure.message + (hint ? " (the operationId may have been used with a different body)" : "");
-	const outcome = isWrite ? call.outcome : undefined;
-	return { ...failure, message, operation, agencyId, attempts, correlationId, operationId, outcome };
-}
+/** The longest that a time-out is put off for a response that may have arrived while the event loop was blocked. */
+const longestGraceMs = 100;
 
-/** @param seen the time-out of the attempt that the deadline cut off */
-function expired<Data>(call: ActiveCall<Data>, seen?: Failure): Failure {
-	const { endpoint, deadlineMs, lastFailure: previous } = call;
-	const missing = seen && call.attempts < call.attempt ? "key" : "complete answer";
-	const message = `${endpoint.operation}: no ${missing} before the deadline of ${deadlineMs} ms`;
-	return createFailure("PartnerTimeoutError", message, { ...seen, retryable: true, again: false, previous });
+/** Cuts an attempt off when its time is up, or when a signal aborts. */
+class Limit {
+	cutBy: "timeout" | "abort" | undefined;
+	/** Whether the time is that of the whole call. */
+	readonly isDeadline: boolean;
+	readonly #controller = new AbortController();
+	readonly #signals: readonly AbortSignal[];
+	readonly #removers: (() => void)[];
+	readonly #dueAt: number;
+	#timer: ReturnType<typeof setTimeout>;
+	#giveUp: () => void = () => {};
+
+	constructor(
+		{ deadlineAt, timeoutMs, signals }: Pick<CallState<unknown>, "deadlineAt" | "timeoutMs" | "signals">,
+		now: number,
+	) {
+		this.isDeadline = deadlineAt - now <= timeoutMs;
+		this.#dueAt = this.isDeadline ? deadlineAt : now + timeoutMs;
+		this.#signals = signals;
+		this.#removers = signals.map((signal) => onAbort(signal, () => this.#cut("abort")));
+		this.#timer = setTimeout(() => {
+			const lateMs = performance.now() - this.#dueAt;
+			// After a blocked event loop the timer runs before the socket is read. Let a response that has arrived win.
+			if (lateMs > 1) this.#timer = setTimeout(() => this.#cut("timeout"), Math.min(lateMs, longestGraceMs));
+			else this.#cut("timeout");
+		}, this.#dueAt - now);
+	}
+
+	/** Aborts when the attempt is cut off. */
+	get signal(): AbortSignal {
+		return this.#controller.signal;
+	}
+
+	/** Throws if the time is up or a signal has aborted. An earlier listener can keep an abort event to itself. */
+	check(): void {
+		if (this.#signals.some(({ aborted }) => aborted)) this.cutBy = "abort";
+		else if (performance.now() >= this.#dueAt) this.cutBy ??= "timeout";
+		if (this.cutBy) throw new Error("cut");
+	}
+
+	/** Settles with the work, or rejects when it is cut off and does not end by itself in the next turn of the event loop. */
+	race<T>(work: Promise<T>): Promise<T> {
+		return new Promise((resolve, reject) => {
+			this.#giveUp = () => reject(new Error("cut"));
+			work.then(resolve, reject);
+		});
+	}
+
+	end(): void {
+		clearTimeout(this.#timer);
+		for (const remove of this.#removers) remove();
+	}
+
+	#cut(by: "timeout" | "abort"): void {
+		if (this.cutBy) return;
+		this.end();
+		this.cutBy = by;
+		this.#controller.abort();
+		// An exchange that listens rejects now, and says whether it had a connection and a status.
+		this.#timer = setTimeout(this.#giveUp);
+	}
 }

@@ -16,10 +16,7 @@ async function failureFrom(end: () => unknown, operation: OperationId = "me.get"
 
 /** What a send fails with when its exchange rejects so, knowing this of its connection. */
 async function sendOver(error: unknown, connected: boolean | undefined): Promise<PartnerError> {
-	const http: Exchange = (_request, control) => {
-		control.connected = connected;
-		return Promise.reject(error);
-	};
+	const http: Exchange = () => Promise.reject(Object.assign(Object(error), { connected }));
 	return failure(() => callOf("messages.send").run(clientOf({ baseUrl }, { http, retry: false })));
 }
 
@@ -192,9 +189,9 @@ test.for(["ERR_SSL_WRONG_VERSION_NUMBER", "DEPTH_ZERO_SELF_SIGNED_CERT"])(
 	},
 );
 
-test("a reset before there is a connection proves nothing by itself, because it may be one of the handshake", async () => {
+test("a reset before there was a connection proves that nothing was sent", async () => {
 	const error = await sendOver(bare({ code: "ECONNRESET", syscall: "read" }), false);
-	expect(error).toMatchObject({ outcome: "unknown", retryable: true });
+	expect(error).toMatchObject({ outcome: "not_sent", retryable: true });
 });
 
 test("#4 a port that fetch blocks is not_sent and permanent", async () => {

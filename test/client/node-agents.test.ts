@@ -1,6 +1,6 @@
 import http from "node:http";
 import { expect, type TestContext, test, vi } from "vitest";
-import { nodeExchange } from "../adapters.ts";
+import { controlOf, nodeExchange } from "../adapters.ts";
 import { type Listening, listening } from "./listening.ts";
 
 // Each of these tests waits for connections to end, so they wait together.
@@ -19,7 +19,7 @@ function service({ onTestFinished }: TestContext, keepAlive?: string): Promise<L
 /** Makes a request, and reads its answer to the end. */
 async function ask({ url }: Listening, exchange = nodeExchange()): Promise<void> {
 	const request = { method: "GET", url, headers: {}, body: undefined, noStore: false };
-	await exchange(request, { maxBytes: 1_000_000 });
+	await exchange(request, controlOf(1_000_000));
 }
 
 const closed = ({ open }: Listening) => vi.waitFor(() => expect(open()).toBe(0), { timeout: 10_000 });

@@ -6,13 +6,19 @@ import { Readable } from "node:stream";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { brotliCompressSync, createGzip, deflateSync, gzipSync } from "node:zlib";
-import type { Exchange, ExchangeAnswer, ExchangeControl, ExchangeRequest } from "messaging-conversations";
+import type {
+	Exchange,
+	ExchangeAnswer,
+	ExchangeControl,
+	ExchangeFault,
+	ExchangeRequest,
+} from "messaging-conversations";
 import { createClient, PartnerConfigurationError } from "messaging-conversations";
 import { nodeHttp } from "messaging-conversations/node";
 import { HttpResponse, http as mock } from "msw";
 import { setupServer } from "msw/node";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { nodeExchange } from "../adapters.ts";
+import { controlOf, nodeExchange } from "../adapters.ts";
 import { clientOf, failure, wrong } from "../calls.ts";
 import { agencyId, apiKey, me, phone, sentNow, text } from "../canned.ts";
 import { certificate, privateKey } from "../certificate.ts";
@@ -36,19 +42,21 @@ function exchanged(
 	exchange: Exchange,
 	url: string,
 	request: Partial<ExchangeRequest> = {},
-	control: ExchangeControl = { maxBytes: 10 * 1024 * 1024 },
+	control: ExchangeControl = controlOf(10 * 1024 * 1024),
 ): Promise<ExchangeAnswer> {
 	return exchange({ method: "GET", url, headers: {}, body: undefined, noStore: false, ...request }, control);
 }
 
 const textOf = async (...given: Parameters<typeof exchanged>) => (await exchanged(...given)).text;
 
-/** What an exchange rejects with. */
-const fault = (...given: Parameters<typeof exchanged>): Promise<unknown> =>
+/** What an exchange rejects with: the fault, and what it knows. */
+const rejection = (...given: Parameters<typeof exchanged>): Promise<ExchangeFault> =>
 	exchanged(...given).then(
 		() => expect.unreachable("it should have failed"),
-		(error: unknown) => error,
+		(error: ExchangeFault) => error,
 	);
+
+const fault = async (...given: Parameters<typeof exchanged>) => (await rejection(...given)).fault;
 
 const clientAt = (url: string, exchange: Exchange, options = {}) =>
 	clientOf({ baseUrl: url }, { http: exchange, retry: false, ...options });
@@ -138,7 +146,7 @@ test("calls one after another share a connection, small bodies and large, read o
 		expect(await textOf(exchange, `${url}/big`)).toBe(big);
 	}
 	expect(sockets).toHaveLength(1);
-	expect(await textOf(exchange, `${url}/big`, {}, { maxBytes: 1000 })).toBeUndefined();
+	expect(await textOf(exchange, `${url}/big`, {}, controlOf(1000))).toBeUndefined();
 	expect(await textOf(exchange, url)).toBe("{}");
 	expect(sockets).toHaveLength(2);
 });
@@ -305,9 +313,9 @@ test.for(Object.entries(truncated))(
 	"a body that is truncated %s rejects, with its status known",
 	async ([, answer]) => {
 		const { url } = await bare((socket) => socket.end(`HTTP/1.1 200 OK\r\n${answer}`));
-		const control: ExchangeControl = { maxBytes: 1000 };
-		expect(await fault(nodeExchange(), url, {}, control)).toBeInstanceOf(Error);
-		expect([control.connected, control.head?.status]).toEqual([true, 200]);
+		const error = await rejection(nodeExchange(), url);
+		expect(error).toBeInstanceOf(Error);
+		expect(error).toMatchObject({ connected: true, head: { status: 200 } });
 	},
 );
 
@@ -433,7 +441,7 @@ function cutting(how: (typeof cuts)[number], url: string, exchange: Exchange = n
 	const call = failure(() => send(hello, { signal: controller.signal, timeoutMs: 1000 }));
 	return async () => {
 		// The timer, and the look for an answer that a timer that fires late takes.
-		if (how === "by its time") vi.advanceTimersByTime(1200);
+		if (how === "by its time") await vi.advanceTimersByTimeAsync(1200);
 		else controller.abort();
 		return call;
 	};
@@ -580,17 +588,18 @@ test("a response of a mock needs no socket", async () => {
 	expect((await exchanged(nodeExchange(), "http://mocked.example/")).text).toBe("{}");
 });
 
-test("a request that is over takes no further connection, as Deno gives one that was cut in its handshake", () => {
+test("a request that is over takes no further connection, as Deno gives one that was cut in its handshake", async () => {
 	const request = Object.assign(new EventEmitter(), { end() {}, destroy: vi.fn() });
 	const original = http.request;
 	onTestFinished(() => void Object.assign(http, { request: original }));
 	Object.assign(http, { request: () => request });
-	const control: ExchangeControl = { maxBytes: 1 };
-	void exchanged(nodeExchange(), "http://mocked.example/", {}, control);
+	const controller = new AbortController();
+	const error = rejection(nodeExchange(), "http://mocked.example/", {}, { maxBytes: 1, signal: controller.signal });
 	const [first, second] = [new Socket(), new Socket()];
 	request.emit("socket", first);
 	expect(first.destroyed).toBe(false);
-	control.cut?.();
+	controller.abort();
+	expect(await error).toMatchObject({ fault: controller.signal.reason });
 	request.emit("socket", second);
 	expect([request.destroy.mock.calls.length, second.destroyed]).toEqual([1, true]);
 });
@@ -691,7 +700,7 @@ test.for(["POST", "PUT", "PATCH", "DELETE"])(
 		});
 		const exchange = nodeExchange();
 		const send = (given: string, body: string | undefined) =>
-			exchange({ method: given, url, headers: {}, body, noStore: false }, { maxBytes: 1000 });
+			exchange({ method: given, url, headers: {}, body, noStore: false }, controlOf(1000));
 		expect((await send(method, "é1")).text).toBe(`${method} 3 é1`);
 		expect((await send("GET", undefined)).text).toBe("GET undefined ");
 		expect(sockets).toHaveLength(1);

@@ -193,8 +193,7 @@ export async function runCase(
 			const fault = await nextThrown();
 			if (!fault) return exchange(request, control);
 			// As over node:http, where nothing has been sent before there is a connection.
-			control.connected = false;
-			throw fault;
+			throw Object.assign(fault, { connected: false });
 		};
 	};
 	const [first] = faults;

@@ -1,0 +1,128 @@
+import { type CallOptions, policyFrom, type RetryPolicy } from "./call-options.ts";
+import type { ApiKey } from "./connection.ts";
+import type { ContractDrift } from "./drift.ts";
+import type { Facts, Operation, Outcome, PartnerError } from "./errors.ts";
+import type { Observers } from "./events.ts";
+import type { Exchange, ExchangeHead } from "./exchange.ts";
+import type { Tracer } from "./trace.ts";
+
+/** The settings and the state that all calls of a client share. */
+export interface ClientState extends Observers {
+	/** Empty if the client has none. */
+	baseUrl: string;
+	apiKey: ApiKey | undefined;
+	exchange: Exchange;
+	timeoutMs?: number | undefined;
+	deadlineMs?: number | undefined;
+	retry: RetryPolicy;
+	/** Retry tokens that are left, at most `max`. */
+	tokens: { left: number; max: number };
+	userAgent: string | undefined;
+	tracer?: Tracer | undefined;
+	onContractDrift?: ((drift: ContractDrift) => unknown) | undefined;
+}
+
+/** What an operation says about a call, beside the options of the caller. */
+export interface CallPlan<Data> {
+	operation: Operation;
+	method: string;
+	/** Path template, such as `/agencies/{agencyId}/messages`. */
+	path: string;
+	agencyId?: string | undefined;
+	/** Idempotency key of a send, and whether the caller chose it. */
+	operationId?: string | undefined;
+	isChosenId?: boolean | undefined;
+	/** Whether the request changes something, so that its errors have an outcome. */
+	isWrite?: boolean | undefined;
+	/** The parts of the request that an error must not repeat, beside the key. */
+	secrets?: readonly (string | undefined)[] | undefined;
+	/** Checks a valid response beyond its schema. Returns the path of the field that is wrong, or undefined. */
+	verify?: ((data: Data) => string | undefined) | undefined;
+	/** Deadline of a larger call that this request is a part of, on the clock of `performance.now()`. */
+	deadlineAt?: number | undefined;
+	/** Gives up the request when an iteration does not need it any more. */
+	abandon?: AbortSignal | undefined;
+}
+
+/** What the attempts of one call share. The fields from `attempt` on change with each attempt. */
+export interface CallState<Data> {
+	client: ClientState;
+	plan: CallPlan<Data>;
+	timeoutMs: number;
+	deadlineMs: number;
+	/** On the clock of `performance.now()`. */
+	deadlineAt: number;
+	retry: RetryPolicy;
+	/** The caller's signal, and the one of an iteration that does not need its next page any more. */
+	signals: readonly AbortSignal[];
+	/** The current attempt, counted from 1. */
+	attempt: number;
+	/** Number of requests made. An attempt without a key makes none. */
+	attempts: number;
+	/** Outcome over all attempts. Once an attempt was ambiguous, it stays `unknown` or becomes `sent`. */
+	outcome: Outcome;
+	/** All keys that were used, because a response can repeat one that was rotated away. */
+	keys: string[];
+	/** JSON of the request, made once, so that each attempt sends the same bytes. */
+	body: string | undefined;
+	/** Status and headers of the current attempt's response. */
+	head: ExchangeHead | undefined;
+	/** From the last response that had one. */
+	correlationId: string | undefined;
+	/** Duration of the current attempt. Undefined while there is nothing to report about it. */
+	durationMs: number | undefined;
+	/** The wait before the current attempt, in milliseconds. */
+	lastWaitMs: number;
+	/** The error of the attempt before. */
+	lastError: PartnerError | undefined;
+}
+
+const limits = {
+	read: { timeoutMs: 15_000, deadlineMs: 30_000 },
+	write: { timeoutMs: 30_000, deadlineMs: 60_000 },
+};
+
+export function startCall<Data>(client: ClientState, plan: CallPlan<Data>, options: CallOptions): CallState<Data> {
+	const preset = plan.isWrite ? limits.write : limits.read;
+	const deadlineMs = options.deadlineMs ?? client.deadlineMs ?? preset.deadlineMs;
+	return {
+		client,
+		plan,
+		timeoutMs: options.timeoutMs ?? client.timeoutMs ?? preset.timeoutMs,
+		deadlineMs,
+		deadlineAt: plan.deadlineAt ?? performance.now() + deadlineMs,
+		retry: policyFrom(client.retry, options.retry),
+		signals: [options.signal, plan.abandon].filter((signal) => signal !== undefined),
+		attempt: 0,
+		attempts: 0,
+		outcome: "not_sent",
+		keys: [],
+		body: undefined,
+		head: undefined,
+		correlationId: undefined,
+		durationMs: undefined,
+		lastWaitMs: 0,
+		lastError: undefined,
+	};
+}
+
+/**
+ * What the call has seen so far, for the error of the attempt that has just failed.
+ *
+ * @param outcome what the failed attempt itself proves
+ */
+export function factsOf<Data>(call: CallState<Data>, outcome: Outcome): Facts {
+	// Once an attempt was ambiguous, a later one can prove that the send was accepted, but not that it was not.
+	if (outcome === "sent" || call.outcome === "not_sent") call.outcome = outcome;
+	const { plan, head, attempts, correlationId } = call;
+	return {
+		operation: plan.operation,
+		agencyId: plan.agencyId,
+		status: head?.status,
+		headers: head?.headers,
+		correlationId,
+		attempts,
+		operationId: plan.operationId,
+		outcome: plan.isWrite ? call.outcome : undefined,
+	};
+}
