@@ -50,9 +50,15 @@ export interface Call<Data, Failure extends PartnerError> extends Promise<Data> 
 export function createCall<Data, Failure extends PartnerError>(work: () => Promise<Reply<Data>>): Call<Data, Failure> {
 	let head = noResponse;
 	const run = async (): Promise<Data> => {
-		const { data, response } = await work();
-		head = response;
-		return data;
+		try {
+			const { data, response } = await work();
+			head = response;
+			return data;
+		} catch (error) {
+			// V8 keeps ten frames. Taken here, the stack has one of this package, and those of the caller.
+			if (isPartnerError(error)) Error.captureStackTrace?.(error);
+			throw error;
+		}
 	};
 	const call = run();
 	return Object.assign(call, {

@@ -1,66 +1,74 @@
-/** A part of the request with fewer letters and digits is no secret: ordinary words contain it. */
+/** A part of the request with fewer characters is no secret: ordinary words contain it. */
 const shortestSecret = 4;
-/** This many letters and digits in a row count as a piece of the request. */
-const runLength = 12;
-/** A longer part is not compared: the service message is withheld. */
-export const longestSecret = 20_000;
-
-const withheld =
-	"the service's message is withheld because it may repeat the request; the correlation id identifies it";
-
-/** Six or more digits, also in groups: a phone number or a part of one. */
-const digits = /\+?\d(?:[\W_]{0,3}\d){5,}/g;
+const longestMessage = 500;
 
 /**
- * The `message` of an error body as it may be shown, or a notice that it is withheld. Only ordinary words are shown,
- * because a gateway can repeat the request in any encoding. Undefined when the body is not an error body of the service.
+ * The `message` of an error body as it is shown: in one line, without what the request itself contained. The contract
+ * calls it safe to show, but a gateway can repeat the request in it. Undefined for any other body, which is never shown.
  *
- * @param secrets the parts of the request that must not be repeated: key, phone numbers, text, search, cursor
+ * @param secrets the parts of the request: key, phone number, text, search, cursor
  */
 export function serviceMessage(body: unknown, secrets: readonly string[]): string | undefined {
 	const { _tag, message }: Record<string, unknown> = Object(body);
 	if (typeof _tag !== "string" || typeof message !== "string") return undefined;
-	const line = message
-		.slice(0, 500)
-		.replace(/\p{Cc}+/gu, " ")
-		.trim();
-	const masked = line.replace(digits, "[number]");
-	// A mask would cut a repeated text into short pieces, and without it each number would count as repeated.
-	const texts = secrets.filter((secret) => /\p{L}/u.test(secret));
-	return isOrdinary(masked) && !echoes(line, texts) && !echoes(masked, secrets) ? masked : withheld;
+	// Masked before it is cut, because a cut could leave the beginning of a secret.
+	const line = masked(message, secrets).replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu, " ");
+	return line.trim().slice(0, longestMessage);
+}
+
+/** Replaces what the request contained, as it was given, as JSON and in a URL. */
+function masked(text: string, secrets: readonly string[]): string {
+	const forms = secrets.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), encoded(secret)]);
+	// The longest first, because a shorter one can be a part of it.
+	const parts = [...new Set(forms)].sort((one, other) => other.length - one.length);
+	let shown = text;
+	for (const part of parts) if (part.length >= shortestSecret) shown = shown.replaceAll(part, "[hidden]");
+	return shown;
+}
+
+function encoded(text: string): string {
+	return /\p{Surrogate}/u.test(text) ? text : encodeURIComponent(text);
 }
 
 /**
- * Whether a text is printable ASCII in words of at most 24 characters, without the escapes of JSON, HTML, URLs and
- * quoted-printable. A dotted field name counts as several words.
+ * `X-Correlation-Id` if it has the form of an id and repeats no secret. A gateway can put a phone number or a key there.
+ *
+ * @param secrets the parts of the request
+ * @param keys the keys among them, which an id must not hold in base64 or hexadecimals either
  */
-function isOrdinary(text: string): boolean {
-	return /^[\x20-\x7e]*$/.test(text) && !/[^\s.]{25}|\\|&#?\w+;|%[0-9a-f]{2}|=[0-9a-f]{2}/i.test(text);
-}
-
-/** Whether a text repeats a piece of the request: twelve letters and digits in a row, or a shorter secret as a whole. */
-export function echoes(text: string, secrets: readonly string[]): boolean {
-	const said = lettersOf(text);
-	return secrets.some((secret) => {
-		if (secret.length > longestSecret) return true;
-		const letters = lettersOf(secret);
-		const length = Math.min(letters.length, runLength);
-		if (length < shortestSecret) return false;
-		for (let at = 0; at + length <= said.length; at++) {
-			if (letters.includes(said.slice(at, at + length))) return true;
-		}
-		return false;
-	});
-}
-
-/** Letters and digits in lower case, accents removed. */
-function lettersOf(text: string): string {
-	const plain = text.normalize("NFKD").toLowerCase();
-	return plain.replace(/[^\p{L}\p{Nd}]+/gu, "");
-}
-
-/** `X-Correlation-Id` when it has the form of one. A gateway can put a phone number or a key there, which has not. */
-export function correlationIdFrom(value: string | null | undefined): string | undefined {
+export function correlationIdFrom(
+	value: string | null | undefined,
+	secrets: readonly string[],
+	keys: readonly string[],
+): string | undefined {
 	if (!value || value.length > 128 || !/^[\w.:/=@-]+$/.test(value)) return undefined;
-	return value.includes("_live.") || /^[\d./-]{6,20}$/.test(value) ? undefined : value;
+	if (value.includes("_live.") || /^[\d./-]{6,20}$/.test(value)) return undefined;
+	const said = lettersOf(value);
+	const isSaid = (secret: string): boolean => {
+		const letters = secret.length > 1000 ? "" : lettersOf(secret);
+		return letters.length >= shortestSecret && said.includes(letters);
+	};
+	if ([...keys, ...secrets].some(isSaid)) return undefined;
+	const read = decodings(value);
+	return keys.some((key) => key.length >= shortestSecret && read.some((text) => text.includes(key)))
+		? undefined
+		: value;
+}
+
+function lettersOf(text: string): string {
+	return text.toLowerCase().replace(/[^\p{L}\p{Nd}]+/gu, "");
+}
+
+/** What an id says if it is base64 or hexadecimals. Base64 can begin anywhere in it. */
+function decodings(id: string): string[] {
+	const base64 = id
+		.replaceAll("-", "+")
+		.replaceAll("_", "/")
+		.replace(/[^\w+/]/g, "");
+	const found = [0, 1, 2, 3].map((from) => {
+		const whole = base64.slice(from);
+		return atob(whole.slice(0, whole.length - (whole.length % 4)));
+	});
+	const pairs = id.replace(/[^0-9a-f]/gi, "").match(/../g) ?? [];
+	return [...found, String.fromCharCode(...pairs.map((pair) => Number.parseInt(pair, 16)))];
 }

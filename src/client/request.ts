@@ -1,7 +1,6 @@
 import { type Call, createCall } from "./call.ts";
 import { type CallOptions, checkOptions, optionSchemas } from "./call-options.ts";
 import { type Facts, PartnerInvalidInput, type RequestError } from "./errors.ts";
-import { longestSecret } from "./redact.ts";
 import type { Parsed } from "./response.ts";
 import type { Transport } from "./transport.ts";
 import { agencyIdText, anything, checkInput, isWellFormed, object, optional, rule, type Schema } from "./validate.ts";
@@ -115,8 +114,7 @@ function jsonOf(body: unknown): { json: string | undefined; texts: readonly stri
 			if (typeof value === "string") texts.push(value);
 			return value;
 		});
-		// A message about a longer body is withheld without a look at its texts, of which there can be many.
-		return { json, texts: json && json.length > longestSecret ? [] : texts };
+		return { json, texts: [...new Set(texts)] };
 	} catch {
 		// A cycle or a BigInt. The error itself can quote the value.
 		return { json: undefined, texts };

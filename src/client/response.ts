@@ -12,7 +12,7 @@ import {
 	PartnerUnexpectedResponse,
 	tagOfStatus,
 } from "./errors.ts";
-import { correlationIdFrom, echoes, longestSecret, serviceMessage } from "./redact.ts";
+import { correlationIdFrom, serviceMessage } from "./redact.ts";
 import { retryAfterMs } from "./retry.ts";
 
 /** What openapi-fetch makes of a response. `error` is falsy for an empty 500, so that only the status decides. */
@@ -105,23 +105,33 @@ export function brokenPath(isBroken: (json: unknown) => boolean, json: unknown):
 
 /** The correlation id of the current response. An id that repeats a part of the request is left out. */
 export function correlationIdOf<Data>(call: CallState<Data>): string | undefined {
-	const id = correlationIdFrom(call.head?.headers.get("x-correlation-id"));
-	// The notice of a withheld message points to the id, so that a long text alone does not hide it.
-	const compared = secretsOf(call).filter(({ length }) => length <= longestSecret);
-	return id !== undefined && echoes(id, compared) ? undefined : id;
+	const { head, plan } = call;
+	// After a success only the key is compared, because the texts of a request can be long.
+	const secrets = head && head.status >= 300 ? (plan.secrets ?? []) : [];
+	return correlationIdFrom(head?.headers.get("x-correlation-id"), given(secrets), keyPartsOf(call));
 }
 
-/** The parts of the request that a message must not repeat. A key counts whole, and by its parts after the public prefix. */
-function secretsOf<Data>({ keys, plan }: CallState<Data>): string[] {
-	const parts = keys.flatMap((key) => [key, ...key.split(".").slice(1)]);
-	return [...parts, ...(plan.secrets ?? [])].filter((secret) => secret !== undefined);
+/** The parts of the request that a message must not repeat. */
+function secretsOf<Data>(call: CallState<Data>): string[] {
+	const numbers = given(call.plan.secrets ?? []).flatMap((secret) => (/^\+\d+$/.test(secret) ? secret.slice(1) : []));
+	return [...keyPartsOf(call), ...given(call.plan.secrets ?? []), ...numbers];
+}
+
+/** Each key that was used, whole and by its parts after the public prefix. */
+function keyPartsOf<Data>({ keys }: CallState<Data>): string[] {
+	return keys.flatMap((key) => [key, ...key.split(".").slice(1)]);
+}
+
+function given(secrets: readonly (string | undefined)[]): string[] {
+	return secrets.filter((secret) => secret !== undefined);
 }
 
 /** Origin of a redirect's target. The rest of the URL can hold a phone number. */
 function originOf(location: string | null | undefined, secrets: readonly string[]): string {
 	if (!location || !URL.canParse(location)) return "";
 	const { origin } = new URL(location);
-	const isShown = /^https?:\/\/[\w.:-]{1,100}$/.test(origin) && !/\d{6}/.test(origin) && !echoes(origin, secrets);
+	const repeats = secrets.some((secret) => origin.toLowerCase().includes(secret.toLowerCase()));
+	const isShown = /^https?:\/\/[\w.:-]{1,100}$/.test(origin) && !/\d{6}/.test(origin) && !repeats;
 	return isShown ? ` to ${origin}` : "";
 }
 

@@ -181,20 +181,15 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, headers, bod
 		if (head) noteHead(call, head);
 		// An error status counts even if its body was cut off or came too late.
 		if (head && head.status >= 300 && limit.cutBy !== "abort") return bufferedResponse(head.status, "");
+		if (isPartnerError(error)) throw error;
 		const proven = isSent && connected !== false ? "unknown" : "not_sent";
-		const failure = isPartnerError(error)
-			? error
-			: limit.cutBy === "abort"
-				? abortError(
-						factsOf(call, proven),
-						call.signals.find((signal) => signal.aborted),
-					)
-				: limit.cutBy === "timeout"
-					? timedOut(call, proven, isSent ? "complete answer" : "key", limit.isDeadline)
-					: (frameworkError(plan.operation, fault) ?? lostConnection(fault, connected, call));
-		// V8 keeps ten frames, and each one of this package takes the place of one of the caller's.
-		Error.captureStackTrace?.(failure, sendOnce);
-		throw failure;
+		if (limit.cutBy === "abort")
+			throw abortError(
+				factsOf(call, proven),
+				call.signals.find((signal) => signal.aborted),
+			);
+		if (limit.cutBy === "timeout") throw timedOut(call, proven, isSent ? "complete answer" : "key", limit.isDeadline);
+		throw frameworkError(plan.operation, fault) ?? lostConnection(fault, connected, call);
 	} finally {
 		limit.end();
 		// An attempt that was aborted before its request is none.

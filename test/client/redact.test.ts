@@ -1,9 +1,9 @@
 // A service or a gateway that repeats the request in its error message (S14, S20, S23, S24).
 import { inspect } from "node:util";
 import type { AttemptEvent } from "messaging-conversations";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { clientOf, failure, jsonResponse } from "../calls.ts";
-import { agencyId, apiKey, operationId, phone, sentNow, text } from "../canned.ts";
+import { agencyId, apiKey, operationId, phone, sentNow, spelledPhone, text } from "../canned.ts";
 
 const connection = { baseUrl: "https://messaging.example/api/v1" };
 
@@ -22,188 +22,90 @@ async function shownOf(message: string, body: string = text): Promise<string> {
 	return shown;
 }
 
-const notice = /withheld.*correlation id/;
-
-// Encodings
-
-const utf8 = (plain: string) => [...new TextEncoder().encode(plain)];
-const hex = (byte: number) => byte.toString(16).padStart(2, "0");
-const encodings: [what: string, encoded: (plain: string) => string][] = [
-	["itself", (plain) => plain],
-	["UTF-8 read as Latin-1", (plain) => String.fromCharCode(...utf8(plain))],
-	["UTF-8 read as Latin-1, twice", (plain) => String.fromCharCode(...utf8(String.fromCharCode(...utf8(plain))))],
-	["a part of a URL", encodeURIComponent],
-	["a part of a URL, twice", (plain) => encodeURIComponent(encodeURIComponent(plain))],
-	["a form", (plain) => new URLSearchParams({ q: plain }).toString().slice(2)],
-	[
-		"\\xHH",
-		(plain) =>
-			utf8(plain)
-				.map((byte) => (byte < 0x80 ? String.fromCharCode(byte) : `\\x${hex(byte)}`))
-				.join(""),
-	],
-	["\\uHHHH", (plain) => JSON.stringify(plain).replace(/[^\0-\x7f]/g, (one) => `\\u${one.charCodeAt(0).toString(16)}`)],
-	["\\u{H}", (plain) => plain.replace(/[^\0-\x7f]/gu, (one) => `\\u{${one.codePointAt(0)?.toString(16)}}`)],
-	["JSON, twice", (plain) => JSON.stringify(JSON.stringify(plain))],
-	[
-		"quoted-printable",
-		(plain) =>
-			utf8(plain)
-				.map((byte) => `=${hex(byte).toUpperCase()}`)
-				.join(""),
-	],
-	["HTML in hexadecimals", (plain) => plain.replace(/./gu, (one) => `&#x${one.codePointAt(0)?.toString(16)};`)],
-	["HTML, twice", (plain) => plain.replace(/[^ ]/gu, (one) => `&amp;#x${one.codePointAt(0)?.toString(16)};`)],
-	["HTML in decimals, twice", (plain) => plain.replace(/[^ ]/gu, (one) => `&amp;#${one.codePointAt(0)};`)],
-	["base64", (plain) => btoa(String.fromCharCode(...utf8(plain)))],
-	["hexadecimal bytes", (plain) => utf8(plain).map(hex).join("")],
-	["letters and marks apart", (plain) => plain.normalize("NFD")],
-	["capitals", (plain) => plain.toUpperCase()],
-	["wider gaps", (plain) => plain.replaceAll(" ", "   ")],
-	["letters with spaces between", (plain) => [...plain].join(" ")],
-	["a part of its middle", (plain) => plain.slice(10, 40)],
-];
 const texts = {
 	English: "The visit to the flat is at two, call Anna when you are there",
 	French: "Décédé à Liège, l'acte d'achat est prêt, où êtes-vous à présent",
-	Greek: "Το ραντεβού για το διαμέρισμα είναι στις δύο το μεσημέρι",
 	Arabic: "موعد زيارة الشقة في الساعة الثانية بعد الظهر يوم الجمعة",
-	Russian: "Ключ под ковриком, встреча в два часа дня у подъезда",
+	"two lines": 'First line,\nsecond "line"',
+	"patterns of replacement": "Costs $& or $1 or $$ here",
+};
+const forms: Record<string, (plain: string) => string> = {
+	"as it is": (plain) => plain.replace("\n", " "),
+	"as JSON": (plain) => JSON.stringify(plain),
+	"in a URL": encodeURIComponent,
 };
 
-test.for(Object.keys(texts).flatMap((language) => encodings.map(([what]) => [language, what] as const)))(
-	"S14 a %s text that comes back is withheld, written as %s",
-	async ([language, what]) => {
-		const body = Reflect.get(texts, language);
-		const said = encodings.find(([name]) => name === what)?.[1](body) ?? "";
-		await expect(shownOf(`Bad: ${said}`, body)).resolves.toMatch(notice);
+test.for(Object.keys(texts).flatMap((name) => Object.keys(forms).map((form) => [name, form] as const)))(
+	"S14 S23 a text of the request is masked where the service repeats it: %s, %s",
+	async ([name, form]) => {
+		const body: string = Reflect.get(texts, name);
+		const shown = await shownOf(`Bad: ${form === "as it is" ? body : forms[form]?.(body)} (body)`, body);
+		expect(shown).toMatch(/^Bad: "?\[hidden\]"? \(body\)$/);
 	},
 );
 
 test.for([
-	["base64 of the key", btoa(apiKey)],
-	["base64 of the header", btoa(`Bearer ${apiKey}`)],
-	["the key", apiKey],
-	["the header", `Authorization: Bearer ${apiKey}`],
-	["the key without its end", apiKey.slice(0, -2)],
-	["the key's secret", "CANARYKEY"],
-	["the key's secret in small letters", "canarykey"],
-	["the key with its dots encoded", apiKey.replaceAll(".", "%2E")],
-	["the key as JSON", JSON.stringify({ authorization: apiKey })],
-	["the key's UTF-16", [...apiKey].join("\0")],
-])("S14 %s is withheld", async ([, said]) => {
-	await expect(shownOf(`No such key: ${said}!`)).resolves.toMatch(notice);
+	["the key", apiKey, "[hidden]"],
+	["the header", `Authorization: Bearer ${apiKey}`, "Authorization: Bearer [hidden]"],
+	["the key's secret", "CANARYKEY", "[hidden]"],
+	["the number", phone, "[hidden]"],
+	["the number without its plus", phone.slice(1), "[hidden]"],
+	["the number in a URL", encodeURIComponent(phone), "[hidden]"],
+])("S14 S23 %s is masked", async ([, said, shown]) => {
+	await expect(shownOf(`No such thing: ${said}!`)).resolves.toBe(`No such thing: ${shown}!`);
 });
 
-test("S14 S17 a key that was rotated away is withheld too", async () => {
+test("S14 S23 the number as the caller wrote it is masked", async () => {
+	const send = sendingTo(() => refusing(`No such number: ${spelledPhone}.`));
+	const error = await failure(() => send({ to: spelledPhone, body: text }));
+	expect(error.message).toBe("messages.send: refused with 400: No such number: [hidden].");
+});
+
+test("S14 S17 a key that was rotated away is masked too", async () => {
 	const first = "test_live.key0001.CANARYONE";
 	const keys = [first, "test_live.key0002.CANARYTWO"];
-	const said = `The key ${first} was revoked.`;
 	const answers = [
 		jsonResponse({}, { status: 503 }),
-		jsonResponse({ _tag: "PartnerUnauthorized", message: said }, { status: 401 }),
+		jsonResponse({ _tag: "PartnerUnauthorized", message: `The key ${first} was revoked.` }, { status: 401 }),
 	];
 	const fetch = async () => answers.shift() ?? jsonResponse({});
 	const client = clientOf(connection, { fetch, apiKey: () => keys.shift() ?? "" });
-	const error = await failure(() => client.me.get());
-	expect(error.message).toMatch(/^me\.get: refused with 401: .*withheld/);
+	const error = await failure(() => client.me.get({ retry: { attempts: 2 } }));
+	expect(error.message).toBe("me.get: refused with 401: The key [hidden] was revoked.");
 	expect(inspect(error, { depth: 10, showHidden: true })).not.toContain("CANARY");
 });
 
-test.for([
-	phone,
-	"0470123456",
-	"0470 - 12 - 34 - 56",
-	"0470_12_34_56",
-	"+32 (0) 470, 12.34.56",
-	"04–70–12–34–56",
-	"०४७०१२३४५६",
-	"٠٤٧٠١٢٣٤٥٦",
-	encodeURIComponent(phone),
-	"&#48;470123456",
-])("S14 a number is masked or withheld, however it is written: %s", async (written) => {
-	const shown = await shownOf(`No: ${written}!`);
-	expect(shown).not.toContain(written);
-	expect(shown).not.toMatch(/\p{Nd}[\s\S]?\p{Nd}[\s\S]?\p{Nd}/u);
-	expect(shown).toMatch(/withheld|\[number\]/);
+test.for(["search", "cursor"] as const)("S14 a %s is masked, unless it is too short to tell", async (field) => {
+	const fetch = async () => refusing("No rows for Peetersen or abc.");
+	const { conversations } = clientOf(connection, { fetch }).agency(agencyId);
+	const long = await failure(() => conversations.list({ [field]: "Peetersen" }).page());
+	expect(long.message).toBe("conversations.list: refused with 400: No rows for [hidden] or abc.");
+	const short = await failure(() => conversations.list({ [field]: "abc" }).page());
+	expect(short.message).toBe("conversations.list: refused with 400: No rows for Peetersen or abc.");
 });
-
-test.for(["search", "cursor"] as const)(
-	"S14 a %s that comes back is withheld, unless it is too short to tell",
-	async (field) => {
-		const fetch = async () => refusing("No rows for Peetersen or abc.");
-		const { conversations } = clientOf(connection, { fetch }).agency(agencyId);
-		const long = await failure(() => conversations.list({ [field]: "Peetersen" }).page());
-		expect(long.message).toMatch(/^conversations\.list: refused with 400: .*withheld/);
-		const short = await failure(() => conversations.list({ [field]: "abc" }).page());
-		expect(short.message).toBe("conversations.list: refused with 400: No rows for Peetersen or abc.");
-	},
-);
-
-// Ordinary words
 
 test.for<[message: string, shown?: string]>([
 	["operationId: was used with a different body"],
-	["body: must not be blank"],
-	["pageSize must be 1 to 100, not 12345"],
-	["consentLanguage is required; one of: nl, fr (see availableLanguages)"],
-	["The conversation is handled by another party at the moment. Read it & try again."],
-	["50% of the quota is used, a = b"],
-	["to: +32 479 98 76 54 is not a phone number", "to: [number] is not a phone number"],
-	["0479987654 and 0032 479/98.76.54", "[number] and [number]"],
-	[`${phone} is blocked`, "[number] is blocked"],
-	["5%a day or x=b", "5%a day or x=b"],
-	["The request of 2026-01-05 was refused", "The request of [number] was refused"],
+	["Le numéro n'est pas valide: ça ne va pas"],
+	["to: +32 479 98 76 54 is not a phone number"],
+	["50% of the quota is used, a = b &amp; c%20d \\d"],
+	["The request of 2026-01-05 was refused"],
 	["two\n\tlines", "two lines"],
 	["  around  ", "around"],
 	["\u0000a\u001b[31mb\u007fc", "a [31mb c"],
-])("a message of ordinary words is shown, in one line, its numbers masked: %j", async ([message, shown = message]) => {
+	["one\u2028two \u202eevil", "one two  evil"],
+])("S23 the message of the service is shown in one line: %j", async ([message, shown = message]) => {
 	const error = await failure(() => sendingTo(() => refusing(message))({ to: phone, body: text }));
 	expect(error.message).toBe(`messages.send: refused with 400: ${shown}`);
 });
 
-test.for([
-	["a word of 25 letters", `Bad ${"x".repeat(25)}`],
-	["a letter outside ASCII", "Le numéro n'est pas valide"],
-	["a backslash", "Bad \\d"],
-	["an entity", "a &amp; b"],
-	["an escape of URLs", "a%20b"],
-	["an escape of mails", "a=3Db"],
-	["a direction mark", "abc\u202edef"],
-	["an emoji", "no \u{1f600}"],
-] as [string, string][])("a message with %s is withheld", async ([, message]) => {
-	const body = "Something else altogether";
-	await expect(shownOf(message, body)).resolves.toMatch(notice);
-});
-
-test("a word of 24 letters is shown", async () => {
-	const message = `Bad ${"x".repeat(24)}`;
-	await expect(shownOf(message)).resolves.toBe(message);
-});
-
-test("a message of the service is cut at 500 characters", async () => {
+test("S23 a message of the service is cut at 500 characters, after what it repeats is masked", async () => {
 	const error = await failure(() => sendingTo(() => refusing("long ".repeat(400)))({ to: phone, body: text }));
 	const shown = error.message.replace("messages.send: refused with 400: ", "");
-	expect(shown).toMatch(/^(long ?)+$/);
-	expect(shown.length).toBeLessThanOrEqual(500);
-	expect(shown.length).toBeGreaterThan(490);
+	expect(shown).toBe("long ".repeat(100));
+	const body = "x1".repeat(10_000);
+	await expect(shownOf(`${"a".repeat(490)} ${body}`, body)).resolves.toBe(`${"a".repeat(490)} [hidden]`);
 });
-
-test.for([
-	["eleven", "The visit is at noon", "No: the visit is axed", true],
-	["twelve", "The visit is at noon", "No: the visit is at one", false],
-	["a short text as a whole", "Yes sir", "No: yes, sir!", false],
-	["a text of three", "Yes", "No: yes", true],
-	["a text of four", "Zuid", "No: zuid", false],
-	["a text of twelve, and a part of it", "Appartements", "No: appartement", true],
-] as const)(
-	"a run of twelve letters of the text, or a short one as a whole, is withheld: %s",
-	async ([, body, message, isShown]) => {
-		const shown = await shownOf(message, body);
-		if (isShown) expect(shown).toBe(message);
-		else expect(shown).toMatch(notice);
-	},
-);
 
 test.for([null, 5, [], "message", {}, { _tag: "T" }, { _tag: 5, message: "said" }, { _tag: "T", message: ["said"] }])(
 	"what is no error body of the service has no message: %j",
@@ -254,50 +156,24 @@ test.for([
 	expect(seen[0]).not.toHaveProperty("correlationId");
 });
 
-test.for(["req-32470123456", "CANARYKEY-1", "the-visit-is-at-14-00"])(
-	"S24 the correlation id of a failed call is left out when it repeats the request: %s",
-	async (id) => {
-		const answer = () => jsonResponse({}, { status: 400, headers: { "x-correlation-id": id } });
-		const error = await failure(() => sendingTo(answer)({ to: phone, body: text }));
-		expect(error).not.toHaveProperty("correlationId");
-	},
-);
+test.for([
+	"req-32470123456",
+	"CANARYKEY-1",
+	"the-visit-is-at-14-00",
+	btoa(apiKey),
+	btoa(`Bearer ${apiKey}`),
+	`r-${btoa(apiKey)}`,
+	btoa(`xy${apiKey}`).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", ""),
+	Buffer.from(apiKey).toString("hex"),
+])("S24 the correlation id of a failed call is left out if it repeats the request: %s", async (id) => {
+	const answer = () => jsonResponse({}, { status: 400, headers: { "x-correlation-id": id } });
+	const error = await failure(() => sendingTo(answer)({ to: phone, body: "The visit is at 14:00" }));
+	expect(error).not.toHaveProperty("correlationId");
+});
 
-// Large input. How long it takes is measured by the benchmark; here it is how much of it is looked at.
-
-test("a success looks at nothing of the text, whatever its correlation id", async () => {
-	const body = "д".repeat(1_000_000);
-	for (const id of ["req_01HF7", "70123456-1234-4234-8234-123456789012"]) {
-		const normalized = countNormalized();
-		await sendingTo(() => answerWith(id))({ to: phone, body, operationId });
-		expect(normalized.longest()).toBeLessThan(1000);
+test("S24 a success shows no key as its correlation id", async () => {
+	for (const id of [btoa(apiKey), Buffer.from(apiKey).toString("hex"), "CANARYKEY-1"]) {
+		const { response } = await sendingTo(() => answerWith(id))({ to: phone, body: text }).withResponse();
+		expect(response.correlationId).toBeUndefined();
 	}
-});
-
-test("a failure looks at no text of more than 20,000 characters: its service message is withheld", async () => {
-	const normalized = countNormalized();
-	await expect(shownOf("Too long.", "д".repeat(1_000_000))).resolves.toMatch(notice);
-	expect(normalized.longest()).toBeLessThanOrEqual(20_000);
-	await expect(shownOf("Too long.", "д".repeat(20_000))).resolves.toBe("Too long.");
-	await expect(shownOf("x".repeat(1_000_000))).resolves.toMatch(notice);
-	expect(normalized.longest()).toBeLessThanOrEqual(20_000);
-});
-
-/** Notes the longest text that is compared: each text is normalised first. */
-function countNormalized(): { longest: () => number } {
-	let longest = 0;
-	const spy = vi.spyOn(String.prototype, "normalize").mockImplementation(function (this: string, form?: string) {
-		longest = Math.max(longest, this.length);
-		return normalize.call(this, form);
-	});
-	onTestFinished(() => spy.mockRestore());
-	return { longest: () => longest };
-}
-
-const { normalize } = String.prototype;
-
-test("S14 a text with long numbers in it is not shown in pieces between masked digits", async () => {
-	const body = "code 123456 ok 654321 go";
-	expect(await shownOf(`Bad: ${body}`, body)).toContain("withheld");
-	expect(await shownOf("no +32 470 98 76 54 here", body)).toContain("no [number] here");
 });
