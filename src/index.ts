@@ -4,7 +4,7 @@
  * @module messaging-conversations
  */
 
-export { type AgencyClient, type Client, createClient } from "./client/client.ts";
+export { type AgencyClient, type Client, createClient, type DerivedOptions } from "./client/client.ts";
 export type {
 	Exchange,
 	ExchangeAnswer,
@@ -14,14 +14,13 @@ export type {
 	ExchangeHeaders,
 	ExchangeRequest,
 } from "./client/exchange.ts";
-export type { Fetch } from "./client/fetch-exchange.ts";
-export type { ClientOptions } from "./client/options.ts";
+export type { Fetch, FetchInit, FetchResponse } from "./client/fetch-exchange.ts";
 
 // Calls
 
 export type { Answered, Call, CallResponse, Result } from "./client/call.ts";
-export type { CallOptions, RetryOptions } from "./client/call-options.ts";
 export type { MeGroup } from "./client/me.ts";
+export type { CallOptions, ClientOptions, RequestHeaders, RetryOptions } from "./client/options.ts";
 export type { CustomRequest, SendRequest } from "./client/request.ts";
 
 // Reading
@@ -29,7 +28,7 @@ export type { CustomRequest, SendRequest } from "./client/request.ts";
 export type { ConversationsGroup, ListOptions, LookupOptions } from "./client/conversations.ts";
 export { isWindowOpen } from "./client/is-window-open.ts";
 export type { LookedUp, Lookup, PhoneInput, PhoneInputs } from "./client/lookup.ts";
-export type { CollectOptions, PageOptions, Paginated, WalkOptions } from "./client/pagination.ts";
+export type { CollectOptions, FirstPage, IterationOptions, PageOptions, Paginated } from "./client/pagination.ts";
 
 // Sending
 

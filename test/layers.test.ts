@@ -25,15 +25,17 @@ const layers: Record<string, Layer> = {
 	"sandbox/page": { files: /^sandbox\/server\/page\//, imports: ["sandbox", ...sandbox] },
 	"sandbox/server": { files: /^sandbox\/(server|msw)(\.ts$|\/)/, imports: ["sandbox", ...sandbox, "phone"] },
 	sandbox: { files: /^sandbox\//, imports: [...sandbox, "phone"] },
-	sync: { files: /^sync\//, imports: ["index"] },
-	outbox: { files: /^outbox\//, imports: ["index"] },
+	sync: { files: /^sync\//, imports: ["index", "validation"] },
+	outbox: { files: /^outbox\//, imports: ["index", "validation"] },
 	cli: { files: /^cli(\.ts$|\/)/, imports: ["index", "node", "sync", "outbox", "sandbox/server", "sandbox"] },
 	index: { files: /^index\.ts$/, imports: ["client", "phone", "errors"] },
 	node: { files: /^node\.ts$/, imports: ["client"] },
 	// Before the client, because phone numbers are refused with an error of the client.
 	errors: { files: /^client\/errors\.ts$/, imports: [] },
-	client: { files: /^client\//, imports: ["phone", "errors"] },
+	client: { files: /^client\//, imports: ["phone", "errors", "validation"] },
 	phone: { files: /^phone\//, imports: ["errors"] },
+	// Inlined into each entry that uses it.
+	validation: { files: /^validation\.ts$/, imports: [] },
 };
 
 /** The files that alone may import a package. `node:` stands for the modules of Node. */
@@ -41,7 +43,7 @@ const owners: Record<string, RegExp> = {
 	"openapi-fetch": /^client\/transport\.ts$/,
 	"p-retry": /^client\/transport\.ts$/,
 	"libphonenumber-js/core/es6": /^phone\//,
-	"zod/v4/core": /^client\/validate\.ts$/,
+	"zod/mini": /^validation\.ts$/,
 	msw: /^sandbox\/msw\.ts$/,
 	preact: /^sandbox\/server\/page\//,
 	// These entries use the client by the name of the package, as any caller does.

@@ -261,8 +261,9 @@ test("a list is Paginated of its items and pages", async () => {
 	for await (const page of list.pages()) expectTypeOf(page).toEqualTypeOf<ConversationPage>();
 	expectTypeOf(await list.toArray({ limit: 3 })).toEqualTypeOf<ConversationSummary[]>();
 	for await (const message of agency.conversations.listMessages("x")) expectTypeOf(message).toEqualTypeOf<Message>();
-	// @ts-expect-error a list is no Promise
-	list.then(() => {});
+	const first = await list;
+	expectTypeOf(first).toExtend<ConversationPage>();
+	for await (const row of first) expectTypeOf(row).toEqualTypeOf<ConversationSummary>();
 });
 
 test("send narrows on queued", async () => {

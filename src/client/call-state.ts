@@ -1,9 +1,8 @@
-import { type CallOptions, policyFrom, type RetryPolicy } from "./call-options.ts";
-import type { ApiKey } from "./connection.ts";
 import type { ContractDrift } from "./drift.ts";
 import type { Facts, Operation, Outcome, PartnerError } from "./errors.ts";
 import type { Observers } from "./events.ts";
 import type { Exchange, ExchangeHead } from "./exchange.ts";
+import { type ApiKey, type CallOptions, policyFrom, type RequestHeaders, type RetryPolicy } from "./options.ts";
 import type { Tracer } from "./trace.ts";
 
 /** The settings and the state that all calls of a client share. */
@@ -18,6 +17,8 @@ export interface ClientState extends Observers {
 	/** Retry tokens that are left, at most `max`. */
 	tokens: { left: number; max: number };
 	userAgent: string | undefined;
+	/** Headers of every request, beside those of this package. */
+	headers?: RequestHeaders | undefined;
 	tracer?: Tracer | undefined;
 	onContractDrift?: ((drift: ContractDrift) => unknown) | undefined;
 }
@@ -55,12 +56,16 @@ export interface CallState<Data> {
 	retry: RetryPolicy;
 	/** The caller's signal, and the one of an iteration that does not need its next page any more. */
 	signals: readonly AbortSignal[];
+	/** Headers of the call. */
+	headers: RequestHeaders;
 	/** The current attempt, counted from 1. */
 	attempt: number;
 	/** Number of requests made. An attempt without a key makes none. */
 	attempts: number;
 	/** Outcome over all attempts. Once an attempt was ambiguous, it stays `unknown` or becomes `sent`. */
 	outcome: Outcome;
+	/** The key that a 401 was asked for, which the next attempt uses. */
+	newKey: string | undefined;
 	/** All keys that were used, because a response can repeat one that was rotated away. */
 	keys: string[];
 	/** JSON of the request, made once, so that each attempt sends the same bytes. */
@@ -93,9 +98,12 @@ export function startCall<Data>(client: ClientState, plan: CallPlan<Data>, optio
 		deadlineAt: plan.deadlineAt ?? performance.now() + deadlineMs,
 		retry: policyFrom(client.retry, options.retry),
 		signals: [options.signal, plan.abandon].filter((signal) => signal !== undefined),
+		// A copy, because the caller may change its object before a retry.
+		headers: { ...options.headers },
 		attempt: 0,
 		attempts: 0,
 		outcome: "not_sent",
+		newKey: undefined,
 		keys: [],
 		body: undefined,
 		head: undefined,

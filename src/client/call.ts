@@ -42,7 +42,11 @@ export type Result<Data, Failure extends PartnerError> =
 export interface Call<Data, Failure extends PartnerError> extends Promise<Data> {
 	/** Resolves with the data and with status, headers, correlation id and number of attempts. */
 	withResponse: () => Promise<Answered<Data>>;
-	/** Resolves with the data or with the error, and never rejects for a PartnerError. A `switch` over `error._tag` is exhaustive. */
+	/**
+	 * Resolves with the data or with the error, and never rejects for a PartnerError. A `switch` over `error._tag` is
+	 * exhaustive. Call it at once, as in `ids.map((id) => get(id).result())`: Node.js ends a process if a call fails before
+	 * anybody handles its error.
+	 */
 	result: () => Promise<Result<Data, Failure>>;
 }
 

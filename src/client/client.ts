@@ -1,16 +1,28 @@
 import type { CountryCode } from "../phone/phone.ts";
-import { defaultRetry, policyFrom } from "./call-options.ts";
-import { checkBaseUrl, checkKey, refuseBrowser, userAgentOf } from "./connection.ts";
+import type { ClientState } from "./call-state.ts";
 import { type ConversationsGroup, createConversations } from "./conversations.ts";
+import { PartnerConfigurationError } from "./errors.ts";
+import { defined } from "./events.ts";
 import { createFetchExchange } from "./fetch-exchange.ts";
 import { createMe, type MeGroup } from "./me.ts";
 import { createMessages, type MessagesGroup } from "./messages.ts";
-import { createReuseGuard } from "./operation-id.ts";
-import { type ClientOptions, checkClientOptions } from "./options.ts";
+import { createReuseGuard, type ReuseGuard } from "./operation-id.ts";
+import {
+	agencyIdText,
+	type CheckedOptions,
+	type ClientOptions,
+	checkBaseUrl,
+	checkClientOptions,
+	checkInput,
+	checkKey,
+	defaultRetry,
+	policyFrom,
+	refuseBrowser,
+	userAgentOf,
+} from "./options.ts";
 import { createRecipientCheck } from "./recipients.ts";
 import { createSendRequest, type SendRequest } from "./request.ts";
 import { createTransport } from "./transport.ts";
-import { agencyIdText, checkInput } from "./validate.ts";
 
 /** The calls of one agency. */
 export interface AgencyClient {
@@ -49,7 +61,19 @@ export interface Client {
 	 * const page = await client.request({ method: "GET", path, agencyId: agencies[0]?.id, query: { pageSize: 10 } });
 	 */
 	request: SendRequest;
+	/**
+	 * Returns a client with other options for everything that is not given here. It shares the connections and the retry
+	 * tokens of this one.
+	 *
+	 * @throws PartnerConfigurationError that names the option and the rule
+	 * @example
+	 * const nightly = client.withOptions({ deadlineMs: 120_000, headers: { "x-request-source": "nightly" } });
+	 */
+	withOptions: (options: DerivedOptions) => Client;
 }
+
+/** The options that {@link Client.withOptions} can change. An option that is undefined stays as it is. */
+export type DerivedOptions = Omit<Partial<ClientOptions>, "baseUrl" | "fetch" | "http" | "dangerouslyAllowBrowser">;
 
 /**
  * Creates a client of the Messaging Conversations API. It makes no request and reads no environment variable. A malformed
@@ -65,22 +89,33 @@ export interface Client {
  */
 export function createClient(options: ClientOptions): Client {
 	const checked = checkClientOptions(options);
-	const { defaultCountry = "BE", dangerouslyAllowBrowser = false } = checked;
-	refuseBrowser(dangerouslyAllowBrowser);
-	const baseUrl = checkBaseUrl(checked.baseUrl);
-	checkKey(checked.apiKey, baseUrl);
-	const retry = policyFrom(defaultRetry, checked.retry);
-	const transport = createTransport({
-		...checked,
-		baseUrl,
-		apiKey: checked.apiKey,
+	refuseBrowser(checked.dangerouslyAllowBrowser ?? false);
+	const { budget } = policyFrom(defaultRetry, checked.retry);
+	return clientFrom(checked, {
 		exchange: checked.http ?? createFetchExchange(checked.fetch),
-		retry,
-		tokens: { left: retry.budget, max: retry.budget },
-		userAgent: userAgentOf(checked.appInfo),
+		tokens: { left: budget, max: budget },
+		guard: createReuseGuard(),
 	});
-	const guard = createReuseGuard();
-	const isAllowed = createRecipientCheck(checked.allowRecipients, defaultCountry);
+}
+
+/** What a client shares with those derived from it. */
+interface Shared extends Pick<ClientState, "exchange" | "tokens"> {
+	guard: ReuseGuard;
+}
+
+function clientFrom(options: CheckedOptions, shared: Shared): Client {
+	const { defaultCountry = "BE", allowRecipients } = options;
+	const baseUrl = checkBaseUrl(options.baseUrl);
+	checkKey(options.apiKey, baseUrl);
+	const transport = createTransport({
+		...options,
+		...shared,
+		baseUrl,
+		apiKey: options.apiKey,
+		retry: policyFrom(defaultRetry, options.retry),
+		userAgent: userAgentOf(options.appInfo),
+	});
+	const isAllowed = createRecipientCheck(allowRecipients, defaultCountry);
 
 	return {
 		me: createMe(transport),
@@ -90,9 +125,34 @@ export function createClient(options: ClientOptions): Client {
 			return {
 				id: agencyId,
 				conversations: createConversations(transport, agencyId, defaultCountry),
-				messages: createMessages(transport, { agencyId, defaultCountry, isAllowed, guard }),
+				messages: createMessages(transport, { agencyId, defaultCountry, isAllowed, guard: shared.guard }),
 			};
 		},
-		request: createSendRequest(transport, baseUrl, checked.allowRecipients !== undefined),
+		request: createSendRequest(transport, baseUrl, allowRecipients !== undefined),
+		withOptions: (changed) => {
+			const { fetch, http, baseUrl, apiKey, ...kept } = options;
+			const given: ClientOptions = { baseUrl, apiKey, ...kept, ...derivedOptions(changed, options) };
+			return clientFrom(checkClientOptions(given), shared);
+		},
+	};
+}
+
+/** The options that change. Headers and retry options are added to those that were given. */
+function derivedOptions(changed: DerivedOptions, options: CheckedOptions): Partial<ClientOptions> {
+	const fixed = ["baseUrl", "fetch", "http", "dangerouslyAllowBrowser"].find((name) =>
+		Object.hasOwn(Object(changed), name),
+	);
+	if (typeof changed !== "object" || changed === null) {
+		throw new PartnerConfigurationError({ operation: "withOptions", field: "options", rule: "must be an object" });
+	}
+	if (fixed !== undefined) {
+		const rule = "must not change, because the derived client shares its connections";
+		throw new PartnerConfigurationError({ operation: "withOptions", field: fixed, rule });
+	}
+	const { headers, retry } = changed;
+	return {
+		...defined(changed),
+		...(headers && options.headers && { headers: { ...options.headers, ...headers } }),
+		...(retry && options.retry && { retry: { ...options.retry, ...defined(retry) } }),
 	};
 }

@@ -7,15 +7,15 @@ import type {
 } from "../../generated/schemas.ts";
 import { type CountryCode, requirePhone } from "../phone/phone.ts";
 import { type Call, createCall } from "./call.ts";
-import { type CallOptions, checkOptions, optionSchemas } from "./call-options.ts";
 import type { OperationError } from "./errors.ts";
 import { defined } from "./events.ts";
 import { createLookup, type Lookup, type PhoneInput, type PhoneInputs } from "./lookup.ts";
-import { createPaginated, type PageOptions, type Paginated, type WalkOptions } from "./pagination.ts";
+import { type CallOptions, checkOptions, optionSchemas } from "./options.ts";
+import { createPaginated, type IterationOptions, type PageOptions, type Paginated } from "./pagination.ts";
 import { routeOf, type Transport } from "./transport.ts";
 
 /** Options of `conversations.list`. */
-export interface ListOptions extends WalkOptions {
+export interface ListOptions extends IterationOptions {
 	/**
 	 * Three or more digits match part of a phone number, three or more letters part of a name. The number is in E.164: leave out
 	 * the zeros that a local number begins with.
@@ -74,12 +74,12 @@ export interface ConversationsGroup {
 	 */
 	listMessages: (
 		phone: string,
-		options?: WalkOptions,
+		options?: IterationOptions,
 	) => Paginated<Message, MessagePage, OperationError<"conversations.listMessages">>;
 }
 
 export function createConversations(
-	{ api, run }: Transport,
+	{ api, run, retry }: Transport,
 	agencyId: string,
 	defaultCountry: CountryCode,
 ): ConversationsGroup {
@@ -91,6 +91,7 @@ export function createConversations(
 				return {
 					plan: { ...plan, secrets: [search] },
 					options,
+					retry,
 					itemsOf: (page: ConversationPage) => page.conversations,
 					request: (call, options, { pageSize, cursor }) =>
 						run(call, options, (init) =>
@@ -110,6 +111,7 @@ export function createConversations(
 				return {
 					plan: { ...plan, secrets: [number, phone] },
 					options,
+					retry,
 					itemsOf: (page: MessagePage) => page.messages,
 					request: (call, options, { pageSize, cursor }) =>
 						run(call, options, (init) =>

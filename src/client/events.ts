@@ -71,7 +71,8 @@ function lineOf({ operation, ...rest }: AttemptEvent): string {
 		const shown = typeof value === "number" ? Math.round(value) : value.replace(/[^!-~]+/g, "?").slice(0, 200);
 		return `${name}=${shown}`;
 	});
-	return `messaging-conversations ${operation} ${facts.join(" ")}`;
+	// A logger that formats its first argument, as console does, would take a value for each %.
+	return `messaging-conversations ${operation} ${facts.join(" ")}`.replaceAll("%", "%%");
 }
 
 /** The fields that are not undefined. */

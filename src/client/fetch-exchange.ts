@@ -1,8 +1,42 @@
 import { ignoreErrors } from "./events.ts";
-import { type Exchange, type ExchangeControl, ExchangeError, type ExchangeHead } from "./exchange.ts";
+import {
+	type Exchange,
+	type ExchangeControl,
+	ExchangeError,
+	type ExchangeHead,
+	type ExchangeHeaders,
+} from "./exchange.ts";
 
-/** A `fetch` function, called as `fetch(url, init)`. */
-export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+/** What a `fetch` is called with. */
+export interface FetchInit {
+	/** `GET`, `POST` and so on. */
+	method: string;
+	/** Lower-case names. */
+	headers: Record<string, string>;
+	/** JSON. */
+	body?: string;
+	/** A redirect is not followed: it would lose a send, or carry it to another host. */
+	redirect: "manual";
+	/** Set for reads, where the runtime knows the option. */
+	cache?: "no-store";
+	/** Aborts on a time-out, or when the caller aborts. */
+	signal: AbortSignal;
+}
+
+/** What is used of the response of a `fetch`. */
+export interface FetchResponse {
+	/** HTTP status. */
+	readonly status: number;
+	/** Iterable too, like every `Headers`. */
+	readonly headers: { get: (name: string) => string | null };
+	/** A web stream is read up to the size limit. Anything else is read by `text`. */
+	readonly body: unknown;
+	/** Reads the whole body. */
+	text: () => Promise<string>;
+}
+
+/** A `fetch` function: that of the runtime, of undici, of node-fetch, or your own around one of them. */
+export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
 
 /**
  * The exchange over `fetch`.
@@ -14,7 +48,7 @@ export function createFetchExchange(given: Fetch | undefined): Exchange {
 	// Checked at the first read, because touching `Request` loads all of Node's fetch.
 	let canSkipCache: boolean | undefined;
 	return async ({ method, url, headers, body, noStore }, { maxBytes, signal }) => {
-		const init: RequestInit = { method, headers, redirect: "manual", signal };
+		const init: FetchInit = { method, headers: { ...headers }, redirect: "manual", signal };
 		if (body !== undefined) init.body = body;
 		if (noStore && (canSkipCache ??= supportsCache())) init.cache = "no-store";
 		const fetch: Fetch | undefined = given ?? globalThis.fetch;
@@ -23,7 +57,8 @@ export function createFetchExchange(given: Fetch | undefined): Exchange {
 			// The test environments of jsdom have none.
 			if (!fetch) throw Object.assign(new TypeError("no fetch"), { code: "ERR_NO_FETCH" });
 			const response = await fetch(url, init);
-			const { status, headers: received } = response;
+			const { status } = response;
+			const received = response.headers as ExchangeHeaders;
 			// A status below 200 is not a final one. A `fetch` that ignores its signal comes back after the abort. A mock may
 			// have no headers.
 			if (!(status >= 200) || typeof received?.get !== "function" || signal.aborted) {
@@ -31,7 +66,7 @@ export function createFetchExchange(given: Fetch | undefined): Exchange {
 				throw new TypeError("no usable response");
 			}
 			head = { status, headers: received };
-			// A redirect is not followed: it would lose a send, or carry it to another host.
+			// The body of a redirect says nothing.
 			if (status >= 300 && status < 400) {
 				discard(response);
 				return { ...head, text: "" };
@@ -49,9 +84,10 @@ function supportsCache(): boolean {
 }
 
 /** Reads the whole body; resolves with undefined when it exceeds the limit. */
-async function read(response: Response, control: ExchangeControl): Promise<string | undefined> {
+async function read(response: FetchResponse, control: ExchangeControl): Promise<string | undefined> {
 	const { maxBytes, signal } = control;
-	const { headers, body } = response;
+	const { headers } = response;
+	const body = response.body as Partial<ReadableStream<Uint8Array>> | null | undefined;
 	const length = Number(headers.get("content-length") ?? Number.NaN);
 	if (length > maxBytes) {
 		discard(response);
@@ -102,6 +138,6 @@ function untilAborted<T>(work: Promise<T>, signal: AbortSignal, end: () => void)
 }
 
 /** Cancels an unread body, because it holds its connection. */
-function discard({ body }: Response): void {
-	ignoreErrors(() => body?.cancel());
+function discard({ body }: FetchResponse): void {
+	ignoreErrors(() => (body as Partial<ReadableStream> | null | undefined)?.cancel?.());
 }

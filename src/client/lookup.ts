@@ -3,7 +3,6 @@ import type { ConversationSummary, LookupResponse } from "../../generated/schema
 import { type CountryCode, type E164, type PhoneProblem, readPhone } from "../phone/phone.ts";
 import { onAbort } from "./abort.ts";
 import { type Call, createLazyCall, noResponse, readNow } from "./call.ts";
-import type { CallOptions } from "./call-options.ts";
 import type { CallPlan } from "./call-state.ts";
 import { endable } from "./endable.ts";
 import {
@@ -14,6 +13,7 @@ import {
 	PartnerInvalidInput,
 	withProgress,
 } from "./errors.ts";
+import type { CallOptions } from "./options.ts";
 import type { Reply, ReplyHead } from "./transport.ts";
 
 /** A phone number in any spelling. Null and undefined, as a column of a CRM holds them, count as no number. */

@@ -1,7 +1,7 @@
 import type { Me } from "../../generated/schemas.ts";
 import { type Call, createCall } from "./call.ts";
-import { type CallOptions, checkOptions, optionSchemas } from "./call-options.ts";
 import type { OperationError } from "./errors.ts";
+import { type CallOptions, checkOptions, optionSchemas } from "./options.ts";
 import { routeOf, type Transport } from "./transport.ts";
 
 /** Reading the integration of the key. */

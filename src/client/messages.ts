@@ -1,12 +1,12 @@
 import type { SendMessageRequest, SendMessageResult } from "../../generated/schemas.ts";
 import { type CountryCode, type E164, requirePhone } from "../phone/phone.ts";
+import { object, optional, rule, text } from "../validation.ts";
 import { type Call, createCall } from "./call.ts";
-import { type CallOptions, checkOptions, optionSchemas } from "./call-options.ts";
 import { type Facts, isPartnerError, PartnerInvalidInput, type SendError } from "./errors.ts";
 import { defined } from "./events.ts";
 import { isUuid, type ReuseGuard } from "./operation-id.ts";
+import { type CallOptions, checkInput, checkOptions, optionSchemas } from "./options.ts";
 import { type Reply, routeOf, type Transport } from "./transport.ts";
-import { checkInput, object, optional, rule, text } from "./validate.ts";
 
 /** A plain-text message to a contact. */
 export interface OutgoingMessage extends Pick<SendMessageRequest, "body"> {

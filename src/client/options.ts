@@ -1,17 +1,170 @@
+import { limits } from "../../generated/operations.ts";
+import { version } from "../../package.json";
 import { type CountryCode, countryRule, isCountry } from "../phone/phone.ts";
-import { type CallOptions, type RetryOptions, sharedOptions } from "./call-options.ts";
-import type { ApiKey } from "./connection.ts";
+import {
+	abortSignal,
+	callable,
+	checkValue,
+	flag,
+	hasMethods,
+	isWellFormed,
+	milliseconds,
+	object,
+	optional,
+	orFalse,
+	rule,
+	type Schema,
+	text,
+	type ValueOf,
+	whole,
+} from "../validation.ts";
 import type { ContractDrift } from "./drift.ts";
-import { PartnerConfigurationError } from "./errors.ts";
-import type { AttemptEvent, Logger } from "./events.ts";
+import { type Facts, PartnerConfigurationError, PartnerInvalidInput } from "./errors.ts";
+import { type AttemptEvent, defined, type Logger } from "./events.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Fetch } from "./fetch-exchange.ts";
 import type { Recipients } from "./recipients.ts";
 import type { Tracer } from "./trace.ts";
-import { callable, checkInput, flag, hasMethods, object, optional, rule, type ValueOf } from "./validate.ts";
+
+/** An agency id, which becomes a part of a path. */
+export const agencyIdText: Schema<string> = rule<string>(
+	(value) => typeof value === "string" && /^[A-Za-z0-9_-]{1,128}$/.test(value),
+	"must be 1 to 128 letters, digits, - or _, as me.get returns it",
+);
+
+/**
+ * Returns a copy of a value that satisfies its schema, or throws an error that names the field and the rule.
+ *
+ * @param facts of the call, for the error
+ */
+export function checkInput<T>(
+	schema: Schema<T>,
+	value: unknown,
+	field: string,
+	facts: Facts,
+	Refused: typeof PartnerInvalidInput | typeof PartnerConfigurationError = PartnerInvalidInput,
+): T {
+	return checkValue(schema, value, field, (broken, rule) => new Refused({ ...facts, field: broken, rule }));
+}
+
+/** Retries of failed attempts: 5xx, network faults, and a 429 with a Retry-After. Other 4xx are never tried again. */
+export interface RetryOptions {
+	/** Requests in all, counting the first one, 1 to 6. `1` means exactly one request. @default 4 */
+	attempts?: number | undefined;
+	/**
+	 * Upper bound of the first wait, in milliseconds. It doubles with each attempt. A wait is drawn at random from the
+	 * upper half of its bound, so that waits increase and many clients do not retry at the same moment.
+	 * @default 500
+	 */
+	baseDelayMs?: number | undefined;
+	/** Upper bound of a wait, in milliseconds. A Retry-After of up to 30 s is respected beside it. @default 8000 */
+	maxDelayMs?: number | undefined;
+	/**
+	 * Retry tokens of the client. A retry costs 5. A call that succeeds at once returns 1, one that succeeds after a retry
+	 * returns 5. Without tokens nothing is retried, so that an outage does not multiply the traffic. `Infinity` turns the
+	 * budget off. All calls of a client share the tokens, so that on a single call only `Infinity` has an effect.
+	 * @default 100
+	 */
+	budget?: number | undefined;
+}
+
+/** Retry options with all values. */
+export type RetryPolicy = { readonly [Option in keyof RetryOptions]-?: number };
+
+export const defaultRetry: RetryPolicy = { attempts: 4, baseDelayMs: 500, maxDelayMs: 8000, budget: 100 };
+
+/** Fills the given options from `base`. `false` means exactly one request. */
+export function policyFrom(base: RetryPolicy, given: RetryOptions | false | undefined): RetryPolicy {
+	if (given === undefined) return base;
+	if (given === false) return { ...base, attempts: 1 };
+	return { ...base, ...defined({ ...given }) };
+}
+
+/** Options of every call, beside its own parameters. */
+export interface CallOptions {
+	/** Aborts the call with `PartnerAbortError`. A send in flight may have been accepted all the same: see `outcome`. */
+	signal?: AbortSignal | undefined;
+	/** Time limit of one attempt, headers and body, in milliseconds. @default 15000 for reads, 30000 for sends */
+	timeoutMs?: number | undefined;
+	/**
+	 * Time limit of one call, attempts and waits together, in milliseconds. It applies to each page of an iteration and to
+	 * each request of a lookup. Given to an awaited lookup itself, it limits all of its requests together.
+	 * @default 30000 for reads, 60000 for sends
+	 */
+	deadlineMs?: number | undefined;
+	/** Retry options that differ from the client's; `false` means exactly one request. */
+	retry?: RetryOptions | false | undefined;
+	/** Headers to send, such as `{ "x-request-source": "crm" }`, beside those of the client. */
+	headers?: RequestHeaders | undefined;
+}
+
+/** Headers by their names. `authorization` and those of the body and the connection cannot be set. */
+export type RequestHeaders = Readonly<Record<string, string | undefined>>;
+
+const isTokens = (value: unknown): boolean => typeof value === "number" && value >= 0;
+const isLimit = (value: unknown): boolean =>
+	value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && Number(value) >= 0);
+
+const retryPolicy = object({
+	attempts: optional(whole(1, 6)),
+	baseDelayMs: optional(milliseconds),
+	maxDelayMs: optional(milliseconds),
+	budget: optional(rule<number>(isTokens, "must be a number of tokens, 0 or more, or Infinity")),
+});
+
+const fixedHeader =
+	/^(authorization|accept|content-.*|host|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect)$/i;
+
+/** Names and values that every runtime takes. Its own error would quote the value. */
+function isHeaders(value: unknown): boolean {
+	if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+	return Object.entries(value).every(([name, text]) => {
+		const isName = /^[\w!#$%&'*+.^`|~-]{1,100}$/.test(name) && !fixedHeader.test(name);
+		return isName && (text === undefined || (typeof text === "string" && /^[\t\x20-\x7e]*$/.test(text)));
+	});
+}
+
+const headers = rule<RequestHeaders>(
+	isHeaders,
+	"must be an object of ASCII texts by header name, without authorization and the headers of the body and the connection",
+);
+
+/** The options that a client and a call have in common. */
+export const sharedOptions = {
+	timeoutMs: optional(milliseconds),
+	deadlineMs: optional(milliseconds),
+	retry: optional(orFalse(retryPolicy)),
+	headers: optional(headers),
+};
+
+const callOptions = { ...sharedOptions, signal: optional(abortSignal) };
+const pageOptions = {
+	...callOptions,
+	pageSize: optional(whole(limits.pageSize.min, limits.pageSize.max)),
+	cursor: optional(text),
+};
+const walkOptions = { ...pageOptions, readAhead: optional(flag) };
+
+/** The options of each operation. */
+export const optionSchemas = {
+	call: object(callOptions),
+	page: object(pageOptions),
+	walk: object(walkOptions),
+	list: object({ ...walkOptions, search: optional(rule<string>(isWellFormed, "must be well-formed text")) }),
+	lookup: object({ ...callOptions, concurrency: optional(whole(1, 100)) }),
+	collect: object({ limit: optional(rule<number>(isLimit, "must be a whole number, 0 or more")) }),
+};
+
+/** Checks the options of a call, and returns a copy. Without options there is nothing to check. */
+export function checkOptions<T>(schema: Schema<T>, value: unknown, facts: Facts): Partial<T> {
+	return value === undefined ? {} : checkInput(schema, value, "options", facts);
+}
+
+/** The API key, or a function that returns it, called for each attempt so that a rotated key is used at once. */
+export type ApiKey = string | (() => string | undefined | Promise<string | undefined>);
 
 /** Options of {@link createClient}. */
-export interface ClientOptions extends Pick<CallOptions, "timeoutMs" | "deadlineMs"> {
+export interface ClientOptions extends Pick<CallOptions, "timeoutMs" | "deadlineMs" | "headers"> {
 	/** Base URL with the version segment, such as `https://host/api/v1`. https only; http for loopback hosts only. */
 	baseUrl: string | undefined;
 	/**
@@ -96,11 +249,75 @@ const schema = object({
 	dangerouslyAllowBrowser: optional(flag),
 });
 
+export type CheckedOptions = ValueOf<typeof schema>;
+
 /** Checks the options and returns a copy. */
-export function checkClientOptions(options: ClientOptions): ValueOf<typeof schema> {
+export function checkClientOptions(options: ClientOptions): CheckedOptions {
 	const checked = checkInput(schema, options, "options", {}, PartnerConfigurationError);
 	if (checked.fetch && checked.http) {
 		throw new PartnerConfigurationError({ field: "http", rule: "must not be given together with fetch" });
 	}
 	return checked;
+}
+
+/** Returns the base URL without a trailing slash, or nothing when it is absent. The error never shows the URL. */
+export function checkBaseUrl(given = ""): string {
+	const text = given.trim();
+	if (text === "") return "";
+	if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text)) throw refuse("baseUrl", "must be an absolute https URL");
+	const url = new URL(text);
+	if (url.protocol !== "https:" && !isLoopback(url.hostname)) {
+		throw refuse("baseUrl", "must be https; http is for loopback hosts only: localhost, 127.0.0.0/8, [::1]");
+	}
+	if (url.username || url.password) throw refuse("baseUrl", "must not hold a user name or password");
+	if (/[?#]/.test(text)) throw refuse("baseUrl", "must not have a query or a fragment");
+	return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+}
+
+/** Checks a key that is a string. An absent one fails the first call, because build steps create clients without secrets. */
+export function checkKey(given: ApiKey | undefined, baseUrl: string): void {
+	const rule = given && typeof given === "string" ? keyProblem(given, baseUrl) : undefined;
+	if (rule !== undefined) throw refuse("apiKey", rule);
+}
+
+/** The rule that a key breaks, or undefined. The service alone checks the form of a key. */
+export function keyProblem(key: unknown, baseUrl: string): string | undefined {
+	if (!key) return "is required";
+	if (typeof key !== "string") return "must be a string";
+	if (!/^[\x21-\x7e]+$/.test(key)) return "must be visible ASCII without spaces, and without `Bearer`";
+	if (!key.startsWith("sandbox_live.") || baseUrl === "") return undefined;
+	const { hostname } = new URL(baseUrl);
+	const isSandbox = hostname === "sandbox.invalid" || isLoopback(hostname);
+	return isSandbox ? undefined : "is a sandbox key, but baseUrl is not a sandbox";
+}
+
+/** `*.localhost` is left out, because a name server may answer for it. */
+function isLoopback(hostname: string): boolean {
+	return /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname);
+}
+
+/** Refuses to run in a page, which shows its key to everybody who opens it. */
+export function refuseBrowser(isAllowed: boolean): void {
+	const { window, navigator } = globalThis as { window?: { document?: unknown }; navigator?: unknown };
+	if (isAllowed || window?.document === undefined || navigator === undefined) return;
+	throw refuse("dangerouslyAllowBrowser", "must be true to run in a browser, where everybody can read the key");
+}
+
+function refuse(field: string, rule: string): PartnerConfigurationError {
+	return new PartnerConfigurationError({ field, rule });
+}
+
+/** SDK, runtime and application. Undefined in a page, where the browser sets its own. */
+export function userAgentOf(appInfo: { name: string; version?: string | undefined } | undefined): string | undefined {
+	if (typeof document === "object") return undefined;
+	const { process, navigator } = globalThis as {
+		process?: { versions?: { node?: string } };
+		navigator?: { userAgent?: string };
+	};
+	const node = process?.versions?.node;
+	// A runtime's name with characters that no header can hold would fail every request.
+	const own = /^(?!Node\.js)[\x20-\x7e]+$/.exec(navigator?.userAgent ?? "")?.[0];
+	const runtime = own ?? (node && `Node.js/${node}`);
+	const app = [appInfo?.name, appInfo?.version].flatMap((part) => part?.replace(/[^\w.-]+/g, "-") ?? []).join("/");
+	return [`messaging-conversations/${version}`, runtime, app].filter(Boolean).join(" ");
 }

@@ -1,11 +1,12 @@
-import { type Call, createCall, readNow } from "./call.ts";
-import { type CallOptions, checkOptions, optionSchemas } from "./call-options.ts";
+import { isWellFormed } from "../validation.ts";
+import { type Call, createCall, createLazyCall, readNow } from "./call.ts";
 import type { CallPlan } from "./call-state.ts";
 import { endable } from "./endable.ts";
 import { abortError, type Facts, type PartnerError, PartnerUnexpectedResponse, withProgress } from "./errors.ts";
+import { type CallOptions, checkOptions, optionSchemas, policyFrom, type RetryPolicy } from "./options.ts";
 import { createRecent } from "./recent.ts";
+import { backoffMs, sleep } from "./retry.ts";
 import type { Reply, ReplyHead } from "./transport.ts";
-import { isWellFormed } from "./validate.ts";
 
 /** Options of a call that returns one page. */
 export interface PageOptions extends CallOptions {
@@ -16,7 +17,7 @@ export interface PageOptions extends CallOptions {
 }
 
 /** Options of an iteration over pages. */
-export interface WalkOptions extends PageOptions {
+export interface IterationOptions extends PageOptions {
 	/** Requests the next page once past the middle of the current one. @default true */
 	readAhead?: boolean | undefined;
 }
@@ -27,11 +28,14 @@ export interface CollectOptions {
 	limit?: number | undefined;
 }
 
+/** A page that was awaited. Iterate over it for its items and those of the pages after it. */
+export type FirstPage<Item, Page> = Page & AsyncIterable<Item>;
+
 /**
- * A list that is read while it is used: no request before the first use, none after `break`. Each `for await` over it is
- * an iteration of its own, from the cursor that the list was given.
+ * A list that is read while it is used. No request is made before you await it or iterate over it, and none after `break`.
+ * Await it for its first page. Each `for await` over it is an iteration of its own, from the cursor that the list was given.
  */
-export interface Paginated<Item, Page, Failure extends PartnerError> {
+export interface Paginated<Item, Page, Failure extends PartnerError> extends Call<FirstPage<Item, Page>, Failure> {
 	/** Iterates over the items. Requests the next page once past the middle of the current one. */
 	[Symbol.asyncIterator]: () => AsyncGenerator<Item, void, undefined>;
 	/** Iterates over the pages as the service returns them. */
@@ -51,7 +55,9 @@ interface AnyPage {
 /** A list operation with its checked options. */
 export interface PageSource<Item, Page> {
 	plan: CallPlan<Page>;
-	options: WalkOptions;
+	options: IterationOptions;
+	/** The waits between empty pages. */
+	retry: RetryPolicy;
 	itemsOf: (page: Page) => readonly Item[];
 	/** Requests one page; without a cursor the first. */
 	request: (
@@ -66,11 +72,16 @@ export function createPaginated<Item, Page extends AnyPage, Failure extends Part
 	read: () => PageSource<Item, Page>,
 ): Paginated<Item, Page, Failure> {
 	const open = readNow(read);
-	return {
+	const first = createLazyCall<FirstPage<Item, Page>, Failure>(async () => {
+		const source = open();
+		const { data, response } = await readPage(source, undefined);
+		return { data: withIterator(source, data, response), response };
+	});
+	return Object.assign(first, {
 		[Symbol.asyncIterator]: () => endable((abandon) => iterateItems(open, abandon)),
 		pages: () => endable((abandon) => iteratePages(open, abandon)),
-		page: () => createCall(() => readPage(open(), undefined)),
-		async toArray(options) {
+		page: () => createCall<Page, Failure>(() => readPage(open(), undefined)),
+		async toArray(options?: CollectOptions) {
 			const source = open();
 			const { limit = Number.POSITIVE_INFINITY } = checkOptions(optionSchemas.collect, options, factsOf(source));
 			const all: Item[] = [];
@@ -81,7 +92,17 @@ export function createPaginated<Item, Page extends AnyPage, Failure extends Part
 			}
 			return all;
 		},
-	};
+	});
+}
+
+/** Makes a page iterable, from its own items on. The iterator is not enumerable, so that the page looks as the service sent it. */
+function withIterator<Item, Page extends AnyPage>(
+	source: PageSource<Item, Page>,
+	page: Page,
+	response: ReplyHead,
+): FirstPage<Item, Page> {
+	const value = () => endable((abandon) => iterateItems(() => source, abandon, { data: page, response }));
+	return Object.defineProperty(page, Symbol.asyncIterator, { value }) as FirstPage<Item, Page>;
 }
 
 /** Where an iteration that has not begun is. */
@@ -93,10 +114,15 @@ async function* iteratePages<Item, Page extends AnyPage>(open: () => PageSource<
 	for await (const { page } of readPages(open(), abandon)) yield page;
 }
 
-async function* iterateItems<Item, Page extends AnyPage>(open: () => PageSource<Item, Page>, abandon: AbortSignal) {
+/** @param first the first page, if it was read already */
+async function* iterateItems<Item, Page extends AnyPage>(
+	open: () => PageSource<Item, Page>,
+	abandon: AbortSignal,
+	first?: Reply<Page>,
+) {
 	const source = open();
 	const { readAhead = true, signal } = source.options;
-	const pages = readPages(source, abandon);
+	const pages = readPages(source, abandon, first);
 	let coming = pages.next();
 	for (;;) {
 		let next: Awaited<typeof coming>;
@@ -137,16 +163,25 @@ interface ReadPage<Page> {
 async function* readPages<Item, Page extends AnyPage>(
 	source: PageSource<Item, Page>,
 	abandon?: AbortSignal,
+	first?: Reply<Page>,
 ): AsyncGenerator<ReadPage<Page>, void, undefined> {
+	const { signal, retry } = source.options;
+	const signals = [signal, abandon].filter((each) => each !== undefined);
 	const seen = createRecent<true>(1000);
+	let emptyInARow = 0;
 	let cursor = source.options.cursor ?? null;
 	let itemsRead = 0;
 	let last: ReplyHead | undefined;
 	for (;;) {
 		let page: Page;
 		try {
-			if (cursor !== null && seen.get(cursor)) throw repeatedCursor(source, last);
-			({ data: page, response: last } = await readPage(source, cursor, abandon));
+			if (cursor !== null && seen.get(cursor)) throw endless(source, "a cursor that was read before", last);
+			if (emptyInARow >= mostEmptyPages) throw endless(source, `${mostEmptyPages} empty pages in a row`, last);
+			// A service may filter after it has cut the pages, so that a few empty ones are normal.
+			const waits = emptyInARow - unhurriedPages + 1;
+			if (waits > 0) await sleep(backoffMs(policyFrom(source.retry, retry), waits), signals);
+			const isFirst = last === undefined;
+			({ data: page, response: last } = (isFirst && first) || (await readPage(source, cursor, abandon)));
 		} catch (error) {
 			// Nobody waits any more.
 			if (abandon?.aborted) return;
@@ -160,8 +195,13 @@ async function* readPages<Item, Page extends AnyPage>(
 		if (cursor !== null) seen.set(cursor, true);
 		cursor = nextCursor;
 		itemsRead += length;
+		emptyInARow = length === 0 ? emptyInARow + 1 : 0;
 	}
 }
+
+/** From this empty page in a row on, an iteration waits before the next one. */
+const unhurriedPages = 10;
+const mostEmptyPages = 100;
 
 /** Requests the page at a cursor, by default at that of the options. */
 function readPage<Item, Page extends AnyPage>(
@@ -181,9 +221,9 @@ function brokenCursor({ hasMore, nextCursor }: AnyPage): string | undefined {
 	return isUsable ? undefined : "/nextCursor";
 }
 
-/** A cursor that comes back would make the iteration endless. */
-function repeatedCursor<Item, Page>(source: PageSource<Item, Page>, last: ReplyHead | undefined): PartnerError {
+/** The error of an iteration that would never end. */
+function endless<Item, Page>(source: PageSource<Item, Page>, what: string, last: ReplyHead | undefined): PartnerError {
 	const { attempts, correlationId } = last ?? {};
-	const message = `${source.plan.operation}: the service returned a cursor that was read before`;
+	const message = `${source.plan.operation}: the service returned ${what}`;
 	return new PartnerUnexpectedResponse(message, { ...factsOf(source), attempts, correlationId });
 }

@@ -1,9 +1,9 @@
+import { anything, isWellFormed, object, optional, rule, type Schema } from "../validation.ts";
 import { type Call, createCall } from "./call.ts";
-import { type CallOptions, checkOptions, optionSchemas } from "./call-options.ts";
 import { type Facts, PartnerInvalidInput, type RequestError } from "./errors.ts";
+import { agencyIdText, type CallOptions, checkInput, checkOptions, optionSchemas } from "./options.ts";
 import type { Parsed } from "./response.ts";
-import type { Transport } from "./transport.ts";
-import { agencyIdText, anything, checkInput, isWellFormed, object, optional, rule, type Schema } from "./validate.ts";
+import { querySerializer, type Transport } from "./transport.ts";
 
 /** A request that this package has no method for. */
 export interface CustomRequest {
@@ -42,7 +42,11 @@ function record<Value>(test: (value: unknown) => boolean, words: string): Schema
 const requestSchema = object({
 	method: rule<CustomRequest["method"]>((value) => methods.includes(value), `must be one of ${methods.join(", ")}`),
 	path: rule<string>(
-		(value) => typeof value === "string" && /^(\/([\w.~-]+|\{\w+\}))+$/.test(value) && !/\/\.\.?(\/|$)/.test(value),
+		(value) =>
+			typeof value === "string" &&
+			value.length <= 2000 &&
+			/^(\/([\w.~-]+|\{\w+\}))+$/.test(value) &&
+			!/\/\.\.?(\/|$)/.test(value),
 		"must be a path template such as /agencies/{agencyId}/tags, without a query",
 	),
 	agencyId: optional(agencyIdText),
@@ -76,7 +80,7 @@ export function createSendRequest({ api, run }: Transport, baseUrl: string, isLi
 			}
 			if (isRead && body !== undefined) throw refuse("body", "must be absent for a GET");
 			// Written now, because the caller may change its objects before a retry.
-			const search = searchOf(query);
+			const search = querySerializer(query);
 			const { json, texts } = jsonOf(body);
 			if (json === undefined && body !== undefined) throw refuse("body", "must be JSON");
 
@@ -89,7 +93,12 @@ export function createSendRequest({ api, run }: Transport, baseUrl: string, isLi
 			return run<unknown>(
 				{ operation: "request", method, path, agencyId: values.agencyId, isWrite: !isRead, secrets },
 				isRead ? call : { ...call, retry: false },
-				(init) => anyApi.request(method, target + search, { body: json, ...init, bodySerializer: () => json }),
+				(init) =>
+					anyApi.request(method, search ? `${target}?${search}` : target, {
+						body: json,
+						...init,
+						bodySerializer: () => json,
+					}),
 			);
 		});
 }
@@ -97,13 +106,6 @@ export function createSendRequest({ api, run }: Transport, baseUrl: string, isLi
 /** Whether a path is that of `messages.send`. A base URL that ends before the version leaves the version to the path. */
 function isSend(path: string, baseUrl: string): boolean {
 	return /^\/agencies\/[^/]+\/messages$/i.test(path) || /\/api\/v1\/agencies\/[^/]+\/messages$/i.test(baseUrl + path);
-}
-
-/** In place of openapi-fetch's own serializer, which does not encode names. */
-function searchOf(query: Readonly<Record<string, unknown>>): string {
-	const given = Object.entries(query).filter(([, value]) => value !== undefined);
-	const pairs = given.map((pair) => pair.map((part) => encodeURIComponent(String(part))).join("="));
-	return pairs.length > 0 ? `?${pairs.join("&")}` : "";
 }
 
 /** A body as JSON, and its texts as they were before JSON escaped them. No JSON when it cannot be written as such. */

@@ -6,13 +6,13 @@ import {
 	type Facts,
 	type FaultFacts,
 	type Outcome,
+	PartnerConfigurationError,
 	PartnerConnectionError,
 	type PartnerError,
 	PartnerInternalError,
 	PartnerUnexpectedResponse,
 	tagOfStatus,
 } from "./errors.ts";
-import { correlationIdFrom, serviceMessage } from "./redact.ts";
 import { retryAfterMs } from "./retry.ts";
 
 /** What openapi-fetch makes of a response. `error` is falsy for an empty 500, so that only the status decides. */
@@ -59,6 +59,10 @@ function refused<Data>(status: number, body: unknown, call: CallState<Data>): Pa
 	const say = (what: string): string => `${operation}: ${what}${said ? `: ${said}` : ""}`;
 	const wait = call.head && retryAfterMs(call.head.headers);
 	const facts = (outcome: Outcome): Facts => ({ ...factsOf(call, outcome), retryAfterMs: wait });
+	if (isWrongBaseUrl(status, body, call)) {
+		const rule = `must end in /api/v1: the service answered ${status}`;
+		return new PartnerConfigurationError({ ...facts(status < 500 ? "not_sent" : "unknown"), field: "baseUrl", rule });
+	}
 	if (status >= 500 && status < 600) {
 		// The service answers 500 to every retry of an id that was used with another body.
 		const hint = isChosenId ? " (the operationId may have been used with a different body)" : "";
@@ -75,6 +79,14 @@ function refused<Data>(status: number, body: unknown, call: CallState<Data>): Pa
 	const target = status < 400 ? originOf(call.head?.headers.get("location"), secrets) : "";
 	const message = say(`answered ${status}${target}, which is outside the contract`);
 	return new PartnerUnexpectedResponse(message, { ...facts(outcome), retryable: status === 429 });
+}
+
+/** Whether there is no such path at all, because the base URL lacks the version. The service's own refusals have a tag. */
+function isWrongBaseUrl<Data>(status: number, body: unknown, { plan, client }: CallState<Data>): boolean {
+	const isNoPath = status === 404 || status === 405 || status === 501;
+	return (
+		isNoPath && plan.operation !== "request" && Object(body)._tag === undefined && !/\/api\/v1$/.test(client.baseUrl)
+	);
 }
 
 /** The statuses that have an error class of their own. */
@@ -130,9 +142,91 @@ function given(secrets: readonly (string | undefined)[]): string[] {
 function originOf(location: string | null | undefined, secrets: readonly string[]): string {
 	if (!location || !URL.canParse(location)) return "";
 	const { origin } = new URL(location);
-	const repeats = secrets.some((secret) => origin.toLowerCase().includes(secret.toLowerCase()));
-	const isShown = /^https?:\/\/[\w.:-]{1,100}$/.test(origin) && !/\d{6}/.test(origin) && !repeats;
+	const isShown = /^https?:\/\/[\w.:-]{1,100}$/.test(origin) && !/\d{6}/.test(origin) && !repeats(origin, secrets);
 	return isShown ? ` to ${origin}` : "";
+}
+
+/*
+ * What an error shows of a response.
+ */
+
+/** A part of the request with fewer characters is no secret: ordinary words contain it. */
+const shortestSecret = 4;
+const longestMessage = 500;
+
+/**
+ * The `message` of an error body as it is shown: in one line, without what the request itself contained. The contract
+ * calls it safe to show, but a gateway can repeat the request in it. Undefined for any other body, which is never shown.
+ *
+ * @param secrets the parts of the request: key, phone number, text, search, cursor
+ */
+function serviceMessage(body: unknown, secrets: readonly string[]): string | undefined {
+	const { _tag, message }: Record<string, unknown> = Object(body);
+	if (typeof _tag !== "string" || typeof message !== "string") return undefined;
+	// Masked before it is cut, because a cut could leave the beginning of a secret.
+	const line = masked(message, secrets).replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu, " ");
+	return line.trim().slice(0, longestMessage);
+}
+
+/** Replaces what the request contained, as it was given, as JSON and in a URL. */
+function masked(text: string, secrets: readonly string[]): string {
+	const forms = secrets.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), encoded(secret)]);
+	// The longest first, because a shorter one can be a part of it.
+	const parts = [...new Set(forms)].sort((one, other) => other.length - one.length);
+	let shown = text;
+	for (const part of parts) if (part.length >= shortestSecret) shown = shown.replaceAll(part, "[hidden]");
+	return shown;
+}
+
+function encoded(text: string): string {
+	return /\p{Surrogate}/u.test(text) ? text : encodeURIComponent(text);
+}
+
+/**
+ * `X-Correlation-Id` if it has the form of an id and repeats no secret. A gateway can put a phone number or a key there.
+ *
+ * @param secrets the parts of the request
+ * @param keys the keys among them, which an id must not hold in base64 or hexadecimals either
+ */
+function correlationIdFrom(
+	value: string | null | undefined,
+	secrets: readonly string[],
+	keys: readonly string[],
+): string | undefined {
+	if (!value || value.length > 128 || !/^[\w.:/=@-]+$/.test(value)) return undefined;
+	if (value.includes("_live.") || /^[\d./-]{6,20}$/.test(value)) return undefined;
+	if (repeats(value, [...keys, ...secrets])) return undefined;
+	const read = decodings(value);
+	return keys.some((key) => key.length >= shortestSecret && read.some((text) => text.includes(key)))
+		? undefined
+		: value;
+}
+
+/** Whether a short text, such as an id or a host, repeats a secret, whatever marks stand between its letters. */
+function repeats(text: string, secrets: readonly string[]): boolean {
+	const said = lettersOf(text);
+	return secrets.some((secret) => {
+		const letters = secret.length > 1000 ? "" : lettersOf(secret);
+		return letters.length >= shortestSecret && said.includes(letters);
+	});
+}
+
+function lettersOf(text: string): string {
+	return text.toLowerCase().replace(/[^\p{L}\p{Nd}]+/gu, "");
+}
+
+/** What an id says if it is base64 or hexadecimals. Base64 can begin anywhere in it. */
+function decodings(id: string): string[] {
+	const base64 = id
+		.replaceAll("-", "+")
+		.replaceAll("_", "/")
+		.replace(/[^\w+/]/g, "");
+	const found = [0, 1, 2, 3].map((from) => {
+		const whole = base64.slice(from);
+		return atob(whole.slice(0, whole.length - (whole.length % 4)));
+	});
+	const pairs = id.replace(/[^0-9a-f]/gi, "").match(/../g) ?? [];
+	return [...found, String.fromCharCode(...pairs.map((pair) => Number.parseInt(pair, 16)))];
 }
 
 /*

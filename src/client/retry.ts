@@ -1,8 +1,8 @@
 import { onAbort } from "./abort.ts";
-import type { RetryPolicy } from "./call-options.ts";
 import type { CallState } from "./call-state.ts";
 import type { PartnerError } from "./errors.ts";
 import type { ExchangeHeaders } from "./exchange.ts";
+import type { RetryPolicy } from "./options.ts";
 
 const retryCost = 5;
 /** A longer Retry-After ends the call, and the caller decides: see `retryAfterMs` on the error. */

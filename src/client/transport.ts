@@ -3,9 +3,7 @@ import pRetry from "p-retry";
 import type { operations, paths } from "../../generated/openapi.ts";
 import { operationTable } from "../../generated/operations.ts";
 import { onAbort } from "./abort.ts";
-import type { CallOptions } from "./call-options.ts";
 import { type CallPlan, type CallState, type ClientState, factsOf, startCall } from "./call-state.ts";
-import { type ApiKey, keyProblem } from "./connection.ts";
 import { reportDrift } from "./drift.ts";
 import {
 	abortError,
@@ -21,6 +19,7 @@ import {
 } from "./errors.ts";
 import { reportAttempt } from "./events.ts";
 import type { ExchangeFault, ExchangeHead, ExchangeHeaders } from "./exchange.ts";
+import { type ApiKey, type CallOptions, keyProblem, type RequestHeaders, type RetryPolicy } from "./options.ts";
 import { correlationIdOf, judge, lostConnection, oversized, type Parsed, unreadable, word } from "./response.ts";
 import { refund, roomMs, sleep, waitBefore } from "./retry.ts";
 import { startTrace } from "./trace.ts";
@@ -43,12 +42,15 @@ export interface ReplyHead {
 type Init = {
 	fetch: (request: Request) => Promise<Response>;
 	bodySerializer: (body: unknown) => string;
+	headers: RequestHeaders;
 };
 
 /** The contract's 200 response of an operation. */
 type AnswerOf<Name extends OperationId> = operations[Name]["responses"][200]["content"]["application/json"];
 
 export interface Transport {
+	/** The retry options of the client. */
+	retry: RetryPolicy;
 	/** The requests of the contract, typed by it. */
 	api: Api<paths>;
 	/** Runs a request of `api` until its response is final. */
@@ -73,13 +75,20 @@ class PlainRequest {
 }
 
 export function createTransport(client: ClientState): Transport {
-	const { baseUrl, userAgent } = client;
+	const { baseUrl, userAgent, headers } = client;
 	const api = createApi<paths>({
 		baseUrl,
-		headers: { accept: "application/json", "user-agent": userAgent },
+		headers: { accept: "application/json", "user-agent": userAgent, ...headers },
+		querySerializer,
 		Request: PlainRequest as unknown as typeof Request,
 	});
-	return { api, run: (plan, options, request) => run(startCall(client, plan, options), request) };
+	return { api, retry: client.retry, run: (plan, options, request) => run(startCall(client, plan, options), request) };
+}
+
+/** In place of openapi-fetch's own, which does not encode names and takes in what is added to `Object.prototype`. */
+export function querySerializer(query: object): string {
+	const given = Object.entries(query).filter(([, value]) => value !== undefined);
+	return given.map((pair) => pair.map((part) => encodeURIComponent(String(part))).join("=")).join("&");
 }
 
 /** The plan of an operation of the contract: its method, its path template, and the type of its data. */
@@ -119,14 +128,35 @@ const noHead: ExchangeHead = { status: 200, headers: new Map() };
 /** Waits before the next attempt. False if the error is final. */
 async function waitToRetry<Data>(call: CallState<Data>, error: Error): Promise<boolean> {
 	if (!isPartnerError(error)) return false;
-	const waitMs = waitBefore(call, error);
+	const waitMs = (await hasNewKey(call, error)) ? 0 : waitBefore(call, error);
 	report(call, error, waitMs);
 	if (waitMs === undefined) return false;
 	call.lastError = error;
 	call.lastWaitMs = waitMs;
 	// An abort ends the wait. The next attempt reports it.
-	await sleep(waitMs, call.signals);
+	if (waitMs > 0) await sleep(waitMs, call.signals);
 	return true;
+}
+
+/** Whether a 401 is worth one more attempt: the key may have been rotated while the request was on its way. */
+async function hasNewKey<Data>(call: CallState<Data>, { _tag }: PartnerError): Promise<boolean> {
+	const { apiKey } = call.client;
+	const now = performance.now();
+	const isPossible = call.attempts < call.retry.attempts && call.deadlineAt - now > roomMs(call);
+	if (_tag !== "PartnerUnauthorized" || typeof apiKey !== "function" || call.newKey !== undefined || !isPossible)
+		return false;
+	const limit = new Limit(call, now);
+	try {
+		const key = checkedKey(call, await limit.race(Promise.resolve(apiKey())));
+		if (key === call.keys.at(-1)) return false;
+		call.newKey = key;
+		return true;
+	} catch {
+		// Without another key the 401 stands.
+		return false;
+	} finally {
+		limit.end();
+	}
 }
 
 /** Makes one attempt: its data, or its error, complete with what all attempts have shown. */
@@ -140,6 +170,7 @@ async function attempt<Data>(call: CallState<Data>, request: (init: Init) => Pro
 	const init: Init = {
 		fetch: (plain) => sendOnce(call, plain as unknown as PlainRequest),
 		bodySerializer: (body) => (call.body ??= JSON.stringify(body)),
+		headers: call.headers,
 	};
 	let parsed: Parsed;
 	try {
@@ -212,6 +243,7 @@ function noteHead<Data>(call: CallState<Data>, { status, headers }: ExchangeHead
 function readKey<Data>(call: CallState<Data>): string | Promise<string> {
 	const { apiKey, baseUrl } = call.client;
 	if (baseUrl === "") throw noKey(call, "baseUrl", "is required");
+	if (call.newKey !== undefined && !call.keys.includes(call.newKey)) return call.newKey;
 	return typeof apiKey === "function" ? askForKey(call, apiKey) : checkedKey(call, apiKey);
 }
 

@@ -1,4 +1,15 @@
 import { PartnerInvalidInput } from "messaging-conversations";
+import {
+	anyObject,
+	anything,
+	checkValue,
+	hasMethods,
+	milliseconds,
+	object as objectOf,
+	optional,
+	type Schema,
+	text as textRule,
+} from "../validation.ts";
 
 /** Names the field and the rule, never the value. */
 export function refuse(field: string, rule: string, operation: string): never {
@@ -12,33 +23,36 @@ export function moment(field: string, value: unknown, operation: string): number
 	return Number.isNaN(ms) ? refuse(field, "must be a time with a zone", operation) : ms;
 }
 
+/** Throws unless the value satisfies a schema of the shared rules. */
+function check<T>(schema: Schema<T>, field: string, value: unknown, operation: string): T {
+	return checkValue(
+		schema,
+		value,
+		field,
+		(broken, rule) => new PartnerInvalidInput({ field: broken, rule, operation }),
+	);
+}
+
 /** Text that can go over the wire and into a database. */
 export function text(field: string, value: unknown, operation: string): string {
-	if (typeof value === "string" && value.trim() !== "" && !/[\p{Surrogate}\0]/u.test(value)) return value;
-	return refuse(field, "must be well-formed text that is not blank and has no NUL", operation);
+	return check(textRule, field, value, operation);
 }
 
 /** A whole number from 1 to the most milliseconds that a timer can wait. */
 export function whole(field: string, value: unknown, operation: string): void {
-	if (Number.isInteger(value) && Number(value) >= 1 && Number(value) < 2 ** 31) return;
-	refuse(field, `must be a whole number from 1 to ${2 ** 31 - 1}`, operation);
+	check(milliseconds, field, value, operation);
 }
 
 export function object(name: string, value: unknown, operation: string): asserts value is object {
-	if (typeof value !== "object" || value === null) refuse(name, "must be an object", operation);
+	check(anyObject, name, value, operation);
 }
 
 /** An object with no other fields than these. */
 export function fields(name: string, value: unknown, operation: string, ...known: string[]): void {
-	object(name, value, operation);
-	const extra = Object.keys(value).find((key) => !known.includes(key));
-	if (extra === undefined) return;
-	// A name that does not look like a field can be a value, such as a phone number.
-	const shown = /^(?!.*\d{6})[a-z_]\w{0,39}$/i.test(extra) ? `: ${extra}` : "";
-	refuse(name, `has a field that it does not take${shown}`, operation);
+	check(objectOf(Object.fromEntries(known.map((field) => [field, optional(anything)]))), name, value, operation);
 }
 
 /** Whether the value has methods of these names. */
 export function can(value: unknown, ...names: string[]): boolean {
-	return names.every((name) => typeof Reflect.get(Object(value), name) === "function");
+	return hasMethods(value, ...names);
 }

@@ -1,4 +1,5 @@
 import { type AgencyClient, PartnerInvalidInput } from "messaging-conversations";
+import { abortSignal, anyObject, checkValue, optional, type Schema, whole } from "../validation.ts";
 
 /** The functions of this entry that refuse bad input. */
 export type SyncFunction = "changes" | "watch" | "reconcile" | "fingerprintOf";
@@ -19,11 +20,20 @@ export function checkCall(
 	names: readonly string[],
 ): void {
 	if (!agency?.conversations) refuse(operation, "agency", "must be client.agency(id)");
-	if (Object(options) !== options || !Object.keys(options).every((name) => names.includes(name)))
+	const { concurrency, signal } = check(operation, "options", anyObject, options) as typeof options;
+	if (!Object.keys(options).every((name) => names.includes(name)))
 		refuse(operation, "options", `must be an object with only ${names.join(", ")}`);
-	const { concurrency = 1, signal } = options;
-	checkWhole(operation, "concurrency", concurrency, 1, 100);
-	if (signal !== undefined && !signal?.addEventListener) refuse(operation, "signal", "must be an AbortSignal");
+	check(operation, "concurrency", optional(whole(1, 100)), concurrency);
+	check(operation, "signal", optional(abortSignal), signal);
+}
+
+function check<T>(operation: SyncFunction, field: string, schema: Schema<T>, value: unknown): T {
+	return checkValue(
+		schema,
+		value,
+		field,
+		(broken, rule) => new PartnerInvalidInput({ field: broken, rule, operation }),
+	);
 }
 
 export function checkWhole(
@@ -33,6 +43,5 @@ export function checkWhole(
 	min: number,
 	max = longestTimerMs,
 ): void {
-	if (Number.isInteger(value) && value >= min && value <= max) return;
-	refuse(operation, field, `must be a whole number from ${min} to ${max}`);
+	check(operation, field, whole(min, max), value);
 }

@@ -110,8 +110,8 @@ test("a key function that fails is one error of the configuration, with the name
 });
 
 test("a page that fails says where it began and how many items came before it", async () => {
-	const fetch: Fetch = async (url) =>
-		url.includes("cursor") ? refusing(url, {}) : jsonResponse(conversationPage(["Anna", "Bert"], "next"));
+	const fetch: Fetch = async (url, init) =>
+		url.includes("cursor") ? refusing(url, init) : jsonResponse(conversationPage(["Anna", "Bert"], "next"));
 	const list = clientOf({ baseUrl }, { fetch }).agency(agencyId).conversations.list();
 	const error = await failure(() => list.toArray());
 	expect(error).toMatchObject({ cursor: "next", itemsRead: 2 });

@@ -196,7 +196,7 @@ const refusals: [string, unknown[], string][] = [
 	["a UUID in a list", [{ ...fine, subaccountId: [sender] }], "subaccountId: must be a UUID or null"],
 	["more than a UUID", [{ ...fine, subaccountId: `${sender}0` }], "subaccountId: must be a UUID or null"],
 	["more before a UUID", [{ ...fine, subaccountId: `0${sender}` }], "subaccountId: must be a UUID or null"],
-	["an id that is no text", [{ ...fine, operationId: 5 }], "operationId: must be well-formed text that is not blank"],
+	["an id that is no text", [{ ...fine, operationId: 5 }], "operationId: must be a string"],
 ];
 
 test.for(refusals)("a send of %s is refused in words that name the field, with an id", async ([, given, message]) => {

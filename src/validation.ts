@@ -1,0 +1,127 @@
+import * as z from "zod/mini";
+
+/** A schema of zod. */
+export type Schema<T> = z.ZodMiniType<T>;
+/** The type of the values that satisfy a schema. */
+export type ValueOf<S> = z.output<S>;
+
+/** A value that passes a test, and the rule in words that an error names. */
+export function rule<T>(test: (value: unknown) => boolean, words: string): z.ZodMiniType<T> {
+	return z.custom<T>(test, words);
+}
+
+/** A field that may be absent or undefined. */
+export const optional = z.optional;
+
+/** A value that may be `false` too. */
+export function orFalse<S extends z.ZodMiniType>(schema: S): z.ZodMiniUnion<readonly [z.ZodMiniLiteral<false>, S]> {
+	return z.union([z.literal(false), schema]);
+}
+
+/** An object with these fields and no others. Only own fields count, because a library can add to `Object.prototype`. */
+export function object<Shape extends z.core.$ZodShape>(
+	shape: Shape,
+): z.ZodMiniPipe<z.ZodMiniType<z.input<z.ZodMiniObject<Shape>>>, z.ZodMiniObject<Shape>> {
+	const unknownKeys = (value: object) => Object.keys(value).filter((key) => !Object.hasOwn(shape, key));
+	const known = z.custom<z.input<z.ZodMiniObject<Shape>>>(
+		(value) => isObject(value) && unknownKeys(value).length === 0,
+		{
+			error: ({ input }) =>
+				isObject(input) ? `has a field that it does not take${namesOf(unknownKeys(input))}` : "must be an object",
+		},
+	);
+	return z.pipe(known, z.object(shape) as never);
+}
+
+/** An object with any fields. */
+export const anyObject: z.ZodMiniType<object> = rule<object>(
+	(value) => typeof value === "object" && value !== null,
+	"must be an object",
+);
+
+function isObject(value: unknown): value is object {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Names that look like fields. Anything else could be a value, such as a phone number. */
+function namesOf(keys: readonly string[]): string {
+	const shown = keys.filter((key) => /^[A-Za-z_]\w{0,39}$/.test(key) && !/\d{6}/.test(key));
+	return shown.length > 0 ? `: ${shown.join(", ")}` : "";
+}
+
+/** A whole number from `min` to `max`. */
+export function whole(min: number, max: number): z.ZodMiniNumber<number> {
+	const words = `must be a whole number from ${min} to ${max}`;
+	return z.number(words).check(z.int(words), z.gte(min, words), z.lte(max, words));
+}
+
+/** A timer of more than 2^31 − 1 ms would fire at once. */
+export const milliseconds: z.ZodMiniNumber<number> = whole(1, 2 ** 31 - 1);
+
+/** Whether a value is text that can go over the wire. A lone surrogate, as cutting an emoji in two leaves it, cannot. */
+export function isWellFormed(value: unknown): value is string {
+	return typeof value === "string" && !/\p{Surrogate}/u.test(value);
+}
+
+/** Text that can be sent, and stored in a database. */
+export const text: z.ZodMiniString = z
+	.string("must be a string")
+	.check(
+		z.refine(
+			(value) => isWellFormed(value) && value.trim() !== "" && !value.includes("\0"),
+			"must be well-formed text that is not blank and has no NUL",
+		),
+	);
+
+export const flag: z.ZodMiniBoolean = z.boolean("must be true or false");
+
+/** Any value. */
+export const anything: z.ZodMiniUnknown = z.unknown();
+
+export function callable<T>(): z.ZodMiniType<T> {
+	return rule<T>((value) => typeof value === "function", "must be a function");
+}
+
+/** Not by `instanceof`: under Jest, an AbortSignal is of another realm. */
+export const abortSignal: z.ZodMiniType<AbortSignal> = rule<AbortSignal>(
+	(value) => hasMethods(value, "addEventListener", "removeEventListener") && "aborted" in value,
+	"must be an AbortSignal",
+);
+
+/** Whether a value has methods of these names. */
+export function hasMethods(value: unknown, ...names: string[]): value is object {
+	const isHolder = (typeof value === "object" && value !== null) || typeof value === "function";
+	return isHolder && names.every((name) => typeof Reflect.get(value, name) === "function");
+}
+
+/**
+ * Returns a copy of a value that satisfies its schema. Otherwise it throws what `refuse` makes of the field and the rule
+ * that it breaks. Neither shows the value.
+ *
+ * @param field name of the value itself; its fields have their own names
+ */
+export function checkValue<T>(
+	schema: z.ZodMiniType<T>,
+	value: unknown,
+	field: string,
+	refuse: (field: string, rule: string) => Error,
+): T {
+	const checked = z.safeParse(schema, value);
+	if (checked.success) return checked.data;
+	const { path, words } = problemIn(checked.error.issues, []);
+	throw refuse(path.map(String).join(".") || field, words);
+}
+
+interface AnyIssue {
+	path: readonly PropertyKey[];
+	message: string;
+	errors?: readonly (readonly AnyIssue[])[];
+}
+
+/** The first problem. In a union that of the last branch, because the others are single values. */
+function problemIn(issues: readonly unknown[], above: readonly PropertyKey[]): { path: PropertyKey[]; words: string } {
+	const { path, message, errors } = issues[0] as AnyIssue;
+	const at = [...above, ...path];
+	const branch = errors?.at(-1);
+	return branch && branch.length > 0 ? problemIn(branch, at) : { path: at, words: message };
+}
