@@ -9,7 +9,7 @@ const kilobyte = 1000;
 const withoutPhone: Plugin = {
 	name: "without-phone",
 	setup({ onLoad }) {
-		onLoad({ filter: /src\/input\/phone\.ts$/ }, () => ({
+		onLoad({ filter: /src\/phone\/phone\.ts$/ }, () => ({
 			contents: `const no = () => undefined;
 export { no as countryRule, no as isCountry, no as isE164, no as readPhone, no as requirePhone, no as toE164 };`,
 		}));

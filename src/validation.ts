@@ -50,13 +50,13 @@ function namesOf(keys: readonly string[]): string {
 }
 
 /** A whole number from `min` to `max`. */
-export function whole(min: number, max: number): z.ZodMiniNumber<number> {
-	const words = `must be a whole number from ${min} to ${max}`;
-	return z.number(words).check(z.int(words), z.gte(min, words), z.lte(max, words));
+export function whole(min: number, max: number): Schema<number> {
+	const isWhole = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
+	return rule<number>(isWhole, `must be a whole number from ${min} to ${max}`);
 }
 
 /** A timer of more than 2^31 − 1 ms would fire at once. */
-export const milliseconds: z.ZodMiniNumber<number> = whole(1, 2 ** 31 - 1);
+export const milliseconds: Schema<number> = whole(1, 2 ** 31 - 1);
 
 /** Whether a value is text that can go over the wire. A lone surrogate, as cutting an emoji in two leaves it, cannot. */
 export function isWellFormed(value: unknown): value is string {

@@ -67,6 +67,9 @@ export type PartnerErrorTag = RequestError["_tag"];
 
 const brand = Symbol.for("messaging-conversations.error");
 
+/** Beside the errors, so that neither a log nor `util.inspect` shows what a gateway has put into a header. */
+const headersOf = new WeakMap<PartnerError, NonNullable<Facts["headers"]>>();
+
 export interface PartnerError extends Readonly<Omit<PartnerErrorFacts, "cause">> {}
 
 /**
@@ -79,16 +82,14 @@ export abstract class PartnerError extends Error {
 	declare protected static readonly tag: PartnerErrorTag;
 	/** Name of the class. */
 	declare readonly _tag: PartnerErrorTag;
-	/** Private, so that neither a log nor `util.inspect` shows what a gateway has put there. */
-	readonly #headers: Facts["headers"];
-
-	constructor(message: string, { headers, ...facts }: Facts = {}) {
+	constructor(message: string, facts: Facts = {}) {
 		super(message);
-		this.#headers = headers;
+		const { headers, ...fields } = facts;
+		if (headers) headersOf.set(this, headers);
 		const { tag } = new.target;
 		Object.defineProperty(this, "name", { value: tag, configurable: true });
 		Object.defineProperty(this, brand, { value: true });
-		const known = { _tag: tag, operation: "createClient", attempts: 0, retryable: false, ...facts };
+		const known = { _tag: tag, operation: "createClient", attempts: 0, retryable: false, ...fields };
 		for (const [name, value] of Object.entries(known)) {
 			// `cause` and `cursor` are not enumerable, so that logs leave them out.
 			const enumerable = name !== "cause" && name !== "cursor";
@@ -100,7 +101,7 @@ export abstract class PartnerError extends Error {
 
 	/** Headers of the last attempt's response. Undefined if there was none. They are not enumerable and in no log. */
 	get headers(): Headers | undefined {
-		const headers = this.#headers;
+		const headers = headersOf.get(this);
 		return headers && (headers instanceof Headers ? headers : new Headers([...headers]));
 	}
 
