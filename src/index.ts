@@ -32,7 +32,7 @@ export type { CollectOptions, FirstPage, IterationOptions, PageOptions, Paginate
 
 // Sending
 
-export type { MessagesGroup, OutgoingMessage, Sent, SentNow, SentQueued } from "./client/messages.ts";
+export type { MessagesGroup, OutgoingMessage, SendOptions, Sent, SentNow, SentQueued } from "./client/messages.ts";
 export { operationIdFrom } from "./client/operation-id.ts";
 
 // Phone numbers

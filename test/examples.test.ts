@@ -23,7 +23,7 @@ const told: Record<string, string> = {
 		"sent",
 		"unknown: again later, same id and text",
 		"accepted, in an answer that is unusable otherwise",
-		"to: must be one phone number",
+		"to: not a phone number: it contains letters",
 	].join("\n"),
 	"window.ts": [
 		"probably waits for consent: there is no conversation to read",

@@ -3,15 +3,19 @@ import { banner, type Json } from "./contract.ts";
 
 const require = createRequire(import.meta.url);
 
+/** As in src/phone/plan.ts, which cannot be imported before the tables exist. */
+const homeCountries = ["BE", "NL", "FR", "LU", "DE"];
+
 /**
- * The tables of the phone library: its small set for every country, except for Belgium its full set. Only the full set
- * knows types of numbers, and a Belgian local number must be valid by its type.
+ * The tables of the phone library: its full set for the home countries, its small set for all others. Only the full set
+ * knows the types of numbers, and a text goes to a number of a home country only if it is valid by its type.
  */
 export function phoneMetadata(): Record<string, string> {
 	const small: Json = require("libphonenumber-js/metadata.min.json");
 	const full: Json = require("libphonenumber-js/metadata.max.json");
 	if (small.version !== full.version) throw new Error("libphonenumber-js: its metadata sets differ in version");
-	const plans: Record<string, Json> = { ...small.countries, BE: full.countries.BE };
+	const plans: Record<string, Json> = { ...small.countries };
+	for (const country of homeCountries) plans[country] = full.countries[country];
 	const reduced = (of: Record<string, Json>): Record<string, Json> =>
 		Object.fromEntries(Object.entries(of).map(([name, plan]) => [name, reduce(plan, name)]));
 	const { country_calling_codes: codes, ...tables } = small;

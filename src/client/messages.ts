@@ -1,5 +1,5 @@
 import type { SendMessageRequest, SendMessageResult } from "../../generated/schemas.ts";
-import { type CountryCode, type E164, requirePhone } from "../phone/phone.ts";
+import { type CountryCode, type E164, requireRecipient } from "../phone/phone.ts";
 import { object, optional, rule, text } from "../validation.ts";
 import { type Call, createCall } from "./call.ts";
 import { type Facts, isPartnerError, PartnerInvalidInput, type SendError } from "./errors.ts";
@@ -22,6 +22,16 @@ export interface OutgoingMessage extends Pick<SendMessageRequest, "body"> {
 	subaccountId?: string | null | undefined;
 	/** One of `windowReopenReadiness.availableLanguages`. Required when the window is closed and the agency has more than one. */
 	consentLanguage?: string | undefined;
+}
+
+/** Options of `messages.send`. */
+export interface SendOptions extends CallOptions {
+	/**
+	 * Sends to a number that the numbering plan of its country does not list. Numbers of Belgium, the Netherlands, France,
+	 * Luxembourg and Germany are refused otherwise. Use it for a range that is newer than this package.
+	 * @default false
+	 */
+	allowUnlistedNumber?: boolean | undefined;
 }
 
 interface SentFacts extends Pick<SendMessageResult, "success" | "status" | "windowOpen" | "windowExpiresAt"> {
@@ -65,7 +75,7 @@ export interface MessagesGroup {
 	 * const sent = await agency.messages.send({ to: "0470 12 34 56", body: "The visit is at 14:00." });
 	 * console.log(sent.queued ? `held as ${sent.queueId}` : `sent as ${sent.messageId}`);
 	 */
-	send: (message: OutgoingMessage, options?: CallOptions) => Call<Sent, SendError>;
+	send: (message: OutgoingMessage, options?: SendOptions) => Call<Sent, SendError>;
 }
 
 const messageSchema = object({
@@ -87,7 +97,7 @@ export interface MessagesOptions {
 export function createMessages({ api, run }: Transport, settings: MessagesOptions): MessagesGroup {
 	const { agencyId, defaultCountry, isAllowed, guard } = settings;
 
-	const send = async (message: OutgoingMessage, options: CallOptions | undefined): Promise<Reply<Sent>> => {
+	const send = async (message: OutgoingMessage, options: SendOptions | undefined): Promise<Reply<Sent>> => {
 		// Read before the message is checked, so that the error of a bad message has it too.
 		const chosenId = typeof message?.operationId === "string" ? message.operationId : undefined;
 		const operationId = chosenId ?? crypto.randomUUID();
@@ -95,9 +105,9 @@ export function createMessages({ api, run }: Transport, settings: MessagesOption
 		const facts: Facts = { operation: plan.operation, agencyId, operationId, outcome: "not_sent" };
 		const refuse = (field: string, rule: string) => new PartnerInvalidInput({ ...facts, field, rule });
 
-		const call = checkOptions(optionSchemas.call, options, facts);
+		const { allowUnlistedNumber = false, ...call } = checkOptions(optionSchemas.send, options, facts);
 		const { to: given, body: text, ...rest } = checkInput(messageSchema, message, "message", facts);
-		const to = requirePhone(given, defaultCountry, "to", facts);
+		const to = requireRecipient(given, { defaultCountry, allowUnlistedNumber }, "to", facts);
 		if (!isAllowed(to)) throw refuse("to", "is not one of allowRecipients");
 
 		// The order of the fields is fixed: a caller may have stored an id with these bytes before an upgrade.

@@ -151,6 +151,7 @@ export const optionSchemas = {
 	page: object(pageOptions),
 	walk: object(walkOptions),
 	list: object({ ...walkOptions, search: optional(rule<string>(isWellFormed, "must be well-formed text")) }),
+	send: object({ ...callOptions, allowUnlistedNumber: optional(flag) }),
 	lookup: object({ ...callOptions, concurrency: optional(whole(1, 100)) }),
 	collect: object({ limit: optional(rule<number>(isLimit, "must be a whole number, 0 or more")) }),
 };

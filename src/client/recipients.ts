@@ -1,4 +1,4 @@
-import { type CountryCode, type E164, readPhone } from "../phone/phone.ts";
+import { type CountryCode, type E164, readRecipient } from "../phone/phone.ts";
 import { PartnerConfigurationError } from "./errors.ts";
 
 /** The numbers that a client may send to, or a function that returns `true` for them. */
@@ -23,7 +23,9 @@ export function createRecipientCheck(
 		};
 	}
 	const allowed = given?.map((entry: unknown, index) => {
-		const phone = typeof entry === "string" ? readPhone(entry, defaultCountry).phone : undefined;
+		// As a send reads them, also one that allows an unlisted number.
+		const options = { defaultCountry, allowUnlistedNumber: true };
+		const phone = typeof entry === "string" ? readRecipient(entry, options).phone : undefined;
 		if (phone !== undefined) return phone;
 		throw new PartnerConfigurationError({ field: `allowRecipients[${index}]`, rule: "must be one phone number" });
 	});

@@ -2,10 +2,10 @@ import {
 	type Client,
 	type ConversationDetail,
 	type ConversationSummary,
-	type CountryCode,
 	type E164,
 	type Message,
 	PartnerInvalidInput,
+	type ToE164Options,
 	toE164,
 } from "messaging-conversations";
 import { fields, moment, object, refuse, text } from "./check.ts";
@@ -29,6 +29,14 @@ export interface EnqueuedText {
 	notAfter?: Date | string | number | undefined;
 }
 
+/** Options of `enqueue`. */
+export interface EnqueueOptions {
+	/** Your open transaction: the text is stored with it, or rolled back with it. */
+	tx?: unknown;
+	/** Accepts a number that the numbering plan of its country does not list, as in `messages.send`. @default false */
+	allowUnlistedNumber?: boolean | undefined;
+}
+
 /** A change of the change feed, as far as the outbox uses it. */
 export interface ObservedChange {
 	/** The agency's id; without it the contact's texts of every agency are looked at. */
@@ -40,12 +48,7 @@ export interface ObservedChange {
 }
 
 /** A text as it is frozen: its number in E.164, every field checked. */
-export function checkedText(
-	given: EnqueuedText,
-	client: Client,
-	defaultCountry: CountryCode,
-	createdAt: number,
-): NewText {
+export function checkedText(given: EnqueuedText, client: Client, numbers: ToE164Options, createdAt: number): NewText {
 	object("text", given, "enqueue");
 	const { id, agencyId, to, body, consentLanguage, subaccountId = null, notAfter, ...unknown } = given;
 	fields("text", unknown, "enqueue");
@@ -54,7 +57,7 @@ export function checkedText(
 	return {
 		id: text("id", id, "enqueue"),
 		agencyId: client.agency(agencyId).id,
-		to: numberIn(to, defaultCountry),
+		to: numberIn(to, numbers),
 		body: text("body", body, "enqueue"),
 		consentLanguage: consentLanguage === undefined ? null : text("consentLanguage", consentLanguage, "enqueue"),
 		subaccountId,
@@ -64,12 +67,12 @@ export function checkedText(
 	};
 }
 
-/** The number of `to` in E.164. The error of `toE164` names another field. */
-function numberIn(to: string, defaultCountry: CountryCode): E164 {
+/** The number of `to` in E.164. `toE164` calls the field `phoneNumber` in its errors. */
+function numberIn(to: string, options: ToE164Options): E164 {
 	try {
-		return toE164(to, { defaultCountry });
+		return toE164(to, options);
 	} catch (error) {
-		if (error instanceof PartnerInvalidInput) refuse("to", error.rule, "enqueue");
-		throw error;
+		if (!(error instanceof PartnerInvalidInput)) throw error;
+		refuse(error.field === "phoneNumber" ? "to" : String(error.field), error.rule, "enqueue");
 	}
 }

@@ -4,7 +4,7 @@
  * @module messaging-conversations/outbox
  */
 
-export type { EnqueuedText, ObservedChange } from "./enqueued.ts";
+export type { EnqueuedText, EnqueueOptions, ObservedChange } from "./enqueued.ts";
 export type { OutboxOptions } from "./options.ts";
 export { createOutbox, type Outbox } from "./outbox.ts";
 export type { OutboxStatus } from "./status.ts";

@@ -1,6 +1,6 @@
 import type { Message } from "messaging-conversations";
 import { can, fields, moment, object, refuse, text } from "./check.ts";
-import { checkedText, type EnqueuedText, type ObservedChange } from "./enqueued.ts";
+import { checkedText, type EnqueuedText, type EnqueueOptions, type ObservedChange } from "./enqueued.ts";
 import { checkedOptions, type OutboxOptions } from "./options.ts";
 import { isFurther, phaseOf } from "./reading.ts";
 import { isInDoubt } from "./retry.ts";
@@ -25,7 +25,7 @@ export interface Outbox {
 	 * @example
 	 * await outbox.enqueue({ id: "note-1", agencyId: agency.id, to: "0470 12 34 56", body: "See you at 14:00." });
 	 */
-	enqueue: (text: EnqueuedText, options?: { tx?: unknown }) => Promise<OutboxStatus>;
+	enqueue: (text: EnqueuedText, options?: EnqueueOptions) => Promise<OutboxStatus>;
 	/**
 	 * Sends what is stored and follows what was sent, until the signal aborts; sends under way end first. Reads by
 	 * `conversations.get` before a first request and before each retry that could be a second text, and sends by `messages.send`.
@@ -117,10 +117,11 @@ export function createOutbox(options: OutboxOptions): Outbox {
 	}
 
 	/** Nothing is awaited before the statement: with a synchronous database it is part of the transaction that is open. */
-	async function enqueue(given: EnqueuedText, { tx, ...unknown }: { tx?: unknown } = {}): Promise<OutboxStatus> {
+	async function enqueue(given: EnqueuedText, options: EnqueueOptions = {}): Promise<OutboxStatus> {
+		const { tx, allowUnlistedNumber, ...unknown } = options;
 		// A transaction in place of the options would be ignored, and the text stored although it is rolled back.
 		fields("options", unknown, "enqueue");
-		const text = checkedText(given, client, defaultCountry, now());
+		const text = checkedText(given, client, { defaultCountry, allowUnlistedNumber }, now());
 		const row = await store.insert(text, tx);
 		const status = await statusOf(row);
 		if (status.operationId !== (await operationIdOf(text))) refuse("id", "was enqueued with another text", "enqueue");

@@ -144,7 +144,9 @@ async function send({ client, rules, troubles, now }: StepContext, text: OutboxT
 	// Another worker takes over `settleMs` after `triedAt`, not after this moment.
 	const sinceMarkMs = now() - (text.progress.triedAt ?? now());
 	const deadlineMs = Math.max(1, Math.min(Math.max(rules.settleMs - 5_000, 1_000) - sinceMarkMs, 60_000));
-	const result = await client.agency(agencyId).messages.send(message, { retry: false, deadlineMs }).result();
+	// `enqueue` has checked the number.
+	const options = { retry: false, deadlineMs, allowUnlistedNumber: true } as const;
+	const result = await client.agency(agencyId).messages.send(message, options).result();
 	if (result.ok) {
 		troubles.passed(text, "send");
 		return afterAnswer(text, result.data, rules, now());

@@ -1,9 +1,8 @@
-import type { PhoneNumber } from "libphonenumber-js/core/es6";
 import metadata, { type CountryCode } from "../../generated/phone-metadata.js";
 import { type Facts, PartnerInvalidInput } from "../client/errors.ts";
-import { type PhonePlan, parse, planOf, planOfCountry } from "./phone-plan.ts";
-import { isOneNumber, isWeak } from "./phone-single.ts";
-import { readPhoneText, splitAfter } from "./phone-text.ts";
+import { type NumberProblem, readNumber } from "./number.ts";
+import { isValid, planOf } from "./plan.ts";
+import { readPhoneText } from "./text.ts";
 
 export type { CountryCode };
 
@@ -17,6 +16,12 @@ export type E164 = string & {
 export interface ToE164Options {
 	/** Country whose local numbers are accepted: the country of a number without `+` or `00`. @default "BE" */
 	defaultCountry?: CountryCode | undefined;
+	/**
+	 * Accepts a number that the tables of its country do not list. Numbers of Belgium, the Netherlands, France, Luxembourg and
+	 * Germany are refused otherwise. Use it for a range that is newer than this package.
+	 * @default false
+	 */
+	allowUnlistedNumber?: boolean | undefined;
 }
 
 /**
@@ -26,8 +31,8 @@ export interface ToE164Options {
  * - `two-numbers`: two numbers, or a number and another ending: `"02 512 34 56 / 57"`
  * - `too-short`, `too-long`: for its country. Short codes such as `"112"` are too short
  * - `unknown-country`: no country has this code: `"+999 123 456 789"`
- * - `not-valid-here`: no local number of the default country, or another country's: `"06 12345678"` read in Belgium; or an
- *   international number with digits that only callers inside its country dial
+ * - `not-valid-here`: not a local number of the default country, or possibly another country's: `"06 12345678"` read in
+ *   Belgium; or an international number with digits that only callers inside its country dial
  */
 export type PhoneProblem =
 	| "empty"
@@ -39,12 +44,14 @@ export type PhoneProblem =
 	| "not-valid-here";
 
 /** A phone number, or why there is none. */
-export type PhoneReading = { phone: E164; reason?: never } | { phone?: never; reason: PhoneProblem };
+export type PhoneReading<Problem = PhoneProblem> = { phone: E164; reason?: never } | { phone?: never; reason: Problem };
 
 /**
- * Converts a phone number as people write it to E.164. Accepts an international number (`+` or `00`) whose length is
- * possible in its country, and a local number that is valid in `defaultCountry`. Refuses text that could mean another
- * number, because a message to the wrong number reaches a stranger.
+ * Converts a phone number as people write it to E.164, so that you can send to it. Accepts a number in E.164, an
+ * international number (`+` or `00`) whose length is possible in its country, and a local number that is valid in
+ * `defaultCountry`. Numbers of Belgium, the Netherlands, France, Luxembourg and Germany must exist by the numbering plan of
+ * their country, so that a lost digit is noticed. Refuses text that could mean another number, because a message to the
+ * wrong number reaches a stranger.
  *
  * @throws PartnerInvalidInput for anything else: letters, extensions, two numbers, short codes. The error does not contain the input.
  * @example
@@ -55,21 +62,19 @@ export type PhoneReading = { phone: E164; reason?: never } | { phone?: never; re
 export function toE164(input: string, options: ToE164Options = {}): E164 {
 	const operation = "toE164";
 	const refused = (field: string, rule: string) => new PartnerInvalidInput({ field, rule, operation });
-	if (typeof options !== "object" || !options || Object.keys(options).some((key) => key !== "defaultCountry")) {
-		throw refused("options", "must be an object with only defaultCountry");
+	const known = ["defaultCountry", "allowUnlistedNumber"];
+	if (typeof options !== "object" || !options || Object.keys(options).some((key) => !known.includes(key))) {
+		throw refused("options", "must be an object with only defaultCountry and allowUnlistedNumber");
 	}
-	const { defaultCountry = "BE" } = options;
+	const { defaultCountry = "BE", allowUnlistedNumber = false } = options;
 	if (!isCountry(defaultCountry)) throw refused("defaultCountry", countryRule);
-	return requirePhone(input, defaultCountry, "phoneNumber", { operation });
+	if (typeof allowUnlistedNumber !== "boolean") throw refused("allowUnlistedNumber", "must be true or false");
+	return requireRecipient(input, { defaultCountry, allowUnlistedNumber }, "phoneNumber", { operation });
 }
 
-/** Whether `value` is a phone number in E.164. {@link toE164} returns exactly these values unchanged. */
+/** Whether `value` is a phone number in E.164 that you can send to. {@link toE164} returns exactly these values unchanged. */
 export function isE164(value: unknown): value is E164 {
-	if (typeof value !== "string" || !/^\+[1-9]\d{4,14}$/.test(value)) return false;
-	const plan = planOf(value.slice(1));
-	if (plan?.isSurelyPossible(value.slice(1 + plan.code.length))) return true;
-	const number = parse(value);
-	return number?.number === value && number.isPossible();
+	return isE164Form(value) && checkRecipient(value, false).phone === value;
 }
 
 export const countryRule = 'must be a two-letter country code such as "BE"';
@@ -79,123 +84,124 @@ export function isCountry(value: unknown): value is CountryCode {
 	return typeof value === "string" && Object.hasOwn(metadata.countries, value);
 }
 
-/** {@link toE164} for a field of an operation. The error names the field and the problem, and has the given facts. */
-export function requirePhone(input: unknown, defaultCountry: CountryCode, field: string, facts: Facts): E164 {
-	if (typeof input !== "string") throw new PartnerInvalidInput({ ...facts, field, rule: "must be a string" });
-	const { phone, reason } = readPhone(input, defaultCountry);
-	if (phone !== undefined) return phone;
-	const form = `must be one phone number, with + and the country code or as written inside ${defaultCountry}`;
-	throw new PartnerInvalidInput({ ...facts, field, rule: `${form}: it ${problems[reason]}` });
+/** Whether a value has the form of E.164: what the service gives, and accepts. */
+function isE164Form(value: unknown): value is E164 {
+	return typeof value === "string" && /^\+[1-9]\d{6,14}$/.test(value);
 }
 
-const problems: Record<PhoneProblem, string> = {
+/**
+ * Reads the number of a contact whose conversation is read. E.164 is accepted by its form alone, because numbers that the
+ * service gives must be readable: it lists Mexicans as +521…, and new ranges are in no table. Null and undefined are `empty`.
+ */
+export function readPhone(input: string | null | undefined, defaultCountry: CountryCode): PhoneReading {
+	const { phone, reason } = read(input ?? "", defaultCountry);
+	if (phone !== undefined) return { phone };
+	return { reason: reason === "marks" ? "letters" : reason };
+}
+
+/** How the number of a text's recipient is read. */
+interface RecipientOptions {
+	defaultCountry: CountryCode;
+	/** Accepts a number that the tables of its country do not list. */
+	allowUnlistedNumber: boolean;
+}
+
+/** Why a text cannot be sent to a number. */
+type RecipientProblem = NumberProblem | "kept-zero" | "unlisted";
+
+/** Reads the number of a text's recipient. It is stricter than {@link readPhone}, because a wrong number texts a stranger. */
+export function readRecipient(input: string, options: RecipientOptions): PhoneReading<RecipientProblem> {
+	const reading = read(input, options.defaultCountry);
+	return reading.phone === undefined ? reading : checkRecipient(reading.phone, options.allowUnlistedNumber);
+}
+
+function read(input: string, defaultCountry: CountryCode): PhoneReading<NumberProblem> {
+	if (isE164Form(input)) return { phone: input };
+	const text = readPhoneText(input);
+	if (typeof text === "string") return { reason: text };
+	const compact = text.prefix + text.text;
+	if (isE164Form(compact)) return { phone: compact };
+	const { phone, problem } = readNumber(text, defaultCountry);
+	// Numbers that are read from text have the form of E.164.
+	return phone === undefined ? { reason: problem } : { phone: phone as E164 };
+}
+
+/** Checks a number in the form of E.164, and removes a trunk zero that was kept after the country code. */
+function checkRecipient(phone: E164, allowUnlistedNumber: boolean): PhoneReading<RecipientProblem> {
+	const plan = planOf(phone.slice(1));
+	// A country code that is newer than the tables.
+	if (!plan) return { phone };
+	const national = phone.slice(1 + plan.code.length);
+	const hasZero = national.startsWith("0");
+	// Most numbers. The library would take longer.
+	if (plan.isSurelyMobile(national)) return { phone };
+	if (!plan.isHome && !hasZero && plan.isSurelyPossible(national)) return { phone };
+	if (isValid(phone)) return { phone };
+	const withoutZero = withoutTrunkPrefix(phone, plan.code);
+	if (withoutZero) return { phone: withoutZero };
+	if (allowUnlistedNumber) return { phone };
+	if (hasZero) return { reason: "kept-zero" };
+	return plan.isHome ? { reason: "unlisted" } : { phone };
+}
+
+/** The number without the zero that only callers inside its country dial, if it is valid without it: +352 0621 123 456. */
+function withoutTrunkPrefix(phone: E164, code: string): E164 | undefined {
+	// The library knows other prefixes too, such as 06 in Hungary, but none of countries without one, such as Luxembourg.
+	const read = readNumber({ prefix: "+", text: phone.slice(1) }, "BE").phone;
+	const withoutZero = `+${code}${phone.slice(1 + code.length).replace(/^0/, "")}`;
+	return [read, withoutZero].find((each) => isE164Form(each) && each !== phone && isValid(each)) as E164 | undefined;
+}
+
+/** {@link readPhone} for a field of an operation. The error names the field and the problem, and has the given facts. */
+export function requirePhone(input: unknown, defaultCountry: CountryCode, field: string, facts: Facts): E164 {
+	return required(input, (text) => read(text, defaultCountry), defaultCountry, field, facts);
+}
+
+/** {@link readRecipient} for a field of an operation. The error names the field and the problem, and has the given facts. */
+export function requireRecipient(input: unknown, options: RecipientOptions, field: string, facts: Facts): E164 {
+	return required(input, (text) => readRecipient(text, options), options.defaultCountry, field, facts);
+}
+
+function required(
+	input: unknown,
+	reader: (text: string) => PhoneReading<RecipientProblem>,
+	defaultCountry: CountryCode,
+	field: string,
+	facts: Facts,
+): E164 {
+	if (typeof input !== "string") throw new PartnerInvalidInput({ ...facts, field, rule: "must be a string" });
+	const { phone, reason } = reader(input);
+	if (phone !== undefined) return phone;
+	const [nationality, example] = localNumbers[defaultCountry] ?? [];
+	const local = nationality ? `a ${nationality} local number (${example})` : `a local number of ${defaultCountry}`;
+	const remedy = remedies[reason] ?? `Use E.164 (+32470123456) or ${local}.`;
+	const rule = `not a phone number: it ${problems[reason]}. ${remedy}`;
+	throw new PartnerInvalidInput({ ...facts, field, rule });
+}
+
+const localNumbers: { readonly [Country in CountryCode]?: readonly [nationality: string, example: string] } = {
+	BE: ["Belgian", "0470 12 34 56"],
+	NL: ["Dutch", "06 12345678"],
+	FR: ["French", "06 12 34 56 78"],
+	LU: ["Luxembourg", "621 123 456"],
+	DE: ["German", "0151 23456789"],
+};
+
+const problems: Readonly<Record<RecipientProblem, string>> = {
 	empty: "is empty",
-	letters: "contains letters or signs that do not belong there",
-	"two-numbers": "contains more than one number",
+	letters: "contains letters",
+	marks: "contains a character that phone numbers do not have, or has one in the wrong place",
+	"two-numbers": "contains two numbers, or a number and another ending",
 	"too-short": "is too short",
 	"too-long": "is too long",
 	"unknown-country": "begins with a country code that does not exist",
-	"not-valid-here": "is not a valid local number there",
+	"not-valid-here": "is not valid in its country, or could be a number in another one",
+	"kept-zero": "has a zero after the country code",
+	unlisted: "is not valid in its country",
 };
 
-/** Reads a phone number as people write it. Null and undefined are `empty`, as a column without a value. */
-export function readPhone(input: string | null | undefined, defaultCountry: CountryCode): PhoneReading {
-	if (isE164(input)) return { phone: input };
-	const read = readPhoneText(input ?? "");
-	if (typeof read === "string") return { reason: read };
-	const { text, international } = read;
-	const country = international ? undefined : defaultCountry;
-	// A comma or a second plus only separates numbers.
-	const reading: PhoneReading = /[+,]/.test(text) ? { reason: "letters" } : readNumber(text, country);
-	return reading.reason && beginsWithNumber(text, country) ? { reason: "two-numbers" } : reading;
-}
-
-/** Whether the digits before a mark, or before a group with a zero in front, are a number by themselves. */
-function beginsWithNumber(text: string, country: CountryCode | undefined): boolean {
-	const marks = [...text.matchAll(/\D+0?/g)].filter(([mark]) => !isWeak(mark));
-	return marks.some(({ index }) => readNumber(text.slice(0, index), country).phone);
-}
-
-/** Reads a local number of a country, or an international one. */
-function readNumber(text: string, country: CountryCode | undefined): PhoneReading {
-	const digits = text.replace(/\D/g, "");
-	const plan = country ? planOfCountry(country) : planOf(digits);
-	// A code has up to three digits: +3 and +35 can still become one.
-	if (!plan) return { reason: /^[1-9]\d?$/.test(digits) ? "too-short" : "unknown-country" };
-	const read = country ? readLocal(digits, text, plan, country) : readInternational(digits, text, plan);
-	if (typeof read === "string") return { reason: read };
-	const phone = `+${plan.code}${read.national}`;
-	// Indonesian numbers can be longer than E.164 allows. A second trunk zero would be removed when the result is read again.
-	if (!isE164(phone)) return { reason: phone.length > 16 ? "too-long" : "not-valid-here" };
-	const [, written] = splitAfter(digits.length - read.national.length, text);
-	return isOneNumber(read.national, written, plan) ? { phone } : { reason: "two-numbers" };
-}
-
-/** The digits behind country code and trunk zero, or why they are no number. */
-type National = { national: string } | PhoneProblem;
-
-function readInternational(digits: string, text: string, plan: PhonePlan): National {
-	const written = digits.slice(plan.code.length);
-	let national = written;
-	if (!plan.isSurelyPossible(written)) {
-		const number = parse(`+${digits}`);
-		national = number?.nationalNumber ?? written;
-		if (!number?.isPossible()) return lengthProblem(national, plan);
-		// No trunk prefix has more than two digits. The library also removes carrier codes, and replaces the 15 of
-		// Argentine mobiles by a 9.
-		if (!written.endsWith(national) || written.length > national.length + 2) return "not-valid-here";
-	}
-	if (national.startsWith("0")) {
-		const [before, after] = splitAfter(plan.code.length + 1, text);
-		const isInBrackets = /\(\D*\d+$/.test(before) && /^\D*\)/.test(after);
-		// Italian numbers keep their zero, so (0) has two meanings. Only the one with the zero may be a valid number.
-		const isValid = (each: string): boolean | undefined => parse(`+${plan.code}${each}`)?.isValid();
-		if (isInBrackets && (!isValid(national) || isValid(national.slice(1)))) return "not-valid-here";
-	}
-	return { national };
-}
-
-function readLocal(digits: string, text: string, plan: PhonePlan, country: CountryCode): National {
-	// 04921 12345 is in Emden: no Belgian mobile is written with a gap behind five digits.
-	if (country === "BE" && /^\D*04\d{3}\b/.test(text)) return "not-valid-here";
-	const bare = digits.replace(/^0/, "");
-	if (plan.isSurelyMobile(bare)) return { national: bare };
-	const number = parse(digits, country);
-	// The digits of a US number may begin with 011 and another country's code.
-	if (number?.countryCallingCode !== plan.code) return localProblem(digits, country, plan);
-	if (!number.isValid()) return localProblem(number.nationalNumber, country, plan);
-	return isWrittenAsLocal(digits, text, number) ? { national: number.nationalNumber } : "not-valid-here";
-}
-
-function lengthProblem(national: string, { lengths }: PhonePlan): PhoneProblem {
-	return national.length > (lengths.at(-1) ?? 0) ? "too-long" : "too-short";
-}
-
-/** Whether a valid local number is written as in its own country, and not as in a neighbour's. */
-function isWrittenAsLocal(digits: string, text: string, number: PhoneNumber): boolean {
-	const type = number.getType();
-	// Spreadsheets remove the zero of a mobile. No neighbour writes a number that looks like it.
-	if (type === "MOBILE") return true;
-	const national = number.nationalNumber;
-	const written = number.formatNational({ nationalPrefix: false });
-	const area = written.search(/ |$/) - 1;
-	const prefix = digits.slice(0, -national.length);
-	const [first = "", second = ""] = text.match(/\d+/g) ?? [];
-	// Without its trunk zero a number may be a neighbour's (26 12 34 56 is a whole number in Luxembourg, 323 555 1234 in
-	// Italy), lack its area code, or be a short code.
-	const hasTrunkZero = /^\D*0/.test(written) && !national.startsWith("0");
-	const lacksZero = hasTrunkZero && !digits.startsWith("0") && !prefix.endsWith("0");
-	const hasCode = prefix === number.countryCallingCode && (!type || (first === prefix && second.length === area));
-	if (lacksZero && !hasCode) return false;
-	if (number.country !== "BE" || type !== "FIXED_LINE") return true;
-	// German local numbers can be as long as Belgian ones. Their first gap shows them: 0241 12345 is in Aachen.
-	const beforeGap = first.length - prefix.length;
-	return beforeGap <= 0 || [area, 2, 8].includes(beforeGap);
-}
-
-/** Why digits are no local number of the country. */
-function localProblem(national: string, country: CountryCode, plan: PhonePlan): PhoneProblem {
-	if (!plan.lengths.includes(national.length)) return lengthProblem(national, plan);
-	// 0470 12 34 5 has the length of a landline, but is a mobile without its last digit.
-	return parse(`${national}0`, country)?.isValid() ? "too-short" : "not-valid-here";
-}
+const remedies: { readonly [Problem in RecipientProblem]?: string } = {
+	"two-numbers": "Pass one number, without an extension.",
+	"kept-zero": "Remove the zero.",
+	unlisted: "Check its digits. If its range is new, pass allowUnlistedNumber: true.",
+};

@@ -20,6 +20,25 @@ test("reads carry no body and ask for JSON", async () => {
 	}
 });
 
+// Numbers that the service gives
+
+const given = ["+5215512345678", "+999123456789", "+3247012345", "+320470123456", "+1234567", "+123456789012345"];
+
+test.for(given)("a conversation that the service lists as %s is read under that number", async (number) => {
+	const service = await scripted(({ url, body }) => {
+		if (url.includes("/lookup"))
+			return { json: { results: [{ phoneNumber: JSON.parse(body).phoneNumbers[0], conversation: null }] } };
+		return { json: url.includes("/messages") ? messagePage([]) : withMessages };
+	});
+	const { conversations } = clientOf(service).agency(agencyId);
+	await conversations.get(number);
+	await conversations.listMessages(number).page();
+	const [entry] = await conversations.lookup([number]);
+	expect(entry?.phoneNumber).toBe(number);
+	const path = `${beneath}/${encodeURIComponent(number)}`;
+	expect(service.requests.map(({ url }) => url)).toEqual([path, `${path}/messages`, `${beneath}/lookup`]);
+});
+
 // conversations.list
 
 test("list is GET …/conversations, without a query when nothing is asked for", async () => {

@@ -125,7 +125,7 @@ test("lookup keeps the order when later chunks answer first", async () => {
 
 test("lookup: what is no phone number is not asked about, and is answered all the same", async () => {
 	const service = await scripted(honest);
-	const inputs = ["n/a", "0470 12 34 56", "", "112", "tel:+32470123456", "0470123456 / 0470123457", "x".repeat(5000)];
+	const inputs = ["n/a", "0470 12 34 56", "", "112", "tel:112", "0470123456 / 0470123457", "x".repeat(5000)];
 	const entries = await lookupOf(service)(inputs);
 	expect(service.requests.map(asked)).toEqual([["+32470123456"]]);
 	expect(entries.map(({ input, phoneNumber, conversation }) => [input, phoneNumber, conversation === null])).toEqual(
@@ -298,7 +298,8 @@ test.for([
 	["  \u00a0", "empty"],
 	["n/a", "letters"],
 	["call me 0470123456", "letters"],
-	["tel:+32470123456", "letters"],
+	["GSM: 0470 12 34 56", "letters"],
+	["0470 12 34 56?", "letters"],
 	["112", "too-short"],
 	["0470 12 34 5", "too-short"],
 	["+32 470 12 34 56 78 90", "too-long"],

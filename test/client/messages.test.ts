@@ -189,7 +189,7 @@ const refusals: [string, unknown[], string][] = [
 	[
 		"no phone number",
 		[{ ...fine, to: "112" }],
-		"to: must be one phone number, with + and the country code or as written inside BE: it is too short",
+		"to: not a phone number: it is too short. Use E.164 (+32470123456) or a Belgian local number (0470 12 34 56).",
 	],
 	["a sender that is no UUID", [{ ...fine, subaccountId: "CANARY" }], "subaccountId: must be a UUID or null"],
 	["a number for the sender", [{ ...fine, subaccountId: 5 }], "subaccountId: must be a UUID or null"],
@@ -205,6 +205,32 @@ test.for(refusals)("a send of %s is refused in words that name the field, with a
 	expect(error).toMatchObject({ _tag: "PartnerInvalidInput", message, outcome: "not_sent", attempts: 0 });
 	expect(error.operationId).toMatch(uuid);
 	expect(service.requests).toEqual([]);
+});
+
+const unlisted = ["+3247012345", "+32 446 12 34 56", "+33692929292", "+352 611 123 456"];
+
+test.for(unlisted)("a send to %s, which its country does not list, needs allowUnlistedNumber", async (to) => {
+	const service = await scripted(inTurn({ json: sentNow }));
+	const send = sendOf(service);
+	for (const options of [undefined, {}, { allowUnlistedNumber: false }, { allowUnlistedNumber: undefined }]) {
+		const error = await failure(() => send({ to, body: text }, options));
+		expect(error).toMatchObject({ _tag: "PartnerInvalidInput", field: "to", outcome: "not_sent" });
+		expect(error.message).toMatch(/pass allowUnlistedNumber: true\.$/);
+	}
+	expect(service.requests).toEqual([]);
+	await send({ to, body: text }, { allowUnlistedNumber: true });
+	expect(service.requests.map(({ body }) => JSON.parse(body))).toEqual([
+		{ to: to.replaceAll(" ", ""), body: text, operationId: expect.any(String) },
+	]);
+	const error = await failure(() => send({ to, body: text }, { allowUnlistedNumber: wrong("yes") }));
+	expect(error.message).toBe("allowUnlistedNumber: must be true or false");
+});
+
+test("a send removes a zero that was kept after the country code, and takes E.164 of other countries as it is", async () => {
+	const service = await scripted(inTurn({ json: sentNow }));
+	for (const to of ["+352 0621 123 456", "+480512345678", "+5215512345678"]) await sendOf(service)({ to, body: text });
+	const sent = service.requests.map(({ body }) => JSON.parse(body).to);
+	expect(sent).toEqual(["+352621123456", "+48512345678", "+5215512345678"]);
 });
 
 test("a sender's UUID may be in capitals", async () => {

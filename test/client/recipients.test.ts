@@ -30,6 +30,15 @@ test.for(allowing)("allowRecipients as a list of numbers %s", async ([, allowRec
 	expect(service.requests).toHaveLength(2);
 });
 
+test("allowRecipients reads its numbers as a send does, and may list one that its country does not", async () => {
+	const service = await scripted(inTurn({ json: sentNow }));
+	const allowRecipients = ["+352 0621 123 456", "+32446123456"];
+	const { send } = clientOf(service, { allowRecipients }).agency(agencyId).messages;
+	await send({ to: "+352621123456", body: text });
+	await send({ to: "+32 446 12 34 56", body: text }, { allowUnlistedNumber: true });
+	expect(service.requests).toHaveLength(2);
+});
+
 test("allowRecipients as an empty list refuses everyone", async () => {
 	const service = await scripted(inTurn({ json: sentNow }));
 	const { send } = clientOf(service, { allowRecipients: [] }).agency(agencyId).messages;

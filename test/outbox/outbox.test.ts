@@ -647,6 +647,7 @@ test("a worker sends what is enqueued while it works, and ends what it began bef
 
 test.each([
 	["to", { to: "nobody" }],
+	["to", { to: "+3247012345" }],
 	["body", { body: "  " }],
 	["body", { body: "\ud800" }],
 	["body", { body: "a\u0000b" }],
@@ -673,6 +674,23 @@ test("a transaction in place of the options of enqueue is refused: the text woul
 	const error = await outbox.enqueue(text, tx as never).catch((thrown: unknown) => thrown);
 	expect(error).toMatchObject({ _tag: "PartnerInvalidInput", operation: "enqueue", field: "options" });
 	expect(store.all()).toEqual([]);
+});
+
+test("a number that its country does not list is sent to with allowUnlistedNumber", async () => {
+	const { outbox, agency, sandbox, store, client } = createWorld();
+	const text = { id: "a", agencyId: agency.id, to: "+32 446 12 34 56", body: "Hi" };
+	const error = await outbox.enqueue(text, { allowUnlistedNumber: "yes" as never }).catch((thrown: unknown) => thrown);
+	expect(error).toMatchObject({ field: "allowUnlistedNumber", rule: "must be true or false", operation: "enqueue" });
+	sandbox.agency().contact("+32446123456").writes("Hello");
+	await outbox.enqueue(text, { allowUnlistedNumber: true });
+	expect((await store.find("a"))?.to).toBe("+32446123456");
+	const stop = new AbortController();
+	const working = outbox.work({ signal: stop.signal });
+	await expect.poll(async () => (await outbox.status("a"))?.state).toBe("sent");
+	stop.abort();
+	await working;
+	const { messagePage } = await client.agency(agency.id).conversations.get("+32446123456");
+	expect(messagePage.messages[0]?.body).toBe("Hi");
 });
 
 test("a local number is read in the country of the client, or in that of the outbox", async () => {

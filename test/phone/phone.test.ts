@@ -9,11 +9,13 @@ import {
 	isE164,
 	type PhoneProblem,
 	readPhone,
+	readRecipient,
 	requirePhone,
+	requireRecipient,
 	toE164,
 } from "../../src/phone/phone.ts";
 import { isLong } from "../length.ts";
-import { elsewhere, groups } from "./phone-inputs.ts";
+import { elsewhere, groups } from "./spellings.ts";
 
 function outcome(input: string, defaultCountry?: CountryCode): string | null {
 	try {
@@ -102,6 +104,7 @@ const separator = fc.constantFrom(
 	"\u200e",
 	"\n",
 );
+const form = /^\+[1-9]\d{6,14}$/;
 const digit = fc.constantFrom(..."0123456789");
 const scrawl = fc
 	.tuple(
@@ -113,20 +116,72 @@ const scrawl = fc
 const codePoints = fc.array(fc.integer({ min: 0, max: 0x10_ffff })).map((codes) => String.fromCodePoint(...codes));
 const anything = fc.oneof(scrawl, fc.string(), codePoints, fc.string({ unit: "grapheme" }));
 
-test("what is accepted stays as it is when read again, and is what isE164 calls E.164", () => {
+test("what a send accepts stays as it is when read again, and is what isE164 calls E.164", () => {
 	fc.assert(
 		fc.property(anything, fc.constantFrom<CountryCode>("BE", "NL", "FR", "DE", "IT", "US"), (input, country) => {
 			const phone = outcome(input, country);
 			expect(isE164(input)).toBe(phone !== null && phone === input);
-			const { phone: read = null, reason } = readPhone(input, country);
-			expect(read).toBe(phone);
-			expect(reason === undefined).toBe(phone !== null);
+			const reading = readRecipient(input, { defaultCountry: country, allowUnlistedNumber: false });
+			expect(reading).toEqual(phone === null ? { reason: expect.any(String) } : { phone });
 			if (phone === null) return;
-			expect(phone).toMatch(/^\+[1-9]\d{4,14}$/);
+			expect(phone).toMatch(form);
 			expect(isE164(phone)).toBe(true);
 			expect(toE164(phone)).toBe(phone);
 		}),
 		{ numRuns: isLong ? 5000 : 500 },
+	);
+});
+
+test("a read accepts all that a send accepts, and E.164 by its form alone", () => {
+	fc.assert(
+		fc.property(anything, fc.constantFrom<CountryCode>("BE", "NL", "FR", "LU", "DE", "US"), (input, country) => {
+			const { phone, reason } = readPhone(input, country);
+			expect(reason === undefined).toBe(phone !== undefined);
+			const sent = outcome(input, country);
+			if (form.test(input)) expect(phone).toBe(input);
+			else if (sent !== null && phone !== sent) expect(sent).toBe(outcome(String(phone), country));
+			if (phone !== undefined) expect(readPhone(phone, "BE")).toEqual({ phone });
+		}),
+		{ numRuns: 5000 },
+	);
+});
+
+const digitsOf = (length: number) =>
+	fc.array(digit, { minLength: length - 1, maxLength: length - 1 }).map((digits) => digits.join(""));
+const e164 = fc
+	.integer({ min: 7, max: 15 })
+	.chain((length) => fc.tuple(fc.constantFrom(..."123456789"), digitsOf(length)))
+	.map(([first, rest]) => `+${first}${rest}`);
+
+test("a read takes every number in the form of E.164 unchanged", () => {
+	fc.assert(
+		fc.property(e164, (number) => {
+			expect(readPhone(number, "BE")).toEqual({ phone: number });
+		}),
+		{ numRuns: 2000 },
+	);
+});
+
+test("a send takes every number in the form of E.164 but invalid ones of the home countries and those with a zero too many", () => {
+	fc.assert(
+		fc.property(
+			fc.oneof(
+				e164,
+				e164.map((number) => `+32${number.slice(3)}`),
+			),
+			(number) => {
+				const isHome = /^\+(?:32|31|33|352|49)/.test(number);
+				const valid = reference(number)?.isValid() === true;
+				const phone = outcome(number);
+				if (isHome) expect(phone === number).toBe(valid && reference(number)?.number === number);
+				else if (phone !== number) expect(phone === null || isE164(phone)).toBe(true);
+				// Nothing but a trunk prefix is removed.
+				if (phone !== null && phone !== number) expect(number.length - phone.length).toBeLessThanOrEqual(2);
+				const allowed = readRecipient(number, { defaultCountry: "BE", allowUnlistedNumber: true });
+				expect(allowed.phone).toBe(phone ?? number);
+			},
+		),
+		{ numRuns: 5000 },
 	);
 });
 
@@ -167,6 +222,8 @@ test("a real number with marks strewn through it is that number or refused, neve
 	);
 });
 
+const examplesShown = "E.164 (+32470123456) or a Belgian local number (0470 12 34 56)";
+
 test("the error names the field and never holds the input", () => {
 	fc.assert(
 		fc.property(anything, (input) => {
@@ -177,8 +234,10 @@ test("the error names the field and never holds the input", () => {
 				expect(error.message).toMatch(/^phoneNumber: /);
 				expect(error.operation).toBe("toE164");
 				const digits = input.replace(/\D/g, "");
-				// The operation is called toE164.
-				const shown = `${error.message} ${JSON.stringify(error)}`.replaceAll("toE164", "");
+				// The operation is called toE164, and the message has two numbers as examples.
+				const shown = `${error.message} ${JSON.stringify(error)}`
+					.replaceAll("toE164", "")
+					.replaceAll(examplesShown, "");
 				if (digits.length > 2) expect(shown).not.toContain(digits);
 			}
 		}),
@@ -203,7 +262,9 @@ test.each([
 ])("a value that is no string is refused (%#)", (value) => {
 	expect(isE164(value)).toBe(false);
 	expect(() => Reflect.apply(toE164, undefined, [value])).toThrow(PartnerInvalidInput);
-	expect(() => requirePhone(value, "BE", "to", { operation: "messages.send" })).toThrow("to: must be a string");
+	const options = { defaultCountry: "BE", allowUnlistedNumber: false } as const;
+	expect(() => requireRecipient(value, options, "to", {})).toThrow("to: must be a string");
+	expect(() => requirePhone(value, "BE", "phone", {})).toThrow("phone: must be a string");
 });
 
 test("a hostile string of a megabyte is refused", () => {
@@ -267,7 +328,10 @@ test.each([
 	["0470123456", false],
 	["+32112", false],
 	["+0470123456", false],
-	["+999123456789", false],
+	["+999123456789", true],
+	["+5215512345678", true],
+	["+3247012345", false],
+	["+480512345678", false],
 	["+32470123456\n", false],
 	["", false],
 ])("isE164(%j) is %j", (value, expected) => {
@@ -280,7 +344,9 @@ test.for([null, "BE", 5])("options that are no object are refused: %j", (options
 
 test("an option that toE164 does not know is refused, because the number would be read in another country", () => {
 	const options = { country: "FR" } as never;
-	expect(() => toE164("0475123456", options)).toThrow("options: must be an object with only defaultCountry");
+	expect(() => toE164("0475123456", options)).toThrow(
+		"options: must be an object with only defaultCountry and allowUnlistedNumber",
+	);
 });
 
 const tooLong = "0470 12 34 56 ".repeat(6);
@@ -289,7 +355,7 @@ const reasons: readonly (readonly [PhoneProblem, readonly (string | null | undef
 		"empty",
 		[null, undefined, "", "  ", "\t\r\n", "\u00a0", "\u200b\u200e", "\ufeff", "-", "--", "+", "()", " / ", "."],
 	],
-	["letters", ["call me 0470123456", "0470123456 call me", "n/a", "Anna", "tel:+32470123456", "0800-FLOWERS"]],
+	["letters", ["call me 0470123456", "0470123456 call me", "n/a", "Anna", "tel:+32470123456x", "0800-FLOWERS"]],
 	["letters", ["+32 470 12 34 56 ext. 5", "+32 470 12 34 56;ext=5", "+32 470 12 34 56 x12", "02 512 34 56 toestel 12"]],
 	[
 		"letters",
@@ -305,7 +371,7 @@ const reasons: readonly (readonly [PhoneProblem, readonly (string | null | undef
 	],
 	[
 		"letters",
-		["*101#", "'0470123456", "0470~123456", "[0470] 12 34 56", "4.70123456E8", "470123456.0", "470123456.0."],
+		["*101#", "''0470123456", "0470~123456", "[0470] 12 34 56", "4.70123456E8", "470123456.5", "470123456.0."],
 	],
 	["letters", ["-470123456", "+-32470123456", "++32470123456", "00+32470123456", "+32+470123456", "470,123,456"]],
 	["letters", ["(0470 12 34 56", "0470) 12 34 56", "((0470)) 12 34 56", "() 0470 12 34 56", "0470 12 34 56-"]],
@@ -349,10 +415,7 @@ const reasons: readonly (readonly [PhoneProblem, readonly (string | null | undef
 	],
 	["too-long", ["030 12345678", "(212) 555-1234", "01632 960961", "+62 12345678901234567", "4701203456"]],
 	["too-long", ["011 32 470 12 34 56", "2125551234567890123"], "US"],
-	[
-		"unknown-country",
-		["+999 123 456 789", "+999123456789", "+210 123 456 789", "00210123456789", "+999", "+0470123456"],
-	],
+	["unknown-country", ["+999 123 456 789", "+210 123 456 789", "00210123456789", "+999", "+0470123456"]],
 	["unknown-country", ["+0032 470 12 34 56", "000 32 470 12 34 56", "00000000000"]],
 	[
 		"not-valid-here",
@@ -398,17 +461,88 @@ test("a number that is read has no reason", () => {
 	expect(readPhone("06 12345678", "NL")).toEqual({ phone: "+31612345678" });
 });
 
-test("the error says in words what is wrong", () => {
-	const messages = reasons.flatMap(([, [input], country]) => {
-		try {
-			return requirePhone(input ?? "", country ?? "BE", "to", { operation: "messages.send" });
-		} catch (error) {
-			return error instanceof PartnerInvalidInput ? error.message.split(": it ")[1] : [];
-		}
-	});
-	for (const message of messages) expect(message).toMatch(/^(is|contains|begins) \w/);
-	expect(new Set(messages).size).toBe(new Set(reasons.map(([reason]) => reason)).size);
-	expect(() => toE164("112")).toThrow(
-		"phoneNumber: must be one phone number, with + and the country code or as written inside BE: it is too short",
+test.each([
+	["+3520621123456", "+3520621123456"],
+	["+352 0621 123 456", "+3520621123456"],
+	["+320470123456", "+320470123456"],
+	["+32 0470 12 34 56", "+32470123456"],
+	["+3247012345", "+3247012345"],
+	["+32 470 12 34 5", "+3247012345"],
+	["+32446123456", "+32446123456"],
+	["+5215512345678", "+5215512345678"],
+	["whatsapp:+5215512345678", "+5215512345678"],
+	["+33692929292", "+33692929292"],
+	["0692 92 92 92", null],
+	["04 94 78 89 66", null],
+	["470123456.0", "+32470123456"],
+	["tel:0470123456", "+32470123456"],
+])("a read reads %j as %j", (input, expected) => {
+	expect(readPhone(input, "BE").phone ?? null).toBe(expected);
+	if (expected) expect(requirePhone(input, "BE", "phone", {})).toBe(expected);
+	else expect(() => requirePhone(input, "BE", "phone", {})).toThrow("phone: not a phone number: it is ");
+});
+
+test.each([
+	["+3247012345", "+3247012345"],
+	["+32 446 12 34 56", "+32446123456"],
+	["+33692929292", "+33692929292"],
+	["+4801234", "+4801234"],
+	["0470 12 34 56", "+32470123456"],
+	// What is wrong whatever the range stays wrong.
+	["+352 0621 123 456", "+352621123456"],
+	["0470 12 34 5", null],
+	["+32 470 12 34 567", null],
+	["call me", null],
+])("allowUnlistedNumber: %j is %j", (input, expected) => {
+	const read = (): string => toE164(input, { allowUnlistedNumber: true });
+	if (expected) expect(read()).toBe(expected);
+	else expect(read).toThrow(PartnerInvalidInput);
+});
+
+test.each(["yes", 1, null, {}])("allowUnlistedNumber must be true or false: %j", (allowUnlistedNumber) => {
+	expect(() => Reflect.apply(toE164, undefined, ["0470123456", { allowUnlistedNumber }])).toThrow(
+		"allowUnlistedNumber: must be true or false",
 	);
+	expect(toE164("0470123456", { allowUnlistedNumber: undefined, defaultCountry: undefined })).toBe("+32470123456");
+});
+
+const belgian = "Use E.164 (+32470123456) or a Belgian local number (0470 12 34 56).";
+
+test.each([
+	["", `is empty. ${belgian}`],
+	["call me", `contains letters. ${belgian}`],
+	["0470~123456", `contains a character that phone numbers do not have, or has one in the wrong place. ${belgian}`],
+	["02 512 34 56 / 57", "contains two numbers, or a number and another ending. Pass one number, without an extension."],
+	["112", `is too short. ${belgian}`],
+	["0470 12 34 567", `is too long. ${belgian}`],
+	["+999 123 456 789", `begins with a country code that does not exist. ${belgian}`],
+	["06 12345678", `is not valid in its country, or could be a number in another one. ${belgian}`],
+	["+4801234", "has a zero after the country code. Remove the zero."],
+	[
+		"+3247012345",
+		"is not valid in its country. Check its digits. If its range is new, pass allowUnlistedNumber: true.",
+	],
+])("the error says what is wrong with %j and how to fix it", (input, expected) => {
+	const options = { defaultCountry: "BE", allowUnlistedNumber: false } as const;
+	expect(() => requireRecipient(input, options, "to", { operation: "messages.send" })).toThrow(
+		expect.objectContaining({
+			message: `to: not a phone number: it ${expected}`,
+			field: "to",
+			operation: "messages.send",
+		}),
+	);
+});
+
+test.each([
+	["NL", "a Dutch local number (06 12345678)"],
+	["FR", "a French local number (06 12 34 56 78)"],
+	["LU", "a Luxembourg local number (621 123 456)"],
+	["DE", "a German local number (0151 23456789)"],
+	["US", "a local number of US"],
+] as const)("the error names the local numbers of %s, and toE164 takes its example", (defaultCountry, expected) => {
+	expect(() => toE164("call me", { defaultCountry })).toThrow(
+		`phoneNumber: not a phone number: it contains letters. Use E.164 (+32470123456) or ${expected}.`,
+	);
+	const [, example] = /\((.*)\)/.exec(expected) ?? [];
+	if (example) expect(isE164(toE164(example, { defaultCountry }))).toBe(true);
 });

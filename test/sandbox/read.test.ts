@@ -83,12 +83,25 @@ throughEachEntryPoint((open) => {
 			"12",
 			"00",
 			"+0470123456",
-			"+999123456789",
+			"+123456",
+			"+999 123 456 789",
 			"+3247012345678901234",
 			"tel:+32470123456",
 		]) {
 			(await get(box, phone)).refused(400);
 			(await messages(box, phone)).refused(400);
+		}
+	});
+
+	test("R70 accepts E.164 by its form alone", async () => {
+		const box = await open();
+		for (const phone of ["+5215512345678", "+999123456789", "+3247012345", "+320470123456"]) {
+			(await get(box, phone)).refused(404);
+			expect(only((await lookup(box, [phone])).ok().results).conversation, phone).toBeNull();
+			expect((await send(box, { to: phone, body: "Hello" })).ok().queued).toBe(true);
+			box.agency.contact(phone).writes("Hello");
+			expect((await get(box, phone)).ok().conversation.summary.phoneNumber).toBe(phone);
+			expect(only((await lookup(box, [phone])).ok().results).conversation?.phoneNumber).toBe(phone);
 		}
 	});
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { planOf } from "../../src/phone/phone-plan.ts";
-import { isOneNumber } from "../../src/phone/phone-single.ts";
-import { readPhoneText } from "../../src/phone/phone-text.ts";
+import { planOf } from "../../src/phone/plan.ts";
+import { readPhoneText } from "../../src/phone/text.ts";
+import { isOneNumber } from "../../src/phone/two-numbers.ts";
 
 /** Of a number written as inside its country, without trunk zero. */
 function isOne(code: string, written: string): boolean {
@@ -32,6 +32,21 @@ test.each([
 	["49", "30 - 1234 - 5678"],
 	["352", "26-12-34-56"],
 	["49", "30123-45-67"],
+	// A German direct dial.
+	["49", "911 1234-0"],
+	["49", "(911) 1234 - 0"],
+	["49", "30 12345678-0"],
+	["49", "911 1234-12"],
+	["49", "911 1234-33"],
+	["49", "911 1234-44"],
+	["49", "911 12 34-12"],
+	["49", "911 1.234-0"],
+	["49", "911 12345-1234"],
+	["49", "9111 123-4567"],
+	// A Polish landline.
+	["48", "22 123-45-67"],
+	["48", "(22) 123-45-67"],
+	["48", "22/123 - 45 - 67"],
 	// Spaces and dots do not separate numbers.
 	["352", "26 12 34 56"],
 	["352", "26.12.34.56"],
@@ -69,6 +84,25 @@ test.each([
 	["352", "26-12-34--56"],
 	["49", "30-1234-56789"],
 	["49", "30 1234-56-78"],
+	// A direct dial only if no second number is written like that.
+	["49", "30 123456789-0"],
+	["49", "911 123456-12"],
+	["49", "911 1234-35"],
+	["49", "911 1234-43"],
+	["49", "911 1234-5"],
+	["49", "911 1234-0-1"],
+	["49", "911 1234/0"],
+	["49", "911 12/34-0"],
+	["49", "9111234-0"],
+	["43", "1 23456-0"],
+	["352", "26 12 34-0"],
+	// The whole is not valid.
+	["49", "911 12345678-00000"],
+	["48", "02 123-45-67"],
+	["48", "22 123-45-6"],
+	["48", "22 123-45/67"],
+	["48", "22 123-45-67-89"],
+	["49", "22 123-45-67"],
 	// Two long groups.
 	["49", "30 12345 12346"],
 	// The second one has its trunk zero.

@@ -1,19 +1,19 @@
 import { expect, test } from "vitest";
-import { type PhoneText, readPhoneText } from "../../src/phone/phone-text.ts";
+import { type PhoneText, readPhoneText } from "../../src/phone/text.ts";
 
-/** The text in ASCII, with a plus in front if it is international. */
+/** The text in ASCII, with a plus in front if a country code follows. */
 function ascii(input: string): string {
 	const read = readPhoneText(input);
-	return typeof read === "string" ? read : (read.international ? "+" : "") + read.text;
+	return typeof read === "string" ? read : (read.prefix && "+") + read.text;
 }
 
 test("a text is read up to its last digit, without the prefix of an international number", () => {
 	expect(readPhoneText(" (02) 512.34-56 / 57. ")).toEqual<PhoneText>({
-		international: false,
+		prefix: "",
 		text: "(02) 512.34-56 / 57",
 	});
 	expect(readPhoneText(" +32 2 512.34-56 / 57. ")).toEqual<PhoneText>({
-		international: true,
+		prefix: "+",
 		text: "32 2 512.34-56 / 57",
 	});
 });
@@ -85,33 +85,12 @@ test.each(["12 34", "+12 34", "0012 34", "12/34", "12-34", "12\n34", "12 (34) 56
 test.each([
 	["empty", ["", " ", "\n", "\u200b", "-", "+", "()", "+-", " / ", ",", "(", ")("]],
 	["too-short", ["00", " 00 ", "0 0", "(00)", "00-"]],
-	[
-		"letters",
-		[
-			"a",
-			"1a",
-			"x1",
-			"1 ½",
-			"1²",
-			"⑤",
-			"五",
-			"Ⅳ",
-			"#1",
-			"*1",
-			"'1",
-			"~1",
-			"1\u301c2",
-			"1\u30302",
-			"[1]",
-			"_1",
-			"?",
-			"1?",
-		],
-	],
-	["letters", ["1\u0000", "1\ud800", "\udc001", "\u{1f4de} 1", "1%", "1\\2", "1=2", "1:2", "@1"]],
-	["letters", ["(1", "1)", "((1))", "()1", "1()", "(1)(", ")1(", "1 (2", "(1 (2) 3)", "(-)1"]],
-	["letters", ["-1", ".1", "/1", "+-1", "++1", "+/1", "+.1", "00+1", "00,1", ",1", "1-", "1/", "1+", "1,", "1(-)"]],
-	["letters", ["12.0", "12.0.", "12.0 ", "(12.0)", "1\uff0e0"]],
+	["letters", ["a", "1a", "x1", "五", "1 ext. 2", "1E+10", "call 1"]],
+	["marks", ["1 ½", "1²", "⑤", "Ⅳ", "#1", "*1", "''1", "1'", "~1", "1\u301c2", "1\u30302", "[1]", "_1", "?", "1?"]],
+	["marks", ["1\u0000", "1\ud800", "\udc001", "\u{1f4de} 1", "1%", "1\\2", "1=2", "1:2", "@1"]],
+	["marks", ["(1", "1)", "((1))", "()1", "1()", "(1)(", ")1(", "1 (2", "(1 (2) 3)", "(-)1"]],
+	["marks", ["-1", ".1", "/1", "+-1", "++1", "+/1", "+.1", "00+1", "00,1", ",1", "1-", "1/", "1+", "1,", "1(-)"]],
+	["marks", ["12.0", "123.0", "01234.0", "+1234.0", "1234.0.", "(1234.0)", "12\uff0e0", `${"1".repeat(16)}.0`]],
 ] as const)("%s: %j", (problem, inputs) => {
 	for (const input of inputs) expect(ascii(input), JSON.stringify(input)).toBe(problem);
 });
@@ -126,6 +105,25 @@ test.each([
 	["12.00", "12.00"],
 	["1.2.3-4", "1.2.3-4"],
 ])("marks that may stand at the end do not count: %j is %j", (input, expected) => {
+	expect(ascii(input)).toBe(expected);
+});
+
+test.each([
+	["1234.0", "1234"],
+	["1234,0", "1234"],
+	[`${"1".repeat(15)}.0`, "1".repeat(15)],
+	["1234.0 ", "1234"],
+	["1234.5", "marks"],
+	["'1", "1"],
+	["' 1", "1"],
+	["\u2019+1", "+1"],
+	["\ufeff'1", "1"],
+	["tel:1", "1"],
+	["TEL: +1", "+1"],
+	["whatsapp:+1", "+1"],
+	["'tel:1234.0", "1234"],
+	[`tel:${"1".repeat(64)}`, "1".repeat(64)],
+])("what a program adds to a number does not count: %j is %j", (input, expected) => {
 	expect(ascii(input)).toBe(expected);
 });
 

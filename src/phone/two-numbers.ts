@@ -1,12 +1,14 @@
-import { type PhonePlan, parse } from "./phone-plan.ts";
+import { type PhonePlan, parse } from "./plan.ts";
 
 /**
  * Whether a national number, written without trunk zero, cannot be two numbers or a number and another ending, as in
- * "30 123456/57". A mark that is more than a space may follow the area code, and may stand where the digits before it are
- * no number.
+ * "30 123456/57". A mark that is more than a space may follow the area code, and may appear where the digits before it are
+ * too few for a number.
  */
 export function isOneNumber(national: string, written: string, plan: PhonePlan): boolean {
 	const isValid = (digits: string): boolean => parse(`+${plan.code}${digits}`)?.isValid() === true;
+	if (plan.code === "49" && isDirectDial(written)) return isValid(national);
+	if (plan.code === "48" && isPolishLandline(written)) return isValid(national);
 	// Digits and gaps in turn.
 	const parts = written.split(/(\D+)/);
 	let at = 0;
@@ -35,6 +37,26 @@ export function isOneNumber(national: string, written: string, plan: PhonePlan):
 /** Whether a gap is as common inside a number as none: spaces, or one dot. */
 export function isWeak(gap: string): boolean {
 	return /^(?: *|\.)$/.test(gap);
+}
+
+/**
+ * Whether a German number ends with a direct dial, an extension that callers dial too: 911 1234-0. A second ending looks
+ * the same, so 911 123456-78 is refused: 123456 and 123478 may be two numbers. So may 911 1234-5.
+ */
+function isDirectDial(written: string): boolean {
+	const match = /^\D*\d{2,5}\D+(\d(?:[ .]?\d)*) ?- ?(\d{1,4})$/.exec(written);
+	const stem = match?.[1]?.replace(/\D/g, "") ?? "";
+	const extension = match?.[2] ?? "";
+	// The switchboard.
+	if (/^0+$/.test(extension)) return stem.length <= 8;
+	const steps = Number(extension) - Number(stem.slice(-extension.length));
+	const isNextNumber = extension.length <= stem.length && steps > 0 && steps < 10;
+	return extension !== "" && stem.length <= 5 && !isNextNumber;
+}
+
+/** Whether a number is written as a Polish landline is: 22 123-45-67. */
+function isPolishLandline(written: string): boolean {
+	return /^\D*\d{2}[ )/]+\d{3} ?- ?\d{2} ?- ?\d{2}$/.test(written);
 }
 
 /**

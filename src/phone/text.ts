@@ -1,39 +1,48 @@
-/** A phone number as somebody wrote it. */
+/** The text of a phone field in ASCII. */
 export interface PhoneText {
-	/** Whether it began with `+` or `00`. */
-	readonly international: boolean;
+	/** `+` or `00` if a country code follows, nothing if the number is local. */
+	readonly prefix: "+" | "00" | "";
 	/** What follows, up to the last digit: digits, spaces, line breaks and `+ - . / ( ) ,`. The comma replaces `; & |` too. */
 	readonly text: string;
 }
 
+/** Why a text cannot be a phone number in any country. `marks`: a character that no number has, or one in the wrong place. */
+export type TextProblem = "empty" | "letters" | "marks" | "too-short" | "too-long";
+
 /** A number of 15 digits with a space after each digit, brackets and a trunk zero is half as long. */
 const longest = 64;
 
-/**
- * Converts the text of a phone field to ASCII, or returns why it cannot be a phone number in any country. `letters`
- * includes a sign that no phone number has, and a bracket, dash or dot in the wrong place.
- */
-export function readPhoneText(input: string): PhoneText | "empty" | "letters" | "too-short" | "too-long" {
-	const trimmed = input.trim();
+/** Converts the text of a phone field to ASCII, or returns why it cannot be a phone number. */
+export function readPhoneText(input: string): PhoneText | TextProblem {
+	const trimmed = withoutAdditions(input);
 	// Only the beginning is converted, because the input may be megabytes long.
 	const beginning = trimmed.slice(0, longest);
 	const ascii = beginning.replace(/[^\d +\-./()]/gu, toAscii).trim();
-	if (ascii.includes("?")) return "letters";
+	if (ascii.includes("?")) return /\p{L}/u.test(beginning) ? "letters" : "marks";
 	if (trimmed.length > longest) return "too-long";
 
-	const [, prefix = ""] = /^\(? *(\+|0 *0)/.exec(ascii) ?? [];
-	const rest = ascii.replace(prefix, "");
-	const hasZeros = prefix.startsWith("0");
+	const [, written = ""] = /^\(? *(\+|0 *0)/.exec(ascii) ?? [];
+	const prefix = written.startsWith("0") ? "00" : written === "+" ? "+" : "";
+	const rest = ascii.replace(written, "");
 	const [text] = /.*\d/s.exec(rest) ?? [];
-	if (text === undefined) return hasZeros ? "too-short" : "empty";
+	if (text === undefined) return prefix === "00" ? "too-short" : "empty";
 	// 00 is also followed by other marks, as in 00-32-470-12-34-56 or 00/32/470.
-	const start = hasZeros ? /^[^\d+,]*\d/ : /^[ (]*\d/;
+	const start = prefix === "00" ? /^[^\d+,]*\d/ : /^[ (]*\d/;
 	// Brackets are closed, are not nested and contain a digit.
 	const brackets = /^[^()]*(?:\([^()]*\d[^()]*\)[^()]*)*$/;
-	// A spreadsheet writes 470123456.0, and may have rounded the digits before.
+	// One digit after a dot belongs to a decimal number.
 	const end = /(?:^|[^.])\d[ .)]*$/;
-	if (!start.test(rest) || !brackets.test(ascii) || !end.test(rest)) return "letters";
-	return { international: prefix !== "", text };
+	if (!start.test(rest) || !brackets.test(ascii) || !end.test(rest)) return "marks";
+	return { prefix, text };
+}
+
+/** Removes what programs add to a number: an apostrophe before it, a URI scheme, and `.0` behind it. */
+function withoutAdditions(input: string): string {
+	// Spreadsheets write an apostrophe before a text of digits. Twilio writes `whatsapp:+32470123456`.
+	const start = /^[\s\p{Cf}]*['\u2019]?[\s\p{Cf}]*(?:(?:tel|whatsapp):)?/iu;
+	const text = input.replace(start, "").trim();
+	// A spreadsheet that took the digits for a number writes 470123456.0. From the sixteenth digit on it rounds them.
+	return text.replace(/^([1-9]\d{3,14})[.,]0$/, "$1");
 }
 
 /** Splits a text after its first digits, such as country code and trunk zero. */

@@ -1,6 +1,9 @@
 import { getCountryCallingCode, type PhoneNumber, parsePhoneNumberFromString } from "libphonenumber-js/core/es6";
 import metadata, { type CountryCode } from "../../generated/phone-metadata.js";
 
+/** The countries whose numbers are checked by the full tables of the phone library. The other tables are smaller. */
+export const homeCountries: readonly CountryCode[] = ["BE", "NL", "FR", "LU", "DE"];
+
 /**
  * The rules of a country calling code, from the tables of the phone library, which takes thirty times as long to answer.
  * `false` of the last two means unknown, not invalid.
@@ -8,6 +11,8 @@ import metadata, { type CountryCode } from "../../generated/phone-metadata.js";
 export interface PhonePlan {
 	/** Country calling code, for example `32`. */
 	readonly code: string;
+	/** Whether the code is that of a home country. */
+	readonly isHome: boolean;
 	/** Lengths that a national number can have, shortest first. The trunk zero does not count. */
 	readonly lengths: readonly number[];
 	/** Whether national numbers are written with a zero in front, as in Belgium but not in Spain. */
@@ -24,6 +29,20 @@ export function parse(text: string, defaultCountry?: CountryCode): PhoneNumber |
 	return parsePhoneNumberFromString(text, { extract: false, ...(defaultCountry && { defaultCountry }) }, metadata);
 }
 
+/** Whether the library accepts `+` and these digits unchanged, and finds their length possible in the country. */
+export function isPossible(phone: string): boolean {
+	const plan = planOf(phone.slice(1));
+	if (plan?.isSurelyPossible(phone.slice(1 + plan.code.length))) return true;
+	const number = parse(phone);
+	return number?.number === phone && number.isPossible();
+}
+
+/** Whether a number is valid by the tables: by its type in a home country, by its form elsewhere. */
+export function isValid(phone: string): boolean {
+	const number = parse(phone);
+	return number?.number === phone && number.isValid();
+}
+
 /** The plan for local numbers of a country. */
 export function planOfCountry(country: CountryCode): PhonePlan | undefined {
 	return planOf(getCountryCallingCode(country, metadata));
@@ -32,7 +51,7 @@ export function planOfCountry(country: CountryCode): PhonePlan | undefined {
 /** Null if no country has the code. */
 const plans = new Map<string, PhonePlan | null>();
 
-/** The plan for the digits of an international number, without `+`. */
+/** The plan for the digits of an international number, without `+`. Undefined if no country has their code. */
 export function planOf(digits: string): PhonePlan | undefined {
 	// Trying three lengths is unambiguous, because no calling code begins with another one.
 	for (let length = 1; length <= 3; length++) {
@@ -51,7 +70,8 @@ export function planOf(digits: string): PhonePlan | undefined {
 const column = { lengths: 3, formats: 4, trunkPrefix: 5, removedPrefix: 7, types: 11 };
 
 function createPlan(code: string): PhonePlan | null {
-	const countries = (metadata.country_calling_codes[code] ?? []).map((country) => metadata.countries[country] ?? []);
+	const names = metadata.country_calling_codes[code] ?? [];
+	const countries = names.map((country) => metadata.countries[country] ?? []);
 	const main = countries[0] ?? metadata.nonGeographic[code];
 	if (!main) return null;
 	const lengths: readonly number[] = main[column.lengths];
@@ -65,6 +85,7 @@ function createPlan(code: string): PhonePlan | null {
 	const isMobile = mobile ? new RegExp(`^(?:${mobile})$`) : undefined;
 	return {
 		code,
+		isHome: names.some((country) => homeCountries.includes(country)),
 		lengths,
 		trunkZero: Boolean(main[column.formats]),
 		isSurelyPossible: (national) => shared.includes(national.length) && !removed?.test(national),
