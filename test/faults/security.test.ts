@@ -450,7 +450,7 @@ test("S30 a megabyte of hostile text anywhere is refused or taken without a stal
 
 test.for([
 	"call me 0470123456 now",
-	"tel:+32470123456",
+	"tel:+32470123456;ext=5",
 	"0470123456;ext=5",
 	"0470123456 / 0471123456",
 	"112",

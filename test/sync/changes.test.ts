@@ -40,6 +40,19 @@ test("now hands over nothing that is there, and everything that comes, also at t
 	expect(bodies).toEqual(["Hello?"]);
 });
 
+test("a number that the service lists is read, also one that no numbering plan knows", async () => {
+	const sandbox = createSandbox();
+	const numbers = ["+5215512345678", "+999123456789", "+3247012345"];
+	for (const number of numbers) sandbox.agency().contact(number).writes("Hello");
+	const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
+	const read: string[] = [];
+	for await (const { phoneNumber } of changes(agency, { since: "beginning" })) read.push(phoneNumber);
+	expect(read.sort()).toEqual(numbers.sort());
+	const stored: string[] = [];
+	for await (const { phoneNumber } of reconcile(agency, { stored: [] })) stored.push(phoneNumber);
+	expect(stored.sort()).toEqual(numbers);
+});
+
 test("now hands over what comes between the list and the reads of the first look, and nothing twice", async () => {
 	const sandbox = createSandbox();
 	const [anna, bert] = ["+447700900101", "+447700900102"].map((number) => sandbox.agency().contact(number));
