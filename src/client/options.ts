@@ -130,7 +130,7 @@ const headers = rule<RequestHeaders>(
 );
 
 /** The options that a client and a call have in common. */
-export const sharedOptions = {
+const sharedOptions = {
 	timeoutMs: optional(milliseconds),
 	deadlineMs: optional(milliseconds),
 	retry: optional(orFalse(retryPolicy)),
