@@ -8,6 +8,7 @@ import type {
 	ConversationSummary,
 	ConversationWithMessages,
 	E164,
+	Fetch,
 	Logger,
 	LookedUp,
 	Me,
@@ -264,6 +265,13 @@ test("a list is Paginated of its items and pages", async () => {
 	const first = await list;
 	expectTypeOf(first).toExtend<ConversationPage>();
 	for await (const row of first) expectTypeOf(row).toEqualTypeOf<ConversationSummary>();
+});
+
+test("the fetch of the runtime, of undici, and one around it fit", () => {
+	expectTypeOf<typeof globalThis.fetch>().toExtend<Fetch>();
+	expectTypeOf<typeof import("undici-types").fetch>().toExtend<Fetch>();
+	const dispatched: Fetch = (url, init) => fetch(url, { ...init, headers: { ...init.headers, "x-a": "1" } });
+	expectTypeOf(dispatched).toExtend<Fetch>();
 });
 
 test("send narrows on queued", async () => {

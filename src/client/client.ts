@@ -105,7 +105,7 @@ interface Shared extends Pick<ClientState, "exchange" | "tokens"> {
 
 function clientFrom(options: CheckedOptions, shared: Shared): Client {
 	const { defaultCountry = "BE", allowRecipients } = options;
-	const baseUrl = checkBaseUrl(options.baseUrl);
+	const baseUrl = checkBaseUrl(options.baseUrl, options.allowInsecureHosts);
 	checkKey(options.apiKey, baseUrl);
 	const transport = createTransport({
 		...options,

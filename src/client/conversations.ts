@@ -106,7 +106,7 @@ export function createConversations(
 		listMessages: (phone, given) =>
 			createPaginated(() => {
 				const plan = { ...routeOf("conversations.listMessages"), agencyId };
-				const options = checkOptions(optionSchemas.walk, given, { ...plan, ...nothingRead });
+				const options = checkOptions(optionSchemas.iteration, given, { ...plan, ...nothingRead });
 				const number = requirePhone(phone, defaultCountry, "phone", { ...plan, ...nothingRead });
 				return {
 					plan: { ...plan, secrets: [number, phone] },

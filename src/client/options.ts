@@ -143,14 +143,14 @@ const pageOptions = {
 	pageSize: optional(whole(limits.pageSize.min, limits.pageSize.max)),
 	cursor: optional(text),
 };
-const walkOptions = { ...pageOptions, readAhead: optional(flag) };
+const iterationOptions = { ...pageOptions, readAhead: optional(flag) };
 
 /** The options of each operation. */
 export const optionSchemas = {
 	call: object(callOptions),
 	page: object(pageOptions),
-	walk: object(walkOptions),
-	list: object({ ...walkOptions, search: optional(rule<string>(isWellFormed, "must be well-formed text")) }),
+	iteration: object(iterationOptions),
+	list: object({ ...iterationOptions, search: optional(rule<string>(isWellFormed, "must be well-formed text")) }),
 	send: object({ ...callOptions, allowUnlistedNumber: optional(flag) }),
 	lookup: object({ ...callOptions, concurrency: optional(whole(1, 100)) }),
 	collect: object({ limit: optional(rule<number>(isLimit, "must be a whole number, 0 or more")) }),
@@ -166,8 +166,13 @@ export type ApiKey = string | (() => string | undefined | Promise<string | undef
 
 /** Options of {@link createClient}. */
 export interface ClientOptions extends Pick<CallOptions, "timeoutMs" | "deadlineMs" | "headers"> {
-	/** Base URL with the version segment, such as `https://host/api/v1`. https only; http for loopback hosts only. */
+	/** Base URL with the version segment, such as `https://host/api/v1`. https only; http for loopback hosts and `allowInsecureHosts`. */
 	baseUrl: string | undefined;
+	/**
+	 * Host names that may be reached over http, such as `["sandbox", "host.docker.internal"]` for a sandbox in another
+	 * container. They take a sandbox key only.
+	 */
+	allowInsecureHosts?: readonly string[] | undefined;
 	/**
 	 * The API key, or a function that returns it, called for each attempt so that a rotated key is used at once. When the
 	 * function fails, the call fails with a `PartnerConfigurationError` that is `retryable`.
@@ -232,6 +237,8 @@ const word = rule<string>(isWord, "must be 1 to 64 ASCII characters");
 
 const isKey = (value: unknown): boolean => typeof value === "string" || typeof value === "function";
 const isLogger = (value: unknown): boolean => hasMethods(value, "debug", "info", "warn", "error");
+const isHosts = (value: unknown): boolean =>
+	Array.isArray(value) && value.every((host) => typeof host === "string" && /^[a-z0-9.-]{1,253}$/.test(host));
 const isRecipients = (value: unknown): boolean => Array.isArray(value) || typeof value === "function";
 
 const schema = object({
@@ -244,6 +251,7 @@ const schema = object({
 	onAttempt: optional(callable<(event: AttemptEvent) => unknown>()),
 	onContractDrift: optional(callable<(drift: ContractDrift) => unknown>()),
 	tracer: optional(rule<Tracer>((value) => hasMethods(value, "startSpan"), "must have startSpan")),
+	allowInsecureHosts: optional(rule<readonly string[]>(isHosts, "must be a list of host names")),
 	allowRecipients: optional(rule<Recipients>(isRecipients, "must be a list of phone numbers, or a function")),
 	appInfo: optional(object({ name: word, version: optional(word) })),
 	defaultCountry: optional(rule<CountryCode>(isCountry, countryRule)),
@@ -262,13 +270,14 @@ export function checkClientOptions(options: ClientOptions): CheckedOptions {
 }
 
 /** Returns the base URL without a trailing slash, or nothing when it is absent. The error never shows the URL. */
-export function checkBaseUrl(given = ""): string {
+export function checkBaseUrl(given = "", insecureHosts: readonly string[] = []): string {
 	const text = given.trim();
 	if (text === "") return "";
 	if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text)) throw refuse("baseUrl", "must be an absolute https URL");
 	const url = new URL(text);
-	if (url.protocol !== "https:" && !isLoopback(url.hostname)) {
-		throw refuse("baseUrl", "must be https; http is for loopback hosts only: localhost, 127.0.0.0/8, [::1]");
+	if (url.protocol !== "https:" && !isLoopback(url.hostname) && !insecureHosts.includes(url.hostname)) {
+		const rule = "must be https; http is for loopback hosts only: localhost, 127.0.0.0/8, [::1]";
+		throw refuse("baseUrl", `${rule}, and for allowInsecureHosts with a sandbox key`);
 	}
 	if (url.username || url.password) throw refuse("baseUrl", "must not hold a user name or password");
 	if (/[?#]/.test(text)) throw refuse("baseUrl", "must not have a query or a fragment");
@@ -286,9 +295,13 @@ export function keyProblem(key: unknown, baseUrl: string): string | undefined {
 	if (!key) return "is required";
 	if (typeof key !== "string") return "must be a string";
 	if (!/^[\x21-\x7e]+$/.test(key)) return "must be visible ASCII without spaces, and without `Bearer`";
-	if (!key.startsWith("sandbox_live.") || baseUrl === "") return undefined;
-	const { hostname } = new URL(baseUrl);
-	const isSandbox = hostname === "sandbox.invalid" || isLoopback(hostname);
+	if (baseUrl === "") return undefined;
+	const { protocol, hostname } = new URL(baseUrl);
+	// Only allowInsecureHosts lets such a base URL pass.
+	const isInsecure = protocol === "http:" && !isLoopback(hostname);
+	if (!key.startsWith("sandbox_live."))
+		return isInsecure ? "must be a sandbox key, because baseUrl is http" : undefined;
+	const isSandbox = hostname === "sandbox.invalid" || isLoopback(hostname) || isInsecure;
 	return isSandbox ? undefined : "is a sandbox key, but baseUrl is not a sandbox";
 }
 

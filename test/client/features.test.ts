@@ -394,3 +394,19 @@ test.for(adapters)("an error has the headers of its response, and nothing prints
 	const refused = await failure(() => clientOf(service).me.get({ timeoutMs: 0 }));
 	expect(refused.headers).toBeUndefined();
 });
+
+test("http to a host that is named goes with a sandbox key only", async () => {
+	const { fetch, calls } = recordingFetch(() => jsonResponse(me));
+	const named = { baseUrl: "http://sandbox:4010/api/v1", allowInsecureHosts: ["sandbox"], fetch };
+	await createClient({ ...named, apiKey: "sandbox_live.a.b" }).me.get();
+	expect(calls[0]?.url).toBe("http://sandbox:4010/api/v1/me");
+	expect(() => createClient({ ...named, apiKey })).toThrow("apiKey: must be a sandbox key, because baseUrl is http");
+	const late = await failure(() => createClient({ ...named, apiKey: () => apiKey }).me.get());
+	expect(late).toMatchObject({ _tag: "PartnerConfigurationError", field: "apiKey", attempts: 0 });
+	const other = { ...named, baseUrl: "http://sandbox.example/api/v1", apiKey: "sandbox_live.a.b" };
+	expect(() => createClient(other)).toThrow(/^baseUrl: must be https/);
+	expect(() => createClient({ ...named, apiKey, allowInsecureHosts: wrong("sandbox") })).toThrow(
+		/^allowInsecureHosts: must/,
+	);
+	expect(calls).toHaveLength(1);
+});
