@@ -5,7 +5,7 @@
 import ts from "typescript";
 import { declarations } from "./generate/declarations.ts";
 
-const budget = 620;
+const budget = 1000;
 
 const code = `import { createClient, isWindowOpen, toE164 } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";

@@ -109,7 +109,10 @@ export function checkValue<T>(
 	const checked = z.safeParse(schema, value);
 	if (checked.success) return checked.data;
 	const { path, words } = problemIn(checked.error.issues, []);
-	throw refuse(path.map(String).join(".") || field, words);
+	const error = refuse(path.map(String).join(".") || field, words);
+	// The engine keeps ten frames, and those of this package take the place of the caller's.
+	Error.captureStackTrace?.(error, checkValue);
+	throw error;
 }
 
 interface AnyIssue {

@@ -9,7 +9,9 @@ const server = createServer(({ url = "" }, response) => {
 	const { status, body } = url.includes("pageSize=1")
 		? { status: 200, body: conversationPage(["Anna"], "next") }
 		: { status: 403, body: {} };
-	response.writeHead(url.includes("cursor=") ? 403 : status).end(JSON.stringify(body));
+	response
+		.writeHead(url.includes("search=retried") ? 500 : url.includes("cursor=") ? 403 : status)
+		.end(JSON.stringify(body));
 }).listen(0, "127.0.0.1");
 await new Promise((resolve) => server.once("listening", resolve));
 
@@ -21,6 +23,10 @@ const notText: string = JSON.parse("5");
 const uses: Record<string, () => Promise<unknown>> = {
 	async awaited() {
 		await messages.send(message);
+	},
+	async retried() {
+		const retry = { attempts: 3, baseDelayMs: 1, maxDelayMs: 1 };
+		await conversations.list({ search: "retried", retry }).page();
 	},
 	async returned() {
 		return await conversations.get(phone);

@@ -72,6 +72,8 @@ export interface CallState<Data> {
 	body: string | undefined;
 	/** Status and headers of the current attempt's response. */
 	head: ExchangeHead | undefined;
+	/** The correlation id of the current attempt's response. */
+	responseId: string | undefined;
 	/** From the last response that had one. */
 	correlationId: string | undefined;
 	/** Duration of the current attempt. Undefined while there is nothing to report about it. */
@@ -107,6 +109,7 @@ export function startCall<Data>(client: ClientState, plan: CallPlan<Data>, optio
 		keys: [],
 		body: undefined,
 		head: undefined,
+		responseId: undefined,
 		correlationId: undefined,
 		durationMs: undefined,
 		lastWaitMs: 0,

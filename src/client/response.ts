@@ -196,6 +196,8 @@ function correlationIdFrom(
 	if (!value || value.length > 128 || !/^[\w.:/=@-]+$/.test(value)) return undefined;
 	if (value.includes("_live.") || /^[\d./-]{6,20}$/.test(value)) return undefined;
 	if (repeats(value, [...keys, ...secrets])) return undefined;
+	// A UUID, which most ids are, is too short to hold a key.
+	if (/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(value)) return value;
 	const read = decodings(value);
 	return keys.some((key) => key.length >= shortestSecret && read.some((text) => text.includes(key)))
 		? undefined

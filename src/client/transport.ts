@@ -109,8 +109,7 @@ async function run<Data>(call: CallState<Data>, request: (init: Init) => Promise
 			minTimeout: 0,
 			shouldRetry: ({ error }) => waitToRetry(call, error),
 		});
-		const { attempts } = call;
-		const correlationId = correlationIdOf(call);
+		const { attempts, responseId: correlationId } = call;
 		const { status, headers } = call.head ?? noHead;
 		refund(call);
 		report(call, undefined, undefined);
@@ -162,6 +161,7 @@ async function hasNewKey<Data>(call: CallState<Data>, { _tag }: PartnerError): P
 /** Makes one attempt: its data, or its error, complete with what all attempts have shown. */
 async function attempt<Data>(call: CallState<Data>, request: (init: Init) => Promise<Parsed>): Promise<Data> {
 	call.head = undefined;
+	call.responseId = undefined;
 	call.durationMs = undefined;
 	call.attempt = call.attempts + 1;
 	// A blocked event loop can stretch the wait before a retry. Send nothing that has no time left for a response.
@@ -236,7 +236,8 @@ function bufferedResponse(status: number, text = ""): Response {
 
 function noteHead<Data>(call: CallState<Data>, { status, headers }: ExchangeHead): void {
 	call.head = { status, headers };
-	call.correlationId = correlationIdOf(call) ?? call.correlationId;
+	call.responseId = correlationIdOf(call);
+	call.correlationId = call.responseId ?? call.correlationId;
 }
 
 /** The key of this attempt. A function is asked each time, so that a rotated key is used at once. */
@@ -296,7 +297,7 @@ function report<Data>(call: CallState<Data>, error: PartnerError | undefined, re
 		errorTag: error?._tag,
 		errorCode:
 			error?._tag === "PartnerConfigurationError" ? name : error?._tag === "PartnerConnectionError" ? code : undefined,
-		correlationId: call.head && correlationIdOf(call),
+		correlationId: call.responseId,
 		operationId,
 		durationMs,
 		retryInMs,

@@ -51,6 +51,7 @@ test.for([
 	["the number", phone, "[hidden]"],
 	["the number without its plus", phone.slice(1), "[hidden]"],
 	["the number in a URL", encodeURIComponent(phone), "[hidden]"],
+	["the number, twice", `${phone} or ${phone}`, "[hidden] or [hidden]"],
 ])("S14 S23 %s is masked", async ([, said, shown]) => {
 	await expect(shownOf(`No such thing: ${said}!`)).resolves.toBe(`No such thing: ${shown}!`);
 });
