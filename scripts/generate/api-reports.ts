@@ -104,7 +104,7 @@ ${others.length > 0 ? `\n## Named by them\n\n${block(others)}\n` : ""}`;
 	}
 }
 
-/** What package.json promises: where an import may go, what stands on the command line, and what must be there. */
+/** What package.json promises: where an import may go, which commands it has, and what must be there. */
 function packageReport(): string {
 	const { exports, bin, engines, peerDependencies } = JSON.parse(
 		readFileSync(new URL("../../package.json", import.meta.url), "utf8"),

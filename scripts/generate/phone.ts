@@ -25,7 +25,7 @@ export function phoneMetadata(): Record<string, string> {
 	const metadata = { ...tables, countries: Object.fromEntries(ordered), nonGeographic: reduced(small.nonGeographic) };
 	return {
 		// A string, because engines parse JSON faster than an object literal, and every import pays for it. A `#` is one of
-		// its 1,700 \\d, which makes it smaller also when it is compressed.
+		// its 1,700 \\d, which makes it smaller even when it is compressed.
 		"phone-metadata.js": `${banner}const text = '${escaped(JSON.stringify(metadata))}';
 
 /** Adds the countries of each calling code. */

@@ -53,7 +53,7 @@ export interface Client {
 	agency: (agencyId: string) => AgencyClient;
 	/**
 	 * Sends a request that this package has no method for, with the key, time limits, errors and events of every call. It
-	 * resolves with unknown JSON. Only a GET is tried again; the errors of other methods have an `outcome`.
+	 * resolves with unknown JSON. Only a GET is retried. The errors of other methods have an `outcome`.
 	 *
 	 * @example
 	 * const { agencies } = await client.me.get();

@@ -59,7 +59,7 @@ export interface ConversationsGroup {
 	 * Returns one conversation with its AI state, its window, a held text and its newest messages (`conversations.get`).
 	 * It tells whether a send would go out now or be held.
 	 *
-	 * @throws PartnerNotFound when there is no conversation, or it is hidden. A send to the number may still be possible.
+	 * @throws PartnerNotFound if the conversation does not exist or is hidden. A send to the number may still be possible.
 	 * @example
 	 * const { conversation, messagePage } = await agency.conversations.get("0470 12 34 56");
 	 */

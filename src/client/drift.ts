@@ -37,7 +37,7 @@ export function reportDrift(
 	if (!correlationId) report("X-Correlation-Id", "missing-header");
 }
 
-/** Walks a value of a response beside what the contract knows about its field. */
+/** Compares a value of a response with what the contract knows about its field. */
 function compare(
 	field: Field,
 	value: unknown,

@@ -2,7 +2,7 @@
  * Wraps a generator so that `return()` ends what is under way at once. A generator's own `return()` waits for a pending
  * `next()`, which can take as long as a request.
  *
- * @param start begins the generator. Its signal aborts when nobody waits any more; the generator then ends without an error.
+ * @param start begins the generator. Its signal aborts when the consumer has left. The generator then ends without an error.
  */
 export function endable<Item>(
 	start: (abandon: AbortSignal) => AsyncGenerator<Item, void, undefined>,

@@ -149,7 +149,7 @@ export class PartnerConflict extends PartnerError {
 	declare readonly _tag: "PartnerConflict";
 }
 
-/** 5xx: the service or the messaging provider failed, also after the retries, or an `operationId` was used with another body. */
+/** 5xx: the service or the messaging provider failed, even after the retries, or an `operationId` was used with another body. */
 export class PartnerInternalError extends PartnerError {
 	static override readonly tag = "PartnerInternalError";
 	declare readonly _tag: "PartnerInternalError";
@@ -263,7 +263,7 @@ export function isPartnerError(value: unknown): value is RequestError {
 
 /**
  * Adds how far an iteration had come to the error that ends it. The stack is taken again, because a page that was read
- * ahead can fail while nobody awaits it, and its error would not name the caller.
+ * ahead can fail before it is awaited, and its error would not name the caller.
  *
  * @param reader the function that the caller awaits
  */
@@ -280,7 +280,7 @@ export function withProgress(
 	return error;
 }
 
-/** The error of a call whose signal aborted. Its cause has the name of the reason: a time-out is no user's abort. */
+/** The error of a call whose signal aborted. Its cause has the name of the reason, so that a time-out and a user's abort can be told apart. */
 export function abortError(facts: Facts, signal: AbortSignal | undefined): PartnerAbortError {
 	const { name }: { name?: unknown } = Object(signal?.reason);
 	const cause = { name: typeof name === "string" && /^[A-Za-z]\w{0,63}$/.test(name) ? name : "AbortError" };
@@ -288,7 +288,7 @@ export function abortError(facts: Facts, signal: AbortSignal | undefined): Partn
 }
 
 /**
- * A signal of a framework, such as the one by which Next.js learns that a page is dynamic. It is no error of a call: it has
+ * A signal of a framework, such as the one by which Next.js learns that a page is dynamic. It is not an error of a call: it has
  * to reach the framework, which knows it by its `digest`. The message is ours, because that of Next.js holds the URL.
  */
 export class FrameworkError extends Error {

@@ -26,11 +26,11 @@ export interface AttemptEvent {
 
 /** Receives one line of text and the event that it was made from. `console`, pino and winston fit. */
 export interface Logger {
-	/** A successful attempt, or one that was given up because nobody waits for it any more. */
+	/** A successful attempt, or one that was abandoned because its iteration was left. */
 	debug: (line: string, event: AttemptEvent) => unknown;
 	/** A 404 of a read: no such conversation, integration or path. */
 	info: (line: string, event: AttemptEvent) => unknown;
-	/** A failed attempt that is tried again. */
+	/** A failed attempt that is retried. */
 	warn: (line: string, event: AttemptEvent) => unknown;
 	/** The failed attempt that ends its call. */
 	error: (line: string, event: AttemptEvent) => unknown;

@@ -52,7 +52,7 @@ export interface ExchangeFault {
 
 /**
  * Sends one request and reads its whole response: the only place where the client touches the network. It never follows
- * a redirect and never retries. It rejects when there is no complete response.
+ * a redirect and never retries. It rejects if the response is incomplete or absent.
  */
 export type Exchange = (request: ExchangeRequest, control: ExchangeControl) => Promise<ExchangeAnswer>;
 

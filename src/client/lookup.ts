@@ -161,7 +161,7 @@ async function* iterate<Input extends PhoneInput>(
 			}
 		}
 	} catch (error) {
-		// Nobody waits any more.
+		// The consumer has left.
 		if (abandon.aborted) return;
 		throw isOwn(error, source) ? withProgress(error, { itemsRead }, iterate) : error;
 	} finally {

@@ -45,7 +45,7 @@ export interface SentNow extends SentFacts {
 	queued: false;
 	/** Provider message id of the text. It is the `messageSid` of the message in `conversations.get`. */
 	messageId: string;
-	/** There is no queue entry. */
+	/** Null, because the text was sent at once. */
 	queueId: null;
 }
 
@@ -53,7 +53,7 @@ export interface SentNow extends SentFacts {
 export interface SentQueued extends SentFacts {
 	/** True: the text is sent only if the contact accepts in time, within 48 hours unless the agency changed it. */
 	queued: true;
-	/** There is no message yet. */
+	/** Null, because the text has not been sent yet. */
 	messageId: null;
 	/** Id of the queue entry. Another send to this contact replaces the held text. */
 	queueId: string;

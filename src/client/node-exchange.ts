@@ -168,7 +168,7 @@ function readText(body: Readable, maxBytes: number, done: (text: string | undefi
 		length += chunk.length;
 		if (length > maxBytes) {
 			done(undefined);
-			// Destroy the body and not the response, because a decoder goes on after all compressed bytes have come.
+			// Destroy the body and not the response, because a decoder continues after all compressed bytes have come.
 			body.destroy();
 		} else if (chunks.push(chunk) === 1000) {
 			// A chunk of one byte takes some hundred bytes of memory as long as it is kept.
@@ -255,7 +255,7 @@ class NodeHeaders implements ExchangeHeaders {
 const unannouncedMs = 4000;
 /** A connection is closed this long before the service would close it, because a request could be on its way then. */
 const marginMs = 1000;
-/** The longest that an idle connection is kept, also when the service announces more. Node's own fetch has the same limit. */
+/** The longest that an idle connection is kept, even if the service announces more. Node's own fetch has the same limit. */
 const longestMs = 600_000;
 
 /** How long a connection may be idle, in milliseconds, where the service has announced it. */

@@ -47,7 +47,7 @@ export function checkInput<T>(
 	return checkValue(schema, value, field, (broken, rule) => new Refused({ ...facts, field: broken, rule }));
 }
 
-/** Retries of failed attempts: 5xx, network faults, and a 429 with a Retry-After. Other 4xx are never tried again. */
+/** Retries of failed attempts: 5xx, network faults, and a 429 with a Retry-After. Other 4xx are never retried. */
 export interface RetryOptions {
 	/** Requests in all, counting the first one, 1 to 6. `1` means exactly one request. @default 4 */
 	attempts?: number | undefined;
@@ -189,7 +189,7 @@ export interface ClientOptions extends Pick<CallOptions, "timeoutMs" | "deadline
 	 */
 	http?: Exchange | undefined;
 	/**
-	 * How failed attempts are tried again; `false` means exactly one request.
+	 * How failed attempts are retried. `false` means exactly one request.
 	 * @default { attempts: 4, baseDelayMs: 500, maxDelayMs: 8000, budget: 100 }
 	 */
 	retry?: RetryOptions | false | undefined;

@@ -183,11 +183,11 @@ async function* readPages<Item, Page extends AnyPage>(
 			const isFirst = last === undefined;
 			({ data: page, response: last } = (isFirst && first) || (await readPage(source, cursor, abandon)));
 		} catch (error) {
-			// Nobody waits any more.
+			// The consumer has left.
 			if (abandon?.aborted) return;
 			throw withProgress(error, { cursor, itemsRead }, readPages);
 		}
-		// Read before the page is handed over, because the caller may change it.
+		// Read before the page is delivered, because the caller may change it.
 		const { nextCursor, hasMore } = page;
 		const { length } = source.itemsOf(page);
 		yield { page, cursor, itemsRead };
@@ -215,7 +215,7 @@ function readPage<Item, Page extends AnyPage>(
 	return request({ ...plan, secrets, abandon, verify: brokenCursor }, call, { pageSize, cursor });
 }
 
-/** The path of the cursor, when a page says that there is more and has none to go on from. Such a page is not the last one. */
+/** The path of the cursor, if a page says that there is more but has no cursor to continue from. Such a page is not the last one. */
 function brokenCursor({ hasMore, nextCursor }: AnyPage): string | undefined {
 	const isUsable = nextCursor === null ? !hasMore : hasMore === false || isWellFormed(nextCursor);
 	return isUsable ? undefined : "/nextCursor";

@@ -7,7 +7,7 @@ import { querySerializer, type Transport } from "./transport.ts";
 
 /** A request that this package has no method for. */
 export interface CustomRequest {
-	/** Only `GET` is tried again. */
+	/** Only `GET` is retried. */
 	method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 	/** Path template below the base URL, such as `/agencies/{agencyId}/tags`. Never a URL. */
 	path: string;

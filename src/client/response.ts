@@ -81,7 +81,7 @@ function refused<Data>(status: number, body: unknown, call: CallState<Data>): Pa
 	return new PartnerUnexpectedResponse(message, { ...facts(outcome), retryable: status === 429 });
 }
 
-/** Whether there is no such path at all, because the base URL lacks the version. The service's own refusals have a tag. */
+/** Whether the path does not exist at all, because the base URL lacks the version. The service's own refusals have a tag. */
 function isWrongBaseUrl<Data>(status: number, body: unknown, { plan, client }: CallState<Data>): boolean {
 	const isNoPath = status === 404 || status === 405 || status === 501;
 	return (
@@ -150,7 +150,7 @@ function originOf(location: string | null | undefined, secrets: readonly string[
  * What an error shows of a response.
  */
 
-/** A part of the request with fewer characters is no secret: ordinary words contain it. */
+/** A part of the request with fewer characters is not a secret: ordinary words contain it. */
 const shortestSecret = 4;
 const longestMessage = 500;
 
@@ -204,7 +204,7 @@ function correlationIdFrom(
 		: value;
 }
 
-/** Whether a short text, such as an id or a host, repeats a secret, whatever marks stand between its letters. */
+/** Whether a short text, such as an id or a host, repeats a secret, whatever marks are between its letters. */
 function repeats(text: string, secrets: readonly string[]): boolean {
 	const said = lettersOf(text);
 	return secrets.some((secret) => {

@@ -60,7 +60,7 @@ export function startTrace(tracer: Tracer, start: TraceStart): (end: TraceEnd, i
 		return span;
 	});
 	return ({ _tag: tag, attempts = 0, status, correlationId, outcome }, isAbandoned) => {
-		// A 404 of a read, which has no outcome, is an answer, and nobody waits for an abandoned call.
+		// A 404 of a read, which has no outcome, is an answer, and an abandoned call has no reader.
 		const isAnswer = tag === "PartnerNotFound" && outcome === undefined;
 		const error = isAnswer || isAbandoned ? undefined : tag;
 		const results = defined({

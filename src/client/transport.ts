@@ -151,7 +151,7 @@ async function hasNewKey<Data>(call: CallState<Data>, { _tag }: PartnerError): P
 		call.newKey = key;
 		return true;
 	} catch {
-		// Without another key the 401 stands.
+		// Without another key the 401 is final.
 		return false;
 	} finally {
 		limit.end();
@@ -286,7 +286,7 @@ function report<Data>(call: CallState<Data>, error: PartnerError | undefined, re
 	if (durationMs === undefined || !(client.logger || client.onAttempt)) return;
 	const { operation, agencyId, operationId, isWrite, abandon } = plan;
 	const { code, name }: Partial<FaultFacts> = Object(error?.cause);
-	// Nobody waits for an abandoned call, and a 404 of a read is an answer.
+	// An abandoned call has no reader, and a 404 of a read is an answer.
 	const isAnswer = error?._tag === "PartnerNotFound" && !isWrite;
 	const level = abandon?.aborted ? "debug" : isAnswer ? "info" : undefined;
 	const event = {

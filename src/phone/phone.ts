@@ -8,7 +8,7 @@ export type { CountryCode };
 
 /** A phone number in E.164: `+`, country code and number, digits only. */
 export type E164 = string & {
-	/** Exists in the type only. It is no symbol, so that the types of the ESM and CommonJS builds are compatible. */
+	/** Exists in the type only. It is not a symbol, so that the types of the ESM and CommonJS builds are compatible. */
 	readonly "~phone": "E164";
 };
 

@@ -60,7 +60,7 @@ function isPolishLandline(written: string): boolean {
 }
 
 /**
- * Whether dashes separate all groups and the last one is no short ending: 26-12-34-56 in Luxembourg, but not 30-123456-78
+ * Whether dashes separate all groups and the last one is not a short ending: 26-12-34-56 in Luxembourg, but not 30-123456-78
  * in Germany. Slashes do not count, because they also separate endings: 4567/68/69.
  */
 function isDashed(written: string): boolean {
