@@ -179,7 +179,9 @@ test("a stream made of a list is destroyed at once", async () => {
 // Empty pages
 
 test("empty pages in a row are waited for from the tenth on, and end an iteration after a hundred", async () => {
-	const { fetch, calls } = recordingFetch((index) => jsonResponse(conversationPage([], `row-${index}`)));
+	const { fetch, calls } = recordingFetch((index) =>
+		jsonResponse(conversationPage([], index < 300 ? `row-${index}` : null)),
+	);
 	vi.useFakeTimers();
 	onTestFinished(() => void vi.useRealTimers());
 	const client = createClient({ baseUrl, apiKey, fetch, retry: { baseDelayMs: 1000, maxDelayMs: 1000 } });
