@@ -28,7 +28,10 @@ export interface FetchResponse {
 	/** HTTP status. */
 	readonly status: number;
 	/** Iterable too, like every `Headers`. */
-	readonly headers: { get: (name: string) => string | null };
+	readonly headers: {
+		/** The value of a header, several values joined by `, `. */
+		get: (name: string) => string | null;
+	};
 	/** A web stream is read up to the size limit. Anything else is read by `text`. */
 	readonly body: unknown;
 	/** Reads the whole body. */
