@@ -12,8 +12,13 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 /** The runtimes and tools of this folder. */
 export const tools = join(here, "node_modules");
 
-/** Built and packed from a copy, so that the working tree keeps the `dist` that it has. */
-export async function pack(work: string): Promise<string> {
+/** Packs the `dist` that is there. */
+export async function packAsBuilt(work: string): Promise<string> {
+	return packFrom(root, work);
+}
+
+/** Builds and packs a copy, so that the working tree keeps the `dist` that it has. */
+export async function buildAndPack(work: string): Promise<string> {
 	const copy = join(work, "copy");
 	mkdirSync(copy);
 	for (const name of readdirSync(root)) {
@@ -23,10 +28,15 @@ export async function pack(work: string): Promise<string> {
 	symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
 	const built = await child("npm", ["run", "build"], { cwd: copy, timeoutMs: 300_000 });
 	if (!built.ok) throw new Error(built.output);
-	const packed = await child("npm", ["pack", "--ignore-scripts", "--pack-destination", work], { cwd: copy });
+	const tarball = await packFrom(copy, work);
+	rmSync(copy, { recursive: true });
+	return tarball;
+}
+
+async function packFrom(folder: string, work: string): Promise<string> {
+	const packed = await child("npm", ["pack", "--ignore-scripts", "--pack-destination", work], { cwd: folder });
 	const tarball = readdirSync(work).find((name) => name.endsWith(".tgz"));
 	if (!packed.ok || tarball === undefined) throw new Error(packed.output);
-	rmSync(copy, { recursive: true });
 	return join(work, tarball);
 }
 

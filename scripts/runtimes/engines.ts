@@ -69,6 +69,8 @@ export function engineTrials(consumer: string, { baseUrl, apiKey, controlUrl, to
 			runtime: name,
 			form,
 			run: async () => wrongIn(await child(command, [...before, file, ...args], { cwd: consumer, env }), said),
+			// The tests of the packed package run on Node already.
+			short: form === "ESM" && group !== "node",
 		});
 		return [
 			trial("ESM", "main.mjs", connection),

@@ -17,6 +17,8 @@ export interface Trial {
 	form: string;
 	/** Undefined when all is well, else what is wrong. */
 	run: () => Promise<string | undefined>;
+	/** Part of the short run, which every change must pass. */
+	short?: boolean;
 	/** Why it cannot be tried here. */
 	missing?: string | undefined;
 }

@@ -62,6 +62,7 @@ export function workerdTrials(consumer: string, service: Service): Trial[] {
 				const workerd = join(tools, "@cloudflare/workerd-linux-64/bin/workerd");
 				return wrongIn(await child(workerd, ["test", file], { cwd: consumer }), ["", "in process"]);
 			},
+			short: form === "esm" && date === dates.at(-1),
 		})),
 	);
 }

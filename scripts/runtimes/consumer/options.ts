@@ -26,16 +26,19 @@ export async function tryOptions({ controls, baseUrl, apiKey, ...place }: Place,
 	const spans: string[] = [];
 	const drifts: string[] = [];
 	const agents: string[] = [];
+	const sources: string[] = [];
 	const over: Fetch = place.fetch ?? ((url, init) => globalThis.fetch(url, init));
 	// Beside `http`, which takes the place of `fetch`: doors.ts gives it.
 	const every: Every<Omit<ClientOptions, "http">> = {
 		baseUrl,
 		apiKey: async () => apiKey,
 		async fetch(url, init) {
-			agents.push(new Headers(init.headers).get("user-agent") ?? "");
+			const sent = new Headers(init.headers);
+			agents.push(sent.get("user-agent") ?? "");
+			sources.push(sent.get("x-request-source") ?? "");
 			const response = await over(url, init);
 			if (!url.endsWith("/me") || response.status !== 200) return response;
-			const newer = { ...Object(await response.json()), invented: true };
+			const newer = { ...Object(JSON.parse(await response.text())), invented: true };
 			const headers = { "content-type": "application/json", "x-correlation-id": "cor_1" };
 			return new Response(JSON.stringify(newer), { status: 200, headers });
 		},
@@ -53,7 +56,9 @@ export async function tryOptions({ controls, baseUrl, apiKey, ...place }: Place,
 			startSpan: (name) => ({ setAttributes: () => {}, setStatus: () => {}, end: () => spans.push(name) }),
 		},
 		onContractDrift: ({ path, kind }) => drifts.push(`${kind} ${path}`),
+		headers: { "x-request-source": "crm" },
 		allowRecipients: [phone],
+		allowInsecureHosts: ["sandbox"],
 		appInfo: { name: "crm", version: "1.2" },
 		defaultCountry: "GB",
 		dangerouslyAllowBrowser: place.dangerouslyAllowBrowser ?? false,
@@ -63,6 +68,7 @@ export async function tryOptions({ controls, baseUrl, apiKey, ...place }: Place,
 		timeoutMs: 5_000,
 		deadlineMs: 10_000,
 		retry: { attempts: 3 },
+		headers: { "x-request-source": "nightly job" },
 	};
 	const client = createClient(every);
 
@@ -80,6 +86,7 @@ export async function tryOptions({ controls, baseUrl, apiKey, ...place }: Place,
 	// A page has a User-Agent of its own.
 	const named = agents.map((agent) => / crm\/1\.2$/.test(agent));
 	same("appInfo", named, every.dangerouslyAllowBrowser ? [false, false] : [true, true]);
+	same("headers", sources, ["nightly job", "nightly job"]);
 	const agency = client.agency(data.agencies[0]?.id ?? "");
 
 	const first = await agency.conversations.list({ pageSize: 10 }).page();
