@@ -16,9 +16,13 @@ export function controlOf(maxBytes: number): ExchangeControl {
 	return { maxBytes, signal: new AbortController().signal };
 }
 
-/** An exchange over node:http whose connections are closed after the test. */
-export function nodeExchange(options?: NodeHttpOptions): NodeHttp {
+/**
+ * An exchange over node:http that is closed after the test.
+ *
+ * @param onFinished that of the context, where tests run at the same time
+ */
+export function nodeExchange(options?: NodeHttpOptions, onFinished: typeof onTestFinished = onTestFinished): NodeHttp {
 	const http = nodeHttp(options);
-	onTestFinished(() => http.close());
+	onFinished(() => http.close());
 	return http;
 }

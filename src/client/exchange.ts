@@ -36,7 +36,7 @@ export interface ExchangeAnswer extends ExchangeHead {
 export interface ExchangeControl {
 	/** Limit of the decoded body in bytes. Past it the exchange stops reading. */
 	readonly maxBytes: number;
-	/** Aborts on a time-out, or when the caller aborts. The exchange then ends the request and rejects at once. */
+	/** Aborts on a time-out, with a reason named `TimeoutError`, or when the caller aborts. The exchange then ends the request and rejects at once. */
 	readonly signal: AbortSignal;
 }
 

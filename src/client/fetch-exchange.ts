@@ -48,6 +48,7 @@ export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
  * are installed later work
  */
 export function createFetchExchange(given: Fetch | undefined): Exchange {
+	watchConnects();
 	// Checked at the first read, because touching `Request` loads all of Node's fetch.
 	let canSkipCache: boolean | undefined;
 	return async ({ method, url, headers, body, noStore }, { maxBytes, signal }) => {
@@ -76,10 +77,35 @@ export function createFetchExchange(given: Fetch | undefined): Exchange {
 			}
 			return { status, headers: received, text: await read(response, { maxBytes, signal }) };
 		} catch (fault) {
-			throw new ExchangeError(fault, { head });
+			throw new ExchangeError(fault, { head, connected: isFailedConnect(fault) ? false : undefined });
 		}
 	};
 }
+
+/** The errors of connections that undici, which is Node's own fetch, did not get. */
+let failedConnects: WeakSet<object> | undefined;
+
+/** Node tells who listens that a connection failed. The error alone does not show it: a proxy that refuses, a cut handshake. */
+function watchConnects(): void {
+	if (failedConnects) return;
+	const failed = new WeakSet();
+	failedConnects = failed;
+	const diagnostics = globalThis.process?.getBuiltinModule?.("node:diagnostics_channel");
+	diagnostics?.subscribe("undici:client:connectError", (message) => {
+		const { error }: { error?: unknown } = Object(message);
+		if (typeof error === "object" && error !== null) failed.add(error);
+	});
+}
+
+/** Whether a request failed before it had a connection, so that nothing was sent. */
+function isFailedConnect(fault: unknown): boolean {
+	const { cause = fault, message }: { cause?: unknown; message?: unknown } = Object(fault);
+	const said = `${message} ${Object(cause).message}`;
+	return failedConnects?.has(Object(cause)) || said.includes(cutHandshake);
+}
+
+/** What Node says of a connection that ends in its TLS handshake, also in the error of node-fetch. */
+const cutHandshake = "Client network socket disconnected before secure TLS connection was established";
 
 /** Some workers reject the option `cache`. */
 function supportsCache(): boolean {

@@ -1,11 +1,20 @@
 import http, { type Agent, ClientRequest, type IncomingMessage } from "node:http";
 import https from "node:https";
 import { Socket } from "node:net";
-import { pipeline, type Readable, type Transform } from "node:stream";
-import { createSecureContext, TLSSocket } from "node:tls";
-import { constants, createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import { pipeline, type Readable, Transform } from "node:stream";
+import { TLSSocket } from "node:tls";
+import { constants, createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
 import { PartnerConfigurationError } from "./errors.ts";
-import { type Exchange, ExchangeError, type ExchangeHead, type ExchangeHeaders } from "./exchange.ts";
+import {
+	type Exchange,
+	type ExchangeAnswer,
+	type ExchangeControl,
+	ExchangeError,
+	type ExchangeHead,
+	type ExchangeHeaders,
+	type ExchangeRequest,
+} from "./exchange.ts";
+import { type Connections, createConnections, noteKeepAlive, twoTurns } from "./node-connections.ts";
 
 /** Options of {@link nodeHttp}. */
 export interface NodeHttpOptions {
@@ -17,15 +26,34 @@ export interface NodeHttpOptions {
 	 * @default what the service announces by `Keep-Alive: timeout`, at most 10 minutes; 4000 when it announces nothing
 	 */
 	keepAliveMs?: number | undefined;
+	/**
+	 * The longest that a connection is used, in milliseconds, even if it is never idle. A new one asks DNS again, so that
+	 * requests follow a service that moves to another address.
+	 * @default 300000, which is 5 minutes
+	 */
+	maxAgeMs?: number | undefined;
 	/** Certificates to trust in place of those of Node.js, as PEM. */
-	ca?: string | Buffer | (string | Buffer)[] | undefined;
-	/** Agent of a proxy, such as one of `https-proxy-agent`. It is used for all requests, with its own `maxSockets` and `keepAliveMs`. */
+	ca?: Pem | Pem[] | undefined;
+	/** Certificate of the client with its chain, as PEM, for a gateway that asks for one (mutual TLS). Give `key` with it. */
+	cert?: Pem | Pem[] | undefined;
+	/** Private key of `cert`, as PEM. */
+	key?: Pem | undefined;
+	/** Certificate and private key of the client as PKCS#12, in place of `cert` and `key`. */
+	pfx?: Buffer | undefined;
+	/** Passphrase of `key` or `pfx`. */
+	passphrase?: string | undefined;
+	/**
+	 * Agent of a proxy, such as one of `https-proxy-agent`. It is used for all requests, with its own `maxSockets` and
+	 * `keepAliveMs`. Its certificates count beside those that are given here.
+	 */
 	proxy?: Agent | undefined;
 }
 
+type Pem = string | Buffer;
+
 /** The exchange over node:http. */
 export type NodeHttp = Exchange & {
-	/** Closes all connections, also those in use. */
+	/** Closes all connections. A call in flight ends with PartnerConnectionError, and so does each later one, without a request. */
 	close: () => void;
 };
 
@@ -45,89 +73,121 @@ const connectTimeoutMs = 10_000;
  * });
  */
 export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
-	checkOptions(options);
-	const { maxSockets = Number.POSITIVE_INFINITY, keepAliveMs, ca, proxy } = options;
-	// One context for all connections. Given `ca`, the agent would make a context for each connection.
-	const trust = ca && { secureContext: createSecureContext({ ca }) };
-	const plain = proxy ?? limitIdle(new http.Agent({ keepAlive: true, maxSockets }), keepAliveMs);
-	const secure = proxy ?? limitIdle(new https.Agent({ keepAlive: true, maxSockets }), keepAliveMs);
+	const connections = connectionsFrom(options);
+	/** What ends each request in flight. Undefined once the exchange is closed. */
+	let inFlight: Set<(error: Error) => void> | undefined = new Set();
 
-	const exchange: Exchange = ({ method, url, headers, body, noStore }, { maxBytes, signal }) =>
-		new Promise((resolve, reject) => {
-			const { protocol, hostname, port, pathname, search } = new URL(url);
-			let connected: boolean | undefined = false;
-			let head: ExchangeHead | undefined;
-			const fail = (fault: unknown): void => reject(new ExchangeError(fault, { head, connected }));
-			let request: ClientRequest;
-			try {
-				// Looked up in the module at each request, because mocks and instrumentation replace it there.
-				request = (protocol === "https:" ? https : http).request({
-					protocol,
-					hostname: hostname.startsWith("[") ? hostname.slice(1, -1) : hostname,
-					port,
-					path: pathname + search,
-					method,
-					headers: {
-						"accept-encoding": "gzip, br",
-						...(noStore && { "cache-control": "no-cache" }),
-						// Node itself sends no length for the body of a DELETE.
-						...(body !== undefined && { "content-length": Buffer.byteLength(body) }),
-						...headers,
-					},
-					agent: protocol === "https:" ? secure : plain,
-					...trust,
-				});
-			} catch (error) {
-				// What fails before there is a request, such as an agent that takes no https, is a failed connect.
-				return fail(Object.assign(Object(error), { syscall: "connect" }));
-			}
-			let isOver = false;
-			const end = (error: Error): void => {
-				isOver = true;
-				request.destroy(error);
-			};
-			signal.addEventListener("abort", () => {
-				fail(signal.reason);
-				end(new Error("cut"));
-			});
-			// A mock puts its own class in place, which does not show when its request goes out.
-			if (!isExactly(request, ClientRequest)) connected = undefined;
-			request.on("socket", (socket) => {
-				// Deno gives a request that was destroyed in its handshake another connection, and sends it.
-				if (isOver) socket.destroy();
-				else watchConnection(socket, () => (connected = true), end);
-			});
-			request.on("response", (response) => {
-				connected = true;
-				const status = response.statusCode ?? 0;
-				// Not a final status, such as a 101 that names no protocol. The request closes without a response.
-				if (status < 200) return void request.destroy();
-				// A response that comes before the request was read leaves the connection unusable.
-				if (!request.writableFinished) response.once("end", () => request.destroy());
-				const received = { status, headers: new NodeHeaders(response) };
-				head = received;
-				noteKeepAlive(response, received.headers.get("keep-alive"));
-				const bodyStream = decoded(response, received.headers.get("content-encoding"));
-				bodyStream.on("error", fail);
-				readText(bodyStream, maxBytes, (text) => resolve({ text, ...received }));
-			});
-			// Once a response has begun, the end of its body decides: the request may close before the body is decoded, and
-			// bytes after the body are an error of the request.
-			request.on("error", (error) => {
-				if (!head) fail(withTlsCode(error));
-			});
-			// After an answer that is not a final one the request closes without an error.
-			request.on("close", () => {
-				if (!head) fail(Object.assign(new Error("no response"), { code: "ECONNRESET" }));
-			});
-			request.end(body);
-		});
-
+	const exchange: Exchange = async (request, control) => {
+		if (connections.mayBeStale()) await twoTurns();
+		if (control.signal.aborted) throw new ExchangeError(control.signal.reason, { connected: false });
+		if (!inFlight) throw new ExchangeError(closedError(), { connected: false });
+		return await send(request, control, connections, inFlight);
+	};
 	const close = (): void => {
-		plain.destroy();
-		secure.destroy();
+		const ends = inFlight ?? [];
+		inFlight = undefined;
+		for (const end of ends) end(closedError());
+		connections.close();
 	};
 	return Object.assign(exchange, { close });
+}
+
+function closedError(): Error {
+	return Object.assign(new Error("closed"), { code: "ERR_EXCHANGE_CLOSED" });
+}
+
+/** Sends one request, and reads its response to the end. */
+function send(
+	{ method, url, headers, body, noStore }: ExchangeRequest,
+	{ maxBytes, signal }: ExchangeControl,
+	connections: Connections,
+	inFlight: Set<(error: Error) => void>,
+): Promise<ExchangeAnswer> {
+	return new Promise((resolve, reject) => {
+		const { protocol, hostname, port, pathname, search } = new URL(url);
+		const { secureContext } = connections;
+		let connected: boolean | undefined = false;
+		let head: ExchangeHead | undefined;
+		let request: ClientRequest;
+		const fail = (fault: unknown): void => reject(new ExchangeError(fault, { head, connected }));
+		try {
+			// Looked up in the module at each request, because mocks and instrumentation replace it there.
+			request = (protocol === "https:" ? https : http).request({
+				protocol,
+				hostname: hostname.startsWith("[") ? hostname.slice(1, -1) : hostname,
+				port,
+				path: pathname + search,
+				method,
+				headers: {
+					"accept-encoding": "gzip, br",
+					...(noStore && { "cache-control": "no-cache" }),
+					// Node itself sends no length for the body of a DELETE.
+					...(body !== undefined && { "content-length": Buffer.byteLength(body) }),
+					...headers,
+				},
+				agent: connections.agentFor(protocol),
+				...(secureContext && { secureContext }),
+			});
+		} catch (error) {
+			// What fails before there is a request, such as an agent that takes no https, is a failed connect.
+			return fail(Object.assign(Object(error), { syscall: "connect" }));
+		}
+		let isOver = false;
+		const end = (error: Error): void => {
+			isOver = true;
+			request.destroy(error);
+		};
+		// What ended an old connection may have ended the others too, and each would cost an attempt.
+		const distrustOthers = (): void => {
+			if (!head && request.reusedSocket) connections.dropIdle();
+		};
+		signal.addEventListener("abort", () => {
+			if (signal.reason?.name === "TimeoutError") distrustOthers();
+			fail(signal.reason);
+			end(new Error("cut"));
+		});
+		const endByClose = (error: Error): void => {
+			fail(error);
+			end(error);
+		};
+		inFlight.add(endByClose);
+		// A mock puts its own class in place, which does not show when its request goes out.
+		if (!isExactly(request, ClientRequest)) connected = undefined;
+		request.on("socket", (socket) => {
+			// Deno gives a request that was destroyed in its handshake another connection, and sends it.
+			if (isOver) return void socket.destroy();
+			connections.use(socket);
+			watchConnection(socket, () => (connected = true), end);
+		});
+		request.on("response", (response) => {
+			connected = true;
+			const status = response.statusCode ?? 0;
+			// Not a final status, such as a 101 that names no protocol. The request closes without a response.
+			if (status < 200) return void request.destroy();
+			// A response that comes before the request was read leaves the connection unusable.
+			if (!request.writableFinished) response.once("end", () => request.destroy());
+			const { socket } = response;
+			if (connections.isOld(socket)) response.once("end", () => socket.destroy());
+			const received = { status, headers: new NodeHeaders(response) };
+			head = received;
+			noteKeepAlive(response, received.headers.get("keep-alive"));
+			const bodyStream = decoded(response, received.headers.get("content-encoding"));
+			bodyStream.on("error", fail);
+			readText(bodyStream, maxBytes, (text) => resolve({ text, ...received }));
+		});
+		// Once a response has begun, the end of its body decides: the request may close before the body is decoded, and
+		// bytes after the body are an error of the request.
+		request.on("error", (error) => {
+			if (!isOver) distrustOthers();
+			if (!head) fail(withTlsCode(error));
+		});
+		// After an answer that is not a final one the request closes without an error.
+		request.on("close", () => {
+			inFlight.delete(endByClose);
+			if (!head) fail(Object.assign(new Error("no response"), { code: "ECONNRESET" }));
+		});
+		request.end(body);
+	});
 }
 
 /** Calls `connect` when there is a connection, and ends a request that gets none in time. Sockets of a mock are not watched. */
@@ -187,9 +247,35 @@ const zlib = { finishFlush: constants.Z_SYNC_FLUSH };
 const decoders = new Map<string, () => Transform>([
 	["gzip", () => createGunzip(zlib)],
 	["x-gzip", () => createGunzip(zlib)],
-	["deflate", () => createInflate(zlib)],
+	["deflate", () => new AnyInflate()],
 	["br", () => createBrotliDecompress({ finishFlush: constants.BROTLI_OPERATION_FLUSH })],
 ]);
+
+/** Some servers send deflate without the header of zlib, which shows in the first byte. */
+class AnyInflate extends Transform {
+	#inflate: Transform | undefined;
+
+	override _transform(chunk: Buffer, _encoding: string, done: () => void): void {
+		this.#inflate ??= this.#start(((chunk[0] ?? 0) & 0x0f) === 8 ? createInflate(zlib) : createInflateRaw(zlib));
+		this.#inflate.write(chunk, done);
+	}
+
+	override _flush(done: () => void): void {
+		this.#inflate?.once("end", done).end();
+		if (!this.#inflate) done();
+	}
+
+	override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+		this.#inflate?.destroy();
+		done(error);
+	}
+
+	#start(inflate: Transform): Transform {
+		inflate.on("data", (data) => this.push(data));
+		inflate.on("error", (error) => this.destroy(error));
+		return inflate;
+	}
+}
 
 /** Undoes the content encodings. With an unknown one, or with more than five, the body stays as it is. */
 function decoded(response: Readable, encoding: string | undefined): Readable {
@@ -199,30 +285,56 @@ function decoded(response: Readable, encoding: string | undefined): Readable {
 	return known.reduceRight<Readable>((body, create) => pipeline(body, create(), () => {}), response);
 }
 
-function checkOptions(options: NodeHttpOptions): void {
-	const { maxSockets = 1, keepAliveMs = 1, ca, proxy, ...unknown }: NodeHttpOptions = Object(options);
-	const isCount = maxSockets === Number.POSITIVE_INFINITY || isWhole(maxSockets);
+/** @throws PartnerConfigurationError when an option is malformed */
+function connectionsFrom(options: NodeHttpOptions): Connections {
+	const given: NodeHttpOptions = Object(options);
+	const { maxSockets = Number.POSITIVE_INFINITY, keepAliveMs, maxAgeMs = 300_000, proxy, ...certificates } = given;
+	const { ca, cert, key, pfx, passphrase, ...unknown } = certificates;
+	const isMs = "must be a whole number of milliseconds from 1 to 2147483647";
+	const isPemList = (value: unknown): boolean =>
+		value === undefined || [value].flat().every((each) => isPem(each, "CERTIFICATE"));
 	const rules: [field: string, rule: string, holds: boolean][] = [
 		["options", "must be an object", typeof options === "object" && options !== null],
-		["options", "has a field that it does not take", Object.keys(unknown).length === 0],
-		["maxSockets", "must be a whole number of 1 or more", isCount],
-		["keepAliveMs", "must be a whole number from 1 to 2147483647", isWhole(keepAliveMs)],
-		["ca", "must be PEM: text, bytes, or a list of them", ca === undefined || [ca].flat().every(isPem)],
+		["options", `has a field that it does not take: use ${fields}`, Object.keys(unknown).length === 0],
+		[
+			"maxSockets",
+			"must be a whole number of 1 or more",
+			maxSockets === Number.POSITIVE_INFINITY || isWhole(maxSockets),
+		],
+		["keepAliveMs", isMs, keepAliveMs === undefined || isWhole(keepAliveMs)],
+		["maxAgeMs", isMs, isWhole(maxAgeMs)],
+		["ca", "must be PEM: text, bytes, or a list of them", isPemList(ca)],
+		["cert", "must be PEM: text, bytes, or a list of them, with `key`", isPemList(cert) && !cert === !key],
+		["key", "must be a private key as PEM, with `cert`", key === undefined || isPem(key, "PRIVATE KEY")],
+		["pfx", "must be the bytes of a PKCS#12 file", pfx === undefined || (ArrayBuffer.isView(pfx) && !cert)],
+		["passphrase", "must be a text", passphrase === undefined || typeof passphrase === "string"],
 		["proxy", "must be an agent of node:http or node:https", proxy === undefined || "addRequest" in Object(proxy)],
 	];
-	for (const [field, rule, holds] of rules) {
-		if (!holds) throw new PartnerConfigurationError({ operation: "nodeHttp", field, rule });
+	for (const [field, rule, holds] of rules) if (!holds) throw refuse(field, rule);
+	const tls = Object.fromEntries(Object.entries({ ca, cert, key, pfx, passphrase }).filter(([, value]) => value));
+	try {
+		return createConnections({ maxSockets, keepAliveMs, maxAgeMs, tls, proxy });
+	} catch {
+		// The message of Node.js can quote the passphrase.
+		const field = pfx ? "pfx" : cert ? "cert" : "ca";
+		throw refuse(field, "could not be read: it is damaged, `key` does not belong to `cert`, or `passphrase` is wrong");
 	}
+}
+
+const fields = "maxSockets, keepAliveMs, maxAgeMs, ca, cert, key, pfx, passphrase, proxy";
+
+function refuse(field: string, rule: string): PartnerConfigurationError {
+	return new PartnerConfigurationError({ operation: "nodeHttp", field, rule });
 }
 
 function isWhole(value: number): boolean {
 	return Number.isInteger(value) && value >= 1 && value < 2 ** 31;
 }
 
-/** With an empty text Node would trust the built-in certificates. */
-function isPem(value: unknown): boolean {
+/** With an empty `ca` Node would trust the built-in certificates. */
+function isPem(value: unknown, kind: "CERTIFICATE" | "PRIVATE KEY"): boolean {
 	const text = ArrayBuffer.isView(value) ? utf8.decode(value) : value;
-	return typeof text === "string" && /-----BEGIN [\w ]*CERTIFICATE-----/.test(text);
+	return typeof text === "string" && new RegExp(`-----BEGIN [\\w ]*${kind}-----`).test(text);
 }
 
 /**
@@ -249,37 +361,4 @@ class NodeHeaders implements ExchangeHeaders {
 	[Symbol.iterator](): Iterator<[string, string]> {
 		return this.#pairs.values();
 	}
-}
-
-/** How long an idle connection is kept when the service announces nothing. Servers that close sooner are rare. */
-const unannouncedMs = 4000;
-/** A connection is closed this long before the service would close it, because a request could be on its way then. */
-const marginMs = 1000;
-/** The longest that an idle connection is kept, even if the service announces more. Node's own fetch has the same limit. */
-const longestMs = 600_000;
-
-/** How long a connection may be idle, in milliseconds, where the service has announced it. */
-const announcedMs = new WeakMap<Socket, number>();
-
-/** Notes the `Keep-Alive` of a response, by which the service announces how long it keeps the connection. */
-function noteKeepAlive({ socket }: IncomingMessage, keepAlive: string | undefined): void {
-	const seconds = /\btimeout=(\d+)/i.exec(keepAlive ?? "")?.[1];
-	// The response of a mock can be without a socket.
-	if (socket && seconds) announcedMs.set(socket, Number(seconds) * 1000 - marginMs);
-}
-
-/** Makes an agent keep an idle connection for `keepAliveMs`, or for as long as the service announces if that is less. */
-function limitIdle(agent: Agent, keepAliveMs: number | undefined): Agent {
-	// Node calls it when a response has ended. Node's own version does not follow an announcement of more than its limit.
-	agent.keepSocketAlive = (socket: Socket) => {
-		const ms = Math.min(keepAliveMs ?? longestMs, announcedMs.get(socket) ?? keepAliveMs ?? unannouncedMs);
-		if (ms <= 0) return false;
-		// A firewall forgets a connection on which nothing is sent.
-		socket.setKeepAlive(true, 1000);
-		socket.unref();
-		// The agent closes a connection whose timer runs out while no request uses it.
-		socket.setTimeout(ms);
-		return true;
-	};
-	return agent;
 }

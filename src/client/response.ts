@@ -235,11 +235,15 @@ function decodings(id: string): string[] {
  * Requests without a response.
  */
 
-const connectCode =
-	/^(ENOTFOUND|EAI_(AGAIN|FAIL|NODATA|NONAME)|ECONNREFUSED|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$/;
+const connectCode = /^(EAI_(AGAIN|FAIL|NODATA|NONAME)|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$/;
+/** What `nodeHttp` rejects with after its `close()`. */
+const closedCode = "ERR_EXCHANGE_CLOSED";
 /** Node names every reason that OpenSSL gives against a certificate, and those that it has no name for `UNSPECIFIED`. */
 const certificateCode =
 	/^(CERT_|CRL_|DEPTH_ZERO_|ERROR_IN_C|INVALID_(CA|PURPOSE)$|PATH_LENGTH_|SELF_SIGNED_|UNABLE_TO_|UNSPECIFIED$|HOSTNAME_MISMATCH|ERR_TLS_CERT)/;
+/** The alerts by which the other side refuses a client certificate: before it reads a request, even if one is on its way. */
+const refusedCertificateCode =
+	/^ERR_SSL_\w+_ALERT_(BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_\w+|NO_CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED)$/;
 const handshakeCode = /^ERR_SSL_(WRONG_VERSION|UNSUPPORTED_PROTOCOL|PACKET_LENGTH|HTTP_REQUEST)/;
 
 /**
@@ -253,8 +257,10 @@ export function lostConnection<Data>(
 	call: CallState<Data>,
 ): PartnerError {
 	const cause = faultFacts(fault);
-	const unsent = call.head || connected === true ? undefined : unsentBy(fault, connected, cause);
-	const { text = "the connection was lost", isPermanent = false } = unsent ?? {};
+	const unsent = call.head ? undefined : unsentBy(fault, connected, cause);
+	const isClosed = cause.code === closedCode;
+	const lost = isClosed ? "its connections were closed" : "the connection was lost";
+	const { text = lost, isPermanent = isClosed } = unsent ?? {};
 	const message = `${call.plan.operation}: ${text}${cause.code ? ` (${cause.code})` : ""}`;
 	const outcome = unsent ? "not_sent" : "unknown";
 	return new PartnerConnectionError(message, { ...factsOf(call, outcome), retryable: !isPermanent, cause });
@@ -266,6 +272,12 @@ function unsentBy(
 	connected: boolean | undefined,
 	{ code = "", syscall }: FaultFacts,
 ): { text: string; isPermanent?: boolean } | undefined {
+	if (refusedCertificateCode.test(code)) return { text: "the client certificate was refused", isPermanent: true };
+	// Whoever raises them, a mock too, there was nobody to connect to. A read or a write comes after a connection.
+	const isRefused = code === "ECONNREFUSED" || code === "ENOTFOUND";
+	if (isRefused && (syscall === undefined || isConnect(syscall))) return { text: "no connection" };
+	if (connected === true) return undefined;
+	if (code === closedCode) return { text: "its connections were closed by close()", isPermanent: true };
 	const cause = property(fault, "cause");
 	// Fetch puts a failed handshake into `cause`. Without one, the same code can come from a write after the handshake.
 	const isHandshake = (cause !== undefined || connected === false) && handshakeCode.test(code);

@@ -365,7 +365,8 @@ class Limit {
 		if (this.cutBy) return;
 		this.end();
 		this.cutBy = by;
-		this.#controller.abort();
+		// By the reason an exchange tells a silent connection from a caller who lost interest.
+		this.#controller.abort(by === "timeout" ? new DOMException("no answer in time", "TimeoutError") : undefined);
 		// An exchange that listens rejects now, and says whether it had a connection and a status.
 		this.#timer = setTimeout(this.#giveUp);
 	}

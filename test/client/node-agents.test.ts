@@ -1,4 +1,5 @@
 import http from "node:http";
+import type { NodeHttp } from "messaging-conversations/node";
 import { expect, type TestContext, test, vi } from "vitest";
 import { controlOf, nodeExchange } from "../adapters.ts";
 import { type Listening, listening } from "./listening.ts";
@@ -17,7 +18,7 @@ function service({ onTestFinished }: TestContext, keepAlive?: string): Promise<L
 }
 
 /** Makes a request, and reads its answer to the end. */
-async function ask({ url }: Listening, exchange = nodeExchange()): Promise<void> {
+async function ask({ url }: Listening, exchange: NodeHttp): Promise<void> {
 	const request = { method: "GET", url, headers: {}, body: undefined, noStore: false };
 	await exchange(request, controlOf(1_000_000));
 }
@@ -29,7 +30,7 @@ test.concurrent.for([
 	["that announces more", "timeout=60"],
 ] as const)("keepAliveMs ends an idle connection to a service %s", async ([, keepAlive], context) => {
 	const server = await service(context, keepAlive);
-	await ask(server, nodeExchange({ keepAliveMs: 30 }));
+	await ask(server, nodeExchange({ keepAliveMs: 30 }, context.onTestFinished));
 	expect(server.open()).toBe(1);
 	await closed(server);
 });
@@ -38,7 +39,7 @@ test.concurrent.for([undefined, 600_000])(
 	"an idle connection is closed before the service closes it, keepAliveMs %s",
 	async (keepAliveMs, context) => {
 		const server = await service(context, "timeout=2, max=100");
-		await ask(server, nodeExchange({ keepAliveMs }));
+		await ask(server, nodeExchange({ keepAliveMs }, context.onTestFinished));
 		expect(server.open()).toBe(1);
 		await closed(server);
 	},
@@ -46,7 +47,7 @@ test.concurrent.for([undefined, 600_000])(
 
 test.concurrent("a connection that the service closes within a second is not used again", async (context) => {
 	const server = await service(context, "timeout=1");
-	const exchange = nodeExchange();
+	const exchange = nodeExchange({}, context.onTestFinished);
 	await ask(server, exchange);
 	await ask(server, exchange);
 	expect(server.sockets).toHaveLength(2);
@@ -54,7 +55,7 @@ test.concurrent("a connection that the service closes within a second is not use
 
 test.concurrent("an idle connection is kept for longer where the service announces that it keeps it", async (context) => {
 	const [silent, announcing] = [await service(context), await service(context, "timeout=10")];
-	const exchange = nodeExchange();
+	const exchange = nodeExchange({}, context.onTestFinished);
 	await ask(announcing, exchange);
 	await ask(silent, exchange);
 	await closed(silent);
@@ -65,7 +66,7 @@ test.concurrent("an idle connection is kept for longer where the service announc
 test.concurrent("an answer that takes longer than an idle connection is kept arrives", async ({ onTestFinished }) => {
 	const slow = http.createServer((_, answer) => void setTimeout(() => answer.end("{}"), 100));
 	const server = await listening(slow, { onFinished: onTestFinished });
-	const exchange = nodeExchange({ keepAliveMs: 20 });
+	const exchange = nodeExchange({ keepAliveMs: 20 }, onTestFinished);
 	await Promise.all([ask(server, exchange), ask(server, exchange)]);
 	await Promise.all([ask(server, exchange), ask(server, exchange)]);
 	await closed(server);

@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, type onTestFinished, test } from "vitest";
 import type { Exchange } from "../../src/index.ts";
 import { type Adapter, adapters, nodeExchange } from "../adapters.ts";
 import { isLong } from "../length.ts";
@@ -11,7 +11,8 @@ const slow = { timeout: 180_000 };
 /** Shorter time-outs, or more calls at once, would cut honest answers on a busy machine. */
 const unhurried = { timeoutMs: 1500, deadlineMs: 8000, inFlight: isLong ? 24 : 8, sharesTimers: true };
 
-const exchangeOf = (adapter: Adapter): { over?: Exchange } => (adapter === "fetch" ? {} : { over: nodeExchange() });
+const exchangeOf = (adapter: Adapter, onFinished?: typeof onTestFinished): { over?: Exchange } =>
+	adapter === "fetch" ? {} : { over: nodeExchange({}, onFinished) };
 
 test("the picker has at least 22 kinds of fault", () => {
 	expect(new Set(faults.map(({ kind }) => kind)).size).toBeGreaterThanOrEqual(22);
@@ -52,8 +53,8 @@ const testTogether = isLong ? test : test.concurrent;
 testTogether.for(rounds)(
 	"S36 no send is doubled, lost or misreported: window %s, fault rate %f, seed %i, over %s",
 	slow,
-	async ([window, rate, seed, adapter, sends], { expect }) => {
-		const options = { seed, sends, rate, window, ...unhurried, ...exchangeOf(adapter) };
+	async ([window, rate, seed, adapter, sends], { expect, onTestFinished }) => {
+		const options = { seed, sends, rate, window, ...unhurried, ...exchangeOf(adapter, onTestFinished) };
 		const report = await campaign({ makeCaller: packageCaller, ...options });
 		expect(report.violations).toEqual([]);
 		expect(report.kindsPlayed).toBeGreaterThanOrEqual(22);
@@ -63,7 +64,7 @@ testTogether.for(rounds)(
 testTogether.for(adapters)(
 	"#35 sends that are aborted at random say truly what became of them (%s)",
 	slow,
-	async (adapter, { expect }) => {
+	async (adapter, { expect, onTestFinished }) => {
 		const { violations, sent, unknown } = await campaign({
 			makeCaller: packageCaller,
 			seed: 25,
@@ -71,7 +72,7 @@ testTogether.for(adapters)(
 			rate: 0.3,
 			abortWithinMs: 100,
 			...unhurried,
-			...exchangeOf(adapter),
+			...exchangeOf(adapter, onTestFinished),
 		});
 		expect(violations).toEqual([]);
 		expect([sent > 0, unknown > 0]).toEqual([true, true]);
@@ -81,9 +82,11 @@ testTogether.for(adapters)(
 testTogether.for(adapters)(
 	"reads under faults give the right data or a typed error (%s)",
 	slow,
-	async (adapter, { expect }) => {
+	async (adapter, { expect, onTestFinished }) => {
 		const calls = isLong ? 600 : 120;
-		expect((await reads({ seed: 26, calls, rate: 0.3, ...unhurried, ...exchangeOf(adapter) })).violations).toEqual([]);
+		expect(
+			(await reads({ seed: 26, calls, rate: 0.3, ...unhurried, ...exchangeOf(adapter, onTestFinished) })).violations,
+		).toEqual([]);
 	},
 );
 
