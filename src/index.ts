@@ -69,7 +69,7 @@ export {
 
 export type { ContractDrift } from "./client/drift.ts";
 export type { AttemptEvent, Logger } from "./client/events.ts";
-export type { Span, Tracer } from "./client/trace.ts";
+export type { Span, SpanOptions, Tracer } from "./client/trace.ts";
 
 // The contract's schemas
 

@@ -11,10 +11,20 @@ export interface Span {
 	end: () => unknown;
 }
 
+/** What a span is started with. */
+export interface SpanOptions {
+	/** 2, which is a client's span. */
+	kind: number;
+	/** Method, path template, server, operation, agency, operationId. */
+	attributes: Record<string, string | number>;
+}
+
 /** The part of an OpenTelemetry tracer that the client uses: pass `trace.getTracer("crm")`. */
 export interface Tracer {
 	/** Called once for each request and its retries, in the context of the caller, so that the span is a child of the active one. */
-	startSpan: (name: string, options: { kind: number; attributes: Record<string, string | number> }) => Span;
+	startSpan: (name: string, options: SpanOptions) => Span;
+	/** Called in its place where there is one, so that the spans of each request are children of the span of the call. */
+	startActiveSpan?: <Result>(name: string, options: SpanOptions, run: (span: Span) => Result) => Result;
 }
 
 /** The facts of a call that its span shows from the start. */
@@ -34,12 +44,18 @@ export interface TraceEnd extends Pick<Facts, "attempts" | "status" | "correlati
 const clientKind = 2;
 const errorStatus = 2;
 
+/** Ends the span of a call. An abandoned call has no reader. */
+export type EndTrace = (end: TraceEnd, isAbandoned: boolean) => void;
+
 /**
- * Starts the span of a call by the HTTP semantic conventions, but for `url.full`, which can hold a phone number or a search.
- *
- * @returns a function that ends the span. A tracer that throws changes nothing.
+ * Runs a call in a span by the HTTP semantic conventions, but for `url.full`, which can hold a phone number or a search.
+ * Spans of the instrumentation of `fetch` and node:http are its children. A tracer that throws changes nothing.
  */
-export function startTrace(tracer: Tracer, start: TraceStart): (end: TraceEnd, isAbandoned: boolean) => void {
+export function inTrace<Result>(
+	tracer: Tracer,
+	start: TraceStart,
+	run: (end: EndTrace) => Promise<Result>,
+): Promise<Result> {
 	const { operation, method, agencyId, operationId, baseUrl } = start;
 	// A caller of `client.request` can write a phone number into the path, in place of a name.
 	const path = start.path.replace(/\d[\d.-]{5,}/g, "?");
@@ -47,18 +63,30 @@ export function startTrace(tracer: Tracer, start: TraceStart): (end: TraceEnd, i
 	const attributes = defined({
 		"http.request.method": method,
 		"url.template": path,
-		"server.address": server?.hostname,
+		// The conventions write an IPv6 address without the brackets of a URL.
+		"server.address": server?.hostname.replace(/^\[|\]$/g, ""),
 		"server.port": server && (Number(server.port) || (server.protocol === "https:" ? 443 : 80)),
 		"messaging_conversations.operation": operation,
 		"messaging_conversations.agency_id": agencyId,
 		"messaging_conversations.operation_id": operationId,
 	});
+	const name = `${method} ${path}`;
+	const options = { kind: clientKind, attributes };
+	// Once only, whatever the tracer does: a call that ran twice would send twice.
+	let result: Promise<Result> | undefined;
+	ignoreErrors(() => tracer.startActiveSpan?.(name, options, (span) => (result ??= run(endOf(span)))));
+	if (result) return result;
 	let span: Span | undefined;
 	ignoreErrors(() => {
-		span = tracer.startSpan(`${method} ${path}`, { kind: clientKind, attributes });
+		span = tracer.startSpan(name, options);
 		// Returned, so that a tracer that gives a promise causes no unhandled rejection.
 		return span;
 	});
+	result = run(endOf(span));
+	return result;
+}
+
+function endOf(span: Span | undefined): EndTrace {
 	return ({ _tag: tag, attempts = 0, status, correlationId, outcome }, isAbandoned) => {
 		// A 404 of a read, which has no outcome, is an answer, and an abandoned call has no reader.
 		const isAnswer = tag === "PartnerNotFound" && outcome === undefined;

@@ -22,7 +22,7 @@ import type { ExchangeFault, ExchangeHead, ExchangeHeaders } from "./exchange.ts
 import { type ApiKey, type CallOptions, keyProblem, type RequestHeaders, type RetryPolicy } from "./options.ts";
 import { correlationIdOf, judge, lostConnection, oversized, type Parsed, unreadable, word } from "./response.ts";
 import { refund, roomMs, sleep, waitBefore } from "./retry.ts";
-import { startTrace } from "./trace.ts";
+import { type EndTrace, inTrace } from "./trace.ts";
 
 /** Data with the HTTP side of its response. */
 export interface Reply<Data> {
@@ -97,11 +97,21 @@ export function routeOf<Name extends OperationId>(operation: Name): CallPlan<Ans
 	return { operation, method, path };
 }
 
-/** Runs a request until its response is final. p-retry owns the loop. The waits are ours, because of Retry-After and the deadline. */
-async function run<Data>(call: CallState<Data>, request: (init: Init) => Promise<Parsed>): Promise<Reply<Data>> {
+/** Runs a request until its response is final, in a span if the client has a tracer. */
+function run<Data>(call: CallState<Data>, request: (init: Init) => Promise<Parsed>): Promise<Reply<Data>> {
 	const { client, plan } = call;
-	const { baseUrl } = client;
-	const endTrace = client.tracer && startTrace(client.tracer, { ...plan, baseUrl });
+	const { tracer, baseUrl } = client;
+	if (!tracer) return attempts(call, request);
+	return inTrace(tracer, { ...plan, baseUrl }, (endTrace) => attempts(call, request, endTrace));
+}
+
+/** Makes attempts until one is final. p-retry owns the loop. The waits are ours, because of Retry-After and the deadline. */
+async function attempts<Data>(
+	call: CallState<Data>,
+	request: (init: Init) => Promise<Parsed>,
+	endTrace?: EndTrace,
+): Promise<Reply<Data>> {
+	const { client, plan } = call;
 	const isAbandoned = (): boolean => plan.abandon?.aborted === true;
 	try {
 		const data = await pRetry(() => attempt(call, request), {

@@ -271,6 +271,42 @@ test("the span is a child of the one that is active where the call is made", asy
 	expect(span?.spanContext().traceId).toBe(parent.spanContext().traceId);
 });
 
+test("the spans that an instrumentation makes for each request are children of the span of the call", async () => {
+	const service = await scripted(inTurn(refusal(500), { json: me }));
+	const fetch: typeof globalThis.fetch = (...given) => {
+		tracer.startSpan("request").end();
+		return globalThis.fetch(...given);
+	};
+	await clientOf(service, { tracer, fetch: wrong(fetch) }).me.get();
+	const finished = exporter.getFinishedSpans();
+	const call = finished.find(({ name }) => name === "GET /me");
+	const requests = finished.filter(({ name }) => name === "request");
+	expect(requests.map((span) => span.parentSpanContext?.spanId)).toEqual(
+		requests.map(() => call?.spanContext().spanId),
+	);
+	expect(requests).toHaveLength(2);
+});
+
+test("a tracer that runs the call late, twice or never does not run it more than once", async () => {
+	const tracers: Tracer[] = [
+		{ startSpan: fault, startActiveSpan: (_, __, run) => wrong([run(wrong({})), run(wrong({}))]) },
+		{ startSpan: fault, startActiveSpan: (_, __, run) => wrong(setTimeout(() => run(wrong({})))) },
+		{ startSpan: fault, startActiveSpan: () => wrong(undefined) },
+		{ startSpan: fault, startActiveSpan: fault },
+	];
+	for (const each of tracers) {
+		const service = await scripted(inTurn({ json: me }));
+		expect(await clientOf(service, { tracer: each }).me.get()).toEqual(me);
+		await new Promise((resolve) => setTimeout(resolve, 5));
+		expect(service.requests).toHaveLength(1);
+	}
+});
+
+test("the address of an IPv6 host has no brackets", async () => {
+	await clientOf({ baseUrl: "http://[::1]:9/api/v1" }, { tracer, retry: false }).me.get().result();
+	expect(attributes()).toMatchObject({ "server.address": "::1", "server.port": 9 });
+});
+
 test("two calls under two parents do not mix them up", async () => {
 	const service = await scripted(inTurn({ json: me }));
 	const client = clientOf(service, { tracer });
