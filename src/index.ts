@@ -22,6 +22,7 @@ export type { Answered, Call, CallResponse, Result } from "./client/call.ts";
 export type { MeGroup } from "./client/me.ts";
 export type { CallOptions, ClientOptions, RequestHeaders, RetryOptions } from "./client/options.ts";
 export type { CustomRequest, SendRequest } from "./client/request.ts";
+export { sharedKey } from "./client/shared-key.ts";
 
 // Reading
 

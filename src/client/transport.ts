@@ -22,6 +22,7 @@ import type { ExchangeFault, ExchangeHead, ExchangeHeaders } from "./exchange.ts
 import { type ApiKey, type CallOptions, keyProblem, type RequestHeaders, type RetryPolicy } from "./options.ts";
 import { correlationIdOf, judge, lostConnection, oversized, type Parsed, unreadable, word } from "./response.ts";
 import { refund, roomMs, sleep, waitBefore } from "./retry.ts";
+import { keyAfterRefusal } from "./shared-key.ts";
 import { type EndTrace, inTrace } from "./trace.ts";
 
 /** Data with the HTTP side of its response. */
@@ -156,7 +157,7 @@ async function hasNewKey<Data>(call: CallState<Data>, { _tag }: PartnerError): P
 		return false;
 	const limit = new Limit(call, now);
 	try {
-		const key = checkedKey(call, await limit.race(Promise.resolve(apiKey())));
+		const key = checkedKey(call, await limit.race(Promise.resolve(keyAfterRefusal(apiKey))));
 		if (key === call.keys.at(-1)) return false;
 		call.newKey = key;
 		return true;

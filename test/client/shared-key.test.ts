@@ -1,0 +1,86 @@
+import { sharedKey } from "messaging-conversations";
+import { expect, test } from "vitest";
+import { clientOf } from "../calls.ts";
+import { apiKey, me } from "../canned.ts";
+import { refusal, scripted } from "../scripted.ts";
+
+const rotated = apiKey.replace(/.$/, "Z");
+/** The service takes one key, which a test can change. */
+async function service() {
+	const state = { valid: apiKey };
+	const said = await scripted(({ headers }) =>
+		headers.authorization === `Bearer ${state.valid}` ? { json: me } : refusal(401),
+	);
+	return Object.assign(state, { baseUrl: said.baseUrl });
+}
+
+/** A secret store that counts its questions, and answers with what it holds when it is asked. */
+function store(key = apiKey) {
+	const state = { key, asked: 0, delayMs: 10 };
+	const read = async () => {
+		state.asked++;
+		const { key, delayMs } = state;
+		await new Promise((resolve) => setTimeout(resolve, delayMs));
+		return key;
+	};
+	return { state, read };
+}
+
+test("calls at the same time share one question, and a later call asks again", async () => {
+	const { state, read } = store();
+	const client = clientOf(await service(), { apiKey: sharedKey(read) });
+	await Promise.all(Array.from({ length: 64 }, () => client.me.get()));
+	expect(state.asked).toBe(1);
+	await client.me.get();
+	expect(state.asked).toBe(2);
+});
+
+test("after a 401 the question is asked afresh, once for all calls that were refused", async () => {
+	const held = store();
+	const server = await service();
+	const client = clientOf(server, { apiKey: sharedKey(held.read) });
+	server.valid = rotated;
+	const calls = Array.from({ length: 20 }, () => client.me.get().withResponse());
+	// The store is changed after it was asked, so that the first key is the old one.
+	held.state.key = rotated;
+	const answered = await Promise.all(calls);
+	expect(answered.map(({ response }) => response.attempts)).toEqual(Array(20).fill(2));
+	expect(held.state.asked).toBeLessThan(20);
+});
+
+test("a call does not join a question from before its own 401", async () => {
+	const asked: ((key: string) => void)[] = [];
+	const server = await service();
+	server.valid = rotated;
+	const client = clientOf(server, { apiKey: sharedKey(() => new Promise((resolve) => asked.push(resolve))) });
+	const refused = client.me.get();
+	await expect.poll(() => asked.length).toBe(1);
+	asked[0]?.(apiKey);
+	await Promise.resolve();
+	await Promise.resolve();
+	// A second call asks while the first one is on its way with the old key, and will get the old key too.
+	const joining = client.me.get();
+	await expect.poll(() => asked.length).toBe(3);
+	asked[2]?.(rotated);
+	expect(await refused).toEqual(me);
+	asked[1]?.(apiKey);
+	await expect.poll(() => asked.length).toBe(4);
+	asked[3]?.(rotated);
+	expect(await joining).toEqual(me);
+});
+
+test.each([
+	[
+		"throws",
+		() => {
+			throw new Error("store down");
+		},
+	],
+	["rejects", () => Promise.reject(new Error("store down"))],
+])("a question that %s is not remembered", async (_, fail) => {
+	let isDown = true;
+	const client = clientOf(await service(), { apiKey: sharedKey(() => (isDown ? fail() : apiKey)), retry: false });
+	expect(await client.me.get().result()).toMatchObject({ ok: false, error: { _tag: "PartnerConfigurationError" } });
+	isDown = false;
+	expect(await client.me.get()).toEqual(me);
+});
