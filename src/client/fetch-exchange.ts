@@ -85,7 +85,7 @@ export function createFetchExchange(given: Fetch | undefined): Exchange {
 /** The errors of connections that undici, which is Node's own fetch, did not get. */
 let failedConnects: WeakSet<object> | undefined;
 
-/** Node tells who listens that a connection failed. The error alone does not show it: a proxy that refuses, a cut handshake. */
+/** Learns from Node which errors are those of connections, because most of them do not show it: cut handshakes, proxies that refuse. */
 function watchConnects(): void {
 	if (failedConnects) return;
 	const failed = new WeakSet();
@@ -99,9 +99,14 @@ function watchConnects(): void {
 
 /** Whether a request failed before it had a connection, so that nothing was sent. */
 function isFailedConnect(fault: unknown): boolean {
-	const { cause = fault, message }: { cause?: unknown; message?: unknown } = Object(fault);
-	const said = `${message} ${Object(cause).message}`;
-	return failedConnects?.has(Object(cause)) || said.includes(cutHandshake);
+	// Fetch wraps the error of a connection, and that of a proxy that refuses a tunnel twice.
+	let error = fault;
+	for (let depth = 0; depth < 3 && typeof error === "object" && error !== null; depth++) {
+		const { message, cause }: { message?: unknown; cause?: unknown } = error;
+		if (failedConnects?.has(error) || String(message).includes(cutHandshake)) return true;
+		error = cause;
+	}
+	return false;
 }
 
 /** What Node says of a connection that ends in its TLS handshake, also in the error of node-fetch. */

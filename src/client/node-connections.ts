@@ -21,7 +21,7 @@ export interface Connections {
 	agentFor: (protocol: string) => Agent;
 	/** The certificates, read once. Given `ca`, an agent would read it for each connection. */
 	secureContext: SecureContext | undefined;
-	/** Whether the other side may have closed idle connections while this process stood still. Then wait for {@link twoTurns}. */
+	/** Whether idle connections may have been closed during a pause of this process, which it learns in {@link twoTurns}. */
 	mayBeStale: () => boolean;
 	/** Notes that a request uses a connection. */
 	use: (socket: Socket) => void;
@@ -68,13 +68,13 @@ export function createConnections({ maxSockets, keepAliveMs, maxAgeMs, tls, prox
 	};
 }
 
-/** Two turns of the event loop, in which it reads what has come in: in the current one it may have looked before the pause. */
+/** Waits until the event loop has read what came in during a pause. In its current turn it may have read before the pause. */
 export async function twoTurns(): Promise<void> {
 	await setImmediate();
 	await setImmediate();
 }
 
-/** Adds the certificates of a proxy's agent, because a context hides them. */
+/** Adds the certificates of a proxy's agent, because Node ignores them when it is given a context. */
 function withThoseOf(proxy: Agent | undefined, own: SecureContextOptions): SecureContextOptions {
 	const { ca, cert, key, pfx, passphrase }: SecureContextOptions = Object(proxy && Reflect.get(proxy, "options"));
 	const trusted = [ca, own.ca].flat().filter((each) => each !== undefined);

@@ -74,7 +74,7 @@ const connectTimeoutMs = 10_000;
  */
 export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 	const connections = connectionsFrom(options);
-	/** What ends each request in flight. Undefined once the exchange is closed. */
+	/** A function for each request in flight that ends it with an error. Undefined after `close()`. */
 	let inFlight: Set<(error: Error) => void> | undefined = new Set();
 
 	const exchange: Exchange = async (request, control) => {
@@ -137,12 +137,12 @@ function send(
 			isOver = true;
 			request.destroy(error);
 		};
-		// What ended an old connection may have ended the others too, and each would cost an attempt.
-		const distrustOthers = (): void => {
+		// A failover ends all connections at once. Without this, each idle one that is dead would cost an attempt.
+		const dropDeadOnes = (): void => {
 			if (!head && request.reusedSocket) connections.dropIdle();
 		};
 		signal.addEventListener("abort", () => {
-			if (signal.reason?.name === "TimeoutError") distrustOthers();
+			if (signal.reason?.name === "TimeoutError") dropDeadOnes();
 			fail(signal.reason);
 			end(new Error("cut"));
 		});
@@ -178,7 +178,7 @@ function send(
 		// Once a response has begun, the end of its body decides: the request may close before the body is decoded, and
 		// bytes after the body are an error of the request.
 		request.on("error", (error) => {
-			if (!isOver) distrustOthers();
+			if (!isOver) dropDeadOnes();
 			if (!head) fail(withTlsCode(error));
 		});
 		// After an answer that is not a final one the request closes without an error.
@@ -306,8 +306,10 @@ function connectionsFrom(options: NodeHttpOptions): Connections {
 		["ca", "must be PEM: text, bytes, or a list of them", isPemList(ca)],
 		["cert", "must be PEM: text, bytes, or a list of them, with `key`", isPemList(cert) && !cert === !key],
 		["key", "must be a private key as PEM, with `cert`", key === undefined || isPem(key, "PRIVATE KEY")],
-		["pfx", "must be the bytes of a PKCS#12 file", pfx === undefined || (ArrayBuffer.isView(pfx) && !cert)],
+		["pfx", "must be the bytes of a PKCS#12 file", pfx === undefined || ArrayBuffer.isView(pfx)],
+		["pfx", "must not be given beside `cert`: it holds a certificate of its own", !pfx || !cert],
 		["passphrase", "must be a text", passphrase === undefined || typeof passphrase === "string"],
+		["passphrase", "must be given with the `key` or the `pfx` that it opens", !passphrase || Boolean(key || pfx)],
 		["proxy", "must be an agent of node:http or node:https", proxy === undefined || "addRequest" in Object(proxy)],
 	];
 	for (const [field, rule, holds] of rules) if (!holds) throw refuse(field, rule);

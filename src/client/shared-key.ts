@@ -1,19 +1,26 @@
+import { PartnerConfigurationError } from "./errors.ts";
 import type { ApiKey } from "./options.ts";
 
 type KeyFunction = Extract<ApiKey, () => unknown>;
 
-/** Of each shared function, the one that does not join a question from before a 401. */
-const freshOf = new WeakMap<KeyFunction, KeyFunction>();
+/** For each shared key function, the one that reads the key after a 401. */
+const afterRefusal = new WeakMap<KeyFunction, KeyFunction>();
+
+/** A read that takes longer is not joined, because one that never ends would hold up every later call. */
+const longestShareMs = 5000;
 
 /**
- * A key function whose calls share one question to a secret store, as long as that question has no answer yet. Without
- * it, 64 calls at the same time ask 64 times, and a store may throttle them. It remembers no key: the next call asks
- * again, so that a rotated key is used at once. After a 401 the question is asked afresh.
+ * Wraps a key function so that calls made at the same time share one read of your secret store. Without it, 64 calls at
+ * the same time read 64 times, and a store may throttle them. It does not cache: a call that starts after the read has
+ * ended reads again, so that a rotated key is used at once. After a 401 the key is read anew. A read that has taken more
+ * than 5 seconds is not shared any more.
  *
  * Do not use it for a function that returns the key of the current request or tenant, such as one that reads an
- * `AsyncLocalStorage`: another tenant would get it.
+ * `AsyncLocalStorage`: another tenant would get that key.
  *
- * @param ask the function that reads the key
+ * @param read returns the key, or a promise of it
+ * @returns the function to pass as `apiKey`. It rejects with whatever `read` throws.
+ * @throws PartnerConfigurationError if `read` is not a function
  * @example
  * const secrets = { current: async () => process.env.MESSAGING_API_KEY }; // your secret store
  * const client = createClient({
@@ -21,27 +28,33 @@ const freshOf = new WeakMap<KeyFunction, KeyFunction>();
  *   apiKey: sharedKey(() => secrets.current()),
  * });
  */
-export function sharedKey(ask: KeyFunction): KeyFunction {
-	let pending: Promise<string | undefined> | undefined;
-	let afterRefusal: Promise<string | undefined> | undefined;
-	const shared: KeyFunction = () => {
-		// Newer than a pending one.
-		if (afterRefusal) return afterRefusal;
-		pending ??= question(ask, () => (pending = undefined));
-		return pending;
-	};
-	// Calls that are refused at the same time share this one.
-	freshOf.set(shared, () => (afterRefusal ??= question(ask, () => (afterRefusal = undefined))));
+export function sharedKey(read: KeyFunction): KeyFunction {
+	if (typeof read !== "function") {
+		const rule = "must be a function that returns the key: sharedKey(() => secrets.current())";
+		throw new PartnerConfigurationError({ operation: "sharedKey", field: "read", rule });
+	}
+	const shared = sharing(read);
+	// Calls that are refused at the same time share a read too, but none that began before.
+	afterRefusal.set(shared, sharing(read));
 	return shared;
 }
 
-/** Asks for the key after a 401: a question from before it may bring the key that was refused. */
-export function keyAfterRefusal(ask: KeyFunction): ReturnType<KeyFunction> {
-	return (freshOf.get(ask) ?? ask)();
+/** Reads the key after a 401. A read that began before it could return the key that was refused. */
+export function keyAfterRefusal(read: KeyFunction): ReturnType<KeyFunction> {
+	return (afterRefusal.get(read) ?? read)();
 }
 
-function question(ask: KeyFunction, end: () => void): Promise<string | undefined> {
-	const answer = (async () => ask())();
-	answer.then(end, end);
-	return answer;
+/** Calls `read`, unless a call of it is under way that can be joined. */
+function sharing(read: KeyFunction): KeyFunction {
+	let pending: { key: Promise<string | undefined>; startedAt: number } | undefined;
+	return () => {
+		if (pending && performance.now() - pending.startedAt < longestShareMs) return pending.key;
+		const started = { key: (async () => read())(), startedAt: performance.now() };
+		const end = (): void => {
+			if (pending === started) pending = undefined;
+		};
+		started.key.then(end, end);
+		pending = started;
+		return started.key;
+	};
 }

@@ -11,11 +11,11 @@ export interface Span {
 	end: () => unknown;
 }
 
-/** What a span is started with. */
+/** Options of a new span, a part of OpenTelemetry's own. */
 export interface SpanOptions {
-	/** 2, which is a client's span. */
+	/** Always 2, OpenTelemetry's number for the span of a client. */
 	kind: number;
-	/** Method, path template, server, operation, agency, operationId. */
+	/** Attributes that are known at the start: method, path template, server, operation, agency, operationId. */
 	attributes: Record<string, string | number>;
 }
 
@@ -23,7 +23,7 @@ export interface SpanOptions {
 export interface Tracer {
 	/** Called once for each request and its retries, in the context of the caller, so that the span is a child of the active one. */
 	startSpan: (name: string, options: SpanOptions) => Span;
-	/** Called in its place where there is one, so that the spans of each request are children of the span of the call. */
+	/** Used instead of `startSpan` if the tracer has it. The spans of an instrumented `fetch` are then children of this one. */
 	startActiveSpan?: <Result>(name: string, options: SpanOptions, run: (span: Span) => Result) => Result;
 }
 
@@ -72,7 +72,7 @@ export function inTrace<Result>(
 	});
 	const name = `${method} ${path}`;
 	const options = { kind: clientKind, attributes };
-	// Once only, whatever the tracer does: a call that ran twice would send twice.
+	// Whatever the tracer does, the call must run once, because a second run would send a second time.
 	let result: Promise<Result> | undefined;
 	ignoreErrors(() => tracer.startActiveSpan?.(name, options, (span) => (result ??= run(endOf(span)))));
 	if (result) return result;

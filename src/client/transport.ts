@@ -102,12 +102,12 @@ export function routeOf<Name extends OperationId>(operation: Name): CallPlan<Ans
 function run<Data>(call: CallState<Data>, request: (init: Init) => Promise<Parsed>): Promise<Reply<Data>> {
 	const { client, plan } = call;
 	const { tracer, baseUrl } = client;
-	if (!tracer) return attempts(call, request);
-	return inTrace(tracer, { ...plan, baseUrl }, (endTrace) => attempts(call, request, endTrace));
+	if (!tracer) return runAttempts(call, request);
+	return inTrace(tracer, { ...plan, baseUrl }, (endTrace) => runAttempts(call, request, endTrace));
 }
 
 /** Makes attempts until one is final. p-retry owns the loop. The waits are ours, because of Retry-After and the deadline. */
-async function attempts<Data>(
+async function runAttempts<Data>(
 	call: CallState<Data>,
 	request: (init: Init) => Promise<Parsed>,
 	endTrace?: EndTrace,
@@ -376,7 +376,7 @@ class Limit {
 		if (this.cutBy) return;
 		this.end();
 		this.cutBy = by;
-		// By the reason an exchange tells a silent connection from a caller who lost interest.
+		// The reason tells an exchange whether the service was silent or the caller gave up.
 		this.#controller.abort(by === "timeout" ? new DOMException("no answer in time", "TimeoutError") : undefined);
 		// An exchange that listens rejects now, and says whether it had a connection and a status.
 		this.#timer = setTimeout(this.#giveUp);

@@ -1,3 +1,4 @@
+import { channel } from "node:diagnostics_channel";
 import http, { type RequestListener } from "node:http";
 import https, { type ServerOptions } from "node:https";
 import net, { type AddressInfo, type Socket } from "node:net";
@@ -47,6 +48,7 @@ async function failingOver(fail: (socket: Socket) => void) {
 
 test.each([
 	["reset", (socket: Socket): void => void socket.resetAndDestroy()],
+	["end", (socket: Socket): void => void socket.end()],
 	["stay silent", (): void => {}],
 ] as const)("one request finds out that 12 idle connections %s, and the next is on a fresh one", async (_, fail) => {
 	const service = await failingOver(fail);
@@ -72,9 +74,11 @@ test("idle connections that are healthy survive a caller's abort", async () => {
 	});
 });
 
-test("sends after a freeze do not use the connections that were reset in it", async () => {
-	const { Worker } = await import("node:worker_threads");
-	const code = `
+test.each(["resetAndDestroy", "destroy"])(
+	"sends after a freeze avoid the connections that were closed in it, by %s",
+	async (way) => {
+		const { Worker } = await import("node:worker_threads");
+		const code = `
 		const http = require("node:http");
 		const { parentPort } = require("node:worker_threads");
 		const sockets = new Set();
@@ -83,22 +87,23 @@ test("sends after a freeze do not use the connections that were reset in it", as
 		server.on("connection", (socket) => sockets.add(socket).add(socket));
 		server.listen(0, "127.0.0.1", () => parentPort.postMessage(server.address().port));
 		parentPort.on("message", (flag) => {
-			for (const socket of sockets) socket.resetAndDestroy();
+			for (const socket of sockets) socket.${way}();
 			setTimeout(() => { Atomics.store(flag, 0, 1); Atomics.notify(flag, 0); }, 100);
 		});`;
-	const worker = new Worker(code, { eval: true });
-	onTestFinished(async () => void (await worker.terminate()));
-	const port: number = await new Promise((resolve) => worker.once("message", resolve));
-	const { messages } = clientAt(`http://127.0.0.1:${port}`, { http: nodeExchange(), retry: false }).agency(agencyId);
-	const send = (index: number) => messages.send({ to: phone, body: `Text ${index}` }).result();
-	await Promise.all(Array.from({ length: 20 }, (_, index) => send(index)));
-	const flag = new Int32Array(new SharedArrayBuffer(4));
-	worker.postMessage(flag);
-	// Nothing of this thread runs while the connections are reset.
-	Atomics.wait(flag, 0, 0);
-	const results = await Promise.all(Array.from({ length: 20 }, (_, index) => send(20 + index)));
-	expect(results.filter(({ ok }) => !ok)).toEqual([]);
-});
+		const worker = new Worker(code, { eval: true });
+		onTestFinished(async () => void (await worker.terminate()));
+		const port: number = await new Promise((resolve) => worker.once("message", resolve));
+		const { messages } = clientAt(`http://127.0.0.1:${port}`, { http: nodeExchange(), retry: false }).agency(agencyId);
+		const send = (index: number) => messages.send({ to: phone, body: `Text ${index}` }).result();
+		await Promise.all(Array.from({ length: 20 }, (_, index) => send(index)));
+		const flag = new Int32Array(new SharedArrayBuffer(4));
+		worker.postMessage(flag);
+		// Nothing of this thread runs while the connections are reset.
+		Atomics.wait(flag, 0, 0);
+		const results = await Promise.all(Array.from({ length: 20 }, (_, index) => send(20 + index)));
+		expect(results.filter(({ ok }) => !ok)).toEqual([]);
+	},
+);
 
 test("a connection is not used beyond its age, even if it is never idle", async () => {
 	const used = new Set<Socket>();
@@ -133,6 +138,30 @@ describe("after close()", () => {
 			{ _tag: "PartnerConnectionError", outcome: "not_sent", attempts: 1, retryable: false },
 		]);
 		expect(errors[2]).toMatchObject({ cause: { code: "ERR_EXCHANGE_CLOSED" }, message: /closed by close\(\)/ });
+		expect(requests).toBe(1);
+	});
+
+	test("a response whose body is still on its way ends, and its status counts", async () => {
+		const { url } = await serve((_, answer) => void answer.writeHead(200, json).write("{"));
+		const exchange = nodeHttp();
+		const headed = { code: "ERR_EXCHANGE_CLOSED" };
+		const reading = ask(url, exchange).catch((error: unknown) => error);
+		setTimeout(() => exchange.close(), 50);
+		expect(await reading).toMatchObject({ fault: headed, head: { status: 200 }, connected: true });
+	});
+
+	test("a call that waits for its retry makes no request any more", async () => {
+		let requests = 0;
+		const { url } = await serve((_, answer) => {
+			requests++;
+			answer.writeHead(500, json).end("{}");
+		});
+		const exchange = nodeHttp();
+		// Called when the wait begins.
+		const onAttempt = () => exchange.close();
+		const { messages } = clientAt(url, { http: exchange, onAttempt }).agency(agencyId);
+		const error = await failure(() => messages.send({ to: phone, body: "Hi" }));
+		expect(error).toMatchObject({ _tag: "PartnerConnectionError", outcome: "unknown", attempts: 2 });
 		expect(requests).toBe(1);
 	});
 
@@ -204,6 +233,35 @@ test("a reset after the handshake proves nothing", async () => {
 	const client = clientAt(secure, { http: nodeExchange({ ca: certificate }), retry: false });
 	const error = await failure(() => client.agency(agencyId).messages.send({ to: phone, body: "Hi" }));
 	expect(error).toMatchObject({ outcome: "unknown" });
+});
+
+test("a proxy that refuses the tunnel of fetch is not sent, by what undici says of the connection", async () => {
+	// As undici's ProxyAgent does it, which Node 20 has no way to switch on.
+	const refused = Object.assign(new Error("Proxy response (403) !== 200 when HTTP Tunneling"), { name: "AbortError" });
+	const thrown = new TypeError("fetch failed", { cause: new Error("Request was cancelled.", { cause: refused }) });
+	const { messages } = clientAt("http://127.0.0.1:9", { fetch: () => Promise.reject(thrown), retry: false }).agency(
+		agencyId,
+	);
+	const send = () => failure(() => messages.send({ to: phone, body: "Hi" }));
+	expect(await send()).toMatchObject({ outcome: "unknown" });
+	channel("undici:client:connectError").publish({ error: refused });
+	expect(await send()).toMatchObject({ _tag: "PartnerConnectionError", outcome: "not_sent", retryable: true });
+});
+
+test("a proxy that refuses, and one that cannot be reached, are not sent over nodeHttp", async () => {
+	for (const error of [
+		new Error("Socks5 proxy rejected connection"),
+		Object.assign(new Error("x"), { code: "ECONNRESET" }),
+	]) {
+		const proxy = new http.Agent();
+		proxy.createConnection = () => {
+			throw error;
+		};
+		const { messages } = clientAt("http://127.0.0.1:9", { http: nodeExchange({ proxy }), retry: false }).agency(
+			agencyId,
+		);
+		expect(await failure(() => messages.send({ to: phone, body: "Hi" }))).toMatchObject({ outcome: "not_sent" });
+	}
 });
 
 test("raw deflate is read, as fetch reads it", async () => {

@@ -136,6 +136,11 @@ test("options that are malformed are refused, and named", () => {
 		["cert: must be PEM: text, bytes, or a list of them, with `key`", { key: privateKey }],
 		["key: must be a private key as PEM, with `cert`", { cert: certificate, key: certificate }],
 		["pfx: must be the bytes of a PKCS#12 file", { pfx: "client.p12" }],
+		[
+			"pfx: must not be given beside `cert`: it holds a certificate of its own",
+			{ cert: certificate, key: privateKey, pfx: Buffer.from("client.p12") },
+		],
+		["passphrase: must be given with the `key` or the `pfx` that it opens", { passphrase: "secret" }],
 		["passphrase: must be a text", { cert: certificate, key: privateKey, passphrase: 5 }],
 		[`pfx: ${unreadable}`, { pfx: Buffer.from("client.p12") }],
 		[`cert: ${unreadable}`, { cert: certificate, key: privateKey.replace("MIGH", "MIGX") }],

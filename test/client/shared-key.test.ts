@@ -1,6 +1,6 @@
-import { sharedKey } from "messaging-conversations";
-import { expect, test } from "vitest";
-import { clientOf } from "../calls.ts";
+import { PartnerConfigurationError, sharedKey } from "messaging-conversations";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { clientOf, wrong } from "../calls.ts";
 import { apiKey, me } from "../canned.ts";
 import { refusal, scripted } from "../scripted.ts";
 
@@ -14,7 +14,7 @@ async function service() {
 	return Object.assign(state, { baseUrl: said.baseUrl });
 }
 
-/** A secret store that counts its questions, and answers with what it holds when it is asked. */
+/** A secret store that counts its reads. A read returns the key that was stored when it began. */
 function store(key = apiKey) {
 	const state = { key, asked: 0, delayMs: 10 };
 	const read = async () => {
@@ -26,7 +26,7 @@ function store(key = apiKey) {
 	return { state, read };
 }
 
-test("calls at the same time share one question, and a later call asks again", async () => {
+test("calls at the same time share one read, and a later call reads again", async () => {
 	const { state, read } = store();
 	const client = clientOf(await service(), { apiKey: sharedKey(read) });
 	await Promise.all(Array.from({ length: 64 }, () => client.me.get()));
@@ -35,7 +35,7 @@ test("calls at the same time share one question, and a later call asks again", a
 	expect(state.asked).toBe(2);
 });
 
-test("after a 401 the question is asked afresh, once for all calls that were refused", async () => {
+test("after a 401 the key is read anew, once for all calls that were refused", async () => {
 	const held = store();
 	const server = await service();
 	const client = clientOf(server, { apiKey: sharedKey(held.read) });
@@ -48,7 +48,7 @@ test("after a 401 the question is asked afresh, once for all calls that were ref
 	expect(held.state.asked).toBeLessThan(20);
 });
 
-test("a call does not join a question from before its own 401", async () => {
+test("a call does not join a read from before its own 401", async () => {
 	const asked: ((key: string) => void)[] = [];
 	const server = await service();
 	server.valid = rotated;
@@ -77,10 +77,30 @@ test.each([
 		},
 	],
 	["rejects", () => Promise.reject(new Error("store down"))],
-])("a question that %s is not remembered", async (_, fail) => {
+])("a read that %s is not remembered", async (_, fail) => {
 	let isDown = true;
 	const client = clientOf(await service(), { apiKey: sharedKey(() => (isDown ? fail() : apiKey)), retry: false });
 	expect(await client.me.get().result()).toMatchObject({ ok: false, error: { _tag: "PartnerConfigurationError" } });
 	isDown = false;
 	expect(await client.me.get()).toEqual(me);
+});
+
+test("a read that never ends holds up the calls that joined it, and no later one", async () => {
+	let isHanging = true;
+	const read = sharedKey(() => (isHanging ? new Promise<string>(() => {}) : apiKey));
+	const client = clientOf(await service(), { apiKey: read, retry: false });
+	const joined = await Promise.all([1, 2].map(() => client.me.get({ timeoutMs: 50 }).result()));
+	expect(joined).toMatchObject(Array(2).fill({ ok: false, error: { _tag: "PartnerTimeoutError", attempts: 0 } }));
+	isHanging = false;
+	const now = performance.now.bind(performance);
+	const later = vi.spyOn(performance, "now").mockImplementation(() => now() + 5001);
+	onTestFinished(() => later.mockRestore());
+	expect(await client.me.get()).toEqual(me);
+});
+
+test("what is not a function is refused, and not shown", () => {
+	for (const given of ["ab_live.key", undefined, {}]) {
+		expect(() => sharedKey(wrong(given))).toThrow(PartnerConfigurationError);
+		expect(() => sharedKey(wrong(given))).toThrow(/^read: must be a function that returns the key/);
+	}
 });

@@ -293,6 +293,13 @@ test("a tracer that runs the call late, twice or never does not run it more than
 		{ startSpan: fault, startActiveSpan: (_, __, run) => wrong(setTimeout(() => run(wrong({})))) },
 		{ startSpan: fault, startActiveSpan: () => wrong(undefined) },
 		{ startSpan: fault, startActiveSpan: fault },
+		{
+			startSpan: fault,
+			startActiveSpan: (_, __, run) => {
+				run(wrong({}));
+				return fault();
+			},
+		},
 	];
 	for (const each of tracers) {
 		const service = await scripted(inTurn({ json: me }));
