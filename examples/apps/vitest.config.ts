@@ -16,8 +16,8 @@ export default defineConfig({
 	},
 	test: {
 		include: ["test/**/*.test.ts"],
-		// They mostly wait: for a poll, a retry, a worker that starts.
-		maxWorkers: 5,
+		// They wait for polls, retries and workers that start; more at once starve each other on two cores.
+		maxWorkers: 3,
 		// A busy machine is slow, not wrong.
 		testTimeout: 110_000,
 		hookTimeout: 110_000,
