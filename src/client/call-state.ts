@@ -68,8 +68,6 @@ export interface CallState<Data> {
 	newKey: string | undefined;
 	/** All keys that were used, because a response can repeat one that was rotated away. */
 	keys: string[];
-	/** JSON of the request, made once, so that each attempt sends the same bytes. */
-	body: string | undefined;
 	/** Status and headers of the current attempt's response. */
 	head: ExchangeHead | undefined;
 	/** The correlation id of the current attempt's response. */
@@ -107,7 +105,6 @@ export function startCall<Data>(client: ClientState, plan: CallPlan<Data>, optio
 		outcome: "not_sent",
 		newKey: undefined,
 		keys: [],
-		body: undefined,
 		head: undefined,
 		responseId: undefined,
 		correlationId: undefined,

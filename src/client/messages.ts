@@ -113,7 +113,9 @@ export function createMessages({ api, run }: Transport, settings: MessagesOption
 		// The order of the fields is fixed: a caller may have stored an id with these bytes before an upgrade.
 		const { subaccountId, consentLanguage } = rest;
 		const body: SendMessageRequest = { to, body: text, operationId, ...defined({ subaccountId, consentLanguage }) };
-		const release = guard(agencyId, operationId, JSON.stringify(body));
+		// Written once, so that each attempt sends the same bytes.
+		const json = JSON.stringify(body);
+		const release = guard(agencyId, operationId, json);
 		if (!release) throw refuse("operationId", "was used with another message; a new message needs a new id");
 
 		const secrets = [to, given, text];
@@ -121,7 +123,13 @@ export function createMessages({ api, run }: Transport, settings: MessagesOption
 			const { data, response } = await run(
 				{ ...plan, isChosenId: chosenId !== undefined, secrets, verify: contradiction },
 				call,
-				(init) => api.POST("/agencies/{agencyId}/messages", { params: { path: { agencyId } }, body, ...init }),
+				(init) =>
+					api.POST("/agencies/{agencyId}/messages", {
+						params: { path: { agencyId } },
+						body,
+						bodySerializer: () => json,
+						...init,
+					}),
 			);
 			// `contradiction` has checked that the fields are those of one branch.
 			return { data: Object.assign(data, { operationId }) as Sent, response };

@@ -206,7 +206,7 @@ function correlationIdFrom(
 		: value;
 }
 
-/** Whether a short text, such as an id or a host, repeats a secret, whatever marks are between its letters. */
+/** Whether a short ASCII text, such as an id or a host, repeats a secret, whatever marks are between its letters. */
 function repeats(text: string, secrets: readonly string[]): boolean {
 	const said = lettersOf(text);
 	return secrets.some((secret) => {
@@ -216,7 +216,7 @@ function repeats(text: string, secrets: readonly string[]): boolean {
 }
 
 function lettersOf(text: string): string {
-	return text.toLowerCase().replace(/[^\p{L}\p{Nd}]+/gu, "");
+	return text.toLowerCase().replace(/[^a-z0-9]+/g, "");
 }
 
 /** What an id says if it is base64 or hexadecimals. Base64 can begin anywhere in it. */

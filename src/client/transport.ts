@@ -42,7 +42,6 @@ export interface ReplyHead {
 /** What openapi-fetch takes for one request: it carries what the attempts of one call share. */
 type Init = {
 	fetch: (request: Request) => Promise<Response>;
-	bodySerializer: (body: unknown) => string;
 	headers: RequestHeaders;
 };
 
@@ -106,6 +105,18 @@ function run<Data>(call: CallState<Data>, request: (init: Init) => Promise<Parse
 	return inTrace(tracer, { ...plan, baseUrl }, (endTrace) => runAttempts(call, request, endTrace));
 }
 
+/** p-retry adds each option that is missing, which takes longer than the rest of its work. */
+const unlimited = {
+	retries: Number.POSITIVE_INFINITY,
+	factor: 1,
+	minTimeout: 0,
+	maxTimeout: Number.POSITIVE_INFINITY,
+	maxRetryTime: Number.POSITIVE_INFINITY,
+	randomize: false,
+	onFailedAttempt: () => {},
+	shouldConsumeRetry: () => true,
+};
+
 /** Makes attempts until one is final. p-retry owns the loop. The waits are ours, because of Retry-After and the deadline. */
 async function runAttempts<Data>(
 	call: CallState<Data>,
@@ -116,8 +127,7 @@ async function runAttempts<Data>(
 	const isAbandoned = (): boolean => plan.abandon?.aborted === true;
 	try {
 		const data = await pRetry(() => attempt(call, request), {
-			retries: Number.POSITIVE_INFINITY,
-			minTimeout: 0,
+			...unlimited,
 			shouldRetry: ({ error }) => waitToRetry(call, error),
 		});
 		const { attempts, responseId: correlationId } = call;
@@ -180,7 +190,6 @@ async function attempt<Data>(call: CallState<Data>, request: (init: Init) => Pro
 	if (leftMs <= (call.lastError ? roomMs(call) / 2 : 0)) throw timedOut(call, "not_sent", "complete answer", true);
 	const init: Init = {
 		fetch: (plain) => sendOnce(call, plain as unknown as PlainRequest),
-		bodySerializer: (body) => (call.body ??= JSON.stringify(body)),
 		headers: call.headers,
 	};
 	let parsed: Parsed;
@@ -256,7 +265,9 @@ function readKey<Data>(call: CallState<Data>): string | Promise<string> {
 	const { apiKey, baseUrl } = call.client;
 	if (baseUrl === "") throw noKey(call, "baseUrl", "is required");
 	if (call.newKey !== undefined && !call.keys.includes(call.newKey)) return call.newKey;
-	return typeof apiKey === "function" ? askForKey(call, apiKey) : checkedKey(call, apiKey);
+	if (typeof apiKey === "function") return askForKey(call, apiKey);
+	// `createClient` has checked a key that is there.
+	return apiKey || checkedKey(call, apiKey);
 }
 
 async function askForKey<Data>(call: CallState<Data>, ask: Extract<ApiKey, () => unknown>): Promise<string> {
