@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { child } from "./child.ts";
 import { type Service, tools } from "./consumer.ts";
+import { startCutter } from "./cutter.ts";
 import { type Trial, wrongIn } from "./row.ts";
 
 export interface Engine {
@@ -78,6 +79,18 @@ export function engineTrials(consumer: string, { baseUrl, apiKey, controlUrl, to
 			...(typed ? [trial("TypeScript", "main.ts", connection)] : []),
 			trial("ESM, own sandbox", "doors.mjs", [], doors),
 			trial("CommonJS, own sandbox", "doors.cjs", [], doors),
+			{
+				group,
+				runtime: name,
+				form: "writes whose connection is cut",
+				run: async () => {
+					const cutter = await startCutter();
+					const ended = await child(command, [...before, "cut.mjs", cutter.baseUrl], { cwd: consumer, env });
+					cutter.close();
+					return ended.ok ? cutter.wrong() : ended.output;
+				},
+				short: group !== "node",
+			},
 			...databases.map(
 				(database): Trial => ({
 					group,

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { child } from "./child.ts";
 import { type Service, tools } from "./consumer.ts";
+import { startCutter } from "./cutter.ts";
 import { versionOf } from "./engines.ts";
 import { type Trial, wrongIn } from "./row.ts";
 
@@ -9,7 +10,11 @@ import { type Trial, wrongIn } from "./row.ts";
 const dates = ["2024-01-01", "2024-11-11", "2026-01-01"] as const;
 
 /** Workers run no files but those that their configuration holds. */
-function configuration(consumer: string, service: Service, form: "esm" | "cjs", date: string): string {
+function configuration(
+	consumer: string,
+	{ baseUrl, apiKey, controlUrl, token }: Service,
+	{ form, date, cutUrl }: { form: "esm" | "cjs"; date: string; cutUrl: string },
+): string {
 	const ending = form === "esm" ? { own: "mjs", package: "js" } : { own: "cjs", package: "cjs" };
 	const kind = form === "esm" ? "esModule" : "commonJsModule";
 	const dist = join(consumer, "node_modules/messaging-conversations/dist");
@@ -23,8 +28,7 @@ function configuration(consumer: string, service: Service, form: "esm" | "cjs", 
 		form === "esm"
 			? 'export * from "../messaging-conversations";'
 			: "module.exports = require('../messaging-conversations');";
-	const { baseUrl, apiKey, controlUrl, token } = service;
-	const bindings = Object.entries({ baseUrl, apiKey, controlUrl, token }).map(
+	const bindings = Object.entries({ baseUrl, apiKey, controlUrl, token, cutUrl }).map(
 		([name, value]) => `( name = ${text(name)}, text = ${text(value)} )`,
 	);
 	return `using Workerd = import "/workerd/workerd.capnp";
@@ -58,9 +62,12 @@ export function workerdTrials(consumer: string, service: Service): Trial[] {
 			form: `${form === "esm" ? "ESM" : "CommonJS"}, compatibility date ${date}`,
 			run: async () => {
 				const file = join(consumer, "worker.capnp");
-				writeFileSync(file, configuration(consumer, service, form, date));
+				const cutter = await startCutter();
+				writeFileSync(file, configuration(consumer, service, { form, date, cutUrl: cutter.baseUrl }));
 				const workerd = join(tools, "@cloudflare/workerd-linux-64/bin/workerd");
-				return wrongIn(await child(workerd, ["test", file], { cwd: consumer }), ["", "in process"]);
+				const ended = await child(workerd, ["test", file], { cwd: consumer });
+				cutter.close();
+				return wrongIn(ended, ["", "in process"]) ?? cutter.wrong();
 			},
 			short: form === "esm" && date === dates.at(-1),
 		})),

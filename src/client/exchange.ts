@@ -10,6 +10,8 @@ export interface ExchangeRequest {
 	body: string | undefined;
 	/** Whether a cache between the caller and the service must not answer. True for reads. */
 	noStore: boolean;
+	/** Whether nobody may repeat the request, the runtime included. True for writes without an operationId. */
+	once: boolean;
 }
 
 /** Headers of a response, read by lower-case name. A `Headers` or a `Map` fits. */

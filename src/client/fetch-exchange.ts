@@ -51,16 +51,17 @@ export function createFetchExchange(given: Fetch | undefined): Exchange {
 	watchConnects();
 	// Checked at the first read, because touching `Request` loads all of Node's fetch.
 	let canSkipCache: boolean | undefined;
-	return async ({ method, url, headers, body, noStore }, { maxBytes, signal }) => {
+	return async ({ method, url, headers, body, noStore, once }, { maxBytes, signal }) => {
 		const init: FetchInit = { method, headers: { ...headers }, redirect: "manual", signal };
 		if (body !== undefined) init.body = body;
 		if (noStore && (canSkipCache ??= supportsCache())) init.cache = "no-store";
+		const connection = once && !given ? freshConnection() : undefined;
 		const fetch: Fetch | undefined = given ?? globalThis.fetch;
 		let head: ExchangeHead | undefined;
 		try {
 			// The test environments of jsdom have none.
 			if (!fetch) throw Object.assign(new TypeError("no fetch"), { code: "ERR_NO_FETCH" });
-			const response = await fetch(url, init);
+			const response = await fetch(url, Object.assign(init, connection));
 			const { status } = response;
 			const received = response.headers as ExchangeHeaders;
 			// A status below 200 is not a final one. A `fetch` that ignores its signal comes back after the abort. A mock may
@@ -78,8 +79,22 @@ export function createFetchExchange(given: Fetch | undefined): Exchange {
 			return { status, headers: received, text: await read(response, { maxBytes, signal }) };
 		} catch (fault) {
 			throw new ExchangeError(fault, { head, connected: isFailedConnect(fault) ? false : undefined });
+		} finally {
+			connection?.client?.close();
 		}
 	};
+}
+
+/**
+ * Options of the runtime's own fetch that give a request a new connection. Bun and Deno repeat a request by themselves if
+ * it was sent on a connection that they had kept, and the service closes that. Bun takes `keepalive`, which is false by
+ * default elsewhere, and Deno takes `client`.
+ */
+function freshConnection(): { keepalive: false; client?: { close: () => void } | undefined } {
+	const { Deno } = globalThis as unknown as {
+		Deno?: { createHttpClient?: (options: object) => { close: () => void } };
+	};
+	return { keepalive: false, client: Deno?.createHttpClient?.({ poolMaxIdlePerHost: 0 }) };
 }
 
 /** The errors of connections that undici, which is Node's own fetch, did not get. */

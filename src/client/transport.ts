@@ -222,7 +222,8 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, headers, bod
 		call.attempts++;
 		call.keys.push(key);
 		const sent = { ...Object.fromEntries(headers), authorization: `Bearer ${key}` };
-		const request = { method, url, headers: sent, body, noStore: !plan.isWrite };
+		const noStore = !plan.isWrite;
+		const request = { method, url, headers: sent, body, noStore, once: !noStore && plan.operationId === undefined };
 		const answer = await limit.race(Promise.resolve(client.exchange(request, { maxBytes, signal: limit.signal })));
 		noteHead(call, answer);
 		if (answer.text === undefined && answer.status < 300) throw oversized(call);

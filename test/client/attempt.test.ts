@@ -53,7 +53,7 @@ test("an exchange gets the whole request and the limit of the body, and its answ
 	const headers = { accept: "application/json", authorization: `Bearer ${apiKey}`, "user-agent": expect.any(String) };
 	const control = { maxBytes: 10 * 1024 * 1024, signal: expect.any(AbortSignal) };
 	expect(given).toEqual([
-		[{ method: "GET", url: `${baseUrl}/me`, headers, body: undefined, noStore: true }, control],
+		[{ method: "GET", url: `${baseUrl}/me`, headers, body: undefined, noStore: true, once: false }, control],
 		[
 			{
 				method: "POST",
@@ -61,6 +61,7 @@ test("an exchange gets the whole request and the limit of the body, and its answ
 				headers: { ...headers, "content-type": "application/json" },
 				body: expect.stringContaining(text),
 				noStore: false,
+				once: false,
 			},
 			control,
 		],

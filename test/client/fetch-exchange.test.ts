@@ -123,6 +123,30 @@ test.for([
 	expect(inits[0]).not.toHaveProperty("cache");
 });
 
+test("a write without an operationId gets a connection of its own, if it goes through the runtime's fetch", async () => {
+	const inits: RequestInit[] = [];
+	const close = vi.fn();
+	const createHttpClient = vi.fn(() => ({ close }));
+	vi.stubGlobal("Deno", { createHttpClient });
+	const fetch: Fetch = async (_url, init) => {
+		inits.push(init);
+		return jsonResponse(sentNow);
+	};
+	vi.stubGlobal("fetch", fetch);
+	const client = clientOf({ baseUrl });
+	const write = { method: "POST", path: "/tags", body: {} } as const;
+	await callOf("messages.send").run(client);
+	await client.request({ method: "GET", path: "/tags" });
+	await client.request(write);
+	expect(inits.map((init) => "client" in init)).toEqual([false, false, true]);
+	expect(inits[2]).toMatchObject({ keepalive: false, client: { close } });
+	expect(createHttpClient).toHaveBeenCalledExactlyOnceWith({ poolMaxIdlePerHost: 0 });
+	expect(close).toHaveBeenCalledOnce();
+	// A fetch of the caller may not know these options.
+	await overFetch(fetch).request(write);
+	expect(Object.keys(inits[3] ?? {})).toEqual(["method", "headers", "redirect", "signal", "body"]);
+});
+
 test("globalThis.fetch is looked up at each request", async () => {
 	const client = createClient({ baseUrl, apiKey, retry: false });
 	for (const name of ["one", "two"]) {

@@ -19,7 +19,7 @@ function service({ onTestFinished }: TestContext, keepAlive?: string): Promise<L
 
 /** Makes a request, and reads its answer to the end. */
 async function ask({ url }: Listening, exchange: NodeHttp): Promise<void> {
-	const request = { method: "GET", url, headers: {}, body: undefined, noStore: false };
+	const request = { method: "GET", url, headers: {}, body: undefined, noStore: false, once: false };
 	await exchange(request, controlOf(1_000_000));
 }
 

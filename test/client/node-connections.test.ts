@@ -17,7 +17,7 @@ const serve = (listener: RequestListener) => listening(http.createServer(listene
 const json = { "content-type": "application/json" };
 const answerMe: RequestListener = (_, answer) => answer.writeHead(200, json).end(JSON.stringify(me));
 const ask = (url: string, exchange = nodeExchange()) =>
-	exchange({ method: "GET", url, headers: {}, body: undefined, noStore: false }, controlOf(1_000_000));
+	exchange({ method: "GET", url, headers: {}, body: undefined, noStore: false, once: false }, controlOf(1_000_000));
 
 /** A service whose connections can be made to reset, or to stay silent, at their next request. */
 async function failingOver(fail: (socket: Socket) => void) {

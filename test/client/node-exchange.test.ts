@@ -44,7 +44,10 @@ function exchanged(
 	request: Partial<ExchangeRequest> = {},
 	control: ExchangeControl = controlOf(10 * 1024 * 1024),
 ): Promise<ExchangeAnswer> {
-	return exchange({ method: "GET", url, headers: {}, body: undefined, noStore: false, ...request }, control);
+	return exchange(
+		{ method: "GET", url, headers: {}, body: undefined, noStore: false, once: false, ...request },
+		control,
+	);
 }
 
 const textOf = async (...given: Parameters<typeof exchanged>) => (await exchanged(...given)).text;
@@ -104,7 +107,7 @@ test("a read that no cache may answer says so, and a given header replaces a def
 	const exchange = nodeExchange();
 	const seen = async (request: Partial<ExchangeRequest>) => JSON.parse(String(await textOf(exchange, url, request)));
 	expect(await seen({ noStore: true })).toMatchObject({ "cache-control": "no-cache" });
-	expect(await seen({ noStore: false })).not.toHaveProperty("cache-control");
+	expect(await seen({ noStore: false, once: false })).not.toHaveProperty("cache-control");
 	const headers = { "accept-encoding": "identity" };
 	expect(await seen({ headers })).toMatchObject(headers);
 });
@@ -717,7 +720,7 @@ test.for(["POST", "PUT", "PATCH", "DELETE"])(
 		});
 		const exchange = nodeExchange();
 		const send = (given: string, body: string | undefined) =>
-			exchange({ method: given, url, headers: {}, body, noStore: false }, controlOf(1000));
+			exchange({ method: given, url, headers: {}, body, noStore: false, once: false }, controlOf(1000));
 		expect((await send(method, "é1")).text).toBe(`${method} 3 é1`);
 		expect((await send("GET", undefined)).text).toBe("GET undefined ");
 		expect(sockets).toHaveLength(1);

@@ -16,7 +16,7 @@ test("headers are read as in fetch: repeated ones are joined, and listed one by 
 		answer.end();
 	});
 	const { url } = await listening(server);
-	const request = { method: "GET", url, headers: {}, body: undefined, noStore: false };
+	const request = { method: "GET", url, headers: {}, body: undefined, noStore: false, once: false };
 	const { headers } = await nodeExchange()(request, controlOf(1000));
 	expect([headers.get("x-twice"), headers.get("retry-after"), headers.get("absent")]).toEqual([
 		"a, b",
