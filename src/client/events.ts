@@ -65,14 +65,16 @@ function eventOf({ operation, attempt, durationMs, ...rest }: AttemptFacts): Att
 	return { operation, attempt, ...defined(rest), durationMs };
 }
 
-/** One line, whatever characters the caller has put into an operationId. */
+/**
+ * One line of visible ASCII, whatever characters the caller has put into an operationId. It has no `%`, because a logger
+ * that formats its first argument, as console does, would replace it and one that does not would show an escaped one.
+ */
 function lineOf({ operation, ...rest }: AttemptEvent): string {
 	const facts = Object.entries(rest).map(([name, value]) => {
-		const shown = typeof value === "number" ? Math.round(value) : value.replace(/[^!-~]+/g, "?").slice(0, 200);
+		const shown = typeof value === "number" ? Math.round(value) : value.replace(/[^!-$&-~]+/g, "?").slice(0, 200);
 		return `${name}=${shown}`;
 	});
-	// A logger that formats its first argument, as console does, would take a value for each %.
-	return `messaging-conversations ${operation} ${facts.join(" ")}`.replaceAll("%", "%%");
+	return `messaging-conversations ${operation} ${facts.join(" ")}`;
 }
 
 /** The fields that are not undefined. */

@@ -324,13 +324,16 @@ test.for([
 	expect(await failure(() => client.me.get({ signal: controller.signal }))).toMatchObject({ cause: { name } });
 });
 
-test("a percent sign in a line of the log is no place of a value", async () => {
-	const lines: string[] = [];
-	const log = (...given: unknown[]) => void lines.push(format(...given));
+test("a line of the log is the same whether its logger formats or not, and the event keeps a percent sign", async () => {
+	const logged: [line: string, event: AttemptEvent][] = [];
+	const log = (...given: [line: string, event: AttemptEvent]) => void logged.push(given);
 	const { fetch } = recordingFetch(() => jsonResponse(sentNow));
 	const client = createClient({ baseUrl, apiKey, fetch, logger: { debug: log, info: log, warn: log, error: log } });
 	await client.agency(agencyId).messages.send({ ...hello, operationId: "100%d%s%%" });
-	expect(lines[0]).toContain("operationId=100%d%s%% ");
+	const [[line, event] = expect.unreachable("nothing was logged")] = logged;
+	expect(line).toContain(" operationId=100?d?s? ");
+	expect(format(line, event)).toBe(`${line} ${format(event)}`);
+	expect(event.operationId).toBe("100%d%s%%");
 });
 
 test("what is added to Object.prototype is no option, no field and no parameter", async () => {
