@@ -22,12 +22,15 @@ export function orFalse<S extends z.ZodMiniType>(schema: S): z.ZodMiniUnion<read
 export function object<Shape extends z.core.$ZodShape>(
 	shape: Shape,
 ): z.ZodMiniPipe<z.ZodMiniType<z.input<z.ZodMiniObject<Shape>>>, z.ZodMiniObject<Shape>> {
+	const names = Object.keys(shape).join(", ");
 	const unknownKeys = (value: object) => Object.keys(value).filter((key) => !Object.hasOwn(shape, key));
 	const known = z.custom<z.input<z.ZodMiniObject<Shape>>>(
 		(value) => isObject(value) && unknownKeys(value).length === 0,
 		{
 			error: ({ input }) =>
-				isObject(input) ? `has a field that it does not take${namesOf(unknownKeys(input))}` : "must be an object",
+				isObject(input)
+					? `takes only ${names}. It has a field that it does not take${namesOf(unknownKeys(input))}`
+					: `must be an object of ${names}`,
 		},
 	);
 	return z.pipe(known, z.object(shape) as never);
@@ -63,15 +66,20 @@ export function isWellFormed(value: unknown): value is string {
 	return typeof value === "string" && !/\p{Surrogate}/u.test(value);
 }
 
+const wellFormed = z.refine(
+	isWellFormed,
+	"must not hold half of an emoji. Cut the text with Array.from(text), and not with slice",
+);
+
+/** Text that can go over the wire. */
+export const wireText: z.ZodMiniString = z.string("must be a string").check(wellFormed);
+
 /** Text that can be sent, and stored in a database. */
-export const text: z.ZodMiniString = z
-	.string("must be a string")
-	.check(
-		z.refine(
-			(value) => isWellFormed(value) && value.trim() !== "" && !value.includes("\0"),
-			"must be well-formed text that is not blank and has no NUL",
-		),
-	);
+export const text: z.ZodMiniString = z.string("must be a string").check(
+	z.refine((value) => value.trim() !== "", "must not be blank"),
+	z.refine((value) => !value.includes("\0"), "must have no NUL, because no database stores it"),
+	wellFormed,
+);
 
 export const flag: z.ZodMiniBoolean = z.boolean("must be true or false");
 
@@ -85,7 +93,7 @@ export function callable<T>(): z.ZodMiniType<T> {
 /** Not by `instanceof`: under Jest, an AbortSignal is of another realm. */
 export const abortSignal: z.ZodMiniType<AbortSignal> = rule<AbortSignal>(
 	(value) => hasMethods(value, "addEventListener", "removeEventListener") && "aborted" in value,
-	"must be an AbortSignal",
+	"must be an AbortSignal, such as the signal of an AbortController",
 );
 
 /** Whether a value has methods of these names. */

@@ -63,7 +63,7 @@ async function expectTag(
 	expect(error).toMatchObject({ _tag: tag, attempts: 0, retryable: false });
 	expect(error.message).toMatch(field);
 	expect(error.message).toBe(`${error.field}: ${error.rule}`);
-	expect(error.rule).toMatch(/^(must|has|is|are|was|its|not a phone number:) /);
+	expect(error.rule).toMatch(/^(must|takes|is|are|was|its|not a phone number:) /);
 	if (typeof value === "string" && value.length > 5) {
 		for (const shown of [error.message, error.stack, JSON.stringify(error)]) expect(shown).not.toContain(value);
 	}

@@ -143,10 +143,14 @@ function derivedOptions(changed: DerivedOptions, options: CheckedOptions): Parti
 		Object.hasOwn(Object(changed), name),
 	);
 	if (typeof changed !== "object" || changed === null) {
-		throw new PartnerConfigurationError({ operation: "withOptions", field: "options", rule: "must be an object" });
+		throw new PartnerConfigurationError({
+			operation: "withOptions",
+			field: "options",
+			rule: "must be an object of options",
+		});
 	}
 	if (fixed !== undefined) {
-		const rule = "must not change, because the derived client shares its connections";
+		const rule = "must not change, because the clients share their connections. Make another one by createClient";
 		throw new PartnerConfigurationError({ operation: "withOptions", field: fixed, rule });
 	}
 	const { headers, retry } = changed;

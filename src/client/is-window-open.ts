@@ -19,7 +19,9 @@ export function isWindowOpen(
 ): boolean {
 	const { summary = conversation } = Object(conversation);
 	const { windowExpiresAt: expires }: { windowExpiresAt?: unknown } = Object(summary);
-	if (expires !== null && typeof expires !== "string") throw refuse("conversation", "must be a summary or a detail");
+	if (expires !== null && typeof expires !== "string") {
+		throw refuse("conversation", "must be a conversation as conversations.list or conversations.get returns it");
+	}
 	// A time without a zone would be read as local time.
 	const isText = typeof at === "string" && /:.*(Z|[+-]\d\d:?\d\d)$/.test(at);
 	const isTime = isText || typeof at === "number" || Object.prototype.toString.call(at) === "[object Date]";

@@ -79,8 +79,8 @@ export function createLookup<Input extends PhoneInput>(
 	const openOnce = (): LookupSource => {
 		const source = open();
 		const refuse = (rule: string) => new PartnerInvalidInput({ ...factsOf(source), field: "phoneNumbers", rule });
-		if (!isIterable(inputs)) throw refuse("must be an iterable of strings, and not a string itself");
-		if (isOpened) throw refuse("are read once: await the lookup, or iterate over it");
+		if (!isIterable(inputs)) throw refuse("must be an iterable of strings: put one number into a list");
+		if (isOpened) throw refuse("are read once: await the lookup or iterate over it, or make another one");
 		isOpened = true;
 		return source;
 	};

@@ -79,10 +79,12 @@ export interface MessagesGroup {
 }
 
 const messageSchema = object({
-	to: rule<string>((value) => typeof value === "string", "must be a phone number"),
+	to: rule<string>((value) => typeof value === "string", "must be a phone number as a string"),
 	body: text,
 	operationId: optional(text),
-	subaccountId: optional(rule<string | null>((value) => value === null || isUuid(value), "must be a UUID or null")),
+	subaccountId: optional(
+		rule<string | null>((value) => value === null || isUuid(value), "must be the UUID of a sender, or null"),
+	),
 	consentLanguage: optional(text),
 });
 
@@ -108,7 +110,8 @@ export function createMessages({ api, run }: Transport, settings: MessagesOption
 		const { allowUnlistedNumber = false, ...call } = checkOptions(optionSchemas.send, options, facts);
 		const { to: given, body: text, ...rest } = checkInput(messageSchema, message, "message", facts);
 		const to = requireRecipient(given, { defaultCountry, allowUnlistedNumber }, "to", facts);
-		if (!isAllowed(to)) throw refuse("to", "is not one of allowRecipients");
+		if (!isAllowed(to))
+			throw refuse("to", "is not one of allowRecipients. Add it to this option of createClient to send to it");
 
 		// The order of the fields is fixed: a caller may have stored an id with these bytes before an upgrade.
 		const { subaccountId, consentLanguage } = rest;

@@ -295,22 +295,26 @@ function connectionsFrom(options: NodeHttpOptions): Connections {
 		value === undefined || [value].flat().every((each) => isPem(each, "CERTIFICATE"));
 	const rules: [field: string, rule: string, holds: boolean][] = [
 		["options", "must be an object", typeof options === "object" && options !== null],
-		["options", `has a field that it does not take: use ${fields}`, Object.keys(unknown).length === 0],
+		["options", `takes only ${fields}`, Object.keys(unknown).length === 0],
 		[
 			"maxSockets",
-			"must be a whole number of 1 or more",
+			"must be a whole number of 1 or more, or Infinity",
 			maxSockets === Number.POSITIVE_INFINITY || isWhole(maxSockets),
 		],
 		["keepAliveMs", isMs, keepAliveMs === undefined || isWhole(keepAliveMs)],
 		["maxAgeMs", isMs, isWhole(maxAgeMs)],
-		["ca", "must be PEM: text, bytes, or a list of them", isPemList(ca)],
-		["cert", "must be PEM: text, bytes, or a list of them, with `key`", isPemList(cert) && !cert === !key],
-		["key", "must be a private key as PEM, with `cert`", key === undefined || isPem(key, "PRIVATE KEY")],
-		["pfx", "must be the bytes of a PKCS#12 file", pfx === undefined || ArrayBuffer.isView(pfx)],
+		["ca", "must be PEM, as text or bytes or a list of them, and not the name of a file", isPemList(ca)],
+		["cert", "must be PEM, as text or bytes or a list of them, given with `key`", isPemList(cert) && !cert === !key],
+		["key", "must be a private key as PEM, given with `cert`", key === undefined || isPem(key, "PRIVATE KEY")],
+		["pfx", "must be the bytes of a PKCS#12 file, and not its name", pfx === undefined || ArrayBuffer.isView(pfx)],
 		["pfx", "must not be given beside `cert`: it holds a certificate of its own", !pfx || !cert],
-		["passphrase", "must be a text", passphrase === undefined || typeof passphrase === "string"],
+		["passphrase", "must be a string", passphrase === undefined || typeof passphrase === "string"],
 		["passphrase", "must be given with the `key` or the `pfx` that it opens", !passphrase || Boolean(key || pfx)],
-		["proxy", "must be an agent of node:http or node:https", proxy === undefined || "addRequest" in Object(proxy)],
+		[
+			"proxy",
+			"must be an agent, such as one of https-proxy-agent",
+			proxy === undefined || "addRequest" in Object(proxy),
+		],
 	];
 	for (const [field, rule, holds] of rules) if (!holds) throw refuse(field, rule);
 	const tls = Object.fromEntries(Object.entries({ ca, cert, key, pfx, passphrase }).filter(([, value]) => value));

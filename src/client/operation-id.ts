@@ -18,7 +18,7 @@ export function isUuid(value: unknown): boolean {
 export async function operationIdFrom(...parts: string[]): Promise<string> {
 	const refuse = (field: string, rule: string) =>
 		new PartnerInvalidInput({ field, rule, operation: "operationIdFrom" });
-	if (parts.length === 0) throw refuse("parts", "must have at least one");
+	if (parts.length === 0) throw refuse("parts", "must have at least one, such as the id of a record");
 	const bad = parts.findIndex((part) => typeof part !== "string" || part === "");
 	if (bad >= 0) throw refuse(`parts[${bad}]`, "must be a string that is not empty");
 	// JSON keeps ("a", "bc") apart from ("ab", "c").

@@ -7,7 +7,6 @@ import {
 	checkValue,
 	flag,
 	hasMethods,
-	isWellFormed,
 	milliseconds,
 	object,
 	optional,
@@ -17,6 +16,7 @@ import {
 	text,
 	type ValueOf,
 	whole,
+	wireText,
 } from "../validation.ts";
 import type { ContractDrift } from "./drift.ts";
 import { type Facts, PartnerConfigurationError, PartnerInvalidInput } from "./errors.ts";
@@ -150,7 +150,7 @@ export const optionSchemas = {
 	call: object(callOptions),
 	page: object(pageOptions),
 	iteration: object(iterationOptions),
-	list: object({ ...iterationOptions, search: optional(rule<string>(isWellFormed, "must be well-formed text")) }),
+	list: object({ ...iterationOptions, search: optional(wireText) }),
 	send: object({ ...callOptions, allowUnlistedNumber: optional(flag) }),
 	lookup: object({ ...callOptions, concurrency: optional(whole(1, 100)) }),
 	collect: object({ limit: optional(rule<number>(isLimit, "must be a whole number, 0 or more")) }),
@@ -242,16 +242,20 @@ const isHosts = (value: unknown): boolean =>
 const isRecipients = (value: unknown): boolean => Array.isArray(value) || typeof value === "function";
 
 const schema = object({
-	baseUrl: optional(rule<string>((value) => typeof value === "string", "must be a string")),
+	baseUrl: optional(rule<string>((value) => typeof value === "string", "must be a string: the URL of the service")),
 	apiKey: optional(rule<ApiKey>(isKey, "must be a string, or a function that returns one")),
 	fetch: optional(callable<Fetch>()),
 	http: optional(callable<Exchange>()),
 	...sharedOptions,
-	logger: optional(rule<Logger>(isLogger, "must have debug, info, warn and error")),
+	logger: optional(rule<Logger>(isLogger, "must have the methods debug, info, warn and error, as console has")),
 	onAttempt: optional(callable<(event: AttemptEvent) => unknown>()),
 	onContractDrift: optional(callable<(drift: ContractDrift) => unknown>()),
-	tracer: optional(rule<Tracer>((value) => hasMethods(value, "startSpan"), "must have startSpan")),
-	allowInsecureHosts: optional(rule<readonly string[]>(isHosts, "must be a list of host names")),
+	tracer: optional(
+		rule<Tracer>((value) => hasMethods(value, "startSpan"), "must be a tracer of OpenTelemetry, with startSpan"),
+	),
+	allowInsecureHosts: optional(
+		rule<readonly string[]>(isHosts, 'must be a list of host names in lower case, without a port: ["sandbox"]'),
+	),
 	allowRecipients: optional(rule<Recipients>(isRecipients, "must be a list of phone numbers, or a function")),
 	appInfo: optional(object({ name: word, version: optional(word) })),
 	defaultCountry: optional(rule<CountryCode>(isCountry, countryRule)),
@@ -264,7 +268,10 @@ export type CheckedOptions = ValueOf<typeof schema>;
 export function checkClientOptions(options: ClientOptions): CheckedOptions {
 	const checked = checkInput(schema, options, "options", {}, PartnerConfigurationError);
 	if (checked.fetch && checked.http) {
-		throw new PartnerConfigurationError({ field: "http", rule: "must not be given together with fetch" });
+		throw new PartnerConfigurationError({
+			field: "http",
+			rule: "must not be given together with fetch: leave one of them out",
+		});
 	}
 	return checked;
 }
@@ -273,14 +280,17 @@ export function checkClientOptions(options: ClientOptions): CheckedOptions {
 export function checkBaseUrl(given = "", insecureHosts: readonly string[] = []): string {
 	const text = given.trim();
 	if (text === "") return "";
-	if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text)) throw refuse("baseUrl", "must be an absolute https URL");
+	if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text)) {
+		throw refuse("baseUrl", "must be an absolute https URL, up to /api/v1");
+	}
 	const url = new URL(text);
 	if (url.protocol !== "https:" && !isLoopback(url.hostname) && !insecureHosts.includes(url.hostname)) {
 		const rule = "must be https; http is for loopback hosts only: localhost, 127.0.0.0/8, [::1]";
 		throw refuse("baseUrl", `${rule}, and for allowInsecureHosts with a sandbox key`);
 	}
-	if (url.username || url.password) throw refuse("baseUrl", "must not hold a user name or password");
-	if (/[?#]/.test(text)) throw refuse("baseUrl", "must not have a query or a fragment");
+	if (url.username || url.password)
+		throw refuse("baseUrl", "must not hold a user name or password: pass the key as apiKey");
+	if (/[?#]/.test(text)) throw refuse("baseUrl", "must not have a query or a fragment: end it with /api/v1");
 	return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
 }
 
@@ -292,7 +302,7 @@ export function checkKey(given: ApiKey | undefined, baseUrl: string): void {
 
 /** The rule that a key breaks, or undefined. The service alone checks the form of a key. */
 export function keyProblem(key: unknown, baseUrl: string): string | undefined {
-	if (!key) return "is required";
+	if (!key) return "is required. Pass the key, or a function that returns it; is its environment variable set?";
 	if (typeof key !== "string") return "must be a string";
 	if (!/^[\x21-\x7e]+$/.test(key)) return "must be visible ASCII without spaces, and without `Bearer`";
 	if (baseUrl === "") return undefined;
@@ -300,9 +310,9 @@ export function keyProblem(key: unknown, baseUrl: string): string | undefined {
 	// Only allowInsecureHosts lets such a base URL pass.
 	const isInsecure = protocol === "http:" && !isLoopback(hostname);
 	if (!key.startsWith("sandbox_live."))
-		return isInsecure ? "must be a sandbox key, because baseUrl is http" : undefined;
+		return isInsecure ? "must be a sandbox key, because baseUrl is http. Use https for another key" : undefined;
 	const isSandbox = hostname === "sandbox.invalid" || isLoopback(hostname) || isInsecure;
-	return isSandbox ? undefined : "is a sandbox key, but baseUrl is not a sandbox";
+	return isSandbox ? undefined : "is a sandbox key, but baseUrl is not a sandbox. Pass the key of the service";
 }
 
 /** `*.localhost` is left out, because a name server may answer for it. */
@@ -314,7 +324,8 @@ function isLoopback(hostname: string): boolean {
 export function refuseBrowser(isAllowed: boolean): void {
 	const { window, navigator } = globalThis as { window?: { document?: unknown }; navigator?: unknown };
 	if (isAllowed || window?.document === undefined || navigator === undefined) return;
-	throw refuse("dangerouslyAllowBrowser", "must be true to run in a browser, where everybody can read the key");
+	const rule = "must be true to run in a browser, where everybody can read the key. Call the service from your server";
+	throw refuse("dangerouslyAllowBrowser", rule);
 }
 
 function refuse(field: string, rule: string): PartnerConfigurationError {

@@ -27,7 +27,8 @@ export function createRecipientCheck(
 		const options = { defaultCountry, allowUnlistedNumber: true };
 		const phone = typeof entry === "string" ? readRecipient(entry, options).phone : undefined;
 		if (phone !== undefined) return phone;
-		throw new PartnerConfigurationError({ field: `allowRecipients[${index}]`, rule: "must be one phone number" });
+		const rule = "must be one phone number as a string";
+		throw new PartnerConfigurationError({ field: `allowRecipients[${index}]`, rule });
 	});
 	const listed = allowed && new Set(allowed);
 	return (phone) => listed === undefined || listed.has(phone);

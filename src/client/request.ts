@@ -73,16 +73,18 @@ export function createSendRequest({ api, run }: Transport, baseUrl: string, isLi
 				// Own values only, because each object inherits a `constructor`.
 				const value = Object.hasOwn(values, name) ? values[name] : undefined;
 				if (value !== undefined && value !== "." && value !== "..") return encodeURIComponent(value);
-				throw refuse(name === "agencyId" ? name : `params.${name}`, "must be the text of one path segment");
+				const rule = "must be the text of one path segment, because the path names it";
+				throw refuse(name === "agencyId" ? name : `params.${name}`, rule);
 			});
 			if (isLimited && !isRead && isSend(decodeURIComponent(target), baseUrl)) {
-				throw refuse("path", "is that of messages.send, which checks allowRecipients");
+				throw refuse("path", "is that of messages.send, which checks allowRecipients: call agency.messages.send");
 			}
-			if (isRead && body !== undefined) throw refuse("body", "must be absent for a GET");
+			if (isRead && body !== undefined) throw refuse("body", "must be absent for a GET, which takes a query");
 			// Written now, because the caller may change its objects before a retry.
 			const search = querySerializer(query);
 			const { json, texts } = jsonOf(body);
-			if (json === undefined && body !== undefined) throw refuse("body", "must be JSON");
+			if (json === undefined && body !== undefined)
+				throw refuse("body", "must be JSON: no function, no BigInt and no cycle");
 
 			const words = Object.values(query).filter((value) => typeof value === "string");
 			const secrets = [...Object.values(params ?? {}), ...words, ...texts, json];

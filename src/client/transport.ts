@@ -264,7 +264,10 @@ function noteHead<Data>(call: CallState<Data>, { status, headers }: ExchangeHead
 /** The key of this attempt. A function is asked each time, so that a rotated key is used at once. */
 function readKey<Data>(call: CallState<Data>): string | Promise<string> {
 	const { apiKey, baseUrl } = call.client;
-	if (baseUrl === "") throw noKey(call, "baseUrl", "is required");
+	if (baseUrl === "") {
+		const rule = "is required. Pass the URL of the service; is its environment variable set?";
+		throw noKey(call, "baseUrl", rule);
+	}
 	if (call.newKey !== undefined && !call.keys.includes(call.newKey)) return call.newKey;
 	if (typeof apiKey === "function") return askForKey(call, apiKey);
 	// `createClient` has checked a key that is there.

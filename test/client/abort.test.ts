@@ -176,7 +176,7 @@ test("a signal that cannot be let go of is refused", async () => {
 	const error = await failure(() =>
 		clientOf({ baseUrl: "https://messaging.example/api/v1" }).me.get({ signal: wrong(half) }),
 	);
-	expect(error).toMatchObject({ _tag: "PartnerInvalidInput", message: "signal: must be an AbortSignal", attempts: 0 });
+	expect(error).toMatchObject({ _tag: "PartnerInvalidInput", field: "signal", attempts: 0 });
 });
 
 test("an abort that another listener keeps from us stops what has not gone out: a send, and the attempt after a wait", async () => {

@@ -152,9 +152,11 @@ test.for([
 	},
 );
 
+const missing = "is required. Pass the key, or a function that returns it; is its environment variable set?";
+
 test.for([
-	["nothing", () => "", "is required"],
-	["undefined", () => undefined, "is required"],
+	["nothing", () => "", missing],
+	["undefined", () => undefined, missing],
 	["what cannot stand in a header", () => `${apiKey}\n`, "must be visible ASCII without spaces, and without `Bearer`"],
 	["a number", () => wrong(5), "must be a string"],
 ] as [string, () => string | undefined, string][])(
@@ -198,7 +200,7 @@ test.for([baseUrl, "https://app.localhost/api/v1", "https://sandbox.invalid.exam
 	"a sandbox's key is refused for a host that is no sandbox, %s, at once or from its function",
 	async (given) => {
 		const { fetch, calls } = recordingFetch(() => jsonResponse(me));
-		const rule = "is a sandbox key, but baseUrl is not a sandbox";
+		const rule = "is a sandbox key, but baseUrl is not a sandbox. Pass the key of the service";
 		const atOnce = await failure(() => createClient({ baseUrl: given, apiKey: sandboxKey, fetch }));
 		const later = await failure(() => createClient({ baseUrl: given, apiKey: () => sandboxKey, fetch }).me.get());
 		for (const error of [atOnce, later]) {

@@ -370,7 +370,7 @@ test("row PartnerConfigurationError: what the client was made with, at once or a
 	expect(atOnce).toMatchObject({ name: "PartnerConfigurationError", operation: "createClient", field: "baseUrl" });
 	const absent = await failure(() => createClient({ baseUrl, apiKey: undefined, fetch }).me.get());
 	expect(absent).toBeInstanceOf(PartnerConfigurationError);
-	expect(absent).toMatchObject({ operation: "me.get", field: "apiKey", rule: "is required", retryable: false });
+	expect(absent).toMatchObject({ operation: "me.get", field: "apiKey", retryable: false });
 	const vault = () => Promise.reject(new RangeError("locked"));
 	const failed = await failure(() => createClient({ baseUrl, apiKey: vault, fetch }).me.get());
 	expect(failed).toBeInstanceOf(PartnerConfigurationError);

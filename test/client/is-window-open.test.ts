@@ -102,6 +102,6 @@ test.for([null, undefined, 5, "2026", {}, { summary: null }, { windowExpiresAt: 
 	async (given) => {
 		const error = await failure(() => isWindowOpen(wrong(given)));
 		expect(error).toMatchObject({ _tag: "PartnerInvalidInput", operation: "isWindowOpen", field: "conversation" });
-		expect(error.message).toContain("summary");
+		expect(error.message).toContain("conversations.list");
 	},
 );

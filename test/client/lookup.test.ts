@@ -586,7 +586,7 @@ test("the numbers of a lookup are read once: a second iteration is refused and n
 	await expect(lookup).resolves.toHaveLength(5);
 	await expect(lookup).resolves.toHaveLength(5);
 	const error = await failure(() => collect(lookup));
-	expect(error.message).toBe("phoneNumbers: are read once: await the lookup, or iterate over it");
+	expect(error.message).toBe("phoneNumbers: are read once: await the lookup or iterate over it, or make another one");
 	expect(service.requests).toHaveLength(1);
 });
 

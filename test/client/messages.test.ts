@@ -181,21 +181,37 @@ test.for([
 
 const fine = { to: phone, body: text };
 const refusals: [string, unknown[], string][] = [
-	["nothing", [], "message: must be an object"],
-	["null", [null], "message: must be an object"],
-	["options that are none", [fine, 5], "options: must be an object"],
-	["no recipient", [{ body: text }], "to: must be a phone number"],
-	["a number for the recipient", [{ ...fine, to: 32470123456 }], "to: must be a phone number"],
+	["nothing", [], "message: must be an object of to, body, operationId, subaccountId, consentLanguage"],
+	["null", [null], "message: must be an object of to, body, operationId, subaccountId, consentLanguage"],
+	[
+		"options that are none",
+		[fine, 5],
+		"options: must be an object of timeoutMs, deadlineMs, retry, headers, signal, allowUnlistedNumber",
+	],
+	["no recipient", [{ body: text }], "to: must be a phone number as a string"],
+	["a number for the recipient", [{ ...fine, to: 32470123456 }], "to: must be a phone number as a string"],
 	[
 		"no phone number",
 		[{ ...fine, to: "112" }],
 		"to: not a phone number: it is too short. Use E.164 (+32470123456) or a Belgian local number (0470 12 34 56).",
 	],
-	["a sender that is no UUID", [{ ...fine, subaccountId: "CANARY" }], "subaccountId: must be a UUID or null"],
-	["a number for the sender", [{ ...fine, subaccountId: 5 }], "subaccountId: must be a UUID or null"],
-	["a UUID in a list", [{ ...fine, subaccountId: [sender] }], "subaccountId: must be a UUID or null"],
-	["more than a UUID", [{ ...fine, subaccountId: `${sender}0` }], "subaccountId: must be a UUID or null"],
-	["more before a UUID", [{ ...fine, subaccountId: `0${sender}` }], "subaccountId: must be a UUID or null"],
+	[
+		"a sender that is no UUID",
+		[{ ...fine, subaccountId: "CANARY" }],
+		"subaccountId: must be the UUID of a sender, or null",
+	],
+	["a number for the sender", [{ ...fine, subaccountId: 5 }], "subaccountId: must be the UUID of a sender, or null"],
+	["a UUID in a list", [{ ...fine, subaccountId: [sender] }], "subaccountId: must be the UUID of a sender, or null"],
+	[
+		"more than a UUID",
+		[{ ...fine, subaccountId: `${sender}0` }],
+		"subaccountId: must be the UUID of a sender, or null",
+	],
+	[
+		"more before a UUID",
+		[{ ...fine, subaccountId: `0${sender}` }],
+		"subaccountId: must be the UUID of a sender, or null",
+	],
 	["an id that is no text", [{ ...fine, operationId: 5 }], "operationId: must be a string"],
 ];
 
@@ -243,7 +259,7 @@ test("the message of a refusal names allowRecipients, or the operationId that wa
 	const service = await scripted(inTurn({ json: sentNow }));
 	const { send } = clientOf(service, { allowRecipients: [phone] }).agency(agencyId).messages;
 	const belt = await failure(() => send({ to: "+32470999999", body: text }));
-	expect(belt.message).toBe("to: is not one of allowRecipients");
+	expect(belt.message).toBe("to: is not one of allowRecipients. Add it to this option of createClient to send to it");
 	await send({ ...fine, operationId });
 	const guard = await failure(() => send({ ...fine, body: "another", operationId }));
 	expect(guard.message).toBe("operationId: was used with another message; a new message needs a new id");

@@ -46,7 +46,7 @@ test('("a", "bc"), ("ab", "c"), ("abc") and ("a", "b", "c") are four sends', asy
 const notEmpty = "parts[1]: must be a string that is not empty";
 
 test.for([
-	["nothing", [], "parts: must have at least one"],
+	["nothing", [], "parts: must have at least one, such as the id of a record"],
 	["undefined, as of a note that was never stored", ["crm", undefined], notEmpty],
 	["null", ["crm", null], notEmpty],
 	["a number", ["crm", 5], notEmpty],

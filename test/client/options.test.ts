@@ -445,6 +445,6 @@ test("option http: an exchange takes the place of fetch, and both together are r
 	expect(requests).toMatchObject([{ method: "GET", url: `${baseUrl}/me`, body: undefined, noStore: true }]);
 	expect(requests[0]?.headers).toMatchObject({ authorization: `Bearer ${apiKey}`, accept: "application/json" });
 	const error = await failure(() => createClient({ baseUrl, apiKey, http, fetch: globalThis.fetch }));
-	const rule = "must not be given together with fetch";
+	const rule = "must not be given together with fetch: leave one of them out";
 	expect(error).toMatchObject({ _tag: "PartnerConfigurationError", field: "http", rule });
 });
