@@ -1,6 +1,6 @@
 /**
  * `npx tsx scripts/audit.ts`: known vulnerabilities of what runs at a user's, which is inlined in the build and which no audit of
- * theirs sees. Asks the registry about the packages and versions of THIRD-PARTY.md, and fails when it knows any.
+ * theirs sees. Asks the registry about the packages and versions of sbom.cdx.json, and fails when it knows any.
  */
 import { readFile } from "node:fs/promises";
 
@@ -12,9 +12,11 @@ interface Advisory {
 }
 
 const registry = (process.env.npm_config_registry ?? "https://registry.npmjs.org").replace(/\/+$/, "");
-const text = await readFile(new URL("../THIRD-PARTY.md", import.meta.url), "utf8");
-const inlined = [...text.matchAll(/^## (\S+) (\d\S*)$/gm)].map(([, name = "", version = ""]) => [name, [version]]);
-if (inlined.length === 0) throw new Error("THIRD-PARTY.md names no package");
+const { components }: { components: { name: string; version: string }[] } = JSON.parse(
+	await readFile(new URL("../sbom.cdx.json", import.meta.url), "utf8"),
+);
+if (components.length === 0) throw new Error("sbom.cdx.json names no package");
+const inlined = components.map(({ name, version }) => [name, [version]]);
 
 const response = await fetch(`${registry}/-/npm/v1/security/advisories/bulk`, {
 	method: "POST",

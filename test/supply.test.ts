@@ -59,6 +59,27 @@ test("S38 every licence, notice and list of authors of what is inlined reaches t
 	expect(JSON.parse(read("package.json")).files).toContain("THIRD-PARTY.md");
 });
 
+test("S38 the SBOM is valid CycloneDX, and has the package and what is inlined with versions and licences", async () => {
+	const shipped = read("sbom.cdx.json");
+	const { Spec, Validation } = await import("@cyclonedx/cyclonedx-library");
+	expect(await new Validation.JsonStrictValidator(Spec.Version.v1dot6).validate(shipped)).toBeNull();
+	const { metadata, components, dependencies } = JSON.parse(shipped);
+	const { version, files } = JSON.parse(read("package.json"));
+	expect(metadata).toEqual({ component: expect.objectContaining({ name: "messaging-conversations", version }) });
+	const parts = [...read("THIRD-PARTY.md").matchAll(/^## (\S+) (\S+)\n\n(\S+)$/gm)].map(
+		([, name, version, license]) => ({
+			name,
+			version,
+			purl: `pkg:npm/${name}@${version}`,
+			licenses: [{ license: { id: license } }],
+		}),
+	);
+	expect(components).toEqual(parts.map((part) => expect.objectContaining(part)));
+	const refs: string[] = parts.map(({ purl }) => purl);
+	expect(dependencies).toContainEqual({ ref: `pkg:npm/messaging-conversations@${version}`, dependsOn: refs });
+	expect(files).toContain("sbom.cdx.json");
+});
+
 test("S40 an install runs no script of any package", () => {
 	expect(read(".npmrc").split("\n")).toContain("ignore-scripts=true");
 	const { allowScripts } = JSON.parse(read("package.json"));

@@ -50,6 +50,7 @@ test("S39 the tarball holds what its users need and nothing else", () => {
 			...readdirSync(join(root, "examples")).flatMap((file) => (file.endsWith(".ts") ? `examples/${file}` : [])),
 			"openapi.json",
 			"package.json",
+			"sbom.cdx.json",
 			...built,
 		].sort(),
 	);
