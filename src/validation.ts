@@ -5,13 +5,56 @@ export type Schema<T> = z.ZodMiniType<T>;
 /** The type of the values that satisfy a schema. */
 export type ValueOf<S> = z.output<S>;
 
-/** A value that passes a test, and the rule in words that an error names. */
-export function rule<T>(test: (value: unknown) => boolean, words: string): z.ZodMiniType<T> {
-	return z.custom<T>(test, words);
+/** Any schema, as a field of another one. */
+export type AnySchema = z.core.$ZodType;
+
+/** A value that passes a test, and the rule in words that an error names. The words can depend on the value. */
+export function rule<T>(
+	test: (value: unknown) => boolean,
+	words: string | ((value: unknown) => string),
+): z.ZodMiniType<T> {
+	return z.custom<T>(test, { error: ({ input }) => (typeof words === "string" ? words : words(input)) });
 }
 
 /** A field that may be absent or undefined. */
 export const optional = z.optional;
+
+/** A rule to add to a schema: `schema.check(refine(test, words))`. */
+export const refine = z.refine;
+
+/** A field that may be null. */
+export const orNull = z.nullable;
+
+/** A list whose items satisfy a schema. */
+export function listOf<S extends AnySchema>(schema: S): z.ZodMiniArray<S> {
+	return z.array(schema, "must be an array");
+}
+
+/** A value that satisfies one of these schemas. An error is that of the last one. */
+export function either<const Schemas extends readonly AnySchema[]>(...schemas: Schemas): z.ZodMiniUnion<Schemas> {
+	return z.union(schemas);
+}
+
+/** A list of a name and a value. */
+export function pair<Name extends AnySchema, Value extends AnySchema>(
+	name: Name,
+	value: Value,
+): z.ZodMiniTuple<[Name, Value]> {
+	return z.tuple([name, value], "must be a name and a value");
+}
+
+/** An object one of whose fields names the schema that it satisfies. */
+export function variant(field: string, schemas: Readonly<Record<string, AnySchema>>): z.ZodMiniType<object> {
+	const names = Object.keys(schemas).map((name) => JSON.stringify(name));
+	const unknown = { path: [field], words: `must be ${names.join(" or ")}` };
+	return anyObject.check(({ value, issues }) => {
+		const schema = new Map(Object.entries(schemas)).get(Reflect.get(value, field));
+		const error = schema && z.safeParse(schema, value).error;
+		if (schema && !error) return;
+		const { path, words } = error ? problemIn(error.issues, []) : unknown;
+		issues.push({ code: "custom", path, message: words, input: value });
+	});
+}
 
 /** A value that may be `false` too. */
 export function orFalse<S extends z.ZodMiniType>(schema: S): z.ZodMiniUnion<readonly [z.ZodMiniLiteral<false>, S]> {
@@ -22,14 +65,14 @@ export function orFalse<S extends z.ZodMiniType>(schema: S): z.ZodMiniUnion<read
 export function object<Shape extends z.core.$ZodShape>(
 	shape: Shape,
 ): z.ZodMiniPipe<z.ZodMiniType<z.input<z.ZodMiniObject<Shape>>>, z.ZodMiniObject<Shape>> {
-	const names = Object.keys(shape).join(", ");
+	const names = Object.keys(shape).join(", ") || "nothing";
 	const unknownKeys = (value: object) => Object.keys(value).filter((key) => !Object.hasOwn(shape, key));
 	const known = z.custom<z.input<z.ZodMiniObject<Shape>>>(
 		(value) => isObject(value) && unknownKeys(value).length === 0,
 		{
 			error: ({ input }) =>
 				isObject(input)
-					? `takes only ${names}. It has a field that it does not take${namesOf(unknownKeys(input))}`
+					? `takes ${names}. It has a field that it does not take${namesOf(unknownKeys(input))}`
 					: `must be an object of ${names}`,
 		},
 	);
@@ -117,10 +160,18 @@ export function checkValue<T>(
 	const checked = z.safeParse(schema, value);
 	if (checked.success) return checked.data;
 	const { path, words } = problemIn(checked.error.issues, []);
-	const error = refuse(path.map(String).join(".") || field, words);
+	const error = refuse(placeOf(path) || field, words);
 	// The engine keeps ten frames, and those of this package take the place of the caller's.
 	Error.captureStackTrace?.(error, checkValue);
 	throw error;
+}
+
+/** The place of a field, such as `retry.attempts` or `agencies[0].id`. */
+function placeOf(path: readonly PropertyKey[]): string {
+	return path
+		.map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`))
+		.join("")
+		.replace(/^\./, "");
 }
 
 interface AnyIssue {

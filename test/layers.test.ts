@@ -16,15 +16,27 @@ const sandbox = ["controls", "service", "archive", "world", "base"].map((folder)
 
 /** The layers of src. Each may import those that it names, `generated/` and the package's own JSON. */
 const layers: Record<string, Layer> = {
-	"sandbox/base": { files: /^sandbox\/base\//, imports: ["phone"] },
-	"sandbox/world": { files: /^sandbox\/world\//, imports: ["sandbox/base", "phone"] },
-	"sandbox/archive": { files: /^sandbox\/archive\//, imports: ["sandbox/world", "sandbox/base", "phone"] },
-	"sandbox/service": { files: /^sandbox\/service\//, imports: ["sandbox/world", "sandbox/base", "phone"] },
-	"sandbox/controls": { files: /^sandbox\/controls\//, imports: ["sandbox/world", "sandbox/base", "phone"] },
+	"sandbox/base": { files: /^sandbox\/base\//, imports: ["phone", "validation"] },
+	"sandbox/world": { files: /^sandbox\/world\//, imports: ["sandbox/base", "phone", "validation"] },
+	"sandbox/archive": {
+		files: /^sandbox\/archive\//,
+		imports: ["sandbox/world", "sandbox/base", "phone", "validation"],
+	},
+	"sandbox/service": {
+		files: /^sandbox\/service\//,
+		imports: ["sandbox/world", "sandbox/base", "phone"],
+	},
+	"sandbox/controls": {
+		files: /^sandbox\/controls\//,
+		imports: ["sandbox/world", "sandbox/base", "phone", "validation"],
+	},
 	// It runs in a browser, and knows the sandbox by its types and control routes alone.
 	"sandbox/page": { files: /^sandbox\/server\/page\//, imports: ["sandbox", ...sandbox] },
-	"sandbox/server": { files: /^sandbox\/(server|msw)(\.ts$|\/)/, imports: ["sandbox", ...sandbox, "phone"] },
-	sandbox: { files: /^sandbox\//, imports: [...sandbox, "phone"] },
+	"sandbox/server": {
+		files: /^sandbox\/(server|msw)(\.ts$|\/)/,
+		imports: ["sandbox", ...sandbox, "phone", "validation"],
+	},
+	sandbox: { files: /^sandbox\//, imports: [...sandbox, "phone", "validation"] },
 	sync: { files: /^sync\//, imports: ["index", "validation"] },
 	outbox: { files: /^outbox\//, imports: ["index", "validation"] },
 	cli: { files: /^cli(\.ts$|\/)/, imports: ["index", "node", "sync", "outbox", "sandbox/server", "sandbox"] },

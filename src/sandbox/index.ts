@@ -4,10 +4,11 @@
  * @module messaging-conversations/sandbox
  */
 
+import { anything, callable, listOf, optional, rule } from "../validation.ts";
 import { type Archive, archive, type Snapshot, unarchive } from "./archive/archive.ts";
 import { archiveFrom } from "./archive/schema.ts";
 import type { Call, Reply } from "./base/call.ts";
-import { assertValid, fields, listOf, must, optional, wholeFrom } from "./base/check.ts";
+import { assertValid, fields, wholeFrom } from "./base/input.ts";
 import { type AgencyControl, createAgencyControl } from "./controls/agency.ts";
 import { createClockControl } from "./controls/clock.ts";
 import { createDuring } from "./controls/during.ts";
@@ -53,19 +54,19 @@ export type { Scope, VisibilityReason } from "./world/state.ts";
 
 const optionsRule = fields<SandboxOptions>({
 	// The first three say more exactly what they may be.
-	now: () => undefined,
-	seed: () => undefined,
-	policy: () => undefined,
-	latitude: optional(must("a number or a string", (value) => typeof value === "string" || Number.isFinite(value))),
+	now: optional(anything),
+	seed: optional(anything),
+	policy: optional(anything),
+	latitude: optional(
+		rule((value) => typeof value === "string" || Number.isFinite(value), "must be a number or a string"),
+	),
 });
 
-const anything = must("there", (value) => value !== undefined);
 const snapshotRule = fields<Snapshot>({
-	world: anything, // archiveFrom looks at it
+	world: optional(anything), // archiveFrom looks at it
 	journal: fields<Snapshot["journal"]>({ entries: listOf(anything), violations: listOf(anything) }),
 });
 const eventsRule = fields<{ after?: number }>({ after: optional(wholeFrom(0)) });
-const listenerRule = must("a function", (listener) => typeof listener === "function");
 
 const baseUrl = "https://sandbox.invalid/api/v1";
 
@@ -121,7 +122,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 			return events.after(options.after ?? 0);
 		},
 		subscribe(listener) {
-			assertValid("subscribe: listener", listener, listenerRule);
+			assertValid("subscribe: listener", listener, callable());
 			return events.subscribe(listener);
 		},
 		requests: journal.requests,

@@ -8,8 +8,9 @@ import { randomBytes } from "node:crypto";
 import { createServer, type RequestListener, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
+import { flag, listOf, optional, rule } from "../validation.ts";
 import { basePath } from "./base/call.ts";
-import { assertValid, fields, listOf, must, optional, trueOrFalse } from "./base/check.ts";
+import { assertValid, fields } from "./base/input.ts";
 import type { Sandbox } from "./index.ts";
 import { createControlRoutes } from "./server/control.ts";
 import { hostOf, hostsOf, isLoopback } from "./server/hosts.ts";
@@ -58,21 +59,23 @@ const maxHeaderSize = 2 ** 20;
 
 const optionsRule = fields<ServeOptions>({
 	port: optional(
-		must(
-			"a port from 0 to 65535",
+		rule(
 			(port) => Number.isInteger(port) && /^\d{1,5}$/.test(String(port)) && Number(port) <= 65_535,
+			"must be a port from 0 to 65535",
 		),
 	),
 	// An empty one would open every control, keys included, to every program on the machine.
 	token: optional(
-		must(
-			"8 or more characters that a header can carry",
+		rule(
 			(token) => typeof token === "string" && /^[!-~]{8,}$/.test(token),
+			"must be 8 or more characters that a header can carry",
 		),
 	),
-	follow: optional(trueOrFalse),
-	listen: optional(must("an address", (address) => typeof address === "string" && /^[\w.:-]+$/.test(address))),
-	allowHosts: optional(listOf(must("a host name", (name) => typeof name === "string" && /^[\w.-]+$/.test(name)))),
+	follow: optional(flag),
+	listen: optional(rule((address) => typeof address === "string" && /^[\w.:-]+$/.test(address), "must be an address")),
+	allowHosts: optional(
+		listOf(rule((name) => typeof name === "string" && /^[\w.-]+$/.test(name), "must be a host name")),
+	),
 });
 
 /**

@@ -53,7 +53,7 @@ test("the rule names each unknown field that looks like one, and no other name",
 	const message: { to: string; body: string } = wrong({ to: phone, body: text, ...fields });
 	const error = await failure(() => createClient({ baseUrl, apiKey }).agency(agencyId).messages.send(message));
 	const known = "to, body, operationId, subaccountId, consentLanguage";
-	expect(error.rule).toBe(`takes only ${known}. It has a field that it does not take: line2, tags`);
+	expect(error.rule).toBe(`takes ${known}. It has a field that it does not take: line2, tags`);
 });
 
 test("a field of an option is named by its path", async () => {

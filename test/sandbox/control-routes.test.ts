@@ -312,7 +312,10 @@ test("control routes name the field that is not what it must be, each field of e
 		}
 		if (verb === "GET") continue; // fetch sends no body with it
 		const { status, result } = await control(verb, target, { unheard: 1 });
-		expect([status, fieldOf(result, "message")], path).toEqual([400, expect.stringContaining('"unheard"')]);
+		expect([status, fieldOf(result, "message")], path).toEqual([
+			400,
+			expect.stringContaining("does not take: unheard"),
+		]);
 	}
 	expect(fields).toBeGreaterThan(30);
 });

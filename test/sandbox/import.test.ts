@@ -18,15 +18,23 @@ function exported(): any {
 const extra = (extras: object) => (archive: any) => (archive.agencies[0].threads[0].messages[0].extras = extras);
 
 // biome-ignore lint/suspicious/noExplicitAny: see above
+const operation = (fate: object) => (archive: any) =>
+	(archive.operations = [["an operationId", { payload: "{}", at: archive.now, fate }]]);
+
+// biome-ignore lint/suspicious/noExplicitAny: see above
 const spoilt: readonly (readonly [string, (archive: any) => unknown, RegExp])[] = [
 	["an agency of no integration", (a) => (a.agencies[0].integrationId = "gone"), /agencies\[0\]\.integrationId/],
 	["a key of no integration", (a) => (a.keys[0].integrationId = "gone"), /keys\[0\]\.integrationId/],
 	["no agency", (a) => (a.agencies = []), /agencies must have at least one/],
 	["a language that is none", (a) => (a.agencies[0].consent.defaultLanguage = "zz"), /defaultLanguage must be one of/],
 	["a sender that is no UUID", (a) => (a.agencies[0].senders = ["x"]), /senders\[0\] must be a UUID/],
-	["a derived rank", (a) => (a.agencies[0].threads[0].rank = { at: 1, messageId: 1, serial: 1 }), /no field "rank"/],
-	["a derived flag", (a) => (a.agencies[0].threads[0].listed = false), /no field "listed"/],
-	["a derived count", (a) => (a.agencies[0].threads[0].failed = 7), /no field "failed"/],
+	[
+		"a derived rank",
+		(a) => (a.agencies[0].threads[0].rank = { at: 1, messageId: 1, serial: 1 }),
+		/does not take: rank/,
+	],
+	["a derived flag", (a) => (a.agencies[0].threads[0].listed = false), /does not take: listed/],
+	["a derived count", (a) => (a.agencies[0].threads[0].failed = 7), /does not take: failed/],
 	["now null", (a) => (a.now = null), /now must be an instant/],
 	["now as text", (a) => (a.now = "5"), /now must be an instant/],
 	["now as a list", (a) => (a.now = [5]), /now must be an instant/],
@@ -53,6 +61,8 @@ const spoilt: readonly (readonly [string, (archive: any) => unknown, RegExp])[] 
 		/ctaButtons\[0\]\.title/,
 	],
 	["a reply to half a message", extra({ replyTo: { body: "Hi" } }), /replyTo\.direction must be a string, or null/],
+	["a fate of no name", operation({ state: "lost" }), /operations\[0\]\[1\]\.fate\.state must be "sent" or "held" or/],
+	["a fate without its message", operation({ state: "sent" }), /operations\[0\]\[1\]\.fate\.messageId must be a whole/],
 	["two threads of one number", (a) => (a.agencies[0].threads[1].phone = ANNA), /phone numbers/],
 	["two agencies of one id", (a) => a.agencies.push(a.agencies[0]), /agencies must differ/],
 	["a message id twice", (a) => (a.agencies[0].threads[1].messages[0].id = 1), /ids of messages must differ/],

@@ -257,7 +257,7 @@ test("server refuses options that it does not know, and a token that protects no
 		[{ port: "x" }, /port must be a port from 0 to 65535/],
 		[{ port: 65_536 }, /port/],
 		[{ port: 1.5 }, /port/],
-		[{ host: "0.0.0.0" }, /has no field "host"/],
+		[{ host: "0.0.0.0" }, /does not take: host/],
 		[{ follow: 1 }, /follow must be true or false/],
 	] as const) {
 		const serving: Promise<Served> = Reflect.apply(serve, undefined, [createSandbox(), options]);

@@ -1,19 +1,27 @@
 import {
+	type AnySchema,
+	flag,
+	listOf,
+	object,
+	optional,
+	orNull,
+	pair,
+	rule,
+	type Schema,
+	variant,
+} from "../../validation.ts";
+import {
+	aNumber,
 	aString,
 	assertValid,
 	aUuid,
 	fields,
 	isRecord,
-	listOf,
-	must,
 	oneOf,
-	optional,
-	orNull,
-	type Rule,
 	someText,
-	trueOrFalse,
+	stringOrNull,
 	wholeFrom,
-} from "../base/check.ts";
+} from "../base/input.ts";
 import { phoneFrom } from "../base/phone.ts";
 import { isInstant } from "../world/clock.ts";
 import { type Consent, consentRules } from "../world/consent.ts";
@@ -42,19 +50,8 @@ import { assertWhole } from "./whole.ts";
  * The schema of an archive, field by field: what is imported may have been written by hand or by another version.
  */
 
-const textOrNull = orNull(aString);
-const instant = must("an instant in milliseconds", isInstant);
+const instant: Schema<number> = rule(isInstant, "must be an instant in milliseconds");
 const instantOrNull = orNull(instant);
-const codeOrNull = orNull(must("a finite number", Number.isFinite));
-
-const pairOf =
-	(rule: Rule): Rule =>
-	(value) => {
-		if (!Array.isArray(value) || value.length !== 2 || typeof value[0] !== "string")
-			return " must be a name and a value";
-		const failure = rule(value[1]);
-		return failure && `[1]${failure}`;
-	};
 
 const author = oneOf("api", "staff", "ai");
 
@@ -66,22 +63,22 @@ const extras = fields<MessageExtras>({
 	buttonClicked: optional(aString),
 	interactiveContent: optional(interactiveRule),
 	replyTo: optional(replyRule),
-	sender: optional(textOrNull),
-	operationId: optional(textOrNull),
+	sender: optional(stringOrNull),
+	operationId: optional(stringOrNull),
 	author: optional(author),
 });
 
 const message = fields<StoredMessage>({
 	id: wholeFrom(1),
-	body: textOrNull,
-	outbound: trueOrFalse,
+	body: stringOrNull,
+	outbound: flag,
 	at: instant,
-	profileName: textOrNull,
+	profileName: stringOrNull,
 	extras: optional(extras),
 	status: aString,
 	deliveredAt: instantOrNull,
 	readAt: instantOrNull,
-	errorCode: codeOrNull,
+	errorCode: orNull(aNumber),
 });
 
 const held = fields<Held>({
@@ -90,71 +87,64 @@ const held = fields<Held>({
 	expiresAt: instant,
 	body: aString,
 	updatedAt: instant,
-	sender: textOrNull,
-	operationId: textOrNull,
+	sender: stringOrNull,
+	operationId: stringOrNull,
 	author,
-	operation: textOrNull,
+	operation: stringOrNull,
 });
 
 const isE164 = (phone: unknown): boolean => typeof phone === "string" && phoneFrom(phone) === phone;
 
 const thread = fields<ThreadRecord>({
 	serial: wholeFrom(0),
-	phone: must("E.164", isE164),
-	name: textOrNull,
-	opened: trueOrFalse,
-	shared: trueOrFalse,
-	views: listOf(fields<View>({ agencyId: aString, reason: oneOf(...visibilityReasons), hidden: trueOrFalse })),
+	phone: rule(isE164, "must be E.164"),
+	name: stringOrNull,
+	opened: flag,
+	shared: flag,
+	views: listOf(fields<View>({ agencyId: aString, reason: oneOf(...visibilityReasons), hidden: flag })),
 	messages: listOf(message),
 	windowFrom: instantOrNull,
-	ai: fields<ThreadRecord["ai"]>({ enabled: trueOrFalse, reason: oneOf(...aiReasons), at: instantOrNull }),
+	ai: fields<ThreadRecord["ai"]>({ enabled: flag, reason: oneOf(...aiReasons), at: instantOrNull }),
 	flows: listOf(fields<Flow>({ id: wholeFrom(1), status: aString, updated: wholeFrom(0) })),
 	held: orNull(held),
 	conflicts: wholeFrom(0),
-	reachable: trueOrFalse,
+	reachable: flag,
 });
 
 const agency = fields<ArchivedAgency>({
 	id: someText,
 	integrationId: aString,
-	name: textOrNull,
-	linked: trueOrFalse,
-	storesMedia: trueOrFalse,
+	name: stringOrNull,
+	linked: flag,
+	storesMedia: flag,
 	consent: fields<Consent>(consentRules),
 	senders: listOf(aUuid),
 	threads: listOf(thread),
 });
 
+const lost = { queueId: aString, windowExpiresAt: instantOrNull };
+const sent = { messageId: wholeFrom(1), windowExpiresAt: instant, wasHeld: flag };
+
 /** The fields of each fate of an operation, beside its state. */
-const fateRules: { readonly [State in Fate["state"]]: Rule } = {
-	sent: fields<Extract<Fate, { state: "sent" }>>({
-		state: oneOf("sent"),
-		messageId: wholeFrom(1),
-		windowExpiresAt: instant,
-		wasHeld: trueOrFalse,
-	}),
-	held: lostRule("held"),
-	dropped: lostRule("dropped"),
-	replaced: lostRule("replaced"),
-	taken: fields<Extract<Fate, { state: "taken" }>>({ state: oneOf("taken") }),
+const fateFields: { readonly [State in Fate["state"]]: Record<string, AnySchema> } = {
+	sent,
+	held: lost,
+	dropped: lost,
+	replaced: lost,
+	taken: {},
 };
 
-function lostRule(state: string): Rule {
-	return fields({ state: oneOf(state), queueId: aString, windowExpiresAt: instantOrNull });
-}
-
-const fate: Rule = (value) => {
-	const state = isRecord(value) ? value.state : undefined;
-	const rule = Object.entries(fateRules).find(([name]) => name === state)?.[1];
-	return rule ? rule(value) : `.state${oneOf(...Object.keys(fateRules))(state)}`;
-};
+const fate = variant(
+	"state",
+	Object.fromEntries(Object.entries(fateFields).map(([state, rest]) => [state, object({ state: aString, ...rest })])),
+);
 
 const schema = fields<Archive>({
 	format: oneOf("messaging-conversations-sandbox"),
-	version: (version) => (version === 2 ? undefined : " must be 2"),
+	version: rule((version) => version === 2, "must be 2"),
 	now: instant,
-	counters: listOf(pairOf(wholeFrom(0))),
-	integrations: listOf(fields<Integration>({ id: someText, name: aString, hidden: trueOrFalse })),
+	counters: listOf(pair(aString, wholeFrom(0))),
+	integrations: listOf(fields<Integration>({ id: someText, name: aString, hidden: flag })),
 	keys: listOf(
 		fields<Key>({
 			id: someText,
@@ -165,7 +155,7 @@ const schema = fields<Archive>({
 		}),
 	),
 	agencies: listOf(agency),
-	operations: listOf(pairOf(fields<Operation>({ payload: aString, at: instant, fate }))),
+	operations: listOf(pair(aString, fields<Operation>({ payload: aString, at: instant, fate }))),
 	faults: listOf(faultRule),
 });
 

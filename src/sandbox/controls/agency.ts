@@ -1,4 +1,5 @@
-import { aString, assertValid, aUuid, fields, listOf, optional, orNull, someText, trueOrFalse } from "../base/check.ts";
+import { flag, listOf, optional } from "../../validation.ts";
+import { assertValid, aUuid, fields, someText, stringOrNull } from "../base/input.ts";
 import { type ConsentSettings, consentFrom } from "../world/consent.ts";
 import { compareRanks } from "../world/conversation-index.ts";
 import { staffSends } from "../world/sending.ts";
@@ -109,8 +110,7 @@ export function sendersFrom(ids: readonly string[]): string[] {
 	return ids.map((sender) => sender.toLowerCase());
 }
 
-export const nameRule = orNull(aString);
-const contactRule = fields<{ name?: string | null }>({ name: optional(nameRule) });
+const contactRule = fields<{ name?: string | null }>({ name: optional(stringOrNull) });
 
 export function createAgencyControl(world: World, id: string): AgencyControl {
 	const agency = () => agencyById(world, id);
@@ -135,7 +135,7 @@ export function createAgencyControl(world: World, id: string): AgencyControl {
 			changed();
 		},
 		rename(name) {
-			assertValid("rename: name", name, nameRule);
+			assertValid("rename: name", name, stringOrNull);
 			agency().name = name;
 			changed();
 		},
@@ -156,7 +156,7 @@ export function createAgencyControl(world: World, id: string): AgencyControl {
 		},
 		staff: {
 			setAi(contact, on) {
-				assertValid("staff.setAi: on", on, trueOrFalse);
+				assertValid("staff.setAi: on", on, flag);
 				const { ai } = peek(contact);
 				if (on ? !ai.enabled : ai.reason !== "user_toggle") staffSetsAi(world, find(contact), on);
 			},
@@ -192,7 +192,7 @@ export function createAgencyControl(world: World, id: string): AgencyControl {
 			},
 		},
 		storesMedia(on) {
-			assertValid("storesMedia: on", on, trueOrFalse);
+			assertValid("storesMedia: on", on, flag);
 			agency().storesMedia = on;
 			changed();
 		},

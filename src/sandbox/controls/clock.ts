@@ -1,4 +1,5 @@
-import { aNumber, assertValid, fields, optional } from "../base/check.ts";
+import { optional } from "../../validation.ts";
+import { aNumber, assertValid, fields } from "../base/input.ts";
 import { hourMs, instant, iso } from "../world/clock.ts";
 import type { World } from "../world/state.ts";
 

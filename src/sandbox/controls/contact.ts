@@ -1,4 +1,5 @@
-import { assertValid, isRecord, must, someText, trueOrFalse } from "../base/check.ts";
+import { flag, rule } from "../../validation.ts";
+import { assertValid, isRecord, someText } from "../base/input.ts";
 import { type E164, phoneFrom } from "../base/phone.ts";
 import { acceptCode, declineCode } from "../world/consent.ts";
 import { report } from "../world/message.ts";
@@ -78,9 +79,9 @@ export interface Contact {
 /** A contact, or its phone number in any spelling that `toE164` takes. */
 export type ContactRef = string | Pick<Contact, "phoneNumber">;
 
-const refRule = must(
-	"a phone number or a contact",
+const refRule = rule(
 	(given) => typeof (isRecord(given) ? given.phoneNumber : given) === "string",
+	"must be a phone number or a contact",
 );
 
 /** The contact's number; throws for what is none. */
@@ -157,7 +158,7 @@ export function createContact(world: World, agencyId: string, phoneNumber: E164)
 			});
 		},
 		setReachable(on) {
-			assertValid("setReachable: on", on, trueOrFalse);
+			assertValid("setReachable: on", on, flag);
 			if (peek().reachable === on) return;
 			const target = thread();
 			change(world, target, () => (target.reachable = on));

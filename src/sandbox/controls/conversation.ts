@@ -1,4 +1,5 @@
-import { aString, assertValid, fields, isRecord, oneOf, optional, trueOrFalse, wholeFrom } from "../base/check.ts";
+import { flag, optional } from "../../validation.ts";
+import { aString, assertValid, fields, isRecord, oneOf, wholeFrom } from "../base/input.ts";
 import { type Thread, type View, type VisibilityReason, visibilityReasons, type World } from "../world/state.ts";
 import { about, agencyById, change, viewOf } from "../world/world.ts";
 import { type ConversationState, stateOf } from "./state.ts";
@@ -76,7 +77,7 @@ export function createConversationControl(
 			});
 		},
 		share(on = true) {
-			assertValid("share: on", on, trueOrFalse);
+			assertValid("share: on", on, flag);
 			alter((thread) => Object.assign(thread, { shared: on, opened: true }));
 		},
 		shareWith(given, options = {}) {

@@ -1,4 +1,5 @@
-import { assertValid, fields, must, oneOf, optional, wholeFrom } from "../base/check.ts";
+import { callable, optional } from "../../validation.ts";
+import { assertValid, fields, oneOf, wholeFrom } from "../base/input.ts";
 import { type OperationId, operationIds } from "../world/journal.ts";
 import type { World } from "../world/state.ts";
 
@@ -25,12 +26,11 @@ const optionsRule = fields<DuringOptions>({
 	phase: optional(oneOf("before", "after")),
 	times: optional(wholeFrom(1)),
 });
-const actRule = must("a function", (act) => typeof act === "function");
 
 export function createDuring({ interruptions }: World): (options: DuringOptions, act: () => void) => During {
 	return (options, act) => {
 		assertValid("during", options, optionsRule);
-		assertValid("during: act", act, actRule);
+		assertValid("during: act", act, callable());
 		const { operation, phase = "before", times = 1 } = options;
 		const interruption = { operation, phase, act, remaining: times };
 		interruptions.add(interruption);

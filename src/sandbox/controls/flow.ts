@@ -1,4 +1,4 @@
-import { assertValid, someText } from "../base/check.ts";
+import { assertValid, someText } from "../base/input.ts";
 import type { Flow, Thread, World } from "../world/state.ts";
 import { about, change, next } from "../world/world.ts";
 

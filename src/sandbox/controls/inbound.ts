@@ -1,5 +1,6 @@
-import { aString, assertValid, fields, optional, orNull } from "../base/check.ts";
+import { either, optional } from "../../validation.ts";
 import { hex } from "../base/derived.ts";
+import { aNumber, aString, assertValid, fields, stringOrNull } from "../base/input.ts";
 import type { Schemas } from "../base/schemas.ts";
 import { iso } from "../world/clock.ts";
 import { mediaRule, replyRule } from "../world/content.ts";
@@ -18,9 +19,9 @@ export interface ContactMessage {
 }
 
 const messageRule = fields<ContactMessage>({
-	body: optional(orNull(aString)),
+	body: optional(stringOrNull),
 	media: optional(mediaRule),
-	replyTo: optional((given) => (typeof given === "number" || typeof given === "string" ? undefined : replyRule(given))),
+	replyTo: optional(either(aNumber, aString, replyRule)),
 });
 
 /** A contact's message, checked; a string is its body. */

@@ -1,8 +1,9 @@
-import { aString, assertValid, fields, optional, trueOrFalse } from "../base/check.ts";
+import { anything, flag, optional } from "../../validation.ts";
+import { aString, assertValid, fields, stringOrNull } from "../base/input.ts";
 import { type ConsentSettings, consentFrom, initialConsent } from "../world/consent.ts";
 import type { Integration, World } from "../world/state.ts";
 import { addAgency, addIntegration, addKey, apiKeyOf } from "../world/world.ts";
-import { type AgencyControl, createAgencyControl, nameRule, sendersFrom } from "./agency.ts";
+import { type AgencyControl, createAgencyControl, sendersFrom } from "./agency.ts";
 import { createKeysControl, type KeysControl } from "./keys.ts";
 
 /** Options of a new agency. */
@@ -50,11 +51,11 @@ export interface IntegrationsControl {
 }
 
 const linkRule = fields<LinkOptions>({
-	name: nameRule,
+	name: stringOrNull,
 	// These two name their own fields.
-	consent: () => undefined,
-	senders: () => undefined,
-	storesMedia: optional(trueOrFalse),
+	consent: optional(anything),
+	senders: optional(anything),
+	storesMedia: optional(flag),
 });
 
 const integrationRule = fields<{ name: string }>({ name: aString });

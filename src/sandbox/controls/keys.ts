@@ -1,4 +1,5 @@
-import { aString, assertValid, fields, listOf, oneOf, optional } from "../base/check.ts";
+import { listOf, optional } from "../../validation.ts";
+import { aString, assertValid, fields, oneOf } from "../base/input.ts";
 import { type Key, type Scope, scopes, type World } from "../world/state.ts";
 import { addKey, apiKeyOf } from "../world/world.ts";
 

@@ -1,4 +1,5 @@
-import { aNumber, assertValid, fields, optional, orNull, someText } from "../base/check.ts";
+import { optional, orNull } from "../../validation.ts";
+import { aNumber, assertValid, fields, someText } from "../base/input.ts";
 import { report } from "../world/message.ts";
 import { findMessage, messageSidOf } from "../world/message-ids.ts";
 import type { World } from "../world/state.ts";

@@ -1,4 +1,5 @@
-import { assertValid, fields, optional, someText } from "../base/check.ts";
+import { optional } from "../../validation.ts";
+import { assertValid, fields, someText } from "../base/input.ts";
 import type { Schemas } from "../base/schemas.ts";
 import { interactiveRule } from "../world/content.ts";
 import type { MessageExtras } from "../world/state.ts";

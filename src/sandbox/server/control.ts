@@ -1,5 +1,6 @@
+import { anything, optional, type Schema } from "../../validation.ts";
 import { type Call, textIn } from "../base/call.ts";
-import { assertValid, fields, isRecord, type Rule } from "../base/check.ts";
+import { assertValid, fields, isRecord } from "../base/input.ts";
 import type { Sandbox, Snapshot } from "../index.ts";
 import { controls } from "./controls.ts";
 
@@ -9,13 +10,11 @@ export interface ControlAnswer {
 	readonly result: unknown;
 }
 
-const anything: Rule = () => undefined;
-
 /** The controls by verb and path alone; a colon marks a phone number or an id. */
 const table = new Map(
 	Object.entries(controls).map(([key, control]) => {
 		const [verb = "", path = "", ...takes] = key.split(" ");
-		const rule = fields<Record<string, unknown>>(Object.fromEntries(takes.map((name) => [name, anything])));
+		const rule = fields<Record<string, unknown>>(Object.fromEntries(takes.map((name) => [name, optional(anything)])));
 		return [`${verb} ${path.replace(/\{\w+\}/, ":")}`, { verb, path, takes, rule, control }];
 	}),
 );
@@ -92,7 +91,7 @@ const refused = (status: number, tag: string, message: string): ControlAnswer =>
 	result: { _tag: tag, message },
 });
 
-function fieldsIn(body: string, rule: Rule): Readonly<Record<string, unknown>> {
+function fieldsIn(body: string, rule: Schema<unknown>): Readonly<Record<string, unknown>> {
 	const given = body.trim() === "" ? {} : parsed(body);
 	assertValid("The body", given, rule);
 	return isRecord(given) ? given : {};

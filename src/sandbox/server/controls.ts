@@ -1,4 +1,5 @@
-import { aString, assertValid, optional } from "../base/check.ts";
+import { optional } from "../../validation.ts";
+import { aString, assertValid } from "../base/input.ts";
 import type { AgencyControl } from "../controls/agency.ts";
 import type { Contact } from "../controls/contact.ts";
 import type { FaultControl } from "../controls/faults.ts";

@@ -1,4 +1,5 @@
-import { aString, assertValid, fields, listOf, must, orNull, partOf, type Rule, trueOrFalse } from "../base/check.ts";
+import { type AnySchema, either, flag, listOf, refine, rule } from "../../validation.ts";
+import { aString, assertValid, fields, partOf, stringOrNull } from "../base/input.ts";
 import type { Schemas } from "../base/schemas.ts";
 
 /** The consent template of every agency, and the codes of its two buttons. */
@@ -47,28 +48,28 @@ export const initialConsent: Consent = {
 };
 
 const texts = listOf(aString);
-const isSet = (given: unknown): boolean => Array.isArray(given) && new Set(given).size === given.length;
-const templateRule = fields<Schemas["UnapprovedTemplate"]>({ templateCode: aString, status: orNull(aString) });
+const isSet = (given: readonly string[]): boolean => new Set(given).size === given.length;
+const templateRule = fields<Schemas["UnapprovedTemplate"]>({ templateCode: aString, status: stringOrNull });
 
 /** The rule of each field, also for the fields of an archive. */
-export const consentRules: { readonly [Field in keyof Consent]: Rule } = {
-	configured: trueOrFalse,
+export const consentRules: { readonly [Field in keyof Consent]: AnySchema } = {
+	configured: flag,
 	// R100 counts them, and one given twice is one.
-	languages: (given) => texts(given) ?? must("a list of each language once", isSet)(given),
-	defaultLanguage: orNull(aString),
+	languages: texts.check(refine(isSet, "must be a list of each language once")),
+	defaultLanguage: stringOrNull,
 	flowCodes: texts,
 	missingFlowCodes: texts,
 	missingTemplates: texts,
 	unapprovedTemplates: listOf(templateRule),
-	answerWithinHours: must(
-		"above 0, at most 87600",
+	answerWithinHours: rule(
 		(hours) => Number(hours) > 0 && Number(hours) <= 87_600 && typeof hours === "number",
+		"must be above 0, at most 87600",
 	),
 };
 
 const settingsRule = partOf<ConsentSettings>({
 	...consentRules,
-	unapprovedTemplates: listOf((template) => (typeof template === "string" ? undefined : templateRule(template))),
+	unapprovedTemplates: listOf(either(aString, templateRule)),
 });
 
 /** The consent flow after a change. */

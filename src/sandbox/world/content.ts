@@ -1,15 +1,15 @@
-import { aNumber, aString, fields, listOf, must, optional, orNull, trueOrFalse } from "../base/check.ts";
+import { flag, listOf, optional, orNull, rule } from "../../validation.ts";
+import { aNumber, aString, fields, stringOrNull } from "../base/input.ts";
 import type { Schemas } from "../base/schemas.ts";
 
 /*
  * Rules for what a message has beside its text, given to a control or found in an archive.
  */
 
-const text = orNull(aString);
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
-const anInstant = must(
-	"an instant such as 2026-01-05T09:00:00.000Z",
+const anInstant = rule(
 	(at) => typeof at === "string" && isoTime.test(at) && !Number.isNaN(Date.parse(at)),
+	"must be an instant such as 2026-01-05T09:00:00.000Z",
 );
 
 export const mediaRule = listOf(
@@ -33,19 +33,23 @@ export const storedMediaRule = listOf(
 );
 
 export const replyRule = fields<Schemas["ReplyToMessage"]>({
-	body: text,
-	direction: text,
+	body: stringOrNull,
+	direction: stringOrNull,
 	createdAt: orNull(anInstant),
-	templateName: text,
-	hasMedia: orNull(trueOrFalse),
+	templateName: stringOrNull,
+	hasMedia: orNull(flag),
 });
 
-const listItemRule = fields<Schemas["ListPickerItem"]>({ id: aString, title: aString, description: optional(text) });
+const listItemRule = fields<Schemas["ListPickerItem"]>({
+	id: aString,
+	title: aString,
+	description: optional(stringOrNull),
+});
 
 export const interactiveRule = fields<Schemas["InteractiveContent"]>({
 	quickReplies: optional(orNull(listOf(fields<Schemas["QuickReply"]>({ code: aString, text: aString })))),
 	listPicker: optional(
-		orNull(fields<Schemas["ListPicker"]>({ buttonText: optional(text), items: listOf(listItemRule) })),
+		orNull(fields<Schemas["ListPicker"]>({ buttonText: optional(stringOrNull), items: listOf(listItemRule) })),
 	),
 	ctaButtons: optional(
 		orNull(
@@ -53,9 +57,9 @@ export const interactiveRule = fields<Schemas["InteractiveContent"]>({
 				fields<Schemas["CtaButton"]>({
 					type: aString,
 					title: aString,
-					url: optional(text),
-					phone: optional(text),
-					code: optional(text),
+					url: optional(stringOrNull),
+					phone: optional(stringOrNull),
+					code: optional(stringOrNull),
 					ttl_minutes: optional(orNull(aNumber)),
 				}),
 			),

@@ -1,15 +1,5 @@
-import {
-	assertValid,
-	fields,
-	isRecord,
-	must,
-	oneOf,
-	optional,
-	orNull,
-	type Rule,
-	someText,
-	wholeFrom,
-} from "../base/check.ts";
+import { type AnySchema, optional, orNull, rule, type Schema } from "../../validation.ts";
+import { assertValid, fields, isRecord, oneOf, someText, wholeFrom } from "../base/input.ts";
 import { type OperationId, operationIds } from "./journal.ts";
 
 export const faultKinds = [
@@ -104,47 +94,53 @@ export interface FaultBook {
 }
 
 // A name or a value that a header cannot carry would break the answer instead of the client.
-const headerText = must("text that a header can carry", (text) => typeof text === "string" && /^[\t -~]*$/.test(text));
-const statusRule = must(
-	"from 200 to 599",
+const isHeaderText = (text: unknown): boolean => typeof text === "string" && /^[\t -~]*$/.test(text);
+const headerWords = "must be text that a header can carry";
+const headerText: Schema<string> = rule(isHeaderText, headerWords);
+const statusRule: Schema<number> = rule(
 	(status) => typeof status === "number" && /^[2-5]\d\d$/.test(String(status)),
+	"must be from 200 to 599",
 );
-const waitRule = must(
-	"milliseconds, from 0 to 86400000",
+const waitRule: Schema<number> = rule(
 	(ms) => typeof ms === "number" && ms >= 0 && ms <= 86_400_000,
+	"must be milliseconds, from 0 to 86400000",
 );
 const operationRule = oneOf(...operationIds);
 
 const effectRule = fields<FaultEffect>({
 	kind: optional(oneOf(...faultKinds)),
 	status: optional(orNull(statusRule)),
-	retryAfter: optional(orNull((after) => (Number.isFinite(after) ? undefined : headerText(after)))),
+	retryAfter: optional(orNull(rule((after) => Number.isFinite(after) || isHeaderText(after), headerWords))),
 	latencyMs: optional(waitRule),
 	latency: optional(waitRule),
 	field: optional(orNull(someText)),
 	location: optional(headerText),
 });
 
-const objectWords =
-	', or an object: { status: 503 }, { latencyMs: 250 } or { kind: "missing-field", field: "conversations" }';
-
 /** A bare kind; `status` needs to say which. */
-const kindRule: Rule = (kind) =>
-	kind === "status"
-		? ' must say which status: { status: 503 }, not "status"'
-		: oneOf(...bareKinds)(kind)?.concat(objectWords);
-
-const optionsRule = fields<FaultOptions>({
-	operation: optional(operationRule),
-	times: optional((times) => (times === Number.POSITIVE_INFINITY ? undefined : wholeFrom(1)(times))),
-	skip: optional(wholeFrom(0)),
-	phase: optional(oneOf(...faultPhases)),
-	effect: (effect) => {
-		if (typeof effect === "number") return ` must be a word or an object: { status: ${effect} }`;
-		if (effect === undefined || effect === null) return " must be a word or an object, such as { status: 503 }";
-		return isRecord(effect) ? effectRule(effect) : kindRule(effect);
+const kindRule = rule(
+	(kind) => bareKinds.some((each) => each === kind),
+	(kind) => {
+		if (kind === "status") return 'must say which status: { status: 503 }, not "status"';
+		if (typeof kind === "number") return `must be a word or an object: { status: ${kind} }`;
+		if (kind === undefined || kind === null) return "must be a word or an object, such as { status: 503 }";
+		const words = bareKinds.map((each) => JSON.stringify(each)).join(" or ");
+		return `must be ${words}, or an object: { status: 503 }, { latencyMs: 250 } or { kind: "missing-field", field: "conversations" }`;
 	},
-});
+);
+
+const isTimes = (times: unknown): boolean =>
+	times === Number.POSITIVE_INFINITY || (Number.isSafeInteger(times) && Number(times) >= 1);
+
+const optionsWith = (effect: AnySchema): Schema<unknown> =>
+	fields<FaultOptions>({
+		operation: optional(operationRule),
+		times: optional(rule(isTimes, "must be a whole number, at least 1, or Infinity")),
+		skip: optional(wholeFrom(0)),
+		phase: optional(oneOf(...faultPhases)),
+		effect,
+	});
+const optionsRules = { kind: optionsWith(kindRule), object: optionsWith(effectRule) };
 
 /** A fault in an archive, with everything settled. */
 export const faultRule = fields<Fault>({
@@ -169,7 +165,8 @@ export function createFaults(): FaultBook {
 	let created = 0;
 	return {
 		add(options) {
-			assertValid("faults.add", options, optionsRule);
+			const isObject = isRecord(Object(options).effect);
+			assertValid("faults.add", options, isObject ? optionsRules.object : optionsRules.kind);
 			const effect = effectFrom(options.effect);
 			const { operation = null, times = 1, skip = 0, phase = effect.field === null ? "before" : "after" } = options;
 			if (effect.field !== null && phase === "before")

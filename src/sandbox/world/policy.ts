@@ -1,4 +1,5 @@
-import { assertValid, fields, must, oneOf, optional, trueOrFalse } from "../base/check.ts";
+import { flag, optional, rule } from "../../validation.ts";
+import { assertValid, fields, oneOf } from "../base/input.ts";
 
 /** Which reading of the specification the sandbox follows where the text is silent. The defaults are our best reading. */
 export interface Policy {
@@ -46,19 +47,19 @@ const defaults: Policy = {
 	operationIdTtlHours: null,
 };
 
-const hoursOrNever = must(
-	"a number of hours above 0, or null",
+const hoursOrNever = rule(
 	(hours) => hours === null || (typeof hours === "number" && hours > 0),
+	"must be a number of hours above 0, or null",
 );
 
 const switchesRule = fields<Policy>({
 	shortSearch: optional(oneOf("empty", "unfiltered")),
 	lookupInvalid: optional(oneOf("null", "400")),
-	templateOnReplace: optional(trueOrFalse),
-	declineOpensWindow: optional(trueOrFalse),
-	inboundFlushesQueue: optional(trueOrFalse),
+	templateOnReplace: optional(flag),
+	declineOpensWindow: optional(flag),
+	inboundFlushesQueue: optional(flag),
 	openSendWhileHeld: optional(oneOf("clear", "keep")),
-	sendOverridesToggle: optional(trueOrFalse),
+	sendOverridesToggle: optional(flag),
 	retryAfterDelivery: optional(oneOf("replay", "resend")),
 	retryAfterDrop: optional(oneOf("resend", "replay")),
 	retryAfterReplace: optional(oneOf("resend", "replay")),

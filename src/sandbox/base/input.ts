@@ -1,0 +1,53 @@
+import { type AnySchema, checkValue, object, optional, rule, type Schema } from "../../validation.ts";
+
+/** Throws a TypeError that names the control and the field. A slip must not pass in silence: its test would prove nothing. */
+export function assertValid(control: string, value: unknown, schema: Schema<unknown>): void {
+	checkValue(schema, value, "", (field, words) => {
+		const place = field.replace(/^(?=\w)/, ": ");
+		return new TypeError(`${control}${place} ${words}.`);
+	});
+}
+
+/** An object of these fields and no other; the type asks for a schema for each. */
+export function fields<Whole extends object>(
+	schemas: { readonly [Field in keyof Whole]-?: AnySchema },
+): Schema<unknown> {
+	return object(schemas);
+}
+
+/** An object of some of these fields and no other. */
+export function partOf<Whole extends object>(
+	schemas: { readonly [Field in keyof Whole]-?: AnySchema },
+): Schema<unknown> {
+	const each = Object.entries<AnySchema>(schemas).map(([name, schema]) => [name, optional(schema)]);
+	return object(Object.fromEntries(each));
+}
+
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+	typeof value === "object" && value !== null && !Array.isArray(value);
+
+const isString = (value: unknown): value is string => typeof value === "string";
+export const aString: Schema<string> = rule(isString, "must be a string");
+export const stringOrNull: Schema<string | null> = rule(
+	(value) => value === null || isString(value),
+	"must be a string, or null",
+);
+/** A text in which there is something to read. */
+export const someText: Schema<string> = rule(
+	(value) => isString(value) && value.trim() !== "",
+	"must be a string that is not empty",
+);
+export const aNumber: Schema<number> = rule(Number.isFinite, "must be a finite number");
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+export const aUuid: Schema<string> = rule((value) => isString(value) && uuid.test(value), "must be a UUID");
+
+export function wholeFrom(lowest: number): Schema<number> {
+	const isWhole = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= lowest;
+	return rule(isWhole, `must be a whole number, at least ${lowest}`);
+}
+
+export function oneOf<Value extends string | boolean | null>(...values: readonly Value[]): Schema<Value> {
+	const words = values.map((value) => JSON.stringify(value)).join(" or ");
+	return rule((value) => values.some((each) => each === value), `must be ${words}`);
+}
