@@ -105,7 +105,9 @@ function watchConnects(): void {
 	if (failedConnects) return;
 	const failed = new WeakSet();
 	failedConnects = failed;
-	const diagnostics = globalThis.process?.getBuiltinModule?.("node:diagnostics_channel");
+	const { process } = globalThis;
+	// The edge runtime of Next.js has the functions of `process` too, and each of them throws.
+	const diagnostics = process?.versions?.node ? process.getBuiltinModule?.("node:diagnostics_channel") : undefined;
 	diagnostics?.subscribe("undici:client:connectError", (message) => {
 		const { error }: { error?: unknown } = Object(message);
 		if (typeof error === "object" && error !== null) failed.add(error);

@@ -123,6 +123,19 @@ test.for([
 	expect(inits[0]).not.toHaveProperty("cache");
 });
 
+test("a client works where the functions of process throw, as on the edge runtime of Next.js", async () => {
+	// The connections are watched from the first client on. Other test files share the modules.
+	vi.resetModules();
+	onTestFinished(() => void vi.resetModules());
+	const getBuiltinModule = () => {
+		throw new Error("A Node.js API is used (process.getBuiltinModule) which is not supported in the Edge Runtime.");
+	};
+	vi.stubGlobal("process", { env: {}, versions: undefined, getBuiltinModule });
+	const fresh = await import("messaging-conversations");
+	const client = fresh.createClient({ baseUrl, apiKey, fetch: async () => jsonResponse(me) });
+	await expect(client.me.get()).resolves.toEqual(me);
+});
+
 test("a write without an operationId gets a connection of its own, if it goes through the runtime's fetch", async () => {
 	const inits: RequestInit[] = [];
 	const close = vi.fn();
