@@ -38,6 +38,14 @@ test("the README's two commands are the ones that CI runs", () => {
 	expect(readme).toMatch(/^See .* in a clone of the repository.*:\n\n```sh\nnpm ci && npm run quickstart$/m);
 });
 
+test("the guide to Next.js shows files of the site that the long tests build", () => {
+	const guide = readFileSync(join(root, "docs/nextjs.md"), "utf8");
+	const shown = [...guide.matchAll(/^```tsx\n\/\/ (\S+)\n(.*?)^```/gms)];
+	for (const [, file = "", code] of shown)
+		expect(readFileSync(join(root, "scripts/next/site", file), "utf8")).toBe(code);
+	expect(shown).toHaveLength(4);
+});
+
 test("the guide to durable sends names each option of createOutbox", () => {
 	const options = {
 		client: true,
