@@ -29,7 +29,7 @@ const measured = [
 	{ name: "messaging-conversations", entry: "src/index.ts", budget: 50, plugins: [] },
 	{ name: "… without the phone library", entry: "src/index.ts", budget: 28, plugins: [withoutPhone] },
 	{ name: "…/sync, beside it", entry: "src/sync/index.ts", budget: 10, plugins: [besideMain] },
-	{ name: "…/outbox, beside it", entry: "src/outbox/index.ts", budget: 20, plugins: [besideMain] },
+	{ name: "…/outbox, beside it", entry: "src/outbox/index.ts", budget: 30, plugins: [besideMain] },
 ];
 
 for (const { name, entry, budget, plugins } of measured) {

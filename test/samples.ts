@@ -71,7 +71,7 @@ import { setupServer } from "msw/node";
 import { createWorld } from "../world.ts";
 `;
 
-const importsOfOutbox = `import { createOutbox, fateOf, pgBossEngine, postgresStore, sqliteStore } from "messaging-conversations/outbox";
+const importsOfOutbox = `import { checkDelivery, createOutbox, pgBossEngine, postgresStore, sqliteStore } from "messaging-conversations/outbox";
 import { memoryStore } from "../outbox/memory.ts";
 `;
 

@@ -1,14 +1,14 @@
 /*
  * The conversation right before a text is first sent, its window, and the service's time.
  */
-import { messagesSince, newestTime, type Reading, timeOf } from "./reading.ts";
+import { messagesSince, newestTime, type Reading, timeOf } from "./match.ts";
 import type { Baseline, OutboxText } from "./text.ts";
 
 const dayMs = 86_400_000;
 
 /** The conversation right before the first request. */
 export function baselineOf(reading: Reading | null, now: number, isClockGiven: boolean): Baseline {
-	if (!reading) return { since: null, known: [], queued: null, seen: false, readAt: now, openMs: 0 };
+	if (!reading) return { since: null, known: [], queued: null, seen: false, readAt: now, openMs: null };
 	const { conversation, messages } = reading;
 	const newest = Math.max(0, ...messages.map(({ createdAt }) => timeOf(createdAt)));
 	const expires = timeOf(conversation.summary.windowExpiresAt);
@@ -20,7 +20,7 @@ export function baselineOf(reading: Reading | null, now: number, isClockGiven: b
 		queued: conversation.queuedMessages[0]?.body ?? null,
 		seen: true,
 		readAt: now,
-		openMs: openMs <= dayMs ? openMs : 0,
+		openMs: openMs > 0 && openMs <= dayMs ? openMs : null,
 	};
 }
 
@@ -29,15 +29,15 @@ export function baselineOf(reading: Reading | null, now: number, isClockGiven: b
  * it took the text. The clocks of this machine and of the answer are believed where they are near that; a sandbox lives in
  * another year.
  */
-export function serviceNow(reading: Reading, { progress }: OutboxText, now: number): [number, number] {
+export function serviceNow(reading: Reading, { progress: { requests } }: OutboxText, now: number): [number, number] {
 	const [queued] = reading.conversation.queuedMessages;
 	const taken = timeOf(queued?.updatedAt);
-	const shown = Math.max(newestTime(reading), taken + now - (progress.triedAt ?? now));
+	const shown = Math.max(newestTime(reading), taken + now - (requests.at(-1)?.at ?? now));
 	const clocks = [now, reading.date ?? now].filter((time) => time - shown < 7 * dayMs);
 	return [shown, Math.max(shown, ...clocks)];
 }
 
-/** How long the window is open yet. */
+/** How long the window stays open, in milliseconds; -Infinity when that is not certain. */
 export function openFor({ openMs, readAt }: Baseline, now: number): number {
-	return openMs - (now - readAt);
+	return openMs === null ? Number.NEGATIVE_INFINITY : openMs - (now - readAt);
 }

@@ -1,18 +1,19 @@
 /**
- * Durable sends, and what became of a text.
+ * Durable sends, and the delivery of a text.
  *
  * @module messaging-conversations/outbox
  */
 
-export type { EnqueuedText, EnqueueOptions, ObservedChange } from "./enqueued.ts";
+export type { EnqueuedText, EnqueueOptions, ObservedChange } from "./enqueue.ts";
+export type { BeforeSend, BeforeSendContext, BeforeSendVerdict, OnReply, ReplyVerdict, TextToSend } from "./hooks.ts";
 export type { OutboxOptions } from "./options.ts";
-export { createOutbox, type Outbox } from "./outbox.ts";
+export { type CancelledTexts, createOutbox, type Outbox, type SettledChange } from "./outbox.ts";
+export type { Pause, PauseReason } from "./pauses.ts";
 export type { OutboxStatus } from "./status.ts";
-export type { Trouble } from "./trouble.ts";
 
-// The fate of a text
+// The delivery of a text
 
-export { type Fate, type FateOptions, fateOf, type SentText } from "./fate.ts";
+export { type CheckDeliveryOptions, checkDelivery, type Delivery, type SentText } from "./delivery.ts";
 
 // Stores and engines
 
@@ -24,7 +25,18 @@ export {
 	pgBossEngine,
 } from "./pg-boss.ts";
 export { type PostgresQueryable, postgresStore } from "./postgres.ts";
-export type { Rows, StoreOptions } from "./sql.ts";
+export type { Rows, StoreOptions } from "./sql-store.ts";
 export { type LibsqlClient, type SqliteDatabase, type SqliteStatement, sqliteStore } from "./sqlite.ts";
-export type { OutboxStore, Worker } from "./store.ts";
-export type { Baseline, Lane, NewText, OutboxState, OutboxText, Progress, TextError } from "./text.ts";
+export type { DueRecipient, OutboxStore, Worker } from "./store.ts";
+export type {
+	Baseline,
+	NewText,
+	OpenText,
+	OutboxReason,
+	OutboxState,
+	OutboxText,
+	Progress,
+	Recipient,
+	RequestRecord,
+	TextError,
+} from "./text.ts";

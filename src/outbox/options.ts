@@ -1,11 +1,12 @@
-import { type Client, type CountryCode, toE164 } from "messaging-conversations";
-import { can, fields, object, refuse, whole } from "./check.ts";
-import { defaultSettleMs } from "./fate.ts";
+import { type Client, type CountryCode, PartnerInvalidInput, toE164 } from "messaging-conversations";
+import { callable, checkValue, hasMethods, milliseconds, object, optional, rule, whole } from "../validation.ts";
+import type { Rules } from "./decide.ts";
+import { defaultSettleMs } from "./delivery.ts";
+import type { BeforeSend, OnReply } from "./hooks.ts";
+import type { Pause } from "./pauses.ts";
 import type { OutboxEngine } from "./pg-boss.ts";
 import type { OutboxStatus } from "./status.ts";
 import type { OutboxStore } from "./store.ts";
-import type { Rules } from "./text.ts";
-import type { Trouble } from "./trouble.ts";
 
 /** Options of {@link createOutbox}. */
 export interface OutboxOptions {
@@ -13,42 +14,65 @@ export interface OutboxOptions {
 	client: Client;
 	/** The store of the texts: {@link sqliteStore} or {@link postgresStore}. */
 	store: OutboxStore;
-	/** Lets several processes work: {@link pgBossEngine}. Without one a second worker is refused. */
+	/** Lets several processes work: {@link pgBossEngine}. Without one, a second worker is refused. */
 	engine?: OutboxEngine | undefined;
 	/**
-	 * How long an answer may be on its way, in milliseconds. A send whose end is unknown, and which has left no trace for so
-	 * long, was not taken.
-	 * @default 65000
+	 * Runs before every request, except when the outbox repeats a request at once with the same id. Gets the conversation that
+	 * was just read, and returns `"send"`, `"cancel"`, `{ waitUntil: Date }` or `{ consentLanguage: "fr" }`. It may run
+	 * repeatedly and on several workers, so it must not change anything. If it throws or takes more than 5 seconds, nothing is
+	 * sent: the contact's queue waits, and `onPaused` is called.
 	 */
-	settleMs?: number | undefined;
+	beforeSend?: BeforeSend | undefined;
 	/**
-	 * The waits between looks at a message that was sent, in milliseconds. The looks end when it is read or has failed, or with
-	 * the list. A text that waits for consent is looked at by the same list, at least every 10 minutes.
-	 * @default 10 s, 30 s, 2 min, 10 min, 1 h, 6 h, 24 h
+	 * What happens to a held text when the contact answers in words, which opens the window. `"wait"` leaves it to the
+	 * contact's consent. `"send"` sends it again with its own `operationId`, which should deliver it. A function gets the
+	 * contact's messages and returns `"send"`, `"wait"` or `"cancel"`. Be careful with `"send"`: "STOP" is an answer too. And
+	 * if the service keeps a held text although the same one went out, a later consent delivers it a second time.
+	 * @default "wait"
 	 */
-	followMs?: readonly number[] | undefined;
+	onReply?: "wait" | "send" | OnReply | undefined;
+	/**
+	 * What happens to the contact's waiting texts when a held text ends without being delivered, because the contact declined
+	 * or did not answer. `"cancel"` cancels all that were enqueued before. `"continue"` sends the next one.
+	 * @default "cancel"
+	 */
+	afterDrop?: "cancel" | "continue" | undefined;
+	/**
+	 * How old a text may get before its request, in milliseconds, counted from `enqueue`, or from `notBefore` if that is later.
+	 * An older one becomes `expired`. `notAfter` of a text overrides it, and `Infinity` turns it off. It does not limit how
+	 * long the service holds a text.
+	 * @default 172800000 (48 hours)
+	 */
+	maxAgeMs?: number | undefined;
 	/**
 	 * Whether a text waits while another one to the same contact waits for consent, or takes its place.
 	 * @default "wait"
 	 */
 	onHeld?: "wait" | "replace" | undefined;
 	/**
-	 * Whether a text that waits for consent is sent again when the contact answers in words instead, with its own
-	 * `operationId`, which should deliver it, or goes on waiting. The outbox does not read the words, which may be a refusal.
-	 * Should the service keep a held text although the same one went out, a later consent would deliver it a second time.
-	 * Only `"wait"` excludes both.
-	 * @default "resend"
+	 * How long a response may be on its way, in milliseconds. If the result of a send is unknown and the conversation shows no
+	 * sign of it for this long, it was not taken.
+	 * @default 65000
 	 */
-	onReply?: "resend" | "wait" | undefined;
-	/** Contacts that are sent to at once, by this process. @default 4 */
+	settleMs?: number | undefined;
+	/**
+	 * The waits between reads about a message that was sent, in milliseconds. The reads end when it is read or has failed, or
+	 * with the list. A text that waits for consent is read about by the same list, at least every 10 minutes.
+	 * @default 10 s, 30 s, 2 min, 10 min, 1 h, 6 h, 24 h
+	 */
+	followMs?: readonly number[] | undefined;
+	/** Contacts that this process sends to at once. @default 4 */
 	concurrency?: number | undefined;
-	/** Called when a text needs no more sending, and again when its message is delivered, read or failed. Errors that it throws are ignored. */
+	/**
+	 * Called when a text needs no more sending, and again when its message is delivered, read or failed. It is lost with the
+	 * process: for anything that must not be missed use `settled`. Errors that it throws are ignored.
+	 */
 	onSettled?: ((status: OutboxStatus) => unknown) | undefined;
 	/**
-	 * Called once when something keeps texts waiting: the key, an outage. They are sent when it has passed; a text whose sends
-	 * have had no known end for some six hours is `unclear`. Errors that it throws are ignored.
+	 * Called once when something keeps texts waiting, such as the key, an outage or a setting of an agency. The outbox
+	 * resumes by itself. Errors that it throws are ignored.
 	 */
-	onTrouble?: ((trouble: Trouble) => unknown) | undefined;
+	onPaused?: ((pause: Pause) => unknown) | undefined;
 	/** Country in which `enqueue` reads a number without `+` or `00`. @default that of the client */
 	defaultCountry?: CountryCode | undefined;
 	/** The time, in milliseconds or as a Date. Tests give a sandbox's own: `sandbox.clock.now`. @default Date.now */
@@ -56,40 +80,94 @@ export interface OutboxOptions {
 }
 
 const defaultFollowMs = [10_000, 30_000, 120_000, 600_000, 3_600_000, 21_600_000, 86_400_000];
+const defaultMaxAgeMs = 48 * 3_600_000;
 
-/** Checks each option. Returns those that have a default. */
-export function checkedOptions(options: OutboxOptions): Rules & { concurrency: number } {
-	const operation = "createOutbox";
-	object("options", options, operation);
-	const {
+const oneOf = <Value extends string>(...values: Value[]) =>
+	rule<Value>(
+		(value) => values.some((each) => each === value),
+		`must be ${values.map((each) => `"${each}"`).join(" or ")}`,
+	);
+const isAge = (value: unknown): boolean => typeof value === "number" && value > 0;
+const isReplyOption = (value: unknown): boolean => value === "wait" || value === "send" || typeof value === "function";
+const isTimes = (value: unknown): boolean =>
+	Array.isArray(value) && value.every((ms) => Number.isInteger(ms) && ms > 0 && ms < 2 ** 31);
+
+const schema = object({
+	client: rule<Client>((value) => hasMethods(value, "agency"), "must be a client: createClient(options)"),
+	store: rule<OutboxStore>(
+		(value) => hasMethods(value, "insert", "save", "due"),
+		"must be a store: sqliteStore(db) or postgresStore(pool)",
+	),
+	engine: optional(
+		rule<OutboxEngine>((value) => hasMethods(value, "wake", "work"), "must be an engine: pgBossEngine(boss)"),
+	),
+	beforeSend: optional(callable<BeforeSend>()),
+	onReply: optional(rule<"wait" | "send" | OnReply>(isReplyOption, 'must be "wait", "send" or a function')),
+	afterDrop: optional(oneOf("cancel", "continue")),
+	maxAgeMs: optional(rule<number>(isAge, "must be a number of milliseconds, or Infinity")),
+	onHeld: optional(oneOf("wait", "replace")),
+	settleMs: optional(milliseconds),
+	followMs: optional(
+		rule<readonly number[]>(isTimes, "must be a list of whole numbers of milliseconds, from 1 to 2147483647"),
+	),
+	concurrency: optional(whole(1, 1_000)),
+	onSettled: optional(callable<(status: OutboxStatus) => unknown>()),
+	onPaused: optional(callable<(pause: Pause) => unknown>()),
+	defaultCountry: optional(
+		rule<CountryCode>((value) => isCountry(value), 'must be a two-letter country code such as "BE"'),
+	),
+	now: optional(callable<() => Date | number>()),
+});
+
+function isCountry(value: unknown): boolean {
+	try {
+		toE164("+32470123456", { defaultCountry: value as CountryCode });
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+/** The options with their defaults. */
+export interface CheckedOptions extends Rules {
+	client: Client;
+	store: OutboxStore;
+	engine: OutboxEngine | undefined;
+	beforeSend: BeforeSend | undefined;
+	onReply: "wait" | "send" | OnReply;
+	afterDrop: "cancel" | "continue";
+	concurrency: number;
+	onSettled: ((status: OutboxStatus) => unknown) | undefined;
+	onPaused: ((pause: Pause) => unknown) | undefined;
+	defaultCountry: CountryCode;
+	/** The time, in whole milliseconds. */
+	now: () => number;
+	/** Whether `now` is the service's own time. */
+	isClockGiven: boolean;
+}
+
+/** Checks the options and fills in the defaults. */
+export function checkedOptions(options: OutboxOptions): CheckedOptions {
+	const refuse = (field: string, rule: string) => new PartnerInvalidInput({ field, rule, operation: "createOutbox" });
+	const given = checkValue(schema, options, "options", refuse);
+	const { client, onReply = "wait", now: clock } = given;
+	return {
 		client,
-		store,
-		engine,
-		settleMs = defaultSettleMs,
-		followMs = defaultFollowMs,
-		onHeld = "wait",
-		onReply = "resend",
-		concurrency = 4,
-		defaultCountry,
-		onSettled,
-		onTrouble,
-		now,
-		...unknown
-	} = options;
-	fields("options", unknown, operation);
-	if (!can(client, "agency")) refuse("client", "must be a client, as createClient gives it", operation);
-	if (!can(store, "insert", "save", "due")) refuse("store", "must be a store, as sqliteStore gives it", operation);
-	if (engine && !can(engine, "wake", "work"))
-		refuse("engine", "must be an engine, as pgBossEngine gives it", operation);
-	if (onHeld !== "wait" && onHeld !== "replace") refuse("onHeld", 'must be "wait" or "replace"', operation);
-	if (onReply !== "wait" && onReply !== "resend") refuse("onReply", 'must be "wait" or "resend"', operation);
-	whole("concurrency", concurrency, operation);
-	for (const [name, value] of Object.entries({ onSettled, onTrouble, now }))
-		if (value !== undefined && typeof value !== "function") refuse(name, "must be a function", operation);
-	// Refuses a country that it does not know.
-	toE164("+32470123456", { defaultCountry });
-	whole("settleMs", settleMs, operation);
-	if (!Array.isArray(followMs)) refuse("followMs", "must be a list of milliseconds", operation);
-	for (const [index, ms] of followMs.entries()) whole(`followMs[${index}]`, ms, operation);
-	return { settleMs, followMs, onHeld, onReply, concurrency };
+		store: given.store,
+		engine: given.engine,
+		beforeSend: given.beforeSend,
+		onReply,
+		mayAnswer: onReply !== "wait",
+		afterDrop: given.afterDrop ?? "cancel",
+		maxAgeMs: given.maxAgeMs ?? defaultMaxAgeMs,
+		onHeld: given.onHeld ?? "wait",
+		settleMs: given.settleMs ?? defaultSettleMs,
+		followMs: given.followMs ?? defaultFollowMs,
+		concurrency: given.concurrency ?? 4,
+		onSettled: given.onSettled,
+		onPaused: given.onPaused,
+		defaultCountry: given.defaultCountry ?? client.defaultCountry,
+		now: () => Math.round(Number(clock?.() ?? Date.now())),
+		isClockGiven: clock !== undefined,
+	};
 }

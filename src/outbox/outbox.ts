@@ -1,19 +1,28 @@
 import type { Message } from "messaging-conversations";
-import { can, fields, moment, object, refuse, text } from "./check.ts";
-import { checkedText, type EnqueuedText, type EnqueueOptions, type ObservedChange } from "./enqueued.ts";
+import { unsent } from "./decide.ts";
+import {
+	checkedText,
+	type EnqueuedText,
+	type EnqueueOptions,
+	numberIn,
+	type ObservedChange,
+	refuseOther,
+} from "./enqueue.ts";
+import { can, fields, moment, object, refuse, text } from "./input.ts";
+import { isFurther, phaseOf } from "./match.ts";
 import { checkedOptions, type OutboxOptions } from "./options.ts";
-import { isFurther, phaseOf } from "./reading.ts";
-import { isInDoubt } from "./retry.ts";
+import { createPauses } from "./pauses.ts";
+import { type QueueContext, workQueue } from "./queue.ts";
+import { createSettingsCache } from "./settings.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
-import { type StepContext, stepLane } from "./step.ts";
-import { changed, type OutboxText, operationIdOf, unfinished } from "./text.ts";
-import { createTroubles } from "./trouble.ts";
-import { asOnlyWorker, createLoop, type LaneWork, untilAborted, workWith } from "./work.ts";
+import { changed, isUnfinished, type OutboxText, type Recipient, storableId } from "./text.ts";
+import { createLoop, untilAborted, type Work, workWith } from "./worker.ts";
+import { asOnlyWorker } from "./worker-lock.ts";
 
 /** Durable sends. */
 export interface Outbox {
 	/**
-	 * Creates the tables. Does nothing when they are there.
+	 * Creates the tables, and brings older ones up to date. Does nothing when they are.
 	 * @example await outbox.migrate();
 	 */
 	migrate: () => Promise<void>;
@@ -27,8 +36,9 @@ export interface Outbox {
 	 */
 	enqueue: (text: EnqueuedText, options?: EnqueueOptions) => Promise<OutboxStatus>;
 	/**
-	 * Sends what is stored and follows what was sent, until the signal aborts; sends under way end first. Reads by
-	 * `conversations.get` before a first request and before each retry that could be a second text, and sends by `messages.send`.
+	 * Sends what is stored and follows what was sent, until the signal aborts. Then requests under way end, and no new one
+	 * begins. Reads by `conversations.get` before a first request and before each retry that could be a second text, and sends
+	 * by `messages.send`.
 	 *
 	 * @throws PartnerInvalidInput when another process works on the store and there is no engine; what the store throws
 	 * @example
@@ -45,19 +55,53 @@ export interface Outbox {
 	drain: () => Promise<void>;
 	/**
 	 * Returns the status of a text; undefined for an unknown id.
-	 * @example console.log((await outbox.status("note-1"))?.words ?? "never sent");
+	 * @example console.log((await outbox.status("note-1"))?.description ?? "never sent");
 	 */
 	status: (id: string) => Promise<OutboxStatus | undefined>;
 	/**
-	 * Cancels a text that waits to be sent, also between two tries. Returns true when it was not sent and will not be; false for
-	 * an unknown id, and when it is too late or not known: a text in `sending` can be cancelled once it waits again, and one
-	 * that was tried in a conversation that nobody could read becomes `unclear`.
+	 * Cancels a text that waits to be sent, also between two tries. Returns true when it was not sent and will not be.
+	 *
+	 * Returns false for an unknown id, and when it is too late. A text in `sending` or `held` is marked then
+	 * (`cancelRequested`): the outbox never sends it again, but the service may still deliver it. One that was tried in a
+	 * conversation that could not be read becomes `unknown`.
 	 * @example if (!(await outbox.cancel("note-1"))) console.log("too late");
 	 */
 	cancel: (id: string) => Promise<boolean>;
 	/**
-	 * Takes in a change of the change feed: messages that were delivered, read or failed, without a request; and contacts whose
-	 * unfinished texts are looked at now.
+	 * Cancels every text that waits for a contact, and marks those that are `sending` or `held` as {@link Outbox.cancel} does.
+	 * Covers texts whose transaction is still open. Texts that are enqueued later are sent. Without `agencyId` it covers all
+	 * agencies.
+	 * @example
+	 * const { tooLate } = await outbox.cancelAll({ to: "+32470123456" });
+	 * console.log(`${tooLate.length} texts may still be delivered`);
+	 */
+	cancelAll: (options: CancelOptions) => Promise<CancelledTexts>;
+	/**
+	 * Erases a contact: cancels as {@link Outbox.cancelAll} does, and removes the number and the text of every finished row.
+	 * Texts that are `sending` or `held` are erased as soon as they end. The ids stay, so that a second `enqueue` with one is
+	 * refused: the service may still know its `operationId`.
+	 * @example await outbox.forget({ to: "+32470123456" });
+	 */
+	forget: (options: CancelOptions) => Promise<void>;
+	/**
+	 * Returns the texts that reached a final state, or whose message changed, and which were not acknowledged: the oldest
+	 * first, at most `limit`. Read them, store what you need, and {@link Outbox.acknowledge} them in the same transaction.
+	 * Nothing is lost with a process, unlike with `onSettled`.
+	 * @example
+	 * const changes = await outbox.settled({ limit: 100 });
+	 * for (const { id, state } of changes) console.log(id, state);
+	 * await outbox.acknowledge(changes);
+	 */
+	settled: (options?: { limit?: number | undefined }) => Promise<SettledChange[]>;
+	/**
+	 * Acknowledges changes that {@link Outbox.settled} returned, in the caller's transaction when `tx` is given. A text that
+	 * has changed again since stays in the list.
+	 * @example await outbox.acknowledge(await outbox.settled());
+	 */
+	acknowledge: (changes: Iterable<Pick<SettledChange, "id" | "revision">>, options?: { tx?: unknown }) => Promise<void>;
+	/**
+	 * Takes in a change of the change feed. Messages that were delivered, read or failed need no request then, and the
+	 * contact's unfinished texts are checked at once.
 	 * @example
 	 * const { conversation, messagePage } = await agency.conversations.get("+32470123456");
 	 * await outbox.observe({ agencyId: agency.id, conversation, messages: messagePage.messages });
@@ -72,11 +116,33 @@ export interface Outbox {
 	purge: (options: { before: Date | string | number }) => Promise<number>;
 }
 
+/** Options of `cancelAll` and `forget`. */
+export interface CancelOptions {
+	/** Contact phone number, as written. */
+	to: string;
+	/** The agency's id. @default all agencies */
+	agencyId?: string | undefined;
+}
+
+/** Ids of the texts that `cancelAll` found. */
+export interface CancelledTexts {
+	/** Texts that were not sent and will not be. */
+	cancelled: string[];
+	/** Texts that were `sending` or `held`, or whose conversation could not be read. They may still be delivered. */
+	tooLate: string[];
+}
+
+/** A text that reached a final state, or whose message changed. */
+export interface SettledChange extends OutboxStatus {
+	/** Names this change of the text for `acknowledge`. */
+	revision: number;
+}
+
 const longestSweepMs = 30_000;
 
 /**
- * An outbox: texts that are stored with your own rows, sent each once and in the contact's order, through crashes, outages and the
- * consent queue, and followed until they are read. Makes no request by itself.
+ * Creates an outbox: texts that are stored with your own rows, sent once each and in the contact's order, through crashes,
+ * outages and the consent queue, and followed until they are read. Makes no request by itself.
  *
  * @throws PartnerInvalidInput naming the option and the rule
  * @example
@@ -86,48 +152,40 @@ const longestSweepMs = 30_000;
  * await crmOutbox.drain();
  * console.log((await crmOutbox.status("note-1"))?.attempts); // 1
  */
-export function createOutbox(options: OutboxOptions): Outbox {
-	const { concurrency, ...rules } = checkedOptions(options);
-	const { client, store, engine, onSettled, onTrouble, defaultCountry = client.defaultCountry } = options;
-	const now = (): number => Math.round(Number(options.now?.() ?? Date.now()));
-	const troubles = createTroubles((trouble) => ignoringErrors(() => onTrouble?.(trouble)), now);
-	const context: StepContext = {
-		client,
+export function createOutbox(given: OutboxOptions): Outbox {
+	const options = checkedOptions(given);
+	const { client, store, engine, onSettled, onPaused, now } = options;
+	const pauses = createPauses((pause) => ignoringErrors(() => onPaused?.(pause)), now);
+	const context: QueueContext = { options, pauses, settings: createSettingsCache(client, now), onChange: settled };
+	const queues: Work = {
 		store,
-		rules,
-		troubles,
 		now,
-		isClockGiven: options.now !== undefined,
-		onChange: settled,
+		concurrency: options.concurrency,
+		sweepMs: Math.min(longestSweepMs, options.settleMs),
+		step: (recipient, signal) => workQueue(context, recipient, signal),
 	};
-	const sweepMs = Math.min(longestSweepMs, rules.settleMs);
-	const laneWork: LaneWork = {
-		...context,
-		concurrency,
-		sweepMs,
-		step: (lane, signal) => stepLane(context, lane, signal),
-	};
-	const loop = createLoop(laneWork, troubles);
+	const loop = createLoop(queues, pauses);
 
 	async function settled(text: OutboxText): Promise<void> {
-		if (unfinished.some((state) => state === text.state)) return;
+		if (isUnfinished(text.state)) return;
+		pauses.cleared(text.id);
 		const status = await statusOf(text);
 		// Called in the order of the states, and not waited for, because a slow callback holds up no text.
 		void ignoringErrors(() => onSettled?.(status));
 	}
 
 	/** Nothing is awaited before the statement: with a synchronous database it is part of the transaction that is open. */
-	async function enqueue(given: EnqueuedText, options: EnqueueOptions = {}): Promise<OutboxStatus> {
-		const { tx, allowUnlistedNumber, ...unknown } = options;
+	async function enqueue(given: EnqueuedText, enqueueOptions: EnqueueOptions = {}): Promise<OutboxStatus> {
+		const { tx, allowUnlistedNumber, ...unknown } = enqueueOptions;
 		// A transaction in place of the options would be ignored, and the text stored although it is rolled back.
 		fields("options", unknown, "enqueue");
+		const { defaultCountry } = options;
 		const text = checkedText(given, client, { defaultCountry, allowUnlistedNumber }, now());
 		const row = await store.insert(text, tx);
-		const status = await statusOf(row);
-		if (status.operationId !== (await operationIdOf(text))) refuse("id", "was enqueued with another text", "enqueue");
+		refuseOther(text, row);
 		if (row.version === 0) await engine?.wake(row, row.nextAt ?? now(), row.id, tx);
 		if (tx === undefined) loop.nudge();
-		return status;
+		return statusOf(row);
 	}
 
 	async function work(given: { signal?: AbortSignal | undefined } = {}): Promise<void> {
@@ -136,7 +194,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		if (signal !== undefined && !can(signal, "addEventListener")) refuse("signal", "must be an AbortSignal", "work");
 		if (engine) {
 			const failed = new AbortController();
-			return untilAborted([signal, failed.signal], (ended) => workWith(engine, laneWork, failed, ended));
+			return untilAborted([signal, failed.signal], (ended) => workWith(engine, queues, failed, ended));
 		}
 		await asOnlyWorker(store, "work", async (lost) => {
 			await store.recover(now());
@@ -154,21 +212,64 @@ export function createOutbox(options: OutboxOptions): Outbox {
 
 	async function status(id: string): Promise<OutboxStatus | undefined> {
 		const row = await store.find(text("id", id, "status"));
-		const [head] = row?.state === "waiting" ? await store.open(row, 1) : [];
+		const [head] = row?.state === "waiting" ? await store.open(row, 1, now()) : [];
 		return row && statusOf(row, head);
 	}
 
 	async function cancel(id: string): Promise<boolean> {
+		const row = await cancelText(text("id", id, "cancel"), { cancelRequested: true });
+		if (row) await wake(row);
+		return row?.state === "cancelled";
+	}
+
+	/** Cancels a text, or marks it when it is too late. Tries again when a worker changed the row at that moment. */
+	async function cancelText(
+		id: string,
+		marks: { cancelRequested: true; forget?: true },
+	): Promise<OutboxText | undefined> {
 		for (;;) {
-			const row = await store.find(text("id", id, "cancel"));
-			if (row?.state !== "waiting") return row?.state === "cancelled";
-			const state = isInDoubt(row) ? "unclear" : "cancelled";
-			const ended = changed(row, { state, nextAt: null }, now());
-			if (!(await store.save(ended))) continue;
-			await settled(ended);
-			await wake(row);
-			return state === "cancelled";
+			const row = await store.find(id);
+			if (!row || !isUnfinished(row.state)) return row;
+			const change = row.state === "waiting" ? unsent(row, "cancelled", "requested") : {};
+			const next = changed(row, { ...change, progress: marks }, now());
+			if (!(await store.save(next))) continue;
+			if (next.state !== row.state) await settled(next);
+			return next;
 		}
+	}
+
+	async function cancelAll(given: CancelOptions): Promise<CancelledTexts> {
+		return stopRecipient(recipientFrom(given, "cancelAll"), { cancelRequested: true });
+	}
+
+	async function forget(given: CancelOptions): Promise<void> {
+		const recipient = recipientFrom(given, "forget");
+		await stopRecipient(recipient, { cancelRequested: true, forget: true });
+		await store.erase(recipient);
+	}
+
+	function recipientFrom(given: CancelOptions, operation: string): Pick<Recipient, "to"> & Partial<Recipient> {
+		object("options", given, operation);
+		fields("options", given, operation, "to", "agencyId");
+		const { to, agencyId } = given;
+		const { defaultCountry } = options;
+		// The number of a contact can have become invalid since.
+		const number = numberIn(to, { defaultCountry, allowUnlistedNumber: true }, operation);
+		return { to: number, ...(agencyId !== undefined && { agencyId: client.agency(agencyId).id }) };
+	}
+
+	/** First no further text may begin, then each one is cancelled. */
+	async function stopRecipient(
+		recipient: Partial<Recipient>,
+		marks: { cancelRequested: true; forget?: true },
+	): Promise<CancelledTexts> {
+		await store.stop(recipient);
+		const found: CancelledTexts = { cancelled: [], tooLate: [] };
+		for (const { id } of await store.unfinished(recipient)) {
+			const row = await cancelText(id, marks);
+			found[row?.state === "cancelled" ? "cancelled" : "tooLate"].push(id);
+		}
+		return found;
 	}
 
 	async function observe(change: ObservedChange): Promise<void> {
@@ -181,7 +282,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 
 	/** Stores what is reported of a message, again when a worker changed the row at that moment. */
 	async function report(message: Message): Promise<void> {
-		const text = await store.byMessage(message.messageSid);
+		const text = await store.byMessage(storableId(message.messageSid));
 		const phase = phaseOf(message);
 		if (!text || !isFurther(phase, text.state)) return;
 		const next = changed(text, { state: phase, nextAt: phase === "delivered" ? text.nextAt : null }, now());
@@ -189,9 +290,40 @@ export function createOutbox(options: OutboxOptions): Outbox {
 	}
 
 	async function wake({ agencyId, to }: { agencyId: string | undefined; to: string }): Promise<void> {
-		await store.wake({ to, ...(agencyId !== undefined && { agencyId }) }, now());
-		if (agencyId !== undefined) await engine?.wake({ agencyId, to }, now());
+		const recipient = { to, ...(agencyId !== undefined && { agencyId }) };
+		await store.wake(recipient, now());
+		const [first] = engine ? await store.unfinished(recipient) : [];
+		if (first) await engine?.wake(first, now());
 		loop.nudge();
+	}
+
+	async function settledChanges(given: { limit?: number | undefined } = {}): Promise<SettledChange[]> {
+		fields("options", given, "settled", "limit");
+		const { limit = 100 } = given;
+		if (!Number.isInteger(limit) || limit < 1 || limit > 1_000)
+			refuse("limit", "must be a whole number from 1 to 1000", "settled");
+		const rows = await store.unacknowledged(limit);
+		return Promise.all(
+			rows.map(async (row) => ({ ...(await statusOf(row)), revision: row.unacknowledged ?? row.version })),
+		);
+	}
+
+	/** Nothing is awaited before the statement, as in `enqueue`. */
+	async function acknowledge(
+		changes: Iterable<Pick<SettledChange, "id" | "revision">>,
+		given: { tx?: unknown } = {},
+	): Promise<void> {
+		const { tx, ...unknown } = given;
+		fields("options", unknown, "acknowledge");
+		if (!(Symbol.iterator in Object(changes)))
+			refuse("changes", "must be a list, as settled returns it", "acknowledge");
+		const all = [...changes].map((change, index) => {
+			const { id, revision }: Partial<SettledChange> = Object(change);
+			if (typeof id !== "string" || !Number.isInteger(revision))
+				refuse(`changes[${index}]`, "must have id and revision, as settled returns them", "acknowledge");
+			return { id, revision: Number(revision) };
+		});
+		if (all.length > 0) await store.acknowledge(all, tx);
 	}
 
 	return {
@@ -204,8 +336,13 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		drain,
 		status,
 		cancel,
+		cancelAll,
+		forget,
+		settled: settledChanges,
+		acknowledge,
 		observe,
 		purge: async (given) => {
+			object("options", given, "purge");
 			fields("options", given, "purge", "before");
 			return store.purge(moment("before", given.before, "purge"));
 		},

@@ -1,17 +1,20 @@
 import { operationIdFrom } from "messaging-conversations";
-import { can, fields, refuse } from "./check.ts";
+import { can, fields, refuse } from "./input.ts";
 import { clientFrom } from "./postgres.ts";
-import type { Rows } from "./sql.ts";
-import type { Lane } from "./text.ts";
+import type { Rows } from "./sql-store.ts";
+import type { DueRecipient } from "./store.ts";
 
-/** Wakes lanes on any number of machines. A job is a wake-up and no more: the rows decide, so a lost or doubled one does no harm. */
+/** Wakes workers on any number of machines. A job is a wake-up and no more: the rows decide, so a lost or doubled one does no harm. */
 export interface OutboxEngine {
 	/** Creates what the engine needs; does nothing when it is there. */
 	start: () => Promise<void>;
-	/** Wakes a lane at a time in milliseconds, in the transaction `tx` if there is one. `key` tells two wake-ups of one time apart. */
-	wake: (lane: Lane, at: number, key?: string, tx?: unknown) => Promise<void>;
-	/** Calls `step` for each lane that is woken, at most `concurrency` at once. Returns a function that stops it after running steps. */
-	work: (step: (lane: Lane) => Promise<void>, concurrency: number) => Promise<() => Promise<void>>;
+	/**
+	 * Wakes a worker for a recipient at a time in milliseconds, in the transaction `tx` if there is one. `key` tells two wake-ups
+	 * of one time apart. Jobs of a higher priority come first. A job holds `seq`, and no number.
+	 */
+	wake: (due: DueRecipient & { priority?: number }, at: number, key?: string, tx?: unknown) => Promise<void>;
+	/** Calls `step` with the `seq` of each wake-up, at most `concurrency` at once. Returns a function that stops it after running steps. */
+	work: (step: (seq: number) => Promise<void>, concurrency: number) => Promise<() => Promise<void>>;
 }
 
 /** The methods of pg-boss 10 to 12 that the engine calls. */
@@ -19,15 +22,21 @@ export interface PgBossLike {
 	/** Creates a queue; does nothing when it is there. */
 	createQueue: (name: string) => Promise<unknown>;
 	/** Stores a job. */
-	send: (name: string, data: Lane, options: PgBossSendOptions) => Promise<unknown>;
+	send: (name: string, data: WakeUp, options: PgBossSendOptions) => Promise<unknown>;
 	/** Takes jobs. */
 	work: (
 		name: string,
 		options: { pollingIntervalSeconds: number; batchSize: number },
-		handler: (jobs: { data: Lane }[]) => Promise<void>,
+		handler: (jobs: { data: WakeUp }[]) => Promise<void>,
 	) => Promise<string>;
 	/** Stops one worker, named by its id: in the place of the queue's name up to pg-boss 11, beside it in 12. */
 	offWork(name: string | { id: string }, options?: { id: string; wait: boolean }): Promise<unknown>;
+}
+
+/** The data of a job. */
+export interface WakeUp {
+	/** `seq` of a text of the recipient. */
+	text: number;
 }
 
 /** The options of a job. */
@@ -36,6 +45,8 @@ export interface PgBossSendOptions {
 	id: string;
 	/** The job does not start before. */
 	startAfter: Date;
+	/** Jobs of a higher priority are taken first. */
+	priority: number;
 	/** How often a failed job is repeated. */
 	retryLimit: number;
 	/** The caller's transaction, in which the job is stored. */
@@ -62,7 +73,7 @@ export interface PgBossEngineOptions {
 /**
  * Lets any number of processes work on one {@link postgresStore}, by jobs of a started pg-boss: 10 on Node 20, 12 above.
  * `enqueue` with a `tx` makes its job in the same transaction. Outboxes with tables of their own need queues of their own,
- * because a worker steps the lanes of its own table only.
+ * because a worker knows the texts of its own table only.
  *
  * @throws PartnerInvalidInput when `boss` is no pg-boss, or for an unknown option
  * @example
@@ -77,20 +88,20 @@ export function pgBossEngine(boss: PgBossLike, options: PgBossEngineOptions = {}
 		async start() {
 			await boss.createQueue(queue);
 		},
-		async wake({ agencyId, to }, at, key = "", tx) {
+		async wake({ agencyId, to, seq, priority = 0 }, at, key = "", tx) {
 			// A job that is there already stays as it is.
 			const id = await operationIdFrom("wake", agencyId, to, `${at}`, `key ${key}`);
-			const job: PgBossSendOptions = { id, startAfter: new Date(at), retryLimit: 0 };
+			const job: PgBossSendOptions = { id, startAfter: new Date(at), priority, retryLimit: 0 };
 			if (tx !== undefined) job.db = { executeSql: async (sql, values) => clientFrom(tx).query(sql, values) };
-			await boss.send(queue, { agencyId, to }, job);
+			await boss.send(queue, { text: seq }, job);
 		},
 		async work(step, concurrency) {
 			const running = new Set<Promise<void>>();
 			const workers: string[] = [];
-			async function run(jobs: { data: Lane }[]): Promise<void> {
-				for (const { data } of jobs) await step(data);
+			async function run(jobs: { data: WakeUp }[]): Promise<void> {
+				for (const { data } of jobs) await step(data.text);
 			}
-			async function handle(jobs: { data: Lane }[]): Promise<void> {
+			async function handle(jobs: { data: WakeUp }[]): Promise<void> {
 				const batch = run(jobs);
 				running.add(batch);
 				await batch.finally(() => running.delete(batch));

@@ -1,5 +1,5 @@
-import { can, refuse } from "./check.ts";
-import { createSqlStore, namesFrom, type Row, type Rows, retryLocked, type StoreOptions } from "./sql.ts";
+import { can, refuse } from "./input.ts";
+import { createSqlStore, namesFrom, type Row, type Rows, retryLocked, type StoreOptions } from "./sql-store.ts";
 import type { OutboxStore } from "./store.ts";
 
 /** A `pg` Pool or Client, or a PGlite database or transaction: whatever has their `query`. */
@@ -31,6 +31,10 @@ export function postgresStore(pool: PostgresQueryable, options: StoreOptions = {
 				return tx === undefined ? retryLocked(run) : run();
 			},
 			seq: "seq bigint generated always as identity primary key",
+			// In microseconds. The first is that of the transaction, the second that of the statement.
+			begunAt: "(extract(epoch from now()) * 1000000)::bigint",
+			begun: "begun_at",
+			stopNow: () => "(extract(epoch from clock_timestamp()) * 1000000)::bigint",
 			// "create index if not exists" waits for open transactions that have enqueued, and holds up each enqueue meanwhile.
 			find: "select 1 where to_regclass($1) is not null",
 		},

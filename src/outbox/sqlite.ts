@@ -1,5 +1,5 @@
-import { can, refuse } from "./check.ts";
-import { createSqlStore, namesFrom, type Row, type Rows, retryLocked, type StoreOptions } from "./sql.ts";
+import { can, refuse } from "./input.ts";
+import { createSqlStore, namesFrom, type Row, type Rows, retryLocked, type StoreOptions } from "./sql-store.ts";
 import type { OutboxStore } from "./store.ts";
 
 /** A database of better-sqlite3, of libsql's module of the same form, of node:sqlite or of bun:sqlite. */
@@ -48,6 +48,10 @@ export function sqliteStore(db: SqliteDatabase | LibsqlClient, options: StoreOpt
 				return run(tx, sql, values);
 			},
 			seq: "seq integer primary key autoincrement",
+			// One connection writes at a time, so that the order of arrival is that of the transactions.
+			begunAt: "0",
+			begun: "seq",
+			stopNow: (texts) => `coalesce((select seq from sqlite_sequence where name = '${texts}'), 0)`,
 		},
 		namesFrom(options, "sqliteStore"),
 	);

@@ -1,20 +1,66 @@
 import { operationIdFrom, type PartnerErrorTag } from "messaging-conversations";
-import type { words } from "./words.ts";
 
 /**
  * The state of a text.
- * - `waiting`: not sent yet; `sending`: a request began and its end is not known yet
- * - `held`: the service waits for the contact's consent
- * - `sent`, then `delivered`, `read` or `failed`: it is a message
- * - `dropped`: the contact declined or did not answer in time, or another text took its place; `replaced`: another text
- *   has its place in the queue
- * - `refused`: the service or the client turned it down; `expired`: `notAfter` passed first; `cancelled`: by `cancel`
- * - `unclear`: nobody can tell; a person looks, and it is never sent again by itself
+ * - `waiting`: not sent yet; you can still cancel it
+ * - `sending`: a request began, and its result is not known yet
+ * - `held`: the window is closed; the service asked the contact for consent and keeps the text until they answer
+ * - `sent`, `delivered`, `read`: on its way, on the phone, seen; `failed`: the provider could not deliver it
+ * - `dropped`: the service dropped the held text; `replaced`: another text took its place in the service's queue
+ * - `refused`: the service or the client refused it
+ * - `expired`: it could not be sent in time (`maxAgeMs`, or `notAfter`)
+ * - `cancelled`: you cancelled it, or the contact declined an earlier text
+ * - `unknown`: the outbox cannot tell whether it was sent, and never sends it again; someone should look at the conversation
  */
-export type OutboxState = keyof typeof words;
+export type OutboxState =
+	| "waiting"
+	| "sending"
+	| "held"
+	| "sent"
+	| "delivered"
+	| "read"
+	| "failed"
+	| "dropped"
+	| "replaced"
+	| "refused"
+	| "expired"
+	| "cancelled"
+	| "unknown";
+
+/**
+ * Why a text is in its state.
+ * - `waiting`: `consent_unavailable` (the agency cannot ask for consent), `language_required` (the agency has several
+ *   languages and no default), `language_unavailable` (the agency does not have the text's `consentLanguage`),
+ *   `before_send` (your hook asked to wait), `before_send_failed` (your hook threw, or took too long)
+ * - `dropped`, a best guess: `displaced` (somebody else's text followed), `declined` (the contact answered), `no_answer`
+ * - `cancelled`: `requested` (by `cancel`, `cancelAll`, `forget` or `onReply`), `before_send` (by your hook),
+ *   `earlier_text_dropped` (`afterDrop`)
+ * - `expired`: `too_old`
+ * - `refused`: `bad_request` (a 400), `not_allowed` (`allowRecipients`), `invalid_input` (refused by the client)
+ * - `unknown`: `no_outcome` (too many requests without a known result), `unreadable` (the conversation is hidden),
+ *   `ambiguous` (the conversation does not show which text is this one)
+ */
+export type OutboxReason =
+	| "consent_unavailable"
+	| "language_required"
+	| "language_unavailable"
+	| "before_send"
+	| "before_send_failed"
+	| "displaced"
+	| "declined"
+	| "no_answer"
+	| "requested"
+	| "earlier_text_dropped"
+	| "too_old"
+	| "bad_request"
+	| "not_allowed"
+	| "invalid_input"
+	| "no_outcome"
+	| "unreadable"
+	| "ambiguous";
 
 /** One contact of one agency. Its texts go out in order, one unfinished text at a time. */
-export interface Lane {
+export interface Recipient {
 	/** The agency's id. */
 	agencyId: string;
 	/** The contact's number, E.164. */
@@ -27,74 +73,89 @@ export interface Baseline {
 	since: number | null;
 	/** `messageSid` of the messages as new as that, which are therefore not this text. */
 	known: string[];
-	/** The text that waited in the queue; null when none did. */
+	/** The text that waited in the service's queue; null when none did. */
 	queued: string | null;
 	/** Whether the conversation was there to be read. */
 	seen: boolean;
 	/** When it was read, by the outbox's clock, in milliseconds. */
 	readAt: number;
-	/** How long the window was open from then on, in milliseconds; 0 or less when it was closed, or may have been. */
-	openMs: number;
+	/** How long the window was open from then on, in milliseconds; null when it was closed, or may have been. */
+	openMs: number | null;
+}
+
+/**
+ * A request of a text. A request that provably was not taken is not kept.
+ * - `end`: absent while the result is not known; `accepted`: the service took the text, in an unusable response;
+ *   `refused`: this request was refused, while an earlier one may have been taken; `held`: the service holds the text
+ * - `cleared`: a later read showed that the request was not taken
+ */
+export interface RequestRecord {
+	/** When it began, in milliseconds. */
+	at: number;
+	/** How it ended, if that is known. */
+	end?: "accepted" | "refused" | "held" | undefined;
+	/** Whether a later read showed that it was not taken. */
+	cleared?: true | undefined;
 }
 
 /** How far the outbox has come with a text. JSON. */
 export interface Progress {
 	/** Requests made in all. */
 	attempts: number;
-	/** Requests made since it was last certain that none had been taken. */
-	tries: number;
-	/** Requests in a row whose end is not known, such as those that were answered 500. */
-	doubts: number;
-	/** When the first of the tries began, in milliseconds. */
-	firstTriedAt: number | null;
-	/** When the last request began, in milliseconds. */
-	triedAt: number | null;
-	/** The service said that it took the text, in an answer that is otherwise unusable. */
-	taken: boolean;
-	/** The last of several tries was refused; an earlier one may have been taken. */
-	refused: boolean;
-	/** The held text was sent again after the contact's reply, and the service held it again. */
-	resent: boolean;
-	/** Since when the queue has been seen empty, in milliseconds. */
+	/** The requests that were, or may have been, taken. */
+	requests: RequestRecord[];
+	/** Grows when the service refused the request and the text needs a new one, with an id of its own. */
+	generation: number;
+	/** Language of the consent template, frozen with the first request. Absent before. */
+	language?: string | null | undefined;
+	/** The conversation right before the first request. */
+	baseline: Baseline | null;
+	/** The text may not be sent again. */
+	cancelRequested?: boolean | undefined;
+	/** The text is erased as soon as it has ended. */
+	forget?: boolean | undefined;
+	/** The id of the text that was to take its place on purpose. It did when the service took that text. */
+	replacedBy: string | null;
+	/** Since when the service's queue has been seen empty, in milliseconds. */
 	emptyAt: number | null;
-	/** Looks taken in this state. */
+	/** Reads of the conversation in this state. */
 	looks: number;
 	/** Failed requests in a row. */
 	failures: number;
-	/** Looks in a row that found the conversation hidden. Rows of older versions have none. */
-	hidden?: number;
-	/** No consent template reached the phone. Rows of older versions have none. */
+	/** Reads in a row that found the conversation hidden. */
+	hidden: number;
+	/** No consent template reached the phone. */
 	consentFailed?: boolean | undefined;
-	/** The id of the text that was to take its place on purpose. It did when the service took that text. */
-	replacedBy: string | null;
-	/** The conversation right before the first request. */
-	baseline: Baseline | null;
 	/** The last error, which may have passed. */
 	error: TextError | null;
 }
 
-/** The last error of a text. Holds no number and no text. */
+/** The last error of a text. It holds no number and no text. */
 export interface TextError {
 	/** `_tag` of the error. */
 	tag: PartnerErrorTag;
 	/** Its message. */
 	message: string;
-	/** Correlation id of the answer, when there was one. Quote it to support. */
+	/** Correlation id of the response, when there was one. Quote it to support. */
 	correlationId?: string | undefined;
 }
 
-/** A text as `insert` stores it: the frozen request, its time, and the progress of a text that was not sent yet. */
-export interface NewText extends Lane {
+/** A text as `insert` stores it. */
+export interface NewText extends Recipient {
 	/** The caller's id: the same id is the same text. */
 	id: string;
 	/** The text. */
 	body: string;
 	/** The agency's sender; null for its default one. */
 	subaccountId: string | null;
-	/** Language of the consent template, when it was given. */
+	/** Language of the consent template, as it was given; null when it was not. */
 	consentLanguage: string | null;
-	/** After this moment it is not sent any more; milliseconds, or null. */
+	/** It is not sent before this time, in milliseconds; null for at once. */
+	notBefore: number | null;
+	/** No request begins after this time, in milliseconds; null for that of `maxAgeMs`. */
 	notAfter: number | null;
+	/** Texts of a higher priority are sent first. */
+	priority: number;
 	/** When it was enqueued, in milliseconds. */
 	createdAt: number;
 	/** How far the outbox has come with it. */
@@ -109,14 +170,26 @@ export interface OutboxText extends NewText {
 	version: number;
 	/** The state of the text. */
 	state: OutboxState;
+	/** Why it is in this state. */
+	reason: OutboxReason | null;
 	/** When the state began. */
 	since: number;
-	/** When to look at it next; null when nothing is left to do. */
+	/** When to process it next; null when nothing is left to do. */
 	nextAt: number | null;
+	/** Until then it is not its turn, and the contact's other texts do not wait for it: `notBefore` or 0, or later by `beforeSend`. */
+	readyAt: number;
 	/** Provider message id, once it is known. */
 	messageId: string | null;
 	/** Queue entry id, once the service has held the text. */
 	queueId: string | null;
+	/** The version that put it into a final state which `acknowledge` has not acknowledged; null when there is none. */
+	unacknowledged: number | null;
+}
+
+/** An unfinished text. `stoppedBy` says that its recipient was stopped after its transaction had begun. */
+export interface OpenText extends OutboxText {
+	/** `drop`: a held text ended undelivered; `cancel`: `cancelAll` or `forget`. */
+	stoppedBy: "drop" | "cancel" | null;
 }
 
 /** The states that keep the contact's next text back. */
@@ -125,50 +198,56 @@ export const unfinished = ["waiting", "sending", "held"] as const;
 /** The states whose message may still change. */
 export const followed = ["sent", "delivered"] as const;
 
+export function isUnfinished(state: OutboxState): boolean {
+	return unfinished.some((each) => each === state);
+}
+
 export const newProgress: Progress = {
 	attempts: 0,
-	tries: 0,
-	doubts: 0,
-	firstTriedAt: null,
-	triedAt: null,
-	taken: false,
-	refused: false,
-	resent: false,
+	requests: [],
+	generation: 0,
+	baseline: null,
+	replacedBy: null,
 	emptyAt: null,
 	looks: 0,
 	failures: 0,
-	replacedBy: null,
-	baseline: null,
+	hidden: 0,
 	error: null,
 };
 
-/** The times and choices that decisions depend on. */
-export interface Rules {
-	settleMs: number;
-	followMs: readonly number[];
-	onHeld: "wait" | "replace";
-	onReply: "resend" | "wait";
-}
-
-/** The change of a row by a step. */
-export type Change = Partial<Pick<OutboxText, "state" | "nextAt" | "messageId" | "queueId">> & {
+/** The change of a row. */
+export type Change = Partial<Pick<OutboxText, "state" | "reason" | "nextAt" | "readyAt" | "messageId" | "queueId">> & {
 	progress?: Partial<Progress>;
 };
 
-/** The row after the change. A new state begins now. */
+/** The row after the change. A new state begins now, and has no reason but its own. */
 export function changed(text: OutboxText, change: Change, now: number): OutboxText {
 	const state = change.state ?? text.state;
+	const isNew = state !== text.state;
 	return {
 		...text,
 		...change,
 		state,
-		since: state === text.state ? text.since : now,
+		reason: change.reason ?? null,
+		since: isNew ? now : text.since,
+		unacknowledged: isNew && !isUnfinished(state) ? text.version + 1 : text.unacknowledged,
 		progress: { ...text.progress, ...change.progress },
 	};
 }
 
 /** Derived from all that the service gets, so that the same id never comes with another message. */
-export function operationIdOf({ agencyId, id, to, body, subaccountId, consentLanguage }: NewText): Promise<string> {
-	const parts = JSON.stringify([agencyId, id, to, body, subaccountId, consentLanguage]);
-	return operationIdFrom("messaging-conversations/outbox", parts);
+export function operationIdOf(text: NewText): Promise<string> {
+	const { agencyId, id, to, body, subaccountId, consentLanguage } = text;
+	const { generation, language = consentLanguage } = text.progress;
+	const parts = [agencyId, id, to, body, subaccountId, language, ...(generation > 0 ? [generation] : [])];
+	return operationIdFrom("messaging-conversations/outbox", JSON.stringify(parts));
+}
+
+const longestId = 200;
+
+/** An id of the service as a database can store it. Used wherever ids are compared. */
+export function storableId(id: string): string;
+export function storableId(id: string | null): string | null;
+export function storableId(id: string | null): string | null {
+	return id?.replace(/[\0\p{Surrogate}]/gu, "\uFFFD").slice(0, longestId) ?? null;
 }

@@ -3,8 +3,13 @@
 
 import fc from "fast-check";
 import { type Client, createClient } from "messaging-conversations";
-import { createOutbox, type Outbox, type OutboxStore } from "messaging-conversations/outbox";
-import { createSandbox, type Sandbox, type SandboxOptions } from "messaging-conversations/sandbox";
+import { type BeforeSend, createOutbox, type Outbox, type OutboxStore } from "messaging-conversations/outbox";
+import {
+	type ConsentSettings,
+	createSandbox,
+	type Sandbox,
+	type SandboxOptions,
+} from "messaging-conversations/sandbox";
 import { memoryStore } from "./memory.ts";
 
 const phones = ["+447700900101", "+447700900102"];
@@ -72,6 +77,25 @@ const act = fc.oneof(
 		}),
 	},
 	{ weight: 1, arbitrary: fc.record({ do: fc.constant("cancel" as const), which: fc.nat(20) }) },
+	{ weight: 1, arbitrary: fc.record({ do: fc.constant("cancelAll" as const), who }) },
+	{ weight: 1, arbitrary: fc.record({ do: fc.constant("stops" as const), who }) },
+	{
+		weight: 1,
+		arbitrary: fc.record({ do: fc.constant("clock" as const), minutes: fc.integer({ min: -60, max: 60 }) }),
+	},
+	{
+		weight: 1,
+		arbitrary: fc.record({
+			do: fc.constant("settings" as const),
+			settings: fc.constantFrom<ConsentSettings>(
+				{ languages: ["nl", "fr", "de"], defaultLanguage: null },
+				{ languages: ["nl", "fr"], defaultLanguage: "nl" },
+				{ languages: ["en"], defaultLanguage: null },
+				{ missingTemplates: ["consent"] },
+				{ missingTemplates: [] },
+			),
+		}),
+	},
 	{ weight: 1, arbitrary: fc.record({ do: fc.constant("late" as const), seconds: fc.integer({ min: 1, max: 60 }) }) },
 	{
 		weight: 5,
@@ -91,6 +115,8 @@ const act = fc.oneof(
 			phase: fc.constant("before" as const),
 			effect: fc.constantFrom(
 				{ status: 429, retryAfter: 40 },
+				{ status: 429, retryAfter: "4102444800000" },
+				{ status: 429, retryAfter: "Fri, 31 Dec 9999 23:59:59 GMT" },
 				{ status: 404 },
 				{ status: 400 },
 				{ kind: "redirect" as const },
@@ -106,8 +132,12 @@ export const history = fc.record({
 	),
 	languages: fc.constantFrom(["en"], ["nl", "fr"]),
 	wrote: fc.tuple(fc.boolean(), fc.boolean()),
-	onReply: fc.constantFrom("resend" as const, "wait" as const),
+	onReply: fc.constantFrom("send" as const, "wait" as const),
+	afterDrop: fc.constantFrom("continue" as const, "cancel" as const),
 	onHeld: fc.constantFrom("wait" as const, "wait" as const, "replace" as const),
+	maxAgeHours: fc.constantFrom(Number.POSITIVE_INFINITY, 48, 3),
+	/** No texts from 20:00 to 08:00. */
+	isQuietAtNight: fc.boolean(),
 	seed: fc.nat(),
 	latitude: fc.option(fc.nat()),
 	acts: fc.array(act, { minLength: 3, maxLength: 40, size: "max" }),
@@ -123,11 +153,20 @@ interface Process {
 	stallAt: (at: number, act: () => Promise<void>) => void;
 }
 
-/** Runs a history; what went wrong, in words. */
+/** Runs a history by a clock of its own, which the outbox takes for that of the machine. Returns what went wrong, in words. */
 export async function play(
 	given: History,
 	openStore: () => OutboxStore | Promise<OutboxStore> = memoryStore,
 ): Promise<string[]> {
+	const real = Date.now;
+	try {
+		return await playOn(given, openStore);
+	} finally {
+		Date.now = real;
+	}
+}
+
+async function playOn(given: History, openStore: () => OutboxStore | Promise<OutboxStore>): Promise<string[]> {
 	const random = lcg(given.seed);
 	const sandbox = createSandbox({
 		policy: given.policy as SandboxOptions["policy"] & {},
@@ -138,16 +177,27 @@ export async function play(
 	phones.forEach((phone, index) => {
 		if (given.wrote[index]) agency.contact(phone).writes("Hello");
 	});
-	const wire = createWire(sandbox);
+	const wire = createWire(sandbox, given);
+	Date.now = () => sandbox.clock.now().getTime() + wire.aheadMs;
 	const store = await openStore();
 	await store.migrate();
 	const start = (): Process => startProcess(sandbox, wire, store, given, random);
 	let processes = [start(), start()];
-	const texts: { id: string; to: string; operationId: string }[] = [];
+	const texts: { id: string; to: string }[] = [];
 	/** Contacts to whom staff have sent. */
 	const staffTo = new Set<string>();
 	const keyId = sandbox.keys.list()[0]?.id ?? "";
 	let staff = 0;
+	let isWithoutTemplate = false;
+
+	/** A worker that finds its clock set back looks at every text again. */
+	const setClock = async (aheadMs: number): Promise<void> => {
+		// Nobody can tell how long a request has been on its way if the clock is set meanwhile.
+		if (phones.some((phone) => wire.isUnderWay(phone))) await wire.advance(61);
+		const isBack = aheadMs < wire.aheadMs;
+		wire.aheadMs = aheadMs;
+		if (isBack) await store.recover(Date.now());
+	};
 
 	const doAct = async (next: History["acts"][number]): Promise<void> => {
 		switch (next.do) {
@@ -158,7 +208,7 @@ export async function play(
 				const body = next.same && given.onHeld === "wait" ? "Yes." : `Text ${texts.length}`;
 				const notAfter = next.soon === 0 ? new Date(sandbox.clock.now().getTime() + 3_600_000) : undefined;
 				const language = given.languages.length > 1 ? { consentLanguage: "fr" } : {};
-				const row = await processes[0]?.outbox.enqueue({
+				await processes[0]?.outbox.enqueue({
 					id,
 					agencyId: agency.id,
 					to,
@@ -166,7 +216,8 @@ export async function play(
 					...language,
 					...(notAfter && { notAfter }),
 				});
-				texts.push({ id, to, operationId: row?.operationId ?? "" });
+				texts.push({ id, to });
+				wire.enqueued.set(id, { to, at: Date.now(), notAfter: notAfter?.getTime() });
 				return;
 			}
 			case "work": {
@@ -199,10 +250,30 @@ export async function play(
 				if (given.policy.operationIdTtlHours !== null && wire.isUnderWay(phone)) return;
 				return void agency.contact(phone).accepts();
 			}
-			case "declines":
-				return void agency.contact(phones[next.who] ?? "").declines();
+			case "declines": {
+				const phone = phones[next.who] ?? "";
+				const contact = agency.contact(phone);
+				// A decline of what staff have sent says nothing about the CRM's texts.
+				const held = wire.owners.get(contact.state().held?.operationId ?? "");
+				if (held && given.afterDrop === "cancel") wire.stop(phone, "the contact had declined");
+				return void contact.declines();
+			}
+			case "stops":
+				return void agency.contact(phones[next.who] ?? "").writes("STOP");
+			case "cancelAll": {
+				const phone = phones[next.who] ?? "";
+				await processes[1]?.outbox.cancelAll({ to: phone });
+				return wire.stop(phone, "cancelAll");
+			}
+			case "clock":
+				return setClock(next.minutes * 60_000);
+			case "settings":
+				if (next.settings.missingTemplates) isWithoutTemplate = next.settings.missingTemplates.length > 0;
+				return agency.consent.set(next.settings);
 			case "staff": {
 				const phone = phones[next.who] ?? "";
+				// Staff cannot write to a closed window either while the agency has no template.
+				if (isWithoutTemplate) return;
 				staffTo.add(phone);
 				return void agency.staff.sends(phone, `Staff ${staff++}`);
 			}
@@ -242,6 +313,8 @@ export async function play(
 
 	// Everything is well again; all that is left is to wait.
 	sandbox.faults.clear();
+	agency.consent.set({ languages: given.languages, defaultLanguage: null, missingTemplates: [] });
+	await setClock(0);
 	wire.lateBy = 0;
 	sandbox.keys.setScopes(keyId, ["conversations:read", "messages:write"]);
 	for (const phone of phones) agency.conversation(phone).takeOver({ times: 0 });
@@ -261,7 +334,7 @@ async function verdictOf(
 	sandbox: Sandbox,
 	wire: Wire,
 	store: OutboxStore,
-	texts: readonly { id: string; to: string; operationId: string }[],
+	texts: readonly { id: string; to: string }[],
 	staffTo: ReadonlySet<string>,
 	given: History,
 ): Promise<string[]> {
@@ -275,10 +348,11 @@ async function verdictOf(
 	const has = (name: string, also: (next: unknown) => boolean = () => true): boolean =>
 		given.acts.some((next) => next.do === name && also(next));
 	const failedOnce = given.acts.some((next) => next.do === "report" && next.status === "failed");
-	for (const { id, to, operationId } of texts) {
+	for (const { id, to } of texts) {
+		const isOwn = (operationId: string | null): boolean => operationId !== null && wire.owners.get(operationId) === id;
 		const byStaff = staffTo.has(to);
 		const text = await store.find(id);
-		const got = inboxes.flat().filter((entry) => entry.kind === "text" && entry.operationId === operationId).length;
+		const got = inboxes.flat().filter((entry) => entry.kind === "text" && isOwn(entry.operationId)).length;
 		const state = text?.state ?? "gone";
 		if (got > 1) wrong.push(`${id} was delivered ${got} times`);
 		if (["sent", "delivered", "read"].includes(state) && got === 0 && !failedOnce)
@@ -291,17 +365,17 @@ async function verdictOf(
 		if (state === "replaced" && given.onHeld === "wait" && !byStaff) wrong.push(`${id} is replaced, by nobody`);
 		// Nobody can tell: an unusable answer, a template that may be that of a flow, a tap that may have ended a queue entry which the
 		// text took over, a conversation that was never seen, and too many requests without a known end.
-		const { doubts = 0, baseline = null } = text?.progress ?? {};
+		const { requests = [], baseline = null } = text?.progress ?? {};
 		const tookOver = given.onHeld === "replace" && baseline?.queued != null && tapped.has(to);
-		const isAsked = text?.queueId === null && (asked.has(operationId) || byStaff || tookOver);
-		if (state === "unclear" && !wire.taken.has(operationId) && !isAsked && baseline?.seen && doubts < 8)
-			wrong.push(`${id} is unclear`);
-		const times = asked.get(operationId) ?? 0;
+		const isAsked = text?.queueId === null && ([...asked.keys()].some(isOwn) || byStaff || tookOver);
+		if (state === "unknown" && ![...wire.taken].some(isOwn) && !isAsked && baseline?.seen && requests.length < 8)
+			wrong.push(`${id} is unknown`);
+		const times = Math.max(0, ...[...asked].map(([operationId, count]) => (isOwn(operationId) ? count : 0)));
 		if (times > 1) wrong.push(`${id} asked for consent ${times} times`);
 	}
 	for (const inbox of given.onHeld === "wait" ? inboxes : []) {
 		const order = inbox
-			.flatMap((entry) => texts.findIndex(({ operationId }) => operationId === entry.operationId))
+			.flatMap((entry) => texts.findIndex(({ id }) => id === wire.owners.get(entry.operationId ?? "")))
 			.filter((at) => at >= 0);
 		if (order.some((at, index) => at < (order[index - 1] ?? -1))) wrong.push(`order ${order.join(" ")}`);
 	}
@@ -344,22 +418,48 @@ interface Wire {
 	lateBy: number;
 	/** Whether a late send to a contact is still on its way. */
 	isUnderWay: (phone: string) => boolean;
-	/** When the latest send to a contact was marked as begun. */
-	marks: Map<string, number>;
+	/** The attempt record of the latest send to a contact. */
+	marks: Map<string, { id: string; at: number }>;
+	/** The text of each `operationId`. */
+	owners: Map<string, string>;
 	/** Sends that were answered unusably. */
 	taken: Set<string>;
 	wrong: string[];
+	/** How far the clock of the machine is ahead of the service's. */
+	aheadMs: number;
+	/** Number and time of each text, by the clock of the machine. */
+	enqueued: Map<string, { to: string; at: number; notAfter: number | undefined }>;
+	/** No text to the contact that was enqueued until now may be requested from now on. */
+	stop: (phone: string, why: string) => void;
 	sids: () => Promise<string[]>;
 }
 
 /** The sandbox, with requests that arrive late. */
-function createWire(sandbox: Sandbox): Wire {
+function createWire(sandbox: Sandbox, given: History): Wire {
 	const agency = sandbox.agency();
 	const bytes = new Map<string, string>();
 	const late: { to: string; at: number; run: () => Promise<unknown> }[] = [];
 	// With a key of its own, and by operations that no fault hits.
 	const { apiKey } = sandbox.keys.create({ scopes: ["conversations:read"] });
 	const reader = createClient({ ...sandbox.connection, apiKey });
+
+	/** Texts that may not be requested any more, each with the reason. */
+	const stopped = new Map<string, string>();
+	const firstAt = new Map<string, number>();
+	/** What is wrong with a request that begins now. */
+	function noteBegin(id: string, operationId: string): void {
+		const now = Date.now();
+		const why = stopped.get(id);
+		if (why) wire.wrong.push(`${id} was requested after ${why}`);
+		const text = wire.enqueued.get(id);
+		const limit = text?.notAfter ?? (text?.at ?? 0) + given.maxAgeHours * 3_600_000;
+		// The clock may be set between the check and here.
+		if (now > limit + 1_000) wire.wrong.push(`${id} was requested after its time`);
+		const first = firstAt.get(operationId) ?? now;
+		firstAt.set(operationId, first);
+		if (given.isQuietAtNight && isNight(now) && !(now - first > 0 && now - first < 70_000))
+			wire.wrong.push(`${id} was requested at night`);
+	}
 
 	async function watched(url: Parameters<typeof fetch>[0], init: RequestInit): Promise<Response> {
 		const { operationId } = JSON.parse(String(init.body));
@@ -380,15 +480,25 @@ function createWire(sandbox: Sandbox): Wire {
 		lateBy: 0,
 		isUnderWay: (phone) => late.some(({ to }) => to === phone),
 		marks: new Map(),
+		owners: new Map(),
 		taken: new Set(),
 		wrong: [],
+		aheadMs: 0,
+		enqueued: new Map(),
+		stop(phone, why) {
+			for (const [id, { to }] of wire.enqueued) if (to === phone) stopped.set(id, why);
+		},
 		async fetch(url, init = {}) {
 			if (init.method !== "POST" || !String(url).endsWith("/messages")) return sandbox.fetch(url, init);
+			const sent = JSON.parse(String(init.body));
+			const owner = wire.marks.get(sent.to)?.id ?? "none";
+			if (!wire.owners.has(sent.operationId)) wire.owners.set(sent.operationId, owner);
+			noteBegin(owner, sent.operationId);
 			if (wire.lateBy === 0) return watched(url, init);
 			// A process may have been stopped between the mark and the request. It is late by a minute at most from the mark on.
 			const now = sandbox.clock.now().getTime();
 			const { to } = JSON.parse(String(init.body));
-			const mark = wire.marks.get(to) ?? now;
+			const mark = wire.marks.get(to)?.at ?? now;
 			late.push({
 				to,
 				at: Math.min(now + wire.lateBy * 1_000, Math.max(now, mark + 60_000)),
@@ -446,14 +556,15 @@ function startProcess(sandbox: Sandbox, wire: Wire, store: OutboxStore, given: H
 		Object.entries(store).map(([name, method]) => [
 			name,
 			async (...args: unknown[]) => {
-				const { state, to, progress } = Object(args[0]);
+				const { id, state, to, progress } = Object(args[0]);
 				const isMark = name === "save" && state === "sending";
 				if (isMark && --untilStall === 0 && !isDead) await whileStalled();
-				if (isMark) wire.marks.set(to, progress.triedAt);
-				return mortal(
-					() => (method as (...args: unknown[]) => Promise<unknown>)(...args),
-					() => never,
-				);
+				const run = async () => {
+					const result = await (method as (...args: unknown[]) => Promise<unknown>)(...args);
+					if (isMark && result) wire.marks.set(to, { id, at: progress.requests.at(-1).at });
+					return result;
+				};
+				return mortal(run, () => never);
 			},
 		]),
 	) as unknown as OutboxStore;
@@ -468,8 +579,15 @@ function startProcess(sandbox: Sandbox, wire: Wire, store: OutboxStore, given: H
 	});
 	// Without a lock, as on several machines.
 	const engine = { start: async () => {}, wake: async () => {}, work: async () => async () => {} };
-	const { onHeld, onReply } = given;
-	const outbox = createOutbox({ client, store: mortalStore, engine, onHeld, onReply, now: sandbox.clock.now });
+	const { onHeld, onReply, afterDrop } = given;
+	const rules = { onHeld, onReply, afterDrop, maxAgeMs: given.maxAgeHours * 3_600_000 };
+	const beforeSend: BeforeSend = (_text, { now }) => {
+		if (!given.isQuietAtNight || !isNight(now.getTime())) return "send";
+		const morning = new Date(now.getTime() + (now.getUTCHours() >= 20 ? 86_400_000 : 0));
+		morning.setUTCHours(8, 0, 0, 0);
+		return { waitUntil: morning };
+	};
+	const outbox = createOutbox({ client, store: mortalStore, engine, ...rules, beforeSend });
 	return {
 		outbox,
 		stallAt(at, act) {
@@ -484,6 +602,11 @@ function startProcess(sandbox: Sandbox, wire: Wire, store: OutboxStore, given: H
 			});
 		},
 	};
+}
+
+function isNight(time: number): boolean {
+	const hour = new Date(time).getUTCHours();
+	return hour >= 20 || hour < 8;
 }
 
 /** Numbers from 0 to 1, the same for the same seed. */

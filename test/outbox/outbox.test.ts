@@ -1,7 +1,7 @@
 import { type AgencyClient, createClient, PartnerInvalidInput } from "messaging-conversations";
 import {
+	checkDelivery,
 	createOutbox,
-	fateOf,
 	type Outbox,
 	type PgBossLike,
 	pgBossEngine,
@@ -46,7 +46,7 @@ test("a failing key function kills no text", async () => {
 		client: createClient({ ...sandbox.connection, apiKey }),
 		store: memoryStore(),
 		now: sandbox.clock.now,
-		onTrouble: ({ error }) => told.push(error._tag),
+		onPaused: ({ error }) => told.push(error?._tag ?? "none"),
 	});
 	await outbox.enqueue({ id: "a", agencyId: sandbox.agency().id, to: anna.phoneNumber, body: "Hi" });
 	for (let minute = 0; minute < 5; minute++) {
@@ -65,17 +65,17 @@ test("a key function that never returns is a trouble of the whole client, as one
 	const agency = sandbox.agency();
 	const anna = agency.contact("+447700900101");
 	anna.writes("Hello");
-	const troubles: unknown[] = [];
+	const pauses: unknown[] = [];
 	const outbox = createOutbox({
 		client: createClient({ ...sandbox.connection, apiKey: () => new Promise(() => {}), timeoutMs: 20 }),
 		store: memoryStore(),
 		now: sandbox.clock.now,
-		onTrouble: ({ error, agencyId }) => troubles.push([error._tag, agencyId]),
+		onPaused: ({ error, agencyId }) => pauses.push([error?._tag, agencyId]),
 	});
 	await outbox.enqueue({ id: "a", agencyId: agency.id, to: anna.phoneNumber, body: "Hi" });
 	await outbox.drain();
 	expect(await outbox.status("a")).toMatchObject({ state: "waiting", attempts: 0 });
-	expect(troubles).toEqual([["PartnerTimeoutError", undefined]]);
+	expect(pauses).toEqual([["PartnerTimeoutError", undefined]]);
 });
 
 test("a contact who answers in words does not block the lane for 48 hours", async () => {
@@ -115,7 +115,7 @@ test("a tap opens the window and is no answer: it may be a refusal that the serv
 
 test("a request for consent that cannot reach the phone is called so, while the text is held and when it is dropped", async () => {
 	const { sandbox, agency, anna, client, enqueue, outbox, pass } = createWorld();
-	const words = async (id: string) => (await outbox.status(id))?.words;
+	const words = async (id: string) => (await outbox.status(id))?.description;
 	sandbox.clock.advance({ hours: 25 });
 	anna.setReachable(false);
 	const since = sandbox.clock.now();
@@ -124,8 +124,8 @@ test("a request for consent that cannot reach the phone is called so, while the 
 	expect(await words("note-1")).toBe("The request for the contact's consent did not reach the phone.");
 	expect((await outbox.status("note-1"))?.consentFailed).toBe(true);
 	const text = { to: anna.phoneNumber, body: "1", since };
-	const fate = await fateOf(client.agency(agency.id), text, { now: sandbox.clock.now });
-	expect(fate).toMatchObject({ fate: "held", consentFailed: true });
+	const delivery = await checkDelivery(client.agency(agency.id), text, { now: sandbox.clock.now });
+	expect(delivery).toMatchObject({ status: "held", consentFailed: true });
 	await pass({ hours: 49 });
 	expect(await words("note-1")).toBe("Not delivered: the request for the contact's consent did not reach the phone.");
 	expect((await outbox.status("note-1"))?.consentFailed).toBe(true);
@@ -151,7 +151,7 @@ test("a text that went out after a request for consent had failed does not say t
 
 test("a text that replaces one whose request for consent did not reach the phone is told of it too", async () => {
 	const { sandbox, agency, anna, client, enqueue, outbox, pass } = createWorld({ onHeld: "replace" });
-	const words = async (id: string) => (await outbox.status(id))?.words;
+	const words = async (id: string) => (await outbox.status(id))?.description;
 	sandbox.clock.advance({ hours: 25 });
 	anna.setReachable(false);
 	await enqueue("1");
@@ -161,8 +161,8 @@ test("a text that replaces one whose request for consent did not reach the phone
 	await pass({ minutes: 2 });
 	expect(await words("note-2")).toBe("The request for the contact's consent did not reach the phone.");
 	const text = { to: anna.phoneNumber, body: "2", since };
-	const fate = await fateOf(client.agency(agency.id), text, { now: sandbox.clock.now });
-	expect(fate).toMatchObject({ fate: "held", consentFailed: true });
+	const delivery = await checkDelivery(client.agency(agency.id), text, { now: sandbox.clock.now });
+	expect(delivery).toMatchObject({ status: "held", consentFailed: true });
 	await pass({ hours: 49 });
 	expect(await words("note-2")).toBe("Not delivered: the request for the contact's consent did not reach the phone.");
 });
@@ -206,7 +206,7 @@ test("a failed text is not called sent", async () => {
 	await pass({ hours: 1 });
 	expect(await outbox.status("note-1")).toMatchObject({
 		state: "failed",
-		words: "Sent, but it did not reach the phone.",
+		description: "Sent, but it did not reach the phone.",
 	});
 	expect(settled.map(({ state }) => state)).toEqual(["sent", "failed"]);
 });
@@ -288,13 +288,13 @@ test.each([
 	],
 ])("%s changes no text: they wait, and it is told once", async (_, breakIt) => {
 	const world = createWorld();
-	const { enqueue, pass, state, troubles, texts, sandbox } = world;
+	const { enqueue, pass, state, pauses, texts, sandbox } = world;
 	breakIt(world);
 	for (const body of ["1", "2"]) await enqueue(body);
 	await pass({ minutes: 30 });
 	expect(["waiting", "sending"]).toContain(await state("note-1"));
-	expect([await state("note-2"), texts(), troubles.length]).toEqual(["waiting", [], 1]);
-	expect(JSON.stringify(troubles)).not.toContain("7700900101");
+	expect([await state("note-2"), texts(), pauses.length]).toEqual(["waiting", [], 1]);
+	expect(JSON.stringify(pauses)).not.toContain("7700900101");
 	// Few requests: the pauses grow.
 	expect(sandbox.requests().length).toBeLessThan(120);
 });
@@ -368,21 +368,26 @@ test("a conversation that is hidden while a text is in doubt makes it unclear, a
 	await outbox.drain();
 	agency.conversation(anna).hide();
 	await pass({ hours: 51 });
-	expect([(await outbox.status("note-1"))?.state, sends().length]).toEqual(["unclear", 1]);
+	expect([(await outbox.status("note-1"))?.state, sends().length]).toEqual(["unknown", 1]);
 });
 
-test("a 400 refuses the text, with the reason, and the next has its turn", async () => {
-	const { sandbox, agency, anna, enqueue, pass, outbox, texts } = createWorld();
-	sandbox.clock.advance({ hours: 25 });
-	agency.consent.set({ missingTemplates: ["consent"] });
-	await enqueue("1");
-	await pass({ minutes: 1 });
-	expect(await outbox.status("note-1")).toMatchObject({ state: "refused", error: { tag: "PartnerBadRequest" } });
-	anna.writes("Hello?");
-	await enqueue("2");
-	await pass({ minutes: 1 });
-	expect(texts()).toEqual(["2"]);
-});
+test.each(["open", "closed"])(
+	"a 400 refuses the text, with the reason, and the next has its turn: window %s",
+	async (window) => {
+		const { sandbox, enqueue, pass, outbox, state } = createWorld();
+		if (window === "closed") sandbox.clock.advance({ hours: 25 });
+		sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 400 } });
+		await enqueue("1");
+		await enqueue("2");
+		await pass({ minutes: 1 });
+		expect(await outbox.status("note-1")).toMatchObject({
+			state: "refused",
+			reason: "bad_request",
+			error: { tag: "PartnerBadRequest" },
+		});
+		expect(await state("note-2")).toBe(window === "closed" ? "held" : "sent");
+	},
+);
 
 test("a number that is not one of allowRecipients is refused without a request", async () => {
 	const { sandbox, agency, anna, store } = createWorld();
@@ -390,7 +395,11 @@ test("a number that is not one of allowRecipients is refused without a request",
 	const outbox = createOutbox({ client, store, now: sandbox.clock.now });
 	await outbox.enqueue({ id: "a", agencyId: agency.id, to: anna.phoneNumber, body: "Hi" });
 	await outbox.drain();
-	expect(await outbox.status("a")).toMatchObject({ state: "refused", error: { tag: "PartnerInvalidInput" } });
+	expect(await outbox.status("a")).toMatchObject({
+		state: "refused",
+		reason: "not_allowed",
+		error: { tag: "PartnerInvalidInput" },
+	});
 	expect(sandbox.requests().filter(({ operation }) => operation === "messages.send")).toEqual([]);
 });
 
@@ -608,7 +617,7 @@ test("drains that overlap follow each other; beside a worker of the same process
 	expect(await state("note-1")).toBe("sent");
 	const stop = new AbortController();
 	const working = outbox.work({ signal: stop.signal });
-	const rule = expect.stringContaining("is worked on by this process");
+	const rule = expect.stringContaining("another worker is already running (this process)");
 	await expect(outbox.drain()).rejects.toMatchObject({ field: "store", rule });
 	stop.abort();
 	await working;
@@ -624,7 +633,7 @@ test("in a runtime without processes only the sign of life tells that another on
 		const { outbox, store } = createWorld();
 		const other = { token: "other", host: "", pid: 0 };
 		await store.takeOver({ ...other, beatAt: Date.now() }, null);
-		const rule = expect.stringContaining("is worked on by another process");
+		const rule = expect.stringContaining("another worker is already running (another process)");
 		await expect(outbox.drain()).rejects.toMatchObject({ field: "store", rule });
 		await store.takeOver({ ...other, beatAt: Date.now() - 60_000 }, "other");
 		await overTime(outbox.drain());
@@ -763,7 +772,7 @@ test("a reading that is older than 10 seconds is read again before the text is s
 
 test("the time for an answer counts from the mark in the row, also when the database was slow to store it", async () => {
 	const store = memoryStore();
-	const { sandbox, outbox, enqueue, texts, troubles } = createWorld({
+	const { sandbox, outbox, enqueue, texts, pauses } = createWorld({
 		settleMs: 14_500,
 		store: {
 			...store,
@@ -776,7 +785,7 @@ test("the time for an answer counts from the mark in the row, also when the data
 	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: "hang" });
 	await enqueue("1");
 	await outbox.drain();
-	expect(troubles.map(({ error }) => error.message)).toEqual([expect.stringContaining("deadline of 500 ms")]);
+	expect(pauses.map(({ error }) => error?.message)).toEqual([expect.stringContaining("deadline of 500 ms")]);
 	expect(texts()).toEqual(["1"]);
 });
 
@@ -829,7 +838,7 @@ test("a text that the service says it took, and of which there is no trace, is u
 		await outbox.drain();
 		sandbox.clock.advance({ minutes: 1 });
 	}
-	expect([await state("note-1"), sends, store.all().length]).toEqual(["unclear", 1, 1]);
+	expect([await state("note-1"), sends, store.all().length]).toEqual(["unknown", 1, 1]);
 });
 
 test("a refusal does not speak for an earlier try that may have been taken", async () => {
@@ -847,8 +856,8 @@ test("the status of a text that waits says what it waits for", async () => {
 	agency.staff.sends(anna, "From a person");
 	for (const body of ["1", "2"]) await enqueue(body);
 	const waits = async (id: string) => {
-		const { words, waitsFor } = (await outbox.status(id)) ?? {};
-		return [words, waitsFor];
+		const { description, waitsFor } = (await outbox.status(id)) ?? {};
+		return [description, waitsFor];
 	};
 	expect(await waits("note-1")).toEqual(["Waits to be sent.", null]);
 	expect(await waits("note-2")).toEqual(["Waits for another text to the contact.", "note-1"]);
@@ -882,8 +891,8 @@ test("a button handler in a few lines: a double click, a crash and a restart are
 
 	// The handler: the form carries the note's id, so that each click is the same note.
 	async function onSend(note: { id: string; to: string; body: string }): Promise<string> {
-		const { words } = await open().enqueue({ ...note, agencyId: agency.id });
-		return words;
+		const { description } = await open().enqueue({ ...note, agencyId: agency.id });
+		return description;
 	}
 
 	const note = { id: "note-1", to: anna.phoneNumber, body: "See you at 14:00." };
@@ -894,7 +903,7 @@ test("a button handler in a few lines: a double click, a crash and a restart are
 	await onSend(note);
 	sandbox.clock.advance({ minutes: 2 });
 	await open().drain();
-	expect([texts(), (await open().status("note-1"))?.words]).toEqual([["See you at 14:00."], "Sent."]);
+	expect([texts(), (await open().status("note-1"))?.description]).toEqual([["See you at 14:00."], "Sent."]);
 });
 
 const noBoss: PgBossLike = {
@@ -910,7 +919,7 @@ test.each([
 	["purge", (outbox: Outbox) => outbox.purge(undefined as never)],
 	["purge", (outbox: Outbox) => outbox.purge({ before: new Date(), after: 1 } as never)],
 	["observe", (outbox: Outbox) => outbox.observe(undefined as never)],
-	["fateOf", (_: Outbox, agency: AgencyClient) => fateOf(agency, undefined as never)],
+	["checkDelivery", (_: Outbox, agency: AgencyClient) => checkDelivery(agency, undefined as never)],
 	["pgBossEngine", async () => pgBossEngine(noBoss, { pollseconds: 5 } as never)],
 	["postgresStore", async () => postgresStore({ query: async () => ({ rows: [] }) }, null as never)],
 	["postgresStore", async () => postgresStore({ query: async () => ({ rows: [] }) }, { tabel: "x" } as never)],

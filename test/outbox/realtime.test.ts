@@ -42,7 +42,7 @@ test.each(["before", "after"] as const)(
 );
 
 test("held, answered in words, and delivered by the same id", async () => {
-	const { anna, enqueue, reaches, kinds } = start();
+	const { anna, enqueue, reaches, kinds } = start({ onReply: "send" });
 	await enqueue("1");
 	await enqueue("2");
 	await reaches("1", "held");
@@ -51,8 +51,8 @@ test("held, answered in words, and delivered by the same id", async () => {
 	expect(kinds()).toEqual(["template", "text", "text"]);
 });
 
-test("held and declined is dropped, and the next has its turn", async () => {
-	const { anna, enqueue, reaches } = start();
+test("held and declined is dropped, and the next has its turn with afterDrop continue", async () => {
+	const { anna, enqueue, reaches } = start({ afterDrop: "continue" });
 	await enqueue("1");
 	await enqueue("2");
 	await reaches("1", "held");
@@ -102,7 +102,7 @@ test("a revoked key loses no text, and the next key sends it", async () => {
 	let apiKey = sandbox.connection.apiKey;
 	const client = createClient({ ...sandbox.connection, apiKey: () => apiKey });
 	const told: string[] = [];
-	const { outbox, reaches } = start({ client, onTrouble: ({ error }) => told.push(error._tag) });
+	const { outbox, reaches } = start({ client, onPaused: ({ error }) => told.push(error?._tag ?? "none") });
 	sandbox.keys.revoke(sandbox.keys.list()[0]?.id ?? "");
 	await outbox.enqueue({ id: "1", agencyId: sandbox.agency().id, to: anna.phoneNumber, body: "Hi" });
 	await expect.poll(() => told, { timeout: 5_000 }).toEqual(["PartnerUnauthorized"]);

@@ -23,7 +23,7 @@ test("a switch over the state of a text is exhaustive", () => {
 		case "refused":
 		case "expired":
 		case "cancelled":
-		case "unclear":
+		case "unknown":
 			return;
 		default:
 			expectTypeOf(status.state).toBeNever();

@@ -1,5 +1,5 @@
 import { createClient } from "messaging-conversations";
-import { createOutbox, type OutboxOptions, type OutboxStatus, type Trouble } from "messaging-conversations/outbox";
+import { createOutbox, type OutboxOptions, type OutboxStatus, type Pause } from "messaging-conversations/outbox";
 import { createSandbox, type SandboxOptions } from "messaging-conversations/sandbox";
 import { vi } from "vitest";
 import { memoryStore } from "./memory.ts";
@@ -12,14 +12,18 @@ export function createWorld({ policy, ...options }: Partial<OutboxOptions> & Pic
 	anna.writes("Is the flat still free?");
 	const client = createClient({ ...sandbox.connection, retry: { attempts: 2, baseDelayMs: 1 } });
 	const settled: OutboxStatus[] = [];
-	const troubles: Trouble[] = [];
+	const pauses: Pause[] = [];
 	const store = memoryStore();
+	// The tests of what happens after a drop and after a reply choose these themselves.
 	const all: OutboxOptions = {
 		client,
 		store,
+		onReply: "send",
+		afterDrop: "continue",
+		maxAgeMs: Number.POSITIVE_INFINITY,
 		now: sandbox.clock.now,
 		onSettled: (status) => settled.push(status),
-		onTrouble: (trouble) => troubles.push(trouble),
+		onPaused: (pause) => pauses.push(pause),
 		...options,
 	};
 	const outbox = createOutbox(all);
@@ -54,7 +58,7 @@ export function createWorld({ policy, ...options }: Partial<OutboxOptions> & Pic
 		store,
 		outbox,
 		settled,
-		troubles,
+		pauses,
 		enqueue,
 		state,
 		texts,

@@ -17,7 +17,7 @@ test("a library whose exports have inferred types of the package gets declaratio
 	writeFileSync(
 		join(consumer, "library.ts"),
 		`import { createClient } from "messaging-conversations";
-import { createOutbox, fateOf, postgresStore } from "messaging-conversations/outbox";
+import { checkDelivery, createOutbox, postgresStore } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { handlers } from "messaging-conversations/sandbox/msw";
 import { reconcile, watch } from "messaging-conversations/sync";
@@ -32,7 +32,7 @@ export const lookup = async () => await conversations.lookup(["+447700900101"]).
 export const sent = () => messages.send({ to: "+447700900101", body: "Hi" }).result();
 export const outbox = createOutbox({ client, store: postgresStore({ query: async () => ({ rows: [] }) }) });
 export const { enqueue, work } = outbox;
-export const fate = () => fateOf(agency, { to: "+447700900101", body: "Hi", since: 0 });
+export const delivery = () => checkDelivery(agency, { to: "+447700900101", body: "Hi", since: 0 });
 export const feed = () => watch(agency, { since: "now" });
 export const nightly = () => reconcile(agency, { stored: [] });
 `,

@@ -199,9 +199,9 @@ console.log(agencies.length);`;
 
 test("the outbox uses the main entry beside it, as an ES module and as a CommonJS one", () => {
 	const check = `
-const problem = fateOf(undefined, { to: "x", body: "x", since: "never" }).catch((error) => error);
+const problem = checkDelivery(undefined, { to: "x", body: "x", since: "never" }).catch((error) => error);
 problem.then((error) => console.log(error instanceof PartnerInvalidInput, error.constructor === PartnerInvalidInput));`;
-	const names = ["{ PartnerInvalidInput }", "{ fateOf }"] as const;
+	const names = ["{ PartnerInvalidInput }", "{ checkDelivery }"] as const;
 	const esm = `import ${names[0]} from "messaging-conversations";\nimport ${names[1]} from "messaging-conversations/outbox";${check}`;
 	const cjs = `const ${names[0]} = require("messaging-conversations");\nconst ${names[1]} = require("messaging-conversations/outbox");${check}`;
 	expect([run("outbox.mjs", esm), run("outbox.cjs", cjs)]).toEqual(["true true\n", "true true\n"]);

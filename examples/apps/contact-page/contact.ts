@@ -1,6 +1,6 @@
 // What a CRM's contact page shows above its text box: would a text go out now?
 import { type AgencyClient, isWindowOpen, type Message, toE164 } from "messaging-conversations";
-import { type Fate, fateOf, type SentText } from "messaging-conversations/outbox";
+import { checkDelivery, type Delivery, type SentText } from "messaging-conversations/outbox";
 
 /** What would become of a text that is sent now. */
 export type Forecast =
@@ -11,7 +11,7 @@ export type Forecast =
 	| "replaces the text that waits"
 	| "is refused";
 
-export type LastFate = Fate["fate"] | "held, but the request for consent did not reach the phone";
+export type LastStatus = Delivery["status"] | "held, but the request for consent did not reach the phone";
 
 export interface ContactPage {
 	phoneNumber: string;
@@ -22,7 +22,7 @@ export interface ContactPage {
 	/** The text that waits already. The page shows it, because another one may drop or replace it. */
 	waitingText: string | null;
 	/** What became of the text that the CRM sent last; null when it sent none, or when that cannot be read now. */
-	lastText: { body: string; fate: LastFate } | null;
+	lastText: { body: string; status: LastStatus } | null;
 	/** A send turns the AI off for this contact: worth a word beside the button. */
 	aiWouldStop: boolean;
 	/** With the status, because a text that went out may have failed at the phone. */
@@ -59,7 +59,7 @@ export async function contactPage(
 		const { summary, queuedMessages, aiSettings, windowReopenReadiness } = conversation;
 		const held = queuedMessages[0]?.body ?? null;
 		const last = lastTextTo(summary.phoneNumber);
-		const fate = last && (await fateOf(agency, last, { signal, deadlineMs, now }).catch(() => undefined));
+		const delivery = last && (await checkDelivery(agency, last, { signal, deadlineMs, now }).catch(() => undefined));
 		const inside = held === null ? "goes out at once" : "goes out at once, and may drop the text that waits";
 		const outside = held === null ? "waits for consent" : "replaces the text that waits";
 		const closed = windowReopenReadiness.eligibleForManualSend ? outside : "is refused";
@@ -70,7 +70,7 @@ export async function contactPage(
 			forecast: isWindowOpen(conversation, now()) ? inside : closed,
 			windowExpiresAt: summary.windowExpiresAt,
 			waitingText: held,
-			lastText: last && fate ? { body: last.body, fate: shown(fate) } : null,
+			lastText: last && delivery ? { body: last.body, status: shown(delivery) } : null,
 			aiWouldStop: aiSettings.enabled,
 			messages: messagePage.messages.map(({ id, direction, body, createdAt, status }) => {
 				return { id, direction, body, createdAt, status };
@@ -96,9 +96,9 @@ export async function contactPage(
 	}
 }
 
-function shown(fate: Fate): LastFate {
-	const isUnasked = fate.fate === "held" && fate.consentFailed;
-	return isUnasked ? "held, but the request for consent did not reach the phone" : fate.fate;
+function shown(delivery: Delivery): LastStatus {
+	const isUnasked = delivery.status === "held" && delivery.consentFailed;
+	return isUnasked ? "held, but the request for consent did not reach the phone" : delivery.status;
 }
 
 function stranger(phoneNumber: string): ContactPage {

@@ -55,7 +55,8 @@ export async function openRecords(client: Client, agency: AgencyClient, database
 		store: reporting(postgresStore(database), changed),
 		// The page says beforehand which text a new one takes the place of.
 		onHeld: "replace",
-		onTrouble: ({ error, retryAt }) => console.error(`${error.message}; again at ${retryAt.toISOString()}`),
+		onPaused: ({ reason, error, retryAt }) =>
+			console.error(`${error?.message ?? reason}; again at ${retryAt.toISOString()}`),
 		...outboxTimes,
 	});
 	await outbox.migrate();

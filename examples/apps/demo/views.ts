@@ -89,10 +89,10 @@ function lineView(line: Line, look: Look, name: string): Html {
 /** Says what became of a text, in the outbox's words. */
 function stateOf({ text, body, failed }: Line, { conversation }: Look): string | false {
 	if (!text) return failed && "It did not reach the phone.";
-	const { state, words, error, attempts } = text;
+	const { state, description, error, attempts } = text;
 	// The outbox waits for the settling time before it calls a text dropped.
 	if (state === "held" && conversation && conversation.queuedMessages[0]?.body !== body)
 		return "Not held any more. Its end is read in a moment.";
-	if (error && ["waiting", "sending", "refused", "unclear"].includes(state)) return `${words} ${error.message}`;
-	return attempts > 1 ? `${words} ${attempts} requests.` : words;
+	if (error && ["waiting", "sending", "refused", "unknown"].includes(state)) return `${description} ${error.message}`;
+	return attempts > 1 ? `${description} ${attempts} requests.` : description;
 }

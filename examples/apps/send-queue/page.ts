@@ -40,8 +40,10 @@ export function withLineFeeds<Value>(field: Value): Value | string {
 }
 
 /** With the reason why a text was refused, or is not sent yet. */
-function stateOf({ state, words, error }: OutboxStatus): string {
-	return error && ["waiting", "sending", "refused", "unclear"].includes(state) ? `${words} ${error.message}` : words;
+function stateOf({ state, description, error }: OutboxStatus): string {
+	return error && ["waiting", "sending", "refused", "unknown"].includes(state)
+		? `${description} ${error.message}`
+		: description;
 }
 
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);

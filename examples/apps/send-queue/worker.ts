@@ -15,7 +15,8 @@ const outbox = createOutbox({
 	client,
 	store: postgresStore(database),
 	engine,
-	onTrouble: ({ error, retryAt }) => console.error(`${error.message}; again at ${retryAt.toISOString()}`),
+	onPaused: ({ reason, error, retryAt }) =>
+		console.error(`${error?.message ?? reason}; again at ${retryAt.toISOString()}`),
 	...JSON.parse(OUTBOX),
 });
 await outbox.migrate();

@@ -86,7 +86,7 @@ test.each(entries)(
 		const { sandbox, agency, anna, page, sent } = await open(serve);
 		const text = { to: anna.phoneNumber, body: "It is!", since: sandbox.clock.now() };
 		sent.push({ ...text, ...(await agency.messages.send({ to: text.to, body: text.body })) });
-		expect(await page(anna.phoneNumber)).toMatchObject({ lastText: { body: "It is!", fate: "held" } });
+		expect(await page(anna.phoneNumber)).toMatchObject({ lastText: { body: "It is!", status: "held" } });
 		anna.writes("What is it?");
 		expect(await page(anna.phoneNumber)).toMatchObject({
 			forecast: "goes out at once, and may drop the text that waits",
@@ -95,7 +95,10 @@ test.each(entries)(
 		anna.accepts();
 		const { messages } = await page(anna.phoneNumber);
 		sandbox.message(messages[0].id).undelivered();
-		expect(await page(anna.phoneNumber)).toMatchObject({ forecast: "goes out at once", lastText: { fate: "failed" } });
+		expect(await page(anna.phoneNumber)).toMatchObject({
+			forecast: "goes out at once",
+			lastText: { status: "failed" },
+		});
 		expect((await page(anna.phoneNumber)).messages[0]).toMatchObject({ body: "It is!", status: "undelivered" });
 	},
 );
@@ -106,8 +109,8 @@ test.each(entries)("over %s the page says when the request for consent cannot re
 	const text = { to: anna.phoneNumber, body: "It is!" };
 	const since = sandbox.clock.now();
 	sent.push({ ...text, since, ...(await agency.messages.send(text)) });
-	const fate = "held, but the request for consent did not reach the phone";
-	expect(await page(anna.phoneNumber)).toMatchObject({ lastText: { body: "It is!", fate } });
+	const status = "held, but the request for consent did not reach the phone";
+	expect(await page(anna.phoneNumber)).toMatchObject({ lastText: { body: "It is!", status } });
 });
 
 test.each(entries)("over %s a bad number is the visitor's fault, an outage is not", async (_, serve) => {

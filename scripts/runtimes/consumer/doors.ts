@@ -16,7 +16,7 @@ async function main(): Promise<void> {
 	exactly(nodeEntry, ["nodeHttp"]);
 	exactly(serverEntry, ["serve"]);
 	exactly(syncEntry, ["changes", "fingerprintOf", "reconcile", "watch"]);
-	exactly(outboxEntry, ["createOutbox", "fateOf", "pgBossEngine", "postgresStore", "sqliteStore"]);
+	exactly(outboxEntry, ["checkDelivery", "createOutbox", "pgBossEngine", "postgresStore", "sqliteStore"]);
 	exactly(sandboxEntry, ["createSandbox", "scenarioNames", ...scenarioNames]);
 	for (const name of scenarioNames) scenarios[name](createSandbox());
 	const http = nodeHttp({ maxSockets: 8, keepAliveMs: 1000 });

@@ -1,6 +1,6 @@
 // A durable send, from the note to the contact's eyes, over any store.
 import type { AgencyClient, Client } from "messaging-conversations";
-import { createOutbox, fateOf, type OutboxStore } from "messaging-conversations/outbox";
+import { checkDelivery, createOutbox, type OutboxStore } from "messaging-conversations/outbox";
 import { check } from "./check.ts";
 import type { Controls } from "./exercise.ts";
 
@@ -11,7 +11,7 @@ interface Parts {
 	controls: Controls;
 }
 
-/** `phone` has written a moment ago. Throws where a text is lost, sent twice, or its fate is wrong. */
+/** `phone` has written a moment ago. Throws where a text is lost, sent twice, or its status is wrong. */
 export async function tryOutbox({ client, agency, store, controls }: Parts, phone: string): Promise<void> {
 	const since = await controls.now();
 	const settled: string[] = [];
@@ -30,10 +30,10 @@ export async function tryOutbox({ client, agency, store, controls }: Parts, phon
 	const inbox = await controls.inbox(phone);
 	check("and the phone got it once", inbox.filter((body) => body === text.body).length === 1);
 	const asked = { ...text, since, messageId: status?.messageId };
-	check("its fate says so", (await fateOf(agency, asked, { now: () => since })).fate === "sent");
+	check("its delivery says so", (await checkDelivery(agency, asked, { now: () => since })).status === "sent");
 
 	await controls.reads(phone);
-	check("and that it was read", (await fateOf(agency, asked, { now: () => since })).fate === "read");
+	check("and that it was read", (await checkDelivery(agency, asked, { now: () => since })).status === "read");
 	const { conversation, messagePage } = await agency.conversations.get(phone);
 	await outbox.observe({ agencyId: agency.id, conversation, messages: messagePage.messages });
 	check("the outbox knows it too", (await outbox.status("note-1"))?.state === "read" && settled.join() === "sent,read");

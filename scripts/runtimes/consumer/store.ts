@@ -1,59 +1,96 @@
 // A store as somebody else would write it: an object, for runtimes without a database.
-import type { Lane, OutboxStore, OutboxText, Worker } from "messaging-conversations/outbox";
+import type { DueRecipient, OutboxStore, OutboxText, Recipient, Worker } from "messaging-conversations/outbox";
 
 const unfinished = ["sending", "held", "waiting"];
 
 export function objectStore(): OutboxStore {
 	const rows = new Map<string, OutboxText>();
+	const stops = new Map<string, number>();
 	let working: Worker | undefined;
 	const where = (keep: (row: OutboxText) => boolean): OutboxText[] => [...rows.values()].filter(keep);
-	const isIn = ({ agencyId, to }: Partial<Lane>, row: OutboxText): boolean =>
+	const isIn = ({ agencyId, to }: Partial<Recipient>, row: OutboxText): boolean =>
 		row.to === to && (agencyId === undefined || row.agencyId === agencyId);
 	const isOpen = ({ state }: OutboxText): boolean => unfinished.includes(state);
 	const isDue = ({ nextAt }: OutboxText, now: number): boolean => nextAt !== null && nextAt <= now;
 	const put = (found: readonly OutboxText[], nextAt: number): void => {
-		for (const row of found) rows.set(row.id, { ...row, nextAt });
+		for (const row of found) rows.set(row.id, { ...row, nextAt: Math.max(nextAt, row.readyAt) });
 	};
+	const nameOf = ({ agencyId = "", to }: Partial<Recipient>): string => `${agencyId} ${to}`;
+	// The rows have numbers in the order of arrival.
+	const isStopped = (row: OutboxText): boolean =>
+		row.seq <= Math.max(stops.get(nameOf(row)) ?? 0, stops.get(nameOf({ to: row.to })) ?? 0);
+	const stop = (recipient: Partial<Recipient>): void => void stops.set(nameOf(recipient), rows.size);
 	return {
 		migrate: async () => {},
 		async insert(text) {
-			const { id, createdAt } = text;
-			const fresh = { version: 0, state: "waiting", since: createdAt, nextAt: createdAt } as const;
-			const row = rows.get(id) ?? { ...text, ...fresh, seq: rows.size + 1, messageId: null, queueId: null };
+			const { id, createdAt, notBefore } = text;
+			const times = { since: createdAt, nextAt: Math.max(createdAt, notBefore ?? 0), readyAt: notBefore ?? 0 };
+			const none = { reason: null, messageId: null, queueId: null, unacknowledged: null };
+			const fresh: OutboxText = { ...text, ...times, ...none, version: 0, state: "waiting", seq: rows.size + 1 };
+			const row = rows.get(id) ?? fresh;
 			rows.set(id, row);
 			return row;
 		},
 		find: async (id) => rows.get(id),
-		open: async (lane, limit) => {
+		open: async (recipient, limit, now) => {
 			const order = (row: OutboxText): number => unfinished.indexOf(row.state);
-			const found = where((row) => isIn(lane, row) && isOpen(row));
-			return found.sort((a, b) => order(a) - order(b) || a.seq - b.seq).slice(0, limit);
+			const found = where((row) => isIn(recipient, row) && isOpen(row) && row.readyAt <= now);
+			found.sort((a, b) => order(a) - order(b) || b.priority - a.priority || a.seq - b.seq);
+			return found.slice(0, limit).map((row) => ({ ...row, stoppedBy: isStopped(row) ? "cancel" : null }));
 		},
-		followed: async (lane, now) => where((row) => isIn(lane, row) && !isOpen(row) && isDue(row, now)),
-		async save(text) {
-			const isLatest = rows.get(text.id)?.version === text.version;
-			if (isLatest) rows.set(text.id, { ...text, version: text.version + 1 });
-			return isLatest;
+		unfinished: async (recipient) => where((row) => isIn(recipient, row) && isOpen(row)),
+		followed: async (recipient, now) => where((row) => isIn(recipient, row) && !isOpen(row) && isDue(row, now)),
+		async save(text, { stops: isStop = false, unlessStopped = false } = {}) {
+			if (rows.get(text.id)?.version !== text.version || (unlessStopped && isStopped(text))) return false;
+			rows.set(text.id, { ...text, version: text.version + 1 });
+			if (isStop) stop(text);
+			return true;
 		},
-		postpone: async (lane, until) =>
+		stop: async (recipient) => stop(recipient),
+		postpone: async (recipient, until, now) =>
 			put(
-				where((row) => isIn(lane, row) && isOpen(row) && row.state !== "sending" && isDue(row, until)),
+				where((row) => isIn(recipient, row) && isOpen(row) && row.state !== "sending" && row.readyAt <= now),
 				until,
 			),
-		wake: async (lane, now) => {
-			for (const row of where((one) => isIn(lane, one) && one.state !== "sending" && (one.nextAt ?? now) > now))
-				rows.set(row.id, { ...row, nextAt: now, version: row.version + 1 });
+		putOff: async (recipient, until) =>
+			put(
+				where((row) => isIn(recipient, row) && isDue(row, until)),
+				until,
+			),
+		wake: async (recipient, now) => {
+			for (const row of where((one) => isIn(recipient, one) && one.state !== "sending" && (one.nextAt ?? now) > now))
+				rows.set(row.id, { ...row, nextAt: Math.max(now, row.readyAt), version: row.version + 1 });
 		},
 		recover: async (now) => put(where(isOpen), now),
-		due: async (now, limit) => where((row) => isDue(row, now)).slice(0, limit),
+		async due(now, limit) {
+			const found = new Map<string, DueRecipient>();
+			const due = where((row) => isDue(row, now)).sort((a, b) => b.priority - a.priority);
+			for (const { agencyId, to, seq } of due) found.set(nameOf({ agencyId, to }), { agencyId, to, seq });
+			return [...found.values()].slice(0, limit);
+		},
 		async nextDue() {
 			const times = [...rows.values()].flatMap(({ nextAt }) => nextAt ?? []);
 			return times.length > 0 ? Math.min(...times) : undefined;
 		},
-		claimed: async (lane) => where((row) => isIn(lane, row)).flatMap(({ messageId }) => messageId ?? []),
+		async nextOf(recipient) {
+			const times = where((row) => isIn(recipient, row)).flatMap(({ nextAt }) => nextAt ?? []);
+			return times.length > 0 ? Math.min(...times) : undefined;
+		},
+		recipientOf: async (seq) => where((row) => row.seq === seq)[0],
+		claimed: async (recipient) => where((row) => isIn(recipient, row)).flatMap(({ messageId }) => messageId ?? []),
 		byMessage: async (messageId) => where((row) => row.messageId === messageId)[0],
+		unacknowledged: async (limit) => where((row) => row.unacknowledged !== null).slice(0, limit),
+		async acknowledge(changes) {
+			for (const { id, revision } of changes)
+				for (const row of where((one) => one.id === id && one.unacknowledged === revision))
+					rows.set(id, { ...row, unacknowledged: null });
+		},
+		async erase(which) {
+			for (const row of where((one) => !isOpen(one) && ("id" in which ? one.id === which.id : isIn(which, one))))
+				rows.set(row.id, { ...row, to: "", body: "", messageId: null, queueId: null, nextAt: null });
+		},
 		async purge(before) {
-			const ended = where((row) => row.nextAt === null && row.since < before);
+			const ended = where((row) => row.nextAt === null && row.since < before && row.to !== "");
 			for (const { id } of ended) rows.delete(id);
 			return ended.length;
 		},

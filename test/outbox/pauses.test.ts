@@ -29,7 +29,7 @@ test("a text goes out at most a minute after a refusal of its agency that lasted
 	await tick(world, 600);
 	world.agency.link();
 	await tick(world, 61);
-	expect([await world.state("note-1"), world.troubles.length]).toEqual(["sent", 1]);
+	expect([await world.state("note-1"), world.pauses.length]).toEqual(["sent", 1]);
 });
 
 test("a host without a name is one trouble of all agencies, and is tried again within a minute", async () => {
@@ -46,7 +46,7 @@ test("a host without a name is one trouble of all agencies, and is tried again w
 	const client = createClient({ ...sandbox.connection, fetch, retry: false });
 	const told: unknown[] = [];
 	const now = sandbox.clock.now;
-	const outbox = createOutbox({ client, store: memoryStore(), now, onTrouble: ({ agencyId }) => told.push(agencyId) });
+	const outbox = createOutbox({ client, store: memoryStore(), now, onPaused: ({ agencyId }) => told.push(agencyId) });
 	for (const [at, agency] of [sandbox.agency(), sandbox.link({ name: "Second" })].entries()) {
 		const anna = agency.contact("+447700900101");
 		anna.writes("Hello");
@@ -92,7 +92,7 @@ test("the answer of a call that began before a pause does not end it", async () 
 
 test("the next outage is told when the text that met the last one was cancelled", async () => {
 	const world = createWorld();
-	const { sandbox, outbox, agency, enqueue, pass, troubles } = world;
+	const { sandbox, outbox, agency, enqueue, pass, pauses } = world;
 	const bert = agency.contact("+447700900102");
 	bert.writes("Hello");
 	const outage = () => sandbox.faults.add({ operation: "conversations.get", times: 4, effect: { status: 503 } });
@@ -104,11 +104,11 @@ test("the next outage is told when the text that met the last one was cancelled"
 	await pass({ hours: 2 });
 	await enqueue("2", { to: bert.phoneNumber });
 	await pass({ hours: 1 });
-	expect(troubles).toHaveLength(1);
+	expect(pauses).toHaveLength(1);
 	outage();
 	await enqueue("3", { to: bert.phoneNumber });
 	await pass({ hours: 1 });
-	expect([troubles.length, await world.state("note-3")]).toEqual([2, "sent"]);
+	expect([pauses.length, await world.state("note-3")]).toEqual([2, "sent"]);
 });
 
 test("no request is made when notAfter passes while its mark is stored", async () => {
@@ -138,7 +138,7 @@ test("a clock that is set back by an hour keeps no text waiting", async () => {
 	const outbox = createOutbox({
 		client: createClient({ ...sandbox.connection, fetch }),
 		store: memoryStore(),
-		onTrouble: ({ error }) => told.push(error._tag),
+		onPaused: ({ error }) => told.push(error?._tag ?? "none"),
 	});
 	const stop = new AbortController();
 	const working = outbox.work({ signal: stop.signal });

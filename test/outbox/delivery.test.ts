@@ -1,5 +1,5 @@
 import { type AgencyClient, createClient } from "messaging-conversations";
-import { type FateOptions, fateOf } from "messaging-conversations/outbox";
+import { type CheckDeliveryOptions, checkDelivery } from "messaging-conversations/outbox";
 import { createSandbox, type SandboxOptions } from "messaging-conversations/sandbox";
 import { afterEach, expect, test, vi } from "vitest";
 
@@ -21,25 +21,25 @@ async function open(
 	sandbox.clock.advance({ hours: 25 });
 	const since = sandbox.clock.now();
 	const send = () => agency.messages.send({ to: anna.phoneNumber, body });
-	const fate = (rest: object = {}, options: FateOptions = {}) =>
-		fateOf(agency, { to: anna.phoneNumber, body, since, ...rest }, { now: sandbox.clock.now, ...options });
+	const fate = (rest: object = {}, options: CheckDeliveryOptions = {}) =>
+		checkDelivery(agency, { to: anna.phoneNumber, body, since, ...rest }, { now: sandbox.clock.now, ...options });
 	return { sandbox, agency, anna, since, send, fate };
 }
 
 test("held, and whether the contact has answered in words; then sent, delivered, read, by one request each", async () => {
 	const { sandbox, anna, send, fate } = await open();
 	const sent = await send();
-	expect(await fate(sent)).toEqual({ fate: "held", queueId: sent.queueId, windowOpen: false, consentFailed: false });
+	expect(await fate(sent)).toEqual({ status: "held", queueId: sent.queueId, windowOpen: false, consentFailed: false });
 	anna.writes("Yes?");
-	expect(await fate()).toMatchObject({ fate: "held", windowOpen: true });
+	expect(await fate()).toMatchObject({ status: "held", windowOpen: true });
 	anna.accepts();
 	const { message } = (await fate()) as { message: { id: number } };
-	expect(await fate()).toMatchObject({ fate: "sent", message: { body } });
+	expect(await fate()).toMatchObject({ status: "sent", message: { body } });
 	sandbox.message(message.id).delivered();
-	expect(await fate()).toMatchObject({ fate: "delivered" });
+	expect(await fate()).toMatchObject({ status: "delivered" });
 	sandbox.message(message.id).read();
 	const before = sandbox.requests().length;
-	expect(await fate()).toMatchObject({ fate: "read" });
+	expect(await fate()).toMatchObject({ status: "read" });
 	expect(sandbox.requests().length - before).toBe(1);
 });
 
@@ -47,11 +47,11 @@ test("a tap alone is no answer in words, and neither are words right after a tap
 	const { sandbox, anna, send, fate } = await open();
 	await send();
 	anna.taps("visit_later");
-	expect(await fate()).toMatchObject({ fate: "held", windowOpen: false });
+	expect(await fate()).toMatchObject({ status: "held", windowOpen: false });
 	anna.writes("Sorry");
-	expect(await fate()).toMatchObject({ fate: "held", windowOpen: false });
+	expect(await fate()).toMatchObject({ status: "held", windowOpen: false });
 	sandbox.clock.advance({ ms: 65_000 });
-	expect(await fate()).toMatchObject({ fate: "held", windowOpen: true });
+	expect(await fate()).toMatchObject({ status: "held", windowOpen: true });
 });
 
 test("words after a tap that has no time are no answer either, until the settling time has passed", async () => {
@@ -64,9 +64,9 @@ test("words after a tap that has no time are no answer either, until the settlin
 	await send();
 	anna.taps("visit_later");
 	anna.writes("Sorry");
-	expect(await fate()).toMatchObject({ fate: "held", windowOpen: false });
+	expect(await fate()).toMatchObject({ status: "held", windowOpen: false });
 	sandbox.clock.advance({ ms: 65_000 });
-	expect(await fate()).toMatchObject({ fate: "held", windowOpen: true });
+	expect(await fate()).toMatchObject({ status: "held", windowOpen: true });
 });
 
 test("a text that failed at the phone is failed and not sent", async () => {
@@ -74,11 +74,11 @@ test("a text that failed at the phone is failed and not sent", async () => {
 	await send();
 	anna.accepts();
 	const found = await fate();
-	if (!("message" in found)) throw new Error(found.fate);
+	if (!("message" in found)) throw new Error(found.status);
 	sandbox.message(found.message.id).failed({ errorCode: 63016 });
-	expect(await fate()).toMatchObject({ fate: "failed", message: { status: "failed" } });
+	expect(await fate()).toMatchObject({ status: "failed", message: { status: "failed" } });
 	sandbox.message(found.message.id).undelivered();
-	expect(await fate()).toMatchObject({ fate: "failed" });
+	expect(await fate()).toMatchObject({ status: "failed" });
 });
 
 test("declined or never answered is dropped, and the same words of the day before are another text", async () => {
@@ -86,11 +86,11 @@ test("declined or never answered is dropped, and the same words of the day befor
 		const { sandbox, anna, send, fate } = await open();
 		const sent = await send();
 		if (end === "declines") anna.declines();
-		expect(await fate(sent)).toMatchObject({ fate: end === "declines" ? "unclear" : "held" });
+		expect(await fate(sent)).toMatchObject({ status: end === "declines" ? "unknown" : "held" });
 		sandbox.clock.advance({ hours: 48 });
-		expect(await fate(sent)).toEqual({ fate: "dropped" });
+		expect(await fate(sent)).toEqual({ status: "dropped" });
 		// The template may be that of a flow, and the text may never have been taken.
-		expect(await fate()).toEqual({ fate: "unclear" });
+		expect(await fate()).toEqual({ status: "unknown" });
 	}
 });
 
@@ -98,10 +98,10 @@ test("a text whose place another took is replaced", async () => {
 	const { sandbox, anna, send, fate } = await open();
 	const sent = await send();
 	sandbox.agency().staff.sends(anna, "Forget it.");
-	expect(await fate(sent)).toEqual({ fate: "replaced" });
+	expect(await fate(sent)).toEqual({ status: "replaced" });
 	// Without its entry the text may never have been taken.
 	sandbox.clock.advance({ minutes: 2 });
-	expect(await fate()).toEqual({ fate: "unclear" });
+	expect(await fate()).toEqual({ status: "unknown" });
 });
 
 test("a text whose message is listed some seconds after the consent is unclear until then, not dropped", async () => {
@@ -116,9 +116,9 @@ test("a text whose message is listed some seconds after the consent is unclear u
 	anna.accepts();
 	isLate = true;
 	sandbox.clock.advance({ ms: 4_000 });
-	expect(await fate(sent)).toEqual({ fate: "unclear" });
+	expect(await fate(sent)).toEqual({ status: "unknown" });
 	isLate = false;
-	expect(await fate(sent)).toMatchObject({ fate: "sent" });
+	expect(await fate(sent)).toMatchObject({ status: "sent" });
 });
 
 test("a text of staff's that waited before the send proves nothing: the send left no trace", async () => {
@@ -129,7 +129,7 @@ test("a text of staff's that waited before the send proves nothing: the send lef
 	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 500 } });
 	await agency.messages.send({ to: anna.phoneNumber, body }, { retry: false }).result();
 	sandbox.clock.advance({ minutes: 2 });
-	expect(await fate({ since })).toEqual({ fate: "nothing" });
+	expect(await fate({ since })).toEqual({ status: "not_found" });
 });
 
 test("a text that took over a queue entry and was declined, while its answer was lost, is unclear and not nothing", async () => {
@@ -141,7 +141,7 @@ test("a text that took over a queue entry and was declined, while its answer was
 	await agency.messages.send({ to: anna.phoneNumber, body }, { retry: false }).result();
 	anna.declines();
 	sandbox.clock.advance({ minutes: 2 });
-	expect(await fate({ since })).toEqual({ fate: "unclear" });
+	expect(await fate({ since })).toEqual({ status: "unknown" });
 });
 
 test("a text that was a message and is not shown is unclear, whatever waits in the queue", async () => {
@@ -150,7 +150,7 @@ test("a text that was a message and is not shown is unclear, whatever waits in t
 	for (const text of ["Please call us.", body]) {
 		sandbox.agency().staff.sends(anna, text);
 		sandbox.clock.advance({ minutes: 2 });
-		expect(await fate({ messageId: "SM0" })).toEqual({ fate: "unclear" });
+		expect(await fate({ messageId: "SM0" })).toEqual({ status: "unknown" });
 	}
 });
 
@@ -159,19 +159,19 @@ test("a text that had left the queue before another one came is dropped", async 
 	const sent = await send();
 	anna.declines();
 	sandbox.agency().staff.sends(anna, "Forget it.");
-	expect(await fate(sent)).toEqual({ fate: "unclear" });
+	expect(await fate(sent)).toEqual({ status: "unknown" });
 	sandbox.clock.advance({ minutes: 2 });
-	expect(await fate(sent)).toEqual({ fate: "dropped" });
+	expect(await fate(sent)).toEqual({ status: "dropped" });
 });
 
 test("a send that left no trace is unclear at first, and nothing after the settling time", async () => {
 	const { sandbox, fate } = await open();
-	expect(await fate()).toEqual({ fate: "unclear" });
+	expect(await fate()).toEqual({ status: "unknown" });
 	sandbox.clock.advance({ ms: 64_999 });
-	expect(await fate()).toEqual({ fate: "unclear" });
+	expect(await fate()).toEqual({ status: "unknown" });
 	sandbox.clock.advance({ ms: 1 });
-	expect(await fate()).toEqual({ fate: "nothing" });
-	expect(await fate({}, { settleMs: 120_000 })).toEqual({ fate: "unclear" });
+	expect(await fate()).toEqual({ status: "not_found" });
+	expect(await fate({}, { settleMs: 120_000 })).toEqual({ status: "unknown" });
 });
 
 test("a hidden conversation and two of the same text are unclear; ids of other texts tell them apart", async () => {
@@ -179,17 +179,17 @@ test("a hidden conversation and two of the same text are unclear; ids of other t
 	anna.writes("Hello?");
 	const first = await agency.messages.send({ to: anna.phoneNumber, body });
 	const second = await agency.messages.send({ to: anna.phoneNumber, body });
-	expect(await fate()).toEqual({ fate: "unclear" });
+	expect(await fate()).toEqual({ status: "unknown" });
 	expect(await fate({}, { claimed: [String(first.messageId)] })).toMatchObject({
-		fate: "sent",
+		status: "sent",
 		message: { messageSid: second.messageId },
 	});
 	expect(await fate({ messageId: first.messageId })).toMatchObject({
-		fate: "sent",
+		status: "sent",
 		message: { messageSid: first.messageId },
 	});
 	sandbox.agency().conversation(anna).hide();
-	expect(await fate()).toEqual({ fate: "unclear" });
+	expect(await fate()).toEqual({ status: "unknown" });
 });
 
 test("however much was said since, a text is found, and no page older than the send is asked for", async () => {
@@ -198,25 +198,25 @@ test("however much was said since, a text is found, and no page older than the s
 	anna.accepts();
 	for (let count = 0; count < 120; count++) anna.writes(`And ${count}`);
 	const before = sandbox.requests().length;
-	expect(await fate()).toMatchObject({ fate: "sent" });
+	expect(await fate()).toMatchObject({ status: "sent" });
 	expect(sandbox.requests().length - before).toBe(3);
 });
 
-test("fateOf refuses a time that is none", async () => {
+test("checkDelivery refuses a time that is none", async () => {
 	const { fate } = await open();
 	await expect(fate({ since: "yesterday" })).rejects.toMatchObject({
 		_tag: "PartnerInvalidInput",
-		operation: "fateOf",
+		operation: "checkDelivery",
 		field: "since",
 	});
 });
 
-test("fateOf refuses a client in place of an agency", async () => {
+test("checkDelivery refuses a client in place of an agency", async () => {
 	const { connection } = createSandbox();
 	const client: unknown = createClient(connection);
-	await expect(fateOf(client as AgencyClient, { to: "+32470123456", body, since: 0 })).rejects.toMatchObject({
+	await expect(checkDelivery(client as AgencyClient, { to: "+32470123456", body, since: 0 })).rejects.toMatchObject({
 		_tag: "PartnerInvalidInput",
-		operation: "fateOf",
+		operation: "checkDelivery",
 		field: "agency",
 	});
 });
@@ -229,7 +229,7 @@ test.for([
 	["2026-01-05T09:00:00Z"],
 	null,
 	true,
-])("fateOf refuses a time without a zone, which each machine reads in its own: %j", async (since) => {
+])("checkDelivery refuses a time without a zone, which each machine reads in its own: %j", async (since) => {
 	const { fate } = await open();
 	await expect(fate({ since: since as string })).rejects.toMatchObject({ field: "since" });
 });
@@ -244,7 +244,7 @@ test.for(["2026-01-06T10:00:00Z", "2026-01-06T11:00:00.000+01:00", "2026-01-06 1
 		sandbox.clock.advance({ hours: 9 });
 		for (const zone of ["America/New_York", "Asia/Kolkata"]) {
 			vi.stubEnv("TZ", zone);
-			expect(await fate({ since: given })).toMatchObject({ fate: "sent" });
+			expect(await fate({ since: given })).toMatchObject({ status: "sent" });
 		}
 	},
 );
@@ -255,6 +255,6 @@ test("a read that takes longer than deadlineMs fails, a signal aborts it, and an
 	sandbox.faults.add({ operation: "conversations.get", times: Number.POSITIVE_INFINITY, effect: "hang" });
 	await expect(fate(sent, { deadlineMs: 20 })).rejects.toMatchObject({ _tag: "PartnerTimeoutError" });
 	await expect(fate(sent, { signal: AbortSignal.abort() })).rejects.toMatchObject({ _tag: "PartnerAbortError" });
-	const misspelt = { deadlineMS: 20 } as FateOptions;
+	const misspelt = { deadlineMS: 20 } as CheckDeliveryOptions;
 	await expect(fate(sent, misspelt)).rejects.toMatchObject({ _tag: "PartnerInvalidInput", field: "options" });
 });

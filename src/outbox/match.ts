@@ -9,6 +9,7 @@ import {
 	type Message,
 	type QueuedMessage,
 } from "messaging-conversations";
+import { storableId } from "./text.ts";
 
 /** Clocks of one service may differ by this much. */
 export const slackMs = 5_000;
@@ -55,8 +56,8 @@ export async function readConversation(
 	return reading;
 }
 
-/** The trace of a text in a reading. */
-export type Trace = Seen &
+/** What a reading shows of a text. */
+export type Match = Seen &
 	(
 		| { kind: "message"; message: Message }
 		| { kind: "held"; queued: QueuedMessage }
@@ -64,7 +65,7 @@ export type Trace = Seen &
 		| { kind: "asked" | "none" | "twice" }
 	);
 
-export type HeldTrace = Trace & { kind: "held" };
+export type HeldMatch = Match & { kind: "held" };
 
 /** The reading, and the part of it that was looked at. */
 export interface Seen {
@@ -75,18 +76,20 @@ export interface Seen {
 
 export interface Sought {
 	body: string;
-	/** Messages that are clearly older are not it; 0 looks at all. */
+	/** Clearly older messages are left out; 0 includes all. */
 	since: number;
-	/** `messageSid`s that are not it. */
+	/** Ids of messages to leave out, as they are stored. */
 	excluded: ReadonlySet<string>;
 	/** The text that waited in the queue before the send. Null when the queue was empty, undefined when that is not known. */
 	queuedBefore?: string | null | undefined;
 }
 
 /** Looks for a text among the messages first and in the queue then, because a text leaves the queue as a message. */
-export function traceOf(reading: Reading, text: Sought): Trace {
+export function findText(reading: Reading, text: Sought): Match {
 	const { conversation, messages } = reading;
-	const since = messagesSince(messages, text.since).filter(({ messageSid }) => !text.excluded.has(messageSid));
+	const since = messagesSince(messages, text.since).filter(
+		({ messageSid }) => !text.excluded.has(storableId(messageSid)),
+	);
 	const seen = { reading, since };
 	const [message, second] = since.filter(
 		({ direction, templateName, body }) =>
@@ -98,28 +101,28 @@ export function traceOf(reading: Reading, text: Sought): Trace {
 	if (queued && isSameText(queued.body, text.body)) return { ...seen, kind: "held", queued };
 	const isOlder = queued && Date.parse(queued.updatedAt) < text.since - slackMs;
 	if (queued && !isOlder && !isSameText(text.queuedBefore, queued.body)) return { ...seen, kind: "other", queued };
-	// A text that took over a queue entry has no template of its own: the tap that ended it is its only trace.
-	const isTrace = ({ templateName, buttonClicked }: Message): boolean =>
+	// A text that took over a queue entry has no template of its own: the button reply that ended it is its only sign.
+	const isSign = ({ templateName, buttonClicked }: Message): boolean =>
 		templateName !== null || (buttonClicked !== null && text.queuedBefore !== null);
-	const isAsked = !queued && since.some(isTrace);
+	const isAsked = !queued && since.some(isSign);
 	return { ...seen, kind: isAsked ? "asked" : "none" };
 }
 
 /**
- * Whether the window is open and the contact has answered in words. A tap opens the window too, and may be a refusal, upon
- * which the service takes the text out of its queue a little later.
+ * Whether the window is open and the contact has answered in words. A button reply opens the window too, and may be a refusal.
+ * The service then takes the text out of its queue a little later.
  * @param latest and `earliest` differ when it is not certain what time it is for the service
  */
-export function isAnswered(trace: HeldTrace, settleMs: number, earliest: number, latest = earliest): boolean {
-	const { summary } = trace.reading.conversation;
+export function isAnswered(match: HeldMatch, settleMs: number, earliest: number, latest = earliest): boolean {
+	const { summary } = match.reading.conversation;
 	// When nothing is known from before the send, the queue entry shows when it was.
-	const since = messagesSince(trace.since, timeOf(trace.queued.createdAt));
+	const since = messagesSince(match.since, timeOf(match.queued.createdAt));
 	return (
 		isWindowOpen(summary, latest) &&
 		since.some(({ direction, buttonClicked }) => direction === "inbound" && buttonClicked === null) &&
-		// A tap without a time is not later than the last message of the contact.
+		// A button reply without a time is not later than the last message of the contact.
 		!since.some(
-			(tap) => tap.buttonClicked !== null && earliest - timeOf(tap.createdAt ?? summary.lastInboundAt) < settleMs,
+			(reply) => reply.buttonClicked !== null && earliest - timeOf(reply.createdAt ?? summary.lastInboundAt) < settleMs,
 		)
 	);
 }
@@ -128,9 +131,9 @@ export function isAnswered(trace: HeldTrace, settleMs: number, earliest: number,
  * Whether the contact was asked for consent, and no template reached the phone. Undefined when the request for consent is
  * not among the messages. A text that replaces a held one takes over its queue entry, and the service does not ask again.
  */
-export function isConsentFailed(trace: Trace): boolean | undefined {
-	const { reading, since } = trace;
-	const inQueue = trace.kind === "held" ? messagesSince(reading.messages, timeOf(trace.queued.createdAt)) : [];
+export function isConsentFailed(match: Match): boolean | undefined {
+	const { reading, since } = match;
+	const inQueue = match.kind === "held" ? messagesSince(reading.messages, timeOf(match.queued.createdAt)) : [];
 	const templates = [...since, ...inQueue].filter(({ templateName }) => templateName !== null);
 	return templates[0] && templates.every((template) => phaseOf(template) === "failed");
 }
@@ -163,7 +166,7 @@ export function phaseOf({ status, readAt, deliveredAt }: Message): Phase {
 
 const phases: readonly string[] = ["sent", "delivered", "failed", "read"] satisfies Phase[];
 
-/** Whether a report goes beyond the state of a text. A change of the feed may be handed over after a later one. */
+/** Whether a report goes beyond the state of a text. The feed may deliver a change after a later one. */
 export function isFurther(phase: Phase, state: string): boolean {
 	return phases.indexOf(phase) > phases.indexOf(state);
 }

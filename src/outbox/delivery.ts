@@ -1,6 +1,7 @@
 import type { AgencyClient, Message } from "messaging-conversations";
-import { moment, object, refuse } from "./check.ts";
-import { isAnswered, isConsentFailed, newestTime, phaseOf, readConversation, slackMs, traceOf } from "./reading.ts";
+import { moment, object, refuse } from "./input.ts";
+import { findText, isAnswered, isConsentFailed, newestTime, phaseOf, readConversation, slackMs } from "./match.ts";
+import { storableId } from "./text.ts";
 
 /** A text that was sent, or may have been: what `messages.send` gave, or what is known of a send that gave nothing. */
 export interface SentText {
@@ -21,12 +22,12 @@ export interface SentText {
 	operationId?: string | undefined;
 }
 
-/** Options of {@link fateOf}. */
-export interface FateOptions {
+/** Options of {@link checkDelivery}. */
+export interface CheckDeliveryOptions {
 	/** `messageId`s of your other texts, which tell two texts of the same words apart. */
 	claimed?: Iterable<string> | undefined;
 	/**
-	 * How long an answer or a message may be on its way, in milliseconds: before that, no trace of a text proves nothing.
+	 * How long an answer or a message may be on its way, in milliseconds: until then, a conversation that does not show the text proves nothing.
 	 * @default 65000
 	 */
 	settleMs?: number | undefined;
@@ -41,11 +42,11 @@ export interface FateOptions {
 	deadlineMs?: number | undefined;
 }
 
-/** The fate of a text; `fate` tells the branches apart. */
-export type Fate =
+/** The delivery of a text; `status` tells the branches apart. */
+export type Delivery =
 	| {
 			/** It waits for the contact's consent. */
-			fate: "held";
+			status: "held";
 			/** The queue entry. */
 			queueId: string;
 			/**
@@ -58,7 +59,7 @@ export type Fate =
 	  }
 	| {
 			/** It is a message: `failed` also when the provider calls it undelivered. */
-			fate: "sent" | "delivered" | "read" | "failed";
+			status: "sent" | "delivered" | "read" | "failed";
 			/** The message. */
 			message: Message;
 	  }
@@ -67,12 +68,12 @@ export type Fate =
 			 * - `dropped`: the text is not in the queue any more: declined, not answered in time, or displaced by another text. Only
 			 *   with `queueId`, because a template or a tap since the send may be that of a flow
 			 * - `replaced`: the queue holds another text in its place, in the entry with its `queueId`
-			 * - `nothing`: no trace of it after the settling time: it was not taken, or replaced a held text and was not answered
-			 * - `unclear`: too early to say, because the send or the newest activity is younger than `settleMs`; or the conversation is
+			 * - `not_found`: no sign of it after the settling time: it was not taken, or replaced a held text and was not answered
+			 * - `unknown`: too early to say, because the send or the newest activity is younger than `settleMs`; or the conversation is
 			 *   unknown or hidden, there are two of the same text, or no message has the `messageId`; or, without `queueId`, a
 			 *   template went out, the contact tapped a button, or another text is in the queue
 			 */
-			fate: "dropped" | "replaced" | "nothing" | "unclear";
+			status: "dropped" | "replaced" | "not_found" | "unknown";
 	  };
 
 export const defaultSettleMs = 65_000;
@@ -81,43 +82,47 @@ export const defaultSettleMs = 65_000;
  * Finds out what became of a text, by reading alone (`conversations.get`, and older pages as far as `since`). It never sends.
  *
  * @throws PartnerInvalidInput for a bad `text`; an error of `conversations.get` or `conversations.listMessages`. A
- * conversation that is unknown or hidden is `unclear` instead
+ * conversation that is unknown or hidden is `unknown` instead
  * @example
  * const text = { to: "+32470123456", body: "The visit is at 14:00." };
  * const since = new Date();
  * const sent = await agency.messages.send(text);
- * const { fate } = await fateOf(agency, { ...text, ...sent, since });
- * console.log(fate); // "sent"
+ * const { status } = await checkDelivery(agency, { ...text, ...sent, since });
+ * console.log(status); // "sent"
  */
-export async function fateOf(agency: AgencyClient, text: SentText, options: FateOptions = {}): Promise<Fate> {
-	object("text", text, "fateOf");
-	const since = moment("since", text.since, "fateOf");
+export async function checkDelivery(
+	agency: AgencyClient,
+	text: SentText,
+	options: CheckDeliveryOptions = {},
+): Promise<Delivery> {
+	object("text", text, "checkDelivery");
+	const since = moment("since", text.since, "checkDelivery");
 	const { settleMs = defaultSettleMs, claimed = [], now: clock, ...call } = options;
-	if (!agency?.conversations) refuse("agency", "must be client.agency(id)", "fateOf");
-	if (typeof text.body !== "string") refuse("body", "must be a string", "fateOf");
+	if (!agency?.conversations) refuse("agency", "must be client.agency(id)", "checkDelivery");
+	if (typeof text.body !== "string") refuse("body", "must be a string", "checkDelivery");
 	const seek = ({ messageSid }: Message) => messageSid === text.messageId;
 	const reading = await readConversation(agency, text.to, since - slackMs, { seek, ...call });
-	if (!reading) return { fate: "unclear" };
+	if (!reading) return { status: "unknown" };
 	if (text.messageId) {
 		const message = reading.messages.find(seek);
-		return message ? { fate: phaseOf(message), message } : { fate: "unclear" };
+		return message ? { status: phaseOf(message), message } : { status: "unknown" };
 	}
 	const now = Number(clock?.() ?? reading.date ?? Date.now());
-	const trace = traceOf(reading, { ...text, since, excluded: new Set(claimed) });
-	if (trace.kind === "message") return { fate: phaseOf(trace.message), message: trace.message };
-	if (trace.kind === "held") {
+	const match = findText(reading, { ...text, since, excluded: new Set([...claimed].map((id) => storableId(id))) });
+	if (match.kind === "message") return { status: phaseOf(match.message), message: match.message };
+	if (match.kind === "held") {
 		return {
-			fate: "held",
-			queueId: trace.queued.id,
-			windowOpen: isAnswered(trace, settleMs, now),
-			consentFailed: isConsentFailed(trace) ?? false,
+			status: "held",
+			queueId: match.queued.id,
+			windowOpen: isAnswered(match, settleMs, now),
+			consentFailed: isConsentFailed(match) ?? false,
 		};
 	}
-	if (trace.kind === "other" && trace.queued.id === text.queueId) return { fate: "replaced" };
+	if (match.kind === "other" && match.queued.id === text.queueId) return { status: "replaced" };
 	// A tap of consent takes the text out of the queue, and the message may be listed later.
 	const changedAt = Math.max(since, newestTime(reading));
-	if (trace.kind === "twice" || now - changedAt < settleMs) return { fate: "unclear" };
+	if (match.kind === "twice" || now - changedAt < settleMs) return { status: "unknown" };
 	// In an entry of its own the other text came after this one had left the queue.
-	if (text.queueId) return { fate: "dropped" };
-	return { fate: trace.kind === "none" ? "nothing" : "unclear" };
+	if (text.queueId) return { status: "dropped" };
+	return { status: match.kind === "none" ? "not_found" : "unknown" };
 }

@@ -1,0 +1,308 @@
+/*
+ * What to do next with one text. Nothing here reads, sends or stores.
+ */
+import { openFor, serviceNow } from "./baseline.ts";
+import { type HeldMatch, isAnswered, isFurther, type Match, type Phase, phaseOf } from "./match.ts";
+import {
+	type Change,
+	type OutboxReason,
+	type OutboxState,
+	type OutboxText,
+	type RequestRecord,
+	storableId,
+} from "./text.ts";
+
+/** The times and choices that decisions depend on. */
+export interface Rules {
+	settleMs: number;
+	followMs: readonly number[];
+	maxAgeMs: number;
+	onHeld: "wait" | "replace";
+	/** Whether a text may be sent again when the contact has answered. */
+	mayAnswer: boolean;
+}
+
+/** Read the conversation first, make the request, or change the row. */
+export type Decision = "read" | "send" | Change;
+
+const minuteMs = 60_000;
+/** A window with this much time left is open for certain, even when the clocks differ. */
+const marginMs = 20 * minuteMs;
+/** The 48 hours that a contact has to answer a consent template, and a margin. */
+const consentMs = 50 * 60 * minuteMs;
+/** The longest wait between two reads, and between two tries. */
+const longestWaitMs = 10 * minuteMs;
+/** This many requests without a known result may follow each other without a pause. Then the pauses grow. */
+const quickTries = 4;
+/** After this many requests without a known result the text is not sent again. */
+const mostDoubts = 8;
+
+/**
+ * Decides what to do with a text.
+ *
+ * | state | what is known | decision |
+ * |---|---|---|
+ * | `waiting` | cancelled, or its time has passed | become `cancelled` or `expired`; `unknown` if an earlier request may have been taken |
+ * | | a request without a known result, recently | wait |
+ * | | nothing was read yet | read |
+ * | | the service holds another text for the contact | wait, or send in its place with `onHeld: "replace"` |
+ * | | otherwise | send |
+ * | `sending` | the window is open for certain, and the first request is under a minute old | send again, with the same id |
+ * | | nothing was read yet | read |
+ * | | it is a message, or it is held | become what it is |
+ * | | no sign of it for `settleMs` | become `waiting`, which sends it again |
+ * | | signs of another text | become `unknown` |
+ * | `held` | nothing was read yet | read |
+ * | | it is a message | become what it is |
+ * | | the contact has answered in words | send again, if `onReply` allows it |
+ * | | it is in the queue | read again later |
+ * | | it has left the queue for `settleMs` | become `dropped` or `replaced` |
+ *
+ * @param match what the conversation shows; null if it is unknown or hidden, undefined if it was not read
+ */
+export function decide(text: OutboxText, match: Match | null | undefined, rules: Rules, now: number): Decision {
+	if (text.state === "waiting") {
+		const change = whileWaiting(text, rules, now);
+		if (change) return change;
+		if (match === undefined) return "read";
+		// A request that was made while the conversation was hidden may show now.
+		const isFresh = !match || match.kind === "none" || !isInDoubt(text);
+		return isFresh ? beforeFirst(text, match, rules, now) : afterRequest(text, match, rules, now);
+	}
+	if (match === undefined) return text.state === "sending" && mayRepeatAtOnce(text, rules, now) ? "send" : "read";
+	if (!match) return ifHidden(text, rules, now);
+	return afterRequest(text, match, rules, now);
+}
+
+/** What becomes of a text that may not be sent now. */
+export function whileWaiting(text: OutboxText, rules: Rules, now: number): Change | undefined {
+	if (text.progress.cancelRequested) return unsent(text, "cancelled", "requested");
+	const until = pausedUntil(text, rules);
+	const limit = lastMoment(text, rules);
+	if (now > limit) return unsent(text, "expired", "too_old");
+	return now < until ? { nextAt: Math.min(until, limit + 1) } : undefined;
+}
+
+/** A text that will not be sent. An earlier request may have been taken, if the conversation was hidden then. */
+export function unsent(text: OutboxText, state: "cancelled" | "expired", reason: OutboxReason): Change {
+	return isInDoubt(text) ? ended("unknown", "unreadable") : ended(state, reason);
+}
+
+/** Before the first request. It would replace any text in the service's queue, whoever sent it. */
+function beforeFirst(text: OutboxText, match: Match | null, rules: Rules, now: number): Decision {
+	const isBehind = match
+		? match.reading.conversation.queuedMessages[0]
+		: // The last read found another text in the queue, before the conversation was hidden.
+			text.progress.looks > 0 && now - text.since < consentMs;
+	return isBehind && rules.onHeld === "wait" ? readAgain(text, rules, now) : "send";
+}
+
+/** A request was made, and the conversation has been read since. */
+function afterRequest(text: OutboxText, match: Match, rules: Rules, now: number): Decision {
+	if (match.kind === "message") return asMessage(match.message.messageSid, phaseOf(match.message), rules, now);
+	if (match.kind === "twice") return ended("unknown", "ambiguous");
+	if (match.kind === "held") return ifHeld(text, match, rules, now);
+	// It was in the queue, and no request that could put it there again is on its way.
+	if (text.state === "held" || (text.queueId !== null && isSettled(text, rules, now))) {
+		// The text that replaces another one takes over its queue entry.
+		const isReplaced = match.kind === "other" && storableId(match.queued.id) === text.queueId;
+		return isReplaced ? ended("replaced", null) : ifEmpty(text, match, rules, now);
+	}
+	if (match.kind === "none" || wasSurelyOpen(text)) return ifNothing(text, rules, now);
+	// A template may be that of a flow, and another text in the queue may not have replaced this one.
+	return isSettled(text, rules, now) ? ended("unknown", "ambiguous") : untilSettled(text, rules);
+}
+
+function ifHeld(text: OutboxText, match: HeldMatch, rules: Rules, now: number): Decision {
+	const queueId = storableId(match.queued.id);
+	if (text.state !== "held") {
+		const wasHeld = text.queueId !== null;
+		if (wasHeld && !isSettled(text, rules, now)) return untilSettled(text, rules);
+		const requests = wasHeld ? cleared(text.progress.requests) : withEnd(text.progress.requests, "held");
+		return { state: "held", queueId, nextAt: now + readMs(rules, 0), progress: { ...newlyHeld, requests } };
+	}
+	const isAnsweredNow = isAnswered(match, rules.settleMs, ...serviceNow(match.reading, text, now));
+	if (isAnsweredNow && rules.mayAnswer && maySendAgain(text, rules, now)) return "send";
+	return { queueId, ...readAgain(text, rules, now) };
+}
+
+const newlyHeld = { emptyAt: null, looks: 0, failures: 0 };
+
+/** The text is neither in the queue nor a message. It may be on its way from the one to the other. */
+function ifEmpty(text: OutboxText, match: Match, { settleMs }: Rules, now: number): Change {
+	const emptyAt = text.progress.emptyAt ?? now;
+	if (now - emptyAt < settleMs) return { nextAt: emptyAt + settleMs, progress: { emptyAt, failures: 0 } };
+	return ended("dropped", whyDropped(match));
+}
+
+/** A best guess: the service has no field for a decline. */
+function whyDropped(match: Match): OutboxReason {
+	const { since } = match;
+	const isOther =
+		match.kind === "other" || since.some((each) => each.direction === "outbound" && each.templateName === null);
+	if (isOther) return "displaced";
+	return since.some(({ direction }) => direction === "inbound") ? "declined" : "no_answer";
+}
+
+/** No sign of a request that began: after the settling time it was not taken. */
+function ifNothing(text: OutboxText, rules: Rules, now: number): Decision {
+	if (!isSettled(text, rules, now)) return untilSettled(text, rules);
+	const pending = pendingOf(text);
+	if (pending.some(({ end }) => end === "accepted")) return ended("unknown", "ambiguous");
+	if (pending.at(-1)?.end === "refused") return ended("refused", "bad_request");
+	if (text.progress.cancelRequested) return unsent(text, "cancelled", "requested");
+	if (now > lastMoment(text, rules)) return unsent(text, "expired", "too_old");
+	if (isGivenUp(text)) return ended("unknown", "no_outcome");
+	return { state: "waiting", nextAt: now, progress: { requests: cleared(text.progress.requests) } };
+}
+
+/** A conversation that was there before, or holds the text, is hidden from the agency now. */
+function ifHidden(text: OutboxText, rules: Rules, now: number): Decision {
+	const { baseline, failures, hidden } = text.progress;
+	const isAccepted = pendingOf(text).some(({ end }) => end === "accepted");
+	if (text.queueId === null && !isAccepted && !baseline?.seen) return ifNothing(text, rules, now);
+	// While the service may hold the text, the next one would replace it.
+	const heldUntil = text.queueId === null && wasSurelyOpen(text) ? 0 : (lastRequestAt(text) ?? 0) + consentMs;
+	const waits = rules.followMs.length > 0 ? rules.followMs : [longestWaitMs];
+	const wait = waits[hidden];
+	if (wait === undefined && now >= heldUntil) return ended("unknown", "unreadable");
+	const nextAt = wait === undefined ? Math.min(heldUntil, now + longestWaitMs) : now + wait;
+	return { nextAt, progress: { failures: failures + 1, hidden: hidden + 1 } };
+}
+
+/** The change of a sent text after a read. */
+export function afterFollow(text: OutboxText, phase: Phase | null, rules: Rules, now: number): Change {
+	const looks = text.progress.looks + 1;
+	const state = phase && isFurther(phase, text.state) ? phase : undefined;
+	return { ...(state && { state }), nextAt: nextFollow(state, rules, looks, now), progress: { looks } };
+}
+
+/** The text is a message. */
+export function asMessage(messageId: string | null, phase: Phase, rules: Rules, now: number): Change {
+	const progress = { looks: 0, failures: 0, error: null };
+	return { state: phase, messageId: storableId(messageId), nextAt: nextFollow(phase, rules, 0, now), progress };
+}
+
+/** When to read about a message next; null when nothing more will be reported, or `followMs` is used up. */
+function nextFollow(phase: Phase | undefined, { followMs }: Rules, looks: number, now: number): number | null {
+	const wait = followMs[looks];
+	return phase === "read" || phase === "failed" || wait === undefined ? null : now + wait;
+}
+
+/** A state in which nothing is left to do. */
+export function ended(state: OutboxState, reason: OutboxReason | null): Change {
+	return { state, reason, nextAt: null };
+}
+
+/** Waits for the next read. */
+export function readAgain({ progress: { looks } }: OutboxText, rules: Rules, now: number): Change {
+	return { nextAt: now + readMs(rules, looks), progress: { looks: looks + 1, failures: 0, emptyAt: null } };
+}
+
+function untilSettled(text: OutboxText, { settleMs }: Rules): Change {
+	return { nextAt: (lastRequestAt(text) ?? 0) + settleMs, progress: { failures: 0 } };
+}
+
+/** Between two reads about what waits for a contact: as often as a message is followed, and at least every 10 minutes. */
+export function readMs({ followMs }: Rules, looks: number): number {
+	const frequent = followMs.filter((ms) => ms <= longestWaitMs);
+	return frequent[looks] ?? frequent.at(-1) ?? longestWaitMs;
+}
+
+/** Increasing waits with jitter, up to 10 minutes. */
+export function backoffMs(failures: number): number {
+	return Math.ceil(Math.min(longestWaitMs, 1_000 * 2 ** failures) * (0.1 + 0.9 * Math.random()));
+}
+
+// The requests of a text
+
+/** The requests that may have been taken, for all that is known. */
+export function pendingOf({ progress: { requests } }: OutboxText): RequestRecord[] {
+	return sinceHeld(requests).filter((request) => !request.cleared);
+}
+
+/** The requests since the service last said that it holds the text. */
+function sinceHeld(requests: readonly RequestRecord[]): RequestRecord[] {
+	return requests.slice(lastHeld(requests) + 1);
+}
+
+/** How many requests in a row have had no known result. */
+function doubtsOf({ progress: { requests } }: OutboxText): number {
+	return sinceHeld(requests).filter(({ end }) => end !== "refused").length;
+}
+
+export function lastRequestAt({ progress: { requests } }: OutboxText): number | undefined {
+	return requests.at(-1)?.at;
+}
+
+/** The requests, of which the last has ended. */
+export function withEnd(requests: readonly RequestRecord[], end: RequestRecord["end"]): RequestRecord[] {
+	const last = requests.at(-1);
+	return last ? [...requests.slice(0, -1), { ...last, end }] : [];
+}
+
+/** The requests, none of which was taken. */
+function cleared(requests: readonly RequestRecord[]): RequestRecord[] {
+	const held = lastHeld(requests);
+	return requests.map((request, index) => (index > held ? { ...request, cleared: true } : request));
+}
+
+function lastHeld(requests: readonly RequestRecord[]): number {
+	return requests.map(({ end }) => end).lastIndexOf("held");
+}
+
+/** Whether an earlier request may have been taken in a conversation that is hidden from the agency. */
+function isInDoubt(text: OutboxText): boolean {
+	return doubtsOf(text) > 0 && !text.progress.baseline?.seen;
+}
+
+/** Whether so many requests have had no known result that the text is not sent any more. */
+function isGivenUp(text: OutboxText): boolean {
+	return doubtsOf(text) >= mostDoubts;
+}
+
+/** The pauses grow with the number of requests without a known result. A read in between does not shorten them. */
+function pausedUntil(text: OutboxText, { settleMs }: Rules): number {
+	const doubts = doubtsOf(text);
+	return doubts === 0 ? 0 : (lastRequestAt(text) ?? 0) + settleMs * 4 ** Math.max(0, doubts + 1 - quickTries);
+}
+
+/**
+ * Whether the service is sure to know the id of the request. A repeat in an open window is not sent twice. Not so across the
+ * window's end: the window has to be open for certain, by a clock that has not moved back since.
+ */
+function mayRepeatAtOnce(text: OutboxText, rules: Rules, now: number): boolean {
+	const { baseline, cancelRequested } = text.progress;
+	const pending = pendingOf(text);
+	const [first] = pending;
+	if (!first || cancelRequested || now > lastMoment(text, rules) || baseline?.queued !== null) return false;
+	if (pending.some(({ end }) => end !== undefined) || doubtsOf(text) >= quickTries) return false;
+	const age = now - first.at;
+	return age >= 0 && age < minuteMs && openFor(baseline, now) > marginMs;
+}
+
+/** Whether a held text may be sent again now that the window is open. Once: the service may hold it again. */
+function maySendAgain(text: OutboxText, rules: Rules, now: number): boolean {
+	const { requests, cancelRequested } = text.progress;
+	const again = requests.slice(requests.findIndex(({ end }) => end === "held") + 1);
+	const wasAnswered = again.some(({ end }) => end === "held" || end === "refused");
+	if (wasAnswered || cancelRequested || isGivenUp(text)) return false;
+	return now <= lastMoment(text, rules) && now >= pausedUntil(text, rules);
+}
+
+/** Whether the window was open for certain at each request, so that the text cannot have been held. */
+export function wasSurelyOpen(text: OutboxText): boolean {
+	const { baseline } = text.progress;
+	const at = lastRequestAt(text);
+	return baseline !== null && at !== undefined && openFor(baseline, at) > marginMs;
+}
+
+function isSettled(text: OutboxText, { settleMs }: Rules, now: number): boolean {
+	const at = lastRequestAt(text);
+	return at === undefined || now - at >= settleMs;
+}
+
+/** The last moment at which a request may begin. */
+export function lastMoment({ notAfter, notBefore, createdAt }: OutboxText, { maxAgeMs }: Rules): number {
+	return notAfter ?? Math.max(createdAt, notBefore ?? 0) + maxAgeMs;
+}

@@ -1,0 +1,122 @@
+import {
+	type Client,
+	type ConversationDetail,
+	type ConversationSummary,
+	type E164,
+	type Message,
+	PartnerInvalidInput,
+	type ToE164Options,
+	toE164,
+} from "messaging-conversations";
+import { fields, moment, object, refuse, text } from "./input.ts";
+import { type NewText, newProgress, type OutboxText } from "./text.ts";
+
+/** A text to send. */
+export interface EnqueuedText {
+	/** Your id of the text, such as the id of the note it belongs to: the same id is the same text. Ids are unique across agencies. */
+	id: string;
+	/** The agency's id. */
+	agencyId: string;
+	/** Contact phone number, as written. */
+	to: string;
+	/** The text. */
+	body: string;
+	/**
+	 * Language of the consent template, for an agency that has several.
+	 * @default the agency's `defaultLanguage`
+	 */
+	consentLanguage?: string | undefined;
+	/** The agency's sender to use, a UUID; its default sender when left out or null. */
+	subaccountId?: string | null | undefined;
+	/** It is not sent before this time, and blocks no other text until then. A time that is text needs its zone. */
+	notBefore?: Date | string | number | undefined;
+	/**
+	 * No request begins after this time. It overrides `maxAgeMs` in both directions. A time that is text needs its zone. A text
+	 * that the service holds cannot be taken back.
+	 */
+	notAfter?: Date | string | number | undefined;
+	/**
+	 * Texts of a higher priority are sent first, to one contact and among all. A text that was attempted stays the first of its
+	 * contact.
+	 * @default 0
+	 */
+	priority?: number | undefined;
+}
+
+/** Options of `enqueue`. */
+export interface EnqueueOptions {
+	/** Your open transaction: the text is stored with it, or rolled back with it. */
+	tx?: unknown;
+	/** Accepts a number that the numbering plan of its country does not list, as in `messages.send`. @default false */
+	allowUnlistedNumber?: boolean | undefined;
+}
+
+/** A change of the change feed, as far as the outbox uses it. */
+export interface ObservedChange {
+	/** The agency's id. Without it, the contact's texts of every agency are checked. */
+	agencyId?: string | undefined;
+	/** The conversation, by its detail or its summary. */
+	conversation?: ConversationSummary | ConversationDetail | null | undefined;
+	/** Messages that are new, or whose status is. */
+	messages?: readonly Message[] | undefined;
+}
+
+/** A text as it is stored: its number in E.164, every field checked. */
+export function checkedText(given: EnqueuedText, client: Client, numbers: ToE164Options, createdAt: number): NewText {
+	object("text", given, "enqueue");
+	const {
+		id,
+		agencyId,
+		to,
+		body,
+		consentLanguage,
+		subaccountId = null,
+		notBefore,
+		notAfter,
+		priority = 0,
+		...unknown
+	} = given;
+	fields("text", unknown, "enqueue");
+	if (subaccountId !== null && !/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(String(subaccountId)))
+		refuse("subaccountId", "must be a UUID or null", "enqueue");
+	if (!Number.isInteger(priority) || Math.abs(priority) > mostPriority)
+		refuse("priority", `must be a whole number from -${mostPriority} to ${mostPriority}`, "enqueue");
+	const times = {
+		notBefore: notBefore === undefined ? null : moment("notBefore", notBefore, "enqueue"),
+		notAfter: notAfter === undefined ? null : moment("notAfter", notAfter, "enqueue"),
+	};
+	if (times.notAfter !== null && times.notAfter < (times.notBefore ?? 0))
+		refuse("notAfter", "must not be before notBefore", "enqueue");
+	return {
+		id: text("id", id, "enqueue"),
+		agencyId: client.agency(agencyId).id,
+		to: numberIn(to, numbers, "enqueue"),
+		body: text("body", body, "enqueue"),
+		consentLanguage: consentLanguage === undefined ? null : text("consentLanguage", consentLanguage, "enqueue"),
+		subaccountId,
+		...times,
+		priority,
+		createdAt,
+		progress: newProgress,
+	};
+}
+
+const mostPriority = 1_000_000;
+
+/** The number of `to` in E.164. `toE164` calls the field `phoneNumber` in its errors. */
+export function numberIn(to: string, options: ToE164Options, operation: string): E164 {
+	try {
+		return toE164(to, options);
+	} catch (error) {
+		if (!(error instanceof PartnerInvalidInput)) throw error;
+		refuse(error.field === "phoneNumber" ? "to" : String(error.field), error.rule, operation);
+	}
+}
+
+/** Refuses a text whose id has another one. When it may be sent is not compared: a repeated call may compute it anew. */
+export function refuseOther(given: NewText, row: OutboxText): void {
+	if (row.to === "") refuse("id", "belongs to a text that was erased; use a new id", "enqueue");
+	const compared = ["agencyId", "to", "body", "subaccountId", "consentLanguage"] as const;
+	const differs = compared.some((field) => given[field] !== row[field]);
+	if (differs) refuse("id", "was enqueued with another text; use a new id for a new text", "enqueue");
+}

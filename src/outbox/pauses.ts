@@ -1,0 +1,164 @@
+import type { PartnerError } from "messaging-conversations";
+import type { Recipient } from "./text.ts";
+
+/**
+ * Why texts are not sent for the moment.
+ * - `key`: the API key is wrong, revoked or absent; `forbidden`: it lacks a scope, or the agency is not linked
+ * - `rate_limited`: a 429; `unreachable`: the service was not reached; `failing`: a read or a send of a text failed
+ * - `consent_unavailable`, `language_required`, `language_unavailable`: settings of the agency, see {@link OutboxReason}
+ * - `hook_failed`: `beforeSend` or `onReply` threw, took longer than 5 seconds, or returned something else than a verdict
+ * - `database`: the store failed
+ */
+export type PauseReason =
+	| "key"
+	| "forbidden"
+	| "rate_limited"
+	| "unreachable"
+	| "failing"
+	| "consent_unavailable"
+	| "language_required"
+	| "language_unavailable"
+	| "hook_failed"
+	| "database";
+
+/** Why texts wait although they could be sent, for example an outage. The outbox resumes by itself, and no text is lost. */
+export interface Pause {
+	/** The kind of reason. */
+	reason: PauseReason;
+	/** The error, if there is one. It holds no key, no number and no text. */
+	error?: PartnerError;
+	/** The agency, when it concerns one alone. */
+	agencyId?: string;
+	/** The text, when it concerns one alone. */
+	id?: string;
+	/** When the outbox tries again. A Retry-After of more than an hour counts as an hour. */
+	retryAt: Date;
+}
+
+/** The pauses of now. Kept in memory, so that a restart tries at once. */
+export interface Pauses {
+	/** Notes an error of a text that would wait for `waitMs`. Returns the time before which the text is not tried. */
+	met: (error: PartnerError, text: Recipient & { id?: string }, waitMs: number) => number;
+	/** Pauses an agency because of its settings. Returns the time of the next try. */
+	holdAgency: (agencyId: string, reason: PauseReason) => number;
+	/** Reports what keeps a single text waiting: once, until it is cleared. */
+	report: (id: string, pause: Omit<Pause, "id">) => void;
+	/** Notes a call that succeeded. A read ends no pause of sends, and a send none of reads. */
+	passed: (recipient: Recipient, operation: "read" | "send" | "settings") => void;
+	/** Notes that a text does not wait any more. */
+	cleared: (id: string) => void;
+	/** Returns the time until which an agency's texts wait; without an agency that until which all wait. */
+	pausedUntil: (agencyId?: string) => number;
+	/** Ends all pauses, because the clock they were measured by was set back. */
+	forget: () => void;
+}
+
+interface Scope {
+	until: number;
+	/** Pauses in a row. */
+	times: number;
+	/** What was reported. */
+	reported: Set<string>;
+	/** The contacts whose last call failed, each with its time. */
+	failing: Map<string, number>;
+}
+
+const longestPauseMs = 60_000;
+const hourMs = 3_600_000;
+
+type Operation = "read" | "send" | "key" | "settings";
+
+/** @param tell is called once for each kind of pause, and again only when it came back after it had passed */
+export function createPauses(tell: (pause: Pause) => void, now: () => number): Pauses {
+	const scopes = new Map<string, Scope>();
+	/** What was reported of each text. */
+	const told = new Map<string, Set<PauseReason>>();
+	/** Without an agency the scope is every text of the client. */
+	const nameOf = (operation: Operation, agencyId = ""): string => `${operation} ${agencyId}`;
+	const scopeOf = (name: string): Scope => {
+		const scope = scopes.get(name) ?? { until: 0, times: 0, reported: new Set<string>(), failing: new Map() };
+		scopes.set(name, scope);
+		return scope;
+	};
+	/** Calls that failed together make one pause. */
+	const pause = (scope: Scope): void => {
+		if (scope.until <= now()) scope.until = now() + Math.min(longestPauseMs, 500 * 2 ** scope.times++);
+	};
+	return {
+		met(error, { id, agencyId, to }, waitMs) {
+			const at = now();
+			if (error._tag === "PartnerConflict") return at + waitMs;
+			const { reason, extent } = concernedBy(error);
+			const operation = error.operation === "messages.send" ? "send" : "read";
+			// A bad key fails reads and sends alike.
+			const isKey = reason === "key";
+			const scope = scopeOf(nameOf(isKey ? "key" : operation, extent === "client" ? undefined : agencyId));
+			scope.failing.set(`${agencyId} ${to}`, at);
+			let until = at + Math.min(error.retryAfterMs ?? 0, hourMs);
+			if (extent !== "text") {
+				pause(scope);
+				until = scope.until = Math.max(until, scope.until);
+				waitMs = Math.min(longestPauseMs, waitMs);
+			}
+			const retryAt = Math.max(until, at + waitMs);
+			if (!scope.reported.has(error._tag)) {
+				scope.reported.add(error._tag);
+				const concerned = {
+					...(extent !== "client" && { agencyId }),
+					...(extent === "text" && id !== undefined && { id }),
+				};
+				tell({ reason, error, ...concerned, retryAt: new Date(extent === "text" ? retryAt : until) });
+			}
+			return retryAt;
+		},
+		holdAgency(agencyId, reason) {
+			const scope = scopeOf(nameOf("settings", agencyId));
+			pause(scope);
+			if (!scope.reported.has(reason)) tell({ reason, agencyId, retryAt: new Date(scope.until) });
+			scope.reported.add(reason);
+			return scope.until;
+		},
+		report(id, pause) {
+			const reasons = told.get(id) ?? new Set();
+			if (!reasons.has(pause.reason)) tell({ ...pause, id });
+			told.set(id, reasons.add(pause.reason));
+		},
+		cleared: (id) => void told.delete(id),
+		passed({ agencyId, to }, operation) {
+			const names = [nameOf(operation), nameOf(operation, agencyId)];
+			if (operation !== "settings") names.push(nameOf("key"));
+			for (const name of names) {
+				const scope = scopes.get(name);
+				if (!scope) continue;
+				scope.times = 0;
+				scope.failing.delete(`${agencyId} ${to}`);
+				// A call that ends in a pause began before it, and does not end it.
+				if (scope.until > now()) continue;
+				// A contact whose last failure is old does not keep a pause open, because its text may be cancelled.
+				if (scope.until || [...scope.failing.values()].every((at) => now() - at > hourMs)) scopes.delete(name);
+			}
+		},
+		pausedUntil(agencyId) {
+			const all = (["read", "send", "key", "settings"] as const).flatMap((each) => [
+				nameOf(each),
+				nameOf(each, agencyId),
+			]);
+			return Math.max(...all.map((name) => scopes.get(name)?.until ?? 0));
+		},
+		forget: () => scopes.clear(),
+	};
+}
+
+/** Whether an error concerns every text of the client, every text of the agency, or only the one that met it. */
+function concernedBy(error: PartnerError): { reason: PauseReason; extent: "client" | "agency" | "text" } {
+	const { _tag, attempts, status, outcome } = error;
+	if (_tag === "PartnerForbidden") return { reason: "forbidden", extent: "agency" };
+	// A time-out without a request waited for the key.
+	if (status === 401 || _tag === "PartnerConfigurationError" || (_tag === "PartnerTimeoutError" && !attempts))
+		return { reason: "key", extent: "client" };
+	if (status === 429) return { reason: "rate_limited", extent: "client" };
+	// A response that cannot be read may be that of one conversation alone.
+	if (_tag === "PartnerConnectionError" && status === undefined && outcome !== "unknown")
+		return { reason: "unreachable", extent: "client" };
+	return { reason: "failing", extent: "text" };
+}

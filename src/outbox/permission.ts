@@ -1,0 +1,122 @@
+/*
+ * Whether a text that could be sent may be sent: by the agency's settings, and by the hooks.
+ */
+import { isWindowOpen, PartnerConfigurationError } from "messaging-conversations";
+import { backoffMs, readAgain, unsent } from "./decide.ts";
+import { askBeforeSend, askOnReply, type BeforeSendVerdict, type ReplyVerdict } from "./hooks.ts";
+import { type HeldMatch, type Match, messagesSince, type Reading, timeOf } from "./match.ts";
+import type { CheckedOptions } from "./options.ts";
+import type { Pauses } from "./pauses.ts";
+import type { Settings, SettingsCache } from "./settings.ts";
+import type { Change, OutboxText } from "./text.ts";
+
+/** The request may begin, with this language; or the change of the row instead. */
+export type Permission = { language: string | null; settings: Settings | undefined } | { change: Change };
+
+interface Context {
+	options: CheckedOptions;
+	pauses: Pauses;
+	settings: SettingsCache;
+}
+
+/** Asks the hooks and looks at the agency's settings, after the conversation was read. */
+export async function permissionFor(
+	context: Context,
+	text: OutboxText,
+	match: Match | null,
+	signal: AbortSignal | undefined,
+): Promise<Permission> {
+	const { options, pauses } = context;
+	try {
+		const reading = match?.reading ?? null;
+		const reply = text.state === "held" && match?.kind === "held" ? await afterReply(options, text, match) : "send";
+		if (reply === "wait") return { change: readAgain(text, options, options.now()) };
+		if (reply === "cancel")
+			return { change: { ...readAgain(text, options, options.now()), progress: { cancelRequested: true } } };
+		const verdict = await verdictOn(options, text, reading);
+		if (verdict === "cancel") return { change: ifCancelled(text, options) };
+		if (typeof verdict === "object" && "waitUntil" in verdict)
+			return { change: ifLater(text, verdict.waitUntil, options) };
+		const chosen = typeof verdict === "object" ? verdict.consentLanguage : text.consentLanguage;
+		const permission = await bySettings(context, text, reading, chosen, signal);
+		if ("language" in permission) pauses.cleared(text.id);
+		return permission;
+	} catch (error) {
+		if (!(error instanceof PartnerConfigurationError)) throw error;
+		return { change: ifHookFailed(context, text, error) };
+	}
+}
+
+async function afterReply({ onReply }: CheckedOptions, text: OutboxText, match: HeldMatch): Promise<ReplyVerdict> {
+	if (typeof onReply !== "function") return "send";
+	const since = messagesSince(match.since, timeOf(match.queued.createdAt));
+	return askOnReply(
+		onReply,
+		text,
+		since.filter(({ direction }) => direction === "inbound"),
+	);
+}
+
+async function verdictOn(
+	{ beforeSend, now }: CheckedOptions,
+	text: OutboxText,
+	reading: Reading | null,
+): Promise<BeforeSendVerdict> {
+	if (!beforeSend) return "send";
+	const { conversation = null, messages = [] } = reading ?? {};
+	return askBeforeSend(beforeSend, text, { conversation, messages, now: new Date(now()) });
+}
+
+/** A held text stays in the service's queue, whatever the hook says. */
+function ifCancelled(text: OutboxText, options: CheckedOptions): Change {
+	if (text.state !== "held") return unsent(text, "cancelled", "before_send");
+	return { ...readAgain(text, options, options.now()), progress: { cancelRequested: true } };
+}
+
+/** A text that was never requested steps aside, so that the contact's other texts do not wait for it. */
+function ifLater(text: OutboxText, until: Date, { now }: CheckedOptions): Change {
+	const nextAt = Math.max(until.getTime(), now() + 1_000);
+	return { nextAt, reason: "before_send", ...(text.progress.attempts === 0 && { readyAt: nextAt }) };
+}
+
+function ifHookFailed({ options, pauses }: Context, text: OutboxText, error: PartnerConfigurationError): Change {
+	const failures = text.progress.failures + 1;
+	const nextAt = options.now() + backoffMs(failures);
+	pauses.report(text.id, { reason: "hook_failed", error, agencyId: text.agencyId, retryAt: new Date(nextAt) });
+	return { nextAt, reason: "before_send_failed", progress: { failures } };
+}
+
+/** While the window is closed, the service sends a consent template. It needs to be approved, and a language. */
+async function bySettings(
+	{ options, pauses, settings: cache }: Context,
+	text: OutboxText,
+	reading: Reading | null,
+	chosen: string | null,
+	signal: AbortSignal | undefined,
+): Promise<Permission> {
+	const now = options.now();
+	const { agencyId } = text;
+	const settings = await cache.of(agencyId, reading, signal);
+	if (!settings) return { language: chosen, settings };
+	const { availableLanguages, defaultLanguage, eligibleForManualSend } = settings;
+	const isChoice = availableLanguages.length > 1;
+	const language = chosen ?? (isChoice ? defaultLanguage : null);
+	// The later of two clocks is the careful one.
+	const latest = options.isClockGiven ? now : Math.max(now, reading?.date ?? now);
+	const isOpen = reading !== null && isWindowOpen(reading.conversation, latest);
+	if (isOpen) return { language, settings };
+	if (!eligibleForManualSend) {
+		const nextAt = pauses.holdAgency(agencyId, "consent_unavailable");
+		return { change: { nextAt, reason: "consent_unavailable" } };
+	}
+	pauses.passed(text, "settings");
+	if (language !== null && !availableLanguages.includes(language)) return { change: paused("language_unavailable") };
+	if (language === null && isChoice) return { change: paused("language_required") };
+	return { language, settings };
+
+	function paused(reason: "language_unavailable" | "language_required"): Change {
+		const nextAt = now + backoffMs(text.progress.failures);
+		pauses.report(text.id, { reason, agencyId, retryAt: new Date(nextAt) });
+		return { nextAt, reason, progress: { failures: text.progress.failures + 1 } };
+	}
+}

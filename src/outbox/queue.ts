@@ -1,0 +1,434 @@
+/*
+ * Works through the queue of one recipient: reads, decides, stores and sends.
+ */
+import { isPartnerError, type OutgoingMessage, type PartnerError, type Sent } from "messaging-conversations";
+import { baselineOf } from "./baseline.ts";
+import {
+	afterFollow,
+	asMessage,
+	backoffMs,
+	type Decision,
+	decide,
+	ended,
+	lastMoment,
+	lastRequestAt,
+	pendingOf,
+	readMs,
+	unsent,
+	wasSurelyOpen,
+	whileWaiting,
+	withEnd,
+} from "./decide.ts";
+import { findText, isConsentFailed, type Match, phaseOf, type Reading, readConversation, slackMs } from "./match.ts";
+import type { CheckedOptions } from "./options.ts";
+import type { Pauses } from "./pauses.ts";
+import { permissionFor } from "./permission.ts";
+import { canAsk, isSameSettings, type Settings, type SettingsCache } from "./settings.ts";
+import {
+	type Change,
+	changed,
+	isUnfinished,
+	type OpenText,
+	type OutboxText,
+	operationIdOf,
+	type Recipient,
+	storableId,
+	type TextError,
+} from "./text.ts";
+
+/** The parts of the outbox that the work on a queue uses. */
+export interface QueueContext {
+	options: CheckedOptions;
+	pauses: Pauses;
+	settings: SettingsCache;
+	/** Called after each change of state that is stored. */
+	onChange: (text: OutboxText) => Promise<void>;
+}
+
+/** How long after a read the request that relies on it may begin. */
+const freshMs = 10_000;
+/** How long a read may take. A slow service is still read and sent to. */
+const readingMs = 30_000;
+
+/** Does what is due for one recipient, until the signal aborts. Returns the time of the next step; undefined when nothing is left. */
+export async function workQueue(
+	context: QueueContext,
+	recipient: Recipient,
+	signal?: AbortSignal,
+): Promise<number | undefined> {
+	const { store, now } = context.options;
+	const pausedUntil = context.pauses.pausedUntil(recipient.agencyId);
+	if (pausedUntil > now()) return pause(context, recipient, pausedUntil);
+	await follow(context, recipient, signal);
+	let last: OutboxText | undefined;
+	while (!signal?.aborted) {
+		const texts = await store.open(recipient, 20, now());
+		if (await endUnsent(context, texts)) continue;
+		const head = headOf(texts, context.options);
+		if (!head) break;
+		// Another worker may have put it off behind the text that has just ended here.
+		const isNext = last && last.id !== head.id && head.progress.attempts === 0;
+		const isDue = (head.nextAt ?? 0) <= now();
+		if (!isNext && !isDue) break;
+		if (last && head.priority < last.priority) {
+			// More urgent texts of other recipients come first.
+			if (!isDue) await write(context, head, { nextAt: now() });
+			break;
+		}
+		last = head;
+		if (!(await workText(context, head, texts, signal))) break;
+	}
+	return rest(context, recipient);
+}
+
+/** Ends the waiting texts that may not be sent any more. Returns whether there were any. */
+async function endUnsent(context: QueueContext, texts: readonly OpenText[]): Promise<boolean> {
+	const { options } = context;
+	let isAny = false;
+	for (const text of texts) {
+		if (text.state !== "waiting") continue;
+		const change = text.stoppedBy ? ifStopped(text) : whileWaiting(text, options, options.now());
+		if (change?.state && (await write(context, text, change))) isAny = true;
+	}
+	return isAny;
+}
+
+function ifStopped(text: OpenText): Change {
+	return unsent(text, "cancelled", text.stoppedBy === "drop" ? "earlier_text_dropped" : "requested");
+}
+
+/** The text whose turn it is, with the time of the one that is to replace it if that is due earlier. */
+function headOf([first, ...others]: readonly OpenText[], options: CheckedOptions): OutboxText | undefined {
+	const next = replacing(first, others, options);
+	return first && next ? { ...first, nextAt: Math.min(first.nextAt ?? 0, next.nextAt ?? 0) } : first;
+}
+
+/** The text that is to take the place of the one that is held. */
+function replacing(held: OutboxText | undefined, texts: readonly OutboxText[], { onHeld }: CheckedOptions) {
+	if (onHeld !== "replace" || held?.state !== "held") return undefined;
+	// Whether the text is in the service's queue is not known at the moment.
+	if (held.progress.emptyAt !== null || held.progress.failures > 0) return undefined;
+	return texts.find(({ state }) => state === "waiting");
+}
+
+/** One step of one text: read, decide, send. False when another worker has changed it, or when it has to wait. */
+async function workText(
+	context: QueueContext,
+	head: OutboxText,
+	texts: readonly OutboxText[],
+	signal: AbortSignal | undefined,
+): Promise<boolean> {
+	const { options } = context;
+	const { now } = options;
+	const before = decide(head, undefined, options, now());
+	if (before === "send") return request(context, head, { reading: null, readAt: now() }, signal);
+	if (before !== "read") return (await write(context, head, before)) !== undefined;
+	const match = await readFor(context, head, signal);
+	if (match === undefined) return false;
+	const readAt = now();
+	const text = match && head.state !== "waiting" ? noted(head, match) : head;
+	const decision = decide(text, match, options, readAt);
+	const next = replacing(text, texts, options);
+	if (next && match?.kind === "held" && decision !== "send" && decision !== "read" && (next.nextAt ?? 0) <= now()) {
+		const progress = { ...decision.progress, replacedBy: next.id };
+		if (!(await write(context, text, { ...decision, progress }))) return false;
+		return send(context, next, match, { reading: match.reading, readAt, replaces: text.id }, signal);
+	}
+	if (decision === "send") return send(context, text, match, { reading: match?.reading ?? null, readAt }, signal);
+	return apply(context, text, decision);
+}
+
+/** The row with what the reading shows of the consent template. It is stored together with the decision. */
+function noted({ progress, ...text }: OutboxText, match: Match): OutboxText {
+	const consentFailed = isConsentFailed(match) ?? progress.consentFailed;
+	return { ...text, progress: { ...progress, hidden: 0, consentFailed } };
+}
+
+/** Stores a decision. A text that was replaced on purpose was not dropped. */
+async function apply(context: QueueContext, text: OutboxText, decision: Exclude<Decision, "send">): Promise<boolean> {
+	if (decision === "read") return false;
+	const isReplaced = decision.state === "dropped" && (await wasReplaced(context, text));
+	const change = isReplaced ? { ...decision, ...ended("replaced", null) } : decision;
+	return (await write(context, text, change)) !== undefined;
+}
+
+/** What a request relies on. */
+interface Grounds {
+	/** The reading before it. Null if there was none, or if the conversation is unknown or hidden. */
+	reading: Reading | null;
+	readAt: number;
+	/** The id of the text that waits in the service's queue until this one takes its place. */
+	replaces?: string;
+	/** The agency's settings when the request was allowed. */
+	settings?: Settings | undefined;
+	/** Language for the consent template. */
+	language?: string | null;
+}
+
+/** Makes the request if the agency's settings and the hooks allow it. */
+async function send(
+	context: QueueContext,
+	text: OutboxText,
+	match: Match | null,
+	grounds: Grounds,
+	signal: AbortSignal | undefined,
+): Promise<boolean> {
+	const permission = await permissionFor(context, text, match, signal);
+	if (signal?.aborted) return false;
+	if ("change" in permission) {
+		await write(context, text, permission.change);
+		// A text that steps aside or is cancelled gives way to the next one.
+		return permission.change.readyAt !== undefined || permission.change.state !== undefined;
+	}
+	return request(context, text, { ...grounds, ...permission }, signal);
+}
+
+/** Stores that a request begins, makes it, and stores how it ended. */
+async function request(
+	context: QueueContext,
+	text: OutboxText,
+	grounds: Grounds,
+	signal: AbortSignal | undefined,
+): Promise<boolean> {
+	const { options } = context;
+	const { now } = options;
+	// The hooks and the reads can have taken long.
+	const change = text.state === "waiting" ? whileWaiting(text, options, now()) : undefined;
+	if (change) return (await write(context, text, change)) !== undefined;
+	if (signal?.aborted) return false;
+	const startedAt = performance.now();
+	const begun = await begin(context, text, grounds);
+	if (!begun) return false;
+	const message = await messageOf(begun);
+	// Another worker takes over `settleMs` after the attempt record. By then the request must have ended, by both clocks: a
+	// process that was stopped since knows it by the one, a machine that slept by the other.
+	const sinceMs = Math.max(performance.now() - startedAt, now() - (lastRequestAt(begun) ?? 0));
+	const leftMs = Math.min(Math.max(options.settleMs - 5_000, 1_000), 60_000) - sinceMs;
+	if (leftMs < 1 || now() - grounds.readAt > freshMs || now() > lastMoment(text, options) || signal?.aborted) {
+		// Somebody may have written since the reading, or the time has passed: read again first.
+		const { state, reason, progress } = text;
+		const failures = progress.failures + 1;
+		const nextAt = signal?.aborted ? now() : now() + backoffMs(progress.failures);
+		await write(context, begun, { state, reason, nextAt, progress: { ...progress, failures } });
+		return false;
+	}
+	// Nothing is awaited between the check and the call. The client's own retries are off, because only a reading knows what
+	// they would replace. `enqueue` has checked the number.
+	const call = { retry: false, deadlineMs: Math.ceil(leftMs), allowUnlistedNumber: true } as const;
+	const result = await options.client.agency(text.agencyId).messages.send(message, call).result();
+	if (result.ok) context.pauses.passed(text, "send");
+	const after = result.ok
+		? afterSend(begun, result.data, options)
+		: await afterError(context, begun, result.error, grounds);
+	const done = await write(context, begun, after);
+	if (done?.state === "held" && grounds.replaces !== undefined) await markReplaced(context, grounds.replaces);
+	return done !== undefined;
+}
+
+/** Stores the attempt record before the request. It freezes what the service gets, and with it the `operationId`. */
+async function begin(context: QueueContext, text: OutboxText, grounds: Grounds): Promise<OutboxText | undefined> {
+	const { now, isClockGiven, settleMs } = context.options;
+	const { progress } = text;
+	const language = progress.language === undefined ? grounds.language : progress.language;
+	const isFirst = text.state === "waiting" && pendingOf(text).length === 0;
+	const begun: Change = {
+		state: "sending",
+		// A row that is still `sending` then has lost its worker.
+		nextAt: now() + settleMs,
+		progress: {
+			baseline: isFirst ? baselineOf(grounds.reading, grounds.readAt, isClockGiven) : progress.baseline,
+			attempts: progress.attempts + 1,
+			requests: [...progress.requests, { at: now() }],
+			language: language ?? null,
+			emptyAt: null,
+			looks: text.state === "sending" ? progress.looks : 0,
+		},
+	};
+	return write(context, text, begun, { unlessStopped: text.state === "waiting" });
+}
+
+/** What the service gets, the same for each request of a generation. */
+async function messageOf(text: OutboxText): Promise<OutgoingMessage> {
+	const { to, body, subaccountId, consentLanguage, progress } = text;
+	const { language = consentLanguage } = progress;
+	return {
+		to,
+		body,
+		operationId: await operationIdOf(text),
+		...(subaccountId !== null && { subaccountId }),
+		...(language !== null && { consentLanguage: language }),
+	};
+}
+
+function afterSend(text: OutboxText, sent: Sent, options: CheckedOptions): Change {
+	const now = options.now();
+	if (!sent.queued) return asMessage(sent.messageId, "sent", options, now);
+	const requests = withEnd(text.progress.requests, "held");
+	const progress = { requests, emptyAt: null, looks: 0, failures: 0, error: null };
+	return { state: "held", queueId: storableId(sent.queueId), nextAt: now + readMs(options, 0), progress };
+}
+
+/** After a send that failed. Its `outcome` says whether it may have been taken. */
+async function afterError(
+	context: QueueContext,
+	text: OutboxText,
+	error: PartnerError,
+	grounds: Grounds,
+): Promise<Change> {
+	const { options, pauses } = context;
+	const { now } = options;
+	const { requests, failures, generation } = text.progress;
+	const noted = { error: errorOf(error), failures: failures + 1 };
+	const isRefused = error._tag === "PartnerBadRequest" || error._tag === "PartnerInvalidInput";
+	const without = requests.slice(0, -1);
+	const back: Change = { state: text.queueId === null ? "waiting" : "held" };
+	if (error.outcome !== "not_sent") {
+		const isAccepted = error.outcome === "sent";
+		const nextAt = pauses.met(error, text, backoffMs(isAccepted ? 0 : failures));
+		return isAccepted
+			? { nextAt, progress: { error: noted.error, requests: withEnd(requests, "accepted") } }
+			: { nextAt, progress: noted };
+	}
+	if (!isRefused) {
+		const nextAt = pauses.met(error, text, backoffMs(failures));
+		const progress = { ...noted, requests: without };
+		return pendingOf(text).length > 1 ? { nextAt, progress } : { ...back, nextAt, progress };
+	}
+	// An earlier request may have been taken, and this one's refusal says nothing about it.
+	if (pendingOf(text).length > 1)
+		return { nextAt: now(), progress: { ...noted, requests: withEnd(requests, "refused") } };
+	if (text.queueId !== null)
+		return { ...back, nextAt: now(), progress: { ...noted, requests: withEnd(requests, "refused") } };
+	if (error._tag === "PartnerBadRequest" && !wasSurelyOpen(text)) {
+		const fresh = await context.settings.fresh(text.agencyId, text.to);
+		const { language = null } = text.progress;
+		if (!isSameSettings(grounds.settings, fresh) || (fresh && !canAsk(fresh, language))) {
+			// The agency's settings may be the reason. The next request has an id of its own.
+			const until = pauses.holdAgency(text.agencyId, "consent_unavailable");
+			const nextAt = Math.max(until, now() + backoffMs(failures));
+			const progress = { ...noted, requests: without, generation: generation + 1, language: undefined };
+			return { state: "waiting", reason: "consent_unavailable", nextAt, progress };
+		}
+	}
+	const progress = { ...noted, requests: without };
+	return { ...ended("refused", refusalOf(error)), progress };
+}
+
+function refusalOf(error: PartnerError) {
+	if (error._tag === "PartnerBadRequest") return "bad_request";
+	return /allowRecipients/.test(error.message) ? "not_allowed" : "invalid_input";
+}
+
+function errorOf({ _tag, message, correlationId }: PartnerError): TextError {
+	return { tag: _tag, message, correlationId };
+}
+
+/** Reads about a text. Null when the conversation is unknown or hidden; undefined when the read failed, which the row notes. */
+async function readFor(
+	context: QueueContext,
+	text: OutboxText,
+	signal: AbortSignal | undefined,
+): Promise<Match | null | undefined> {
+	const { pauses } = context;
+	const { client, store } = context.options;
+	const { baseline } = text.progress;
+	const since = baseline?.since ?? 0;
+	const from = text.state === "waiting" ? Number.POSITIVE_INFINITY : since - slackMs;
+	try {
+		const found = await readConversation(client.agency(text.agencyId), text.to, from, {
+			deadlineMs: readingMs,
+			signal,
+		});
+		pauses.passed(text, "read");
+		if (!found) return null;
+		const excluded = new Set([...(await store.claimed(text)), ...(baseline?.known ?? []).map((id) => storableId(id))]);
+		return findText(found, { body: text.body, since, excluded, queuedBefore: baseline?.queued });
+	} catch (error) {
+		if (!isPartnerError(error)) throw error;
+		if (signal?.aborted) return undefined;
+		const { failures } = text.progress;
+		const nextAt = pauses.met(error, text, backoffMs(failures));
+		await write(context, text, { nextAt, progress: { failures: failures + 1, error: errorOf(error) } });
+		return undefined;
+	}
+}
+
+/**
+ * Stores the changed row. Undefined when another worker was faster, or when the recipient was stopped meanwhile.
+ *
+ * @param unlessStopped the row may not be stored if the recipient was stopped after its transaction had begun
+ */
+async function write(
+	context: QueueContext,
+	text: OutboxText,
+	change: Change,
+	{ unlessStopped = false } = {},
+): Promise<OutboxText | undefined> {
+	const { store, now, afterDrop } = context.options;
+	const next = changed(text, change, now());
+	const isNewState = next.state !== text.state;
+	// The statement that ends a held text stops the recipient too, so that no request can begin in between.
+	const stops = afterDrop === "cancel" && isNewState && isLost(next);
+	if (!(await store.save(next, { stops, unlessStopped }))) return undefined;
+	const saved = { ...next, version: text.version + 1 };
+	if (isNewState) await context.onChange(saved);
+	if (next.progress.forget && !isUnfinished(next.state)) await store.erase({ id: next.id });
+	return saved;
+}
+
+/** Whether a text that was held, or may have been, has ended without being delivered, and without being replaced on purpose. */
+function isLost(text: OutboxText): boolean {
+	const { state, queueId, progress } = text;
+	if (state === "replaced") return progress.replacedBy === null;
+	return state === "dropped" || (state === "unknown" && (queueId !== null || !wasSurelyOpen(text)));
+}
+
+/** Whether the service took the text that was sent in this one's place. */
+async function wasReplaced({ options }: QueueContext, { progress: { replacedBy } }: OutboxText): Promise<boolean> {
+	const other = replacedBy === null ? undefined : await options.store.find(replacedBy);
+	return other !== undefined && (other.queueId ?? other.messageId) !== null;
+}
+
+async function markReplaced(context: QueueContext, id: string): Promise<void> {
+	const text = await context.options.store.find(id);
+	if (text?.state === "held") await write(context, text, ended("replaced", null));
+}
+
+/** Reads about the messages that were sent. One reading serves all texts of the recipient. */
+async function follow(context: QueueContext, recipient: Recipient, signal: AbortSignal | undefined): Promise<void> {
+	const { pauses, options } = context;
+	const { client, store, now } = options;
+	const texts = await store.followed(recipient, now());
+	if (texts.length === 0) return;
+	const missing = new Set(texts.map(({ messageId }) => messageId));
+	const oldest = Math.min(...texts.map(({ progress }) => progress.baseline?.since ?? 0));
+	try {
+		const reading = await readConversation(client.agency(recipient.agencyId), recipient.to, oldest - slackMs, {
+			seek: ({ messageSid }) => missing.delete(storableId(messageSid)) && missing.size === 0,
+			signal,
+		});
+		pauses.passed(recipient, "read");
+		for (const text of texts) {
+			const message = reading?.messages.find(({ messageSid }) => storableId(messageSid) === text.messageId);
+			await write(context, text, afterFollow(text, message ? phaseOf(message) : null, options, now()));
+		}
+	} catch (error) {
+		if (!isPartnerError(error)) throw error;
+		if (signal?.aborted) return;
+		const nextAt = pauses.met(error, recipient, backoffMs(5));
+		for (const text of texts) await write(context, text, { nextAt });
+	}
+}
+
+/** Puts the texts that wait behind the head off with it. */
+async function rest({ options: { store, now } }: QueueContext, recipient: Recipient): Promise<number | undefined> {
+	const [head] = await store.open(recipient, 1, now());
+	if (head && (head.nextAt ?? 0) > now()) await store.postpone(recipient, head.nextAt ?? 0, now());
+	return store.nextOf(recipient);
+}
+
+/** The key may not send, or the service asked to wait: nothing of the recipient is due before. */
+async function pause({ options }: QueueContext, recipient: Recipient, until: number): Promise<number> {
+	await options.store.putOff(recipient, until);
+	return until;
+}

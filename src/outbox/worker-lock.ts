@@ -1,0 +1,87 @@
+import { refuse } from "./input.ts";
+import type { OutboxStore, Worker } from "./store.ts";
+import { sleep } from "./worker.ts";
+
+const beatMs = 5_000;
+const deadAfterMs = 30_000;
+
+/** The workers of this process, across the ESM and the CommonJS copy of this module. */
+function workersHere(): Set<string> {
+	const shared: Record<symbol, Set<string> | undefined> = Object(globalThis);
+	const key = Symbol.for("messaging-conversations/outbox");
+	shared[key] ??= new Set();
+	return shared[key];
+}
+
+/**
+ * Does `act` as the only process that works on the store. The lock of a process that is gone is taken at once.
+ * @throws PartnerInvalidInput when another one works
+ */
+export async function asOnlyWorker(
+	store: OutboxStore,
+	operation: "work" | "drain",
+	act: (lost: AbortSignal) => Promise<void>,
+): Promise<void> {
+	const own = ownProcess();
+	const me: Worker = { host: "", pid: 0, ...own, token: crypto.randomUUID(), beatAt: Date.now() };
+	const other = await store.worker();
+	if (other && (await isAlive(other, own, store))) refuseSecond(other, operation);
+	if (!(await store.takeOver(me, other?.token ?? null))) refuseSecond(await store.worker(), operation);
+	const lost = new AbortController();
+	const here = workersHere().add(me.token);
+	// Without the lock it is another process's turn: no further text is begun.
+	const timer = setInterval(async () => {
+		const isMine = await store.takeOver({ ...me, beatAt: Date.now() }, me.token).catch(() => true);
+		if (!isMine) lost.abort();
+	}, beatMs);
+	try {
+		await act(lost.signal);
+	} finally {
+		clearInterval(timer);
+		here.delete(me.token);
+		await store.leave(me.token);
+	}
+	if (lost.signal.aborted) refuseSecond(await store.worker(), operation);
+}
+
+/** This process; undefined in a runtime that has none, whose instances share a host name and a number. */
+function ownProcess(): Pick<Worker, "host" | "pid"> | undefined {
+	try {
+		process.kill(process.pid, 0);
+		return { host: process.getBuiltinModule("node:os").hostname(), pid: process.pid };
+	} catch {
+		return undefined;
+	}
+}
+
+async function isAlive(
+	{ token, host, pid, beatAt }: Worker,
+	own: Pick<Worker, "host" | "pid"> | undefined,
+	store: OutboxStore,
+): Promise<boolean> {
+	if (own?.host === host) {
+		if (own.pid === pid) return workersHere().has(token);
+		if (!isRunning(pid)) return false;
+	}
+	if (Math.abs(Date.now() - beatAt) < deadAfterMs) return true;
+	// The clocks of two machines may differ by more than that, in both directions. A living worker gives a sign during this wait.
+	await sleep(beatMs + 1_000);
+	return ((await store.worker())?.beatAt ?? 0) > beatAt;
+}
+
+function isRunning(pid: number): boolean {
+	try {
+		process.kill(pid, 0);
+		return true;
+	} catch (error) {
+		// It runs, and belongs to another user.
+		return Reflect.get(Object(error), "code") === "EPERM";
+	}
+}
+
+function refuseSecond(other: Worker | undefined, operation: "work" | "drain"): never {
+	const isHere = other && workersHere().has(other.token);
+	const name = isHere ? "this process" : other?.host ? `process ${other.pid} on ${other.host}` : "another process";
+	const rule = `another worker is already running (${name}). Run a single worker, or use postgresStore with pgBossEngine`;
+	return refuse("store", rule, operation);
+}

@@ -1,0 +1,157 @@
+import type { Pauses } from "./pauses.ts";
+import type { OutboxEngine } from "./pg-boss.ts";
+import type { DueRecipient, OutboxStore } from "./store.ts";
+import type { Recipient } from "./text.ts";
+
+/** The parts of the outbox that a worker uses. */
+export interface Work {
+	store: OutboxStore;
+	/** Does what is due for a recipient, until the signal aborts. Returns the time of the next step. */
+	step: (recipient: Recipient, signal?: AbortSignal) => Promise<number | undefined>;
+	now: () => number;
+	concurrency: number;
+	/** A recipient that has been due for half of this time is woken again, because its job was lost or its worker died. */
+	sweepMs: number;
+}
+
+/** A loop over what is due. */
+export interface Loop {
+	/** Checks again at once: something was stored. */
+	nudge: () => void;
+	/** Works through all queues that are due; with `forever` until the signal aborts. Steps under way end first. */
+	run: (forever: boolean, signal?: AbortSignal) => Promise<void>;
+}
+
+const idleMs = 1_000;
+const beatMs = 5_000;
+
+/** @param pauses give the time until which all texts wait */
+export function createLoop({ store, step, now, concurrency }: Work, pauses: Pauses): Loop {
+	let wakeUp: (() => void) | undefined;
+	let nudged = false;
+
+	function nudge(): void {
+		nudged = true;
+		wakeUp?.();
+	}
+
+	async function run(forever: boolean, signal?: AbortSignal): Promise<void> {
+		const running = new Map<string, Promise<unknown>>();
+		let last = 0;
+		let failure: { error: unknown } | undefined;
+		const start = (recipient: Recipient): void => {
+			const name = `${recipient.agencyId} ${recipient.to}`;
+			const ended = step(recipient, signal)
+				.catch((error: unknown) => {
+					failure = { error };
+				})
+				.finally(() => {
+					running.delete(name);
+					nudge();
+				});
+			running.set(name, ended);
+		};
+		try {
+			while (!signal?.aborted && !failure) {
+				nudged = false;
+				const at = now();
+				if (at + beatMs < last) {
+					// The clock was set back. A text that waits for some seconds would wait until the clock comes to that time again.
+					pauses.forget();
+					await store.recover(at);
+				}
+				last = at;
+				const paused = pauses.pausedUntil() - at;
+				const free = paused > 0 ? 0 : concurrency - running.size;
+				const due = free > 0 ? await store.due(at, free + running.size) : [];
+				const idle = due.filter(({ agencyId, to }) => !running.has(`${agencyId} ${to}`)).slice(0, free);
+				for (const recipient of idle) start(recipient);
+				if (running.size === 0 && idle.length === 0 && !forever) break;
+				if (running.size >= concurrency || (idle.length === 0 && running.size > 0 && !forever)) {
+					await Promise.race(running.values());
+					continue;
+				}
+				if (idle.length > 0) continue;
+				// All that is due now is being worked on, and its end wakes this loop.
+				const next = await store.nextDue(at);
+				const wait = Math.max(1, paused, next === undefined ? idleMs : next - now());
+				// At most until something is stored or a step ends.
+				if (!nudged) await sleep(Math.min(idleMs, wait), signal, (end) => (wakeUp = end));
+			}
+		} finally {
+			// They keep the lock until they end, even if the store fails.
+			await Promise.all(running.values());
+		}
+		if (failure) throw failure.error;
+	}
+
+	return { run, nudge };
+}
+
+/**
+ * Works through the queues that the engine wakes, until the signal aborts. Steps under way end first.
+ * @throws what the store or the engine throws; `failed` is aborted then
+ */
+export async function workWith(
+	engine: OutboxEngine,
+	{ store, step, now, concurrency, sweepMs }: Work,
+	failed: AbortController,
+	ended: AbortSignal,
+): Promise<void> {
+	const wake = (due: DueRecipient, at: number): Promise<void> => engine.wake(due, Math.ceil(at / 1_000) * 1_000);
+	await engine.start();
+	const stop = await engine.work(async (seq) => {
+		try {
+			const recipient = await store.recipientOf(seq);
+			// The row was deleted or erased. Other texts of its recipient have jobs of their own.
+			if (!recipient) return;
+			const next = await step(recipient, ended);
+			if (next !== undefined) await wake({ ...recipient, seq }, next);
+		} catch (error) {
+			failed.abort(error);
+			throw error;
+		}
+	}, concurrency);
+	try {
+		while (!ended.aborted) {
+			for (const due of await store.due(now() - sweepMs / 2, 1_000)) await wake(due, now());
+			await sleep(sweepMs, ended);
+		}
+	} finally {
+		await stop();
+	}
+	failed.signal.throwIfAborted();
+}
+
+/** Runs with a signal that any of the given ones aborts. */
+export async function untilAborted(
+	signals: readonly (AbortSignal | undefined)[],
+	act: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+	const either = new AbortController();
+	const abort = (): void => either.abort();
+	for (const signal of signals) {
+		if (signal?.aborted) abort();
+		signal?.addEventListener("abort", abort);
+	}
+	try {
+		await act(either.signal);
+	} finally {
+		for (const signal of signals) signal?.removeEventListener("abort", abort);
+	}
+}
+
+/** Waits until the time has passed, the signal aborts, or what `given` gets is called. */
+export function sleep(ms: number, signal?: AbortSignal, given?: (end: () => void) => void): Promise<void> {
+	return new Promise((resolve) => {
+		const done = (): void => {
+			clearTimeout(timer);
+			signal?.removeEventListener("abort", done);
+			resolve();
+		};
+		const timer = setTimeout(done, ms);
+		signal?.addEventListener("abort", done);
+		if (signal?.aborted) done();
+		given?.(done);
+	});
+}

@@ -1,0 +1,103 @@
+// The program of the guide: quiet hours, STOP, priority, 60 texts a minute and erasure, with contacts who do what people do.
+import { readFileSync } from "node:fs";
+import { createClient } from "messaging-conversations";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { expect, test } from "vitest";
+import { enqueueCampaign, enqueueReply, eraseContact, openOutbox } from "./crm-rules.ts";
+import { memoryStore } from "./memory.ts";
+
+const code = readFileSync(new URL("./crm-rules.ts", import.meta.url), "utf8");
+
+test("it is the program of the guide, in at most 40 lines", () => {
+	const guide = readFileSync(new URL("../../docs/durable-sends.md", import.meta.url), "utf8");
+	expect(guide).toContain(code);
+	expect(code.trimEnd().split("\n").length).toBeLessThanOrEqual(40);
+});
+
+/** 130 contacts who have written, at 19:58 in Brussels. */
+function open() {
+	const sandbox = createSandbox({ now: new Date("2026-01-05T18:58:00Z") });
+	const agency = sandbox.agency();
+	const contacts = Array.from({ length: 130 }, (_, index) => agency.contact(`+44770090${1000 + index}`));
+	for (const contact of contacts) contact.writes("Hello");
+	const store = memoryStore();
+	const outbox = openOutbox(createClient({ ...sandbox.connection }), "Europe/Brussels", {
+		store,
+		now: sandbox.clock.now,
+	});
+	const texts = contacts.map(({ phoneNumber }, index) => ({
+		id: `campaign-${index}`,
+		agencyId: agency.id,
+		to: phoneNumber,
+		body: `Offer ${index}`,
+	}));
+	async function pass(seconds: number): Promise<void> {
+		for (let passed = 0; passed < seconds; passed += 10) {
+			await outbox.drain();
+			sandbox.clock.advance({ ms: 10_000 });
+		}
+		await outbox.drain();
+	}
+	const sent = () => sandbox.requests().filter(({ operation }) => operation === "messages.send");
+	return { sandbox, agency, contacts, store, outbox, texts, pass, sent };
+}
+
+test("60 texts a minute until 20:00, and the rest from 8:00 on", async () => {
+	const { sandbox, outbox, texts, pass, sent, contacts } = open();
+	await enqueueCampaign(outbox, texts, sandbox.clock.now().getTime());
+	await pass(60);
+	expect(sent().length).toBeGreaterThanOrEqual(60);
+	expect(sent().length).toBeLessThanOrEqual(70);
+	await pass(600);
+	const evening = sent().length;
+	expect(evening).toBeLessThanOrEqual(120);
+	contacts[129]?.writes("Stop please");
+	sandbox.clock.advanceTo("2026-01-06T07:00:00Z");
+	await pass(60);
+	expect(sent().length).toBe(129);
+	expect((await outbox.status("campaign-129"))?.state).toBe("cancelled");
+});
+
+test("a reply does not wait for the campaign or the morning", async () => {
+	const { sandbox, agency, outbox, texts, sent, contacts } = open();
+	sandbox.clock.advance({ minutes: 10 });
+	await enqueueCampaign(outbox, texts.slice(0, 50), sandbox.clock.now().getTime());
+	const to = contacts[49]?.phoneNumber ?? "";
+	await enqueueReply(outbox, { id: "reply", agencyId: agency.id, to, body: "Yes, at 14:00." });
+	await outbox.drain();
+	expect(sent().map(({ body }) => Object(body).body)).toEqual(["Yes, at 14:00."]);
+});
+
+test("a held text goes out on an answer, but not on STOP, not after a decline and not after silence", async () => {
+	const { sandbox, outbox, texts, pass, contacts } = open();
+	sandbox.clock.advanceTo("2026-01-07T09:00:00Z");
+	const [answers, stops, declines, silent] = contacts;
+	for (const text of texts.slice(0, 4)) await outbox.enqueue(text);
+	await pass(60);
+	answers?.writes("Who is this?");
+	stops?.writes("STOP");
+	declines?.declines();
+	await pass(1_800);
+	sandbox.clock.advance({ hours: 49 });
+	await pass(1_800);
+	const states = await Promise.all(
+		[0, 1, 2, 3].map(async (index) => (await outbox.status(`campaign-${index}`))?.state),
+	);
+	expect(states).toEqual(["sent", "dropped", "dropped", "dropped"]);
+	expect([stops, declines, silent].flatMap((contact) => contact?.inbox().map(({ kind }) => kind))).toEqual([
+		"template",
+		"template",
+		"template",
+	]);
+});
+
+test("an erased contact is in no row", async () => {
+	const { store, outbox, texts, contacts } = open();
+	const [text, later] = texts;
+	if (!text || !later) throw new Error("no texts");
+	await outbox.enqueue(text);
+	await outbox.drain();
+	await outbox.enqueue({ ...text, id: "second" });
+	await eraseContact(outbox, text.to);
+	expect(JSON.stringify(store.all())).not.toContain(contacts[0]?.phoneNumber);
+});

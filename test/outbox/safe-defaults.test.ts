@@ -1,0 +1,656 @@
+// What protects people: declines, replies, old texts, settings of the agency, and the CRM's own rules.
+import { createClient, type Message } from "messaging-conversations";
+import { createOutbox } from "messaging-conversations/outbox";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { describe, expect, test, vi } from "vitest";
+import { memoryStore } from "./memory.ts";
+import { createWorld } from "./world.ts";
+
+const day = { hours: 25 };
+/** The outbox as it is without options. */
+const defaults = { onReply: undefined, afterDrop: undefined, maxAgeMs: undefined } as const;
+const createClosed = (options: Parameters<typeof createWorld>[0] = {}) => {
+	const world = createWorld({ ...defaults, ...options });
+	world.sandbox.clock.advance(day);
+	return world;
+};
+
+describe("a contact who declines", () => {
+	test("gets none of the texts that wait for them, and every text that is enqueued later", async () => {
+		const { outbox, anna, enqueue, pass, state, sends, texts } = createClosed();
+		for (const body of ["1", "2", "3"]) await enqueue(body);
+		await pass({ minutes: 1 });
+		expect(await state("note-1")).toBe("held");
+		anna.declines();
+		await pass({ minutes: 10 });
+		expect(await outbox.status("note-1")).toMatchObject({ state: "dropped", reason: "declined" });
+		for (const id of ["note-2", "note-3"])
+			expect(await outbox.status(id)).toMatchObject({ state: "cancelled", reason: "earlier_text_dropped" });
+		expect([sends().length, texts()]).toEqual([1, []]);
+		await enqueue("4");
+		await pass({ minutes: 1 });
+		expect([await state("note-4"), texts()]).toEqual(["sent", ["4"]]);
+	});
+
+	test("who never answers gets none of them either", async () => {
+		const { outbox, enqueue, pass, state, templates } = createClosed({ maxAgeMs: Number.POSITIVE_INFINITY });
+		await enqueue("1");
+		await enqueue("2");
+		await pass({ hours: 50 });
+		expect(await outbox.status("note-1")).toMatchObject({ state: "dropped", reason: "no_answer" });
+		expect([await state("note-2"), templates()]).toEqual(["cancelled", 1]);
+	});
+
+	test("gets the next text with afterDrop continue", async () => {
+		const { anna, enqueue, pass, texts } = createClosed({ afterDrop: "continue" });
+		for (const body of ["1", "2"]) await enqueue(body);
+		await pass({ minutes: 1 });
+		anna.declines();
+		await pass({ minutes: 10 });
+		expect(texts()).toEqual(["2"]);
+	});
+
+	test.each(["one worker", "two workers"])(
+		"is not sent to between the decline and its discovery, with %s",
+		async (workers) => {
+			for (let round = 0; round < 20; round++) {
+				const { outbox, restart, anna, enqueue, pass, sends, sandbox } = createClosed();
+				for (const body of ["1", "2", "3"]) await enqueue(body);
+				await pass({ minutes: 1 });
+				anna.declines();
+				sandbox.clock.advance({ ms: round * 7_000 });
+				const engine = { start: async () => {}, wake: async () => {}, work: async () => async () => {} };
+				const other = restart({ engine });
+				await Promise.all([outbox.drain(), ...(workers === "two workers" ? [other.drain(), other.drain()] : [])]);
+				await pass({ minutes: 10 });
+				expect(sends()).toHaveLength(1);
+			}
+		},
+	);
+
+	test("whose text was pushed out by staff is told apart, as a guess", async () => {
+		const { outbox, agency, anna, enqueue, pass, state } = createClosed();
+		await enqueue("1");
+		await enqueue("2");
+		await pass({ minutes: 1 });
+		anna.declines();
+		agency.staff.sends(anna, "From a colleague");
+		await pass({ minutes: 10 });
+		expect(await outbox.status("note-1")).toMatchObject({ state: "dropped", reason: "displaced" });
+		expect(await state("note-2")).toBe("cancelled");
+	});
+});
+
+describe("a contact who answers in words", () => {
+	test("does not get the held text by it: STOP is an answer too", async () => {
+		const { anna, enqueue, pass, state, sends, texts } = createClosed();
+		await enqueue("The key code is 4711.");
+		await pass({ minutes: 1 });
+		anna.writes("STOP");
+		await pass({ hours: 2 });
+		expect([await state("note-1"), sends().length, texts()]).toEqual(["held", 1, []]);
+	});
+
+	test.each([
+		["send", "sent", false],
+		["wait", "held", false],
+		["cancel", "held", true],
+	] as const)("and a function that says %s", async (verdict, state, cancelRequested) => {
+		const replies: (string | null)[][] = [];
+		const { outbox, anna, enqueue, pass, sends } = createClosed({
+			onReply: async (messages: readonly Message[], { id, attempts }) => {
+				replies.push(messages.map(({ body }) => body));
+				expect([id, attempts]).toEqual(["note-1", 1]);
+				return verdict;
+			},
+		});
+		await enqueue("1");
+		await pass({ minutes: 1 });
+		anna.writes("Who is this?");
+		await pass({ minutes: 1 });
+		anna.writes("Hello?");
+		await pass({ hours: 1 });
+		expect(await outbox.status("note-1")).toMatchObject({ state, cancelRequested });
+		expect(sends()).toHaveLength(verdict === "send" ? 2 : 1);
+		expect(replies[0]).toContain("Who is this?");
+	});
+
+	test("a function that throws sends nothing, and is asked again", async () => {
+		let isBroken = true;
+		const { pauses, anna, enqueue, pass, state, sends } = createClosed({
+			onReply: () => {
+				if (isBroken) throw new Error(`+447700900101 said STOP`);
+				return "send";
+			},
+		});
+		await enqueue("1");
+		await pass({ minutes: 1 });
+		anna.writes("Yes");
+		await pass({ hours: 1 });
+		expect([await state("note-1"), sends().length]).toEqual(["held", 1]);
+		expect(pauses).toMatchObject([{ reason: "hook_failed", id: "note-1" }]);
+		expect(JSON.stringify(pauses)).not.toMatch(/STOP|4477/);
+		isBroken = false;
+		await pass({ hours: 1 });
+		expect(await state("note-1")).toBe("sent");
+	});
+});
+
+describe("cancelling", () => {
+	test("a held text gives false, and the outbox never sends it again", async () => {
+		const { outbox, anna, enqueue, pass, state, sends } = createClosed({ onReply: "send" });
+		await enqueue("1");
+		await pass({ minutes: 1 });
+		expect(await outbox.cancel("note-1")).toBe(false);
+		anna.writes("Hello?");
+		await pass({ hours: 2 });
+		expect(await outbox.status("note-1")).toMatchObject({ state: "held", cancelRequested: true });
+		expect(sends()).toHaveLength(1);
+		anna.accepts();
+		await pass({ hours: 1 });
+		expect(await state("note-1")).toBe("sent");
+	});
+
+	test("a text whose result is not known yet gives false, and it is not requested again", async () => {
+		const { sandbox, outbox, enqueue, pass, state, sends } = createWorld(defaults);
+		sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 500 }, times: 1 });
+		await enqueue("1");
+		await outbox.drain();
+		expect([await state("note-1"), await outbox.cancel("note-1")]).toEqual(["sending", false]);
+		await pass({ hours: 1 });
+		expect(await outbox.status("note-1")).toMatchObject({ state: "cancelled", reason: "requested" });
+		expect(sends()).toHaveLength(1);
+	});
+
+	test("all texts of a contact: what waits is cancelled, what is held is marked, and a later text is sent", async () => {
+		const { outbox, anna, enqueue, pass, state, texts } = createClosed({ onReply: "send" });
+		for (const body of ["1", "2", "3"]) await enqueue(body);
+		await pass({ minutes: 1 });
+		expect(await outbox.cancelAll({ to: "+44 7700 900101" })).toEqual({
+			cancelled: ["note-2", "note-3"],
+			tooLate: ["note-1"],
+		});
+		anna.writes("STOP");
+		await pass({ hours: 50 });
+		expect([await state("note-1"), await state("note-2"), texts()]).toEqual(["dropped", "cancelled", []]);
+		anna.writes("Hello again");
+		await enqueue("4");
+		await pass({ minutes: 1 });
+		expect(texts()).toEqual(["4"]);
+	});
+
+	test("all texts of one agency leaves those of the others", async () => {
+		const { sandbox, outbox, anna, enqueue } = createWorld(defaults);
+		const other = sandbox.link({ name: "Other" });
+		await enqueue("1");
+		await outbox.enqueue({ id: "other", agencyId: other.id, to: anna.phoneNumber, body: "2" });
+		expect(await outbox.cancelAll({ agencyId: other.id, to: anna.phoneNumber })).toEqual({
+			cancelled: ["other"],
+			tooLate: [],
+		});
+		expect((await outbox.status("note-1"))?.state).toBe("waiting");
+	});
+
+	test("forgetting a contact erases number and text, at once or when a text has ended, and keeps the ids", async () => {
+		const { outbox, store, anna, enqueue, pass, agency } = createClosed();
+		await enqueue("The secret garden");
+		await pass({ minutes: 1 });
+		await enqueue("The secret cellar");
+		await outbox.forget({ to: anna.phoneNumber });
+		expect(await outbox.status("note-2")).toMatchObject({ state: "cancelled", to: null, operationId: null });
+		expect(await outbox.status("note-1")).toMatchObject({ state: "held", to: anna.phoneNumber });
+		anna.declines();
+		await pass({ hours: 1 });
+		expect(await outbox.status("note-1")).toMatchObject({ state: "dropped", to: null });
+		expect(JSON.stringify(store.all())).not.toMatch(/secret|447700900101/);
+		const again = outbox.enqueue({
+			id: "note-1",
+			agencyId: agency.id,
+			to: anna.phoneNumber,
+			body: "The secret garden",
+		});
+		await expect(again).rejects.toMatchObject({ _tag: "PartnerInvalidInput", field: "id" });
+		expect(await outbox.purge({ before: Date.now() + 1e12 })).toBe(0);
+	});
+});
+
+describe("beforeSend", () => {
+	test("gets the text and the conversation before each request, but not before an immediate repeat", async () => {
+		const asked: unknown[] = [];
+		const { sandbox, enqueue, pass, texts } = createWorld({
+			...defaults,
+			beforeSend: ({ id, body, attempts, priority, createdAt }, { conversation, messages, now }) => {
+				asked.push([id, body, attempts, priority, conversation?.summary.contactName, messages[0]?.body]);
+				expect([createdAt, now].map((time) => time.toISOString().slice(0, 10))).toEqual(["2026-01-05", "2026-01-05"]);
+				return "send";
+			},
+		});
+		sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset", times: 2 });
+		await enqueue("1");
+		await pass({ minutes: 1 });
+		expect([asked, texts()]).toEqual([[["note-1", "1", 0, 0, "Anna", "Is the flat still free?"]], ["1"]]);
+	});
+
+	test("gets null for a contact who is new", async () => {
+		const beforeSend = vi.fn(() => "send" as const);
+		const { enqueue, pass } = createWorld({ ...defaults, beforeSend });
+		await enqueue("1", { to: "+447700900199" });
+		await pass({ minutes: 1 });
+		expect(beforeSend).toHaveBeenCalledWith(
+			expect.anything(),
+			expect.objectContaining({ conversation: null, messages: [] }),
+		);
+	});
+
+	test("cancels a text, and the next one has its turn", async () => {
+		const { outbox, enqueue, pass, texts } = createWorld({
+			...defaults,
+			beforeSend: ({ body }) => (body === "1" ? "cancel" : "send"),
+		});
+		for (const body of ["1", "2"]) await enqueue(body);
+		await pass({ minutes: 1 });
+		expect(await outbox.status("note-1")).toMatchObject({ state: "cancelled", reason: "before_send", attempts: 0 });
+		expect(texts()).toEqual(["2"]);
+	});
+
+	test("puts a text off, which blocks no other one until then", async () => {
+		const { sandbox, outbox, enqueue, pass, texts } = createWorld({
+			...defaults,
+			beforeSend: ({ body }, { now }) => {
+				const waitUntil = new Date("2026-01-05T20:00:00Z");
+				return body === "1" && now < waitUntil ? { waitUntil } : "send";
+			},
+		});
+		expect(sandbox.clock.now() < new Date("2026-01-05T19:00:00Z")).toBe(true);
+		for (const body of ["1", "2"]) await enqueue(body);
+		await pass({ minutes: 1 });
+		expect([await outbox.status("note-1"), texts()]).toMatchObject([
+			{ state: "waiting", reason: "before_send" },
+			["2"],
+		]);
+		await pass({ hours: 20 });
+		expect(texts()).toEqual(["2", "1"]);
+	});
+
+	test("chooses the language of the request for consent", async () => {
+		const { sandbox, agency, enqueue, pass, state } = createClosed({ beforeSend: () => ({ consentLanguage: "fr" }) });
+		agency.consent.set({ languages: ["nl", "fr"] });
+		await enqueue("1");
+		await pass({ minutes: 1 });
+		expect(await state("note-1")).toBe("held");
+		const [send] = sandbox.requests().filter(({ operation }) => operation === "messages.send");
+		expect(send?.body).toMatchObject({ consentLanguage: "fr" });
+	});
+
+	test.each<[string, () => unknown]>([
+		["throws", () => Promise.reject(new Error("+447700900101"))],
+		[
+			"throws at once",
+			() => {
+				throw new TypeError("secret");
+			},
+		],
+		["returns nothing", () => undefined],
+		["returns true", () => true],
+		["returns a time that is none", () => ({ waitUntil: new Date("never") })],
+	])("sends nothing when it %s, tells onPaused once, and is asked again", async (_how, fail) => {
+		let isBroken = true;
+		const beforeSend = () => (isBroken ? (fail() as Promise<never>) : ("send" as const));
+		const { outbox, pauses, enqueue, pass, sends, texts } = createWorld({ ...defaults, beforeSend });
+		await enqueue("1");
+		await pass({ hours: 1 });
+		expect(sends()).toEqual([]);
+		expect(await outbox.status("note-1")).toMatchObject({ state: "waiting", reason: "before_send_failed" });
+		expect(pauses).toMatchObject([{ reason: "hook_failed", id: "note-1", error: { field: "beforeSend" } }]);
+		expect(JSON.stringify(pauses)).not.toMatch(/4477|secret/);
+		isBroken = false;
+		await pass({ hours: 1 });
+		expect(texts()).toEqual(["1"]);
+	});
+
+	test("sends nothing when it takes more than 5 seconds", async () => {
+		vi.useFakeTimers();
+		try {
+			const { outbox, pauses, enqueue, sends } = createWorld({ ...defaults, beforeSend: () => new Promise(() => {}) });
+			await enqueue("1");
+			const draining = outbox.drain();
+			await vi.advanceTimersByTimeAsync(6_000);
+			await draining;
+			expect([sends(), pauses]).toMatchObject([[], [{ reason: "hook_failed" }]]);
+		} finally {
+			vi.useRealTimers();
+		}
+	});
+});
+
+describe("the agency's settings", () => {
+	test("a second language keeps the texts of the closed windows waiting, and refuses none", async () => {
+		const { outbox, pauses, agency, enqueue, pass, state, sends } = createClosed();
+		for (let index = 0; index < 10; index++) await enqueue(`Text ${index}`, { to: `+4477009001${index + 10}` });
+		agency.consent.set({ languages: ["nl", "fr"], defaultLanguage: null });
+		await pass({ minutes: 30 });
+		expect(sends()).toEqual([]);
+		expect(await outbox.status("note-1")).toMatchObject({ state: "waiting", reason: "language_required" });
+		expect(pauses.map(({ reason }) => reason)).toContain("language_required");
+		agency.consent.set({ languages: ["nl", "fr"], defaultLanguage: "nl" });
+		await pass({ hours: 1 });
+		for (let index = 1; index <= 10; index++) expect(await state(`note-${index}`)).toBe("held");
+	});
+
+	test("a template that is not approved pauses the agency, once, until it is", async () => {
+		const { outbox, pauses, agency, enqueue, pass, state, sends } = createClosed();
+		agency.consent.set({ missingTemplates: ["consent"] });
+		await enqueue("1");
+		await enqueue("2", { to: "+447700900155" });
+		await pass({ hours: 2 });
+		expect(sends()).toEqual([]);
+		expect(await outbox.status("note-1")).toMatchObject({ state: "waiting", reason: "consent_unavailable" });
+		expect(pauses).toMatchObject([{ reason: "consent_unavailable", agencyId: agency.id }]);
+		agency.consent.set({ missingTemplates: [] });
+		await pass({ minutes: 30 });
+		expect([await state("note-1"), await state("note-2")]).toEqual(["held", "held"]);
+	});
+
+	test("do not matter while the window is open", async () => {
+		const { agency, enqueue, pass, texts } = createWorld(defaults);
+		agency.consent.set({ missingTemplates: ["consent"] });
+		await enqueue("1");
+		await pass({ minutes: 1 });
+		expect(texts()).toEqual(["1"]);
+	});
+
+	test("a language that the agency does not have keeps its text waiting, and beforeSend may choose another", async () => {
+		const { restart, outbox, pauses, agency, enqueue, pass, sends, state } = createClosed();
+		agency.consent.set({ languages: ["nl", "fr"] });
+		await enqueue("1", { consentLanguage: "xx" });
+		await pass({ minutes: 30 });
+		expect([sends(), await outbox.status("note-1")]).toMatchObject([[], { reason: "language_unavailable" }]);
+		expect(pauses).toMatchObject([{ reason: "language_unavailable", id: "note-1" }]);
+		const other = restart({ beforeSend: () => ({ consentLanguage: "fr" }) });
+		await other.observe({ agencyId: agency.id, conversation: null, messages: [] });
+		await pass({ minutes: 20 });
+		await other.drain();
+		await pass({ minutes: 20 });
+		await other.drain();
+		expect(["waiting", "held"]).toContain(await state("note-1"));
+	});
+
+	test("that changed in the moment of the send keep the text waiting, with an id of its own for the next request", async () => {
+		const { sandbox, store, agency, anna, pass } = createClosed();
+		let isChanged = false;
+		const fetch: typeof globalThis.fetch = async (url, init) => {
+			if (init?.method === "POST" && !isChanged) {
+				isChanged = true;
+				agency.consent.set({ languages: ["nl", "fr"], defaultLanguage: null });
+			}
+			return sandbox.fetch(url, init);
+		};
+		const outbox = createOutbox({
+			client: createClient({ ...sandbox.connection, fetch }),
+			store,
+			now: sandbox.clock.now,
+		});
+		await outbox.enqueue({ id: "a", agencyId: agency.id, to: anna.phoneNumber, body: "1" });
+		await outbox.drain();
+		const first = await outbox.status("a");
+		expect(first).toMatchObject({
+			state: "waiting",
+			reason: "consent_unavailable",
+			error: { tag: "PartnerBadRequest" },
+		});
+		agency.consent.set({ defaultLanguage: "nl" });
+		sandbox.clock.advance({ hours: 1 });
+		await outbox.drain();
+		await pass({ ms: 0 });
+		expect((await outbox.status("a"))?.state).toBe("held");
+		const ids = sandbox
+			.requests()
+			.flatMap(({ operation, body }) => (operation === "messages.send" ? [Object(body).operationId] : []));
+		expect([ids.length, new Set(ids).size]).toEqual([2, 2]);
+	});
+
+	test("that nobody can read, for a new contact of a new agency, turn a 400 into a pause", async () => {
+		const sandbox = createSandbox();
+		const agency = sandbox.agency();
+		agency.consent.set({ missingTemplates: ["consent"] });
+		const outbox = createOutbox({
+			client: createClient({ ...sandbox.connection }),
+			store: memoryStore(),
+			now: sandbox.clock.now,
+		});
+		await outbox.enqueue({ id: "a", agencyId: agency.id, to: "+447700900101", body: "1" });
+		await outbox.drain();
+		expect(await outbox.status("a")).toMatchObject({ state: "waiting", reason: "consent_unavailable" });
+		agency.consent.set({ missingTemplates: [] });
+		sandbox.clock.advance({ minutes: 30 });
+		await outbox.drain();
+		expect((await outbox.status("a"))?.state).toBe("held");
+	});
+});
+
+describe("old texts", () => {
+	test("expire after 48 hours, with the reason", async () => {
+		const { sandbox, outbox, enqueue, pass, sends } = createWorld(defaults);
+		sandbox.keys.setScopes(sandbox.keys.list()[0]?.id ?? "", []);
+		await enqueue("The visit is today at 14:00.");
+		await outbox.drain();
+		sandbox.clock.advance({ hours: 49 });
+		await pass({ minutes: 10 });
+		expect(await outbox.status("note-1")).toMatchObject({ state: "expired", reason: "too_old" });
+		sandbox.keys.setScopes(sandbox.keys.list()[0]?.id ?? "", ["conversations:read", "messages:write"]);
+		await pass({ hours: 1 });
+		expect(sends().filter(({ status }) => status === 200)).toEqual([]);
+	});
+
+	test.each([
+		["an earlier notAfter", { hours: 1 }, {}, "expired"],
+		["a later notAfter", { hours: 100 }, {}, "sent"],
+		["maxAgeMs", undefined, { maxAgeMs: 3_600_000 }, "expired"],
+		["maxAgeMs Infinity", undefined, { maxAgeMs: Number.POSITIVE_INFINITY }, "sent"],
+	] as const)("are limited by %s", async (_name, notAfter, options, expected) => {
+		const hours = expected === "sent" ? 72 : 2;
+		const { sandbox, outbox, agency, anna, pass, state } = createWorld({ ...defaults, ...options });
+		const keyId = sandbox.keys.list()[0]?.id ?? "";
+		sandbox.keys.setScopes(keyId, []);
+		const limit = notAfter && { notAfter: sandbox.clock.now().getTime() + notAfter.hours * 3_600_000 };
+		await outbox.enqueue({ id: "note-1", agencyId: agency.id, to: anna.phoneNumber, body: "1", ...limit });
+		await outbox.drain();
+		sandbox.clock.advance({ hours });
+		sandbox.keys.setScopes(keyId, ["conversations:read", "messages:write"]);
+		anna.writes("Hello");
+		await pass({ minutes: 10 });
+		expect(await state("note-1")).toBe(expected);
+	});
+
+	test("count from notBefore", async () => {
+		const { sandbox, outbox, agency, anna, pass, texts } = createWorld({ ...defaults, maxAgeMs: 3_600_000 });
+		const notBefore = new Date(sandbox.clock.now().getTime() + 10 * 3_600_000);
+		await outbox.enqueue({ id: "later", agencyId: agency.id, to: anna.phoneNumber, body: "Later", notBefore });
+		await outbox.enqueue({ id: "now", agencyId: agency.id, to: anna.phoneNumber, body: "Now" });
+		await pass({ hours: 9 });
+		expect(texts()).toEqual(["Now"]);
+		await pass({ hours: 2 });
+		expect(texts()).toEqual(["Now", "Later"]);
+	});
+});
+
+test("a higher priority goes first: among all contacts, and before the waiting texts of one", async () => {
+	const { outbox, agency, anna, enqueue, sends, pass, sandbox } = createWorld({ ...defaults, concurrency: 1 });
+	for (let index = 0; index < 20; index++) {
+		const to = `+4477009003${index + 10}`;
+		agency.contact(to).writes("Hello");
+		await enqueue(`Campaign ${index}`, { to });
+	}
+	await enqueue("Campaign, Anna");
+	await outbox.enqueue({ id: "urgent", agencyId: agency.id, to: anna.phoneNumber, body: "Urgent", priority: 10 });
+	await outbox.enqueue({ id: "later", agencyId: agency.id, to: anna.phoneNumber, body: "Least", priority: -1 });
+	await pass({ minutes: 1 });
+	const bodies = sends().map(({ body }) => Object(body).body);
+	expect([bodies[0], bodies.at(-1), bodies.length]).toEqual(["Urgent", "Least", 23]);
+	expect(sandbox.requests().length).toBeGreaterThan(23);
+});
+
+describe("settled changes", () => {
+	test("are listed until they are acknowledged, and a newer change of the text stays", async () => {
+		const { sandbox, outbox, enqueue, pass } = createWorld(defaults);
+		await enqueue("1");
+		await enqueue("2");
+		await outbox.cancel("note-2");
+		await pass({ ms: 0 });
+		const changes = await outbox.settled();
+		expect(changes).toMatchObject(
+			[
+				{ id: "note-1", state: "sent" },
+				{ id: "note-2", state: "cancelled", reason: "requested" },
+			].sort((a, b) => (changes[0]?.id === "note-2" ? b.id.localeCompare(a.id) : 0)),
+		);
+		expect(await outbox.settled({ limit: 1 })).toHaveLength(1);
+		sandbox.message(changes.find(({ id }) => id === "note-1")?.messageId ?? "").delivered();
+		await pass({ minutes: 1 });
+		await outbox.acknowledge(changes);
+		expect(await outbox.settled()).toMatchObject([{ id: "note-1", state: "delivered" }]);
+		await outbox.acknowledge(await outbox.settled());
+		expect(await outbox.settled()).toEqual([]);
+	});
+
+	test.each([
+		[{ limit: 0 }, "limit"],
+		[{ limit: 1.5 }, "limit"],
+	])("refuse %j", async (options, field) => {
+		const { outbox } = createWorld(defaults);
+		await expect(outbox.settled(options)).rejects.toMatchObject({ _tag: "PartnerInvalidInput", field });
+	});
+
+	test.each([[42], ["note-1"], [[{ id: "note-1" }]], [[null]], [undefined]])(
+		"acknowledge refuses %j",
+		async (changes) => {
+			const { outbox } = createWorld(defaults);
+			await expect(outbox.acknowledge(changes as never)).rejects.toMatchObject({ _tag: "PartnerInvalidInput" });
+		},
+	);
+});
+
+describe("faults of the machine and of the service", () => {
+	test("a worker that is stopped between the attempt record and the request sends nothing any more", async () => {
+		const { sandbox, client, store, agency, anna, sends } = createClosed();
+		let isStopped = true;
+		const stopping = {
+			...store,
+			save: async (...args: Parameters<typeof store.save>) => {
+				const saved = await store.save(...args);
+				// SIGSTOP, while another worker takes over and the contact declines.
+				if (isStopped && args[0].state === "sending") {
+					isStopped = false;
+					sandbox.clock.advance({ minutes: 2 });
+				}
+				return saved;
+			},
+		};
+		const outbox = createOutbox({ client, store: stopping, now: sandbox.clock.now });
+		await outbox.enqueue({ id: "a", agencyId: agency.id, to: anna.phoneNumber, body: "1" });
+		await outbox.drain();
+		expect(sends()).toEqual([]);
+	});
+
+	test("a clock that was ahead when the text was held does not make it sent again without a read", async () => {
+		const { sandbox, client, store, agency, anna, sends, texts } = createClosed();
+		let aheadMs = 3_600_000;
+		const now = () => sandbox.clock.now().getTime() + aheadMs;
+		const outbox = createOutbox({ client, store, now, maxAgeMs: Number.POSITIVE_INFINITY });
+		sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
+		await outbox.enqueue({ id: "a", agencyId: agency.id, to: anna.phoneNumber, body: "1" });
+		await outbox.drain();
+		aheadMs = 0;
+		anna.declines();
+		for (let minute = 0; minute < 120; minute++) {
+			sandbox.clock.advance({ minutes: 1 });
+			await store.recover(now());
+			await outbox.drain();
+		}
+		expect([sends().length, texts()]).toEqual([1, []]);
+	});
+
+	test.each(["4102444800000", "Fri, 31 Dec 9999 23:59:59 GMT", "31536000"])(
+		"a Retry-After of %s counts as an hour, for one agency as for all",
+		async (retryAfter) => {
+			const { sandbox, store, agency, anna } = createWorld();
+			let isLimited = true;
+			const fetch: typeof globalThis.fetch = async (url, init) => {
+				if (init?.method !== "POST" || !isLimited) return sandbox.fetch(url, init);
+				return new Response("{}", { status: 429, headers: { "retry-after": retryAfter } });
+			};
+			const client = createClient({ ...sandbox.connection, fetch });
+			const told: Date[] = [];
+			const onPaused = ({ retryAt }: { retryAt: Date }) => told.push(retryAt);
+			const outbox = createOutbox({ client, store, now: sandbox.clock.now, onPaused });
+			await outbox.enqueue({ id: "a", agencyId: agency.id, to: anna.phoneNumber, body: "1" });
+			await outbox.drain();
+			isLimited = false;
+			const waitMs = (told[0]?.getTime() ?? Number.NaN) - sandbox.clock.now().getTime();
+			expect(waitMs).toBeLessThanOrEqual(3_600_000);
+			sandbox.clock.advance({ minutes: 61 });
+			await outbox.drain();
+			expect((await outbox.status("a"))?.state).toBe("sent");
+		},
+	);
+
+	test.each(["SM\0\0", "SM".repeat(5_000), "SM\ud800"])(
+		"an unusable message id is one text's affair: %j",
+		async (messageId) => {
+			const { sandbox, store, agency, anna } = createWorld();
+			const fetch: typeof globalThis.fetch = async (url, init) => {
+				const response = await sandbox.fetch(url, init);
+				if (init?.method !== "POST") return response;
+				return new Response(JSON.stringify({ ...(await response.json()), messageId }), response);
+			};
+			const outbox = createOutbox({
+				client: createClient({ ...sandbox.connection, fetch }),
+				store,
+				now: sandbox.clock.now,
+			});
+			for (const id of ["a", "b"]) await outbox.enqueue({ id, agencyId: agency.id, to: anna.phoneNumber, body: id });
+			await outbox.drain();
+			for (const id of ["a", "b"]) {
+				const status = await outbox.status(id);
+				expect(status?.state).toBe("sent");
+				expect(status?.messageId).not.toMatch(/[\0\ud800]/);
+				expect(String(status?.messageId).length).toBeLessThan(300);
+			}
+		},
+	);
+
+	test("a long text in place of a time is refused at once", async () => {
+		const { outbox, agency, anna } = createWorld();
+		const notAfter = ":".repeat(80_000);
+		const text = { id: "a", agencyId: agency.id, to: anna.phoneNumber, body: "1", notAfter };
+		await expect(outbox.enqueue(text)).rejects.toMatchObject({ _tag: "PartnerInvalidInput", field: "notAfter" });
+	});
+
+	test("an abort during a read begins no request", async () => {
+		const sandbox = createSandbox({ now: new Date() });
+		const anna = sandbox.agency().contact("+447700900101");
+		anna.writes("Hello");
+		const stop = new AbortController();
+		const fetch: typeof globalThis.fetch = async (url, init) => {
+			if (init?.method === "GET") stop.abort();
+			return sandbox.fetch(url, init);
+		};
+		const outbox = createOutbox({ client: createClient({ ...sandbox.connection, fetch }), store: memoryStore() });
+		await outbox.enqueue({ id: "a", agencyId: sandbox.agency().id, to: anna.phoneNumber, body: "1" });
+		await outbox.work({ signal: stop.signal });
+		expect(sandbox.requests().filter(({ operation }) => operation === "messages.send")).toEqual([]);
+		expect(await outbox.status("a")).toMatchObject({ state: "waiting", attempts: 0, error: null });
+	});
+
+	test("a revoked key is one pause, for reads and for sends", async () => {
+		const { sandbox, pauses, enqueue, outbox, pass } = createWorld();
+		let isRevoked = false;
+		sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 401 }, times: 1 });
+		await enqueue("1");
+		await outbox.drain();
+		isRevoked = true;
+		sandbox.keys.revoke(sandbox.keys.list()[0]?.id ?? "");
+		await pass({ minutes: 30 });
+		expect([isRevoked, pauses.map(({ reason }) => reason)]).toEqual([true, ["key"]]);
+	});
+});
