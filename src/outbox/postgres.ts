@@ -36,7 +36,8 @@ export function postgresStore(pool: PostgresQueryable, options: StoreOptions = {
 			begun: "begun_at",
 			stopNow: () => "(extract(epoch from clock_timestamp()) * 1000000)::bigint",
 			// "create index if not exists" waits for open transactions that have enqueued, and holds up each enqueue meanwhile.
-			find: "select 1 where to_regclass($1) is not null",
+			// A name without a schema is looked for where it would be created, and not along the whole search path.
+			find: `select 1 where to_regclass(case when strpos($1, '.') > 0 then $1 else quote_ident(current_schema()) || '.' || $1 end) is not null`,
 		},
 		namesFrom(options, "postgresStore"),
 	);

@@ -1,4 +1,5 @@
 import { operationIdFrom } from "messaging-conversations";
+import { isLocked, withoutValues } from "./database-error.ts";
 import { fields, refuse } from "./input.ts";
 import { progressFrom } from "./progress.ts";
 import type { DueRecipient, OutboxStore } from "./store.ts";
@@ -34,12 +35,14 @@ export interface Database {
 	begun: "begun_at" | "seq";
 	/** The moment of a stop. `begun` of every text whose transaction began before is smaller or equal. */
 	stopNow: (texts: string) => string;
-	/** Selects a row when the table or the index named by `$1` exists. Without it, `migrate` runs every `create … if not exists`. */
-	find?: string;
+	/** Selects a row when the table or the index named by `$1` exists, in the current schema if the name has none. */
+	find: string;
 }
 
 /** Names of the tables. */
 export interface Names {
+	/** The schema, with its dot; empty for the current one. */
+	schema: string;
 	/** The texts. */
 	texts: string;
 	/** The one process that works. */
@@ -54,17 +57,25 @@ export interface Names {
 export function namesFrom(options: StoreOptions, operation: "sqliteStore" | "postgresStore"): Names {
 	fields("options", options, operation, "table");
 	const { table = "outbox_text" } = options;
-	if (typeof table !== "string" || !/^([a-z_]\w{0,39}\.)?[a-z_]\w{0,39}$/i.test(table))
-		refuse("table", "must be a name of letters, digits and _, or schema.name", operation);
-	return { texts: table, worker: `${table}_worker`, stops: `${table}_stop`, index: table.replace(/.*\./, "") };
+	const [, schema = "", name] = /^([a-z_]\w{0,39}\.)?([a-z_]\w{0,39})$/i.exec(String(table)) ?? [];
+	if (name === undefined || (schema !== "" && operation === "sqliteStore"))
+		refuse(
+			"table",
+			`must be a name of letters, digits and _${operation === "postgresStore" ? ", or schema.name" : ""}`,
+			operation,
+		);
+	return { schema, texts: table, worker: `${table}_worker`, stops: `${table}_stop`, index: name };
 }
 
 const quoted = (states: readonly string[]): string => `('${states.join("', '")}')`;
 const open = quoted(unfinished);
 
-/** The indexes: no statement of a step reads more rows than it uses. */
+/**
+ * The indexes: no statement of a step reads more rows than it uses. One that is changed needs a new name, because `migrate`
+ * finds an index by its name; the old name belongs in `formerIndexes` then.
+ */
 const indexes = {
-	due: "(priority, next_at, recipient, agency_id, seq) where next_at is not null",
+	priority: "(priority, next_at, seq, recipient, agency_id) where next_at is not null",
 	next: "(next_at) where next_at is not null",
 	turn: `(recipient, agency_id, attempted desc, priority desc, seq) where next_at is not null and state in ${open}`,
 	queue: "(recipient, agency_id, next_at, seq) where next_at is not null",
@@ -74,6 +85,9 @@ const indexes = {
 	stopped: "(recipient, agency_id) where stopped_at is not null",
 	unacknowledged: "(since, seq) where unacknowledged is not null",
 };
+
+/** Those of earlier versions. */
+const formerIndexes = ["due", "lane", "recipient"];
 
 /** The columns of the texts, as both databases take them. */
 const columns = `id text not null unique, agency_id text not null, recipient text not null, body text not null,
@@ -92,19 +106,36 @@ const addedColumns = [
 	"unacknowledged bigint",
 ];
 
+/**
+ * Of a table as version 0.2 wrote it: its word for `unknown`, and which texts were attempted. Its progress is converted when a
+ * row is read, see `progressFrom`.
+ */
+const conversions = [
+	"state = 'unknown' where state = 'unclear'",
+	`attempted = 1 where attempted = 0 and progress not like '%"attempts":0,%'`,
+];
+
 /** Rows of one query for what is due. */
 const dueRows = 200;
 /** A longer queue is put off in several steps, between which other queues have their turn. */
 const mostPostponed = 1_000;
+/** A database takes some thousand values in one statement. */
+const mostAcknowledged = 1_000;
 
 const workerColumns = "one bigint primary key, token text not null, host text, pid bigint, beat_at bigint";
+const addedWorkerColumns = ["started_at bigint"];
 const stopColumns = "name text primary key, stopped_at bigint not null";
 
 type Value = string | number | null;
 
 /** A store on a database that speaks SQL. Each change is one statement. */
-export function createSqlStore(database: Database, { texts, worker, stops, index }: Names): OutboxStore {
-	const { query, seq: seqColumn, begunAt, begun, find } = database;
+export function createSqlStore(database: Database, { schema, texts, worker, stops, index }: Names): OutboxStore {
+	const { seq: seqColumn, begunAt, begun, find } = database;
+	/** Not async: a statement in the caller's transaction runs before the promise is there. */
+	const query: Database["query"] = (sql, values, tx) =>
+		database.query(sql, values, tx).catch((error: unknown) => {
+			throw withoutValues(error, values);
+		});
 	const stopNow = database.stopNow(texts);
 	const textsOf = async (sql: string, values: Value[]): Promise<OutboxText[]> =>
 		(await query(sql, values)).map(textFrom);
@@ -116,64 +147,83 @@ export function createSqlStore(database: Database, { texts, worker, stops, index
 	const cancelledAt = (one: number): string =>
 		`select max(stopped_at) from ${stops} where name in ($${one}, $${one + 1})`;
 
-	/** Adds the recipients with a due text of a priority, without reading those of a long queue one by one. */
+	/** Adds the recipients with a due text of a priority, without returning those of a long queue one by one. */
 	async function findDue(
 		priority: number,
 		now: number,
 		limit: number,
 		found: Map<string, DueRecipient>,
 	): Promise<void> {
+		let after: [nextAt: number, seq: number] = [-1, -1];
 		for (;;) {
-			const numbers = [...new Set([...found.values()].map(({ to }) => to))];
-			const others = numbers.map((_, at) => `$${at + 3}`).join(", ");
+			const known = padded([...found.values()]);
+			const others = known.map((_, at) => `($${2 * at + 5}, $${2 * at + 6})`).join(", ");
 			const rows = await query(
-				`select agency_id, recipient, seq from ${texts}
-				where next_at is not null and priority = $1 and next_at <= $2
-					${others && `and recipient not in (${others})`}
-				order by next_at limit ${dueRows}`,
-				[priority, now, ...numbers],
+				`select agency_id, recipient, seq, next_at from ${texts}
+				where next_at is not null and priority = $1 and next_at <= $2 and (next_at, seq) > ($3, $4)
+					${others && `and (recipient, agency_id) not in (values ${others})`}
+				order by next_at, seq limit ${dueRows}`,
+				[priority, now, ...after, ...known.flatMap(({ to, agencyId }) => [to, agencyId])],
 			);
-			for (const { agency_id, recipient, seq } of rows) {
+			for (const { agency_id, recipient, seq, next_at } of rows) {
 				const due = { agencyId: String(agency_id), to: String(recipient), seq: Number(seq) };
 				const name = `${due.agencyId} ${due.to}`;
 				if (!found.has(name)) found.set(name, due);
 				if (found.size === limit) return;
+				after = [Number(next_at), due.seq];
 			}
 			if (rows.length < dueRows) return;
 		}
 	}
 
+	const exists = async (name: string): Promise<boolean> => (await query(find, [name])).length > 0;
+
+	async function create(name: string, statement: string): Promise<void> {
+		if (await exists(name)) return;
+		// "if not exists" fails in PostgreSQL when another process creates the same at that moment. Then it is there.
+		await query(statement, []).catch(() => query(statement, []));
+	}
+
+	async function createSchema(): Promise<void> {
+		if (schema === "") return;
+		const name = schema.slice(0, -1);
+		const [found] = await query("select 1 where to_regnamespace($1) is not null", [name]);
+		// Asked first, because "if not exists" needs the right to create it even when it is there.
+		const statement = `create schema if not exists ${name}`;
+		if (!found) await query(statement, []).catch(() => query(statement, []));
+	}
+
+	async function addColumns(table: string, added: readonly string[]): Promise<void> {
+		for (const column of added) {
+			const name = column.replace(/ .*/, "");
+			const isThere = () =>
+				query(`select ${name} from ${table} limit 0`, []).then(
+					() => true,
+					() => false,
+				);
+			if (await isThere()) continue;
+			await query(`alter table ${table} add column ${column}`, []).catch(async (error: unknown) => {
+				// Another process may have added it at that moment.
+				if (!(await isThere())) throw error;
+			});
+		}
+	}
+
 	return {
 		async migrate() {
-			const create = async (name: string, statement: string): Promise<void> => {
-				if (find && (await query(find, [name]))[0]) return;
-				// "if not exists" fails in PostgreSQL when another process creates the same at that moment. Then it is there.
-				await query(statement, []).catch(() => query(statement, []));
-			};
+			await createSchema();
 			await create(texts, `create table if not exists ${texts} (${seqColumn}, ${columns})`);
 			await create(worker, `create table if not exists ${worker} (${workerColumns})`);
 			await create(stops, `create table if not exists ${stops} (${stopColumns})`);
-			for (const column of addedColumns) {
-				const name = column.replace(/ .*/, "");
-				const isThere = () =>
-					query(`select ${name} from ${texts} limit 0`, []).then(
-						() => true,
-						() => false,
-					);
-				if (await isThere()) continue;
-				await query(`alter table ${texts} add column ${column}`, []).catch(async (error: unknown) => {
-					// Another process may have added it at that moment.
-					if (!(await isThere())) throw error;
-				});
-			}
-			await query(`update ${texts} set state = 'unknown' where state = 'unclear'`, []);
-			for (const [name, on] of Object.entries(indexes)) {
-				await create(`${texts}_${name}_2`, `create index if not exists ${index}_${name}_2 on ${texts} ${on}`);
-			}
-			// Those of earlier versions.
-			const schema = texts.includes(".") ? texts.replace(/\..*/, ".") : "";
-			for (const name of ["due", "lane", "recipient", "sent", "message", "ended"])
-				await query(`drop index if exists ${schema}${index}_${name}`, []);
+			await addColumns(texts, addedColumns);
+			await addColumns(worker, addedWorkerColumns);
+			const former: string[] = [];
+			for (const name of formerIndexes) if (await exists(`${texts}_${name}`)) former.push(name);
+			if (former.length > 0) for (const change of conversions) await query(`update ${texts} set ${change}`, []);
+			for (const [name, on] of Object.entries(indexes))
+				await create(`${texts}_${name}`, `create index if not exists ${index}_${name} on ${texts} ${on}`);
+			// Last, because they are the sign of a table that is not converted yet.
+			for (const name of former) await query(`drop index if exists ${schema}${index}_${name}`, []);
 		},
 		async insert(text, tx) {
 			const { id, agencyId, to, body, subaccountId, consentLanguage, notBefore, notAfter, priority, createdAt } = text;
@@ -239,6 +289,7 @@ export function createSqlStore(database: Database, { texts, worker, stops, index
 				where seq = $1 and version = $2 ${guard} returning seq`,
 				values,
 			);
+			if (isStop) await nextMoment();
 			return rows.length > 0;
 		},
 		async stop(recipient) {
@@ -248,10 +299,12 @@ export function createSqlStore(database: Database, { texts, worker, stops, index
 				on conflict (name) do update set stopped_at = excluded.stopped_at`,
 				[name ?? ""],
 			);
+			await nextMoment();
 		},
 		async postpone({ agencyId, to }, until, now) {
 			await query(
-				`update ${texts} set next_at = $3 where seq in (
+				// Asked twice, because another worker may change a row between the two.
+				`update ${texts} set next_at = $3 where next_at < $3 and state in ('waiting', 'held') and seq in (
 					select seq from ${texts}
 					where recipient = $1 and agency_id = $2 and next_at < $3 and state in ('waiting', 'held') and ready_at <= $4
 					order by next_at limit ${mostPostponed})`,
@@ -311,9 +364,14 @@ export function createSqlStore(database: Database, { texts, worker, stops, index
 		unacknowledged: (limit) =>
 			textsOf(`select * from ${texts} where unacknowledged is not null order by since, seq limit $1`, [limit]),
 		async acknowledge(changes, tx) {
-			const pairs = changes.map((_, at) => `(id = $${2 * at + 1} and unacknowledged = $${2 * at + 2})`);
-			const values = changes.flatMap(({ id, revision }) => [id, revision]);
-			await query(`update ${texts} set unacknowledged = null where ${pairs.join(" or ")}`, values, tx);
+			// All statements begin here, because what is awaited is not part of a synchronous transaction.
+			const statements = inChunks(changes, mostAcknowledged).map((some) => {
+				const pairs = some.map((_, at) => `($${2 * at + 1}, cast($${2 * at + 2} as bigint))`).join(", ");
+				const sql = `update ${texts} set unacknowledged = null where (id, unacknowledged) in (values ${pairs})`;
+				const values = some.flatMap(({ id, revision }) => [id, revision]);
+				return query(sql, values, tx);
+			});
+			await Promise.all(statements);
 		},
 		async erase(which) {
 			const values =
@@ -332,16 +390,27 @@ export function createSqlStore(database: Database, { texts, worker, stops, index
 		},
 		async worker() {
 			const [row] = await query(`select * from ${worker} where one = 1`, []);
-			return (
-				row && { token: String(row.token), host: String(row.host), pid: Number(row.pid), beatAt: Number(row.beat_at) }
-			);
+			if (!row) return undefined;
+			const { token, host, pid, beat_at, started_at } = row;
+			return {
+				token: String(token),
+				host: String(host),
+				pid: Number(pid),
+				startedAt: started_at === null ? undefined : Number(started_at),
+				beatAt: Number(beat_at),
+			};
 		},
-		async takeOver({ token, host, pid, beatAt }, from) {
-			const values = [token, host, pid, beatAt];
+		async takeOver({ token, host, pid, startedAt, beatAt }, from) {
+			const values = [token, host, pid, startedAt ?? null, beatAt];
+			const fields = "token, host, pid, started_at, beat_at";
 			const rows = await (from === null
-				? query(`insert into ${worker} values (1, $1, $2, $3, $4) on conflict (one) do nothing returning one`, values)
+				? query(
+						`insert into ${worker} (one, ${fields}) values (1, $1, $2, $3, $4, $5) on conflict (one) do nothing returning one`,
+						values,
+					)
 				: query(
-						`update ${worker} set token = $1, host = $2, pid = $3, beat_at = $4 where one = 1 and token = $5 returning one`,
+						`update ${worker} set token = $1, host = $2, pid = $3, started_at = $4, beat_at = $5
+						where one = 1 and token = $6 returning one`,
 						[...values, from],
 					));
 			return rows.length > 0;
@@ -350,6 +419,21 @@ export function createSqlStore(database: Database, { texts, worker, stops, index
 			await query(`delete from ${worker} where token = $1`, [token]);
 		},
 	};
+}
+
+/** The list at a power of two, filled up with its first one, so that there are few different statements to prepare. */
+function padded<Each>(list: readonly Each[]): Each[] {
+	const length = list.length === 0 ? 0 : 2 ** Math.ceil(Math.log2(list.length));
+	return Array.from({ length }, (_, at) => list[at] ?? (list[0] as Each));
+}
+
+function inChunks<Each>(list: readonly Each[], size: number): Each[][] {
+	return Array.from({ length: Math.ceil(list.length / size) }, (_, at) => list.slice(at * size, (at + 1) * size));
+}
+
+/** Waits until a transaction that begins has a later time than the stop: the clock of PGlite counts milliseconds. */
+function nextMoment(): Promise<void> {
+	return new Promise((resolve) => setTimeout(resolve, 2));
 }
 
 /** The names under which a stop is stored: that of the recipient, and that of the number in all agencies. Neither holds the number. */
@@ -388,7 +472,7 @@ const longestWaitMs = 10_000;
 
 /**
  * Waits while another connection writes to SQLite, or a transaction of the caller's is open. Repeats a statement that PostgreSQL
- * ended because it and another one waited for each other's rows.
+ * ended because of another one that touched the same rows.
  */
 export async function retryLocked(act: () => Promise<Row[]> | undefined): Promise<Row[]> {
 	const end = Date.now() + longestWaitMs;
@@ -398,8 +482,7 @@ export async function retryLocked(act: () => Promise<Row[]> | undefined): Promis
 			if (rows) return rows;
 			if (Date.now() > end) throw new Error("A transaction has been open on the outbox's connection for 10 seconds.");
 		} catch (error) {
-			const isLocked = /SQLITE_(BUSY|LOCKED)|is locked|40P01/.test(`${Reflect.get(Object(error), "code")} ${error}`);
-			if (!isLocked || Date.now() > end) throw error;
+			if (!isLocked(error) || Date.now() > end) throw error;
 		}
 		await new Promise((resolve) => setTimeout(resolve, wait));
 	}

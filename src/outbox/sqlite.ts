@@ -51,6 +51,7 @@ export function sqliteStore(db: SqliteDatabase | LibsqlClient, options: StoreOpt
 			// One connection writes at a time, so that the order of arrival is that of the transactions.
 			begunAt: "0",
 			begun: "seq",
+			find: "select 1 from sqlite_master where lower(name) = lower($1)",
 			stopNow: (texts) => `coalesce((select seq from sqlite_sequence where name = '${texts}'), 0)`,
 		},
 		namesFrom(options, "sqliteStore"),

@@ -82,6 +82,8 @@ export interface Worker {
 	host: string;
 	/** Its process. */
 	pid: number;
+	/** When its process started, in milliseconds, if that is known. */
+	startedAt?: number | undefined;
 	/** Its last sign of life, in milliseconds. */
 	beatAt: number;
 }
