@@ -1,0 +1,133 @@
+// Tables of version 0.2 are brought up to date, and the work on their texts continues.
+import Libsql from "libsql";
+import { createClient } from "messaging-conversations";
+import { createOutbox, type OutboxStore, postgresStore, sqliteStore } from "messaging-conversations/outbox";
+import { createSandbox } from "messaging-conversations/sandbox";
+import pg from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Server, startServer } from "../../postgres.ts";
+import { newFile } from "./open.ts";
+import { idsOf02, noon, tablesOf02 } from "./version-0.2.ts";
+
+let server: Server | undefined;
+const pools: pg.Pool[] = [];
+beforeAll(async () => {
+	server = await startServer(import.meta.url);
+});
+afterAll(async () => {
+	for (const pool of pools) await pool.end();
+	await server?.close();
+});
+
+interface Opened {
+	store: OutboxStore;
+	query: (sql: string) => Promise<Record<string, unknown>[]>;
+	indexes: () => Promise<unknown[]>;
+}
+
+async function openSqlite(): Promise<Opened> {
+	const db = new Libsql(newFile());
+	for (const sql of tablesOf02("seq integer primary key autoincrement")) db.exec(sql);
+	const query = async (sql: string) => db.prepare(sql).all() as Record<string, unknown>[];
+	const indexes = "select name from sqlite_master where type = 'index' and name like 'outbox_text%' order by name";
+	return { store: sqliteStore(db), query, indexes: () => query(indexes) };
+}
+
+async function openPostgres(table: string): Promise<Opened> {
+	const pool = new pg.Pool({ connectionString: await server?.create(), max: 4 });
+	pools.push(pool);
+	if (table.includes(".")) await pool.query("create schema crm");
+	for (const sql of tablesOf02("seq bigint generated always as identity primary key", table)) await pool.query(sql);
+	const query = async (sql: string) => (await pool.query(sql.replaceAll("outbox_text", table))).rows;
+	const indexes = `select indexname as name from pg_indexes where tablename = '${table.replace("crm.", "")}' order by 1`;
+	return { store: postgresStore(pool, { table }), query, indexes: () => query(indexes) };
+}
+
+const databases: [name: string, open: () => Promise<Opened>][] = [
+	["SQLite", openSqlite],
+	["PostgreSQL", () => openPostgres("outbox_text")],
+	["PostgreSQL, in a schema", () => openPostgres("crm.texts")],
+];
+
+test.each(databases)("every text of version 0.2 is there, as it was: %s", async (_, open) => {
+	const { store, query, indexes } = await open();
+	// The processes of a new version start at the same moment.
+	await Promise.all([store.migrate(), store.migrate()]);
+	const [names, rows] = [await indexes(), await query("select * from outbox_text order by seq")];
+	await store.migrate();
+	expect(await indexes()).toEqual(names);
+	expect(await query("select * from outbox_text order by seq")).toEqual(rows);
+	const ends = names.map((row) => String(Object(row).name).replace(/.*text(s|_worker|_stop)?_/, ""));
+	expect(ends).not.toContain("lane");
+	expect(ends).toEqual(expect.arrayContaining(["turn", "queue", "priority", "next", "sent", "message", "ended"]));
+
+	for (const id of idsOf02) {
+		const row = await store.find(id);
+		expect(row).toMatchObject({
+			id,
+			body: `Text ${id}`,
+			state: id === "unclear" ? "unknown" : ["tried", "behind"].includes(id) ? "waiting" : id,
+			reason: null,
+			notBefore: null,
+			priority: 0,
+			readyAt: 0,
+			version: 3,
+			unacknowledged: null,
+		});
+		expect(row?.progress).not.toHaveProperty("tries");
+	}
+	const progressOf = async (id: string) => (await store.find(id))?.progress;
+	expect(await progressOf("waiting")).toMatchObject({ attempts: 0, requests: [], generation: 0, baseline: null });
+	expect(await progressOf("sending")).toMatchObject({
+		attempts: 1,
+		requests: [{ at: noon }],
+		language: "nl",
+		baseline: { since: noon - 9, known: ["SM0"], openMs: null },
+	});
+	expect(await progressOf("tried")).toMatchObject({
+		requests: [{ at: noon, cleared: true }],
+		error: { tag: "PartnerInternalError", correlationId: "c" },
+	});
+	expect(await progressOf("held")).toMatchObject({ requests: [{ at: noon, end: "held" }] });
+	expect(await progressOf("sent")).toMatchObject({ requests: [{ at: noon, end: "accepted" }] });
+
+	// What was tried stays the first, whatever comes with a higher priority.
+	const tried = await store.find("tried");
+	if (!tried) throw new Error("no row");
+	await store.insert({ ...tried, id: "urgent", priority: 5, createdAt: noon }, undefined);
+	expect((await store.open(tried, 10, noon)).map(({ id }) => id)).toEqual(["tried", "urgent", "behind"]);
+	await store.stop(tried);
+	expect((await store.open(tried, 10, noon)).map(({ stoppedBy }) => stoppedBy)).toEqual(["cancel", "cancel", "cancel"]);
+});
+
+test.each(databases)("the work continues: %s", async (_, open) => {
+	const { store, query } = await open();
+	const sandbox = createSandbox({ now: new Date(noon) });
+	const agency = sandbox.agency();
+	const [first, second] = [agency.contact("+447700900101"), agency.contact("+447700900102")];
+	for (const contact of [first, second]) contact.writes("Hello");
+	// What version 0.2 knew of other contacts is not in this sandbox.
+	await query(
+		`delete from outbox_text where state in ('sending', 'held', 'sent') and recipient <> '${first.phoneNumber}'`,
+	);
+	await query(`update outbox_text set agency_id = '${agency.id}'`);
+	const client = createClient({ ...sandbox.connection });
+	const outbox = createOutbox({ client, store, now: sandbox.clock.now });
+	await outbox.migrate();
+	// The worker of version 0.2 is gone.
+	await store.leave("gone");
+	await outbox.drain();
+	sandbox.clock.advance({ minutes: 10 });
+	await outbox.drain();
+	const inbox = (contact: typeof first) => contact.inbox().map(({ body }) => body);
+	expect([inbox(first), inbox(second)]).toEqual([["Text waiting"], ["Text tried", "Text behind"]]);
+	expect(await outbox.status("unclear")).toMatchObject({ state: "unknown" });
+	expect((await outbox.settled()).map(({ id, state }) => [id, state]).sort()).toEqual([
+		["behind", "sent"],
+		["tried", "sent"],
+		["waiting", "sent"],
+	]);
+	await outbox.enqueue({ id: "new", agencyId: agency.id, to: first.phoneNumber, body: "New" });
+	await outbox.drain();
+	expect(inbox(first)).toEqual(["Text waiting", "New"]);
+});
