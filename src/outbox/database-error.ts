@@ -76,8 +76,8 @@ export function withoutValues(error: unknown, values: readonly unknown[]): unkno
 	if (error instanceof PartnerInvalidInput) return error;
 	const layers = layersOf(error);
 	const code = codeOf(error);
-	const constraint = textIn(layers, "constraint", "constraint_name");
 	const message = messageOf(error);
+	const constraint = textIn(layers, "constraint", "constraint_name") ?? /constraint "(\w+)"/.exec(message)?.[1];
 	const isQuoting =
 		quotesValues.test(code) ||
 		layers.some(({ detail }) => detail) ||

@@ -10,6 +10,7 @@ import {
 } from "messaging-conversations";
 import { fields, moment, object, refuse, text } from "./input.ts";
 import { type NewText, newProgress, type OutboxText } from "./text.ts";
+import type { Transaction } from "./transaction.ts";
 
 /** A text to send. */
 export interface EnqueuedText {
@@ -45,8 +46,11 @@ export interface EnqueuedText {
 
 /** Options of `enqueue`. */
 export interface EnqueueOptions {
-	/** Your open transaction: the text is stored with it, or rolled back with it. */
-	tx?: unknown;
+	/**
+	 * Your open transaction, as your own library gives it: `pg`, PGlite, postgres.js, Prisma, Drizzle, Knex, Kysely, TypeORM,
+	 * MikroORM, better-sqlite3, libsql or node:sqlite. The text is stored with it, or rolled back with it.
+	 */
+	tx?: Transaction | undefined;
 	/** Accepts a number that the numbering plan of its country does not list, as in `messages.send`. @default false */
 	allowUnlistedNumber?: boolean | undefined;
 }

@@ -24,9 +24,9 @@ export {
 	type PgBossSendOptions,
 	pgBossEngine,
 } from "./pg-boss.ts";
-export { type PostgresQueryable, postgresStore } from "./postgres.ts";
-export type { Rows, StoreOptions } from "./sql-store.ts";
-export { type LibsqlClient, type SqliteDatabase, type SqliteStatement, sqliteStore } from "./sqlite.ts";
+export { postgresStore } from "./postgres.ts";
+export type { StoreOptions } from "./sql-store.ts";
+export { sqliteStore } from "./sqlite.ts";
 export type { DueRecipient, OutboxStore, Worker } from "./store.ts";
 export type {
 	Baseline,
@@ -40,3 +40,19 @@ export type {
 	RequestRecord,
 	TextError,
 } from "./text.ts";
+export type {
+	AnyQueryable,
+	DrizzleQueryable,
+	KnexQueryable,
+	KyselyQueryable,
+	LibsqlClient,
+	MikroOrmQueryable,
+	PostgresJsSql,
+	PostgresQueryable,
+	PrismaQueryable,
+	Rows,
+	SqliteDatabase,
+	SqliteStatement,
+	Transaction,
+	TypeOrmQueryable,
+} from "./transaction.ts";

@@ -16,6 +16,7 @@ import { type QueueContext, workQueue } from "./queue.ts";
 import { createSettingsCache } from "./settings.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import { changed, isUnfinished, type OutboxText, type Recipient, storableId } from "./text.ts";
+import type { Transaction } from "./transaction.ts";
 import { createLoop, untilAborted, type Work, workWith } from "./worker.ts";
 import { asOnlyWorker } from "./worker-lock.ts";
 
@@ -98,7 +99,10 @@ export interface Outbox {
 	 * has changed again since stays in the list.
 	 * @example await outbox.acknowledge(await outbox.settled());
 	 */
-	acknowledge: (changes: Iterable<Pick<SettledChange, "id" | "revision">>, options?: { tx?: unknown }) => Promise<void>;
+	acknowledge: (
+		changes: Iterable<Pick<SettledChange, "id" | "revision">>,
+		options?: { tx?: Transaction | undefined },
+	) => Promise<void>;
 	/**
 	 * Takes in a change of the change feed. Messages that were delivered, read or failed need no request then, and the
 	 * contact's unfinished texts are checked at once.
@@ -311,7 +315,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	/** Nothing is awaited before the statement, as in `enqueue`. */
 	async function acknowledge(
 		changes: Iterable<Pick<SettledChange, "id" | "revision">>,
-		given: { tx?: unknown } = {},
+		given: { tx?: Transaction | undefined } = {},
 	): Promise<void> {
 		const { tx, ...unknown } = given;
 		fields("options", unknown, "acknowledge");

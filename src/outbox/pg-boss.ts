@@ -1,8 +1,7 @@
 import { operationIdFrom } from "messaging-conversations";
 import { can, fields, refuse } from "./input.ts";
-import { clientFrom } from "./postgres.ts";
-import type { Rows } from "./sql-store.ts";
 import type { DueRecipient } from "./store.ts";
+import { type Rows, transactionOf } from "./transaction.ts";
 
 /** Wakes workers on any number of machines. A job is a wake-up and no more: the rows decide, so a lost or doubled one does no harm. */
 export interface OutboxEngine {
@@ -92,7 +91,10 @@ export function pgBossEngine(boss: PgBossLike, options: PgBossEngineOptions = {}
 			// A job that is there already stays as it is.
 			const id = await operationIdFrom("wake", agencyId, to, `${at}`, `key ${key}`);
 			const job: PgBossSendOptions = { id, startAfter: new Date(at), priority, retryLimit: 0 };
-			if (tx !== undefined) job.db = { executeSql: async (sql, values) => clientFrom(tx).query(sql, values) };
+			if (tx !== undefined) {
+				const transaction = transactionOf(tx, "postgres", "insert");
+				job.db = { executeSql: async (sql, values = []) => ({ rows: await transaction.query(sql, values) }) };
+			}
 			await boss.send(queue, { text: seq }, job);
 		},
 		async work(step, concurrency) {

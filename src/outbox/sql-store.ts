@@ -4,6 +4,7 @@ import { fields, refuse } from "./input.ts";
 import { progressFrom } from "./progress.ts";
 import type { DueRecipient, OutboxStore } from "./store.ts";
 import { followed, type OpenText, type OutboxText, type Recipient, unfinished } from "./text.ts";
+import type { Row } from "./transaction.ts";
 
 /** Options of {@link sqliteStore} and {@link postgresStore}. */
 export interface StoreOptions {
@@ -14,21 +15,14 @@ export interface StoreOptions {
 	table?: string | undefined;
 }
 
-/** The result of a statement. */
-export interface Rows {
-	/** Its rows. */
-	rows: unknown[];
-}
-
-/** A row as a database gives it. */
-export type Row = Record<string, unknown>;
-
 /** A database, as a store uses it. Statements have `$1`, `$2`, … for their values. */
 export interface Database {
 	/** Runs one statement; through `tx` when there is one. */
 	query: (sql: string, values: (string | number | null)[], tx?: unknown) => Promise<Row[]>;
 	/** The column of the order of arrival. */
 	seq: string;
+	/** What `insert` does when the id is there: with an update, it gives the row that is there. */
+	onConflict: string;
 	/** What `insert` stores as `begun_at`: the moment at which the transaction began. */
 	begunAt: string;
 	/** The column that says when the transaction of a text began. */
@@ -118,7 +112,7 @@ const conversions = [
 /** Rows of one query for what is due. */
 const dueRows = 200;
 /** A longer queue is put off in several steps, between which other queues have their turn. */
-const mostPostponed = 1_000;
+const mostPostponed = 250;
 /** A database takes some thousand values in one statement. */
 const mostAcknowledged = 1_000;
 
@@ -130,7 +124,7 @@ type Value = string | number | null;
 
 /** A store on a database that speaks SQL. Each change is one statement. */
 export function createSqlStore(database: Database, { schema, texts, worker, stops, index }: Names): OutboxStore {
-	const { seq: seqColumn, begunAt, begun, find } = database;
+	const { seq: seqColumn, onConflict, begunAt, begun, find } = database;
 	/** Not async: a statement in the caller's transaction runs before the promise is there. */
 	const query: Database["query"] = (sql, values, tx) =>
 		database.query(sql, values, tx).catch((error: unknown) => {
@@ -232,7 +226,7 @@ export function createSqlStore(database: Database, { schema, texts, worker, stop
 				`insert into ${texts} (id, agency_id, recipient, body, subaccount_id, consent_language, not_before, not_after,
 					priority, created_at, state, since, next_at, ready_at, version, progress, begun_at)
 				values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'waiting', $10, $11, $12, 0, $13, ${begunAt})
-				on conflict (id) do nothing returning *`,
+				on conflict (id) ${onConflict} returning *`,
 				[
 					...[id, agencyId, to, body, subaccountId, consentLanguage, notBefore, notAfter, priority, createdAt],
 					...[Math.max(createdAt, readyAt), readyAt, JSON.stringify(text.progress)],
@@ -459,7 +453,6 @@ const internal = /^(attempted|begunAt|stoppedAt)$/;
 
 function textFrom(row: Row): OutboxText {
 	const fields = Object.entries(row).flatMap(([column, value]) => {
-		// The ORM whose `tx` ran the statement may have renamed the columns already.
 		const name = column.replace(/_(.)/, (_, letter: string) => letter.toUpperCase());
 		if (internal.test(name)) return [];
 		return [[name, value !== null && numbers.test(name) ? Number(value) : value]];

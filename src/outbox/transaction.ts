@@ -1,0 +1,347 @@
+/*
+ * Runs statements through the library that a team uses already. Each one is recognised by its methods, so that none of them has
+ * to be imported.
+ */
+import { can, refuse } from "./input.ts";
+
+/** The result of a statement. */
+export interface Rows {
+	/** Its rows. */
+	rows: unknown[];
+}
+
+/** A row as a database gives it. */
+export type Row = Record<string, unknown>;
+
+/** A `pg` Pool or Client, or a PGlite database or transaction: whatever has their `query`. */
+export interface PostgresQueryable {
+	/** Runs one statement. */
+	query: (sql: string, values?: unknown[]) => PromiseLike<Rows>;
+}
+
+/** The `sql` of postgres.js, or that of a transaction. */
+export interface PostgresJsSql {
+	/** Runs one statement. */
+	unsafe: (sql: string, values?: never[]) => PromiseLike<unknown>;
+}
+
+/** A client of Prisma, or the one of an interactive transaction. */
+export interface PrismaQueryable {
+	/** Runs one statement. */
+	$queryRawUnsafe: (sql: string, ...values: unknown[]) => PromiseLike<unknown>;
+}
+
+/** A Drizzle database or transaction. */
+export type DrizzleQueryable = {
+	/** Only Drizzle has it. */
+	$with: unknown;
+} & ({ execute(query: never): PromiseLike<unknown> } | { all(query: never): unknown; run(query: never): unknown });
+
+/** Knex, or a transaction of it. */
+export interface KnexQueryable {
+	/** Runs one statement. */
+	raw(sql: string, values: never): PromiseLike<unknown>;
+	/** Whether it is a transaction. */
+	isTransaction?: boolean | undefined;
+}
+
+/** A Kysely database or transaction. */
+export interface KyselyQueryable {
+	/** Runs one statement. */
+	executeQuery(query: never): PromiseLike<Rows>;
+	/** Whether it is a transaction. */
+	readonly isTransaction: boolean;
+}
+
+/** An `EntityManager` or a `QueryRunner` of TypeORM. */
+export interface TypeOrmQueryable {
+	/** Runs one statement. */
+	query(sql: string, values?: unknown[]): PromiseLike<unknown>;
+	/** The manager's runner, which has the transaction. */
+	readonly queryRunner?: { readonly isTransactionActive: boolean } | undefined;
+	/** The connection, or the runner's manager. */
+	readonly manager?: object | undefined;
+}
+
+/** A SQL `EntityManager` of MikroORM. */
+export interface MikroOrmQueryable {
+	/** Runs one statement. */
+	execute(sql: string, values?: unknown[]): PromiseLike<unknown>;
+	/** Whether a transaction is open. */
+	isInTransaction(): boolean;
+}
+
+/** A database of better-sqlite3, of libsql's module of the same form, of node:sqlite or of bun:sqlite. */
+export interface SqliteDatabase {
+	/** Prepares one statement. */
+	prepare(sql: string): SqliteStatement;
+	/** better-sqlite3, libsql and bun:sqlite: a transaction is open. */
+	readonly inTransaction?: boolean;
+	/** node:sqlite: a transaction is open. */
+	readonly isTransaction?: boolean;
+}
+
+/** A prepared statement. Methods, because each library has other types for values. */
+export interface SqliteStatement {
+	/** Runs it and returns its rows. */
+	all(...values: unknown[]): unknown[];
+	/** Runs one that has no rows. */
+	run(...values: unknown[]): unknown;
+}
+
+/** A client of `@libsql/client`, or a transaction of one. */
+export interface LibsqlClient {
+	/** Runs one statement. */
+	execute: (statement: { sql: string; args: (string | number | null)[] }) => Promise<Rows>;
+}
+
+/** What the ORMs and query builders have in common: they run on PostgreSQL and on SQLite. */
+export type AnyQueryable =
+	| PrismaQueryable
+	| DrizzleQueryable
+	| KnexQueryable
+	| KyselyQueryable
+	| TypeOrmQueryable
+	| MikroOrmQueryable;
+
+/** Your open transaction, as your own library calls it. */
+export type Transaction = PostgresQueryable | PostgresJsSql | AnyQueryable | SqliteDatabase | LibsqlClient;
+
+export type Dialect = "postgres" | "sqlite";
+
+/** A database or a transaction, whichever library it is of. */
+export interface Connection {
+	/** Runs one statement with `$1`, `$2`, … for its values. It has begun when this returns, if the library is synchronous. */
+	query: (sql: string, values: readonly unknown[]) => Promise<Row[]>;
+	/** Whether a transaction is open: undefined when the library does not tell. */
+	isTransaction: () => boolean | undefined;
+}
+
+/** Recognises a library's object. Undefined when it is of none, or of one for another kind of database. */
+export function connectionOf(value: unknown, dialect: Dialect): Connection | undefined {
+	if (isMySql(value)) return undefined;
+	const all = dialect === "postgres" ? postgresLibraries : sqliteLibraries;
+	return all.map((recognise) => recognise(value as never, dialect)).find((connection) => connection !== undefined);
+}
+
+/** mysql2 and mysql: their `query` looks like that of `pg`. */
+export function isMySql(value: unknown): boolean {
+	return can(value, "query", "escape") || can(value, "getConnection", "escape");
+}
+
+type Recognise = (value: never, dialect: Dialect) => Connection | undefined;
+
+/** Prisma passes a number that is too large for an `integer` as one that is not whole. */
+const whole = (value: unknown): unknown => (Number.isInteger(value) ? BigInt(value as number) : value);
+
+function prisma(value: PrismaQueryable, dialect: Dialect): Connection | undefined {
+	if (!can(value, "$queryRawUnsafe")) return undefined;
+	return {
+		async query(sql, values) {
+			const { text, args } = forDialect(sql, values, dialect);
+			return rowsOf(await value.$queryRawUnsafe(text, ...args.map(whole)), sql);
+		},
+		// Only the client itself has it.
+		isTransaction: () => !can(value, "$connect"),
+	};
+}
+
+function drizzle(value: DrizzleQueryable & { $client?: unknown }, dialect: Dialect): Connection | undefined {
+	if (!can(value, "$with")) return undefined;
+	if (!can(value, dialect === "postgres" ? "execute" : "all")) return undefined;
+	const isTransaction = () => can(value, "rollback");
+	return {
+		async query(sql, values) {
+			const { text, args } = forDialect(sql, values, dialect);
+			// What Drizzle's own `sql` makes.
+			const statement = { toQuery: () => ({ sql: text, params: args }) };
+			const query = { getSQL: () => statement } as never;
+			if ("execute" in value) return rowsOf(await value.execute(query), sql);
+			return rowsOf(hasRows(sql) ? await value.all(query) : await value.run(query), sql);
+		},
+		isTransaction,
+	};
+}
+
+function knex(value: KnexQueryable, _dialect: Dialect): Connection | undefined {
+	if (!can(value, "raw", "transaction")) return undefined;
+	return {
+		async query(sql, values) {
+			const { text, args } = withMarks(sql.replaceAll("?", "\\?"), values);
+			return rowsOf(await value.raw(text, args as never), sql);
+		},
+		isTransaction: () => value.isTransaction === true,
+	};
+}
+
+function kysely(value: KyselyQueryable, dialect: Dialect): Connection | undefined {
+	if (!can(value, "executeQuery", "selectFrom")) return undefined;
+	return {
+		async query(sql, values) {
+			const { text, args } = forDialect(sql, values, dialect);
+			// What Kysely's own `CompiledQuery.raw` makes.
+			const query = { kind: "RawNode", sqlFragments: [text], parameters: [] };
+			const statement = { sql: text, parameters: args, query, queryId: { queryId: crypto.randomUUID() } };
+			return rowsOf(await value.executeQuery(statement as never), sql);
+		},
+		isTransaction: () => value.isTransaction,
+	};
+}
+
+function typeOrm(value: TypeOrmQueryable & { isTransactionActive?: boolean }, dialect: Dialect) {
+	const isRunner = can(value, "query", "startTransaction");
+	if (!isRunner && !can(value, "query", "getRepository")) return undefined;
+	return {
+		async query(sql: string, values: readonly unknown[]) {
+			const { text, args } = forDialect(sql, values, dialect);
+			const result = await value.query(text, args);
+			// After an update it gives the rows and their number.
+			const [rows, count] = Array.isArray(result) ? result : [];
+			return rowsOf(Array.isArray(rows) && typeof count === "number" ? rows : result, sql);
+		},
+		isTransaction: () => (isRunner ? value : value.queryRunner)?.isTransactionActive === true,
+	};
+}
+
+function mikroOrm(value: MikroOrmQueryable, _dialect: Dialect): Connection | undefined {
+	if (!can(value, "execute", "isInTransaction")) return undefined;
+	return {
+		async query(sql, values) {
+			const { text, args } = withMarks(sql.replaceAll("?", "\\?"), values);
+			return rowsOf(await value.execute(text, args), sql);
+		},
+		isTransaction: () => value.isInTransaction(),
+	};
+}
+
+function postgresJs(value: PostgresJsSql): Connection | undefined {
+	if (!can(value, "unsafe")) return undefined;
+	return {
+		query: async (sql, values) => rowsOf(await value.unsafe(sql, [...values] as never[]), sql),
+		// Only the pool has it.
+		isTransaction: () => !can(value, "begin"),
+	};
+}
+
+/** `pg`, PGlite and whatever has their `query`. */
+function nodePostgres(value: PostgresQueryable & { totalCount?: unknown }): Connection | undefined {
+	if (!can(value, "query")) return undefined;
+	const isPool = typeof value.totalCount === "number" || can(value, "exec", "transaction");
+	return {
+		query: async (sql, values) => rowsOf(await value.query(sql, [...values]), sql),
+		isTransaction: () => (isPool ? false : undefined),
+	};
+}
+
+/** The prepared statements of a database, because libsql 0.5 leaves a statement that failed open until it is collected. */
+const prepared = new WeakMap<object, Map<string, SqliteStatement>>();
+const mostPrepared = 200;
+
+function statementOf(db: SqliteDatabase, sql: string): SqliteStatement {
+	const known = prepared.get(db) ?? new Map<string, SqliteStatement>();
+	prepared.set(db, known);
+	const statement = known.get(sql) ?? db.prepare(sql);
+	// After a change of the tables a statement would give the columns of before.
+	if (/^\s*(create|alter|drop)\b/i.test(sql)) known.clear();
+	else if (known.size < mostPrepared) known.set(sql, statement);
+	return statement;
+}
+
+function synchronousSqlite(db: SqliteDatabase): Connection | undefined {
+	if (!can(db, "prepare")) return undefined;
+	return {
+		async query(sql, values) {
+			const { text, args } = withMarks(sql, values);
+			const statement = statementOf(db, text);
+			return rowsOf(hasRows(sql) ? statement.all(...args) : statement.run(...args), sql);
+		},
+		isTransaction: () => db.inTransaction ?? db.isTransaction,
+	};
+}
+
+function libsqlClient(value: LibsqlClient): Connection | undefined {
+	if (!can(value, "execute")) return undefined;
+	return {
+		async query(sql, values) {
+			const { text, args } = withMarks(sql, values);
+			return rowsOf(await value.execute({ sql: text, args: args as (string | number | null)[] }), sql);
+		},
+		isTransaction: () => !can(value, "transaction"),
+	};
+}
+
+/** In this order, because some have the methods of a later one too. */
+const anyLibrary: Recognise[] = [prisma, drizzle, kysely, mikroOrm, typeOrm, knex];
+const postgresLibraries: Recognise[] = [...anyLibrary, postgresJs, nodePostgres];
+const sqliteLibraries: Recognise[] = [...anyLibrary, synchronousSqlite, libsqlClient];
+
+const libraries =
+	"pg, PGlite, postgres.js, Prisma, Drizzle, Knex, Kysely, TypeORM, MikroORM, better-sqlite3, libsql, @libsql/client and node:sqlite";
+
+/** The connection of a caller's transaction. Refuses a pool, because the text would be stored although the transaction is rolled back. */
+export function transactionOf(tx: unknown, dialect: Dialect, sql: string, pool?: unknown): Connection {
+	const operation = sql.startsWith("update") ? "acknowledge" : "enqueue";
+	const connection = connectionOf(tx, dialect);
+	const database = dialect === "postgres" ? "PostgreSQL" : "SQLite";
+	if (!connection)
+		return refuse("tx", `must be an open transaction on ${database}. Supported are ${libraries}: ${guide}`, operation);
+	const isOpen = connection.isTransaction();
+	if (isOpen === false || (isOpen === undefined && tx === pool))
+		refuse(
+			"tx",
+			`no transaction is open on it. Pass the transaction itself, as ${libraries} give it: ${guide}`,
+			operation,
+		);
+	return connection;
+}
+
+const guide = "see docs/durable-sends.md";
+
+/** The database of a store. */
+export function databaseOf(db: unknown, dialect: Dialect, field: string, operation: string): Connection {
+	if (isMySql(db)) refuse(field, "is of MySQL, which is not supported", operation);
+	const database = dialect === "postgres" ? "PostgreSQL" : "SQLite";
+	// An entity manager of MikroORM would take part in the transaction around a call. A fork of it does not.
+	const own = can(db, "isInTransaction", "fork") ? (db as { fork: () => unknown }).fork() : db;
+	return (
+		// Drizzle's own database has that of the driver.
+		connectionOf(Reflect.get(Object(db), "$client"), dialect) ??
+		connectionOf(own, dialect) ??
+		refuse(field, `must be a database of ${database}, as ${libraries} give it: ${guide}`, operation)
+	);
+}
+
+/** The rows of a result, whichever form it has. */
+function rowsOf(result: unknown, sql: string): Row[] {
+	const rows = Array.isArray(result) ? result : Reflect.get(Object(result), "rows");
+	if (!Array.isArray(rows) && !hasRows(sql)) return [];
+	if (!Array.isArray(rows)) refuse("tx", "must give the rows of a statement, as { rows }", "query");
+	// Some can be told to give columns in camel case.
+	const isCamelCase = Object.keys(Object(rows[0])).some((name) => /[A-Z]/.test(name));
+	return isCamelCase ? rows.map(inSnakeCase) : rows;
+}
+
+function inSnakeCase(row: Row): Row {
+	return Object.fromEntries(
+		Object.entries(row).map(([name, value]) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value]),
+	);
+}
+
+function hasRows(sql: string): boolean {
+	return /^\s*(select|pragma)\b|\breturning\b/i.test(sql);
+}
+
+/** PostgreSQL numbers the values of a statement, and SQLite's libraries go by their order. */
+function forDialect(sql: string, values: readonly unknown[], dialect: Dialect): { text: string; args: unknown[] } {
+	return dialect === "postgres" ? { text: sql, args: [...values] } : withMarks(sql, values);
+}
+
+/** The statement with a `?` for each value, in the order of their use. */
+function withMarks(sql: string, values: readonly unknown[]): { text: string; args: unknown[] } {
+	const args: unknown[] = [];
+	const text = sql.replace(/\$(\d+)/g, (_, number) => {
+		args.push(values[Number(number) - 1] ?? null);
+		return "?";
+	});
+	return { text, args };
+}

@@ -1,0 +1,159 @@
+// The transaction that people already have: each library with commit, rollback and a double enqueue.
+import { createClient as createLibsql } from "@libsql/client";
+import Libsql from "libsql";
+import { createClient } from "messaging-conversations";
+import { createOutbox, postgresStore, sqliteStore, type Transaction } from "messaging-conversations/outbox";
+import { createSandbox } from "messaging-conversations/sandbox";
+import mysql from "mysql2";
+import promised from "mysql2/promise";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Server, startServer } from "../../postgres.ts";
+import { progress } from "../store-suite.ts";
+import { type Library, libraries } from "./libraries.ts";
+import { emptyPglite, newFile } from "./open.ts";
+
+let server: Server | undefined;
+const opened: Library[] = [];
+beforeAll(async () => {
+	server = await startServer(import.meta.url);
+});
+afterAll(async () => {
+	for (const library of opened) await library.close();
+	await server?.close();
+});
+
+const body = "Één 'quoted' \"text\"; \\? ? :name ::text $1 \\\n👋";
+
+describe.each(libraries)("%s", (_, open) => {
+	async function create() {
+		const url = (await server?.create()) ?? "";
+		const library = await open(url);
+		opened.push(library);
+		const sandbox = createSandbox();
+		const anna = sandbox.agency().contact("+447700900101");
+		anna.writes("Hello");
+		const client = createClient({ ...sandbox.connection });
+		const store = postgresStore(library.db);
+		const outbox = createOutbox({ client, store, now: sandbox.clock.now });
+		await outbox.migrate();
+		const note = { id: "a", agencyId: sandbox.agency().id, to: anna.phoneNumber, body };
+		const query = (sql: string) => server?.query(url, sql);
+		return { ...library, outbox, store, anna, note, query };
+	}
+
+	test("a text is committed with the transaction, once, or rolled back with it", async () => {
+		const { outbox, transaction, note, store, anna } = await create();
+		await transaction(async (tx) => {
+			await outbox.enqueue(note, { tx });
+			expect(await outbox.status("a")).toBeUndefined();
+			await outbox.enqueue(note, { tx });
+		});
+		const stored = await store.find("a");
+		expect(stored).toMatchObject({ ...note, state: "waiting", readyAt: 0, createdAt: expect.any(Number) });
+		await expect(
+			transaction(async (tx) => {
+				await outbox.enqueue({ ...note, id: "b" }, { tx });
+				throw new Error("thought better of it");
+			}),
+		).rejects.toThrow("thought better");
+		expect(await store.find("b")).toBeUndefined();
+		await transaction(async (tx) => {
+			expect(await outbox.enqueue(note, { tx })).toMatchObject({ id: "a", state: "waiting" });
+			await expect(outbox.enqueue({ ...note, body: "Another" }, { tx })).rejects.toMatchObject({ field: "id" });
+		});
+		expect(await store.find("a")).toEqual(stored);
+
+		// The library is the store's database too.
+		await outbox.drain();
+		expect(anna.inbox().map((message) => message.body)).toEqual([body]);
+		const changes = await outbox.settled();
+		expect(changes).toMatchObject([{ id: "a", state: "sent" }]);
+		await expect(
+			transaction(async (tx) => {
+				await outbox.acknowledge(changes, { tx });
+				throw new Error("thought better of it");
+			}),
+		).rejects.toThrow("thought better");
+		expect(await outbox.settled()).toHaveLength(1);
+		await transaction((tx) => outbox.acknowledge(changes, { tx }));
+		expect(await outbox.settled()).toEqual([]);
+		await outbox.enqueue({ ...note, id: "c", priority: 3, notBefore: new Date(Date.now() + 900_000_000) });
+		expect(await outbox.cancelAll({ to: note.to })).toEqual({ cancelled: ["c"], tooLate: [] });
+		await outbox.forget({ to: note.to });
+		expect(await store.find("a")).toMatchObject({ to: "", body: "" });
+	});
+
+	test("what is no open transaction is refused, and nothing is stored", async () => {
+		const { outbox, db, note, store, transaction } = await create();
+		for (const tx of [db, 42, Promise.resolve(db), {}, null]) {
+			await expect(outbox.enqueue(note, { tx: tx as Transaction })).rejects.toMatchObject({
+				_tag: "PartnerInvalidInput",
+				field: "tx",
+				operation: "enqueue",
+				rule: expect.stringMatching(/Prisma.*docs\/durable-sends\.md/),
+			});
+		}
+		await expect(outbox.acknowledge([{ id: "a", revision: 1 }], { tx: db as Transaction })).rejects.toMatchObject({
+			field: "tx",
+			operation: "acknowledge",
+		});
+		expect(await store.find("a")).toBeUndefined();
+		await transaction(async (tx) => void (await outbox.enqueue(note, { tx })));
+		expect(await store.find("a")).toBeDefined();
+	});
+
+	test("an error of the database quotes neither the number nor the text", async () => {
+		const { outbox, transaction, note, query } = await create();
+		await query("alter table outbox_text add constraint only_short check (length(body) < 9)");
+		for (const enqueue of [
+			() => outbox.enqueue(note),
+			() => transaction(async (tx) => void (await outbox.enqueue(note, { tx }))),
+		]) {
+			const error: unknown = await enqueue().catch((error: unknown) => error);
+			expect(error).toMatchObject({ code: "23514", constraint: "only_short" });
+			const all = JSON.stringify(error, Object.getOwnPropertyNames(error)) + String(error);
+			expect(all).toContain("only_short");
+			for (const part of [note.to, "quoted", "447700900101"]) expect(all).not.toContain(part);
+		}
+	});
+});
+
+test("a pool of MySQL is refused when the store is created", async () => {
+	const pools = [
+		mysql.createPool({ uri: "mysql://localhost/crm" }),
+		promised.createPool({ uri: "mysql://localhost/crm" }),
+	];
+	for (const pool of pools) {
+		const given = pool as never;
+		expect(() => postgresStore(given)).toThrow(
+			expect.objectContaining({ field: "pool", rule: expect.stringMatching(/MySQL/) }),
+		);
+		expect(() => sqliteStore(given)).toThrow(
+			expect.objectContaining({ field: "db", rule: expect.stringMatching(/MySQL/) }),
+		);
+		await pool.end();
+	}
+});
+
+test("PGlite: a transaction of it is a tx, and the database itself is none", async () => {
+	const db = await emptyPglite();
+	const store = postgresStore(db);
+	await store.migrate();
+	const text = { agencyId: "agy_1", to: "+447700900101", body: "Hi", subaccountId: null, consentLanguage: null };
+	const row = { ...text, notBefore: null, notAfter: null, priority: 0, createdAt: 1, progress };
+	await expect(store.insert({ ...row, id: "a" }, db)).rejects.toMatchObject({ field: "tx" });
+	await db.transaction((tx) => store.insert({ ...row, id: "b" }, tx));
+	expect([await store.find("a"), await store.find("b")]).toMatchObject([undefined, { id: "b" }]);
+});
+
+test("libsql: a database on which no transaction is open is no tx", async () => {
+	const [db, client] = [new Libsql(newFile()), createLibsql({ url: `file:${newFile()}` })];
+	for (const given of [db, client]) {
+		const store = sqliteStore(given);
+		await store.migrate();
+		const outbox = createOutbox({ client: createClient({ ...createSandbox().connection }), store });
+		const text = { id: "a", agencyId: "agy_1", to: "+447700900101", body: "Hi" };
+		await expect(outbox.enqueue(text, { tx: given })).rejects.toMatchObject({ field: "tx" });
+		expect(await store.find("a")).toBeUndefined();
+	}
+});

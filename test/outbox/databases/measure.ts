@@ -1,0 +1,108 @@
+// Measures the statements that a worker repeats, with 100,000 texts in one queue and spread over 50,000. Run by hand:
+// `npx tsx test/outbox/databases/measure.ts postgres`, and with Node 22 or later `… measure.ts better-sqlite3`.
+import { createRequire } from "node:module";
+import Libsql from "libsql";
+import type { OutboxStore } from "messaging-conversations/outbox";
+import pg from "pg";
+import { postgresStore } from "../../../src/outbox/postgres.ts";
+import { sqliteStore } from "../../../src/outbox/sqlite.ts";
+import { newProgress, type OutboxText } from "../../../src/outbox/text.ts";
+import { startServer } from "../../postgres.ts";
+import { newFile } from "./open.ts";
+
+const texts = 100_000;
+const noon = Date.parse("2026-01-05T12:00:00Z");
+const [kind = "postgres"] = process.argv.slice(2);
+
+const columns =
+	"id, agency_id, recipient, body, created_at, state, since, next_at, ready_at, version, progress, begun_at, priority";
+
+interface Opened {
+	store: OutboxStore;
+	/** Fills the table with one statement. */
+	fill: (queues: number) => Promise<unknown>;
+	clear: () => Promise<unknown>;
+	close: () => Promise<void>;
+}
+
+/** One row for each number `n`, as `insert` stores it. */
+const rowOf = (queues: number, pad: string): string =>
+	`'t' || n, 'agy_1', '+4477' || ${pad.replace("(n)", `(n % ${queues})`)}, 'Your visit is at 14:00. See you then!', ${noon}, 'waiting', ${noon},
+	${noon} + n / 100, 0, 0, '${JSON.stringify(newProgress)}', 0, 0`;
+
+async function openSqlite(): Promise<Opened> {
+	const load = createRequire(import.meta.url);
+	const Database: typeof Libsql = kind === "libsql" ? Libsql : load("better-sqlite3");
+	const db = new Database(newFile());
+	db.exec("pragma journal_mode = wal; pragma synchronous = normal");
+	const numbers = `with recursive numbers (n) as (select 0 union all select n + 1 from numbers where n < ${texts - 1})`;
+	return {
+		store: sqliteStore(db),
+		fill: async (queues) =>
+			db.exec(
+				`insert into outbox_text (${columns}) ${numbers} select ${rowOf(queues, "printf('%08d', (n))")} from numbers`,
+			),
+		clear: async () => db.exec("delete from outbox_text; delete from sqlite_sequence"),
+		close: async () => void db.close(),
+	};
+}
+
+async function openPostgres(): Promise<Opened> {
+	const server = await startServer(import.meta.url);
+	const pool = new pg.Pool({ connectionString: await server.create(), max: 4 });
+	const from = `from generate_series(0, ${texts - 1}) n`;
+	return {
+		store: postgresStore(pool),
+		fill: async (queues) => {
+			await pool.query(
+				`insert into outbox_text (${columns}) select ${rowOf(queues, "lpad((n)::text, 8, '0')")} ${from}`,
+			);
+			await pool.query("vacuum analyze outbox_text");
+		},
+		clear: () => pool.query("truncate outbox_text"),
+		close: async () => {
+			await pool.end();
+			await server.close();
+		},
+	};
+}
+
+/** The median and the longest of some runs, in milliseconds. */
+async function timed(act: (at: number) => Promise<unknown>): Promise<{ median: string; longest: string }> {
+	const times: number[] = [];
+	for (let at = 0; at < 25; at++) {
+		const began = performance.now();
+		await act(at);
+		times.push(performance.now() - began);
+	}
+	times.sort((one, other) => one - other);
+	return { median: (times[12] ?? 0).toFixed(1), longest: (times.at(-1) ?? 0).toFixed(1) };
+}
+
+const { store, fill, clear, close } = await (kind === "postgres" ? openPostgres() : openSqlite());
+await store.migrate();
+for (const queues of [1, 20, 50_000]) {
+	await clear();
+	await fill(queues);
+	const now = noon + texts;
+	const recipientOf = (at: number) => ({ agencyId: "agy_1", to: `+4477${String(at % queues).padStart(8, "0")}` });
+	const figures: Record<string, { median: string; longest: string }> = {};
+	figures["due, 4"] = await timed(() => store.due(now, 4));
+	figures["due, 80"] = await timed(() => store.due(now, 80));
+	figures.nextDue = await timed(() => store.nextDue());
+	figures.open = await timed((at) => store.open(recipientOf(at), 20, now));
+	const rows: OutboxText[] = [];
+	for (let at = 0; at < 25; at++) {
+		const row = await store.find(`t${at + 100}`);
+		if (row) rows.push(row);
+	}
+	figures.save = await timed(async (at) => {
+		const row = rows[at];
+		if (row) await store.save({ ...row, state: "sending", nextAt: now + 65_000 }, { unlessStopped: true });
+	});
+	figures.postpone = await timed((at) => store.postpone(recipientOf(at), now + 1_000 + at, now));
+	figures["due, 4, after some were put off"] = await timed(() => store.due(now, 4));
+	console.log(`${kind}, ${texts} texts in ${queues} queues`);
+	console.table(figures);
+}
+await close();
