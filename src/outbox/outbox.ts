@@ -12,12 +12,13 @@ import { can, fields, moment, object, refuse, text } from "./input.ts";
 import { isFurther, phaseOf } from "./match.ts";
 import { checkedOptions, type OutboxOptions } from "./options.ts";
 import { createPauses } from "./pauses.ts";
+import type { OutboxEngine } from "./pg-boss.ts";
 import { type QueueContext, workQueue } from "./queue.ts";
 import { createSettingsCache } from "./settings.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import { changed, isUnfinished, type OutboxText, type Recipient, storableId } from "./text.ts";
 import type { Transaction } from "./transaction.ts";
-import { createLoop, untilAborted, type Work, workWith } from "./worker.ts";
+import { createLoop, throughOutages, untilAborted, type Work, workWith } from "./worker.ts";
 import { asOnlyWorker } from "./worker-lock.ts";
 
 /** Durable sends. */
@@ -196,11 +197,16 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		fields("options", given, "work", "signal");
 		const { signal } = given;
 		if (signal !== undefined && !can(signal, "addEventListener")) refuse("signal", "must be an AbortSignal", "work");
-		if (engine) {
-			const failed = new AbortController();
-			return untilAborted([signal, failed.signal], (ended) => workWith(engine, queues, failed, ended));
-		}
-		await asOnlyWorker(store, "work", async (lost) => {
+		await throughOutages(() => (engine ? workBy(engine, signal) : workAlone(signal)), { pauses, now, signal });
+	}
+
+	function workBy(by: OutboxEngine, signal: AbortSignal | undefined): Promise<void> {
+		const failed = new AbortController();
+		return untilAborted([signal, failed.signal], (ended) => workWith(by, queues, failed, ended));
+	}
+
+	function workAlone(signal: AbortSignal | undefined): Promise<void> {
+		return asOnlyWorker(store, "work", async (lost) => {
 			await store.recover(now());
 			await untilAborted([signal, lost], (ended) => loop.run(true, ended));
 		});

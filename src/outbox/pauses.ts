@@ -27,6 +27,8 @@ export interface Pause {
 	reason: PauseReason;
 	/** The error, if there is one. It holds no key, no number and no text. */
 	error?: PartnerError;
+	/** The error of the database, if it is the reason. It holds no number and no text. */
+	databaseError?: Error;
 	/** The agency, when it concerns one alone. */
 	agencyId?: string;
 	/** The text, when it concerns one alone. */
@@ -45,6 +47,8 @@ export interface Pauses {
 	report: (id: string, pause: Omit<Pause, "id">) => void;
 	/** Notes a call that succeeded. A read ends no pause of sends, and a send none of reads. */
 	passed: (recipient: Recipient, operation: "read" | "send" | "settings") => void;
+	/** Reports that the database is away. */
+	outage: (databaseError: Error, retryAt: number) => void;
 	/** Notes that a text does not wait any more. */
 	cleared: (id: string) => void;
 	/** Returns the time until which an agency's texts wait; without an agency that until which all wait. */
@@ -123,6 +127,7 @@ export function createPauses(tell: (pause: Pause) => void, now: () => number): P
 			if (!reasons.has(pause.reason)) tell({ ...pause, id });
 			told.set(id, reasons.add(pause.reason));
 		},
+		outage: (databaseError, retryAt) => tell({ reason: "database", databaseError, retryAt: new Date(retryAt) }),
 		cleared: (id) => void told.delete(id),
 		passed({ agencyId, to }, operation) {
 			const names = [nameOf(operation), nameOf(operation, agencyId)];

@@ -1,5 +1,6 @@
 import { operationIdFrom } from "messaging-conversations";
 import { can, fields, refuse } from "./input.ts";
+import { retryLocked } from "./sql-store.ts";
 import type { DueRecipient } from "./store.ts";
 import { type Rows, transactionOf } from "./transaction.ts";
 
@@ -42,8 +43,8 @@ export interface WakeUp {
 export interface PgBossSendOptions {
 	/** The job's id, a UUID. */
 	id: string;
-	/** The job does not start before. */
-	startAfter: Date;
+	/** The job does not start before. Absent for at once. */
+	startAfter?: Date;
 	/** Jobs of a higher priority are taken first. */
 	priority: number;
 	/** How often a failed job is repeated. */
@@ -85,12 +86,18 @@ export function pgBossEngine(boss: PgBossLike, options: PgBossEngineOptions = {}
 	const { queue = "messaging-outbox", pollSeconds = 1 } = options;
 	return {
 		async start() {
-			await boss.createQueue(queue);
+			// It changes tables, so that PostgreSQL ends one of two that start at the same moment.
+			await retryLocked(async () => {
+				await boss.createQueue(queue);
+				return [];
+			});
 		},
 		async wake({ agencyId, to, seq, priority = 0 }, at, key = "", tx) {
 			// A job that is there already stays as it is.
 			const id = await operationIdFrom("wake", agencyId, to, `${at}`, `key ${key}`);
-			const job: PgBossSendOptions = { id, startAfter: new Date(at), priority, retryLimit: 0 };
+			const job: PgBossSendOptions = { id, priority, retryLimit: 0 };
+			// What is due now starts by the clock of the database, which may be behind this one.
+			if (at > Date.now()) job.startAfter = new Date(at);
 			if (tx !== undefined) {
 				const transaction = transactionOf(tx, "postgres", "insert");
 				job.db = { executeSql: async (sql, values = []) => ({ rows: await transaction.query(sql, values) }) };

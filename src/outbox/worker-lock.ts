@@ -1,9 +1,12 @@
+import { isPassing } from "./database-error.ts";
 import { refuse } from "./input.ts";
 import type { OutboxStore, Worker } from "./store.ts";
 import { sleep } from "./worker.ts";
 
 const beatMs = 5_000;
 const deadAfterMs = 30_000;
+/** Starts that differ by less are those of one process: a container takes longer to start again. */
+const sameStartMs = 500;
 
 /** The workers of this process, across the ESM and the CommonJS copy of this module. */
 function workersHere(): Set<string> {
@@ -12,6 +15,9 @@ function workersHere(): Set<string> {
 	shared[key] ??= new Set();
 	return shared[key];
 }
+
+/** Workers of this process that ended while the database was away, so that their lock is still there. */
+const ended = new Set<string>();
 
 /**
  * Does `act` as the only process that works on the store. The lock of a process that is gone is taken at once.
@@ -39,34 +45,51 @@ export async function asOnlyWorker(
 	} finally {
 		clearInterval(timer);
 		here.delete(me.token);
-		await store.leave(me.token);
+		// While the database is away, the lock expires by itself.
+		await store.leave(me.token).catch((error: unknown) => {
+			if (!isPassing(error)) throw error;
+			ended.add(me.token);
+		});
 	}
 	if (lost.signal.aborted) refuseSecond(await store.worker(), operation);
 }
 
+type Process = Pick<Worker, "host" | "pid" | "startedAt">;
+
 /** This process; undefined in a runtime that has none, whose instances share a host name and a number. */
-function ownProcess(): Pick<Worker, "host" | "pid"> | undefined {
+function ownProcess(): Process | undefined {
 	try {
 		process.kill(process.pid, 0);
-		return { host: process.getBuiltinModule("node:os").hostname(), pid: process.pid };
+		// All threads of a process have the same uptime.
+		const startedAt = Math.round(Date.now() - process.uptime() * 1_000);
+		return { host: process.getBuiltinModule("node:os").hostname(), pid: process.pid, startedAt };
 	} catch {
 		return undefined;
 	}
 }
 
 async function isAlive(
-	{ token, host, pid, beatAt }: Worker,
-	own: Pick<Worker, "host" | "pid"> | undefined,
+	{ token, host, pid, startedAt, beatAt }: Worker,
+	own: Process | undefined,
 	store: OutboxStore,
 ): Promise<boolean> {
 	if (own?.host === host) {
-		if (own.pid === pid) return workersHere().has(token);
-		if (!isRunning(pid)) return false;
+		if (own.pid === pid) {
+			if (workersHere().has(token)) return true;
+			if (ended.has(token)) return false;
+			// A container that starts again has the same host and the same number. Another thread of this process has its start.
+			if (!isSameStart(own.startedAt, startedAt)) return false;
+		} else if (!isRunning(pid)) return false;
 	}
 	if (Math.abs(Date.now() - beatAt) < deadAfterMs) return true;
 	// The clocks of two machines may differ by more than that, in both directions. A living worker gives a sign during this wait.
 	await sleep(beatMs + 1_000);
 	return ((await store.worker())?.beatAt ?? 0) > beatAt;
+}
+
+/** The clock may have been set since, by which a start is computed. */
+function isSameStart(own: number | undefined, other: number | undefined): boolean {
+	return own !== undefined && other !== undefined && Math.abs(own - other) < sameStartMs;
 }
 
 function isRunning(pid: number): boolean {

@@ -1,3 +1,4 @@
+import { isPassing } from "./database-error.ts";
 import type { Pauses } from "./pauses.ts";
 import type { OutboxEngine } from "./pg-boss.ts";
 import type { DueRecipient, OutboxStore } from "./store.ts";
@@ -98,7 +99,9 @@ export async function workWith(
 	failed: AbortController,
 	ended: AbortSignal,
 ): Promise<void> {
-	const wake = (due: DueRecipient, at: number): Promise<void> => engine.wake(due, Math.ceil(at / 1_000) * 1_000);
+	/** One job a second for a recipient. What is due now stays due. */
+	const wake = (due: DueRecipient, at: number): Promise<void> =>
+		engine.wake(due, (at <= now() ? Math.floor(at / 1_000) : Math.ceil(at / 1_000)) * 1_000);
 	await engine.start();
 	const stop = await engine.work(async (seq) => {
 		try {
@@ -121,6 +124,35 @@ export async function workWith(
 		await stop();
 	}
 	failed.signal.throwIfAborted();
+}
+
+/** An outage within this time of the last one is the same one. */
+const sameOutageMs = 60_000;
+const longestOutageWaitMs = 15_000;
+
+/** Works until the signal aborts. When the database is away it pauses, and goes on when it is back. */
+export async function throughOutages(
+	work: () => Promise<void>,
+	{ pauses, now, signal }: { pauses: Pauses; now: () => number; signal: AbortSignal | undefined },
+): Promise<void> {
+	let times = 0;
+	let last = Number.NEGATIVE_INFINITY;
+	for (;;) {
+		try {
+			return await work();
+		} catch (error) {
+			if (!isPassing(error)) throw error;
+			if (signal?.aborted) return;
+			const at = performance.now();
+			if (at - last > sameOutageMs) times = 0;
+			const waitMs = Math.min(longestOutageWaitMs, 250 * 2 ** times);
+			if (times === 0) pauses.outage(error instanceof Error ? error : new Error(String(error)), now() + waitMs);
+			times++;
+			await sleep(waitMs, signal);
+			last = performance.now();
+			if (signal?.aborted) return;
+		}
+	}
 }
 
 /** Runs with a signal that any of the given ones aborts. */

@@ -1,0 +1,111 @@
+// What a worker does while its database is away, and whose lock it takes.
+import { hostname } from "node:os";
+import { Worker } from "node:worker_threads";
+import { createClient } from "messaging-conversations";
+import {
+	createOutbox,
+	type OutboxStore,
+	type Pause,
+	type PgBossSendOptions,
+	pgBossEngine,
+} from "messaging-conversations/outbox";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { expect, test } from "vitest";
+import { memoryStore } from "./memory.ts";
+
+const away = (): Error => Object.assign(new Error("terminating connection"), { code: "57P01" });
+
+function start(change: (store: OutboxStore) => Partial<OutboxStore>) {
+	const sandbox = createSandbox({ now: new Date() });
+	const anna = sandbox.agency().contact("+447700900101");
+	anna.writes("Hello");
+	const memory = memoryStore();
+	const pauses: Pause[] = [];
+	const outbox = createOutbox({
+		client: createClient({ ...sandbox.connection }),
+		store: { ...memory, ...change(memory) },
+		onPaused: (pause) => pauses.push(pause),
+	});
+	const text = { id: "1", agencyId: sandbox.agency().id, to: anna.phoneNumber, body: "Hi" };
+	return { outbox, anna, text, pauses, memory };
+}
+
+test.each(["due", "open", "save"] as const)(
+	"a worker whose database is away pauses, and goes on when it is back: %s",
+	async (method) => {
+		let isAway = true;
+		let calls = 0;
+		const fails = async () => {
+			calls++;
+			throw away();
+		};
+		const { outbox, anna, text, pauses } = start((store) => ({
+			[method]: (...args: never[]) => (isAway ? fails() : Reflect.apply(store[method], store, args)),
+			// The lock cannot be given back either.
+			leave: (token) => (isAway ? fails() : store.leave(token)),
+		}));
+		await outbox.enqueue(text);
+		const stop = new AbortController();
+		const working = outbox.work({ signal: stop.signal });
+		await expect.poll(() => calls).toBeGreaterThan(3);
+		expect(pauses).toMatchObject([{ reason: "database", databaseError: { code: "57P01" }, retryAt: expect.any(Date) }]);
+		isAway = false;
+		await expect.poll(() => anna.inbox().map(({ body }) => body), { timeout: 10_000 }).toEqual(["Hi"]);
+		stop.abort();
+		await working;
+		expect(pauses).toHaveLength(1);
+	},
+);
+
+test("a worker that is stopped while its database is away ends", async () => {
+	const stop = new AbortController();
+	const { outbox } = start(() => ({ worker: () => Promise.reject(away()) }));
+	const working = outbox.work({ signal: stop.signal });
+	await new Promise((resolve) => setTimeout(resolve, 50));
+	stop.abort();
+	await working;
+});
+
+test.each([
+	["a missing table", Object.assign(new Error('relation "outbox_text" does not exist'), { code: "42P01" })],
+	["a permission", Object.assign(new Error("permission denied for table outbox_text"), { code: "42501" })],
+	["a mistake in a program", new TypeError("store.due is not a function")],
+])("what does not heal ends the work: %s", async (_, error) => {
+	const { outbox, pauses } = start(() => ({ due: () => Promise.reject(error) }));
+	await expect(outbox.work()).rejects.toBe(error);
+	expect(pauses).toEqual([]);
+});
+
+test("the lock of another thread of this process is respected, that of a process with its number is not", async () => {
+	// What another thread of this process writes into the worker's row.
+	const code = "require('node:worker_threads').parentPort.postMessage(Date.now() - process.uptime() * 1000)";
+	const thread = new Worker(code, { eval: true });
+	const startedAt = await new Promise<number>((resolve) => thread.once("message", resolve));
+	const { outbox, memory } = start(() => ({}));
+	const other = { token: "another thread", host: hostname(), pid: process.pid, beatAt: Date.now() };
+	await memory.takeOver({ ...other, startedAt: Math.round(startedAt) }, null);
+	await expect(outbox.drain()).rejects.toMatchObject({ field: "store" });
+	// A container that starts again has the same host and the same number.
+	await memory.takeOver({ ...other, startedAt: Math.round(startedAt) - 5_000 }, other.token);
+	await outbox.drain();
+	expect(await memory.worker()).toBeUndefined();
+});
+
+test("pg-boss: what is due now starts by the clock of the database, and two that start together both start", async () => {
+	const sent: PgBossSendOptions[] = [];
+	let deadlocks = 2;
+	const engine = pgBossEngine({
+		async createQueue() {
+			if (deadlocks-- > 0) throw Object.assign(new Error("deadlock detected"), { code: "40P01" });
+		},
+		send: async (_name, _data, options) => sent.push(options),
+		work: async () => "1",
+		offWork: async () => {},
+	});
+	await engine.start();
+	expect(deadlocks).toBe(-1);
+	const due = { agencyId: "agy_1", to: "+447700900101", seq: 1 };
+	await engine.wake(due, Date.now());
+	await engine.wake(due, Date.now() + 60_000);
+	expect(sent.map(({ startAfter }) => startAfter)).toEqual([undefined, expect.any(Date)]);
+});
