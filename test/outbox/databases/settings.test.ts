@@ -1,0 +1,149 @@
+// Schemas, tenants, isolation levels and locks, as databases are set up.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createClient as createLibsql } from "@libsql/client";
+import Libsql from "libsql";
+import { type OutboxStore, postgresStore, sqliteStore } from "messaging-conversations/outbox";
+import pg from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Server, startServer } from "../../postgres.ts";
+import { progress } from "../store-suite.ts";
+import { newFile } from "./open.ts";
+
+let server: Server | undefined;
+const pools: pg.Pool[] = [];
+beforeAll(async () => {
+	server = await startServer(import.meta.url);
+});
+afterAll(async () => {
+	for (const pool of pools) await pool.end();
+	await server?.close();
+});
+
+function open(connectionString: string, options = ""): pg.Pool {
+	const pool = new pg.Pool({ connectionString, options, max: 4 });
+	pools.push(pool);
+	return pool;
+}
+
+const text = {
+	agencyId: "agy_1",
+	to: "+447700900101",
+	body: "Hi",
+	subaccountId: null,
+	consentLanguage: null,
+	notBefore: null,
+	notAfter: null,
+	priority: 0,
+	createdAt: 1,
+	progress,
+};
+
+test("tenants by search_path have a table each, also when public has one", async () => {
+	const url = (await server?.create()) ?? "";
+	const stores: OutboxStore[] = [];
+	for (const schema of ["public", "tenant_a", "tenant_b"]) {
+		const pool = open(url, `-c search_path=${schema},public`);
+		await pool.query(`create schema if not exists ${schema}`);
+		const store = postgresStore(pool);
+		await store.migrate();
+		await store.migrate();
+		await store.insert({ ...text, id: "a", body: schema }, undefined);
+		stores.push(store);
+	}
+	const bodies = stores.map(async (store) => (await store.find("a"))?.body);
+	expect(await Promise.all(bodies)).toEqual(["public", "tenant_a", "tenant_b"]);
+	const { rows } = await open(url).query(
+		"select schemaname, count(*)::int from pg_indexes where indexname like 'outbox_text%' group by 1 order by 1",
+	);
+	expect(new Set(rows.map((row) => row.count)).size).toBe(1);
+	expect(rows).toHaveLength(3);
+});
+
+test("the schema of the table is created, by processes that start at the same moment", async () => {
+	const pool = open((await server?.create()) ?? "");
+	await Promise.all([1, 2, 3].map(() => postgresStore(pool, { table: "crm.texts" }).migrate()));
+	await postgresStore(pool, { table: "crm.texts" }).insert({ ...text, id: "a" }, undefined);
+	expect((await pool.query("select id from crm.texts")).rows).toEqual([{ id: "a" }]);
+});
+
+test("a user who may not create a schema uses the one that is there", async () => {
+	const url = (await server?.create()) ?? "";
+	const owner = open(url);
+	const name = `clerk_${crypto.randomUUID().slice(0, 8)}`;
+	await owner.query(`create role ${name} login; create schema crm authorization ${name}`);
+	const as = new URL(url);
+	as.username = name;
+	const store = postgresStore(open(as.href), { table: "crm.texts" });
+	await store.migrate();
+	await store.migrate();
+	await expect(postgresStore(open(as.href), { table: "elsewhere.texts" }).migrate()).rejects.toMatchObject({
+		code: "42501",
+	});
+	await owner.query(`drop schema crm cascade; drop role ${name}`);
+});
+
+test("with serializable transactions, a statement that fails because of another one is repeated", async () => {
+	const pool = open((await server?.create()) ?? "", "-c default_transaction_isolation=serializable");
+	const store = postgresStore(pool);
+	await store.migrate();
+	const row = await store.insert({ ...text, id: "a" }, undefined);
+	const other = await pool.connect();
+	try {
+		await other.query("begin");
+		await other.query("update outbox_text set queue_id = 'q' where id = 'a'");
+		// It waits for the row, and fails with 40001 when the other one commits.
+		const postponed = store.postpone(row, 50, 1);
+		const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+		await expect.poll(async () => (await pool.query(waiting)).rows.length).toBe(1);
+		await other.query("commit");
+		await postponed;
+	} finally {
+		other.release(true);
+	}
+	expect(await store.find("a")).toMatchObject({ nextAt: 50, queueId: "q" });
+});
+
+/** Another process that holds the write lock for 150 ms at a time. */
+const holder = `
+const Libsql = require("libsql");
+const db = new Libsql(process.argv[1], { timeout: 5000 });
+const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+(async () => {
+	for (;;) {
+		db.exec("begin exclusive");
+		process.stdout.write("holds\\n");
+		await wait(150);
+		db.exec("commit");
+		await wait(20);
+	}
+})();`;
+
+test.each([
+	["libsql", (file: string) => sqliteStore(new Libsql(file))],
+	["@libsql/client", (file: string) => sqliteStore(createLibsql({ url: `file:${file}` }))],
+])("%s, beside a process that holds the write lock: nothing fails, and no lock stays behind", async (_, openStore) => {
+	const file = newFile();
+	const store = openStore(file);
+	await store.migrate();
+	const other = spawn(process.execPath, ["-e", holder, file], {
+		cwd: new URL(".", import.meta.url),
+		stdio: ["ignore", "pipe", "inherit"],
+	});
+	try {
+		await once(other.stdout ?? other, "data");
+		for (let at = 0; at < 30; at++) {
+			const row = await store.insert({ ...text, id: `t${at}` }, undefined);
+			expect((await store.find(`t${at}`))?.id).toBe(row.id);
+			expect(await store.due(10, 5)).toHaveLength(1);
+			expect(await store.save({ ...row, state: "sending" })).toBe(true);
+		}
+	} finally {
+		other.kill("SIGKILL");
+		await once(other, "exit");
+	}
+	// A third connection writes at once.
+	const third = new Libsql(file);
+	third.exec("update outbox_text set body = 'changed'");
+	expect((await store.find("t29"))?.body).toBe("changed");
+});
