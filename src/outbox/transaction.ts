@@ -295,7 +295,7 @@ export function transactionOf(tx: unknown, dialect: Dialect, sql: string, pool?:
 	return connection;
 }
 
-const guide = "see docs/durable-sends.md";
+const guide = "see docs/outbox-databases.md";
 
 /** The database of a store. */
 export function databaseOf(db: unknown, dialect: Dialect, field: string, operation: string): Connection {
