@@ -80,7 +80,7 @@ export function object<Shape extends z.core.$ZodShape>(
 }
 
 /** An object with any fields. */
-export const anyObject: z.ZodMiniType<object> = rule<object>(
+export const anyObject: z.ZodMiniType<object> = /* @__PURE__ */ rule<object>(
 	(value) => typeof value === "object" && value !== null,
 	"must be an object",
 );
@@ -95,47 +95,55 @@ function namesOf(keys: readonly string[]): string {
 	return shown.length > 0 ? `: ${shown.join(", ")}` : "";
 }
 
+/** Whether a value is a whole number from `min` to `max`. */
+export function isWhole(value: unknown, min: number, max: number): boolean {
+	return Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
+}
+
 /** A whole number from `min` to `max`. */
 export function whole(min: number, max: number): Schema<number> {
-	const isWhole = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
-	return rule<number>(isWhole, `must be a whole number from ${min} to ${max}`);
+	return rule<number>((value) => isWhole(value, min, max), `must be a whole number from ${min} to ${max}`);
 }
 
 /** A timer of more than 2^31 − 1 ms would fire at once. */
-export const milliseconds: Schema<number> = whole(1, 2 ** 31 - 1);
+export const milliseconds: Schema<number> = /* @__PURE__ */ whole(1, 2_147_483_647);
 
 /** Whether a value is text that can go over the wire. A lone surrogate, as cutting an emoji in two leaves it, cannot. */
 export function isWellFormed(value: unknown): value is string {
 	return typeof value === "string" && !/\p{Surrogate}/u.test(value);
 }
 
-const wellFormed = z.refine(
+const wellFormed = /* @__PURE__ */ z.refine(
 	isWellFormed,
 	"must not hold half of an emoji. Cut the text with Array.from(text), and not with slice",
 );
 
 /** Text that can go over the wire. */
-export const wireText: z.ZodMiniString = z.string("must be a string").check(wellFormed);
+export const wireText: z.ZodMiniString = /* @__PURE__ */ z.string("must be a string").check(wellFormed);
 
 /** Text that can be sent, and stored in a database. */
-export const text: z.ZodMiniString = z.string("must be a string").check(
-	z.refine((value) => value.trim() !== "", "must not be blank"),
-	z.refine((value) => !value.includes("\0"), "must have no NUL, because no database stores it"),
+export const text: z.ZodMiniString = /* @__PURE__ */ z.string("must be a string").check(
+	/* @__PURE__ */ z.refine((value) => value.trim() !== "", "must not be blank"),
+	/* @__PURE__ */ z.refine((value) => !value.includes("\0"), "must have no NUL, because no database stores it"),
 	wellFormed,
 );
 
-export const flag: z.ZodMiniBoolean = z.boolean("must be true or false");
+export const flag: z.ZodMiniBoolean = /* @__PURE__ */ z.boolean("must be true or false");
 
 /** Any value. */
-export const anything: z.ZodMiniUnknown = z.unknown();
+export const anything: z.ZodMiniUnknown = /* @__PURE__ */ z.unknown();
 
 export function callable<T>(): z.ZodMiniType<T> {
 	return rule<T>((value) => typeof value === "function", "must be a function");
 }
 
 /** Not by `instanceof`: under Jest, an AbortSignal is of another realm. */
-export const abortSignal: z.ZodMiniType<AbortSignal> = rule<AbortSignal>(
-	(value) => hasMethods(value, "addEventListener", "removeEventListener") && "aborted" in value,
+export function isAbortSignal(value: unknown): value is AbortSignal {
+	return hasMethods(value, "addEventListener", "removeEventListener") && "aborted" in value;
+}
+
+export const abortSignal: z.ZodMiniType<AbortSignal> = /* @__PURE__ */ rule<AbortSignal>(
+	isAbortSignal,
 	"must be an AbortSignal, such as the signal of an AbortController",
 );
 

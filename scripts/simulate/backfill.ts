@@ -38,7 +38,7 @@ if (process.send) {
 		if (handed === 1) {
 			listed = heap() - before;
 			console.log(`listed in ${requests} requests and ${((performance.now() - began) / 1_000).toFixed(1)} s`);
-			console.log(`${(listed / (feed.left + 1)).toFixed(0)} bytes a conversation`);
+			console.log(`${(listed / (feed.remaining + 1)).toFixed(0)} bytes a conversation`);
 		}
 		if (handed % 10_000 === 0) {
 			most = Math.max(most, heap() - before);

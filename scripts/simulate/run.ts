@@ -2,7 +2,8 @@
 // 10,000 agencies, beside fixed intervals, and the size of the checkpoints. Prints the tables of docs/scale.md and writes
 // docs/scale.svg. npx tsx scripts/simulate/run.ts
 import { writeFileSync } from "node:fs";
-import { encode, type Known } from "../../src/sync/checkpoint.ts";
+import { encode } from "../../src/sync/checkpoint.ts";
+import type { Known } from "../../src/sync/memory.ts";
 import { randomFrom } from "../../test/faults/random.ts";
 import { chart } from "./chart.ts";
 
@@ -78,23 +79,20 @@ function arrivals(perDay: number, random: () => number): Arrival[] {
 function checkpointBytes(seen: readonly Arrival[], count: number): number {
 	const instant = (at: number): number => Date.UTC(2026, 0, 5) + Math.round(at * 1_000);
 	const mark = seen[count - 1]?.at ?? 0;
+	const messagesOf = new Map<string, Map<number, number>>();
 	const known = new Map<string, Known>();
 	for (let i = count - 1; i >= 0; i--) {
 		const { at, conversation } = seen[i] ?? { at: 0, conversation: 0 };
 		if (at < mark - lookback) break;
 		const phoneNumber = `+32${470_000_000 + conversation}`;
 		const from = instant(mark - lookback);
-		const entry = known.get(phoneNumber) ?? {
-			fingerprint: "24-1x2y3z4-1a2b3c4",
-			at: instant(at),
-			from,
-			messages: new Map(),
-		};
-		entry.messages.set(10_000_000 + i, instant(at));
-		known.set(phoneNumber, entry);
+		const messages = messagesOf.get(phoneNumber) ?? new Map<number, number>();
+		messagesOf.set(phoneNumber, messages.set(10_000_000 + i, instant(at)));
+		if (!known.has(phoneNumber))
+			known.set(phoneNumber, { is: "delivered", fingerprint: "24-1x2y3z4-1a2b3c4", at: instant(at), from, messages });
 	}
 	const agencyId = "agy_0a1b2c3d4e5f60718293a4b5";
-	const state = { agencyId, mark: instant(mark), scan: undefined, known, followed: new Map() };
+	const state = { agencyId, mark: instant(mark), clock: instant(mark), known, followed: new Map() };
 	return Buffer.byteLength(encode(state));
 }
 

@@ -1,13 +1,14 @@
 import type { ConversationDetail, ConversationSummary } from "messaging-conversations";
-import { never } from "./checkpoint.ts";
 import { refuse } from "./input.ts";
+import { never } from "./memory.ts";
+import { storableText } from "./storable.ts";
 
 /**
- * A short text that changes when any field of the conversation's summary changes, `cursor` aside. Keep it in a column
- * beside the conversation: `reconcile` hands over what differs from it. Takes what `changes`, `watch` and `reconcile` hand
- * over, or a row of `conversations.list`.
+ * Returns a short text that changes when any field of the conversation's summary changes, `cursor` aside. Keep it in a
+ * column beside the conversation, and `reconcile` delivers the conversations that differ from it. Takes what `changes`,
+ * `watch` and `reconcile` deliver, or a row of `conversations.list`. It does not depend on `raw`.
  *
- * @throws PartnerInvalidInput when it is given something else
+ * @throws PartnerInvalidInput if it gets something else
  * @example
  * import { fingerprintOf } from "messaging-conversations/sync";
  *
@@ -19,7 +20,11 @@ export function fingerprintOf(conversation: ConversationSummary | ConversationDe
 	const summary: ConversationSummary = Object(conversation).summary ?? conversation;
 	if (!summary?.visibility) refuse("fingerprintOf", "conversation", "must be a summary or a detail");
 	const fields = { ...summary, ...summary.visibility };
-	const values = compared.map((name) => (/At$/.test(name) ? instant(`${fields[name]}`) : fields[name]));
+	const values = compared.map((name) => {
+		const value = fields[name];
+		if (/At$/.test(name)) return instant(`${value}`);
+		return typeof value === "string" ? storableText(value) : value;
+	});
 	return `${summary.totalMessages}-${hash(JSON.stringify(values))}`;
 }
 
@@ -45,17 +50,17 @@ const compared = [
 	"isVisibleThroughAgencyTag",
 ] as const;
 
-/** The number of messages that a fingerprint was made with; NaN when the text is no fingerprint. */
+/** The number of messages that a fingerprint was made with; NaN for any other text. */
 export function totalIn(fingerprint: string): number {
 	return Number.parseInt(fingerprint, 10);
 }
 
-/** A time of the service in milliseconds. -Infinity for null, for what is no time, and for 1970-01-01T00:00Z. */
+/** A time of the service in milliseconds. -Infinity for null, for text that is not a time, and for 1970-01-01T00:00Z. */
 export function instant(time: string | null | undefined): number {
 	return Date.parse(time ?? "") || never;
 }
 
-/** 64 bits in two lanes, without the asynchronous `crypto.subtle`: a page of rows is compared at once. */
+/** 64 bits in two halves, without the asynchronous `crypto.subtle`, because a page of rows is compared at once. */
 function hash(text: string): string {
 	let first = 0x811c9dc5;
 	let second = 0x2f0b4c47;

@@ -4,8 +4,9 @@
  * @module messaging-conversations/sync
  */
 
-export { type ChangeFeed, type ChangesOptions, changes, type FeedOptions } from "./changes.ts";
+export { type ChangesOptions, changes } from "./changes.ts";
+export type { ChangeFeed, FeedOptions, ReadOptions, UnreadConversation } from "./feed.ts";
 export { fingerprintOf } from "./fingerprint.ts";
-export type { Change, UnreadConversation } from "./memory.ts";
+export type { Change } from "./memory.ts";
 export { type Reconciled, type ReconcileOptions, reconcile, type StoredConversation } from "./reconcile.ts";
 export { type WatchFeed, type WatchOptions, watch } from "./watch.ts";

@@ -1,5 +1,5 @@
 import { type AgencyClient, PartnerInvalidInput } from "messaging-conversations";
-import { abortSignal, anyObject, checkValue, optional, type Schema, whole } from "../validation.ts";
+import { isAbortSignal, isWhole } from "../validation.ts";
 
 /** The functions of this entry that refuse bad input. */
 export type SyncFunction = "changes" | "watch" | "reconcile" | "fingerprintOf";
@@ -12,28 +12,35 @@ export function refuse(operation: SyncFunction, field: string, rule: string): ne
 	throw new PartnerInvalidInput({ field, rule, operation });
 }
 
-/** Checks the agency and the options that all of them take. No option may have a name outside `names`. */
+/** The options that all of them take. */
+interface CommonOptions {
+	concurrency?: number | undefined;
+	skip?: ((phoneNumber: string) => boolean | Promise<boolean>) | undefined;
+	raw?: boolean | undefined;
+	signal?: AbortSignal | undefined;
+}
+
+/** Checks the agency and the options that all of them take. No option may have a name outside these and `ownNames`. */
 export function checkCall(
 	operation: SyncFunction,
 	agency: AgencyClient,
-	options: { concurrency?: number | undefined; signal?: AbortSignal | undefined },
-	names: readonly string[],
+	options: CommonOptions,
+	ownNames: readonly string[],
 ): void {
 	if (!agency?.conversations) refuse(operation, "agency", "must be client.agency(id)");
-	const { concurrency, signal } = check(operation, "options", anyObject, options) as typeof options;
+	if (Object(options) !== options) refuse(operation, "options", "must be an object");
+	const names = [...ownNames, "concurrency", "skip", "raw", "signal"];
 	if (!Object.keys(options).every((name) => names.includes(name)))
 		refuse(operation, "options", `must be an object with only ${names.join(", ")}`);
-	check(operation, "concurrency", optional(whole(1, 100)), concurrency);
-	check(operation, "signal", optional(abortSignal), signal);
+	const { concurrency = 1, skip, raw = false, signal } = options;
+	checkWhole(operation, "concurrency", concurrency, 1, 100);
+	if (skip !== undefined) checkFunction(operation, "skip", skip);
+	if (typeof raw !== "boolean") refuse(operation, "raw", "must be true or false");
+	if (signal !== undefined && !isAbortSignal(signal)) refuse(operation, "signal", "must be an AbortSignal");
 }
 
-function check<T>(operation: SyncFunction, field: string, schema: Schema<T>, value: unknown): T {
-	return checkValue(
-		schema,
-		value,
-		field,
-		(broken, rule) => new PartnerInvalidInput({ field: broken, rule, operation }),
-	);
+export function checkFunction(operation: SyncFunction, field: string, value: unknown): void {
+	if (typeof value !== "function") refuse(operation, field, "must be a function");
 }
 
 export function checkWhole(
@@ -43,5 +50,5 @@ export function checkWhole(
 	min: number,
 	max = longestTimerMs,
 ): void {
-	check(operation, field, whole(min, max), value);
+	if (!isWhole(value, min, max)) refuse(operation, field, `must be a whole number from ${min} to ${max}`);
 }

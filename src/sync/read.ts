@@ -3,12 +3,15 @@ import {
 	isPartnerError,
 	type Message,
 	type MessagePage,
+	PartnerConfigurationError,
 	type PartnerError,
+	PartnerUnexpectedResponse,
 } from "messaging-conversations";
-import { never } from "./checkpoint.ts";
 import { instant } from "./fingerprint.ts";
-import { retryLimited } from "./retry.ts";
-import type { Row, Source } from "./scan.ts";
+import { retryLimited } from "./limited.ts";
+import { mostPagesInVain, type Source } from "./list.ts";
+import { never } from "./memory.ts";
+import { makeStorable } from "./storable.ts";
 
 /** A message with the time that the feed goes by. */
 export interface Dated {
@@ -28,16 +31,21 @@ export interface Conversation {
  * Reads a conversation and its messages, from the newest page down.
  * @param from pages of messages are read until older than this; Infinity reads the newest message alone
  */
-async function read({ agency, signal }: Source, phoneNumber: string, from: number): Promise<Conversation> {
+async function read(source: Source, phoneNumber: string, from: number): Promise<Conversation> {
+	const { agency, signal, raw } = source;
 	const pageSize = from === -never ? 1 : 100;
 	const { conversation, messagePage } = await agency.conversations.get(phoneNumber, { pageSize, signal });
+	if (!raw) makeStorable(conversation);
 	const messages = new Map<number, Dated>();
 	const latest = instant(conversation.summary.lastMessageAt);
 	// A message without a time has that of the next newer one; the newest has that of the conversation.
 	let at = latest === never ? -never : latest;
 	let untimed = true;
+	let pagesInVain = 0;
 	/** Adds a page. Returns whether the next older one is wanted. */
 	const add = (page: MessagePage): boolean => {
+		if (!raw) makeStorable(page.messages);
+		const before = messages.size;
 		for (const message of page.messages) {
 			const own = instant(message.createdAt);
 			if (own !== never) {
@@ -45,6 +53,12 @@ async function read({ agency, signal }: Source, phoneNumber: string, from: numbe
 				untimed = false;
 			}
 			if (!messages.has(message.id)) messages.set(message.id, { message, at, untimed });
+		}
+		pagesInVain = messages.size > before ? 0 : pagesInVain + 1;
+		if (pagesInVain >= mostPagesInVain) {
+			const operation = "conversations.listMessages";
+			const what = `${operation}: the service returned ${pagesInVain} pages in a row without a new message`;
+			throw new PartnerUnexpectedResponse(what, { operation, agencyId: agency.id });
 		}
 		return page.hasMore && at >= from;
 	};
@@ -56,17 +70,37 @@ async function read({ agency, signal }: Source, phoneNumber: string, from: numbe
 	return { conversation, messages: [...messages.values()] };
 }
 
-/** The end of a row's read. It has neither `read` nor `error` when the conversation is gone. */
-export interface ReadEnd<Item extends Row = Row> {
-	row: Item;
+/** Whether the caller wants nothing of this contact. */
+export async function isSkipped({ operation, skip }: Source, phoneNumber: string): Promise<boolean> {
+	try {
+		return (await skip?.(phoneNumber)) === true;
+	} catch (error) {
+		// Its message may hold the number.
+		const { name = "Error" } = Object(error);
+		const rule = "its function failed";
+		throw new PartnerConfigurationError({
+			operation,
+			field: "skip",
+			rule,
+			retryable: true,
+			cause: { name: `${name}` },
+		});
+	}
+}
+
+/** The end of a conversation's read. It has none of the optional fields if the conversation is gone. */
+export interface ReadEnd<Item> {
+	item: Item;
 	read?: Conversation;
 	error?: PartnerError;
+	/** The caller's `skip` returned true. */
+	isSkipped?: boolean;
 	/** No more reads follow, because the service is taken to be down, or asks to wait. */
 	isOutage?: boolean;
 }
 
-/** Whether to go on after so many failed reads in a row. */
-export type GoesOn = (inARow: number) => boolean | Promise<boolean>;
+/** Whether to continue after so many failed reads in a row. */
+export type Continues = (inARow: number) => boolean | Promise<boolean>;
 
 /** After so many failed reads in a row the service may be down. */
 export const mostInARow = 10;
@@ -75,44 +109,46 @@ export const mostInARow = 10;
 const ofTheKey = /Unauthorized|Forbidden|Config|Abort/;
 
 /**
- * Reads conversations, a few at once, in the order of their rows. Throws errors that every later read would meet too.
+ * Reads conversations, a few at once, in the given order. Throws errors that every later read would meet too.
  * @param from see `read`
  */
-export async function* reads<Item extends Row>(
+export async function* reads<Item extends { phoneNumber: string }>(
 	source: Source,
-	rows: Iterable<Item>,
-	from: (row: Item) => number,
-	goesOn: GoesOn = (inARow) => inARow < mostInARow,
+	items: Iterable<Item>,
+	from: (item: Item) => number,
+	continues: Continues = (inARow) => inARow < mostInARow,
 ): AsyncGenerator<ReadEnd<Item>, void, undefined> {
 	const { concurrency, signal } = source;
 	let inARow = 0;
-	for await (const ended of attempts()) {
-		// After an abort nothing more is handed over, also of what is read already: a new attempt fails without a request.
-		const { thrown, ...end } = signal.aborted ? await attempt(ended.row) : ended;
-		if (end.read) {
-			inARow = 0;
+	for await (const { thrown, ...end } of attempts()) {
+		// After an abort nothing more is delivered, even if it is read already. This read fails without a request.
+		if (signal.aborted) await read(source, end.item.phoneNumber, never);
+		const isGone = isPartnerError(thrown) && thrown._tag === "PartnerNotFound";
+		if (thrown === undefined || isGone) {
+			if (end.read) inARow = 0;
 			yield end;
-		} else if (!isPartnerError(thrown) || ofTheKey.test(thrown._tag)) throw thrown;
-		else if (thrown._tag === "PartnerNotFound") yield end;
-		else {
-			// A 429 ends the reads as an outage does, because the service asks to wait.
-			const isOutage = thrown.status === 429 || !(await goesOn(++inARow));
-			yield { ...end, error: thrown, isOutage };
-			if (isOutage) return;
+			continue;
 		}
+		if (!isPartnerError(thrown) || (thrown.field !== "skip" && ofTheKey.test(thrown._tag))) throw thrown;
+		// A 429 ends the reads too, because the service asks to wait.
+		const isOutage = thrown.status === 429 || !(await continues(++inARow));
+		yield { ...end, error: thrown, isOutage };
+		if (isOutage) return;
 	}
 
-	async function attempt(row: Item): Promise<ReadEnd<Item> & { thrown?: unknown }> {
+	async function attempt(item: Item): Promise<ReadEnd<Item> & { thrown?: unknown }> {
+		const { phoneNumber } = item;
 		try {
-			return { row, read: await retryLimited(source, () => read(source, row.phoneNumber, from(row))) };
+			if (await isSkipped(source, phoneNumber)) return { item, isSkipped: true };
+			return { item, read: await retryLimited(source, () => read(source, phoneNumber, from(item))) };
 		} catch (thrown) {
-			return { row, thrown };
+			return { item, thrown };
 		}
 	}
 	async function* attempts() {
 		const running: ReturnType<typeof attempt>[] = [];
-		for (const row of rows) {
-			running.push(attempt(row));
+		for (const item of items) {
+			running.push(attempt(item));
 			if (running.length >= concurrency) yield* running.splice(0, 1);
 		}
 		yield* running;

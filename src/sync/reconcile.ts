@@ -1,62 +1,55 @@
-import type {
-	AgencyClient,
-	ConversationDetail,
-	ConversationSummary,
-	Message,
-	PartnerError,
-} from "messaging-conversations";
-import { never } from "./checkpoint.ts";
+import type { AgencyClient, ConversationDetail, Message, PartnerError } from "messaging-conversations";
+import type { ReadOptions } from "./feed.ts";
 import { fingerprintOf, totalIn } from "./fingerprint.ts";
 import { checkCall, refuse } from "./input.ts";
-import { mostInARow, reads } from "./read.ts";
-import { type Row, type Source, scan } from "./scan.ts";
+import { emptyListing, list, type Source } from "./list.ts";
+import { never } from "./memory.ts";
+import { isSkipped, mostInARow, reads } from "./read.ts";
 import { abandoning } from "./signal.ts";
 
 /** A conversation as the CRM holds it. */
 export interface StoredConversation {
-	/** The number as `changes`, `watch` or `reconcile` handed it over. */
+	/** The number as `changes`, `watch` or `reconcile` delivered it. */
 	phoneNumber: string;
-	/** `fingerprintOf` of what was handed over last; null or absent hands the conversation over again. */
+	/** `fingerprintOf` of what was delivered last. If it is null or absent, the conversation is delivered again. */
 	fingerprint?: string | null | undefined;
 	/**
-	 * How many messages of it the CRM holds. When the service has more or fewer, all messages are handed over: also those
-	 * that became visible after the feed had passed them by.
+	 * How many messages of it the CRM holds. If the service has more or fewer, all messages are delivered, including those
+	 * that became visible too late for the feed.
 	 * @default the number that the fingerprint was made with
 	 */
 	messages?: number | null | undefined;
 }
 
 /** Options of {@link reconcile}. */
-export interface ReconcileOptions {
+export interface ReconcileOptions extends ReadOptions {
 	/** All conversations that the CRM holds of the agency, as rows that a database streams. Held in memory as texts. */
 	stored: Iterable<StoredConversation> | AsyncIterable<StoredConversation>;
-	/** Conversations that are read at once. @default 4 */
-	concurrency?: number | undefined;
 	/** Aborts with PartnerAbortError. */
 	signal?: AbortSignal | undefined;
 }
 
-/** A conversation that is not as it is stored. */
+/** A conversation that differs from what is stored. */
 export interface Reconciled {
 	/** The contact's number in E.164. */
 	phoneNumber: string;
-	/** The conversation as it is now; null when it is deleted or hidden, which cannot be told apart. */
+	/** The conversation as it is now. Null if it is deleted or hidden, which cannot be told apart. */
 	conversation: ConversationDetail | null;
-	/** All its messages, oldest first, when there are more or fewer than were stored; else empty. Upsert them. */
+	/** All its messages, oldest first, if there are more or fewer than were stored; else empty. Upsert them. */
 	messages: Message[];
 }
 
 /**
- * Compares all conversations with what is stored, and hands over those that differ: names, AI state, visibility, late
- * messages, and what is gone. Made for the night: it lists everything, 100 conversations a request, reads each one that
- * differs, and asks about what is stored and not listed, 100 numbers a request. Interrupted, it is begun again.
+ * Compares all conversations with what is stored, and yields those that differ: names, AI state, visibility, late messages,
+ * and what is gone. Run it at night. It lists everything, 100 conversations a request, reads each one that differs, and looks
+ * up what is stored and not listed, 100 numbers a request. If it is interrupted, start it again.
  *
- * A conversation that cannot be read holds up no other one: the loop ends by throwing the first error after all others
- * were handed over. It asks for the list after every ten failed reads in a row, and ends at once when that fails too.
+ * A conversation that cannot be read does not block the others. The loop ends by throwing the first error after the others
+ * were delivered. After every ten failed reads in a row it requests the list, and ends at once if that fails too.
  *
  * Uses `conversations.list`, `conversations.get`, `conversations.listMessages` and `conversations.lookup`.
  *
- * @throws PartnerInvalidInput at once when an option is not what it must be; what the calls throw, from the loop
+ * @throws PartnerInvalidInput at once if an option is invalid. The loop throws the errors of the calls.
  * @example
  * import { fingerprintOf, reconcile } from "messaging-conversations/sync";
  *
@@ -68,13 +61,14 @@ export interface Reconciled {
  * }
  */
 export function reconcile(agency: AgencyClient, options: ReconcileOptions): AsyncIterable<Reconciled> {
-	checkCall("reconcile", agency, options, ["stored", "concurrency", "signal"]);
-	const { stored, concurrency = 4, signal } = options;
+	checkCall("reconcile", agency, options, ["stored"]);
+	const { stored, concurrency = 4, skip, raw = false, signal } = options;
 	if (Object(stored) !== stored || !(Symbol.asyncIterator in stored || Symbol.iterator in stored))
 		refuse("reconcile", "stored", "must be iterable");
+	const operation = "reconcile";
+	const source = { operation, agency, concurrency, skip, raw, lookbackMs, isLong: false } as const;
 	return {
-		[Symbol.asyncIterator]: () =>
-			abandoning(signal, (own) => walk({ agency, concurrency, lookbackMs, isLong: false, signal: own }, stored)),
+		[Symbol.asyncIterator]: () => abandoning(signal, (own) => compare({ ...source, signal: own }, stored)),
 	};
 }
 
@@ -87,7 +81,10 @@ interface Held {
 /** Rows that move up while the list is read are at most this much older than its first row. */
 const lookbackMs = 120_000;
 
-async function* walk(source: Source, stored: ReconcileOptions["stored"]): AsyncGenerator<Reconciled, void, undefined> {
+async function* compare(
+	source: Source,
+	stored: ReconcileOptions["stored"],
+): AsyncGenerator<Reconciled, void, undefined> {
 	const { agency, signal } = source;
 	const held = new Map<string, Held>();
 	let index = 0;
@@ -97,45 +94,64 @@ async function* walk(source: Source, stored: ReconcileOptions["stored"]): AsyncG
 		held.set(phoneNumber, { fingerprint, messages: messages ?? totalIn(fingerprint ?? "") });
 		index++;
 	}
-	const unlisted = new Set(held.keys());
 	/** Conversations with more or fewer messages than are held. */
 	const recounted = new Set<string>();
 	let failed: PartnerError | undefined;
 
-	const differs = (row: ConversationSummary): boolean => {
-		const before = held.get(row.phoneNumber);
-		unlisted.delete(row.phoneNumber);
-		const isRecounted = before?.messages !== row.totalMessages;
-		if (isRecounted) recounted.add(row.phoneNumber);
-		return isRecounted || before?.fingerprint !== fingerprintOf(row);
+	const differs = ({ phoneNumber, fingerprint }: Listed): boolean => {
+		const before = held.get(phoneNumber);
+		const isRecounted = before?.messages !== totalIn(fingerprint);
+		if (isRecounted) recounted.add(phoneNumber);
+		return isRecounted || before?.fingerprint !== fingerprint;
 	};
-	/** Goes past any number of failed reads, and throws when the list fails too: then the service is down. */
-	const goesOn = async (inARow: number): Promise<boolean> => {
+	/** Continues after any number of failed reads, and throws if the list fails too: then the service is down. */
+	const continues = async (inARow: number): Promise<boolean> => {
 		if (inARow % mostInARow === 0) await agency.conversations.list({ pageSize: 1, signal }).page();
 		return true;
 	};
-	async function* handOver(rows: readonly Row[]): AsyncGenerator<Reconciled, void, undefined> {
-		const from = ({ phoneNumber }: Row) => (recounted.has(phoneNumber) ? never : -never);
-		for await (const { row, read, error, isOutage } of reads(source, rows, from, goesOn)) {
-			const { phoneNumber } = row;
+	const isLeftOut = (phoneNumber: string): Promise<boolean> =>
+		isSkipped(source, phoneNumber).catch((error: PartnerError) => {
+			failed ??= error;
+			return true;
+		});
+	async function* deliver(rows: Iterable<Listed>): AsyncGenerator<Reconciled, void, undefined> {
+		const from = ({ phoneNumber }: Listed) => (recounted.has(phoneNumber) ? never : -never);
+		for await (const { item, read, error, isSkipped, isOutage } of reads(source, rows, from, continues)) {
+			const { phoneNumber } = item;
 			if (isOutage) throw error;
 			failed ??= error;
 			if (read) {
 				const { conversation, messages } = read;
 				const all = recounted.has(phoneNumber) ? messages.map(({ message }) => message).reverse() : [];
 				yield { phoneNumber, conversation, messages: all };
-			} else if (!error && held.has(phoneNumber)) yield { phoneNumber, conversation: null, messages: [] };
+			} else if (!error && !isSkipped && held.has(phoneNumber)) yield gone(phoneNumber);
 		}
 	}
 
-	const { rows } = await scan(source, never, differs);
-	yield* handOver(rows);
-	const moved: Row[] = [];
+	const listing = emptyListing();
+	await list(source, () => never, listing);
+	// Each once, those with the oldest activity first.
+	const differing = new Map(listing.rows.filter(differs).map((row) => [row.phoneNumber, row]));
+	yield* deliver([...differing.values()].sort((a, b) => a.at - b.at));
+	const unlisted = new Set(held.keys());
+	for (const { phoneNumber } of listing.rows) unlisted.delete(phoneNumber);
+	for (const phoneNumber of unlisted) if (await isLeftOut(phoneNumber)) unlisted.delete(phoneNumber);
+	const moved: Listed[] = [];
 	for (const { input, phoneNumber, conversation } of await agency.conversations.lookup([...unlisted], { signal })) {
-		if (conversation && differs(conversation)) moved.push({ phoneNumber: input, at: never });
+		const row = conversation && { phoneNumber: input, fingerprint: fingerprintOf(conversation) };
+		if (row && differs(row)) moved.push(row);
 		// Without a number the stored text is not a phone number, so that it was not looked up.
-		if (!conversation && phoneNumber) yield { phoneNumber: input, conversation, messages: [] };
+		if (!conversation && phoneNumber) yield gone(input);
 	}
-	yield* handOver(moved);
+	yield* deliver(moved);
 	if (failed) throw failed;
+}
+
+interface Listed {
+	phoneNumber: string;
+	fingerprint: string;
+}
+
+function gone(phoneNumber: string): Reconciled {
+	return { phoneNumber, conversation: null, messages: [] };
 }

@@ -1,7 +1,7 @@
 /** The generators that run, with their outer signal. */
 const running = new Map<AbortController, AbortSignal | undefined>();
 
-/** The one listener of every outer signal. Node warns of a leak when a signal has more than ten, as that of a server's feeds. */
+/** The one listener of every outer signal. Node warns of a leak if a signal has more than ten. */
 function end(): void {
 	for (const [own, outer] of running) if (outer?.aborted) own.abort();
 }

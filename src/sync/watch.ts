@@ -1,52 +1,62 @@
 import type { AgencyClient, PartnerError } from "messaging-conversations";
-import { type ChangeFeed, type FeedOptions, lookOnce, openFeed, publicFeed } from "./changes.ts";
-import { never } from "./checkpoint.ts";
-import { checkWhole, refuse } from "./input.ts";
-import { look, lookAtStatuses } from "./look.ts";
-import type { Change } from "./memory.ts";
-import { sleep } from "./retry.ts";
+import { poll, pollStatuses } from "./deliver.ts";
+import { type ChangeFeed, type FeedOptions, openFeed, pollOnce, publicFeed } from "./feed.ts";
+import { nextDueAt } from "./followed.ts";
+import { checkFunction, checkWhole } from "./input.ts";
+import { sleep } from "./limited.ts";
+import { type Change, never } from "./memory.ts";
 import { abandoning } from "./signal.ts";
-import { nextDueAt } from "./statuses.ts";
 
 /** Options of {@link watch}. */
 export interface WatchOptions extends FeedOptions {
 	/**
-	 * The pause after a look that found something, in milliseconds. It grows by half with each look that finds nothing.
+	 * The pause after a poll that found something, in milliseconds. It grows by half with each poll that finds nothing.
 	 * @default 15000
 	 */
 	minMs?: number | undefined;
-	/** The longest pause, in milliseconds. @default 300000 */
+	/**
+	 * The longest pause, in milliseconds. A `Retry-After` of up to an hour is honoured beyond it, and a longer one counts as
+	 * an hour.
+	 * @default 300000
+	 */
 	maxMs?: number | undefined;
 	/**
-	 * Gets the errors that end no loop: those that may pass (`retryable`), after which the pause doubles, and those of single
-	 * conversations that could not be read. An error that it throws ends the loop.
+	 * Gets the errors that do not end the loop: those that may pass (`retryable`) and a 401, after which the pause doubles, and
+	 * those of single conversations that could not be read. An error that it throws ends the loop.
 	 */
 	onError?: ((error: PartnerError) => unknown) | undefined;
-	/** Ends the loop after the change in hand, as `break` does. */
+	/** Ends the loop once the current change is processed. */
 	signal?: AbortSignal | undefined;
 }
 
 /** The feed that {@link watch} returns. */
 export interface WatchFeed extends ChangeFeed {
-	/** Looks now instead of after the pause, as after a send of one's own. */
+	/** Polls immediately, for example after you send a message. */
 	nudge: () => void;
 }
 
+/** The longest Retry-After that is honoured. */
+const longestRetryAfterMs = 3_600_000;
+
 /**
- * Looks again and again, and hands over each conversation that has changed, as `changes` does. The pause between two looks
- * adapts to the activity, and errors that may pass do not end the loop. `break`, `return` and `signal` end it after the
- * change in hand, a pause or a request at once, and leave no timer and no request behind. After an error in the body of the
- * loop make a new feed from the stored checkpoint.
+ * Polls for as long as you iterate, and yields each conversation that has changed, as `changes` does. The pause between
+ * polls adapts to the activity. Errors that may pass do not end the loop. Neither does a 401, because the key may be being
+ * replaced: the loop ends after `maxMs` of nothing but 401s.
  *
- * @throws PartnerInvalidInput at once when an option is not what it must be; from the loop, what will not pass, as
- * PartnerForbidden when the agency's link has ended
+ * `break`, `return` and `signal` end the loop at once, even during a pause or a request, and leave no timer and no request
+ * behind. After a `break` or an error in the body, the current change comes again.
+ *
+ * Uses `conversations.list`, `conversations.get` and, for more than 100 new messages, `conversations.listMessages`.
+ *
+ * @throws PartnerInvalidInput at once if an option is invalid. The loop throws errors that will not pass, such as
+ * PartnerForbidden when the agency is no longer linked.
  * @example
  * import { watch } from "messaging-conversations/sync";
  *
  * const feed = watch(agency, { since: "beginning", onError: ({ message }) => console.error(message) });
  * for await (const { conversation, messages } of feed) {
  *   console.log(conversation.summary.contactName, messages.length, feed.checkpoint.length);
- *   break; // or for ever
+ *   break; // or never
  * }
  */
 export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
@@ -59,52 +69,58 @@ export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 	} = options;
 	checkWhole("watch", "minMs", minMs, 1);
 	checkWhole("watch", "maxMs", maxMs, minMs);
-	if (typeof onError !== "function") refuse("watch", "onError", "must be a function");
-	/** Ends the pause that comes or is under way, so that the next look is made at once. */
+	checkFunction("watch", "onError", onError);
+	/** Ends the pause that comes or is under way, so that the next poll begins at once. */
 	let nudged = new AbortController();
 
-	async function* looks(stop: AbortSignal): AsyncGenerator<Change, void, undefined> {
+	async function* polls(stop: AbortSignal): AsyncGenerator<Change, void, undefined> {
 		stop.addEventListener("abort", () => nudged.abort());
 		let pauseMs = minMs;
 		let wasAtOnce = false;
-		let lookAt = performance.now();
+		let pollAt = performance.now();
+		/** When the first of the 401s in a row came. */
+		let unauthorizedSince: number | undefined;
 		while (!stop.aborted) {
-			const isLook = nudged.signal.aborted || performance.now() >= lookAt;
+			const isPoll = nudged.signal.aborted || performance.now() >= pollAt;
 			nudged = new AbortController();
 			const errors: PartnerError[] = [];
 			try {
 				let found = false;
-				for await (const change of lookOnce(feed, stop, isLook ? look : lookAtStatuses)) {
+				for await (const change of pollOnce(feed, stop, isPoll ? poll : pollStatuses)) {
 					found = true;
 					yield change;
 				}
-				// A look of several pages may have taken long; a second one in a row says how busy the agency is.
-				if (isLook) {
+				unauthorizedSince = undefined;
+				// A poll of several pages may have taken long; a second one in a row says how busy the agency is.
+				if (isPoll) {
 					wasAtOnce = feed.isLong && found && !wasAtOnce;
 					pauseMs = wasAtOnce ? 0 : found ? minMs : Math.max(minMs, 1.5 * pauseMs);
 				}
 			} catch (error) {
 				if (stop.aborted) return;
-				// Only an error of the client has `retryable`.
+				// Only an error of the client has these fields.
 				const failed: PartnerError = Object(error);
-				if (!failed.retryable) throw error;
+				const isUnauthorized = failed._tag === "PartnerUnauthorized";
+				unauthorizedSince = isUnauthorized ? (unauthorizedSince ?? performance.now()) : undefined;
+				const isPassing = isUnauthorized ? performance.now() - Number(unauthorizedSince) < maxMs : failed.retryable;
+				if (!isPassing) throw error;
 				errors.push(failed);
 			}
 			for (const { error } of feed.failures) errors.push(error);
 			pauseMs = Math.min(maxMs, errors[0] ? 2 * Math.max(minMs, pauseMs) : pauseMs);
-			const leastMs = errors.map(({ retryAfterMs = minMs }) => retryAfterMs);
-			if (isLook) lookAt = performance.now() + Math.max(pauseMs * (0.9 + 0.2 * Math.random()), ...leastMs);
+			const leastMs = errors.map(({ retryAfterMs = minMs }) => Math.min(retryAfterMs, longestRetryAfterMs));
+			if (isPoll) pollAt = performance.now() + Math.max(pauseMs * (0.9 + 0.2 * Math.random()), ...leastMs);
 			for (const error of errors) onError(error);
-			// A scan that is not through is gone on with before statuses are looked at.
-			const statusInMs = feed.statuses && !feed.state.scan ? nextDueAt(feed.state.followed) - Date.now() : -never;
-			await sleep(Math.min(lookAt - performance.now(), Math.max(statusInMs, ...leastMs)), nudged.signal);
+			// A scan that was interrupted is finished before statuses are polled.
+			const statusInMs = feed.memory.scan ? -never : nextDueAt(feed.memory.followed) - Date.now();
+			await sleep(Math.min(pollAt - performance.now(), Math.max(statusInMs, ...leastMs)), nudged.signal);
 		}
 	}
 
 	function iterate(): AsyncIterator<Change, void, undefined> {
 		const stop = new AbortController();
-		const inner = abandoning(signal, looks, stop);
-		// A generator answers `return` only when its pause is over, so the pause is ended first.
+		const inner = abandoning(signal, polls, stop);
+		// A generator answers `return` only after its pause, so the pause is ended first.
 		return {
 			next: () => inner.next(),
 			return(value) {

@@ -1,21 +1,8 @@
 /* A service whose reads are answered by copies of its data: one may lag behind another, or have another clock. */
-import { type Change, changes } from "messaging-conversations/sync";
 import { expect, test } from "vitest";
-import { minutes, type Opened, openModel, told } from "./service.ts";
+import { minutes, openModel, told } from "./service.ts";
 
 const second = 1_000;
-
-/** Looks once, and ends the loop after a contact's change. */
-async function lookUpTo(opened: Opened, index: number): Promise<ReturnType<typeof told>> {
-	const feed = changes(opened.agency, { since: opened.since });
-	const handed: Change[] = [];
-	for await (const change of feed) {
-		handed.push(change);
-		if (change.phoneNumber === opened.contact(index).phoneNumber) break;
-	}
-	opened.since = feed.checkpoint;
-	return told(opened, { changes: handed });
-}
 
 test("a conversation that was still to come is not passed by when a copy lists it where it was before", async () => {
 	const opened = openModel({}, 3);
@@ -24,18 +11,18 @@ test("a conversation that was still to come is not passed by when a copy lists i
 		model.write(contact(index));
 		model.advance(10 * second);
 	}
-	await lookUpTo(opened, 0);
-	// The scan goes on, and hands contact 2 over with a later time than that of contact 1.
+	await opened.pollUpTo(0);
+	// The scan goes on, and delivers contact 2 with a later time than that of contact 1.
 	model.advance(minutes(2));
 	model.write(contact(2));
 	model.advance(10 * second);
 	model.write(contact(1));
-	await lookUpTo(opened, 2);
+	await opened.pollUpTo(2);
 	model.behindMs = 15 * second;
-	const { changes: rest } = await opened.look();
+	const { changes: rest } = await opened.poll();
 	expect(told(opened, { changes: rest })).toEqual([[1, ["1"]]]);
 	model.behindMs = 0;
-	expect(told(opened, await opened.look())).toEqual([[1, ["4"]]]);
+	expect(told(opened, await opened.poll())).toEqual([[1, ["4"]]]);
 });
 
 test("a conversation that a copy shows as it was before is not forgotten, and brings nothing twice", async () => {
@@ -45,29 +32,29 @@ test("a conversation that a copy shows as it was before is not forgotten, and br
 		model.write(contact(index));
 		model.advance(index < 2 ? 10 * second : minutes(10));
 	}
-	const before = await lookUpTo(opened, 0);
+	const { changes: before } = await opened.pollUpTo(0);
 	model.write(contact(2));
-	const later = await lookUpTo(opened, 2);
-	expect([...before, ...later]).toEqual([
+	const { changes: later } = await opened.pollUpTo(2);
+	expect(told(opened, { changes: [...before, ...later] })).toEqual([
 		[0, ["0"]],
 		[2, ["2", "4"]],
 	]);
 	model.advance(10 * second);
 	model.behindMs = 20 * second;
-	expect(told(opened, await opened.look())).toEqual([
+	expect(told(opened, await opened.poll())).toEqual([
 		[1, ["1"]],
 		[2, []],
 		[3, ["3"]],
 	]);
 	model.behindMs = 0;
-	expect(told(opened, await opened.look())).toEqual([[2, []]]);
+	expect(told(opened, await opened.poll())).toEqual([[2, []]]);
 });
 
 test("a conversation that moves up between two pages is found in a copy that shows it where it was before", async () => {
 	const opened = openModel({}, 5);
 	const { model, contact } = opened;
 	for (const index of [0, 1, 2, 3, 4]) model.write(contact(index));
-	await opened.look();
+	await opened.poll();
 	model.advance(minutes(10));
 	model.write(contact(0));
 	model.advance(minutes(3));
@@ -80,9 +67,9 @@ test("a conversation that moves up between two pages is found in a copy that sho
 	// Each request takes 220 ms, and the first scan has three pages. The second one is answered by a copy from before.
 	model.schedule({ at: model.now + 300, happen: () => model.write(contact(0)) });
 	model.schedule({ at: model.now + 700, happen: () => void (model.behindMs = 8 * second) });
-	const { changes: first } = await opened.look();
+	const { changes: first } = await opened.poll();
 	model.behindMs = 0;
-	const { changes: rest } = await opened.look();
+	const { changes: rest } = await opened.poll();
 	const texts = told(opened, { changes: [...first, ...rest] }).filter(([index]) => index === 0);
 	expect(texts.flatMap(([, numbers]) => numbers)).toEqual(["5", "9"]);
 });
@@ -97,24 +84,24 @@ test("a Date that is put back brings nothing twice, also of a conversation with 
 	}
 	model.advance(minutes(3));
 	model.write(contact(1));
-	await opened.look();
+	await opened.poll();
 	model.dateOffsetMs = -minutes(10);
 	model.write(contact(0));
 	model.advance(second);
 	model.write(contact(1));
-	expect(await lookUpTo(opened, 0)).toEqual([[0, ["9"]]]);
+	expect(told(opened, await opened.pollUpTo(0))).toEqual([[0, ["9"]]]);
 	model.write(contact(0));
-	expect(told(opened, await opened.look())).toEqual([
+	expect(told(opened, await opened.poll())).toEqual([
 		[0, ["11"]],
 		[1, ["10"]],
 	]);
 });
 
-test("what an agency gets after a look from the beginning at an empty list is handed over, however old it is", async () => {
+test("what an agency gets after a poll from the beginning at an empty list is delivered, however old it is", async () => {
 	const opened = openModel({}, 1);
 	const { model, contact } = opened;
-	expect((await opened.look()).requests).toEqual(["GET /conversations"]);
+	expect((await opened.poll()).requests).toEqual(["GET /conversations"]);
 	model.write(contact(0), { at: model.now - minutes(60) });
-	expect(told(opened, await opened.look())).toEqual([[0, ["0"]]]);
-	expect((await opened.look()).requests).toEqual(["GET /conversations"]);
+	expect(told(opened, await opened.poll())).toEqual([[0, ["0"]]]);
+	expect((await opened.poll()).requests).toEqual(["GET /conversations"]);
 });

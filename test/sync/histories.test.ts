@@ -21,7 +21,7 @@ test.each(Object.entries(kinds))(
 	600_000,
 );
 
-test("a conversation whose newest message has a time in the future, and that the first look from now cannot read, loses nothing", async () => {
+test("a conversation whose newest message has a time in the future, and that the first poll from now cannot read, loses nothing", async () => {
 	const kind = kinds["all at once"] ?? {};
 	const findings = await playHistory({ kind, seed: 200_089, crm: "killed between two" });
 	expect(faultsIn(findings)).toEqual({});

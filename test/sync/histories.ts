@@ -1,6 +1,6 @@
-/* Random histories of a service, and a CRM that mirrors it by a feed and dies now and then. */
+/* Random histories of a service, and a CRM that mirrors it by a feed, whose loop throws and whose process dies now and then. */
 import { createClient } from "messaging-conversations";
-import { type ChangesOptions, changes } from "messaging-conversations/sync";
+import { type ChangeFeed, type ChangesOptions, changes } from "messaging-conversations/sync";
 import { pick, randomFrom } from "../faults/random.ts";
 import { bodyMark, createModel, cursorMark, type Kind, type Model } from "./model.ts";
 
@@ -44,6 +44,18 @@ export const kinds: Record<string, Kind> = {
 	"requests that fail": { faults: 0.15, faultStatuses: [500, 0] },
 	"429": { faults: 0.1, faultStatuses: [429] },
 	"messages without a time": { undatedMessages: true },
+	"photos that are stored later": { lateMediaMs: 8 * minute },
+	"lists that circle or do not end": { endless: true, cursors: "offsets" },
+	"a clock that is set back": { setsBack: true },
+	"a clock that is set back, times in seconds": { setsBack: true, precisionMs: second, randomIds: true },
+	"copies that lag behind, lists that do not end, photos that are stored later": {
+		copiesLagMs: 60 * second,
+		endless: true,
+		lateMediaMs: 8 * minute,
+		unreadable: true,
+		faults: 0.05,
+		faultStatuses: [500, 0, 429],
+	},
 	"all at once": {
 		lateMs: 60 * second,
 		precisionMs: 4 * second,
@@ -61,7 +73,8 @@ export interface HistoryOptions {
 	kind: Kind;
 	seed: number;
 	/**
-	 * How the CRM stores: a change and the checkpoint in one transaction, or one after the other; and whether it is killed.
+	 * How the CRM stores: a change and the checkpoint in one transaction, or one after the other; and whether its loop throws
+	 * or it is killed.
 	 */
 	crm: (typeof crms)[number];
 	options?: Partial<ChangesOptions>;
@@ -70,7 +83,15 @@ export interface HistoryOptions {
 }
 
 /** How the CRM stores, in the order of how much can go wrong. */
-export const crms = ["one transaction", "killed in one transaction", "killed between two"] as const;
+export const crms = [
+	"one transaction",
+	"throws in one transaction",
+	"killed in one transaction",
+	"killed between two",
+] as const;
+
+/** What the body of the loop throws. Its transaction is rolled back. */
+class LoopError extends Error {}
 
 /** What is wrong with the mirror, in counts: all must be 0 but the last. */
 export interface Findings {
@@ -82,12 +103,14 @@ export interface Findings {
 	disordered: number;
 	/** Conversations whose summary is not the service's. */
 	untrue: number;
-	/** Requests beyond one in a look without a change, and changes in it. */
+	/** Requests beyond one in a poll without a change, and changes in it. */
 	loud: number;
 	/** Checkpoints that hold a cursor or a text. */
 	leaks: number;
 	/** Messages from before a feed that began with "now". */
 	early: number;
+	/** Photos of which the service has a copy and the mirror does not. */
+	uncopied: number;
 	/** Characters of the largest checkpoint; no fault. */
 	largest: number;
 }
@@ -97,10 +120,23 @@ export function faultsIn({ largest: _, ...faults }: Findings): Partial<Findings>
 	return Object.fromEntries(Object.entries(faults).filter(([, count]) => count > 0));
 }
 
-export async function playHistory({ kind, seed, crm, options, feed = changes }: HistoryOptions): Promise<Findings> {
+export async function playHistory(options: HistoryOptions): Promise<Findings> {
+	const { now } = Date;
+	try {
+		return await play(options);
+	} finally {
+		Date.now = now;
+	}
+}
+
+async function play({ kind, seed, crm, options, feed = changes }: HistoryOptions): Promise<Findings> {
 	const random = randomFrom(seed);
 	const model = createModel(kind, random);
+	// The feed's local clock is that of the history.
+	Date.now = () => model.now;
 	model.pageSize = 4 + Math.floor(random() * 5);
+	// Photos are followed on the newest page.
+	if (kind.lateMediaMs !== undefined) model.pageSize += 30;
 	const end = plan(model, kind, random);
 	model.advance(pick(random, [0, minute, 20 * minute]));
 
@@ -111,47 +147,70 @@ export async function playHistory({ kind, seed, crm, options, feed = changes }: 
 		retry: false,
 	});
 	const agency = client.agency(model.agencyId);
-	const isCalm = ![kind.faults, kind.hides, kind.unreadable, kind.undatedMessages, kind.copiesLagMs].some(Boolean);
+	const { faults, hides, unreadable, undatedMessages, copiesLagMs, endless, setsBack } = kind;
+	const isCalm = ![faults, hides, unreadable, undatedMessages, copiesLagMs, endless, setsBack].some(Boolean);
 	const beginsNow = random() < 0.3;
 	let checkpoint: string = beginsNow ? "now" : "beginning";
-	/** When the feed had begun, and what it must not hand over. */
+	/** When the feed had begun, and what it must not deliver. */
 	let beganAt = beginsNow ? Number.NaN : Number.NEGATIVE_INFINITY;
 	const before = new Set<number>();
 	const stored = new Map<number, number>();
+	const copied = new Set<number>();
 	const summaries = new Map<string, unknown>();
-	const findings: Findings = { lost: 0, twice: 0, disordered: 0, untrue: 0, loud: 0, leaks: 0, early: 0, largest: 0 };
+	const findings: Findings = {
+		lost: 0,
+		twice: 0,
+		disordered: 0,
+		untrue: 0,
+		loud: 0,
+		leaks: 0,
+		early: 0,
+		uncopied: 0,
+		largest: 0,
+	};
 
-	async function look(mayDie: boolean): Promise<{ changed: number; failed: boolean }> {
+	async function poll(mayDie: boolean, again?: ChangeFeed): Promise<{ changed: number; failed: boolean }> {
 		if (checkpoint === "now") {
 			before.clear();
 			for (const conversation of model.conversations) for (const { id } of model.listed(conversation)) before.add(id);
 		}
-		const opened = feed(agency, { since: checkpoint, ...options });
+		const opened = again ?? feed(agency, { since: checkpoint, ...options });
 		let changed = 0;
 		try {
 			for await (const { conversation, messages: fresh } of opened) {
+				if (mayDie && crm === "throws in one transaction" && random() < 0.15) throw new LoopError();
 				changed++;
 				const dies = mayDie && random() < 0.08;
 				// In the middle of a transaction: nothing of it is stored.
 				if (dies && crm === "killed in one transaction" && random() < 0.5) return { changed, failed: true };
 				summaries.set(conversation.summary.phoneNumber, conversation.summary);
 				let last = Number.NEGATIVE_INFINITY;
-				for (const { id, createdAt } of fresh) {
-					stored.set(id, (stored.get(id) ?? 0) + 1);
+				for (const { id, body, createdAt, mediaStored } of fresh) {
+					// A photo that is stored later brings its message again.
+					if (mediaStored && stored.has(id)) copied.add(id);
+					else stored.set(id, (stored.get(id) ?? 0) + 1);
+					if (mediaStored) copied.add(id);
 					if (before.has(id)) findings.early++;
-					const at = createdAt === null ? last : Date.parse(createdAt);
+					// By their numbers if the service's clock was set back.
+					const time = setsBack ? Number(body?.replace(/\D/g, "")) : Date.parse(createdAt ?? "");
+					const at = createdAt === null ? last : time;
 					if (at < last) findings.disordered++;
 					last = at;
 				}
 				if (dies && crm === "killed between two") return { changed, failed: true };
 				note(opened.checkpoint);
-				if (dies && crm !== "one transaction") return { changed, failed: true };
+				if (dies && /^killed/.test(crm)) return { changed, failed: true };
 			}
 			note(opened.checkpoint);
 			if (Number.isNaN(beganAt)) beganAt = model.now;
 			return { changed, failed: false };
-		} catch {
-			// What was handed over before is stored. Whether this is too must not matter.
+		} catch (error) {
+			// The retry loop that people write: it loops over the same feed again, or over a new one.
+			if (error instanceof LoopError) {
+				if (random() < 0.5) note(opened.checkpoint);
+				return await poll(mayDie, random() < 0.7 ? opened : undefined);
+			}
+			// What was delivered before is stored. Whether this is too must not matter.
 			if (random() < 0.5) note(opened.checkpoint);
 			if (Number.isNaN(beganAt) && checkpoint !== "now" && !checkpoint.includes('"mark":"now"')) beganAt = model.now;
 			return { changed, failed: true };
@@ -165,19 +224,21 @@ export async function playHistory({ kind, seed, crm, options, feed = changes }: 
 	}
 
 	while (model.now < end) {
-		await look(true);
+		await poll(true);
 		model.advance(pick(random, [second, 15 * second, minute, 5 * minute, 20 * minute]) * random());
 	}
 	model.troubled = false;
-	model.advance(30 * minute);
-	for (let looks = 0; looks < 12; looks++) {
-		const { changed, failed } = await look(false);
-		if (looks > 1 && changed === 0 && !failed) break;
+	model.endless = undefined;
+	// A clock that was set back is noticed if the pause is shorter than the step.
+	model.advance((setsBack ? 5 : 30) * minute);
+	for (let polls = 0; polls < 12; polls++) {
+		const { changed, failed } = await poll(false);
+		if (polls > 1 && changed === 0 && !failed) break;
 		model.advance(30 * second);
 	}
 	model.pageSize = 100;
 	const asked = model.requests.length;
-	const quiet = await look(false);
+	const quiet = await poll(false);
 	findings.loud = model.requests.length - asked - 1 + quiet.changed;
 
 	for (const conversation of model.conversations) {
@@ -190,13 +251,16 @@ export async function playHistory({ kind, seed, crm, options, feed = changes }: 
 			if (times === 0) isWhole = false;
 			if (times === 0 && message.visibleAt > beganAt && !isPassedBy) findings.lost++;
 			if (times > 1) findings.twice += times - 1;
+			if (times > 0 && (message.storedAt ?? Infinity) < model.now && !copied.has(message.id)) findings.uncopied++;
 		}
 		const row = model.rows().find(({ phoneNumber }) => phoneNumber === conversation.phoneNumber);
 		const isKnown = isWhole && beganAt === Number.NEGATIVE_INFINITY;
 		if (row && isKnown && JSON.stringify(summaries.get(row.phoneNumber)) !== JSON.stringify(row)) findings.untrue++;
 	}
 	// Stored in two steps, a change comes at least once; so does a message without a time, after a crash.
-	if (crm === "killed between two" || (crm !== "one transaction" && kind.undatedMessages)) findings.twice = 0;
+	if (crm === "killed between two" || (crm !== "one transaction" && undatedMessages)) findings.twice = 0;
+	// Ids are forgotten after the lookback, so older messages may repeat after the clock was set back.
+	if (setsBack) findings.twice = 0;
 	if (!isCalm) findings.early = 0;
 	return findings;
 }
@@ -231,6 +295,16 @@ function plan(model: Model, kind: Kind, random: () => number): number {
 		const length = Math.floor(random() * random() * 30 * minute);
 		if (kind.hides) model.schedule({ at, happen: () => hide(model, some(), length) });
 		if (kind.unreadable) model.schedule({ at, happen: () => void (some().unreadableUntil = model.now + length) });
+		if (kind.endless) {
+			const endless = pick(random, ["circle", "one row", "empty"] as const);
+			model.schedule({ at, happen: () => void (model.endless = endless) });
+			model.schedule({ at: at + length, happen: () => void (model.endless = undefined) });
+		}
+	}
+	if (kind.setsBack) {
+		const at = begin + Math.floor(random() * 0.7 * duration);
+		const step = (2 + 2 * random()) * 60 * minute;
+		model.schedule({ at, happen: () => void (model.clockOffsetMs -= Math.floor(step)) });
 	}
 	return begin + duration;
 }

@@ -9,7 +9,18 @@ const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().i
 const good = changes(agency, { since: "beginning" }).checkpoint;
 const edited = (change: object): string => JSON.stringify({ ...JSON.parse(good), ...change });
 const withKnown = (change: object): string =>
-	edited({ known: [["+32470123456", { fingerprint: "f", at: 1, from: 1, messages: [], ...change }]] });
+	edited({ known: [["+32470123456", { is: "delivered", fingerprint: "f", at: 1, from: 1, messages: [], ...change }]] });
+const withFollowed = (change: object): string =>
+	edited({ followed: [[1, { phoneNumber: "+32470123456", state: "sent/sent/0", seenAt: 1, dueAt: 1, ...change }]] });
+/** As version 1 wrote it. */
+const oldFollowed = (change: object): string =>
+	JSON.stringify({
+		v: 1,
+		agencyId: agency.id,
+		mark: 1,
+		known: [],
+		followed: [[1, { phoneNumber: "+32470123456", status: "sent", seenAt: 1, looks: 0, ...change }]],
+	});
 
 // Callers without types.
 const call = (run: unknown, ...args: unknown[]): unknown => Reflect.apply(run as () => unknown, undefined, args);
@@ -21,7 +32,7 @@ const refused: [name: string, run: () => unknown, field: string][] = [
 	["a checkpoint that is an object", () => call(changes, agency, { since: JSON.parse(good) }), "since"],
 	["a checkpoint of something else", () => changes(agency, { since: '{"version":1}' }), "since"],
 	["a checkpoint of another agency", () => changes(agency, { since: edited({ agencyId: "agy_ffff" }) }), "since"],
-	["a checkpoint of a later version", () => changes(agency, { since: edited({ v: 2 }) }), "since"],
+	["a checkpoint of a later version", () => changes(agency, { since: edited({ v: 3 }) }), "since"],
 	["a checkpoint without its mark", () => changes(agency, { since: edited({ mark: undefined }) }), "since"],
 	["a checkpoint whose mark is no time", () => changes(agency, { since: edited({ mark: "then" }) }), "since"],
 	["a checkpoint with a broken conversation", () => changes(agency, { since: edited({ known: [["+32"]] }) }), "since"],
@@ -43,9 +54,30 @@ const refused: [name: string, run: () => unknown, field: string][] = [
 	],
 	[
 		"a checkpoint that follows a message of nobody",
-		() => changes(agency, { since: edited({ followed: [[1, { status: "", seenAt: 1, looks: 0 }]] }) }),
+		() => changes(agency, { since: edited({ followed: [[1, { state: "", seenAt: 1, looks: 0 }]] }) }),
 		"since",
 	],
+	["a checkpoint with an unknown kind of entry", () => changes(agency, { since: withKnown({ is: "lost" }) }), "since"],
+	[
+		"a checkpoint without a fingerprint of what was delivered",
+		() => changes(agency, { since: withKnown({ fingerprint: undefined }) }),
+		"since",
+	],
+	["a checkpoint that fails since nowhere", () => changes(agency, { since: withKnown({ is: "failing" }) }), "since"],
+	["a checkpoint with a message of no time", () => changes(agency, { since: withFollowed({ seenAt: null }) }), "since"],
+	["a checkpoint with a time beyond all", () => changes(agency, { since: withFollowed({ seenAt: -1e300 }) }), "since"],
+	["a checkpoint with a mark beyond all", () => changes(agency, { since: edited({ mark: 1e300 }) }), "since"],
+	[
+		"an old checkpoint with a message of no time",
+		() => watch(agency, { since: oldFollowed({ seenAt: null }) }),
+		"since",
+	],
+	[
+		"an old checkpoint with a time beyond all",
+		() => watch(agency, { since: oldFollowed({ seenAt: -1e300 }) }),
+		"since",
+	],
+	["a checkpoint of version 0", () => changes(agency, { since: edited({ v: 0 }) }), "since"],
 	["a checkpoint with broken messages", () => changes(agency, { since: edited({ followed: [[1]] }) }), "since"],
 	["a checkpoint that is cut off", () => watch(agency, { since: good.slice(0, -1) }), "since"],
 	["no agency", () => call(changes, undefined, { since: "now" }), "agency"],
@@ -57,6 +89,10 @@ const refused: [name: string, run: () => unknown, field: string][] = [
 	["a lookback below 0", () => changes(agency, { since: "now", lookbackMs: -1 }), "lookbackMs"],
 	["no read at once", () => changes(agency, { since: "now", concurrency: 0 }), "concurrency"],
 	["statuses that there are not", () => call(changes, agency, { since: "now", statuses: "sent" }), "statuses"],
+	["a skip that is no function", () => call(changes, agency, { since: "now", skip: ["+32470123456"] }), "skip"],
+	["a skip of reconcile that is null", () => call(reconcile, agency, { stored: [], skip: null }), "skip"],
+	["raw text", () => call(watch, agency, { since: "now", raw: "yes" }), "raw"],
+	["raw of reconcile that is 1", () => call(reconcile, agency, { stored: [], raw: 1 }), "raw"],
 	["a signal that is none", () => call(watch, agency, { since: "now", signal: {} }), "signal"],
 	["a pause of nothing", () => watch(agency, { since: "now", minMs: 0 }), "minMs"],
 	["a longest pause below the shortest", () => watch(agency, { since: "now", minMs: 9, maxMs: 8 }), "maxMs"],
@@ -94,11 +130,25 @@ test.each([null, undefined, 5])("a stored row that is %s is refused by its place
 	await expect(iterator.next()).rejects.toMatchObject({ _tag: "PartnerInvalidInput", field: "stored[0].phoneNumber" });
 });
 
+const fixture = (name: string): string => readFileSync(new URL(name, import.meta.url), "utf8").trim();
+const reopened = (since: string) => changes(createClient({ ...sandbox.connection }).agency("agy_0a1b2c3d"), { since });
+
 test("a checkpoint of version 1 is read for ever, in the middle of a scan too", () => {
-	const stored = readFileSync(new URL("checkpoint-1.txt", import.meta.url), "utf8").trim();
-	expect(changes(createClient({ ...sandbox.connection }).agency("agy_0a1b2c3d"), { since: stored }).checkpoint).toBe(
-		stored,
-	);
+	expect(JSON.parse(reopened(fixture("checkpoint-1.txt")).checkpoint)).toEqual(JSON.parse(fixture("checkpoint-2.txt")));
+});
+
+test("a checkpoint of version 2 is read for ever, in the middle of a scan too", () => {
+	expect(reopened(fixture("checkpoint-2.txt")).checkpoint).toBe(fixture("checkpoint-2.txt"));
+});
+
+test.each([
+	["an old checkpoint with any number of polls", oldFollowed({ looks: -1e15 })],
+	["a message that was never due", withFollowed({ dueAt: null })],
+	["a message from the beginning of time", withFollowed({ seenAt: -1e19, dueAt: 0 })],
+])("%s does not keep a poll from ending", async (_name, since) => {
+	const feed = changes(agency, { since, statuses: true });
+	for await (const change of feed) expect(change).toBeUndefined();
+	expect(JSON.parse(feed.checkpoint).followed).toEqual([]);
 });
 
 test("a checkpoint is text that JSON and every database take, and stays good through them", () => {

@@ -32,6 +32,12 @@ export interface Kind {
 	undatedMessages?: boolean;
 	/** Some reads are answered by a copy of the data that is so far behind. The pages of one list are of one copy. */
 	copiesLagMs?: number;
+	/** Some messages have a photo. The service keeps a copy of it so much later, at most. */
+	lateMediaMs?: number;
+	/** For a while lists do not end: their cursors circle, or each page shows the same rows, or none. */
+	endless?: boolean;
+	/** The service's clock is set back by an hour or more, once. */
+	setsBack?: boolean;
 }
 
 export interface ModelMessage {
@@ -44,6 +50,10 @@ export interface ModelMessage {
 	direction: "inbound" | "outbound";
 	status: string;
 	undated: boolean;
+	deliveredAt: number | null;
+	readAt: number | null;
+	/** When the service has a copy of its photo; null for a message without one. */
+	storedAt: number | null;
 	serial: number;
 }
 
@@ -76,6 +86,10 @@ export interface Model {
 	behindMs: number;
 	/** The service's Date, in relation to its messages. */
 	dateOffsetMs: number;
+	/** The service's clock, in relation to the time that passes. */
+	clockOffsetMs: number;
+	/** How lists do not end now. */
+	endless: "circle" | "one row" | "empty" | undefined;
 	readonly conversations: ModelConversation[];
 	/** Requests so far. */
 	readonly requests: string[];
@@ -111,6 +125,8 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 		troubled: true,
 		behindMs: 0,
 		dateOffsetMs: 0,
+		clockOffsetMs: 0,
+		endless: undefined,
 		conversations,
 		requests,
 		schedule: (event) => {
@@ -143,7 +159,7 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 		},
 		write(conversation, given = {}) {
 			const ahead = futureMs > 0 && random() < 0.2 ? Math.floor(random() * futureMs) : 0;
-			const at = floor(model.now + ahead);
+			const at = floor(model.now + model.clockOffsetMs + ahead);
 			// What nothing can help: a whole page of rows of one time, from a service whose cursors are times.
 			if (cursors === "times" && tiedAt(at) >= model.pageSize - 1) return undefined;
 			const isLate = lateMs > 0 && random() < 0.4;
@@ -155,11 +171,15 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 				direction: random() < 0.5 ? "inbound" : "outbound",
 				status: "sent",
 				undated: kind.undatedMessages === true && random() < 0.15,
+				deliveredAt: null,
+				readAt: null,
+				storedAt: kind.lateMediaMs !== undefined && random() < 0.3 ? model.now + random() * kind.lateMediaMs : null,
 				serial: serial++,
 				...given,
 			};
 			conversation.messages.push(message);
-			conversation.messages.sort((a, b) => a.at - b.at || a.serial - b.serial);
+			// By their times, or as they came if a clock that was set back makes times useless.
+			if (!kind.setsBack) conversation.messages.sort((a, b) => a.at - b.at || a.serial - b.serial);
 			return message;
 		},
 		rows: () => ordered().map(summary),
@@ -190,6 +210,7 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 		return conversations.filter((other) => latest(other.messages) === at || latestSeen(other) === at).length;
 	}
 	function latest(messages: readonly ModelMessage[]): number {
+		if (kind.setsBack) return messages.at(-1)?.at ?? never;
 		return messages.reduce((time, { at }) => Math.max(time, at), never);
 	}
 	/** How far behind the copy is that answers a read: that of its first page. */
@@ -259,6 +280,7 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 		}
 		const size = Math.min(model.pageSize, Number(query.get("pageSize") ?? 50));
 		const cursor = query.get("cursor");
+		if (path === "/conversations" && !model.endless && cursor?.includes("#")) return refused(400);
 		if (path === "/conversations") return said(list(size, cursor));
 		if (path === "/conversations/lookup") {
 			const { phoneNumbers }: { phoneNumbers: string[] } = JSON.parse(body);
@@ -299,6 +321,7 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 
 	function list(pageSize: number, cursor: string | null) {
 		const all = ordered();
+		if (model.endless) return endlessPage(all, cursor, pageSize);
 		const begin = cursor === null ? 0 : placeAfter(all, cursor.slice(cursorMark.length));
 		const page = all.slice(begin, begin + pageSize);
 		const rows = page.map((conversation, index) => ({
@@ -306,6 +329,15 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 			cursor: `${cursorMark}${cursorOf(conversation, begin + index + 1)}`,
 		}));
 		const nextCursor = begin + pageSize < all.length ? (rows[rows.length - 1]?.cursor ?? null) : null;
+		return { conversations: rows, nextCursor, pageSize };
+	}
+
+	function endlessPage(all: readonly ModelConversation[], cursor: string | null, pageSize: number) {
+		const pages = Number(cursor?.split("#")[1] ?? 0) + 1;
+		const nextCursor = `${cursorMark}#${model.endless === "circle" ? pages % 3 : pages}`;
+		const first = model.endless === "circle" ? (pages % 3) * pageSize : 0;
+		const shown = model.endless === "empty" ? [] : all.slice(first, model.endless === "circle" ? first + pageSize : 1);
+		const rows = shown.map((conversation) => ({ ...summary(conversation), cursor: nextCursor }));
 		return { conversations: rows, nextCursor, pageSize };
 	}
 
@@ -342,19 +374,28 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 		return { messages: page.map(message), nextCursor: hasMore ? `${cursorMark}${end}` : null, pageSize, hasMore };
 	}
 
-	function message({ id, at, body, direction, status, undated }: ModelMessage): Message {
+	function message({ id, at, body, direction, status, undated, ...more }: ModelMessage): Message {
+		const url = `https://files.invalid/${id}.jpg`;
+		const copy = {
+			size: 1,
+			stored_url: `${url}?kept`,
+			content_type: "image/jpeg",
+			original_url: url,
+			storage_path: `${id}.jpg`,
+			downloaded_at: iso(at),
+		};
 		return {
 			id,
 			messageSid: `SM${id}`,
 			body,
 			direction,
 			createdAt: undated ? null : iso(at),
-			deliveredAt: null,
-			readAt: null,
+			deliveredAt: more.deliveredAt === null ? null : iso(more.deliveredAt),
+			readAt: more.readAt === null ? null : iso(more.readAt),
 			status,
-			media: null,
-			mediaStored: null,
-			numMedia: 0,
+			media: more.storedAt === null ? null : [{ url, index: 0, contentType: "image/jpeg" }],
+			mediaStored: more.storedAt === null || more.storedAt > model.now - model.behindMs ? null : [copy],
+			numMedia: more.storedAt === null ? 0 : 1,
 			templateName: null,
 			buttonClicked: null,
 			profileName: null,
@@ -362,13 +403,15 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 	}
 
 	function said(json: unknown): Response {
-		const date = new Date(Math.floor((model.now + model.dateOffsetMs) / 1_000) * 1_000).toUTCString();
+		const date = new Date(
+			Math.floor((model.now + model.clockOffsetMs + model.dateOffsetMs) / 1_000) * 1_000,
+		).toUTCString();
 		return Response.json(json, { headers: { "x-correlation-id": "c", ...(kind.withoutDate ? {} : { date }) } });
 	}
 
 	function refused(status: number): Response {
-		const tag = status === 404 ? "PartnerNotFound" : "PartnerInternalError";
-		// Longer than a look waits for.
+		const tag = status === 400 ? "PartnerBadRequest" : status === 404 ? "PartnerNotFound" : "PartnerInternalError";
+		// Longer than a poll waits for.
 		const wait = status === 429 ? { "retry-after": "120" } : {};
 		return Response.json({ _tag: tag, message: "No." }, { status, headers: { "x-correlation-id": "c", ...wait } });
 	}

@@ -23,9 +23,9 @@ async function open(count = 3) {
 	}
 	const before = sandbox.requests().length;
 	const run = async (given: Iterable<StoredConversation> | AsyncIterable<StoredConversation> = stored.values()) => {
-		const handed: Reconciled[] = [];
-		for await (const reconciled of reconcile(agency, { stored: given })) handed.push(reconciled);
-		return handed;
+		const delivered: Reconciled[] = [];
+		for await (const reconciled of reconcile(agency, { stored: given })) delivered.push(reconciled);
+		return delivered;
 	};
 	const asked = () =>
 		sandbox
@@ -35,7 +35,7 @@ async function open(count = 3) {
 	return { sandbox, agency, stored, run, asked };
 }
 
-test("what is as it is stored is not handed over, and costs no more than the list", async () => {
+test("what is as it is stored is not delivered, and costs no more than the list", async () => {
 	const { run, asked } = await open(250);
 	expect(await run()).toEqual([]);
 	expect(asked().filter((operation) => operation !== "conversations.list")).toEqual([]);
@@ -65,15 +65,15 @@ test("a conversation that is not stored comes with all its messages, also those 
 	const { sandbox, stored, run } = await open();
 	for (let i = 0; i < 150; i++) sandbox.agency().contact(number(7)).writes(`Text ${i}`);
 	stored.delete(number(0));
-	const handed = await run();
-	expect(handed.map(({ phoneNumber, messages }) => [phoneNumber, messages.length])).toEqual([
+	const delivered = await run();
+	expect(delivered.map(({ phoneNumber, messages }) => [phoneNumber, messages.length])).toEqual([
 		[number(0), 1],
 		[number(7), 150],
 	]);
-	expect(handed[1]?.messages[0]?.body).toBe("Text 0");
+	expect(delivered[1]?.messages[0]?.body).toBe("Text 0");
 });
 
-test("a conversation that is hidden or deleted is handed over with null, after a question about it", async () => {
+test("a conversation that is hidden or deleted is delivered with null, after a question about it", async () => {
 	const { sandbox, run, asked } = await open();
 	sandbox.agency().conversation(number(1)).hide();
 	expect(await run()).toEqual([{ phoneNumber: number(1), conversation: null, messages: [] }]);
@@ -83,8 +83,8 @@ test("a conversation that is hidden or deleted is handed over with null, after a
 test("thousands that are gone are asked about a hundred at a time", async () => {
 	const { run, asked, stored } = await open(1);
 	const gone = Array.from({ length: 2_500 }, (_, i) => ({ phoneNumber: number(100 + i), fingerprint: "1-x" }));
-	const handed = await run([...stored.values(), ...gone]);
-	expect(handed).toHaveLength(2_500);
+	const delivered = await run([...stored.values(), ...gone]);
+	expect(delivered).toHaveLength(2_500);
 	expect(asked().filter((operation) => operation === "conversations.lookup")).toHaveLength(25);
 });
 
@@ -94,9 +94,9 @@ test("a conversation that is hidden between the list and its read is gone", asyn
 	model.write(contact(0));
 	model.schedule({ at: model.now + 300, happen: () => void (contact(0).hiddenUntil = model.now + minutes(5)) });
 	const stored = [{ phoneNumber: contact(0).phoneNumber, fingerprint: "0-x" }];
-	const handed: Reconciled[] = [];
-	for await (const reconciled of reconcile(opened.agency, { stored })) handed.push(reconciled);
-	expect(handed).toEqual([{ phoneNumber: contact(0).phoneNumber, conversation: null, messages: [] }]);
+	const delivered: Reconciled[] = [];
+	for await (const reconciled of reconcile(opened.agency, { stored })) delivered.push(reconciled);
+	expect(delivered).toEqual([{ phoneNumber: contact(0).phoneNumber, conversation: null, messages: [] }]);
 });
 
 test("a conversation that is not in the list, but there, is not gone", async () => {
@@ -105,20 +105,20 @@ test("a conversation that is not in the list, but there, is not gone", async () 
 	for (const index of [0, 1]) model.write(contact(index));
 	contact(0).hiddenUntil = model.now + 250;
 	const stored = [0, 1].map((index) => ({ phoneNumber: contact(index).phoneNumber, fingerprint: "0-x" }));
-	const handed: Reconciled[] = [];
-	for await (const reconciled of reconcile(opened.agency, { stored })) handed.push(reconciled);
-	expect(handed.map(({ conversation }) => conversation?.summary.totalMessages)).toEqual([1, 1]);
+	const delivered: Reconciled[] = [];
+	for await (const reconciled of reconcile(opened.agency, { stored })) delivered.push(reconciled);
+	expect(delivered.map(({ conversation }) => conversation?.summary.totalMessages)).toEqual([1, 1]);
 });
 
 test("with the number of messages that are stored, late ones come that the fingerprint counts already", async () => {
 	const { agency, stored, run } = await open();
 	const rows = [...stored.values()].map((row) => ({ ...row, messages: row.phoneNumber === number(1) ? 0 : 1 }));
-	const handed = await run(rows);
-	expect(handed.map(({ phoneNumber, messages }) => [phoneNumber, messages.length])).toEqual([[number(1), 1]]);
+	const delivered = await run(rows);
+	expect(delivered.map(({ phoneNumber, messages }) => [phoneNumber, messages.length])).toEqual([[number(1), 1]]);
 	expect(agency.id).toMatch(/^agy_/);
 });
 
-test("a column without a fingerprint hands the conversation over, and stored rows may stream", async () => {
+test("a column without a fingerprint delivers the conversation, and stored rows may stream", async () => {
 	const { stored, run } = await open();
 	async function* rows() {
 		for (const { phoneNumber, fingerprint } of stored.values()) {
@@ -128,27 +128,27 @@ test("a column without a fingerprint hands the conversation over, and stored row
 	expect(await run(rows())).toMatchObject([{ phoneNumber: number(2), messages: [{ body: "Text 2" }] }]);
 });
 
-test("a conversation that cannot be read holds up no other one, and its error comes last", async () => {
+test("a conversation that cannot be read does not block the others, and its error comes last", async () => {
 	const { sandbox, agency } = await open();
 	for (const i of [0, 1, 2]) sandbox.agency().contact(number(i), { name: "Renamed" });
 	sandbox.faults.add({ operation: "conversations.get", skip: 1, times: 1, effect: { status: 500 } });
-	const handed: string[] = [];
+	const delivered: string[] = [];
 	const run = async () => {
-		for await (const { phoneNumber } of reconcile(agency, { stored: [], concurrency: 1 })) handed.push(phoneNumber);
+		for await (const { phoneNumber } of reconcile(agency, { stored: [], concurrency: 1 })) delivered.push(phoneNumber);
 	};
 	await expect(run()).rejects.toBeInstanceOf(PartnerInternalError);
-	expect(handed).toEqual([number(0), number(2)]);
+	expect(delivered).toEqual([number(0), number(2)]);
 });
 
-test("any number of conversations in a row that cannot be read hold up no other one", async () => {
+test("any number of conversations in a row that cannot be read do not block the others", async () => {
 	const { sandbox, agency } = await open(40);
 	sandbox.faults.add({ operation: "conversations.get", times: 30, effect: { status: 500 } });
-	const handed: string[] = [];
+	const delivered: string[] = [];
 	const run = async () => {
-		for await (const { phoneNumber } of reconcile(agency, { stored: [], concurrency: 1 })) handed.push(phoneNumber);
+		for await (const { phoneNumber } of reconcile(agency, { stored: [], concurrency: 1 })) delivered.push(phoneNumber);
 	};
 	await expect(run()).rejects.toBeInstanceOf(PartnerInternalError);
-	expect(handed).toEqual(Array.from({ length: 10 }, (_, i) => number(30 + i)));
+	expect(delivered).toEqual(Array.from({ length: 10 }, (_, i) => number(30 + i)));
 });
 
 test("a service that goes down during the reads ends them, and is not asked for each conversation", async () => {
@@ -173,11 +173,11 @@ test("a 429 ends it, and nothing more is asked", async () => {
 
 test.each([0, 2, 5])("a conversation of 1 message comes with it when %d are stored", async (messages) => {
 	const { stored, run } = await open(1);
-	const handed = await run([...stored.values()].map((row) => ({ ...row, messages })));
-	expect(handed).toMatchObject([{ phoneNumber: number(0), messages: [{ body: "Text 0" }] }]);
+	const delivered = await run([...stored.values()].map((row) => ({ ...row, messages })));
+	expect(delivered).toMatchObject([{ phoneNumber: number(0), messages: [{ body: "Text 0" }] }]);
 });
 
-test("a list that fails hands nothing over as gone", async () => {
+test("a list that fails delivers nothing as gone", async () => {
 	const { sandbox, agency, stored } = await open(250);
 	sandbox.faults.add({ operation: "conversations.list", skip: 1, times: 1, effect: { status: 500 } });
 	const iterator = reconcile(agency, { stored: stored.values() })[Symbol.asyncIterator]();

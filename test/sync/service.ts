@@ -9,20 +9,22 @@ export interface Opened {
 	agency: AgencyClient;
 	/** A contact by the order in which they were added. */
 	contact: (index: number) => ModelConversation;
-	/** Looks once from the last look's checkpoint, and gives what was handed over. */
-	look: (options?: Partial<ChangesOptions>) => Promise<Looked>;
-	/** Where the next look begins. */
+	/** Looks once from the last poll's checkpoint, and gives what was delivered. */
+	poll: (options?: Partial<ChangesOptions>) => Promise<Polled>;
+	/** Polls once, and leaves the loop at a contact's change, once that is saved with its checkpoint. */
+	pollUpTo: (index: number, options?: Partial<ChangesOptions>) => Promise<Pick<Polled, "changes">>;
+	/** Where the next poll begins. */
 	since: string;
 }
 
-export interface Looked {
+export interface Polled {
 	changes: Change[];
 	requests: string[];
 	error: unknown;
 	feed: ChangeFeed;
 }
 
-/** A model of the service with some contacts, its client, and a CRM that stores what it is handed. */
+/** A model of the service with some contacts, its client, and a CRM that stores what it is delivered. */
 export function openModel(kind: Kind = {}, count = 3): Opened {
 	const model = createModel(kind, () => 0.5);
 	model.troubled = true;
@@ -44,25 +46,35 @@ export function openModel(kind: Kind = {}, count = 3): Opened {
 			return contact;
 		},
 		since: "beginning",
-		async look(options) {
+		async poll(options) {
 			const feed = changes(agency, { since: opened.since, ...options });
 			const before = model.requests.length;
-			const handed: Change[] = [];
+			const delivered: Change[] = [];
 			let error: unknown;
 			try {
-				for await (const change of feed) handed.push(change);
+				for await (const change of feed) delivered.push(change);
 			} catch (thrown) {
 				error = thrown;
 			}
 			opened.since = feed.checkpoint;
-			return { changes: handed, requests: model.requests.slice(before), error, feed };
+			return { changes: delivered, requests: model.requests.slice(before), error, feed };
+		},
+		async pollUpTo(index, options) {
+			const feed = changes(agency, { since: opened.since, ...options });
+			const delivered: Change[] = [];
+			for await (const change of feed) {
+				delivered.push(change);
+				opened.since = feed.checkpoint;
+				if (change.phoneNumber === opened.contact(index).phoneNumber) break;
+			}
+			return { changes: delivered };
 		},
 	};
 	return opened;
 }
 
-/** What was handed over, as numbers of contacts with the numbers of their messages. */
-export function told({ model }: Opened, { changes }: Pick<Looked, "changes">): [number, string[]][] {
+/** What was delivered, as numbers of contacts with the numbers of their messages. */
+export function told({ model }: Opened, { changes }: Pick<Polled, "changes">): [number, string[]][] {
 	return changes.map(({ phoneNumber, messages }) => [
 		model.conversations.findIndex((contact) => contact.phoneNumber === phoneNumber),
 		messages.map(({ body }) => body?.replace(/\D+/, "") ?? ""),

@@ -2,6 +2,8 @@ import { createClient } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { type Change, changes, type WatchOptions, watch } from "messaging-conversations/sync";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { ModelMessage } from "./model.ts";
+import { minutes, openModel } from "./service.ts";
 
 const second = 1_000;
 const minute = 60 * second;
@@ -15,15 +17,15 @@ afterEach(() => {
 	vi.useRealTimers();
 });
 
-/** A watch that has just handed over a text to Anna. */
+/** A watch that has just delivered a text to Anna. */
 async function open(options: Partial<WatchOptions> = {}) {
 	const sandbox = createSandbox();
 	sandbox.agency().contact(anna).writes("Hello?");
 	const agency = createClient({ ...sandbox.connection, retry: false }).agency(sandbox.agency().id);
 	const feed = watch(agency, { since: "now", statuses: true, minMs: 10 * hour, maxMs: 500 * hour, ...options });
-	const handed: Change[] = [];
+	const delivered: Change[] = [];
 	(async () => {
-		for await (const change of feed) handed.push(change);
+		for await (const change of feed) delivered.push(change);
 	})();
 	const pass = async (ms: number) => {
 		sandbox.clock.advance({ ms });
@@ -33,7 +35,7 @@ async function open(options: Partial<WatchOptions> = {}) {
 	const sent = await agency.messages.send({ to: anna, body: "Hello Anna" });
 	feed.nudge();
 	await pass(0);
-	expect(handed).toHaveLength(1);
+	expect(delivered).toHaveLength(1);
 	const message = sandbox.message(sent.messageId ?? "");
 	const before = sandbox.requests().length;
 	/** What was asked for since. */
@@ -42,13 +44,13 @@ async function open(options: Partial<WatchOptions> = {}) {
 			.requests()
 			.slice(before)
 			.map(({ operation }) => operation);
-	const told = () => handed.slice(1).map(({ messages }) => messages.map(({ body, status }) => [body, status]));
+	const told = () => delivered.slice(1).map(({ messages }) => messages.map(({ body, status }) => [body, status]));
 	return { sandbox, agency, feed, pass, message, asked, told };
 }
 
 test("a message without a final status is looked at after 10 s, 30 s, 2 min, 10 min, 1 h, 6 h and 24 h, then no more", async () => {
 	const { pass, asked, told, feed } = await open({ minMs: 500 * hour });
-	for (const [until, looks] of [
+	for (const [until, polls] of [
 		[10 * second, 1],
 		[30 * second, 2],
 		[2 * minute, 3],
@@ -60,15 +62,15 @@ test("a message without a final status is looked at after 10 s, 30 s, 2 min, 10 
 	] as const) {
 		const passed = Date.now() - Date.parse("2026-01-05T09:00:00Z");
 		await pass(until - passed - 2);
-		expect(asked()).toHaveLength(looks - 1 + Number(until === 240 * hour));
+		expect(asked()).toHaveLength(polls - 1 + Number(until === 240 * hour));
 		await pass(4);
-		expect(asked()).toEqual(Array.from({ length: looks }, () => "conversations.get"));
+		expect(asked()).toEqual(Array.from({ length: polls }, () => "conversations.get"));
 	}
 	expect(told()).toEqual([]);
 	expect(feed.checkpoint).toContain('"followed":[]');
 });
 
-test("its new status is handed over, and a final one ends the looks", async () => {
+test("its new status is delivered, and a final one ends the polls", async () => {
 	const { pass, message, asked, told } = await open();
 	message.sent();
 	await pass(10 * second);
@@ -99,7 +101,7 @@ test.each(["failed", "undelivered"] as const)("%s is final", async (status) => {
 	expect(asked()).toHaveLength(1);
 });
 
-test("a read of the conversation for another reason counts as a look", async () => {
+test("a read of the conversation for another reason counts as a poll", async () => {
 	const { sandbox, feed, pass, message, asked, told } = await open();
 	await pass(9 * second);
 	message.sent();
@@ -126,7 +128,7 @@ test("a read of the conversation for another reason counts as a look", async () 
 	expect(asked().slice(before)).toEqual(["conversations.list", "conversations.get"]);
 });
 
-test("a status that could not be read at its last look is looked at every 3 h, up to 48 h", async () => {
+test("a status that could not be read at its last poll is looked at every 3 h, up to 48 h", async () => {
 	const { sandbox, pass, message, asked, told, feed } = await open({ minMs: minute });
 	const reads = () => asked().filter((operation) => operation === "conversations.get").length;
 	await pass(23 * hour);
@@ -160,19 +162,19 @@ test("without statuses nothing is followed", async () => {
 	expect([asked(), told()]).toEqual([[], []]);
 });
 
-test("changes looks at what is due, from a checkpoint that another process stored", async () => {
+test("changes reads what is due, from a checkpoint that another process stored", async () => {
 	const { agency, feed, pass, message } = await open();
 	const since = feed.checkpoint;
 	message.delivered();
 	await pass(9 * second);
-	const look = async () => {
-		const handed: Change[] = [];
-		for await (const change of changes(agency, { since, statuses: true })) handed.push(change);
-		return handed;
+	const poll = async () => {
+		const delivered: Change[] = [];
+		for await (const change of changes(agency, { since, statuses: true })) delivered.push(change);
+		return delivered;
 	};
-	expect(await look()).toEqual([]);
+	expect(await poll()).toEqual([]);
 	await pass(second);
-	expect(await look()).toMatchObject([{ phoneNumber: anna, messages: [{ body: "Hello Anna", status: "delivered" }] }]);
+	expect(await poll()).toMatchObject([{ phoneNumber: anna, messages: [{ body: "Hello Anna", status: "delivered" }] }]);
 });
 
 test("at most 1,000 messages are followed, the newest", async () => {
@@ -202,4 +204,88 @@ test("messages of a backfill that are older than a day are not followed", async 
 	const feed = changes(agency, { since: "beginning", statuses: true });
 	for await (const _ of feed);
 	expect(JSON.parse(feed.checkpoint).followed).toHaveLength(1);
+});
+
+/** An agency whose contact has just got a message, and a poll later. */
+async function openMessage(given: Partial<ModelMessage>, options: Partial<WatchOptions> = { statuses: true }) {
+	const opened = openModel({ lateMediaMs: 1 }, 1);
+	const { model, contact } = opened;
+	vi.setSystemTime(model.now);
+	const message = model.write(contact(0), { direction: "outbound", storedAt: null, ...given });
+	if (!message) throw new Error("There is no message.");
+	await opened.poll(options);
+	const later = async (ms: number) => {
+		model.advance(ms);
+		vi.setSystemTime(model.now);
+		const { changes: delivered, requests } = await opened.poll(options);
+		return { messages: delivered.flatMap(({ messages }) => messages), requests };
+	};
+	return { ...opened, message, later };
+}
+
+test.each(["deliveredAt", "readAt"] as const)("a %s that appears while the status stays is a change", async (field) => {
+	const { model, message, later } = await openMessage({ status: "sent" });
+	expect((await later(11 * second)).messages).toEqual([]);
+	message[field] = model.now;
+	const { messages } = await later(20 * second);
+	expect(messages).toMatchObject([{ status: "sent", [field]: expect.any(String) }]);
+	// Both are final.
+	expect((await later(30 * hour)).requests).toEqual(["GET /conversations"]);
+});
+
+test('with "read" a readAt is awaited after a deliveredAt, whatever the status says', async () => {
+	const { model, message, later } = await openMessage({ status: "queued" }, { statuses: "read" });
+	message.deliveredAt = model.now;
+	expect((await later(minute)).messages).toMatchObject([{ status: "queued", readAt: null }]);
+	message.status = "delivered";
+	expect((await later(2 * minute)).messages).toMatchObject([{ status: "delivered" }]);
+	message.readAt = model.now;
+	expect((await later(10 * minute)).messages).toMatchObject([{ status: "delivered", readAt: expect.any(String) }]);
+	expect((await later(30 * hour)).requests).toEqual(["GET /conversations"]);
+});
+
+test("a message that was read when it came is final, whatever its status says", async () => {
+	const { later } = await openMessage({ status: "sent", readAt: Date.UTC(2026, 0, 5, 9) });
+	expect((await later(30 * hour)).requests).toEqual(["GET /conversations"]);
+});
+
+test("another time of the same meaning is not a change", async () => {
+	const { message, later } = await openMessage({ status: "delivered", deliveredAt: 1 }, { statuses: "read" });
+	message.deliveredAt = 2;
+	expect((await later(minute)).messages).toEqual([]);
+});
+
+test.each([
+	["without statuses", {}],
+	["with statuses", { statuses: true } as const],
+])("a photo that the service stores later brings its message again: %s", async (_name, options) => {
+	const { model, message, later } = await openMessage(
+		{ direction: "inbound", status: "received", storedAt: Number.POSITIVE_INFINITY },
+		options,
+	);
+	expect((await later(11 * second)).messages).toEqual([]);
+	message.storedAt = model.now + 1;
+	const { messages } = await later(minutes(1));
+	expect(messages).toMatchObject([{ id: message.id, mediaStored: [{ stored_url: expect.any(String) }] }]);
+	// It is complete.
+	expect((await later(30 * hour)).requests).toEqual(["GET /conversations"]);
+});
+
+test("a photo that is stored when its message comes is not followed, and one that never is for a day", async () => {
+	const stored = await openMessage({ direction: "inbound", storedAt: 0 });
+	expect((await stored.later(minute)).requests).toEqual(["GET /conversations"]);
+	const never = await openMessage({ direction: "inbound", storedAt: Number.POSITIVE_INFINITY });
+	let reads = 0;
+	for (let minute = 0; minute < 30 * 60; minute += 5) reads += (await never.later(minutes(5))).requests.length - 1;
+	// Four of its seven times were over by the first poll.
+	expect(reads).toBe(5);
+});
+
+test("a photo and a status of one message are followed until both are there", async () => {
+	const { model, message, later } = await openMessage({ storedAt: Number.POSITIVE_INFINITY });
+	message.status = "delivered";
+	expect((await later(minute)).messages).toMatchObject([{ status: "delivered", mediaStored: null }]);
+	message.storedAt = model.now;
+	expect((await later(minutes(3))).messages).toMatchObject([{ mediaStored: [{}] }]);
+	expect((await later(30 * hour)).requests).toEqual(["GET /conversations"]);
 });

@@ -31,9 +31,9 @@ function open(options: Partial<WatchOptions> = {}) {
 	};
 	const watched = createClient({ ...sandbox.connection, fetch, retry: false }).agency(agency.id);
 	const feed = watch(watched, { since: "now", ...options });
-	const handed: Change[] = [];
+	const delivered: Change[] = [];
 	const run = (async () => {
-		for await (const change of feed) handed.push(change);
+		for await (const change of feed) delivered.push(change);
 	})();
 	// A loop that throws is looked at by the test that waits for it.
 	run.catch(() => {});
@@ -41,21 +41,21 @@ function open(options: Partial<WatchOptions> = {}) {
 		sandbox.clock.advance({ ms });
 		await vi.advanceTimersByTimeAsync(ms);
 	};
-	return { sandbox, agency, client, feed, handed, lists, run, pass };
+	return { sandbox, agency, client, feed, delivered, lists, run, pass };
 }
 
-test("a change is handed over by the next look", async () => {
-	const { agency, handed, pass } = open();
+test("a change is delivered by the next poll", async () => {
+	const { agency, delivered, pass } = open();
 	agency.contact(anna, { name: "Anna" }).writes("Hello?");
 	await pass(0);
-	expect(handed).toEqual([]);
+	expect(delivered).toEqual([]);
 	await pass(minute);
 	agency.contact(anna).writes("Anybody?");
 	await pass(minute);
-	expect(handed).toMatchObject([{ phoneNumber: anna, messages: [{ body: "Anybody?" }] }]);
+	expect(delivered).toMatchObject([{ phoneNumber: anna, messages: [{ body: "Anybody?" }] }]);
 });
 
-test("the pause is short after activity, and grows by half with each quiet look up to its bound", async () => {
+test("the pause is short after activity, and grows by half with each quiet poll up to its bound", async () => {
 	const { agency, lists, pass } = open({ minMs: 10 * second, maxMs: 40 * second });
 	await pass(0);
 	await pass(140 * second);
@@ -76,12 +76,12 @@ test.each([
 	expect(lists).toEqual([0, expect.closeTo(at, 1)]);
 });
 
-test("a look of several pages is followed by one at once, and then by a pause", async () => {
-	const { sandbox, lists, pass, feed, handed } = open({ since: "beginning", minMs: 10 * second });
+test("a poll of several pages is followed by one at once, and then by a pause", async () => {
+	const { sandbox, lists, pass, feed, delivered } = open({ since: "beginning", minMs: 10 * second });
 	sandbox.tell("busy");
 	await pass(0);
 	await pass(second);
-	expect(handed).toHaveLength(250);
+	expect(delivered).toHaveLength(250);
 	const { length } = lists;
 	expect(length).toBeGreaterThan(3);
 	expect(feed.failures).toEqual([]);
@@ -93,7 +93,7 @@ test("a look of several pages is followed by one at once, and then by a pause", 
 
 test("errors that may pass go to onError and double the pause; nothing is lost by them", async () => {
 	const tags: string[] = [];
-	const { sandbox, agency, lists, handed, pass } = open({
+	const { sandbox, agency, lists, delivered, pass } = open({
 		minMs: 10 * second,
 		maxMs: minute,
 		onError: ({ _tag }) => tags.push(_tag),
@@ -108,7 +108,7 @@ test("errors that may pass go to onError and double the pause; nothing is lost b
 	expect(lists).toEqual([0, 15, 45, 105].map((at) => expect.closeTo(at, 1)));
 	expect(tags).toHaveLength(3);
 	await pass(60 * second);
-	expect(handed).toMatchObject([{ phoneNumber: anna }]);
+	expect(delivered).toMatchObject([{ phoneNumber: anna }]);
 });
 
 test("a wait that the service asks for is kept", async () => {
@@ -123,6 +123,113 @@ test("a wait that the service asks for is kept", async () => {
 	expect(lists.length).toBeGreaterThan(2);
 });
 
+test.each([
+	["up to an hour is kept beyond maxMs", 3_600],
+	["of a day counts as an hour", 86_400],
+	["of a timestamp in milliseconds counts as an hour", 1_767_603_600_000],
+	["that is a date far away counts as an hour", "Fri, 01 Jan 2100 00:00:00 GMT"],
+])("a Retry-After %s", async (_name, retryAfter) => {
+	const { sandbox, lists, pass } = open({ minMs: 50, maxMs: 100 });
+	await pass(0);
+	// The sandbox's faults have whole seconds only.
+	const { fetch } = sandbox;
+	let isFirst = true;
+	const limited: typeof fetch = async (input, init) => {
+		const response = await fetch(input, init);
+		if (!isFirst) return response;
+		isFirst = false;
+		const headers = { "retry-after": `${retryAfter}`, date: new Date().toUTCString() };
+		return Response.json({ _tag: "PartnerInternalError", message: "Later." }, { status: 503, headers });
+	};
+	Object.assign(sandbox, { fetch: limited });
+	await pass(minute);
+	expect(lists).toHaveLength(2);
+	await pass(58 * minute);
+	expect(lists).toHaveLength(2);
+	await pass(2 * minute);
+	expect(lists.length).toBeGreaterThan(2);
+});
+
+test("a 401 pauses, onError hears of it, and a key that works again goes on without a loss", async () => {
+	const tags: string[] = [];
+	const { sandbox, agency, delivered, lists, pass } = open({
+		minMs: 10 * second,
+		onError: ({ _tag }) => tags.push(_tag),
+	});
+	await pass(0);
+	const fault = sandbox.faults.add({ times: 3, effect: { status: 401 } });
+	agency.contact(anna).writes("Hello?");
+	await pass(15 * second);
+	await pass(30 * second);
+	await pass(60 * second);
+	expect([tags, fault.remaining]).toEqual([Array(3).fill("PartnerUnauthorized"), 0]);
+	expect(lists).toEqual([0, 15, 45, 105].map((at) => expect.closeTo(at, 1)));
+	await pass(120 * second);
+	expect(delivered).toMatchObject([{ phoneNumber: anna, messages: [{ body: "Hello?" }] }]);
+});
+
+test("a 401 in the middle of the reads, and one of a status, pause too", async () => {
+	const tags: string[] = [];
+	const { sandbox, agency, client, feed, delivered, pass } = open({
+		statuses: true,
+		onError: ({ _tag, operation }) => tags.push(`${_tag} ${operation}`),
+	});
+	await pass(0);
+	agency.contact(anna).writes("Hello?");
+	sandbox.faults.add({ operation: "conversations.get", times: 1, effect: { status: 401 } });
+	await pass(2 * minute);
+	expect(delivered).toHaveLength(1);
+	const { messageId } = await client.messages.send({ to: anna, body: "Hello Anna" });
+	feed.nudge();
+	await pass(0);
+	sandbox.message(messageId ?? "").delivered();
+	sandbox.faults.add({ operation: "conversations.get", times: 1, effect: { status: 401 } });
+	await pass(2 * minute);
+	expect(delivered.at(-1)).toMatchObject({ messages: [{ status: "delivered" }] });
+	expect(tags).toEqual(Array(2).fill("PartnerUnauthorized conversations.get"));
+});
+
+test("nothing but 401s for maxMs ends the loop, and a success in between begins anew", async () => {
+	const { sandbox, lists, run, pass } = open({ minMs: 10 * second, maxMs: minute });
+	await pass(0);
+	let isOver = false;
+	run.catch(() => {
+		isOver = true;
+	});
+	sandbox.faults.add({ times: 2, effect: { status: 401 } });
+	await pass(2 * minute);
+	expect(isOver).toBe(false);
+	sandbox.faults.add({ times: Number.POSITIVE_INFINITY, effect: { status: 401 } });
+	const before = lists.length;
+	await pass(5 * minute);
+	await expect(run).rejects.toMatchObject({ _tag: "PartnerUnauthorized" });
+	// One when it begins, and one after a pause of `maxMs`.
+	expect(lists.length - before).toBe(2);
+	expect(vi.getTimerCount()).toBe(0);
+});
+
+test("another error between two 401s begins anew", async () => {
+	const { sandbox, run, pass } = open({ minMs: 10 * second, maxMs: 30 * second });
+	let isOver = false;
+	run.catch(() => {
+		isOver = true;
+	});
+	await pass(0);
+	for (let i = 0; i < 5; i++) {
+		sandbox.faults.add({ times: 1, effect: { status: 401 } });
+		sandbox.faults.add({ times: 1, effect: { status: 503 } });
+	}
+	await pass(10 * minute);
+	expect([isOver, sandbox.faults.unused()]).toEqual([false, []]);
+});
+
+test("changes ends at once with a 401", async () => {
+	const { sandbox, client, pass } = open();
+	await pass(0);
+	sandbox.faults.add({ times: 1, effect: { status: 401 } });
+	await expect(changes(client, { since: "now" })[Symbol.asyncIterator]().next()).rejects.toMatchObject({ status: 401 });
+});
+
 test("what will not pass ends the loop with its error", async () => {
 	const { agency, run, pass } = open();
 	await pass(0);
@@ -134,7 +241,7 @@ test("what will not pass ends the loop with its error", async () => {
 
 test("a conversation that cannot be read goes to onError, ends nothing, and comes when it can be read", async () => {
 	const tags: string[] = [];
-	const { sandbox, agency, handed, pass } = open({ onError: ({ _tag }) => tags.push(_tag) });
+	const { sandbox, agency, delivered, pass } = open({ onError: ({ _tag }) => tags.push(_tag) });
 	await pass(0);
 	await pass(minute);
 	// An answer that breaks the contract will not pass, as errors go; it is one conversation's all the same.
@@ -143,7 +250,7 @@ test("a conversation that cannot be read goes to onError, ends nothing, and come
 	await pass(2 * minute);
 	expect(tags).toEqual(["PartnerUnexpectedResponse"]);
 	await pass(10 * minute);
-	expect(handed).toMatchObject([{ phoneNumber: anna, messages: [{ body: "Hello?" }] }]);
+	expect(delivered).toMatchObject([{ phoneNumber: anna, messages: [{ body: "Hello?" }] }]);
 });
 
 test("what onError throws ends the loop", async () => {
@@ -178,17 +285,17 @@ test("a signal ends the loop in a request, at once and without a timer left", as
 	expect(vi.getTimerCount()).toBe(0);
 });
 
-test("a signal that aborts in the body ends the loop after the change in hand, also when others are read already", async () => {
+test("a signal that aborts in the body ends the loop after the current change, also when others are read already", async () => {
 	const sandbox = createSandbox({ seed: "busy" });
 	const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
 	const stop = new AbortController();
-	let handed = 0;
+	let delivered = 0;
 	for await (const _ of watch(agency, { since: "beginning", signal: stop.signal })) {
-		handed++;
+		delivered++;
 		await vi.advanceTimersByTimeAsync(second);
 		stop.abort();
 	}
-	expect(handed).toBe(1);
+	expect(delivered).toBe(1);
 	expect(vi.getTimerCount()).toBe(0);
 });
 
@@ -217,14 +324,14 @@ test("break and return end the loop without a timer left, return also in the mid
 	]);
 });
 
-test("nudge looks now", async () => {
-	const { agency, client, feed, handed, lists, pass } = open();
+test("nudge polls now", async () => {
+	const { agency, client, feed, delivered, lists, pass } = open();
 	agency.contact(anna).writes("Hello?");
 	await pass(0);
 	await client.messages.send({ to: anna, body: "Hello Anna" });
 	feed.nudge();
 	await pass(0);
-	expect(handed).toMatchObject([{ messages: [{ body: "Hello Anna" }] }]);
+	expect(delivered).toMatchObject([{ messages: [{ body: "Hello Anna" }] }]);
 	expect(lists).toHaveLength(2);
 	expect(vi.getTimerCount()).toBe(1);
 });
@@ -234,10 +341,10 @@ test("the checkpoint of watch is one for changes, and the other way round", asyn
 	await pass(0);
 	agency.contact(anna).writes("Hello?");
 	await pass(minute);
-	const look = changes(client, { since: feed.checkpoint });
-	for await (const change of look) expect(change).toBeUndefined();
+	const poll = changes(client, { since: feed.checkpoint });
+	for await (const change of poll) expect(change).toBeUndefined();
 	agency.contact(bert).writes("Hello!");
-	for await (const { phoneNumber } of watch(client, { since: look.checkpoint })) {
+	for await (const { phoneNumber } of watch(client, { since: poll.checkpoint })) {
 		expect(phoneNumber).toBe(bert);
 		break;
 	}
@@ -269,8 +376,8 @@ test("over HTTP, for a day of the fake clock: everything once, and as it is", as
 		}
 		expect(isSo()).toBe(true);
 	};
-	const looks = () => sandbox.requests().filter(({ operation }) => operation === "conversations.list").length;
-	await until(() => looks() >= 2);
+	const polls = () => sandbox.requests().filter(({ operation }) => operation === "conversations.list").length;
+	await until(() => polls() >= 2);
 	const expected: string[] = [];
 	for (let hour = 0; hour < 24; hour++) {
 		sandbox.clock.advance({ hours: 1 });

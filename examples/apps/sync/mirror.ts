@@ -54,7 +54,7 @@ export async function look({ database, agency, progress, signal }: LookOptions):
 			});
 			isStoring = false;
 			done++;
-			progress?.(done, feed.left);
+			progress?.(done, feed.remaining);
 		}
 	} catch (error) {
 		// After a failed read the checkpoint holds which conversation to read again. After an error while a change was stored

@@ -4,21 +4,21 @@ import { longestTimerMs } from "./input.ts";
 const longestMs = 60_000;
 
 export interface RetryContext {
-	/** The list has several pages, so that it would cost much to begin anew. */
+	/** The list has several pages, so that it would cost much to start over. */
 	isLong: boolean;
 	signal: AbortSignal;
 }
 
 /**
- * Makes a request. When the list has several pages, a request that is answered with 429 is made again after 1, 2, 4 … s,
- * or after its Retry-After, because the next look would list everything again.
+ * Makes a request. If the list has several pages, a request that is answered with 429 is repeated after 1, 2, 4 … s, or
+ * after its Retry-After, because the next poll would have to list everything again.
  */
 export function retryLimited<Result>(
 	source: RetryContext,
 	request: () => Promise<Result>,
 	leastMs = 1_000,
 ): Promise<Result> {
-	// No async function, because V8 keeps ten frames of a stack, and this one would take the place of one of the caller's.
+	// Not an async function, because V8 keeps ten frames of a stack, and this one would displace one of the caller's.
 	return request().catch(async (error: unknown) => {
 		const { status, retryAfterMs = 0 } = Object(error);
 		const ms = Math.max(leastMs, retryAfterMs);

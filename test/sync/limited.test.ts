@@ -26,9 +26,9 @@ function open(every: number, retryAfter?: number) {
 }
 
 async function count(feed: AsyncIterable<unknown>): Promise<number> {
-	let handed = 0;
-	for await (const _ of feed) handed++;
-	return handed;
+	let delivered = 0;
+	for await (const _ of feed) delivered++;
+	return delivered;
 }
 
 /** Lets time pass until the work has ended. */
@@ -46,7 +46,7 @@ test.each([
 	["without a Retry-After", undefined],
 	["with a Retry-After that the client does not wait for", 60],
 ])(
-	"the first look of a large agency comes to its end though the service limits its requests: 429 %s",
+	"the first poll of a large agency comes to its end though the service limits its requests: 429 %s",
 	async (_, wait) => {
 		expect(await ended(count(changes(open(3, wait).agency, { since: "beginning" })))).toBe(250);
 		expect(await ended(count(reconcile(open(3, wait).agency, { stored: [] })))).toBe(250);
@@ -54,7 +54,7 @@ test.each([
 	},
 );
 
-test("a list of several pages that is refused for more than a minute ends the look", async () => {
+test("a list of several pages that is refused for more than a minute ends the poll", async () => {
 	const { agency, requests } = open(1);
 	const first = count(changes(agency, { since: "beginning" }));
 	await expect(ended(first)).rejects.toMatchObject({ status: 429 });
@@ -63,8 +63,8 @@ test("a list of several pages that is refused for more than a minute ends the lo
 	const sandbox = createSandbox({ seed: "busy" });
 	sandbox.faults.add({ operation: "conversations.get", times: Number.POSITIVE_INFINITY, effect: { status: 429 } });
 	const client = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
-	const look = count(changes(client, { since: "beginning", concurrency: 1 }));
-	await expect(ended(look)).rejects.toMatchObject({ status: 429 });
+	const poll = count(changes(client, { since: "beginning", concurrency: 1 }));
+	await expect(ended(poll)).rejects.toMatchObject({ status: 429 });
 	const reads = sandbox.requests().filter(({ operation }) => operation === "conversations.get");
 	expect(reads).toHaveLength(7);
 });
@@ -72,11 +72,11 @@ test("a list of several pages that is refused for more than a minute ends the lo
 test("a signal ends the wait at once, without a timer left", async () => {
 	const { agency } = open(2);
 	const stop = new AbortController();
-	const look = count(changes(agency, { since: "beginning", signal: stop.signal }));
-	look.catch(() => {});
+	const poll = count(changes(agency, { since: "beginning", signal: stop.signal }));
+	poll.catch(() => {});
 	await vi.advanceTimersByTimeAsync(500);
 	expect(vi.getTimerCount()).toBe(1);
 	stop.abort();
 	expect(vi.getTimerCount()).toBe(0);
-	await expect(look).rejects.toMatchObject({ _tag: "PartnerAbortError" });
+	await expect(poll).rejects.toMatchObject({ _tag: "PartnerAbortError" });
 });

@@ -1,0 +1,166 @@
+import type { AgencyClient, PartnerError } from "messaging-conversations";
+import { encode, memoryFrom } from "./checkpoint.ts";
+import type { Statuses } from "./followed.ts";
+import { checkCall, checkWhole, refuse, type SyncFunction } from "./input.ts";
+import type { Source } from "./list.ts";
+import { type Change, type Memory, never } from "./memory.ts";
+import { abandoning } from "./signal.ts";
+
+/** Options that `changes`, `watch` and `reconcile` have in common. */
+export interface ReadOptions {
+	/**
+	 * Returns true for contacts that you want nothing of, such as one you have erased. It is asked before every read of a
+	 * conversation, and may be async. Messages that are skipped count as delivered: if it returns false later, only newer
+	 * messages come. If it throws, that counts as a failed read.
+	 */
+	skip?: ((phoneNumber: string) => boolean | Promise<boolean>) | undefined;
+	/**
+	 * Leaves texts as the service sent them. By default U+0000 and halves of a surrogate pair are replaced by U+FFFD, because
+	 * most databases refuse them.
+	 * @default false
+	 */
+	raw?: boolean | undefined;
+	/** How many conversations are read at once, while your loop is busy with an earlier one. @default 4 */
+	concurrency?: number | undefined;
+}
+
+/** Options that `changes` and `watch` have in common. */
+export interface FeedOptions extends ReadOptions {
+	/**
+	 * Where the feed starts: `"now"` skips existing messages, `"beginning"` delivers all conversations with all their
+	 * messages, and a checkpoint continues where its feed was.
+	 */
+	since: "now" | "beginning" | (string & {});
+	/**
+	 * How late a message may become visible after its own time, in milliseconds. A message that comes later is delivered by
+	 * `reconcile`. The service's times may be coarse: their precision counts too.
+	 * @default 120000
+	 */
+	lookbackMs?: number | undefined;
+	/**
+	 * Follows outbound messages that were delivered without a final status. They are read again 10 s, 30 s, 2 min, 10 min,
+	 * 1 h, 6 h and 24 h later by the local clock, with one `conversations.get` for each conversation, and come again when
+	 * their status, `deliveredAt` or `readAt` has changed. `true` stops at delivered, read, failed and undelivered; `"read"`
+	 * continues after delivered. Messages with files are followed in the same way, whatever this option says, until
+	 * `mediaStored` has a copy of each file. A checkpoint holds at most 1,000 of them.
+	 * @default false
+	 */
+	statuses?: Statuses | undefined;
+	/**
+	 * Aborting ends the loop with `PartnerAbortError` once the current change is processed. Changes that were already read are
+	 * delivered by the next poll.
+	 */
+	signal?: AbortSignal | undefined;
+}
+
+/** A conversation whose read failed. It does not block the others. */
+export interface UnreadConversation {
+	/** The contact's number in E.164. */
+	phoneNumber: string;
+	/** Why the read failed. */
+	error: PartnerError;
+	/**
+	 * True if the feed gives the conversation up, so that `reconcile` has to deliver it: after 24 hours of failed reads, or
+	 * at once if 100 others wait for another read.
+	 */
+	leftToReconcile: boolean;
+}
+
+/** The feed that `changes` returns. Each `for await` over it is one poll. */
+export interface ChangeFeed extends AsyncIterable<Change> {
+	/**
+	 * Resume token: pass it as `since` to continue after everything that was delivered. While the body of your loop runs, it
+	 * includes the current change. Save both in one transaction, inside the body.
+	 *
+	 * A change counts as delivered when your loop asks for the next one. If you leave the loop by `break`, `return` or an
+	 * error, the checkpoint moves back to before the current change, and the next loop over this feed delivers it again.
+	 *
+	 * Opaque text of about 140 bytes for each conversation with messages in the lookback. It holds their phone numbers and no
+	 * message text.
+	 */
+	readonly checkpoint: string;
+	/**
+	 * The conversations that the latest poll could not read. The next polls try them again for 24 hours, in turn, and stop
+	 * after ten failures in a row. At most 100 conversations wait for that. Others are left to `reconcile`.
+	 */
+	readonly failures: readonly UnreadConversation[];
+	/** How many conversations the poll has listed and not delivered yet, such as for a progress bar. */
+	readonly remaining: number;
+}
+
+/** A feed: its options, its memory, and how its latest poll went. */
+export interface Feed extends Source {
+	statuses: Statuses;
+	memory: Memory;
+	/** The service's time when it was last listed. */
+	now: number;
+	failures: UnreadConversation[];
+	remaining: number;
+	/** A loop runs over the feed. */
+	isBusy: boolean;
+}
+
+/** Checks the options that `changes` and `watch` have in common, and reads the checkpoint. */
+export function openFeed(
+	operation: SyncFunction,
+	agency: AgencyClient,
+	options: FeedOptions,
+	ownNames: readonly string[],
+): Feed {
+	checkCall(operation, agency, options, ["since", "lookbackMs", "statuses", ...ownNames]);
+	const { since, lookbackMs = 120_000, concurrency = 4, statuses = false, skip, raw = false } = options;
+	checkWhole(operation, "lookbackMs", lookbackMs, 0);
+	if (![true, false, "read"].includes(statuses)) refuse(operation, "statuses", 'must be true, false or "read"');
+	return {
+		operation,
+		agency,
+		lookbackMs,
+		concurrency,
+		statuses,
+		skip,
+		raw,
+		memory: memoryFrom(operation, since, agency.id),
+		now: never,
+		failures: [],
+		remaining: 0,
+		isLong: false,
+		isBusy: false,
+		// Each poll has its own.
+		signal: AbortSignal.abort(),
+	};
+}
+
+export function publicFeed(feed: Feed, iterate: () => AsyncIterator<Change, void, undefined>): ChangeFeed {
+	return {
+		get checkpoint() {
+			return encode(feed.memory);
+		},
+		get failures() {
+			return feed.failures;
+		},
+		get remaining() {
+			return feed.remaining;
+		},
+		[Symbol.asyncIterator]: iterate,
+	};
+}
+
+/** Runs a poll. When it has ended, in whatever way, no request is under way. */
+export function pollOnce(
+	feed: Feed,
+	signal: AbortSignal | undefined,
+	run: (feed: Feed) => AsyncGenerator<Change, void, undefined>,
+): AsyncGenerator<Change, void, undefined> {
+	if (feed.isBusy) refuse(feed.operation, "feed", "is in another loop");
+	feed.isBusy = true;
+	feed.failures = [];
+	feed.isLong = false;
+	return abandoning(signal, async function* (own) {
+		feed.signal = own;
+		try {
+			yield* run(feed);
+		} finally {
+			feed.isBusy = false;
+		}
+	});
+}

@@ -1,0 +1,101 @@
+import type { Message } from "messaging-conversations";
+import { type Memory, never } from "./memory.ts";
+import type { Dated } from "./read.ts";
+
+/** Which statuses are followed: `true` until a message is delivered or has failed, `"read"` until it is read or has failed. */
+export type Statuses = boolean | "read";
+
+/** A message whose status or stored files may still change. */
+export interface Followed {
+	phoneNumber: string;
+	/** What was delivered of it: see `stateOf`. */
+	state: string;
+	/** When it was first seen, by the local clock. */
+	seenAt: number;
+	/** When it is read again, by the local clock. */
+	dueAt: number;
+}
+
+const hour = 3_600;
+/** When a message is read again, in seconds after it was first seen. */
+export const pollAfter: readonly number[] = [10, 30, 2 * 60, 10 * 60, hour, 6 * hour, 24 * hour];
+/** The same while its reads fail: after 24 h every 3 h, up to 48 h. */
+export const retryAfter: readonly number[] = [
+	...pollAfter,
+	...[27, 30, 33, 36, 39, 42, 45, 48].map((count) => count * hour),
+];
+const mostFollowed = 1_000;
+
+/** The parts of a message that may change later. */
+export type Changeable = Pick<Message, "status" | "deliveredAt" | "readAt" | "mediaStored">;
+
+/** What the status and the times say together: a provider may report a time without a new status. */
+function deliveryOf({ status, deliveredAt, readAt }: Changeable): "failed" | "read" | "delivered" | "sent" {
+	if (status === "failed" || status === "undelivered") return "failed";
+	if (status === "read" || readAt !== null) return "read";
+	return status === "delivered" || deliveredAt !== null ? "delivered" : "sent";
+}
+
+/** A text that changes when the message has news: its status, what the status means, and the number of stored files. */
+export function stateOf(message: Changeable): string {
+	return `${message.status ?? ""}/${deliveryOf(message)}/${message.mediaStored?.length ?? 0}`;
+}
+
+/** Whether more is to be expected of a message. */
+function isOpen(message: Message, statuses: Statuses): boolean {
+	const { direction, media, mediaStored } = message;
+	if ((media?.length ?? 0) > (mediaStored?.length ?? 0)) return true;
+	if (direction !== "outbound" || statuses === false) return false;
+	const delivery = deliveryOf(message);
+	return delivery === "sent" || (delivery === "delivered" && statuses === "read");
+}
+
+/**
+ * Follows the messages that a read of one conversation shows. Returns the ids of those that have changed.
+ * @param isNew whether a message is delivered for the first time, and recent enough to be followed
+ */
+export function follow(
+	followed: Memory["followed"],
+	statuses: Statuses,
+	phoneNumber: string,
+	messages: readonly Dated[],
+	isNew: (message: Dated) => boolean,
+): Set<number> {
+	const changed = new Set<number>();
+	for (const dated of messages) {
+		const { id } = dated.message;
+		const state = stateOf(dated.message);
+		const known = followed.get(id);
+		if (known && known.state !== state) {
+			changed.add(id);
+			followed.set(id, { ...known, state });
+		}
+		if (!isOpen(dated.message, statuses)) followed.delete(id);
+		else if (!known && isNew(dated)) followed.set(id, { phoneNumber, state, seenAt: Date.now(), dueAt: never });
+	}
+	schedule(followed, phoneNumber, pollAfter);
+	for (const oldest of followed.keys()) if (followed.size > mostFollowed) followed.delete(oldest);
+	return changed;
+}
+
+/** After a read of a conversation, sets when its messages are read again, or ends following them. */
+export function schedule(followed: Memory["followed"], phoneNumber: string, times: readonly number[]): void {
+	const now = Date.now();
+	for (const [id, entry] of followed) {
+		if (entry.phoneNumber !== phoneNumber) continue;
+		const dueAt = times.map((seconds) => entry.seenAt + seconds * 1_000).find((time) => time > now);
+		if (dueAt === undefined) followed.delete(id);
+		else followed.set(id, { ...entry, dueAt });
+	}
+}
+
+/** The conversations with a message that is due by now. */
+export function due(followed: Memory["followed"]): Set<string> {
+	const now = Date.now();
+	return new Set([...followed.values()].filter(({ dueAt }) => dueAt <= now).map(({ phoneNumber }) => phoneNumber));
+}
+
+/** When the next message is due, by the local clock; Infinity without any. */
+export function nextDueAt(followed: Memory["followed"]): number {
+	return Math.min(...[...followed.values()].map(({ dueAt }) => dueAt));
+}

@@ -1,0 +1,110 @@
+import { fingerprintOf, instant } from "./fingerprint.ts";
+import { follow, type Statuses } from "./followed.ts";
+import { type Change, type Known, type Memory, markToCome, never, type Past } from "./memory.ts";
+import { failing, type Planned } from "./plan.ts";
+import type { Conversation, Dated } from "./read.ts";
+
+/** What the notes of a poll go by. */
+export interface Context {
+	lookbackMs: number;
+	statuses: Statuses;
+	/** The service's time. */
+	now: number;
+}
+
+const dayMs = 24 * 3_600_000;
+/** The most conversations that are kept for another read, because each of them makes the checkpoint longer. */
+const mostFailing = 100;
+
+/** Whether there is no room to keep one more conversation for another read. */
+export function isFull(memory: Memory): boolean {
+	return failing(memory).length >= mostFailing;
+}
+
+/** Notes a conversation that was read as delivered. Returns the change, if there is one. */
+export function noteRead(
+	{ lookbackMs, statuses, now }: Context,
+	memory: Memory,
+	{ phoneNumber, at, past }: Planned,
+	{ conversation, messages }: Conversation,
+): Change | undefined {
+	const { known, followed } = memory;
+	const to = markToCome(memory);
+	const from = deliveredBefore(past, messages);
+	const before = known.get(phoneNumber);
+	const isNew = (dated: Dated): boolean => dated.at >= from && !before?.messages.has(dated.message.id);
+	const changed = follow(followed, statuses, phoneNumber, messages, (dated) => dated.at >= to - dayMs && isNew(dated));
+
+	const keepFrom = to - lookbackMs;
+	// Messages that this read does not show stay known, because it may be from a copy of the data that lags behind.
+	const kept = new Map([...(before?.messages ?? [])].filter(([, time]) => time >= keepFrom));
+	for (const { message, at: time, untimed } of messages) {
+		// The time of a message without one grows with its newer neighbours, until one of those stays.
+		if (untimed) kept.set(message.id, never);
+		else if (time >= keepFrom) kept.set(message.id, time);
+	}
+	// The summary may know the newest message before the pages list it.
+	const latest = instant(conversation.summary.lastMessageAt);
+	const isListed = messages.some(({ message }) => instant(message.createdAt) >= latest);
+	const fingerprint = fingerprintOf(conversation);
+	const is = isListed || latest < now - lookbackMs ? "delivered" : "unread";
+	known.set(phoneNumber, { is, fingerprint, at: Math.max(at, latest), from: keepFrom, messages: kept });
+
+	const shown = messages.filter((dated) => isNew(dated) || changed.has(dated.message.id));
+	if (before?.is === "unread" && before.fingerprint === fingerprint && !shown[0]) return undefined;
+	return { phoneNumber, conversation, messages: shown.map(({ message }) => message).reverse() };
+}
+
+/** The time before which all messages of a conversation were delivered. */
+function deliveredBefore({ from, doubt: [after, before] = [never, never] }: Past, messages: readonly Dated[]): number {
+	// A message without a time may have had one between them by its neighbours.
+	const wasToCome = messages.some(({ message, at }) => at >= after && (at < before || message.createdAt === null));
+	return wasToCome ? from : Math.max(from, before);
+}
+
+/** Notes a conversation that the caller skips. Its messages up to now count as delivered. */
+export function noteSkipped(
+	{ now }: Context,
+	memory: Memory,
+	{ phoneNumber, at, fingerprint, past, why }: Planned,
+): void {
+	const { known, followed } = memory;
+	for (const [id, message] of followed) if (message.phoneNumber === phoneNumber) followed.delete(id);
+	if (why === "status") return;
+	const messages = known.get(phoneNumber)?.messages ?? new Map();
+	const from = Math.max(past.from, Math.min(at, now) + 1);
+	known.set(phoneNumber, { is: "delivered", fingerprint, at, from, messages });
+}
+
+/**
+ * Keeps a conversation whose read failed for a later poll, or gives it up. A conversation that is gone is given up, and is
+ * read when it is listed again.
+ * @returns whether it is given up
+ */
+export function noteFailure(
+	{ now }: Context,
+	memory: Memory,
+	{ phoneNumber, at, fingerprint, past }: Planned,
+	isGone: boolean,
+): boolean {
+	const { known } = memory;
+	const before = known.get(phoneNumber);
+	const since = before?.is === "failing" ? before.since : undefined;
+	const isGivenUp = isGone || (since === undefined ? isFull(memory) : now - since > dayMs);
+	const { from, doubt }: Past = before ?? past;
+	const entry = {
+		from,
+		...(doubt && { doubt }),
+		at: Math.max(at, before?.at ?? never),
+		messages: before?.messages ?? new Map<number, number>(),
+	};
+	const noted = (): Known => {
+		if (isGone) return { is: "unread", ...entry };
+		if (isGivenUp) return { is: "delivered", fingerprint, ...entry };
+		return { is: "failing", since: since ?? now, fingerprint, ...entry };
+	};
+	// At the end of the map, so that the next poll first tries those that have waited longer.
+	known.delete(phoneNumber);
+	known.set(phoneNumber, noted());
+	return isGivenUp;
+}

@@ -1,0 +1,189 @@
+/* Contacts that the caller wants nothing of. */
+import { PartnerConfigurationError } from "messaging-conversations";
+import { type Change, changes, fingerprintOf, type Reconciled, reconcile, watch } from "messaging-conversations/sync";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { minutes, type Opened, openModel, told } from "./service.ts";
+
+function open(count = 3): Opened {
+	const opened = openModel({}, count);
+	for (let index = 0; index < count; index++) {
+		opened.model.write(opened.contact(index));
+		opened.model.advance(1_000);
+	}
+	return opened;
+}
+
+/** The reads of a contact's conversation. */
+const readsOf = ({ model, contact }: Opened, index: number): number =>
+	model.requests.filter((request) => request.includes(contact(index).phoneNumber)).length;
+
+test.each([
+	["a boolean", (isSo: boolean) => isSo],
+	["a promise", async (isSo: boolean) => isSo],
+])("a contact who is skipped is not read, and does not come: skip returns %s", async (_name, answer) => {
+	const opened = open();
+	const erased = opened.contact(1).phoneNumber;
+	const asked: string[] = [];
+	const skip = (phoneNumber: string) => {
+		asked.push(phoneNumber);
+		return answer(phoneNumber === erased);
+	};
+	const first = await opened.poll({ skip });
+	expect([first.error, told(opened, first)]).toEqual([
+		undefined,
+		[
+			[0, ["0"]],
+			[2, ["2"]],
+		],
+	]);
+	expect(asked).toHaveLength(3);
+	expect(readsOf(opened, 1)).toBe(0);
+	// What was skipped is not asked about again before it changes.
+	expect((await opened.poll({ skip })).requests).toEqual(["GET /conversations"]);
+	expect(asked).toHaveLength(3);
+	opened.model.write(opened.contact(1));
+	expect((await opened.poll({ skip })).requests).toEqual(["GET /conversations"]);
+	expect(asked).toHaveLength(4);
+});
+
+test.each([0, 1, 10])(
+	"what was skipped counts as delivered: only later messages come, %d minutes later",
+	async (count) => {
+		const opened = open();
+		opened.model.advance(minutes(count));
+		await opened.poll({ skip: (phoneNumber) => phoneNumber === opened.contact(1).phoneNumber });
+		opened.model.advance(minutes(count));
+		opened.model.write(opened.contact(1));
+		expect(told(opened, await opened.poll())).toEqual([[1, ["3"]]]);
+		expect((await opened.poll()).changes).toEqual([]);
+	},
+);
+
+test("a conversation that could not be read is not tried again once it is skipped", async () => {
+	const opened = open();
+	opened.contact(1).unreadableUntil = opened.model.now + minutes(60);
+	await opened.poll();
+	const before = readsOf(opened, 1);
+	const skip = (phoneNumber: string) => phoneNumber === opened.contact(1).phoneNumber;
+	const { error, feed } = await opened.poll({ skip });
+	expect([error, feed.failures, readsOf(opened, 1)]).toEqual([undefined, [], before]);
+	opened.model.advance(minutes(61));
+	expect((await opened.poll()).changes).toEqual([]);
+});
+
+test("a message whose status is followed is not read once its contact is skipped", async () => {
+	const opened = open(1);
+	vi.useFakeTimers({ now: opened.model.now, toFake: ["Date"] });
+	onTestFinished(() => void vi.useRealTimers());
+	opened.model.write(opened.contact(0), { direction: "outbound" });
+	await opened.poll({ statuses: true });
+	const before = readsOf(opened, 0);
+	opened.model.advance(minutes(1));
+	vi.setSystemTime(opened.model.now);
+	const { feed } = await opened.poll({ statuses: true, skip: () => true });
+	expect(readsOf(opened, 0)).toBe(before);
+	expect(JSON.parse(feed.checkpoint).followed).toEqual([]);
+});
+
+test.each([
+	[
+		"throws",
+		() => {
+			throw new Error("+32470000000 is not in the table");
+		},
+	],
+	[
+		"rejects",
+		async () => {
+			throw new Error("+32470000000 is not in the table");
+		},
+	],
+	[
+		"throws no Error",
+		() => {
+			throw "+32470000000";
+		},
+	],
+])("a skip that %s counts as a failed read", async (_name, fail) => {
+	const opened = open();
+	const skip = (phoneNumber: string) => (phoneNumber === opened.contact(1).phoneNumber ? fail() : false);
+	const first = await opened.poll({ skip });
+	expect(told(opened, first).map(([index]) => index)).toEqual([0, 2]);
+	expect(first.feed.failures).toMatchObject([{ phoneNumber: opened.contact(1).phoneNumber, leftToReconcile: false }]);
+	expect(first.error).toBeInstanceOf(PartnerConfigurationError);
+	expect(first.error).toMatchObject({ operation: "changes", field: "skip", retryable: true });
+	expect(String(first.error)).not.toContain("+32");
+	expect(readsOf(opened, 1)).toBe(0);
+	expect(told(opened, await opened.poll())).toEqual([[1, ["1"]]]);
+});
+
+test("a skip whose database is away does not end watch, and loses nothing", async () => {
+	const opened = open(30);
+	let isAway = true;
+	const errors: string[] = [];
+	const feed = watch(opened.agency, {
+		since: "beginning",
+		minMs: 1,
+		maxMs: 1,
+		skip: () => {
+			if (isAway) throw new Error("away");
+			return false;
+		},
+		onError: ({ message }) => {
+			errors.push(message);
+			isAway = false;
+		},
+	});
+	const delivered: Change[] = [];
+	for await (const change of feed) if (delivered.push(change) === 30) break;
+	expect(errors[0]).toBe("skip: its function failed");
+	expect(new Set(told(opened, { changes: delivered }).map(([index]) => index)).size).toBe(30);
+	expect(opened.model.requests.filter((request) => request === "GET /conversations").length).toBeGreaterThan(1);
+});
+
+test("an aborted feed asks skip about no further contact's changes", async () => {
+	const opened = open(6);
+	const stop = new AbortController();
+	const feed = changes(opened.agency, { since: "beginning", concurrency: 1, signal: stop.signal, skip: () => true });
+	stop.abort();
+	await expect(feed[Symbol.asyncIterator]().next()).rejects.toMatchObject({ _tag: "PartnerAbortError" });
+});
+
+async function reconciled(opened: Opened, options: Partial<Parameters<typeof reconcile>[1]>): Promise<Reconciled[]> {
+	const all: Reconciled[] = [];
+	for await (const each of reconcile(opened.agency, { stored: [], ...options })) all.push(each);
+	return all;
+}
+
+test("an erased contact does not come back by reconcile, listed or not", async () => {
+	const opened = open();
+	const [first, second, third] = [0, 1, 2].map((index) => opened.contact(index).phoneNumber);
+	const skip = async (phoneNumber: string) => phoneNumber !== third;
+	opened.contact(1).hiddenUntil = opened.model.now + minutes(60);
+	const stored = [first, second].map((phoneNumber) => ({ phoneNumber: `${phoneNumber}`, fingerprint: "1-x" }));
+	const all = await reconciled(opened, { stored, skip });
+	expect(all.map(({ phoneNumber }) => phoneNumber)).toEqual([third]);
+	expect(opened.model.requests.filter((request) => request.includes(`${first}`))).toEqual([]);
+	// Not even the question about what is stored and not listed names the number.
+	expect(opened.model.requests.some((request) => request.includes("lookup"))).toBe(false);
+	expect((await reconciled(opened, { stored })).map(({ phoneNumber }) => phoneNumber)).toEqual([first, third, second]);
+});
+
+test("a skip of reconcile that throws counts as a failed read", async () => {
+	const opened = open();
+	opened.contact(2).hiddenUntil = opened.model.now + minutes(60);
+	const stored = [0, 1, 2].map((index) => ({ phoneNumber: opened.contact(index).phoneNumber, fingerprint: "1-x" }));
+	const skip = (phoneNumber: string): boolean => {
+		if (phoneNumber !== opened.contact(0).phoneNumber) throw new Error("away");
+		return false;
+	};
+	const all: string[] = [];
+	const run = async (): Promise<void> => {
+		for await (const { phoneNumber, conversation } of reconcile(opened.agency, { stored, skip })) {
+			all.push(phoneNumber);
+			expect(conversation && fingerprintOf(conversation)).toBeTruthy();
+		}
+	};
+	await expect(run()).rejects.toMatchObject({ field: "skip", operation: "reconcile" });
+	expect(all).toEqual([opened.contact(0).phoneNumber]);
+});
