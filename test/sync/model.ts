@@ -280,8 +280,11 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 		}
 		const size = Math.min(model.pageSize, Number(query.get("pageSize") ?? 50));
 		const cursor = query.get("cursor");
-		if (path === "/conversations" && !model.endless && cursor?.includes("#")) return refused(400);
-		if (path === "/conversations") return said(list(size, cursor));
+		if (path === "/conversations") {
+			// A list that ends, or one that does not, knows no cursors of another one.
+			const isOwn = model.endless ? cursor?.startsWith(`${cursorMark}${model.endless}#`) : !cursor?.includes("#");
+			return cursor === null || isOwn ? said(list(size, cursor)) : refused(400);
+		}
 		if (path === "/conversations/lookup") {
 			const { phoneNumbers }: { phoneNumbers: string[] } = JSON.parse(body);
 			const results = phoneNumbers.map((phoneNumber) => {
@@ -333,10 +336,11 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 	}
 
 	function endlessPage(all: readonly ModelConversation[], cursor: string | null, pageSize: number) {
-		const pages = Number(cursor?.split("#")[1] ?? 0) + 1;
-		const nextCursor = `${cursorMark}#${model.endless === "circle" ? pages % 3 : pages}`;
-		const first = model.endless === "circle" ? (pages % 3) * pageSize : 0;
-		const shown = model.endless === "empty" ? [] : all.slice(first, model.endless === "circle" ? first + pageSize : 1);
+		const pages = Number(cursor?.split("#")[1] ?? 0);
+		const isCircle = model.endless === "circle";
+		const nextCursor = `${cursorMark}${model.endless}#${isCircle ? (pages + 1) % 3 : pages + 1}`;
+		const first = isCircle ? pages * pageSize : 0;
+		const shown = model.endless === "empty" ? [] : all.slice(first, isCircle ? first + pageSize : 1);
 		const rows = shown.map((conversation) => ({ ...summary(conversation), cursor: nextCursor }));
 		return { conversations: rows, nextCursor, pageSize };
 	}
