@@ -17,7 +17,7 @@ const store = (conversation: ConversationDetail, fresh: Message[], next = checkp
 	checkpoint = next;
 };
 
-async function look() {
+async function poll() {
 	const feed = changes(agency, { since: checkpoint ?? "beginning" });
 	for await (const change of feed) store(change.conversation, change.messages, feed.checkpoint);
 	checkpoint = feed.checkpoint;
@@ -31,7 +31,7 @@ async function nightly() {
 	}
 }
 
-await look();
+await poll();
 const count = () => [...rows.values()].reduce((sum, { messages }) => sum + messages.size, 0);
 console.log(`${rows.size} conversations, ${count()} messages`);
 const anna = sandbox.agency().contact("+447700900101", { name: "Anna Claes" });

@@ -1,5 +1,5 @@
 // The first poll of a feed against a sandbox over HTTP: its requests, its time, and the memory of the list of numbers.
-// node --expose-gc --import tsx scripts/simulate/backfill.ts [conversations]
+// npm run simulate:backfill -- [conversations]
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";

@@ -38,11 +38,13 @@ export interface FeedOptions extends ReadOptions {
 	 */
 	lookbackMs?: number | undefined;
 	/**
-	 * Follows outbound messages that were delivered without a final status. They are read again 10 s, 30 s, 2 min, 10 min,
-	 * 1 h, 6 h and 24 h later by the local clock, with one `conversations.get` for each conversation, and come again when
-	 * their status, `deliveredAt` or `readAt` has changed. `true` stops at delivered, read, failed and undelivered; `"read"`
-	 * continues after delivered. Messages with files are followed in the same way, whatever this option says, until
-	 * `mediaStored` has a copy of each file. A checkpoint holds at most 1,000 of them.
+	 * Follows outbound messages that were delivered without a final status. They come again when their status, `deliveredAt`
+	 * or `readAt` has changed. `true` stops at delivered, read, failed and undelivered; `"read"` continues after delivered.
+	 *
+	 * Messages with files are followed in the same way, whatever this option says, until `mediaStored` has a copy of each file.
+	 *
+	 * A conversation with such a message is read after 10 s, 30 s, 2 min, 10 min, 1 h, 6 h and 24 h by the local clock. That is
+	 * one `conversations.get` each time. A checkpoint holds at most 1,000 messages that are followed.
 	 * @default false
 	 */
 	statuses?: Statuses | undefined;
@@ -73,7 +75,7 @@ export interface ChangeFeed extends AsyncIterable<Change> {
 	 * includes the current change. Save both in one transaction, inside the body.
 	 *
 	 * A change counts as delivered when your loop asks for the next one. If you leave the loop by `break`, `return` or an
-	 * error, the checkpoint moves back to before the current change, and the next loop over this feed delivers it again.
+	 * error, the checkpoint moves back to before the current change. The next loop over this feed delivers it again.
 	 *
 	 * Opaque text of about 140 bytes for each conversation with messages in the lookback. It holds their phone numbers and no
 	 * message text.

@@ -25,7 +25,8 @@ export function fingerprintOf(conversation: ConversationSummary | ConversationDe
 		if (/At$/.test(name)) return instant(`${value}`);
 		return typeof value === "string" ? storableText(value) : value;
 	});
-	return `${summary.totalMessages}-${hash(JSON.stringify(values))}`;
+	// Joined to one flat text: a list of many conversations holds one for each.
+	return [summary.totalMessages, ...hash(JSON.stringify(values))].join("-");
 }
 
 /** The compared fields in a fixed order, so that neither a response's order nor a new field changes a fingerprint. */
@@ -61,7 +62,7 @@ export function instant(time: string | null | undefined): number {
 }
 
 /** 64 bits in two halves, without the asynchronous `crypto.subtle`, because a page of rows is compared at once. */
-function hash(text: string): string {
+function hash(text: string): string[] {
 	let first = 0x811c9dc5;
 	let second = 0x2f0b4c47;
 	for (let index = 0; index < text.length; index++) {
@@ -69,5 +70,5 @@ function hash(text: string): string {
 		second = Math.imul(second ^ first, 0x85ebca6b);
 		second ^= second >>> 15;
 	}
-	return `${(first >>> 0).toString(36)}-${(second >>> 0).toString(36)}`;
+	return [(first >>> 0).toString(36), (second >>> 0).toString(36)];
 }

@@ -16,7 +16,7 @@ const dayMs = 24 * 3_600_000;
 /** The most conversations that are kept for another read, because each of them makes the checkpoint longer. */
 const mostFailing = 100;
 
-/** Whether there is no room to keep one more conversation for another read. */
+/** Whether the memory keeps as many conversations for another read as it may. */
 export function isFull(memory: Memory): boolean {
 	return failing(memory).length >= mostFailing;
 }
@@ -30,12 +30,14 @@ export function noteRead(
 ): Change | undefined {
 	const { known, followed } = memory;
 	const to = markToCome(memory);
-	const from = deliveredBefore(past, messages);
+	const keepFrom = to - lookbackMs;
+	// A message that is much older than the one before it was written after the service's clock was set back.
+	const isOutOfOrder = messages.some(({ at: time }, index) => time < (messages[index + 1]?.at ?? never) - lookbackMs);
+	const from = isOutOfOrder ? Math.min(past.from, keepFrom) : deliveredBefore(past, messages);
 	const before = known.get(phoneNumber);
 	const isNew = (dated: Dated): boolean => dated.at >= from && !before?.messages.has(dated.message.id);
 	const changed = follow(followed, statuses, phoneNumber, messages, (dated) => dated.at >= to - dayMs && isNew(dated));
 
-	const keepFrom = to - lookbackMs;
 	// Messages that this read does not show stay known, because it may be from a copy of the data that lags behind.
 	const kept = new Map([...(before?.messages ?? [])].filter(([, time]) => time >= keepFrom));
 	for (const { message, at: time, untimed } of messages) {

@@ -7,7 +7,7 @@ function end(): void {
 }
 
 /**
- * Runs a generator with a signal that aborts with the outer one, and when the generator ends, however it ends.
+ * Runs a generator with a signal of its own. The signal aborts with the outer one, and when the generator has ended.
  * @param abandon controls that signal; a caller that holds it can end the generator while it waits
  */
 export async function* abandoning<Item>(

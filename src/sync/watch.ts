@@ -21,8 +21,8 @@ export interface WatchOptions extends FeedOptions {
 	 */
 	maxMs?: number | undefined;
 	/**
-	 * Gets the errors that do not end the loop: those that may pass (`retryable`) and a 401, after which the pause doubles, and
-	 * those of single conversations that could not be read. An error that it throws ends the loop.
+	 * Gets the errors that do not end the loop. After an error that may pass (`retryable`) and after a 401 the pause doubles.
+	 * It also gets the errors of single conversations that could not be read. An error that it throws ends the loop.
 	 */
 	onError?: ((error: PartnerError) => unknown) | undefined;
 	/** Ends the loop once the current change is processed. */
@@ -49,7 +49,7 @@ const longestRetryAfterMs = 3_600_000;
  * Uses `conversations.list`, `conversations.get` and, for more than 100 new messages, `conversations.listMessages`.
  *
  * @throws PartnerInvalidInput at once if an option is invalid. The loop throws errors that will not pass, such as
- * PartnerForbidden when the agency is no longer linked.
+ * PartnerForbidden after the agency's link has ended.
  * @example
  * import { watch } from "messaging-conversations/sync";
  *

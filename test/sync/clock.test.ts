@@ -62,6 +62,19 @@ test("messages of a poll that was interrupted are not lost when the clock is set
 	expect(new Set(seen)).toEqual(new Set(["0", "1", "2", "3", "4", "5", "6", "7"]));
 });
 
+test("a message that comes between the list and the reads of the poll that notices it is not lost", async () => {
+	const opened = openModel({ setsBack: true }, 2);
+	const { model, contact } = opened;
+	model.write(contact(0));
+	await opened.poll();
+	model.advance(10 * second);
+	model.write(contact(1));
+	model.clockOffsetMs = -minutes(60);
+	model.advance(10 * second);
+	model.schedule({ at: model.now + 230, happen: () => void model.write(contact(1)) });
+	expect(new Set(await numbers(opened, 2))).toEqual(new Set(["1", "2"]));
+});
+
 test("a clock that is set back to a time after the last message is noticed", async () => {
 	const opened = openModel({ setsBack: true }, 2);
 	const { model, contact } = opened;

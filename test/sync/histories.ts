@@ -230,7 +230,8 @@ async function play({ kind, seed, crm, options, feed = changes }: HistoryOptions
 	model.troubled = false;
 	model.endless = undefined;
 	// A clock that was set back is noticed if the pause is shorter than the step.
-	model.advance((setsBack ? 5 : 30) * minute);
+	// A photo whose read fails after ten minutes is followed an hour after its message.
+	model.advance((setsBack ? 5 : kind.lateMediaMs === undefined ? 30 : 120) * minute);
 	for (let polls = 0; polls < 12; polls++) {
 		const { changed, failed } = await poll(false);
 		if (polls > 1 && changed === 0 && !failed) break;

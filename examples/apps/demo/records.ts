@@ -65,7 +65,7 @@ export async function openRecords(client: Client, agency: AgencyClient, database
 		"create table if not exists crm_text (id text primary key, phone text, body text, at timestamptz)",
 	);
 
-	/** Watches until the signal aborts. A 401 or 403 ends a feed, and the key or the link may come back. */
+	/** Watches until the signal aborts. A 403 ends a feed, and so do 401s that last. The link or the key may come back. */
 	async function watchAlways(signal: AbortSignal): Promise<void> {
 		while (!signal.aborted) {
 			try {
@@ -78,7 +78,7 @@ export async function openRecords(client: Client, agency: AgencyClient, database
 		}
 	}
 
-	/** Stores each change of a conversation, and hands it to the outbox, because the CRM's texts may be in it. */
+	/** Stores each change of a conversation, and passes it to the outbox, because the CRM's texts may be in it. */
 	async function watchChanges(signal: AbortSignal): Promise<void> {
 		const since = (await checkpointOf(database, agency.id)) ?? "beginning";
 		const onError = ({ message }: Error): void => console.error(message);

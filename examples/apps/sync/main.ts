@@ -1,11 +1,11 @@
 // `npm run sync`: mirrors the agencies of the key for ever; a sandbox unless the environment has one. The database is
 // embedded (SYNC_DATABASE names its folder), or a PostgreSQL server (DATABASE_URL), where you may start as many of these
-// as you like. With --once it looks once and ends, with --nightly it reconciles and ends.
+// as you like. With --once it polls once and ends, with --nightly it reconciles and ends.
 import { SingleBar } from "cli-progress";
 import { createClient, isPartnerError } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { createTables, openDatabase } from "../database.ts";
-import { look, nightly, tables } from "./mirror.ts";
+import { nightly, poll, tables } from "./mirror.ts";
 import { createMirror, type MirrorOptions } from "./worker.ts";
 
 const { MESSAGING_BASE_URL, MESSAGING_API_KEY, DATABASE_URL, SYNC_DATABASE, MIRROR = "{}" } = process.env;
@@ -18,7 +18,7 @@ const { agencies } = await client.me.get();
 const [task] = process.argv.slice(2);
 
 if (task === "--once" || task === "--nightly") {
-	// Cron learns of it, as when the last link has ended.
+	// The last link may have ended, and cron should hear of it.
 	if (agencies.length === 0) throw new Error("The key reaches no agency.");
 	await createTables(database, tables);
 	for (const { id, name } of agencies) {
@@ -26,21 +26,21 @@ if (task === "--once" || task === "--nightly") {
 		const bar = new SingleBar({ format, noTTYOutput: true, notTTYSchedule: 2_000, etaBuffer: 100 });
 		const began = performance.now();
 		let started = false;
-		const progress = (done: number, left: number): void => {
+		const progress = (done: number, remaining: number): void => {
 			const speed = Math.round(done / ((performance.now() - began) / 1_000));
-			if (!started) bar.start(done + left, 0, { speed });
+			if (!started) bar.start(done + remaining, 0, { speed });
 			started = true;
-			bar.setTotal(done + left);
+			bar.setTotal(done + remaining);
 			bar.update(done, { speed });
 		};
-		const run = task === "--once" ? look : nightly;
+		const run = task === "--once" ? poll : nightly;
 		try {
 			const count = await run({ database, agency: client.agency(id), progress });
 			// The nightly comparison deletes what is hidden or gone too.
 			console.log(`${name ?? id}: ${count} conversations ${task === "--once" ? "stored" : "differed"}`);
 		} catch (error) {
 			if (!isPartnerError(error)) throw error;
-			// One agency holds up no other one, and cron learns of it.
+			// One agency does not block the others, and cron hears of it.
 			console.error(`${name ?? id}: ${error.message}`);
 			process.exitCode = 1;
 		} finally {

@@ -1,21 +1,21 @@
-// Looks at many agencies from any number of processes, on pg-boss. Each agency has one job, which runs in one place at a
-// time and puts off its own next run: soon after activity, later the quieter the agency is. A process that is killed loses
-// nothing: its job is given to another when it has expired, and goes on from the checkpoint in the tables.
+// Polls many agencies from any number of processes, on pg-boss. Each agency has one job, which runs in one place at a time
+// and puts off its own next run: soon after activity, later the quieter the agency is. A process that is killed loses
+// nothing: its job is given to another when it has expired, and continues from the checkpoint in the tables.
 import type { Client } from "messaging-conversations";
 import { isPartnerError } from "messaging-conversations";
 import PgBoss from "pg-boss";
 import { createTables, type Database, type Sql } from "../database.ts";
-import { look, OvertakenError, tables } from "./mirror.ts";
+import { OvertakenError, poll, tables } from "./mirror.ts";
 
-const queueName = "look-at-agency";
+const queueName = "poll-agency";
 
 export interface MirrorOptions {
-	/** After a look that found something; it grows by half with each that finds nothing. */
+	/** After a poll that found something; it grows by half with each that finds nothing. */
 	minSeconds?: number;
 	maxSeconds?: number;
-	/** After so long a worker that says nothing is taken for dead. A look that takes half of it goes on in the next job. */
+	/** After so long a worker that says nothing is taken for dead. A poll that takes half of it continues in the next job. */
 	expireInSeconds?: number;
-	/** Agencies looked at at once, by this process: with `pollSeconds` the most looks that it makes in a second. */
+	/** Agencies polled at once by this process: with `pollSeconds` the most polls that it makes in a second. */
 	concurrency?: number;
 	pollSeconds?: number;
 	schema?: string;
@@ -49,8 +49,8 @@ export async function createMirror(database: Database, options: MirrorOptions = 
 	await boss.createQueue(queueName, { name: queueName, policy: "stately" });
 	await createTables(database, tables);
 
-	/** The looks under way. */
-	const looks = new Set<AbortController>();
+	/** The polls under way. */
+	const polls = new Set<AbortController>();
 	let isStopping = false;
 
 	function start(sql: Sql, { agencyId, pauseSeconds }: Job, afterSeconds: number): Promise<string | null> {
@@ -82,21 +82,21 @@ export async function createMirror(database: Database, options: MirrorOptions = 
 		let pause = Math.min(maxSeconds, pauseSeconds * 1.5);
 		const enough = new AbortController();
 		const timer = setTimeout(() => enough.abort(), expireInSeconds * 500);
-		looks.add(enough);
+		polls.add(enough);
 		if (isStopping) enough.abort();
 		try {
-			if ((await look({ database, agency: client.agency(agencyId), signal: enough.signal })) > 0) pause = minSeconds;
+			if ((await poll({ database, agency: client.agency(agencyId), signal: enough.signal })) > 0) pause = minSeconds;
 		} catch (error) {
 			// Whoever was overtaken makes the next job too, because the other worker may die. Of two the first one stays.
 			if (!(error instanceof OvertakenError)) {
 				if (!isPartnerError(error)) throw error;
-				// The link may have ended, or the service is down: the agency is looked at less often, and nothing is lost.
+				// The link may have ended, or the service is down: the agency is polled less often, and nothing is lost.
 				if (!enough.signal.aborted) console.error(`${agencyId}: ${error.message}`);
 				pause = error.retryable ? Math.min(maxSeconds, 2 * pauseSeconds) : maxSeconds;
 			}
 		} finally {
 			clearTimeout(timer);
-			looks.delete(enough);
+			polls.delete(enough);
 		}
 		if (enough.signal.aborted) pause = minSeconds; // more is to come
 		// Together, so that the next job is never in line while this one is left over from a worker that was killed.
@@ -106,7 +106,7 @@ export async function createMirror(database: Database, options: MirrorOptions = 
 		});
 	}
 
-	/** Starts looking: in as many processes, on as many machines, as you like. */
+	/** Starts polling: in as many processes, on as many machines, as you like. */
 	async function work(client: Client): Promise<void> {
 		for (let worker = 0; worker < concurrency; worker++) {
 			await boss.work<Job>(queueName, { pollingIntervalSeconds: pollSeconds }, async (jobs) => {
@@ -115,10 +115,10 @@ export async function createMirror(database: Database, options: MirrorOptions = 
 		}
 	}
 
-	/** Ends looks after the change in hand: the next worker goes on with them. */
+	/** Ends polls once their current change is stored. The next worker continues them. */
 	async function stop(): Promise<void> {
 		isStopping = true;
-		for (const look of looks) look.abort();
+		for (const poll of polls) poll.abort();
 		await boss.stop({ graceful: true, wait: true, timeout: 30_000 });
 	}
 

@@ -1,4 +1,4 @@
-// What a CRM's mirror does: looks that go on from a checkpoint, a loop that is left, and the nightly comparison.
+// What a CRM's mirror does: polls that continue from a checkpoint, a loop that is left, and the nightly comparison.
 import type { AgencyClient } from "messaging-conversations";
 import { type Change, changes, fingerprintOf, reconcile, watch } from "messaging-conversations/sync";
 import { check } from "./check.ts";
@@ -13,14 +13,14 @@ async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
 const bodies = (found: readonly Change[]): string =>
 	found.flatMap(({ messages }) => messages.map((m) => m.body)).join();
 
-/** `phone` writes. Throws where a look misses it or sees it twice. */
+/** `phone` writes. Throws if a poll misses it or sees it twice. */
 export async function trySync(agency: AgencyClient, phone: string, { writes }: Controls): Promise<void> {
 	const start = changes(agency, { since: "now" });
-	check("from now on nothing of what is there is handed over", (await collect(start)).length === 0);
+	check("from now on no existing message is delivered", (await collect(start)).length === 0);
 	await writes(phone, "One more thing");
 	const next = changes(agency, { since: start.checkpoint });
 	const found = await collect(next);
-	check("a look finds who wrote, and the message alone", bodies(found) === "One more thing");
+	check("a poll finds who wrote, and the message alone", bodies(found) === "One more thing");
 	check("as the client reads it", found[0]?.phoneNumber === phone && found[0].conversation.summary.totalMessages > 1);
 	const quiet = await collect(changes(agency, { since: next.checkpoint }));
 	check("its checkpoint has been there", quiet.length === 0);
