@@ -4,7 +4,7 @@ import { type ChangeFeed, type FeedOptions, openFeed, pollOnce, publicFeed } fro
 import type { Change } from "./memory.ts";
 
 /** Options of {@link changes}. */
-export interface ChangesOptions extends FeedOptions {}
+export type ChangesOptions = FeedOptions;
 
 /**
  * Polls once, and yields each conversation that has changed since a checkpoint, oldest change first, with its new

@@ -5,17 +5,6 @@ import type { Dated } from "./read.ts";
 /** Which statuses are followed: `true` until a message is delivered or has failed, `"read"` until it is read or has failed. */
 export type Statuses = boolean | "read";
 
-/** A message whose status or stored files may still change. */
-export interface Followed {
-	phoneNumber: string;
-	/** What was delivered of it: see `stateOf`. */
-	state: string;
-	/** When it was first seen, by the local clock. */
-	seenAt: number;
-	/** When it is read again, by the local clock. */
-	dueAt: number;
-}
-
 const hour = 3_600;
 /** When a message is read again, in seconds after it was first seen. */
 export const pollAfter: readonly number[] = [10, 30, 2 * 60, 10 * 60, hour, 6 * hour, 24 * hour];

@@ -1,5 +1,4 @@
 import type { ConversationDetail, Message } from "messaging-conversations";
-import type { Followed } from "./followed.ts";
 
 /*
  * What a feed remembers. Times are the service's, in milliseconds. A memory is copied before it changes, and its entries
@@ -56,6 +55,17 @@ export interface Scan {
 	upTo: number;
 	/** Conversations that were listed within the lookback of `to` and are not delivered yet. */
 	top: Set<string>;
+}
+
+/** A message whose status or stored files may still change. */
+export interface Followed {
+	phoneNumber: string;
+	/** What was delivered of it: see `stateOf`. */
+	state: string;
+	/** When it was first seen, by the local clock. */
+	seenAt: number;
+	/** When it is read again, by the local clock. */
+	dueAt: number;
 }
 
 export interface Memory {

@@ -23,7 +23,10 @@ export interface Follower {
 export function createFollower({ everyMs, signal, onChange, onTrouble }: FollowOptions): Follower {
 	const troubles = new Set<string>();
 	const listing = "conversations.list";
-	const note = ({ _tag, operation, message }: PartnerError): void => {
+	const note = (error: PartnerError): void => {
+		const { _tag, operation, message } = error;
+		// The key was read once, so that it does not become right by waiting. To throw it ends the feed.
+		if (_tag === "PartnerUnauthorized") throw error;
 		const trouble = `${operation} ${_tag}`;
 		if (troubles.has(trouble)) return;
 		troubles.add(trouble);
