@@ -32,21 +32,23 @@ if (process.send) {
 	};
 	const before = heap();
 	const began = performance.now();
-	let [handed, listed, most, largest] = [0, 0, 0, 0];
+	let [delivered, listed, most, largest] = [0, 0, 0, 0];
 	for await (const _ of feed) {
-		handed++;
-		if (handed === 1) {
-			listed = heap() - before;
+		delivered++;
+		if (delivered === 1)
 			console.log(`listed in ${requests} requests and ${((performance.now() - began) / 1_000).toFixed(1)} s`);
-			console.log(`${(listed / (feed.remaining + 1)).toFixed(0)} bytes a conversation`);
+		// Some reads later, when what the list needed is collected.
+		if (delivered === 1_000) {
+			listed = heap() - before;
+			console.log(`${(listed / feed.remaining).toFixed(0)} bytes a conversation`);
 		}
-		if (handed % 10_000 === 0) {
+		if (delivered % 10_000 === 0) {
 			most = Math.max(most, heap() - before);
 			largest = Math.max(largest, feed.checkpoint.length);
 		}
 	}
 	const seconds = (performance.now() - began) / 1_000;
-	console.log(`${handed} conversations in ${requests} requests and ${seconds.toFixed(0)} s`);
+	console.log(`${delivered} conversations in ${requests} requests and ${seconds.toFixed(0)} s`);
 	console.log(
 		`heap at most ${(most / 1e6).toFixed(1)} MB above the start, ${((heap() - before) / 1e6).toFixed(1)} MB after it`,
 	);

@@ -55,8 +55,9 @@ export function plan(listing: Listing, before: Memory, lookbackMs: number): Plan
 
 	const chosen = new Map<string, Planned>();
 	for (const row of rows) {
-		const why = chosen.has(row.phoneNumber) ? undefined : reasonToRead(row);
-		if (why) chosen.set(row.phoneNumber, { why, past: pastOf(row), ...row });
+		const { phoneNumber, at, fingerprint } = row;
+		const why = chosen.has(phoneNumber) ? undefined : reasonToRead(row);
+		if (why) chosen.set(phoneNumber, { phoneNumber, at, fingerprint, why, past: pastOf(row) });
 	}
 	const oldestFirst = [...chosen.values()].sort((a, b) => a.at - b.at);
 	// Rows that have moved up since the break come first. After another break `upTo`, which grows with the other rows, could
