@@ -35,7 +35,18 @@ export interface PrismaQueryable {
 export type DrizzleQueryable = {
 	/** Only Drizzle has it. */
 	$with: unknown;
-} & ({ execute(query: never): PromiseLike<unknown> } | { all(query: never): unknown; run(query: never): unknown });
+} & (
+	| {
+			/** Runs one statement on PostgreSQL. */
+			execute(query: never): PromiseLike<unknown>;
+	  }
+	| {
+			/** Runs one statement on SQLite, and gives its rows. */
+			all(query: never): unknown;
+			/** Runs one statement on SQLite. */
+			run(query: never): unknown;
+	  }
+);
 
 /** Knex, or a transaction of it. */
 export interface KnexQueryable {
@@ -58,7 +69,12 @@ export interface TypeOrmQueryable {
 	/** Runs one statement. */
 	query(sql: string, values?: unknown[]): PromiseLike<unknown>;
 	/** The manager's runner, which has the transaction. */
-	readonly queryRunner?: { readonly isTransactionActive: boolean } | undefined;
+	readonly queryRunner?:
+		| {
+				/** Whether a transaction is open. */
+				readonly isTransactionActive: boolean;
+		  }
+		| undefined;
 	/** The connection, or the runner's manager. */
 	readonly manager?: object | undefined;
 }
@@ -118,14 +134,14 @@ export interface Connection {
 }
 
 /** Recognises a library's object. Undefined when it is of none, or of one for another kind of database. */
-export function connectionOf(value: unknown, dialect: Dialect): Connection | undefined {
+function connectionOf(value: unknown, dialect: Dialect): Connection | undefined {
 	if (isMySql(value)) return undefined;
 	const all = dialect === "postgres" ? postgresLibraries : sqliteLibraries;
 	return all.map((recognise) => recognise(value as never, dialect)).find((connection) => connection !== undefined);
 }
 
 /** mysql2 and mysql: their `query` looks like that of `pg`. */
-export function isMySql(value: unknown): boolean {
+function isMySql(value: unknown): boolean {
 	return can(value, "query", "escape") || can(value, "getConnection", "escape");
 }
 
