@@ -65,19 +65,28 @@ export interface KyselyQueryable {
 }
 
 /** An `EntityManager` or a `QueryRunner` of TypeORM. */
-export interface TypeOrmQueryable {
+export type TypeOrmQueryable = {
 	/** Runs one statement. */
 	query(sql: string, values?: unknown[]): PromiseLike<unknown>;
-	/** The manager's runner, which has the transaction. */
-	readonly queryRunner?:
-		| {
-				/** Whether a transaction is open. */
-				readonly isTransactionActive: boolean;
-		  }
-		| undefined;
-	/** The connection, or the runner's manager. */
-	readonly manager?: object | undefined;
-}
+} & (
+	| {
+			/** Of a manager. */
+			getRepository: unknown;
+			/** The manager's runner, which has the transaction. */
+			readonly queryRunner?:
+				| {
+						/** Whether a transaction is open. */
+						readonly isTransactionActive: boolean;
+				  }
+				| undefined;
+	  }
+	| {
+			/** Of a runner. */
+			startTransaction: unknown;
+			/** Whether a transaction is open. */
+			readonly isTransactionActive: boolean;
+	  }
+);
 
 /** A SQL `EntityManager` of MikroORM. */
 export interface MikroOrmQueryable {
@@ -204,18 +213,18 @@ function kysely(value: KyselyQueryable, dialect: Dialect): Connection | undefine
 	};
 }
 
-function typeOrm(value: TypeOrmQueryable & { isTransactionActive?: boolean }, dialect: Dialect) {
-	const isRunner = can(value, "query", "startTransaction");
-	if (!isRunner && !can(value, "query", "getRepository")) return undefined;
+function typeOrm(value: TypeOrmQueryable, dialect: Dialect): Connection | undefined {
+	if (!can(value, "query", "getRepository") && !can(value, "query", "startTransaction")) return undefined;
+	const runner = () => ("startTransaction" in value ? value : value.queryRunner);
 	return {
-		async query(sql: string, values: readonly unknown[]) {
+		async query(sql, values) {
 			const { text, args } = forDialect(sql, values, dialect);
 			const result = await value.query(text, args);
 			// After an update it gives the rows and their number.
 			const [rows, count] = Array.isArray(result) ? result : [];
 			return rowsOf(Array.isArray(rows) && typeof count === "number" ? rows : result, sql);
 		},
-		isTransaction: () => (isRunner ? value : value.queryRunner)?.isTransactionActive === true,
+		isTransaction: () => runner()?.isTransactionActive === true,
 	};
 }
 
@@ -244,7 +253,12 @@ function nodePostgres(value: PostgresQueryable & { totalCount?: unknown }): Conn
 	if (!can(value, "query")) return undefined;
 	const isPool = typeof value.totalCount === "number" || can(value, "exec", "transaction");
 	return {
-		query: async (sql, values) => rowsOf(await value.query(sql, [...values]), sql),
+		async query(sql, values) {
+			const { rows } = await value.query(sql, [...values]);
+			// The query of another library may give the rows alone.
+			if (!Array.isArray(rows)) throw new UnusableResult();
+			return rowsOf(rows, sql);
+		},
 		isTransaction: () => (isPool ? false : undefined),
 	};
 }
@@ -308,7 +322,20 @@ export function transactionOf(tx: unknown, dialect: Dialect, sql: string, pool?:
 			`no transaction is open on it. Pass the transaction itself, as ${libraries} give it: ${guide}`,
 			operation,
 		);
-	return connection;
+	return refusing(connection, "tx", operation);
+}
+
+/** A statement gave something else than `{ rows }`. */
+class UnusableResult extends Error {}
+
+function refusing(connection: Connection, field: string, operation: string): Connection {
+	const query: Connection["query"] = (sql, values) =>
+		connection.query(sql, values).catch((error: unknown) => {
+			if (error instanceof UnusableResult)
+				refuse(field, "must have query that gives { rows }, as pg gives it", operation);
+			throw error;
+		});
+	return { ...connection, query };
 }
 
 const guide = "see docs/outbox-databases.md";
@@ -319,19 +346,17 @@ export function databaseOf(db: unknown, dialect: Dialect, field: string, operati
 	const database = dialect === "postgres" ? "PostgreSQL" : "SQLite";
 	// An entity manager of MikroORM would take part in the transaction around a call. A fork of it does not.
 	const own = can(db, "isInTransaction", "fork") ? (db as { fork: () => unknown }).fork() : db;
-	return (
-		// Drizzle's own database has that of the driver.
-		connectionOf(Reflect.get(Object(db), "$client"), dialect) ??
-		connectionOf(own, dialect) ??
-		refuse(field, `must be a database of ${database}, as ${libraries} give it: ${guide}`, operation)
-	);
+	// Drizzle's own database has that of the driver.
+	const connection = connectionOf(Reflect.get(Object(db), "$client"), dialect) ?? connectionOf(own, dialect);
+	if (!connection) refuse(field, `must be a database of ${database}, as ${libraries} give it: ${guide}`, operation);
+	return refusing(connection, field, operation);
 }
 
 /** The rows of a result, whichever form it has. */
 function rowsOf(result: unknown, sql: string): Row[] {
 	const rows = Array.isArray(result) ? result : Reflect.get(Object(result), "rows");
 	if (!Array.isArray(rows) && !hasRows(sql)) return [];
-	if (!Array.isArray(rows)) refuse("tx", "must give the rows of a statement, as { rows }", "query");
+	if (!Array.isArray(rows)) throw new UnusableResult();
 	// Some can be told to give columns in camel case.
 	const isCamelCase = Object.keys(Object(rows[0])).some((name) => /[A-Z]/.test(name));
 	return isCamelCase ? rows.map(inSnakeCase) : rows;

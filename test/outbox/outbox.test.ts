@@ -931,11 +931,13 @@ test.each([
 	});
 });
 
-test("a query that gives no rows at all is refused by name", async () => {
+test("a transaction whose query gives the rows alone, as an ORM's does, is refused by name, and so is such a pool", async () => {
 	const { client, agency, anna } = createWorld();
 	const text = { id: "note-1", agencyId: agency.id, to: anna.phoneNumber, body: "Hi" };
-	const odd = { query: async () => ({ affectedRows: 1 }) };
+	const orm = { query: async () => [] };
 	const outbox = createOutbox({ client, store: postgresStore({ query: async () => ({ rows: [] }) }) });
-	const inTransaction = outbox.enqueue(text, { tx: odd as never });
-	await expect(inTransaction).rejects.toMatchObject({ _tag: "PartnerInvalidInput", field: "tx" });
+	const inTransaction = outbox.enqueue(text, { tx: orm as never });
+	await expect(inTransaction).rejects.toMatchObject({ operation: "enqueue", field: "tx" });
+	const migrated = createOutbox({ client, store: postgresStore(orm as never) }).migrate();
+	await expect(migrated).rejects.toMatchObject({ operation: "postgresStore", field: "pool" });
 });

@@ -311,6 +311,21 @@ export function storeSuite(open: () => Promise<OutboxStore>): void {
 		expect(first?.seq).toBe((await store.find("b"))?.seq);
 	});
 
+	test.each([3, 205])("behind a long queue, each of %i other queues is found once", async (count) => {
+		const others = Array.from({ length: count }, (_, at) => ({ to: `+4477008${String(at).padStart(5, "0")}` }));
+		const store = await opened(
+			...Array.from({ length: 230 }, (_, at) => textOf(`a${at}`)),
+			...others.map((recipient, at) => textOf(`x${at}`, { ...recipient, createdAt: noon + 1 + at })),
+			textOf("y", { ...other, createdAt: noon + 900 }),
+			textOf("late", { to: "+447700900999", createdAt: noon + 9_000 }),
+			textOf("low", { to: "+447700900998", priority: -1 }),
+		);
+		const numbers = async (limit: number) => (await store.due(noon + 1_000, limit)).map(({ to }) => to);
+		const all = [queue.to, ...others.map(({ to }) => to), other.to, "+447700900998"];
+		expect(await numbers(1_000)).toEqual(all);
+		expect(await numbers(2)).toEqual(all.slice(0, 2));
+	});
+
 	test("a text whose time has not come keeps nothing back", async () => {
 		const store = await opened(textOf("later", { notBefore: noon + 100 }), textOf("now"));
 		expect(await store.find("later")).toMatchObject({ nextAt: noon + 100, readyAt: noon + 100 });

@@ -7,6 +7,8 @@ const text = { id: "1", agencyId: "agy_1", to: "+447700900101", body: "Hi" };
 test("a tx that is no transaction does not compile", () => {
 	// @ts-expect-error a number
 	void (() => outbox.enqueue(text, { tx: 42 }));
+	// @ts-expect-error a query that gives the rows alone
+	void (() => outbox.enqueue(text, { tx: { query: async () => [] } }));
 	// @ts-expect-error an object of no library
 	void (() => outbox.enqueue(text, { tx: {} }));
 	// @ts-expect-error a forgotten await

@@ -115,6 +115,14 @@ describe.each(libraries)("%s", (_, open) => {
 			expect(all).toContain("only_short");
 			for (const part of [note.to, "quoted", "447700900101"]) expect(all).not.toContain(part);
 		}
+		// A trigger may quote what it likes.
+		await query("alter table outbox_text drop constraint only_short");
+		const quoting = "begin raise exception 'no % to %', new.body, new.recipient; end";
+		await query(`create function refuse() returns trigger language plpgsql as $$ ${quoting} $$`);
+		await query("create trigger refusal before insert on outbox_text for each row execute function refuse()");
+		const error: unknown = await outbox.enqueue(note).catch((error: unknown) => error);
+		expect(error).toMatchObject({ code: "P0001" });
+		expect(String(error)).not.toMatch(/quoted|4477/);
 	});
 });
 

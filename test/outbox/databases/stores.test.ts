@@ -369,7 +369,9 @@ describe("many waiting texts to many contacts cost no scan", () => {
 			},
 		};
 		const store = postgresStore(spying);
-		await fill(store, (id, to) => store.insert({ ...text, id, to }, pool));
+		const client = await pool.connect();
+		await fill(store, (id, to) => store.insert({ ...text, id, to }, client));
+		client.release();
 		await pool.query("analyze");
 		await statements(store, seen);
 		expect(seen.length).toBeGreaterThan(10);

@@ -69,9 +69,9 @@ async function main({ database, url, baseUrl, apiKey, point, count, slowMs = 0, 
 		...times,
 		store: {
 			...store,
-			async save(text) {
+			async save(text, options) {
 				if (text.state === "sending") die("before the mark");
-				const isSaved = await store.save(text);
+				const isSaved = await store.save(text, options);
 				if (text.state === "sending") die("after the mark");
 				if (text.state === "sent" || text.state === "held") die("stored");
 				return isSaved;
