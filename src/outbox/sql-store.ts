@@ -111,8 +111,6 @@ const conversions = [
 
 /** Rows of one query for what is due. */
 const dueRows = 200;
-/** With fewer queues than this, each one is asked for its first text. */
-const fewQueues = 200;
 /** A longer queue is put off in several steps, between which other queues have their turn. */
 const mostPostponed = 100;
 /** A database takes some thousand values in one statement. */
@@ -169,48 +167,7 @@ export function createSqlStore(database: Database, { schema, texts, worker, stop
 				after = [Number(next_at), due.seq];
 			}
 			if (rows.length < dueRows) return;
-			// The first page has few queues: if there are few in all, each one is asked for its first text.
-			if (known.length === 0 && (await findInEach(priority, now, limit, found))) return;
 		}
-	}
-
-	/** Goes from one queue to the next instead of reading long ones. Returns false when there are too many. */
-	async function findInEach(
-		priority: number,
-		now: number,
-		limit: number,
-		found: Map<string, DueRecipient>,
-	): Promise<boolean> {
-		// SQLite seeks by all three columns only if they are compared with expressions, and by the largest time it comes past the
-		// whole queue. The sum keeps it from the index that begins with the priority.
-		const next = (column: string): string =>
-			`(select t.${column} from ${texts} t where t.next_at is not null 
-				and (t.recipient, t.agency_id, t.next_at) > (q.recipient || '', q.agency_id || '', ${Number.MAX_SAFE_INTEGER})
-				order by t.recipient, t.agency_id, t.next_at limit 1)`;
-		const first = (column: string): string =>
-			`(select t.${column} from ${texts} t where t.recipient = q.recipient and t.agency_id = q.agency_id
-				and t.next_at <= $2 and t.priority + 0 = $1 order by t.next_at, t.seq limit 1)`;
-		const rows = await query(
-			`select q.recipient, q.agency_id, ${first("seq")} as seq, ${first("next_at")} as next_at from (
-				with recursive queues (recipient, agency_id, step) as (
-					select cast('' as text), cast('' as text), 0
-					union all
-					select ${next("recipient")}, ${next("agency_id")}, q.step + 1
-					from queues q where q.recipient is not null and q.step < ${fewQueues})
-				select * from queues where recipient is not null and step > 0) q`,
-			[priority, now],
-		);
-		if (rows.length >= fewQueues) return false;
-		const due = rows
-			.filter(({ seq }) => seq !== null)
-			.sort((one, other) => Number(one.next_at) - Number(other.next_at));
-		for (const { agency_id, recipient, seq } of due) {
-			if (found.size === limit) break;
-			const one = { agencyId: String(agency_id), to: String(recipient), seq: Number(seq) };
-			const name = `${one.agencyId} ${one.to}`;
-			if (!found.has(name)) found.set(name, one);
-		}
-		return true;
 	}
 
 	const exists = async (name: string): Promise<boolean> => (await query(find, [name])).length > 0;
