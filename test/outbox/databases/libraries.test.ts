@@ -66,6 +66,8 @@ describe.each(libraries)("%s", (_, open) => {
 		// The library is the store's database too.
 		await outbox.drain();
 		expect(anna.inbox().map((message) => message.body)).toEqual([body]);
+		// A worker that read an older row changes nothing.
+		expect(stored && (await store.save({ ...stored, state: "refused" }))).toBe(false);
 		const changes = await outbox.settled();
 		expect(changes).toMatchObject([{ id: "a", state: "sent" }]);
 		await expect(

@@ -122,6 +122,8 @@ describe.each(libraries)("%s", (_, open) => {
 		expect(await store.find("a")).toEqual(stored);
 		await outbox.drain();
 		expect(anna.inbox().map(({ body }) => body)).toEqual([note.body]);
+		// A worker that read an older row changes nothing.
+		expect(stored && (await store.save({ ...stored, state: "refused" }))).toBe(false);
 		const changes = await outbox.settled();
 		expect(changes).toMatchObject([{ id: "a", state: "sent" }]);
 		await transaction((tx) => outbox.acknowledge(changes, { tx }));
