@@ -42,24 +42,23 @@ export function forecast({ conversation, now, problem }: Look, lines: readonly L
 	const { aiSettings, summary } = conversation;
 	const states = lines.map(({ text }) => text?.state);
 	return [
-		sending(conversation, now, states.includes("held")),
+		sending(conversation, now),
 		...(states.some((state) => state === "waiting" || state === "sending") ? ["The text before it goes first."] : []),
 		...(aiSettings.enabled ? ["The AI will be switched off."] : []),
 		...(summary.activeFlows > 0 ? ["The flow in progress will end."] : []),
 	];
 }
 
-function sending(conversation: ConversationDetail, now: Date, isOwn: boolean): string {
+function sending(conversation: ConversationDetail, now: Date): string {
 	const { summary, queuedMessages, windowReopenReadiness } = conversation;
 	const [held] = queuedMessages;
 	const text = held && `the text of ${timeOf(held.updatedAt, now)} that is still held: «${held.body}»`;
 	if (isWindowOpen(summary, now)) {
 		if (!text) return `Goes out now: the window is open until ${timeOf(summary.windowExpiresAt, now)}.`;
-		// The outbox sends its own held text first, because the contact has answered in words.
-		return isOwn ? `Goes out now, after ${text}` : `Goes out now, and may drop ${text}`;
+		return `Goes out now, and may drop ${text}`;
 	}
 	if (!windowReopenReadiness.eligibleForManualSend)
-		return "Will be refused: the window is closed, and the agency has no approved consent template.";
+		return "Will wait: the window is closed, and the agency has no approved consent template.";
 	if (text) return `Replaces ${text}`;
 	const name = summary.contactName ?? "the contact";
 	return `Will be held: the window is closed, so ${name} is asked for consent first.`;

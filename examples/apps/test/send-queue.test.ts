@@ -64,8 +64,7 @@ test("over the page a double click is one text, and the page says what became of
 	expect(anna.inbox().map((entry) => entry.body)).toEqual(["<b>Hi</b>"]);
 	expect(await (await fetch(`${url}/notes/${id}`)).json()).toMatchObject({ state: "sent" });
 	expect(await (await fetch(url)).text()).toContain("<li><q>&#60;b&#62;Hi&#60;/b&#62;</q> to +32470123456: Sent.</li>");
-	sandbox.clock.advance({ hours: 25 });
-	sandbox.agency().consent.set({ missingTemplates: ["consent"] });
+	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 400 } });
 	const refused = { id: "refused", agencyId: sandbox.agency().id, to: anna.phoneNumber, body: "Hello" };
 	await sendNote(database, outbox, refused);
 	await outbox.drain();
