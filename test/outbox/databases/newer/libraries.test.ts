@@ -137,7 +137,7 @@ describe.each(libraries)("%s", (_, open) => {
 			await expect(outbox.enqueue(note, { tx: tx as Transaction })).rejects.toMatchObject({
 				_tag: "PartnerInvalidInput",
 				field: "tx",
-				rule: expect.stringMatching(/better-sqlite3.*docs\/durable-sends\.md/),
+				rule: expect.stringMatching(/better-sqlite3.*docs\/outbox-databases\.md/),
 			});
 		expect(await store.find("a")).toBeUndefined();
 	});
