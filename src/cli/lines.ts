@@ -34,9 +34,16 @@ function requestLine(event: Request): string {
 
 const leftOf = (remaining: number | null): string => (remaining === null ? "without end" : `${remaining} left`);
 
+const longestPath = 200;
+
 /** A path that is none of the service's can hold a key by mistake, and a number with spaces or other signs in it. */
-const masked = (path: string): string =>
-	path.replace(/\w+_live\.[^/]*/g, "{key}").replace(/(\+|%2B)?\d(([-. ()]|%20)*\d){5,}/gi, "{phone}");
+function masked(path: string): string {
+	const segments = path.split("/").map((segment) => (segment.includes("_live.") ? "{key}" : segment));
+	// Spaces are decoded first: the digits of %20 would each begin a number that ends at the last %20.
+	const spaced = segments.join("/").replaceAll("%20", " ");
+	const text = spaced.replace(/(\+|%2B)?\d([-. ()]*\d){5,}/gi, "{phone}");
+	return text.length > longestPath ? `${text.slice(0, longestPath)}…` : text;
+}
 
 function reasonIn(answer: unknown): string {
 	return typeof answer === "object" && answer !== null && "message" in answer ? String(answer.message) : "";

@@ -23,7 +23,7 @@ export function isWindowOpen(
 		throw refuse("conversation", "must be a conversation as conversations.list or conversations.get returns it");
 	}
 	// A time without a zone would be read as local time.
-	const isText = typeof at === "string" && /:.*(Z|[+-]\d\d:?\d\d)$/.test(at);
+	const isText = typeof at === "string" && /^[^:]*:.*(Z|[+-]\d\d:?\d\d)$/.test(at);
 	const isTime = isText || typeof at === "number" || Object.prototype.toString.call(at) === "[object Date]";
 	const moment = isTime ? new Date(at).getTime() : Number.NaN;
 	if (Number.isNaN(moment)) throw refuse("at", "must be a Date, epoch milliseconds, or an ISO 8601 time with a zone");

@@ -291,7 +291,9 @@ export function checkBaseUrl(given = "", insecureHosts: readonly string[] = []):
 	if (url.username || url.password)
 		throw refuse("baseUrl", "must not hold a user name or password: pass the key as apiKey");
 	if (/[?#]/.test(text)) throw refuse("baseUrl", "must not have a query or a fragment: end it with /api/v1");
-	return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+	let { pathname } = url;
+	while (pathname.endsWith("/")) pathname = pathname.slice(0, -1);
+	return `${url.origin}${pathname}`;
 }
 
 /** Checks a key that is a string. An absent one fails the first call, because build steps create clients without secrets. */

@@ -76,11 +76,14 @@ function lowerCased(headers: RequestInit["headers"]): Record<string, string> {
 	for (const [given, value] of pairs) {
 		if (given === undefined || value === undefined) continue;
 		// As Headers does: space around a value goes, and a name that comes twice, in any case, has both values.
-		const [name, proper] = [given.toLowerCase(), String(value).replace(/^[\t\n\r ]+|[\t\n\r ]+$/g, "")];
+		const [name, proper] = [given.toLowerCase(), trimmed(String(value))];
 		named[name] = Object.hasOwn(named, name) ? `${named[name]}, ${proper}` : proper;
 	}
 	return named;
 }
+
+/** Without the space that `Headers` removes. */
+const trimmed = (value: string): string => /[^\t\n\r ](?:.*[^\t\n\r ])?/s.exec(value)?.[0] ?? "";
 
 type Waiting = Set<() => Asked>;
 
