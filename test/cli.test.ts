@@ -69,6 +69,29 @@ test("the token comes from the environment, or from a file of variables", async 
 	expect((await json(["--env-file", file])).told.token).toBe("of-the-file");
 });
 
+test("a file that is not in UTF-8 is refused with the reason, as variables and as an import", async () => {
+	const file = join(folder, "encoded");
+	const text = "MESSAGING_SANDBOX_TOKEN=of-the-file\n";
+	const big = Buffer.from(`\uFEFF${text}`, "utf16le").swap16();
+	for (const [bytes, reason] of [
+		[Buffer.from(`\uFEFF${text}`, "utf16le"), "is in UTF-16. Save it as UTF-8."],
+		[Buffer.from(text, "utf16le"), "is in UTF-16. Save it as UTF-8."],
+		[big, "is in UTF-16. Save it as UTF-8."],
+		[Buffer.from(`# Größe\n${text}`, "latin1"), "is not in UTF-8. Save it as UTF-8."],
+	] as const) {
+		writeFileSync(file, bytes);
+		for (const option of ["--env-file", "--import"]) {
+			const { code, err } = await run(["sandbox", "--port", "0", option, file]);
+			expect([code, err], option).toEqual([1, expect.stringContaining(reason)]);
+			expect(err, option).toContain(option);
+		}
+		const doctor = await run(["doctor", "--env-file", file]);
+		expect([doctor.code, doctor.err]).toEqual([2, expect.stringContaining(reason)]);
+	}
+	writeFileSync(file, `\uFEFF${text}`);
+	expect((await json(["--env-file", file])).told.token).toBe("of-the-file");
+});
+
 test("--write-env writes what a program needs as variables, and over no file of anybody else", async () => {
 	const file = join(folder, ".env.sandbox");
 	const { told } = await json(["--write-env", file]);

@@ -2,7 +2,7 @@ import { parseEnv } from "node:util";
 import { createSandbox, type Sandbox } from "../sandbox/index.ts";
 import { serve } from "../sandbox/server.ts";
 import type { Host } from "./host.ts";
-import { readTextFile } from "./text.ts";
+import { EncodingError, readTextFile } from "./text.ts";
 
 /** The options by which a command finds the service. */
 export const connectionOptions = {
@@ -45,6 +45,7 @@ export function readVariables(file: string): NodeJS.Dict<string> {
 	try {
 		return parseEnv(readTextFile(file));
 	} catch (error) {
+		if (error instanceof EncodingError) throw new Error(`--env-file ${file} ${error.message}`);
 		const code = error instanceof Error && "code" in error ? ` (${error.code})` : "";
 		throw new Error(`--env-file ${file} cannot be read${code}.`);
 	}

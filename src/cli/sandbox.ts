@@ -5,7 +5,7 @@ import { readVariables } from "./connection.ts";
 import type { Host } from "./host.ts";
 import { printEvents } from "./lines.ts";
 import { readOptions, UsageError } from "./options.ts";
-import { readTextFile } from "./text.ts";
+import { EncodingError, readTextFile } from "./text.ts";
 
 const tokenVariable = "MESSAGING_SANDBOX_TOKEN";
 
@@ -135,6 +135,7 @@ function named<Result>(flag: string, act: () => Result): Result {
 		return act();
 	} catch (error) {
 		const given = error instanceof Error ? error.message : String(error);
+		if (error instanceof EncodingError) throw new Error(`${flag}: the file ${given}`);
 		const message = given.replace(/^import:? ?/, `${flag} `);
 		throw new Error(message.startsWith(flag) ? message : `${flag}: ${message}`);
 	}
