@@ -20,7 +20,7 @@ import { assertUsed } from "./controls/outcome.ts";
 import { assertScenario, play, type ScenarioName, type Stage } from "./controls/scenarios.ts";
 import type { Sandbox, SandboxOptions } from "./sandbox.ts";
 import { createFetch } from "./service/fetch.ts";
-import { handle } from "./service/handle.ts";
+import { handle, keyFrom } from "./service/handle.ts";
 import { instant } from "./world/clock.ts";
 import { consenting } from "./world/consent.ts";
 import { policyFrom } from "./world/policy.ts";
@@ -162,6 +162,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 			}
 			events.add({ type: "scenario.told", scenario });
 		},
+		isAuthorized: (authorization) => keyFrom(world, authorization) !== undefined,
 		answer,
 	};
 }

@@ -142,6 +142,11 @@ export interface Sandbox {
 	 * @example sandbox.tell("busy");
 	 */
 	tell(scenario: ScenarioName): void;
+	/**
+	 * Whether an `Authorization` header holds a live key. The server asks before it reads a body; so can an adapter of your
+	 * own. @example sandbox.isAuthorized(`Bearer ${sandbox.connection.apiKey}`); // true
+	 */
+	isAuthorized(authorization: string | undefined): boolean;
 	/** Answers a request as plain values. `fetch`, msw and the server call it; so can an adapter of your own. */
 	answer(call: Call): Reply;
 }

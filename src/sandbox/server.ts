@@ -12,7 +12,9 @@ import { flag, listOf, optional, rule } from "../validation.ts";
 import { basePath } from "./base/call.ts";
 import { assertValid, fields } from "./base/input.ts";
 import type { Sandbox } from "./index.ts";
+import { endLate } from "./server/body.ts";
 import { createControlRoutes } from "./server/control.ts";
+import { createEventStreams } from "./server/events.ts";
 import { hostOf, hostsOf, isLoopback } from "./server/hosts.ts";
 import { json, refuseUnreadable } from "./server/json.ts";
 import { respond, type Served } from "./server/respond.ts";
@@ -97,11 +99,13 @@ export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promi
 	const { listen = "127.0.0.1", allowHosts = [] } = options;
 	let { baseUrl } = sandbox.connection;
 	const control = createControlRoutes(sandbox, () => baseUrl);
-	const served: Served = { sandbox, token, control, isOwnHost: () => false };
+	const streamEvents = createEventStreams(sandbox);
+	const served: Served = { sandbox, token, control, streamEvents, isOwnHost: () => false };
 	/** The newest answer on each connection. */
 	const answers = new WeakMap<Duplex, ServerResponse>();
 	const listener: RequestListener = (request, response) => {
 		answers.set(request.socket, response);
+		response.once("finish", () => endLate(request));
 		respond(served, request, response).catch((error: unknown) => {
 			if (response.headersSent || request.destroyed) return response.destroy();
 			const message = error instanceof Error ? error.message : String(error);
@@ -136,9 +140,10 @@ export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promi
 		server.listen(port, listen, resolve);
 	});
 	const stopClock = follow ? followTime(sandbox) : undefined;
-	const listening = portOf(server.address()) ?? port;
+	const { address, port: listening } = addressOf(server.address()) ?? { address: listen, port };
 	const host = isLoopback(listen) ? hostOf(listen) : (allowHosts[0] ?? "127.0.0.1");
-	served.isOwnHost = hostsOf(listening, host, allowHosts);
+	// Who listens on every IPv6 address listens on the loopback one too.
+	served.isOwnHost = hostsOf(listening, address === "::" ? [host, "[::1]"] : [host], allowHosts);
 	const origin = `http://${host}${listening === 80 ? "" : `:${listening}`}`;
 	baseUrl = `${origin}${basePath}`;
 	return {
@@ -167,7 +172,7 @@ function listenError(error: NodeJS.ErrnoException, address: string, port: number
 	return reason === undefined ? error : Object.assign(new Error(reason, { cause: error }), { code: error.code });
 }
 
-const portOf = (address: string | AddressInfo | null) => (typeof address === "object" ? address?.port : undefined);
+const addressOf = (address: string | AddressInfo | null) => (typeof address === "object" ? address : null);
 
 /** Moves the clock with real time, until it is at its end. Returns what stops it. */
 function followTime(sandbox: Sandbox): () => void {

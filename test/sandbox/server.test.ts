@@ -458,6 +458,22 @@ test("server refuses the Host [::1], on which it does not listen", async () => {
 	expect((await raw(`${server.baseUrl}/me`, { headers })).status).toBe(403);
 });
 
+const hasIpv6 = Object.values(os.networkInterfaces()).some((each) => each?.some(({ address }) => address === "::1"));
+
+test.skipIf(!hasIpv6)("server that listens on every IPv6 address answers to [::1] too", async () => {
+	for (const listen of ["::", "0:0:0:0:0:0:0:0"]) {
+		const server = await serve(createSandbox(), { listen });
+		running.push(server);
+		const { port } = new URL(server.baseUrl);
+		const { integration } = await createClient({
+			baseUrl: `http://[::1]:${port}/api/v1`,
+			apiKey: server.apiKey,
+		}).me.get();
+		expect(integration.name).toBe("Sandbox CRM");
+		expect((await raw(`http://[::1]:${port}/api/v1/me`, { headers: { host: "evil.example" } })).status).toBe(403);
+	}
+});
+
 test("server leads a browser to its page, and notes no visit", async () => {
 	const { server, sandbox } = await started();
 	const { origin } = new URL(server.baseUrl);
@@ -495,7 +511,7 @@ test("server refuses a page of another site before anything is noted", async () 
 
 // Port 80 is not open to every user, so this asks what decides on the Host header.
 test("server on port 80 answers to its bare name, and on another port only to name and port", () => {
-	const isOwn = (port: number, host: string) => hostsOf(port, "127.0.0.1", [])(host);
+	const isOwn = (port: number, host: string) => hostsOf(port, ["127.0.0.1"], [])(host);
 	expect(["127.0.0.1", "localhost", "LOCALHOST", "127.0.0.1:80"].map((host) => isOwn(80, host))).not.toContain(false);
 	expect(["127.0.0.1", "localhost", "evil.example"].map((host) => isOwn(81, host))).not.toContain(true);
 	expect(isOwn(80, "evil.example")).toBe(false);

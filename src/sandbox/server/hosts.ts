@@ -1,9 +1,9 @@
 import { isIP } from "node:net";
 
-/** Tells the names by which this server may be asked from all others; `named` is the one in its base URL. */
-export function hostsOf(port: number, named: string, allowed: readonly string[]): (host: string) => boolean {
+/** Tells the names by which this server may be asked from all others; `named` are those of the address it listens on. */
+export function hostsOf(port: number, named: readonly string[], allowed: readonly string[]): (host: string) => boolean {
 	const own = new Set(
-		["127.0.0.1", "localhost", named].flatMap((name) => [`${name}:${port}`, ...(port === 80 ? [name] : [])]),
+		["127.0.0.1", "localhost", ...named].flatMap((name) => [`${name}:${port}`, ...(port === 80 ? [name] : [])]),
 	);
 	const names = new Set(allowed.map((name) => name.toLowerCase()));
 	return (host) => own.has(host.toLowerCase()) || names.has(host.toLowerCase().replace(/:\d+$/, ""));

@@ -2,8 +2,9 @@ import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Answer, basePath, isLater, targetIn } from "../base/call.ts";
 import type { Sandbox } from "../index.ts";
+import { bodyLimits, readBody, skipBody } from "./body.ts";
 import type { createControlRoutes } from "./control.ts";
-import { afterOf, streamEvents, wantsStream } from "./events.ts";
+import { afterOf, type EventStreams, wantsStream } from "./events.ts";
 import { strangerIn } from "./hosts.ts";
 import { json } from "./json.ts";
 import { pageFiles, pageHeaders } from "./page.ts";
@@ -13,6 +14,7 @@ export interface Served {
 	readonly sandbox: Sandbox;
 	readonly token: string;
 	readonly control: ReturnType<typeof createControlRoutes>;
+	readonly streamEvents: EventStreams;
 	/** Whether this server may be asked by that name. */
 	isOwnHost: (host: string) => boolean;
 }
@@ -21,7 +23,7 @@ const page = "/_sandbox/ui/";
 
 /** Answers a request: the page, a control, or the service. */
 export async function respond(served: Served, request: IncomingMessage, response: ServerResponse): Promise<void> {
-	const { sandbox, token, control, isOwnHost } = served;
+	const { sandbox, token, control, streamEvents, isOwnHost } = served;
 	const { method = "GET" } = request;
 	const headers = headersOf(request);
 	// A proxy's client asks for a whole URL, whose host comes before the Host header (RFC 9112, 3.2.2).
@@ -37,11 +39,17 @@ export async function respond(served: Served, request: IncomingMessage, response
 		if (!hasToken(headers, token))
 			return json(response, 401, { _tag: "SandboxRefused", message: "Control routes need the token." });
 		const isStream = method === "GET" && path === "/_sandbox/events" && wantsStream(request.headers);
-		if (isStream) return streamEvents(sandbox, afterOf(request.headers, query), response);
-		const { status, result } = control(method, url.slice("/_sandbox".length), await bodyOf(request));
+		if (isStream) return streamEvents(afterOf(request.headers, query), response);
+		const given = await readBody(request, path === "/_sandbox/import" ? bodyLimits.import : bodyLimits.known);
+		if (!given) return refuseLength(response);
+		const { status, result } = control(method, url.slice("/_sandbox".length), given);
 		return json(response, status, result);
 	}
-	const body = await bodyOf(request);
+	// Without a good key the body decides nothing, so nothing of it is kept.
+	const isKnown = sandbox.isAuthorized(headers.authorization);
+	if (!isKnown) await skipBody(request, bodyLimits.stranger);
+	const body = isKnown ? await readBody(request, bodyLimits.known) : "";
+	if (body === undefined) return refuseLength(response);
 	let reply = sandbox.answer({ method, target: targetIn(url), headers, body });
 	while (isLater(reply)) {
 		const { waitMs, resume } = reply;
@@ -92,12 +100,10 @@ function waited(response: ServerResponse, ms: number): Promise<boolean> {
 	});
 }
 
-async function bodyOf(request: IncomingMessage): Promise<string | Uint8Array> {
-	const { "content-length": length = "0", "transfer-encoding": encoding } = request.headers;
-	if (length === "0" && encoding === undefined) return "";
-	const chunks: Buffer[] = [];
-	for await (const chunk of request) chunks.push(chunk);
-	return Buffer.concat(chunks);
+function refuseLength(response: ServerResponse): void {
+	const message =
+		"The request body is too long: the server of the sandbox reads at most 10 MB, and 100 MB of an import.";
+	json(response, 413, { _tag: "SandboxRefused", message });
 }
 
 const headersOf = ({ headers }: IncomingMessage): Record<string, string> =>

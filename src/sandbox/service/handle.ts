@@ -128,7 +128,7 @@ function delayed({ effect: { latencyMs } }: Fault, resume: () => Reply): Reply {
 }
 
 /** R19 to R25 */
-function keyFrom(world: World, authorization: string | undefined): Key | undefined {
+export function keyFrom(world: World, authorization: string | undefined): Key | undefined {
 	const [, apiKey, id] = authorization?.match(/^Bearer +([^\s.]+_live\.([^\s.]+)\.[^\s.]+) *$/i) ?? [];
 	const key = id === undefined ? undefined : world.keys.get(id);
 	return key && apiKeyOf(key) === apiKey && key.state === "live" ? key : undefined;
