@@ -16,7 +16,7 @@ import { createFaultsControl } from "./controls/faults.ts";
 import { createFlowControl } from "./controls/flow.ts";
 import { createIntegrationControl, createIntegrationsControl, foundIntegration } from "./controls/integration.ts";
 import { createMessageControl } from "./controls/message.ts";
-import { assertUsed } from "./controls/outcome.ts";
+import { assertUsed, type CheckOptions } from "./controls/outcome.ts";
 import { assertScenario, play, type ScenarioName, type Stage } from "./controls/scenarios.ts";
 import type { Sandbox, SandboxOptions } from "./sandbox.ts";
 import { createFetch } from "./service/fetch.ts";
@@ -40,6 +40,7 @@ export type { InboxEntry } from "./controls/inbox.ts";
 export type { IntegrationControl, IntegrationsControl, LinkOptions } from "./controls/integration.ts";
 export type { CreatedKey, KeyState, KeysControl } from "./controls/keys.ts";
 export type { MessageControl } from "./controls/message.ts";
+export type { CheckOptions } from "./controls/outcome.ts";
 export type { AiMessage } from "./controls/reply.ts";
 export { type ScenarioName, scenarioNames } from "./controls/scenarios.ts";
 export type { AgencyState, ConversationRow, ConversationState, HeldState, MessageState } from "./controls/state.ts";
@@ -64,7 +65,11 @@ const optionsRule = fields<SandboxOptions>({
 
 const snapshotRule = fields<Snapshot>({
 	world: optional(anything), // archiveFrom looks at it
-	journal: fields<Snapshot["journal"]>({ entries: listOf(anything), violations: listOf(anything) }),
+	journal: fields<Snapshot["journal"]>({
+		entries: listOf(anything),
+		violations: listOf(anything),
+		replaced: listOf(anything),
+	}),
 });
 const eventsRule = fields<{ after?: number }>({ after: optional(wholeFrom(0)) });
 
@@ -101,7 +106,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 	const become = (given: Archive): void => events.silently(() => unarchive(world, given));
 	const answer = (call: Call): Reply => handle(world, call);
 	const fetch = createFetch(baseUrl, answer);
-	const check = (): void => assertUsed(world);
+	const check = (options?: CheckOptions): void => assertUsed(world, options);
 	return {
 		connection: { baseUrl, apiKey: integration.apiKey, fetch },
 		fetch,
@@ -128,7 +133,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 		requests: journal.requests,
 		violations: journal.violations,
 		check,
-		[Symbol.dispose]: check,
+		[Symbol.dispose]: () => check(),
 		snapshot: () => ({ world: archive(world), journal: structuredClone(journal.dump()) }),
 		restore(snapshot) {
 			assertValid("restore", snapshot, snapshotRule);
@@ -145,7 +150,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 		reset() {
 			world.counters.clear();
 			become(beginning);
-			journal.load({ entries: [], violations: [] });
+			journal.load({ entries: [], violations: [], replaced: [] });
 			events.clear();
 			events.add({ type: "sandbox.reset" });
 		},

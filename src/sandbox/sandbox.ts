@@ -8,6 +8,7 @@ import type { FlowControl } from "./controls/flow.ts";
 import type { IntegrationControl, IntegrationsControl, LinkOptions } from "./controls/integration.ts";
 import type { KeysControl } from "./controls/keys.ts";
 import type { MessageControl } from "./controls/message.ts";
+import type { CheckOptions } from "./controls/outcome.ts";
 import type { ScenarioName } from "./controls/scenarios.ts";
 import type { SandboxEvent } from "./world/event.ts";
 import type { RecordedRequest, Violation } from "./world/journal.ts";
@@ -112,11 +113,16 @@ export interface Sandbox {
 	 */
 	violations(): Violation[];
 	/**
-	 * Throws when there are violations, faults that never hit, or acts of `during` that never happened: for the end of a
-	 * test. `using sandbox = createSandbox()` calls it by itself.
-	 * @example sandbox.check();
+	 * Call it at the end of a test. Throws if there are violations, held texts that the client replaced by another send,
+	 * faults that never hit, or acts of `during` that never happened. `using sandbox = createSandbox()` calls it by itself.
+	 *
+	 * Only one text per contact is held. Of three sends to a closed window the contact gets the last one alone, and each of
+	 * them was answered with 200. `allowReplaced` accepts that.
+	 * @example
+	 * sandbox.check();
+	 * sandbox.check({ allowReplaced: true });
 	 */
-	check(): void;
+	check(options?: CheckOptions): void;
 	/** {@link check}, for `using`. */
 	[Symbol.dispose](): void;
 	/** This moment, to go back to with {@link restore}. @example const before = sandbox.snapshot(); */

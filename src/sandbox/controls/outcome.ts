@@ -1,7 +1,27 @@
+import { flag, optional } from "../../validation.ts";
+import { assertValid, fields } from "../base/input.ts";
+import { iso } from "../world/clock.ts";
+import type { ReplacedText } from "../world/journal.ts";
 import type { World } from "../world/state.ts";
 
-/** Throws when a client did what a good client would not do, or when a fault or an act was never met by a request. */
-export function assertUsed({ journal, faults, interruptions }: World): void {
+/** Options of `sandbox.check`. */
+export interface CheckOptions {
+	/** Accepts that the client replaced held texts, for a test that does so on purpose. @default false */
+	readonly allowReplaced?: boolean | undefined;
+}
+
+const optionsRule = fields<CheckOptions>({ allowReplaced: optional(flag) });
+
+/**
+ * Throws if the client broke a rule of the API or replaced a held text, and if a fault or an act never met a request.
+ */
+export function assertUsed(world: World, options: CheckOptions = {}): void {
+	assertValid("check", options, optionsRule);
+	const { journal, faults, interruptions, operations } = world;
+	// A late retry can bring a replaced text back.
+	const isLost = ({ operation }: ReplacedText) =>
+		operation === null || (operations.get(operation)?.fate.state ?? "replaced") === "replaced";
+	const lost = options.allowReplaced ? [] : journal.replacedTexts().filter(isLost);
 	const problems = [
 		...journal.violations().map(({ rule, message, method, path }) => `${rule}: ${message} (${method} ${masked(path)})`),
 		...faults
@@ -14,6 +34,10 @@ export function assertUsed({ journal, faults, interruptions }: World): void {
 		...interruptions
 			.waiting()
 			.map(({ phase, operation }) => `An act never happened: ${phase} ${operation ?? "any operation"}.`),
+		...lost.map(
+			({ queueId, at }) =>
+				`A send replaced a held text, which is never sent (queueId ${queueId}, ${iso(at)}). Wait until the contact has answered, or call check({ allowReplaced: true }).`,
+		),
 	];
 	if (problems.length > 0) throw new Error(`The sandbox found:\n- ${problems.join("\n- ")}`);
 }

@@ -53,7 +53,9 @@ export function createControlRoutes(
 				return refused(404, "SandboxNotFound", message);
 			}
 			const id = decoded(second ?? "");
-			const given = fieldsIn(textIn(body), found.rule);
+			const isAsked = method === "GET" && found.takes.length > 0;
+			const asks = isAsked ? JSON.stringify(Object.fromEntries(new URLSearchParams(query))) : textIn(body);
+			const given = fieldsIn(asks, found.rule);
 			const agency = sandbox.agency(agencyId);
 			const integration = integrationId === undefined ? sandbox.integration : sandbox.integrations.get(integrationId);
 			const asked = { sandbox, baseUrl: baseUrl(), integration, agency, id, given, snapshots };

@@ -1,5 +1,5 @@
 import { optional } from "../../validation.ts";
-import { aString, assertValid } from "../base/input.ts";
+import { aString, assertValid, fields, oneOf } from "../base/input.ts";
 import type { AgencyControl } from "../controls/agency.ts";
 import type { Contact } from "../controls/contact.ts";
 import type { FaultControl } from "../controls/faults.ts";
@@ -25,6 +25,9 @@ export interface Asked {
 }
 
 type Control = (asked: Asked) => unknown;
+
+/** A query has words only. */
+const checkRule = fields<{ allowReplaced?: string }>({ allowReplaced: optional(oneOf("true", "false")) });
 
 /** Hands JSON as it is to a control, which checks its arguments itself. */
 function pass<Arguments extends unknown[], Result>(verb: (...given: Arguments) => Result, ...given: unknown[]): Result {
@@ -151,9 +154,10 @@ export const controls: Readonly<Record<string, Control>> = {
 	"POST faults/{id}/remove": ({ sandbox, id }) => sandbox.faults.get(id).remove(),
 	"GET requests": ({ sandbox }) => sandbox.requests(),
 	"GET violations": ({ sandbox }) => sandbox.violations(),
-	"GET check": ({ sandbox }) => {
+	"GET check allowReplaced": ({ sandbox, given }) => {
+		assertValid("check", given, checkRule);
 		try {
-			sandbox.check();
+			sandbox.check({ allowReplaced: given.allowReplaced === "true" });
 			return { ok: true, message: null };
 		} catch (error) {
 			return { ok: false, message: error instanceof Error ? error.message : String(error) };

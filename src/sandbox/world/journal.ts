@@ -66,12 +66,23 @@ export interface Entry {
 	status: number | null;
 }
 
-/** The newest 10,000 requests and violations, and 32 MB of what they sent. */
+/** A held text that is never sent, because a send of the client took its place. */
+export interface ReplacedText {
+	readonly queueId: string;
+	/** The key of its send in `World.operations`; null without an operationId. */
+	readonly operation: string | null;
+	/** When it was replaced. */
+	readonly at: number;
+}
+
+/** The newest 10,000 requests, violations and replaced texts, and 32 MB of what they sent. */
 export interface Journal {
 	add(entry: Entry): void;
 	violated(violation: Violation): void;
+	replaced(text: ReplacedText): void;
 	requests(): RecordedRequest[];
 	violations(): Violation[];
+	replacedTexts(): ReplacedText[];
 	dump(): JournalDump;
 	load(dump: JournalDump): void;
 }
@@ -79,6 +90,7 @@ export interface Journal {
 export interface JournalDump {
 	readonly entries: readonly Entry[];
 	readonly violations: readonly Violation[];
+	readonly replaced: readonly ReplacedText[];
 }
 
 const atMost = 10_000;
@@ -96,15 +108,19 @@ export function keptBody(body: string | Uint8Array): string {
 export function createJournal(): Journal {
 	const entries = createBounded<Entry>({ atMost, weight, weigh });
 	const violations = createBounded<Violation>({ atMost, weight, weigh: ({ path }) => path.length });
+	const replaced = createBounded<ReplacedText>({ atMost, weight, weigh: () => 0 });
 	return {
 		add: entries.add,
 		violated: violations.add,
+		replaced: replaced.add,
 		requests: () => entries.items().map(recorded),
 		violations: violations.items,
-		dump: () => ({ entries: entries.items(), violations: violations.items() }),
+		replacedTexts: replaced.items,
+		dump: () => ({ entries: entries.items(), violations: violations.items(), replaced: replaced.items() }),
 		load(dump) {
 			entries.load(dump.entries);
 			violations.load(dump.violations);
+			replaced.load(dump.replaced);
 		},
 	};
 }

@@ -139,8 +139,13 @@ const isRetryOf = (held: Held, text: Outgoing): boolean =>
 	held.operation !== null && held.operation === text.operation && held.body === text.body;
 
 /** The held text is never sent, because another one takes its place. */
-function loseToText(world: World, thread: Thread, held: Held, { body, operationId }: Outgoing, again: boolean): void {
+function loseToText(world: World, thread: Thread, held: Held, text: Outgoing, again: boolean): void {
+	const { body, operationId, author } = text;
 	loseOperation(world, held, "replaced");
+	// The same text again without an id is a retry, by which nothing is lost.
+	const isRepeated = held.operation === null && operationId === null && held.body === body;
+	if (author === "api" && !isRepeated)
+		world.journal.replaced({ queueId: held.id, operation: held.operation, at: world.clock.now() });
 	world.events.add({
 		type: "text.replaced",
 		...about(thread),

@@ -1,0 +1,110 @@
+import { expect, test } from "vitest";
+import { createSandbox } from "../../src/sandbox/index.ts";
+import { serve } from "../../src/sandbox/server.ts";
+import { ANNA, BRAM, send, throughEachEntryPoint } from "./entry-points.ts";
+
+const replaced = /A send replaced a held text.*allowReplaced: true/;
+
+throughEachEntryPoint((open) => {
+	test("check throws for held texts that other sends replaced, unless that is allowed", async () => {
+		const box = await open();
+		const { sandbox, agency } = box;
+		const sends = ["One", "Two", "Three"].map((body, index) =>
+			send(box, { to: ANNA, body, operationId: `id-${index}` }),
+		);
+		await Promise.all(sends);
+		agency.contact(ANNA).accepts();
+		expect(
+			agency
+				.contact(ANNA)
+				.inbox()
+				.filter(({ kind }) => kind === "text"),
+		).toHaveLength(1);
+		expect(() => sandbox.check()).toThrow(replaced);
+		expect(() => sandbox.check()).not.toThrow(/One|Two|id-|447700/);
+		expect(() => sandbox[Symbol.dispose]()).toThrow(replaced);
+		sandbox.check({ allowReplaced: true });
+		expect(sandbox.violations()).toEqual([]);
+	});
+
+	test("check throws for a held text that a send in the open window replaced, also one of staff", async () => {
+		const box = await open();
+		box.agency.staff.sends(ANNA, "Held");
+		box.agency.contact(ANNA).writes("Hello");
+		box.sandbox.check();
+		await send(box, { to: ANNA, body: "Now" });
+		expect(() => box.sandbox.check()).toThrow(replaced);
+	});
+
+	test("check takes retries, answers and texts of staff for no loss", async () => {
+		const box = await open();
+		const text = { to: ANNA, body: "One", operationId: "one" };
+		for (let attempt = 0; attempt < 3; attempt += 1) await send(box, text);
+		for (let attempt = 0; attempt < 3; attempt += 1) await send(box, { to: BRAM, body: "Two" });
+		box.agency.staff.sends(BRAM, "By staff");
+		box.agency.contact(BRAM).declines();
+		box.agency.contact(ANNA).writes("Hello");
+		await send(box, text);
+		box.sandbox.check();
+	});
+
+	test("check reports the text that stays lost after a late retry brought the other one back", async () => {
+		const box = await open();
+		const [one, two] = [
+			{ to: ANNA, body: "One", operationId: "one" },
+			{ to: ANNA, body: "Two", operationId: "two" },
+		];
+		for (const text of [one, two, one]) await send(box, text);
+		const message = (() => {
+			try {
+				box.sandbox.check();
+			} catch (error) {
+				return String(error);
+			}
+		})();
+		expect(message?.match(/replaced a held text/g)).toHaveLength(1);
+	});
+
+	test("check forgets what restore and reset undo", async () => {
+		const box = await open();
+		await send(box, { to: ANNA, body: "One" });
+		const before = box.sandbox.snapshot();
+		await send(box, { to: ANNA, body: "Two" });
+		const after = box.sandbox.snapshot();
+		box.sandbox.restore(before);
+		box.sandbox.check();
+		box.sandbox.restore(after);
+		expect(() => box.sandbox.check()).toThrow(replaced);
+		box.sandbox.reset();
+		box.sandbox.check();
+	});
+});
+
+test("check takes no option that it does not know", () => {
+	const sandbox = createSandbox();
+	for (const options of [{ allowReplace: true }, { allowReplaced: 1 }, true])
+		expect(() => Reflect.apply(sandbox.check, undefined, [options])).toThrow(/^check/);
+});
+
+test("check over HTTP takes allowReplaced in the query", async () => {
+	const sandbox = createSandbox();
+	const server = await serve(sandbox);
+	const check = async (query: string) => {
+		const response = await fetch(`${server.controlUrl}/check${query}`, {
+			headers: { "x-sandbox-token": server.token },
+		});
+		return { status: response.status, ...(await response.json()) };
+	};
+	const { fetch: inProcess, connection } = sandbox;
+	for (const body of ["One", "Two"])
+		await inProcess(`${connection.baseUrl}/agencies/${sandbox.agency().id}/messages`, {
+			method: "POST",
+			headers: { authorization: `Bearer ${connection.apiKey}`, "content-type": "application/json" },
+			body: JSON.stringify({ to: ANNA, body }),
+		});
+	expect(await check("")).toMatchObject({ status: 200, ok: false, message: expect.stringMatching(replaced) });
+	expect(await check("?allowReplaced=false")).toMatchObject({ ok: false });
+	expect(await check("?allowReplaced=true")).toEqual({ status: 200, ok: true, message: null });
+	expect(await check("?allowReplaced=1")).toMatchObject({ status: 400 });
+	await server.close();
+});
