@@ -3,7 +3,7 @@ import { type ConversationDetail, createClient, type Message } from "messaging-c
 import { createSandbox } from "messaging-conversations/sandbox";
 import { changes, fingerprintOf, reconcile } from "messaging-conversations/sync";
 
-const sandbox = createSandbox({ seed: "busy" });
+const sandbox = createSandbox({ scenario: "busy" });
 const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
 
 // The CRM's tables. In a database, what one call of `store` does is one transaction.

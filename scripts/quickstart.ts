@@ -11,7 +11,7 @@ const bold = (text: string): string => (process.stdout.isTTY ? `\x1b[1m${text}\x
 const step = (title: string): void => say(`\n${bold(title)}`);
 
 // The service, in this process: an agency with 250 conversations and a clock that stands still until we move it.
-const sandbox = createSandbox({ seed: "busy", now: "2026-01-05T09:00:00Z" });
+const sandbox = createSandbox({ scenario: "busy", now: "2026-01-05T09:00:00Z" });
 const server = await serve(sandbox, { port: 0 });
 say(`The sandbox answers at ${server.baseUrl}`);
 

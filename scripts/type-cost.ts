@@ -9,7 +9,7 @@ const budget = 1000;
 
 const code = `import { createClient, isWindowOpen, toE164 } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
-const sandbox = createSandbox({ seed: "busy" });
+const sandbox = createSandbox({ scenario: "busy" });
 sandbox.faults.add({ operation: "messages.send", times: 1, phase: "after", effect: "reset" });
 const client = createClient({ ...sandbox.connection });
 const agency = client.agency((await client.me.get()).agencies[0]?.id ?? "");

@@ -50,7 +50,7 @@ test("--json prints one line with what a program needs, and the flags make the s
 	exported.agency().contact("+447700900101", { name: "Anna" }).writes("Hello");
 	writeFileSync(archive, `\uFEFF${JSON.stringify(exported.export())}`); // as editors of Windows begin a file
 	const flags = ["--import", archive, "--policy", "retryAfterDrop=replay", "--policy", "templateOnReplace=true"];
-	const { told, running } = await json([...flags, "--latitude", "7", "--token", "a-token-of-mine"]);
+	const { told, running } = await json([...flags, "--variation", "7", "--token", "a-token-of-mine"]);
 	expect(running.out().trim().split("\n")).toHaveLength(1);
 	expect(told).toMatchObject({ token: "a-token-of-mine", pid: process.pid, agencyId: exported.agency().id });
 	expect(told.pageUrl).toBe(`${told.controlUrl}/ui/#token=a-token-of-mine`);
@@ -164,7 +164,7 @@ test("--quiet prints no line for requests, and a clock that stands still is said
 	expect(running.out()).toBe(before);
 });
 
-test("what cannot be is said in words: a port in use, a bad --now, an unknown seed, policy and flag", async () => {
+test("what cannot be is said in words: a port in use, a bad --now, an unknown scenario, policy and flag", async () => {
 	const taken = createServer().listen(0, "127.0.0.1");
 	await once(taken, "listening");
 	const address = taken.address();
@@ -173,7 +173,7 @@ test("what cannot be is said in words: a port in use, a bad --now, an unknown se
 		[["--port", port], new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is in use`)],
 		[["--now", "tomorrow"], /^--now must be an instant: an ISO 8601 string with a zone/],
 		[["--now", "+275760-09-13T00:00:00Z"], /^--now must be an instant from the year 1000 to/],
-		[["--seed", "quiet"], /^--seed must be one of fresh, busy/],
+		[["--scenario", "quiet"], /^--scenario must be one of fresh, busy/],
 		[["--policy", "openSendWhileHold=keep"], /^--policy takes .* does not take: openSendWhileHold/],
 		[["--policy", "retryAfterDrop=bar"], /^--policy retryAfterDrop must be "resend" or "replay"/],
 		[["--policy", "operationIdTtlHours=x"], /^--policy operationIdTtlHours must be a number of hours/],
@@ -184,7 +184,7 @@ test("what cannot be is said in words: a port in use, a bad --now, an unknown se
 		[["--allow-host", "http://x"], /^--allow-host must be a host name/],
 		[["--listen", "http://x"], /^--listen must be an address/],
 		[["--port", "70000"], /^--port must be a number from 0 to 65535/],
-		[["--latitude"], /^Option '--latitude <value>' argument missing/],
+		[["--variation"], /^Option '--variation <value>' argument missing/],
 		[["--qiet"], /qiet/],
 	];
 	const results = await Promise.all(runs.map(([args]) => run(["sandbox", "--port", "0", ...args])));

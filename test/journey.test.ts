@@ -197,7 +197,7 @@ test.for(entryPoints)("%s: a takeover is a conflict, and the same send succeeds 
 });
 
 test.for(entryPoints)("%s: a busy agency is walked in pages, each row once", async ([, open]) => {
-	const sandbox = createSandbox({ seed: "busy" });
+	const sandbox = createSandbox({ scenario: "busy" });
 	const client = await open(sandbox);
 	const { conversations } = client.agency(sandbox.agency().id);
 	const rows = await conversations.list({ pageSize: 100 }).toArray();
@@ -216,7 +216,7 @@ test.for(entryPoints)("%s: a busy agency is walked in pages, each row once", asy
 });
 
 test.for(entryPoints)("%s: a revoked key, a missing scope and a foreign agency are told apart", async ([, open]) => {
-	const sandbox = createSandbox({ seed: "readOnlyKey" });
+	const sandbox = createSandbox({ scenario: "readOnlyKey" });
 	const reader = await open(sandbox);
 	const agency = reader.agency(sandbox.agency().id);
 	await expect(failure(() => agency.messages.send({ to: anna, body: "Hi" }))).resolves.toMatchObject({
@@ -235,8 +235,8 @@ test.for(entryPoints)("%s: a revoked key, a missing scope and a foreign agency a
 });
 
 test.for(entryPoints)("%s: what the service may vary changes nothing for the caller", async ([, open]) => {
-	for (const latitude of [1, 2, 3, "four"]) {
-		const sandbox = createSandbox({ seed: "oddData", latitude });
+	for (const variation of [1, 2, 3, "four"]) {
+		const sandbox = createSandbox({ scenario: "oddData", variation });
 		const client = await open(sandbox);
 		const { conversations } = client.agency(sandbox.agency().id);
 		const rows = await conversations.list({ pageSize: 2 }).toArray();

@@ -10,7 +10,7 @@ export interface Agency {
 }
 
 export async function openAgency(env: NodeJS.ProcessEnv = process.env): Promise<Agency> {
-	const sandbox = env.MESSAGING_BASE_URL ? undefined : createSandbox({ now: new Date(), seed: "busy" });
+	const sandbox = env.MESSAGING_BASE_URL ? undefined : createSandbox({ now: new Date(), scenario: "busy" });
 	const live = { baseUrl: env.MESSAGING_BASE_URL, apiKey: env.MESSAGING_API_KEY };
 	const client = createClient(sandbox ? { ...sandbox.connection } : live);
 	// With an id nothing is asked, so that a worker starts during an outage of the service too.

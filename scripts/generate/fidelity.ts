@@ -36,7 +36,7 @@ export async function fidelity(): Promise<Record<string, string>> {
 	});
 	const policy = await readFile(new URL("src/sandbox/world/policy.ts", root), "utf8");
 	const questions = [
-		...policy.matchAll(/\/\*\*\s+(?:\*\s+)?(R\d+): ([\s\S]*?)@default (\S+)\s+\*\/\s+readonly (\w+):/g),
+		...policy.matchAll(/\/\/ (R\d+)\s+\/\*\*\s+(?:\*\s+)?([\s\S]*?)@default (\S+)\s+\*\/\s+readonly (\w+):/g),
 	].map(
 		([, rule, text = "", preset, name]) =>
 			`| ${rule} | ${text.replaceAll(/\s*\n\s*\*\s*/g, " ").trim()} | \`${name}\` | \`${preset}\` |`,
@@ -51,7 +51,7 @@ Each rule has a test that runs in process, through msw and over HTTP, and every 
 
 ## Open questions
 
-Nobody outside knows how the live service reads these. \`createSandbox({ policy })\` switches each to the other reading; on the command line it is \`--policy name=value\`. Run what matters to you under both.
+Nobody outside knows how the live service interprets these. \`createSandbox({ policy })\` switches each to the other interpretation; on the command line it is \`--policy name=value\`. Run what matters to you under both.
 
 \`\`\`ts
 import { createSandbox } from "messaging-conversations/sandbox";

@@ -52,7 +52,7 @@ function noneOf(text: string, folder: string): void {
 
 /** Starts the site beside a sandbox, and asks for everything once. */
 async function visit(folder: string): Promise<void> {
-	const sandbox = createSandbox({ seed: "fresh" });
+	const sandbox = createSandbox({ scenario: "fresh" });
 	const agency = sandbox.agency();
 	const anna = agency.contact("+447700900101", { name: "Anna" });
 	anna.writes("Is the flat still free?");

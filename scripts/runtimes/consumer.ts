@@ -82,7 +82,9 @@ export interface Service {
 /** Runs `messaging-conversations sandbox` as a user would, and reads what it prints. */
 export async function startService(consumer: string): Promise<Service> {
 	const command = join(consumer, "node_modules/.bin/messaging-conversations");
-	const server = spawn(command, ["sandbox", "--port", "0", "--seed", "busy"], { stdio: ["ignore", "pipe", "inherit"] });
+	const server = spawn(command, ["sandbox", "--port", "0", "--scenario", "busy"], {
+		stdio: ["ignore", "pipe", "inherit"],
+	});
 	const said = new Map<string, string>();
 	for await (const line of createInterface({ input: server.stdout })) {
 		const [, name, value] = /^ {2}(\S.*?) {2,}(\S+)$/.exec(line) ?? [];

@@ -5,11 +5,7 @@ import type { SandboxServer } from "../sandbox/server.ts";
 const firstLine = "# Written by the command: messaging-conversations sandbox.\n";
 
 /** Writes a new file, or one that an earlier sandbox wrote; any other file is somebody's and stays. */
-export function writeEnvironment(
-	file: string,
-	{ baseUrl, apiKey, controlUrl, token }: SandboxServer,
-	agencyId: string,
-): void {
+export function writeEnvironment(file: string, { baseUrl, apiKey, agencyId, controlUrl, token }: SandboxServer): void {
 	const text = `${firstLine}MESSAGING_BASE_URL=${baseUrl}
 MESSAGING_API_KEY=${apiKey}
 MESSAGING_AGENCY_ID=${agencyId}
@@ -36,7 +32,6 @@ const standing = `until a control moves it.
 
 /** The facts that the banner shows beside the server. */
 export interface Announced {
-	readonly agencyId: string;
 	readonly page: string;
 	/** The time of the sandbox's clock. */
 	readonly now: Date;
@@ -45,8 +40,8 @@ export interface Announced {
 }
 
 export function banner(
-	{ baseUrl, controlUrl, token, apiKey }: SandboxServer,
-	{ agencyId, page, now, follow }: Announced,
+	{ baseUrl, controlUrl, token, apiKey, agencyId }: SandboxServer,
+	{ page, now, follow }: Announced,
 ): string {
 	const local = baseUrl.replace(/(?<=^http:\/\/)(?!\[|127\.|localhost[:/])[^/:]+/, "127.0.0.1");
 	const key = `Authorization: Bearer ${apiKey}`;

@@ -60,7 +60,7 @@ export interface LocalSandbox {
 
 /** Starts a sandbox whose clock is this machine's, with one contact who wrote 30 hours ago. */
 export async function startSandbox(): Promise<LocalSandbox> {
-	const sandbox = createSandbox({ now: new Date(), seed: "closed" });
+	const sandbox = createSandbox({ now: new Date(), scenario: "closed" });
 	const server = await serve(sandbox, { port: 0, follow: true });
 	const connection: Connection = {
 		baseUrl: { name: "MESSAGING_BASE_URL", value: server.baseUrl, from: "--sandbox" },

@@ -15,12 +15,12 @@ Runs the whole service on this machine, on 127.0.0.1 only: no message reaches an
 
 Options:
   --port <port>          Port to listen on; 0 is any free one. Default 4010.
-  --seed <scenario>      The world it begins with: ${scenarioNames.join(", ")}. Default fresh.
+  --scenario <name>      The world it begins with: ${scenarioNames.join(", ")}. Default fresh.
   --import <file>        Begins with what another sandbox exported, as JSON.
   --now <instant>        The time of its clock, ISO 8601. Default 2026-01-05T09:00:00Z, with --follow this instant.
   --follow               Lets the clock run with real time; else only controls move it.
-  --policy <name=value>  Another reading where the specification is silent; give it once for each.
-  --latitude <seed>      Varies what a caller must not rely on.
+  --policy <name=value>  Another interpretation where the specification is silent; give it once for each.
+  --variation <value>    Varies what a caller must not rely on.
   --token <token>        What control routes need. Default ${tokenVariable}, else random.
   --open                 Opens the sandbox's page in a browser.
   --quiet                Prints no line for requests and what follows from them.
@@ -35,12 +35,12 @@ Options:
 
 const options = {
 	port: { type: "string", default: "4010" },
-	seed: { type: "string", default: "fresh" },
+	scenario: { type: "string", default: "fresh" },
 	import: { type: "string" },
 	now: { type: "string" },
 	follow: { type: "boolean", default: false },
 	policy: { type: "string", multiple: true },
-	latitude: { type: "string" },
+	variation: { type: "string" },
 	token: { type: "string" },
 	open: { type: "boolean", default: false },
 	quiet: { type: "boolean", default: false },
@@ -104,26 +104,31 @@ function byOption(error: Error, isTokenOfVariable: boolean): Error {
 
 function announce(values: Flags, { sandbox, server }: Started, { print, printError }: Host): void {
 	const page = `${server.controlUrl}/ui/#token=${server.token}`;
-	const agencyId = sandbox.agency().id;
 	const file = values["write-env"];
-	if (file !== undefined) named("--write-env", () => writeEnvironment(file, server, agencyId));
+	if (file !== undefined) named("--write-env", () => writeEnvironment(file, server));
 	if (values.listen !== undefined) printError(`Warning: everybody who reaches ${values.listen} reaches this sandbox.`);
-	if (values.json) print(JSON.stringify({ ...plain(server), agencyId, pageUrl: page, pid: process.pid }));
+	if (values.json) print(JSON.stringify({ ...plain(server), pageUrl: page, pid: process.pid }));
 	else {
-		print(banner(server, { agencyId, page, now: sandbox.clock.now(), follow: values.follow }));
+		print(banner(server, { page, now: sandbox.clock.now(), follow: values.follow }));
 		if (!values.quiet) printEvents(sandbox, print);
 	}
 	if (values.open) openPage(page);
 }
 
-const plain = ({ baseUrl, apiKey, controlUrl, token }: SandboxServer) => ({ baseUrl, apiKey, controlUrl, token });
+const plain = ({ baseUrl, apiKey, agencyId, controlUrl, token }: SandboxServer) => ({
+	baseUrl,
+	apiKey,
+	agencyId,
+	controlUrl,
+	token,
+});
 
 function sandboxFrom(values: Flags): Sandbox {
-	const seed = scenarioNames.find((name) => name === values.seed);
-	if (!seed) throw new UsageError(`--seed must be one of ${scenarioNames.join(", ")}.`);
+	const scenario = scenarioNames.find((name) => name === values.scenario);
+	if (!scenario) throw new UsageError(`--scenario must be one of ${scenarioNames.join(", ")}.`);
 	const now = values.now ?? (values.follow ? new Date().toISOString() : undefined);
 	const policy = policyFrom(values.policy ?? []);
-	const sandbox = createSandbox({ seed, policy, now, latitude: values.latitude });
+	const sandbox = createSandbox({ scenario, policy, now, variation: values.variation });
 	const file = values.import;
 	if (file !== undefined) named("--import", () => sandbox.import(readTextFile(file)));
 	return sandbox;

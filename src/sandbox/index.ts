@@ -56,9 +56,9 @@ export type { Scope, VisibilityReason } from "./world/state.ts";
 const optionsRule = fields<SandboxOptions>({
 	// The first three say more exactly what they may be.
 	now: optional(anything),
-	seed: optional(anything),
+	scenario: optional(anything),
 	policy: optional(anything),
-	latitude: optional(
+	variation: optional(
 		rule((value) => typeof value === "string" || Number.isFinite(value), "must be a number or a string"),
 	),
 });
@@ -86,9 +86,9 @@ const baseUrl = "https://sandbox.invalid/api/v1";
  */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
 	assertValid("createSandbox", options, optionsRule);
-	const { now = "2026-01-05T09:00:00.000Z", seed = "fresh", policy, latitude } = options;
+	const { now = "2026-01-05T09:00:00.000Z", scenario = "fresh", policy, variation } = options;
 	const start = instant("createSandbox: now", now);
-	const world = createWorld(start, policyFrom(policy), latitude === undefined ? undefined : String(latitude));
+	const world = createWorld(start, policyFrom(policy), variation === undefined ? undefined : String(variation));
 	const { events, journal } = world;
 	const { integration, first } = events.silently(() => {
 		const { id } = foundIntegration(world, "Sandbox CRM");
@@ -101,7 +101,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 		ago: (hours, act) => world.clock.during(world.clock.now() - hours * 3_600_000, act),
 		consenting: (hours, act) => consenting(agencyById(world, first), hours, act),
 	};
-	events.silently(() => play(seed, stage));
+	events.silently(() => play(scenario, stage));
 	const beginning = archive(world);
 	const become = (given: Archive): void => events.silently(() => unarchive(world, given));
 	const answer = (call: Call): Reply => handle(world, call);
@@ -154,7 +154,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 			events.clear();
 			events.add({ type: "sandbox.reset" });
 		},
-		tell(scenario) {
+		loadScenario(scenario) {
 			assertScenario(scenario);
 			const before = archive(world);
 			const acts = world.interruptions.waiting();
@@ -165,7 +165,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 				for (const act of acts) world.interruptions.add(act); // an archive has none
 				throw error;
 			}
-			events.add({ type: "scenario.told", scenario });
+			events.add({ type: "scenario.loaded", scenario });
 		},
 		isAuthorized: (authorization) => keyFrom(world, authorization) !== undefined,
 		answer,
@@ -175,7 +175,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 const factory =
 	(scenario: ScenarioName) =>
 	(sandbox: Sandbox): void =>
-		sandbox.tell(scenario);
+		sandbox.loadScenario(scenario);
 
 // The scenarios, usable alone: each adds its world to a sandbox's default agency.
 /** One agency, one key, no conversation. */

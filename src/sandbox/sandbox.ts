@@ -26,14 +26,14 @@ export interface SandboxOptions {
 	/** The time of its clock. @default "2026-01-05T09:00:00Z" */
 	readonly now?: string | Date | undefined;
 	/** The world it begins with. @default "fresh": one agency, one key, no conversation */
-	readonly seed?: ScenarioName | undefined;
-	/** How it reads the specification where that is silent. */
+	readonly scenario?: ScenarioName | undefined;
+	/** Its interpretation of the specification where that is silent. */
 	readonly policy?: { readonly [Name in keyof Policy]?: Policy[Name] | undefined } | undefined;
 	/**
 	 * Varies what a caller must not rely on: timestamp precision, cursor length, key order, extra fields, unknown words,
 	 * null or empty media, the order of scopes, `queued` or `accepted` for a send. The same value varies the same way. @default no variation
 	 */
-	readonly latitude?: number | string | undefined;
+	readonly variation?: number | string | undefined;
 }
 
 /** Options that connect a client to a sandbox: spread them into `createClient`. */
@@ -67,7 +67,7 @@ export interface Sandbox {
 	readonly integrations: IntegrationsControl;
 	/** The keys of the default integration. */
 	readonly keys: KeysControl;
-	/** How it reads the specification where that is silent. */
+	/** Its interpretation of the specification where that is silent. */
 	readonly policy: Policy;
 	/** Its time, which does not run until it is moved. */
 	readonly clock: ClockControl;
@@ -107,8 +107,8 @@ export interface Sandbox {
 	 */
 	requests(): RecordedRequest[];
 	/**
-	 * Returns the violations: requests that a good client does not make, to unknown paths (R12) or with a `+` that is not
-	 * encoded (R69).
+	 * Returns the violations: requests that a good client does not make. These are requests to unknown paths, and those with
+	 * a `+` in the path that is not encoded.
 	 * @example expect(sandbox.violations()).toEqual([]);
 	 */
 	violations(): Violation[];
@@ -136,7 +136,7 @@ export interface Sandbox {
 	/** Everything that exists, as data that JSON can carry. @example JSON.stringify(sandbox.export()); */
 	export(): Archive;
 	/**
-	 * Becomes what another sandbox exported: the data, or their JSON text. Policy and latitude stay this one's own.
+	 * Becomes what another sandbox exported: the data, or their JSON text. Policy and variation stay this one's own.
 	 * @example sandbox.import(JSON.parse(text));
 	 */
 	import(archive: Archive | string): void;
@@ -145,9 +145,9 @@ export interface Sandbox {
 	/**
 	 * Adds a scenario to the default agency, over what is there: contacts to whom its AI replies have their AI turned on,
 	 * and its messages come last, with their own, older times. A scenario that throws changes nothing.
-	 * @example sandbox.tell("busy");
+	 * @example sandbox.loadScenario("busy");
 	 */
-	tell(scenario: ScenarioName): void;
+	loadScenario(scenario: ScenarioName): void;
 	/**
 	 * Whether an `Authorization` header holds a live key. The server asks before it reads a body; so can an adapter of your
 	 * own. @example sandbox.isAuthorized(`Bearer ${sandbox.connection.apiKey}`); // true

@@ -50,6 +50,8 @@ export interface SandboxServer {
 	readonly token: string;
 	/** The sandbox's own key. */
 	readonly apiKey: string;
+	/** The id of the sandbox's default agency. */
+	readonly agencyId: string;
 	/** Stops listening and drops open connections, idle and hanging ones too. */
 	close(): Promise<void>;
 }
@@ -91,6 +93,7 @@ const optionsRule = fields<ServeOptions>({
  * @example
  * const server = await serve(createSandbox(), { port: 0 });
  * const client = createClient({ baseUrl: server.baseUrl, apiKey: server.apiKey });
+ * const agency = client.agency(server.agencyId);
  * await server.close();
  */
 export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promise<SandboxServer> {
@@ -151,6 +154,9 @@ export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promi
 		controlUrl: `${origin}/_sandbox`,
 		token,
 		apiKey: sandbox.connection.apiKey,
+		get agencyId() {
+			return sandbox.agency().id;
+		},
 		close() {
 			stopClock?.();
 			return new Promise((resolve) => {

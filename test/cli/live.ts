@@ -68,6 +68,6 @@ export async function startLive({ sandbox = world(), certificate, edit = () => {
 }
 
 /** A world at this moment, or so many milliseconds from it, with one contact who wrote 30 hours ago. */
-export function world(aheadMs = 0, seed: "closed" | "ineligible" | "readOnlyKey" = "closed"): Sandbox {
-	return createSandbox({ now: new Date(Date.now() + aheadMs), seed });
+export function world(aheadMs = 0, scenario: "closed" | "ineligible" | "readOnlyKey" = "closed"): Sandbox {
+	return createSandbox({ now: new Date(Date.now() + aheadMs), scenario });
 }

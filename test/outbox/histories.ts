@@ -139,7 +139,7 @@ export const history = fc.record({
 	/** No texts from 20:00 to 08:00. */
 	isQuietAtNight: fc.boolean(),
 	seed: fc.nat(),
-	latitude: fc.option(fc.nat()),
+	variation: fc.option(fc.nat()),
 	acts: fc.array(act, { minLength: 3, maxLength: 40, size: "max" }),
 });
 
@@ -170,7 +170,7 @@ async function playOn(given: History, openStore: () => OutboxStore | Promise<Out
 	const random = lcg(given.seed);
 	const sandbox = createSandbox({
 		policy: given.policy as SandboxOptions["policy"] & {},
-		...(given.latitude !== null && { latitude: given.latitude }),
+		...(given.variation !== null && { variation: given.variation }),
 	});
 	const agency = sandbox.agency();
 	agency.consent.set({ languages: given.languages });

@@ -125,7 +125,7 @@ test("an export that fails says so", async () => {
 });
 
 test("the focus stays near a button that its own press removes", async () => {
-	const { page } = await visit({ seed: "held" });
+	const { page } = await visit({ scenario: "held" });
 	await page.getByRole("button", { name: /Anna/ }).click();
 	await page.getByRole("button", { name: "Accept" }).focus();
 	await page.keyboard.press("Enter");
@@ -157,7 +157,7 @@ test("a request is shown with its whole query, and a long thread's state a hundr
 });
 
 test("a page that has read nothing yet says nothing of the sandbox", async () => {
-	const { page } = await visit({ seed: "held" });
+	const { page } = await visit({ scenario: "held" });
 	let pass = (): void => undefined;
 	const gate = new Promise<void>((resolve) => (pass = resolve));
 	await page.route("**/connection", async (route) => {
@@ -172,7 +172,7 @@ test("a page that has read nothing yet says nothing of the sandbox", async () =>
 });
 
 test("at 400 % zoom there is room for each pane", async () => {
-	const { page } = await visit({ seed: "held" }, { viewport: { width: 320, height: 190 } });
+	const { page } = await visit({ scenario: "held" }, { viewport: { width: 320, height: 190 } });
 	const list = await page.getByRole("navigation", { name: "Conversations" }).boundingBox();
 	expect(list?.height).toBeGreaterThan(100);
 });

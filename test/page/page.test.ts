@@ -151,7 +151,7 @@ test("scenarios, snapshots, export, import and reset", async () => {
 
 test("a file that is imported is shown and copied by its name, because its text is too long for a command line", async () => {
 	const { page, server } = await visit();
-	const buffer = Buffer.from(JSON.stringify(createSandbox({ seed: "busy" }).export()));
+	const buffer = Buffer.from(JSON.stringify(createSandbox({ scenario: "busy" }).export()));
 	await page.getByRole("button", { name: "Scenario…" }).click();
 	await page.getByLabel("Import a file").setInputFiles({ name: "busy.json", mimeType: "application/json", buffer });
 	await shows(page.getByRole("dialog"), "→ null");
@@ -191,7 +191,7 @@ test("quick replies and the items of a list are tapped, and links are shown", as
 });
 
 test("the consent template can be answered after a tap on another message's button", async () => {
-	const { page, sandbox } = await visit({ seed: "held" });
+	const { page, sandbox } = await visit({ scenario: "held" });
 	sandbox.agency().contact(phone).taps("visit_confirm");
 	await page.getByRole("button", { name: /Anna/ }).click();
 	await shows(messages(page), "tapped visit_confirm");
@@ -217,7 +217,7 @@ test("a page that shows an agency which another sandbox does not have connects t
 	await page.getByLabel("Agency").selectOption(sandbox.link({ name: "Harbour Homes" }).id);
 	await server.close();
 	await page.getByText("not connected").waitFor();
-	const again = await serve(createSandbox({ seed: "held" }), {
+	const again = await serve(createSandbox({ scenario: "held" }), {
 		port: Number(new URL(server.baseUrl).port),
 		token: server.token,
 	});
@@ -287,7 +287,7 @@ test("a fault's numbers take numbers alone, so that no word arms one without end
 test("axe finds nothing: empty, with every state, in each dialog, and on a small screen", async () => {
 	const { page, sandbox, client, server } = await visit();
 	expect(await axeFindings(page)).toEqual([]);
-	sandbox.tell("held");
+	sandbox.loadScenario("held");
 	const { messages: texts } = client.agency(sandbox.agency().id);
 	await texts.send({ to: phone, body: "Another text" });
 	await fetch(`${server.baseUrl}/nowhere`, { headers: { authorization: `Bearer ${server.apiKey}` } });
@@ -321,7 +321,7 @@ test("axe finds nothing: empty, with every state, in each dialog, and on a small
 });
 
 test("below 900 px one pane shows at a time, down to 360 px without scrolling sideways", async () => {
-	const { page } = await visit({ seed: "held" }, { viewport: { width: 360, height: 640 } });
+	const { page } = await visit({ scenario: "held" }, { viewport: { width: 360, height: 640 } });
 	const panes = page.getByRole("navigation", { name: "Panes" });
 	const fits = () => page.evaluate("document.documentElement.scrollWidth <= innerWidth");
 	await page.getByRole("button", { name: /Anna/ }).click();

@@ -17,7 +17,7 @@ test("a thread that began on Thursday 1 January names its day", async () => {
 });
 
 test("a consent template that did not reach the phone has no buttons there, and the held text says so", async () => {
-	const { page, sandbox, client } = await visit({ seed: "closed" });
+	const { page, sandbox, client } = await visit({ scenario: "closed" });
 	const anna = sandbox.agency().contact(phone);
 	anna.setReachable(false);
 	await client.agency(sandbox.agency().id).messages.send({ to: phone, body: "Are you there?" });
@@ -67,7 +67,7 @@ test("a contact whom a control makes without an event of its own is listed", asy
 });
 
 test("a held text that its retry sends, because the contact wrote, is not said to follow consent", async () => {
-	const { page, sandbox, client } = await visit({ seed: "closed" });
+	const { page, sandbox, client } = await visit({ scenario: "closed" });
 	const text = { to: phone, body: "It is!", operationId: "reply-1" };
 	const { messages } = client.agency(sandbox.agency().id);
 	expect((await messages.send(text)).queued).toBe(true);

@@ -6,10 +6,10 @@ export type Schemas = components["schemas"];
 
 /**
  * How closely an answer is held to openapi.json. `exact`: closed objects, known values, millisecond timestamps.
- * `open values`: the test drives a value that the contract does not know. `latitude`: what a caller must not lean on
+ * `open values`: the test drives a value that the contract does not know. `variation`: what a caller must not lean on
  * may differ. `broken`: a fault spoils the answer on purpose.
  */
-export type Check = "exact" | "open values" | "latitude" | "broken";
+export type Check = "exact" | "open values" | "variation" | "broken";
 
 interface Operation {
 	readonly id: string;
@@ -66,7 +66,7 @@ function tightened(node: unknown, check: Check): unknown {
 	if (!isRecord(node)) return node;
 	const copy: Json = {};
 	for (const [key, value] of Object.entries(node)) copy[key] = tightened(value, check);
-	if (node.type === "object" && check !== "latitude") copy.additionalProperties = false;
+	if (node.type === "object" && check !== "variation") copy.additionalProperties = false;
 	const known = node["x-known-values"];
 	if (Array.isArray(known) && check === "exact") {
 		copy.enum = Array.isArray(node.type) && node.type.includes("null") ? [...known, null] : known;
@@ -83,7 +83,7 @@ function contract(check: Check): Ajv2020 {
 	ajv.addFormat("uuid", /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
 	ajv.addFormat(
 		"date-time",
-		check === "latitude" ? /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/ : /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
+		check === "variation" ? /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/ : /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
 	);
 	ajv.addSchema({ $id: "contract", components: tightened(document.components, check) });
 	contracts.set(check, ajv);

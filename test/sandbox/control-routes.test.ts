@@ -245,7 +245,7 @@ test("control routes keep the state: snapshot, restore, export, import, reset, t
 	expect(isRecord(exported)).toBe(true);
 	if (isRecord(exported)) await does("import", exported);
 	expect(await rows()).toBe(1);
-	await does("tell", { scenario: "held" });
+	await does("loadScenario", { scenario: "held" });
 	const { body } = await service("GET", conversations());
 	expect(body.conversations.map((row: { queuedMessages: number }) => row.queuedMessages)).toContain(1);
 	expect(await reads("violations")).toEqual([]);
@@ -417,7 +417,9 @@ test("a clock that is told nothing does not move, and says what it needs", async
 test("words of a refusal lead on: an unknown scenario, a body that is no JSON, an unknown control", async () => {
 	const messageOf = async (path: string, body?: object) =>
 		fieldOf((await control("POST", path, body)).result, "message");
-	expect(await messageOf("tell", { scenario: "quiet" })).toMatch(/no scenario "quiet"; there are fresh, busy, closed/);
+	expect(await messageOf("loadScenario", { scenario: "quiet" })).toMatch(
+		/no scenario "quiet"; there are fresh, busy, closed/,
+	);
 	expect(await messageOf("explode")).toMatch(/no control POST \/explode\. GET \/_sandbox lists all/);
 	const init = { method: "POST", headers: { "x-sandbox-token": server.token }, body: "{" };
 	const broken = await fetch(`${server.controlUrl}/rename`, init);

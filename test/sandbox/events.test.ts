@@ -160,7 +160,7 @@ throughEachEntryPoint((open) => {
 });
 
 test("events begin empty, are numbered from 1, and can be read after a number", () => {
-	const sandbox = createSandbox({ seed: "held" });
+	const sandbox = createSandbox({ scenario: "held" });
 	expect(sandbox.events()).toEqual([]);
 	sandbox.agency().contact(ANNA).writes("Hello");
 	const events = sandbox.events();
@@ -235,8 +235,8 @@ test("reset, restore, import and scenarios are events, and numbers go on", () =>
 	sandbox.agency().contact(ANNA).writes("Hello");
 	sandbox.restore(snapshot);
 	sandbox.import(sandbox.export());
-	sandbox.tell("held");
-	expect(typesOf(sandbox.events()).slice(2)).toEqual(["sandbox.restored", "sandbox.imported", "scenario.told"]);
+	sandbox.loadScenario("held");
+	expect(typesOf(sandbox.events()).slice(2)).toEqual(["sandbox.restored", "sandbox.imported", "scenario.loaded"]);
 	const last = present(sandbox.events().at(-1)).id;
 	sandbox.reset();
 	expect(sandbox.events()).toMatchObject([{ type: "sandbox.reset", id: last + 1 }]);

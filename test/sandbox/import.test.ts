@@ -88,7 +88,7 @@ const spoilt: readonly (readonly [string, (archive: any) => unknown, RegExp])[] 
 test.each(spoilt)("an import with %s is refused, and changes nothing", (_name, spoil, named) => {
 	const archive = exported();
 	spoil(archive);
-	const sandbox = createSandbox({ seed: "held" });
+	const sandbox = createSandbox({ scenario: "held" });
 	const before = JSON.stringify(sandbox.export());
 	expect(() => sandbox.import(archive)).toThrow(named);
 	expect(() => sandbox.import(JSON.stringify(archive))).toThrow();

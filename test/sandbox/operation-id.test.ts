@@ -425,7 +425,7 @@ throughEachEntryPoint((open) => {
 		const held = (await send(box, request)).ok();
 		anna.declines();
 		const before = anna.inbox();
-		// Declining opened the window: under the other reading this retry delivers what she refused.
+		// Declining opened the window: under the other interpretation this retry delivers what she refused.
 		expect((await send(box, request)).ok()).toEqual(held);
 		box.sandbox.clock.advance({ hours: 30 });
 		expect((await send(box, request)).ok()).toEqual(held);

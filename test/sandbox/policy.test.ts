@@ -15,8 +15,8 @@ import {
 
 type Policy = NonNullable<SandboxOptions["policy"]>;
 
-/** Each policy with its default and its other reading. */
-const readings: readonly (readonly [keyof Policy, Policy, Policy])[] = [
+/** Each policy with its default and its other interpretation. */
+const interpretations: readonly (readonly [keyof Policy, Policy, Policy])[] = [
 	["shortSearch", { shortSearch: "empty" }, { shortSearch: "unfiltered" }],
 	["lookupInvalid", { lookupInvalid: "null" }, { lookupInvalid: "400" }],
 	["templateOnReplace", { templateOnReplace: false }, { templateOnReplace: true }],
@@ -30,7 +30,7 @@ const readings: readonly (readonly [keyof Policy, Policy, Policy])[] = [
 	["operationIdTtlHours", { operationIdTtlHours: null }, { operationIdTtlHours: 24 }],
 ];
 
-/** One short episode for each policy, in which the two readings differ; what is seen of it. */
+/** One short episode for each policy, in which the two interpretations differ; what is seen of it. */
 const episodes: Record<keyof Policy, (box: Box) => Promise<unknown>> = {
 	async shortSearch(box) {
 		box.agency.contact(ANNA).writes("Hello");
@@ -100,7 +100,7 @@ const episodes: Record<keyof Policy, (box: Box) => Promise<unknown>> = {
 	},
 };
 
-const all = readings.map(([name]) => name);
+const all = interpretations.map(([name]) => name);
 
 async function seen(
 	open: EntryPoint["open"],
@@ -117,14 +117,14 @@ async function seen(
 }
 
 throughEachEntryPoint((open, entryPoint) => {
-	test("policy defaults to the chosen reading of every rule", async () => {
-		const explicit = Object.assign({}, ...readings.map(([, usual]) => usual));
+	test("policy defaults to the chosen interpretation of every rule", async () => {
+		const explicit = Object.assign({}, ...interpretations.map(([, usual]) => usual));
 		expect(await seen(open, explicit)).toEqual(await seen(open, {}));
 	});
 
 	test("policy switches change their own rule and no other", async () => {
 		const usual = await seen(open, {});
-		for (const [name, , other] of readings) {
+		for (const [name, , other] of interpretations) {
 			const told = await seen(open, other, lengthThrough(entryPoint, all, [name]));
 			for (const episode of told.keys()) {
 				// The contact who opens the window in that episode sends the held text at the same stroke.

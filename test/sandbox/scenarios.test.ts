@@ -19,7 +19,7 @@ import {
 	walkMessages,
 } from "./entry-points.ts";
 
-type Scenario = NonNullable<SandboxOptions["seed"]>;
+type Scenario = NonNullable<SandboxOptions["scenario"]>;
 
 const names = [
 	"fresh",
@@ -52,11 +52,11 @@ async function survey(box: Box, inDetail: number) {
 throughEachEntryPoint((open, entryPoint) => {
 	const inDetail = lengthThrough(entryPoint, 25, 4);
 
-	for (const seed of names) {
-		test(`scenario ${seed} is a sound world of dead numbers, the same each time`, async () => {
+	for (const scenario of names) {
+		test(`scenario ${scenario} is a sound world of dead numbers, the same each time`, async () => {
 			const told = [];
 			for (let round = 0; round < 2; round += 1) {
-				const box = await open({ seed, check: seed === "oddData" ? "open values" : "exact" });
+				const box = await open({ scenario, check: scenario === "oddData" ? "open values" : "exact" });
 				const rows = await survey(box, inDetail);
 				for (const { row } of rows) {
 					expect(Date.parse(row.lastMessageAt ?? "2026-01-05")).toBeLessThanOrEqual(box.sandbox.clock.now().getTime());
@@ -74,13 +74,13 @@ throughEachEntryPoint((open, entryPoint) => {
 	}
 
 	test("scenario fresh is what createSandbox makes by itself", async () => {
-		const [fresh, bare] = [await open({ seed: "fresh" }), createSandbox({ now: "2026-01-05T09:00:00.000Z" })];
+		const [fresh, bare] = [await open({ scenario: "fresh" }), createSandbox({ now: "2026-01-05T09:00:00.000Z" })];
 		expect(JSON.stringify(fresh.sandbox.export())).toBe(JSON.stringify(bare.export()));
 		expect((await list(fresh)).ok().conversations).toEqual([]);
 	});
 
 	test("scenario busy has 250 conversations and one of 130 messages, three pages each", async () => {
-		const box = await open({ seed: "busy" });
+		const box = await open({ scenario: "busy" });
 		const rows = await walk(box, { pageSize: 100 });
 		expect(new Set(rows.map((row) => row.phoneNumber)).size).toBe(250);
 		const long = only(rows.filter((row) => row.totalMessages === 130));
@@ -98,7 +98,7 @@ throughEachEntryPoint((open, entryPoint) => {
 	});
 
 	test("scenario closed has a contact whose window has closed", async () => {
-		const box = await open({ seed: "closed" });
+		const box = await open({ scenario: "closed" });
 		const rows = (await list(box)).ok().conversations.filter((row) => row.windowExpiresAt !== null);
 		const { phoneNumber, windowExpiresAt } = first(rows);
 		expect(Date.parse(present(windowExpiresAt))).toBeLessThanOrEqual(box.sandbox.clock.now().getTime());
@@ -106,7 +106,7 @@ throughEachEntryPoint((open, entryPoint) => {
 	});
 
 	test("scenario held has a contact with a held text, who may accept it", async () => {
-		const box = await open({ seed: "held" });
+		const box = await open({ scenario: "held" });
 		const { phoneNumber } = first((await list(box)).ok().conversations.filter((row) => row.queuedMessages === 1));
 		const { body } = only((await get(box, phoneNumber)).ok().conversation.queuedMessages);
 		const contact = box.agency.contact(phoneNumber);
@@ -115,7 +115,7 @@ throughEachEntryPoint((open, entryPoint) => {
 	});
 
 	test("scenario ineligible has an agency that cannot hold a text", async () => {
-		const box = await open({ seed: "ineligible" });
+		const box = await open({ scenario: "ineligible" });
 		const { phoneNumber } = first((await list(box)).ok().conversations);
 		const { windowReopenReadiness } = (await get(box, phoneNumber)).ok().conversation;
 		expect(windowReopenReadiness.eligibleForManualSend).toBe(false);
@@ -123,7 +123,7 @@ throughEachEntryPoint((open, entryPoint) => {
 	});
 
 	test("scenario twoLanguages asks for a consentLanguage", async () => {
-		const box = await open({ seed: "twoLanguages" });
+		const box = await open({ scenario: "twoLanguages" });
 		const { phoneNumber } = first((await list(box)).ok().conversations);
 		const { availableLanguages } = (await get(box, phoneNumber)).ok().conversation.windowReopenReadiness;
 		expect(availableLanguages).toHaveLength(2);
@@ -133,20 +133,20 @@ throughEachEntryPoint((open, entryPoint) => {
 	});
 
 	test("scenario unlinked has a conversation that no agency owns", async () => {
-		const box = await open({ seed: "unlinked" });
+		const box = await open({ scenario: "unlinked" });
 		const row = first((await list(box)).ok().conversations.filter((each) => each.isUnlinked));
 		expect(row.visibility.reason).toBe("unlinked");
 	});
 
 	test("scenario readOnlyKey has a key that cannot send", async () => {
-		const box = await open({ seed: "readOnlyKey" });
+		const box = await open({ scenario: "readOnlyKey" });
 		expect((await me(box)).ok().scopes).toEqual(["conversations:read"]);
 		(await list(box)).ok();
 		(await send(box, { to: "+447700900101", body: "Hi" })).refused(403);
 	});
 
 	test("scenario oddData has null names, unicode, messages of files only and the older content_type", async () => {
-		const box = await open({ seed: "oddData", check: "open values" });
+		const box = await open({ scenario: "oddData", check: "open values" });
 		const rows = await survey(box, 25);
 		const names = rows.map(({ row }) => row.contactName);
 		expect(names).toContain(null);
@@ -184,7 +184,7 @@ throughEachEntryPoint((open, entryPoint) => {
 			box.agency.contact(BRAM).writes("Hello");
 			for (const phone of [ANNA, BRAM, "+447700900103"]) box.agency.staff.setAi(phone, false);
 			for (let round = 0; round < 2; round += 1) {
-				box.sandbox.tell(scenario);
+				box.sandbox.loadScenario(scenario);
 				await survey(box, inDetail);
 				if (scenario !== "held") continue;
 				const { queuedMessages, windowReopenReadiness } = (await get(box, ANNA)).ok().conversation;
@@ -202,7 +202,7 @@ throughEachEntryPoint((open, entryPoint) => {
 		box.agency.contact(BRAM).writes("Hello");
 		box.sandbox.import({ ...box.sandbox.export(), keys: [] });
 		const before = box.sandbox.snapshot();
-		expect(() => box.sandbox.tell("readOnlyKey")).toThrow("The integration has no key.");
+		expect(() => box.sandbox.loadScenario("readOnlyKey")).toThrow("The integration has no key.");
 		expect(box.sandbox.snapshot()).toEqual(before);
 		box.agency.contact(BRAM).writes("Still there");
 		expect(box.sandbox.message(2).id).toBe(2);
@@ -211,16 +211,16 @@ throughEachEntryPoint((open, entryPoint) => {
 	test("a scenario that throws takes back no act that is to happen during a request", async () => {
 		const box = await open();
 		const act = box.sandbox.during({}, () => box.agency.contact(ANNA).writes("Hello"));
-		expect(() => Reflect.apply(box.sandbox.tell, undefined, ["quiet"])).toThrow(/no scenario "quiet"/);
+		expect(() => Reflect.apply(box.sandbox.loadScenario, undefined, ["quiet"])).toThrow(/no scenario "quiet"/);
 		expect(act.remaining).toBe(1);
 		box.sandbox.import({ ...box.sandbox.export(), keys: [] });
 		const later = box.sandbox.during({}, () => box.agency.contact(ANNA).writes("Hello"));
-		expect(() => box.sandbox.tell("readOnlyKey")).toThrow("The integration has no key.");
+		expect(() => box.sandbox.loadScenario("readOnlyKey")).toThrow("The integration has no key.");
 		expect(later.remaining).toBe(1);
 	});
 
 	test("a scenario that does not exist is refused", async () => {
-		const unknown: object = { seed: "quiet" };
+		const unknown: object = { scenario: "quiet" };
 		await expect(open(unknown)).rejects.toThrow(/quiet/);
 		expect((await call(await open(), "GET", "/me")).status).toBe(200);
 	});

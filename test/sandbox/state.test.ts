@@ -142,7 +142,7 @@ throughEachEntryPoint((open) => {
 	});
 
 	test("a sandbox that nobody has asked yet is exported as it was imported", async () => {
-		const [one, other] = [createSandbox({ seed: "held" }), createSandbox()];
+		const [one, other] = [createSandbox({ scenario: "held" }), createSandbox()];
 		const text = JSON.stringify(one.export());
 		other.import(text);
 		expect(JSON.stringify(other.export())).toBe(text);
@@ -172,7 +172,7 @@ throughEachEntryPoint((open) => {
 	});
 
 	test("reset goes back to the scenario that the sandbox was made with", async () => {
-		const box = await open({ seed: "held" });
+		const box = await open({ scenario: "held" });
 		const before = (await list(box)).text;
 		box.sandbox.clock.advance({ hours: 100 });
 		box.sandbox.reset();

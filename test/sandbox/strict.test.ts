@@ -144,7 +144,7 @@ test.each([
 	[{ policy: { templateOnReplace: "false" } }, /templateOnReplace must be true or false/],
 	[{ policy: "strict" }, /policy must be an object/],
 	[{ policies: {} }, /createSandbox takes .* does not take: policies/],
-	[{ latitude: true }, /latitude must be a number or a string/],
+	[{ variation: true }, /variation must be a number or a string/],
 	[{ now: "2026-01-05T09:00:00" }, /zone/],
 	[{ now: 0 }, /instant/],
 ])("createSandbox refuses %j", (options, named) => {

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 test("an option of a sandbox that is undefined is as good as absent", () => {
 	const policy = { shortSearch: undefined, operationIdTtlHours: undefined };
-	const sandbox = createSandbox({ now: undefined, seed: undefined, policy, latitude: undefined });
+	const sandbox = createSandbox({ now: undefined, scenario: undefined, policy, variation: undefined });
 	const absent = createSandbox();
 	expect(sandbox.export()).toEqual(absent.export());
 	expect(sandbox.policy).toEqual(absent.policy);

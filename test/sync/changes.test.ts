@@ -650,7 +650,7 @@ test("after a 429 a poll does not read again what an earlier poll could not read
 });
 
 test("a key that may not read ends the poll at its first request", async () => {
-	const sandbox = createSandbox({ seed: "busy" });
+	const sandbox = createSandbox({ scenario: "busy" });
 	const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
 	const feed = changes(agency, { since: "beginning" });
 	await feed[Symbol.asyncIterator]().next();
@@ -663,7 +663,7 @@ test("a key that may not read ends the poll at its first request", async () => {
 });
 
 test("a key that loses its right while conversations are read ends the poll at once", async () => {
-	const sandbox = createSandbox({ seed: "busy" });
+	const sandbox = createSandbox({ scenario: "busy" });
 	const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
 	const feed = changes(agency, { since: "beginning", concurrency: 1 });
 	const poll = async () => {
@@ -720,7 +720,7 @@ test("a list that fails leaves the checkpoint as it was, and the next poll goes 
 });
 
 test("break leaves no request under way", async () => {
-	const sandbox = createSandbox({ seed: "busy" });
+	const sandbox = createSandbox({ scenario: "busy" });
 	let [reads, open] = [0, 0];
 	// Every read but the first hangs until it is aborted.
 	const fetch: typeof globalThis.fetch = async (input, init) => {

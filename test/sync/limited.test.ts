@@ -14,7 +14,7 @@ afterEach(() => {
 
 /** An agency with 250 conversations, whose list has three pages. Each `every`-th request is answered with 429. */
 function open(every: number, retryAfter?: number) {
-	const sandbox = createSandbox({ seed: "busy" });
+	const sandbox = createSandbox({ scenario: "busy" });
 	let requests = 0;
 	const fetch: typeof globalThis.fetch = async (input, init) => {
 		if (++requests % every !== 0) return sandbox.fetch(input, init);
@@ -60,7 +60,7 @@ test("a list of several pages that is refused for more than a minute ends the po
 	await expect(ended(first)).rejects.toMatchObject({ status: 429 });
 	expect(requests()).toBe(1);
 
-	const sandbox = createSandbox({ seed: "busy" });
+	const sandbox = createSandbox({ scenario: "busy" });
 	sandbox.faults.add({ operation: "conversations.get", times: Number.POSITIVE_INFINITY, effect: { status: 429 } });
 	const client = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
 	const poll = count(changes(client, { since: "beginning", concurrency: 1 }));

@@ -78,7 +78,7 @@ test.each([
 
 test("a poll of several pages is followed by one at once, and then by a pause", async () => {
 	const { sandbox, lists, pass, feed, delivered } = open({ since: "beginning", minMs: 10 * second });
-	sandbox.tell("busy");
+	sandbox.loadScenario("busy");
 	await pass(0);
 	await pass(second);
 	expect(delivered).toHaveLength(250);
@@ -286,7 +286,7 @@ test("a signal ends the loop in a request, at once and without a timer left", as
 });
 
 test("a signal that aborts in the body ends the loop after the current change, also when others are read already", async () => {
-	const sandbox = createSandbox({ seed: "busy" });
+	const sandbox = createSandbox({ scenario: "busy" });
 	const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
 	const stop = new AbortController();
 	let delivered = 0;
@@ -353,7 +353,7 @@ test("the checkpoint of watch is one for changes, and the other way round", asyn
 
 test("over HTTP, for a day of the fake clock: everything once, and as it is", async () => {
 	vi.useRealTimers();
-	const sandbox = createSandbox({ seed: "busy" });
+	const sandbox = createSandbox({ scenario: "busy" });
 	const server = await serve(sandbox, { port: 0 });
 	onTestFinished(server.close);
 	vi.useFakeTimers({ now: sandbox.clock.now(), toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });

@@ -11,7 +11,7 @@ import { createMirror, type MirrorOptions } from "./worker.ts";
 const { MESSAGING_BASE_URL, MESSAGING_API_KEY, DATABASE_URL, SYNC_DATABASE, MIRROR = "{}" } = process.env;
 const connection = MESSAGING_BASE_URL
 	? { baseUrl: MESSAGING_BASE_URL, apiKey: MESSAGING_API_KEY }
-	: createSandbox({ now: new Date(), seed: "busy" }).connection;
+	: createSandbox({ now: new Date(), scenario: "busy" }).connection;
 const client = createClient(connection);
 const database = await openDatabase(DATABASE_URL ?? SYNC_DATABASE);
 const { agencies } = await client.me.get();

@@ -36,7 +36,7 @@ async function openServer(url: string): Promise<Database> {
 	return database;
 }
 
-async function open(database: Database, sandbox = createSandbox({ seed: "busy" })) {
+async function open(database: Database, sandbox = createSandbox({ scenario: "busy" })) {
 	await database.query(tables);
 	const client = createClient({ ...sandbox.connection, retry: false });
 	const agency = client.agency(sandbox.agency().id);

@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import { createSandbox } from "../../../src/sandbox/index.ts";
 
-const { connection, agency } = createSandbox({ seed: "busy" });
+const { connection, agency } = createSandbox({ scenario: "busy" });
 const headers = { authorization: `Bearer ${connection.apiKey}` };
 const page = await connection.fetch(`${connection.baseUrl}/agencies/${agency().id}/conversations`, { headers });
 const bytes = Buffer.from(await page.arrayBuffer());

@@ -143,7 +143,7 @@ function crowd(conversations: number): Sandbox {
 }
 
 try {
-	const sandbox = createSandbox({ seed: "busy" });
+	const sandbox = createSandbox({ scenario: "busy" });
 	const { baseUrl, apiKey, fetch: ask } = sandbox.connection;
 	const list = `/agencies/${sandbox.agency().id}/conversations`;
 	const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };

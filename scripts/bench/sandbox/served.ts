@@ -2,6 +2,6 @@
 import { createSandbox } from "../../../src/sandbox/index.ts";
 import { serve } from "../../../src/sandbox/server.ts";
 
-const sandbox = createSandbox({ seed: "busy" });
+const sandbox = createSandbox({ scenario: "busy" });
 const { baseUrl } = await serve(sandbox, { port: 0 });
 process.send?.({ port: Number(new URL(baseUrl).port) });

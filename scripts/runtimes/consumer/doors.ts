@@ -21,7 +21,7 @@ async function main(): Promise<void> {
 	for (const name of scenarioNames) scenarios[name](createSandbox());
 	const http = nodeHttp({ maxSockets: 8, keepAliveMs: 1000 });
 	for (const door of ["in process", "served", "nodeHttp"] as const) {
-		const sandbox = createSandbox({ seed: "busy" });
+		const sandbox = createSandbox({ scenario: "busy" });
 		const server = await serve(sandbox, { port: 0 });
 		const { baseUrl, apiKey } = server;
 		const served = door === "served" ? { baseUrl, apiKey } : { baseUrl, apiKey, http };

@@ -6,7 +6,7 @@ import { controlsOf } from "./controls.ts";
 import { exercise } from "./exercise.ts";
 
 async function main(): Promise<void> {
-	const sandbox = createSandbox({ seed: "busy" });
+	const sandbox = createSandbox({ scenario: "busy" });
 	const { baseUrl, apiKey } = sandbox.connection;
 	const server = setupServer(...handlers(sandbox));
 	server.listen();

@@ -19,7 +19,7 @@ async function main() {
 	const named = error instanceof PartnerConfigurationError && error.message.startsWith("dangerouslyAllowBrowser:");
 	if (!named) throw new Error("not so: a live key is refused", { cause: error });
 	console.log("ok a live key is refused");
-	const sandbox = createSandbox({ seed: "busy" });
+	const sandbox = createSandbox({ scenario: "busy" });
 	await setupWorker(...handlers(sandbox)).start({ quiet: true });
 	const { baseUrl, apiKey } = sandbox.connection;
 	await exercise({ baseUrl, apiKey, controls: controlsOf(sandbox), dangerouslyAllowBrowser: true }, console.log);

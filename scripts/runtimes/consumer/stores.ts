@@ -25,7 +25,7 @@ const open: Record<string, (name: string) => Promise<OutboxStore>> = {
 
 async function main(): Promise<void> {
 	for (const name of process.argv.slice(2)) {
-		const sandbox = createSandbox({ seed: "busy" });
+		const sandbox = createSandbox({ scenario: "busy" });
 		const phone = "+447700900901";
 		sandbox.agency().contact(phone).writes("Is the flat still free?");
 		const client = createClient({ ...sandbox.connection });

@@ -23,7 +23,7 @@ export default {
 		await controls.reset();
 		await exercise({ baseUrl, apiKey, controls }, console.log);
 		await tryOnce(cutUrl);
-		const sandbox = createSandbox({ seed: "busy" });
+		const sandbox = createSandbox({ scenario: "busy" });
 		await exercise({ ...sandbox.connection, controls: controlsOf(sandbox) }, (line) =>
 			console.log(`${line} (in process)`),
 		);

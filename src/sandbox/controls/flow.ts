@@ -19,7 +19,7 @@ export interface FlowControl {
 	/** Makes it `timeout`. @example flow.timeout(); */
 	timeout(): FlowControl;
 	/**
-	 * Any word, also one that no client knows (R161).
+	 * Any word, also one that no client knows.
 	 * @example flow.set("paused");
 	 */
 	set(status: string): FlowControl;

@@ -26,7 +26,7 @@ export interface MessageControl {
 	failed(options?: { errorCode?: number | null | undefined }): void;
 	/** Makes it `undelivered`, with the same effect as {@link failed}. @example sandbox.message(sent.messageId).undelivered(); */
 	undelivered(options?: { errorCode?: number | null | undefined }): void;
-	/** Any word, also one that no client knows (R161). @example sandbox.message(sent.messageId).set("paused"); */
+	/** Any word, also one that no client knows. @example sandbox.message(sent.messageId).set("paused"); */
 	set(status: string, options?: { errorCode?: number | null | undefined }): void;
 }
 

@@ -180,5 +180,5 @@ export const controls: Readonly<Record<string, Control>> = {
 	"POST import format version now counters integrations keys agencies operations faults": ({ sandbox, given }) =>
 		pass(sandbox.import, given),
 	"POST reset": ({ sandbox }) => sandbox.reset(),
-	"POST tell scenario": ({ sandbox, given }) => pass(sandbox.tell, given.scenario),
+	"POST loadScenario scenario": ({ sandbox, given }) => pass(sandbox.loadScenario, given.scenario),
 };

@@ -113,9 +113,9 @@ function performed(world: World, exchange: Exchange, { operation }: Route, act: 
 function answerTo(world: World, exchange: Exchange, outcome: object | Refusal): Answer {
 	const { entry } = exchange;
 	if (isRefusal(outcome)) return refused(entry, outcome);
-	const { latitude } = world;
-	if (latitude !== undefined) {
-		const body = JSON.stringify(vary(outcome, latitude, entry.correlationId));
+	const { variation } = world;
+	if (variation !== undefined) {
+		const body = JSON.stringify(vary(outcome, variation, entry.correlationId));
 		return { status: 200, headers: headersOf(entry), body };
 	}
 	const body = textOf(world, outcome);

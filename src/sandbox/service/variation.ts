@@ -3,7 +3,7 @@ import type { World } from "../world/state.ts";
 
 /*
  * Varies the parts of an answer that the service leaves open and a caller must not rely on: timestamp precision, cursor
- * length, key order, extra fields, unknown words, empty lists for null, the order of scopes. The same seed and the same
+ * length, key order, extra fields, unknown words, empty lists for null, the order of scopes. The same variation and the same
  * calls vary the same way.
  */
 
@@ -11,14 +11,14 @@ import type { World } from "../world/state.ts";
 const openWords: ReadonlySet<string> = new Set(["latestFlowStatus", "status"]);
 const timestamp = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** Splits the service's cursor from what latitude added to it. */
+/** Splits the service's cursor from what variation added to it. */
 export function cursorProper(world: World, cursor: string): string {
-	return world.latitude === undefined ? cursor : cursor.replace(/\.[0-9a-f]+$/, "");
+	return world.variation === undefined ? cursor : cursor.replace(/\.[0-9a-f]+$/, "");
 }
 
 /** Another answer that means the same. `occasion` is the request; the same occasion varies the same way. */
-export function vary(answer: unknown, latitude: string, occasion: string): unknown {
-	return varyValue(answer, "", dice(`${latitude} ${occasion}`));
+export function vary(answer: unknown, variation: string, occasion: string): unknown {
+	return varyValue(answer, "", dice(`${variation} ${occasion}`));
 }
 
 function varyValue(value: unknown, field: string, roll: () => number): unknown {

@@ -23,7 +23,8 @@ export interface ConsentSettings {
 	readonly missingTemplates?: readonly string[] | undefined;
 	/** Template codes, or codes with a status. With any, a send outside the window is 400. */
 	readonly unapprovedTemplates?: readonly (string | Schemas["UnapprovedTemplate"])[] | undefined;
-	/** How long a contact may take to answer; texts that are held already keep their time (R121). @default 48 */
+	// R121
+	/** How long a contact may take to answer. Texts that are held already keep their time. @default 48 */
 	readonly answerWithinHours?: number | undefined;
 }
 

@@ -86,7 +86,7 @@ export interface SandboxWideEvents {
 		readonly message: string;
 	};
 	/** A scenario was added to what was there. */
-	"scenario.told": {
+	"scenario.loaded": {
 		/** Its name. */
 		readonly scenario: string;
 	};

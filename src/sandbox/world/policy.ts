@@ -1,35 +1,49 @@
 import { flag, optional, rule } from "../../validation.ts";
 import { assertValid, fields, oneOf } from "../base/input.ts";
 
-/** Which reading of the specification the sandbox follows where the text is silent. The defaults are our best reading. */
+/**
+ * Which interpretation of the specification the sandbox follows where the text is silent. The defaults are our best
+ * interpretation.
+ */
 export interface Policy {
-	/** R56: a `search` of fewer than three digits and three letters gives no rows, or is ignored. @default "empty" */
+	// R56
+	/** A `search` of fewer than three digits and three letters gives no rows, or is ignored. @default "empty" */
 	readonly shortSearch: "empty" | "unfiltered";
-	/** R68: an item of a lookup that is no phone number gives a null entry, or refuses the request. @default "null" */
+	// R68
+	/** An item of a lookup that is no phone number gives a null entry, or refuses the request. @default "null" */
 	readonly lookupInvalid: "null" | "400";
-	/** R120: a send that replaces a held text sends the consent template again. @default false */
+	// R120
+	/** A send that replaces a held text sends the consent template again. @default false */
 	readonly templateOnReplace: boolean;
-	/** R124: the tap by which a contact declines opens the window, as any inbound message does. @default true */
+	// R124
+	/** The tap by which a contact declines opens the window, as any inbound message does. @default true */
 	readonly declineOpensWindow: boolean;
-	/** R127: a plain message from the contact sends a held text, without consent. @default false */
+	// R127
+	/** A plain message from the contact sends a held text, without consent. @default false */
 	readonly inboundFlushesQueue: boolean;
-	/** R128: a send to an open window drops a text that is still held, or leaves it. @default "clear" */
+	// R128
+	/** A send to an open window drops a text that is still held, or leaves it. @default "clear" */
 	readonly openSendWhileHeld: "clear" | "keep";
-	/** R149: a send turns staff's `user_toggle` into `manual_send`. @default false */
+	// R149
+	/** A send turns staff's `user_toggle` into `manual_send`. @default false */
 	readonly sendOverridesToggle: boolean;
-	/** R142: the retry of a held text that was delivered meanwhile is answered as sent, or sends again. @default "replay" */
+	// R142
+	/** The retry of a held text that was delivered meanwhile is answered as sent, or sends again. @default "replay" */
 	readonly retryAfterDelivery: "replay" | "resend";
+	// R185
 	/**
-	 * R185: the retry of a held text that the contact declined, or did not answer, holds or sends it anew, or is answered
+	 * The retry of a held text that the contact declined, or did not answer, holds or sends it anew, or is answered
 	 * as held and does nothing. @default "resend"
 	 */
 	readonly retryAfterDrop: "resend" | "replay";
+	// R186
 	/**
-	 * R186: the late retry of a held text that another send replaced takes that one's place, or is answered as held and
+	 * The late retry of a held text that another send replaced takes that one's place, or is answered as held and
 	 * does nothing. @default "resend"
 	 */
 	readonly retryAfterReplace: "resend" | "replay";
-	/** R140: hours after which an operationId is forgotten; null is never. @default null */
+	// R140
+	/** Hours after which an operationId is forgotten; null is never. @default null */
 	readonly operationIdTtlHours: number | null;
 }
 

@@ -171,7 +171,7 @@ export type Fate =
 export interface World {
 	readonly clock: Clock;
 	readonly policy: Policy;
-	readonly latitude: string | undefined;
+	readonly variation: string | undefined;
 	/** Goes up when an archive replaces everything: what began before belongs to another world. */
 	era: number;
 	/** All ids come from these counters, so the same calls give the same ids. */

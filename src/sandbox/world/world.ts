@@ -22,12 +22,12 @@ import {
 	type World,
 } from "./state.ts";
 
-export function createWorld(now: number, policy: Policy, latitude: string | undefined): World {
+export function createWorld(now: number, policy: Policy, variation: string | undefined): World {
 	const clock = createClock(now);
 	return {
 		clock,
 		policy,
-		latitude,
+		variation,
 		era: 0,
 		counters: new Map(),
 		integrations: new Map(),

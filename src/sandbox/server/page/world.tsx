@@ -33,7 +33,8 @@ export function WorldDialog() {
 			<ul class="plain">
 				{scenarios.value.map((scenario) => (
 					<li class="row" key={scenario}>
-						<Act call={post("tell", { scenario })}>{scenario}</Act> <span class="dim">{descriptions[scenario]}</span>
+						<Act call={post("loadScenario", { scenario })}>{scenario}</Act>{" "}
+						<span class="dim">{descriptions[scenario]}</span>
 					</li>
 				))}
 			</ul>

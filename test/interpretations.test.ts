@@ -7,7 +7,7 @@ import { isLong } from "./length.ts";
 // Where the specification is silent the live service may read it either way, and may vary what nobody may lean on: the
 // client must tell the same story under all of it.
 
-// Of every policy its other reading: a new one does not compile without.
+// Of every policy its other interpretation: a new one does not compile without.
 const others: Policy = {
 	shortSearch: "unfiltered",
 	lookupInvalid: "400",
@@ -21,18 +21,18 @@ const others: Policy = {
 	retryAfterReplace: "replay",
 	operationIdTtlHours: 48,
 };
-const readings: Partial<Policy>[] = [{}, ...Object.entries(others).map(([name, value]) => ({ [name]: value }))];
+const interpretations: Partial<Policy>[] = [{}, ...Object.entries(others).map(([name, value]) => ({ [name]: value }))];
 
-const latitudes = ["one", "two", "three", "four", "five"];
-// In short, the default policy plays under each latitude, and each other policy under one.
-const worlds = latitudes.flatMap((latitude, at) =>
-	readings
-		.filter((_, index) => isLong || index === 0 || index % latitudes.length === at)
-		.map((policy) => [JSON.stringify(policy), latitude, policy] as const),
+const variations = ["one", "two", "three", "four", "five"];
+// In short, the default policy plays under each variation, and each other policy under one.
+const worlds = variations.flatMap((variation, at) =>
+	interpretations
+		.filter((_, index) => isLong || index === 0 || index % variations.length === at)
+		.map((policy) => [JSON.stringify(policy), variation, policy] as const),
 );
 
-test.for(worlds)("the client tells the same story under policy %s and latitude %s", async ([, latitude, policy]) => {
-	const sandbox = createSandbox({ seed: "busy", now: "2026-01-05T09:00:00Z", latitude, policy });
+test.for(worlds)("the client tells the same story under policy %s and variation %s", async ([, variation, policy]) => {
+	const sandbox = createSandbox({ scenario: "busy", now: "2026-01-05T09:00:00Z", variation, policy });
 	const drift: string[] = [];
 	const client = createClient({
 		...sandbox.connection,
@@ -83,7 +83,7 @@ interface Place {
 	anna: Contact;
 }
 
-/** What comes of a few calls that the two readings of a policy answer differently. */
+/** What comes of a few calls that the two interpretations of a policy answer differently. */
 const episodes: Record<keyof Policy, (place: Place) => unknown> = {
 	shortSearch: async ({ agency }) => (await agency.conversations.list({ search: "an" }).toArray()).length,
 	async lookupInvalid({ client, agency }) {
@@ -159,26 +159,26 @@ const held = async ({ conversations }: AgencyClient, { phoneNumber }: Contact): 
 	(await conversations.get(phoneNumber)).conversation.queuedMessages.map(({ body }) => body);
 
 test.for(Object.entries(episodes))(
-	"the client shows both readings of policy %s, under each latitude",
+	"the client shows both interpretations of policy %s, under each variation",
 	async ([name, episode]) => {
-		for (const latitude of latitudes) {
+		for (const variation of variations) {
 			const shown: unknown[] = [];
 			for (const policy of [{}, { [name]: Reflect.get(others, name) }]) {
-				const sandbox = createSandbox({ latitude, policy });
+				const sandbox = createSandbox({ variation, policy });
 				const client = createClient({ ...sandbox.connection, retry: quick });
 				const anna = sandbox.agency().contact("+32470123456", { name: "Anna" });
 				anna.writes("Is the flat still free?");
 				shown.push(await episode({ sandbox, client, agency: client.agency(sandbox.agency().id), anna }));
 			}
-			expect(shown[0], latitude).not.toEqual(shown[1]);
+			expect(shown[0], variation).not.toEqual(shown[1]);
 		}
 	},
 );
 
-test("each latitude answers the same request in its own way", async () => {
-	const answers = latitudes.map(async (latitude) => {
-		const { baseUrl, apiKey, fetch } = createSandbox({ seed: "busy", latitude }).connection;
+test("each variation answers the same request in its own way", async () => {
+	const answers = variations.map(async (variation) => {
+		const { baseUrl, apiKey, fetch } = createSandbox({ scenario: "busy", variation }).connection;
 		return (await fetch(`${baseUrl}/me`, { headers: { authorization: `Bearer ${apiKey}` } })).text();
 	});
-	expect(new Set(await Promise.all(answers)).size).toBe(latitudes.length);
+	expect(new Set(await Promise.all(answers)).size).toBe(variations.length);
 });

@@ -35,7 +35,7 @@ type Difference =
 	| "accepted for queued";
 
 /**
- * The body without what a caller must not lean on: what is left must be the same under every seed. Where it has a value
+ * The body without what a caller must not lean on: what is left must be the same under every variation. Where it has a value
  * that the contract does not know, the one of `usual` stands in.
  */
 function plain(value: unknown, shape: string, differences: Set<Difference>, usual: unknown = value): unknown {
@@ -105,8 +105,8 @@ async function episode(box: Box): Promise<[string, Answer][]> {
 	return told;
 }
 
-async function bodies(open: EntryPoint["open"], latitude: number | undefined) {
-	const box = await open(latitude === undefined ? {} : { latitude, check: "latitude" });
+async function bodies(open: EntryPoint["open"], variation: number | undefined) {
+	const box = await open(variation === undefined ? {} : { variation, check: "variation" });
 	const told = await episode(box);
 	const lengths = (await walk(box, { pageSize: 1 })).map((row) => row.cursor?.length ?? 0);
 	await box.close();
@@ -120,15 +120,15 @@ async function bodies(open: EntryPoint["open"], latitude: number | undefined) {
 throughEachEntryPoint((open, entryPoint) => {
 	const some = lengthThrough(entryPoint, seeds, seeds.slice(0, 2));
 
-	test("latitude varies what a caller must not lean on, and nothing else", async () => {
+	test("variation varies what a caller must not lean on, and nothing else", async () => {
 		const usual = await bodies(open, undefined);
 		const differences = new Set<Difference>();
-		for (const latitude of seeds) {
-			const told = await bodies(open, latitude);
+		for (const variation of seeds) {
+			const told = await bodies(open, variation);
 			for (const [index, schema] of usual.schemas.entries()) {
 				const before: unknown = JSON.parse(present(usual.texts[index]));
 				const now = plain(JSON.parse(present(told.texts[index])), schema, differences, before);
-				expect(now, `latitude ${latitude}, ${schema}`).toEqual(plain(before, schema, new Set()));
+				expect(now, `variation ${variation}, ${schema}`).toEqual(plain(before, schema, new Set()));
 			}
 			if (told.lengths !== usual.lengths) differences.add("cursor length");
 		}
@@ -144,24 +144,24 @@ throughEachEntryPoint((open, entryPoint) => {
 		]);
 	});
 
-	test("latitude is the same for the same seed", async () => {
+	test("variation is the same for the same value", async () => {
 		const twice = [await bodies(open, 3), await bodies(open, 3)];
 		expect(twice[0]?.texts).toEqual(twice[1]?.texts);
 		expect((await bodies(open, 4)).texts).not.toEqual(twice[0]?.texts);
 	});
 
-	test("latitude leaves refusals as the contract closes them", async () => {
-		for (const latitude of some) {
-			const box = await open({ latitude, check: "latitude" });
+	test("variation leaves refusals as the contract closes them", async () => {
+		for (const variation of some) {
+			const box = await open({ variation, check: "variation" });
 			const refusals = [await me(box, { key: null }), await list(box, { pageSize: 0 }), await get(box, ANNA)];
 			for (const answer of refusals) expect(Object.keys(JSON.parse(answer.text)).sort()).toEqual(["_tag", "message"]);
 			await box.close();
 		}
 	});
 
-	test("latitude keeps walks whole", async () => {
-		for (const latitude of some) {
-			const box = await open({ latitude, check: "latitude" });
+	test("variation keeps walks whole", async () => {
+		for (const variation of some) {
+			const box = await open({ variation, check: "variation" });
 			const anna = box.agency.contact(ANNA);
 			for (let index = 0; index < 7; index += 1) {
 				box.sandbox.clock.advance({ ms: 10 });
