@@ -5,6 +5,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { createClient } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { afterAll, expect, onTestFinished, test } from "vitest";
 import { type Running, run, start } from "./cli/run.ts";
@@ -210,6 +211,35 @@ test("the lines to paste name the loopback address that it listens on", async ()
 	const running = await started(["--listen", "localhost"]);
 	expect(running.out()).toContain("TypeScript:\n");
 	expect(running.out()).toContain('createClient({ baseUrl: "http://localhost:');
+});
+
+test("the lines to paste let the client use the name of a container", async () => {
+	const running = await started(["--listen", "0.0.0.0", "--allow-host", "sandbox"]);
+	expect(running.out()).toMatch(
+		/baseUrl: "http:\/\/sandbox:\d+\/api\/v1", apiKey: "[^"]+", allowInsecureHosts: \["sandbox"\] \}/,
+	);
+});
+
+test("a client reaches a sandbox by the name of its container, if both sides allow it", async () => {
+	const { told } = await json(["--listen", "0.0.0.0", "--allow-host", "sandbox"]);
+	// The machine that runs this test knows no host of that name, so its fetch goes to 127.0.0.1 with the Host header of it.
+	const { port } = new URL(told.baseUrl);
+	const viaName = (url: string | URL | Request, init?: RequestInit): Promise<Response> =>
+		new Promise((resolve, reject) => {
+			const { pathname, search } = new URL(url instanceof Request ? url.url : url);
+			const headers = { ...Object.fromEntries(new Headers(init?.headers)), host: `sandbox:${port}` };
+			request({ host: "127.0.0.1", port, path: pathname + search, method: init?.method, headers }, (response) => {
+				let text = "";
+				response.on("data", (chunk) => (text += chunk));
+				response.on("end", () => resolve(new Response(text, { status: response.statusCode ?? 0 })));
+			})
+				.on("error", reject)
+				.end();
+		});
+	const options = { baseUrl: told.baseUrl, apiKey: told.apiKey, fetch: viaName, retry: false } as const;
+	expect(() => createClient(options)).toThrow(/must be https/);
+	const client = createClient({ ...options, allowInsecureHosts: ["sandbox"] });
+	expect((await client.me.get()).agencies).toMatchObject([{ id: told.agencyId }]);
 });
 
 test("--listen and --allow-host let a container's name in, with a warning, and the token is needed as ever", async () => {

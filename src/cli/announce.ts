@@ -43,7 +43,9 @@ export function banner(
 	{ baseUrl, controlUrl, token, apiKey, agencyId }: SandboxServer,
 	{ page, now, follow }: Announced,
 ): string {
-	const local = baseUrl.replace(/(?<=^http:\/\/)(?!\[|127\.|localhost[:/])[^/:]+/, "127.0.0.1");
+	const { hostname } = new URL(baseUrl);
+	const isLoopback = /^(\[|127\.|localhost$)/.test(hostname);
+	const allowed = isLoopback ? "" : `, allowInsecureHosts: ["${hostname}"]`;
 	const key = `Authorization: Bearer ${apiKey}`;
 	const control = `X-Sandbox-Token: ${token}`;
 	return `Messaging Conversations sandbox: no message reaches anybody.
@@ -56,11 +58,11 @@ export function banner(
   Page           ${page}
   Clock          ${now.toISOString()}, ${follow ? "and runs with real time" : standing}
 
-TypeScript${local === baseUrl ? "" : ", which takes plain http from a loopback host only, so in a container that shares this one's network"}:
+TypeScript:
 
   import { createClient } from "messaging-conversations";
 
-  const client = createClient({ baseUrl: "${local}", apiKey: "${apiKey}" });
+  const client = createClient({ baseUrl: "${baseUrl}", apiKey: "${apiKey}"${allowed} });
   const sent = await client.agency("${agencyId}").messages.send({ to: "+447700900101", body: "Hello" });
 
 curl:
