@@ -93,7 +93,7 @@ function beforeFirst(text: OutboxText, match: Match | null, rules: Rules, now: n
 	const isBehind = match
 		? match.reading.conversation.queuedMessages[0]
 		: // The last read found another text in the queue, before the conversation was hidden.
-			text.progress.looks > 0 && now - text.since < consentMs;
+			text.progress.reads > 0 && now - text.since < consentMs;
 	return isBehind && rules.onHeld === "wait" ? readAgain(text, rules, now) : "send";
 }
 
@@ -126,7 +126,7 @@ function ifHeld(text: OutboxText, match: HeldMatch, rules: Rules, now: number): 
 	return { queueId, ...readAgain(text, rules, now) };
 }
 
-const newlyHeld = { emptyAt: null, looks: 0, failures: 0 };
+const newlyHeld = { emptyAt: null, reads: 0, failures: 0 };
 
 /** The text is neither in the queue nor a message. It may be on its way from the one to the other. */
 function ifEmpty(text: OutboxText, match: Match, { settleMs }: Rules, now: number): Change {
@@ -172,20 +172,20 @@ function ifHidden(text: OutboxText, rules: Rules, now: number): Decision {
 
 /** The change of a sent text after a read. */
 export function afterFollow(text: OutboxText, phase: Phase | null, rules: Rules, now: number): Change {
-	const looks = text.progress.looks + 1;
+	const reads = text.progress.reads + 1;
 	const state = phase && isFurther(phase, text.state) ? phase : undefined;
-	return { ...(state && { state }), nextAt: nextFollow(state, rules, looks, now), progress: { looks } };
+	return { ...(state && { state }), nextAt: nextFollow(state, rules, reads, now), progress: { reads } };
 }
 
 /** The text is a message. */
 export function asMessage(messageId: string | null, phase: Phase, rules: Rules, now: number): Change {
-	const progress = { looks: 0, failures: 0, error: null };
+	const progress = { reads: 0, failures: 0, error: null };
 	return { state: phase, messageId: storableId(messageId), nextAt: nextFollow(phase, rules, 0, now), progress };
 }
 
 /** When to read about a message next; null when nothing more will be reported, or `followMs` is used up. */
-function nextFollow(phase: Phase | undefined, { followMs }: Rules, looks: number, now: number): number | null {
-	const wait = followMs[looks];
+function nextFollow(phase: Phase | undefined, { followMs }: Rules, reads: number, now: number): number | null {
+	const wait = followMs[reads];
 	return phase === "read" || phase === "failed" || wait === undefined ? null : now + wait;
 }
 
@@ -195,8 +195,8 @@ export function ended(state: OutboxState, reason: OutboxReason | null): Change {
 }
 
 /** Waits for the next read. */
-export function readAgain({ progress: { looks } }: OutboxText, rules: Rules, now: number): Change {
-	return { nextAt: now + readMs(rules, looks), progress: { looks: looks + 1, failures: 0, emptyAt: null } };
+export function readAgain({ progress: { reads } }: OutboxText, rules: Rules, now: number): Change {
+	return { nextAt: now + readMs(rules, reads), progress: { reads: reads + 1, failures: 0, emptyAt: null } };
 }
 
 function untilSettled(text: OutboxText, { settleMs }: Rules): Change {
@@ -204,9 +204,9 @@ function untilSettled(text: OutboxText, { settleMs }: Rules): Change {
 }
 
 /** Between two reads about what waits for a contact: as often as a message is followed, and at least every 10 minutes. */
-export function readMs({ followMs }: Rules, looks: number): number {
+export function readMs({ followMs }: Rules, reads: number): number {
 	const frequent = followMs.filter((ms) => ms <= longestWaitMs);
-	return frequent[looks] ?? frequent.at(-1) ?? longestWaitMs;
+	return frequent[reads] ?? frequent.at(-1) ?? longestWaitMs;
 }
 
 /** Increasing waits with jitter, up to 10 minutes. */

@@ -19,7 +19,7 @@ interface Context {
 	settings: SettingsCache;
 }
 
-/** Asks the hooks and looks at the agency's settings, after the conversation was read. */
+/** Asks the hooks and checks the agency's settings, after the conversation was read. */
 export async function permissionFor(
 	context: Context,
 	text: OutboxText,

@@ -66,7 +66,7 @@ const batchSize = 10;
 export interface PgBossEngineOptions {
 	/** Name of the queue. Each table of texts needs one of its own. @default "messaging-outbox" */
 	queue?: string | undefined;
-	/** Seconds between two looks for a job. @default 1 */
+	/** Seconds between two polls for a job. @default 1 */
 	pollSeconds?: number | undefined;
 }
 

@@ -3,6 +3,7 @@ import { newProgress, type OutboxText, type Progress, type RequestRecord } from 
 /** The counters in which version 0.2 kept the requests of a text. */
 interface OldProgress {
 	attempts: number;
+	looks: number;
 	tries: number;
 	doubts: number;
 	firstTriedAt: number | null;
@@ -17,7 +18,7 @@ export function progressFrom(
 	stored: Partial<Progress> & Partial<OldProgress>,
 	row: Pick<OutboxText, "consentLanguage" | "queueId" | "since">,
 ): Progress {
-	const { tries, doubts, firstTriedAt, triedAt, taken, refused, resent, ...rest } = stored;
+	const { looks = 0, tries, doubts, firstTriedAt, triedAt, taken, refused, resent, ...rest } = stored;
 	if (tries === undefined) return { ...newProgress, ...rest };
 	const at = triedAt ?? row.since;
 	const requests: RequestRecord[] = [];
@@ -29,7 +30,7 @@ export function progressFrom(
 	if (last && tries > 0 && (taken || refused)) last.end = taken ? "accepted" : "refused";
 	const baseline = rest.baseline && { ...rest.baseline, openMs: positive(rest.baseline.openMs) };
 	const language = stored.attempts ? row.consentLanguage : undefined;
-	return { ...newProgress, ...rest, baseline: baseline ?? null, requests, language };
+	return { ...newProgress, ...rest, baseline: baseline ?? null, requests, language, reads: looks };
 }
 
 function positive(ms: number | null): number | null {

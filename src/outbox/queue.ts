@@ -241,7 +241,7 @@ async function begin(context: QueueContext, text: OutboxText, grounds: Grounds):
 			requests: [...progress.requests, { at: now() }],
 			language: language ?? null,
 			emptyAt: null,
-			looks: text.state === "sending" ? progress.looks : 0,
+			reads: text.state === "sending" ? progress.reads : 0,
 		},
 	};
 	return write(context, text, begun, { unlessStopped: text.state === "waiting" });
@@ -264,7 +264,7 @@ function afterSend(text: OutboxText, sent: Sent, options: CheckedOptions): Chang
 	const now = options.now();
 	if (!sent.queued) return asMessage(sent.messageId, "sent", options, now);
 	const requests = withEnd(text.progress.requests, "held");
-	const progress = { requests, emptyAt: null, looks: 0, failures: 0, error: null };
+	const progress = { requests, emptyAt: null, reads: 0, failures: 0, error: null };
 	return { state: "held", queueId: storableId(sent.queueId), nextAt: now + readMs(options, 0), progress };
 }
 

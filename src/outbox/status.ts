@@ -69,13 +69,13 @@ function descriptionOf(
 	waitsFor: string | null,
 	consentFailed: boolean,
 ): string {
-	const { attempts, failures, looks } = progress;
+	const { attempts, failures, reads } = progress;
 	if (consentFailed && state === "held") return "The request for the contact's consent did not reach the phone.";
 	if (consentFailed) return "Not delivered: the request for the contact's consent did not reach the phone.";
 	const why = reason && reasons[reason];
 	if (why) return why;
 	// A read found another text in the service's queue.
-	if (state === "waiting" && (waitsFor !== null || looks > 0)) return "Waits for another text to the contact.";
+	if (state === "waiting" && (waitsFor !== null || reads > 0)) return "Waits for another text to the contact.";
 	if (state === "waiting" && attempts + failures > 0) return "Waits to be tried again.";
 	return descriptions[state];
 }

@@ -119,7 +119,7 @@ export interface Progress {
 	/** Since when the service's queue has been seen empty, in milliseconds. */
 	emptyAt: number | null;
 	/** Reads of the conversation in this state. */
-	looks: number;
+	reads: number;
 	/** Failed requests in a row. */
 	failures: number;
 	/** Reads in a row that found the conversation hidden. */
@@ -209,7 +209,7 @@ export const newProgress: Progress = {
 	baseline: null,
 	replacedBy: null,
 	emptyAt: null,
-	looks: 0,
+	reads: 0,
 	failures: 0,
 	hidden: 0,
 	error: null,

@@ -14,7 +14,7 @@ export const progress: Progress = {
 	baseline: null,
 	replacedBy: null,
 	emptyAt: null,
-	looks: 0,
+	reads: 0,
 	failures: 0,
 	hidden: 0,
 	error: null,
