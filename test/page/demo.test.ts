@@ -124,7 +124,7 @@ test("she declines", async () => {
 	await phone.getByRole("button", { name: "Decline" }).click();
 	await shows(messages(phone), "Never sent");
 	await shows(line(crm, "There is one"), "Not held any more");
-	await shows(line(crm, "There is one"), "Not delivered: the contact declined");
+	await shows(line(crm, "There is one"), "Not delivered: the contact seems to have declined");
 });
 
 test("a lost answer, and there is one text", async () => {
@@ -140,7 +140,7 @@ test("a worker killed in between", async () => {
 	const { phone, crm, send, copies } = await openBoth("Anna Peeters");
 	await armed(phone, "hang", "");
 	await send("Or Thursday?");
-	await shows(line(crm, "Or Thursday?"), "Is being sent; the answer is not known yet.");
+	await shows(line(crm, "Or Thursday?"), "Is being sent; the result is not known yet.");
 	await shows(messages(phone), "Or Thursday?");
 	demo.stdin?.write("k\n");
 	await crm.getByText("not connected").waitFor();
