@@ -4,6 +4,7 @@ import { createSandbox } from "messaging-conversations/sandbox";
 import { type SandboxServer, serve } from "messaging-conversations/sandbox/server";
 import { expect, onTestFinished, test } from "vitest";
 import { start } from "../cli/run.ts";
+import { isLong } from "../length.ts";
 import { ANNA, NOW } from "./entry-points.ts";
 
 // Requests that nobody sends by accident. A server that keeps what they send, or works on it for long, fails here by the
@@ -127,7 +128,7 @@ test("readers of events that do not read are cut off once they keep 64 MB togeth
 	expect(states.at(-1)).not.toBe("cut");
 });
 
-/** Texts over which a pattern with two ways to read them would take a minute. */
+/** Texts over which a pattern with two ways to read them would take a minute: in the short run one or two of each part. */
 const shapes = [
 	"a",
 	"1",
@@ -147,10 +148,12 @@ const shapes = [
 	"0)",
 	"\n",
 	"x\u0000",
-].flatMap((part) => {
-	const long = part.repeat(Math.ceil(100_000 / part.length));
-	return [long, `a${long}b`, `1${long}\u0001`, `${long}\u0001`];
-});
+]
+	.flatMap((part) => {
+		const long = part.repeat(Math.ceil(100_000 / part.length));
+		return [long, `a${long}b`, `1${long}\u0001`, `${long}\u0001`];
+	})
+	.filter((_, index) => isLong || index % 3 === 0);
 
 test("a text of any shape is answered at once, as a search, a path, a number, an id, a header and a body", async () => {
 	const { server, sandbox } = await started();

@@ -4,7 +4,7 @@ import { isLong } from "../length.ts";
 import { crms, faultsIn, kinds, playHistory } from "./histories.ts";
 
 /** Histories of each kind of service with each way of storing. */
-const numRuns = isLong ? 50 : 2;
+const numRuns = isLong ? 50 : 1;
 
 test.each(Object.entries(kinds))(
 	"nothing is lost, doubled, out of order or untrue: %s",
