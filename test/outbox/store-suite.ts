@@ -20,10 +20,10 @@ export const progress: Progress = {
 	error: null,
 };
 
-const textOf = (id: string, rest: Partial<NewText> = {}): NewText => ({
-	id,
+/** A text as it is enqueued, without its id. */
+export const newText: Omit<NewText, "id"> = {
 	...queue,
-	body: `Text ${id}`,
+	body: "Hi",
 	subaccountId: null,
 	consentLanguage: null,
 	notBefore: null,
@@ -31,8 +31,9 @@ const textOf = (id: string, rest: Partial<NewText> = {}): NewText => ({
 	priority: 0,
 	createdAt: noon,
 	progress,
-	...rest,
-});
+};
+
+const textOf = (id: string, rest: Partial<NewText> = {}): NewText => ({ ...newText, id, body: `Text ${id}`, ...rest });
 
 export function storeSuite(open: () => Promise<OutboxStore>): void {
 	const opened = async (...texts: NewText[]): Promise<OutboxStore> => {

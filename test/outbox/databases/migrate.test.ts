@@ -3,21 +3,12 @@ import Libsql from "libsql";
 import { createClient } from "messaging-conversations";
 import { createOutbox, type OutboxStore, postgresStore, sqliteStore } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
-import pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Server, startServer } from "../../postgres.ts";
+import { expect, test } from "vitest";
 import { newFile } from "./open.ts";
+import { usePostgres } from "./server.ts";
 import { idsOf02, noon, tablesOf02 } from "./version-0.2.ts";
 
-let server: Server | undefined;
-const pools: pg.Pool[] = [];
-beforeAll(async () => {
-	server = await startServer(import.meta.url);
-});
-afterAll(async () => {
-	for (const pool of pools) await pool.end();
-	await server?.close();
-});
+const { openPool } = usePostgres(import.meta.url);
 
 interface Opened {
 	store: OutboxStore;
@@ -34,8 +25,7 @@ async function openSqlite(): Promise<Opened> {
 }
 
 async function openPostgres(table: string): Promise<Opened> {
-	const pool = new pg.Pool({ connectionString: await server?.create(), max: 4 });
-	pools.push(pool);
+	const pool = await openPool();
 	if (table.includes(".")) await pool.query("create schema crm");
 	for (const sql of tablesOf02("seq bigint generated always as identity primary key", table)) await pool.query(sql);
 	const query = async (sql: string) => (await pool.query(sql.replaceAll("outbox_text", table))).rows;

@@ -4,46 +4,20 @@ import { once } from "node:events";
 import { createClient as createLibsql } from "@libsql/client";
 import Libsql from "libsql";
 import { type OutboxStore, postgresStore, sqliteStore } from "messaging-conversations/outbox";
-import pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Server, startServer } from "../../postgres.ts";
-import { progress } from "../store-suite.ts";
+import { expect, test } from "vitest";
+import { newText } from "../store-suite.ts";
 import { newFile } from "./open.ts";
+import { usePostgres } from "./server.ts";
 
-let server: Server | undefined;
-const pools: pg.Pool[] = [];
-beforeAll(async () => {
-	server = await startServer(import.meta.url);
-});
-afterAll(async () => {
-	for (const pool of pools) await pool.end();
-	await server?.close();
-});
+const { create, openPool } = usePostgres(import.meta.url);
 
-function open(connectionString: string, options = ""): pg.Pool {
-	const pool = new pg.Pool({ connectionString, options, max: 4 });
-	pools.push(pool);
-	return pool;
-}
-
-const text = {
-	agencyId: "agy_1",
-	to: "+447700900101",
-	body: "Hi",
-	subaccountId: null,
-	consentLanguage: null,
-	notBefore: null,
-	notAfter: null,
-	priority: 0,
-	createdAt: 1,
-	progress,
-};
+const text = { ...newText, createdAt: 1 };
 
 test("tenants by search_path have a table each, also when public has one", async () => {
-	const url = (await server?.create()) ?? "";
+	const url = await create();
 	const stores: OutboxStore[] = [];
 	for (const schema of ["public", "tenant_a", "tenant_b"]) {
-		const pool = open(url, `-c search_path=${schema},public`);
+		const pool = await openPool(url, `-c search_path=${schema},public`);
 		await pool.query(`create schema if not exists ${schema}`);
 		const store = postgresStore(pool);
 		await store.migrate();
@@ -53,7 +27,7 @@ test("tenants by search_path have a table each, also when public has one", async
 	}
 	const bodies = stores.map(async (store) => (await store.find("a"))?.body);
 	expect(await Promise.all(bodies)).toEqual(["public", "tenant_a", "tenant_b"]);
-	const { rows } = await open(url).query(
+	const { rows } = await (await openPool(url)).query(
 		"select schemaname, count(*)::int from pg_indexes where indexname like 'outbox_text%' group by 1 order by 1",
 	);
 	expect(new Set(rows.map((row) => row.count)).size).toBe(1);
@@ -61,30 +35,30 @@ test("tenants by search_path have a table each, also when public has one", async
 });
 
 test("the schema of the table is created, by processes that start at the same moment", async () => {
-	const pool = open((await server?.create()) ?? "");
+	const pool = await openPool();
 	await Promise.all([1, 2, 3].map(() => postgresStore(pool, { table: "crm.texts" }).migrate()));
 	await postgresStore(pool, { table: "crm.texts" }).insert({ ...text, id: "a" }, undefined);
 	expect((await pool.query("select id from crm.texts")).rows).toEqual([{ id: "a" }]);
 });
 
 test("a user who may not create a schema uses the one that is there", async () => {
-	const url = (await server?.create()) ?? "";
-	const owner = open(url);
+	const url = await create();
+	const owner = await openPool(url);
 	const name = `clerk_${crypto.randomUUID().slice(0, 8)}`;
 	await owner.query(`create role ${name} login; create schema crm authorization ${name}`);
 	const as = new URL(url);
 	as.username = name;
-	const store = postgresStore(open(as.href), { table: "crm.texts" });
+	const store = postgresStore(await openPool(as.href), { table: "crm.texts" });
 	await store.migrate();
 	await store.migrate();
-	await expect(postgresStore(open(as.href), { table: "elsewhere.texts" }).migrate()).rejects.toMatchObject({
+	await expect(postgresStore(await openPool(as.href), { table: "elsewhere.texts" }).migrate()).rejects.toMatchObject({
 		code: "42501",
 	});
 	await owner.query(`drop schema crm cascade; drop role ${name}`);
 });
 
 test("with serializable transactions, a statement that fails because of another one is repeated", async () => {
-	const pool = open((await server?.create()) ?? "", "-c default_transaction_isolation=serializable");
+	const pool = await openPool(undefined, "-c default_transaction_isolation=serializable");
 	const store = postgresStore(pool);
 	await store.migrate();
 	const row = await store.insert({ ...text, id: "a" }, undefined);

@@ -5,28 +5,16 @@ import { promisify } from "node:util";
 import { createClient } from "@libsql/client";
 import Libsql from "libsql";
 import { type OutboxStore, postgresStore, sqliteStore } from "messaging-conversations/outbox";
-import pg from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type pg from "pg";
+import { describe, expect, test } from "vitest";
 import { isLong } from "../../length.ts";
-import { type Server, startServer } from "../../postgres.ts";
-import { progress, storeSuite } from "../store-suite.ts";
+import { newText, storeSuite } from "../store-suite.ts";
 import { emptyPglite, newFile, openLibsql, openLibsqlClient, openPglite } from "./open.ts";
+import { usePostgres } from "./server.ts";
 
-let server: Server | undefined;
-const pools: pg.Pool[] = [];
-beforeAll(async () => {
-	server = await startServer(import.meta.url);
-});
-afterAll(async () => {
-	for (const pool of pools) await pool.end();
-	await server?.close();
-});
+const { openPool } = usePostgres(import.meta.url);
 
-async function openPool(): Promise<pg.Pool> {
-	const pool = new pg.Pool({ connectionString: await server?.create(), max: 4 });
-	pools.push(pool);
-	return pool;
-}
+const text = { ...newText, createdAt: 1 };
 
 let shared: Promise<pg.Pool> | undefined;
 
@@ -60,19 +48,6 @@ test("node:sqlite and better-sqlite3, which need Node 22 or later", async () => 
 	expect(stdout).toMatch(/Tests {2}\d+ passed \(\d+\)/);
 });
 
-const text = {
-	agencyId: "agy_1",
-	to: "+447700900101",
-	body: "Hi",
-	subaccountId: null,
-	consentLanguage: null,
-	notBefore: null,
-	notAfter: null,
-	priority: 0,
-	createdAt: 1,
-	progress,
-};
-
 test("processes that start at the same moment all find their tables on a PostgreSQL server", async () => {
 	const pool = await openPool();
 	await Promise.all([1, 2, 3, 4].map(() => pool.query("select pg_sleep(0.1)")));
@@ -83,9 +58,7 @@ test("processes that start at the same moment all find their tables on a Postgre
 });
 
 test("migrating again waits for no transaction that has enqueued on a PostgreSQL server", async () => {
-	const connectionString = await server?.create();
-	const pool = new pg.Pool({ connectionString, options: "-c lock_timeout=1000" });
-	pools.push(pool);
+	const pool = await openPool(undefined, "-c lock_timeout=1000");
 	const store = postgresStore(pool);
 	await store.migrate();
 	const tx = await pool.connect();
