@@ -113,6 +113,11 @@ export function isWellFormed(value: unknown): value is string {
 	return typeof value === "string" && !/\p{Surrogate}/u.test(value);
 }
 
+/** The text with U+FFFD for NULs and halves of a surrogate pair, which PostgreSQL and most other databases refuse. */
+export function storableText(text: string): string {
+	return text.replace(/\0|\p{Surrogate}/gu, "\uFFFD");
+}
+
 const wellFormed = /* @__PURE__ */ z.refine(
 	isWellFormed,
 	"must not hold half of an emoji. Cut the text with Array.from(text), and not with slice",

@@ -12,16 +12,21 @@ export function baselineOf(reading: Reading | null, now: number, isClockGiven: b
 	const { conversation, messages } = reading;
 	const newest = Math.max(0, ...messages.map(({ createdAt }) => timeOf(createdAt)));
 	const expires = timeOf(conversation.summary.windowExpiresAt);
-	// The later of two clocks is the careful one. A window is never open for longer than a day: then the clock is wrong.
-	const openMs = expires - (isClockGiven ? now : Math.max(now, reading.date ?? now));
+	const openMs = expires - latestNow(reading, now, isClockGiven);
 	return {
 		since: newest || null,
 		known: messagesSince(messages, newest).map(({ messageSid }) => messageSid),
 		queued: conversation.queuedMessages[0]?.body ?? null,
 		seen: true,
 		readAt: now,
+		// A window is never open for longer than a day: then the clock is wrong.
 		openMs: openMs > 0 && openMs <= dayMs ? openMs : null,
 	};
+}
+
+/** The later of this machine's clock and the service's, by which a window is closed rather than open. */
+export function latestNow({ date = 0 }: Reading, now: number, isClockGiven: boolean): number {
+	return isClockGiven ? now : Math.max(now, date);
 }
 
 /**

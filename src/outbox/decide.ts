@@ -183,7 +183,7 @@ export function asMessage(messageId: string | null, phase: Phase, rules: Rules, 
 	return { state: phase, messageId: storableId(messageId), nextAt: nextFollow(phase, rules, 0, now), progress };
 }
 
-/** When to read about a message next; null when nothing more will be reported, or `followMs` is used up. */
+/** When to check a message next; null when nothing more will be reported, or `followMs` is used up. */
 function nextFollow(phase: Phase | undefined, { followMs }: Rules, reads: number, now: number): number | null {
 	const wait = followMs[reads];
 	return phase === "read" || phase === "failed" || wait === undefined ? null : now + wait;
@@ -203,7 +203,7 @@ function untilSettled(text: OutboxText, { settleMs }: Rules): Change {
 	return { nextAt: (lastRequestAt(text) ?? 0) + settleMs, progress: { failures: 0 } };
 }
 
-/** Between two reads about what waits for a contact: as often as a message is followed, and at least every 10 minutes. */
+/** The wait before the next check of a held text: that of `followMs`, at most 10 minutes. */
 export function readMs({ followMs }: Rules, reads: number): number {
 	const frequent = followMs.filter((ms) => ms <= longestWaitMs);
 	return frequent[reads] ?? frequent.at(-1) ?? longestWaitMs;

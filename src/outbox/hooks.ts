@@ -107,7 +107,7 @@ async function ask<Verdict>(
 
 function nameOf(error: unknown): string {
 	const { name }: { name?: unknown } = Object(error);
-	return typeof name === "string" && /^\w{1,60}$/.test(name) ? name : "something";
+	return typeof name === "string" && /^[A-Za-z]+$/.test(name) ? name.slice(0, 60) : "something";
 }
 
 function textToSend({

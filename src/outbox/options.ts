@@ -56,8 +56,8 @@ export interface OutboxOptions {
 	 */
 	settleMs?: number | undefined;
 	/**
-	 * The waits between reads about a message that was sent, in milliseconds. The reads end when it is read or has failed, or
-	 * with the list. A text that waits for consent is read about by the same list, at least every 10 minutes.
+	 * How long to wait between checks of a message that was sent, in milliseconds. The checks end when it is read or has failed,
+	 * or with the list. A held text is checked at the same intervals, at least every 10 minutes.
 	 * @default 10 s, 30 s, 2 min, 10 min, 1 h, 6 h, 24 h
 	 */
 	followMs?: readonly number[] | undefined;

@@ -80,8 +80,9 @@ export interface Outbox {
 	cancelAll: (options: CancelOptions) => Promise<CancelledTexts>;
 	/**
 	 * Erases a contact: cancels as {@link Outbox.cancelAll} does, and removes the number and the text of every finished row.
-	 * Texts that are `sending` or `held` are erased as soon as they end. The ids stay, so that a second `enqueue` with one is
-	 * refused: the service may still know its `operationId`.
+	 * Texts that are `sending` or `held` are erased as soon as they end. A text whose transaction is still open is cancelled, and
+	 * erased by a second call. The ids stay, so that a second `enqueue` with one is refused: the service may still know its
+	 * `operationId`. Put no phone number into an id: `operationIdFrom` makes one of it.
 	 * @example await outbox.forget({ to: "+32470123456" });
 	 */
 	forget: (options: CancelOptions) => Promise<void>;

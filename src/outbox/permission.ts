@@ -2,7 +2,8 @@
  * Whether a text that could be sent may be sent: by the agency's settings, and by the hooks.
  */
 import { isWindowOpen, PartnerConfigurationError } from "messaging-conversations";
-import { backoffMs, readAgain, unsent } from "./decide.ts";
+import { latestNow } from "./baseline.ts";
+import { backoffMs, lastMoment, readAgain, unsent } from "./decide.ts";
 import { askBeforeSend, askOnReply, type BeforeSendVerdict, type ReplyVerdict } from "./hooks.ts";
 import { type HeldMatch, type Match, messagesSince, type Reading, timeOf } from "./match.ts";
 import type { CheckedOptions } from "./options.ts";
@@ -74,8 +75,9 @@ function ifCancelled(text: OutboxText, options: CheckedOptions): Change {
 }
 
 /** A text that was never requested steps aside, so that the contact's other texts do not wait for it. */
-function ifLater(text: OutboxText, until: Date, { now }: CheckedOptions): Change {
-	const nextAt = Math.max(until.getTime(), now() + 1_000);
+function ifLater(text: OutboxText, until: Date, options: CheckedOptions): Change {
+	// A text that is put off beyond its time expires then, and not later.
+	const nextAt = Math.min(Math.max(until.getTime(), options.now() + 1_000), lastMoment(text, options) + 1);
 	return { nextAt, reason: "before_send", ...(text.progress.attempts === 0 && { readyAt: nextAt }) };
 }
 
@@ -101,9 +103,7 @@ async function bySettings(
 	const { availableLanguages, defaultLanguage, eligibleForManualSend } = settings;
 	const isChoice = availableLanguages.length > 1;
 	const language = chosen ?? (isChoice ? defaultLanguage : null);
-	// The later of two clocks is the careful one.
-	const latest = options.isClockGiven ? now : Math.max(now, reading?.date ?? now);
-	const isOpen = reading !== null && isWindowOpen(reading.conversation, latest);
+	const isOpen = reading !== null && isWindowOpen(reading.conversation, latestNow(reading, now, options.isClockGiven));
 	if (isOpen) return { language, settings };
 	if (!eligibleForManualSend) {
 		const nextAt = pauses.holdAgency(agencyId, "consent_unavailable");

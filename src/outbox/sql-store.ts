@@ -135,7 +135,7 @@ export function createSqlStore(database: Database, { schema, texts, worker, stop
 		(await query(sql, values)).map(textFrom);
 	const first = async (sql: string, value: string | number): Promise<OutboxText | undefined> =>
 		(await textsOf(sql, [value]))[0];
-	/** The last moment at which a recipient was stopped, by a text that was lost or by a call, from the values `$one` and `$one + 1`. */
+	// When a recipient was last stopped: by a text that was lost, or by `cancelAll`. The values are `$one` and `$one + 1`.
 	const lostAt = (one: number): string =>
 		`select max(stopped_at) from ${texts} where recipient = $${one} and agency_id = $${one + 1} and stopped_at is not null`;
 	const cancelledAt = (one: number): string =>
@@ -326,8 +326,9 @@ export function createSqlStore(database: Database, { schema, texts, worker, stop
 			const found = new Map<string, DueRecipient>();
 			let below = Number.MAX_SAFE_INTEGER;
 			while (found.size < limit) {
-				const highest = `select priority from ${texts} where next_at is not null and priority < $1 order by priority desc limit 1`;
-				const [row] = await query(highest, [below]);
+				const highest = `select priority from ${texts}
+					where next_at is not null and next_at <= $2 and priority < $1 order by priority desc limit 1`;
+				const [row] = await query(highest, [below, now]);
 				if (!row) break;
 				below = Number(row.priority);
 				await findDue(below, now, limit, found);

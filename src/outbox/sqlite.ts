@@ -14,8 +14,7 @@ const busyMs = 5_000;
 
 /**
  * Keeps the texts of an outbox in SQLite: better-sqlite3, node:sqlite, libsql (either of its packages), bun:sqlite, or a
- * database of Prisma, Drizzle, Knex, Kysely, TypeORM (a manager) or MikroORM (an entity manager). One process works on it; any
- * process may enqueue, ask and cancel. The `tx` of `enqueue` is a transaction of any of them, or the database itself while a
+ * database of Drizzle, Knex, Kysely or TypeORM (a manager). One process works on it; any process may enqueue, ask and cancel. The `tx` of `enqueue` is a transaction of any of them, or the database itself while a
  * transaction is open on it: the row is written before `enqueue` returns its promise.
  *
  * @throws PartnerInvalidInput when `db` is no such database, or for a table's name that is no name

@@ -1,4 +1,5 @@
 import { operationIdFrom, type PartnerErrorTag } from "messaging-conversations";
+import { storableText } from "../validation.ts";
 
 /**
  * The state of a text.
@@ -83,16 +84,15 @@ export interface Baseline {
 	openMs: number | null;
 }
 
-/**
- * A request of a text. A request that provably was not taken is not kept.
- * - `end`: absent while the result is not known; `accepted`: the service took the text, in an unusable response;
- *   `refused`: this request was refused, while an earlier one may have been taken; `held`: the service holds the text
- * - `cleared`: a later read showed that the request was not taken
- */
+/** A request of a text. Requests that the service has certainly not taken are left out. */
 export interface RequestRecord {
 	/** When it began, in milliseconds. */
 	at: number;
-	/** How it ended, if that is known. */
+	/**
+	 * How it ended, if that is known. `accepted`: the service took the text, but its response was unusable. `refused`: the
+	 * service refused this request, and may have taken an earlier one. `held`: the service keeps the text until the contact
+	 * answers.
+	 */
 	end?: "accepted" | "refused" | "held" | undefined;
 	/** Whether a later read showed that it was not taken. */
 	cleared?: true | undefined;
@@ -249,5 +249,5 @@ const longestId = 200;
 export function storableId(id: string): string;
 export function storableId(id: string | null): string | null;
 export function storableId(id: string | null): string | null {
-	return id?.replace(/[\0\p{Surrogate}]/gu, "\uFFFD").slice(0, longestId) ?? null;
+	return id === null ? null : storableText(id.slice(0, longestId));
 }

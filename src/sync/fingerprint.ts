@@ -1,7 +1,7 @@
 import type { ConversationDetail, ConversationSummary } from "messaging-conversations";
+import { storableText } from "../validation.ts";
 import { refuse } from "./input.ts";
 import { never } from "./memory.ts";
-import { storableText } from "./storable.ts";
 
 /**
  * Returns a short text that changes when any field of the conversation's summary changes, `cursor` aside. Keep it in a

@@ -1,10 +1,4 @@
-/** U+0000 and halves of a surrogate pair: PostgreSQL and most other databases refuse text with them. */
-const refused = /\0|\p{Surrogate}/gu;
-
-/** A text that every database takes. */
-export function storableText(text: string): string {
-	return text.replace(refused, "\uFFFD");
-}
+import { storableText } from "../validation.ts";
 
 /**
  * Makes all texts of a response storable, in place. `cursor` and `phoneNumber` stay as they are, because requests repeat

@@ -272,6 +272,19 @@ describe("beforeSend", () => {
 		expect(texts()).toEqual(["2", "1"]);
 	});
 
+	test("that puts a text off beyond its time lets it expire in time", async () => {
+		const { sandbox, outbox, enqueue, pass, sends } = createWorld({
+			...defaults,
+			beforeSend: () => ({ waitUntil: new Date("2030-01-01T00:00:00Z") }),
+		});
+		await enqueue("1");
+		await outbox.drain();
+		sandbox.clock.advance({ hours: 48 });
+		await pass({ minutes: 1 });
+		expect(await outbox.status("note-1")).toMatchObject({ state: "expired", reason: "too_old" });
+		expect(sends()).toEqual([]);
+	});
+
 	test("chooses the language of the request for consent", async () => {
 		const { sandbox, agency, enqueue, pass, state } = createClosed({ beforeSend: () => ({ consentLanguage: "fr" }) });
 		agency.consent.set({ languages: ["nl", "fr"] });
@@ -594,7 +607,7 @@ describe("faults of the machine and of the service", () => {
 		},
 	);
 
-	test.each(["SM\0\0", "SM".repeat(5_000), "SM\ud800"])(
+	test.each(["SM\0\0", "SM".repeat(5_000), "SM\ud800", `${"S".repeat(199)}😀`])(
 		"an unusable message id is one text's affair: %j",
 		async (messageId) => {
 			const { sandbox, store, agency, anna } = createWorld();
@@ -613,7 +626,7 @@ describe("faults of the machine and of the service", () => {
 			for (const id of ["a", "b"]) {
 				const status = await outbox.status(id);
 				expect(status?.state).toBe("sent");
-				expect(status?.messageId).not.toMatch(/[\0\ud800]/);
+				expect(status?.messageId).not.toMatch(/\0|\p{Surrogate}/u);
 				expect(String(status?.messageId).length).toBeLessThan(300);
 			}
 		},
