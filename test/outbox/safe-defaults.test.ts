@@ -4,6 +4,7 @@ import { createOutbox } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { describe, expect, test, vi } from "vitest";
 import { memoryStore } from "./memory.ts";
+import { newText } from "./store-suite.ts";
 import { createWorld } from "./world.ts";
 
 const day = { hours: 25 };
@@ -67,6 +68,19 @@ describe("a contact who declines", () => {
 			}
 		},
 	);
+
+	test("is not sent to either when the answer that held the text was lost", async () => {
+		const { sandbox, outbox, anna, enqueue, pass, sends } = createClosed();
+		sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
+		await enqueue("1");
+		await enqueue("2");
+		await outbox.drain();
+		anna.declines();
+		await pass({ hours: 1 });
+		expect(await outbox.status("note-1")).toMatchObject({ state: "unknown", reason: "ambiguous" });
+		expect(await outbox.status("note-2")).toMatchObject({ state: "cancelled", reason: "earlier_text_dropped" });
+		expect(sends()).toHaveLength(1);
+	});
 
 	test("whose text was pushed out by staff is told apart, as a guess", async () => {
 		const { outbox, agency, anna, enqueue, pass, state } = createClosed();
@@ -178,6 +192,44 @@ describe("cancelling", () => {
 		await pass({ minutes: 1 });
 		expect(texts()).toEqual(["4"]);
 	});
+
+	test("all texts of a contact covers one whose transaction is still open", async () => {
+		const { client, store, agency, anna, sandbox, sends } = createWorld(defaults);
+		const unseen = { ...store, unfinished: async () => [] };
+		const outbox = createOutbox({ client, store: unseen, now: sandbox.clock.now });
+		await outbox.enqueue({ id: "a", agencyId: agency.id, to: anna.phoneNumber, body: "1" });
+		expect(await outbox.cancelAll({ to: anna.phoneNumber })).toEqual({ cancelled: [], tooLate: [] });
+		await outbox.enqueue({ id: "b", agencyId: agency.id, to: anna.phoneNumber, body: "2" });
+		await outbox.drain();
+		expect(await outbox.status("a")).toMatchObject({ state: "cancelled", reason: "requested" });
+		expect(sends().map(({ body }) => Object(body).body)).toEqual(["2"]);
+	});
+
+	test.each(["cancelAll", "a drop"])(
+		"a recipient right before the attempt record lets no request begin: %s",
+		async (by) => {
+			const { client, store, agency, anna, sandbox, sends } = createWorld(defaults);
+			const held = await store.insert({ ...newText, id: "held", agencyId: agency.id, to: anna.phoneNumber }, undefined);
+			let isStopped = false;
+			const stopping = {
+				...store,
+				save: async (...args: Parameters<typeof store.save>) => {
+					if (args[0].state === "sending" && !isStopped) {
+						isStopped = true;
+						// Another worker, after this one has read the row.
+						if (by === "cancelAll") await store.stop({ to: anna.phoneNumber });
+						else await store.save({ ...held, state: "dropped", nextAt: null, version: held.version }, { stops: true });
+					}
+					return store.save(...args);
+				},
+			};
+			const outbox = createOutbox({ client, store: stopping, now: sandbox.clock.now });
+			await outbox.enqueue({ id: "a", agencyId: agency.id, to: anna.phoneNumber, body: "1", priority: 1 });
+			await outbox.drain();
+			expect(sends().map(({ body }) => Object(body).body)).toEqual([]);
+			expect((await outbox.status("a"))?.state).toBe("cancelled");
+		},
+	);
 
 	test("all texts of one agency leaves those of the others", async () => {
 		const { sandbox, outbox, anna, enqueue } = createWorld(defaults);
@@ -563,6 +615,42 @@ describe("faults of the machine and of the service", () => {
 		await outbox.enqueue({ id: "a", agencyId: agency.id, to: anna.phoneNumber, body: "1" });
 		await outbox.drain();
 		expect(sends()).toEqual([]);
+	});
+
+	test("a worker that was stopped while its clock stood still sends nothing any more", async () => {
+		vi.useFakeTimers({ toFake: ["performance"] });
+		try {
+			const { sandbox, client, store, agency, anna, sends } = createWorld();
+			let isStopped = true;
+			const stopping = {
+				...store,
+				save: async (...args: Parameters<typeof store.save>) => {
+					const saved = await store.save(...args);
+					if (isStopped && args[0].state === "sending") {
+						isStopped = false;
+						vi.advanceTimersByTime(61_000);
+					}
+					return saved;
+				},
+			};
+			const outbox = createOutbox({ client, store: stopping, now: sandbox.clock.now });
+			await outbox.enqueue({ id: "a", agencyId: agency.id, to: anna.phoneNumber, body: "1" });
+			await outbox.drain();
+			expect(sends()).toEqual([]);
+			expect(await outbox.status("a")).toMatchObject({ state: "waiting", attempts: 0 });
+		} finally {
+			vi.useRealTimers();
+		}
+	});
+
+	test("in a window that is about to close the conversation is read before the same id is sent again", async () => {
+		const { sandbox, enqueue, pass, sends, state, outbox } = createWorld(defaults);
+		sandbox.clock.advance({ hours: 23, minutes: 50 });
+		sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
+		await enqueue("1");
+		await outbox.drain();
+		await pass({ minutes: 2 });
+		expect([await state("note-1"), sends().length]).toEqual(["sent", 1]);
 	});
 
 	test("a clock that was ahead when the text was held does not make it sent again without a read", async () => {
