@@ -913,6 +913,22 @@ const noBoss: PgBossLike = {
 	offWork: async () => {},
 };
 
+test("a job of pg-boss has the text's priority, and neither its number nor its words", async () => {
+	const jobs: unknown[] = [];
+	const boss: PgBossLike = { ...noBoss, send: async (...job) => jobs.push(job) };
+	const { outbox, agency, anna } = createWorld({ engine: pgBossEngine(boss) });
+	const text = { agencyId: agency.id, to: anna.phoneNumber, body: "The secret garden" };
+	await outbox.enqueue({ ...text, id: `campaign ${anna.phoneNumber}`, priority: 10 });
+	await outbox.cancelAll({ to: anna.phoneNumber });
+	await outbox.enqueue({ ...text, id: "later" });
+	await outbox.cancel("later");
+	expect(jobs).toMatchObject([
+		["messaging-outbox", { text: 1 }, { priority: 10 }],
+		["messaging-outbox", { text: 2 }, { priority: 0 }],
+	]);
+	expect(JSON.stringify(jobs)).not.toMatch(/447700900101|secret|campaign/);
+});
+
 test.each([
 	["work", (outbox: Outbox) => outbox.work(null as never)],
 	["work", (outbox: Outbox) => outbox.work({ signal: "x" } as never)],
