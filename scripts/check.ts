@@ -14,7 +14,6 @@ const checks: Readonly<Record<string, string>> = {
 	"type-cost": "tsx scripts/type-cost.ts",
 	sizes: "tsx scripts/sizes.ts",
 	"dead-code": "knip",
-	reference: "typedoc",
 };
 
 const asked = process.argv.slice(2);

@@ -13,6 +13,7 @@ const parts: Readonly<Record<string, string>> = {
 	databases: "npm run test:databases",
 	examples: "npm run test:examples",
 	page: "npm run test:page",
+	reference: "typedoc",
 	soak: "node --expose-gc --import tsx test/faults/soak.ts",
 	next: "tsx scripts/next/run.ts",
 	runtimes: "npm --prefix scripts/runtimes ci && tsx scripts/runtimes/run.ts",

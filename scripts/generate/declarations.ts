@@ -1,3 +1,6 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 
@@ -34,18 +37,7 @@ const compilerOptions: ts.CompilerOptions = {
  * would bundle. `createProgram` compiles further files against them.
  */
 export function declarations() {
-	const source = ts.createProgram(
-		entries.map((entry) => `${root}src/${entry}.ts`),
-		{
-			...compilerOptions,
-			noEmit: false,
-			declaration: true,
-			emitDeclarationOnly: true,
-			paths: pathsTo((entry) => `${root}src/${entry}.ts`),
-		},
-	);
-	const files = new Map<string, string>();
-	source.emit(undefined, (path, text) => files.set(path, text));
+	const files = emit();
 
 	/** A program over these files and what they import, which is declarations alone. `more` are files by path and text. */
 	function createProgram(
@@ -72,6 +64,34 @@ export function declarations() {
 		/** Types of libphonenumber-js are ours too, because the build inlines them. */
 		isOwn: (path: string) => files.has(path) || path.includes("/node_modules/libphonenumber-js/"),
 	};
+}
+
+/** By the native compiler, which takes a second. The texts are by the paths that they would have beside their sources. */
+function emit(): Map<string, string> {
+	const folder = mkdtempSync(join(root, "node_modules/.declarations-"));
+	try {
+		const config = {
+			extends: "../../tsconfig.json",
+			compilerOptions: {
+				noEmit: false,
+				declaration: true,
+				emitDeclarationOnly: true,
+				rootDir: "../..",
+				outDir: "out",
+			},
+			files: entries.map((entry) => `../../src/${entry}.ts`),
+			include: [],
+		};
+		writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
+		execFileSync(process.execPath, [join(root, "node_modules/typescript-7/bin/tsc"), "-p", folder], {
+			stdio: "inherit",
+		});
+		const out = join(folder, "out");
+		const paths = readdirSync(out, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".d.ts"));
+		return new Map(paths.map((path) => [join(root, path), readFileSync(join(out, path), "utf8")]));
+	} finally {
+		rmSync(folder, { recursive: true });
+	}
 }
 
 function pathsTo(fileOf: (entry: string) => string): Record<string, string[]> {

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { child } from "./child.ts";
 import { type Service, tools } from "./consumer.ts";
@@ -21,7 +21,10 @@ export const nodes = [20, 22, 24, 26] as const;
 export const nodeOf = (line: (typeof nodes)[number]): string => join(tools, `node-${line}/bin/node`);
 
 export function versionOf(name: string): string {
-	const { version }: { version: string } = JSON.parse(readFileSync(join(tools, name, "package.json"), "utf8"));
+	const manifest = join(tools, name, "package.json");
+	// The short run installs what it needs.
+	if (!existsSync(manifest)) return "not installed";
+	const { version }: { version: string } = JSON.parse(readFileSync(manifest, "utf8"));
 	return version;
 }
 

@@ -1,4 +1,4 @@
-// `npm run test:long -- soak`: 100,000 calls; the heap after collection must not grow. `.ci/run` makes 6,000, in which
+// `npm run test:long -- soak`: 100,000 calls; the heap after collection must not grow. `.ci/run` makes 3,000, in which
 // what is compiled and cached late still shows, so that it allows more.
 import { createClient } from "../../src/index.ts";
 import { agencyId, apiKey, operations } from "./answers.ts";

@@ -11,7 +11,10 @@ let said = "";
 
 beforeAll(async () => {
 	const cwd = fileURLToPath(new URL("../../examples/apps", import.meta.url));
-	demo = spawn(process.execPath, ["--import", "tsx", "demo/main.ts"], { cwd, stdio: ["pipe", "pipe", "inherit"] });
+	demo = spawn(process.execPath, ["--liftoff-only", "--import", "tsx", "demo/main.ts"], {
+		cwd,
+		stdio: ["pipe", "pipe", "inherit"],
+	});
 	demo.stdout?.on("data", (text) => (said += text));
 	await vi.waitUntil(() => said.includes("Ctrl-C ends all."), { timeout: 60_000 });
 });

@@ -5,11 +5,13 @@ import { crms, faultsIn, kinds, playHistory } from "./histories.ts";
 
 /** Histories of each kind of service with each way of storing. */
 const numRuns = isLong ? 50 : 1;
+/** In the short run each kind has two of the four ways, in turn. */
+const waysOf = (at: number) => crms.filter((_, way) => isLong || way % 2 === at % 2);
 
-test.each(Object.entries(kinds))(
-	"nothing is lost, doubled, out of order or untrue: %s",
-	async (_name, kind) => {
-		for (const crm of crms) {
+test.each(Object.entries(kinds).map(([name, kind], at) => ({ name, kind, ways: waysOf(at) })))(
+	"nothing is lost, doubled, out of order or untrue: $name",
+	async ({ kind, ways }) => {
+		for (const crm of ways) {
 			const property = fc.asyncProperty(fc.integer(), async (seed) => {
 				const findings = await playHistory({ kind, seed, crm });
 				expect(faultsIn(findings), crm).toEqual({});

@@ -13,13 +13,14 @@ const connection = MESSAGING_BASE_URL
 	? { baseUrl: MESSAGING_BASE_URL, apiKey: MESSAGING_API_KEY }
 	: createSandbox({ now: new Date(), scenario: "busy" }).connection;
 const client = createClient(connection);
-const database = await openDatabase(DATABASE_URL ?? SYNC_DATABASE);
 const { agencies } = await client.me.get();
 const [task] = process.argv.slice(2);
+const place = DATABASE_URL ?? SYNC_DATABASE;
 
 if (task === "--once" || task === "--nightly") {
 	// The last link may have ended, and cron should hear of it.
 	if (agencies.length === 0) throw new Error("The key reaches no agency.");
+	const database = await openDatabase(place);
 	await createTables(database, tables);
 	for (const { id, name } of agencies) {
 		const format = `${name ?? id} {bar} {value}/{total}, {speed}/s, {eta_formatted} left`;
@@ -50,6 +51,7 @@ if (task === "--once" || task === "--nightly") {
 	await database.close();
 } else {
 	const options: MirrorOptions = JSON.parse(MIRROR);
+	const database = await openDatabase(place);
 	const mirror = await createMirror(database, options);
 	for (const { id } of agencies) await mirror.add(id);
 	await mirror.work(client);

@@ -1,4 +1,4 @@
-// The send queue on PGlite, and on a PostgreSQL server with two workers.
+// The send queue on a PostgreSQL server, with one worker and with two, and on PGlite in the long run.
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -11,13 +11,13 @@ import { createClient } from "messaging-conversations";
 import { createOutbox, postgresStore } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { serve } from "messaging-conversations/sandbox/server";
-import { afterAll, afterEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, expect, test } from "vitest";
+import { isLong } from "../../../test/length.ts";
 import { type Server, startServer } from "../../../test/postgres.ts";
 import { openDatabase } from "../database.ts";
 import { startEngine } from "../send-queue/engine.ts";
 import { createNotes, sendNote } from "../send-queue/notes.ts";
 import { createPage } from "../send-queue/page.ts";
-import { emptyPglite } from "./pglite.ts";
 
 const cwd = fileURLToPath(new URL("..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "send-queue-"));
@@ -28,11 +28,21 @@ afterEach(async () => {
 	for (const close of closing.splice(0).reverse()) await close();
 });
 
-async function open() {
+let server: Server | undefined;
+afterAll(() => server?.close());
+
+/** The address of a new database on a server. */
+async function place(): Promise<string> {
+	server ??= await startServer(import.meta.url);
+	return server.create();
+}
+
+async function open(url?: string) {
 	const sandbox = createSandbox({ now: new Date() });
 	const anna = sandbox.agency().contact("+32470123456");
 	anna.writes("Hello");
-	const database = await emptyPglite();
+	const database = await openDatabase(url ?? (await place()));
+	closing.push(database.close);
 	const outbox = createOutbox({ client: createClient({ ...sandbox.connection }), store: postgresStore(database) });
 	await outbox.migrate();
 	await createNotes(database);
@@ -101,7 +111,7 @@ test("the page takes a long text of emojis, and sends lines as they were written
 const quick = { settleMs: 1_500, followMs: [300] };
 
 async function startWorker(url: string, service: { baseUrl: string; apiKey: string }): Promise<ChildProcess> {
-	const worker = spawn(process.execPath, ["--import", "tsx", "send-queue/worker.ts"], {
+	const worker = spawn(process.execPath, ["--liftoff-only", "--import", "tsx", "send-queue/worker.ts"], {
 		cwd,
 		env: {
 			...process.env,
@@ -121,88 +131,78 @@ async function startWorker(url: string, service: { baseUrl: string; apiKey: stri
 	return worker;
 }
 
-test("a worker that is killed in the middle sends nothing twice and loses nothing", async () => {
-	const { sandbox, anna, note } = await open();
+// The tests of the databases kill workers on SQLite and on a server.
+if (isLong)
+	test("a worker that is killed in the middle sends nothing twice and loses nothing", async () => {
+		const url = join(folder, "killed");
+		const { sandbox, anna, database, outbox, note } = await open(url);
+		for (const body of ["1", "2", "3"]) await sendNote(database, outbox, note(body, body));
+		// The folder belongs to one process.
+		await closing.pop()?.();
+		const service = await serve(sandbox);
+		closing.push(service.close);
+		const hung = sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "hang" });
+		const worker = await startWorker(url, service);
+		await expect.poll(() => hung.remaining, { timeout: 30_000 }).toBe(0);
+		worker.kill("SIGKILL");
+		await once(worker, "exit");
+		const next = await startWorker(url, service);
+		const texts = () => anna.inbox().map(({ body }) => body);
+		await expect.poll(texts, { timeout: 30_000 }).toEqual(["1", "2", "3"]);
+		next.kill("SIGTERM");
+		expect((await once(next, "exit"))[0]).toBe(0);
+	});
+
+test("of two workers one is killed in the middle: the other finishes its texts, each once and in order", async () => {
+	const url = await place();
+	const { sandbox, database, note } = await open(url);
 	const service = await serve(sandbox);
 	closing.push(service.close);
-	const url = join(folder, "killed");
-	const before = await openDatabase(url);
-	const outbox = createOutbox({ client: createClient({ ...sandbox.connection }), store: postgresStore(before) });
-	await outbox.migrate();
-	await createNotes(before);
-	for (const body of ["1", "2", "3"]) await sendNote(before, outbox, note(body, body));
-	await before.close();
-	const hung = sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "hang" });
-	const worker = await startWorker(url, service);
-	await expect.poll(() => hung.remaining, { timeout: 30_000 }).toBe(0);
-	worker.kill("SIGKILL");
-	await once(worker, "exit");
-	const next = await startWorker(url, service);
-	const texts = () => anna.inbox().map(({ body }) => body);
-	await expect.poll(texts, { timeout: 30_000 }).toEqual(["1", "2", "3"]);
-	next.kill("SIGTERM");
-	expect((await once(next, "exit"))[0]).toBe(0);
+	const phones = ["+447700900111", "+447700900112", "+447700900113", "+447700900114"];
+	const people = phones.map((phone) => sandbox.agency().contact(phone));
+	for (const person of people) person.writes("Hello");
+	const hung = sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "hang", times: 3 });
+	const workers = [await startWorker(url, service), await startWorker(url, service)];
+
+	const { engine, stop } = await startEngine(url);
+	const outbox = createOutbox({
+		client: createClient({ ...sandbox.connection }),
+		store: postgresStore(database),
+		engine,
+	});
+	// All in one transaction, as a mailing is: either everybody is written to, or nobody.
+	await database.transaction(async (tx) => {
+		for (const body of ["1", "2", "3"])
+			for (const to of phones) await outbox.enqueue(note(`${to} ${body}`, body, to), { tx });
+	});
+	await expect.poll(() => hung.remaining, { timeout: 60_000 }).toBe(0);
+	workers[0]?.kill("SIGKILL");
+	const texts = () => people.map((person) => person.inbox().map(({ body }) => body));
+	await expect.poll(() => texts().flat().length, { timeout: 60_000 }).toBe(12);
+	workers[1]?.kill("SIGTERM");
+	await once(workers[1] ?? process, "exit");
+	await stop();
+	expect(texts()).toEqual(phones.map(() => ["1", "2", "3"]));
 });
 
-describe("on a PostgreSQL server", () => {
-	let server: Server | undefined;
-	afterAll(() => server?.close());
-
-	test("of two workers one is killed in the middle: the other finishes its texts, each once and in order", async () => {
-		server = await startServer(import.meta.url);
-		const url = await server.create();
-		const { sandbox, note } = await open();
-		const service = await serve(sandbox);
-		closing.push(service.close);
-		const phones = ["+447700900111", "+447700900112", "+447700900113", "+447700900114"];
-		const people = phones.map((phone) => sandbox.agency().contact(phone));
-		for (const person of people) person.writes("Hello");
-		const hung = sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "hang", times: 3 });
-		const workers = [await startWorker(url, service), await startWorker(url, service)];
-
-		const database = await openDatabase(url);
-		const { engine, stop } = await startEngine(url);
-		const outbox = createOutbox({
-			client: createClient({ ...sandbox.connection }),
-			store: postgresStore(database),
-			engine,
-		});
-		// All in one transaction, as a mailing is: either everybody is written to, or nobody.
-		await database.transaction(async (tx) => {
-			for (const body of ["1", "2", "3"])
-				for (const to of phones) await outbox.enqueue(note(`${to} ${body}`, body, to), { tx });
-		});
-		await expect.poll(() => hung.remaining, { timeout: 60_000 }).toBe(0);
-		workers[0]?.kill("SIGKILL");
-		const texts = () => people.map((person) => person.inbox().map(({ body }) => body));
-		await expect.poll(() => texts().flat().length, { timeout: 60_000 }).toBe(12);
-		workers[1]?.kill("SIGTERM");
-		await once(workers[1] ?? process, "exit");
-		await stop();
-		await database.close();
-		expect(texts()).toEqual(phones.map(() => ["1", "2", "3"]));
-	});
-
-	test("a text that is stored from the command line is sent by the worker on the server", async () => {
-		server ??= await startServer(import.meta.url);
-		const url = await server.create();
-		const { sandbox } = await open();
-		const service = await serve(sandbox);
-		closing.push(service.close);
-		const bert = sandbox.agency().contact("+447700900122");
-		bert.writes("Hello");
-		const env = {
-			...process.env,
-			DATABASE_URL: url,
-			MESSAGING_BASE_URL: service.baseUrl,
-			MESSAGING_API_KEY: service.apiKey,
-		};
-		const args = ["--import", "tsx", "send-queue/enqueue.ts", "+44 7700 900122", "Hello back"];
-		expect((await promisify(execFile)(process.execPath, args, { cwd, env })).stdout).toMatch(/^stored as .+\n$/);
-		await startWorker(url, service);
-		await expect.poll(() => bert.inbox().map(({ body }) => body), { timeout: 30_000 }).toEqual(["Hello back"]);
-		await expect(
-			promisify(execFile)(process.execPath, args, { cwd, env: { ...env, DATABASE_URL: "" } }),
-		).rejects.toThrow("DATABASE_URL");
-	});
+test("a text that is stored from the command line is sent by the worker on the server", async () => {
+	const url = await place();
+	const { sandbox } = await open(url);
+	const service = await serve(sandbox);
+	closing.push(service.close);
+	const bert = sandbox.agency().contact("+447700900122");
+	bert.writes("Hello");
+	const env = {
+		...process.env,
+		DATABASE_URL: url,
+		MESSAGING_BASE_URL: service.baseUrl,
+		MESSAGING_API_KEY: service.apiKey,
+	};
+	const args = ["--import", "tsx", "send-queue/enqueue.ts", "+44 7700 900122", "Hello back"];
+	expect((await promisify(execFile)(process.execPath, args, { cwd, env })).stdout).toMatch(/^stored as .+\n$/);
+	await startWorker(url, service);
+	await expect.poll(() => bert.inbox().map(({ body }) => body), { timeout: 30_000 }).toEqual(["Hello back"]);
+	await expect(promisify(execFile)(process.execPath, args, { cwd, env: { ...env, DATABASE_URL: "" } })).rejects.toThrow(
+		"DATABASE_URL",
+	);
 });

@@ -11,11 +11,22 @@ import { promisify } from "node:util";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { serve } from "messaging-conversations/sandbox/server";
 import { afterAll, expect, test } from "vitest";
+import { type Server, startServer } from "../../../test/postgres.ts";
 import { openAgency } from "../agency.ts";
 
 const cwd = fileURLToPath(new URL("..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "example-apps-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+let server: Server | undefined;
+afterAll(async () => {
+	await server?.close();
+	rmSync(folder, { recursive: true, force: true });
+});
+
+/** The address of a new database on a server, which starts sooner than PGlite. */
+async function serverPlace(): Promise<string> {
+	server ??= await startServer(import.meta.url);
+	return server.create();
+}
 
 // A key in the environment of whoever runs the tests must reach nobody, and this half is the embedded one.
 const env = {
@@ -24,10 +35,11 @@ const env = {
 	DATABASE_URL: "",
 	PORT: "0",
 };
-// One folder for all mirrors: to create a database takes longer than to open it.
+// One folder for both: to create a database takes longer than to open it.
 const place = { SYNC_DATABASE: join(folder, "mirror") };
-const run = async (file: string) =>
-	(await promisify(execFile)(process.execPath, ["--import", "tsx", file], { cwd, env })).stdout;
+// PGlite starts in half the time when its WebAssembly is compiled once.
+const node = ["--liftoff-only", "--import", "tsx"];
+const run = async (file: string) => (await promisify(execFile)(process.execPath, [...node, file], { cwd, env })).stdout;
 
 test("the README lists every example and every command", () => {
 	const readme = readFileSync(join(cwd, "../README.md"), "utf8");
@@ -49,8 +61,8 @@ test("npm run send-queue", async () => {
 });
 
 test("npm run send-queue:worker", async () => {
-	const place = { DATABASE_URL: join(folder, "queue") };
-	const worker = spawn(process.execPath, ["--import", "tsx", "send-queue/worker.ts"], {
+	const place = { DATABASE_URL: await serverPlace() };
+	const worker = spawn(process.execPath, [...node, "send-queue/worker.ts"], {
 		cwd,
 		env: { ...env, ...place },
 	});
@@ -62,7 +74,7 @@ test("npm run send-queue:worker", async () => {
 
 test("npm run sync:once, and npm run nightly on what it stored", async () => {
 	const start = (task: string) =>
-		promisify(execFile)(process.execPath, ["--import", "tsx", "sync/main.ts", task], {
+		promisify(execFile)(process.execPath, [...node, "sync/main.ts", task], {
 			cwd,
 			env: { ...env, ...place },
 		});
@@ -79,7 +91,7 @@ test("npm run sync:once fails, and says why, when the key reaches no agency", as
 	const server = await serve(sandbox, { port: 0 });
 	sandbox.agency().unlink();
 	const service = { MESSAGING_BASE_URL: server.baseUrl, MESSAGING_API_KEY: server.apiKey };
-	const once = promisify(execFile)(process.execPath, ["--import", "tsx", "sync/main.ts", "--once"], {
+	const once = promisify(execFile)(process.execPath, [...node, "sync/main.ts", "--once"], {
 		cwd,
 		env: { ...env, ...place, ...service },
 	});
@@ -88,7 +100,8 @@ test("npm run sync:once fails, and says why, when the key reaches no agency", as
 });
 
 test("npm run sync", async () => {
-	const worker = spawn(process.execPath, ["--import", "tsx", "sync/main.ts"], { cwd, env: { ...env, ...place } });
+	const place = { DATABASE_URL: await serverPlace() };
+	const worker = spawn(process.execPath, [...node, "sync/main.ts"], { cwd, env: { ...env, ...place } });
 	const [said] = await once(worker.stdout, "data");
 	expect(String(said)).toBe("ready\n");
 	worker.kill("SIGINT");
@@ -96,7 +109,7 @@ test("npm run sync", async () => {
 });
 
 test("npm run contact-page", async () => {
-	const server = spawn(process.execPath, ["--import", "tsx", "contact-page/server.ts"], { cwd, env });
+	const server = spawn(process.execPath, [...node, "contact-page/server.ts"], { cwd, env });
 	const [said] = await once(server.stdout, "data");
 	const page = await fetch(String(said).trim());
 	server.kill();
@@ -108,7 +121,7 @@ test("npm run contact-page ends, and says why, when its port is taken", async ()
 	const other = createServer().listen(0, "127.0.0.1");
 	await once(other, "listening");
 	const { port } = other.address() as AddressInfo;
-	const server = spawn(process.execPath, ["--import", "tsx", "contact-page/server.ts"], {
+	const server = spawn(process.execPath, [...node, "contact-page/server.ts"], {
 		cwd,
 		env: { ...env, PORT: String(port) },
 	});

@@ -8,6 +8,7 @@ import { createSandbox, type Sandbox } from "messaging-conversations/sandbox";
 import { type SandboxServer, serve } from "messaging-conversations/sandbox/server";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { pick, randomFrom } from "../../../test/faults/random.ts";
+import { isLong } from "../../../test/length.ts";
 import { type Server, startServer } from "../../../test/postgres.ts";
 import { type Database, openDatabase } from "../database.ts";
 import { erase, markSeen, nightly, poll, retryUnstored, tables, unreadCounts } from "../sync/mirror.ts";
@@ -300,9 +301,11 @@ function suite(empty: () => Promise<Database>): void {
 	});
 }
 
-describe("the mirror in PGlite", () => {
-	suite(emptyPglite);
-});
+// `npm run sync` on PGlite is tested with the other commands.
+if (isLong)
+	describe("the mirror in PGlite", () => {
+		suite(emptyPglite);
+	});
 
 describe("the mirror on a PostgreSQL server", () => {
 	let server: Server | undefined;
@@ -358,12 +361,15 @@ describe("the mirror on a PostgreSQL server", () => {
 		expect((await database.query("select count(*) as n from feed")).rows).toEqual([{ n: expect.anything() }]);
 	});
 
-	test("forty agencies under faults, with workers that are killed, are mirrored row by row", async () => {
+	test("many agencies under faults, with workers that are killed, are mirrored row by row", async () => {
 		const url = await place();
 		const { sandbox, client, database } = await open(await openServer(url), createSandbox());
 		const service = await serve(sandbox, { port: 0 });
 		closing.push(service.close);
-		const agencies = [sandbox.agency(), ...Array.from({ length: 39 }, (_, i) => sandbox.link({ name: `Agency ${i}` }))];
+		const agencies = [
+			sandbox.agency(),
+			...Array.from({ length: isLong ? 39 : 11 }, (_, i) => sandbox.link({ name: `Agency ${i}` })),
+		];
 		const random = randomFrom(35);
 		const number = () => `+4477009${String(Math.floor(random() * 12)).padStart(5, "0")}`;
 		const happen = (count: number): void => {
@@ -386,8 +392,8 @@ describe("the mirror on a PostgreSQL server", () => {
 			for (let i = 0; i < 10; i++)
 				sandbox.faults.add({ skip: Math.floor(random() * 20), times: 1, effect: pick(random, effects) });
 		};
-		happen(400);
-		for (let kill = 0; kill < 3; kill++) {
+		happen(isLong ? 400 : 120);
+		for (let kill = 0; kill < (isLong ? 3 : 2); kill++) {
 			const worker = await startWorker(url, service);
 			await startWorker(url, service);
 			const before = Number((await database.query("select count(*) as n from message")).rows[0]?.n);

@@ -60,9 +60,12 @@ function openService(contacts: number) {
 /** A second worker takes texts from those that die, so it needs more of them. */
 const contactsOf = (workers: number): number => (isLong ? 250 : workers > 1 ? 40 : 24);
 
-const kinds: [name: string, database: Task["database"], workers: number, place: () => Promise<string>][] = [
+type Kind = [name: string, database: Task["database"], workers: number, place: () => Promise<string>];
+
+const kinds: Kind[] = [
 	["one worker on SQLite", "libsql", 1, async () => newFile()],
-	["one worker on PGlite", "pglite", 1, async () => newFile()],
+	// PGlite takes seconds to start, and every death needs a new start.
+	...(isLong ? [["one worker on PGlite", "pglite", 1, async () => newFile()] satisfies Kind] : []),
 	["one worker on a PostgreSQL server", "postgres", 1, async () => (await server?.create()) ?? ""],
 	["two workers on a PostgreSQL server, by pg-boss", "pg-boss", 2, async () => (await server?.create()) ?? ""],
 ];

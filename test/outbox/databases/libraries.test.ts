@@ -8,9 +8,8 @@ import mysql from "mysql2";
 import promised from "mysql2/promise";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Server, startServer } from "../../postgres.ts";
-import { progress } from "../store-suite.ts";
 import { type Library, libraries } from "./libraries.ts";
-import { emptyPglite, newFile } from "./open.ts";
+import { newFile } from "./open.ts";
 
 let server: Server | undefined;
 const opened: Library[] = [];
@@ -143,17 +142,6 @@ test("a pool of MySQL is refused when the store is created", async () => {
 		);
 		await pool.end();
 	}
-});
-
-test("PGlite: a transaction of it is a tx, and the database itself is none", async () => {
-	const db = await emptyPglite();
-	const store = postgresStore(db);
-	await store.migrate();
-	const text = { agencyId: "agy_1", to: "+447700900101", body: "Hi", subaccountId: null, consentLanguage: null };
-	const row = { ...text, notBefore: null, notAfter: null, priority: 0, createdAt: 1, progress };
-	await expect(store.insert({ ...row, id: "a" }, db)).rejects.toMatchObject({ field: "tx" });
-	await db.transaction((tx) => store.insert({ ...row, id: "b" }, tx));
-	expect([await store.find("a"), await store.find("b")]).toMatchObject([undefined, { id: "b" }]);
 });
 
 test("libsql: a database on which no transaction is open is no tx", async () => {

@@ -24,7 +24,7 @@ export async function startWorker(task: Task): Promise<ChildProcess> {
 		sourcemap: "inline",
 	});
 	await built;
-	return spawn(process.execPath, [bundle], {
+	return spawn(process.execPath, ["--liftoff-only", bundle], {
 		env: { ...process.env, TASK: JSON.stringify(task) },
 		stdio: ["ignore", "pipe", "inherit"],
 	});

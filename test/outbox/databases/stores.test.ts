@@ -237,6 +237,15 @@ describe("a text in the caller's transaction is there with the caller's row, or 
 		);
 	});
 
+	test("PGlite: a transaction of it is a tx, and the database itself is none", async () => {
+		const db = await emptyPglite();
+		const store = postgresStore(db);
+		await store.migrate();
+		await expect(store.insert({ ...text, id: "a" }, db)).rejects.toMatchObject({ field: "tx" });
+		await db.transaction((tx) => store.insert({ ...text, id: "b" }, tx));
+		expect([await store.find("a"), await store.find("b")]).toMatchObject([undefined, { id: "b" }]);
+	});
+
 	test("PGlite, by an ORM that gives columns in camel case", async () => {
 		const db = await emptyPglite();
 		const store = postgresStore(db);
