@@ -1,5 +1,8 @@
 import { defineConfig, type Options } from "tsup";
 import ts from "typescript";
+import { emitDeclarations, entries } from "./scripts/generate/declarations.ts";
+
+const declared = emitDeclarations();
 
 type Plugin = NonNullable<Options["plugins"]>[number];
 
@@ -39,7 +42,6 @@ const shared: Options = {
 	splitting: false,
 	treeshake: true,
 	plugins: [removableConstants],
-	dts: true,
 	removeNodeProtocol: false,
 	esbuildOptions(options) {
 		options.mainFields = ["module", "main"];
@@ -53,15 +55,9 @@ export default defineConfig([
 	{
 		...shared,
 		format: ["esm", "cjs"],
-		entry: {
-			index: "src/index.ts",
-			node: "src/node.ts",
-			"sync/index": "src/sync/index.ts",
-			"outbox/index": "src/outbox/index.ts",
-			"sandbox/index": "src/sandbox/index.ts",
-			"sandbox/msw": "src/sandbox/msw.ts",
-			"sandbox/server": "src/sandbox/server.ts",
-		},
+		entry: Object.fromEntries(entries.map((entry) => [entry, `src/${entry}.ts`])),
+		// To bundle declarations takes a second, to make them from the sources here would take a minute.
+		dts: { entry: Object.fromEntries(entries.map((entry) => [entry, `${declared}/src/${entry}.d.ts`])) },
 	},
-	{ ...shared, plugins: [], format: ["esm"], entry: { cli: "src/cli/cli.ts" }, dts: false },
+	{ ...shared, plugins: [], format: ["esm"], entry: { cli: "src/cli/cli.ts" } },
 ]);

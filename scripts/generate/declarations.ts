@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
@@ -33,65 +33,65 @@ const compilerOptions: ts.CompilerOptions = {
 };
 
 /**
- * The declarations that users get, kept in memory: each source file of the package as its `.d.ts`, which is what a build
- * would bundle. `createProgram` compiles further files against them.
+ * The declarations that users get: each source file of the package as its `.d.ts`, which the build bundles.
+ * `createProgram` compiles further files against them.
  */
 export function declarations() {
-	const files = emit();
+	const folder = emitDeclarations();
+	const pathOf = (entry: string): string => join(folder, `src/${entry}.d.ts`);
 
 	/** A program over these files and what they import, which is declarations alone. `more` are files by path and text. */
 	function createProgram(
 		roots: readonly string[],
 		{ more = {}, options = {} }: { more?: Readonly<Record<string, string>>; options?: ts.CompilerOptions } = {},
 	): ts.Program {
-		const texts = new Map([...files, ...Object.entries(more)]);
-		const all = { ...compilerOptions, ...options, paths: pathsTo((entry) => `${root}src/${entry}.d.ts`) };
+		const all = { ...compilerOptions, ...options, paths: pathsTo(pathOf) };
 		const host = ts.createCompilerHost(all);
 		const { getSourceFile, fileExists, readFile } = host;
-		// Where a source has a declaration, only the declaration is there.
-		const isHidden = (path: string): boolean => texts.has(path.replace(/\.ts$/, ".d.ts"));
-		host.fileExists = (path) => texts.has(path) || (!isHidden(path) && fileExists(path));
-		host.readFile = (path) => texts.get(path) ?? readFile(path);
+		host.fileExists = (path) => path in more || fileExists(path);
+		host.readFile = (path) => more[path] ?? readFile(path);
 		host.getSourceFile = (path, version, ...rest) => {
-			const text = texts.get(path);
+			const text = more[path];
 			return text === undefined ? getSourceFile(path, version, ...rest) : ts.createSourceFile(path, text, version);
 		};
 		return ts.createProgram(roots, all, host);
 	}
 	return {
 		createProgram,
-		pathOf: (entry: string) => `${root}src/${entry}.d.ts`,
+		pathOf,
 		/** Types of libphonenumber-js are ours too, because the build inlines them. */
-		isOwn: (path: string) => files.has(path) || path.includes("/node_modules/libphonenumber-js/"),
+		isOwn: (path: string) => path.startsWith(folder) || path.includes("/node_modules/libphonenumber-js/"),
 	};
 }
 
-/** By the native compiler, which takes a second. The texts are by the paths that they would have beside their sources. */
-function emit(): Map<string, string> {
-	const folder = mkdtempSync(join(root, "node_modules/.declarations-"));
-	try {
-		const config = {
-			extends: "../../tsconfig.json",
-			compilerOptions: {
-				noEmit: false,
-				declaration: true,
-				emitDeclarationOnly: true,
-				rootDir: "../..",
-				outDir: "out",
-			},
-			files: entries.map((entry) => `../../src/${entry}.ts`),
-			include: [],
-		};
-		writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
-		execFileSync(process.execPath, [join(root, "node_modules/typescript-7/bin/tsc"), "-p", folder], {
-			stdio: "inherit",
-		});
-		const out = join(folder, "out");
-		const paths = readdirSync(out, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".d.ts"));
-		return new Map(paths.map((path) => [join(root, path), readFileSync(join(out, path), "utf8")]));
-	} finally {
-		rmSync(folder, { recursive: true });
+/**
+ * Writes the declarations with the native compiler, which takes two seconds.
+ *
+ * @returns their folder, which has `src` and `generated` in it. It is removed when the process ends
+ */
+export function emitDeclarations(): string {
+	const folder = mkdtempSync(join(root, ".declarations-"));
+	process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+	const out = join(folder, "out");
+	const config = {
+		extends: "../tsconfig.json",
+		compilerOptions: { noEmit: false, declaration: true, emitDeclarationOnly: true, rootDir: "..", outDir: out },
+		files: entries.map((entry) => `../src/${entry}.ts`),
+		include: [],
+	};
+	writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
+	execFileSync(process.execPath, [join(root, "node_modules/typescript-7/bin/tsc"), "-p", folder], { stdio: "inherit" });
+	// It is a declaration already, which the compiler does not copy.
+	const metadata = "generated/phone-metadata.d.ts";
+	copyFileSync(join(root, metadata), join(out, metadata));
+	for (const name of readdirSync(out, { recursive: true, encoding: "utf8" })) {
+		if (!name.endsWith(".d.ts")) continue;
+		const path = join(out, name);
+		// The sources name each other by `.ts`, which only a compiler of sources finds.
+		const text = readFileSync(path, "utf8").replace(/((?:from|import\() ?"\.[^"]*)\.ts"/g, '$1.js"');
+		writeFileSync(path, text);
 	}
+	return out;
 }
 
 function pathsTo(fileOf: (entry: string) => string): Record<string, string[]> {

@@ -7,7 +7,7 @@ const other: Recipient = { agencyId: "agy_2", to: "+447700900101" };
 const noon = Date.parse("2026-01-05T12:00:00Z");
 
 /** Of a text that was not sent yet. */
-export const progress: Progress = {
+const progress: Progress = {
 	attempts: 0,
 	requests: [],
 	generation: 0,
