@@ -31,7 +31,7 @@ const layers: Record<string, Layer> = {
 		imports: ["sandbox/world", "sandbox/base", "phone", "validation"],
 	},
 	// It runs in a browser, and knows the sandbox by its types and control routes alone.
-	"sandbox/page": { files: /^sandbox\/server\/page\//, imports: ["sandbox", ...sandbox] },
+	"sandbox/page": { files: /^sandbox\/page\//, imports: ["sandbox", ...sandbox] },
 	"sandbox/server": {
 		files: /^sandbox\/(server|msw)(\.ts$|\/)/,
 		imports: ["sandbox", ...sandbox, "phone", "validation"],
@@ -57,7 +57,7 @@ const owners: Record<string, RegExp> = {
 	"libphonenumber-js/core/es6": /^phone\//,
 	"zod/mini": /^validation\.ts$/,
 	msw: /^sandbox\/msw\.ts$/,
-	preact: /^sandbox\/server\/page\//,
+	preact: /^sandbox\/page\//,
 	// These entries use the client by the name of the package, as any caller does.
 	"messaging-conversations": /^(sync|outbox|cli)\//,
 	"messaging-conversations/sync": /^cli\//,

@@ -3,7 +3,7 @@ import { build } from "esbuild";
 import config from "../../tsup.config.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const page = "src/sandbox/server/page/main.tsx";
+const page = "src/sandbox/page/main.tsx";
 
 /** The packages of which the build contains anything: what runs at a user's beside this one. By their names, sorted. */
 export async function inlined(): Promise<string[]> {

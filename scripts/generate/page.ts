@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
-const source = fileURLToPath(new URL("../../src/sandbox/server/page/", import.meta.url));
+const source = fileURLToPath(new URL("../../src/sandbox/page/", import.meta.url));
 
 /** generated/page.ts: the sandbox's page as text, so that a server reads nothing from the disk. */
 export async function sandboxPage(): Promise<Record<string, string>> {
@@ -21,7 +21,7 @@ export async function sandboxPage(): Promise<Record<string, string>> {
 		write: false,
 	});
 	const textOf = (end: string): string => outputFiles.find(({ path }) => path.endsWith(end))?.text.trim() ?? "";
-	const text = `// Generated from src/sandbox/server/page by \`npm run generate\`.
+	const text = `// Generated from src/sandbox/page by \`npm run generate\`.
 
 /** The script of the sandbox's page. */
 export const script: string = ${JSON.stringify(textOf(".js"))};

@@ -1,4 +1,4 @@
-import type { ConversationState, MessageState, SandboxEvent } from "../../index.ts";
+import type { ConversationState, MessageState, SandboxEvent } from "../index.ts";
 import { isMessage, isWholeNew } from "./store.ts";
 import { type EventOf, faultWords, isLost, reasonIn, type Words, wordsOf } from "./words.ts";
 

@@ -1,4 +1,4 @@
-import type { HeldState, MessageState } from "../../index.ts";
+import type { HeldState, MessageState } from "../index.ts";
 import { Act, into } from "./act.tsx";
 import { signal } from "./signal.ts";
 import { here, now, post, selected } from "./store.ts";

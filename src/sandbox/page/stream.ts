@@ -1,4 +1,4 @@
-import type { SandboxEvent } from "../../index.ts";
+import type { SandboxEvent } from "../index.ts";
 import { isRefused, read, request, token } from "./control.ts";
 import { signal } from "./signal.ts";
 import { events, forget, readState, take } from "./store.ts";

@@ -1,4 +1,4 @@
-import type { ConversationRow } from "../../index.ts";
+import type { ConversationRow } from "../index.ts";
 import { Act, into } from "./act.tsx";
 import { perform } from "./control.ts";
 import { More } from "./more.tsx";

@@ -1,4 +1,4 @@
-import type { SandboxEvent } from "../../index.ts";
+import type { SandboxEvent } from "../index.ts";
 import { minuteOf } from "./time.ts";
 
 /** Events of one type. */

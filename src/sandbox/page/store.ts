@@ -1,11 +1,4 @@
-import type {
-	AgencyState,
-	ConversationRow,
-	ConversationState,
-	FaultState,
-	SandboxEvent,
-	Violation,
-} from "../../index.ts";
+import type { AgencyState, ConversationRow, ConversationState, FaultState, SandboxEvent, Violation } from "../index.ts";
 import { type Call, read } from "./control.ts";
 import { computed, signal } from "./signal.ts";
 import type { EventOf, RequestEvent } from "./words.ts";

@@ -1,5 +1,5 @@
 import type { TargetedEvent, TargetedKeyboardEvent } from "preact";
-import type { SandboxEvent } from "../../index.ts";
+import type { SandboxEvent } from "../index.ts";
 import { Copy } from "./copy.tsx";
 import { curlOfRequest } from "./curl.ts";
 import { More } from "./more.tsx";

@@ -1,5 +1,5 @@
 import { Fragment, type TargetedEvent } from "preact";
-import type { ConversationRow, ConversationState } from "../../index.ts";
+import type { ConversationRow, ConversationState } from "../index.ts";
 import { Bubble, HeldBubble, LostBubble } from "./bubble.tsx";
 import { Composer } from "./composer.tsx";
 import { ContactControls } from "./contact.tsx";

@@ -1,4 +1,4 @@
-import type { ConversationState } from "../../index.ts";
+import type { ConversationState } from "../index.ts";
 import { Act, ActForm, draftOf, into } from "./act.tsx";
 import { here, post } from "./store.ts";
 
