@@ -2,7 +2,7 @@
  * Writes every generated file of the repository.
  *
  *   npm run generate                     write what is stale
- *   npm run generate -- page             only one part: contract, page, licences, fidelity, performance or api
+ *   npm run generate -- page             only one part: contract, page, routes, licences, fidelity, performance or api
  *   npm run generate -- --check          write nothing, fail if a file is stale
  *   npm run generate -- --from BASE_URL  first take openapi.json from a service, and report what changed
  */
@@ -20,6 +20,7 @@ type Files = Readonly<Record<string, string>>;
 const parts: Readonly<Record<string, () => Promise<Files>>> = {
 	contract: async () => (await import("./generate/contract-files.ts")).contractFiles(await readContract()),
 	page: async () => (await import("./generate/page.ts")).sandboxPage(),
+	routes: async () => (await import("./generate/routes.ts")).routeTables(),
 	licences: async () => (await import("./generate/licences.ts")).licences(),
 	fidelity: async () => (await import("./generate/fidelity.ts")).fidelity(),
 	performance: async () => (await import("./generate/performance.ts")).performance(),

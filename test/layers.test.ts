@@ -32,9 +32,11 @@ const layers: Record<string, Layer> = {
 	},
 	// It runs in a browser, and knows the sandbox by its types and control routes alone.
 	"sandbox/page": { files: /^sandbox\/page\//, imports: ["sandbox", ...sandbox] },
+	// The controls by method and path, for a server and for programs without one.
+	"sandbox/routes": { files: /^sandbox\/routes\//, imports: ["sandbox", ...sandbox, "validation"] },
 	"sandbox/server": {
 		files: /^sandbox\/(server|msw)(\.ts$|\/)/,
-		imports: ["sandbox", ...sandbox, "phone", "validation"],
+		imports: ["sandbox", "sandbox/routes", ...sandbox, "phone", "validation"],
 	},
 	sandbox: { files: /^sandbox\//, imports: [...sandbox, "phone", "validation"] },
 	sync: { files: /^sync\//, imports: ["index", "validation"] },

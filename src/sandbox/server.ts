@@ -12,8 +12,8 @@ import { flag, listOf, optional, rule } from "../validation.ts";
 import { basePath } from "./base/call.ts";
 import { assertValid, fields } from "./base/input.ts";
 import type { Sandbox } from "./index.ts";
+import { createControls } from "./routes/controls.ts";
 import { endLate } from "./server/body.ts";
-import { createControlRoutes } from "./server/control.ts";
 import { createEventStreams } from "./server/events.ts";
 import { hostOf, hostsOf, isLoopback } from "./server/hosts.ts";
 import { json, refuseUnreadable } from "./server/json.ts";
@@ -101,9 +101,9 @@ export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promi
 	const { port = 0, token = randomBytes(16).toString("hex"), follow = false } = options;
 	const { listen = "127.0.0.1", allowHosts = [] } = options;
 	let { baseUrl } = sandbox.connection;
-	const control = createControlRoutes(sandbox, () => baseUrl);
+	const controls = createControls(sandbox, () => baseUrl);
 	const streamEvents = createEventStreams(sandbox);
-	const served: Served = { sandbox, token, control, streamEvents, isOwnHost: () => false };
+	const served: Served = { sandbox, token, controls, streamEvents, isOwnHost: () => false };
 	/** The newest answer on each connection. */
 	const answers = new WeakMap<Duplex, ServerResponse>();
 	const listener: RequestListener = (request, response) => {

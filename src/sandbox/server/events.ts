@@ -1,14 +1,13 @@
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { Sandbox, SandboxEvent } from "../index.ts";
-import { afterIn } from "./control.ts";
 
 /** Whether a request for events wants them as they happen. */
 export const wantsStream = ({ accept = "" }: IncomingHttpHeaders): boolean => /\btext\/event-stream\b/i.test(accept);
 
 /** The number of the last event that a reader has, by `Last-Event-ID` or by the query; 0 when it names none. */
 export function afterOf(headers: IncomingHttpHeaders, query: string): number {
-	const last = headers["last-event-id"];
-	return afterIn(typeof last === "string" ? `after=${last}` : query) || 0;
+	const last = headers["last-event-id"] ?? new URLSearchParams(query).get("after");
+	return typeof last === "string" && /^\d{1,15}$/.test(last) ? Number(last) : 0;
 }
 
 const aliveEveryMs = 15_000;

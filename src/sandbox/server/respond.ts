@@ -2,8 +2,9 @@ import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Answer, basePath, isLater, targetIn } from "../base/call.ts";
 import type { Sandbox } from "../index.ts";
+import type { Controls } from "../routes/controls.ts";
 import { bodyLimits, readBody, skipBody } from "./body.ts";
-import type { createControlRoutes } from "./control.ts";
+import { answerControl } from "./control.ts";
 import { afterOf, type EventStreams, wantsStream } from "./events.ts";
 import { strangerIn } from "./hosts.ts";
 import { json } from "./json.ts";
@@ -13,7 +14,7 @@ import { pageFiles, pageHeaders } from "./page.ts";
 export interface Served {
 	readonly sandbox: Sandbox;
 	readonly token: string;
-	readonly control: ReturnType<typeof createControlRoutes>;
+	readonly controls: Controls;
 	readonly streamEvents: EventStreams;
 	/** Whether this server may be asked by that name. */
 	isOwnHost: (host: string) => boolean;
@@ -23,7 +24,7 @@ const page = "/_sandbox/ui/";
 
 /** Answers a request: the page, a control, or the service. */
 export async function respond(served: Served, request: IncomingMessage, response: ServerResponse): Promise<void> {
-	const { sandbox, token, control, streamEvents, isOwnHost } = served;
+	const { sandbox, token, controls, streamEvents, isOwnHost } = served;
 	const { method = "GET" } = request;
 	const headers = headersOf(request);
 	// A proxy's client asks for a whole URL, whose host comes before the Host header (RFC 9112, 3.2.2).
@@ -42,7 +43,7 @@ export async function respond(served: Served, request: IncomingMessage, response
 		if (isStream) return streamEvents(afterOf(request.headers, query), response);
 		const given = await readBody(request, path === "/_sandbox/import" ? bodyLimits.import : bodyLimits.known);
 		if (!given) return refuseLength(response);
-		const { status, result } = control(method, url.slice("/_sandbox".length), given);
+		const { status, result } = answerControl(controls, method, url.slice("/_sandbox".length), given);
 		return json(response, status, result);
 	}
 	// Without a good key the body decides nothing, so nothing of it is kept.

@@ -171,6 +171,3 @@ export function templateIn(language: string | null): {
 	];
 	return { body: question, interactiveContent: { quickReplies } };
 }
-
-/** The fields of {@link ConsentSettings}. */
-export const consentFields = Object.keys(consentRules);

@@ -1,0 +1,57 @@
+import type { Sandbox, Snapshot } from "../index.ts";
+import type { Route } from "./route.ts";
+import { routes } from "./table.ts";
+
+/** There is no such route. */
+export class UnknownRoute extends Error {}
+
+/**
+ * Runs the control with this method and path, which may have a query. Returns its answer, which JSON can carry. Throws
+ * `UnknownRoute`, or the control's own error, which names the field.
+ */
+export type Controls = (method: string, path: string, given?: unknown) => unknown;
+
+const all = Object.values(routes).flat();
+
+/** The list of routes, so that they are found without this repository. */
+const listed = {
+	controls: all.map(({ method, path, takes, answers }) => ({ verb: method, path, takes, answers })),
+};
+
+/** The sandbox's controls by method and path. They need no server: `baseUrl` is only told to those who ask for it. */
+export function createControls(sandbox: Sandbox, baseUrl: () => string): Controls {
+	const snapshots = new Map<string, Snapshot>();
+	return (method, path, given = {}) => {
+		const [place = "", query = ""] = path.split("?", 2);
+		if (method === "GET" && /^\/*$/.test(place)) return listed;
+		const { agencyId, integrationId, segments } = placeOf(place.replace(/^\//, "").split("/"));
+		const found = all.find((route) => route.method === method && fits(route, segments));
+		if (!found) throw new UnknownRoute(`There is no control ${method} ${place}. GET /_sandbox lists all controls.`);
+		const agency = sandbox.agency(agencyId);
+		const integration = integrationId === undefined ? sandbox.integration : sandbox.integrations.get(integrationId);
+		const id = decoded(segments[1] ?? "");
+		const fields = method === "GET" ? Object.fromEntries(new URLSearchParams(query)) : given;
+		return found.run({ sandbox, baseUrl: baseUrl(), integration, agency, id, snapshots }, fields) ?? null;
+	};
+}
+
+/** A path without the agency or the integration that it begins with. */
+function placeOf(segments: readonly string[]) {
+	const [first, second = "", ...rest] = segments;
+	if (first === "agencies" && rest.length > 0) return { agencyId: decoded(second), segments: rest };
+	if (first === "integrations" && rest.length > 0) return { integrationId: decoded(second), segments: rest };
+	return { segments };
+}
+
+function fits({ path }: Route, segments: readonly string[]): boolean {
+	const parts = path.split("/");
+	return parts.length === segments.length && parts.every((part, i) => part.startsWith("{") || part === segments[i]);
+}
+
+function decoded(segment: string): string {
+	try {
+		return decodeURIComponent(segment);
+	} catch {
+		throw new TypeError("The path has a % that begins no escape.");
+	}
+}

@@ -1,0 +1,438 @@
+import { flag, listOf, optional, rule, type Schema } from "../../validation.ts";
+import { aNumber, aString, oneOf, stringOrNull } from "../base/input.ts";
+import type { Contact } from "../controls/contact.ts";
+import type { FaultControl } from "../controls/faults.ts";
+import type { FlowControl } from "../controls/flow.ts";
+import type { ContactMessage } from "../controls/inbound.ts";
+import type { IntegrationControl, LinkOptions } from "../controls/integration.ts";
+import type { AiMessage } from "../controls/reply.ts";
+import { type ScenarioName, scenarioNames } from "../controls/scenarios.ts";
+import type { Archive } from "../index.ts";
+import type { ConsentSettings } from "../world/consent.ts";
+import type { FaultOptions } from "../world/faults.ts";
+import { scopes, visibilityReasons } from "../world/state.ts";
+import { get, type Place, post, type Route } from "./route.ts";
+
+/*
+ * Every control of the sandbox by method and path, in the order of the guide. The tables of docs/sandbox-server.md are
+ * generated from it.
+ */
+
+/** A field that the control itself checks, if it is there. */
+const passed = <Value>(words = "is missing"): Schema<Value> => rule<Value>((value) => value !== undefined, words);
+
+/** A field of an export, which is checked as a whole. */
+const exported = <Name extends keyof Archive>(): Schema<Archive[Name]> => passed("must be that of an export");
+
+const contact = ({ agency, id }: Place) => agency.contact(id);
+const conversation = ({ agency, id }: Place) => agency.conversation(id);
+const flow = ({ sandbox, id }: Place) => sandbox.flow(id);
+const message = ({ sandbox, id }: Place) => sandbox.message(/^\d+$/.test(id) ? Number(id) : id);
+
+const contactOf = ({ phoneNumber, name }: Contact) => ({ phoneNumber, name });
+const statusOf = ({ status }: FlowControl) => ({ status });
+const nowOf = ({ sandbox }: Place) => ({ now: sandbox.clock.now().toISOString() });
+const integrationOf = ({ id, name, hidden, apiKey }: IntegrationControl) => ({ id, name, hidden, apiKey });
+// JSON has no Infinity.
+const faultOf = ({ id, hits, remaining }: FaultControl) => ({
+	id,
+	hits,
+	remaining: Number.isFinite(remaining) ? remaining : null,
+});
+
+/** A message whose body may be called `text`. */
+function messageIn<Message extends { readonly body?: unknown }>(
+	control: string,
+	{ text, ...rest }: Message & { readonly text?: string | undefined },
+): Omit<Message, "text"> {
+	if (text !== undefined && rest.body !== undefined)
+		throw new TypeError(`${control}: text and body are the same: give one.`);
+	return text === undefined ? rest : { ...rest, body: text };
+}
+
+const ids = '`{"id", "messageSid"}`';
+const heldText = '`{"hadHeldText"}`';
+
+const contacts = [
+	get("contacts", {
+		answers: '`[{"phoneNumber", "name"}]` of the contacts that the agency knows',
+		run: ({ agency }) => agency.contacts().map(contactOf),
+	}),
+	get("contacts/{phone}", {
+		answers: "the conversation's state, as below",
+		run: (place) => contact(place).state(),
+	}),
+	post("contacts/{phone}", {
+		takes: { name: optional(stringOrNull) },
+		body: "optional `name` (string or null)",
+		answers: '`{"phoneNumber", "name"}`',
+		run: ({ agency, id }, given) => contactOf(agency.contact(id, given)),
+	}),
+	post("contacts/{phone}/writes", {
+		takes: {
+			text: optional(aString),
+			body: optional(stringOrNull),
+			media: optional(passed<ContactMessage["media"]>()),
+			replyTo: optional(passed<ContactMessage["replyTo"]>()),
+		},
+		body: "`text`; or `body`, `media`, `replyTo`, for files and replies",
+		answers: ids,
+		run: (place, given) => contact(place).writes(messageIn("writes", given)),
+	}),
+	post("contacts/{phone}/taps", {
+		takes: { code: aString },
+		body: "`code` of the button or of the list item",
+		answers: ids,
+		run: (place, { code }) => contact(place).taps(code),
+	}),
+	post("contacts/{phone}/accepts", { answers: heldText, run: (place) => contact(place).accepts() }),
+	post("contacts/{phone}/declines", { answers: heldText, run: (place) => contact(place).declines() }),
+	post("contacts/{phone}/reads", {
+		answers: "null; every message that did not fail becomes `read`",
+		run: (place) => contact(place).reads(),
+	}),
+	post("contacts/{phone}/setReachable", {
+		takes: { on: flag },
+		body: "`on` (boolean)",
+		answers: "null; while off, every message to the contact fails",
+		run: (place, { on }) => contact(place).setReachable(on),
+	}),
+	get("contacts/{phone}/inbox", {
+		answers:
+			'what the phone got, in order: `[{"kind", "body", "templateCode", "language", "operationId", "sender", "at"}]`',
+		run: (place) => contact(place).inbox(),
+	}),
+	post("contacts/{phone}/startFlow", {
+		answers: '`{"id": "1", "status": "active"}`',
+		run: ({ agency, id }) => {
+			const started = agency.startFlow(id);
+			return { id: started.id, ...statusOf(started) };
+		},
+	}),
+];
+
+const staffAiAndFlows = [
+	post("staff/setAi", {
+		takes: { contact: aString, on: flag },
+		body: "`contact` (a phone number), `on` (boolean)",
+		run: ({ agency }, { contact, on }) => agency.staff.setAi(contact, on),
+	}),
+	post("staff/sends", {
+		takes: { contact: aString, text: aString },
+		body: "`contact`, `text`",
+		answers: `${ids}; null when the text is held`,
+		run: ({ agency }, { contact, text }) => agency.staff.sends(contact, text),
+	}),
+	post("ai/replies", {
+		takes: {
+			contact: aString,
+			text: optional(aString),
+			body: optional(aString),
+			templateName: optional(passed<AiMessage["templateName"]>()),
+			interactiveContent: optional(passed<AiMessage["interactiveContent"]>()),
+		},
+		body: "`contact`, `text`; or `body`, `templateName`, `interactiveContent`, for buttons and lists",
+		answers: `${ids}; 400 while the AI is off or the window closed`,
+		run: ({ agency }, { contact, ...message }) => {
+			const { body, ...rest } = messageIn("ai.replies", message);
+			if (body === undefined) throw new TypeError("ai.replies: text must be a string that is not empty.");
+			return agency.ai.replies(contact, { ...rest, body });
+		},
+	}),
+	post("flows/{id}/wait", { answers: '`{"status": "waiting"}`', run: (place) => statusOf(flow(place).wait()) }),
+	post("flows/{id}/complete", {
+		answers: '`{"status": "completed"}`',
+		run: (place) => statusOf(flow(place).complete()),
+	}),
+	post("flows/{id}/cancel", { answers: '`{"status": "cancelled"}`', run: (place) => statusOf(flow(place).cancel()) }),
+	post("flows/{id}/fail", { answers: '`{"status": "failed"}`', run: (place) => statusOf(flow(place).fail()) }),
+	post("flows/{id}/timeout", { answers: '`{"status": "timeout"}`', run: (place) => statusOf(flow(place).timeout()) }),
+	post("flows/{id}/set", {
+		takes: { status: aString },
+		body: "`status`, any word",
+		answers: '`{"status"}`',
+		run: (place, { status }) => statusOf(flow(place).set(status)),
+	}),
+];
+
+const agency = [
+	get("agencies", {
+		answers:
+			'all agencies: `[{"id", "name", "integrationId", "linked", "storesMedia", "senders", "consent", "eligibleForManualSend"}]`',
+		run: ({ sandbox }) => sandbox.agencies().map((each) => each.state()),
+	}),
+	get("agency", { answers: '`{"id", "name"}`', run: ({ agency: { id, name } }) => ({ id, name }) }),
+	post("link", {
+		takes: {
+			name: optional(stringOrNull),
+			consent: optional(passed<ConsentSettings>()),
+			senders: optional(passed<LinkOptions["senders"]>()),
+			storesMedia: optional(flag),
+		},
+		body: "none: the agency is linked again. Else a new agency: `name` (string or null), optional `consent` (as below), `senders` (UUIDs), `storesMedia`",
+		answers: 'null, or `{"id", "name"}` of the new one',
+		run: ({ agency, integration }, { name, ...rest }) => {
+			if (name === undefined && Object.keys(rest).length === 0) return agency.link();
+			if (name === undefined) throw new TypeError("link: name must be a string, or null.");
+			const made = integration.link({ name, ...rest });
+			return { id: made.id, name: made.name };
+		},
+	}),
+	post("unlink", { run: ({ agency }) => agency.unlink() }),
+	post("rename", {
+		takes: { name: stringOrNull },
+		body: "`name` (string or null)",
+		run: ({ agency }, { name }) => agency.rename(name),
+	}),
+	post("consent/set", {
+		takes: {
+			configured: optional(flag),
+			languages: optional(passed<ConsentSettings["languages"]>()),
+			defaultLanguage: optional(stringOrNull),
+			flowCodes: optional(passed<ConsentSettings["flowCodes"]>()),
+			missingFlowCodes: optional(passed<ConsentSettings["missingFlowCodes"]>()),
+			missingTemplates: optional(passed<ConsentSettings["missingTemplates"]>()),
+			unapprovedTemplates: optional(passed<ConsentSettings["unapprovedTemplates"]>()),
+			answerWithinHours: optional(aNumber),
+		},
+		body: "any of `configured`, `languages`, `defaultLanguage`, `flowCodes`, `missingFlowCodes`, `missingTemplates`, `unapprovedTemplates`, `answerWithinHours`",
+		run: ({ agency }, settings) => agency.consent.set(settings),
+	}),
+	get("senders", { answers: "the UUIDs, the default one first", run: ({ agency }) => agency.senders.ids }),
+	post("senders/set", {
+		takes: { ids: listOf(aString) },
+		body: "`ids`, UUIDs",
+		run: ({ agency }, { ids }) => agency.senders.set(ids),
+	}),
+	post("storesMedia", {
+		takes: { on: flag },
+		body: "`on` (boolean)",
+		run: ({ agency }, { on }) => agency.storesMedia(on),
+	}),
+];
+
+const errorCode = optional(passed<number | null>());
+
+const conversationsAndMessages = [
+	get("conversations", {
+		answers: "the agency's conversations, newest message first, each as its state without `flows` and `messages`",
+		run: ({ agency }) => agency.conversations(),
+	}),
+	get("conversations/{phone}", {
+		answers: "the conversation's state, as below",
+		run: (place) => conversation(place).state(),
+	}),
+	post("conversations/{phone}/open", { run: (place) => conversation(place).open() }),
+	post("conversations/{phone}/visibleAs", {
+		takes: { reason: oneOf(...visibilityReasons) },
+		body: "`reason`: focus, unlinked, tagged or unknown",
+		run: (place, { reason }) => conversation(place).visibleAs(reason),
+	}),
+	post("conversations/{phone}/share", {
+		takes: { on: optional(flag) },
+		body: "optional `on` (boolean, true when left out)",
+		run: (place, { on }) => conversation(place).share(on),
+	}),
+	post("conversations/{phone}/shareWith", {
+		takes: { reason: optional(oneOf(...visibilityReasons)), agency: aString },
+		body: "`agency` (an id); optional `reason` (tagged when left out)",
+		answers: "null; that agency sees the conversation too",
+		run: (place, { agency, ...options }) => conversation(place).shareWith(agency, options),
+	}),
+	post("conversations/{phone}/hide", { run: (place) => conversation(place).hide() }),
+	post("conversations/{phone}/takeOver", {
+		takes: { times: optional(aNumber) },
+		body: "optional `times` (1 when left out): so many sends answer 409",
+		run: (place, options) => conversation(place).takeOver(options),
+	}),
+	post("messages/{id}/sent", { run: (place) => message(place).sent() }),
+	post("messages/{id}/delivered", { run: (place) => message(place).delivered() }),
+	post("messages/{id}/read", { run: (place) => message(place).read() }),
+	post("messages/{id}/failed", {
+		takes: { errorCode },
+		body: "optional `errorCode` (number or null)",
+		run: (place, options) => message(place).failed(options),
+	}),
+	post("messages/{id}/undelivered", {
+		takes: { errorCode },
+		body: "optional `errorCode`",
+		run: (place, options) => message(place).undelivered(options),
+	}),
+	post("messages/{id}/set", {
+		takes: { status: aString, errorCode },
+		body: "`status`, any word; optional `errorCode`",
+		run: (place, { status, ...options }) => message(place).set(status, options),
+	}),
+];
+
+const keysAndIntegrations = [
+	get("connection", {
+		answers: '`{"baseUrl", "apiKey", "agencyId"}` of the default CRM',
+		run: ({ sandbox, baseUrl }) => ({
+			baseUrl,
+			apiKey: sandbox.connection.apiKey,
+			agencyId: sandbox.agency().id,
+		}),
+	}),
+	get("integrations", {
+		answers: '`[{"id", "name", "hidden", "apiKey"}]`',
+		run: ({ sandbox }) => sandbox.integrations.list().map(integrationOf),
+	}),
+	get("keys", { answers: '`[{"id", "scopes", "state"}]`', run: ({ integration }) => integration.keys.list() }),
+	post("keys/create", {
+		takes: { scopes: optional(listOf(oneOf(...scopes))) },
+		body: "optional `scopes` (both when left out): conversations:read, messages:write",
+		answers: '`{"id", "apiKey"}`',
+		run: ({ integration }, options) => integration.keys.create(options),
+	}),
+	post("keys/{id}/revoke", { run: ({ integration, id }) => integration.keys.revoke(id) }),
+	post("keys/{id}/expire", { run: ({ integration, id }) => integration.keys.expire(id) }),
+	post("keys/{id}/setScopes", {
+		takes: { scopes: listOf(oneOf(...scopes)) },
+		body: "`scopes`",
+		run: ({ integration, id }, given) => integration.keys.setScopes(id, given.scopes),
+	}),
+	post("integration/hide", { run: ({ integration }) => integration.hide() }),
+	post("integration/restore", { run: ({ integration }) => integration.restore() }),
+	post("integrations/add", {
+		takes: { name: aString },
+		body: "`name`",
+		answers: '`{"id", "name", "hidden", "apiKey"}` of another CRM',
+		run: ({ sandbox }, options) => integrationOf(sandbox.integrations.add(options)),
+	}),
+];
+
+const clock = [
+	get("clock", { answers: '`{"now"}`', run: nowOf }),
+	post("clock/advance", {
+		takes: { hours: optional(aNumber), minutes: optional(aNumber), ms: optional(aNumber) },
+		body: "any of `hours`, `minutes`, `ms`; they are added up",
+		answers: '`{"now"}`, once all that fell due has happened',
+		run: (place, by) => {
+			place.sandbox.clock.advance(by);
+			return nowOf(place);
+		},
+	}),
+	post("clock/advanceTo", {
+		takes: { at: aString },
+		body: "`at`, ISO 8601 with a zone",
+		answers: '`{"now"}`',
+		run: (place, { at }) => {
+			place.sandbox.clock.advanceTo(at);
+			return nowOf(place);
+		},
+	}),
+];
+
+const faults = [
+	get("faults", {
+		answers: 'those that still wait to hit: `[{"id", "operation", "phase", "effect", "hits", "remaining"}]`',
+		run: ({ sandbox }) => sandbox.faults.unused(),
+	}),
+	post("faults/add", {
+		takes: {
+			operation: optional(passed<FaultOptions["operation"]>()),
+			times: optional(passed<number | null>()),
+			skip: optional(aNumber),
+			phase: optional(passed<FaultOptions["phase"]>()),
+			effect: passed<FaultOptions["effect"]>(),
+		},
+		body: "`effect`; optional `operation`, `times` (1 when left out, null is without end), `skip` (0), `phase` (before or after)",
+		answers: '`{"id": "1", "hits": 0, "remaining": 1}`',
+		run: ({ sandbox }, { times, ...rest }) =>
+			faultOf(sandbox.faults.add({ ...rest, times: times === null ? Number.POSITIVE_INFINITY : times })),
+	}),
+	get("faults/{id}", {
+		answers: '`{"id", "hits", "remaining"}`; `remaining` null is without end',
+		run: ({ sandbox, id }) => faultOf(sandbox.faults.get(id)),
+	}),
+	post("faults/{id}/remove", { run: ({ sandbox, id }) => sandbox.faults.get(id).remove() }),
+	post("faults/clear", { run: ({ sandbox }) => sandbox.faults.clear() }),
+];
+
+const state = [
+	get("events", {
+		takes: { after: optional(rule<string>((after) => /^\d{1,15}$/.test(String(after)), "must be a whole number")) },
+		body: "none; in the query `after`: only events with a higher number",
+		answers: "what happened, as below",
+		run: ({ sandbox }, { after = "0" }) => sandbox.events({ after: Number(after) }),
+	}),
+	get("check", {
+		takes: { allowReplaced: optional(oneOf("true", "false")) },
+		body: "none; in the query `allowReplaced` (true accepts replaced texts)",
+		answers:
+			'`{"ok", "message"}`: whether there are violations, held texts that a send replaced, or faults that never hit',
+		run: ({ sandbox }, { allowReplaced }) => {
+			try {
+				sandbox.check({ allowReplaced: allowReplaced === "true" });
+				return { ok: true, message: null };
+			} catch (error) {
+				return { ok: false, message: error instanceof Error ? error.message : String(error) };
+			}
+		},
+	}),
+	get("policy", {
+		answers: "how the sandbox reads the specification where that is silent",
+		run: ({ sandbox }) => sandbox.policy,
+	}),
+	get("scenarios", { answers: "the names that `loadScenario` takes", run: () => scenarioNames }),
+	get("requests", {
+		answers: "the requests to the service, the oldest first, without keys",
+		run: ({ sandbox }) => sandbox.requests(),
+	}),
+	get("violations", {
+		answers: 'what a good client would not have done: `[{"rule", "message", "method", "path", "correlationId"}]`',
+		run: ({ sandbox }) => sandbox.violations(),
+	}),
+	post("snapshot", {
+		answers: '`{"snapshot": "1"}`',
+		run: ({ sandbox, snapshots }) => {
+			const snapshot = String(snapshots.size + 1);
+			snapshots.set(snapshot, sandbox.snapshot());
+			return { snapshot };
+		},
+	}),
+	post("restore", {
+		takes: { snapshot: aString },
+		body: "`snapshot`",
+		run: ({ sandbox, snapshots }, given) => {
+			const snapshot = snapshots.get(given.snapshot);
+			if (!snapshot) throw new Error("restore: there is no snapshot with this number.");
+			sandbox.restore(snapshot);
+		},
+	}),
+	get("export", { answers: "everything that exists", run: ({ sandbox }) => sandbox.export() }),
+	post("import", {
+		takes: {
+			format: exported<"format">(),
+			version: exported<"version">(),
+			now: exported<"now">(),
+			counters: exported<"counters">(),
+			integrations: exported<"integrations">(),
+			keys: exported<"keys">(),
+			agencies: exported<"agencies">(),
+			operations: exported<"operations">(),
+			faults: exported<"faults">(),
+		},
+		body: "an export, whole: `format`, `version`, `now`, `counters`, `integrations`, `keys`, `agencies`, `operations`, `faults`",
+		run: ({ sandbox }, archive) => sandbox.import(archive),
+	}),
+	post("reset", { run: ({ sandbox }) => sandbox.reset() }),
+	post("loadScenario", {
+		takes: { scenario: passed<ScenarioName>() },
+		body: "`scenario`, a name as for `--scenario`; it is added to what is there, at any time",
+		run: ({ sandbox }, { scenario }) => sandbox.loadScenario(scenario),
+	}),
+];
+
+/** The routes by the heading of the guide under which they are. */
+export const routes: Readonly<Record<string, readonly Route[]>> = {
+	Contacts: contacts,
+	"Staff, AI and flows": staffAiAndFlows,
+	"The agency": agency,
+	"Conversations and messages": conversationsAndMessages,
+	"Keys and integrations": keysAndIntegrations,
+	Clock: clock,
+	Faults: faults,
+	State: state,
+};
