@@ -303,6 +303,7 @@ test("control routes name the field that is not what it must be, each field of e
 		const target = path.replace("keys/{id}", `keys/${sandbox.keys.list()[0]?.id}`).replace(/\{\w+\}/, placed);
 		for (const field of takes) {
 			if (path === "import") continue; // it is checked as a whole
+			if (field === "search") continue; // any text can be searched for
 			fields += 1;
 			const rest = Object.fromEntries(Object.entries(good).filter(([name]) => takes.includes(name)));
 			const { status, result } = await (verb === "GET"
@@ -343,6 +344,21 @@ test("ids of what was made are strings, and a fault taken back has nothing left"
 	expect(await reads("faults/1")).toEqual({ id: "1", hits: 0, remaining: 0 });
 	expect(await does("faults/add", { times: null, effect: "reset" })).toEqual({ id: "2", hits: 0, remaining: null });
 	expect(await does("snapshot")).toEqual({ snapshot: "1" });
+});
+
+test("snapshots are listed with their names, and outlive a reset", async () => {
+	expect(await reads("snapshots")).toEqual([]);
+	await does("snapshot", { name: "Before the send" });
+	await does("clock/advance", { hours: 1 });
+	await does("snapshot");
+	await does("reset");
+	expect(await reads("snapshots")).toEqual([
+		{ snapshot: "1", name: "Before the send", at: NOW },
+		{ snapshot: "2", name: null, at: after(1) },
+	]);
+	await does("restore", { snapshot: "2" });
+	expect(await reads("clock")).toEqual({ now: after(1) });
+	expect((await control("POST", "restore", { snapshot: "3" })).status).toBe(400);
 });
 
 test("the guide of the server names every control and every field that it takes, and no other", async () => {
@@ -457,6 +473,60 @@ test("control routes read everything that a page shows", async () => {
 	expect(await reads(`agencies/${second}/conversations`)).toMatchObject([{ phoneNumber: ANNA }]);
 });
 
+test("conversations are listed page by page, by a search, and by their numbers", async () => {
+	const agency = sandbox.agency();
+	for (let i = 0; i < 5; i++) agency.contact(`+44770090020${i}`, { name: `Person ${i}` }).writes("Hello");
+	agency.contact(BRAM, { name: "Bram" });
+	const numbers = async (query: string): Promise<unknown[]> => {
+		const rows: unknown = await reads(`conversations?${query}`);
+		return Array.isArray(rows) ? rows.map((row) => fieldOf(row, "phoneNumber")) : [];
+	};
+	expect(await numbers("limit=2")).toEqual(["+447700900204", "+447700900203"]);
+	expect(await numbers("offset=4&limit=2")).toEqual(["+447700900200"]);
+	expect(await numbers("contacts=true&offset=4&limit=2")).toEqual(["+447700900200", BRAM]);
+	expect(await numbers("search=PERSON%203")).toEqual(["+447700900203"]);
+	expect(await numbers("search=07700%20900202")).toEqual(["+447700900202"]);
+	expect(await numbers("search=bram")).toEqual([]);
+	expect(await numbers("contacts=true&search=bram")).toEqual([BRAM]);
+	expect(await reads("conversations?phones=%2B447700900203")).toEqual([
+		agency.conversations().find(({ name }) => name === "Person 3"),
+	]);
+	expect(await reads(`conversations?phones=${encodeURIComponent(`${ANNA},${BRAM}`)}`)).toMatchObject([
+		{ phoneNumber: ANNA, name: null, exists: false },
+		{ phoneNumber: BRAM, name: "Bram", exists: false },
+	]);
+	expect(agency.contacts()).toHaveLength(6);
+});
+
+test("a conversation is read with some of its messages", async () => {
+	const anna = sandbox.agency().contact(ANNA);
+	const ids = ["one", "two", "three", "four", "five"].map((text) => anna.writes(text).id);
+	const bodies = async (query: string): Promise<unknown[]> => {
+		const { messages, totalMessages } = Object(await reads(`conversations/${ANNA}?${query}`));
+		expect(totalMessages).toBe(5);
+		return messages.map((message: { body: string }) => message.body);
+	};
+	expect(await bodies("limit=2")).toEqual(["four", "five"]);
+	expect(await bodies(`limit=2&before=${ids[3]}`)).toEqual(["two", "three"]);
+	expect(await bodies(`before=${ids[0]}`)).toEqual([]);
+	expect(await bodies(`messages=${ids[0]},${ids[3]}`)).toEqual(["one", "four"]);
+	expect(await bodies("limit=0")).toEqual([]);
+});
+
+test("events are read page by page, and without long answers", async () => {
+	await does(`contacts/${ANNA}/writes`, { text: "Hello" });
+	await service("GET", conversations());
+	await service("GET", "/nowhere");
+	const all: unknown = JSON.parse(JSON.stringify(sandbox.events()));
+	const events = Array.isArray(all) ? all : [];
+	expect(await reads("events?limit=2")).toEqual(events.slice(-2));
+	expect(await reads("events?before=3&limit=1")).toEqual([events[1]]);
+	const brief = events.map((event) => (event.status === 200 ? { ...event, answer: null } : event));
+	expect(await reads("events?brief=true")).toEqual(brief);
+	expect(brief).not.toEqual(events);
+	expect(brief.at(-1).answer).toMatchObject({ message: expect.any(String) });
+});
+
 test("events are read over HTTP, from the start and after a number", async () => {
 	await does(`contacts/${ANNA}/writes`, { text: "Hello" });
 	await send({ to: ANNA, body: "Hi" });
@@ -492,4 +562,22 @@ test("events are streamed as they happen, and a reader resumes after the last nu
 	expect(await streamed("?after=1", 1, { "last-event-id": "4" })).toEqual(events.slice(4));
 	const init = { headers: { accept: "text/event-stream" } };
 	expect((await fetch(`${server.controlUrl}/events`, init)).status).toBe(401);
+});
+
+test("a stream tells the steps of a running clock once a second, and leaves out long answers if asked to", async () => {
+	const reading = streamed("?brief=true", 4);
+	await new Promise((resolve) => setTimeout(resolve, 50));
+	for (let i = 0; i < 50; i++) sandbox.clock.advance({ ms: 100 });
+	await service("GET", conversations());
+	await service("GET", "/nowhere");
+	expect(await reading).toMatchObject([
+		{ type: "clock.moved", to: after(0, 5_000) },
+		{ type: "request", status: 200, answer: null },
+		{ type: "violation" },
+		{ type: "request", status: 501, answer: { message: expect.any(String) } },
+	]);
+	const step = streamed(`?after=${sandbox.events().at(-1)?.id}`, 1);
+	await new Promise((resolve) => setTimeout(resolve, 50));
+	sandbox.clock.advance({ ms: 100 });
+	expect(await step).toMatchObject([{ type: "clock.moved", to: after(0, 5_100) }]);
 });

@@ -1,5 +1,5 @@
-import type { Sandbox, Snapshot } from "../index.ts";
-import type { Route } from "./route.ts";
+import type { Sandbox } from "../index.ts";
+import type { KeptSnapshot, Route } from "./route.ts";
 import { routes } from "./table.ts";
 
 /** There is no such route. */
@@ -20,7 +20,7 @@ const listed = {
 
 /** The sandbox's controls by method and path. They need no server: `baseUrl` is only told to those who ask for it. */
 export function createControls(sandbox: Sandbox, baseUrl: () => string): Controls {
-	const snapshots = new Map<string, Snapshot>();
+	const snapshots = new Map<string, KeptSnapshot>();
 	return (method, path, given = {}) => {
 		const [place = "", query = ""] = path.split("?", 2);
 		if (method === "GET" && /^\/*$/.test(place)) return listed;

@@ -14,8 +14,16 @@ export interface Place {
 	readonly agency: AgencyControl;
 	/** The value of the path's parameter: a phone number or an id. */
 	readonly id: string;
-	/** The snapshots that were taken through a route. */
-	readonly snapshots: Map<string, Snapshot>;
+	/** The snapshots that were taken through a route, by number. */
+	readonly snapshots: Map<string, KeptSnapshot>;
+}
+
+/** A snapshot that was taken through a route. */
+export interface KeptSnapshot {
+	readonly name: string | null;
+	/** The sandbox's time. */
+	readonly at: string;
+	readonly content: Snapshot;
 }
 
 type Shape = Readonly<Record<string, AnySchema>>;

@@ -11,6 +11,7 @@ import type { Archive } from "../index.ts";
 import type { ConsentSettings } from "../world/consent.ts";
 import type { FaultOptions } from "../world/faults.ts";
 import { scopes, visibilityReasons } from "../world/state.ts";
+import { eventsIn, excerpt, listed } from "./listing.ts";
 import { get, type Place, post, type Route } from "./route.ts";
 
 /*
@@ -23,6 +24,13 @@ const passed = <Value>(words = "is missing"): Schema<Value> => rule<Value>((valu
 
 /** A field of an export, which is checked as a whole. */
 const exported = <Name extends keyof Archive>(): Schema<Archive[Name]> => passed("must be that of an export");
+
+const matches = (pattern: RegExp, words: string): Schema<string> => rule((text) => pattern.test(String(text)), words);
+
+// In a query everything is text.
+const aCount = matches(/^\d{1,15}$/, "must be a whole number");
+const someIds = matches(/^\d{1,15}(,\d{1,15})*$/, "must be ids with commas between");
+const somePhones = matches(/^\+\d+(,\+\d+)*$/, "must be phone numbers such as %2B447700900101, with commas between");
 
 const contact = ({ agency, id }: Place) => agency.contact(id);
 const conversation = ({ agency, id }: Place) => agency.conversation(id);
@@ -215,12 +223,22 @@ const errorCode = optional(passed<number | null>());
 
 const conversationsAndMessages = [
 	get("conversations", {
+		takes: {
+			search: optional(aString),
+			contacts: optional(oneOf("true")),
+			offset: optional(aCount),
+			limit: optional(aCount),
+			phones: optional(somePhones),
+		},
+		body: "none; in the query `search` (part of a name or number), `contacts` (true adds contacts without a conversation, last), `offset` and `limit`; or `phones`, the numbers of these contacts alone, known or not",
 		answers: "the agency's conversations, newest message first, each as its state without `flows` and `messages`",
-		run: ({ agency }) => agency.conversations(),
+		run: ({ agency }, given) => listed(agency, given),
 	}),
 	get("conversations/{phone}", {
+		takes: { messages: optional(someIds), before: optional(aCount), limit: optional(aCount) },
+		body: "none; in the query `messages` (only these ids), `before` (only older ones than this id), `limit` (only the newest)",
 		answers: "the conversation's state, as below",
-		run: (place) => conversation(place).state(),
+		run: (place, given) => excerpt(conversation(place).state(), given),
 	}),
 	post("conversations/{phone}/open", { run: (place) => conversation(place).open() }),
 	post("conversations/{phone}/visibleAs", {
@@ -352,10 +370,15 @@ const faults = [
 
 const state = [
 	get("events", {
-		takes: { after: optional(rule<string>((after) => /^\d{1,15}$/.test(String(after)), "must be a whole number")) },
-		body: "none; in the query `after`: only events with a higher number",
+		takes: {
+			after: optional(aCount),
+			before: optional(aCount),
+			limit: optional(aCount),
+			brief: optional(oneOf("true")),
+		},
+		body: "none; in the query `after` and `before` (numbers of events), `limit` (only the newest), `brief` (true leaves out the answers of requests, except refusals)",
 		answers: "what happened, as below",
-		run: ({ sandbox }, { after = "0" }) => sandbox.events({ after: Number(after) }),
+		run: ({ sandbox }, given) => eventsIn(sandbox.events({ after: Number(given.after ?? 0) }), given),
 	}),
 	get("check", {
 		takes: { allowReplaced: optional(oneOf("true", "false")) },
@@ -384,21 +407,27 @@ const state = [
 		answers: 'what a good client would not have done: `[{"rule", "message", "method", "path", "correlationId"}]`',
 		run: ({ sandbox }) => sandbox.violations(),
 	}),
+	get("snapshots", {
+		answers: 'those that were taken, the oldest first: `[{"snapshot", "name", "at"}]`',
+		run: ({ snapshots }) => [...snapshots].map(([snapshot, { name, at }]) => ({ snapshot, name, at })),
+	}),
 	post("snapshot", {
+		takes: { name: optional(stringOrNull) },
+		body: "optional `name` (string or null)",
 		answers: '`{"snapshot": "1"}`',
-		run: ({ sandbox, snapshots }) => {
+		run: ({ sandbox, snapshots }, { name = null }) => {
 			const snapshot = String(snapshots.size + 1);
-			snapshots.set(snapshot, sandbox.snapshot());
+			snapshots.set(snapshot, { name, at: sandbox.clock.now().toISOString(), content: sandbox.snapshot() });
 			return { snapshot };
 		},
 	}),
 	post("restore", {
 		takes: { snapshot: aString },
 		body: "`snapshot`",
-		run: ({ sandbox, snapshots }, given) => {
-			const snapshot = snapshots.get(given.snapshot);
-			if (!snapshot) throw new Error("restore: there is no snapshot with this number.");
-			sandbox.restore(snapshot);
+		run: ({ sandbox, snapshots }, { snapshot }) => {
+			const kept = snapshots.get(snapshot);
+			if (!kept) throw new Error("restore: there is no such snapshot. GET snapshots lists all.");
+			sandbox.restore(kept.content);
 		},
 	}),
 	get("export", { answers: "everything that exists", run: ({ sandbox }) => sandbox.export() }),

@@ -1,20 +1,32 @@
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { Sandbox, SandboxEvent } from "../index.ts";
+import { withoutAnswer } from "../routes/listing.ts";
 
 /** Whether a request for events wants them as they happen. */
 export const wantsStream = ({ accept = "" }: IncomingHttpHeaders): boolean => /\btext\/event-stream\b/i.test(accept);
 
-/** The number of the last event that a reader has, by `Last-Event-ID` or by the query; 0 when it names none. */
-export function afterOf(headers: IncomingHttpHeaders, query: string): number {
-	const last = headers["last-event-id"] ?? new URLSearchParams(query).get("after");
-	return typeof last === "string" && /^\d{1,15}$/.test(last) ? Number(last) : 0;
+/** What a reader of events asks for. */
+interface Wanted {
+	/** The number of the last event that it has; 0 when it names none. */
+	readonly after: number;
+	/** Leaves out the answers of requests, except refusals. */
+	readonly brief: boolean;
+}
+
+/** What a reader asks for by `Last-Event-ID` and by its query. */
+export function wantedBy(headers: IncomingHttpHeaders, query: string): Wanted {
+	const parameters = new URLSearchParams(query);
+	const last = headers["last-event-id"] ?? parameters.get("after");
+	const after = typeof last === "string" && /^\d{1,15}$/.test(last) ? Number(last) : 0;
+	return { after, brief: parameters.get("brief") === "true" };
 }
 
 const aliveEveryMs = 15_000;
 const mostWaitingBytes = 64 * 2 ** 20;
+const stepMs = 1_000;
 
-/** Sends the events after number `after` as server-sent events, then each as it happens. */
-export type EventStreams = (after: number, response: ServerResponse) => void;
+/** Sends events as server-sent events: those that a reader lacks, then each as it happens. */
+export type EventStreams = (wanted: Wanted, response: ServerResponse) => void;
 
 /**
  * The readers of events. A reader that is slow gets further events once it has read those that it was sent. If all slow
@@ -38,7 +50,7 @@ export function createEventStreams(sandbox: Sandbox): EventStreams {
 			slowest.destroy();
 		}
 	};
-	return (after, response) => {
+	return ({ after, brief }, response) => {
 		let last = after;
 		const write = (text: string): void => {
 			if (!response.write(text)) isSlow(response);
@@ -46,7 +58,28 @@ export function createEventStreams(sandbox: Sandbox): EventStreams {
 		const send = (event: SandboxEvent): void => {
 			if (slow.has(response) || response.destroyed || event.id <= last) return;
 			last = event.id;
-			write(`id: ${event.id}\ndata: ${JSON.stringify(event)}\n\n`);
+			write(`id: ${event.id}\ndata: ${JSON.stringify(brief ? withoutAnswer(event) : event)}\n\n`);
+		};
+		/** The newest step of a clock that runs. The reader hears of such steps once a second. */
+		let step: SandboxEvent | undefined;
+		let timer: NodeJS.Timeout | undefined;
+		const sendStep = (): void => {
+			clearTimeout(timer);
+			timer = undefined;
+			if (step) send(step);
+			step = undefined;
+		};
+		let clockAt = sandbox.clock.now().getTime();
+		const hear = (event: SandboxEvent): void => {
+			const before = clockAt;
+			clockAt = Date.parse(event.at);
+			if (event.type === "clock.moved" && clockAt - before < stepMs) {
+				step = event;
+				timer ??= setTimeout(sendStep, stepMs);
+				return;
+			}
+			sendStep();
+			send(event);
 		};
 		const sendKept = (): void => {
 			for (const event of sandbox.events({ after: last })) {
@@ -61,10 +94,11 @@ export function createEventStreams(sandbox: Sandbox): EventStreams {
 			hasRead(response);
 			sendKept();
 		});
-		const stop = sandbox.subscribe(send);
+		const stop = sandbox.subscribe(hear);
 		const alive = setInterval(() => slow.has(response) || write(": alive\n\n"), aliveEveryMs);
 		response.once("close", () => {
 			clearInterval(alive);
+			clearTimeout(timer);
 			stop();
 			hasRead(response);
 		});

@@ -8,6 +8,8 @@ export interface EventStamp {
 	readonly id: number;
 	/** The sandbox's time, ISO 8601 in UTC. */
 	readonly at: string;
+	/** The real time, ISO 8601 in UTC. */
+	readonly realAt: string;
 	/** `X-Correlation-Id` of the request during which it happened; null when a control or the clock did it. */
 	readonly correlationId: string | null;
 }

@@ -58,7 +58,7 @@ export function createEventLog(clock: Clock): EventLog {
 		depth--;
 	};
 	const keep = (weight: number, build: (stamp: EventStamp) => SandboxEvent): void => {
-		const stamp = { id: ++last, at: iso(clock.now()), correlationId: cause };
+		const stamp = { id: ++last, at: iso(clock.now()), realAt: iso(Date.now()), correlationId: cause };
 		const event = { id: stamp.id, weight, read: () => build(stamp) };
 		kept.add(event);
 		if (listeners.size === 0) return;
