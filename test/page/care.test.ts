@@ -152,7 +152,7 @@ test("a request is shown with its whole query, and a long thread's state a hundr
 	await page.getByRole("tab", { name: "State" }).click();
 	await shows(page.getByRole("tabpanel"), "line 149.");
 	expect(await page.getByRole("tabpanel").innerText()).not.toContain("line 49.");
-	await page.getByRole("button", { name: "Show more of 150" }).click();
+	await page.getByRole("tabpanel").getByRole("button", { name: "Load older" }).click();
 	await shows(page.getByRole("tabpanel"), "line 49.");
 });
 

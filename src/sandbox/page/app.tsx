@@ -7,7 +7,7 @@ import { Header } from "./header.tsx";
 import { KeysDialog } from "./keys.tsx";
 import { Log } from "./log.tsx";
 import { Phone } from "./phone.tsx";
-import { agency, newsOf, now, pane, rows } from "./store.ts";
+import { agency, allNews, now, pane } from "./store.ts";
 import { reconnect } from "./stream.ts";
 import { ResetDialog, ViolationsDialog, WorldDialog } from "./world.tsx";
 
@@ -26,7 +26,7 @@ const dialogs = {
 } as const;
 
 export function App() {
-	const news = rows.value.reduce((sum, row) => sum + newsOf(row), 0);
+	const news = allNews.value;
 	document.title = `${news > 0 ? `(${news}) ` : ""}Sandbox${agency.value?.name ? ` · ${agency.value.name}` : ""}`;
 	if (isRefused.value) return <TokenForm />;
 	if (now.value === 0) return <Footer />; // until the first answers: nothing is known of the sandbox

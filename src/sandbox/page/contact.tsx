@@ -1,15 +1,15 @@
 import type { ConversationState } from "../index.ts";
 import { Act, ActForm, draftOf, into } from "./act.tsx";
-import { here, post } from "./store.ts";
+import { here, isOpen, post } from "./store.ts";
 
 /** The controls of everybody but the CRM and the contact in a conversation. */
 export function ContactControls({ state }: { readonly state: ConversationState }) {
-	const { phoneNumber: contact, ai, window, reachable, flows } = state;
+	const { phoneNumber: contact, ai, reachable, flows } = state;
 	return (
 		<details class="controls">
 			<summary>Staff, AI, flows and more</summary>
 			<TextForm label="Send as staff" path="staff/sends" contact={contact} />
-			<TextForm label="Reply as AI" path="ai/replies" contact={contact} disabled={!ai.enabled || !window.open} />
+			<TextForm label="Reply as AI" path="ai/replies" contact={contact} disabled={!ai.enabled || !isOpen(state)} />
 			<div class="row">
 				<Act call={here("staff/setAi", { contact, on: !ai.enabled })}>Turn AI {ai.enabled ? "off" : "on"}</Act>
 				<Act call={here(`conversations/${contact}/takeOver`, { times: 1 })}>Take over: next send 409</Act>

@@ -1,32 +1,29 @@
 import type { ConversationRow } from "../index.ts";
-import { Act, into } from "./act.tsx";
+import { Act } from "./act.tsx";
 import { perform } from "./control.ts";
 import { More } from "./more.tsx";
-import { computed, signal } from "./signal.ts";
-import { contacts, here, keyOf, lostTexts, newsOf, now, rows, select, selected } from "./store.ts";
+import { computed } from "./signal.ts";
+import {
+	digitsIn,
+	hasMoreRows,
+	here,
+	isOpen,
+	keyOf,
+	loadMoreRows,
+	lostTexts,
+	newsOf,
+	now,
+	rows,
+	search,
+	searchFor,
+	select,
+	selected,
+} from "./store.ts";
 import { lengthOf, relativeTo } from "./time.ts";
 import { authors, counted } from "./words.ts";
 
-const search = signal("");
-const most = signal(200);
-
-const digitsIn = (text: string): string => text.replace(/\D/g, "");
-
-/** Contacts that the search finds: those with a conversation first, by their newest message. */
-const found = computed(() => {
-	const withRow = new Set(rows.value.map(({ phoneNumber }) => phoneNumber));
-	const others = contacts.value.filter(({ phoneNumber }) => !withRow.has(phoneNumber));
-	const text = search.value.trim().toLowerCase();
-	const digits = digitsIn(text);
-	const isFound = ({ phoneNumber, name }: { readonly phoneNumber: string; readonly name: string | null }): boolean =>
-		text === "" ||
-		Boolean(name?.toLowerCase().includes(text)) ||
-		(digits.length > 1 && phoneNumber.includes(digits.replace(/^0+/, "")));
-	return { rows: rows.value.filter(isFound), others: others.filter(isFound) };
-});
-
 /** The numbers in the order in which the page shows them. */
-export const order = computed(() => [...found.value.rows, ...found.value.others].map(({ phoneNumber }) => phoneNumber));
+export const order = computed(() => rows.value.map(({ phoneNumber }) => phoneNumber));
 
 /** The number in the search that nobody has yet. */
 const newNumber = computed(() =>
@@ -34,7 +31,6 @@ const newNumber = computed(() =>
 );
 
 export function Conversations() {
-	const { rows: shown, others } = found.value;
 	const number = newNumber.value;
 	const create = here(`contacts/${encodeURIComponent(number ?? "")}`);
 	const submit = (event: Event) => {
@@ -53,23 +49,15 @@ export function Conversations() {
 					aria-label="Search or new number"
 					placeholder="Search or new number  /"
 					value={search.value}
-					onInput={into(search)}
+					onInput={({ currentTarget }) => searchFor(currentTarget.value)}
 				/>
 			</form>
 			<ul>
-				{shown.slice(0, most.value).map((row) => (
+				{rows.value.map((row) => (
 					<Row key={row.phoneNumber} row={row} />
 				))}
-				{others.slice(0, most.value).map(({ phoneNumber, name }) => (
-					<li key={phoneNumber}>
-						<button type="button" aria-current={selected.value === phoneNumber} onClick={() => select(phoneNumber)}>
-							<b>{name ?? phoneNumber}</b>
-							<p>no message yet</p>
-						</button>
-					</li>
-				))}
 			</ul>
-			<More count={Math.max(shown.length, others.length)} most={most} />
+			{hasMoreRows.value && <More load={loadMoreRows} />}
 			{number !== null && (
 				<Act class="more primary" call={create} onDone={choose}>
 					New contact {number}
@@ -87,12 +75,12 @@ export function Conversations() {
 }
 
 function choose({ phoneNumber }: { readonly phoneNumber: string }): void {
-	search.value = "";
+	searchFor("");
 	select(phoneNumber);
 }
 
 function Row({ row }: { readonly row: ConversationRow }) {
-	const { phoneNumber, name, lastMessage, held, ai, activeFlows, visibility } = row;
+	const { phoneNumber, name, exists, lastMessage, held, ai, activeFlows, visibility } = row;
 	const news = newsOf(row);
 	const lost = lostTexts.value.get(keyOf(row.agencyId, phoneNumber)) ?? 0;
 	return (
@@ -104,30 +92,27 @@ function Row({ row }: { readonly row: ConversationRow }) {
 				</span>
 				{lastMessage && <time dateTime={lastMessage.at}>{relativeTo(lastMessage.at, now.value)}</time>}
 				<p>{preview(row)}</p>
-				<span class="row">
-					<WindowBadge row={row} />
-					{held && <span class="badge warn">1 held</span>}
-					{lost > 0 && <span class="badge bad">{lost} never sent</span>}
-					<span class="badge">{ai.enabled ? "AI on" : "AI off"}</span>
-					{activeFlows > 0 && <span class="badge">flow</span>}
-					{visibility.hidden && <span class="badge">hidden</span>}
-				</span>
+				{exists && (
+					<span class="row">
+						<WindowBadge row={row} />
+						{held && <span class="badge warn">1 held</span>}
+						{lost > 0 && <span class="badge bad">{lost} never sent</span>}
+						<span class="badge">{ai.enabled ? "AI on" : "AI off"}</span>
+						{activeFlows > 0 && <span class="badge">flow</span>}
+						{visibility.hidden && <span class="badge">hidden</span>}
+					</span>
+				)}
 			</button>
 		</li>
 	);
 }
 
 /** The state of the window, counted in the sandbox's time. */
-export function WindowBadge({
-	row: { window },
-	long = false,
-}: {
-	readonly row: ConversationRow;
-	readonly long?: boolean;
-}) {
+export function WindowBadge({ row, long = false }: { readonly row: ConversationRow; readonly long?: boolean }) {
+	const { window } = row;
 	if (window.expiresAt === null) return <span class="badge bad">window never opened</span>;
 	const left = Date.parse(window.expiresAt) - now.value;
-	if (window.open) return <span class="badge ok">{`${long ? "window " : ""}open ${lengthOf(left)}`}</span>;
+	if (isOpen(row)) return <span class="badge ok">{`${long ? "window " : ""}open ${lengthOf(left)}`}</span>;
 	return <span class="badge bad">{`window closed${long ? ` ${lengthOf(left)} ago` : ""}`}</span>;
 }
 

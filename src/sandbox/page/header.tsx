@@ -1,6 +1,6 @@
 import { Act } from "./act.tsx";
 import { dialog } from "./dialog.tsx";
-import { agencies, agencyId, chooseAgency, faults, now, post, thread, violations } from "./store.ts";
+import { agencies, agencyId, chooseAgency, faults, isOpen, now, post, thread, violations } from "./store.ts";
 import { instantOf } from "./time.ts";
 import { counted } from "./words.ts";
 
@@ -49,7 +49,7 @@ export function Header() {
 
 /** Moves the sandbox's clock; what falls due on the way happens. */
 function ClockBar() {
-	const end = thread.value?.window.open ? thread.value.window.expiresAt : null;
+	const end = thread.value && isOpen(thread.value) ? thread.value.window.expiresAt : null;
 	const expiry = thread.value?.held?.expiresAt ?? null;
 	return (
 		<section class="clock" aria-label="Clock">

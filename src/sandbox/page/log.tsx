@@ -4,7 +4,19 @@ import { Copy } from "./copy.tsx";
 import { curlOfRequest } from "./curl.ts";
 import { More } from "./more.tsx";
 import { signal } from "./signal.ts";
-import { agency, apiKey, consequences, events, requests, selected, thread } from "./store.ts";
+import {
+	agency,
+	apiKey,
+	consequences,
+	events,
+	hasOlderEvents,
+	loadOlderEvents,
+	loadOlderMessages,
+	requests,
+	selected,
+	thread,
+	wholeEvent,
+} from "./store.ts";
 import { minuteOf, secondOf } from "./time.ts";
 import { isAbout } from "./timeline.ts";
 import { faultWords, type RequestEvent, reasonIn, wordsOf } from "./words.ts";
@@ -78,7 +90,7 @@ function Requests() {
 					))}
 				</ol>
 			</div>
-			<More count={all.length} most={most} />
+			<Older count={all.length} />
 		</>
 	);
 }
@@ -98,18 +110,12 @@ function operationIdOf({ body }: RequestEvent): string | undefined {
 }
 
 function Request({ event, first }: { readonly event: RequestEvent; readonly first: RequestEvent | undefined }) {
-	const { id, at, operation, method, path, query, status, ms, fault, body, answer, correlationId } = event;
+	const { id, at, operation, method, path, status, ms, fault, answer, correlationId } = event;
 	const isGood = status !== null && status < 400;
-	const whole = () =>
-		`${method} ${path}${query && `?${query}`}${body === null ? "" : `\n${pretty(body)}`}
-
-→ ${status ?? "no answer"}${answer === null ? "" : `\n${pretty(answer)}`}
-
-X-Correlation-Id: ${correlationId}`;
 	const followed = consequences.value.get(correlationId ?? "") ?? [];
 	return (
 		<li class={fault ? "fault" : ""}>
-			<details onToggle={fill(whole)}>
+			<details onToggle={fill(event)}>
 				<summary>
 					<time dateTime={at}>{secondOf(at)}</time> <b>{operation ?? `${method} ${path}`}</b>{" "}
 					<span class={isGood ? "ok" : "bad"}>{status ?? "no answer"}</span>{" "}
@@ -141,10 +147,19 @@ X-Correlation-Id: ${correlationId}`;
 
 /** An event is written out when it is opened: most never are, and an answer may be long. */
 const fill =
-	(text: () => string) =>
-	({ currentTarget: { lastElementChild } }: TargetedEvent<HTMLElement>): void => {
-		if (lastElementChild) lastElementChild.textContent = text();
+	(event: SandboxEvent) =>
+	async ({ currentTarget: { lastElementChild } }: TargetedEvent<HTMLElement>): Promise<void> => {
+		const whole = (await wholeEvent(event).catch(() => undefined)) ?? event;
+		if (lastElementChild) lastElementChild.textContent = whole.type === "request" ? exchange(whole) : pretty(whole);
 	};
+
+/** A request and its answer, as they were sent. */
+const exchange = ({ method, path, query, body, status, answer, correlationId }: RequestEvent): string =>
+	`${method} ${path}${query && `?${query}`}${body === null ? "" : `\n${pretty(body)}`}
+
+→ ${status ?? "no answer"}${answer === null ? "" : `\n${pretty(answer)}`}
+
+X-Correlation-Id: ${correlationId}`;
 
 const pretty = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
 
@@ -159,7 +174,7 @@ function Events() {
 						const { text, tone } = wordsOf(event);
 						return (
 							<li key={event.id}>
-								<details onToggle={fill(() => pretty(event))}>
+								<details onToggle={fill(event)}>
 									<summary>
 										<time dateTime={event.at}>{secondOf(event.at)}</time> <b>{event.type}</b>{" "}
 										<span class={tone}>{text}</span>
@@ -171,9 +186,19 @@ function Events() {
 					})}
 				</ol>
 			</div>
-			<More count={all.length} most={most} />
+			<Older count={all.length} />
 		</>
 	);
+}
+
+/** Shows more of what is loaded, and then loads more. */
+function Older({ count }: { readonly count: number }) {
+	if (count <= most.value && !hasOlderEvents.value) return null;
+	const load = () => {
+		if (count <= most.value) loadOlderEvents();
+		most.value += 200;
+	};
+	return <More load={load} />;
 }
 
 function State() {
@@ -183,8 +208,8 @@ function State() {
 			{state && (
 				<>
 					<h2>GET /_sandbox/conversations/{state.phoneNumber}</h2>
-					<pre>{pretty({ ...state, messages: state.messages.slice(-most.value) })}</pre>
-					<More count={state.messages.length} most={most} />
+					<pre>{pretty(state)}</pre>
+					{state.messages.length < state.totalMessages && <More load={loadOlderMessages} />}
 				</>
 			)}
 			<h2>GET /_sandbox/agencies</h2>

@@ -5,17 +5,16 @@ import { Composer } from "./composer.tsx";
 import { ContactControls } from "./contact.tsx";
 import { WindowBadge } from "./conversations.tsx";
 import { curlOfRequest } from "./curl.ts";
-import { agencyId, apiKey, events, rows, selected, thread } from "./store.ts";
+import { More } from "./more.tsx";
+import { agencyId, apiKey, events, loadOlderMessages, rowOf, selected, thread } from "./store.ts";
 import { dayOf, minuteOf } from "./time.ts";
 import { type Item, openTemplate, timelineOf } from "./timeline.ts";
-
-const mostItems = 300;
 
 export function Phone() {
 	const phone = selected.value;
 	if (phone === null) return <Welcome />;
 	const state = thread.value;
-	const row = state ?? rows.value.find(({ phoneNumber }) => phoneNumber === phone);
+	const row = state ?? rowOf(phone);
 	const name = row?.name ?? phone;
 	// The keys that follow j or k at once find the composer, though the conversation is still being read.
 	return (
@@ -57,15 +56,17 @@ interface ChatProps {
 	readonly name: string;
 }
 
-let followed = "";
+let followed = { phone: "", first: 0, height: 0 };
 let isAtEnd = true;
 
-/** New messages come into view, unless the reader has scrolled up. */
-function follow(log: HTMLElement | null, phone: string): void {
+/** New messages come into view, unless the reader has scrolled up. Older ones leave what is read in its place. */
+function follow(log: HTMLElement | null, { phoneNumber: phone, messages }: ConversationState): void {
 	if (log === null) return;
-	isAtEnd ||= followed !== phone;
+	const first = messages[0]?.id ?? 0;
+	isAtEnd ||= followed.phone !== phone;
 	if (isAtEnd) log.scrollTop = log.scrollHeight;
-	followed = phone;
+	else if (followed.first !== first) log.scrollTop += log.scrollHeight - followed.height;
+	followed = { phone, first, height: log.scrollHeight };
 }
 
 function onScroll({ currentTarget: log }: TargetedEvent<HTMLElement>): void {
@@ -81,12 +82,12 @@ function Chat({ state, name }: ChatProps) {
 			role="log"
 			aria-label="Messages"
 			tabIndex={0}
-			ref={(log) => follow(log, state.phoneNumber)}
+			ref={(log) => follow(log, state)}
 			onScroll={onScroll}
 		>
-			{items.length > mostItems && <span class="note">{items.length - mostItems} older lines are not shown</span>}
+			{state.messages.length < state.totalMessages && <More load={loadOlderMessages} />}
 			{items.length === 0 && !state.held && <span class="note">No message yet. Write as {name} below.</span>}
-			{items.slice(-mostItems).map((item, i, all) => (
+			{items.map((item, i, all) => (
 				<Fragment key={item.key}>
 					{dayOf(item.at) !== dayOf(all[i - 1]?.at ?? 0) && <span class="day">{dayOf(item.at)}</span>}
 					<Line item={item} name={name} isOpenTemplate={item.kind === "message" && item.message === template} />

@@ -1,4 +1,12 @@
-import type { AgencyState, ConversationRow, ConversationState, FaultState, SandboxEvent, Violation } from "../index.ts";
+import type {
+	AgencyState,
+	ConversationRow,
+	ConversationState,
+	FaultState,
+	MessageState,
+	SandboxEvent,
+	Violation,
+} from "../index.ts";
 import { type Call, read } from "./control.ts";
 import { computed, signal } from "./signal.ts";
 import type { EventOf, RequestEvent } from "./words.ts";
@@ -7,10 +15,8 @@ import type { EventOf, RequestEvent } from "./words.ts";
 export type WaitingFault = Omit<FaultState, "remaining"> & { readonly remaining: number | null };
 
 export const agencies = signal<readonly AgencyState[]>([]);
-export const rows = signal<readonly ConversationRow[]>([]);
-export const contacts = signal<readonly { readonly phoneNumber: string; readonly name: string | null }[]>([]);
 export const faults = signal<readonly WaitingFault[]>([]);
-export const violations = signal<readonly Violation[]>([]);
+export const violations = signal<readonly (Violation | EventOf<"violation">)[]>([]);
 export const scenarios = signal<readonly string[]>([]);
 /** The sandbox's time, in milliseconds. */
 export const now = signal(0);
@@ -23,14 +29,118 @@ export const agency = computed(() => agencies.value.find(({ id }) => id === agen
 
 /** The phone number of the conversation that is shown. */
 export const selected = signal<string | null>(null);
-/** That conversation. */
+/** That conversation, with the messages that were loaded. */
 export const thread = signal<ConversationState | null>(null);
 /** Which pane a narrow page shows. */
 export const pane = signal<"conversations" | "phone" | "requests">("conversations");
 
+export const isOpen = ({ window }: ConversationRow): boolean =>
+	window.expiresAt !== null && Date.parse(window.expiresAt) > now.value;
+
+/*
+ * The list. It is loaded page by page, and each conversation that changes is read again, wherever it stands.
+ */
+
+const pageLength = 100;
+
+/** The text that listed names and numbers have. */
+export const search = signal("");
+/** The conversations and contacts of the agency that were read, by number. */
+const known = signal<ReadonlyMap<string, ConversationRow>>(new Map());
+/** How many rows were loaded from the top of the list. */
+let loaded = 0;
+/** The last of them, as it was then; null once all are loaded. */
+const edge = signal<ConversationRow | null>(null);
+
+export const hasMoreRows = computed(() => edge.value !== null);
+
+/** The rows that are listed: those with the newest message first, contacts without a conversation last. */
+export const rows = computed(() => {
+	const last = edge.value;
+	return [...known.value.values()]
+		.filter((row) => isFound(row) && (last === null || byNewest(row, last) <= 0))
+		.sort(byNewest);
+});
+
+export const digitsIn = (text: string): string => text.replace(/\D/g, "");
+
+function isFound({ phoneNumber, name }: ConversationRow): boolean {
+	const text = search.value.trim().toLowerCase();
+	const digits = digitsIn(text).replace(/^0+/, "");
+	return Boolean((name ?? "").toLowerCase().includes(text)) || (digits.length > 1 && phoneNumber.includes(digits));
+}
+
+function byNewest(a: ConversationRow, b: ConversationRow): number {
+	const [x, y] = [a.lastMessage, b.lastMessage];
+	if (x && y) return y.at.localeCompare(x.at) || y.id - x.id;
+	return Number(y !== null) - Number(x !== null) || Number(b.exists) - Number(a.exists);
+}
+
+export const rowOf = (phone: string): ConversationRow | undefined => known.value.get(phone);
+
+/** Loads the next rows of the list. */
+export const loadMoreRows = (): Promise<void> => readRows(loaded, pageLength);
+
+let typing: ReturnType<typeof setTimeout>;
+
+/** Lists what has the text. */
+export function searchFor(text: string): void {
+	search.value = text;
+	clearTimeout(typing);
+	typing = setTimeout(() => readRows(0, pageLength).catch(() => undefined), 200);
+}
+
+async function readRows(offset: number, limit: number, isAll = false): Promise<void> {
+	const [chosen, text] = [agencyId.value, search.value.trim()];
+	const query = new URLSearchParams({ contacts: "true", offset: String(offset), limit: String(limit) });
+	if (text !== "") query.set("search", text);
+	const page = await read<ConversationRow[]>(placed(`conversations?${query}`));
+	if (chosen !== agencyId.value || text !== search.value.trim()) return;
+	loaded = offset + page.length;
+	edge.value = page.length < limit ? null : (page.at(-1) ?? null);
+	keepRows(page, isAll);
+}
+
+function keepRows(page: readonly ConversationRow[], isAll = false): void {
+	const all = isAll ? new Map<string, ConversationRow>() : new Map(known.value);
+	for (const row of page) all.set(row.phoneNumber, row);
+	known.value = all;
+}
+
+/*
+ * The events.
+ */
+
 /** The newest events, the oldest first. */
 export const events = signal<readonly SandboxEvent[]>([]);
 const mostEvents = 5_000;
+export const hasOlderEvents = signal(false);
+const eventsLength = 2_000;
+
+const readEvents = (query: string): Promise<SandboxEvent[]> => read(`events?brief=true&limit=${eventsLength}&${query}`);
+
+/** Reads the newest events in place of all others. */
+export async function readNewestEvents(): Promise<void> {
+	const all = await readEvents("");
+	unread.value = new Map();
+	events.value = [];
+	hasOlderEvents.value = all.length === eventsLength;
+	take(all, false);
+}
+
+export async function loadOlderEvents(): Promise<void> {
+	const first = events.value[0]?.id;
+	const older = await readEvents(`before=${first}`);
+	if (first !== events.value[0]?.id) return;
+	hasOlderEvents.value = older.length === eventsLength;
+	events.value = withoutTicks([...older, ...events.value]);
+}
+
+/** An event with everything that it holds: in the list, requests lack long answers. */
+export async function wholeEvent({ id }: SandboxEvent): Promise<SandboxEvent | undefined> {
+	const [event] = await read<SandboxEvent[]>(`events?after=${id - 1}&before=${id + 1}`);
+	return event;
+}
 
 /** How many messages came into each conversation while another one was shown, by agency and number. */
 const unread = signal<ReadonlyMap<string, number>>(new Map());
@@ -67,9 +177,11 @@ export const keyOf = (agency: string, contact: string): string => `${agency} ${c
 export const newsOf = ({ agencyId, phoneNumber }: ConversationRow): number =>
 	unread.value.get(keyOf(agencyId, phoneNumber)) ?? 0;
 
+/** How many came into all conversations of the agency that were read. */
+export const allNews = computed(() => [...known.value.values()].reduce((sum, row) => sum + newsOf(row), 0));
+
 /** Another agency may own a conversation that this one sees. */
-const newsKey = (phone: string | null): string =>
-	keyOf(rows.value.find(({ phoneNumber }) => phoneNumber === phone)?.agencyId ?? agencyId.value, phone ?? "");
+const newsKey = (phone: string | null): string => keyOf(rowOf(phone ?? "")?.agencyId ?? agencyId.value, phone ?? "");
 
 /** Whether a message came into a conversation. */
 export const isMessage = (event: SandboxEvent): event is EventOf<"contact.wrote" | "text.sent" | "consent.asked"> =>
@@ -78,84 +190,152 @@ export const isMessage = (event: SandboxEvent): event is EventOf<"contact.wrote"
 /** Whether everything that the sandbox holds was replaced. */
 export const isWholeNew = ({ type }: SandboxEvent): boolean => /^sandbox\./.test(type);
 
-/** A control call that speaks of the chosen agency. */
-export const here = (path: string, body?: object): Call => post(placed(path), body);
-
-const placed = (path: string): string =>
-	agencyId.value === defaultAgencyId.value ? path : `agencies/${agencyId.value}/${path}`;
-
-/** A control call of the whole sandbox. */
-export const post = (path: string, body?: object): Call => ({ verb: "POST", path, body });
-
-export function chooseAgency(id: string): void {
-	chosenAgencyId.value = id;
-	selected.value = null;
-	thread.value = null;
-	refresh();
-}
-
-export function select(phone: string | null): void {
-	if (phone !== selected.value) thread.value = null;
-	selected.value = phone;
-	if (phone !== null) {
-		pane.value = "phone";
-		const counts = new Map(unread.value);
-		counts.delete(newsKey(phone));
-		unread.value = counts;
-	}
-	refresh();
-}
+/** A clock that follows real time moves again and again: of such moves in a row the last one says all. */
+const withoutTicks = (all: readonly SandboxEvent[]): SandboxEvent[] =>
+	all.filter((event, i) => event.type !== "clock.moved" || all[i + 1]?.type !== "clock.moved");
 
 /** Takes in events in the order of their ids. */
 export function take(news: readonly SandboxEvent[], isLive: boolean): void {
 	const counts = new Map(unread.value);
 	for (const event of news) {
-		if (event.type === "clock.moved") now.value = Date.parse(event.to);
+		now.value = Date.parse(event.at);
 		if (isWholeNew(event)) counts.clear();
-		if (!isLive || !isMessage(event)) continue;
+		if (!isLive) continue;
+		markStale(event);
+		if (!isMessage(event)) continue;
 		const key = keyOf(event.agencyId, event.contact);
 		if (key !== newsKey(selected.value)) counts.set(key, (counts.get(key) ?? 0) + 1);
 	}
 	const reset = news.map(({ type }) => type).lastIndexOf("sandbox.reset");
-	const all = reset < 0 ? [...events.value, ...news] : news.slice(reset);
-	events.value = withoutTicks(all).slice(-mostEvents);
+	const all = withoutTicks(reset < 0 ? [...events.value, ...news] : news.slice(reset));
+	const most = Math.max(mostEvents, events.value.length);
+	hasOlderEvents.value = all.length > most || (hasOlderEvents.value && reset < 0);
+	events.value = all.slice(-most);
 	unread.value = counts;
-	if (news.some(changesState)) refresh();
+	refresh();
 }
 
-/** Forgets all events, because the sandbox is another one than before. */
-export function forget(): void {
-	events.value = [];
-	unread.value = new Map();
+/*
+ * What changed is read again, and nothing else.
+ */
+
+interface Stale {
+	/** Everything. */
+	all: boolean;
+	agencies: boolean;
+	faults: boolean;
+	/** The conversation that is shown, whole. */
+	thread: boolean;
+	/** Single conversations by number, with the agencies that own them. */
+	readonly rows: Map<string, readonly string[]>;
+	/** Messages of the conversation that is shown. */
+	readonly messages: Set<number>;
 }
 
-/** A clock that follows real time moves ten times a second: of such moves in a row the last one says all. */
-const withoutTicks = (all: readonly SandboxEvent[]): SandboxEvent[] =>
-	all.filter((event, i) => event.type !== "clock.moved" || all[i + 1]?.type !== "clock.moved");
+const nothing = (): Stale => ({
+	all: false,
+	agencies: false,
+	faults: false,
+	thread: false,
+	rows: new Map(),
+	messages: new Set(),
+});
 
-/** Reads and steps of the clock change nothing by themselves; a hit spends a fault. */
-function changesState(event: SandboxEvent): boolean {
-	if (event.type === "request") return event.operation === "messages.send";
-	return event.type !== "clock.moved";
-}
+let stale = nothing();
 
-let reading: Promise<void> | undefined;
-let isStale = false;
-
-/** Reads the state again: at most one reading at a time, and one more when something changed meanwhile. */
-function refresh(): void {
-	isStale = true;
-	reading ??= readWhileStale().finally(() => (reading = undefined));
-}
-
-async function readWhileStale(): Promise<void> {
-	while (isStale) {
-		isStale = false;
-		// A failure shows as a lost connection, after which everything is read again.
-		await readState().catch(() => undefined);
+function markStale(event: SandboxEvent): void {
+	if (isWholeNew(event) || event.type === "scenario.loaded") stale.all = true;
+	else if (event.type === "agency.changed") stale.agencies = true;
+	else if (event.type.startsWith("fault")) stale.faults = true;
+	else if (event.type === "violation") violations.value = [...violations.value, event];
+	else if (event.type === "request") {
+		// A send that is refused can use up a take-over, of which no event tells.
+		const { operation, status, contact } = event;
+		const row = operation === "messages.send" && status !== 200 && contact !== null && rowOf(contact);
+		if (row) markRow(row.phoneNumber, row.agencyId);
+	} else if ("contact" in event) {
+		// The page knows when a window ends; `state` of the conversation that is shown says it too.
+		if (event.type.startsWith("window") && event.contact !== selected.value) return;
+		markRow(event.contact, event.agencyId);
+		if ("messageId" in event) stale.messages.add(event.messageId);
 	}
 }
 
+const markRow = (phone: string, owner: string): unknown =>
+	stale.rows.set(phone, [...(stale.rows.get(phone) ?? []), owner]);
+
+/** With more changed conversations than this, the list is read again. */
+const manyRows = 20;
+
+let reading: Promise<void> | undefined;
+
+/** Reads what is stale: at most one reading at a time. */
+function refresh(): void {
+	reading ??= readStale().finally(() => (reading = undefined));
+}
+
+async function readStale(): Promise<void> {
+	while (stale.all || stale.agencies || stale.faults || stale.thread || stale.rows.size > 0) {
+		const todo = stale;
+		stale = nothing();
+		// A failure shows as a lost connection, after which everything is read again.
+		await readParts(todo).catch(() => undefined);
+	}
+}
+
+async function readParts(todo: Stale): Promise<void> {
+	if (todo.all) return readState();
+	const { rows, messages } = todo;
+	const phone = selected.value;
+	const hasThread = phone !== null && rows.has(phone) && !todo.thread;
+	const others = [...rows.keys()].filter((each) => each !== phone);
+	await Promise.all([
+		todo.agencies && read<AgencyState[]>("agencies").then((all) => (agencies.value = all)),
+		todo.faults && read<WaitingFault[]>("faults").then((all) => (faults.value = all)),
+		todo.thread && readThread(),
+		hasThread && readThread(`messages=${[0, ...messages].join(",")}`),
+		others.length > manyRows && readRows(0, Math.max(loaded, pageLength), true),
+		others.length > 0 && others.length <= manyRows && readSome(others, rows),
+	]);
+}
+
+/** Reads single rows. Each event names the agency whose conversation it is about: the other one may have its own. */
+async function readSome(phones: readonly string[], owners: Stale["rows"]): Promise<void> {
+	const chosen = agencyId.value;
+	const query = new URLSearchParams({ phones: phones.join(",") });
+	const page = await read<ConversationRow[]>(placed(`conversations?${query}`));
+	if (chosen === agencyId.value) keepRows(page.filter((row) => owners.get(row.phoneNumber)?.includes(row.agencyId)));
+}
+
+/** Reads the conversation that is shown, with its newest messages or with those that a query names. */
+async function readThread(query?: string): Promise<void> {
+	const [chosen, phone] = [agencyId.value, selected.value];
+	if (phone === null) return;
+	const limit = Math.max(pageLength, thread.value?.messages.length ?? 0);
+	const state = await read<ConversationState>(placed(`conversations/${phone}?${query ?? `limit=${limit}`}`));
+	if (chosen !== agencyId.value || phone !== selected.value) return;
+	const before = thread.value?.messages;
+	const isPart = query !== undefined && before !== undefined;
+	thread.value = isPart ? { ...state, messages: merged(before, state.messages) } : state;
+	const { flows: _, messages: __, ...row } = state;
+	if (row.exists || rowOf(phone)) keepRows([row]);
+}
+
+/** Messages with newer ones: some are changed, and the others come last, or first when all are older. */
+function merged(before: readonly MessageState[], newer: readonly MessageState[]): MessageState[] {
+	const changed = new Map(newer.map((message) => [message.id, message]));
+	const all = before.map((message) => changed.get(message.id) ?? message);
+	for (const { id } of before) changed.delete(id);
+	const rest = [...changed.values()];
+	return (rest.at(-1)?.id ?? 0) < (before[0]?.id ?? 0) ? [...rest, ...all] : [...all, ...rest];
+}
+
+/** Loads older messages of the conversation that is shown. */
+export async function loadOlderMessages(): Promise<void> {
+	await readThread(`limit=${pageLength}&before=${thread.value?.messages[0]?.id ?? 0}`);
+}
+
+/** Reads everything that the page shows. */
 export async function readState(): Promise<void> {
 	const [connection, all, names] = await Promise.all([
 		read<{ apiKey: string; agencyId: string }>("connection"),
@@ -168,21 +348,49 @@ export async function readState(): Promise<void> {
 	scenarios.value = names;
 	// A reset, an import or a restart may have removed the chosen agency, and each read of it would fail.
 	if (chosenAgencyId.value && !agency.value) chooseAgency("");
-	const phone = selected.value;
-	const chosen = agencyId.value;
-	const [list, known, waiting, wrong, clock, one] = await Promise.all([
-		read<ConversationRow[]>(placed("conversations")),
-		read<{ phoneNumber: string; name: string | null }[]>(placed("contacts")),
+	const [waiting, wrong, clock] = await Promise.all([
 		read<WaitingFault[]>("faults"),
 		read<Violation[]>("violations"),
 		read<{ now: string }>("clock"),
-		phone === null ? null : read<ConversationState>(placed(`conversations/${phone}`)),
+		readRows(0, Math.max(loaded, pageLength), true),
+		readThread(),
 	]);
 	faults.value = waiting;
 	violations.value = wrong;
 	now.value = Date.parse(clock.now);
-	if (chosen !== agencyId.value) return;
-	rows.value = list;
-	contacts.value = known;
-	if (phone === selected.value) thread.value = one;
 }
+
+/*
+ * What the user chooses.
+ */
+
+export function chooseAgency(id: string): void {
+	chosenAgencyId.value = id;
+	selected.value = null;
+	thread.value = null;
+	known.value = new Map();
+	loaded = 0;
+	stale.all = true;
+	refresh();
+}
+
+export function select(phone: string | null): void {
+	if (phone !== selected.value) thread.value = null;
+	selected.value = phone;
+	if (phone === null) return;
+	pane.value = "phone";
+	const counts = new Map(unread.value);
+	counts.delete(newsKey(phone));
+	unread.value = counts;
+	stale.thread = true;
+	refresh();
+}
+
+/** A control call that speaks of the chosen agency. */
+export const here = (path: string, body?: object): Call => post(placed(path), body);
+
+const placed = (path: string): string =>
+	agencyId.value === defaultAgencyId.value ? path : `agencies/${agencyId.value}/${path}`;
+
+/** A control call of the whole sandbox. */
+export const post = (path: string, body?: object): Call => ({ verb: "POST", path, body });

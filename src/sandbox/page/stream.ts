@@ -1,7 +1,7 @@
 import type { SandboxEvent } from "../index.ts";
 import { isRefused, read, request, token } from "./control.ts";
 import { signal } from "./signal.ts";
-import { events, forget, readState, take } from "./store.ts";
+import { events, readNewestEvents, readState, take } from "./store.ts";
 
 /** Whether events arrive. */
 export const link = signal<"connecting" | "connected" | "lost">("connecting");
@@ -37,20 +37,23 @@ export async function follow(): Promise<never> {
 }
 
 async function connect(onConnected: () => void): Promise<void> {
-	const last = events.value.at(-1);
-	const [same, ...news] = last ? await read<SandboxEvent[]>(`events?after=${last.id - 1}`) : [];
-	if (last && JSON.stringify(same) === JSON.stringify(last)) take(news, true);
-	else {
-		// The event that this page had last is gone: the sandbox was reset, or another one runs there now.
-		const all = await read<SandboxEvent[]>("events");
-		forget();
-		take(all, false);
+	// Steps of a running clock take each other's place.
+	const last = events.value.filter(({ type }) => type !== "clock.moved").at(-1);
+	const [same, ...news] = last ? await read<SandboxEvent[]>(`events?brief=true&after=${last.id - 1}`) : [];
+	if (last && JSON.stringify(same) === JSON.stringify(last)) {
+		const had = events.value.at(-1)?.id ?? 0;
+		take(
+			news.filter(({ id }) => id > had),
+			true,
+		);
 	}
+	// The event that this page had last is gone: the sandbox was reset, or another one runs there now.
+	else await readNewestEvents();
 	await readState();
 	const silence = new AbortController();
 	const after = events.value.at(-1)?.id ?? 0;
 	const headers = { accept: "text/event-stream", "last-event-id": String(after) };
-	const { body } = await request("events", { headers, signal: silence.signal });
+	const { body } = await request("events?brief=true", { headers, signal: silence.signal });
 	if (!body) return;
 	link.value = "connected";
 	onConnected();

@@ -16,13 +16,17 @@ const noted = /^(window|ai|flow)|accepted|declined|reachable/;
 
 /** The messages of a conversation with what happened between them. */
 export function timelineOf(thread: ConversationState, events: readonly SandboxEvent[]): readonly Item[] {
-	const own = events.slice(events.map(isWholeNew).lastIndexOf(true) + 1).filter((event) => isAbout(event, thread));
+	const { messages, totalMessages } = thread;
+	const from = messages.length < totalMessages ? (messages[0]?.at ?? "") : "";
+	const own = events
+		.slice(events.map(isWholeNew).lastIndexOf(true) + 1)
+		.filter((event) => isAbout(event, thread) && event.at >= from);
 	const orders = new Map<number, number>();
 	for (const event of own) {
 		if (isMessage(event)) orders.set(event.messageId, event.id);
 	}
 	// Much happens at one instant, because the clock stands still: events tell what came first.
-	const ordered: { readonly order: number; readonly item: Item }[] = thread.messages.map((message) => ({
+	const ordered: { readonly order: number; readonly item: Item }[] = messages.map((message) => ({
 		order: orders.get(message.id) ?? 0,
 		item: { kind: "message", at: message.at, key: `m${message.id}`, message },
 	}));
