@@ -135,7 +135,7 @@ test("a lost answer, and there is one text", async () => {
 	await armed(phone, "reset");
 	await send("Wednesday at 14:00?");
 	await shows(line(crm, "Wednesday"), "Sent. 2 requests.");
-	await shows(requests(phone), "same operationId as the request at");
+	await shows(requests(phone), "2 attempts of one operationId");
 	expect(await copies("Wednesday at 14:00?")).toBe(1);
 });
 

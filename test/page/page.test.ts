@@ -214,7 +214,10 @@ test("a page that shows an agency which a reset removed goes to the first agency
 
 test("a page that shows an agency which another sandbox does not have connects to that sandbox", async () => {
 	const { page, server, sandbox } = await visit();
-	await page.getByLabel("Agency").selectOption(sandbox.link({ name: "Harbour Homes" }).id);
+	const other = sandbox.link({ name: "Harbour Homes" });
+	other.contact(phone, { name: "Chloé" }).writes("Hello Harbour");
+	await page.getByLabel("Agency").selectOption(other.id);
+	await page.getByRole("button", { name: /Chloé/ }).waitFor();
 	await server.close();
 	await page.getByText("not connected").waitFor();
 	const again = await serve(createSandbox({ scenario: "held" }), {
@@ -259,6 +262,7 @@ test("a request is copied as a curl command that works, whatever stands in its q
 	const url = `${server.baseUrl}/agencies/${sandbox.agency().id}`;
 	const headers = { authorization: `Bearer ${server.apiKey}` };
 	const command = async () => {
+		await requests(page).locator("summary").first().click();
 		await requests(page).getByRole("button", { name: "curl" }).first().click();
 		await shows(requests(page), "copied");
 		return page.evaluate("navigator.clipboard.readText()");

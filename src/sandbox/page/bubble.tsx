@@ -20,7 +20,11 @@ export function Bubble({ message, name, isOpenTemplate }: BubbleProps) {
 	const { author, body, at, buttonClicked, media } = message;
 	const isOwn = author === "contact";
 	return (
-		<article class={`b ${isOwn ? "" : "out"} ${hasFailed(message) ? "failed" : ""}`}>
+		<article
+			id={`m${message.id}`}
+			tabIndex={-1}
+			class={`b ${isOwn ? "" : "out"} ${hasFailed(message) ? "failed" : ""}`}
+		>
 			{message.replyTo && <blockquote>{message.replyTo.body ?? message.replyTo.templateName ?? "a file"}</blockquote>}
 			{body !== null && <p dir="auto">{body}</p>}
 			{media.map(({ url, contentType, content_type }) => (
@@ -122,7 +126,7 @@ export function HeldBubble({ held, hope }: HeldProps) {
 	const { body, author, updatedAt, expiresAt } = held;
 	const left = lengthOf(Date.parse(expiresAt) - now.value);
 	return (
-		<article class="b out held">
+		<article id="held" tabIndex={-1} class="b out held">
 			<strong class="warn">Held, not sent</strong>
 			<p dir="auto">{body}</p>
 			<small>
@@ -138,7 +142,7 @@ export function LostBubble({ event }: { readonly event: LostEvent }) {
 	const isReplaced = event.type === "text.replaced";
 	const lost = isReplaced ? event.replaced : event;
 	return (
-		<article class="b out gone">
+		<article id={`e${event.id}`} tabIndex={-1} class="b out gone">
 			<strong class="bad">Never sent</strong>
 			<p dir="auto">
 				<s>{lost.body}</s>

@@ -15,10 +15,10 @@ const storageKey = "sandbox-token";
 export const token = signal(takeToken());
 
 function takeToken(): string {
-	const given = location.hash.match(/^#token=(.+)/)?.[1];
+	const [, rest = "", given] = location.hash.match(/^(.*?)[#?&]token=(.+)/) ?? [];
 	if (given) {
 		sessionStorage.setItem(storageKey, given);
-		history.replaceState(null, "", location.pathname);
+		history.replaceState(null, "", location.pathname + rest);
 	}
 	return sessionStorage.getItem(storageKey) ?? "";
 }

@@ -5,7 +5,7 @@ import { More } from "./more.tsx";
 import { computed } from "./signal.ts";
 import {
 	digitsIn,
-	hasMoreRows,
+	edge,
 	here,
 	isOpen,
 	keyOf,
@@ -57,7 +57,7 @@ export function Conversations() {
 					<Row key={row.phoneNumber} row={row} />
 				))}
 			</ul>
-			{hasMoreRows.value && <More load={loadMoreRows} />}
+			{edge.value && <More load={loadMoreRows} />}
 			{number !== null && (
 				<Act class="more primary" call={create} onDone={choose}>
 					New contact {number}

@@ -4,7 +4,7 @@ import { Dialog } from "./dialog.tsx";
 import { computed, signal } from "./signal.ts";
 import { faults, post, type WaitingFault } from "./store.ts";
 
-const operations = [
+export const operations = [
 	"messages.send",
 	"conversations.list",
 	"conversations.get",

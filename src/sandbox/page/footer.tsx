@@ -1,3 +1,4 @@
+import { linkTo } from "./address.ts";
 import { CallLine } from "./call-line.tsx";
 import { made, shown } from "./control.ts";
 import { Copy } from "./copy.tsx";
@@ -22,6 +23,9 @@ export function Footer() {
 				{location.origin}/api/v1
 				<Copy what="key" text={() => apiKey.value}>
 					copy key
+				</Copy>
+				<Copy what="link" text={linkTo}>
+					copy link
 				</Copy>
 			</span>
 			{(shown.value ?? made.value) ? <CallLine /> : <Hints />}

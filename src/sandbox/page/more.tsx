@@ -1,7 +1,8 @@
 /** Loads older lines of a list. */
-export function More({ load }: { readonly load: () => unknown }) {
+export function More({ load }: { readonly load: () => Promise<void> }) {
 	return (
-		<button type="button" class="more" onClick={load}>
+		// A failure shows as a lost connection.
+		<button type="button" class="more" onClick={() => load().catch(() => undefined)}>
 			Load older
 		</button>
 	);

@@ -22,7 +22,7 @@ export const scenarios = signal<readonly string[]>([]);
 export const now = signal(0);
 export const apiKey = signal("");
 const defaultAgencyId = signal("");
-const chosenAgencyId = signal("");
+export const chosenAgencyId = signal("");
 
 export const agencyId = computed(() => chosenAgencyId.value || defaultAgencyId.value);
 export const agency = computed(() => agencies.value.find(({ id }) => id === agencyId.value));
@@ -33,6 +33,13 @@ export const selected = signal<string | null>(null);
 export const thread = signal<ConversationState | null>(null);
 /** Which pane a narrow page shows. */
 export const pane = signal<"conversations" | "phone" | "requests">("conversations");
+export const tabs = ["Requests", "Events", "State"] as const;
+/** Which tab of the log is shown. */
+export const tab = signal<(typeof tabs)[number]>("Requests");
+/** The correlation id of the request that was opened last. */
+export const opened = signal("");
+/** The line of the phone to go to: the id of a message, of a lost text or of the held text. */
+export const line = signal("");
 
 export const isOpen = ({ window }: ConversationRow): boolean =>
 	window.expiresAt !== null && Date.parse(window.expiresAt) > now.value;
@@ -50,16 +57,13 @@ const known = signal<ReadonlyMap<string, ConversationRow>>(new Map());
 /** How many rows were loaded from the top of the list. */
 let loaded = 0;
 /** The last of them, as it was then; null once all are loaded. */
-const edge = signal<ConversationRow | null>(null);
-
-export const hasMoreRows = computed(() => edge.value !== null);
+export const edge = signal<ConversationRow | null>(null);
 
 /** The rows that are listed: those with the newest message first, contacts without a conversation last. */
 export const rows = computed(() => {
 	const last = edge.value;
-	return [...known.value.values()]
-		.filter((row) => isFound(row) && (last === null || byNewest(row, last) <= 0))
-		.sort(byNewest);
+	const listed = [...known.value.values()].filter((row) => isFound(row) && (!last || byNewest(row, last) <= 0));
+	return listed.sort(byNewest);
 });
 
 export const digitsIn = (text: string): string => text.replace(/\D/g, "");
@@ -97,7 +101,7 @@ async function readRows(offset: number, limit: number, isAll = false): Promise<v
 	const page = await read<ConversationRow[]>(placed(`conversations?${query}`));
 	if (chosen !== agencyId.value || text !== search.value.trim()) return;
 	loaded = offset + page.length;
-	edge.value = page.length < limit ? null : (page.at(-1) ?? null);
+	edge.value = (page.length === limit && page.at(-1)) || null;
 	keepRows(page, isAll);
 }
 
@@ -222,8 +226,8 @@ export function take(news: readonly SandboxEvent[], isLive: boolean): void {
 interface Stale {
 	/** Everything. */
 	all: boolean;
-	agencies: boolean;
-	faults: boolean;
+	/** What is of no conversation: agencies, faults. */
+	world: boolean;
 	/** The conversation that is shown, whole. */
 	thread: boolean;
 	/** Single conversations by number, with the agencies that own them. */
@@ -234,8 +238,7 @@ interface Stale {
 
 const nothing = (): Stale => ({
 	all: false,
-	agencies: false,
-	faults: false,
+	world: false,
 	thread: false,
 	rows: new Map(),
 	messages: new Set(),
@@ -245,8 +248,7 @@ let stale = nothing();
 
 function markStale(event: SandboxEvent): void {
 	if (isWholeNew(event) || event.type === "scenario.loaded") stale.all = true;
-	else if (event.type === "agency.changed") stale.agencies = true;
-	else if (event.type.startsWith("fault")) stale.faults = true;
+	else if (/^(agency|fault)/.test(event.type)) stale.world = true;
 	else if (event.type === "violation") violations.value = [...violations.value, event];
 	else if (event.type === "request") {
 		// A send that is refused can use up a take-over, of which no event tells.
@@ -271,11 +273,12 @@ let reading: Promise<void> | undefined;
 
 /** Reads what is stale: at most one reading at a time. */
 function refresh(): void {
-	reading ??= readStale().finally(() => (reading = undefined));
+	// Until the first reading, which is of everything.
+	if (defaultAgencyId.value !== "") reading ??= readStale().finally(() => (reading = undefined));
 }
 
 async function readStale(): Promise<void> {
-	while (stale.all || stale.agencies || stale.faults || stale.thread || stale.rows.size > 0) {
+	while (stale.all || stale.world || stale.thread || stale.rows.size > 0) {
 		const todo = stale;
 		stale = nothing();
 		// A failure shows as a lost connection, after which everything is read again.
@@ -290,8 +293,7 @@ async function readParts(todo: Stale): Promise<void> {
 	const hasThread = phone !== null && rows.has(phone) && !todo.thread;
 	const others = [...rows.keys()].filter((each) => each !== phone);
 	await Promise.all([
-		todo.agencies && read<AgencyState[]>("agencies").then((all) => (agencies.value = all)),
-		todo.faults && read<WaitingFault[]>("faults").then((all) => (faults.value = all)),
+		todo.world && readWorld(),
 		todo.thread && readThread(),
 		hasThread && readThread(`messages=${[0, ...messages].join(",")}`),
 		others.length > manyRows && readRows(0, Math.max(loaded, pageLength), true),
@@ -331,32 +333,35 @@ function merged(before: readonly MessageState[], newer: readonly MessageState[])
 }
 
 /** Loads older messages of the conversation that is shown. */
-export async function loadOlderMessages(): Promise<void> {
-	await readThread(`limit=${pageLength}&before=${thread.value?.messages[0]?.id ?? 0}`);
-}
+export const loadOlderMessages = (): Promise<void> =>
+	readThread(`limit=${pageLength}&before=${thread.value?.messages[0]?.id ?? 0}`);
 
 /** Reads everything that the page shows. */
 export async function readState(): Promise<void> {
-	const [connection, all, names] = await Promise.all([
+	await readWorld();
+	// A reset, an import or a restart may have removed the chosen agency, and each read of it would fail.
+	if (chosenAgencyId.value && !agency.value) chooseAgency("");
+	const [wrong, names] = await Promise.all([
+		read<Violation[]>("violations"),
+		read<string[]>("scenarios"),
+		readRows(0, Math.max(loaded, pageLength), true),
+		readThread(),
+	]);
+	violations.value = wrong;
+	scenarios.value = names;
+}
+
+async function readWorld(): Promise<void> {
+	const [connection, all, waiting, clock] = await Promise.all([
 		read<{ apiKey: string; agencyId: string }>("connection"),
 		read<AgencyState[]>("agencies"),
-		read<string[]>("scenarios"),
+		read<WaitingFault[]>("faults"),
+		read<{ now: string }>("clock"),
 	]);
 	apiKey.value = connection.apiKey;
 	defaultAgencyId.value = connection.agencyId;
 	agencies.value = all;
-	scenarios.value = names;
-	// A reset, an import or a restart may have removed the chosen agency, and each read of it would fail.
-	if (chosenAgencyId.value && !agency.value) chooseAgency("");
-	const [waiting, wrong, clock] = await Promise.all([
-		read<WaitingFault[]>("faults"),
-		read<Violation[]>("violations"),
-		read<{ now: string }>("clock"),
-		readRows(0, Math.max(loaded, pageLength), true),
-		readThread(),
-	]);
 	faults.value = waiting;
-	violations.value = wrong;
 	now.value = Date.parse(clock.now);
 }
 

@@ -1,14 +1,21 @@
 const format = (options: Intl.DateTimeFormatOptions): ((at: string | number) => string) => {
-	const formatter = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", ...options });
+	const formatter = new Intl.DateTimeFormat("en-GB", options);
 	return (at) => formatter.format(new Date(at));
 };
 
+/** The user's own time: 10:12:30 */
+const realSecondOf = format({ timeStyle: "medium" });
+/** The user's own time: 6 Jan 2026, 10:12:30 */
+export const realInstantOf = format({ dateStyle: "medium", timeStyle: "medium" });
+
+const timeZone = "UTC";
+
 /** 10:12 */
-export const minuteOf = format({ timeStyle: "short" });
+export const minuteOf = format({ timeStyle: "short", timeZone });
 /** 10:12:30 */
-export const secondOf = format({ timeStyle: "medium" });
+export const secondOf = format({ timeStyle: "medium", timeZone });
 /** Tue, 6 Jan 2026 */
-export const dayOf = format({ weekday: "short", day: "numeric", month: "short", year: "numeric" });
+export const dayOf = format({ weekday: "short", day: "numeric", month: "short", year: "numeric", timeZone });
 
 /** Tue, 6 Jan 2026, 10:12:30 */
 export const instantOf = (at: string | number): string => `${dayOf(at)}, ${secondOf(at)}`;
@@ -18,6 +25,15 @@ export const relativeTo = (at: string, now: number): string =>
 	dayOf(at) === dayOf(now) ? minuteOf(at) : `${dayOf(at)} ${minuteOf(at)}`;
 
 const minuteMs = 60_000;
+
+/** How long a line came after the one before, in real time: +0.84 s. After a minute, the user's own time. */
+export function gapOf(realAt: string, before: string | undefined): string {
+	const ms = Date.parse(realAt) - Date.parse(before ?? "");
+	return ms < minuteMs ? `+${secondsOf(ms)}` : realSecondOf(realAt);
+}
+
+/** 0.84 s */
+export const secondsOf = (ms: number): string => `${(ms / 1000).toFixed(ms < 9_950 ? 2 : 0)} s`;
 
 /** A length of time: 22 h 46 min. */
 export function lengthOf(ms: number): string {

@@ -121,6 +121,11 @@ export const hasFailed = (message: { readonly status: string; readonly errorCode
 export const reasonIn = (answer: unknown): string =>
 	typeof answer === "object" && answer !== null && "message" in answer ? String(answer.message) : "";
 
+/** The operationId that a request carried. */
+export function operationIdOf({ body }: RequestEvent): string | undefined {
+	return typeof body === "object" && body !== null && "operationId" in body ? String(body.operationId) : undefined;
+}
+
 const filesOf = (files: number): string => (files === 0 ? "" : ` (${counted(files, "file")})`);
 
 /** 1 file, 2 files */

@@ -1,9 +1,9 @@
 import type { TargetedEvent } from "preact";
-import { Act } from "./act.tsx";
-import { perform } from "./control.ts";
+import { Act, into } from "./act.tsx";
+import { perform, read } from "./control.ts";
 import { close, Dialog } from "./dialog.tsx";
 import { signal } from "./signal.ts";
-import { now, post, scenarios, select, violations } from "./store.ts";
+import { post, scenarios, select, violations } from "./store.ts";
 import { instantOf } from "./time.ts";
 
 /** The effect of each scenario. A scenario that this page does not know is shown by its name alone. */
@@ -19,11 +19,23 @@ const descriptions: Readonly<Record<string, string>> = {
 	oddData: "null names, files alone, older records",
 };
 
-const snapshots = signal<readonly { readonly id: string; readonly at: number }[]>([]);
-
-function keep({ snapshot }: { readonly snapshot: string }): void {
-	snapshots.value = [...snapshots.value, { id: snapshot, at: now.value }];
+interface KeptSnapshot {
+	readonly snapshot: string;
+	readonly name: string | null;
+	readonly at: string;
 }
+
+const snapshots = signal<readonly KeptSnapshot[]>([]);
+const snapshotName = signal("");
+
+const readSnapshots = async (): Promise<void> => {
+	snapshots.value = await read("snapshots");
+};
+
+/** Reads them each time the dialog opens: another program may have taken some. */
+const onOpen = (form: Element | null): void => {
+	if (form) readSnapshots().catch(() => undefined);
+};
 
 /** Scenarios, snapshots, export and import. */
 export function WorldDialog() {
@@ -39,16 +51,25 @@ export function WorldDialog() {
 				))}
 			</ul>
 			<h3>Snapshots</h3>
-			<div class="row">
-				<Act call={post("snapshot")} onDone={keep}>
+			<div class="row" ref={onOpen}>
+				<input
+					aria-label="Name of the snapshot"
+					placeholder="Name"
+					value={snapshotName.value}
+					onInput={into(snapshotName)}
+				/>
+				<Act call={post("snapshot", { name: snapshotName.value || null })} text={snapshotName} onDone={readSnapshots}>
 					Take a snapshot
 				</Act>
-				{snapshots.value.map(({ id, at }) => (
-					<Act key={id} call={post("restore", { snapshot: id })}>
-						Restore {id}: {instantOf(at)}
-					</Act>
-				))}
 			</div>
+			<ul class="plain">
+				{snapshots.value.map(({ snapshot, name, at }) => (
+					<li class="row" key={snapshot}>
+						<Act call={post("restore", { snapshot })}>Restore {name ?? snapshot}</Act>{" "}
+						<span class="dim">{instantOf(at)}</span>
+					</li>
+				))}
+			</ul>
 			<h3>Export and import</h3>
 			<div class="row">
 				<Act call={{ verb: "GET", path: "export" }} onDone={download}>

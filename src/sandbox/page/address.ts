@@ -1,0 +1,70 @@
+import { token } from "./control.ts";
+import type { Outcome } from "./outcomes.ts";
+import {
+	agencyId,
+	chooseAgency,
+	chosenAgencyId,
+	line,
+	opened,
+	pane,
+	rowOf,
+	select,
+	selected,
+	tab,
+	tabs,
+} from "./store.ts";
+
+/*
+ * The address of what the page shows: #/?contact=%2B447700900101&tab=Events&request=sandbox-00000003. A path before the
+ * question mark is kept while its contact is shown.
+ */
+
+const named = { agency: chosenAgencyId, contact: selected, tab, request: opened, line };
+
+function hashOf(some: Readonly<Record<string, string>> = {}): string {
+	const query = new URLSearchParams();
+	for (const [name, { value }] of Object.entries(named)) {
+		const given = some[name] ?? value;
+		if (given && given !== tabs[0]) query.set(name, given);
+	}
+	const [path = ""] = location.hash.split("?");
+	const kept = path.endsWith(query.get("contact") ?? "stories") ? path : "";
+	return kept || query.size > 0 ? `${kept || "#/"}?${query}` : "";
+}
+
+const placeIn = (hash: string): string => hash.replace(/[?&](request|line)=[^&]*|\?$/g, "");
+
+let writtenAt = 0;
+
+/** Writes what the page shows into the address. Another conversation, agency or tab is a step that Back undoes. */
+export function writeAddress(): void {
+	const hash = hashOf();
+	if (hash === location.hash || agencyId.value === "") return;
+	// A held key goes through many conversations, of which only the last is worth a step.
+	const isStep = placeIn(hash) !== placeIn(location.hash) && Date.now() - writtenAt > 300;
+	writtenAt = Date.now();
+	history[isStep ? "pushState" : "replaceState"](null, "", location.pathname + hash);
+}
+
+/** Shows what the address names. */
+export function openAddress(): void {
+	const query = new URLSearchParams(location.hash.split("?")[1]);
+	const agency = query.get("agency") ?? "";
+	const contact = query.get("contact");
+	if (agency !== chosenAgencyId.value) chooseAgency(agency);
+	if (contact !== selected.value) select(contact);
+	tab.value = tabs.find((each) => each === query.get("tab")) ?? tabs[0];
+	opened.value = query.get("request") ?? "";
+	line.value = query.get("line") ?? "";
+	pane.value = opened.value ? "requests" : contact ? "phone" : "conversations";
+}
+
+/** The address of what became of a send, on the phone. */
+export function hrefOf({ agencyId: owner, contact, line }: Outcome): string {
+	const isHere = owner === agencyId.value || rowOf(contact)?.agencyId === owner;
+	return hashOf({ ...(isHere ? {} : { agency: owner }), contact, line, request: "" });
+}
+
+/** A link to what the page shows, or to a request. It holds the token, so that it works anywhere on this machine. */
+export const linkTo = (request?: string): string =>
+	`${location.origin}${location.pathname}${hashOf(request ? { request } : {}) || "#/?"}&token=${token.value}`;

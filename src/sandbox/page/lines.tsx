@@ -1,0 +1,104 @@
+import type { ComponentChildren, TargetedEvent } from "preact";
+import type { SandboxEvent } from "../index.ts";
+import { More } from "./more.tsx";
+import { signal } from "./signal.ts";
+import { hasOlderEvents, loadOlderEvents, opened, wholeEvent } from "./store.ts";
+import { dayOf, gapOf, realInstantOf, secondOf } from "./time.ts";
+import type { RequestEvent, Tone } from "./words.ts";
+
+/** How many lines of the log are shown. */
+export const most = signal(100);
+
+/** Shows more of the lines that are loaded, and then loads more. */
+export function Older({ count }: { readonly count: number }) {
+	if (count <= most.value && !hasOlderEvents.value) return null;
+	const load = async () => {
+		if (count <= most.value) await loadOlderEvents();
+		most.value += 200;
+	};
+	return <More load={load} />;
+}
+
+interface LineProps {
+	readonly event: SandboxEvent;
+	/** The events whose text is shown when the line is opened. @default the event itself */
+	readonly whole?: readonly SandboxEvent[];
+	/** The lines below and above. */
+	readonly before: SandboxEvent | undefined;
+	readonly next: SandboxEvent | undefined;
+	readonly words: string;
+	readonly tone?: Tone;
+	/** The first row. */
+	readonly children: ComponentChildren;
+	/** What comes between both rows and the text of the event. */
+	readonly actions?: ComponentChildren;
+	/** What always shows below. */
+	readonly below?: ComponentChildren;
+	readonly class?: string;
+}
+
+/** A line of the log: the sandbox's time, and how long it came after the line before. It opens to show the whole event. */
+export function Line({
+	event,
+	whole = [event],
+	before,
+	next,
+	words,
+	tone,
+	children,
+	actions,
+	below,
+	...rest
+}: LineProps) {
+	const { at, realAt, correlationId } = event;
+	return (
+		<>
+			{dayOf(at) !== dayOf(next?.at ?? 0) && <li class="date">{dayOf(at)}</li>}
+			<li {...rest}>
+				<details
+					id={event.type === "request" ? `r${correlationId}` : undefined}
+					onToggle={(toggled) => fill(toggled, whole)}
+				>
+					<summary>
+						<time dateTime={at}>{secondOf(at)}</time>
+						{children}
+						<time class="gap" dateTime={realAt} title={realInstantOf(realAt)}>
+							{gapOf(realAt, before?.realAt)}
+						</time>
+						<span class={`target ${tone || "dim"}`}>{words}</span>
+					</summary>
+					{actions}
+					<pre />
+				</details>
+				{below}
+			</li>
+		</>
+	);
+}
+
+/** Writes events out when their line is opened: most never are, and an answer may be long. */
+async function fill(
+	{ currentTarget }: TargetedEvent<HTMLDetailsElement>,
+	whole: readonly SandboxEvent[],
+): Promise<void> {
+	const { open, id, lastElementChild: place } = currentTarget;
+	const request = id.slice(1);
+	if (request && (open || opened.value === request)) opened.value = open ? request : "";
+	if (!open || !place) return;
+	const texts = whole.map(async (event) => {
+		const read = (await wholeEvent(event).catch(() => undefined)) ?? event;
+		return read.type === "request" ? exchange(read) : pretty(read);
+	});
+	place.textContent = (await Promise.all(texts)).join("\n\n\n");
+}
+
+/** A request and its answer, as they were sent. */
+const exchange = ({ method, path, query, body, status, answer, correlationId, realAt }: RequestEvent): string =>
+	`${method} ${path}${query && `?${query}`}${body === null ? "" : `\n${pretty(body)}`}
+
+→ ${status ?? "no answer"}${answer === null ? "" : `\n${pretty(answer)}`}
+
+X-Correlation-Id: ${correlationId}
+${realInstantOf(realAt)} by your clock`;
+
+export const pretty = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value, null, 2));

@@ -1,0 +1,146 @@
+import { Fragment } from "preact";
+import { hrefOf, linkTo } from "./address.ts";
+import { Copy } from "./copy.tsx";
+import { curlOfRequest } from "./curl.ts";
+import { consequencesOf, type Entry, entries, isGood, kind, targetOf, text } from "./entries.ts";
+import { Filters } from "./filters.tsx";
+import { Line, most, Older } from "./lines.tsx";
+import { outcomes } from "./outcomes.ts";
+import { apiKey } from "./store.ts";
+import { secondsOf } from "./time.ts";
+import { faultWords, type RequestEvent, reasonIn, type Tone, wordsOf } from "./words.ts";
+
+/** The requests of the CRM, with what followed from each. */
+export function Requests() {
+	const all = entries.value;
+	return (
+		<>
+			<Filters />
+			{all.length === 0 && (
+				<p class="hint">
+					{kind.value || text.value
+						? "No request fits the filter."
+						: `No request yet. What a CRM asks of ${location.origin}/api/v1 appears here.`}
+				</p>
+			)}
+			<div role="log" aria-label="Requests">
+				<ol class="log mono" reversed>
+					{all.slice(0, most.value).map((entry, i) => (
+						<Request key={entry.requests[0]?.id} entry={entry} before={all[i + 1]?.newest} next={all[i - 1]?.newest} />
+					))}
+				</ol>
+			</div>
+			<Older count={all.length} />
+		</>
+	);
+}
+
+const toneOf = (event: RequestEvent): Tone => (isGood(event) ? "ok" : "bad");
+const answerOf = ({ status }: RequestEvent): string => (status === null ? "no answer" : String(status));
+
+interface RequestProps {
+	readonly entry: Entry;
+	readonly before: RequestEvent | undefined;
+	readonly next: RequestEvent | undefined;
+}
+
+function Request({ entry: { kind, requests, newest }, ...rest }: RequestProps) {
+	const { id, operation, method, ms, correlationId } = newest;
+	const isSend = kind === "attempts";
+	return (
+		<Line
+			{...rest}
+			event={newest}
+			whole={isSend ? requests : [newest]}
+			words={targetOf(newest)}
+			class={requests.some(({ fault }) => fault) ? "fault" : ""}
+			actions={
+				<div class="row">
+					<Copy what={`curl ${id}`} text={() => curlOfRequest(newest, apiKey.value)}>
+						curl
+					</Copy>
+					<Copy what={`link ${id}`} text={() => linkTo(correlationId ?? "")}>
+						copy link
+					</Copy>
+				</div>
+			}
+			below={
+				<>
+					{isSend && <Attempts requests={requests} />}
+					{kind !== "polls" && <Then requests={requests} />}
+				</>
+			}
+		>
+			<b>
+				{operation ?? method}
+				{kind === "polls" && ` ×${requests.length}`}
+			</b>
+			<span class={toneOf(newest)}>{answerOf(newest)}</span>
+			<span class="dim">{Math.round(ms)} ms</span>
+		</Line>
+	);
+}
+
+/** The attempts of one send as a bar, with the waits between them. */
+function Attempts({ requests }: { readonly requests: readonly RequestEvent[] }) {
+	const parts = requests.map((event, i) => {
+		const started = Date.parse(event.realAt) - event.ms;
+		const before = requests[i - 1];
+		return { event, wait: before ? Math.max(started - Date.parse(before.realAt), 0) : 0 };
+	});
+	const waits = parts.slice(1).map(({ wait }) => secondsOf(wait));
+	return (
+		<div class="attempts">
+			<div class="bar" aria-hidden="true">
+				{parts.map(({ event, wait }) => (
+					<Fragment key={event.id}>
+						<span style={{ flexGrow: wait }} />
+						<span class={`attempt ${toneOf(event)}`} style={{ flexGrow: event.ms }} />
+					</Fragment>
+				))}
+			</div>
+			<span>
+				{requests.length} attempts of one operationId:{" "}
+				{parts.map(({ event }, i) => (
+					<Fragment key={event.id}>
+						{i > 0 && <span class="dim">, {waits[i - 1]} later </span>}
+						<span class={toneOf(event)}>{answerOf(event)}</span>
+					</Fragment>
+				))}
+			</span>
+		</div>
+	);
+}
+
+/** The outcome of a send, which leads to the phone, and what else followed. */
+function Then({ requests }: { readonly requests: readonly RequestEvent[] }) {
+	const outcome = requests
+		.map(({ correlationId }) => outcomes.value.get(correlationId))
+		.filter((each) => each !== undefined)
+		.at(-1);
+	const lines = requests.flatMap((event) => {
+		const { fault, status, answer } = event;
+		return [
+			...(fault ? [{ id: `f${event.id}`, text: faultWords(fault), tone: "bad" }] : []),
+			...(status !== null && !isGood(event) ? [{ id: `a${event.id}`, text: reasonIn(answer), tone: "" }] : []),
+			...consequencesOf(event).map((each) => ({ id: each.id, ...wordsOf(each) })),
+		];
+	});
+	if (!outcome && lines.length === 0) return null;
+	return (
+		<ul class="then">
+			{outcome && (
+				<li>
+					<a class={`became ${outcome.tone}`} href={hrefOf(outcome)}>
+						{outcome.steps.join(" → ")}
+					</a>
+				</li>
+			)}
+			{lines.map(({ id, text, tone }) => (
+				<li key={id} class={tone}>
+					{text}
+				</li>
+			))}
+		</ul>
+	);
+}

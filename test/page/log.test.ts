@@ -1,0 +1,156 @@
+// The log answers a developer's questions: when, of whom, how often, and what became of it.
+import { expect, test } from "vitest";
+import { axeFindings, messages, requests, shows, type Visit, visit } from "./visit.ts";
+
+const phone = "+447700900101";
+
+/** Anna wrote, and two lists, a refused one and two sends followed; the first answer to the first send was lost. */
+async function busyDay(): Promise<Visit> {
+	const visited = await visit({}, { viewport: { width: 1440, height: 900 } });
+	const { sandbox, client } = visited;
+	const agency = sandbox.agency();
+	agency.contact(phone, { name: "Anna" }).writes("Hello?");
+	const { conversations, messages: texts } = client.agency(agency.id);
+	for (let i = 0; i < 18; i++) await conversations.list({ pageSize: 50 }).page();
+	sandbox.faults.add({ operation: "messages.send", effect: { status: 503 } });
+	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
+	await texts.send({ to: phone, body: "It is.", operationId: "visit-1" });
+	sandbox.clock.advance({ hours: 25 });
+	await texts.send({ to: phone, body: "Would Thursday suit you?", operationId: "visit-2" });
+	sandbox.clock.advance({ minutes: 3 });
+	await texts.send({ to: phone, body: "Would Friday suit you?", operationId: "visit-3" });
+	await client.agency(agency.id).conversations.get(phone);
+	return visited;
+}
+
+const lines = (page: Visit["page"]) => requests(page).locator("li:has(details)");
+const line = (page: Visit["page"], text: string) =>
+	lines(page)
+		.filter({ has: page.locator("summary", { hasText: text }) })
+		.first();
+
+test("equal polls in a row are one line, and days part the lines", async () => {
+	const { page, client, sandbox } = await busyDay();
+	await shows(requests(page), "conversations.list ×18");
+	await shows(line(page, "conversations.list"), "?pageSize=50");
+	await shows(line(page, "conversations.get"), "Anna");
+	expect(await lines(page).count()).toBe(5);
+	const order = await requests(page).locator("li.date, b").allTextContents();
+	expect(order).toEqual([
+		"Tue, 6 Jan 2026",
+		"conversations.get",
+		"messages.send",
+		"messages.send",
+		"Mon, 5 Jan 2026",
+		"messages.send",
+		"conversations.list ×18",
+	]);
+	const { conversations } = client.agency(sandbox.agency().id);
+	await conversations.list().page();
+	await conversations.list().page();
+	await shows(requests(page), "conversations.list ×2");
+});
+
+test("a line has the real time beside the sandbox's", async () => {
+	const { page } = await busyDay();
+	const sandboxTime = line(page, "conversations.get").locator("time").first();
+	const realTime = line(page, "conversations.get").locator("time.gap");
+	expect(await sandboxTime.textContent()).toBe("10:03:00");
+	expect(await realTime.textContent()).toMatch(/^\+\d+(\.\d\d)? s$/);
+	const at = Date.parse((await realTime.getAttribute("datetime")) ?? "");
+	expect(new Date(at).getFullYear()).toBe(new Date().getFullYear());
+	await page.getByRole("tab", { name: "Events" }).click();
+	const events = page.getByRole("log", { name: "Events" });
+	await shows(events, "text.replaced");
+	expect(await events.locator("time.gap").count()).toBeGreaterThan(10);
+});
+
+test("filters show sends alone, errors alone, one operation, or what has a text", async () => {
+	const { page, client, sandbox } = await busyDay();
+	await client.agency(sandbox.agency().id).conversations.get("+447700900199").result();
+	const shown = () => requests(page).locator("b").allTextContents();
+	const choose = page.getByLabel("Which requests");
+	await choose.selectOption("Sends");
+	await expect.poll(shown).toEqual(["messages.send", "messages.send", "messages.send"]);
+	await choose.selectOption("Errors");
+	await expect.poll(shown).toEqual(["conversations.get", "messages.send"]);
+	await choose.selectOption("conversations.list");
+	await expect.poll(shown).toEqual(["conversations.list ×18"]);
+	await choose.selectOption("All requests");
+	await page.getByLabel("Text in the log").fill("thursday");
+	await expect.poll(shown).toEqual(["messages.send", "messages.send"]);
+	await page.getByLabel("Text in the log").fill("visit-3");
+	await expect.poll(shown).toEqual(["messages.send"]);
+	await page.getByLabel("Text in the log").fill("no such thing");
+	await page.getByText("No request fits the filter.").waitFor();
+	await page.getByRole("tab", { name: "Events" }).click();
+	await page.getByLabel("Text in the log").fill("held");
+	const events = page.getByRole("log", { name: "Events" }).locator("b");
+	await expect.poll(async () => (await events.allTextContents()).includes("text.held")).toBe(true);
+	expect(await events.allTextContents()).not.toContain("contact.wrote");
+});
+
+test("the attempts of one operationId are one line, with their waits and all their answers", async () => {
+	const { page } = await busyDay();
+	const send = line(page, "It is.");
+	await shows(send, "3 attempts of one operationId");
+	expect(await send.locator(".attempts > span").textContent()).toMatch(
+		/503, \d+(\.\d\d)? s later no answer, \d+(\.\d\d)? s later 200$/,
+	);
+	expect(await send.locator(".bar > .attempt").count()).toBe(3);
+	await send.locator("summary").click();
+	await shows(send, "→ no answer");
+	const text = (await send.locator("pre").textContent()) ?? "";
+	expect(text.match(/^POST /gm)).toHaveLength(3);
+	expect(text).toMatch(/→ 503.*→ no answer.*→ 200/s);
+});
+
+test("a send says what became of its text, and leads to the text on the phone, by keyboard too", async () => {
+	const { page, sandbox } = await busyDay();
+	await line(page, "Would Thursday").getByRole("link", { name: "held → replaced 10:03" }).waitFor();
+	await line(page, "Would Friday").getByRole("link", { name: "held", exact: true }).click();
+	const held = messages(page).locator("article").filter({ hasText: "Held, not sent" });
+	await held.and(page.locator(":focus")).waitFor();
+	sandbox.agency().contact(phone).accepts();
+	await line(page, "Would Friday").getByRole("link", { name: "held → accepted, sent 10:03" }).waitFor();
+	const sent = sandbox.agency().contact(phone).state().messages.at(-1);
+	sandbox.message(sent?.id ?? 0).read();
+	await line(page, "Would Friday").getByRole("link", { name: "held → accepted, sent 10:03, read" }).focus();
+	await page.keyboard.press("Enter");
+	await messages(page).locator("article:focus").filter({ hasText: "Would Friday" }).waitFor();
+	await line(page, "Would Thursday").getByRole("link").click();
+	await messages(page).locator("article:focus").filter({ hasText: "Never sent" }).waitFor();
+	await line(page, "It is.").getByRole("link", { name: "sent", exact: true }).waitFor();
+	sandbox.message(sandbox.agency().contact(phone).state().messages[1]?.id ?? 0).failed({ errorCode: 63024 });
+	await line(page, "It is.").getByRole("link", { name: "sent → failed 63024" }).waitFor();
+});
+
+test("an outcome leads to a message that was not loaded, and to another agency's conversation", async () => {
+	const { page, sandbox, client } = await visit();
+	const anna = sandbox.agency().contact(phone, { name: "Anna" });
+	anna.writes("Hello");
+	await client.agency(sandbox.agency().id).messages.send({ to: phone, body: "The first text" });
+	for (let i = 0; i < 150; i++) anna.writes(`line ${i}.`);
+	const other = sandbox.link({ name: "Harbour Homes" });
+	other.contact(phone, { name: "Chloé" }).writes("Hello Harbour");
+	await client.agency(other.id).messages.send({ to: phone, body: "From the harbour" });
+	await line(page, "The first text").getByRole("link", { name: "sent" }).click();
+	await messages(page).locator("article:focus").filter({ hasText: "The first text" }).waitFor();
+	await line(page, "From the harbour").getByRole("link", { name: "sent" }).click();
+	await messages(page).locator("article:focus").filter({ hasText: "From the harbour" }).waitFor();
+	expect(await page.getByLabel("Agency").inputValue()).toBe(other.id);
+});
+
+test("axe finds nothing in the log, at three widths, with a line opened", async () => {
+	const { page } = await busyDay();
+	await page.getByRole("button", { name: /Anna/ }).click();
+	await line(page, "It is.").locator("summary").click();
+	await shows(line(page, "It is."), "X-Correlation-Id");
+	for (const width of [1440, 1024, 390]) {
+		await page.setViewportSize({ width, height: 844 });
+		if (width < 900)
+			await page.getByRole("navigation", { name: "Panes" }).getByRole("button", { name: "Requests" }).click();
+		expect(await axeFindings(page)).toEqual([]);
+		expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+	}
+});
