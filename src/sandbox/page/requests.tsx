@@ -123,7 +123,10 @@ function Then({ requests }: { readonly requests: readonly RequestEvent[] }) {
 		return [
 			...(fault ? [{ id: `f${event.id}`, text: faultWords(fault), tone: "bad" }] : []),
 			...(status !== null && !isGood(event) ? [{ id: `a${event.id}`, text: reasonIn(answer), tone: "" }] : []),
-			...consequencesOf(event).map((each) => ({ id: each.id, ...wordsOf(each) })),
+			// That a text is held says that consent was asked.
+			...consequencesOf(event)
+				.filter(({ type }) => type !== "consent.asked")
+				.map((each) => ({ id: each.id, ...wordsOf(each) })),
 		];
 	});
 	if (!outcome && lines.length === 0) return null;
