@@ -50,6 +50,15 @@ export function createEventStreams(sandbox: Sandbox): EventStreams {
 			slowest.destroy();
 		}
 	};
+	/** The event that was written last, whole and brief: readers of one kind get the same text. */
+	const written = new Map<boolean, { readonly id: number; readonly text: string }>();
+	const textOf = (event: SandboxEvent, brief: boolean): string => {
+		const last = written.get(brief);
+		if (last?.id === event.id) return last.text;
+		const text = `id: ${event.id}\ndata: ${JSON.stringify(brief ? withoutAnswer(event) : event)}\n\n`;
+		written.set(brief, { id: event.id, text });
+		return text;
+	};
 	return ({ after, brief }, response) => {
 		let last = after;
 		const write = (text: string): void => {
@@ -58,7 +67,7 @@ export function createEventStreams(sandbox: Sandbox): EventStreams {
 		const send = (event: SandboxEvent): void => {
 			if (slow.has(response) || response.destroyed || event.id <= last) return;
 			last = event.id;
-			write(`id: ${event.id}\ndata: ${JSON.stringify(brief ? withoutAnswer(event) : event)}\n\n`);
+			write(textOf(event, brief));
 		};
 		/** The newest step of a clock that runs. The reader hears of such steps once a second. */
 		let step: SandboxEvent | undefined;
