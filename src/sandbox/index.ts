@@ -17,17 +17,17 @@ import { createFlowControl } from "./controls/flow.ts";
 import { createIntegrationControl, createIntegrationsControl, foundIntegration } from "./controls/integration.ts";
 import { createMessageControl } from "./controls/message.ts";
 import { assertUsed, type CheckOptions } from "./controls/outcome.ts";
-import { assertScenario, play, type ScenarioName, type Stage } from "./controls/scenarios.ts";
+import { assertScenario, createStage, play, type ScenarioName } from "./controls/scenarios.ts";
 import type { Sandbox, SandboxOptions } from "./sandbox.ts";
 import { createFetch } from "./service/fetch.ts";
 import { handle, keyFrom } from "./service/handle.ts";
-import { instant } from "./world/clock.ts";
-import { consenting } from "./world/consent.ts";
+import { instant } from "./world/instant.ts";
 import { policyFrom } from "./world/policy.ts";
-import { addAgency, agencyById, createWorld } from "./world/world.ts";
+import { addAgency, createWorld } from "./world/world.ts";
 
 export type { Archive, Snapshot } from "./archive/archive.ts";
 export type { Answer, Call, Later, Reply } from "./base/call.ts";
+export type { OperationId } from "./base/contract.ts";
 export type { AgencyControl } from "./controls/agency.ts";
 export type { Advance, ClockControl } from "./controls/clock.ts";
 export type { Contact, ContactRef, MessageIds } from "./controls/contact.ts";
@@ -46,12 +46,21 @@ export { type ScenarioName, scenarioNames } from "./controls/scenarios.ts";
 export type { AgencyState, ConversationRow, ConversationState, HeldState, MessageState } from "./controls/state.ts";
 export type { Connection, Sandbox, SandboxOptions } from "./sandbox.ts";
 export type { Consent, ConsentSettings } from "./world/consent.ts";
-export type { Author, ConversationEvents, EventContact, LostText } from "./world/conversation-event.ts";
-export type { EventFault, EventStamp, SandboxEvent, SandboxEventType, SandboxWideEvents } from "./world/event.ts";
+export type {
+	Author,
+	ConversationEvents,
+	EventContact,
+	EventFault,
+	EventStamp,
+	LostText,
+	SandboxEvent,
+	SandboxEventType,
+	SandboxWideEvents,
+} from "./world/event.ts";
 export type { FaultEffect, FaultKind, FaultOptions } from "./world/faults.ts";
-export type { OperationId, RecordedRequest, Violation } from "./world/journal.ts";
+export type { RecordedRequest, Violation } from "./world/journal.ts";
 export type { Policy } from "./world/policy.ts";
-export type { Scope, VisibilityReason } from "./world/state.ts";
+export type { Scope, VisibilityReason } from "./world/world.ts";
 
 const optionsRule = fields<SandboxOptions>({
 	// The first three say more exactly what they may be.
@@ -95,12 +104,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 		return { integration: createIntegrationControl(world, id), first: addAgency(world, id, "Lakeside Homes").id };
 	});
 	const agency = (id: string = first): AgencyControl => createAgencyControl(world, id);
-	const stage: Stage = {
-		integration,
-		agency: agency(),
-		ago: (hours, act) => world.clock.during(world.clock.now() - hours * 3_600_000, act),
-		consenting: (hours, act) => consenting(agencyById(world, first), hours, act),
-	};
+	const stage = createStage(world, integration, agency());
 	events.silently(() => play(scenario, stage));
 	const beginning = archive(world);
 	const become = (given: Archive): void => events.silently(() => unarchive(world, given));
@@ -157,7 +161,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 		loadScenario(scenario) {
 			assertScenario(scenario);
 			const before = archive(world);
-			const acts = world.interruptions.waiting();
+			const acts = [...world.interruptions];
 			try {
 				events.silently(() => play(scenario, stage));
 			} catch (error) {

@@ -18,7 +18,7 @@ import { createEventStreams } from "./server/events.ts";
 import { hostOf, hostsOf, isLoopback } from "./server/hosts.ts";
 import { json, refuseUnreadable } from "./server/json.ts";
 import { respond, type Served } from "./server/respond.ts";
-import { isInstant } from "./world/clock.ts";
+import { isInstant } from "./world/instant.ts";
 
 /** How {@link serve} listens. */
 export interface ServeOptions {

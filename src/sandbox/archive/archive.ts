@@ -1,16 +1,21 @@
-import { never } from "../world/conversation-index.ts";
 import type { Fault } from "../world/faults.ts";
 import type { JournalDump } from "../world/journal.ts";
-import { countsAsFailed } from "../world/message.ts";
-import type { Agency, AgencyRecord, Integration, Key, Operation, Thread, ThreadRecord, World } from "../world/state.ts";
-import { awaitAnswer } from "../world/thread.ts";
-import { awaitWindowEnd, isWindowOpen } from "../world/window.ts";
-import { agencyFrom } from "../world/world.ts";
+import {
+	type Agency,
+	type AgencyRecord,
+	compareRanks,
+	type Integration,
+	type Key,
+	type Operation,
+	rankOf,
+	type Thread,
+	type World,
+} from "../world/world.ts";
 
 /** An agency with the conversations that it owns. */
 export type ArchivedAgency = AgencyRecord & {
 	/** One for each contact. */
-	readonly threads: readonly ThreadRecord[];
+	readonly threads: readonly Thread[];
 };
 
 /** Everything that exists, as plain data that JSON can carry. Derived parts are left out. */
@@ -47,7 +52,7 @@ export function archive(world: World): Archive {
 	return structuredClone({
 		format: "messaging-conversations-sandbox",
 		version: 2,
-		now: world.clock.now(),
+		now: world.now,
 		counters: [...world.counters],
 		integrations: [...world.integrations.values()],
 		keys: [...world.keys.values()],
@@ -57,19 +62,14 @@ export function archive(world: World): Archive {
 	});
 }
 
-function archivedAgency({ threads, index: _, summaries: __, ...record }: Agency): ArchivedAgency {
-	const own = [...threads.values()].filter((thread) => thread.agencyId === record.id);
-	return { ...record, threads: own.map(archivedThread) };
+function archivedAgency({ threads, list: _, ...record }: Agency): ArchivedAgency {
+	return { ...record, threads: [...threads.values()].filter(({ views }) => views[0].agencyId === record.id) };
 }
 
-function archivedThread({ agencyId: _, rank: __, failed: ___, lastInboundAt: ____, ...record }: Thread): ThreadRecord {
-	return record;
-}
-
-/** Replaces everything in the world by a valid archive; what is derived, and what is due, is built anew. */
+/** Replaces everything in the world by a valid archive. */
 export function unarchive(world: World, given: Archive): void {
 	const { now, counters, integrations, keys, agencies, operations, faults } = structuredClone(given);
-	world.clock.restart(now);
+	world.now = now;
 	world.era++;
 	// R3: a correlation id is never given twice, not even after going back.
 	const asked = world.counters.get("request") ?? 0;
@@ -77,40 +77,16 @@ export function unarchive(world: World, given: Archive): void {
 	if (asked > (world.counters.get("request") ?? 0)) world.counters.set("request", asked);
 	fill(world.integrations, byId(integrations));
 	fill(world.keys, byId(keys));
-	fill(world.agencies, byId(agencies.map(({ threads: _, ...record }) => agencyFrom(record))));
+	fill(world.agencies, byId(agencies.map((agency) => ({ ...agency, threads: new Map(), list: [] }))));
 	fill(world.operations, operations);
-	world.messages.clear();
-	world.threadOf.length = 0;
-	world.closing.clear();
 	world.faults.load(faults);
 	world.interruptions.clear();
-	for (const { id, threads } of agencies) {
-		for (const record of threads) revive(world, threadFrom(id, record));
+	for (const thread of agencies.flatMap(({ threads }) => threads))
+		for (const { agencyId } of thread.views) world.agencies.get(agencyId)?.threads.set(thread.phone, thread);
+	for (const { threads, list } of world.agencies.values()) {
+		for (const thread of threads.values()) if (thread.opened) list.push(thread);
+		list.sort((a, b) => compareRanks(rankOf(a), rankOf(b)));
 	}
-}
-
-/** A thread with what is derived of it. */
-function threadFrom(agencyId: string, record: ThreadRecord): Thread {
-	const { messages, serial } = record;
-	const last = messages[messages.length - 1];
-	return {
-		...record,
-		agencyId,
-		rank: { at: last?.at ?? never, messageId: last?.id ?? 0, serial },
-		failed: messages.filter(countsAsFailed).length,
-		lastInboundAt: messages.filter(({ outbound }) => !outbound).at(-1)?.at ?? null,
-	};
-}
-
-function revive(world: World, thread: Thread): void {
-	for (const { agencyId } of thread.views) {
-		const agency = world.agencies.get(agencyId);
-		agency?.threads.set(thread.phone, thread);
-		agency?.index.changed(thread);
-	}
-	for (const message of thread.messages) world.threadOf[message.id] = thread;
-	if (thread.held) awaitAnswer(world, thread, thread.held);
-	if (isWindowOpen(thread, world.clock.now())) awaitWindowEnd(world, thread);
 }
 
 const byId = <Item extends { readonly id: string }>(items: readonly Item[]) =>

@@ -10,6 +10,7 @@ import {
 	type Schema,
 	variant,
 } from "../../validation.ts";
+import { phoneFrom } from "../base/contract.ts";
 import {
 	aNumber,
 	aString,
@@ -22,11 +23,10 @@ import {
 	stringOrNull,
 	wholeFrom,
 } from "../base/input.ts";
-import { phoneFrom } from "../base/phone.ts";
-import { isInstant } from "../world/clock.ts";
 import { type Consent, consentRules } from "../world/consent.ts";
 import { interactiveRule, mediaRule, replyRule, storedMediaRule } from "../world/content.ts";
 import { faultRule } from "../world/faults.ts";
+import { isInstant } from "../world/instant.ts";
 import {
 	aiReasons,
 	type Fate,
@@ -39,10 +39,10 @@ import {
 	type Operation,
 	type StoredMessage,
 	scopes,
-	type ThreadRecord,
+	type Thread,
 	type View,
 	visibilityReasons,
-} from "../world/state.ts";
+} from "../world/world.ts";
 import type { Archive, ArchivedAgency } from "./archive.ts";
 import { assertWhole } from "./whole.ts";
 
@@ -95,7 +95,7 @@ const held = fields<Held>({
 
 const isE164 = (phone: unknown): boolean => typeof phone === "string" && phoneFrom(phone) === phone;
 
-const thread = fields<ThreadRecord>({
+const thread = fields<Thread>({
 	serial: wholeFrom(0),
 	phone: rule(isE164, "must be E.164"),
 	name: stringOrNull,
@@ -104,7 +104,7 @@ const thread = fields<ThreadRecord>({
 	views: listOf(fields<View>({ agencyId: aString, reason: oneOf(...visibilityReasons), hidden: flag })),
 	messages: listOf(message),
 	windowFrom: instantOrNull,
-	ai: fields<ThreadRecord["ai"]>({ enabled: flag, reason: oneOf(...aiReasons), at: instantOrNull }),
+	ai: fields<Thread["ai"]>({ enabled: flag, reason: oneOf(...aiReasons), at: instantOrNull }),
 	flows: listOf(fields<Flow>({ id: wholeFrom(1), status: aString, updated: wholeFrom(0) })),
 	held: orNull(held),
 	conflicts: wholeFrom(0),

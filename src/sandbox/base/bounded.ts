@@ -17,31 +17,21 @@ export interface BoundedOptions<Item> {
 
 export function createBounded<Item>({ atMost, weight, weigh }: BoundedOptions<Item>): Bounded<Item> {
 	let items: Item[] = [];
-	let first = 0;
 	let total = 0;
 	const add = (item: Item): void => {
 		items.push(item);
 		total += weigh(item);
-		while (items.length - first > atMost || (total > weight && items.length - first > 1)) {
-			const oldest = items[first++];
-			if (oldest !== undefined) total -= weigh(oldest);
-		}
-		// In blocks, because removing items one by one would move the whole list each time.
-		if (first > 1_000 && first * 2 > items.length) {
-			items = items.slice(first);
-			first = 0;
-		}
+		while (items.length > atMost || (total > weight && items.length > 1)) drop(items.shift());
+	};
+	const drop = (item: Item | undefined): void => {
+		if (item !== undefined) total -= weigh(item);
 	};
 	return {
 		add,
-		dropNewest() {
-			const newest = items.length > first ? items.pop() : undefined;
-			if (newest !== undefined) total -= weigh(newest);
-		},
-		items: () => items.slice(first),
+		dropNewest: () => drop(items.pop()),
+		items: () => [...items],
 		load(given) {
 			items = [];
-			first = 0;
 			total = 0;
 			for (const item of given) add(item);
 		},

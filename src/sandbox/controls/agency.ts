@@ -1,12 +1,8 @@
 import { flag, listOf, optional } from "../../validation.ts";
 import { assertValid, aUuid, fields, someText, stringOrNull } from "../base/input.ts";
 import { type ConsentSettings, consentFrom } from "../world/consent.ts";
-import { compareRanks } from "../world/conversation-index.ts";
-import { staffSends } from "../world/sending.ts";
-import type { World } from "../world/state.ts";
-import { aiReplies, staffSetsAi } from "../world/thread.ts";
-import { isWindowOpen } from "../world/window.ts";
-import { agencyById, threadFor } from "../world/world.ts";
+import { aiReplies, isWindowOpen, staffSends, staffSetsAi } from "../world/thread.ts";
+import { agencyById, threadFor, type World } from "../world/world.ts";
 import {
 	type Contact,
 	type ContactRef,
@@ -114,8 +110,8 @@ const contactRule = fields<{ name?: string | null }>({ name: optional(stringOrNu
 
 export function createAgencyControl(world: World, id: string): AgencyControl {
 	const agency = () => agencyById(world, id);
-	const peek = (contact: ContactRef) => peekThread(agency(), phoneOf(agency(), contact));
-	const find = (contact: ContactRef) => threadFor(world, agency(), phoneOf(agency(), contact));
+	const peek = (contact: ContactRef) => peekThread(agency(), phoneOf(contact));
+	const find = (contact: ContactRef) => threadFor(world, agency(), phoneOf(contact));
 	const { events } = world;
 	const together = <Result>(act: () => Result): Result => events.together(null, act);
 	const changed = (): void => events.add({ type: "agency.changed", agencyId: id });
@@ -142,7 +138,7 @@ export function createAgencyControl(world: World, id: string): AgencyControl {
 		contact(given, options = {}) {
 			assertValid("contact", options, contactRule);
 			const { name } = options;
-			const phone = phoneOf(agency(), given);
+			const phone = phoneOf(given);
 			if (name !== undefined && name !== peek(phone).name) nameContact(world, find(phone), name);
 			return createContact(world, id, phone);
 		},
@@ -150,10 +146,7 @@ export function createAgencyControl(world: World, id: string): AgencyControl {
 			const threads = [...agency().threads.values()].sort((a, b) => a.serial - b.serial);
 			return threads.map(({ phone }) => createContact(world, id, phone));
 		},
-		conversations() {
-			const threads = [...agency().threads.values()].filter(({ opened }) => opened);
-			return threads.sort((a, b) => compareRanks(b.rank, a.rank)).map((thread) => rowOf(world, id, thread));
-		},
+		conversations: () => agency().list.map((thread) => rowOf(world, id, thread)),
 		staff: {
 			setAi(contact, on) {
 				assertValid("staff.setAi: on", on, flag);
@@ -171,7 +164,7 @@ export function createAgencyControl(world: World, id: string): AgencyControl {
 				const { body, extras } = aiMessageFrom(message);
 				const thread = peek(contact);
 				if (!thread.ai.enabled) throw new Error("The AI is off for this contact, so it cannot reply."); // R179
-				if (!isWindowOpen(thread, world.clock.now())) throw new Error("The window is closed, so the AI cannot reply.");
+				if (!isWindowOpen(thread, world.now)) throw new Error("The window is closed, so the AI cannot reply.");
 				return idsOf(aiReplies(world, thread, body, extras));
 			},
 		},

@@ -1,7 +1,8 @@
 import { optional } from "../../validation.ts";
 import { aNumber, assertValid, fields } from "../base/input.ts";
-import { hourMs, instant, iso } from "../world/clock.ts";
-import type { World } from "../world/state.ts";
+import { hourMs, instant, iso } from "../world/instant.ts";
+import { advanceTo } from "../world/thread.ts";
+import type { World } from "../world/world.ts";
 
 /** The time to advance by. The given units are added up. */
 export interface Advance {
@@ -36,15 +37,15 @@ const advanceRule = fields<Advance>({
 });
 
 export function createClockControl(world: World): ClockControl {
-	const { clock, events } = world;
-	const advanceTo = (to: number): void =>
-		events.together(null, () => {
-			const from = clock.now();
-			clock.advanceTo(to);
-			if (to > from) events.add({ type: "clock.moved", from: iso(from), to: iso(to) });
+	const moveTo = (to: number): void =>
+		world.events.together(null, () => {
+			const from = world.now;
+			if (to < from) throw new RangeError("The sandbox's clock goes forward only.");
+			advanceTo(world, to);
+			if (to > from) world.events.add({ type: "clock.moved", from: iso(from), to: iso(to) });
 		});
 	return {
-		now: () => new Date(clock.now()),
+		now: () => new Date(world.now),
 		advance(given) {
 			assertValid("clock.advance", given, advanceRule);
 			if (Object.values(given).every((time) => time === undefined))
@@ -52,8 +53,8 @@ export function createClockControl(world: World): ClockControl {
 			const { hours = 0, minutes = 0, ms = 0 } = given;
 			const by = hours * hourMs + minutes * 60_000 + ms;
 			if (by < 0) throw new RangeError("The sandbox's clock goes forward only.");
-			advanceTo(instant("clock.advance: the sum", new Date(clock.now() + by)));
+			moveTo(instant("clock.advance: the sum", new Date(world.now + by)));
 		},
-		advanceTo: (at) => advanceTo(instant("clock.advanceTo: at", at)),
+		advanceTo: (at) => moveTo(instant("clock.advanceTo: at", at)),
 	};
 }

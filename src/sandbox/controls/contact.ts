@@ -1,12 +1,19 @@
 import { flag, rule } from "../../validation.ts";
+import { type E164, phoneFrom } from "../base/contract.ts";
 import { assertValid, isRecord, someText } from "../base/input.ts";
-import { type E164, phoneFrom } from "../base/phone.ts";
 import { acceptCode, declineCode } from "../world/consent.ts";
-import { report } from "../world/message.ts";
-import { messageSidOf } from "../world/message-ids.ts";
-import type { Agency, StoredMessage, Thread, World } from "../world/state.ts";
+import { messageSidOf, report } from "../world/message.ts";
 import { contactWrites, dropHeldText, sendHeldText } from "../world/thread.ts";
-import { about, agencyById, blankThread, change, threadFor } from "../world/world.ts";
+import {
+	type Agency,
+	about,
+	agencyById,
+	blankThread,
+	type StoredMessage,
+	type Thread,
+	threadFor,
+	type World,
+} from "../world/world.ts";
 import { buttonText, type ContactMessage, contactMessageFrom, extrasFrom } from "./inbound.ts";
 import { type InboxEntry, inboxOf } from "./inbox.ts";
 import { type ConversationState, stateOf } from "./state.ts";
@@ -85,10 +92,10 @@ const refRule = rule(
 );
 
 /** The contact's number; throws for what is none. */
-export function phoneOf(agency: Agency, contact: ContactRef): E164 {
+export function phoneOf(contact: ContactRef): E164 {
 	assertValid("contact", contact, refRule);
 	const given = typeof contact === "string" ? contact : contact.phoneNumber;
-	const phone = agency.threads.get(given)?.phone ?? phoneFrom(given);
+	const phone = phoneFrom(given);
 	if (phone === undefined)
 		throw new TypeError("contact must be a phone number, with + and the country code or as written inside Belgium.");
 	return phone;
@@ -161,7 +168,7 @@ export function createContact(world: World, agencyId: string, phoneNumber: E164)
 			assertValid("setReachable: on", on, flag);
 			if (peek().reachable === on) return;
 			const target = thread();
-			change(world, target, () => (target.reachable = on));
+			target.reachable = on;
 			events.add({ type: "contact.reachable", ...about(target), reachable: on });
 		},
 		inbox: () => inboxOf(peek()),
@@ -178,8 +185,6 @@ function assertButton(code: string): void {
 
 /** Names a contact; without a conversation that makes none (R166). */
 export function nameContact(world: World, thread: Thread, name: string | null): void {
-	change(world, thread, () => {
-		thread.name = name;
-	});
+	thread.name = name;
 	world.events.add({ type: "contact.named", ...about(thread) });
 }

@@ -1,7 +1,16 @@
 import { flag, optional } from "../../validation.ts";
 import { aString, assertValid, fields, isRecord, oneOf, wholeFrom } from "../base/input.ts";
-import { type Thread, type View, type VisibilityReason, visibilityReasons, type World } from "../world/state.ts";
-import { about, agencyById, change, viewOf } from "../world/world.ts";
+import {
+	about,
+	agencyById,
+	placeInLists,
+	type Thread,
+	type View,
+	type VisibilityReason,
+	viewOf,
+	visibilityReasons,
+	type World,
+} from "../world/world.ts";
 import { type ConversationState, stateOf } from "./state.ts";
 
 /** How an agency sees one conversation. */
@@ -63,7 +72,8 @@ export function createConversationControl(
 		const thread = find();
 		const view = viewOf(thread, agencyId);
 		if (!view) throw new Error("The agency does not see this conversation.");
-		change(world, thread, () => act(thread, view));
+		act(thread, view);
+		if (thread.opened) placeInLists(world, thread);
 		world.events.add({ type: "conversation.changed", ...about(thread) });
 	};
 	return {

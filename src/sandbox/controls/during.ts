@@ -1,7 +1,7 @@
 import { callable, optional } from "../../validation.ts";
+import { type OperationId, operationIds } from "../base/contract.ts";
 import { assertValid, fields, oneOf, wholeFrom } from "../base/input.ts";
-import { type OperationId, operationIds } from "../world/journal.ts";
-import type { World } from "../world/state.ts";
+import type { World } from "../world/world.ts";
 
 /** During which requests something happens. */
 export interface DuringOptions {
@@ -36,9 +36,9 @@ export function createDuring({ interruptions }: World): (options: DuringOptions,
 		interruptions.add(interruption);
 		return {
 			get remaining() {
-				return interruptions.waiting().includes(interruption) ? interruption.remaining : 0;
+				return interruptions.has(interruption) ? interruption.remaining : 0;
 			},
-			remove: () => interruptions.remove(interruption),
+			remove: () => void interruptions.delete(interruption),
 		};
 	};
 }

@@ -1,7 +1,6 @@
+import type { OperationId } from "../base/contract.ts";
 import type { Effect, Fault, FaultOptions } from "../world/faults.ts";
-import type { OperationId } from "../world/journal.ts";
-import type { World } from "../world/state.ts";
-import { faultEvent } from "../world/world.ts";
+import { faultEvent, type World } from "../world/world.ts";
 
 /** A fault that was added. */
 export interface FaultControl {

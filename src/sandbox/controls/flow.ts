@@ -1,6 +1,5 @@
 import { assertValid, someText } from "../base/input.ts";
-import type { Flow, Thread, World } from "../world/state.ts";
-import { about, change, next } from "../world/world.ts";
+import { about, type Flow, next, placeInLists, type Thread, type World } from "../world/world.ts";
 
 /** An automated flow, such as the booking of a visit. Any status may follow any other, at any time. */
 export interface FlowControl {
@@ -29,10 +28,8 @@ export interface FlowControl {
 export function startFlow(world: World, find: () => Thread): FlowControl {
 	const thread = find();
 	const flow: Flow = { id: next(world, "flow"), status: "active", updated: next(world, "flow update") };
-	change(world, thread, () => {
-		thread.opened = true;
-		thread.flows.push(flow);
-	});
+	thread.flows.push(flow);
+	placeInLists(world, thread);
 	world.events.add({ type: "flow.started", ...about(thread), flowId: String(flow.id) });
 	return flowControl(world, find, flow);
 }
@@ -53,9 +50,7 @@ function flowControl(world: World, find: () => Thread, started: Flow): FlowContr
 	const set = (status: string): FlowControl => {
 		assertValid("flow: status", status, someText);
 		const thread = find();
-		change(world, thread, () => {
-			Object.assign(current(), { status, updated: next(world, "flow update") });
-		});
+		Object.assign(current(), { status, updated: next(world, "flow update") });
 		world.events.add({ type: "flow.changed", ...about(thread), flowId: control.id, status });
 		return control;
 	};

@@ -1,12 +1,11 @@
 import { either, optional } from "../../validation.ts";
+import type { Schemas } from "../base/contract.ts";
 import { hex } from "../base/derived.ts";
 import { aNumber, aString, assertValid, fields, stringOrNull } from "../base/input.ts";
-import type { Schemas } from "../base/schemas.ts";
-import { iso } from "../world/clock.ts";
 import { mediaRule, replyRule } from "../world/content.ts";
-import { findMessage } from "../world/message-ids.ts";
-import type { Agency, MessageExtras, Thread, World } from "../world/state.ts";
-import { agencyOf } from "../world/world.ts";
+import { iso } from "../world/instant.ts";
+import { findMessage } from "../world/message.ts";
+import { type Agency, agencyOf, type MessageExtras, type Thread, type World } from "../world/world.ts";
 
 /** A message of a contact with more than plain text. */
 export interface ContactMessage {
@@ -71,7 +70,7 @@ function filesIn(world: World, agency: Agency, given: ContactMessage["media"]): 
 			content_type: file.contentType ?? file.content_type ?? "application/octet-stream",
 			original_url: file.url,
 			storage_path: path,
-			downloaded_at: iso(world.clock.now()),
+			downloaded_at: iso(world.now),
 		};
 	});
 	return { media, mediaStored };

@@ -1,5 +1,5 @@
-import { iso } from "../world/clock.ts";
-import type { Thread } from "../world/state.ts";
+import { iso } from "../world/instant.ts";
+import type { Thread } from "../world/world.ts";
 
 /** A text or a template that a contact's phone got. */
 export interface InboxEntry {

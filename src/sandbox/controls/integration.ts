@@ -1,8 +1,7 @@
 import { anything, flag, optional } from "../../validation.ts";
 import { aString, assertValid, fields, stringOrNull } from "../base/input.ts";
 import { type ConsentSettings, consentFrom, initialConsent } from "../world/consent.ts";
-import type { Integration, World } from "../world/state.ts";
-import { addAgency, addIntegration, addKey, apiKeyOf } from "../world/world.ts";
+import { addAgency, addIntegration, addKey, apiKeyOf, type Integration, type World } from "../world/world.ts";
 import { type AgencyControl, createAgencyControl, sendersFrom } from "./agency.ts";
 import { createKeysControl, type KeysControl } from "./keys.ts";
 

@@ -1,7 +1,6 @@
 import { listOf, optional } from "../../validation.ts";
 import { aString, assertValid, fields, oneOf } from "../base/input.ts";
-import { type Key, type Scope, scopes, type World } from "../world/state.ts";
-import { addKey, apiKeyOf } from "../world/world.ts";
+import { addKey, apiKeyOf, type Key, type Scope, scopes, type World } from "../world/world.ts";
 
 /** An API key as it is created; the service shows it once, the sandbox as often as you like. */
 export interface CreatedKey {

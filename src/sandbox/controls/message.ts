@@ -1,8 +1,7 @@
 import { optional, orNull } from "../../validation.ts";
 import { aNumber, assertValid, fields, someText } from "../base/input.ts";
-import { report } from "../world/message.ts";
-import { findMessage, messageSidOf } from "../world/message-ids.ts";
-import type { World } from "../world/state.ts";
+import { findMessage, messageSidOf, report } from "../world/message.ts";
+import type { World } from "../world/world.ts";
 
 /**
  * Reports of the messaging provider on a message that the agency sent. A report shows on the next read. Each of these

@@ -1,8 +1,8 @@
 import { flag, optional } from "../../validation.ts";
 import { assertValid, fields } from "../base/input.ts";
-import { iso } from "../world/clock.ts";
+import { iso } from "../world/instant.ts";
 import type { ReplacedText } from "../world/journal.ts";
-import type { World } from "../world/state.ts";
+import type { World } from "../world/world.ts";
 
 /** Options of `sandbox.check`. */
 export interface CheckOptions {
@@ -31,9 +31,9 @@ export function assertUsed(world: World, options: CheckOptions = {}): void {
 				const what = status === null ? kind : `${kind} ${status}`;
 				return `A fault never hit: ${what}, ${phase} ${operation ?? "any operation"}.`;
 			}),
-		...interruptions
-			.waiting()
-			.map(({ phase, operation }) => `An act never happened: ${phase} ${operation ?? "any operation"}.`),
+		...[...interruptions].map(
+			({ phase, operation }) => `An act never happened: ${phase} ${operation ?? "any operation"}.`,
+		),
 		...lost.map(
 			({ queueId, at }) =>
 				`A send replaced a held text, which is never sent (queueId ${queueId}, ${iso(at)}). Wait until the contact has answered, or call check({ allowReplaced: true }).`,

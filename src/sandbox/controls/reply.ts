@@ -1,8 +1,8 @@
 import { optional } from "../../validation.ts";
+import type { Schemas } from "../base/contract.ts";
 import { assertValid, fields, someText } from "../base/input.ts";
-import type { Schemas } from "../base/schemas.ts";
 import { interactiveRule } from "../world/content.ts";
-import type { MessageExtras } from "../world/state.ts";
+import type { MessageExtras } from "../world/world.ts";
 
 /** A message of the AI with more than plain text. */
 export interface AiMessage {

@@ -1,3 +1,5 @@
+import { hourMs } from "../world/instant.ts";
+import { agencyById, type World } from "../world/world.ts";
 import type { AgencyControl } from "./agency.ts";
 import type { ContactRef } from "./contact.ts";
 import type { IntegrationControl } from "./integration.ts";
@@ -6,10 +8,45 @@ import type { IntegrationControl } from "./integration.ts";
 export interface Stage {
 	readonly integration: IntegrationControl;
 	readonly agency: AgencyControl;
-	/** Does `act` as if it were so many hours ago. */
+	/** Does `act` as if it were so many hours ago. Nothing falls due meanwhile. */
 	ago(hours: number, act: () => void): void;
 	/** Does `act` with a consent flow that works and gives more than so many hours; then restores the agency's own. */
 	consenting(hours: number, act: () => void): void;
+}
+
+export function createStage(world: World, integration: IntegrationControl, agency: AgencyControl): Stage {
+	return {
+		integration,
+		agency,
+		ago(hours, act) {
+			const { now } = world;
+			world.now = now - hours * hourMs;
+			try {
+				act();
+			} finally {
+				world.now = now;
+			}
+		},
+		consenting(hours, act) {
+			const agencyNow = agencyById(world, agency.id);
+			const { consent } = agencyNow;
+			const { languages, answerWithinHours } = consent;
+			agencyNow.consent = {
+				...consent,
+				configured: true,
+				languages: languages.length > 0 ? languages : ["en"],
+				missingFlowCodes: [],
+				missingTemplates: [],
+				unapprovedTemplates: [],
+				answerWithinHours: answerWithinHours > hours ? answerWithinHours : hours + 48,
+			};
+			try {
+				act();
+			} finally {
+				agencyNow.consent = consent;
+			}
+		},
+	};
 }
 
 /** The worlds that a sandbox can begin with. */

@@ -1,12 +1,18 @@
-import type { Schemas } from "../base/schemas.ts";
-import { iso, isoOrNull } from "../world/clock.ts";
+import type { Schemas } from "../base/contract.ts";
 import { type Consent, consentTemplate, readinessOf } from "../world/consent.ts";
-import type { Author } from "../world/conversation-event.ts";
-import { messageSidOf } from "../world/message-ids.ts";
-import type { Agency, StoredMessage, Thread, VisibilityReason, World } from "../world/state.ts";
-import { isInProgress } from "../world/thread.ts";
-import { isWindowOpen, windowExpiresAt } from "../world/window.ts";
-import { isShared, viewOf } from "../world/world.ts";
+import type { Author } from "../world/event.ts";
+import { iso, isoOrNull } from "../world/instant.ts";
+import { messageSidOf } from "../world/message.ts";
+import { isInProgress, isWindowOpen, windowExpiresAt } from "../world/thread.ts";
+import {
+	type Agency,
+	isShared,
+	type StoredMessage,
+	type Thread,
+	type VisibilityReason,
+	viewOf,
+	type World,
+} from "../world/world.ts";
 
 /** A message as the contact's phone and the agency's staff see it. */
 export interface MessageState {
@@ -166,11 +172,11 @@ export function rowOf(world: World, agencyId: string, thread: Thread): Conversat
 	const last = messages[messages.length - 1];
 	const view = viewOf(thread, agencyId);
 	return {
-		agencyId: thread.agencyId,
+		agencyId: views[0].agencyId,
 		phoneNumber: phone,
 		name,
 		exists: opened,
-		window: { open: isWindowOpen(thread, world.clock.now()), expiresAt: isoOrNull(windowExpiresAt(thread)) },
+		window: { open: isWindowOpen(thread, world.now), expiresAt: isoOrNull(windowExpiresAt(thread)) },
 		held: held && {
 			queueId: held.id,
 			body: held.body,

@@ -1,17 +1,12 @@
-import { type E164, phoneFrom } from "../base/phone.ts";
-import type { Schemas } from "../base/schemas.ts";
-import { isoOrNull } from "../world/clock.ts";
+import { type E164, phoneFrom, type Schemas } from "../base/contract.ts";
 import { readinessOf } from "../world/consent.ts";
-import type { Rank } from "../world/conversation-index.ts";
-import { placeOf } from "../world/message-ids.ts";
-import type { Agency, Thread, World } from "../world/state.ts";
-import { isSeen } from "../world/world.ts";
-import { messageOf, queuedOf, summaryOf } from "./answers.ts";
+import { isoOrNull } from "../world/instant.ts";
+import { type Agency, compareRanks, isSeen, type Rank, rankOf, type Thread, type World } from "../world/world.ts";
 import { encodeCursor, messagesName } from "./cursor.ts";
 import { badRequest, isRefusal, notFound, type Refusal } from "./refusal.ts";
-import { needleFrom } from "./search.ts";
+import { messageOf, queuedOf, summaryOf } from "./rows.ts";
 
-/** A page of the list: its size, the row before it, and the search. */
+/** A page of the list: its size, the place of the row before it, and the search. */
 export interface ListInput {
 	readonly pageSize: number;
 	readonly after: Rank | undefined;
@@ -24,17 +19,37 @@ export function list(
 	agency: Agency,
 	{ pageSize, after, search }: ListInput,
 ): Schemas["ConversationPage"] {
-	let needle = search ? needleFrom(search) : undefined; // R57: empty is absent
-	if (needle && needle.phones.length + needle.names.length === 0) {
-		if (world.policy.shortSearch === "empty") return { conversations: [], nextCursor: null, pageSize }; // R56
-		needle = undefined;
-	}
-	const threads = agency.index.page({ after, count: pageSize + 1, needle });
-	const conversations = threads.slice(0, pageSize).map((thread) => summaryOf(agency, thread));
+	const matches = search ? matcherOf(search) : () => true; // R57: empty is absent
+	if (!matches && world.policy.shortSearch === "empty") return { conversations: [], nextCursor: null, pageSize }; // R56
+	const threads = agency.list.filter(
+		(thread) =>
+			isSeen(thread, agency.id) && (!after || compareRanks(after, rankOf(thread)) < 0) && (matches?.(thread) ?? true),
+	);
+	const conversations = threads.slice(0, pageSize).map((thread) => summaryOf(agency.id, thread));
 	// R48: null exactly when there are no more; R49: any row's cursor is the cursor of the page below it.
 	const nextCursor = threads.length > pageSize ? (conversations[pageSize - 1]?.cursor ?? null) : null;
 	return { conversations, nextCursor, pageSize };
 }
+
+/** R53 to R55: digits match the number, letters the name, each counted on its own. Undefined with too few of both. */
+function matcherOf(search: string): ((thread: Thread) => boolean) | undefined {
+	const digits = search.replace(/[^0-9]/g, "");
+	const letters = search.match(/\p{L}/gu)?.length ?? 0;
+	const whole = fold(search.trim());
+	const words = whole.replace(/[0-9+()/]/g, " ").replace(/\s+/g, " ");
+	// From the first to the last sign that is neither space, dot nor dash.
+	const wordsAlone = words.match(/[^\s.-](?:.*[^\s.-])?/s)?.[0] ?? "";
+	const names = letters >= 3 ? [whole, wordsAlone].filter((name) => name.length >= 3) : [];
+	if (digits.length < 3 && names.length === 0) return undefined;
+	return ({ phone, name }) => {
+		if (digits.length >= 3 && phone.includes(digits)) return true;
+		const folded = fold(name ?? "");
+		return names.some((part) => folded.includes(part));
+	};
+}
+
+/** R54: case does not count, accents do. A sigma is another letter at the end of a word, which a part of a name may cut. */
+const fold = (name: string): string => name.normalize("NFC").toLowerCase().replaceAll("ς", "σ");
 
 /** `conversations.lookup`: one entry per number, in the order sent, duplicates too (R62). */
 export function lookup(
@@ -44,14 +59,14 @@ export function lookup(
 ): Schemas["LookupResponse"] | Refusal {
 	const results: Schemas["LookupEntry"][] = [];
 	for (const phoneNumber of phoneNumbers) {
-		const phone = phoneIn(agency, phoneNumber);
+		const phone = phoneIn(phoneNumber);
 		// R68: one bad number does not fail 99 good ones.
 		if (isRefusal(phone) && world.policy.lookupInvalid === "400")
 			return badRequest(`phoneNumbers/${results.length}: is not a phone number.`);
 		const thread = isRefusal(phone) ? undefined : agency.threads.get(phone);
 		// R63: the number as sent; R64: null also when hidden; R65: no cursor.
 		const shown = thread && isSeen(thread, agency.id);
-		results.push({ phoneNumber, conversation: shown ? { ...summaryOf(agency, thread), cursor: null } : null });
+		results.push({ phoneNumber, conversation: shown ? { ...summaryOf(agency.id, thread), cursor: null } : null });
 	}
 	return { results };
 }
@@ -64,43 +79,33 @@ export interface MessagesInput {
 }
 
 /** `conversations.get`: state, held text and newest messages. */
-export function get(world: World, agency: Agency, input: MessagesInput): Schemas["ConversationWithMessages"] | Refusal {
+export function get(agency: Agency, input: MessagesInput): Schemas["ConversationWithMessages"] | Refusal {
 	const thread = seen(agency, input.phone);
 	if (isRefusal(thread)) return thread;
 	const { enabled, reason, at } = thread.ai;
 	return {
 		conversation: {
-			summary: { ...summaryOf(agency, thread), cursor: null }, // R76
+			summary: { ...summaryOf(agency.id, thread), cursor: null }, // R76
 			queuedMessages: thread.held ? [queuedOf(thread.held)] : [], // R75
 			aiSettings: { enabled, disabledReason: reason, disabledAt: isoOrNull(at) }, // R169
 			windowReopenReadiness: readinessOf(agency),
 		},
-		messagePage: pageOf(world, agency, thread, input),
+		messagePage: pageOf(agency, thread, input),
 	};
 }
 
 /** `conversations.listMessages`: the same page as `get` for the same arguments (R79). */
-export function listMessages(world: World, agency: Agency, input: MessagesInput): Schemas["MessagePage"] | Refusal {
+export function listMessages(agency: Agency, input: MessagesInput): Schemas["MessagePage"] | Refusal {
 	const thread = seen(agency, input.phone);
-	return isRefusal(thread) ? thread : pageOf(world, agency, thread, input);
+	return isRefusal(thread) ? thread : pageOf(agency, thread, input);
 }
 
-function pageOf(
-	world: World,
-	agency: Agency,
-	thread: Thread,
-	{ pageSize, before }: MessagesInput,
-): Schemas["MessagePage"] {
+function pageOf(agency: Agency, thread: Thread, { pageSize, before }: MessagesInput): Schemas["MessagePage"] {
 	// R80: a cursor is a message, not a count, so new messages shift nothing.
-	const end = before === undefined ? thread.messages.length : placeOf(thread, before);
-	const start = Math.max(0, end - pageSize);
-	const messages: Schemas["Message"][] = [];
-	for (let i = end - 1; i >= start; i--) {
-		const message = thread.messages[i];
-		if (message) messages.push(messageOf(world, message)); // R77: newest first
-	}
-	const hasMore = start > 0;
-	const oldest = messages[messages.length - 1];
+	const older = before === undefined ? thread.messages : thread.messages.filter(({ id }) => id < before);
+	const messages = older.slice(-pageSize).reverse().map(messageOf); // R77: newest first
+	const hasMore = older.length > pageSize;
+	const oldest = messages.at(-1);
 	const nextCursor = hasMore && oldest ? encodeCursor(messagesName(agency.id, thread.phone), [oldest.id]) : null;
 	return { messages, nextCursor, pageSize, hasMore }; // R78
 }
@@ -115,8 +120,5 @@ function seen(agency: Agency, phone: string): Thread | Refusal {
 const spelling = /^[ (]*[+0][\d ./()-]*$/;
 
 /** R67, R70, R71, R72: a phone number in a documented spelling; a control takes more (`470123456`). */
-export function phoneIn(agency: Agency, text: string): E164 | Refusal {
-	const known = agency.threads.get(text);
-	if (known) return known.phone; // the usual case, and far cheaper
-	return (spelling.test(text) && phoneFrom(text)) || badRequest("phone: is not a phone number.");
-}
+export const phoneIn = (text: string): E164 | Refusal =>
+	(spelling.test(text) && phoneFrom(text)) || badRequest("phone: is not a phone number.");

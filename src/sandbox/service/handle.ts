@@ -1,38 +1,48 @@
 import { operationTable } from "../../../generated/operations.ts";
 import contract from "../../../openapi.json" with { type: "json" };
 import { type Answer, type Call, decoded, isLater, type Reply } from "../base/call.ts";
+import { phoneFrom } from "../base/contract.ts";
 import { eightDigits } from "../base/derived.ts";
+import type { EventFault } from "../world/event.ts";
+import type { NewEvent } from "../world/event-log.ts";
 import type { Fault } from "../world/faults.ts";
-import { type Entry, keptBody } from "../world/journal.ts";
-import type { Agency, Key, World } from "../world/state.ts";
-import { apiKeyOf, faultEvent, next } from "../world/world.ts";
-import { textOf } from "./answers.ts";
-import { type Exchange, tellRequest, tellViolation } from "./exchange.ts";
+import { interrupt } from "../world/interruptions.ts";
+import { type Entry, jsonOrText, keptBody } from "../world/journal.ts";
+import { type Agency, apiKeyOf, faultEvent, type Key, next, type World } from "../world/world.ts";
 import { type Admitted, type Operation, operations, type Route, routeOf } from "./operations.ts";
 import { forbidden, isRefusal, lacksScope, type Refusal, unauthorized, unsupported } from "./refusal.ts";
 import { canSpoil, spoil } from "./spoil.ts";
 import { vary } from "./variation.ts";
 
+/** A request while it is being answered. */
+interface Exchange {
+	readonly entry: Entry;
+	/** By `performance.now()`. */
+	readonly startedAt: number;
+	/** The fault that hit it last. */
+	fault: EventFault | null;
+}
+
 let published: string | undefined;
 
 /** Answers a request. Every frame (fetch, msw, node:http) calls this, and checks run in the order of R15. */
 export function handle(world: World, call: Call): Reply {
-	const mark = call.target.indexOf("?");
+	const [path = "", ...query] = call.target.split("?");
 	const key = keyFrom(world, call.headers.authorization);
 	const entry: Entry = {
 		operation: null,
 		method: call.method,
-		path: mark < 0 ? call.target : call.target.slice(0, mark),
-		query: mark < 0 ? "" : call.target.slice(mark + 1),
+		path,
+		query: query.join("?"),
 		headers: call.headers,
 		text: key ? keptBody(call.body) : "",
 		keyId: key?.id ?? null,
 		status: null,
-		correlationId: nextCorrelationId(world),
-		at: world.clock.now(),
+		correlationId: `sandbox-${eightDigits(next(world, "request"))}`, // R3: what a client sends is not echoed
+		at: world.now,
 	};
 	world.journal.add(entry);
-	const exchange: Exchange = { entry, fault: null, outcome: null, startedAt: performance.now() };
+	const exchange: Exchange = { entry, fault: null, startedAt: performance.now() };
 	return recorded(world, exchange, () => admit(world, call, key, exchange));
 }
 
@@ -54,11 +64,6 @@ function recorded(world: World, exchange: Exchange, act: () => Reply): Reply {
 
 /** The reply to a request that had not run yet when a reset, restore or import replaced the world that it would act on. */
 const lost: Answer = { status: 0, headers: {}, body: "", cut: "reset" };
-
-/** R3: fresh for each response; what a client sends is not echoed. */
-function nextCorrelationId(world: World): string {
-	return `sandbox-${eightDigits(next(world, "request"))}`;
-}
 
 function admit(world: World, call: Call, key: Key | undefined, exchange: Exchange): Reply {
 	const { entry } = exchange;
@@ -94,10 +99,10 @@ function performed(world: World, exchange: Exchange, { operation }: Route, act: 
 		world.events.add({ type: "fault.hit", fault: exchange.fault, operation });
 	};
 	const run = (): Reply => {
-		world.interruptions.run(operation, "before");
+		interrupt(world.interruptions, operation, "before");
 		if (world.era !== era) return lost;
-		const answer = answerTo(world, exchange, act());
-		world.interruptions.run(operation, "after");
+		const answer = answerTo(world, entry, act());
+		interrupt(world.interruptions, operation, "after");
 		const fault = world.faults.take(operation, "after", (effect) => canSpoil(effect, needed, answer));
 		if (!fault) return answer;
 		hit(fault);
@@ -110,17 +115,10 @@ function performed(world: World, exchange: Exchange, { operation }: Route, act: 
 	return delayed(fault, () => (fault.effect.kind === "latency" ? run() : spoil(fault.effect, needed, nothing)));
 }
 
-function answerTo(world: World, exchange: Exchange, outcome: object | Refusal): Answer {
-	const { entry } = exchange;
+function answerTo({ variation }: World, entry: Entry, outcome: object | Refusal): Answer {
 	if (isRefusal(outcome)) return refused(entry, outcome);
-	const { variation } = world;
-	if (variation !== undefined) {
-		const body = JSON.stringify(vary(outcome, variation, entry.correlationId));
-		return { status: 200, headers: headersOf(entry), body };
-	}
-	const body = textOf(world, outcome);
-	exchange.outcome = { value: outcome, body };
-	return { status: 200, headers: headersOf(entry), body };
+	const shown = variation === undefined ? outcome : vary(outcome, variation, entry.correlationId);
+	return { status: 200, headers: headersOf(entry), body: JSON.stringify(shown) };
 }
 
 function delayed({ effect: { latencyMs } }: Fault, resume: () => Reply): Reply {
@@ -162,3 +160,47 @@ const headersOf = ({ correlationId, at }: Entry): Record<string, string> => ({
 	date: new Date(at).toUTCString(),
 	"x-correlation-id": correlationId,
 });
+
+const longestAnswer = 1_000_000;
+
+/** Adds a request and its answer to the events. The event is built when somebody reads it. */
+function tellRequest(world: World, { entry, fault, startedAt }: Exchange, { body, cut }: Answer): void {
+	const answer = cut === "reset" || cut === "hang" || body.length > longestAnswer ? "" : body;
+	const ms = Math.round((performance.now() - startedAt) * 100) / 100;
+	const weight = entry.text.length + answer.length + entry.path.length + entry.query.length;
+	world.events.addLater(weight, () => requestEvent(entry, fault, answer, ms));
+}
+
+function requestEvent(entry: Entry, fault: EventFault | null, answer: string, ms: number): NewEvent {
+	const { operation, method, path, query, text, status, keyId } = entry;
+	const body = jsonOrText(text);
+	const route = routeOf(method, path);
+	return {
+		type: "request",
+		operation,
+		method,
+		path,
+		query,
+		agencyId: decoded(route?.agencyId ?? "") || null,
+		contact: contactIn(route?.phone, body),
+		body,
+		status,
+		answer: jsonOrText(answer),
+		ms,
+		fault,
+		keyId,
+	};
+}
+
+/** The contact that a request is about, by its path or by the field `to` of its body. */
+function contactIn(segment: string | undefined, body: unknown): string | null {
+	if (segment) return phoneFrom(decoded(segment)) ?? null;
+	const to = typeof body === "object" && body !== null && "to" in body ? body.to : undefined;
+	return typeof to === "string" ? (phoneFrom(to) ?? null) : null;
+}
+
+/** Records that a client broke a rule of the API. */
+function tellViolation(world: World, { method, path, correlationId }: Entry, rule: string, message: string): void {
+	world.journal.violated({ rule, message, method, path, correlationId });
+	world.events.add({ type: "violation", rule, message, method, path });
+}

@@ -1,5 +1,5 @@
-import type { Schemas } from "../base/schemas.ts";
-import type { Agency, Key, World } from "../world/state.ts";
+import type { Schemas } from "../base/contract.ts";
+import type { Agency, Key, World } from "../world/world.ts";
 import { notFound, type Refusal } from "./refusal.ts";
 
 /** `me.get`: the key's integration, its agencies sorted by name, its scopes. */

@@ -1,14 +1,10 @@
-import type { E164 } from "../base/phone.ts";
-import type { Schemas } from "../base/schemas.ts";
-import { iso, isoOrNull } from "../world/clock.ts";
+import type { E164, Schemas } from "../base/contract.ts";
 import { readinessOf } from "../world/consent.ts";
-import type { Outgoing } from "../world/message.ts";
-import { messageSidOf } from "../world/message-ids.ts";
+import { iso, isoOrNull } from "../world/instant.ts";
+import { messageSidOf } from "../world/message.ts";
 import { operationKey, recallOperation, retryOf, takeOperation } from "../world/operation-ids.ts";
-import { hold, sendNow } from "../world/sending.ts";
-import type { Agency, Fate, Thread, World } from "../world/state.ts";
-import { isWindowOpen, windowExpiresAt } from "../world/window.ts";
-import { change, threadFor } from "../world/world.ts";
+import { hold, isWindowOpen, type Outgoing, sendNow, windowExpiresAt } from "../world/thread.ts";
+import { type Agency, type Fate, type Thread, threadFor, type World } from "../world/world.ts";
 import { badRequest, conflict, internalError, isRefusal, type Refusal } from "./refusal.ts";
 
 /** A send whose fields were checked. */
@@ -31,7 +27,7 @@ export function send(world: World, agency: Agency, input: SendInput): Result | R
 	const known = key === null ? undefined : recallOperation(world, key);
 	const isRetry = known?.payload === payload;
 	const thread = agency.threads.get(input.to);
-	const open = thread !== undefined && isWindowOpen(thread, world.clock.now());
+	const open = thread !== undefined && isWindowOpen(thread, world.now);
 
 	if (known && isRetry && thread) {
 		const retry = retryOf(world, known, open);
@@ -45,7 +41,7 @@ export function send(world: World, agency: Agency, input: SendInput): Result | R
 	if (isRefusal(language)) return language; // R184: also for a reused id
 	if (known && !isRetry) return internalError; // R134 to R137: the first body stays known
 	if (thread && thread.conflicts > 0) {
-		change(world, thread, () => thread.conflicts--);
+		thread.conflicts--;
 		return conflict; // R116: nothing else changed
 	}
 

@@ -1,7 +1,7 @@
 import { operationTable } from "../../../generated/operations.ts";
 import type { Call } from "../base/call.ts";
-import { isOperationId, type OperationId } from "../world/journal.ts";
-import type { Agency, Key, Scope, World } from "../world/state.ts";
+import { isOperationId, type OperationId } from "../base/contract.ts";
+import type { Agency, Key, Scope, World } from "../world/world.ts";
 import { get, list, listMessages, lookup } from "./conversations.ts";
 import { getMe } from "./me.ts";
 import { send } from "./messages.ts";
@@ -59,19 +59,19 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
 		scope: "conversations:read",
 		needed: "messagePage",
 		ofAgency: ({ world, phone, query }, agency) =>
-			unlessRefused(messagesInput(world, agency, phone, query), (input) => get(world, agency, input)),
+			unlessRefused(messagesInput(world, agency, phone, query), (input) => get(agency, input)),
 	},
 	"conversations.listMessages": {
 		scope: "conversations:read",
 		needed: "hasMore",
 		ofAgency: ({ world, phone, query }, agency) =>
-			unlessRefused(messagesInput(world, agency, phone, query), (input) => listMessages(world, agency, input)),
+			unlessRefused(messagesInput(world, agency, phone, query), (input) => listMessages(agency, input)),
 	},
 	"messages.send": {
 		scope: "messages:write",
 		needed: "queued",
 		ofAgency: ({ world, headers, body }, agency) =>
-			unlessRefused(sendInput(agency, headers, body), (input) => send(world, agency, input)),
+			unlessRefused(sendInput(headers, body), (input) => send(world, agency, input)),
 	},
 };
 

@@ -1,8 +1,8 @@
 import { limits } from "../../../generated/operations.ts";
 import { requests } from "../../../generated/requests.ts";
 import { type Call, decoded, textIn } from "../base/call.ts";
-import type { Schemas } from "../base/schemas.ts";
-import type { Agency, World } from "../world/state.ts";
+import type { Schemas } from "../base/contract.ts";
+import type { Agency, World } from "../world/world.ts";
 import { type ListInput, type MessagesInput, phoneIn } from "./conversations.ts";
 import { decodeCursor, listName, messagesName } from "./cursor.ts";
 import type { SendInput } from "./messages.ts";
@@ -22,7 +22,7 @@ export function listInput(world: World, agency: Agency, query: URLSearchParams):
 	if (isRefusal(position)) return position;
 	const [at, messageId, serial] = position;
 	const known = at !== undefined && messageId !== undefined && serial !== undefined;
-	return { pageSize, after: known ? { at, messageId, serial } : undefined, search: query.get("search") ?? undefined };
+	return { pageSize, after: known ? [at, messageId, serial] : undefined, search: query.get("search") ?? undefined };
 }
 
 export function messagesInput(
@@ -32,7 +32,7 @@ export function messagesInput(
 	query: URLSearchParams,
 ): MessagesInput | Refusal {
 	const repeated = twice(query, ["pageSize", "cursor"]);
-	const phone = phoneFromPath(agency, segment);
+	const phone = phoneIn(decoded(segment)); // R69: what is still encoded after decoding once is no phone number
 	const pageSize = pageSizeFrom(query);
 	if (repeated) return repeated;
 	if (isRefusal(phone)) return phone;
@@ -48,10 +48,10 @@ export function lookupInput(headers: Call["headers"], body: Call["body"]): Schem
 }
 
 /** R94 to R98, R107 */
-export function sendInput(agency: Agency, headers: Call["headers"], body: Call["body"]): SendInput | Refusal {
+export function sendInput(headers: Call["headers"], body: Call["body"]): SendInput | Refusal {
 	const value = jsonFrom<Schemas["SendMessageRequest"]>(headers, body, requests.SendMessageRequest);
 	if (isRefusal(value)) return value;
-	const to = phoneIn(agency, value.to);
+	const to = phoneIn(value.to);
 	if (isRefusal(to)) return badRequest("to: is not a phone number.");
 	if (value.body.trim() === "") return badRequest("body: must not be empty.");
 	if (value.operationId === "") return badRequest("operationId: must not be empty.");
@@ -116,6 +116,3 @@ function positionFrom(world: World, list: string, query: URLSearchParams): reado
 	if (text === null) return [];
 	return decodeCursor(list, cursorProper(world, text)) ?? badRequest("cursor: is not a cursor of this list.");
 }
-
-/** R69: `%2B`, or a literal `+`; what is still encoded after decoding once is no phone number. */
-const phoneFromPath = (agency: Agency, segment: string): string | Refusal => phoneIn(agency, decoded(segment));

@@ -1,5 +1,5 @@
 import { dice, hex } from "../base/derived.ts";
-import type { World } from "../world/state.ts";
+import type { World } from "../world/world.ts";
 
 /*
  * Varies the parts of an answer that the service leaves open and a caller must not rely on: timestamp precision, cursor

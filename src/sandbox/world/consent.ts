@@ -1,6 +1,6 @@
 import { type AnySchema, either, flag, listOf, refine, rule } from "../../validation.ts";
+import type { Schemas } from "../base/contract.ts";
 import { aString, assertValid, fields, partOf, stringOrNull } from "../base/input.ts";
-import type { Schemas } from "../base/schemas.ts";
 
 /** The consent template of every agency, and the codes of its two buttons. */
 export const consentTemplate = "window_reopen_consent";
@@ -104,26 +104,6 @@ export function consentFrom(before: Consent, given: ConsentSettings): Consent {
 	if (given.defaultLanguage !== undefined)
 		throw new RangeError("consent.set: defaultLanguage must be one of languages, or null.");
 	return { ...consent, defaultLanguage: languages[0] ?? null };
-}
-
-/** Does `act` with a consent flow that works and gives more than so many hours to answer; then restores it. */
-export function consenting(agency: { consent: Consent }, hours: number, act: () => void): void {
-	const own = agency.consent;
-	const { languages, answerWithinHours } = own;
-	agency.consent = {
-		...own,
-		configured: true,
-		languages: languages.length > 0 ? languages : ["en"],
-		missingFlowCodes: [],
-		missingTemplates: [],
-		unapprovedTemplates: [],
-		answerWithinHours: answerWithinHours > hours ? answerWithinHours : hours + 48,
-	};
-	try {
-		act();
-	} finally {
-		agency.consent = own;
-	}
 }
 
 /** Whether a send outside the window can be queued. */

@@ -1,6 +1,6 @@
 import { flag, listOf, optional, orNull, rule } from "../../validation.ts";
+import type { Schemas } from "../base/contract.ts";
 import { aNumber, aString, fields, stringOrNull } from "../base/input.ts";
-import type { Schemas } from "../base/schemas.ts";
 
 /*
  * Rules for what a message has beside its text, given to a control or found in an archive.

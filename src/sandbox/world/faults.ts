@@ -1,6 +1,6 @@
 import { type AnySchema, optional, orNull, rule, type Schema } from "../../validation.ts";
+import { type OperationId, operationIds } from "../base/contract.ts";
 import { assertValid, fields, isRecord, oneOf, someText, wholeFrom } from "../base/input.ts";
-import { type OperationId, operationIds } from "./journal.ts";
 
 export const faultKinds = [
 	"status",

@@ -1,4 +1,4 @@
-import type { OperationId } from "./journal.ts";
+import type { OperationId } from "../base/contract.ts";
 
 /** Something to do while a request is on its way: what another party does at the same moment. */
 export interface Interruption {
@@ -10,31 +10,14 @@ export interface Interruption {
 	remaining: number;
 }
 
-export interface Interruptions {
-	add(interruption: Interruption): void;
-	remove(interruption: Interruption): void;
-	/** Does all that is to happen now. */
-	run(operation: OperationId, phase: Interruption["phase"]): void;
-	waiting(): readonly Interruption[];
-	clear(): void;
-}
-
-export function createInterruptions(): Interruptions {
-	const waiting = new Set<Interruption>();
-	return {
-		add: (interruption) => void waiting.add(interruption),
-		remove: (interruption) => void waiting.delete(interruption),
-		run(operation, phase) {
-			for (const interruption of [...waiting]) {
-				if (interruption.phase !== phase) continue;
-				if (interruption.operation !== undefined && interruption.operation !== operation) continue;
-				if (--interruption.remaining === 0) waiting.delete(interruption);
-				perform(interruption.act);
-			}
-		},
-		waiting: () => [...waiting],
-		clear: () => waiting.clear(),
-	};
+/** Does all that is to happen now. */
+export function interrupt(waiting: Set<Interruption>, operation: OperationId, phase: Interruption["phase"]): void {
+	for (const interruption of [...waiting]) {
+		if (interruption.phase !== phase) continue;
+		if (interruption.operation !== undefined && interruption.operation !== operation) continue;
+		if (--interruption.remaining === 0) waiting.delete(interruption);
+		perform(interruption.act);
+	}
 }
 
 /**

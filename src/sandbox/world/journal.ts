@@ -1,14 +1,6 @@
-import { operationTable } from "../../../generated/operations.ts";
 import { createBounded } from "../base/bounded.ts";
-import { iso } from "./clock.ts";
-
-/** The operations of the contract, by their operation id. */
-export type OperationId = keyof typeof operationTable;
-
-/** The six operation ids. */
-export const operationIds = Object.keys(operationTable);
-
-export const isOperationId = (id: string): id is OperationId => Object.hasOwn(operationTable, id);
+import type { OperationId } from "../base/contract.ts";
+import { iso } from "./instant.ts";
 
 /** A request as the sandbox saw it. */
 export interface RecordedRequest {

@@ -1,19 +1,5 @@
-import { consentTemplate, templateIn } from "./consent.ts";
-import type { Author } from "./conversation-event.ts";
-import { messageSidOf } from "./message-ids.ts";
-import type { StoredMessage, Thread, World } from "./state.ts";
-import { about, change, next } from "./world.ts";
-
-/** A text that the agency sends. */
-export interface Outgoing {
-	readonly body: string;
-	readonly author: Author;
-	readonly sender: string | null;
-	readonly operationId: string | null;
-	/** The key of its record in `World.operations`; null without an operationId. */
-	readonly operation: string | null;
-	readonly language: string | null;
-}
+import { eightDigits, hash, hex } from "../base/derived.ts";
+import { about, next, placeInLists, type StoredMessage, type Thread, type World } from "./world.ts";
 
 /** Adds a message to a thread; one to a contact who cannot be reached fails at once. */
 export function append(
@@ -21,41 +7,21 @@ export function append(
 	thread: Thread,
 	{ body, outbound, status, extras }: Pick<StoredMessage, "body" | "outbound" | "status" | "extras">,
 ): StoredMessage {
-	const fails = outbound && !thread.reachable;
 	const message: StoredMessage = {
 		id: next(world, "message"), // R81: unique and rising
 		body,
 		outbound,
-		at: world.clock.now(),
+		at: world.now,
 		profileName: outbound ? null : thread.name,
 		extras,
-		status: fails ? "failed" : status,
+		status: outbound && !thread.reachable ? "failed" : status,
 		deliveredAt: null,
 		readAt: null,
 		errorCode: null,
 	};
-	change(world, thread, () => {
-		thread.opened = true; // R108
-		thread.messages.push(message);
-		if (fails) thread.failed++;
-	});
-	world.threadOf[message.id] = thread;
+	thread.messages.push(message);
+	placeInLists(world, thread);
 	return message;
-}
-
-/** Sends the consent template. */
-export function askForConsent(world: World, thread: Thread, { sender, language }: Outgoing): void {
-	const { body, interactiveContent } = templateIn(language);
-	const extras = {
-		templateName: consentTemplate,
-		interactiveContent,
-		sender,
-		...(language === null ? {} : { language }),
-	};
-	const message = append(world, thread, { body, outbound: true, status: "queued", extras });
-	const asked = { messageId: message.id, templateCode: consentTemplate, language };
-	world.events.add({ type: "consent.asked", ...about(thread), ...asked });
-	noteFailure(world, thread, message);
 }
 
 /** A report of the messaging provider about a message. */
@@ -64,23 +30,17 @@ export interface Report {
 	readonly errorCode?: number | null;
 }
 
-/** Changes a message by a report; it shows on the next read (R173). */
+/** Changes a message by a report; it shows on the next read, and does not reorder the list (R173). */
 export function report(
 	world: World,
 	thread: Thread,
 	message: StoredMessage,
 	{ status, errorCode = null }: Report,
 ): void {
-	const now = world.clock.now();
-	const before = countsAsFailed(message);
 	// R172: the first report of each time stays, and a read message was delivered.
-	if (status === "delivered" || status === "read") message.deliveredAt ??= now;
-	if (status === "read") message.readAt ??= now;
+	if (status === "delivered" || status === "read") message.deliveredAt ??= world.now;
+	if (status === "read") message.readAt ??= world.now;
 	Object.assign(message, { status, errorCode });
-	world.messages.delete(message);
-	change(world, thread, () => {
-		thread.failed += Number(countsAsFailed(message)) - Number(before);
-	});
 	noteStatus(world, thread, message);
 }
 
@@ -97,4 +57,24 @@ function noteStatus(world: World, thread: Thread, { id, status, errorCode }: Sto
 /** Whether a message counts in `failedMessages` (R158). */
 export function countsAsFailed({ outbound, status, errorCode }: StoredMessage): boolean {
 	return outbound && (status === "failed" || status === "undelivered" || errorCode !== null);
+}
+
+/** The provider's id of a message; it carries the message's own id, so that it can be found by it. */
+export function messageSidOf(id: number): string {
+	const scramble = hash(`sid ${id}`);
+	return `SM${hex(`message ${id}`, 16)}${eightDigits(scramble)}${eightDigits((id ^ scramble) >>> 0)}`;
+}
+
+/** A message by its id or its messageSid. */
+export function findMessage(world: World, id: number | string): { thread: Thread; message: StoredMessage } | undefined {
+	const isSid = typeof id === "string" && /^SM[0-9a-f]{32}$/.test(id);
+	const number = isSid ? (Number.parseInt(id.slice(18, 26), 16) ^ Number.parseInt(id.slice(26), 16)) >>> 0 : Number(id);
+	if (isSid && messageSidOf(number) !== id) return undefined;
+	for (const { threads } of world.agencies.values()) {
+		for (const thread of threads.values()) {
+			const message = thread.messages.find((each) => each.id === number);
+			if (message) return { thread, message };
+		}
+	}
+	return undefined;
 }

@@ -1,5 +1,5 @@
-import { hourMs } from "./clock.ts";
-import type { Agency, Fate, Held, Operation, World } from "./state.ts";
+import { hourMs } from "./instant.ts";
+import type { Agency, Fate, Held, Operation, World } from "./world.ts";
 
 /*
  * The life of an operationId: a send takes it, its text is sent, held or lost, and that decides the answer to a retry.
@@ -13,14 +13,14 @@ export const operationKey = (agency: Agency, operationId: string): string =>
 export function recallOperation(world: World, key: string): Operation | undefined {
 	const operation = world.operations.get(key);
 	const ttl = world.policy.operationIdTtlHours;
-	if (!operation || ttl === null || world.clock.now() < operation.at + ttl * hourMs) return operation;
+	if (!operation || ttl === null || world.now < operation.at + ttl * hourMs) return operation;
 	world.operations.delete(key);
 	return undefined;
 }
 
 /** Takes the id for a send that is about to happen. */
 export function takeOperation(world: World, key: string, payload: string): void {
-	world.operations.set(key, { payload, at: world.clock.now(), fate: { state: "taken" } });
+	world.operations.set(key, { payload, at: world.now, fate: { state: "taken" } });
 }
 
 /**

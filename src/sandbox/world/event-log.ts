@@ -1,6 +1,6 @@
 import { createBounded } from "../base/bounded.ts";
-import { type Clock, iso } from "./clock.ts";
 import type { EventStamp, SandboxEvent } from "./event.ts";
+import { iso } from "./instant.ts";
 
 type WithoutStamp<Event> = Event extends unknown ? Omit<Event, keyof EventStamp> : never;
 
@@ -11,7 +11,7 @@ export type NewEvent = WithoutStamp<SandboxEvent>;
 export interface EventLog {
 	add(event: NewEvent): void;
 	/** Adds an event that is built when somebody reads it; `weight` is how much text it holds. */
-	addLazy(weight: number, build: () => NewEvent): void;
+	addLater(weight: number, build: () => NewEvent): void;
 	/** The events that are kept, after number `after`. */
 	after(after: number): SandboxEvent[];
 	/** Calls `listener` with each event to come. Returns a function that ends this. */
@@ -37,7 +37,7 @@ const atMost = 10_000;
 const weight = 32 * 2 ** 20;
 const tickMs = 1_000;
 
-export function createEventLog(clock: Clock): EventLog {
+export function createEventLog(now: () => number): EventLog {
 	const kept = createBounded<Kept>({ atMost, weight, weigh: (event) => event.weight });
 	/** The newest event, when it is a step of the clock of less than a second. */
 	let tick: { readonly id: number; readonly from: string } | undefined;
@@ -58,7 +58,7 @@ export function createEventLog(clock: Clock): EventLog {
 		depth--;
 	};
 	const keep = (weight: number, build: (stamp: EventStamp) => SandboxEvent): void => {
-		const stamp = { id: ++last, at: iso(clock.now()), realAt: iso(Date.now()), correlationId: cause };
+		const stamp = { id: ++last, at: iso(now()), realAt: iso(Date.now()), correlationId: cause };
 		const event = { id: stamp.id, weight, read: () => build(stamp) };
 		kept.add(event);
 		if (listeners.size === 0) return;
@@ -75,7 +75,7 @@ export function createEventLog(clock: Clock): EventLog {
 				tick = { id: last, from };
 			} else keep(weightOf(event), (stamp) => ({ ...stamp, ...event }));
 		},
-		addLazy(weight, build) {
+		addLater(weight, build) {
 			if (!silent) keep(weight, (stamp) => ({ ...stamp, ...build() }));
 		},
 		after: (after) => kept.items().flatMap((event) => (event.id > after ? [event.read()] : [])),
