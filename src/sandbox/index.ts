@@ -10,13 +10,13 @@ import { archiveFrom } from "./archive/schema.ts";
 import type { Call, Reply } from "./base/call.ts";
 import { assertValid, fields, wholeFrom } from "./base/input.ts";
 import { type AgencyControl, createAgencyControl } from "./controls/agency.ts";
+import { assertUsed, type CheckOptions } from "./controls/check.ts";
 import { createClockControl } from "./controls/clock.ts";
 import { createDuring } from "./controls/during.ts";
 import { createFaultsControl } from "./controls/faults.ts";
 import { createFlowControl } from "./controls/flow.ts";
 import { createIntegrationControl, createIntegrationsControl, foundIntegration } from "./controls/integration.ts";
-import { createMessageControl } from "./controls/message.ts";
-import { assertUsed, type CheckOptions } from "./controls/outcome.ts";
+import { createMessageControl } from "./controls/provider.ts";
 import { assertScenario, createStage, play, type ScenarioName } from "./controls/scenarios.ts";
 import type { Sandbox, SandboxOptions } from "./sandbox.ts";
 import { createFetch } from "./service/fetch.ts";
@@ -29,21 +29,32 @@ export type { Archive, Snapshot } from "./archive/archive.ts";
 export type { Answer, Call, Later, Reply } from "./base/call.ts";
 export type { OperationId } from "./base/contract.ts";
 export type { AgencyControl } from "./controls/agency.ts";
+export type { CheckOptions } from "./controls/check.ts";
 export type { Advance, ClockControl } from "./controls/clock.ts";
+export type { AiMessage, ContactMessage } from "./controls/compose.ts";
 export type { Contact, ContactRef, MessageIds } from "./controls/contact.ts";
 export type { ConversationControl } from "./controls/conversation.ts";
 export type { During, DuringOptions } from "./controls/during.ts";
 export type { FaultControl, FaultState, FaultsControl } from "./controls/faults.ts";
 export type { FlowControl } from "./controls/flow.ts";
-export type { ContactMessage } from "./controls/inbound.ts";
-export type { InboxEntry } from "./controls/inbox.ts";
-export type { IntegrationControl, IntegrationsControl, LinkOptions } from "./controls/integration.ts";
-export type { CreatedKey, KeyState, KeysControl } from "./controls/keys.ts";
-export type { MessageControl } from "./controls/message.ts";
-export type { CheckOptions } from "./controls/outcome.ts";
-export type { AiMessage } from "./controls/reply.ts";
+export type {
+	CreatedKey,
+	IntegrationControl,
+	IntegrationsControl,
+	KeyState,
+	KeysControl,
+	LinkOptions,
+} from "./controls/integration.ts";
+export type { MessageControl } from "./controls/provider.ts";
 export { type ScenarioName, scenarioNames } from "./controls/scenarios.ts";
-export type { AgencyState, ConversationRow, ConversationState, HeldState, MessageState } from "./controls/state.ts";
+export type {
+	AgencyState,
+	ConversationRow,
+	ConversationState,
+	HeldState,
+	InboxEntry,
+	MessageState,
+} from "./controls/state.ts";
 export type { Connection, Sandbox, SandboxOptions } from "./sandbox.ts";
 export type { Consent, ConsentSettings } from "./world/consent.ts";
 export type {
@@ -57,7 +68,7 @@ export type {
 	SandboxEventType,
 	SandboxWideEvents,
 } from "./world/event.ts";
-export type { FaultEffect, FaultKind, FaultOptions } from "./world/faults.ts";
+export type { FaultEffect, FaultKind, FaultOptions } from "./world/fault.ts";
 export type { RecordedRequest, Violation } from "./world/journal.ts";
 export type { Policy } from "./world/policy.ts";
 export type { Scope, VisibilityReason } from "./world/world.ts";

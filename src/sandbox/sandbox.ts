@@ -1,14 +1,13 @@
 import type { Archive, Snapshot } from "./archive/archive.ts";
 import type { Call, Reply } from "./base/call.ts";
 import type { AgencyControl } from "./controls/agency.ts";
+import type { CheckOptions } from "./controls/check.ts";
 import type { ClockControl } from "./controls/clock.ts";
 import type { During, DuringOptions } from "./controls/during.ts";
 import type { FaultsControl } from "./controls/faults.ts";
 import type { FlowControl } from "./controls/flow.ts";
-import type { IntegrationControl, IntegrationsControl, LinkOptions } from "./controls/integration.ts";
-import type { KeysControl } from "./controls/keys.ts";
-import type { MessageControl } from "./controls/message.ts";
-import type { CheckOptions } from "./controls/outcome.ts";
+import type { IntegrationControl, IntegrationsControl, KeysControl, LinkOptions } from "./controls/integration.ts";
+import type { MessageControl } from "./controls/provider.ts";
 import type { ScenarioName } from "./controls/scenarios.ts";
 import type { SandboxEvent } from "./world/event.ts";
 import type { RecordedRequest, Violation } from "./world/journal.ts";

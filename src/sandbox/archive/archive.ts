@@ -1,4 +1,4 @@
-import type { Fault } from "../world/faults.ts";
+import type { Fault } from "../world/fault.ts";
 import type { JournalDump } from "../world/journal.ts";
 import {
 	type Agency,
@@ -58,7 +58,7 @@ export function archive(world: World): Archive {
 		keys: [...world.keys.values()],
 		agencies: [...world.agencies.values()].map(archivedAgency),
 		operations: [...world.operations],
-		faults: world.faults.all(),
+		faults: world.faults,
 	});
 }
 
@@ -79,7 +79,8 @@ export function unarchive(world: World, given: Archive): void {
 	fill(world.keys, byId(keys));
 	fill(world.agencies, byId(agencies.map((agency) => ({ ...agency, threads: new Map(), list: [] }))));
 	fill(world.operations, operations);
-	world.faults.load(faults);
+	world.faults = faults;
+	world.newestFault = Math.max(world.newestFault, ...faults.map(({ id }) => id));
 	world.interruptions.clear();
 	for (const thread of agencies.flatMap(({ threads }) => threads))
 		for (const { agencyId } of thread.views) world.agencies.get(agencyId)?.threads.set(thread.phone, thread);

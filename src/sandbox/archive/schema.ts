@@ -25,7 +25,7 @@ import {
 } from "../base/input.ts";
 import { type Consent, consentRules } from "../world/consent.ts";
 import { interactiveRule, mediaRule, replyRule, storedMediaRule } from "../world/content.ts";
-import { faultRule } from "../world/faults.ts";
+import { faultRule } from "../world/fault.ts";
 import { isInstant } from "../world/instant.ts";
 import {
 	aiReasons,
@@ -44,7 +44,6 @@ import {
 	visibilityReasons,
 } from "../world/world.ts";
 import type { Archive, ArchivedAgency } from "./archive.ts";
-import { assertWhole } from "./whole.ts";
 
 /*
  * The schema of an archive, field by field: what is imported may have been written by hand or by another version.
@@ -179,4 +178,63 @@ function parsed(json: string): unknown {
 	} catch {
 		return undefined;
 	}
+}
+
+/** Checks that the parts fit together. Parts that do not would make answers that the service never gives. */
+function assertWhole({ integrations, keys, agencies, counters, faults }: Archive): void {
+	for (const [what, items] of Object.entries({ integrations, keys, agencies, faults }))
+		unique(
+			what,
+			items.map(({ id }): string | number => id),
+		);
+	const integrationIds = new Set(integrations.map(({ id }) => id));
+	const agencyIds = new Set(agencies.map(({ id }) => id));
+	for (const [place, { integrationId }] of keys.entries())
+		if (!integrationIds.has(integrationId)) refuse(`keys[${place}].integrationId names no integration`);
+	if (agencies.length === 0) refuse("agencies must have at least one");
+	for (const [place, agency] of agencies.entries()) {
+		const { languages, defaultLanguage } = agency.consent;
+		if (defaultLanguage !== null && !languages.includes(defaultLanguage))
+			refuse(`agencies[${place}].consent.defaultLanguage must be one of languages, or null`); // R168
+		if (!integrationIds.has(agency.integrationId)) refuse(`agencies[${place}].integrationId names no integration`);
+		assertThreads(`agencies[${place}]`, agency, agencyIds);
+	}
+	const threads = agencies.flatMap((agency) => agency.threads);
+	// An agency sees one conversation of each number, its own or a shared one.
+	const seen = threads.flatMap(({ phone, views }) => views.map(({ agencyId }) => `${agencyId} ${phone}`));
+	unique("the phone numbers of an agency's threads", seen);
+	const serials = threads.map(({ serial }) => serial);
+	const messageIds = threads.flatMap(({ messages }) => messages.map(({ id }) => id));
+	const flowIds = threads.flatMap(({ flows }) => flows.map(({ id }) => id));
+	unique("the serials of threads", serials);
+	unique("the ids of messages", messageIds);
+	// A new message, thread or flow must not get the id of an old one.
+	const given = new Map(counters);
+	for (const [kind, ids] of Object.entries({ message: messageIds, thread: serials, flow: flowIds }))
+		if ((given.get(kind) ?? 0) < ids.reduce((most, id) => Math.max(most, id), 0))
+			refuse(`counters has given out fewer ids of kind "${kind}" than there are`);
+}
+
+function assertThreads(place: string, { id, threads }: ArchivedAgency, agencyIds: ReadonlySet<string>): void {
+	for (const [index, { views, messages, ai, held, windowFrom }] of threads.entries()) {
+		const where = `${place}.threads[${index}]`;
+		if (views[0]?.agencyId !== id) refuse(`${where}.views must begin with the agency's own`);
+		for (const { agencyId } of views) if (!agencyIds.has(agencyId)) refuse(`${where}.views names no agency`);
+		if (new Set(views.map(({ agencyId }) => agencyId)).size < views.length) refuse(`${where}.views names one twice`);
+		if (messages.some((message, at) => message.id <= (messages[at - 1]?.id ?? 0)))
+			refuse(`${where}.messages must have rising ids`);
+		if (ai.enabled !== (ai.reason === null) || ai.enabled !== (ai.at === null))
+			refuse(`${where}.ai must have a reason and a time exactly while it is off`); // R169
+		if (windowFrom !== null && !messages.some(({ outbound, at }) => !outbound && at === windowFrom))
+			refuse(`${where}.windowFrom must be the time of an inbound message`);
+		if (held && held.updatedAt < held.createdAt) refuse(`${where}.held was changed before it was created`);
+	}
+}
+
+function unique(what: string, items: readonly (string | number)[]): void {
+	if (new Set(items).size < items.length) refuse(`${what} must differ from each other`);
+}
+
+function refuse(rule: string): never {
+	throw new TypeError(`import: ${rule}.`);
 }

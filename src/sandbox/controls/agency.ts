@@ -3,6 +3,7 @@ import { assertValid, aUuid, fields, someText, stringOrNull } from "../base/inpu
 import { type ConsentSettings, consentFrom } from "../world/consent.ts";
 import { aiReplies, isWindowOpen, staffSends, staffSetsAi } from "../world/thread.ts";
 import { agencyById, threadFor, type World } from "../world/world.ts";
+import { type AiMessage, aiMessageFrom } from "./compose.ts";
 import {
 	type Contact,
 	type ContactRef,
@@ -15,7 +16,6 @@ import {
 } from "./contact.ts";
 import { type ConversationControl, createConversationControl } from "./conversation.ts";
 import { type FlowControl, startFlow } from "./flow.ts";
-import { type AiMessage, aiMessageFrom } from "./reply.ts";
 import { type AgencyState, agencyState, type ConversationRow, rowOf } from "./state.ts";
 
 /** An agency, and what its staff, its AI and its settings can do. */

@@ -14,9 +14,8 @@ import {
 	threadFor,
 	type World,
 } from "../world/world.ts";
-import { buttonText, type ContactMessage, contactMessageFrom, extrasFrom } from "./inbound.ts";
-import { type InboxEntry, inboxOf } from "./inbox.ts";
-import { type ConversationState, stateOf } from "./state.ts";
+import { buttonText, type ContactMessage, contactMessageFrom, extrasFrom } from "./compose.ts";
+import { type ConversationState, type InboxEntry, inboxOf, stateOf } from "./state.ts";
 
 /** A message's two ids; either is good for `sandbox.message(id)`. */
 export interface MessageIds {

@@ -1,5 +1,5 @@
 import type { OperationId } from "../base/contract.ts";
-import type { Effect, Fault, FaultOptions } from "../world/faults.ts";
+import { type Effect, type Fault, type FaultOptions, faultFrom } from "../world/fault.ts";
 import { faultEvent, type World } from "../world/world.ts";
 
 /** A fault that was added. */
@@ -51,12 +51,14 @@ export interface FaultsControl {
 	unused(): FaultState[];
 }
 
-export function createFaultsControl({ faults, events }: World): FaultsControl {
+export function createFaultsControl(world: World): FaultsControl {
+	const { events } = world;
+	const find = (id: number): Fault | undefined => world.faults.find((fault) => fault.id === id);
 	const control = (added: Fault): FaultControl => {
 		let last = added;
 		// A restored sandbox has faults of its own; the one with the same number is the same fault.
 		const current = (): Fault | undefined => {
-			const found = faults.find(added.id);
+			const found = find(added.id);
 			if (found) last = found;
 			return found;
 		};
@@ -78,7 +80,7 @@ export function createFaultsControl({ faults, events }: World): FaultsControl {
 		};
 	};
 	const list = (): FaultState[] =>
-		faults.all().map(({ id, operation, phase, effect, hits, remaining }) => ({
+		world.faults.map(({ id, operation, phase, effect, hits, remaining }) => ({
 			id: String(id),
 			operation,
 			phase,
@@ -88,19 +90,21 @@ export function createFaultsControl({ faults, events }: World): FaultsControl {
 		}));
 	return {
 		add(options) {
-			const added = faults.add(options);
+			const added = faultFrom(world.newestFault + 1, options);
+			world.newestFault = added.id;
+			world.faults = [...world.faults, added];
 			events.add({ type: "fault.added", fault: faultEvent(added) });
 			return control(added);
 		},
 		get(id) {
-			const found = faults.find(Number(id));
+			const found = find(Number(id));
 			if (!found) throw new Error(`The sandbox has no fault ${id}.`);
 			return control(found);
 		},
 		list,
 		clear() {
-			const left = faults.all().filter((fault) => fault.remaining !== 0);
-			faults.clear();
+			const left = world.faults.filter((fault) => fault.remaining !== 0);
+			world.faults = [];
 			for (const { id } of left) events.add({ type: "fault.removed", faultId: String(id) });
 		},
 		unused: () => list().filter((fault) => fault.remaining !== 0),

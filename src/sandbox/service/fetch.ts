@@ -39,13 +39,10 @@ function targetOf(baseUrl: string, url: string): string {
 	return targetIn(pathname + search);
 }
 
-/** Whether `new URL` would leave the path as it is: the usual case, and far cheaper than asking it. */
-const isNormal = (url: string): boolean => !/[^\w!$%&()*+,./:;=?@~-]|\/(\.|%2e)/i.test(url);
-
 async function fromUrl(input: string | URL, init: RequestInit = {}): Promise<Asked> {
 	const { method = "GET", headers, body, signal = null, redirect = "follow" } = init;
 	if (body != null && /^(GET|HEAD)$/i.test(method)) throw new TypeError("A GET or HEAD request cannot have a body.");
-	const url = typeof input === "string" && isNormal(input) ? input : new URL(input).href;
+	const url = new URL(input).href;
 	const read =
 		typeof body === "string" || body == null
 			? { content: body ?? "", type: "text/plain;charset=UTF-8" }

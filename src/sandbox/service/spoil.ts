@@ -1,5 +1,5 @@
 import type { Answer } from "../base/call.ts";
-import type { Effect } from "../world/faults.ts";
+import type { Effect } from "../world/fault.ts";
 import { internalError, tagOf } from "./refusal.ts";
 
 /** An answer as a fault leaves it. Callers need the field `needed` of it. */

@@ -1,5 +1,5 @@
 import type { OperationId } from "../base/contract.ts";
-import type { FaultKind } from "./faults.ts";
+import type { FaultKind } from "./fault.ts";
 
 /** The fields of every event. */
 export interface EventStamp {

@@ -3,7 +3,7 @@ import { hex, uuid } from "../base/derived.ts";
 import { type Consent, initialConsent } from "./consent.ts";
 import type { Author, EventContact, EventFault } from "./event.ts";
 import { createEventLog, type EventLog } from "./event-log.ts";
-import { createFaults, type Fault, type FaultBook } from "./faults.ts";
+import type { Fault } from "./fault.ts";
 import type { Interruption } from "./interruptions.ts";
 import { createJournal, type Journal } from "./journal.ts";
 import type { Policy } from "./policy.ts";
@@ -171,7 +171,9 @@ export interface World {
 	readonly agencies: Map<string, Agency>;
 	/** The send of each operationId, by `operationKey`. */
 	readonly operations: Map<string, Operation>;
-	readonly faults: FaultBook;
+	faults: readonly Fault[];
+	/** The number of the newest fault. It only goes up, because handles name faults by number, also those of another era. */
+	newestFault: number;
 	readonly interruptions: Set<Interruption>;
 	readonly journal: Journal;
 	readonly events: EventLog;
@@ -188,7 +190,8 @@ export function createWorld(now: number, policy: Policy, variation: string | und
 		keys: new Map(),
 		agencies: new Map(),
 		operations: new Map(),
-		faults: createFaults(),
+		faults: [],
+		newestFault: 0,
 		interruptions: new Set(),
 		journal: createJournal(),
 		events: createEventLog(() => world.now),

@@ -25,7 +25,6 @@ export function assertUsed(world: World, options: CheckOptions = {}): void {
 	const problems = [
 		...journal.violations().map(({ rule, message, method, path }) => `${rule}: ${message} (${method} ${masked(path)})`),
 		...faults
-			.all()
 			.filter(({ hits, remaining }) => hits === 0 && remaining !== 0)
 			.map(({ phase, effect: { kind, status }, operation }) => {
 				const what = status === null ? kind : `${kind} ${status}`;

@@ -1,11 +1,15 @@
 import { either, optional } from "../../validation.ts";
 import type { Schemas } from "../base/contract.ts";
 import { hex } from "../base/derived.ts";
-import { aNumber, aString, assertValid, fields, stringOrNull } from "../base/input.ts";
-import { mediaRule, replyRule } from "../world/content.ts";
+import { aNumber, aString, assertValid, fields, someText, stringOrNull } from "../base/input.ts";
+import { interactiveRule, mediaRule, replyRule } from "../world/content.ts";
 import { iso } from "../world/instant.ts";
 import { findMessage } from "../world/message.ts";
 import { type Agency, agencyOf, type MessageExtras, type Thread, type World } from "../world/world.ts";
+
+/*
+ * Messages as a test writes them, checked: those of contacts and of the AI.
+ */
 
 /** A message of a contact with more than plain text. */
 export interface ContactMessage {
@@ -92,4 +96,34 @@ function repliedTo(
 		templateName: found.extras?.templateName ?? null,
 		hasMedia: (found.extras?.media?.length ?? 0) > 0,
 	};
+}
+
+/** A message of the AI with more than plain text. */
+export interface AiMessage {
+	/** The text. */
+	readonly body: string;
+	/** The code of the template that it is, as `templateName` of the message. */
+	readonly templateName?: string | undefined;
+	/** Its buttons or its list. {@link Contact.taps} takes the code of a quick reply, or the id of a list item. */
+	readonly interactiveContent?: Schemas["InteractiveContent"] | undefined;
+}
+
+const aiRule = fields<AiMessage>({
+	body: someText,
+	templateName: optional(someText),
+	interactiveContent: optional(interactiveRule),
+});
+
+/** An AI's message, checked; a string is its body. */
+export function aiMessageFrom(given: string | AiMessage): { readonly body: string; readonly extras: MessageExtras } {
+	if (typeof given === "string") assertValid("ai.replies: text", given, someText);
+	const message: AiMessage = typeof given === "string" ? { body: given } : given;
+	assertValid("ai.replies", message, aiRule);
+	const { body, templateName, interactiveContent } = message;
+	const extras: MessageExtras = {
+		...(templateName === undefined ? {} : { templateName }),
+		// The caller's own object may change later.
+		...(interactiveContent === undefined ? {} : { interactiveContent: structuredClone(interactiveContent) }),
+	};
+	return { body, extras };
 }

@@ -81,18 +81,6 @@ export interface Fault {
 	remaining: number | null;
 }
 
-export interface FaultBook {
-	add(options: FaultOptions): Fault;
-	find(id: number): Fault | undefined;
-	clear(): void;
-	/**
-	 * The fault that hits this request, if any: the first one in order of creation that can; its count goes down.
-	 */
-	take(operation: OperationId, phase: Fault["phase"], can?: (effect: Effect) => boolean): Fault | undefined;
-	all(): readonly Fault[];
-	load(faults: readonly Fault[]): void;
-}
-
 // A name or a value that a header cannot carry would break the answer instead of the client.
 const isHeaderText = (text: unknown): boolean => typeof text === "string" && /^[\t -~]*$/.test(text);
 const headerWords = "must be text that a header can carry";
@@ -160,48 +148,16 @@ export const faultRule = fields<Fault>({
 	remaining: orNull(wholeFrom(0)),
 });
 
-export function createFaults(): FaultBook {
-	let faults: Fault[] = [];
-	let created = 0;
-	return {
-		add(options) {
-			const isObject = isRecord(Object(options).effect);
-			assertValid("faults.add", options, isObject ? optionsRules.object : optionsRules.kind);
-			const effect = effectFrom(options.effect);
-			const { operation = null, times = 1, skip = 0, phase = effect.field === null ? "before" : "after" } = options;
-			if (effect.field !== null && phase === "before")
-				throw new TypeError('faults.add: phase must be "after" with a field: there is no answer before.');
-			const remaining = times === Number.POSITIVE_INFINITY ? null : times;
-			const fault = { id: ++created, operation, phase, effect, skip, hits: 0, remaining };
-			faults.push(fault);
-			return fault;
-		},
-		find: (id) => faults.find((fault) => fault.id === id),
-		clear() {
-			faults = [];
-		},
-		take(operation, phase, can = () => true) {
-			for (const fault of faults) {
-				if (fault.phase !== phase || fault.remaining === 0) continue;
-				if (fault.operation !== null && fault.operation !== operation) continue;
-				if (!can(fault.effect)) continue;
-				if (fault.skip > 0) {
-					fault.skip--;
-					continue;
-				}
-				fault.hits++;
-				if (fault.remaining !== null) fault.remaining--;
-				return fault;
-			}
-			return undefined;
-		},
-		all: () => faults,
-		load(restored) {
-			faults = [...restored];
-			// Handles name faults by number, also those made after the snapshot.
-			created = Math.max(created, ...faults.map((fault) => fault.id));
-		},
-	};
+/** A fault as a control describes it, with everything settled. */
+export function faultFrom(id: number, options: FaultOptions): Fault {
+	const isObject = isRecord(Object(options).effect);
+	assertValid("faults.add", options, isObject ? optionsRules.object : optionsRules.kind);
+	const effect = effectFrom(options.effect);
+	const { operation = null, times = 1, skip = 0, phase = effect.field === null ? "before" : "after" } = options;
+	if (effect.field !== null && phase === "before")
+		throw new TypeError('faults.add: phase must be "after" with a field: there is no answer before.');
+	const remaining = times === Number.POSITIVE_INFINITY ? null : times;
+	return { id, operation, phase, effect, skip, hits: 0, remaining };
 }
 
 function effectFrom(given: FaultOptions["effect"]): Effect {
@@ -219,4 +175,26 @@ function effectFrom(given: FaultOptions["effect"]): Effect {
 		);
 	const latencyMs = waits ?? (kind === "latency" ? 100 : 0);
 	return { kind, status, retryAfter: retryAfter === null ? null : String(retryAfter), latencyMs, field, location };
+}
+
+/** The fault that hits this request, if any: the first one in order of creation that can; its count goes down. */
+export function takeFault(
+	faults: readonly Fault[],
+	operation: OperationId,
+	phase: Fault["phase"],
+	can: (effect: Effect) => boolean = () => true,
+): Fault | undefined {
+	for (const fault of faults) {
+		if (fault.phase !== phase || fault.remaining === 0) continue;
+		if (fault.operation !== null && fault.operation !== operation) continue;
+		if (!can(fault.effect)) continue;
+		if (fault.skip > 0) {
+			fault.skip--;
+			continue;
+		}
+		fault.hits++;
+		if (fault.remaining !== null) fault.remaining--;
+		return fault;
+	}
+	return undefined;
 }
