@@ -270,3 +270,13 @@ test("what controls change is an event too, so that two observers see the same",
 		"contact.reachable",
 	]);
 });
+
+test("R92 a window that ends is an event at its own instant, also when a scenario of the past has moved its end", () => {
+	const sandbox = createSandbox({ now: NOW });
+	const anna = sandbox.agency().contact(ANNA);
+	anna.writes("Hello");
+	sandbox.loadScenario("unlinked"); // she writes as if it were an hour ago
+	sandbox.clock.advance({ hours: 30 });
+	const closed = sandbox.events().filter(({ type }) => type === "window.closed");
+	expect(closed).toMatchObject([{ at: after(23), contact: ANNA }]);
+});

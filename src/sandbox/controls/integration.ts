@@ -163,7 +163,7 @@ export interface KeysControl {
 const scopesRule = listOf(oneOf(...scopes));
 const keyRule = fields<{ scopes?: readonly Scope[] }>({ scopes: optional(scopesRule) });
 
-export function createKeysControl(world: World, integrationId: string): KeysControl {
+function createKeysControl(world: World, integrationId: string): KeysControl {
 	const alter = (name: string, act: (key: Key) => void): void => {
 		assertValid("keys: the key", name, aString);
 		const id = name.split(".")[1] ?? name;
