@@ -21,10 +21,12 @@ export function list(
 ): Schemas["ConversationPage"] {
 	const matches = search ? matcherOf(search) : () => true; // R57: empty is absent
 	if (!matches && world.policy.shortSearch === "empty") return { conversations: [], nextCursor: null, pageSize }; // R56
-	const threads = agency.list.filter(
-		(thread) =>
-			isSeen(thread, agency.id) && (!after || compareRanks(after, rankOf(thread)) < 0) && (matches?.(thread) ?? true),
-	);
+	const threads: Thread[] = [];
+	for (const thread of agency.list) {
+		if (threads.length > pageSize) break;
+		const isBelow = !after || compareRanks(after, rankOf(thread)) < 0;
+		if (isBelow && (!matches || matches(thread)) && isSeen(thread, agency.id)) threads.push(thread);
+	}
 	const conversations = threads.slice(0, pageSize).map((thread) => summaryOf(agency.id, thread));
 	// R48: null exactly when there are no more; R49: any row's cursor is the cursor of the page below it.
 	const nextCursor = threads.length > pageSize ? (conversations[pageSize - 1]?.cursor ?? null) : null;
@@ -39,11 +41,11 @@ function matcherOf(search: string): ((thread: Thread) => boolean) | undefined {
 	const words = whole.replace(/[0-9+()/]/g, " ").replace(/\s+/g, " ");
 	// From the first to the last sign that is neither space, dot nor dash.
 	const wordsAlone = words.match(/[^\s.-](?:.*[^\s.-])?/s)?.[0] ?? "";
-	const names = letters >= 3 ? [whole, wordsAlone].filter((name) => name.length >= 3) : [];
+	const names = letters >= 3 ? [...new Set([whole, wordsAlone])].filter((name) => name.length >= 3) : [];
 	if (digits.length < 3 && names.length === 0) return undefined;
 	return ({ phone, name }) => {
 		if (digits.length >= 3 && phone.includes(digits)) return true;
-		const folded = fold(name ?? "");
+		const folded = names.length > 0 ? fold(name ?? "") : "";
 		return names.some((part) => folded.includes(part));
 	};
 }
