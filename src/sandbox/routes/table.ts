@@ -1,16 +1,16 @@
 import { flag, listOf, optional, rule, type Schema } from "../../validation.ts";
 import { aNumber, aString, oneOf, stringOrNull } from "../base/input.ts";
+import type { AiMessage, ContactMessage } from "../controls/compose.ts";
 import type { Contact } from "../controls/contact.ts";
 import type { FaultControl } from "../controls/faults.ts";
 import type { FlowControl } from "../controls/flow.ts";
-import type { ContactMessage } from "../controls/inbound.ts";
 import type { IntegrationControl, LinkOptions } from "../controls/integration.ts";
-import type { AiMessage } from "../controls/reply.ts";
+
 import { type ScenarioName, scenarioNames } from "../controls/scenarios.ts";
 import type { Archive } from "../index.ts";
 import type { ConsentSettings } from "../world/consent.ts";
-import type { FaultOptions } from "../world/faults.ts";
-import { scopes, visibilityReasons } from "../world/state.ts";
+import type { FaultOptions } from "../world/fault.ts";
+import { scopes, visibilityReasons } from "../world/world.ts";
 import { eventsIn, excerpt, listed } from "./listing.ts";
 import { get, type Place, post, type Route } from "./route.ts";
 
