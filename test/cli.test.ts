@@ -154,6 +154,33 @@ test("the terminal prints one line a request and one a consequence, without key,
 	expect(lines()).not.toContain("suit you");
 });
 
+test("a refusal is explained below its line, and a reused operationId with both texts", async () => {
+	const running = await started(["--token", "a-token-of-mine"]);
+	const find = (pattern: RegExp) => pattern.exec(running.out())?.[1] ?? "";
+	const [baseUrl, apiKey] = [find(/Base URL +(\S+)/), find(/API key +(\S+)/)];
+	const [controlUrl, agencyId] = [find(/Control URL +(\S+)/), find(/Agency +(\S+)/)];
+	const told = { controlUrl, token: "a-token-of-mine" };
+	const send = (body: string) =>
+		fetch(`${baseUrl}/agencies/${agencyId}/messages`, {
+			method: "POST",
+			headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+			body: JSON.stringify({ to: "+447700900101", body, operationId: "anna-1" }),
+		});
+	await send("At two.");
+	await send("At\nthree.");
+	await control(told, "POST", "faults/add", { times: 2, effect: { status: 503 } });
+	await send("At two.");
+	await fetch(`${baseUrl}/me`);
+	expect(running.out()).toMatch(
+		/messages\.send {2}500 {2}\d+ ms\n {9}The operationId was used before with another text\. First: "At two\."\. Now: "At\\nthree\."\.\n/,
+	);
+	expect(running.out()).toContain("\n         violation R134: An operationId was reused for another message.\n");
+	expect(running.out()).toMatch(
+		/messages\.send {2}503 {2}\d+ ms\n {9}A fault that you added: status 503, before the operation ran\. It will hit 1 more request\.\n/,
+	);
+	expect(running.out()).toMatch(/me\.get {2}401 {2}\d+ ms\n {9}The request has no Authorization header\.\n/);
+});
+
 test("--quiet prints no line for requests, and a clock that stands still is said with its remedy", async () => {
 	const running = await started(["--quiet"]);
 	const before = running.out();

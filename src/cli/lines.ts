@@ -3,7 +3,10 @@ import { printable } from "./text.ts";
 
 type Request = Extract<SandboxEvent, { type: "request" }>;
 
-/** Prints one line a request and one a consequence; neither holds a key, a whole number or a message's text. */
+/**
+ * Prints one line for a request, one for its explanation, and one for each consequence. They hold no key, no whole number and
+ * no text of a message. Only an operationId that was reused is shown with its two texts.
+ */
 export function printEvents(sandbox: Sandbox, print: (line: string) => void): void {
 	const line = (text: string): void => print(printable(text));
 	/** The consequences of the request that is being answered. */
@@ -11,7 +14,8 @@ export function printEvents(sandbox: Sandbox, print: (line: string) => void): vo
 	sandbox.subscribe((event) => {
 		if (event.type === "request") {
 			line(requestLine(event));
-			for (const consequence of consequences.splice(0)) line(`         ${consequence}`);
+			if (event.explanation !== null) line(`${indent}${event.explanation}`);
+			for (const consequence of consequences.splice(0)) line(`${indent}${consequence}`);
 			return;
 		}
 		const words = consequenceOf(event);
@@ -21,18 +25,15 @@ export function printEvents(sandbox: Sandbox, print: (line: string) => void): vo
 	});
 }
 
+const indent = " ".repeat(9);
+
 const timeOf = ({ at }: SandboxEvent): string => at.slice(11, 19);
 
 function requestLine(event: Request): string {
-	const { operation, method, path, status, ms, fault, answer } = event;
+	const { operation, method, path, status, ms } = event;
 	const what = operation ?? `${method} ${masked(path)}`;
-	const parts = [timeOf(event), what, status === null ? "no answer" : String(status), `${Math.round(ms)} ms`];
-	if (fault) parts.push(`fault: ${fault.status ?? fault.kind} ${fault.phase} it ran, ${leftOf(fault.remaining)}`);
-	else if (status !== null && status >= 400) parts.push(reasonIn(answer));
-	return parts.join("  ");
+	return [timeOf(event), what, status === null ? "no answer" : String(status), `${Math.round(ms)} ms`].join("  ");
 }
-
-const leftOf = (remaining: number | null): string => (remaining === null ? "without end" : `${remaining} left`);
 
 const longestPath = 200;
 
@@ -43,10 +44,6 @@ function masked(path: string): string {
 	const spaced = segments.join("/").replaceAll("%20", " ");
 	const text = spaced.replace(/(\+|%2B)?\d([-. ()]*\d){5,}/gi, "{phone}");
 	return text.length > longestPath ? `${text.slice(0, longestPath)}…` : text;
-}
-
-function reasonIn(answer: unknown): string {
-	return typeof answer === "object" && answer !== null && "message" in answer ? String(answer.message) : "";
 }
 
 /** An event in words; undefined when it needs no line. */

@@ -101,13 +101,15 @@ export interface Sandbox {
 	 */
 	subscribe(listener: (event: SandboxEvent) => void): () => void;
 	/**
-	 * The requests to the sandbox, the oldest first: the newest 10,000, and at most 32 MiB of their texts.
+	 * The requests to the sandbox, the oldest first: the newest 10,000, and at most 32 MiB of their texts. A refused one has
+	 * its `explanation`, which the service does not give.
 	 * @example sandbox.requests().map((request) => request.operation);
+	 * @example sandbox.requests().at(-1)?.explanation;
 	 */
 	requests(): RecordedRequest[];
 	/**
-	 * Returns the violations: requests that a good client does not make. These are requests to unknown paths, and those with
-	 * a `+` in the path that is not encoded.
+	 * Returns the violations: requests that a good client does not make. These are requests to unknown paths, those with
+	 * a `+` in the path that is not encoded, and those that reuse an operationId for another message.
 	 * @example expect(sandbox.violations()).toEqual([]);
 	 */
 	violations(): Violation[];

@@ -90,7 +90,10 @@ export function throughEachEntryPoint(
 		describe(`through ${entryPoint.name}`, () => {
 			const opened: Box[] = [];
 			afterEach(async () => {
-				for (const box of opened.splice(0)) await box.close();
+				for (const box of opened.splice(0)) {
+					await box.close();
+					assertExplained(box);
+				}
 			});
 			tests(async (options) => {
 				const { close, ...box } = await entryPoint.open(options);
@@ -100,6 +103,19 @@ export function throughEachEntryPoint(
 				return closable;
 			}, entryPoint);
 		});
+	}
+}
+
+/** Each refusal that the journal holds has its explanation, which shows neither key nor phone number. */
+function assertExplained({ sandbox }: Box): void {
+	const explanations = sandbox
+		.requests()
+		.flatMap(({ status, explanation }) => (status === null || status >= 400 ? [explanation] : []));
+	const secrets = sandbox.keys.list().map(({ id }) => `_live.${id}`);
+	for (const explanation of explanations) {
+		expect(explanation).toMatch(/^[^\n]+\.$/);
+		expect(explanation).not.toMatch(/447700|32470/);
+		for (const secret of secrets) expect(explanation).not.toContain(secret);
 	}
 }
 

@@ -400,11 +400,13 @@ const state = [
 	}),
 	get("scenarios", { answers: "the names that `loadScenario` takes", run: () => scenarioNames }),
 	get("requests", {
-		answers: "the requests to the service, the oldest first, without keys",
+		answers:
+			"the requests to the service, the oldest first, without keys; `explanation` says why one was refused or how a fault changed its answer, else it is null",
 		run: ({ sandbox }) => sandbox.requests(),
 	}),
 	get("violations", {
-		answers: 'what a good client would not have done: `[{"rule", "message", "method", "path", "correlationId"}]`',
+		answers:
+			'what a good client would not have done: `[{"rule", "message", "explanation", "method", "path", "correlationId"}]`',
 		run: ({ sandbox }) => sandbox.violations(),
 	}),
 	get("snapshots", {

@@ -3,6 +3,7 @@ import { readinessOf } from "../world/consent.ts";
 import { isoOrNull } from "../world/instant.ts";
 import { type Agency, compareRanks, isSeen, type Rank, rankOf, type Thread, type World } from "../world/world.ts";
 import { encodeCursor, messagesName } from "./cursor.ts";
+import { explainPhone, explainUnseen } from "./explain.ts";
 import { badRequest, isRefusal, notFound, type Refusal } from "./refusal.ts";
 import { messageOf, queuedOf, summaryOf } from "./rows.ts";
 
@@ -64,7 +65,10 @@ export function lookup(
 		const phone = phoneIn(phoneNumber);
 		// R68: one bad number does not fail 99 good ones.
 		if (isRefusal(phone) && world.policy.lookupInvalid === "400")
-			return badRequest(`phoneNumbers/${results.length}: is not a phone number.`);
+			return badRequest(
+				`phoneNumbers/${results.length}: is not a phone number.`,
+				`Number ${results.length} of phoneNumbers, counted from 0, is not a phone number, and the policy lookupInvalid is 400.`,
+			);
 		const thread = isRefusal(phone) ? undefined : agency.threads.get(phone);
 		// R63: the number as sent; R64: null also when hidden; R65: no cursor.
 		const shown = thread && isSeen(thread, agency.id);
@@ -115,7 +119,8 @@ function pageOf(agency: Agency, thread: Thread, { pageSize, before }: MessagesIn
 /** R73: an unknown conversation and a hidden one get the same 404. */
 function seen(agency: Agency, phone: string): Thread | Refusal {
 	const thread = agency.threads.get(phone);
-	return thread && isSeen(thread, agency.id) ? thread : notFound("There is no such conversation.");
+	if (thread && isSeen(thread, agency.id)) return thread;
+	return notFound("There is no such conversation.", explainUnseen(agency, thread));
 }
 
 /** R70, R71: the documented spellings begin with `+`, `00` or the 0 of a Belgian local number. */
@@ -123,4 +128,4 @@ const spelling = /^[ (]*[+0][\d ./()-]*$/;
 
 /** R67, R70, R71, R72: a phone number in a documented spelling; a control takes more (`470123456`). */
 export const phoneIn = (text: string): E164 | Refusal =>
-	(spelling.test(text) && phoneFrom(text)) || badRequest("phone: is not a phone number.");
+	(spelling.test(text) && phoneFrom(text)) || badRequest("phone: is not a phone number.", explainPhone(text));

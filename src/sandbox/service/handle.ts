@@ -7,10 +7,19 @@ import type { EventFault } from "../world/event.ts";
 import type { NewEvent } from "../world/event-log.ts";
 import { type Fault, takeFault } from "../world/fault.ts";
 import { interrupt } from "../world/interruptions.ts";
-import { type Entry, jsonOrText, keptBody } from "../world/journal.ts";
+import { type Entry, jsonOrText, keptBody, type Violation } from "../world/journal.ts";
 import { type Agency, apiKeyOf, faultEvent, type Key, next, type World } from "../world/world.ts";
+import { explainAgency, explainFault, explainKey, explainPath, explainScope, literalPlus } from "./explain.ts";
 import { type Admitted, type Operation, operations, type Route, routeOf } from "./operations.ts";
-import { forbidden, isRefusal, lacksScope, type Refusal, unauthorized, unsupported } from "./refusal.ts";
+import {
+	forbidden,
+	isRefusal,
+	lacksScope,
+	type Refusal,
+	unauthorized,
+	unsupported,
+	unsupportedStatus,
+} from "./refusal.ts";
 import { canSpoil, spoil } from "./spoil.ts";
 import { vary } from "./variation.ts";
 
@@ -38,6 +47,7 @@ export function handle(world: World, call: Call): Reply {
 		text: key ? keptBody(call.body) : "",
 		keyId: key?.id ?? null,
 		status: null,
+		explanation: null,
 		correlationId: `sandbox-${eightDigits(next(world, "request"))}`, // R3: what a client sends is not echoed
 		at: world.now,
 	};
@@ -72,20 +82,18 @@ function admit(world: World, call: Call, key: Key | undefined, exchange: Exchang
 		return { status: 200, headers: headersOf(entry), body: published };
 	}
 	const route = routeOf(call.method, entry.path);
-	if (!route) {
-		tellViolation(world, entry, "R12", unsupported.message);
-		return refused(entry, unsupported);
-	}
+	if (!route) return refused(world, entry, unsupported(explainPath(call.method, entry.path)));
 	entry.operation = route.operation;
-	if (!key) return refused(entry, unauthorized);
+	if (!key) return refused(world, entry, unauthorized(explainKey(world, call.headers.authorization)));
 	const operation = operations[route.operation];
 	const { scope } = operation;
-	if (scope !== null && !key.scopes.includes(scope)) return refused(entry, lacksScope(scope));
+	if (scope !== null && !key.scopes.includes(scope))
+		return refused(world, entry, lacksScope(scope, explainScope(key, route.operation, scope)));
 	const query = new URLSearchParams(entry.query);
 	const admitted: Admitted = { world, key, phone: route.phone, query, headers: call.headers, body: call.body };
 	const act = actOf(operation, admitted, route.agencyId);
-	if (!act) return refused(entry, forbidden);
-	if (route.phone.includes("+")) tellViolation(world, entry, "R69", "The + of a phone number is not written as %2B.");
+	if (!act) return refused(world, entry, forbidden(explainAgency(world, key, agencyIn(world, route.agencyId))));
+	if (route.phone.includes("+")) tellViolation(world, entry, literalPlus);
 	return performed(world, exchange, route, act);
 }
 
@@ -96,11 +104,15 @@ function performed(world: World, exchange: Exchange, { operation }: Route, act: 
 	const { era } = world;
 	const hit = (fault: Fault): void => {
 		exchange.fault = faultEvent(fault);
+		explain(entry, explainFault(fault));
 		world.events.add({ type: "fault.hit", fault: exchange.fault, operation });
 	};
 	const run = (): Reply => {
 		interrupt(world.interruptions, operation, "before");
-		if (world.era !== era) return lost;
+		if (world.era !== era) {
+			explain(entry, "The sandbox was reset, restored or imported meanwhile, so this request has no answer.");
+			return lost;
+		}
 		const answer = answerTo(world, entry, act());
 		interrupt(world.interruptions, operation, "after");
 		const fault = takeFault(world.faults, operation, "after", (effect) => canSpoil(effect, needed, answer));
@@ -115,8 +127,9 @@ function performed(world: World, exchange: Exchange, { operation }: Route, act: 
 	return delayed(fault, () => (fault.effect.kind === "latency" ? run() : spoil(fault.effect, needed, nothing)));
 }
 
-function answerTo({ variation }: World, entry: Entry, outcome: object | Refusal): Answer {
-	if (isRefusal(outcome)) return refused(entry, outcome);
+function answerTo(world: World, entry: Entry, outcome: object | Refusal): Answer {
+	if (isRefusal(outcome)) return refused(world, entry, outcome);
+	const { variation } = world;
 	const shown = variation === undefined ? outcome : vary(outcome, variation, entry.correlationId);
 	return { status: 200, headers: headersOf(entry), body: JSON.stringify(shown) };
 }
@@ -141,16 +154,22 @@ function actOf(operation: Operation, admitted: Admitted, segment: string): (() =
 
 /** R31 to R35, R38: one refusal for every reason. */
 function reachable(world: World, key: Key, segment: string): Agency | undefined {
-	const agency = world.agencies.get(segment) ?? world.agencies.get(decoded(segment));
+	const agency = agencyIn(world, segment);
 	const integration = world.integrations.get(key.integrationId);
 	const good = agency?.linked && agency.integrationId === key.integrationId && integration && !integration.hidden;
 	return good ? agency : undefined;
 }
 
-function refused(entry: Entry, { status, tag, message }: Refusal): Answer {
+/** The agency that a segment of a path names. */
+const agencyIn = (world: World, segment: string): Agency | undefined =>
+	world.agencies.get(segment) ?? world.agencies.get(decoded(segment));
+
+function refused(world: World, entry: Entry, { status, tag, message, explanation, violation }: Refusal): Answer {
 	// R8: the service refuses with the statuses of its contract only.
-	const allowed: readonly number[] = entry.operation ? operationTable[entry.operation].refusals : [unsupported.status];
+	const allowed: readonly number[] = entry.operation ? operationTable[entry.operation].refusals : [unsupportedStatus];
 	if (!allowed.includes(status)) throw new Error(`The sandbox is wrong: ${entry.operation} cannot answer ${status}.`);
+	explain(entry, explanation);
+	if (violation) tellViolation(world, entry, { ...violation, explanation });
 	return { status, headers: headersOf(entry), body: JSON.stringify({ _tag: tag, message }) };
 }
 
@@ -172,7 +191,7 @@ function tellRequest(world: World, { entry, fault, startedAt }: Exchange, { body
 }
 
 function requestEvent(entry: Entry, fault: EventFault | null, answer: string, ms: number): NewEvent {
-	const { operation, method, path, query, text, status, keyId } = entry;
+	const { operation, method, path, query, text, status, explanation, keyId } = entry;
 	const body = jsonOrText(text);
 	const route = routeOf(method, path);
 	return {
@@ -185,6 +204,7 @@ function requestEvent(entry: Entry, fault: EventFault | null, answer: string, ms
 		contact: contactIn(route?.phone, body),
 		body,
 		status,
+		explanation,
 		answer: jsonOrText(answer),
 		ms,
 		fault,
@@ -199,8 +219,17 @@ function contactIn(segment: string | undefined, body: unknown): string | null {
 	return typeof to === "string" ? (phoneFrom(to) ?? null) : null;
 }
 
+/** Adds a sentence to what is said of a request: a fault may change the answer after the operation refused it. */
+function explain(entry: Entry, sentence: string): void {
+	entry.explanation = entry.explanation === null ? sentence : `${entry.explanation} ${sentence}`;
+}
+
 /** Records that a client broke a rule of the API. */
-function tellViolation(world: World, { method, path, correlationId }: Entry, rule: string, message: string): void {
-	world.journal.violated({ rule, message, method, path, correlationId });
-	world.events.add({ type: "violation", rule, message, method, path });
+function tellViolation(
+	world: World,
+	{ method, path, correlationId }: Entry,
+	{ rule, message, explanation }: Pick<Violation, "rule" | "message" | "explanation">,
+): void {
+	world.journal.violated({ rule, message, explanation, method, path, correlationId });
+	world.events.add({ type: "violation", rule, message, explanation, method, path });
 }

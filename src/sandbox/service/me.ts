@@ -1,11 +1,13 @@
 import type { Schemas } from "../base/contract.ts";
 import type { Agency, Key, World } from "../world/world.ts";
+import { explainHidden } from "./explain.ts";
 import { notFound, type Refusal } from "./refusal.ts";
 
 /** `me.get`: the key's integration, its agencies sorted by name, its scopes. */
 export function getMe(world: World, key: Key): Schemas["Me"] | Refusal {
 	const integration = world.integrations.get(key.integrationId);
-	if (!integration || integration.hidden) return notFound("The integration does not exist."); // R38
+	if (!integration || integration.hidden)
+		return notFound("The integration does not exist.", explainHidden(integration)); // R38
 	const agencies = [...world.agencies.values()]
 		.filter((agency) => agency.linked && agency.integrationId === integration.id) // R43
 		.sort(byName)

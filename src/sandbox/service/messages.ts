@@ -5,7 +5,15 @@ import { messageSidOf } from "../world/message.ts";
 import { operationKey, recallOperation, retryOf, takeOperation } from "../world/operation-ids.ts";
 import { hold, isWindowOpen, type Outgoing, sendNow, windowExpiresAt } from "../world/thread.ts";
 import { type Agency, type Fate, type Thread, threadFor, type World } from "../world/world.ts";
-import { badRequest, conflict, internalError, isRefusal, type Refusal } from "./refusal.ts";
+import {
+	explainIneligible,
+	explainLanguage,
+	explainReuse,
+	explainSender,
+	explainTakeOver,
+	type Payload,
+} from "./explain.ts";
+import { badRequest, conflict, isRefusal, type Refusal, reusedId } from "./refusal.ts";
 
 /** A send whose fields were checked. */
 export interface SendInput {
@@ -36,13 +44,13 @@ export function send(world: World, agency: Agency, input: SendInput): Result | R
 	}
 	const sender = input.subaccountId?.toLowerCase() ?? null;
 	if (sender !== null && !agency.senders.includes(sender))
-		return badRequest("subaccountId: is not one of the agency's senders."); // R98
+		return badRequest("subaccountId: is not one of the agency's senders.", explainSender(agency)); // R98
 	const language = open ? null : languageOf(agency, input.consentLanguage);
 	if (isRefusal(language)) return language; // R184: also for a reused id
-	if (known && !isRetry) return internalError; // R134 to R137: the first body stays known
+	if (known && !isRetry) return reusedId(explainReuse(payloadFrom(known.payload), input)); // R134 to R137: the first body stays known
 	if (thread && thread.conflicts > 0) {
 		thread.conflicts--;
-		return conflict; // R116: nothing else changed
+		return conflict(explainTakeOver(thread)); // R116: nothing else changed
 	}
 
 	// The send happens below. Nothing was changed or remembered above (R16, R144).
@@ -97,18 +105,33 @@ function inQueue(queueId: string, expires: string | null): Result {
 /** R100 to R104: the language of the consent template, which only a closed window needs (R99). */
 function languageOf(agency: Agency, asked: string | undefined): string | Refusal {
 	const { eligibleForManualSend, availableLanguages } = readinessOf(agency);
-	if (!eligibleForManualSend) return badRequest("The window is closed, and the agency cannot send a consent template."); // R104
+	if (!eligibleForManualSend)
+		return badRequest(
+			"The window is closed, and the agency cannot send a consent template.",
+			explainIneligible(agency),
+		); // R104
 	const [only, second] = availableLanguages;
 	if (asked === undefined) {
 		// R100: required with more than one, though there is a default; R102.
 		if (only !== undefined && second === undefined) return only;
-		return badRequest("consentLanguage: is required, as the agency has more than one consent language.");
+		return badRequest(
+			"consentLanguage: is required, as the agency has more than one consent language.",
+			explainLanguage(availableLanguages),
+		);
 	}
 	if (availableLanguages.includes(asked)) return asked; // R103
-	return badRequest("consentLanguage: is not one of the agency's consent languages."); // R101
+	return badRequest(
+		"consentLanguage: is not one of the agency's consent languages.",
+		explainLanguage(availableLanguages),
+	); // R101
 }
 
 /** R138: the whole payload, `to` normalised, null as absent. */
 function payloadOf({ to, body, subaccountId, consentLanguage }: SendInput): string {
 	return JSON.stringify([to, body, subaccountId, consentLanguage ?? null]);
+}
+
+function payloadFrom(payload: string): Payload {
+	const [to, body, subaccountId, consentLanguage] = JSON.parse(payload);
+	return { to, body, subaccountId, consentLanguage };
 }

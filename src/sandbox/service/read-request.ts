@@ -5,6 +5,7 @@ import type { Schemas } from "../base/contract.ts";
 import type { Agency, World } from "../world/world.ts";
 import { type ListInput, type MessagesInput, phoneIn } from "./conversations.ts";
 import { decodeCursor, listName, messagesName } from "./cursor.ts";
+import { explainBody, explainCursor, explainField } from "./explain.ts";
 import type { SendInput } from "./messages.ts";
 import { badRequest, isRefusal, type Refusal } from "./refusal.ts";
 import { cursorProper } from "./variation.ts";
@@ -52,9 +53,9 @@ export function sendInput(headers: Call["headers"], body: Call["body"]): SendInp
 	const value = jsonFrom<Schemas["SendMessageRequest"]>(headers, body, requests.SendMessageRequest);
 	if (isRefusal(value)) return value;
 	const to = phoneIn(value.to);
-	if (isRefusal(to)) return badRequest("to: is not a phone number.");
-	if (value.body.trim() === "") return badRequest("body: must not be empty.");
-	if (value.operationId === "") return badRequest("operationId: must not be empty.");
+	if (isRefusal(to)) return inBody("to: is not a phone number.");
+	if (value.body.trim() === "") return inBody("body: must not be empty.");
+	if (value.operationId === "") return inBody("operationId: must not be empty.");
 	return {
 		to,
 		body: value.body,
@@ -72,18 +73,24 @@ function jsonFrom<Body extends object>(
 ): Body | Refusal {
 	const type = headers["content-type"];
 	if (type !== undefined && !/^\s*application\/([\w.+-]+\+)?json\s*(;|$)/i.test(type))
-		return badRequest("content-type: must be application/json.");
+		return badRequest(
+			"content-type: must be application/json.",
+			"The header content-type does not say that the body is JSON. It must be application/json.",
+		);
 	let value: Body;
 	try {
 		value = JSON.parse(textIn(body));
 	} catch {
-		return badRequest("The request body is not JSON.");
+		return badRequest("The request body is not JSON.", explainBody(body));
 	}
 	const failure = check(value);
-	return failure === undefined
-		? value
-		: badRequest(shown(failure.replace(/^\//, "").replace(/^:/, "The request body:")));
+	return failure === undefined ? value : inBody(shown(failure.replace(/^\//, "").replace(/^:/, "The request body:")));
 }
+
+/** R6: a field of the body and its rule. */
+const inBody = (message: string): Refusal => badRequest(message, explainField("request body", message));
+/** R6: a parameter of the query and its rule. */
+const inQuery = (message: string): Refusal => badRequest(message, explainField("query", message));
 
 const longestName = 64;
 
@@ -98,7 +105,7 @@ function shown(failure: string): string {
 /** R13: a known parameter given twice. Unknown ones are ignored. */
 function twice(query: URLSearchParams, known: readonly string[]): Refusal | undefined {
 	const repeated = known.find((name) => query.getAll(name).length > 1);
-	return repeated === undefined ? undefined : badRequest(`${repeated}: is given twice.`);
+	return repeated === undefined ? undefined : inQuery(`${repeated}: is given twice.`);
 }
 
 /** R46 */
@@ -107,12 +114,15 @@ function pageSizeFrom(query: URLSearchParams): number | Refusal {
 	const { min, max, default: preset } = limits.pageSize;
 	if (text === null) return preset;
 	const size = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-	return size >= min && size <= max ? size : badRequest(`pageSize: must be an integer from ${min} to ${max}.`);
+	return size >= min && size <= max ? size : inQuery(`pageSize: must be an integer from ${min} to ${max}.`);
 }
 
 /** R50: the position of a cursor of the list; empty without one. */
 function positionFrom(world: World, list: string, query: URLSearchParams): readonly number[] | Refusal {
 	const text = query.get("cursor");
 	if (text === null) return [];
-	return decodeCursor(list, cursorProper(world, text)) ?? badRequest("cursor: is not a cursor of this list.");
+	const cursor = cursorProper(world, text);
+	return (
+		decodeCursor(list, cursor) ?? badRequest("cursor: is not a cursor of this list.", explainCursor(world, cursor))
+	);
 }

@@ -1,6 +1,6 @@
 import type { Answer } from "../base/call.ts";
 import type { Effect } from "../world/fault.ts";
-import { internalError, tagOf } from "./refusal.ts";
+import { internalMessage, tagOf } from "./refusal.ts";
 
 /** An answer as a fault leaves it. Callers need the field `needed` of it. */
 export function spoil(effect: Effect, needed: string, answer: Answer): Answer {
@@ -21,7 +21,7 @@ export function spoil(effect: Effect, needed: string, answer: Answer): Answer {
 			if (status < 400)
 				return { status, headers: { ...kept, ...retry, ...(isRedirect(status) ? { location } : {}) }, body: "" };
 			// R7: a 500 does not name its cause.
-			const message = status >= 500 ? internalError.message : `A fault of the sandbox answers ${status}.`;
+			const message = status >= 500 ? internalMessage : `A fault of the sandbox answers ${status}.`;
 			return { status, headers: json, body: JSON.stringify({ _tag: tagOf(status), message }) };
 		}
 		case "html": {

@@ -229,6 +229,8 @@ export interface SandboxWideEvents {
 		readonly body: unknown;
 		/** The status answered; null when no answer came. */
 		readonly status: number | null;
+		/** Why it was refused, or how a fault changed the answer; null for any other request. */
+		readonly explanation: string | null;
 		/** The answer's body: as JSON when it is JSON, else as text; null without one. */
 		readonly answer: unknown;
 		/** Real milliseconds from request to answer. */
@@ -244,6 +246,8 @@ export interface SandboxWideEvents {
 		readonly rule: string;
 		/** The violation in words. */
 		readonly message: string;
+		/** Why it is wrong here, in a sentence or two. */
+		readonly explanation: string;
 	};
 	/** A scenario was added to what was there. */
 	"scenario.loaded": {

@@ -23,6 +23,11 @@ export interface RecordedRequest {
 	readonly keyId: string | null;
 	/** The status answered; null when no answer came (a fault cut it, or it still waits). */
 	readonly status: number | null;
+	/**
+	 * Why it was refused, or how a fault changed the answer, in a sentence or two. The service itself does not tell. Null for
+	 * any other request.
+	 */
+	readonly explanation: string | null;
 	/** `X-Correlation-Id` of its answer. */
 	readonly correlationId: string;
 	/** The sandbox's time. */
@@ -35,6 +40,8 @@ export interface Violation {
 	readonly rule: string;
 	/** The violation in words. */
 	readonly message: string;
+	/** Why it is wrong here, in a sentence or two. An operationId that was reused comes with both texts. */
+	readonly explanation: string;
 	/** The HTTP method of the request. */
 	readonly method: string;
 	/** Path below the base URL, as it came, without the query. */
@@ -56,6 +63,7 @@ export interface Entry {
 	operation: OperationId | null;
 	readonly keyId: string | null;
 	status: number | null;
+	explanation: string | null;
 }
 
 /** A held text that is never sent, because a send of the client took its place. */
