@@ -184,7 +184,9 @@ test("a refusal is explained below its line, and a reused operationId with both 
 test("--quiet prints no line for requests, and a clock that stands still is said with its remedy", async () => {
 	const running = await started(["--quiet"]);
 	const before = running.out();
-	expect(before).toMatch(/Clock +2026-01-05T09:00:00\.000Z, until a control moves it\.\n.*--follow/);
+	expect(before).toMatch(
+		/Clock +2026-01-05T09:00:00\.000Z, stands until a control moves it \(--follow lets it run\)\n/,
+	);
 	const baseUrl = /Base URL +(\S+)/.exec(before)?.[1] ?? "";
 	await fetch(`${baseUrl}/me`);
 	running.stop();
@@ -235,13 +237,13 @@ test("--version prints the package's version", async () => {
 });
 
 test("the lines to paste name the loopback address that it listens on", async () => {
-	const running = await started(["--listen", "localhost"]);
+	const running = await started(["--listen", "localhost", "--examples"]);
 	expect(running.out()).toContain("TypeScript:\n");
 	expect(running.out()).toContain('createClient({ baseUrl: "http://localhost:');
 });
 
 test("the lines to paste let the client use the name of a container", async () => {
-	const running = await started(["--listen", "0.0.0.0", "--allow-host", "sandbox"]);
+	const running = await started(["--listen", "0.0.0.0", "--allow-host", "sandbox", "--examples"]);
 	expect(running.out()).toMatch(
 		/baseUrl: "http:\/\/sandbox:\d+\/api\/v1", apiKey: "[^"]+", allowInsecureHosts: \["sandbox"\] \}/,
 	);

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import type { SandboxServer } from "../sandbox/server.ts";
 
@@ -17,19 +16,6 @@ MESSAGING_SANDBOX_TOKEN=${token}
 	writeFileSync(file, text, { mode: 0o600 });
 }
 
-/** Opens the page in the user's browser, and ignores a failure, because the address is printed too. */
-export function openPage(url: string): void {
-	const [command = "", ...args] =
-		process.platform === "darwin" ? ["open"] : process.platform === "win32" ? ["cmd", "/c", "start", ""] : ["xdg-open"];
-	const child = spawn(command, [...args, url], { stdio: "ignore", detached: true });
-	child.on("error", () => {});
-	child.unref();
-}
-
-/** The banner's words for a clock that does not run. */
-const standing = `until a control moves it.
-                 A program that reads the real time needs --follow: then the clock runs from now.`;
-
 /** The facts that the banner shows beside the server. */
 export interface Announced {
 	readonly page: string;
@@ -37,27 +23,37 @@ export interface Announced {
 	readonly now: Date;
 	/** Whether that clock runs. */
 	readonly follow: boolean;
+	/** The file of `--state`. */
+	readonly state: string | undefined;
+	/** Whether keys are read. */
+	readonly hasKeys: boolean;
 }
 
+/** What one needs at start. The link comes first, because the page has all the rest. */
 export function banner(
 	{ baseUrl, controlUrl, token, apiKey, agencyId }: SandboxServer,
-	{ page, now, follow }: Announced,
+	{ page, now, follow, state, hasKeys }: Announced,
 ): string {
-	const { hostname } = new URL(baseUrl);
-	const isLoopback = /^(\[|127\.|localhost$)/.test(hostname);
-	const allowed = isLoopback ? "" : `, allowInsecureHosts: ["${hostname}"]`;
-	const key = `Authorization: Bearer ${apiKey}`;
-	const control = `X-Sandbox-Token: ${token}`;
-	return `Messaging Conversations sandbox: no message reaches anybody.
-
+	const clock = follow ? "runs with real time" : "stands until a control moves it (--follow lets it run)";
+	const keys = hasKeys ? "Keys: o opens the page, q quits." : "Ctrl-C stops it.";
+	return `  Page           ${page}
   Base URL       ${baseUrl}
   API key        ${apiKey}
   Agency         ${agencyId}
   Control URL    ${controlUrl}
   Control token  ${token}
-  Page           ${page}
-  Clock          ${now.toISOString()}, ${follow ? "and runs with real time" : standing}
+  Clock          ${now.toISOString()}, ${clock}${state === undefined ? "" : `\n  State          ${state}`}
+No message reaches anybody. ${keys} --examples shows code to paste.`;
+}
 
+/** Lines to paste, for `--examples`. */
+export function examples({ baseUrl, controlUrl, token, apiKey, agencyId }: SandboxServer): string {
+	const { hostname } = new URL(baseUrl);
+	const isLoopback = /^(\[|127\.|localhost$)/.test(hostname);
+	const allowed = isLoopback ? "" : `, allowInsecureHosts: ["${hostname}"]`;
+	const key = `Authorization: Bearer ${apiKey}`;
+	const control = `X-Sandbox-Token: ${token}`;
+	return `
 TypeScript:
 
   import { createClient } from "messaging-conversations";
@@ -70,7 +66,5 @@ curl:
   curl -H "${key}" ${baseUrl}/me
   curl -H "${control}" -d '{"text":"Hello"}' ${controlUrl}/contacts/+447700900101/writes
   curl -H "${control}" -d '{"hours":25}' ${controlUrl}/clock/advance
-
-Ctrl-C stops it.
 `;
 }

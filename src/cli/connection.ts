@@ -2,13 +2,18 @@ import { parseEnv } from "node:util";
 import { createSandbox, type Sandbox } from "../sandbox/index.ts";
 import { serve } from "../sandbox/server.ts";
 import type { Host } from "./host.ts";
+import type { Options } from "./options.ts";
 import { EncodingError, readTextFile } from "./text.ts";
 
-/** The options by which a command finds the service. */
+/** The option by which a command finds the service. */
 export const connectionOptions = {
-	"env-file": { type: "string" },
-	sandbox: { type: "boolean", default: false },
-} as const;
+	"env-file": {
+		type: "string",
+		value: "<file>",
+		isFile: true,
+		help: "Reads MESSAGING_BASE_URL and MESSAGING_API_KEY from a file.",
+	},
+} as const satisfies Options;
 
 export const connectionHelp = `The base URL and the key come from MESSAGING_BASE_URL and MESSAGING_API_KEY, in the environment or
 in the file of --env-file. The environment wins. No option takes them, because a list of processes

@@ -2,38 +2,36 @@ import { version } from "../../package.json";
 import { connectionHelp, connectionOptions, readConnection, startSandbox } from "./connection.ts";
 import type { Check } from "./doctor/check.ts";
 import { examine } from "./doctor/examine.ts";
-import { createReport, mostColumns, statusOf, summaryOf } from "./doctor/report.ts";
+import { createReport, statusOf, summaryOf } from "./doctor/report.ts";
 import type { Host } from "./host.ts";
-import { readOptions } from "./options.ts";
-
-const help = `Usage: messaging-conversations doctor [options]
-
-Finds out why nothing works: settings, network, certificate, clock, key, agencies, contract.
-It only reads. What it prints holds no key, no phone number and no name of a person.
-
-Options:
-  --env-file <file>  Reads MESSAGING_BASE_URL and MESSAGING_API_KEY from a file.
-  --agency <id>      Checks this agency alone. Default all agencies of the key.
-  --json             Prints one line of JSON: status, version, checks.
-  --sandbox          Examines a sandbox of its own, to see the command work without a key.
-  --version          Prints the version.
-  --help             Shows this.
-
-${connectionHelp}
-
-Exit status: 0 all is well, 1 it works and something is to be mended, 2 it cannot work.
-`;
+import { lookOf } from "./look.ts";
+import { type Options, readOptions } from "./options.ts";
 
 const options = {
 	...connectionOptions,
-	agency: { type: "string" },
-	json: { type: "boolean", default: false },
-} as const;
+	agency: { type: "string", value: "<id>", help: "Checks this agency alone. Default all agencies of the key." },
+	json: { type: "boolean", default: false, help: "Prints one line of JSON: status, version, checks." },
+	sandbox: {
+		type: "boolean",
+		default: false,
+		help: "Examines a sandbox of its own, to see the command work without a key.",
+	},
+} as const satisfies Options;
 
-export const doctorCommand = { summary: "Finds out why nothing works. It only reads.", failure: 2, run };
+const usage = {
+	command: "doctor",
+	about: `Finds out why nothing works: settings, network, certificate, clock, key, agencies, contract.
+It only reads. What it prints holds no key, no phone number and no name of a person.`,
+	options,
+	notes: `${connectionHelp}
+
+Exit status: 0 all is well, 1 it works and something is to be mended, 2 it cannot work.`,
+};
+
+export const doctorCommand = { summary: "Finds out why nothing works. It only reads.", failure: 2, options, run };
 
 async function run(args: string[], host: Host): Promise<number> {
-	const values = readOptions({ command: "doctor", help, own: options }, args, host);
+	const values = readOptions(usage, args, host);
 	if (!values) return 0;
 	const local = values.sandbox ? await startSandbox() : undefined;
 	// A reader that stops early, such as head, is no failure.
@@ -48,8 +46,7 @@ async function run(args: string[], host: Host): Promise<number> {
 
 async function printReport(examined: AsyncIterable<Check>, json: boolean, host: Host): Promise<Check[]> {
 	const checks: Check[] = [];
-	const { isTTY, columns } = host.terminal;
-	const report = createReport({ isColoured: isTTY && !host.env.NO_COLOR, columns: columns || mostColumns });
+	const report = createReport(lookOf(host));
 	const say = (lines: readonly string[]): void => {
 		for (const line of json ? [] : lines) host.print(line);
 	};

@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { onKeys } from "./keys.ts";
 import { onParentEnd } from "./parent.ts";
 
 /** What a command uses of the process that it runs in. A test passes its own, and runs a command without a process. */
@@ -13,6 +15,10 @@ export interface Host {
 	readonly onOutputClosed: (act: () => void) => void;
 	/** Calls `act` when the command must stop: at Ctrl-C, and when the npx that started it ends. */
 	readonly onStop: (act: () => void) => void;
+	/** Calls `act` with each key that is pressed. Returns what ends that; undefined where nobody can press a key. */
+	readonly onKeys: (act: (key: string) => void) => (() => void) | undefined;
+	/** Opens an address in the user's browser. It does nothing where there is none. */
+	readonly openInBrowser: (url: string) => void;
 }
 
 /** The process itself. */
@@ -26,5 +32,17 @@ export const processHost: Host = {
 	onStop(act) {
 		for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, act);
 		onParentEnd(act);
+	},
+	onKeys,
+	openInBrowser(url) {
+		const [command = "", ...args] =
+			process.platform === "darwin"
+				? ["open"]
+				: process.platform === "win32"
+					? ["cmd", "/c", "start", ""]
+					: ["xdg-open"];
+		const child = spawn(command, [...args, url], { stdio: "ignore", detached: true });
+		child.on("error", () => {});
+		child.unref();
 	},
 };

@@ -1,5 +1,6 @@
 import type { Sandbox, SandboxEvent } from "../sandbox/index.ts";
-import { printable } from "./text.ts";
+import { type Colour, coloured, type Look, wrapped } from "./look.ts";
+import { createDateLine, printable } from "./text.ts";
 
 type Request = Extract<SandboxEvent, { type: "request" }>;
 
@@ -7,32 +8,44 @@ type Request = Extract<SandboxEvent, { type: "request" }>;
  * Prints one line for a request, one for its explanation, and one for each consequence. They hold no key, no whole number and
  * no text of a message. Only an operationId that was reused is shown with its two texts.
  */
-export function printEvents(sandbox: Sandbox, print: (line: string) => void): void {
-	const line = (text: string): void => print(printable(text));
+export function printEvents(sandbox: Sandbox, look: Look, print: (line: string) => void): void {
+	const dateLine = createDateLine(sandbox.clock.now());
+	/** Prints a paragraph: the time and what happened, then what belongs to it. */
+	const tell = (event: SandboxEvent, gap: string, text: string, more: readonly string[] = []): void => {
+		for (const line of dateLine(event.at)) print(coloured(look, "gray", line));
+		const width = look.columns() - indent.length - 1;
+		const [first, ...rest] = [text, ...more].flatMap((each) => wrapped(each, width));
+		print(`${coloured(look, "gray", event.at.slice(11, 19))}${gap}${first}`);
+		for (const line of rest) print(`${indent}${line}`);
+	};
 	/** The consequences of the request that is being answered. */
 	let consequences: string[] = [];
 	sandbox.subscribe((event) => {
 		if (event.type === "request") {
-			line(requestLine(event));
-			if (event.explanation !== null) line(`${indent}${event.explanation}`);
-			for (const consequence of consequences.splice(0)) line(`${indent}${consequence}`);
+			const explanation = event.explanation === null ? [] : [printable(event.explanation)];
+			tell(event, "  ", requestLine(event, look), [...explanation, ...consequences.splice(0)]);
 			return;
 		}
 		const words = consequenceOf(event);
 		if (words === undefined) return;
-		if (event.correlationId === null) line(`${timeOf(event)} ${words}`);
-		else consequences = [...consequences, words];
+		const text = event.type === "violation" ? coloured(look, "yellow", printable(words)) : printable(words);
+		if (event.correlationId === null) tell(event, " ", text);
+		else consequences = [...consequences, text];
 	});
 }
 
 const indent = " ".repeat(9);
 
-const timeOf = ({ at }: SandboxEvent): string => at.slice(11, 19);
+function requestLine({ operation, method, path, status, ms }: Request, look: Look): string {
+	const what = operation ?? `${method} ${printable(masked(path))}`;
+	const answer = coloured(look, colourOf(status), status === null ? "no answer" : String(status));
+	return [what, answer, `${Math.round(ms)} ms`].join("  ");
+}
 
-function requestLine(event: Request): string {
-	const { operation, method, path, status, ms } = event;
-	const what = operation ?? `${method} ${masked(path)}`;
-	return [timeOf(event), what, status === null ? "no answer" : String(status), `${Math.round(ms)} ms`].join("  ");
+function colourOf(status: number | null): Colour {
+	if (status === null || status >= 500) return "red";
+	if (status >= 400) return "yellow";
+	return status >= 300 ? "cyan" : "green";
 }
 
 const longestPath = 200;

@@ -1,7 +1,8 @@
 import { version } from "../../package.json";
+import { completionOf } from "./completion.ts";
 import { doctorCommand } from "./doctor.ts";
 import type { Host } from "./host.ts";
-import { refuseUnknownCommand, UsageError } from "./options.ts";
+import { type Options, refuseUnknownCommand, UsageError } from "./options.ts";
 import { sandboxCommand } from "./sandbox.ts";
 import { tailCommand } from "./tail.ts";
 
@@ -10,20 +11,22 @@ interface Command {
 	readonly summary: string;
 	/** The exit status when it cannot run. */
 	readonly failure: number;
+	readonly options: Options;
 	/** Resolves with the exit status. */
 	run(args: string[], host: Host): Promise<number>;
 }
 
-const commands: ReadonlyMap<string, Command> = new Map([
+const commands = new Map<string, Command>([
 	["sandbox", sandboxCommand],
 	["doctor", doctorCommand],
 	["tail", tailCommand],
 ]);
+commands.set("completion", completionOf(commands));
 
 const help = `Usage: messaging-conversations ${[...commands.keys()].join(" | ")} [options]
 
 Commands:
-${[...commands].map(([name, { summary }]) => `  ${name.padEnd(10)} ${summary}`).join("\n")}
+${[...commands].map(([name, { summary }]) => `  ${name.padEnd(12)} ${summary}`).join("\n")}
 
 messaging-conversations <command> --help shows the options of a command.
 `;

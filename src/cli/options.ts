@@ -1,35 +1,67 @@
-import { type ParseArgsConfig, parseArgs } from "node:util";
+import { parseArgs } from "node:util";
 import { version } from "../../package.json";
 import type { Host } from "./host.ts";
+import { mostColumns, wrapped } from "./look.ts";
 import { nearest } from "./nearest.ts";
 
-type Options = NonNullable<ParseArgsConfig["options"]>;
+/** An option: as `parseArgs` takes it, and what its help and its completion show. */
+export interface Option {
+	readonly type: "string" | "boolean";
+	readonly short?: string;
+	readonly default?: string | boolean;
+	readonly multiple?: boolean;
+	readonly help: string;
+	/** The value in the help, such as `<port>`. */
+	readonly value?: string;
+	/** The only values that it takes. */
+	readonly choices?: readonly string[];
+	/** Values to complete, beside others that it takes. */
+	readonly examples?: readonly string[];
+	/** Whether its value is the path of a file. */
+	readonly isFile?: boolean;
+}
+
+export type Options = Readonly<Record<string, Option>>;
+
+/** What a command's help says. */
+export interface Usage {
+	readonly command: string;
+	readonly about: string;
+	readonly options: Options;
+	/** What follows the options. */
+	readonly notes?: string;
+}
 
 /** A wrong use of the command line. The error is printed with a hint to the help. */
 export class UsageError extends Error {}
 
 /** The options of every command. */
-const common = {
-	version: { type: "boolean", short: "v", default: false },
-	help: { type: "boolean", short: "h", default: false },
-} as const;
+export const commonOptions = {
+	version: { type: "boolean", short: "v", default: false, help: "Prints the version." },
+	help: { type: "boolean", short: "h", default: false, help: "Shows this." },
+} as const satisfies Options;
 
 /** Reads the options of a command. Prints its help or version when that is asked for, and returns undefined. */
 export function readOptions<const Own extends Options>(
-	{ command, help, own }: { command: string; help: string; own: Own },
+	usage: Usage & { readonly options: Own },
 	args: string[],
 	{ print }: Host,
 ) {
-	const options = { ...own, ...common };
+	const options = { ...usage.options, ...commonOptions };
 	refuseUnknownOption(args, options);
 	const { values, positionals } = parsed(() => parseArgs({ args, options, allowPositionals: true }));
 	const asked: { help?: unknown; version?: unknown } = values;
 	if (asked.help || asked.version) {
-		print(asked.help ? help : version);
+		print(asked.help ? helpOf(usage) : version);
 		return undefined;
 	}
 	// The word is not quoted, because it may be a key.
-	if (positionals.length > 0) throw new UsageError(`${command} takes options only. A key comes from the environment.`);
+	if (positionals.length > 0)
+		throw new UsageError(`${usage.command} takes options only. A key comes from the environment.`);
+	for (const [name, { choices }] of Object.entries<Option>(options)) {
+		const given: unknown = Object.entries(values).find(([each]) => each === name)?.[1];
+		if (choices && typeof given === "string") refuseOther(`--${name}`, given, choices);
+	}
 	return values;
 }
 
@@ -46,15 +78,43 @@ function refuseUnknownOption(args: string[], options: Options): void {
 	const { tokens } = parseArgs({ args, options, strict: false, tokens: true, allowPositionals: true });
 	for (const token of tokens) {
 		if (token.kind !== "option" || Object.hasOwn(options, token.name)) continue;
-		const meant = nearest(token.name, Object.keys(options));
-		throw new UsageError(`Unknown option ${token.rawName}.${meant === undefined ? "" : ` Did you mean --${meant}?`}`);
+		throw new UsageError(`Unknown option ${token.rawName}.${didYouMean(token.name, Object.keys(options), "--")}`);
 	}
+}
+
+/** Refuses a value that is none of the choices, and names the nearest one. */
+export function refuseOther(what: string, value: string, choices: readonly string[]): void {
+	if (!choices.includes(value))
+		throw new UsageError(`${what} must be one of ${choices.join(", ")}.${didYouMean(value, choices)}`);
 }
 
 /** Refuses an unknown command, and names the nearest known one. */
 export function refuseUnknownCommand(name: string, commands: readonly string[]): never {
-	const meant = nearest(name, commands);
 	// Quotes only a plain word, because anything else may be a key.
 	const quoted = /^[a-z]{1,20}$/.test(name) ? `"${name}"` : "of this name";
-	throw new UsageError(`There is no command ${quoted}.${meant === undefined ? "" : ` Did you mean ${meant}?`}`);
+	throw new UsageError(`There is no command ${quoted}.${didYouMean(name, commands)}`);
+}
+
+/** A question that follows a sentence; empty when no known word is near. */
+export function didYouMean(word: string, known: readonly string[], before = ""): string {
+	const meant = nearest(word, known);
+	return meant === undefined ? "" : ` Did you mean ${before}${meant}?`;
+}
+
+function helpOf({ command, about, options, notes }: Usage): string {
+	const rows = Object.entries({ ...options, ...commonOptions }).map(([name, { value, help }]: [string, Option]) => ({
+		head: `  --${name}${value === undefined ? "" : ` ${value}`}`,
+		help,
+	}));
+	const indent = Math.max(...rows.map(({ head }) => head.length)) + 2;
+	const lines = rows.flatMap(({ head, help }) =>
+		wrapped(help, mostColumns - indent).map((line, at) => `${(at === 0 ? head : "").padEnd(indent)}${line}`),
+	);
+	return `Usage: messaging-conversations ${command} [options]
+
+${about}
+
+Options:
+${lines.join("\n")}
+${notes === undefined ? "" : `\n${notes}\n`}`;
 }

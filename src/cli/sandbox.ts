@@ -1,79 +1,132 @@
-import { createSandbox, type Policy, type Sandbox, scenarioNames } from "../sandbox/index.ts";
+import { createSandbox, type Sandbox, scenarioNames } from "../sandbox/index.ts";
 import { type SandboxServer, type ServeOptions, serve } from "../sandbox/server.ts";
-import { banner, openPage, writeEnvironment } from "./announce.ts";
+import { banner, examples, writeEnvironment } from "./announce.ts";
 import { readVariables } from "./connection.ts";
 import type { Host } from "./host.ts";
 import { printEvents } from "./lines.ts";
-import { readOptions, UsageError } from "./options.ts";
+import { lookOf } from "./look.ts";
+import { type Options, readOptions, UsageError } from "./options.ts";
+import { policyFrom, policyPairs } from "./policy.ts";
+import { keepState, readState } from "./state.ts";
 import { EncodingError, readTextFile } from "./text.ts";
 
 const tokenVariable = "MESSAGING_SANDBOX_TOKEN";
 
-const help = `Usage: messaging-conversations sandbox [options]
-
-Runs the whole service on this machine, on 127.0.0.1 only: no message reaches anybody.
-
-Options:
-  --port <port>          Port to listen on; 0 is any free one. Default 4010.
-  --scenario <name>      The world it begins with: ${scenarioNames.join(", ")}. Default fresh.
-  --import <file>        Begins with what another sandbox exported, as JSON.
-  --now <instant>        The time of its clock, ISO 8601. Default 2026-01-05T09:00:00Z, with --follow this instant.
-  --follow               Lets the clock run with real time; else only controls move it.
-  --policy <name=value>  Another interpretation where the specification is silent; give it once for each.
-  --variation <value>    Varies what a caller must not rely on.
-  --token <token>        What control routes need. Default ${tokenVariable}, else random.
-  --open                 Opens the sandbox's page in a browser.
-  --quiet                Prints no line for requests and what follows from them.
-  --json                 Prints one line of JSON, with what a program needs, and nothing else.
-  --env-file <file>      Reads environment variables from a file, such as ${tokenVariable}.
-  --write-env <file>     Writes base URL, key, agency, control URL and token to a file, as lines NAME=value.
-  --listen <address>     Address to listen on, for containers. Everybody who reaches it reaches the sandbox.
-  --allow-host <name>    Another name by which it may be asked, such as a container's; give it once for each.
-  --version              Prints the version.
-  --help                 Shows this.
-`;
-
 const options = {
-	port: { type: "string", default: "4010" },
-	scenario: { type: "string", default: "fresh" },
-	import: { type: "string" },
-	now: { type: "string" },
-	follow: { type: "boolean", default: false },
-	policy: { type: "string", multiple: true },
-	variation: { type: "string" },
-	token: { type: "string" },
-	open: { type: "boolean", default: false },
-	quiet: { type: "boolean", default: false },
-	json: { type: "boolean", default: false },
-	"env-file": { type: "string" },
-	"write-env": { type: "string" },
-	listen: { type: "string" },
-	"allow-host": { type: "string", multiple: true },
-} as const;
+	port: {
+		type: "string",
+		default: "4010",
+		value: "<port>",
+		help: "Port to listen on; 0 is any free one. Default 4010.",
+	},
+	scenario: {
+		type: "string",
+		default: "fresh",
+		value: "<name>",
+		choices: scenarioNames,
+		help: `The world it begins with: ${scenarioNames.join(", ")}. Default fresh.`,
+	},
+	import: {
+		type: "string",
+		value: "<file>",
+		isFile: true,
+		help: "Begins with what another sandbox exported, as JSON.",
+	},
+	state: {
+		type: "string",
+		value: "<file>",
+		isFile: true,
+		help: "Keeps the world in a file, and begins with it the next time, instead of --scenario, --import and --now.",
+	},
+	now: {
+		type: "string",
+		value: "<instant>",
+		help: "The time of its clock, ISO 8601. Default 2026-01-05T09:00:00Z, with --follow this instant.",
+	},
+	follow: {
+		type: "boolean",
+		default: false,
+		help: "Lets the clock run with real time; else only controls move it.",
+	},
+	policy: {
+		type: "string",
+		multiple: true,
+		value: "<name=value>",
+		examples: policyPairs,
+		help: "Another interpretation where the specification is silent; give it once for each.",
+	},
+	variation: { type: "string", value: "<value>", help: "Varies what a caller must not rely on." },
+	token: {
+		type: "string",
+		value: "<token>",
+		help: `What control routes need. Default ${tokenVariable}, else random.`,
+	},
+	open: { type: "boolean", default: false, help: "Opens the sandbox's page in a browser." },
+	examples: { type: "boolean", default: false, help: "Prints lines to paste: TypeScript and curl." },
+	quiet: { type: "boolean", default: false, help: "Prints no line for requests and what follows from them." },
+	json: {
+		type: "boolean",
+		default: false,
+		help: "Prints one line of JSON, with what a program needs, and nothing else.",
+	},
+	"env-file": {
+		type: "string",
+		value: "<file>",
+		isFile: true,
+		help: `Reads environment variables from a file, such as ${tokenVariable}.`,
+	},
+	"write-env": {
+		type: "string",
+		value: "<file>",
+		isFile: true,
+		help: "Writes base URL, key, agency, control URL and token to a file, as lines NAME=value.",
+	},
+	listen: {
+		type: "string",
+		value: "<address>",
+		help: "Address to listen on, for containers. Everybody who reaches it reaches the sandbox.",
+	},
+	"allow-host": {
+		type: "string",
+		multiple: true,
+		value: "<name>",
+		help: "Another name by which it may be asked, such as a container's; give it once for each.",
+	},
+} as const satisfies Options;
+
+const usage = {
+	command: "sandbox",
+	about: "Runs the whole service on this machine, on 127.0.0.1 only: no message reaches anybody.",
+	options,
+};
 
 type Flags = NonNullable<ReturnType<typeof readOptions<typeof options>>>;
 
-export const sandboxCommand = { summary: "Runs the service on this machine, for tests.", failure: 1, run };
+export const sandboxCommand = { summary: "Runs the service on this machine, for tests.", failure: 1, options, run };
 
 async function run(args: string[], host: Host): Promise<number> {
-	const values = readOptions({ command: "sandbox", help, own: options }, args, host);
+	const values = readOptions(usage, args, host);
 	if (!values) return 0;
 	// A reader that stops early, such as head, does not end the sandbox.
 	host.onOutputClosed(() => {});
 	const file = values["env-file"];
 	const env = file === undefined ? host.env : { ...readVariables(file), ...host.env };
 	const { sandbox, server } = await start(values, env[tokenVariable]);
+	const closing: (() => void)[] = [];
 	try {
-		announce(values, { sandbox, server }, host);
-	} catch (error) {
+		const { state } = values;
+		if (state !== undefined) closing.push(keepState(state, sandbox, host.printError));
+		await new Promise<void>((resolve) => {
+			host.onStop(resolve);
+			closing.push(announce(values, { sandbox, server }, host, resolve));
+		});
+		const unused = sandbox.faults.unused();
+		if (unused.length > 0 && !values.json) host.print(`Faults that never hit: ${JSON.stringify(unused, null, 2)}`);
+		return 0;
+	} finally {
+		for (const close of closing) close();
 		await server.close(); // or the process would not end
-		throw error;
 	}
-	await new Promise<void>((resolve) => host.onStop(resolve));
-	const unused = sandbox.faults.unused();
-	if (unused.length > 0 && !values.json) host.print(`Faults that never hit: ${JSON.stringify(unused, null, 2)}`);
-	await server.close();
-	return 0;
 }
 
 interface Started {
@@ -102,17 +155,29 @@ function byOption(error: Error, isTokenOfVariable: boolean): Error {
 	return message === error.message ? error : new UsageError(message);
 }
 
-function announce(values: Flags, { sandbox, server }: Started, { print, printError }: Host): void {
+/** Says how to reach the sandbox, and what happens in it. `quit` is for the key q. Returns what ends the reading of keys. */
+function announce(values: Flags, { sandbox, server }: Started, host: Host, quit: () => void): () => void {
+	const { print, printError } = host;
 	const page = `${server.controlUrl}/ui/#token=${server.token}`;
 	const file = values["write-env"];
 	if (file !== undefined) named("--write-env", () => writeEnvironment(file, server));
 	if (values.listen !== undefined) printError(`Warning: everybody who reaches ${values.listen} reaches this sandbox.`);
-	if (values.json) print(JSON.stringify({ ...plain(server), pageUrl: page, pid: process.pid }));
-	else {
-		print(banner(server, { page, now: sandbox.clock.now(), follow: values.follow }));
-		if (!values.quiet) printEvents(sandbox, print);
+	if (values.open) host.openInBrowser(page);
+	if (values.json) {
+		print(JSON.stringify({ ...plain(server), pageUrl: page, pid: process.pid }));
+		return () => {};
 	}
-	if (values.open) openPage(page);
+	const stopKeys = host.onKeys((key) => {
+		if (key === "q") quit();
+		if (key !== "o") return;
+		print(`Opening ${page}`);
+		host.openInBrowser(page);
+	});
+	const { follow, state } = values;
+	print(banner(server, { page, now: sandbox.clock.now(), follow, state, hasKeys: stopKeys !== undefined }));
+	if (values.examples) print(examples(server));
+	if (!values.quiet) printEvents(sandbox, lookOf(host), print);
+	return () => stopKeys?.();
 }
 
 const plain = ({ baseUrl, apiKey, agencyId, controlUrl, token }: SandboxServer) => ({
@@ -125,12 +190,15 @@ const plain = ({ baseUrl, apiKey, agencyId, controlUrl, token }: SandboxServer) 
 
 function sandboxFrom(values: Flags): Sandbox {
 	const scenario = scenarioNames.find((name) => name === values.scenario);
-	if (!scenario) throw new UsageError(`--scenario must be one of ${scenarioNames.join(", ")}.`);
 	const now = values.now ?? (values.follow ? new Date().toISOString() : undefined);
 	const policy = policyFrom(values.policy ?? []);
 	const sandbox = createSandbox({ scenario, policy, now, variation: values.variation });
 	const file = values.import;
 	if (file !== undefined) named("--import", () => sandbox.import(readTextFile(file)));
+	if (values.state !== undefined) readState(values.state, sandbox);
+	// With --follow the clock of an earlier run goes on from now.
+	if (values.follow && values.now === undefined && sandbox.clock.now() < new Date())
+		sandbox.clock.advanceTo(new Date());
 	return sandbox;
 }
 
@@ -144,19 +212,6 @@ function named<Result>(flag: string, act: () => Result): Result {
 		const message = given.replace(/^import:? ?/, `${flag} `);
 		throw new Error(message.startsWith(flag) ? message : `${flag}: ${message}`);
 	}
-}
-
-/** `name=value` of each policy; a value is JSON or a word. */
-function policyFrom(given: readonly string[]): Partial<Policy> {
-	const pairs = given.map((pair): [string, unknown] => {
-		const [, name = "", value = ""] = /^(\w+)=(.+)$/.exec(pair) ?? [];
-		if (name === "") throw new UsageError("--policy must be name=value, such as --policy openSendWhileHeld=keep.");
-		return [
-			name,
-			/^(true|false|null|\d+(\.\d+)?)$/.test(value) && name !== "lookupInvalid" ? JSON.parse(value) : value,
-		];
-	});
-	return Object.fromEntries(pairs);
 }
 
 function serveOptions(values: Flags, tokenOfVariable: string | undefined): ServeOptions {

@@ -2,47 +2,51 @@ import { type Agency, type ClientOptions, createClient } from "messaging-convers
 import type { Sandbox } from "../sandbox/index.ts";
 import { connectionHelp, connectionOptions, readConnection, startSandbox } from "./connection.ts";
 import type { Host } from "./host.ts";
-import { readOptions, UsageError } from "./options.ts";
-import { eventsOf, lineOf } from "./tail/event.ts";
+import { type Options, readOptions, UsageError } from "./options.ts";
+import { eventsOf, lineOf, type TailEvent } from "./tail/event.ts";
 import { createFollower } from "./tail/follow.ts";
-import { printable } from "./text.ts";
+import { createDateLine, printable } from "./text.ts";
 
 const mostAgencies = 10;
 const appInfo = { name: "tail" };
 
-const help = `Usage: messaging-conversations tail [options]
-
-Prints new messages and what changes, as it comes, from now on. It only reads. Ctrl-C stops it.
-Numbers are masked and texts are hidden, unless --show is given.
-
-Options:
-  --agency <id>      Follows this agency alone. Default: all of the key. Needed with more than ${mostAgencies}.
-  --show             Shows whole numbers and texts.
-  --every <seconds>  The shortest pause between two looks, from 1 to 3600. Default 5.
-  --json             Prints one line of JSON for each event.
-  --env-file <file>  Reads MESSAGING_BASE_URL and MESSAGING_API_KEY from a file.
-  --sandbox          Follows a sandbox of its own, in which a contact writes now and then.
-  --version          Prints the version.
-  --help             Shows this.
-
-${connectionHelp}
-`;
-
 const options = {
+	agency: {
+		type: "string",
+		value: "<id>",
+		help: `Follows this agency alone. Default: all of the key. Needed with more than ${mostAgencies}.`,
+	},
+	show: { type: "boolean", default: false, help: "Shows whole numbers and texts." },
+	every: {
+		type: "string",
+		default: "5",
+		value: "<seconds>",
+		help: "The shortest pause between two polls, from 1 to 3600. Default 5.",
+	},
+	json: { type: "boolean", default: false, help: "Prints one line of JSON for each event." },
 	...connectionOptions,
-	agency: { type: "string" },
-	show: { type: "boolean", default: false },
-	every: { type: "string", default: "5" },
-	json: { type: "boolean", default: false },
-} as const;
+	sandbox: {
+		type: "boolean",
+		default: false,
+		help: "Follows a sandbox of its own, in which a contact writes now and then.",
+	},
+} as const satisfies Options;
+
+const usage = {
+	command: "tail",
+	about: `Prints new messages and what changes, as it comes, from now on. It only reads. Ctrl-C stops it.
+Numbers are masked and texts are hidden, unless --show is given.`,
+	options,
+	notes: connectionHelp,
+};
 
 const remedy = "The command doctor finds out why.";
 const notReached = "The key does not reach the agency of --agency. The command doctor lists those that it reaches.";
 
-export const tailCommand = { summary: "Prints new messages and changes as they come.", failure: 1, run };
+export const tailCommand = { summary: "Prints new messages and changes as they come.", failure: 1, options, run };
 
 async function run(args: string[], host: Host): Promise<number> {
-	const values = readOptions({ command: "tail", help, own: options }, args, host);
+	const values = readOptions(usage, args, host);
 	if (!values) return 0;
 	const everyMs = 1000 * (/^\d{1,4}$/.test(values.every) ? Number(values.every) : Number.NaN);
 	if (!(everyMs >= 1000 && everyMs <= 3_600_000))
@@ -78,14 +82,18 @@ interface Follow {
 async function follow({ connection, agencyId, everyMs, show, json, stop, host }: Follow): Promise<boolean> {
 	const agencies = await agenciesOf(connection, { agencyId, stop });
 	if (stop.aborted) return true;
+	const dateLine = createDateLine(new Date());
+	const print = (event: TailEvent): void => {
+		for (const line of json ? [] : dateLine(event.at)) host.print(line);
+		host.print(json ? JSON.stringify(event) : lineOf(event));
+	};
 	const followed = agencies.map((agency) => {
 		const seen = new Set<number>();
 		const { run, attempted } = createFollower({
 			everyMs,
 			signal: stop,
 			onChange(change) {
-				for (const event of eventsOf(change, agency, { show, seen }))
-					host.print(json ? JSON.stringify(event) : lineOf(event));
+				for (const event of eventsOf(change, agency, { show, seen })) print(event);
 			},
 			// On stderr, so that a program that reads the events gets nothing else.
 			onTrouble: (text) => host.printError(`! ${nameOf(agency)}: ${text}`),

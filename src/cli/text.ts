@@ -20,3 +20,14 @@ export function readTextFile(path: string): string {
 export function printable(text: string): string {
 	return text.replace(/[\p{Cc}\p{Cf}]+/gu, " ");
 }
+
+/** Returns the line to print before what happened at an instant: its date, if the line before was of another one. */
+export function createDateLine(today: Date): (at: string) => string[] {
+	let last = today.toISOString().slice(0, 10);
+	return (at) => {
+		const date = at.slice(0, 10);
+		if (date === last) return [];
+		last = date;
+		return [`${date}, UTC`];
+	};
+}

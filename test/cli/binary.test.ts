@@ -1,7 +1,11 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
-import { type TestContext, test } from "vitest";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { afterAll, type TestContext, test } from "vitest";
 import { cases, furtherCases } from "./cases.ts";
 import { diagnose } from "./diagnose.ts";
 import { liveKey, startLive } from "./live.ts";
@@ -15,6 +19,9 @@ const run = processRun(command);
 /** Windows has no such signals, and no sh. */
 const onUnix = test.skipIf(process.platform === "win32");
 const patience = { timeout: 25_000 };
+const folder = mkdtempSync(join(tmpdir(), "binary-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const has = (program: string): boolean => spawnSync(program, ["--version"]).status === 0;
 
 interface Started {
 	readonly child: ChildProcess;
@@ -94,6 +101,70 @@ onUnix.concurrent("a signal stops a sandbox, which names the faults that never h
 	expect(await failure).toBeInstanceOf(TypeError);
 	expect(out()).toMatch(/\nFaults that never hit: \[\n[\s\S]*"operation": "messages\.send"/);
 	expect(err()).toBe("");
+});
+
+onUnix.concurrent("a world of --state survives kill -9 at any moment", async (context) => {
+	const { expect } = context;
+	const file = join(folder, "world.json");
+	/** Contacts that were named, and a moment later surely stored. */
+	const named: string[] = [];
+	for (const aliveMs of [0, 120, 1_500]) {
+		const running = start(context, ["sandbox", "--port", "0", "--json", "--scenario", "busy", "--state", file]);
+		await expect.poll(running.out, patience).toContain("\n");
+		const { controlUrl, token } = JSON.parse(running.out());
+		const control = async (path: string, init?: RequestInit) =>
+			(await fetch(`${controlUrl}/${path}`, { ...init, headers: { "x-sandbox-token": token } })).json();
+		const contacts: { name: string | null }[] = await control("contacts");
+		expect(contacts.map(({ name }) => name)).toEqual(expect.arrayContaining(named));
+		expect(contacts.length).toBeGreaterThanOrEqual(250);
+		const name = `Stored ${named.length}`;
+		await control(`contacts/+4477009009${named.length}9`, { method: "POST", body: JSON.stringify({ name }) });
+		await expect.poll(() => readFileSync(file, "utf8"), patience).toContain(name);
+		named.push(name);
+		// The kill comes while it writes, again and again.
+		const writing = new AbortController();
+		const writer = (async () => {
+			for (let text = 0; !writing.signal.aborted; text += 1)
+				await control("contacts/+447700900101/writes", { method: "POST", body: JSON.stringify({ text: `${text}` }) });
+		})().catch(() => undefined);
+		// A file that is whole at each moment is whole at the moment of the kill.
+		for (const end = performance.now() + aliveMs; performance.now() < end; await setTimeout())
+			expect(readFileSync(file, "utf8").slice(-1)).toBe("}");
+		running.child.kill("SIGKILL");
+		await once(running.child, "close");
+		writing.abort();
+		await writer;
+		createSandbox().import(readFileSync(file, "utf8"));
+	}
+});
+
+const inTerminal = test.skipIf(!has("script"));
+
+inTerminal.concurrent("q quits a sandbox in a terminal, which reads lines again afterwards", async (context) => {
+	const { expect } = context;
+	// script runs a command in a terminal of its own, whose keys are its standard input.
+	const line = `${command.join(" ")} sandbox --port 0; stty -a`;
+	const { child, out } = start(context, ["-qec", line, "/dev/null"], ["script"]);
+	const closed = once(child, "close");
+	await expect.poll(out, patience).toContain("Keys: o opens the page, q quits.");
+	child.stdin?.write("q");
+	expect(await closed).toEqual([0, null]);
+	expect(out()).toMatch(/ icanon /);
+});
+
+onUnix.concurrent("bash completes by its script, and so does fish", async ({ expect }) => {
+	const program = join(folder, "messaging-conversations");
+	writeFileSync(program, `#!/bin/sh\nexec ${command.join(" ")} "$@"\n`, { mode: 0o755 });
+	const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` };
+	const words = "messaging-conversations sandbox --scenario = b";
+	const bash = `source <(messaging-conversations completion bash)
+COMP_WORDS=(${words}) COMP_CWORD=4
+_messaging_conversations messaging-conversations b =
+echo "$(IFS=,; echo "\${COMPREPLY[*]}")"`;
+	const told = (shell: string, code: string) => spawnSync(shell, ["-c", code], { env, encoding: "utf8" }).stdout;
+	expect(told("bash", bash)).toBe("busy\n");
+	const fish = `messaging-conversations completion fish | source; complete -C "${words.replaceAll(" = ", "=")}"`;
+	if (has("fish")) expect(told("fish", fish)).toBe("--scenario=busy\n");
 });
 
 onUnix.concurrent("a sandbox goes on when nobody reads what it prints any more", async (context) => {

@@ -1,25 +1,16 @@
-import { styleText } from "node:util";
+import { coloured, type Look, mostColumns, wrapped } from "../look.ts";
 import { type Check, counted, type State } from "./check.ts";
 
-export const mostColumns = 100;
-const fewestColumns = 40;
 const marks = { ok: "✓ ok", warn: "! warn", fail: "✗ fail", skipped: "- skipped" } as const;
 const colours = { ok: "green", warn: "yellow", fail: "red", skipped: "gray" } as const;
 const markWidth = 11;
 const idWidth = 12;
 
-/** How the lines are made: in colour or not, and for a terminal of so many columns. */
-export interface Look {
-	readonly isColoured: boolean;
-	readonly columns: number;
-}
-
 /** Takes checks one by one and returns the lines to print. Checks that were skipped for one reason share a line. */
-export function createReport({ isColoured, columns: given }: Look): {
+export function createReport(look: Look): {
 	add: (check: Check) => string[];
 	end: () => string[];
 } {
-	const look = { isColoured, columns: Math.max(fewestColumns, Math.min(given, mostColumns)) };
 	let skipped: Check[] = [];
 	const end = (): string[] => {
 		const ended = skipped;
@@ -37,26 +28,25 @@ export function createReport({ isColoured, columns: given }: Look): {
 	};
 }
 
-function linesOf({ id, state, what, remedy }: Check, { isColoured, columns }: Look): string {
+function linesOf({ id, state, what, remedy }: Check, look: Look): string {
 	const indent = markWidth + idWidth;
+	const width = widthOf(look) - indent;
 	// The check of an agency has the agency's id in its own, and so has the sentence.
 	const [label = id] = id.split(" ");
-	const lines = [
-		...wrapped(what, columns - indent),
-		...(remedy === undefined ? [] : arrowed(remedy, columns - indent)),
-	];
-	return placed(`${markOf(state, isColoured)}${label.padEnd(idWidth)}`, lines, indent);
+	const lines = [...wrapped(what, width), ...(remedy === undefined ? [] : arrowed(remedy, width))];
+	return placed(`${markOf(state, look)}${label.padEnd(idWidth)}`, lines, indent);
 }
 
-function groupOf(checks: readonly Check[], { isColoured, columns }: Look): string {
+function groupOf(checks: readonly Check[], look: Look): string {
 	const text = `${checks.map(({ id }) => id).join(", ")}: ${checks[0]?.what.replace(/^Not/, "not")}`;
-	return placed(markOf("skipped", isColoured), wrapped(text, columns - markWidth), markWidth);
+	return placed(markOf("skipped", look), wrapped(text, widthOf(look) - markWidth), markWidth);
 }
 
-function markOf(state: State, isColoured: boolean): string {
-	const mark = marks[state].padEnd(markWidth);
-	return isColoured ? styleText(colours[state], mark) : mark;
+function markOf(state: State, look: Look): string {
+	return coloured(look, colours[state], marks[state].padEnd(markWidth));
 }
+
+const widthOf = (look: Look): number => Math.min(look.columns(), mostColumns);
 
 function placed(head: string, lines: readonly string[], indent: number): string {
 	return lines.map((line, at) => `${at === 0 ? head : " ".repeat(indent)}${line}`).join("\n");
@@ -64,17 +54,6 @@ function placed(head: string, lines: readonly string[], indent: number): string 
 
 function arrowed(remedy: string, width: number): string[] {
 	return wrapped(remedy, width - 2).map((line, at) => `${at === 0 ? "→" : " "} ${line}`);
-}
-
-/** Breaks a text between words; a word that is too long is cut. */
-function wrapped(text: string, width: number): string[] {
-	const lines: string[] = [];
-	for (const word of text.split(" ").flatMap((each) => each.match(new RegExp(`.{1,${width}}`, "gu")) ?? [])) {
-		const last = lines.at(-1);
-		if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
-		else lines.push(word);
-	}
-	return lines;
 }
 
 /** 0 when all is well, 1 when something is to be mended, 2 when nothing can work. */

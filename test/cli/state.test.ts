@@ -1,0 +1,182 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { run, start } from "./run.ts";
+
+let folder: string;
+let file: string;
+
+beforeEach(() => {
+	folder = mkdtempSync(join(tmpdir(), "state-"));
+	file = join(folder, "world.json");
+	return () => rmSync(folder, { recursive: true, force: true });
+});
+
+interface Contact {
+	readonly phoneNumber: string;
+	readonly name: string | null;
+}
+
+/** Starts a sandbox that keeps its world in the file. */
+async function started(...args: string[]) {
+	const running = start(["sandbox", "--port", "0", "--json", "--state", file, ...args]);
+	const end = async () => {
+		running.stop();
+		expect(await running.status, running.err()).toBe(0);
+	};
+	onTestFinished(end);
+	await expect.poll(running.out, { timeout: 20_000, interval: 5 }).toContain("\n");
+	const { controlUrl, token, baseUrl, apiKey, agencyId } = JSON.parse(running.out());
+	const control = async (method: string, path: string, body?: object) => {
+		const init = { method, headers: { "x-sandbox-token": token }, ...(body && { body: JSON.stringify(body) }) };
+		return (await fetch(`${controlUrl}/${path}`, init)).json();
+	};
+	return {
+		...running,
+		control,
+		end,
+		contacts: async (): Promise<(string | null)[]> =>
+			(await control("GET", "contacts")).map(({ name, phoneNumber }: Contact) => name ?? phoneNumber),
+		now: async () => Date.parse((await control("GET", "clock")).now),
+		send: (body: string) =>
+			fetch(`${baseUrl}/agencies/${agencyId}/messages`, {
+				method: "POST",
+				headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+				body: JSON.stringify({ to: "+447700900101", body, operationId: "anna-1" }),
+			}),
+	};
+}
+
+/** The worlds that the file holds from now on, until one of them has this text. */
+const eventuallyHolds = (text: string) =>
+	expect.poll(() => readFileSync(file, "utf8"), { timeout: 10_000, interval: 20 }).toContain(text);
+
+test("a world goes on where the last run of it ended: contacts, held text, clock, faults and operationIds", async () => {
+	const first = await started();
+	await first.control("POST", "contacts/+447700900101", { name: "Anna" });
+	await first.control("POST", "clock/advance", { hours: 3 });
+	await first.send("Would Thursday suit you?");
+	await first.control("POST", "faults/add", { operation: "me.get", effect: { status: 503 } });
+	await first.end();
+
+	const second = await started();
+	expect(await second.contacts()).toEqual(["Anna"]);
+	expect(await second.now()).toBe(Date.parse("2026-01-05T12:00:00.000Z"));
+	expect(await second.control("GET", "faults")).toMatchObject([{ operation: "me.get", remaining: 1 }]);
+	const { held } = await second.control("GET", "contacts/+447700900101");
+	expect(held).toMatchObject({ body: "Would Thursday suit you?" });
+	expect((await second.send("Another text")).status).toBe(500); // the id is known
+	expect(await (await second.send("Would Thursday suit you?")).json()).toMatchObject({ queueId: held.queueId });
+});
+
+test("the file is written at once, soon after each change, for its owner alone, and nothing is left beside it", async () => {
+	const { control } = await started();
+	expect(statSync(file).mode & 0o077).toBe(0);
+	await control("POST", "contacts/+447700900101", { name: "Anna" });
+	await eventuallyHolds("Anna");
+	await control("POST", "contacts/+447700900102", { name: "Bram" });
+	await eventuallyHolds("Bram");
+	expect(readdirSync(folder)).toEqual(["world.json"]);
+	const other = createSandbox();
+	other.import(readFileSync(file, "utf8"));
+	expect(
+		other
+			.agency()
+			.contacts()
+			.map(({ name }) => name),
+	).toEqual(["Anna", "Bram"]);
+});
+
+test("--scenario, --import and --now are for the first run", async () => {
+	const exported = join(folder, "export.json");
+	writeFileSync(exported, JSON.stringify(createSandbox({ now: "2030-01-01T00:00:00Z" }).export()));
+	const first = await started("--scenario", "closed", "--now", "2027-01-01T00:00:00Z");
+	expect(await first.contacts()).toHaveLength(1);
+	await first.control("POST", "contacts/+447700900199", { name: "Zoë" });
+	await first.end();
+	const second = await started("--scenario", "busy", "--import", exported, "--now", "2031-01-01T00:00:00Z");
+	expect(await second.contacts()).toHaveLength(2);
+	expect(await second.now()).toBe(Date.parse("2027-01-01T00:00:00Z"));
+});
+
+test("with --follow the clock of the next run is this machine's, and what fell due meanwhile has happened", async () => {
+	const sandbox = createSandbox({ now: new Date(Date.now() - 30 * 3_600_000) });
+	sandbox.agency().contact("+447700900101").writes("Hello");
+	writeFileSync(file, JSON.stringify(sandbox.export()));
+	const running = await started("--follow");
+	expect(Math.abs((await running.now()) - Date.now())).toBeLessThan(60_000);
+	expect(await running.control("GET", "contacts/+447700900101")).toMatchObject({ window: { open: false } });
+	await running.control("POST", "clock/advance", { hours: 48 });
+	await running.end();
+	// A clock that is ahead is not set back.
+	expect(await (await started("--follow")).now()).toBeGreaterThan(Date.now() + 47 * 3_600_000);
+});
+
+test("a clock that runs is no reason to write: the file is as it was", async () => {
+	const running = await started("--follow");
+	const before = readFileSync(file, "utf8");
+	const begun = await running.now();
+	await expect.poll(running.now, { timeout: 10_000, interval: 20 }).toBeGreaterThan(begun + 500);
+	expect(readFileSync(file, "utf8")).toBe(before);
+});
+
+const whole = JSON.stringify(createSandbox({ scenario: "held" }).export());
+
+test.each([
+	["cut off", whole.slice(0, -100), /This is no export of a sandbox/],
+	["empty", "", /This is no export of a sandbox/],
+	["of another program", '{"name":"my-app"}', /This is no export of a sandbox/],
+	["of another version", whole.replace('"version":2', '"version":1'), /or one of another version/],
+	["edited", whole.replace('"hidden":false', '"hidden":"no"'), /integrations\[0\]\.hidden/],
+	["in UTF-16", Buffer.from(`\uFEFF${whole}`, "utf16le"), /is in UTF-16\. Save it as UTF-8/],
+])("a file that is %s is refused with the reason, and stays as it is", async (_name, content, words) => {
+	writeFileSync(file, content);
+	const before = readFileSync(file);
+	const { code, out, err } = await run(["sandbox", "--port", "0", "--json", "--state", file]);
+	expect([code, out, err]).toEqual([1, "", expect.stringMatching(words)]);
+	expect(err).toContain(`--state ${file} holds no world that can be read: `);
+	expect(err).toContain("It was left as it is. Move it away to begin anew.\n");
+	expect(err).not.toContain("    at ");
+	expect(readFileSync(file).equals(before)).toBe(true);
+	expect(readdirSync(folder)).toEqual(["world.json"]);
+});
+
+test("a file that cannot be written ends the start, and later on is a warning while the sandbox goes on", async () => {
+	const nowhere = join(folder, "no-such-folder", "world.json");
+	const { code, err } = await run(["sandbox", "--port", "0", "--json", "--state", nowhere]);
+	expect([code, err]).toEqual([
+		1,
+		expect.stringMatching(/cannot be written \(ENOENT\)\. It must be a file in a folder/),
+	]);
+	const running = await started();
+	rmSync(folder, { recursive: true });
+	await running.control("POST", "contacts/+447700900101", { name: "Anna" });
+	await expect.poll(running.err, { timeout: 10_000, interval: 20 }).toContain("cannot be written (ENOENT)");
+	await running.control("POST", "contacts/+447700900102", { name: "Bram" });
+	expect(await running.contacts()).toEqual(["Anna", "Bram"]);
+	await running.end();
+	expect(running.err().match(/cannot be written/g)).toHaveLength(1);
+});
+
+test.skipIf(process.platform === "win32")("a link stays a link, and its file is written", async () => {
+	const real = join(folder, "real.json");
+	writeFileSync(real, whole);
+	symlinkSync(real, file);
+	const { control, end } = await started();
+	await control("POST", "contacts/+447700900199", { name: "Zoë" });
+	await end();
+	expect(readFileSync(real, "utf8")).toContain("Zoë");
+	expect(readdirSync(folder).sort()).toEqual(["real.json", "world.json"]);
+});
+
+test("the banner names the file", async () => {
+	const running = start(["sandbox", "--port", "0", "--state", file]);
+	onTestFinished(async () => {
+		running.stop();
+		await running.status;
+	});
+	await expect.poll(running.out, { timeout: 20_000, interval: 5 }).toContain("\n");
+	expect(running.out()).toContain(`\n  State          ${file}\n`);
+});

@@ -1,0 +1,252 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import { createSandbox, scenarioNames } from "messaging-conversations/sandbox";
+import { afterAll, expect, onTestFinished, test } from "vitest";
+import { run, start, type Terminal } from "./run.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "cli-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Starts a sandbox, and waits until it has printed how to reach it. */
+async function started(args: readonly string[], terminal?: Terminal, env: Record<string, string> = {}) {
+	const running = start(["sandbox", "--port", "0", ...args], env, fetch, terminal);
+	onTestFinished(async () => {
+		running.stop();
+		await running.status;
+	});
+	await expect.poll(running.out, { timeout: 20_000, interval: 5 }).toContain("\n");
+	const find = (name: string) => new RegExp(`${name} +(\\S+)`).exec(running.out())?.[1] ?? "";
+	const [baseUrl, controlUrl, token] = [find("Base URL"), find("Control URL"), find("Control token")];
+	const begun = running.out().length;
+	return {
+		...running,
+		baseUrl,
+		page: find("Page"),
+		/** What it has printed after the banner. */
+		lines: () => running.out().slice(begun).split("\n").slice(0, -1),
+		ask: (path: string) => fetch(baseUrl + path, { headers: { authorization: `Bearer ${find("API key")}` } }),
+		control: (path: string, body: object = {}) =>
+			fetch(`${controlUrl}/${path}`, {
+				method: "POST",
+				headers: { "x-sandbox-token": token },
+				body: JSON.stringify(body),
+			}),
+	};
+}
+
+const wide: Terminal = { columns: 200 };
+
+test("the banner has eight lines, the link to the page first, and --examples adds lines to paste", async () => {
+	const { out, page, baseUrl } = await started([], wide);
+	const lines = out().split("\n").slice(0, -1);
+	expect(lines).toHaveLength(8);
+	expect(lines[0]).toBe(`  Page           ${page}`);
+	expect(page).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/_sandbox\/ui\/#token=\w+$/);
+	expect(lines.map((line) => line.slice(0, 17).trim()).slice(0, 7)).toEqual([
+		"Page",
+		"Base URL",
+		"API key",
+		"Agency",
+		"Control URL",
+		"Control token",
+		"Clock",
+	]);
+	expect(lines[7]).toBe("No message reaches anybody. Keys: o opens the page, q quits. --examples shows code to paste.");
+	expect((await fetch(page)).status).toBe(200);
+	expect(out()).not.toContain("curl");
+	const told = await started(["--examples"], wide);
+	expect(told.out()).toMatch(/TypeScript:\n\n {2}import \{ createClient \}/);
+	expect(told.out()).toContain(`curl -H "Authorization: Bearer `);
+	expect(told.out()).not.toContain(baseUrl);
+});
+
+test("o opens the page, q quits, and any other key does nothing", async () => {
+	const { page, press, opened, lines, status } = await started([], wide);
+	for (const key of ["x", "O", "\r", "\u001b"]) press(key);
+	expect([opened, lines()]).toEqual([[], []]);
+	press("o");
+	expect([opened, lines()]).toEqual([[page], [`Opening ${page}`]]);
+	press("q");
+	expect(await status).toBe(0);
+	press("o");
+	expect(opened).toEqual([page]);
+});
+
+test("without a terminal no key is announced, --json reads none, and --open opens the page", async () => {
+	expect((await started([])).lines()).toEqual([]);
+	expect((await started([])).out()).toContain("No message reaches anybody. Ctrl-C stops it.");
+	const { out, press, opened } = await started(["--json", "--open"], wide);
+	press("o");
+	expect(opened).toEqual([JSON.parse(out()).pageUrl]);
+});
+
+const red = "\u001b[31m";
+const [on, off] = [expect.stringContaining("\u001b["), expect.not.stringContaining("\u001b[")];
+
+test.each([
+	[wide, {}, on],
+	[undefined, {}, off],
+	[wide, { NO_COLOR: "1" }, off],
+	[wide, { NO_COLOR: "" }, on],
+	[undefined, { FORCE_COLOR: "1" }, on],
+	[undefined, { FORCE_COLOR: "1", NO_COLOR: "1" }, on],
+	[wide, { FORCE_COLOR: "0" }, off],
+	[wide, { FORCE_COLOR: "false" }, off],
+	[wide, { FORCE_COLOR: "" }, on],
+	[wide, { TERM: "dumb" }, off],
+])("in a terminal of %j with %j the lines have their colours", async (terminal, env, colours) => {
+	const { ask, out } = await started([], terminal, env);
+	const before = out();
+	await ask("/me");
+	expect(before).toEqual(off); // the banner is for copying
+	expect(out()).toEqual(colours);
+	const doctor = start(["doctor", "--sandbox"], env, fetch, terminal);
+	await doctor.status;
+	expect(doctor.out()).toEqual(colours);
+});
+
+test("a status has the colour of its kind", async () => {
+	const { ask, control, lines } = await started([], wide);
+	await ask("/me");
+	await ask("/agencies/agy_0/conversations");
+	for (const effect of [{ status: 503 }, { status: 302 }, "reset"]) {
+		await control("faults/add", { operation: "me.get", effect });
+		await fetch((await ask("/me").catch(() => undefined))?.url ?? "data:,").catch(() => {});
+	}
+	const shown = lines().join("\n");
+	expect(shown).toContain("me.get  \u001b[32m200\u001b[39m");
+	expect(shown).toContain("conversations.list  \u001b[33m403\u001b[39m");
+	expect(shown).toContain(`me.get  ${red}503\u001b[39m`);
+	expect(shown).toContain("me.get  \u001b[36m302\u001b[39m");
+	expect(shown).toContain(`me.get  ${red}no answer\u001b[39m`);
+});
+
+test("lines are broken between words at the width of the terminal, and indented below their text", async () => {
+	const columns = 50;
+	const { ask, control, lines } = await started([], { columns });
+	await control("contacts/+447700900101", { name: "A".repeat(120) });
+	await control("contacts/+447700900101/writes", { text: "Hello" });
+	await ask(`/agencies/${"b".repeat(80)}/conversations`);
+	const plain = lines().map(stripVTControlCharacters);
+	expect(plain.filter((line) => line.length > columns)).toEqual([]);
+	expect(plain.filter((line) => !/^(\d\d:\d\d:\d\d | {9}\S)/.test(line))).toEqual([]);
+	expect(plain.join("").replace(/ {9}/g, "")).toContain("A".repeat(120));
+	expect(plain.join(" ").replace(/ {2,}/g, " ")).toContain(
+		"The sandbox has no agency with the id in the path. me.get lists the agencies of a key.",
+	);
+});
+
+test("without a terminal a line is as long as a reader of 100 columns bears", async () => {
+	const { control, lines } = await started([]);
+	await control("contacts/+447700900101", { name: "Anna ".repeat(40) });
+	await control("contacts/+447700900101/writes", { text: "Hello" });
+	expect(lines().length).toBeGreaterThan(1);
+	expect(lines().filter((line) => line.length > 100)).toEqual([]);
+});
+
+test("a date stands before the first line of another day of the sandbox's clock", async () => {
+	const { ask, control, lines } = await started([]);
+	await ask("/me");
+	await control("clock/advance", { hours: 20 });
+	await ask("/me");
+	await ask("/me");
+	await control("clock/advance", { hours: 24 });
+	await control("contacts/+447700900101/writes", { text: "Hello" });
+	expect(lines().map((line) => line.replace(/\d+ ms/, "1 ms"))).toEqual([
+		"09:00:00  me.get  200  1 ms",
+		"2026-01-06, UTC",
+		"05:00:00  me.get  200  1 ms",
+		"05:00:00  me.get  200  1 ms",
+		"2026-01-07, UTC",
+		"05:00:00 …0101 wrote",
+	]);
+});
+
+test.each([
+	[["--scenario", "bsy"], "--scenario must be one of fresh, busy, ", " Did you mean busy?"],
+	[["--scenario", "two"], "--scenario must be one of ", " Did you mean twoLanguages?"],
+	[["--scenario", "xxxxxxxxxxxxxxxxxxxxxxxxx"], "--scenario must be one of ", " oddData."],
+	[["--policy", "openSendWhileHold=keep"], "--policy takes ", " Did you mean openSendWhileHeld?"],
+	[
+		["--policy", "openSendWhileHeld=kepe"],
+		'--policy openSendWhileHeld must be "clear" or "keep".',
+		" Did you mean keep?",
+	],
+	[["--scenaro", "busy"], "Unknown option --scenaro.", " Did you mean --scenario?"],
+])("%j is answered with the nearest word", async (args, begin, end) => {
+	const { code, err } = await run(["sandbox", "--port", "0", ...args]);
+	const [line = ""] = err.split("\n");
+	expect(code).toBe(1);
+	expect(line.slice(0, begin.length)).toBe(begin);
+	expect(line.slice(-end.length)).toBe(end);
+});
+
+/** The words that are completed after the given ones, without their help. */
+async function completed(...words: string[]): Promise<string[]> {
+	const { code, out, err } = await run(["completion", "words", "--", ...words]);
+	expect([code, err]).toEqual([0, ""]);
+	return out
+		.split("\n")
+		.filter((line) => line !== "")
+		.map((line) => line.split("\t")[0] ?? "");
+}
+
+test("completion knows commands, options that are not given yet, and the values of an option", async () => {
+	const both = ["--version", "--help"];
+	expect(await completed("")).toEqual(["sandbox", "doctor", "tail", "completion", ...both]);
+	expect(await completed("d")).toEqual(["doctor"]);
+	expect(await completed("sandpit", "")).toEqual([]);
+	expect(await completed("doctor", "")).toEqual(["--env-file", "--agency", "--json", "--sandbox", ...both]);
+	expect(await completed("doctor", "--json", "--agency=agy_0", "--")).toEqual(["--env-file", "--sandbox", ...both]);
+	expect(await completed("sandbox", "--policy", "x=y", "--po")).toEqual(["--port", "--policy"]);
+	expect(await completed("sandbox", "--scenario", "")).toEqual([...scenarioNames]);
+	expect(await completed("sandbox", "--scenario=b")).toEqual(["--scenario=busy"]);
+	expect(await completed("sandbox", "--follow", "--sc")).toEqual(["--scenario"]);
+	expect(await completed("sandbox", "--port", "")).toEqual([]);
+	for (const option of ["--state", "--import", "--env-file", "--write-env"])
+		expect(await completed("sandbox", option, "wor")).toEqual([":files"]);
+	expect(await completed("completion", "")).toEqual(["bash", "zsh", "fish"]);
+	// bash makes three words of an option with its value, and replaces the last one.
+	expect(await completed("sandbox", "--scenario", "=", "b")).toEqual(["busy"]);
+	expect(await completed("sandbox", "--scenario", "=")).toEqual([...scenarioNames]);
+	expect(await completed("sandbox", "--policy", "retryAfterDrop", "=", "re")).toEqual(["resend", "replay"]);
+});
+
+test("each policy that is completed is one that the sandbox takes, and none is missing", async () => {
+	const pairs = await completed("sandbox", "--policy", "");
+	const names = new Set(pairs.map((pair) => pair.split("=")[0]));
+	expect([...names]).toEqual(Object.keys(createSandbox().policy));
+	for (const pair of pairs) {
+		const { stop, status, err } = await started(["--policy", pair.endsWith("=") ? `${pair}12` : pair]);
+		stop();
+		expect([await status, err()], pair).toEqual([0, ""]);
+	}
+});
+
+test.each(["bash", "zsh", "fish"])("completion prints a script that %s can read", async (shell) => {
+	const { code, out } = await run(["completion", shell]);
+	expect([code, out]).toEqual([0, expect.stringContaining("completion words -- ")]);
+	const file = join(folder, `completion.${shell}`);
+	writeFileSync(file, out);
+	const { error, status, stderr } = spawnSync(shell, ["-n", file], { encoding: "utf8" });
+	// A machine without this shell cannot say.
+	if (error === undefined) expect([status, stderr]).toEqual([0, ""]);
+});
+
+test("completion without a shell, or with an unknown one, says which there are", async () => {
+	const none = await run(["completion"]);
+	expect([none.code, none.err]).toEqual([
+		1,
+		expect.stringMatching(/^completion needs the name of a shell: bash, zsh,/),
+	]);
+	const wrong = await run(["completion", "fisch"]);
+	expect([wrong.code, wrong.err]).toEqual([
+		1,
+		expect.stringMatching(/^The shell must be one of .* Did you mean fish\?/),
+	]);
+	const help = await run(["completion", "--help"]);
+	expect([help.code, help.out]).toEqual([0, expect.stringMatching(/^Usage: messaging-conversations completion bash/)]);
+});
