@@ -12,6 +12,8 @@ import { checkpointOf, nightly, storeChange, tables } from "../sync/mirror.ts";
 const outboxTimes = { settleMs: 8_000, followMs: [1_000, 2_000, 5_000] };
 const feedTimes = { minMs: 500, maxMs: 2_000 };
 const compareMs = 10_000;
+/** The service's clock and this one may differ by this much. */
+const clockSlackMs = 5_000;
 
 export interface Contact {
 	phone: string;
@@ -156,13 +158,12 @@ export async function openRecords(client: Client, agency: AgencyClient, database
 			from message where agency_id = $1 and phone = $2 order by at desc, id desc limit 200`,
 			[agency.id, phone],
 		);
-		const bySid = new Map(written.map((line) => [line.text?.messageId, line]));
+		const others = new Set(written.reverse());
 		const mirrored = messages.rows.reverse().map((row) => {
-			const own = bySid.get(String(row.sid));
-			bySid.delete(String(row.sid));
+			const own = [...others].find((line) => isOwn(line, row));
+			if (own) others.delete(own);
 			return lineOf(own?.key ?? `message-${row.id}`, row, own?.text);
 		});
-		const others = written.filter(({ text }) => !text?.messageId || bySid.has(text.messageId));
 		return [...mirrored, ...others].sort((a, b) => placeOf(a) - placeOf(b));
 	}
 
@@ -189,6 +190,20 @@ function lineOf(key: string, row: Record<string, unknown>, text: OutboxStatus | 
 		failed: row.status === "failed" || row.status === "undelivered",
 		text,
 	};
+}
+
+/**
+ * Whether a message of the mirror is a text of this CRM. The outbox tells the message of each text that is sent. A moment
+ * before, the mirror may have the message already: then the same words are enough, if they are not clearly older.
+ */
+function isOwn(
+	{ text, body, at }: Line,
+	{ sid, direction, body: mirrored, at: sentAt }: Record<string, unknown>,
+): boolean {
+	if (text?.messageId) return text.messageId === sid;
+	const isOnItsWay = text?.state === "sending" || text?.state === "held";
+	if (!isOnItsWay || direction !== "outbound" || mirrored !== body || !(sentAt instanceof Date)) return false;
+	return sentAt.getTime() > at.getTime() - clockSlackMs;
 }
 
 /** Orders by time. A text that is still to be sent is at the end. */

@@ -108,6 +108,35 @@ test("a contact who answers in words, declines, never answers or cannot be reach
 	await until(chat).toContain("Sent, but it did not reach the phone.");
 });
 
+test("a held text that is accepted, and one whose answer is lost, are in the chat once at each moment", async () => {
+	const { contact, chat, send } = meet("+447700900111");
+	/** The most copies of a text that the chat shows until it is sent. */
+	const mostCopies = async (body: string): Promise<number> => {
+		let most = 0;
+		for (const end = Date.now() + 60_000; Date.now() < end; ) {
+			const lines = (await chat()).split("<article").filter((line) => line.includes(`<p dir="auto">${body}</p>`));
+			most = Math.max(most, lines.length);
+			if (lines.some((line) => line.includes("Sent."))) return most;
+		}
+		throw new Error(`The chat never shows "${body}" as sent.`);
+	};
+	contact.writes("Hello");
+	sandbox.clock.advance({ hours: 25 });
+	// Several times, because the mirror is not always ahead of the outbox.
+	for (const hour of ["one", "two", "three"]) {
+		await send(`accepted-${hour}`, `At ${hour}?`);
+		await until(chat).toContain("Waits for the contact&#39;s consent.");
+		contact.accepts();
+		expect(await mostCopies(`At ${hour}?`)).toBe(1);
+		sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
+		await send(`lost-${hour}`, `Or after ${hour}?`);
+		expect(await mostCopies(`Or after ${hour}?`)).toBe(1);
+		sandbox.clock.advance({ hours: 25 });
+	}
+	const texts = contact.inbox().filter(({ kind }) => kind === "text");
+	expect(texts.map(({ body }) => body)).toHaveLength(6);
+});
+
 test("a wrong number is refused, and a stranger is asked for consent", async () => {
 	expect((await meet("+447700900104").send("empty", "")).status).toBe(400);
 	expect(await (await fetch(`${url}/contacts/nobody`)).text()).toContain('role="alert"');
