@@ -1,6 +1,7 @@
 // The demo of examples/apps: the sandbox's page and the CRM, in two windows. Each story has a contact of its own.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { request } from "node:http";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
@@ -11,6 +12,7 @@ let said = "";
 
 beforeAll(async () => {
 	const cwd = fileURLToPath(new URL("../../examples/apps", import.meta.url));
+	// Without --open, and with no terminal, it opens nothing by itself.
 	demo = spawn(process.execPath, ["--liftoff-only", "--import", "tsx", "demo/main.ts"], {
 		cwd,
 		stdio: ["pipe", "pipe", "inherit"],
@@ -22,6 +24,9 @@ afterAll(async () => {
 	demo.kill("SIGINT");
 	expect(await once(demo, "exit")).toEqual([0, null]);
 });
+
+/** An address that the demo has printed. */
+const address = (name: string): string => new RegExp(`${name} +(http:\\S+)`).exec(said)?.[1] ?? "";
 
 interface Windows {
 	phone: Page;
@@ -35,9 +40,8 @@ interface Windows {
 /** Both windows; with a name, both show that contact. */
 async function openBoth(name?: string): Promise<Windows> {
 	const wrong: string[] = [];
-	const [phoneUrl = "", crmUrl = ""] = said.match(/http:\S+/g) ?? [];
-	const phone = await openPage(phoneUrl, wrong);
-	const crm = await openPage(crmUrl, wrong);
+	const phone = await openPage(address("A contact's phone"), wrong);
+	const crm = await openPage(address("The CRM"), wrong);
 	onTestFinished(() => expect(wrong).toEqual([]));
 	await phone.getByText("● connected").waitFor();
 	await crm.getByText("● live").waitFor();
@@ -155,6 +159,80 @@ test("a worker killed in between", async () => {
 	expect(await copies("Or Thursday?")).toBe(1);
 	expect(said).toContain("process ended (SIGKILL)");
 });
+
+/** Plays the contact, by the control that the phone's buttons use too. */
+async function contact(path: string, body: object = {}): Promise<void> {
+	const [, controlUrl, token = ""] = /(http:\S+)\/ui\/#token=(\w+)/.exec(said) ?? [];
+	const init = { method: "POST", headers: { "x-sandbox-token": token }, body: JSON.stringify(body) };
+	expect((await fetch(`${controlUrl}/contacts/${encodeURIComponent(path)}`.replace("%2F", "/"), init)).status).toBe(
+		200,
+	);
+}
+
+test("one window has the steps, the phone and the CRM, and a step that is done says what to see", async () => {
+	const wrong: string[] = [];
+	const page = await openPage(address("The demo"), wrong, { viewport: { width: 1440, height: 900 } });
+	onTestFinished(() => expect(wrong).toEqual([]));
+	const phone = page.frameLocator('iframe[title="A contact\'s phone"]');
+	const crm = page.frameLocator('iframe[title="The CRM"]');
+	await phone.getByText("● connected").waitFor();
+	await crm.getByText("● live").waitFor();
+	const step = (title: string) => page.getByRole("link", { name: title });
+	const shown = page.getByRole("region", { name: /^Step / });
+
+	// What was done before, by the tests above, is done.
+	await step("A closed window").click();
+	await shows(shown, "In the CRM, open Bea Janssens");
+	await shows(shown, "✓ The CRM said beforehand that the text would be held.");
+	await page.reload();
+	await shows(shown, "In the CRM, open Bea Janssens");
+	await step("A contact writes").click();
+	expect(await shown.getByText("✓").count()).toBe(0);
+	await contact("+447700900101/writes", { text: "Are you there?" });
+	await shows(shown, "✓ Her message is in the CRM");
+	await page.goBack();
+	await shows(shown, "In the CRM, open Bea Janssens");
+
+	await step("A lost answer").click();
+	const before = await armedFaults();
+	await shown.getByRole("button", { name: "Lose the next answer" }).click();
+	await expect.poll(armedFaults).toBe(before + 1);
+	await phone.getByRole("button", { name: "Anna Peeters" }).click();
+	await crm.getByRole("link", { name: "Anna Peeters" }).click();
+	await crm.getByRole("textbox", { name: "Text to" }).fill("In this window?");
+	await crm.getByRole("button", { name: "Send" }).click();
+	await shows(crm.getByRole("article").filter({ hasText: "In this window?" }), "Sent.");
+	await shows(phone.getByRole("log", { name: "Messages" }), "In this window?");
+
+	await step("A crash").click();
+	await shown.getByRole("button", { name: "Kill the CRM" }).click();
+	await crm.getByText("not connected").waitFor();
+	await crm.getByText("● live").waitFor();
+	expect(await axeFindings(page)).toEqual([]);
+});
+
+test("only who knows the address gets the window, and no page of another host", async () => {
+	const url = new URL(address("The demo"));
+	const statusOf = async (path: string, init?: RequestInit) => (await fetch(new URL(path, url), init)).status;
+	expect(await statusOf(url.pathname)).toBe(200);
+	for (const path of ["/", "/steps", "/split.js", `/x${url.pathname.slice(1)}`]) expect(await statusOf(path)).toBe(404);
+	expect(await statusOf("/x/do/kill", { method: "POST" })).toBe(404);
+	expect(await statusOf(`${url.pathname}do/nothing`, { method: "POST" })).toBe(404);
+	expect(await statusOf("/_sandbox/clock")).toBe(401);
+	const asked = (path: string) =>
+		new Promise((resolve) => {
+			const headers = { host: `evil.example:${url.port}` };
+			request(new URL(path, url), { headers }, (response) => resolve(response.resume().statusCode)).end();
+		});
+	expect(await asked(url.pathname)).toBe(404);
+	expect(await asked("/_sandbox/ui/")).toBe(403);
+});
+
+/** How many faults wait to hit. */
+async function armedFaults(): Promise<number> {
+	const [, controlUrl, token = ""] = /(http:\S+)\/ui\/#token=(\w+)/.exec(said) ?? [];
+	return (await (await fetch(`${controlUrl}/faults`, { headers: { "x-sandbox-token": token } })).json()).length;
+}
 
 /** The next sends run, and their answers do not arrive: so many, or without end. */
 async function armed(phone: Page, effect: "reset" | "hang", times = "1"): Promise<void> {

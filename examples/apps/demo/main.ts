@@ -1,6 +1,7 @@
-// `npm run demo`: the sandbox with its page, and a small CRM beside it, in a process of its own. Nobody is reached.
+// `npm run demo`: the sandbox with its page, and a small CRM beside it, in a process of its own. Both are shown in one window,
+// with the steps of the demo. Nobody is reached.
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,22 +11,28 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { serve } from "messaging-conversations/sandbox/server";
+import { hasBrowser, openInBrowser } from "./browser.ts";
+import { createSplit } from "./split.ts";
+import { type Act, annasPhone, beasPhone, perform, steps } from "./steps.ts";
 
-const { values } = parseArgs({ options: { open: { type: "boolean", default: false } } });
+const { values } = parseArgs({ options: { open: { type: "boolean" }, "no-open": { type: "boolean" } } });
+const isOpened = values.open ?? (!values["no-open"] && hasBrowser());
 const hourMs = 3_600_000;
+console.log("Starting the sandbox, and the CRM with its database. This takes some seconds …");
 
 const sandbox = createSandbox({ now: new Date(Date.now() - 30 * hourMs) });
 const agency = sandbox.agency();
 tellPast();
-const server = await serve(sandbox, { follow: true });
+// The window asks by its own port, from which it hands requests to the sandbox.
+const server = await serve(sandbox, { follow: true, allowHosts: ["127.0.0.1"] });
 
 /** Bea, Chloé and Dora wrote 30 hours ago, so their windows are closed. Anna wrote an hour ago, and the AI answered. */
 function tellPast(): void {
 	agency.contact("+447700900104", { name: "Dora Jacobs" }).writes("Is there a garden?");
 	agency.contact("+447700900103", { name: "Chloé Maes" }).writes("Thank you for the visit.");
-	agency.contact("+447700900102", { name: "Bea Janssens" }).writes("Could we visit the house in the Molenstraat?");
+	agency.contact(beasPhone, { name: "Bea Janssens" }).writes("Could we visit the house in the Molenstraat?");
 	sandbox.clock.advanceTo(new Date(Date.now() - hourMs));
-	const anna = agency.contact("+447700900101", { name: "Anna Peeters" });
+	const anna = agency.contact(annasPhone, { name: "Anna Peeters" });
 	anna.writes("Is the flat in the Kerkstraat still free?");
 	agency.ai.replies(anna, "It is. Shall I plan a visit?");
 	sandbox.clock.advanceTo(new Date());
@@ -34,9 +41,24 @@ function tellPast(): void {
 // Each world of the sandbox has a database of the CRM's, because ids begin anew.
 const folder = mkdtempSync(join(tmpdir(), "messaging-demo-"));
 let world = 1;
+/** The steps that were done, by their place. */
+const done = new Set<number>();
+const progress = new EventEmitter().setMaxListeners(0);
+sandbox.subscribe((event) => {
+	const places = [...steps.keys()].filter((place) => !done.has(place) && steps[place]?.isDone(event));
+	for (const place of places) done.add(place);
+	if (places.length > 0) progress.emit("change");
+});
 sandbox.subscribe(({ type }) => {
-	if (type === "sandbox.reset") tellPast();
-	else if (type !== "sandbox.restored" && type !== "sandbox.imported") return;
+	if (type !== "sandbox.reset" && type !== "sandbox.restored" && type !== "sandbox.imported") return;
+	if (type === "sandbox.reset") {
+		tellPast();
+		// The past has steps in it too.
+		queueMicrotask(() => {
+			done.clear();
+			progress.emit("change");
+		});
+	}
 	world++;
 	crm.kill("SIGKILL");
 });
@@ -45,8 +67,32 @@ let ending = false;
 const terminal = createInterface({ input: process.stdin });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => void end(0));
 let crm = startCrm();
+const split = createSplit({
+	token: server.token,
+	sandboxUrl: new URL(server.baseUrl).origin,
+	crmUrl: () => `http://127.0.0.1:${port}/`,
+	perform: act,
+	done: () => [...done],
+	onDone(tell) {
+		progress.on("change", tell);
+		return () => void progress.off("change", tell);
+	},
+});
 await Promise.race([once(crm, "message"), once(crm, "exit")]);
-if (!ending) welcome({ phone: `${server.controlUrl}/ui/#token=${server.token}`, crm: `http://127.0.0.1:${port}/` });
+if (!ending) welcome(await listening());
+
+/** The address of the window with both. */
+async function listening(): Promise<string> {
+	split.listen(0, "127.0.0.1");
+	await once(split, "listening");
+	const address = split.address();
+	return `http://127.0.0.1:${typeof address === "object" ? address?.port : address}/${server.token}/`;
+}
+
+function act(name: Act): void {
+	if (name === "kill") crm.kill("SIGKILL");
+	else perform(sandbox, name);
+}
 
 function startCrm(): ChildProcess {
 	const child = spawn(process.execPath, ["--import", "tsx", fileURLToPath(new URL("crm.ts", import.meta.url))], {
@@ -81,32 +127,22 @@ async function end(code: number): Promise<void> {
 		crm.kill("SIGTERM");
 		await once(crm, "exit");
 	}
+	split.close();
+	split.closeAllConnections();
 	await server.close();
 	rmSync(folder, { recursive: true, force: true });
 	process.exitCode = code;
 }
 
-function welcome(pages: { phone: string; crm: string }): void {
+function welcome(url: string): void {
 	console.log(`
-A contact's phone  ${pages.phone}
-The CRM            ${pages.crm}
+The demo           ${url}
+A contact's phone  ${server.controlUrl}/ui/#token=${server.token}
+The CRM            http://127.0.0.1:${port}/
 
-Put the two windows side by side. Write as Anna on the phone, and answer in the CRM. Then:
-- Bea's window is closed: a text to her is held. Accept or decline as Bea, or write her a second text first.
-- Under "Faults…" arm messages.send, after, reset. The CRM gets no answer, and Anna gets one text.
-- Arm hang instead, send, then press k and Enter here: the CRM's process is killed in the middle.
-- "+24 h" closes Anna's window. "Staff, AI, flows and more" has Block, for a phone that cannot be reached.
-
-Ctrl-C ends all.
+${isOpened ? "The demo opens in your browser." : "Open the demo in a browser."} It shows the phone and the CRM side by side, and what to do.
+k and Enter kill the CRM's process, and it starts again. Ctrl-C ends all.
 `);
 	terminal.on("line", (line) => line.trim() === "k" && crm.kill("SIGKILL"));
-	if (values.open) for (const url of Object.values(pages)) openInBrowser(url);
-}
-
-function openInBrowser(url: string): void {
-	const [command = "", ...args] =
-		process.platform === "darwin" ? ["open"] : process.platform === "win32" ? ["cmd", "/c", "start", ""] : ["xdg-open"];
-	const child = spawn(command, [...args, url], { stdio: "ignore", detached: true });
-	child.on("error", () => {}); // where no browser can be opened, the printed address remains
-	child.unref();
+	if (isOpened) openInBrowser(url);
 }

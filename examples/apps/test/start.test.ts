@@ -1,18 +1,20 @@
 // The commands of the README start, and say what they should.
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { serve } from "messaging-conversations/sandbox/server";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, onTestFinished, test } from "vitest";
 import { type Server, startServer } from "../../../test/postgres.ts";
 import { openAgency } from "../agency.ts";
+import { hasBrowser, openInBrowser } from "../demo/browser.ts";
 
 const cwd = fileURLToPath(new URL("..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "example-apps-"));
@@ -54,6 +56,65 @@ test("an application that knows its agency starts while the service is down", as
 	const service = { MESSAGING_BASE_URL: "http://127.0.0.1:9/api/v1", MESSAGING_API_KEY: apiKey };
 	const { agency } = await openAgency({ ...service, MESSAGING_AGENCY_ID: "agy_0a1b2c3d4e5f6071" });
 	expect(agency.id).toBe("agy_0a1b2c3d4e5f6071");
+});
+
+/** Starts the demo, and resolves with what it printed once it is ready. */
+async function demo(args: readonly string[], more: Record<string, string>): Promise<string> {
+	const started = spawn(process.execPath, ["--import", "tsx", "demo/main.ts", ...args], {
+		cwd,
+		env: { ...env, ...more },
+		stdio: ["pipe", "pipe", "inherit"],
+	});
+	let said = "";
+	started.stdout.on("data", (text) => (said += text));
+	await expect.poll(() => said, { timeout: 60_000 }).toContain("Ctrl-C ends all.");
+	started.kill("SIGINT");
+	expect(await once(started, "exit")).toEqual([0, null]);
+	return said;
+}
+
+test.skipIf(process.platform !== "linux")(
+	"npm run demo opens its window in the browser if asked, and by itself only where there is one",
+	async () => {
+		const opened = join(folder, "opened");
+		writeFileSync(join(folder, "xdg-open"), `#!/bin/sh\necho "$1" >> ${opened}\n`, { mode: 0o755 });
+		// Nobody looks at a pipe.
+		const PATH = `${folder}:${process.env.PATH}`;
+		const alone = await demo([], { PATH, DISPLAY: ":0", CI: "", SSH_CONNECTION: "", SSH_TTY: "" });
+		expect(alone).toContain("Open the demo in a browser.");
+		expect(existsSync(opened)).toBe(false);
+		const asked = await demo(["--open"], { PATH });
+		expect(asked).toMatch(/^Starting the sandbox, and the CRM with its database/);
+		const [, url = "no address"] = /The demo +(http:\S+)/.exec(asked) ?? [];
+		await expect.poll(() => existsSync(opened) && readFileSync(opened, "utf8")).toBe(`${url}\n`);
+	},
+	180_000,
+);
+
+test("without a program that opens addresses nothing happens", async () => {
+	const { PATH } = process.env;
+	process.env.PATH = join(folder, "none");
+	onTestFinished(() => {
+		process.env.PATH = PATH;
+	});
+	// An error that nobody handles would fail the run.
+	openInBrowser("http://127.0.0.1:9/");
+	await setTimeout(200);
+});
+
+test.each([
+	["on a Mac", {}, true, "darwin", true],
+	["on Windows", {}, true, "win32", true],
+	["on a desktop of Linux", { DISPLAY: ":0" }, true, "linux", true],
+	["on one with Wayland", { WAYLAND_DISPLAY: "wayland-0" }, true, "linux", true],
+	["in a container or on a server", {}, true, "linux", false],
+	["over SSH", { SSH_CONNECTION: "10.0.0.1 22", DISPLAY: ":10" }, true, "linux", false],
+	["over SSH to a Mac", { SSH_TTY: "/dev/ttys001" }, true, "darwin", false],
+	["in CI", { CI: "true", DISPLAY: ":99" }, true, "linux", false],
+	["where the user wants none", { BROWSER: "none" }, true, "darwin", false],
+	["in a pipe", {}, false, "darwin", false],
+] as const)("the demo knows whether there is a browser %s", (_where, variables, isTerminal, platform, has) => {
+	expect(hasBrowser(variables, isTerminal, platform)).toBe(has);
 });
 
 test("npm run send-queue", async () => {
