@@ -60,7 +60,7 @@ test("an application that knows its agency starts while the service is down", as
 
 /** Starts the demo, and resolves with what it printed once it is ready. */
 async function demo(args: readonly string[], more: Record<string, string>): Promise<string> {
-	const started = spawn(process.execPath, ["--import", "tsx", "demo/main.ts", ...args], {
+	const started = spawn(process.execPath, [...node, "demo/main.ts", ...args], {
 		cwd,
 		env: { ...env, ...more },
 		stdio: ["pipe", "pipe", "inherit"],
