@@ -62,7 +62,7 @@ export function archive(world: World): Archive {
 	});
 }
 
-function archivedAgency({ threads, list: _, ...record }: Agency): ArchivedAgency {
+function archivedAgency({ threads, list: _, rows: __, ...record }: Agency): ArchivedAgency {
 	return { ...record, threads: [...threads.values()].filter(({ views }) => views[0].agencyId === record.id) };
 }
 
@@ -77,7 +77,7 @@ export function unarchive(world: World, given: Archive): void {
 	if (asked > (world.counters.get("request") ?? 0)) world.counters.set("request", asked);
 	fill(world.integrations, byId(integrations));
 	fill(world.keys, byId(keys));
-	fill(world.agencies, byId(agencies.map((agency) => ({ ...agency, threads: new Map(), list: [] }))));
+	fill(world.agencies, byId(agencies.map((agency) => ({ ...agency, threads: new Map(), list: [], rows: new Map() }))));
 	fill(world.operations, operations);
 	world.faults = faults;
 	world.newestFault = Math.max(world.newestFault, ...faults.map(({ id }) => id));

@@ -28,7 +28,7 @@ export function list(
 		const isBelow = !after || compareRanks(after, rankOf(thread)) < 0;
 		if (isBelow && (!matches || matches(thread)) && isSeen(thread, agency.id)) threads.push(thread);
 	}
-	const conversations = threads.slice(0, pageSize).map((thread) => summaryOf(agency.id, thread));
+	const conversations = threads.slice(0, pageSize).map((thread) => summaryOf(agency, thread));
 	// R48: null exactly when there are no more; R49: any row's cursor is the cursor of the page below it.
 	const nextCursor = threads.length > pageSize ? (conversations[pageSize - 1]?.cursor ?? null) : null;
 	return { conversations, nextCursor, pageSize };
@@ -72,7 +72,7 @@ export function lookup(
 		const thread = isRefusal(phone) ? undefined : agency.threads.get(phone);
 		// R63: the number as sent; R64: null also when hidden; R65: no cursor.
 		const shown = thread && isSeen(thread, agency.id);
-		results.push({ phoneNumber, conversation: shown ? { ...summaryOf(agency.id, thread), cursor: null } : null });
+		results.push({ phoneNumber, conversation: shown ? { ...summaryOf(agency, thread), cursor: null } : null });
 	}
 	return { results };
 }
@@ -91,7 +91,7 @@ export function get(agency: Agency, input: MessagesInput): Schemas["Conversation
 	const { enabled, reason, at } = thread.ai;
 	return {
 		conversation: {
-			summary: { ...summaryOf(agency.id, thread), cursor: null }, // R76
+			summary: { ...summaryOf(agency, thread), cursor: null }, // R76
 			queuedMessages: thread.held ? [queuedOf(thread.held)] : [], // R75
 			aiSettings: { enabled, disabledReason: reason, disabledAt: isoOrNull(at) }, // R169
 			windowReopenReadiness: readinessOf(agency),

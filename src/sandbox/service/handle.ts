@@ -30,6 +30,8 @@ interface Exchange {
 	readonly startedAt: number;
 	/** The fault that hit it last. */
 	fault: EventFault | null;
+	/** The result of the operation, and its JSON. */
+	outcome: { readonly value: unknown; readonly body: string } | null;
 }
 
 let published: string | undefined;
@@ -52,7 +54,7 @@ export function handle(world: World, call: Call): Reply {
 		at: world.now,
 	};
 	world.journal.add(entry);
-	const exchange: Exchange = { entry, fault: null, startedAt: performance.now() };
+	const exchange: Exchange = { entry, fault: null, outcome: null, startedAt: performance.now() };
 	return recorded(world, exchange, () => admit(world, call, key, exchange));
 }
 
@@ -113,7 +115,7 @@ function performed(world: World, exchange: Exchange, { operation }: Route, act: 
 			explain(entry, "The sandbox was reset, restored or imported meanwhile, so this request has no answer.");
 			return lost;
 		}
-		const answer = answerTo(world, entry, act());
+		const answer = answerTo(world, exchange, act());
 		interrupt(world.interruptions, operation, "after");
 		const fault = takeFault(world.faults, operation, "after", (effect) => canSpoil(effect, needed, answer));
 		if (!fault) return answer;
@@ -127,11 +129,13 @@ function performed(world: World, exchange: Exchange, { operation }: Route, act: 
 	return delayed(fault, () => (fault.effect.kind === "latency" ? run() : spoil(fault.effect, needed, nothing)));
 }
 
-function answerTo(world: World, entry: Entry, outcome: object | Refusal): Answer {
+function answerTo(world: World, exchange: Exchange, outcome: object | Refusal): Answer {
+	const { entry } = exchange;
 	if (isRefusal(outcome)) return refused(world, entry, outcome);
 	const { variation } = world;
-	const shown = variation === undefined ? outcome : vary(outcome, variation, entry.correlationId);
-	return { status: 200, headers: headersOf(entry), body: JSON.stringify(shown) };
+	const value = variation === undefined ? outcome : vary(outcome, variation, entry.correlationId);
+	exchange.outcome = { value, body: JSON.stringify(value) };
+	return { status: 200, headers: headersOf(entry), body: exchange.outcome.body };
 }
 
 function delayed({ effect: { latencyMs } }: Fault, resume: () => Reply): Reply {
@@ -183,14 +187,18 @@ const headersOf = ({ correlationId, at }: Entry): Record<string, string> => ({
 const longestAnswer = 1_000_000;
 
 /** Adds a request and its answer to the events. The event is built when somebody reads it. */
-function tellRequest(world: World, { entry, fault, startedAt }: Exchange, { body, cut }: Answer): void {
-	const answer = cut === "reset" || cut === "hang" || body.length > longestAnswer ? "" : body;
+function tellRequest(world: World, { entry, fault, outcome, startedAt }: Exchange, { body, cut }: Answer): void {
+	const text = cut === "reset" || cut === "hang" || body.length > longestAnswer ? "" : body;
+	// An answer that no fault changed is kept as its rows, which answers share, because its text needs more memory.
+	const answer = outcome?.body === text ? outcome.value : text;
 	const ms = Math.round((performance.now() - startedAt) * 100) / 100;
-	const weight = entry.text.length + answer.length + entry.path.length + entry.query.length;
-	world.events.addLater(weight, () => requestEvent(entry, fault, answer, ms));
+	const weight = entry.text.length + text.length + entry.path.length + entry.query.length;
+	world.events.addLater(weight, () =>
+		requestEvent(entry, fault, typeof answer === "string" ? jsonOrText(answer) : structuredClone(answer), ms),
+	);
 }
 
-function requestEvent(entry: Entry, fault: EventFault | null, answer: string, ms: number): NewEvent {
+function requestEvent(entry: Entry, fault: EventFault | null, answer: unknown, ms: number): NewEvent {
 	const { operation, method, path, query, text, status, explanation, keyId } = entry;
 	const body = jsonOrText(text);
 	const route = routeOf(method, path);
@@ -205,7 +213,7 @@ function requestEvent(entry: Entry, fault: EventFault | null, answer: string, ms
 		body,
 		status,
 		explanation,
-		answer: jsonOrText(answer),
+		answer,
 		ms,
 		fault,
 		keyId,

@@ -3,6 +3,7 @@ import { iso, isoOrNull } from "../world/instant.ts";
 import { countsAsFailed, messageSidOf } from "../world/message.ts";
 import { isInProgress, windowExpiresAt } from "../world/thread.ts";
 import {
+	type Agency,
 	type Held,
 	isShared,
 	type MessageExtras,
@@ -18,7 +19,13 @@ import { encodeCursor, listName } from "./cursor.ts";
  */
 
 /** A thread as a row of an agency's list, with its cursor (R59: all 17 fields). */
-export function summaryOf(agencyId: string, thread: Thread): Schemas["ConversationSummary"] {
+export function summaryOf({ id, rows }: Agency, thread: Thread): Schemas["ConversationSummary"] {
+	const row = rows.get(thread) ?? buildSummary(id, thread);
+	rows.set(thread, row);
+	return row;
+}
+
+function buildSummary(agencyId: string, thread: Thread): Schemas["ConversationSummary"] {
 	const { messages } = thread;
 	const last = messages.at(-1);
 	const latestFlow = thread.flows.reduce((a, b) => (b.updated > a.updated ? b : a), thread.flows[0] ?? { updated: 0 });

@@ -37,7 +37,8 @@ const atMost = 10_000;
 const weight = 32 * 2 ** 20;
 const tickMs = 1_000;
 
-export function createEventLog(now: () => number): EventLog {
+/** `changed` is called with each event but those of requests, also while events are silent. */
+export function createEventLog(now: () => number, changed: () => void): EventLog {
 	const kept = createBounded<Kept>({ atMost, weight, weigh: (event) => event.weight });
 	/** The newest event, when it is a step of the clock of less than a second. */
 	let tick: { readonly id: number; readonly from: string } | undefined;
@@ -67,6 +68,7 @@ export function createEventLog(now: () => number): EventLog {
 	};
 	return {
 		add(event) {
+			changed();
 			if (silent) return;
 			if (event.type === "clock.moved" && isTick(event)) {
 				const from = tick?.id === last ? tick.from : event.from;

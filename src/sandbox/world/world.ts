@@ -56,6 +56,8 @@ export interface Agency extends AgencyRecord {
 	readonly threads: Map<string, Thread>;
 	/** Those of them that are conversations, hidden ones too, in list order (R45). */
 	readonly list: Thread[];
+	/** Rows of its list that were built since anything happened. Each event but a request's clears them. */
+	readonly rows: Map<Thread, Schemas["ConversationSummary"]>;
 }
 
 /** Fields that few messages have. */
@@ -194,7 +196,12 @@ export function createWorld(now: number, policy: Policy, variation: string | und
 		newestFault: 0,
 		interruptions: new Set(),
 		journal: createJournal(),
-		events: createEventLog(() => world.now),
+		events: createEventLog(
+			() => world.now,
+			() => {
+				for (const { rows } of world.agencies.values()) rows.clear();
+			},
+		),
 	};
 	return world;
 }
@@ -249,6 +256,7 @@ export function addAgency(
 		senders: [uuid(`sender ${number}`)],
 		threads: new Map(),
 		list: [],
+		rows: new Map(),
 		...given,
 	};
 	world.agencies.set(agency.id, agency);
