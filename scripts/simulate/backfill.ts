@@ -16,7 +16,8 @@ if (process.send) {
 		const contact = sandbox.agency().contact(`+3247${String(i).padStart(7, "0")}`, { name: `Contact ${i}` });
 		contact.writes("Is the flat still free?");
 		sandbox.agency().ai.replies(contact, "It is. Shall we plan a visit?");
-		sandbox.clock.advance({ ms: 5_000 });
+		// Each move of the clock looks at every conversation.
+		if (i % 12 === 11) sandbox.clock.advance({ ms: 60_000 });
 	}
 	const { baseUrl } = await serve(sandbox, { port: 0 });
 	process.send({ baseUrl, apiKey: sandbox.connection.apiKey, agencyId: sandbox.agency().id });

@@ -23,6 +23,11 @@ import {
 import { canSpoil, spoil } from "./spoil.ts";
 import { vary } from "./variation.ts";
 
+/*
+ * The path of a request: `handle` notes it, `admit` looks at route, key, scope and agency, `perform` runs the operation
+ * with the faults that meet it, and `record` makes an event of request and answer.
+ */
+
 /** A request while it is being answered. */
 interface Exchange {
 	readonly entry: Entry;
@@ -55,21 +60,21 @@ export function handle(world: World, call: Call): Reply {
 	};
 	world.journal.add(entry);
 	const exchange: Exchange = { entry, fault: null, outcome: null, startedAt: performance.now() };
-	return recorded(world, exchange, () => admit(world, call, key, exchange));
+	return record(world, exchange, () => admit(world, call, key, exchange));
 }
 
 /** Runs `act`, and adds the request to the events once its reply is an answer. */
-function recorded(world: World, exchange: Exchange, act: () => Reply): Reply {
+function record(world: World, exchange: Exchange, act: () => Reply): Reply {
 	const { entry } = exchange;
 	const { era } = world;
 	return world.events.together(entry.correlationId, () => {
 		const reply = act();
 		if (isLater(reply)) {
-			const resume = (): Reply => (world.era === era ? recorded(world, exchange, reply.resume) : lost);
+			const resume = (): Reply => (world.era === era ? record(world, exchange, reply.resume) : lost);
 			return { waitMs: reply.waitMs, resume };
 		}
 		entry.status = reply.cut === "reset" || reply.cut === "hang" ? null : reply.status;
-		tellRequest(world, exchange, reply);
+		noteRequest(world, exchange, reply);
 		return reply;
 	});
 }
@@ -84,23 +89,23 @@ function admit(world: World, call: Call, key: Key | undefined, exchange: Exchang
 		return { status: 200, headers: headersOf(entry), body: published };
 	}
 	const route = routeOf(call.method, entry.path);
-	if (!route) return refused(world, entry, unsupported(explainPath(call.method, entry.path)));
+	if (!route) return refuse(world, entry, unsupported(explainPath(call.method, entry.path)));
 	entry.operation = route.operation;
-	if (!key) return refused(world, entry, unauthorized(explainKey(world, call.headers.authorization)));
+	if (!key) return refuse(world, entry, unauthorized(explainKey(world, call.headers.authorization)));
 	const operation = operations[route.operation];
 	const { scope } = operation;
 	if (scope !== null && !key.scopes.includes(scope))
-		return refused(world, entry, lacksScope(scope, explainScope(key, route.operation, scope)));
+		return refuse(world, entry, lacksScope(scope, explainScope(key, route.operation, scope)));
 	const query = new URLSearchParams(entry.query);
 	const admitted: Admitted = { world, key, phone: route.phone, query, headers: call.headers, body: call.body };
 	const act = actOf(operation, admitted, route.agencyId);
-	if (!act) return refused(world, entry, forbidden(explainAgency(world, key, agencyIn(world, route.agencyId))));
-	if (route.phone.includes("+")) tellViolation(world, entry, literalPlus);
-	return performed(world, exchange, route, act);
+	if (!act) return refuse(world, entry, forbidden(explainAgency(world, key, agencyIn(world, route.agencyId))));
+	if (route.phone.includes("+")) noteViolation(world, entry, literalPlus);
+	return perform(world, exchange, route, act);
 }
 
 /** Runs the operation, with the faults and interruptions that are to meet it. */
-function performed(world: World, exchange: Exchange, { operation }: Route, act: () => object | Refusal): Reply {
+function perform(world: World, exchange: Exchange, { operation }: Route, act: () => object | Refusal): Reply {
 	const { entry } = exchange;
 	const { needed } = operations[operation];
 	const { era } = world;
@@ -120,25 +125,25 @@ function performed(world: World, exchange: Exchange, { operation }: Route, act: 
 		const fault = takeFault(world.faults, operation, "after", (effect) => canSpoil(effect, needed, answer));
 		if (!fault) return answer;
 		hit(fault);
-		return delayed(fault, () => spoil(fault.effect, needed, answer));
+		return delay(fault, () => spoil(fault.effect, needed, answer));
 	};
 	const fault = takeFault(world.faults, operation, "before");
 	if (!fault) return run();
 	hit(fault);
 	const nothing: Answer = { status: 200, headers: headersOf(entry), body: "{}" };
-	return delayed(fault, () => (fault.effect.kind === "latency" ? run() : spoil(fault.effect, needed, nothing)));
+	return delay(fault, () => (fault.effect.kind === "latency" ? run() : spoil(fault.effect, needed, nothing)));
 }
 
 function answerTo(world: World, exchange: Exchange, outcome: object | Refusal): Answer {
 	const { entry } = exchange;
-	if (isRefusal(outcome)) return refused(world, entry, outcome);
+	if (isRefusal(outcome)) return refuse(world, entry, outcome);
 	const { variation } = world;
 	const value = variation === undefined ? outcome : vary(outcome, variation, entry.correlationId);
 	exchange.outcome = { value, body: JSON.stringify(value) };
 	return { status: 200, headers: headersOf(entry), body: exchange.outcome.body };
 }
 
-function delayed({ effect: { latencyMs } }: Fault, resume: () => Reply): Reply {
+function delay({ effect: { latencyMs } }: Fault, resume: () => Reply): Reply {
 	return latencyMs > 0 ? { waitMs: latencyMs, resume } : resume();
 }
 
@@ -168,12 +173,12 @@ function reachable(world: World, key: Key, segment: string): Agency | undefined 
 const agencyIn = (world: World, segment: string): Agency | undefined =>
 	world.agencies.get(segment) ?? world.agencies.get(decoded(segment));
 
-function refused(world: World, entry: Entry, { status, tag, message, explanation, violation }: Refusal): Answer {
+function refuse(world: World, entry: Entry, { status, tag, message, explanation, violation }: Refusal): Answer {
 	// R8: the service refuses with the statuses of its contract only.
 	const allowed: readonly number[] = entry.operation ? operationTable[entry.operation].refusals : [unsupportedStatus];
 	if (!allowed.includes(status)) throw new Error(`The sandbox is wrong: ${entry.operation} cannot answer ${status}.`);
 	explain(entry, explanation);
-	if (violation) tellViolation(world, entry, { ...violation, explanation });
+	if (violation) noteViolation(world, entry, { ...violation, explanation });
 	return { status, headers: headersOf(entry), body: JSON.stringify({ _tag: tag, message }) };
 }
 
@@ -187,7 +192,7 @@ const headersOf = ({ correlationId, at }: Entry): Record<string, string> => ({
 const longestAnswer = 1_000_000;
 
 /** Adds a request and its answer to the events. The event is built when somebody reads it. */
-function tellRequest(world: World, { entry, fault, outcome, startedAt }: Exchange, { body, cut }: Answer): void {
+function noteRequest(world: World, { entry, fault, outcome, startedAt }: Exchange, { body, cut }: Answer): void {
 	const text = cut === "reset" || cut === "hang" || body.length > longestAnswer ? "" : body;
 	// An answer that no fault changed is kept as its rows, which answers share, because its text needs more memory.
 	const answer = outcome?.body === text ? outcome.value : text;
@@ -233,7 +238,7 @@ function explain(entry: Entry, sentence: string): void {
 }
 
 /** Records that a client broke a rule of the API. */
-function tellViolation(
+function noteViolation(
 	world: World,
 	{ method, path, correlationId }: Entry,
 	{ rule, message, explanation }: Pick<Violation, "rule" | "message" | "explanation">,
