@@ -121,7 +121,7 @@ test("an export that fails says so", async () => {
 	await page.getByRole("button", { name: "Scenario…" }).click();
 	await server.close();
 	await page.getByRole("button", { name: "Export as a file" }).click();
-	await page.getByRole("dialog").getByRole("status").getByText(/fetch/).waitFor();
+	await page.getByRole("dialog").getByRole("status").getByText("cannot be reached").waitFor();
 });
 
 test("the focus stays near a button that its own press removes", async () => {

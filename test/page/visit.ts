@@ -24,8 +24,9 @@ export async function openPage(url: string, wrong: string[], options: BrowserCon
 	const page = await context.newPage();
 	page.on("pageerror", (error) => wrong.push(String(error)));
 	page.on("console", (message) => {
-		// A lost connection and a refused token are errors on the console, which no page can prevent.
-		if (message.type() === "error" && !/ERR_|status of 401/.test(message.text())) wrong.push(message.text());
+		// A lost connection, a refused token and a refused send are errors on the console, which no page can prevent.
+		const isExpected = /ERR_|status of 401/.test(message.text()) || message.location().url.includes("/api/v1/");
+		if (message.type() === "error" && !isExpected) wrong.push(message.text());
 	});
 	page.on("request", (request) => {
 		if (!/^(http:\/\/127\.0\.0\.1:|blob:|data:)/.test(request.url())) wrong.push(request.url());

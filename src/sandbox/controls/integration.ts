@@ -137,9 +137,7 @@ export interface CreatedKey {
 }
 
 /** A key as it is at one moment. */
-export interface KeyState {
-	/** Names it to the other controls. */
-	readonly id: string;
+export interface KeyState extends CreatedKey {
 	/** The scopes of the key. */
 	readonly scopes: readonly Scope[];
 	/** Whether it is good, revoked or expired. */
@@ -188,6 +186,6 @@ function createKeysControl(world: World, integrationId: string): KeysControl {
 		list: () =>
 			[...world.keys.values()]
 				.filter((key) => key.integrationId === integrationId)
-				.map(({ id, scopes, state }) => ({ id, scopes: [...scopes], state })),
+				.map((key) => ({ id: key.id, apiKey: apiKeyOf(key), scopes: [...key.scopes], state: key.state })),
 	};
 }

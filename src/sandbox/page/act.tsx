@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
-import { type Around, type Call, perform, shown } from "./control.ts";
+import { Refusal } from "./call-line.tsx";
+import { type Around, type Call, forgetRefusal, perform, shown } from "./control.ts";
 import { type Signal, signal } from "./signal.ts";
 import { agencyId } from "./store.ts";
 
@@ -8,19 +9,25 @@ interface ActProps<Answer> extends Around<Answer> {
 	readonly children: ComponentChildren;
 	readonly class?: string;
 	readonly id?: string;
+	readonly title?: string;
+	/** Its name, when the words on it are too short to tell it from others. */
+	readonly label?: string;
 	readonly disabled?: boolean;
 	/** Submits its form, which makes the call. */
 	readonly submit?: boolean;
 }
 
-/** A button that makes a control call, and shows it before it does. */
+/** A button that makes a call, and shows it before it does. */
 export function Act<Answer>({
 	call,
 	children,
 	submit = false,
 	text,
+	form,
 	onDone,
+	onRefused,
 	disabled = false,
+	label,
 	...rest
 }: ActProps<Answer>) {
 	const show = () => (shown.value = call);
@@ -28,35 +35,37 @@ export function Act<Answer>({
 	return (
 		<button
 			{...rest}
+			aria-label={label}
 			type={submit ? "submit" : "button"}
 			disabled={disabled}
 			onMouseEnter={show}
 			onMouseLeave={hide}
 			onFocus={show}
 			onBlur={hide}
-			onClick={submit ? undefined : () => perform(call, { text, onDone })}
+			onClick={submit ? undefined : () => perform(call, { text, form, onDone, onRefused })}
 		>
 			{children}
 		</button>
 	);
 }
 
-interface FormProps extends Pick<Around<unknown>, "text"> {
+interface FormProps<Answer> extends Omit<Around<Answer>, "form"> {
 	readonly call: Call;
 	readonly children: ComponentChildren;
 	readonly class?: string;
-	readonly label?: string;
+	readonly label: string;
 }
 
-/** A form whose submit makes a control call. */
-export function ActForm({ call, children, label, text, ...rest }: FormProps) {
+/** A form whose submit makes a call, and which shows what was wrong with it. */
+export function ActForm<Answer>({ call, children, label, class: className, ...around }: FormProps<Answer>) {
 	const submit = (event: Event) => {
 		event.preventDefault();
-		perform(call, { text });
+		perform(call, { ...around, form: label });
 	};
 	return (
-		<form {...rest} aria-label={label} onSubmit={submit}>
+		<form class={className} aria-label={label} onSubmit={submit}>
 			{children}
+			<Refusal form={label} />
 		</form>
 	);
 }
@@ -71,4 +80,5 @@ export const into =
 	(text: Signal<string>) =>
 	({ currentTarget }: { readonly currentTarget: { readonly value: string } }): void => {
 		text.value = currentTarget.value;
+		forgetRefusal();
 	};

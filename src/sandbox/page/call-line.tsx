@@ -1,6 +1,6 @@
 import { callLine, made, shown } from "./control.ts";
 import { Copy } from "./copy.tsx";
-import { curlOfCall } from "./curl.ts";
+import { curlOf } from "./curl.ts";
 import { brief } from "./words.ts";
 
 /** The control call of the button under the pointer or in focus, else the last one that was made with what came of it. */
@@ -11,18 +11,30 @@ export function CallLine() {
 			{call && (
 				<>
 					<code class="call">{callLine(call)}</code>
-					<Copy what="call" text={() => curlOfCall(call)}>
+					<Copy what="call" text={() => curlOf(call)}>
 						curl
 					</Copy>
 				</>
 			)}
 			<span role="status" class="outcome">
-				{shown.value === null && made.value && (
-					<span class={made.value.error === undefined ? "ok" : "bad"}>
-						{made.value.error ?? `→ ${brief(JSON.stringify(made.value.answer))}`}
-					</span>
-				)}
+				{shown.value === null && made.value && <Outcome {...made.value} />}
 			</span>
 		</div>
+	);
+}
+
+function Outcome({ error, form, answer }: { error?: string; form?: string | undefined; answer?: unknown }) {
+	if (error === undefined) return <span class="ok">→ {brief(JSON.stringify(answer))}</span>;
+	return form === undefined ? <span class="bad">{error}</span> : null;
+}
+
+/** The refusal of a form's last call, beside its fields. */
+export function Refusal({ form }: { readonly form: string }) {
+	const { error, form: of } = made.value ?? {};
+	if (of !== form || error === undefined) return null;
+	return (
+		<p role="alert" class="refusal">
+			{error}
+		</p>
 	);
 }

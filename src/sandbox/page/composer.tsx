@@ -9,21 +9,22 @@ export function Composer({ phone, name }: { readonly phone: string; readonly nam
 	const text = draft.value.trim();
 	const path = `contacts/${phone}/writes`;
 	const write = here(path, { text });
+	const label = `Write as ${name}`;
 	return (
-		<ActForm class="write" label={`Write as ${name}`} call={write} text={draft}>
+		<ActForm class="write" label={label} call={write} text={draft}>
 			<input
 				id="write"
 				autocomplete="off"
 				aria-label={`Message from ${name}`}
-				placeholder={`Write as ${name}  r`}
+				placeholder={label}
 				value={draft.value}
 				onInput={into(draft)}
 			/>
-			<Act call={here(path, text === "" ? { media } : { body: text, media })} text={draft}>
+			<Act call={here(path, text === "" ? { media } : { body: text, media })} text={draft} form={label}>
 				+ file
 			</Act>
-			<Act submit class="primary" call={write} disabled={text === ""}>
-				Send as {name}
+			<Act submit class="primary" call={write} disabled={text === ""} label={`Send as ${name}`}>
+				Send
 			</Act>
 		</ActForm>
 	);

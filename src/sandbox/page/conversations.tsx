@@ -47,7 +47,7 @@ export function Conversations() {
 					type="search"
 					id="search"
 					aria-label="Search or new number"
-					placeholder="Search or new number  /"
+					placeholder="Search or new number"
 					value={search.value}
 					onInput={({ currentTarget }) => searchFor(currentTarget.value)}
 				/>

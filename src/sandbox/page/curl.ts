@@ -1,33 +1,23 @@
-import { bodyText, type Call, token } from "./control.ts";
+import { addressOf, bodyText, type Call, token } from "./control.ts";
 import { signal } from "./signal.ts";
-import type { RequestEvent } from "./words.ts";
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-function command(method: string, url: string, headers: readonly string[], body: unknown): string {
-	const hasBody = body !== undefined && body !== null;
+/** The command that makes a call. */
+export function curlOf(call: Call): string {
+	const { verb, body, key } = call;
+	const headers =
+		key === undefined
+			? [`X-Sandbox-Token: ${token.value}`]
+			: [`Authorization: Bearer ${key}`, ...(body === undefined ? [] : ["Content-Type: application/json"])];
 	return [
 		"curl -g", // brackets in a query are no pattern
-		...(method === "GET" || (method === "POST" && hasBody) ? [] : ["-X", method]),
+		...(verb === "GET" || (verb === "POST" && body !== undefined) ? [] : ["-X", verb]),
 		...headers.flatMap((header) => ["-H", quoted(header)]),
-		...(hasBody ? [body instanceof File ? "-d" : "--data-raw", quoted(bodyText(body))] : []),
-		quoted(url),
+		...(body === undefined ? [] : [body instanceof File ? "-d" : "--data-raw", quoted(bodyText(body))]),
+		quoted(location.origin + addressOf(call)),
 	].join(" ");
 }
-
-/** The command that makes a request to the service again. */
-export function curlOfRequest(
-	{ method, path, query, body }: Pick<RequestEvent, "method" | "path" | "query" | "body">,
-	apiKey: string,
-): string {
-	const url = `${location.origin}/api/v1${path}${query && `?${query}`}`;
-	const type = body === null ? [] : ["Content-Type: application/json"];
-	return command(method, url, [`Authorization: Bearer ${apiKey}`, ...type], body);
-}
-
-/** The command that makes a control call. */
-export const curlOfCall = ({ verb, path, body }: Call): string =>
-	command(verb, `${location.origin}/_sandbox/${path}`, [`X-Sandbox-Token: ${token.value}`], body);
 
 /** The last copied item, for the line that confirms it. */
 export const copied = signal("");

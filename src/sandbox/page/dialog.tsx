@@ -1,11 +1,17 @@
 import type { ComponentChildren, TargetedEvent } from "preact";
 import { CallLine } from "./call-line.tsx";
+import { forgetRefusal, made } from "./control.ts";
 import { signal } from "./signal.ts";
 
 /** The dialog that is open. */
 export const dialog = signal<"faults" | "world" | "reset" | "violations" | "keys" | null>(null);
 
-const open = (element: HTMLDialogElement | null) => element?.showModal();
+/** A dialog begins without what came of an earlier call, and leaves no refusal behind. */
+function open(element: HTMLDialogElement | null): void {
+	if (element) made.value = null;
+	else forgetRefusal();
+	element?.showModal();
+}
 
 export const close = () => document.querySelector("dialog")?.close();
 

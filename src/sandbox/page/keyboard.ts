@@ -13,6 +13,7 @@ export const keys: readonly { readonly key: string; readonly does: string; reado
 	{ key: "k", does: "previous", act: () => step(-1) },
 	{ key: "/", does: "search", act: () => focus("search", "conversations") },
 	{ key: "r", does: "write", act: () => focus("write", "phone") },
+	{ key: "s", does: "send", act: () => focus("send", "phone") },
 	{ key: "a", does: "accept", act: () => answer("accepts") },
 	{ key: "d", does: "decline", act: () => answer("declines") },
 	{ key: "t", does: "clock", act: () => document.getElementById("clock")?.focus() },

@@ -4,9 +4,10 @@ import { Bubble, HeldBubble, LostBubble } from "./bubble.tsx";
 import { Composer } from "./composer.tsx";
 import { ContactControls } from "./contact.tsx";
 import { WindowBadge } from "./conversations.tsx";
-import { curlOfRequest } from "./curl.ts";
+import { SendAsCrm, send } from "./crm.tsx";
+import { curlOf } from "./curl.ts";
 import { More } from "./more.tsx";
-import { agencyId, apiKey, events, loadOlderMessages, rowOf, selected, thread } from "./store.ts";
+import { events, loadOlderMessages, rowOf, selected, thread } from "./store.ts";
 import { dayOf, minuteOf } from "./time.ts";
 import { type Item, openTemplate, timelineOf } from "./timeline.ts";
 
@@ -29,7 +30,10 @@ export function Phone() {
 				{state && <ContactControls state={state} />}
 			</div>
 			{state ? <Chat key={phone} state={state} name={name} /> : <div class="chat" />}
-			<Composer phone={phone} name={name} />
+			<div class="composers">
+				<Composer phone={phone} name={name} />
+				<SendAsCrm to={phone} />
+			</div>
 		</main>
 	);
 }
@@ -118,14 +122,12 @@ function Line({ item, name, isOpenTemplate }: LineProps) {
 }
 
 function Welcome() {
-	const path = `/agencies/${agencyId.value}/messages`;
-	const body = { to: "+447700900101", body: "Hello" };
 	return (
 		<main class="welcome">
 			<h2>A contact's phone</h2>
 			<p>Choose a conversation, or type a new number in the search field. Here you write as the contact.</p>
 			<p>Or send a message as a CRM does:</p>
-			<pre>{curlOfRequest({ method: "POST", path, query: "", body }, apiKey.value)}</pre>
+			<pre>{curlOf(send("+447700900101", "Hello", "hello-1"))}</pre>
 			<p class="dim">No message reaches anybody.</p>
 		</main>
 	);

@@ -1,12 +1,12 @@
 import { Fragment } from "preact";
 import { hrefOf, linkTo } from "./address.ts";
+import { Again, callOf } from "./again.tsx";
 import { Copy } from "./copy.tsx";
-import { curlOfRequest } from "./curl.ts";
+import { curlOf } from "./curl.ts";
 import { consequencesOf, type Entry, entries, isGood, kind, targetOf, text } from "./entries.ts";
 import { Filters } from "./filters.tsx";
 import { Line, most, Older } from "./lines.tsx";
 import { outcomes } from "./outcomes.ts";
-import { apiKey } from "./store.ts";
 import { secondsOf } from "./time.ts";
 import { faultWords, type RequestEvent, reasonIn, type Tone, wordsOf } from "./words.ts";
 
@@ -56,7 +56,8 @@ function Request({ entry: { kind, requests, newest }, ...rest }: RequestProps) {
 			class={requests.some(({ fault }) => fault) ? "fault" : ""}
 			actions={
 				<div class="row">
-					<Copy what={`curl ${id}`} text={() => curlOfRequest(newest, apiKey.value)}>
+					<Again event={newest} />
+					<Copy what={`curl ${id}`} text={() => curlOf(callOf(newest))}>
 						curl
 					</Copy>
 					<Copy what={`link ${id}`} text={() => linkTo(correlationId ?? "")}>

@@ -3,11 +3,12 @@ import type {
 	ConversationRow,
 	ConversationState,
 	FaultState,
+	KeyState,
 	MessageState,
 	SandboxEvent,
 	Violation,
 } from "../index.ts";
-import { type Call, read } from "./control.ts";
+import { type Call, forgetRefusal, read } from "./control.ts";
 import { computed, signal } from "./signal.ts";
 import type { EventOf, RequestEvent } from "./words.ts";
 
@@ -20,7 +21,10 @@ export const violations = signal<readonly (Violation | EventOf<"violation">)[]>(
 export const scenarios = signal<readonly string[]>([]);
 /** The sandbox's time, in milliseconds. */
 export const now = signal(0);
-export const apiKey = signal("");
+/** The keys of the agency's CRM, the oldest first. */
+export const keys = signal<readonly KeyState[]>([]);
+/** The key that the page's own sends carry: the oldest one that is good. */
+export const apiKey = computed(() => (keys.value.find(({ state }) => state === "live") ?? keys.value[0])?.apiKey ?? "");
 const defaultAgencyId = signal("");
 export const chosenAgencyId = signal("");
 
@@ -226,7 +230,7 @@ export function take(news: readonly SandboxEvent[], isLive: boolean): void {
 interface Stale {
 	/** Everything. */
 	all: boolean;
-	/** What is of no conversation: agencies, faults. */
+	/** What is of no conversation: agencies, keys, faults. */
 	world: boolean;
 	/** The conversation that is shown, whole. */
 	thread: boolean;
@@ -248,7 +252,7 @@ let stale = nothing();
 
 function markStale(event: SandboxEvent): void {
 	if (isWholeNew(event) || event.type === "scenario.loaded") stale.all = true;
-	else if (/^(agency|fault)/.test(event.type)) stale.world = true;
+	else if (/^(agency|access|fault)/.test(event.type)) stale.world = true;
 	else if (event.type === "violation") violations.value = [...violations.value, event];
 	else if (event.type === "request") {
 		// A send that is refused can use up a take-over, of which no event tells.
@@ -339,8 +343,6 @@ export const loadOlderMessages = (): Promise<void> =>
 /** Reads everything that the page shows. */
 export async function readState(): Promise<void> {
 	await readWorld();
-	// A reset, an import or a restart may have removed the chosen agency, and each read of it would fail.
-	if (chosenAgencyId.value && !agency.value) chooseAgency("");
 	const [wrong, names] = await Promise.all([
 		read<Violation[]>("violations"),
 		read<string[]>("scenarios"),
@@ -353,16 +355,18 @@ export async function readState(): Promise<void> {
 
 async function readWorld(): Promise<void> {
 	const [connection, all, waiting, clock] = await Promise.all([
-		read<{ apiKey: string; agencyId: string }>("connection"),
+		read<{ agencyId: string }>("connection"),
 		read<AgencyState[]>("agencies"),
 		read<WaitingFault[]>("faults"),
 		read<{ now: string }>("clock"),
 	]);
-	apiKey.value = connection.apiKey;
 	defaultAgencyId.value = connection.agencyId;
 	agencies.value = all;
 	faults.value = waiting;
 	now.value = Date.parse(clock.now);
+	// A reset, an import or a restart may have removed the chosen agency, and each read of it would fail.
+	if (chosenAgencyId.value && !agency.value) chooseAgency("");
+	keys.value = await read<KeyState[]>(`integrations/${agency.value?.integrationId}/keys`);
 }
 
 /*
@@ -381,6 +385,7 @@ export function chooseAgency(id: string): void {
 
 export function select(phone: string | null): void {
 	if (phone !== selected.value) thread.value = null;
+	forgetRefusal();
 	selected.value = phone;
 	if (phone === null) return;
 	pane.value = "phone";

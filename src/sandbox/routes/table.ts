@@ -296,7 +296,10 @@ const keysAndIntegrations = [
 		answers: '`[{"id", "name", "hidden", "apiKey"}]`',
 		run: ({ sandbox }) => sandbox.integrations.list().map(integrationOf),
 	}),
-	get("keys", { answers: '`[{"id", "scopes", "state"}]`', run: ({ integration }) => integration.keys.list() }),
+	get("keys", {
+		answers: '`[{"id", "apiKey", "scopes", "state"}]`',
+		run: ({ integration }) => integration.keys.list(),
+	}),
 	post("keys/create", {
 		takes: { scopes: optional(listOf(oneOf(...scopes))) },
 		body: "optional `scopes` (both when left out): conversations:read, messages:write",

@@ -1,0 +1,64 @@
+import { Act, ActForm, draftOf, into } from "./act.tsx";
+import type { Call } from "./control.ts";
+import { signal } from "./signal.ts";
+import { agency, agencyId, apiKey } from "./store.ts";
+
+/** The operationId of the page's next send, unless one is typed. */
+export const newOperationId = signal("");
+
+export function renew(): void {
+	newOperationId.value = `page-${Math.random().toString(36).slice(2, 10)}`;
+}
+renew();
+
+/** A call that sends a text, as a CRM does. */
+export const send = (to: string, body: string, operationId: string, language = ""): Call => ({
+	verb: "POST",
+	path: `agencies/${agencyId.value}/messages`,
+	body: { to, body, operationId, ...(language === "" ? {} : { consentLanguage: language }) },
+	key: apiKey.value,
+});
+
+/** Sends as the CRM, through the API. */
+export function SendAsCrm({ to }: { readonly to: string }) {
+	const text = draftOf(`crm ${to}`);
+	const typed = draftOf(`operationId ${to}`);
+	const language = draftOf("language");
+	const operationId = typed.value || newOperationId.value;
+	const call = send(to, text.value, operationId, language.value);
+	const done = () => {
+		typed.value = "";
+		renew();
+	};
+	// The text may have gone out all the same: the next attempt repeats it.
+	const refused = () => (typed.value = operationId);
+	return (
+		<ActForm class="write crm" label="Send as the CRM" call={call} text={text} onDone={done} onRefused={refused}>
+			<input
+				id="send"
+				autocomplete="off"
+				aria-label="Text from the CRM"
+				placeholder="Send as the CRM"
+				value={text.value}
+				onInput={into(text)}
+			/>
+			<Act submit class="primary" call={call} disabled={text.value.trim() === ""} label="Send as the CRM">
+				Send
+			</Act>
+			<input
+				class="mono"
+				aria-label="operationId"
+				placeholder="operationId (random)"
+				autocomplete="off"
+				value={typed.value}
+				onInput={into(typed)}
+			/>
+			<select aria-label="Consent language" value={language.value} onChange={into(language)}>
+				<option value="">no language</option>
+				{agency.value?.consent.languages.map((each) => (
+					<option key={each}>{each}</option>
+				))}
+			</select>
+		</ActForm>
+	);
+}

@@ -1,0 +1,93 @@
+// The page sends as a CRM does: through the API, with a key.
+import { expect, test } from "vitest";
+import { messages, requests, shows, type Visit, visit } from "./visit.ts";
+
+const phone = "+447700900101";
+
+/** Chooses Anna, and returns what a test does as the CRM. */
+async function asCrm(scenario: "closed" | "twoLanguages"): Promise<Visit & { send(text: string): Promise<void> }> {
+	const visited = await visit({ scenario });
+	const { page } = visited;
+	await page.getByRole("button", { name: /Anna/ }).click();
+	await page.getByLabel("Text from the CRM").waitFor();
+	const send = async (text: string) => {
+		await page.keyboard.press("s");
+		await page.keyboard.type(text);
+		await page.keyboard.press("Enter");
+	};
+	return { ...visited, send };
+}
+
+test("a text is sent through the API by keyboard, with a random operationId", async () => {
+	const { page, sandbox, send } = await asCrm("closed");
+	await send("Would Thursday suit you?");
+	await shows(messages(page), "Held, not sent");
+	await shows(page.getByRole("contentinfo"), "POST /api/v1/agencies/");
+	const [{ body } = { body: null }] = sandbox.requests();
+	expect(body).toEqual({
+		to: phone,
+		body: "Would Thursday suit you?",
+		operationId: expect.stringMatching(/^page-\w+/),
+	});
+	await send("Or Friday?");
+	await shows(messages(page), "Or Friday?");
+	const ids = sandbox.requests().map((request) => Object(request.body).operationId);
+	expect(new Set(ids).size).toBe(2);
+});
+
+test("a refusal stands beside the fields, which keep their text, and goes when they are corrected", async () => {
+	const { page, sandbox, send } = await asCrm("twoLanguages");
+	const form = page.getByRole("form", { name: "Send as the CRM" });
+	await send("Bonjour");
+	await form.getByRole("alert").getByText("400: consentLanguage: is required").waitFor();
+	expect(await form.getByLabel("Text from the CRM").inputValue()).toBe("Bonjour");
+	await form.getByLabel("Consent language").selectOption("fr");
+	await form.getByRole("alert").waitFor({ state: "detached" });
+	await form.getByLabel("operationId").fill("visit-1");
+	await form.getByRole("button", { name: "Send as the CRM" }).click();
+	await shows(messages(page), "Held, not sent");
+	expect(sandbox.requests().at(-1)).toMatchObject({
+		status: 200,
+		body: { to: phone, body: "Bonjour", operationId: "visit-1", consentLanguage: "fr" },
+	});
+});
+
+test("a send without an answer keeps its operationId, so that the next attempt is no second text", async () => {
+	const { page, sandbox, send } = await asCrm("closed");
+	sandbox.agency().contact(phone).writes("Hello?");
+	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "hang" });
+	await send("Wednesday at 14:00?");
+	await page.getByRole("alert").getByText("it may have been carried out").waitFor();
+	expect(await page.getByLabel("operationId").inputValue()).toMatch(/^page-/);
+	await page.getByLabel("Text from the CRM").press("Enter");
+	await expect.poll(() => sandbox.requests().map(({ status }) => status)).toEqual([null, 200]);
+	expect(sandbox.agency().contact(phone).inbox()).toHaveLength(1);
+	await expect.poll(() => page.getByLabel("operationId").inputValue()).toBe("");
+});
+
+test("each request can be repeated with its operationId, and replayed with a new one", async () => {
+	const { page, sandbox, client } = await asCrm("closed");
+	sandbox.agency().contact(phone).writes("Hello?");
+	await client.agency(sandbox.agency().id).messages.send({ to: phone, body: "Hi", operationId: "note-1" });
+	await requests(page).getByText("messages.send").click();
+	const inbox = () => sandbox.agency().contact(phone).inbox().length;
+	await requests(page).getByRole("button", { name: "Repeat with the same id" }).click();
+	await shows(requests(page), "2 attempts of one operationId");
+	expect(inbox()).toBe(1);
+	expect(sandbox.requests().at(-1)?.body).toEqual({ to: phone, body: "Hi", operationId: "note-1" });
+	await requests(page).getByRole("button", { name: "Replay" }).click();
+	await expect.poll(inbox).toBe(2);
+	expect(sandbox.requests().at(-1)?.body).toMatchObject({ to: phone, body: "Hi" });
+});
+
+test("a read is replayed with its query and the key that made it", async () => {
+	const { page, sandbox, client } = await asCrm("closed");
+	await client.agency(sandbox.agency().id).conversations.list({ pageSize: 7 }).page();
+	const [first] = sandbox.requests();
+	sandbox.keys.revoke(first?.keyId ?? "");
+	sandbox.keys.create();
+	await requests(page).getByText("conversations.list").click();
+	await requests(page).getByRole("button", { name: "Replay" }).click();
+	await expect.poll(() => sandbox.requests().length).toBe(2);
+	expect(sandbox.requests()[1]).toMatchObject({ query: "pageSize=7", status: 401 });
+});
