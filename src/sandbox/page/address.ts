@@ -13,6 +13,7 @@ import {
 	tab,
 	tabs,
 } from "./store.ts";
+import { openStory } from "./stories.ts";
 
 /*
  * The address of what the page shows: #/?contact=%2B447700900101&tab=Events&request=sandbox-00000003. A path before the
@@ -28,7 +29,8 @@ function hashOf(some: Readonly<Record<string, string>> = {}): string {
 		if (given && given !== tabs[0]) query.set(name, given);
 	}
 	const [path = ""] = location.hash.split("?");
-	const kept = path.endsWith(query.get("contact") ?? "stories") ? path : "";
+	const contact = query.get("contact");
+	const kept = (contact ? path.endsWith(contact) : /^#\/stories(\/\w+)?$/.test(path)) ? path : "";
 	return kept || query.size > 0 ? `${kept || "#/"}?${query}` : "";
 }
 
@@ -57,6 +59,7 @@ export function openAddress(): void {
 	opened.value = query.get("request") ?? "";
 	line.value = query.get("line") ?? "";
 	pane.value = opened.value ? "requests" : contact ? "phone" : "conversations";
+	openStory();
 }
 
 /** The address of what became of a send, on the phone. */

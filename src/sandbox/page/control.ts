@@ -89,23 +89,27 @@ export interface Around<Answer> {
 	readonly onRefused?: (() => void) | undefined;
 }
 
+/** An answer that comes after another call was made is not shown any more. */
+let latest: Call | undefined;
+
 /** Makes a call, and shows what came of it. */
 export async function perform<Answer>(call: Call, around: Around<Answer> = {}): Promise<void> {
 	const { text, form, onDone, onRefused } = around;
 	const written = text?.value ?? "";
 	if (text) text.value = "";
 	shown.value = null;
+	latest = call;
 	try {
 		const { verb, path, body, key } = call;
 		const response = await (key === undefined
 			? request(path, { method: verb, body: textOf(body) })
 			: callService(call));
 		const answer: Answer = await response.json();
-		made.value = { call, form, answer };
+		if (latest === call) made.value = { call, form, answer };
 		onDone?.(answer);
 	} catch (error) {
 		if (text) text.value ||= written;
-		made.value = { call, form, error: reasonOf(error, call) };
+		if (latest === call) made.value = { call, form, error: reasonOf(error, call) };
 		onRefused?.();
 	}
 }

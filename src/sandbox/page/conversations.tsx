@@ -65,9 +65,14 @@ export function Conversations() {
 			)}
 			{order.value.length === 0 && number === null && (
 				<p class="hint">
-					{search.value
-						? "Nobody."
-						: "No conversation yet. Type a number above, such as +447700900101, or send through the API."}
+					{search.value ? (
+						"Nobody."
+					) : (
+						<>
+							No conversation yet. Begin with <a href="#/stories">a story</a>, type a number above, or send through the
+							API.
+						</>
+					)}
 				</p>
 			)}
 		</nav>

@@ -33,6 +33,9 @@ export function Header() {
 			<span class="spring" />
 			<ClockBar />
 			<div class="row">
+				<a class="button" href="#/stories">
+					Stories
+				</a>
 				<button type="button" onClick={() => (dialog.value = "faults")}>
 					Faults…
 				</button>

@@ -8,6 +8,7 @@ import { SendAsCrm, send } from "./crm.tsx";
 import { curlOf } from "./curl.ts";
 import { More } from "./more.tsx";
 import { events, loadOlderMessages, rowOf, selected, thread } from "./store.ts";
+import { Guide, Stories } from "./story.tsx";
 import { dayOf, minuteOf } from "./time.ts";
 import { type Item, openTemplate, timelineOf } from "./timeline.ts";
 
@@ -29,6 +30,7 @@ export function Phone() {
 				</div>
 				{state && <ContactControls state={state} />}
 			</div>
+			<Guide />
 			{state ? <Chat key={phone} state={state} name={name} /> : <div class="chat" />}
 			<div class="composers">
 				<Composer phone={phone} name={name} />
@@ -124,11 +126,12 @@ function Line({ item, name, isOpenTemplate }: LineProps) {
 function Welcome() {
 	return (
 		<main class="welcome">
+			<h2>What happens to a text?</h2>
+			<p>Five stories, three clicks each. No message reaches anybody.</p>
+			<Stories />
 			<h2>A contact's phone</h2>
-			<p>Choose a conversation, or type a new number in the search field. Here you write as the contact.</p>
-			<p>Or send a message as a CRM does:</p>
+			<p>Choose a conversation, or type a new number in the search field. Or send a text from your CRM:</p>
 			<pre>{curlOf(send("+447700900101", "Hello", "hello-1"))}</pre>
-			<p class="dim">No message reaches anybody.</p>
 		</main>
 	);
 }

@@ -2,6 +2,7 @@ import type { SandboxEvent } from "../index.ts";
 import { isRefused, read, request, token } from "./control.ts";
 import { signal } from "./signal.ts";
 import { events, readNewestEvents, readState, take } from "./store.ts";
+import { openStory } from "./stories.ts";
 
 /** Whether events arrive. */
 export const link = signal<"connecting" | "connected" | "lost">("connecting");
@@ -50,6 +51,7 @@ async function connect(onConnected: () => void): Promise<void> {
 	// The event that this page had last is gone: the sandbox was reset, or another one runs there now.
 	else await readNewestEvents();
 	await readState();
+	await openStory();
 	const silence = new AbortController();
 	const after = events.value.at(-1)?.id ?? 0;
 	const headers = { accept: "text/event-stream", "last-event-id": String(after) };
