@@ -315,12 +315,16 @@ test("axe finds nothing: empty, with every state, in each dialog, and on a small
 		await page.getByRole("tab", { name: tab }).click();
 		expect(await axeFindings(page)).toEqual([]);
 	}
-	for (const name of ["Faults…", "Scenario…", "Reset…", "1 violation"]) {
+	for (const name of ["Settings…", "Faults…", "Scenario…", "Reset…", "1 violation"]) {
 		await page.getByRole("button", { name, exact: true }).click();
 		await page.getByRole("dialog").waitFor();
 		expect(await axeFindings(page)).toEqual([]);
 		await page.getByRole("button", { name: "Close", exact: true }).click();
 	}
+	await page.getByTitle("Go to another time").click();
+	await page.getByRole("dialog").waitFor();
+	expect(await axeFindings(page)).toEqual([]);
+	await page.getByRole("button", { name: "Close", exact: true }).click();
 	await page.keyboard.press("?");
 	await page.getByRole("dialog", { name: "Keys" }).waitFor();
 	expect(await axeFindings(page)).toEqual([]);

@@ -24,8 +24,8 @@ export async function openPage(url: string, wrong: string[], options: BrowserCon
 	const page = await context.newPage();
 	page.on("pageerror", (error) => wrong.push(String(error)));
 	page.on("console", (message) => {
-		// A lost connection, a refused token and a refused send are errors on the console, which no page can prevent.
-		const isExpected = /ERR_|status of 401/.test(message.text()) || message.location().url.includes("/api/v1/");
+		// A lost connection, a refused token and a refused call are errors on the console, which no page can prevent.
+		const isExpected = /ERR_|status of 40[01]/.test(message.text()) || message.location().url.includes("/api/v1/");
 		if (message.type() === "error" && !isExpected) wrong.push(message.text());
 	});
 	page.on("request", (request) => {

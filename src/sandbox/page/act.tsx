@@ -13,6 +13,8 @@ interface ActProps<Answer> extends Around<Answer> {
 	/** Its name, when the words on it are too short to tell it from others. */
 	readonly label?: string;
 	readonly disabled?: boolean;
+	/** Whether what it switches is on. */
+	readonly pressed?: boolean;
 	/** Submits its form, which makes the call. */
 	readonly submit?: boolean;
 }
@@ -28,6 +30,7 @@ export function Act<Answer>({
 	onRefused,
 	disabled = false,
 	label,
+	pressed,
 	...rest
 }: ActProps<Answer>) {
 	const show = () => (shown.value = call);
@@ -36,6 +39,7 @@ export function Act<Answer>({
 		<button
 			{...rest}
 			aria-label={label}
+			aria-pressed={pressed}
 			type={submit ? "submit" : "button"}
 			disabled={disabled}
 			onMouseEnter={show}

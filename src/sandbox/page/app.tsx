@@ -1,3 +1,4 @@
+import { TimeDialog } from "./clock.tsx";
 import { isRefused, keepToken, token } from "./control.ts";
 import { Conversations } from "./conversations.tsx";
 import { dialog } from "./dialog.tsx";
@@ -7,6 +8,7 @@ import { Header } from "./header.tsx";
 import { KeysDialog } from "./keys.tsx";
 import { Log } from "./log.tsx";
 import { Phone } from "./phone.tsx";
+import { SettingsDialog } from "./settings.tsx";
 import { agency, allNews, now, pane } from "./store.ts";
 import { reconnect } from "./stream.ts";
 import { ResetDialog, ViolationsDialog, WorldDialog } from "./world.tsx";
@@ -23,6 +25,8 @@ const dialogs = {
 	reset: ResetDialog,
 	violations: ViolationsDialog,
 	keys: KeysDialog,
+	settings: SettingsDialog,
+	time: TimeDialog,
 } as const;
 
 export function App() {

@@ -1,15 +1,18 @@
 import type { ConversationState } from "../index.ts";
 import { Act, ActForm, draftOf, into } from "./act.tsx";
+import { NameForm } from "./settings.tsx";
 import { here, isOpen, post } from "./store.ts";
 
 /** The controls of everybody but the CRM and the contact in a conversation. */
 export function ContactControls({ state }: { readonly state: ConversationState }) {
-	const { phoneNumber: contact, ai, reachable, flows } = state;
+	const { phoneNumber: contact, name, ai, reachable, flows, visibility } = state;
+	const { hidden, reason } = visibility;
 	return (
 		<details class="controls">
 			<summary>Staff, AI, flows and more</summary>
 			<TextForm label="Send as staff" path="staff/sends" contact={contact} />
 			<TextForm label="Reply as AI" path="ai/replies" contact={contact} disabled={!ai.enabled || !isOpen(state)} />
+			<NameForm label={`Rename ${name ?? contact}`} path={`contacts/${contact}`} now={name} />
 			<div class="row">
 				<Act call={here("staff/setAi", { contact, on: !ai.enabled })}>Turn AI {ai.enabled ? "off" : "on"}</Act>
 				<Act call={here(`conversations/${contact}/takeOver`, { times: 1 })}>Take over: next send 409</Act>
@@ -17,18 +20,28 @@ export function ContactControls({ state }: { readonly state: ConversationState }
 				<Act call={here(`contacts/${contact}/setReachable`, { on: !reachable })}>
 					{reachable ? "Block: sends fail" : "Unblock"}
 				</Act>
+				{hidden ? (
+					<Act call={here(`conversations/${contact}/visibleAs`, { reason })}>Show to the agency</Act>
+				) : (
+					<Act call={here(`conversations/${contact}/hide`)}>Hide from the agency</Act>
+				)}
 				<Act call={here(`contacts/${contact}/startFlow`)}>Start a flow</Act>
-				{flows
-					.filter(({ status }) => status === "active" || status === "waiting")
-					.map(({ id, status }) => (
-						<Act key={id} call={post(`flows/${id}/complete`)}>
-							Complete flow {id} ({status})
+			</div>
+			{flows.map(({ id, status }) => (
+				<div key={id} class="row">
+					Flow {id} is {status}:
+					{flowStatuses.map((each) => (
+						<Act key={each} call={post(`flows/${id}/set`, { status: each })} disabled={each === status}>
+							{each}
 						</Act>
 					))}
-			</div>
+				</div>
+			))}
 		</details>
 	);
 }
+
+const flowStatuses = ["active", "waiting", "completed", "cancelled", "failed", "timeout"];
 
 interface TextFormProps {
 	readonly label: string;
@@ -41,7 +54,7 @@ function TextForm({ label, path, contact, disabled = false }: TextFormProps) {
 	const text = draftOf(`${path} ${contact}`);
 	const call = here(path, { contact, text: text.value });
 	return (
-		<ActForm class="row" label={label} call={call} text={text}>
+		<ActForm class="row text" label={label} call={call} text={text}>
 			<input aria-label={`Text: ${label}`} placeholder="Text" required value={text.value} onInput={into(text)} />
 			<Act submit call={call} disabled={disabled}>
 				{label}

@@ -4,7 +4,7 @@ import { forgetRefusal, made } from "./control.ts";
 import { signal } from "./signal.ts";
 
 /** The dialog that is open. */
-export const dialog = signal<"faults" | "world" | "reset" | "violations" | "keys" | null>(null);
+export const dialog = signal<"faults" | "world" | "reset" | "violations" | "keys" | "settings" | "time" | null>(null);
 
 /** A dialog begins without what came of an earlier call, and leaves no refusal behind. */
 function open(element: HTMLDialogElement | null): void {

@@ -1,7 +1,6 @@
-import { Act } from "./act.tsx";
+import { ClockBar } from "./clock.tsx";
 import { dialog } from "./dialog.tsx";
-import { agencies, agencyId, chooseAgency, faults, isOpen, now, post, thread, violations } from "./store.ts";
-import { instantOf } from "./time.ts";
+import { agencies, agencyId, chooseAgency, faults, violations } from "./store.ts";
 import { counted } from "./words.ts";
 
 export function Header() {
@@ -20,6 +19,9 @@ export function Header() {
 					</option>
 				))}
 			</select>
+			<button type="button" onClick={() => (dialog.value = "settings")}>
+				Settings…
+			</button>
 			{faults.value.length > 0 && (
 				<button type="button" class="badge warn" onClick={() => (dialog.value = "faults")}>
 					{counted(faults.value.length, "fault")} armed
@@ -47,28 +49,5 @@ export function Header() {
 				</button>
 			</div>
 		</header>
-	);
-}
-
-/** Moves the sandbox's clock; what falls due on the way happens. */
-function ClockBar() {
-	const end = thread.value && isOpen(thread.value) ? thread.value.window.expiresAt : null;
-	const expiry = thread.value?.held?.expiresAt ?? null;
-	return (
-		<section class="clock" aria-label="Clock">
-			<time dateTime={new Date(now.value).toISOString()}>
-				{instantOf(now.value)} <small class="dim">UTC</small>
-			</time>
-			<Act id="clock" call={post("clock/advance", { hours: 1 })}>
-				+1 h
-			</Act>
-			<Act call={post("clock/advance", { hours: 24 })}>+24 h</Act>
-			<Act call={post("clock/advanceTo", { at: end })} disabled={end === null}>
-				→ window end
-			</Act>
-			<Act call={post("clock/advanceTo", { at: expiry })} disabled={expiry === null}>
-				→ expiry
-			</Act>
-		</section>
 	);
 }

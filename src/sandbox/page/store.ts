@@ -23,6 +23,8 @@ export const scenarios = signal<readonly string[]>([]);
 export const now = signal(0);
 /** The keys of the agency's CRM, the oldest first. */
 export const keys = signal<readonly KeyState[]>([]);
+/** Whether the agency's CRM is hidden. */
+export const isCrmHidden = signal(false);
 /** The key that the page's own sends carry: the oldest one that is good. */
 export const apiKey = computed(() => (keys.value.find(({ state }) => state === "live") ?? keys.value[0])?.apiKey ?? "");
 const defaultAgencyId = signal("");
@@ -354,11 +356,12 @@ export async function readState(): Promise<void> {
 }
 
 async function readWorld(): Promise<void> {
-	const [connection, all, waiting, clock] = await Promise.all([
+	const [connection, all, waiting, clock, crms] = await Promise.all([
 		read<{ agencyId: string }>("connection"),
 		read<AgencyState[]>("agencies"),
 		read<WaitingFault[]>("faults"),
 		read<{ now: string }>("clock"),
+		read<{ id: string; hidden: boolean }[]>("integrations"),
 	]);
 	defaultAgencyId.value = connection.agencyId;
 	agencies.value = all;
@@ -366,7 +369,9 @@ async function readWorld(): Promise<void> {
 	now.value = Date.parse(clock.now);
 	// A reset, an import or a restart may have removed the chosen agency, and each read of it would fail.
 	if (chosenAgencyId.value && !agency.value) chooseAgency("");
-	keys.value = await read<KeyState[]>(`integrations/${agency.value?.integrationId}/keys`);
+	const crm = crms.find(({ id }) => id === agency.value?.integrationId);
+	isCrmHidden.value = crm?.hidden ?? false;
+	keys.value = await read<KeyState[]>(`integrations/${crm?.id}/keys`);
 }
 
 /*
