@@ -12,10 +12,10 @@ export function renew(): void {
 renew();
 
 /** A call that sends a text, as a CRM does. */
-export const send = (to: string, body: string, operationId: string, language = ""): Call => ({
+export const send = (to: string, body: string, operationId: string, language?: string | null): Call => ({
 	verb: "POST",
 	path: `agencies/${agencyId.value}/messages`,
-	body: { to, body, operationId, ...(language === "" ? {} : { consentLanguage: language }) },
+	body: { to, body, operationId, consentLanguage: language || undefined },
 	key: apiKey.value,
 });
 

@@ -5,15 +5,15 @@ import { signal } from "./signal.ts";
 import { agency, chosenAgencyId, events, here, now, pane, post, select, selected, thread } from "./store.ts";
 
 interface Action {
-	/** The words on its button. */
+	/** The words on its button. NAME is the contact's. */
 	readonly does: string;
 	readonly call: (phone: string) => Call;
 	/** The event that shows that it was done, here or anywhere else. */
-	readonly until: RegExp;
+	readonly until: string;
 }
 
 interface Step extends Action {
-	/** What has happened, and what to do now. NAME is the contact's. */
+	/** What has happened, and what to do now. */
 	readonly say: string;
 }
 
@@ -30,30 +30,29 @@ interface Story {
 	readonly endHeld?: string;
 }
 
-const texts = ["Would Thursday at 14:00 suit you?", "Or would Friday at 10:00 be better?"];
+const first = ["thursday", "Would Thursday at 14:00 suit you?"] as const;
+const second = ["friday", "Or would Friday at 10:00 be better?"] as const;
 
-const sendText = (i: 0 | 1, does = "Send as the CRM", until = /^text\.(held|sent)$/): Action => ({
+const sendText = ([id, text]: typeof first | typeof second, until = "sent", does = "Send as the CRM"): Action => ({
 	does,
 	until,
-	call(phone) {
-		const { languages, defaultLanguage } = agency.value?.consent ?? { languages: [], defaultLanguage: null };
-		const language = languages.length > 1 ? (defaultLanguage ?? languages[0]) : "";
-		return send(phone, texts[i] ?? "", `visit-${phone.slice(-3)}-${i + 1}`, language);
-	},
+	call: (phone) => send(phone, text, `${id}-${phone.slice(-3)}`, agency.value?.consent.defaultLanguage),
 });
 
-const accept: Action = {
-	does: "Accept as NAME",
-	until: /^consent\.accepted/,
-	call: (phone) => here(`contacts/${phone}/accepts`),
-};
+const tap = (verb: string, until: string): Action => ({
+	does: `${verb} as NAME`,
+	until,
+	call: (phone) => here(`contacts/${phone}/${verb.toLowerCase()}s`),
+});
+const accept = tap("Accept", "consent.accepted");
 
-const first: Step = {
-	...sendText(0),
-	say: "NAME has never written to the agency, so the 24-hour window is closed. Send NAME a text.",
+const begins: Step = {
+	...sendText(first),
+	say: "NAME has never written to the agency, so the 24-hour window is closed. Send a text.",
 };
 
 const asked = "The text is held, and the phone asks NAME for permission.";
+const dropped = "The text was dropped: it is never sent.";
 
 /** The stories, by the name in their address. */
 export const stories: Readonly<Record<string, Story>> = {
@@ -62,9 +61,9 @@ export const stories: Readonly<Record<string, Story>> = {
 		lead: "The contact says yes, and the text goes out.",
 		name: "Emma",
 		steps: [
-			first,
+			begins,
 			{ ...accept, say: `${asked} Say yes.` },
-			{ ...sendText(1), say: "The held text went out, and the window is open for 24 hours. Send another text." },
+			{ ...sendText(second), say: "The held text went out, and the window is open for 24 hours. Send another text." },
 		],
 		end: "It went out at once. “queued: true” in an answer means that the text still waits for the contact's yes.",
 	},
@@ -73,14 +72,9 @@ export const stories: Readonly<Record<string, Story>> = {
 		lead: "The contact says no. What happens to the text?",
 		name: "Liam",
 		steps: [
-			first,
-			{
-				does: "Decline as NAME",
-				until: /^consent\.declined/,
-				call: (phone) => here(`contacts/${phone}/declines`),
-				say: `${asked} Say no.`,
-			},
-			{ ...sendText(1), say: "The text was dropped: it is never sent. Send another one." },
+			begins,
+			{ ...tap("Decline", "consent.declined"), say: `${asked} Say no.` },
+			{ ...sendText(second), say: `${dropped} Send another text.` },
 		],
 		end: "It went out, because the tap on No opened the window like any message. Let your CRM stop after a no.",
 		endHeld: "It is held, and NAME is asked once more. Let your CRM stop after a no.",
@@ -90,14 +84,14 @@ export const stories: Readonly<Record<string, Story>> = {
 		lead: "The contact does not answer in time.",
 		name: "Nora",
 		steps: [
-			first,
+			begins,
 			{
 				does: "Let the time pass",
-				until: /^text\.dropped/,
+				until: "text.dropped",
 				call: () => post("clock/advanceTo", { at: thread.value?.held?.expiresAt }),
-				say: `${asked} Let the time for an answer pass.`,
+				say: `${asked} Give no answer.`,
 			},
-			{ ...accept, say: "The text was dropped: it is never sent. Say yes now, too late." },
+			{ ...accept, say: `${dropped} Say yes now, too late.` },
 		],
 		end: "Nothing was held any more, so nothing went out. But the window is open: a new text goes out at once.",
 	},
@@ -106,11 +100,8 @@ export const stories: Readonly<Record<string, Story>> = {
 		lead: "Two sends are answered with 200. One text arrives.",
 		name: "Omar",
 		steps: [
-			first,
-			{
-				...sendText(1, "Send another text", /^text\.replaced/),
-				say: "The text is held until NAME says yes. Send another one meanwhile.",
-			},
+			begins,
+			{ ...sendText(second, "text.replaced", "Send another text"), say: `${asked} Send another text meanwhile.` },
 			{ ...accept, say: "It took the first one's place, and both were answered with 200. Say yes." },
 		],
 		end: "NAME got the second text only. Wait until a text is sent before you send the next one.",
@@ -123,13 +114,13 @@ export const stories: Readonly<Record<string, Story>> = {
 		steps: [
 			{
 				does: "Lose the next answer",
-				until: /^fault\.added/,
-				call: () => post("faults/add", { operation: "messages.send", phase: "after", effect: "hang", times: 1 }),
+				until: "fault.added",
+				call: () => post("faults/add", { operation: "messages.send", phase: "after", effect: "hang" }),
 				say: "NAME has just written, so the window is open. Arm a fault that loses the answer to the next send.",
 			},
-			{ ...sendText(0), say: "Now send NAME a text." },
+			{ ...sendText(first), say: "Send a text." },
 			{
-				...sendText(0, "Repeat with the same id", /^messages\.send 200/),
+				...sendText(first, "200", "Repeat with the same id"),
 				say: "NAME has the text, but the CRM got no answer and cannot know that. Repeat the request.",
 			},
 		],
@@ -145,15 +136,16 @@ export function stepsDone({ steps }: Story, phone: string): number {
 	const own = events.value.filter((event) => !("contact" in event) || event.contact === phone);
 	let done = 0;
 	for (const event of own.slice(own.findIndex((event) => "contact" in event))) {
-		if (steps[done]?.until.test(named(event))) done++;
+		if (steps[done]?.until === named(event)) done++;
 	}
 	return done;
 }
 
 function named(event: SandboxEvent): string {
-	if (event.type === "request") return `${event.operation} ${event.status}`;
-	// The text that was held is no step of the reader's.
-	return event.type === "text.sent" && event.queueId !== null ? "" : event.type;
+	const { type } = event;
+	if (type === "request") return event.operation === "messages.send" ? String(event.status) : "";
+	// The text that goes out after it was held is no step of the reader's.
+	return type === "text.held" || (type === "text.sent" && event.queueId === null) ? "sent" : type;
 }
 
 /** Opens what the path of the address names: a story with the contact that it had or with a new one, or the list. */
