@@ -1,7 +1,7 @@
 import type { HeldState, MessageState } from "../index.ts";
 import { Act, into } from "./act.tsx";
 import { signal } from "./signal.ts";
-import { here, now, post, selected } from "./store.ts";
+import { here, now, post, selected, thread } from "./store.ts";
 import { lengthOf, minuteOf, relativeTo } from "./time.ts";
 import type { LostEvent } from "./timeline.ts";
 import { authors, dropReasons, hasFailed } from "./words.ts";
@@ -53,6 +53,8 @@ const errorCode = signal("63024");
 function Ticks({ message }: { readonly message: MessageState }) {
 	const { id, author, templateCode, language, at, status } = message;
 	const code = errorCode.value;
+	// To a reader a text that the provider has "queued" is sent. Beside held texts that word would mislead.
+	const shown = /queued|accepted/.test(status) ? "sent" : status;
 	return (
 		<details class="ticks">
 			<summary>
@@ -60,12 +62,13 @@ function Ticks({ message }: { readonly message: MessageState }) {
 				{" · "}
 				<time dateTime={at}>{minuteOf(at)}</time>
 				{" · "}
-				<span class={status === "read" ? "read" : ""}>
-					{status}
-					{message.errorCode !== null && ` ${message.errorCode}`} <span aria-hidden="true">{ticks[status]}</span>
+				<span class={shown}>
+					{shown}
+					{message.errorCode !== null && ` ${message.errorCode}`} <span aria-hidden="true">{ticks[shown]}</span>
 				</span>
 			</summary>
 			<div class="row">
+				<code>{status}</code>
 				<Act call={post(`messages/${id}/delivered`)}>delivered</Act>
 				<Act call={post(`messages/${id}/read`)}>read</Act>
 				<Act call={post(`messages/${id}/failed`, { errorCode: /^\d+$/.test(code) ? Number(code) : null })}>failed</Act>
@@ -101,17 +104,18 @@ function Offer({ content: { quickReplies, listPicker, ctaButtons } }: OfferProps
 	);
 }
 
-/** The template's buttons, as the contact taps them. */
+/** The template's buttons, as the contact taps them. They step back once no text is held. */
 function Answer({ name }: { readonly name: string }) {
+	const isHeld = thread.value?.held !== null;
 	return (
 		<div class="row answer">
-			<Act class="primary" call={here(`contacts/${selected.value}/accepts`)}>
+			<Act class={isHeld ? "primary" : "quiet"} call={here(`contacts/${selected.value}/accepts`)}>
 				Accept <kbd>a</kbd>
 			</Act>
-			<Act call={here(`contacts/${selected.value}/declines`)}>
+			<Act class={isHeld ? "" : "quiet"} call={here(`contacts/${selected.value}/declines`)}>
 				Decline <kbd>d</kbd>
 			</Act>
-			<span class="dim">as {name}</span>
+			<span class="dim">{isHeld ? `as ${name}` : "no text is held"}</span>
 		</div>
 	);
 }

@@ -1,6 +1,7 @@
 import type { ConversationRow } from "../index.ts";
 import { Act } from "./act.tsx";
-import { perform } from "./control.ts";
+import { Refusal } from "./call-line.tsx";
+import { forgetRefusal, perform } from "./control.ts";
 import { More } from "./more.tsx";
 import { computed } from "./signal.ts";
 import {
@@ -38,7 +39,7 @@ export function Conversations() {
 		document.getElementById("search")?.blur(); // so that the keys work
 		const first = order.value[0];
 		if (first !== undefined) select(first);
-		else if (number !== null) perform(create, { onDone: choose });
+		else if (number !== null) perform(create, { onDone: choose, form: "search" });
 	};
 	return (
 		<nav class="list" aria-label="Conversations">
@@ -49,8 +50,12 @@ export function Conversations() {
 					aria-label="Search or new number"
 					placeholder="Search or new number"
 					value={search.value}
-					onInput={({ currentTarget }) => searchFor(currentTarget.value)}
+					onInput={({ currentTarget }) => {
+						forgetRefusal();
+						searchFor(currentTarget.value);
+					}}
 				/>
+				<Refusal form="search" />
 			</form>
 			<ul>
 				{rows.value.map((row) => (
@@ -59,7 +64,7 @@ export function Conversations() {
 			</ul>
 			{edge.value && <More load={loadMoreRows} />}
 			{number !== null && (
-				<Act class="more primary" call={create} onDone={choose}>
+				<Act class="more primary" call={create} onDone={choose} form="search">
 					New contact {number}
 				</Act>
 			)}

@@ -1,11 +1,26 @@
 import { ClockBar } from "./clock.tsx";
 import { dialog } from "./dialog.tsx";
-import { agencies, agencyId, chooseAgency, faults, violations } from "./store.ts";
+import { agencies, agencyId, chooseAgency, faults, pane, violations } from "./store.ts";
+import { link } from "./stream.ts";
 import { counted } from "./words.ts";
+
+/** A button, because the address has no room for a target: it names what is shown. */
+function skip(): void {
+	pane.value = "phone";
+	queueMicrotask(() => document.querySelector("main")?.focus());
+}
 
 export function Header() {
 	return (
 		<header class="top">
+			{link.value === "lost" && (
+				<div role="alert" class="banner">
+					The sandbox does not answer. The page shows what it had last, and tries again by itself.
+				</div>
+			)}
+			<button type="button" class="skip" onClick={skip}>
+				Skip to the phone
+			</button>
 			<h1>Sandbox</h1>
 			<select
 				aria-label="Agency"

@@ -40,18 +40,20 @@ export function onKey(event: KeyboardEvent): void {
 	found.act();
 }
 
+// What a key changes is drawn in a microtask. It is there in the next one.
+
 function step(by: number): void {
 	const numbers = order.value;
 	const at = selected.value === null ? -1 : numbers.indexOf(selected.value);
 	const next = numbers[Math.min(Math.max(at + by, 0), numbers.length - 1)];
 	if (next === undefined) return;
 	select(next);
-	document.querySelector(".list [aria-current=true]")?.scrollIntoView({ block: "nearest" });
+	queueMicrotask(() => document.querySelector(".list [aria-current=true]")?.scrollIntoView({ block: "nearest" }));
 }
 
 function focus(id: string, place: "conversations" | "phone"): void {
 	pane.value = place;
-	document.getElementById(id)?.focus();
+	queueMicrotask(() => document.getElementById(id)?.focus());
 }
 
 /** Only a template that waits is answered, so that a slip of the finger does nothing. */

@@ -36,7 +36,9 @@ export function Guide() {
 				<h3>{title}</h3>
 				<span class="dim">{step ? `step ${done + 1} of ${steps.length}` : "the end"}</span>
 				<span class="spring" />
-				<a href="#/stories">All stories</a>
+				<a class="button quiet" href="#/stories">
+					All stories
+				</a>
 			</div>
 			<p role="status">{fill(step?.say ?? ((thread.value?.held && endHeld) || end))}</p>
 			{step ? (
