@@ -91,3 +91,21 @@ test("a read is replayed with its query and the key that made it", async () => {
 	await expect.poll(() => sandbox.requests().length).toBe(2);
 	expect(sandbox.requests()[1]).toMatchObject({ query: "pageSize=7", status: 401 });
 });
+
+test("a reused operationId is explained with both texts: beside the field, on the phone, in the log, in the violations", async () => {
+	const { page, sandbox } = await asCrm("closed");
+	sandbox.agency().contact(phone).writes("Hello?");
+	for (const text of ["Thursday?", "Friday?"]) {
+		await page.getByLabel("operationId").fill("visit-1");
+		await page.getByLabel("Text from the CRM").fill(text);
+		await page.keyboard.press("Enter");
+		await shows(messages(page), text);
+	}
+	const why = 'another text. First: "Thursday?". Now: "Friday?".';
+	await shows(page.getByRole("form", { name: "Send as the CRM" }).getByRole("alert"), why);
+	await shows(messages(page), "The CRM's send was answered 500");
+	await shows(messages(page), why);
+	await shows(requests(page), why);
+	await page.getByRole("button", { name: "1 violation" }).click();
+	await shows(page.getByRole("dialog"), why);
+});

@@ -1,6 +1,7 @@
 import { callLine, made, shown } from "./control.ts";
 import { Copy } from "./copy.tsx";
 import { curlOf } from "./curl.ts";
+import { requests } from "./store.ts";
 import { brief } from "./words.ts";
 
 /** The control call of the button under the pointer or in focus, else the last one that was made with what came of it. */
@@ -30,11 +31,13 @@ function Outcome({ error, form, answer }: { error?: string; form?: string | unde
 
 /** The refusal of a form's last call, beside its fields. */
 export function Refusal({ form }: { readonly form: string }) {
-	const { error, form: of } = made.value ?? {};
+	const { error, form: of, cause } = made.value ?? {};
 	if (of !== form || error === undefined) return null;
+	// The service keeps its reasons to itself. The sandbox tells them in the events, a moment later.
+	const refused = cause ? requests.value.find(({ correlationId }) => correlationId === cause) : undefined;
 	return (
 		<p role="alert" class="refusal">
-			{error}
+			{error} {refused?.explanation}
 		</p>
 	);
 }

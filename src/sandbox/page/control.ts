@@ -48,7 +48,8 @@ async function callService({ verb, path, body, key }: Call): Promise<Response> {
 	const response = await fetch(`/api/v1/${path}`, { method: verb, headers, body: textOf(body), signal });
 	if (response.ok) return response;
 	const { message } = await refusalIn(response);
-	throw new Error(`${response.status}: ${message}`);
+	const cause = response.headers.get("x-correlation-id");
+	throw new Error(`${response.status}: ${message}`, { cause });
 }
 
 /** A call to the service gets no answer after this time. */
@@ -72,6 +73,8 @@ export const made = signal<{
 	readonly form?: string | undefined;
 	readonly answer?: unknown;
 	readonly error?: string;
+	/** The correlation id of a request that the service refused. */
+	readonly cause?: unknown;
 } | null>(null);
 
 /** Forgets a refusal, once it is about something else than what the page shows. */
@@ -109,7 +112,7 @@ export async function perform<Answer>(call: Call, around: Around<Answer> = {}): 
 		onDone?.(answer);
 	} catch (error) {
 		if (text) text.value ||= written;
-		if (latest === call) made.value = { call, form, error: reasonOf(error, call) };
+		if (latest === call) made.value = { call, form, error: reasonOf(error, call), cause: Object(error).cause };
 		onRefused?.();
 	}
 }

@@ -120,10 +120,11 @@ function Then({ requests }: { readonly requests: readonly RequestEvent[] }) {
 		.filter((each) => each !== undefined)
 		.at(-1);
 	const lines = requests.flatMap((event) => {
-		const { fault, status, answer } = event;
+		const { fault, status, answer, explanation } = event;
 		return [
 			...(fault ? [{ id: `f${event.id}`, text: faultWords(fault), tone: "bad" }] : []),
 			...(status !== null && !isGood(event) ? [{ id: `a${event.id}`, text: reasonIn(answer), tone: "" }] : []),
+			...(explanation && !fault ? [{ id: `x${event.id}`, text: explanation, tone: "bad" }] : []),
 			// That a text is held says that consent was asked.
 			...consequencesOf(event)
 				.filter(({ type }) => type !== "consent.asked")

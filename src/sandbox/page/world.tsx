@@ -122,9 +122,11 @@ export function ViolationsDialog() {
 	return (
 		<Dialog title="Violations">
 			<ul class="plain mono">
-				{violations.value.map(({ rule, message, method, path, correlationId }) => (
+				{violations.value.map(({ rule, message, explanation, method, path, correlationId }) => (
 					<li key={correlationId}>
 						<b class="bad">{rule}</b> {message}
+						<br />
+						{explanation}
 						<br />
 						<span class="dim">
 							{method} {path}
