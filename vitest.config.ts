@@ -26,6 +26,7 @@ export default defineConfig({
 		// A busy machine is slow, not wrong.
 		testTimeout: 30_000,
 		hookTimeout: 30_000,
+		expect: { poll: { timeout: 20_000 } },
 		typecheck: {
 			enabled: true,
 			include: ["test/**/*.test-d.ts"],
