@@ -79,7 +79,7 @@ test("S36 a fetch that returns a clone leaves no unhandled rejection when the bo
 	const { port } = server.address() as AddressInfo;
 	const fetch: Fetch = async (url, init) => (await globalThis.fetch(url, init)).clone();
 	const client = createClient({ baseUrl: `http://127.0.0.1:${port}`, apiKey, fetch, retry: false });
-	const error = await failure(() => client.me.get({ timeoutMs: 50 }));
+	const error = await failure(() => client.me.get({ timeoutMs: 1_000 }));
 	expect(error).toMatchObject({ _tag: "PartnerTimeoutError", status: 200 });
 	await pause();
 	await expect(unhandled()).resolves.toEqual([]);
