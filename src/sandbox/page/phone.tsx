@@ -20,7 +20,7 @@ export function Phone() {
 	const name = row?.name ?? phone;
 	// The keys that follow j or k at once find the composer, though the conversation is still being read.
 	return (
-		<main class="phone" aria-label={`Phone of ${name}`}>
+		<main class="phone" tabIndex={-1} aria-label={`Phone of ${name}`}>
 			<div class="who">
 				<div class="row">
 					<h2>{name}</h2>
@@ -125,7 +125,7 @@ function Line({ item, name, isOpenTemplate }: LineProps) {
 
 function Welcome() {
 	return (
-		<main class="welcome">
+		<main class="welcome" tabIndex={-1}>
 			<h2>What happens to a text?</h2>
 			<p>Five stories, three clicks each. No message reaches anybody.</p>
 			<Stories />
