@@ -106,7 +106,7 @@ test("a contact is renamed and hidden, and a flow takes any of its states", asyn
 		await page.getByRole("button", { name: status, exact: true }).click();
 		await expect.poll(() => agency.conversation(phone).state().flows).toEqual([{ id: "1", status }]);
 	}
-	await page.getByLabel("Name: Rename Anna").fill("Anna Peeters");
+	await page.getByLabel("Name: Rename the contact").fill("Anna Peeters");
 	await page.keyboard.press("Enter");
 	await page.getByRole("heading", { name: "Anna Peeters" }).waitFor();
 	const get = () => client.agency(agency.id).conversations.get(phone).result();

@@ -12,7 +12,7 @@ export function ContactControls({ state }: { readonly state: ConversationState }
 			<summary>Staff, AI, flows and more</summary>
 			<TextForm label="Send as staff" path="staff/sends" contact={contact} />
 			<TextForm label="Reply as AI" path="ai/replies" contact={contact} disabled={!ai.enabled || !isOpen(state)} />
-			<NameForm label={`Rename ${name ?? contact}`} path={`contacts/${contact}`} now={name} />
+			<NameForm label="Rename the contact" path={`contacts/${contact}`} now={name} />
 			<div class="row">
 				<Act call={here("staff/setAi", { contact, on: !ai.enabled })}>Turn AI {ai.enabled ? "off" : "on"}</Act>
 				<Act call={here(`conversations/${contact}/takeOver`, { times: 1 })}>Take over: next send 409</Act>

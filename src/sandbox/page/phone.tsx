@@ -23,7 +23,7 @@ export function Phone() {
 		<main class="phone" tabIndex={-1} aria-label={`Phone of ${name}`}>
 			<div class="who">
 				<div class="row">
-					<h2>{name}</h2>
+					<h2 title={name}>{name}</h2>
 					{name !== phone && <span class="dim">{phone}</span>}
 					<span class="spring" />
 					{row && <Badges row={row} />}

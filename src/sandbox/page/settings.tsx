@@ -48,7 +48,7 @@ interface NameFormProps {
 
 /** Gives a name to the agency or to a contact. */
 export function NameForm({ label, path, now, onDone }: NameFormProps) {
-	const text = draftOf(label);
+	const text = draftOf(path);
 	const call = here(path, { name: text.value });
 	return (
 		<ActForm class="row text" label={label} call={call} text={text} onDone={onDone}>

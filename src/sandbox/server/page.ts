@@ -20,7 +20,7 @@ const html = `<!doctype html>
 </html>
 `;
 
-const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#0b72d0" d="M3 1h10a2 2 0 0 1 2 2v6a2 2 0 0 1-2 2H8l-4 4v-4H3a2 2 0 0 1-2-2V3a2 2 0 0 1 2-2"/></svg>`;
+const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#0b72d0" d="M1 1h14v10H8l-4 4v-4H1z"/></svg>`;
 
 /** The files below `/_sandbox/ui/`, by path. The empty path is the page itself. */
 export const pageFiles: ReadonlyMap<string, PageFile> = new Map([
