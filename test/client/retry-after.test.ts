@@ -53,7 +53,7 @@ test("Retry-After is waited for when it is longer than the own wait, also beyond
 	const client = createClient({ baseUrl, apiKey, fetch, onAttempt: ({ retryInMs }) => waits.push(retryInMs) });
 	const settled = client.me.get();
 	await vi.advanceTimersByTimeAsync(19_990);
-	expect(fetch.count()).toBe(1);
+	expect(fetch.count(), JSON.stringify(waits)).toBe(1);
 	await vi.advanceTimersByTimeAsync(10);
 	await expect(settled).resolves.toEqual(me);
 	expect(waits).toEqual([20_000, undefined]);
@@ -142,7 +142,7 @@ test.for(sixCalls)("a 429 with a Retry-After is waited for and tried again: $ope
 	const client = createClient({ baseUrl, apiKey, fetch, onAttempt: ({ retryInMs }) => waits.push(retryInMs) });
 	const settled = run(client).withResponse();
 	await vi.advanceTimersByTimeAsync(11_990);
-	expect(fetch.count()).toBe(1);
+	expect(fetch.count(), JSON.stringify(waits)).toBe(1);
 	await vi.advanceTimersByTimeAsync(10);
 	await expect(settled).resolves.toMatchObject({ response: { attempts: 2 } });
 	expect(waits).toEqual([12_000, undefined]);
