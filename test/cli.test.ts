@@ -185,7 +185,7 @@ test("--quiet prints no line for requests, and a clock that stands still is said
 	const running = await started(["--quiet"]);
 	const before = running.out();
 	expect(before).toMatch(
-		/Clock +2026-01-05T09:00:00\.000Z, stands until a control moves it \(--follow lets it run\)\n/,
+		/Clock +2026-01-05T09:00:00\.000Z, does not run: a control moves it, or --follow lets it run\n/,
 	);
 	const baseUrl = /Base URL +(\S+)/.exec(before)?.[1] ?? "";
 	await fetch(`${baseUrl}/me`);

@@ -34,7 +34,7 @@ export function banner(
 	{ baseUrl, controlUrl, token, apiKey, agencyId }: SandboxServer,
 	{ page, now, follow, state, hasKeys }: Announced,
 ): string {
-	const clock = follow ? "runs with real time" : "stands until a control moves it (--follow lets it run)";
+	const clock = follow ? "runs with real time" : "does not run: a control moves it, or --follow lets it run";
 	const keys = hasKeys ? "Keys: o opens the page, q quits." : "Ctrl-C stops it.";
 	return `  Page           ${page}
   Base URL       ${baseUrl}

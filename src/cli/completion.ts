@@ -7,15 +7,15 @@ interface Completed {
 	readonly options: Options;
 }
 
-/** A word that can stand where the cursor is. */
+/** A word that can be completed at the cursor. */
 interface Candidate {
 	readonly word: string;
 	readonly help: string;
 }
 
 /*
- * The shells ask this command for the words that can stand where the cursor is, so that each version of the package completes
- * its own options. A line of the answer is a word, a tab and its help; or `:files`, where a path is to be completed.
+ * The shells ask this command for the words that fit at the cursor, so that each version of the package completes its own
+ * options. A line of the answer is a word, a tab and its help; or `:files`, where a path is to be completed.
  */
 
 const bash = `# Completion of messaging-conversations in bash. In ~/.bashrc: source <(messaging-conversations completion bash)
@@ -137,7 +137,7 @@ function candidates(commands: ReadonlyMap<string, Completed>, words: readonly st
 	return optionsIn(options, args.slice(0, -1));
 }
 
-/** The options, without those that stand there and may stand there once. */
+/** The options, without those that were given and may be given only once. */
 function optionsIn(options: Options, given: readonly string[]): Candidate[] {
 	const isThere = (name: string): boolean =>
 		given.some((word) => word === `--${name}` || word.startsWith(`--${name}=`));

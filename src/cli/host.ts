@@ -15,7 +15,7 @@ export interface Host {
 	readonly onOutputClosed: (act: () => void) => void;
 	/** Calls `act` when the command must stop: at Ctrl-C, and when the npx that started it ends. */
 	readonly onStop: (act: () => void) => void;
-	/** Calls `act` with each key that is pressed. Returns what ends that; undefined where nobody can press a key. */
+	/** Calls `act` with each key that is pressed. Returns what ends that; undefined where no key can be pressed. */
 	readonly onKeys: (act: (key: string) => void) => (() => void) | undefined;
 	/** Opens an address in the user's browser. It does nothing where there is none. */
 	readonly openInBrowser: (url: string) => void;

@@ -10,7 +10,7 @@ const signals = new Map([
 ] as const);
 
 /**
- * Calls `act` with each key that is pressed. Returns what ends that; undefined where nobody can press a key: without a
+ * Calls `act` with each key that is pressed. Returns what ends that; undefined where no key can be pressed: without a
  * terminal, and in the background, where a process that touches its terminal is stopped.
  */
 export function onKeys(act: (key: string) => void): (() => void) | undefined {

@@ -196,7 +196,7 @@ function sandboxFrom(values: Flags): Sandbox {
 	const file = values.import;
 	if (file !== undefined) named("--import", () => sandbox.import(readTextFile(file)));
 	if (values.state !== undefined) readState(values.state, sandbox);
-	// With --follow the clock of an earlier run goes on from now.
+	// With --follow the clock of an earlier run continues from now.
 	if (values.follow && values.now === undefined && sandbox.clock.now() < new Date())
 		sandbox.clock.advanceTo(new Date());
 	return sandbox;

@@ -41,7 +41,7 @@ export function keepState(file: string, sandbox: Sandbox, onTrouble: (problem: s
 			trouble = "";
 		} catch (error) {
 			const problem = problemOf(file, error);
-			if (problem !== trouble) onTrouble(`${problem} The sandbox goes on without it.`);
+			if (problem !== trouble) onTrouble(`${problem} The sandbox keeps running without it.`);
 			trouble = problem;
 		}
 	};

@@ -63,7 +63,7 @@ async function started(...args: string[]) {
 const eventuallyHolds = (text: string) =>
 	expect.poll(() => readFileSync(file, "utf8"), { timeout: 10_000, interval: 20 }).toContain(text);
 
-test("a world goes on where the last run of it ended: contacts, held text, clock, faults and operationIds", async () => {
+test("a world continues where its last run ended: contacts, held text, clock, faults and operationIds", async () => {
 	const first = await started();
 	await first.control("POST", "contacts/+447700900101", { name: "Anna" });
 	await first.control("POST", "clock/advance", { hours: 3 });
@@ -166,7 +166,7 @@ test.each([
 	expect(readdirSync(folder)).toEqual(["world.json"]);
 });
 
-test("a file that cannot be written ends the start, and later on is a warning while the sandbox goes on", async () => {
+test("a file that cannot be written ends the start, and later on is a warning while the sandbox keeps running", async () => {
 	const nowhere = join(folder, "no-such-folder", "world.json");
 	const { code, err } = await run(["sandbox", "--port", "0", "--json", "--state", nowhere]);
 	expect([code, err]).toEqual([

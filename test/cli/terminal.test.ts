@@ -147,7 +147,7 @@ test("without a terminal a line is as long as a reader of 100 columns bears", as
 	expect(lines().filter((line) => line.length > 100)).toEqual([]);
 });
 
-test("a date stands before the first line of another day of the sandbox's clock", async () => {
+test("a date is printed before the first line of another day of the sandbox's clock", async () => {
 	const { ask, control, lines } = await started([]);
 	await ask("/me");
 	await control("clock/advance", { hours: 20 });

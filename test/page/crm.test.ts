@@ -35,7 +35,7 @@ test("a text is sent through the API by keyboard, with a random operationId", as
 	expect(new Set(ids).size).toBe(2);
 });
 
-test("a refusal stands beside the fields, which keep their text, and goes when they are corrected", async () => {
+test("a refusal is shown beside the fields, which keep their text, and goes when they are corrected", async () => {
 	const { page, sandbox, send } = await asCrm("twoLanguages");
 	const form = page.getByRole("form", { name: "Send as the CRM" });
 	await send("Bonjour");

@@ -1,4 +1,4 @@
-// The five stories, which the page tells in three clicks each.
+// The five stories, with three clicks each.
 import { expect, test } from "vitest";
 import type { Sandbox } from "../../src/sandbox/index.ts";
 import { axeFindings, messages, picture, requests, shows, visit } from "./visit.ts";
@@ -38,7 +38,7 @@ test.each(stories)("$title: the story takes three clicks, by keyboard", async ({
 	expect(await axeFindings(page)).toEqual([]);
 });
 
-test("the link of a story sets its scene, a reload goes on with it, and the list leads to the next one", async () => {
+test("the link of a story sets its scene, a reload continues it, and the list leads to the next one", async () => {
 	const { page, sandbox } = await visit();
 	await page.goto(`${page.url()}#/stories/replaced`);
 	const guide = page.getByRole("region", { name: "Story: A held text is replaced" });
@@ -53,7 +53,7 @@ test("the link of a story sets its scene, a reload goes on with it, and the list
 	expect(sandbox.agency().contacts()).toHaveLength(2);
 });
 
-test("a story goes on when its step is done on the phone or by a CRM", async () => {
+test("a story continues when its step is done on the phone or by a CRM", async () => {
 	const { page, sandbox, client } = await visit();
 	await page.getByRole("link", { name: "A held text is accepted" }).click();
 	const guide = page.getByRole("region", { name: "Story: A held text is accepted" });

@@ -59,7 +59,7 @@ test("an agency is renamed, unlinked and linked again, its CRM is hidden, and an
 	await expect.poll(() => page.title()).toBe("Sandbox · Second");
 });
 
-test("the consent flow is changed, only by what was edited, and a refusal stands in its form", async () => {
+test("the consent flow is changed, only by what was edited, and a refusal is shown in its form", async () => {
 	const { page, sandbox } = await visit();
 	const dialog = page.getByRole("dialog");
 	const form = dialog.getByRole("form", { name: "Consent flow" });

@@ -564,7 +564,7 @@ test("events are streamed as they happen, and a reader resumes after the last nu
 	expect((await fetch(`${server.controlUrl}/events`, init)).status).toBe(401);
 });
 
-test("a stream tells the steps of a running clock once a second, and leaves out long answers if asked to", async () => {
+test("a stream reports a running clock once a second, and leaves out long answers if asked to", async () => {
 	const reading = streamed("?brief=true", 4);
 	await new Promise((resolve) => setTimeout(resolve, 50));
 	for (let i = 0; i < 50; i++) sandbox.clock.advance({ ms: 100 });

@@ -271,7 +271,7 @@ test("what controls change is an event too, so that two observers see the same",
 	]);
 });
 
-test("R92 a window that ends is an event at its own instant, also when a scenario of the past has moved its end", () => {
+test("R92 a window that ends is an event at its own instant, even if a scenario of the past has moved its end", () => {
 	const sandbox = createSandbox({ now: NOW });
 	const anna = sandbox.agency().contact(ANNA);
 	anna.writes("Hello");

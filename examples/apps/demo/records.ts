@@ -193,7 +193,7 @@ function lineOf(key: string, row: Record<string, unknown>, text: OutboxStatus | 
 }
 
 /**
- * Whether a message of the mirror is a text of this CRM. The outbox tells the message of each text that is sent. A moment
+ * Whether a message of the mirror is a text of this CRM. The outbox knows the message of each text that was sent. A moment
  * before, the mirror may have the message already: then the same words are enough, if they are not clearly older.
  */
 function isOwn(

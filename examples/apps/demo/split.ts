@@ -18,10 +18,11 @@ export interface Split {
 	onDone(act: () => void): () => void;
 }
 
-const fileOf = (name: string): string => readFileSync(new URL(`split/${name}`, import.meta.url), "utf8");
+const fileOf = (name: string): string => readFileSync(new URL(name, import.meta.url), "utf8");
 const files: Record<string, [type: string, body: string]> = {
-	"split.css": ["text/css; charset=utf-8", fileOf("split.css")],
-	"split.js": ["text/javascript; charset=utf-8", fileOf("split.js")],
+	"colours.css": ["text/css; charset=utf-8", fileOf("public/colours.css")],
+	"split.css": ["text/css; charset=utf-8", fileOf("split/split.css")],
+	"split.js": ["text/javascript; charset=utf-8", fileOf("split/split.js")],
 };
 
 export function createSplit(split: Split): Server {

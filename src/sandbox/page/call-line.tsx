@@ -33,7 +33,7 @@ function Outcome({ error, form, answer }: { error?: string; form?: string | unde
 export function Refusal({ form }: { readonly form: string }) {
 	const { error, form: of, cause } = made.value ?? {};
 	if (of !== form || error === undefined) return null;
-	// The service keeps its reasons to itself. The sandbox tells them in the events, a moment later.
+	// The service keeps its reasons to itself. The sandbox adds them to the events a moment later.
 	const refused = cause ? requests.value.find(({ correlationId }) => correlationId === cause) : undefined;
 	return (
 		<p role="alert" class="refusal">

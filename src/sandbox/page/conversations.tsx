@@ -26,7 +26,7 @@ import { authors, counted } from "./words.ts";
 /** The numbers in the order in which the page shows them. */
 export const order = computed(() => rows.value.map(({ phoneNumber }) => phoneNumber));
 
-/** The number in the search that nobody has yet. */
+/** The number in the search, if no contact has it. */
 const newNumber = computed(() =>
 	digitsIn(search.value).length >= 6 && order.value.length === 0 ? search.value.trim() : null,
 );

@@ -71,7 +71,7 @@ function sendOf(event: RequestEvent): string | undefined {
 	return event.operation === "messages.send" && id !== undefined ? `${event.agencyId} ${id}` : undefined;
 }
 
-/** Whether a request only repeats a read of the same, with nothing to tell of it. */
+/** Whether a request only repeats the same read, and nothing came of it. */
 function isPollOf({ newest }: Entry, event: RequestEvent): boolean {
 	const [a, b] = [newest, event];
 	const isSame = a.operation === b.operation && a.path === b.path && a.status === b.status && a.keyId === b.keyId;

@@ -51,7 +51,7 @@ export const isOpen = ({ window }: ConversationRow): boolean =>
 	window.expiresAt !== null && Date.parse(window.expiresAt) > now.value;
 
 /*
- * The list. It is loaded page by page, and each conversation that changes is read again, wherever it stands.
+ * The list. It is loaded page by page, and each conversation that changes is read again, wherever it is in the list.
  */
 
 const pageLength = 100;
@@ -257,7 +257,7 @@ function markStale(event: SandboxEvent): void {
 	else if (/^(agency|access|fault)/.test(event.type)) stale.world = true;
 	else if (event.type === "violation") violations.value = [...violations.value, event];
 	else if (event.type === "request") {
-		// A send that is refused can use up a take-over, of which no event tells.
+		// A send that is refused can use up a take-over, which no event reports.
 		const { operation, status, contact } = event;
 		const row = operation === "messages.send" && status !== 200 && contact !== null && rowOf(contact);
 		if (row) markRow(row.phoneNumber, row.agencyId);

@@ -128,8 +128,8 @@ export const stories: Readonly<Record<string, Story>> = {
 	},
 };
 
-/** The story that is told, and its contact. */
-export const told = signal<{ readonly id: string; readonly phone: string } | null>(null);
+/** The story that is being played, and its contact. */
+export const playing = signal<{ readonly id: string; readonly phone: string } | null>(null);
 
 /** How many steps of the story are done. */
 export function stepsDone({ steps }: Story, phone: string): number {
@@ -152,7 +152,7 @@ function named(event: SandboxEvent): string {
 export async function openStory(): Promise<void> {
 	const [path, id = "", phone] = location.hash.match(/^#\/stories\/?(\w*)\/?(\+\d+)?/) ?? [];
 	const story = stories[id];
-	told.value = phone === undefined ? null : { id, phone };
+	playing.value = phone === undefined ? null : { id, phone };
 	if (path === undefined) return;
 	if (phone !== undefined && phone !== selected.value) select(phone);
 	pane.value = "phone";
@@ -164,11 +164,11 @@ async function begin(id: string, { name, wrote }: Story): Promise<void> {
 	const phone = await freeNumber();
 	await perform(here(`contacts/${phone}`, { name }));
 	if (wrote !== undefined) await perform(here(`contacts/${phone}/writes`, { text: wrote }));
-	// A reload and Back go on with the story, and begin no other one.
+	// A reload and Back continue the story, and begin no other one.
 	const query = new URLSearchParams({ agency: chosenAgencyId.value, contact: phone });
 	if (!chosenAgencyId.value) query.delete("agency");
 	history.replaceState(null, "", `#/stories/${id}/${phone}?${query}`);
-	told.value = { id, phone };
+	playing.value = { id, phone };
 	select(phone);
 }
 

@@ -1,7 +1,7 @@
 import { Act } from "./act.tsx";
 import { Refusal } from "./call-line.tsx";
 import { selected, thread } from "./store.ts";
-import { stepsDone, stories, told } from "./stories.ts";
+import { playing, stepsDone, stories } from "./stories.ts";
 
 /** The stories, each with an address of its own. */
 export function Stories() {
@@ -21,7 +21,7 @@ export function Stories() {
 
 /** Guides through the story of the contact that is shown, one button at a time. */
 export function Guide() {
-	const { id, phone } = told.value ?? {};
+	const { id, phone } = playing.value ?? {};
 	const story = stories[id ?? ""];
 	if (!story || !phone || phone !== selected.value) return null;
 	const { title, steps, name, end, endHeld } = story;

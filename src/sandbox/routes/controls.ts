@@ -18,7 +18,7 @@ const listed = {
 	controls: all.map(({ method, path, takes, answers }) => ({ verb: method, path, takes, answers })),
 };
 
-/** The sandbox's controls by method and path. They need no server: `baseUrl` is only told to those who ask for it. */
+/** The sandbox's controls by method and path. They need no server: only `GET connection` uses `baseUrl`. */
 export function createControls(sandbox: Sandbox, baseUrl: () => string): Controls {
 	const snapshots = new Map<string, KeptSnapshot>();
 	return (method, path, given = {}) => {

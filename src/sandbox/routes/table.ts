@@ -5,7 +5,6 @@ import type { Contact } from "../controls/contact.ts";
 import type { FaultControl } from "../controls/faults.ts";
 import type { FlowControl } from "../controls/flow.ts";
 import type { IntegrationControl, LinkOptions } from "../controls/integration.ts";
-
 import { type ScenarioName, scenarioNames } from "../controls/scenarios.ts";
 import type { Archive } from "../index.ts";
 import type { ConsentSettings } from "../world/consent.ts";

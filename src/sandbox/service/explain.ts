@@ -14,7 +14,7 @@ import {
 import { decodeCursor, listName, messagesName } from "./cursor.ts";
 
 /*
- * Why a request was refused, in a sentence or two. The service keeps this to itself, and the sandbox tells it in its journal
+ * Why a request was refused, in a sentence or two. The service keeps this to itself, and the sandbox adds it to its journal
  * and events. No sentence holds a key, a phone number or another value of the request. The only exception is an operationId
  * that was reused: its two texts are shown, because their difference is the reason.
  */
@@ -160,7 +160,7 @@ export function explainTakeOver({ conflicts }: Thread): string {
 	return `Another party took the conversation over (takeOver). ${next}.`;
 }
 
-/** The fields of a send that an operationId stands for. */
+/** The fields of a send that an operationId identifies. */
 export interface Payload {
 	readonly to: string;
 	readonly body: string;

@@ -24,7 +24,7 @@ export interface RecordedRequest {
 	/** The status answered; null when no answer came (a fault cut it, or it still waits). */
 	readonly status: number | null;
 	/**
-	 * Why it was refused, or how a fault changed the answer, in a sentence or two. The service itself does not tell. Null for
+	 * Why it was refused, or how a fault changed the answer, in a sentence or two. The service itself does not say. Null for
 	 * any other request.
 	 */
 	readonly explanation: string | null;
