@@ -87,6 +87,7 @@ function pageView({ token, crmUrl }: Split): string {
 	<meta name="viewport" content="width=device-width">
 	<title>Demo: a CRM and a contact's phone</title>
 	<link rel="icon" href="data:,">
+	<link rel="stylesheet" href="colours.css">
 	<link rel="stylesheet" href="split.css">
 	<script type="module" src="split.js"></script>
 </head>

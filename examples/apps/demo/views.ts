@@ -29,6 +29,7 @@ export function pageView({ contacts, now, chat, problem }: Page): string {
 	<meta name="viewport" content="width=device-width">
 	<title>${name && `${name} · `}CRM</title>
 	<link rel="icon" href="data:,">
+	<link rel="stylesheet" href="/colours.css">
 	<link rel="stylesheet" href="/style.css">
 	<script type="module" src="/live.js"></script>
 </head>
