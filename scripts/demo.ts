@@ -4,20 +4,14 @@
  * The CRM has dependencies of its own in examples/apps. They are installed when they are not there yet, or not as the lock
  * file says.
  */
-import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { isInstalled } from "./installed.ts";
+import { install, isInstalled } from "./install.ts";
 
 const apps = fileURLToPath(new URL("../examples/apps", import.meta.url));
 
 if (!isInstalled(apps)) {
 	console.log("Installing what the demo's CRM needs: once, for half a minute or so …");
-	const { status } = spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
-		cwd: apps,
-		stdio: "inherit",
-		shell: process.platform === "win32", // npm is a script there
-	});
-	if (status !== 0) {
+	if (!install(apps)) {
 		console.error("The install failed, so the demo cannot start. See above why.");
 		process.exit(1);
 	}

@@ -1,5 +1,9 @@
+import { randomUUID } from "node:crypto";
+import { rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { createSandbox } from "../../src/sandbox/index.ts";
 import { serve } from "../../src/sandbox/server.ts";
 import { axeFindings, messages, requests, shows, visit } from "./visit.ts";
@@ -135,6 +139,9 @@ test("scenarios, snapshots, export, import and reset", async () => {
 		page.waitForEvent("download"),
 		page.getByRole("button", { name: "Export as a file" }).click(),
 	]);
+	const saved = join(tmpdir(), `sandbox-${randomUUID()}.json`);
+	onTestFinished(() => rmSync(saved));
+	await file.saveAs(saved);
 	sandbox.agency().contact("+447700900199", { name: "Zoë" }).writes("later");
 	await page.getByRole("button", { name: /^Restore 1/ }).click();
 	await expect.poll(() => sandbox.agency().conversations().length).toBe(1);
@@ -143,7 +150,7 @@ test("scenarios, snapshots, export, import and reset", async () => {
 	await page.getByRole("dialog").getByRole("button", { name: "Reset" }).click();
 	await expect.poll(() => sandbox.agency().conversations().length).toBe(0);
 	await page.getByRole("button", { name: "Scenario…" }).click();
-	await page.getByLabel("Import a file").setInputFiles(await file.path());
+	await page.getByLabel("Import a file").setInputFiles(saved);
 	await page.keyboard.press("Escape");
 	await page.getByRole("button", { name: /Anna/ }).click();
 	await shows(messages(page), "Held, not sent");

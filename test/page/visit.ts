@@ -1,18 +1,12 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import chromium from "@sparticuz/chromium";
-import { type Browser, type BrowserContextOptions, chromium as engine, type Page } from "playwright-core";
-import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
+import { type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { expect, inject, onTestFinished } from "vitest";
 import { type Client, createClient } from "../../src/index.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/index.ts";
 import { type SandboxServer, serve } from "../../src/sandbox/server.ts";
 
-let browser: Browser;
-
-beforeAll(async () => {
-	browser = await engine.launch({ executablePath: await chromium.executablePath(), args: ["--no-sandbox"] });
-});
-afterAll(() => browser.close());
+const browser = await chromium.connect(inject("browser"));
 
 /**
  * Opens an address in a window of its own. `wrong` collects what the page may not do: throw, breach its content security

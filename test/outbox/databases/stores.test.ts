@@ -28,14 +28,16 @@ async function emptyPool(): Promise<pg.Pool> {
 
 describe("libsql", () => storeSuite(openLibsql));
 describe("@libsql/client", () => storeSuite(openLibsqlClient));
-describe("PGlite", () => storeSuite(openPglite));
 describe("a PostgreSQL server", () => storeSuite(async () => postgresStore(await emptyPool())));
-describe("a PostgreSQL server, in a schema of its own", () =>
-	storeSuite(async () => {
-		const pool = await emptyPool();
-		await pool.query("create schema crm");
-		return postgresStore(pool, { table: "crm.texts" });
-	}));
+if (isLong) {
+	describe("PGlite", () => storeSuite(openPglite));
+	describe("a PostgreSQL server, in a schema of its own", () =>
+		storeSuite(async () => {
+			const pool = await emptyPool();
+			await pool.query("create schema crm");
+			return postgresStore(pool, { table: "crm.texts" });
+		}));
+}
 
 test("node:sqlite and better-sqlite3, which need Node 22 or later", async () => {
 	const cwd = fileURLToPath(new URL(".", import.meta.url));

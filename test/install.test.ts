@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { isInstalled } from "../scripts/installed.ts";
+import { isInstalled } from "../scripts/install.ts";
 
 interface Package {
 	version: string;
@@ -20,7 +20,7 @@ function folderWith(
 	packages: Record<string, Package>,
 	installed: Record<string, Package> | string | undefined,
 ): string {
-	const folder = mkdtempSync(join(tmpdir(), "installed-"));
+	const folder = mkdtempSync(join(tmpdir(), "install-"));
 	onTestFinished(() => rmSync(folder, { recursive: true }));
 	const root = { "": { name: "apps", dependencies: { express: "^5.0.0" } } };
 	writeFileSync(join(folder, "package-lock.json"), JSON.stringify({ packages: { ...root, ...packages } }));

@@ -1,5 +1,11 @@
+/**
+ * Installs the packages of some folders, unless they are there as the lock file says.
+ * `tsx scripts/install.ts examples/apps test/page`
+ */
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 interface Locked {
 	readonly version?: string;
@@ -29,3 +35,16 @@ function packagesIn(file: string): Record<string, Locked> | undefined {
 		return undefined;
 	}
 }
+
+/** Installs a folder's packages as its lock file says. Returns whether that succeeded. */
+export function install(folder: string): boolean {
+	const { status } = spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
+		cwd: folder,
+		stdio: "inherit",
+		shell: process.platform === "win32", // npm is a script there
+	});
+	return status === 0;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url))
+	for (const folder of process.argv.slice(2)) if (!isInstalled(folder) && !install(folder)) process.exit(1);
