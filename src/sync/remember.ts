@@ -59,9 +59,14 @@ export function noteRead(
 
 /** The time before which all messages of a conversation were delivered. */
 function deliveredBefore({ from, doubt: [after, before] = [never, never] }: Past, messages: readonly Dated[]): number {
-	// A message without a time may have had one between them by its neighbours.
-	const wasToCome = messages.some(({ message, at }) => at >= after && (at < before || message.createdAt === null));
+	const wasToCome = messages.some(({ at }, index) => at >= after && earliestOf(messages, index) < before);
 	return wasToCome ? from : Math.max(from, before);
+}
+
+/** The earliest time that a message can have. One without a time is not older than the next older one that has a time. */
+function earliestOf(messages: readonly Dated[], index: number): number {
+	const dated = messages.slice(index).find(({ message }) => message.createdAt !== null);
+	return dated?.at ?? never;
 }
 
 /** Notes a conversation that the caller skips. Its messages up to now count as delivered. */

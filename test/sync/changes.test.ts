@@ -345,6 +345,22 @@ test("what was delivered before a break, and has moved up since, brings its new 
 	]);
 });
 
+test("a new message without a time brings nothing twice after a break, if an older new one has a time", async () => {
+	const opened = openModel({}, 4);
+	const { model, contact } = opened;
+	for (const index of [0, 1, 2]) {
+		model.write(contact(index));
+		model.advance(minutes(20));
+	}
+	await opened.pollUpTo(1);
+	for (const undated of [false, true, false]) model.write(contact(0), { undated });
+	const { changes: rest } = await opened.poll();
+	expect(told(opened, { changes: rest }).sort()).toEqual([
+		[0, ["3", "4", "5"]],
+		[2, ["2"]],
+	]);
+});
+
 test("what has moved up during a break comes first, so that a second break costs it no message", async () => {
 	const opened = openModel({}, 4);
 	const { model, agency, contact } = opened;

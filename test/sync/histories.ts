@@ -258,8 +258,10 @@ async function play({ kind, seed, crm, options, feed = changes }: HistoryOptions
 		const isKnown = isWhole && beganAt === Number.NEGATIVE_INFINITY;
 		if (row && isKnown && JSON.stringify(summaries.get(row.phoneNumber)) !== JSON.stringify(row)) findings.untrue++;
 	}
-	// Stored in two steps, a change comes at least once; so does a message without a time, after a crash.
-	if (crm === "killed between two" || (crm !== "one transaction" && undatedMessages)) findings.twice = 0;
+	// Stored in two steps, a change comes at least once. So does a message without a time, if a poll is interrupted: by a
+	// crash or by a request that fails.
+	const isInterrupted = crm !== "one transaction" || (faults ?? 0) > 0;
+	if (crm === "killed between two" || (isInterrupted && undatedMessages)) findings.twice = 0;
 	// Ids are forgotten after the lookback, so older messages may repeat after the clock was set back.
 	if (setsBack) findings.twice = 0;
 	if (!isCalm) findings.early = 0;
