@@ -14,7 +14,7 @@ import { eventsIn, excerpt, listed } from "./listing.ts";
 import { get, type Place, post, type Route } from "./route.ts";
 
 /*
- * Every control of the sandbox by method and path, in the order of the guide. The tables of docs/sandbox-server.md are
+ * Every control of the sandbox by method and path, in the order of the page. The tables of docs/sandbox-routes.md are
  * generated from it.
  */
 
