@@ -229,7 +229,7 @@ const conversationsAndMessages = [
 			limit: optional(aCount),
 			phones: optional(somePhones),
 		},
-		body: "none; in the query `search` (part of a name or number), `contacts` (true adds contacts without a conversation, last), `offset` and `limit`; or `phones`, the numbers of these contacts alone, known or not",
+		body: "none; in the query `search` (part of a name or number), `offset`, `limit` and `contacts`. True adds contacts without a conversation, last. Or `phones`: only these numbers, known or not",
 		answers: "the agency's conversations, newest message first, each as its state without `flows` and `messages`",
 		run: ({ agency }, given) => listed(agency, given),
 	}),
