@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { OutboxOptions } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
@@ -36,6 +36,38 @@ test("the README's two commands are the ones that CI runs", () => {
 	}
 	// It stands before Install, and works nowhere else.
 	expect(readme).toMatch(/^See .* in a clone of the repository.*:\n\n```sh\nnpm ci && npm run quickstart$/m);
+});
+
+/** The anchor that GitHub gives a heading. */
+const anchorOf = (heading: string): string =>
+	heading
+		.toLowerCase()
+		.replace(/[^\w\s-]/g, "")
+		.replaceAll(" ", "-");
+
+/** The anchors of a page: those of its headings, and those that it sets itself. */
+function anchorsOf(text: string): Set<string | undefined> {
+	const prose = text.replace(/^```.*?^```/gms, "");
+	const headings = [...prose.matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => anchorOf(heading));
+	return new Set([...headings, ...[...prose.matchAll(/<a id="([^"]+)"/g)].map(([, id]) => id)]);
+}
+
+test.each(pages.map(({ name, text }) => [name, text]))("%s links to files and headings that exist", (name, text) => {
+	const prose = text.replace(/^```.*?^```/gms, "");
+	const links = [...prose.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)];
+	const broken = links.filter(([, path = "", anchor]) => {
+		const file = path === "" ? join(root, name) : join(root, dirname(name), path);
+		return !existsSync(file) || (anchor !== undefined && !anchorsOf(readFileSync(file, "utf8")).has(anchor));
+	});
+	expect(broken.map(([link]) => link)).toEqual([]);
+});
+
+test.each(readdirSync(join(root, "docs/diagrams")))("the diagram %s can be read aloud, and in the dark", (file) => {
+	const svg = readFileSync(join(root, "docs/diagrams", file), "utf8");
+	expect(svg).toMatch(/role="img" aria-labelledby="title desc"/);
+	expect(svg).toMatch(/<title id="title">\S.+<\/title>\n\t<desc id="desc">\S.{100,}<\/desc>/);
+	expect(svg).toContain("prefers-color-scheme: dark");
+	expect(pages.some(({ text }) => new RegExp(`!\\[\\S.{30,}\\]\\(.*${file}\\)`).test(text))).toBe(true);
 });
 
 test("the guide to Next.js shows files of the site that the long tests build", () => {

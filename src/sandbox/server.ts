@@ -86,9 +86,9 @@ const optionsRule = fields<ServeOptions>({
  * The sandbox over HTTP, on the loopback interface unless `listen` names another. It refuses a foreign `Host` or
  * `Origin`, sends no CORS header and opens no connection itself.
  *
- * Below `controlUrl` are the sandbox's controls, for programs in any language: `POST clock/advance {"hours": 25}`,
- * `POST contacts/+447700900101/writes {"text": "Hello"}`, each with the token; `GET` on `controlUrl` itself lists
- * them all, and docs/sandbox-server.md of the package shows what each takes and answers.
+ * Below `controlUrl` are the sandbox's controls, for programs in any language, such as
+ * `POST clock/advance {"hours": 25}`. Each request carries the token. `GET` on `controlUrl` itself lists them all, and
+ * docs/sandbox-routes.md of the package shows what each takes and answers.
  *
  * @example
  * const server = await serve(createSandbox(), { port: 0 });

@@ -47,6 +47,7 @@ test("S39 the tarball holds what its users need and nothing else", () => {
 			...readdirSync(join(root, "docs")).flatMap((file) =>
 				/\.(md|svg)$/.test(file) && file !== "sandbox-page.md" ? `docs/${file}` : [],
 			),
+			...readdirSync(join(root, "docs/diagrams")).map((file) => `docs/diagrams/${file}`),
 			...readdirSync(join(root, "examples")).flatMap((file) => (file.endsWith(".ts") ? `examples/${file}` : [])),
 			"openapi.json",
 			"package.json",

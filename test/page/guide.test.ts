@@ -34,7 +34,7 @@ test.each(stories)("$title: the story takes three clicks, by keyboard", async ({
 	await shows(guide, end);
 	expect(textsOf(sandbox)).toEqual(texts);
 	expect(sandbox.agency().contact("+447700900201").state().held).toBe(null);
-	await picture(page, `story-${id}`);
+	if (id === "lost") await picture(page, "lost-answer");
 	expect(await axeFindings(page)).toEqual([]);
 });
 

@@ -41,7 +41,6 @@ test("consent is given: the held text goes out", async () => {
 	await shows(messages(page), "Held, not sent");
 	await page.getByRole("button", { name: "Accept" }).waitFor();
 	await shows(page.getByRole("navigation", { name: "Conversations" }), "1 held");
-	await picture(page, "held-text");
 	await page.keyboard.press("a");
 	await shows(messages(page), "accepted: the held text went out");
 	await messages(page).getByText("Held, not sent").waitFor({ state: "detached" });
@@ -105,7 +104,6 @@ test("a lost answer: the fault builder arms it, and the retry sends nothing twic
 	await shows(messages(page), "The CRM's send got no answer");
 	expect(await messages(page).getByText("Wednesday at 14:00?", { exact: true }).count()).toBe(1);
 	expect(sandbox.agency().contact(phone).inbox()).toHaveLength(1);
-	await picture(page, "lost-answer");
 });
 
 test("the AI is switched off by a send, and on again by a message a day later", async () => {
@@ -118,7 +116,6 @@ test("the AI is switched off by a send, and on again by a message a day later", 
 	await shows(page.getByRole("main"), "AI off: after a manual send");
 	await shows(requests(page), "AI off: a message was sent");
 	await shows(messages(page), "flow 1: cancelled");
-	await picture(page, "ai-off");
 	sandbox.clock.advance({ hours: 25 });
 	await page.keyboard.press("r");
 	await page.keyboard.type("Wednesday is fine");

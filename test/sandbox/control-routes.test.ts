@@ -361,13 +361,13 @@ test("snapshots are listed with their names, and outlive a reset", async () => {
 	expect((await control("POST", "restore", { snapshot: "3" })).status).toBe(400);
 });
 
-test("the guide of the server names every control and every field that it takes, and no other", async () => {
+test("the page of controls names every control and every field that it takes, and no other", async () => {
 	const headers = { "x-sandbox-token": server.token };
 	const { controls } = await (await fetch(server.controlUrl, { headers })).json();
 	const known = controls.map((each: { verb: string; path: string; takes: string[] }) =>
 		[each.verb, each.path, ...each.takes.sort()].join(" "),
 	);
-	const guide = readFileSync(new URL("../../docs/sandbox-server.md", import.meta.url), "utf8");
+	const guide = readFileSync(new URL("../../docs/sandbox-routes.md", import.meta.url), "utf8");
 	const told = [...guide.matchAll(/^\| `(GET|POST) ([^`]+)` +\| ([^|]*)\|/gm)].map(([, verb, path, body = ""]) =>
 		[verb, path, ...[...body.matchAll(/`(\w+)`/g)].map((match) => match[1]).sort()].join(" "),
 	);

@@ -14,7 +14,7 @@ import { eventsIn, excerpt, listed } from "./listing.ts";
 import { get, type Place, post, type Route } from "./route.ts";
 
 /*
- * Every control of the sandbox by method and path, in the order of the guide. The tables of docs/sandbox-server.md are
+ * Every control of the sandbox by method and path, in the order of the page. The tables of docs/sandbox-routes.md are
  * generated from it.
  */
 
@@ -229,7 +229,7 @@ const conversationsAndMessages = [
 			limit: optional(aCount),
 			phones: optional(somePhones),
 		},
-		body: "none; in the query `search` (part of a name or number), `contacts` (true adds contacts without a conversation, last), `offset` and `limit`; or `phones`, the numbers of these contacts alone, known or not",
+		body: "none; in the query `search` (part of a name or number), `offset`, `limit` and `contacts`. True adds contacts without a conversation, last. Or `phones`: only these numbers, known or not",
 		answers: "the agency's conversations, newest message first, each as its state without `flows` and `messages`",
 		run: ({ agency }, given) => listed(agency, given),
 	}),
