@@ -356,7 +356,7 @@ throughEachEntryPoint((open, entryPoint) => {
 		expect((await messages(box, ANNA)).ok().messages[0]?.body).toBe(long);
 	});
 
-	test("R18 calls nobody, whatever happens", async () => {
+	test("R18 calls no webhook and no other URL, whatever happens", async () => {
 		const connect = vi.spyOn(net.Socket.prototype, "connect");
 		try {
 			const box = await open();
