@@ -19,6 +19,16 @@ test("llms.txt names every operation and every error, and links to what exists",
 	expect(links.filter((link) => !existsSync(join(root, link)))).toEqual([]);
 });
 
+test("AGENTS.md has at most 100 lines, five mistakes, and links to what exists", () => {
+	const text = read("AGENTS.md");
+	expect(text.split("\n").length).toBeLessThanOrEqual(100);
+	const [, mistakes = ""] = text.split("\n## Five mistakes that hurt people\n");
+	expect((mistakes.split("\n## ")[0] ?? "").match(/^\d\. \*\*/gm)).toHaveLength(5);
+	const links = [...text.matchAll(/\]\(([^)#]+)/g)].map(([, link = ""]) => link);
+	expect(links.length).toBeGreaterThan(5);
+	expect(links.filter((link) => !existsSync(join(root, link)))).toEqual([]);
+});
+
 /** The chapters of a page by their headings. */
 function chaptersOf(page: string, level: string): Map<string, string> {
 	const parts = read(page)
@@ -67,7 +77,8 @@ test("the README has its chapters in their order, each with something to paste o
 
 test("llms.txt has its chapters, each with a sample or a list", () => {
 	const chapters = chaptersOf("llms.txt", "##");
-	expect([...chapters.keys()]).toEqual(["The calls", "Rules of sends", "Mirroring", "Errors", "Sandbox", "Links"]);
+	const headings = ["The calls", "Rules of sends", "Durable sends", "Mirroring", "Errors", "Sandbox", "Links"];
+	expect([...chapters.keys()]).toEqual(headings);
 	for (const [heading, chapter] of chapters) expect(chapter, heading).toMatch(/^(```|- )/m);
 });
 

@@ -5,6 +5,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import type { OutboxOptions } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { handlers } from "messaging-conversations/sandbox/msw";
+import type { ReconcileOptions, WatchOptions } from "messaging-conversations/sync";
 import { setupServer } from "msw/node";
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { exampleSamples, pageSamples, pages, promised } from "./samples.ts";
@@ -78,7 +79,7 @@ test("the guide to Next.js shows files of the site that the long tests build", (
 	expect(shown).toHaveLength(4);
 });
 
-test("the guide to durable sends names each option of createOutbox", () => {
+test("the reference of the options names each option of createOutbox", () => {
 	const options = {
 		client: true,
 		store: true,
@@ -91,17 +92,38 @@ test("the guide to durable sends names each option of createOutbox", () => {
 		settleMs: true,
 		followMs: true,
 		concurrency: true,
-		defaultCountry: true,
 		onSettled: true,
 		onPaused: true,
+		defaultCountry: true,
 		now: true,
 	} satisfies Record<keyof OutboxOptions, true>;
-	const guide = readFileSync(join(root, "docs/durable-sends.md"), "utf8");
-	const [, table = ""] = guide.split("\n## Options\n");
-	const rows = (table.split("\n## ")[0] ?? "").matchAll(/^\| ((?:`\w+`(?:, )?)+) \|/gm);
-	const named = [...rows].flatMap(([, names = ""]) => names.replaceAll("`", "").split(", "));
-	expect(named).toEqual(Object.keys(options));
+	expect(optionsIn("createOutbox")).toEqual(Object.keys(options));
 });
+
+test("the reference of the options names each option of the change feed", () => {
+	const options = {
+		since: true,
+		stored: true,
+		skip: true,
+		raw: true,
+		concurrency: true,
+		statuses: true,
+		lookbackMs: true,
+		signal: true,
+		minMs: true,
+		maxMs: true,
+		onError: true,
+	} satisfies Record<keyof (WatchOptions & ReconcileOptions), true>;
+	expect(optionsIn("changes, watch and reconcile")).toEqual(Object.keys(options));
+});
+
+/** The options that a chapter of docs/options.md lists. */
+function optionsIn(chapter: string): string[] {
+	const page = readFileSync(join(root, "docs/options.md"), "utf8");
+	const [, text = ""] = page.split(`\n## ${chapter}\n`);
+	const rows = (text.split(/\n##/)[0] ?? "").matchAll(/^\| ((?:`\w+`(?:, )?)+) \|/gm);
+	return [...rows].flatMap(([, names = ""]) => names.replaceAll("`", "").split(", "));
+}
 
 // A sample that is itself a test runs as one.
 const isTest = ({ code }: Runnable): boolean => code.includes('from "vitest"');

@@ -40,7 +40,7 @@ const lineAt = (text: string, index: number): number => text.slice(0, index).spl
 
 const guides = readdirSync(join(root, "docs")).filter((file) => file.endsWith(".md"));
 
-export const pages = ["README.md", "llms.txt", ...guides.map((file) => `docs/${file}`)].map((name) => ({
+export const pages = ["README.md", "llms.txt", "AGENTS.md", ...guides.map((file) => `docs/${file}`)].map((name) => ({
 	name,
 	text: readFileSync(join(root, name), "utf8"),
 }));

@@ -45,13 +45,7 @@ export async function fidelity(): Promise<Record<string, string>> {
 	return {
 		"docs/fidelity.md": `# How faithful the sandbox is
 
-Written by \`npm run generate\`.
-
-Each rule has a test that runs in process, through msw and over HTTP, and every answer in those tests is held against the contract. _stated_: the service's documentation says it. _inferred_: it follows from what is documented. _chosen_: the documentation is silent, and the sandbox had to choose.
-
-## Open questions
-
-Nobody outside knows how the live service interprets these. \`createSandbox({ policy })\` switches each to the other interpretation; on the command line it is \`--policy name=value\`. Run what matters to you under both.
+The sandbox follows the rules on this page. Run what matters to you under both answers to each open question:
 
 \`\`\`ts
 import { createSandbox } from "messaging-conversations/sandbox";
@@ -59,11 +53,23 @@ import { createSandbox } from "messaging-conversations/sandbox";
 for (const retryAfterDrop of ["resend", "replay"] as const) createSandbox({ policy: { retryAfterDrop } });
 \`\`\`
 
+On the command line this is \`--policy retryAfterDrop=replay\`. This page is written by \`npm run generate\`.
+
+## Open questions
+
+The documentation of the service does not say which of the two holds.
+
 | rule | question | policy | default |
 |---|---|---|---|
 ${questions.join("\n")}
 
 ## All rules
+
+Each rule has a test, which runs in process, through msw and over HTTP. Every response in these tests is checked against the contract. In a clone, \`npx vitest run -t "R119 "\` runs the test of rule R119. The column _source_ says where the rule comes from:
+
+- _stated_: the service's documentation says it.
+- _inferred_: it follows from the documentation.
+- _chosen_: the documentation is silent, and the sandbox had to choose.
 
 | rule | source | what the sandbox does | test |
 |---|---|---|---|

@@ -3,13 +3,13 @@ import { readFileSync } from "node:fs";
 import { createClient } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { expect, test } from "vitest";
-import { enqueueCampaign, enqueueReply, eraseContact, openOutbox } from "./crm-rules.ts";
+import { enqueueCampaign, enqueueReply, openOutbox } from "./crm-rules.ts";
 import { memoryStore } from "./memory.ts";
 
 const code = readFileSync(new URL("./crm-rules.ts", import.meta.url), "utf8");
 
 test("it is the program of the guide, in at most 40 lines", () => {
-	const guide = readFileSync(new URL("../../docs/durable-sends.md", import.meta.url), "utf8");
+	const guide = readFileSync(new URL("../../docs/outbox-recipes.md", import.meta.url), "utf8");
 	expect(guide).toContain(code);
 	expect(code.trimEnd().split("\n").length).toBeLessThanOrEqual(40);
 });
@@ -21,9 +21,13 @@ function open() {
 	const contacts = Array.from({ length: 130 }, (_, index) => agency.contact(`+44770090${1000 + index}`));
 	for (const contact of contacts) contact.writes("Hello");
 	const store = memoryStore();
-	const outbox = openOutbox(createClient({ ...sandbox.connection }), "Europe/Brussels", {
+	const optedOut = new Set<string>();
+	const outbox = openOutbox(createClient({ ...sandbox.connection }), {
 		store,
 		now: sandbox.clock.now,
+		timeZoneOf: (id) => (id === agency.id ? "Europe/Brussels" : "America/New_York"),
+		hasOptedOut: async (to) => optedOut.has(to),
+		isOwn: async (messageSid) => (await store.byMessage(messageSid)) !== undefined,
 	});
 	const texts = contacts.map(({ phoneNumber }, index) => ({
 		id: `campaign-${index}`,
@@ -39,7 +43,7 @@ function open() {
 		await outbox.drain();
 	}
 	const sent = () => sandbox.requests().filter(({ operation }) => operation === "messages.send");
-	return { sandbox, agency, contacts, store, outbox, texts, pass, sent };
+	return { sandbox, agency, contacts, store, optedOut, outbox, texts, pass, sent };
 }
 
 test("60 texts a minute until 20:00, and the rest from 8:00 on", async () => {
@@ -91,6 +95,36 @@ test("a held text goes out on an answer, but not on STOP, not after a decline an
 	]);
 });
 
+test("quiet hours are those of the text's agency", async () => {
+	const { sandbox, outbox, texts, pass, sent } = open();
+	const other = sandbox.link({ name: "Other" });
+	other.contact("+447700902000").writes("Hello");
+	sandbox.clock.advance({ minutes: 10 });
+	for (const text of texts.slice(0, 1)) await outbox.enqueue(text);
+	await outbox.enqueue({ id: "other", agencyId: other.id, to: "+447700902000", body: "Offer in New York" });
+	await pass(60);
+	expect(sent().map(({ body }) => Object(body).body)).toEqual(["Offer in New York"]);
+	expect((await outbox.status("campaign-0"))?.reason).toBe("before_send");
+});
+
+test("an answer of a colleague cancels what waits, and an earlier text of the outbox does not", async () => {
+	const { sandbox, agency, contacts, optedOut, outbox, texts, pass, sent } = open();
+	const [first, second, third] = texts;
+	if (!first || !second || !third) throw new Error("no texts");
+	await outbox.enqueue(first);
+	await outbox.enqueue({ ...first, id: "reminder", body: "Reminder" });
+	await outbox.enqueue({ ...second, notBefore: Date.parse("2026-01-05T18:59:00Z") });
+	await outbox.enqueue({ ...third, notBefore: Date.parse("2026-01-05T18:59:00Z") });
+	optedOut.add(third.to);
+	sandbox.clock.advance({ ms: 1_000 });
+	await pass(10);
+	if (contacts[1]) agency.staff.sends(contacts[1], "I'll call you.");
+	await pass(80);
+	expect(sent().map(({ body }) => Object(body).body)).toEqual([first.body, "Reminder"]);
+	expect((await outbox.status("campaign-1"))?.reason).toBe("before_send");
+	expect((await outbox.status("campaign-2"))?.reason).toBe("before_send");
+});
+
 test("an erased contact is in no row", async () => {
 	const { store, outbox, texts, contacts } = open();
 	const [text, later] = texts;
@@ -98,6 +132,6 @@ test("an erased contact is in no row", async () => {
 	await outbox.enqueue(text);
 	await outbox.drain();
 	await outbox.enqueue({ ...text, id: "second" });
-	await eraseContact(outbox, text.to);
+	await outbox.forget({ to: text.to });
 	expect(JSON.stringify(store.all())).not.toContain(contacts[0]?.phoneNumber);
 });

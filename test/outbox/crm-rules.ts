@@ -1,36 +1,37 @@
 import type { Client, Message } from "messaging-conversations";
 import { createOutbox, type EnqueuedText, type Outbox, type OutboxOptions } from "messaging-conversations/outbox";
 
-const hourMs = 3_600_000;
+export interface Rules extends Pick<OutboxOptions, "store" | "now"> {
+	timeZoneOf: (agencyId: string) => string;
+	hasOptedOut: (to: string) => Promise<boolean>;
+	isOwn: (messageSid: string) => Promise<boolean>; // select 1 from outbox_text where message_id = $1
+}
+
 const isStop = ({ direction, body }: Message) =>
 	direction === "inbound" && /^\W*(stop|unsubscribe)\b/i.test(body ?? "");
 const hourOf = (time: Date, timeZone: string) =>
 	Number(new Intl.DateTimeFormat("en", { hour: "2-digit", hourCycle: "h23", timeZone }).format(time));
 
-/** The rules of a CRM: no texts at night, none after STOP, and a held text goes out when the contact answers otherwise. */
-export function openOutbox(client: Client, timeZone: string, options: Pick<OutboxOptions, "store" | "now">): Outbox {
+export function openOutbox(client: Client, { timeZoneOf, hasOptedOut, isOwn, ...options }: Rules): Outbox {
 	return createOutbox({
 		client,
 		...options,
 		onReply: (replies) => (replies.some(isStop) ? "cancel" : "send"),
-		beforeSend({ priority }, { messages, now }) {
-			if (messages.some(isStop)) return "cancel";
-			const hour = hourOf(now, timeZone);
+		async beforeSend({ agencyId, to, priority, createdAt }, { messages, now }) {
+			if (messages.some(isStop) || (await hasOptedOut(to))) return "cancel"; // 1. opt-out
+			for (const { direction, templateName, createdAt: at, messageSid } of messages) // 2. a colleague has answered
+				if (direction === "outbound" && templateName === null && new Date(at ?? 0) > createdAt)
+					if (!(await isOwn(messageSid))) return "cancel";
+			const hour = hourOf(now, timeZoneOf(agencyId));
 			if (priority > 0 || (hour >= 8 && hour < 20)) return "send";
-			return { waitUntil: new Date((Math.floor(now.getTime() / hourMs) + 1) * hourMs) }; // asked again in the next hour
+			return { waitUntil: new Date(now.getTime() + 1_800_000) }; // 3. quiet hours: asked again in half an hour
 		},
 	});
 }
 
-/** A campaign, 60 texts a minute. An agent's reply goes before it. */
+/** 60 texts a minute. */
 export async function enqueueCampaign(outbox: Outbox, texts: readonly EnqueuedText[], start: number): Promise<void> {
 	for (const [index, text] of texts.entries()) await outbox.enqueue({ ...text, notBefore: start + index * 1_000 });
 }
 
-export async function enqueueReply(outbox: Outbox, text: EnqueuedText): Promise<void> {
-	await outbox.enqueue({ ...text, priority: 10 });
-}
-
-export async function eraseContact(outbox: Outbox, to: string): Promise<void> {
-	await outbox.forget({ to });
-}
+export const enqueueReply = (outbox: Outbox, text: EnqueuedText) => outbox.enqueue({ ...text, priority: 10 });

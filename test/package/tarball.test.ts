@@ -36,6 +36,7 @@ test("S39 the tarball holds what its users need and nothing else", () => {
 	const shared = /^dist\/(exchange|phone|sandbox)\.d-[\w-]+\.d\.c?ts$/;
 	expect(filesOf(installed).filter((file) => !shared.test(file))).toEqual(
 		[
+			"AGENTS.md",
 			"CHANGELOG.md",
 			"LICENSE",
 			"README.md",
@@ -57,9 +58,9 @@ test("S39 the tarball holds what its users need and nothing else", () => {
 	);
 });
 
-test("what the packed guides and llms.txt link to is packed too", () => {
+test("what the packed guides, llms.txt and AGENTS.md link to is packed too", () => {
 	const guides = filesOf(join(installed, "docs")).map((file) => `docs/${file}`);
-	const missing = ["llms.txt", ...guides].flatMap((page) =>
+	const missing = ["llms.txt", "AGENTS.md", ...guides].flatMap((page) =>
 		[...readFileSync(join(installed, page), "utf8").matchAll(/\]\((?!https?:)([^)#]+)/g)]
 			.filter(([, link = ""]) => !existsSync(join(installed, dirname(page), link)))
 			.map(([, link]) => `${page}: ${link}`),

@@ -153,7 +153,7 @@ throughEachEntryPoint((open) => {
 		expect(await ai(box)).toEqual(on);
 	});
 
-	test("R153 lets nobody but the staff undo user_toggle", async () => {
+	test("R153 lets only the staff undo user_toggle", async () => {
 		const box = await open();
 		const anna = writing(box);
 		box.agency.staff.setAi(anna, false);
@@ -229,7 +229,7 @@ throughEachEntryPoint((open) => {
 		expect(await count()).toBe(3);
 	});
 
-	test("R159 tells the last message of either side, and the last inbound one", async () => {
+	test("R159 shows the last message of either side, and the last inbound one", async () => {
 		const box = await open();
 		const anna = writing(box);
 		box.sandbox.clock.advance({ hours: 1 });
@@ -317,7 +317,7 @@ throughEachEntryPoint((open) => {
 		expect(await summaryOf(box, BRAM)).toMatchObject({ activeFlows: 0, completedFlows: 0, latestFlowStatus: null });
 	});
 
-	test("R179 never answers by the AI on its own, and refuses to while the AI is off", async () => {
+	test("R179 never lets the AI answer on its own, and refuses its answers while it is off", async () => {
 		const box = await open();
 		const anna = writing(box);
 		box.sandbox.clock.advance({ hours: 10 });

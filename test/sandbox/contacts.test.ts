@@ -19,7 +19,7 @@ import {
 const statuses = async (box: Box) => (await messages(box, ANNA)).ok().messages.map(({ status }) => status);
 
 throughEachEntryPoint((open) => {
-	test("R187 fails every message to a contact who cannot be reached, until they can be again", async () => {
+	test("R187 fails every message to a contact until their phone can be reached again", async () => {
 		const box = await open();
 		const anna = box.agency.contact(ANNA);
 		anna.writes("Hello");

@@ -255,7 +255,7 @@ throughEachEntryPoint((open, entryPoint) => {
 		await twice(`${anna}/messages?pageSize=1&pageSize=1`);
 	});
 
-	test("R14 refuses a body that is no JSON object, or that is declared as something else", async () => {
+	test("R14 refuses a body that is not a JSON object, or that is declared as something else", async () => {
 		const box = await open();
 		box.agency.contact(ANNA).writes("Hello");
 		const path = `/agencies/${box.agency.id}/messages`;
@@ -356,7 +356,7 @@ throughEachEntryPoint((open, entryPoint) => {
 		expect((await messages(box, ANNA)).ok().messages[0]?.body).toBe(long);
 	});
 
-	test("R18 calls nobody, whatever happens", async () => {
+	test("R18 calls no webhook and no other URL, whatever happens", async () => {
 		const connect = vi.spyOn(net.Socket.prototype, "connect");
 		try {
 			const box = await open();

@@ -64,7 +64,7 @@ throughEachEntryPoint((open, entryPoint) => {
 		}
 	});
 
-	test("R47 tells the page size that it used", async () => {
+	test("R47 returns the page size that it used", async () => {
 		const box = await open();
 		expect((await list(box)).ok().pageSize).toBe(50);
 		expect((await list(box, { pageSize: 7 })).ok().pageSize).toBe(7);
@@ -135,7 +135,7 @@ throughEachEntryPoint((open, entryPoint) => {
 		expect(await listed(box, { cursor, search: "447700" })).toEqual(order.slice(2));
 	});
 
-	test("R51 gives cursors that tell nothing and differ in length", async () => {
+	test("R51 gives cursors that reveal nothing and differ in length", async () => {
 		const box = await open();
 		crowd(box, 40);
 		const cursors = (await list(box)).ok().conversations.map((row) => present(row.cursor));
@@ -149,7 +149,7 @@ throughEachEntryPoint((open, entryPoint) => {
 		}
 	});
 
-	test("R52 never repeats a row that moves while a walk is under way", async () => {
+	test("R52 never repeats a row that moves during an iteration", async () => {
 		const box = await open();
 		const order = crowd(box, 6);
 		const one = (await list(box, { pageSize: 2 })).ok();

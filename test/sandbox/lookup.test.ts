@@ -72,7 +72,7 @@ throughEachEntryPoint((open) => {
 		expect(results.map((entry) => entry.conversation?.phoneNumber)).toEqual(Array(4).fill(BELGIAN));
 	});
 
-	test("R68 answers null for an item that is no phone number", async () => {
+	test("R68 answers null for an item that is not a phone number", async () => {
 		const box = await open();
 		box.agency.contact(ANNA).writes("Hello");
 		const { results } = (await lookup(box, ["abc", ANNA, "+", "112"])).ok();

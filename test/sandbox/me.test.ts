@@ -47,7 +47,7 @@ throughEachEntryPoint((open) => {
 		expect((await me(box)).ok().agencies).toEqual([]);
 	});
 
-	test("R44 tells the scopes of the key that asks, reading before writing", async () => {
+	test("R44 returns the scopes of the key that asks, reading before writing", async () => {
 		const box = await open();
 		const scopesOf = async (key: string) => (await me(box, { key })).ok().scopes;
 		const swapped = box.sandbox.keys.create({ scopes: ["messages:write", "conversations:read"] });

@@ -143,7 +143,7 @@ throughEachEntryPoint((open) => {
 		expect([texts(box), templates(box)]).toEqual([[request.body], 0]);
 	});
 
-	test("R137 takes the first body for a safe retry still, after a reuse", async () => {
+	test("R137 still accepts a retry with the first body after a reuse", async () => {
 		const box = await open();
 		writing(box);
 		const sent = (await send(box, request)).ok();
@@ -256,7 +256,7 @@ throughEachEntryPoint((open) => {
 		}
 	});
 
-	test("R141 replays as sent what was sent, when the window has closed since", async () => {
+	test("R141 answers a retry as sent if the text was sent, even after the window has closed", async () => {
 		const box = await open();
 		writing(box);
 		const sent = (await send(box, request)).ok();
@@ -292,7 +292,7 @@ throughEachEntryPoint((open) => {
 		expect(texts(box)).toEqual([request.body, request.body]);
 	});
 
-	test("R143 takes the retry of a text that was dropped or replaced for a new send: in a closed window it is held anew, with a new template when none waits, in an open one it is sent at once", async () => {
+	test("R143 treats the retry of a dropped or replaced text as a new send, which is held in a closed window and sent in an open one", async () => {
 		const box = await open();
 		const held = (await send(box, request)).ok();
 		box.sandbox.clock.advance({ hours: 48 });
@@ -380,7 +380,7 @@ throughEachEntryPoint((open) => {
 		expect(texts(box)).toEqual([request.body]);
 	});
 
-	test("R145 takes two sends at once with one operationId one after the other", async () => {
+	test("R145 processes two simultaneous sends with one operationId one after the other", async () => {
 		const box = await open();
 		writing(box);
 		const results = (await Promise.all([send(box, request), send(box, request)])).map((answer) => answer.ok());
@@ -389,7 +389,7 @@ throughEachEntryPoint((open) => {
 		expect(texts(box)).toEqual([request.body]);
 	});
 
-	test("R180 keeps one held text of two sends at once", async () => {
+	test("R180 keeps one of two texts that are sent at the same moment", async () => {
 		const box = await open();
 		const [one, two] = await Promise.all([
 			send(box, { to: ANNA, body: "One" }),
@@ -418,7 +418,7 @@ throughEachEntryPoint((open) => {
 		expect((await summaryOf(box, ANNA)).windowExpiresAt).toBe(after(24));
 	});
 
-	test("R185 answers the retry of a dropped text as held, and sends nothing, under policy.retryAfterDrop replay", async () => {
+	test("R185 with policy.retryAfterDrop replay, answers the retry of a dropped text as held, and sends nothing", async () => {
 		const box = await open({ policy: { retryAfterDrop: "replay" } });
 		const anna = box.agency.contact(ANNA);
 		const request = { to: ANNA, body: "One", operationId: "a" };
@@ -439,7 +439,7 @@ throughEachEntryPoint((open) => {
 		expect(usual.agency.contact(ANNA).inbox().at(-1)?.body).toBe("One");
 	});
 
-	test("R186 lets the late retry of a replaced text take the newer one's place, or under policy.retryAfterReplace replay not", async () => {
+	test("R186 lets the late retry of a replaced text take the newer one's place, except with policy.retryAfterReplace replay", async () => {
 		for (const [retryAfterReplace, waits] of [
 			["resend", "One"],
 			["replay", "Two"],

@@ -75,7 +75,7 @@ throughEachEntryPoint((open) => {
 		}
 	});
 
-	test("R72 refuses what is no phone number with 400", async () => {
+	test("R72 refuses text that is not a phone number with 400", async () => {
 		const box = await open();
 		for (const phone of [
 			"abc",
