@@ -1,9 +1,9 @@
 import type { NewText, OpenText, OutboxText, Recipient } from "./text.ts";
 
 /**
- * A store of texts. Times are in milliseconds. Each change is one statement that is committed when it returns; only
- * `insert` and `acknowledge` may be part of the caller's transaction. {@link sqliteStore} and {@link postgresStore} are two
- * of them; whoever writes a third runs test/outbox/store-suite.ts of the repository over it.
+ * A store of texts: {@link sqliteStore}, {@link postgresStore}, or your own. Each change is one statement that is committed
+ * when it returns. Only `insert` and `acknowledge` may be part of the caller's transaction. Times are in milliseconds.
+ * `storeChecks` of messaging-conversations/outbox/testing checks a store of your own.
  */
 export interface OutboxStore {
 	/** Creates what the store needs, and brings older tables up to date. Does nothing when they are. */

@@ -29,7 +29,23 @@ async function emptyPool(): Promise<pg.Pool> {
 describe("libsql", () => storeSuite(openLibsql));
 describe("@libsql/client", () => storeSuite(openLibsqlClient));
 describe("PGlite", () => storeSuite(openPglite));
-describe("a PostgreSQL server", () => storeSuite(async () => postgresStore(await emptyPool())));
+describe("a PostgreSQL server", () =>
+	storeSuite(async () => postgresStore(await emptyPool()), {
+		async transaction(act) {
+			const client = await (await shared)?.connect();
+			if (!client) throw new Error("no store was opened");
+			try {
+				await client.query("begin");
+				await act(client);
+				await client.query("commit");
+			} catch (error) {
+				await client.query("rollback");
+				throw error;
+			} finally {
+				client.release();
+			}
+		},
+	}));
 describe("a PostgreSQL server, in a schema of its own", () =>
 	storeSuite(async () => {
 		const pool = await emptyPool();
