@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { installPacked } from "./install.ts";
+import { installPacked, owner } from "./install.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const consumer = mkdtempSync(join(tmpdir(), "consumer-"));
@@ -65,14 +65,36 @@ test("S39 the tarball holds what its users need and nothing else", () => {
 	);
 });
 
-test("what the packed guides and llms.txt link to is packed too", () => {
-	const guides = filesOf(join(installed, "docs")).map((file) => `docs/${file}`);
-	const missing = ["llms.txt", ...guides].flatMap((page) =>
-		[...readFileSync(join(installed, page), "utf8").matchAll(/\]\((?!https?:)([^)#]+)/g)]
-			.filter(([, link = ""]) => !existsSync(join(installed, dirname(page), link)))
-			.map(([, link]) => `${page}: ${link}`),
-	);
+test("each link of a packed page leads to a packed file, or to the repository at the tag of the version", () => {
+	const { version } = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
+	const pages = filesOf(installed).filter((file) => /\.md$|^llms\.txt$/.test(file));
+	const missing = pages.flatMap((page) => {
+		const text = readFileSync(join(installed, page), "utf8").replace(/^```.*?^```/gms, "");
+		const links = [...text.matchAll(/\]\(([^)\s]+)|\b(?:src|srcset|href)="([^"]+)/g)].map(
+			([, one, two]) => one ?? two ?? "",
+		);
+		return links
+			.filter((link) => {
+				const [, path] = /^https:\/\/(?:raw\.)?github(?:usercontent)?\.com\/example\/sdk\/(.+)$/.exec(link) ?? [];
+				const [, inRepository] = new RegExp(`^(?:(?:blob|tree)/)?v${version}/([^#]+)`).exec(path ?? "") ?? [];
+				if (inRepository !== undefined) return !existsSync(join(root, decodeURI(inRepository)));
+				if (/^https?:|^#/.test(link)) return path !== undefined && path !== "security/advisories/new";
+				return page === "README.md" || !existsSync(join(installed, dirname(page), link.replace(/#.*/, "")));
+			})
+			.map((link) => `${page}: ${link}`);
+	});
 	expect(missing).toEqual([]);
+	expect(readFileSync(join(installed, "README.md"), "utf8")).toContain(
+		`(https://github.com/example/sdk/blob/v${version}/docs/`,
+	);
+});
+
+test("the packed pages say where to report a bug and a vulnerability", () => {
+	const { author, homepage, repository, bugs } = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
+	expect({ author, homepage, repository, bugs }).toEqual(owner);
+	const security = readFileSync(join(installed, "SECURITY.md"), "utf8");
+	expect(security).toContain("(https://github.com/example/sdk/security/advisories/new)");
+	expect(security).toContain(`(${owner.bugs.url})`);
 });
 
 test("S39 the package runs no script at its users' and needs no other package", () => {
