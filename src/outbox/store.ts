@@ -13,8 +13,8 @@ export interface OutboxStore {
 	/** Finds the row of an id. */
 	find: (id: string) => Promise<OutboxText | undefined>;
 	/**
-	 * Finds at most `limit` unfinished texts of a recipient whose turn has come: sending, then held, then those that were
-	 * attempted, then by priority and the order of arrival.
+	 * Finds at most `limit` unfinished texts of a recipient whose turn has come. Order: sending, then held, then those that
+	 * were attempted, then by priority and the order of arrival.
 	 */
 	open: (recipient: Recipient, limit: number, now: number) => Promise<OpenText[]>;
 	/** Finds all unfinished texts of a number; without an agency those of all agencies. */

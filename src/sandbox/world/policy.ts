@@ -10,7 +10,7 @@ export interface Policy {
 	/** A `search` of fewer than three digits and three letters gives no rows, or is ignored. @default "empty" */
 	readonly shortSearch: "empty" | "unfiltered";
 	// R68
-	/** An item of a lookup that is no phone number gives a null entry, or refuses the request. @default "null" */
+	/** An item of a lookup that is not a phone number gives a null entry, or refuses the request. @default "null" */
 	readonly lookupInvalid: "null" | "400";
 	// R120
 	/** A send that replaces a held text sends the consent template again. @default false */
