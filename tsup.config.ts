@@ -47,7 +47,7 @@ const shared: Options = {
 		options.mainFields = ["module", "main"];
 	},
 	// The package itself too: `./sync` uses the client of the main entry, and has no copy of it.
-	external: ["msw", /^node:/, "messaging-conversations"],
+	external: ["msw", /^node:/, /^messaging-conversations/],
 	noExternal: ["openapi-fetch", "p-retry", "is-network-error", "zod", "libphonenumber-js"],
 };
 

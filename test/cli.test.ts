@@ -208,7 +208,7 @@ test("what cannot be is said in words: a port in use, a bad --now, an unknown sc
 		[["--policy", "retryAfterDrop=bar"], /^--policy retryAfterDrop must be "resend" or "replay"/],
 		[["--policy", "operationIdTtlHours=x"], /^--policy operationIdTtlHours must be a number of hours/],
 		[["--policy", "keep"], /^--policy must be name=value/],
-		[["--import", fileURLToPath(import.meta.url)], /^--import: This is no export of a sandbox/],
+		[["--import", fileURLToPath(import.meta.url)], /^--import: This is not the export of a sandbox/],
 		[["--env-file", join(folder, "none")], /^--env-file .*none cannot be read \(ENOENT\)\.$/m],
 		[["--token", "short"], /^--token must be 8 or more characters/],
 		[["--allow-host", "http://x"], /^--allow-host must be a host name/],

@@ -72,6 +72,7 @@ import { createWorld } from "../world.ts";
 `;
 
 const importsOfOutbox = `import { checkDelivery, createOutbox, pgBossEngine, postgresStore, sqliteStore } from "messaging-conversations/outbox";
+import { storeChecks } from "messaging-conversations/outbox/testing";
 import { memoryStore } from "../outbox/memory.ts";
 `;
 
@@ -81,6 +82,8 @@ const pool = { query: async () => ({ rows: [] }) };
 const db = { prepare: () => ({ all: () => [], run: () => {} }) };
 const boss = { createQueue: async () => {}, send: async () => {}, work: async () => "", offWork: async () => {} };
 const outbox = createOutbox({ client, store });
+const openEmptyStore = async () => memoryStore();
+const test = (title: string, run: () => Promise<void>) => {};
 `;
 
 /** For each example anew: some controls end it. */

@@ -13,6 +13,7 @@ export const entries = [
 	"node",
 	"sync/index",
 	"outbox/index",
+	"outbox/testing/index",
 	"sandbox/index",
 	"sandbox/msw",
 	"sandbox/server",

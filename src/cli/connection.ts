@@ -56,7 +56,7 @@ export function readVariables(file: string): NodeJS.Dict<string> {
 	}
 }
 
-/** A sandbox of this process that listens, for a look at a command without a key. */
+/** A sandbox of this process that listens, to try a command without a key. */
 export interface LocalSandbox {
 	readonly sandbox: Sandbox;
 	readonly connection: Connection;

@@ -34,7 +34,7 @@ async function run(args: string[], host: Host): Promise<number> {
 	const values = readOptions(usage, args, host);
 	if (!values) return 0;
 	const local = values.sandbox ? await startSandbox() : undefined;
-	// A reader that stops early, such as head, is no failure.
+	// It is fine if the reader stops early, such as head.
 	host.onOutputClosed(() => {});
 	const connection = local?.connection ?? readConnection(values["env-file"], host);
 	try {

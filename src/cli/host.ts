@@ -11,7 +11,7 @@ export interface Host {
 	readonly print: (line: string) => void;
 	/** Prints a line on stderr. */
 	readonly printError: (line: string) => void;
-	/** Calls `act` if nobody reads stdout any more, for example because `head` has ended. */
+	/** Calls `act` once stdout has no reader any more, for example because `head` has ended. */
 	readonly onOutputClosed: (act: () => void) => void;
 	/** Calls `act` when the command must stop: at Ctrl-C, and when the npx that started it ends. */
 	readonly onStop: (act: () => void) => void;

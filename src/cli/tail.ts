@@ -132,7 +132,7 @@ async function readAgencies(connection: Follow["connection"], signal: AbortSigna
 	}
 }
 
-/** Aborts at Ctrl-C, with the npx that started this process, and when nobody reads the output any more. */
+/** Aborts at Ctrl-C, with the npx that started this process, and when the output has no reader any more. */
 function stopAtEnd({ onStop, onOutputClosed }: Host): AbortController {
 	const stop = new AbortController();
 	const end = (): void => stop.abort();

@@ -7,7 +7,7 @@ const listeners = new WeakMap<AbortSignal, Listener>();
 
 /**
  * Calls `callback` when the signal aborts. All calls on one signal share one listener, which is removed with the last
- * of them: a signal that lives as long as a server must not collect listeners.
+ * of them. Otherwise a signal that lives as long as a server would collect listeners.
  *
  * @returns a function that removes `callback` again
  */

@@ -10,7 +10,7 @@ export type Operation = OperationId | "request";
  * Whether a failed send went out.
  * - `not_sent`: nothing of this call reached the contact and nothing will. An earlier call may have been `unknown`.
  * - `unknown`: the service may have accepted it. Send the same message again with the same `operationId`.
- * - `sent`: the service took it, in a response that is otherwise unusable: the text went out, or is held.
+ * - `sent`: the service accepted it, but its response is otherwise unusable. The text went out, or is held.
  */
 export type Outcome = "not_sent" | "unknown" | "sent";
 
@@ -262,10 +262,10 @@ export function isPartnerError(value: unknown): value is RequestError {
 }
 
 /**
- * Adds how far an iteration had come to the error that ends it. The stack is taken again, because a page that was read
- * ahead can fail before it is awaited, and its error would not name the caller.
+ * Adds how far an iteration had come to the error that ends it. The stack is taken again. A page that was read ahead can
+ * fail before it is awaited, and its error would not name the caller.
  *
- * @param reader the function that the caller awaits
+ * @param reader what the caller awaits
  */
 export function withProgress(
 	error: unknown,

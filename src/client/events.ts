@@ -50,7 +50,7 @@ export type AttemptFacts = { [Field in keyof AttemptEvent]: AttemptEvent[Field] 
 /**
  * Reports an attempt to the logger and to `onAttempt`. Each gets an event object of its own.
  *
- * @param level the log level, where it does not follow from the event: an abandoned attempt, a 404 that is an answer
+ * @param level the log level if the event does not decide it, as for a 404 that is an answer
  */
 export function reportAttempt(observers: Observers, facts: AttemptFacts, level: keyof Logger | undefined): void {
 	const { logger, onAttempt } = observers;

@@ -10,7 +10,7 @@ export interface ExchangeRequest {
 	body: string | undefined;
 	/** Whether a cache between the caller and the service must not answer. True for reads. */
 	noStore: boolean;
-	/** Whether nobody may repeat the request, the runtime included. True for writes without an operationId. */
+	/** Whether the request must not be repeated, not even by the runtime. True for writes without an operationId. */
 	once: boolean;
 }
 

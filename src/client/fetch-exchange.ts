@@ -126,7 +126,7 @@ function isFailedConnect(fault: unknown): boolean {
 	return false;
 }
 
-/** What Node says of a connection that ends in its TLS handshake, also in the error of node-fetch. */
+/** Node's message for a connection that ends in its TLS handshake. node-fetch has it in its error. */
 const cutHandshake = "Client network socket disconnected before secure TLS connection was established";
 
 /** Some workers reject the option `cache`. */

@@ -6,9 +6,9 @@ import { PartnerInvalidInput } from "./errors.ts";
  * Whether a text would be sent at once: true within 24 hours after the contact's last inbound message. Outside this
  * window a send is queued behind a consent template. A `windowExpiresAt` that is not a time in UTC counts as closed.
  *
- * @param at the time to check, a Date, epoch milliseconds or an ISO 8601 time with a zone. Defaults to now; pass
+ * @param at a Date, epoch milliseconds or an ISO 8601 time with a zone. Defaults to now. Pass
  * `sandbox.clock.now()` for a conversation of the sandbox
- * @throws PartnerInvalidInput when `conversation` or `at` is something else
+ * @throws PartnerInvalidInput if `conversation` or `at` is something else
  * @example
  * const { conversation } = await agency.conversations.get("+32470123456");
  * if (isWindowOpen(conversation)) await agency.messages.send({ to: "+32470123456", body: "See you at 14:00." });

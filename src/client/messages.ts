@@ -67,8 +67,8 @@ export interface MessagesGroup {
 	/**
 	 * Sends a plain-text message as the agency (`messages.send`). It reaches a real person, turns the AI off for the
 	 * contact and ends any flow in progress. Outside the 24-hour window the text is held behind a consent template, and
-	 * replaces a text that is held already. Retries use the same `operationId` and the same bytes, so that the text is not
-	 * sent twice.
+	 * replaces a text that is held already. A retry uses the same `operationId` and the same bytes, so the text is not sent
+	 * twice.
 	 *
 	 * @throws a `SendError`, whose `outcome` is what is known: `not_sent`, `unknown` or `sent`
 	 * @example

@@ -21,9 +21,9 @@ export interface NodeHttpOptions {
 	/** Connections to one host at the same time; further requests wait. @default Infinity */
 	maxSockets?: number | undefined;
 	/**
-	 * The longest that an idle connection is kept, in milliseconds. When the service announces how long it keeps a
-	 * connection, it is closed one second before that, because a request on a closed connection fails with a reset.
-	 * @default what the service announces by `Keep-Alive: timeout`, at most 10 minutes; 4000 when it announces nothing
+	 * The longest that an idle connection is kept, in milliseconds. If the service announces how long it keeps a
+	 * connection, it is closed one second earlier. A request on a connection that the service has closed fails with a reset.
+	 * @default what the service announces by `Keep-Alive: timeout`, at most 10 minutes, otherwise 4000
 	 */
 	keepAliveMs?: number | undefined;
 	/**
@@ -175,7 +175,7 @@ function send(
 			bodyStream.on("error", fail);
 			readText(bodyStream, maxBytes, (text) => resolve({ text, ...received }));
 		});
-		// Once a response has begun, the end of its body decides: the request may close before the body is decoded, and
+		// Once a response has begun, the end of its body decides. The request may close before the body is decoded, and
 		// bytes after the body are an error of the request.
 		request.on("error", (error) => {
 			if (!isOver) dropDeadOnes();

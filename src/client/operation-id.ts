@@ -31,10 +31,10 @@ export async function operationIdFrom(...parts: string[]): Promise<string> {
 }
 
 /**
- * Claims an id of an agency for a body. Undefined when the id was used with another body, which the service would answer
+ * Claims an id of an agency for a body. Undefined if the id was used with another body, which the service would answer
  * with 500 at every retry.
  *
- * @returns a function that gives a new claim up: the id of a send that did not go out can be used with another body
+ * @returns a function that gives up a new claim. The id of a send that did not go out can be used with another body
  */
 export type ReuseGuard = (agencyId: string, operationId: string, body: string) => (() => void) | undefined;
 

@@ -35,7 +35,7 @@ export const agencyIdText: Schema<string> = rule<string>(
 /**
  * Returns a copy of a value that satisfies its schema, or throws an error that names the field and the rule.
  *
- * @param facts of the call, for the error
+ * @param facts for the error
  */
 export function checkInput<T>(
 	schema: Schema<T>,
@@ -52,8 +52,8 @@ export interface RetryOptions {
 	/** Requests in all, counting the first one, 1 to 6. `1` means exactly one request. @default 4 */
 	attempts?: number | undefined;
 	/**
-	 * Upper bound of the first wait, in milliseconds. It doubles with each attempt. A wait is drawn at random from the
-	 * upper half of its bound, so that waits increase and many clients do not retry at the same moment.
+	 * Upper bound of the first wait, in milliseconds. It doubles with each attempt. Each wait is
+	 * drawn at random from the upper half of its bound, so that many clients do not retry at the same moment.
 	 * @default 500
 	 */
 	baseDelayMs?: number | undefined;

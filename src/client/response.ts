@@ -188,7 +188,7 @@ function encoded(text: string): string {
  * `X-Correlation-Id` if it has the form of an id and repeats no secret. A gateway can put a phone number or a key there.
  *
  * @param secrets the parts of the request
- * @param keys the keys among them, which an id must not hold in base64 or hexadecimals either
+ * @param keys the keys among them. An id must not hold them in base64 or hexadecimals either
  */
 function correlationIdFrom(
 	value: string | null | undefined,
@@ -275,7 +275,7 @@ function unsentBy(
 	{ code = "", syscall }: FaultFacts,
 ): { text: string; isPermanent?: boolean } | undefined {
 	if (refusedCertificateCode.test(code)) return { text: "the client certificate was refused", isPermanent: true };
-	// Whoever raises them, a mock too, there was nobody to connect to. A read or a write comes after a connection.
+	// There was no connection, even if a mock raises these. A read or a write happens on a connection.
 	const isRefused = code === "ECONNREFUSED" || code === "ENOTFOUND";
 	if (isRefused && (syscall === undefined || isConnect(syscall))) return { text: "no connection" };
 	if (connected === true) return undefined;

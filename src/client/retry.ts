@@ -65,8 +65,8 @@ export function sleep(ms: number, signals: readonly AbortSignal[]): Promise<void
 }
 
 /**
- * The wait that a response asks for by Retry-After, in milliseconds: whole seconds, or an HTTP date measured against the
- * response's own Date, because the local clock can be wrong. Undefined for anything else.
+ * The wait that a response asks for by Retry-After, in milliseconds. The header has whole seconds or an HTTP date, which
+ * is compared with the response's own Date, because the local clock can be wrong. Undefined for anything else.
  */
 export function retryAfterMs(headers: ExchangeHeaders): number | undefined {
 	const value = headers.get("retry-after")?.trim() ?? "";

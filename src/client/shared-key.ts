@@ -16,7 +16,7 @@ const longestShareMs = 5000;
  * than 5 seconds is not shared any more.
  *
  * Do not use it for a function that returns the key of the current request or tenant, such as one that reads an
- * `AsyncLocalStorage`: another tenant would get that key.
+ * `AsyncLocalStorage`. Another tenant would get that key.
  *
  * @param read returns the key, or a promise of it
  * @returns the function to pass as `apiKey`. It rejects with whatever `read` throws.

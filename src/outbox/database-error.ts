@@ -47,9 +47,9 @@ export function isLocked(error: unknown): boolean {
 }
 
 /**
- * PostgreSQL: a lost connection (class 08), a server without means (53), one that stops, starts or ends statements (57), one
- * that is read-only during a failover (25006), a lock that was not to be had (55P03), and the codes of Node, postgres.js,
- * Prisma and SQLite for the same.
+ * Codes of errors that pass. PostgreSQL: a lost connection (class 08), a server without resources (53), or one that stops,
+ * starts or ends statements (57). A server that is read-only during a failover (25006), and a lock that was not available
+ * (55P03). Then the codes of Node, postgres.js, Prisma and SQLite for the same.
  */
 const passingCodes = new RegExp(
 	[

@@ -58,20 +58,20 @@ export type Delivery =
 			consentFailed: boolean;
 	  }
 	| {
-			/** It is a message: `failed` also when the provider calls it undelivered. */
+			/** It is a message. `failed` includes what the provider calls undelivered. */
 			status: "sent" | "delivered" | "read" | "failed";
 			/** The message. */
 			message: Message;
 	  }
 	| {
 			/**
-			 * - `dropped`: the text is not in the queue any more: declined, not answered in time, or displaced by another text. Only
-			 *   with `queueId`, because a template or a tap since the send may be that of a flow
-			 * - `replaced`: the queue holds another text in its place, in the entry with its `queueId`
-			 * - `not_found`: no sign of it after the settling time: it was not taken, or replaced a held text and was not answered
-			 * - `unknown`: too early to say, because the send or the newest activity is younger than `settleMs`; or the conversation is
-			 *   unknown or hidden, there are two of the same text, or no message has the `messageId`; or, without `queueId`, a
-			 *   template went out, the contact tapped a button, or another text is in the queue
+			 * - `dropped`: the text has left the queue: declined, not answered in time, or displaced by another text. Only with
+			 *   `queueId`, because a template or a button reply since the send may belong to a flow.
+			 * - `replaced`: the queue holds another text in its place, in the entry with its `queueId`.
+			 * - `not_found`: no sign of it after the settling time. It was not taken, or it replaced a held text and got no answer.
+			 * - `unknown`: too early to say, because the send or the newest activity is younger than `settleMs`.
+			 *   Or the conversation is unknown or hidden, has the same text twice, or has no message with the `messageId`.
+			 *   Or, without `queueId`, a template went out, the contact tapped a button, or another text is in the queue.
 			 */
 			status: "dropped" | "replaced" | "not_found" | "unknown";
 	  };

@@ -111,7 +111,7 @@ export function findText(reading: Reading, text: Sought): Match {
 /**
  * Whether the window is open and the contact has answered in words. A button reply opens the window too, and may be a refusal.
  * The service then takes the text out of its queue a little later.
- * @param latest and `earliest` differ when it is not certain what time it is for the service
+ * @param latest differs from `earliest` if the service's time is not certain
  */
 export function isAnswered(match: HeldMatch, settleMs: number, earliest: number, latest = earliest): boolean {
 	const { summary } = match.reading.conversation;
@@ -151,7 +151,7 @@ export function newestTime({ conversation, messages }: Reading): number {
 	return Math.max(...times.map(timeOf));
 }
 
-/** Milliseconds; 0 when there is no time. */
+/** In milliseconds, or 0 without a time. */
 export const timeOf = (time: string | null | undefined): number => Date.parse(time ?? "") || 0;
 
 /** How far a message has come, by the provider. */

@@ -29,10 +29,10 @@ export interface Outbox {
 	 */
 	migrate: () => Promise<void>;
 	/**
-	 * Stores a text, in the caller's transaction when `tx` is given. The same id with the same text returns the row that is there: a
+	 * Stores a text, in the caller's transaction if `tx` is given. The same id with the same text returns the existing row, so a
 	 * double click is one text. It is sent by {@link Outbox.work}, here or in another process.
 	 *
-	 * @throws PartnerInvalidInput for a bad number or text, and for an id that has another text; nothing is stored then
+	 * @throws PartnerInvalidInput for a bad number or text, and for an id that has another text. Nothing is stored then
 	 * @example
 	 * await outbox.enqueue({ id: "note-1", agencyId: agency.id, to: "0470 12 34 56", body: "See you at 14:00." });
 	 */
@@ -42,16 +42,16 @@ export interface Outbox {
 	 * begins. Reads by `conversations.get` before a first request and before each retry that could be a second text, and sends
 	 * by `messages.send`.
 	 *
-	 * @throws PartnerInvalidInput when another process works on the store and there is no engine; what the store throws
+	 * @throws PartnerInvalidInput if another process works on the store and you use no engine. Errors of the store too
 	 * @example
 	 * const signal = AbortSignal.timeout(50); // in a server: aborted by SIGTERM
 	 * await outbox.work({ signal });
 	 */
 	work: (options?: { signal?: AbortSignal | undefined }) => Promise<void>;
 	/**
-	 * Does what is due now, and no more: for a cron job or a test. A second call waits for the first.
+	 * Does what is due now, for a cron job or a test. A second call waits for the first.
 	 *
-	 * @throws as {@link Outbox.work}, also while {@link Outbox.work} of this process runs
+	 * @throws as {@link Outbox.work}, and while {@link Outbox.work} of this process runs
 	 * @example await outbox.drain();
 	 */
 	drain: () => Promise<void>;
@@ -147,8 +147,8 @@ export interface SettledChange extends OutboxStatus {
 const longestSweepMs = 30_000;
 
 /**
- * Creates an outbox: texts that are stored with your own rows, sent once each and in the contact's order, through crashes,
- * outages and the consent queue, and followed until they are read. Makes no request by itself.
+ * Creates an outbox. It stores texts with your own rows, sends each once and in the contact's order, and follows them until
+ * they are read. Crashes, outages and the consent queue change nothing about that. Creating it makes no request.
  *
  * @throws PartnerInvalidInput naming the option and the rule
  * @example

@@ -3,8 +3,11 @@ import type { Recipient } from "./text.ts";
 
 /**
  * Why texts are not sent for the moment.
- * - `key`: the API key is wrong, revoked or absent; `forbidden`: it lacks a scope, or the agency is not linked
- * - `rate_limited`: a 429; `unreachable`: the service was not reached; `failing`: a read or a send of a text failed
+ * - `key`: the API key is wrong, revoked or absent
+ * - `forbidden`: the key lacks a scope, or the agency is not linked
+ * - `rate_limited`: a 429
+ * - `unreachable`: the service was not reached
+ * - `failing`: a read or a send of a text failed
  * - `consent_unavailable`, `language_required`, `language_unavailable`: settings of the agency, see {@link OutboxReason}
  * - `hook_failed`: `beforeSend` or `onReply` threw, took longer than 5 seconds, or returned something else than a verdict
  * - `database`: the store failed

@@ -75,7 +75,7 @@ export interface PgBossEngineOptions {
  * `enqueue` with a `tx` makes its job in the same transaction. Outboxes with tables of their own need queues of their own,
  * because a worker knows the texts of its own table only.
  *
- * @throws PartnerInvalidInput when `boss` is no pg-boss, or for an unknown option
+ * @throws PartnerInvalidInput if `boss` is not a pg-boss, or for an unknown option
  * @example
  * const crmOutbox = createOutbox({ client, store: postgresStore(pool), engine: pgBossEngine(boss) });
  * await crmOutbox.migrate();

@@ -9,11 +9,11 @@ import {
 } from "./transaction.ts";
 
 /**
- * Keeps the texts of an outbox in PostgreSQL: a Pool of `pg`, PGlite, the `sql` of postgres.js, or a database of Prisma, Drizzle,
- * Knex, Kysely, TypeORM (a manager) or MikroORM (an entity manager). The `tx` of `enqueue` is a transaction of any of them.
+ * Keeps the texts of an outbox in PostgreSQL. Takes a Pool of `pg`, PGlite, the `sql` of postgres.js, or a database of Prisma,
+ * Drizzle, Knex, Kysely, TypeORM (a manager) or MikroORM (an entity manager). The `tx` of `enqueue` is a transaction of any of them.
  * One process works on it, or any number with {@link pgBossEngine}.
  *
- * @throws PartnerInvalidInput when `pool` is no such database, or for a table's name that is no name
+ * @throws PartnerInvalidInput if `pool` is not one of these, or for an invalid table name
  * @example
  * const crmOutbox = createOutbox({ client, store: postgresStore(pool) });
  * await crmOutbox.migrate();

@@ -354,9 +354,9 @@ async function readFor(
 }
 
 /**
- * Stores the changed row. Undefined when another worker was faster, or when the recipient was stopped meanwhile.
+ * Stores the changed row. Undefined if another worker was faster, or if the recipient was stopped meanwhile.
  *
- * @param unlessStopped the row may not be stored if the recipient was stopped after its transaction had begun
+ * @param unlessStopped refuse it if the recipient was stopped after its transaction had begun
  */
 async function write(
 	context: QueueContext,

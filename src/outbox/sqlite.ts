@@ -14,10 +14,11 @@ const busyMs = 5_000;
 
 /**
  * Keeps the texts of an outbox in SQLite: better-sqlite3, node:sqlite, libsql (either of its packages), bun:sqlite, or a
- * database of Drizzle, Knex, Kysely or TypeORM (a manager). One process works on it; any process may enqueue, ask and cancel. The `tx` of `enqueue` is a transaction of any of them, or the database itself while a
- * transaction is open on it: the row is written before `enqueue` returns its promise.
+ * database of Drizzle, Knex, Kysely or TypeORM (a manager). One process works on it, and any process may enqueue, ask and
+ * cancel. The `tx` of `enqueue` is a transaction of any of them, or the database itself while a transaction is open on it.
+ * With a synchronous library the row is written before `enqueue` returns its promise.
  *
- * @throws PartnerInvalidInput when `db` is no such database, or for a table's name that is no name
+ * @throws PartnerInvalidInput if `db` is not one of these, or for an invalid table name
  * @example
  * const crmOutbox = createOutbox({ client, store: sqliteStore(db) });
  * await crmOutbox.migrate();
@@ -29,7 +30,7 @@ export function sqliteStore(db: SqliteDatabase | LibsqlClient | AnyQueryable, op
 
 	/**
 	 * libsql and node:sqlite fail at once while another process writes, and after a failed read libsql 0.5 keeps a lock until the
-	 * statement is collected. So they are told to wait.
+	 * statement is collected. So make them wait.
 	 */
 	async function becomePatient(): Promise<void> {
 		const [row] = await database.query("pragma busy_timeout", []);

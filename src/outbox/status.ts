@@ -76,7 +76,7 @@ function descriptionOf(
 	if (why) return why;
 	// A read found another text in the service's queue.
 	if (state === "waiting" && (waitsFor !== null || reads > 0)) return "Waits for another text to the contact.";
-	if (state === "waiting" && attempts + failures > 0) return "Waits to be tried again.";
+	if (state === "waiting" && attempts + failures > 0) return "Waits for the next attempt.";
 	return descriptions[state];
 }
 

@@ -1,9 +1,9 @@
 import type { NewText, OpenText, OutboxText, Recipient } from "./text.ts";
 
 /**
- * A store of texts. Times are in milliseconds. Each change is one statement that is committed when it returns; only
- * `insert` and `acknowledge` may be part of the caller's transaction. {@link sqliteStore} and {@link postgresStore} are two
- * of them; whoever writes a third runs test/outbox/store-suite.ts of the repository over it.
+ * A store of texts: {@link sqliteStore}, {@link postgresStore}, or your own. Each change is one statement that is committed
+ * when it returns. Only `insert` and `acknowledge` may be part of the caller's transaction. Times are in milliseconds.
+ * `storeChecks` of messaging-conversations/outbox/testing checks a store of your own.
  */
 export interface OutboxStore {
 	/** Creates what the store needs, and brings older tables up to date. Does nothing when they are. */
@@ -13,8 +13,8 @@ export interface OutboxStore {
 	/** Finds the row of an id. */
 	find: (id: string) => Promise<OutboxText | undefined>;
 	/**
-	 * Finds at most `limit` unfinished texts of a recipient whose turn has come: sending, then held, then those that were
-	 * attempted, then by priority and the order of arrival.
+	 * Finds at most `limit` unfinished texts of a recipient whose turn has come. Order: sending, then held, then those that
+	 * were attempted, then by priority and the order of arrival.
 	 */
 	open: (recipient: Recipient, limit: number, now: number) => Promise<OpenText[]>;
 	/** Finds all unfinished texts of a number; without an agency those of all agencies. */

@@ -130,7 +130,7 @@ export async function workWith(
 const sameOutageMs = 60_000;
 const longestOutageWaitMs = 15_000;
 
-/** Works until the signal aborts. When the database is away it pauses, and goes on when it is back. */
+/** Works until the signal aborts. If the database is away it pauses, and resumes once it is back. */
 export async function throughOutages(
 	work: () => Promise<void>,
 	{ pauses, now, signal }: { pauses: Pauses; now: () => number; signal: AbortSignal | undefined },

@@ -105,8 +105,8 @@ function mobileBehindCode(digits: string, plan: PhonePlan | undefined): string |
 }
 
 /**
- * Whether a number that may be local in the country is written as the French write theirs, in five pairs: 04 94 78 89 66
- * is in Toulon, 0494 78 89 66 is a Belgian mobile. Dutch mobiles are written in pairs too.
+ * Whether a number that may be local in the country is written in five pairs, as the French write theirs. For example,
+ * 04 94 78 89 66 is in Toulon, and 0494 78 89 66 is a Belgian mobile. Dutch mobiles are written in pairs too.
  */
 function isFrenchIn(country: CountryCode, text: string, national: string): boolean {
 	const isInPairs = /^\D*(?:0\D*)?\d(?:\D+\d\d){4}\D*$/.test(text);
@@ -145,8 +145,8 @@ function isWrittenAsLocal(digits: string, text: string, number: PhoneNumber, cou
 	const area = written.search(/ |$/) - 1;
 	const prefix = digits.slice(0, -national.length);
 	const [first = "", second = ""] = text.match(/\d+/g) ?? [];
-	// Without its trunk zero a number may be a neighbour's (26 12 34 56 is a whole number in Luxembourg, 323 555 1234 in
-	// Italy), lack its area code, or be a short code.
+	// Without its trunk zero a number may be a neighbour's, lack its area code, or be a short code. For
+	// example, 26 12 34 56 is a whole number in Luxembourg, and 323 555 1234 in Italy.
 	const hasTrunkZero = /^\D*0/.test(written) && !national.startsWith("0");
 	const lacksZero = hasTrunkZero && !digits.startsWith("0") && !prefix.endsWith("0");
 	const hasCode = prefix === number.countryCallingCode && (!type || (first === prefix && second.length === area));

@@ -32,7 +32,7 @@ export interface ToE164Options {
  * - `too-short`, `too-long`: for its country. Short codes such as `"112"` are too short
  * - `unknown-country`: no country has this code: `"+999 123 456 789"`
  * - `not-valid-here`: not a local number of the default country, or possibly another country's: `"06 12345678"` read in
- *   Belgium; or an international number with digits that only callers inside its country dial
+ *   Belgium. Or an international number with digits that only callers inside its country dial
  */
 export type PhoneProblem =
 	| "empty"

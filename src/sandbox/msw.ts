@@ -31,7 +31,7 @@ export function handlers(sandbox: Sandbox): HttpHandler[] {
 			try {
 				return await sandbox.fetch(url, body ? { ...init, body } : init);
 			} catch {
-				// Also where the application has aborted: it sees its own abort, and not this.
+				// If the application has aborted, it sees its own abort instead of this.
 				return HttpResponse.error();
 			}
 		}),

@@ -29,8 +29,8 @@ export interface SandboxOptions {
 	/** Its interpretation of the specification where that is silent. */
 	readonly policy?: { readonly [Name in keyof Policy]?: Policy[Name] | undefined } | undefined;
 	/**
-	 * Varies what a caller must not rely on: timestamp precision, cursor length, key order, extra fields, unknown words,
-	 * null or empty media, the order of scopes, `queued` or `accepted` for a send. The same value varies the same way. @default no variation
+	 * Varies what a caller must not rely on, such as timestamp precision, cursor length, key order, extra fields, unknown
+	 * words, and `queued` or `accepted` for a send. The same value varies the same way. @default no variation
 	 */
 	readonly variation?: number | string | undefined;
 }
@@ -77,11 +77,11 @@ export interface Sandbox {
 	 * @example sandbox.message(sent.messageId).delivered();
 	 */
 	message(id: number | string): MessageControl;
-	/** A flow by its id; an unknown one throws. @example sandbox.flow(flow.id).status; */
+	/** A flow by its id. An unknown one throws. @example sandbox.flow(flow.id).status; */
 	flow(id: string): FlowControl;
 	/**
 	 * Does `act` while the next matching request is on its way: a contact's reply that races a send.
-	 * An error that `act` throws is an unhandled rejection, which fails the test run; the request goes on. `act` must not be
+	 * An error that `act` throws is an unhandled rejection, which fails the test run. The request continues. `act` must not be
 	 * asynchronous.
 	 * @example sandbox.during({ operation: "messages.send" }, () => anna.writes("Never mind"));
 	 */
@@ -129,8 +129,8 @@ export interface Sandbox {
 	/** This moment, to go back to with {@link restore}. @example const before = sandbox.snapshot(); */
 	snapshot(): Snapshot;
 	/**
-	 * Goes back to a snapshot, its clock too; contacts, agencies and other handles stay good. Correlation ids and the
-	 * numbers of events go on.
+	 * Goes back to a snapshot, and to its time. Contacts, agencies and other handles stay valid. Correlation ids and the
+	 * numbers of events are not reset.
 	 * @example sandbox.restore(before);
 	 */
 	restore(snapshot: Snapshot): void;
@@ -141,11 +141,11 @@ export interface Sandbox {
 	 * @example sandbox.import(JSON.parse(text));
 	 */
 	import(archive: Archive | string): void;
-	/** As new: the scenario it was made with, the counters too; only the numbers of events and faults go on. @example sandbox.reset(); */
+	/** Starts again with the scenario and the counters of the beginning. Only the numbers of events and faults continue. @example sandbox.reset(); */
 	reset(): void;
 	/**
-	 * Adds a scenario to the default agency, over what is there: contacts to whom its AI replies have their AI turned on,
-	 * and its messages come last, with their own, older times. A scenario that throws changes nothing.
+	 * Adds a scenario to the default agency. Contacts to whom its AI replies have their AI turned on. Its messages come last,
+	 * with their own, older times. A scenario that throws changes nothing.
 	 * @example sandbox.loadScenario("busy");
 	 */
 	loadScenario(scenario: ScenarioName): void;

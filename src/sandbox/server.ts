@@ -26,7 +26,7 @@ export interface ServeOptions {
 	readonly port?: number | undefined;
 	/** The token of the control routes: 8 or more letters, digits and signs. @default 32 random characters */
 	readonly token?: string | undefined;
-	/** Lets the sandbox's clock run with real time, also after a reset. @default false: it does not run */
+	/** Lets the sandbox's clock run with real time, and keep running after a reset. @default false: it does not run */
 	readonly follow?: boolean | undefined;
 	/**
 	 * The address to listen on. On any other than loopback, everybody who reaches this machine reaches the sandbox: it is
@@ -115,8 +115,8 @@ export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promi
 			json(response, 500, { _tag: "SandboxError", message });
 		});
 	};
-	// A request without a Host is a stranger's, and one that expects something is a request like any other: Node's own
-	// refusals have neither a correlation id nor a body (R3).
+	// The sandbox refuses a request without a Host itself, and answers one with `Expect` like any other. Node's own refusals
+	// have neither a correlation id nor a body (R3).
 	// A header that comes twice counts twice, as in process: of two keys Node takes the first.
 	const server = createServer({ maxHeaderSize, requireHostHeader: false, joinDuplicateHeaders: true }, listener);
 	server.maxHeadersCount = 0; // R17: Node drops what comes after 2,000, the key perhaps

@@ -72,8 +72,8 @@ function isSound({ agencyId, mark, clock, scan, known, followed }: Memory): bool
 /** What the entries of a checkpoint of version 1 had in place of tags. */
 interface KnownOf1 extends Past {
 	/**
-	 * `~` and a fingerprint if the conversation was to be read again, `~` alone if it was gone, and empty after a failed
-	 * read until the row was listed again.
+	 * `~` and a fingerprint if the conversation was to be read again. `~` alone if it was gone. Empty after a failed read
+	 * until the row was listed again.
 	 */
 	fingerprint: string;
 	failingSince?: number;

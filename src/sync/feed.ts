@@ -62,8 +62,8 @@ export interface UnreadConversation {
 	/** Why the read failed. */
 	error: PartnerError;
 	/**
-	 * True if the feed gives the conversation up, so that `reconcile` has to deliver it: after 24 hours of failed reads, or
-	 * at once if 100 others wait for another read.
+	 * True if the feed gives the conversation up, so that `reconcile` has to deliver it. This happens after 24 hours of failed
+	 * reads, or at once if 100 others wait for another read.
 	 */
 	leftToReconcile: boolean;
 }

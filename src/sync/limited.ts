@@ -10,8 +10,8 @@ export interface RetryContext {
 }
 
 /**
- * Makes a request. If the list has several pages, a request that is answered with 429 is repeated after 1, 2, 4 … s, or
- * after its Retry-After, because the next poll would have to list everything again.
+ * Makes a request. If the list has several pages, a 429 is repeated after 1, 2, 4 … s, or after its Retry-After. Otherwise
+ * the next poll would have to list everything again.
  */
 export function retryLimited<Result>(
 	source: RetryContext,

@@ -52,9 +52,9 @@ export function emptyListing(): Listing {
 }
 
 /**
- * Lists an agency's conversations, newest first.
+ * Lists the conversations of an agency.
  * @param startAt the time to list down to, with the lookback before it
- * @param listing gets what is listed, even by a list that breaks off
+ * @param listing gets the rows, even if the list breaks off
  */
 export async function list(source: Source, startAt: (top: Top) => number, listing: Listing): Promise<void> {
 	const { agency, lookbackMs, signal } = source;

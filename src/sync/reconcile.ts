@@ -14,8 +14,8 @@ export interface StoredConversation {
 	/** `fingerprintOf` of what was delivered last. If it is null or absent, the conversation is delivered again. */
 	fingerprint?: string | null | undefined;
 	/**
-	 * How many messages of it the CRM holds. If the service has more or fewer, all messages are delivered, including those
-	 * that became visible too late for the feed.
+	 * How many messages of it the CRM holds. If the service has more or fewer, all messages are delivered. That includes
+	 * those that became visible too late for the feed.
 	 * @default the number that the fingerprint was made with
 	 */
 	messages?: number | null | undefined;

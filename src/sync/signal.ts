@@ -8,7 +8,7 @@ function end(): void {
 
 /**
  * Runs a generator with a signal of its own. The signal aborts with the outer one, and when the generator has ended.
- * @param abandon controls that signal; a caller that holds it can end the generator while it waits
+ * @param abandon controls that signal. Its holder can end the generator while it waits
  */
 export async function* abandoning<Item>(
 	outer: AbortSignal | undefined,

@@ -186,7 +186,7 @@ export const furtherCases: readonly Case[] = [
 				},
 			}),
 		status: 2,
-		found: { key: /cannot be read \(200\): it is no JSON/, contract: /it is no JSON/ },
+		found: { key: /cannot be read \(200\): it is not JSON/, contract: /it is not JSON/ },
 		remedy: /a log-in page/,
 	},
 	{

@@ -137,7 +137,7 @@ const rows: [name: string, change: (contract: Json) => void, says: string[]][] =
 	[
 		"another way to show who one is",
 		(c) => (c.components.securitySchemes = { key: { type: "apiKey", in: "header", name: "X-Key" } }),
-		["! authentication is no bearer key any more"],
+		["! authentication is not a bearer key any more"],
 	],
 ];
 

@@ -148,9 +148,9 @@ test("a clock that runs is no reason to write: the file is as it was", async () 
 const whole = JSON.stringify(createSandbox({ scenario: "held" }).export());
 
 test.each([
-	["cut off", whole.slice(0, -100), /This is no export of a sandbox/],
-	["empty", "", /This is no export of a sandbox/],
-	["of another program", '{"name":"my-app"}', /This is no export of a sandbox/],
+	["cut off", whole.slice(0, -100), /This is not the export of a sandbox/],
+	["empty", "", /This is not the export of a sandbox/],
+	["of another program", '{"name":"my-app"}', /This is not the export of a sandbox/],
 	["of another version", whole.replace('"version":2', '"version":1'), /or one of another version/],
 	["edited", whole.replace('"hidden":false', '"hidden":"no"'), /integrations\[0\]\.hidden/],
 	["in UTF-16", Buffer.from(`\uFEFF${whole}`, "utf16le"), /is in UTF-16\. Save it as UTF-8/],

@@ -866,7 +866,7 @@ test("the status of a text that waits says what it waits for", async () => {
 	anna.declines();
 	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 429 } });
 	await pass({ ms: 10_000 });
-	expect(await waits("note-1")).toEqual(["Waits to be tried again.", null]);
+	expect(await waits("note-1")).toEqual(["Waits for the next attempt.", null]);
 	await pass({ minutes: 2 });
 	expect(await waits("note-1")).toEqual(["Sent.", null]);
 	expect(await waits("note-2")).toEqual(["Sent.", null]);

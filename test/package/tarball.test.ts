@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { installPacked } from "./install.ts";
+import { installPacked, owner } from "./install.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const consumer = mkdtempSync(join(tmpdir(), "consumer-"));
@@ -28,7 +28,16 @@ function filesOf(folder: string): string[] {
 }
 
 test("S39 the tarball holds what its users need and nothing else", () => {
-	const entries = ["index", "node", "sync/index", "outbox/index", "sandbox/index", "sandbox/msw", "sandbox/server"];
+	const entries = [
+		"index",
+		"node",
+		"sync/index",
+		"outbox/index",
+		"outbox/testing/index",
+		"sandbox/index",
+		"sandbox/msw",
+		"sandbox/server",
+	];
 	const built = entries.flatMap((entry) =>
 		[".cjs", ".d.cts", ".d.ts", ".js"].map((ending) => `dist/${entry}${ending}`),
 	);
@@ -58,14 +67,36 @@ test("S39 the tarball holds what its users need and nothing else", () => {
 	);
 });
 
-test("what the packed guides, llms.txt and AGENTS.md link to is packed too", () => {
-	const guides = filesOf(join(installed, "docs")).map((file) => `docs/${file}`);
-	const missing = ["llms.txt", "AGENTS.md", ...guides].flatMap((page) =>
-		[...readFileSync(join(installed, page), "utf8").matchAll(/\]\((?!https?:)([^)#]+)/g)]
-			.filter(([, link = ""]) => !existsSync(join(installed, dirname(page), link)))
-			.map(([, link]) => `${page}: ${link}`),
-	);
+test("each link of a packed page leads to a packed file, or to the repository at the tag of the version", () => {
+	const { version } = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
+	const pages = filesOf(installed).filter((file) => /\.md$|^llms\.txt$/.test(file));
+	const missing = pages.flatMap((page) => {
+		const text = readFileSync(join(installed, page), "utf8").replace(/^```.*?^```/gms, "");
+		const links = [...text.matchAll(/\]\(([^)\s]+)|\b(?:src|srcset|href)="([^"]+)/g)].map(
+			([, one, two]) => one ?? two ?? "",
+		);
+		return links
+			.filter((link) => {
+				const [, path] = /^https:\/\/(?:raw\.)?github(?:usercontent)?\.com\/example\/sdk\/(.+)$/.exec(link) ?? [];
+				const [, inRepository] = new RegExp(`^(?:(?:blob|tree)/)?v${version}/([^#]+)`).exec(path ?? "") ?? [];
+				if (inRepository !== undefined) return !existsSync(join(root, decodeURI(inRepository)));
+				if (/^https?:|^#/.test(link)) return path !== undefined && path !== "security/advisories/new";
+				return page === "README.md" || !existsSync(join(installed, dirname(page), link.replace(/#.*/, "")));
+			})
+			.map((link) => `${page}: ${link}`);
+	});
 	expect(missing).toEqual([]);
+	expect(readFileSync(join(installed, "README.md"), "utf8")).toContain(
+		`(https://github.com/example/sdk/blob/v${version}/docs/`,
+	);
+});
+
+test("the packed pages say where to report a bug and a vulnerability", () => {
+	const { author, homepage, repository, bugs } = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
+	expect({ author, homepage, repository, bugs }).toEqual(owner);
+	const security = readFileSync(join(installed, "SECURITY.md"), "utf8");
+	expect(security).toContain("(https://github.com/example/sdk/security/advisories/new)");
+	expect(security).toContain(`(${owner.bugs.url})`);
 });
 
 test("S39 the package runs no script at its users' and needs no other package", () => {
@@ -209,6 +240,16 @@ problem.then((error) => console.log(error instanceof PartnerInvalidInput, error.
 	expect([run("outbox.mjs", esm), run("outbox.cjs", cjs)]).toEqual(["true true\n", "true true\n"]);
 });
 
+test("the checks for stores run in any test runner, as an ES module and as a CommonJS one", () => {
+	const use = `
+const [{ title, run }] = storeChecks(() => ({ find() {} }));
+run().catch(({ message }) => console.log(title, message.includes('"insert"'), message.includes('"find"')));`;
+	const esm = `import { storeChecks } from "messaging-conversations/outbox/testing";${use}`;
+	const cjs = `const { storeChecks } = require("messaging-conversations/outbox/testing");${use}`;
+	const said = "the store has every method of OutboxStore true false\n";
+	expect([run("checks.mjs", esm), run("checks.cjs", cjs)]).toEqual([said, said]);
+});
+
 test.each(["nodenext", "bundler"])("its types hold for a strict consumer with module resolution %s", (resolution) => {
 	const config = {
 		compilerOptions: {
@@ -226,6 +267,7 @@ test.each(["nodenext", "bundler"])("its types hold for a strict consumer with mo
 	};
 	const use = `import { createClient, type Sent } from "messaging-conversations";
 import { createOutbox, postgresStore, type OutboxStatus } from "messaging-conversations/outbox";
+import { storeChecks } from "messaging-conversations/outbox/testing";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { type ChangeFeed, changes } from "messaging-conversations/sync";
 const sandbox = createSandbox();
@@ -233,6 +275,7 @@ const client = createClient({ ...sandbox.connection });
 export const feed: ChangeFeed = changes(client.agency("agy_1"), { since: "now" });
 const outbox = createOutbox({ client, store: postgresStore({ query: async () => ({ rows: [] }) }) });
 export const stored: Promise<OutboxStatus> = outbox.enqueue({ id: "1", agencyId: "agy_1", to: "+447700900101", body: "Hi" });
+export const titles: string[] = storeChecks(() => postgresStore({ query: async () => ({ rows: [] }) })).map(({ title }) => title);
 export const sent: Promise<Sent> = client.agency("agy_1").messages.send({ to: "+447700900101", body: "Hi" });
 `;
 	writeFileSync(join(consumer, "tsconfig.json"), JSON.stringify(config));

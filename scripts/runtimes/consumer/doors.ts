@@ -1,6 +1,7 @@
 // With a sandbox of its own: in process, served over HTTP by this runtime, and the same through `nodeHttp`.
 import * as nodeEntry from "messaging-conversations/node";
 import * as outboxEntry from "messaging-conversations/outbox";
+import * as outboxTestingEntry from "messaging-conversations/outbox/testing";
 import * as sandboxEntry from "messaging-conversations/sandbox";
 import * as serverEntry from "messaging-conversations/sandbox/server";
 import * as syncEntry from "messaging-conversations/sync";
@@ -17,6 +18,7 @@ async function main(): Promise<void> {
 	exactly(serverEntry, ["serve"]);
 	exactly(syncEntry, ["changes", "fingerprintOf", "reconcile", "watch"]);
 	exactly(outboxEntry, ["checkDelivery", "createOutbox", "pgBossEngine", "postgresStore", "sqliteStore"]);
+	exactly(outboxTestingEntry, ["storeChecks"]);
 	exactly(sandboxEntry, ["createSandbox", "scenarioNames", ...scenarioNames]);
 	for (const name of scenarioNames) scenarios[name](createSandbox());
 	const http = nodeHttp({ maxSockets: 8, keepAliveMs: 1000 });

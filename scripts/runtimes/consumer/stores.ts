@@ -1,25 +1,31 @@
 // The outbox on the databases that the arguments name, as far as this runtime has them.
 import { createClient } from "messaging-conversations";
 import { type OutboxStore, postgresStore, type SqliteDatabase, sqliteStore } from "messaging-conversations/outbox";
+import { storeChecks } from "messaging-conversations/outbox/testing";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { controlsOf } from "./controls.ts";
 import { tryOutbox } from "./outbox.ts";
 
 type Sqlite = new (path: string) => SqliteDatabase;
 
-// The names are no literals, because no compiler and no bundler here knows all of these modules.
-const open: Record<string, (name: string) => Promise<OutboxStore>> = {
+/** Each loads a database and returns what opens an empty store on it. */
+const databases: Record<string, (name: string) => Promise<() => Promise<OutboxStore>>> = {
+	// The names are variables, because no compiler and no bundler here knows all of these modules.
 	async "node:sqlite"(name) {
 		const { DatabaseSync }: { DatabaseSync: Sqlite } = await import(name);
-		return sqliteStore(new DatabaseSync(":memory:"));
+		return async () => sqliteStore(new DatabaseSync(":memory:"));
 	},
 	async "bun:sqlite"(name) {
 		const { Database }: { Database: Sqlite } = await import(name);
-		return sqliteStore(new Database(":memory:"));
+		return async () => sqliteStore(new Database(":memory:"));
 	},
 	async "@electric-sql/pglite"(name) {
 		const { PGlite } = await import(name);
-		return postgresStore(await PGlite.create());
+		const db = await PGlite.create();
+		return async () => {
+			await db.exec("drop schema if exists public cascade; create schema public");
+			return postgresStore(db);
+		};
 	},
 };
 
@@ -30,9 +36,10 @@ async function main(): Promise<void> {
 		sandbox.agency().contact(phone).writes("Is the flat still free?");
 		const client = createClient({ ...sandbox.connection });
 		const agency = client.agency(sandbox.agency().id);
-		const store = await open[name]?.(name);
-		if (store === undefined) throw new Error(`not so: ${name} is tried`);
-		await tryOutbox({ client, agency, store, controls: controlsOf(sandbox) }, phone);
+		const open = await databases[name]?.(name);
+		if (open === undefined) throw new Error(`not so: ${name} is tried`);
+		for (const { run } of storeChecks(open)) await run();
+		await tryOutbox({ client, agency, store: await open(), controls: controlsOf(sandbox) }, phone);
 		console.log(`ok ${name}`);
 	}
 	process.exit(0);

@@ -18,7 +18,7 @@ export function compareContracts(ours: Json, theirs: Json): Change[] {
 		changes.push({ at: String(body.operationId ?? address), what: "is a new operation", canBreak: false });
 	const schemes = Object.values(part(theirs, "components", "securitySchemes")).map((scheme) => resolve(theirs, scheme));
 	if (schemes.length > 0 && !schemes.some(({ scheme }) => /^bearer$/i.test(String(scheme))))
-		changes.push({ at: "authentication", what: "is no bearer key any more", canBreak: true });
+		changes.push({ at: "authentication", what: "is not a bearer key any more", canBreak: true });
 	return [...new Map(changes.map((change) => [`${change.at} ${change.what}`, change])).values()];
 }
 

@@ -1,6 +1,6 @@
 import { printable } from "../text.ts";
 
-/** The end of a check. `warn`: it works and something is to be mended; `fail`: it cannot work. */
+/** The end of a check. `warn`: it works, and something needs attention. `fail`: it cannot work. */
 export type State = "ok" | "warn" | "fail" | "skipped";
 
 /** One check. It holds no key, no phone number and no name of a person. */
@@ -9,7 +9,7 @@ export interface Check {
 	readonly state: State;
 	/** The finding in a sentence. */
 	readonly what: string;
-	/** The way to mend it, in a sentence. */
+	/** How to fix it, in a sentence. */
 	readonly remedy?: string;
 }
 

@@ -12,7 +12,7 @@ export function checkContract({ contract: live, status }: Published): Check {
 	const id = "contract";
 	if (!live) {
 		const reason =
-			status === undefined ? "there is no answer" : status === 200 ? "it is no JSON" : `the answer is ${status}`;
+			status === undefined ? "there is no answer" : status === 200 ? "it is not JSON" : `the answer is ${status}`;
 		const remedy = "The calls do not need it. If they work, only the comparison is missing.";
 		return { id, state: "warn", what: `openapi.json cannot be read below the base URL: ${reason}.`, remedy };
 	}

@@ -28,8 +28,8 @@ export function explain(error: PartnerError): { what: string; remedy: string } {
 			return say(`The service fails (${error.status})`, `Wait, and try again: it is not your program. ${support}`);
 		case "PartnerConnectionError":
 			if (error.status !== undefined)
-				return say(`The answer cannot be read (${error.status}): it is no JSON, or was cut off`, wrongPlace);
-			return say(sentenceOf(error), "Try again; look at proxies and firewalls.");
+				return say(`The answer cannot be read (${error.status}): it is not JSON, or was cut off`, wrongPlace);
+			return say(sentenceOf(error), "Try again, and check proxies and firewalls.");
 		case "PartnerTimeoutError":
 			return say("The service did not answer in time", "Try again. If it stays so, the service has an outage.");
 		case "PartnerUnexpectedResponse":

@@ -107,7 +107,7 @@ function handshakeCheck(error: unknown): Check {
 	const code = codeOf(error);
 	const remedy = /WRONG_VERSION|PACKET_LENGTH|HTTP_REQUEST/.test(code)
 		? "The port does not speak TLS: check the port in MESSAGING_BASE_URL."
-		: "Something between here and the service breaks TLS: ask whoever runs the network or the proxy.";
+		: "Something between here and the service breaks TLS: ask the people who run the network or the proxy.";
 	return { id: "tls", state: "fail", what: `The TLS handshake failed (${code}).`, remedy };
 }
 
@@ -118,7 +118,7 @@ function certificateCheck({ socket }: Opened, host: string, env: Host["env"]): C
 	const id = "tls";
 	if (env.NODE_TLS_REJECT_UNAUTHORIZED === "0") {
 		const what = "No certificate is verified here, because NODE_TLS_REJECT_UNAUTHORIZED is 0.";
-		return { id, state: "warn", what, remedy: "Remove that variable: whoever is on the way can read the key." };
+		return { id, state: "warn", what, remedy: "Remove that variable: anyone on the way can read the key." };
 	}
 	const [from, to] = [Date.parse(certificate.valid_from), Date.parse(certificate.valid_to)];
 	const now = Date.now();

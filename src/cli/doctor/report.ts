@@ -56,7 +56,7 @@ function arrowed(remedy: string, width: number): string[] {
 	return wrapped(remedy, width - 2).map((line, at) => `${at === 0 ? "→" : " "} ${line}`);
 }
 
-/** 0 when all is well, 1 when something is to be mended, 2 when nothing can work. */
+/** 0 if all is well, 1 if something needs attention, 2 if something cannot work. */
 export function statusOf(checks: readonly Check[]): 0 | 1 | 2 {
 	const has = (state: State): boolean => checks.some((check) => check.state === state);
 	return has("fail") ? 2 : has("warn") ? 1 : 0;
@@ -67,6 +67,6 @@ export function summaryOf(checks: readonly Check[]): string {
 	const [fails, warns] = [count("fail"), count("warn")];
 	if (fails > 0) return `It cannot work: ${counted(fails, "check")} failed. Begin with the first ✗.`;
 	return warns > 0
-		? `It works. There ${warns === 1 ? "is 1 thing" : `are ${warns} things`} to mend: see !.`
+		? `It works. There ${warns === 1 ? "is 1 thing" : `are ${warns} things`} to fix: see !.`
 		: "All is well.";
 }

@@ -127,5 +127,5 @@ export async function checkLatency(client: Client): Promise<Check> {
 		return { id, state: "warn", what: `${what}, ${failed} failed.`, remedy };
 	}
 	if (median <= slowMs) return { id, state: "ok", what: `${what}.` };
-	return { id, state: "warn", what: `${what}.`, remedy: "The service or the way to it is slow now: look at proxies." };
+	return { id, state: "warn", what: `${what}.`, remedy: "The service or the way to it is slow now: check proxies." };
 }

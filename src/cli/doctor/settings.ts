@@ -4,7 +4,7 @@ import { type Check, shown } from "./check.ts";
 const form = "https://<host>/api/v1";
 const keyForm = "<prefix>_live.<id>.<secret>";
 
-/** Checks the form of the base URL. It never shows a value that is not a plain URL, because a key can stand in it. */
+/** Checks the form of the base URL. It never shows a value that is not a plain URL, because it may contain a key. */
 export function checkBaseUrl({ baseUrl }: Connection): Check {
 	const { name, value = "", from } = baseUrl;
 	const fail = (what: string, remedy: string): Check => ({ id: "base-url", state: "fail", what, remedy });

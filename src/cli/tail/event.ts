@@ -33,7 +33,7 @@ export interface Shown {
 	readonly seen: Set<number>;
 }
 
-/** The events of a change: one for each message, or one for the state when there is no message. */
+/** The events of a change: one for each message, or one for the state if it has no messages. */
 export function eventsOf(
 	{ phoneNumber, conversation, messages }: Change,
 	{ id, name }: Agency,

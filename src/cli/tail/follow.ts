@@ -45,7 +45,7 @@ export function createFollower({ everyMs, signal, onChange, onTrouble }: FollowO
 				return false;
 			}
 		},
-		// A conversation that cannot be read is no outage, and a read of another one is not its end.
+		// One unreadable conversation does not mean an outage, and reading another one does not end it.
 		attempted({ operation, errorTag }) {
 			if (operation !== listing || errorTag !== undefined) return;
 			if (![...troubles].some((trouble) => trouble.startsWith(listing))) return;

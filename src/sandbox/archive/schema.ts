@@ -124,7 +124,7 @@ const agency = fields<ArchivedAgency>({
 const lost = { queueId: aString, windowExpiresAt: instantOrNull };
 const sent = { messageId: wholeFrom(1), windowExpiresAt: instant, wasHeld: flag };
 
-/** The fields of each fate of an operation, beside its state. */
+/** The fields of each `fate` of an operation, beside its state. */
 const fateFields: { readonly [State in Fate["state"]]: Record<string, AnySchema> } = {
 	sent,
 	held: lost,
@@ -168,7 +168,7 @@ export function archiveFrom(json: unknown): Archive {
 
 function assertArchive(value: unknown): asserts value is Archive {
 	if (!isRecord(value) || value.format !== "messaging-conversations-sandbox" || value.version !== 2)
-		throw new TypeError("This is no export of a sandbox, or one of another version.");
+		throw new TypeError("This is not the export of a sandbox, or one of another version.");
 	assertValid("import", value, schema);
 }
 

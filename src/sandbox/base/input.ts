@@ -1,6 +1,6 @@
 import { type AnySchema, checkValue, object, optional, rule, type Schema } from "../../validation.ts";
 
-/** Throws a TypeError that names the control and the field. A slip must not pass in silence: its test would prove nothing. */
+/** Throws a TypeError that names the control and the field. A mistake must not pass in silence, because its test would prove nothing. */
 export function assertValid(control: string, value: unknown, schema: Schema<unknown>): void {
 	checkValue(schema, value, "", (field, words) => {
 		const place = field.replace(/^(?=\w)/, ": ");

@@ -26,7 +26,7 @@ export interface AgencyControl {
 	readonly name: string | null;
 	/** Its settings at present. @example agency.state().linked; */
 	state(): AgencyState;
-	/** Links the agency to its integration again; linking twice is no error. @example agency.link(); */
+	/** Links the agency to its integration again. Linking twice does nothing. @example agency.link(); */
 	link(): void;
 	/**
 	 * Ends the link: every call for the agency is 403 at once. Its data stay for when it is linked again.

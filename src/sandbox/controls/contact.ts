@@ -174,7 +174,7 @@ export function createContact(world: World, agencyId: string, phoneNumber: E164)
 	};
 }
 
-/** Any code may be a button of some template, but one that begins like the consent template's own is a slip. */
+/** Any code may be a button of some template, but one that begins like the consent template's own is a mistake. */
 function assertButton(code: string): void {
 	if (!/^consent/i.test(code) || code === acceptCode || code === declineCode) return;
 	throw new TypeError(

@@ -130,7 +130,7 @@ export function foundIntegration(world: World, name: string): Integration {
 
 /** An API key as it is created; the service shows it once, the sandbox as often as you like. */
 export interface CreatedKey {
-	/** Names the key to the controls of keys; it is no secret. */
+	/** Identifies the key in the controls of keys. It is not a secret. */
 	readonly id: string;
 	/** The whole key, as a client is given it. */
 	readonly apiKey: string;

@@ -65,7 +65,7 @@ export const scenarioNames = [
 /** The worlds that a sandbox can begin with. */
 export type ScenarioName = (typeof scenarioNames)[number];
 
-/** A number of Ofcom's drama range, +447700900000 to …999: nobody has it. */
+/** A number of Ofcom's drama range, +447700900000 to …999, which is never assigned. */
 const dramaNumber = (i: number): string => `+447700900${String(i).padStart(3, "0")}`;
 const anna = dramaNumber(101);
 

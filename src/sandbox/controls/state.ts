@@ -85,7 +85,7 @@ export interface ConversationRow {
 	readonly phoneNumber: string;
 	/** The contact's name, when known. */
 	readonly name: string | null;
-	/** False while there is no conversation, only a contact. */
+	/** False for a contact without a conversation. */
 	readonly exists: boolean;
 	/** The 24-hour window, by the sandbox's clock. */
 	readonly window: {

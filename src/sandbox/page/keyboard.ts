@@ -56,7 +56,7 @@ function focus(id: string, place: "conversations" | "phone"): void {
 	queueMicrotask(() => document.getElementById(id)?.focus());
 }
 
-/** Only a template that waits is answered, so that a slip of the finger does nothing. */
+/** Only a template that waits is answered, so that a wrong key does nothing. */
 function answer(verb: "accepts" | "declines"): void {
 	if (thread.value && openTemplate(thread.value)) perform(here(`contacts/${thread.value.phoneNumber}/${verb}`));
 }

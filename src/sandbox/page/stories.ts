@@ -144,7 +144,7 @@ export function stepsDone({ steps }: Story, phone: string): number {
 function named(event: SandboxEvent): string {
 	const { type } = event;
 	if (type === "request") return event.operation === "messages.send" ? String(event.status) : "";
-	// The text that goes out after it was held is no step of the reader's.
+	// A held text that goes out later is not a step of the reader's.
 	return type === "text.held" || (type === "text.sent" && event.queueId === null) ? "sent" : type;
 }
 

@@ -2,7 +2,7 @@ import type { Sandbox } from "../index.ts";
 import type { KeptSnapshot, Route } from "./route.ts";
 import { routes } from "./table.ts";
 
-/** There is no such route. */
+/** The path or the method is unknown. */
 export class UnknownRoute extends Error {}
 
 /**
@@ -23,7 +23,7 @@ export function createControls(sandbox: Sandbox, baseUrl: () => string): Control
 	const snapshots = new Map<string, KeptSnapshot>();
 	return (method, path, given = {}) => {
 		const [place = "", query = ""] = path.split("?", 2);
-		if (method === "GET" && /^\/*$/.test(place)) return listed;
+		if (method === "GET" && place.replaceAll("/", "") === "") return listed;
 		const { agencyId, integrationId, segments } = placeOf(place.replace(/^\//, "").split("/"));
 		const found = all.find((route) => route.method === method && fits(route, segments));
 		if (!found) throw new UnknownRoute(`There is no control ${method} ${place}. GET /_sandbox lists all controls.`);

@@ -70,7 +70,7 @@ export function lookup(
 				`Number ${results.length} of phoneNumbers, counted from 0, is not a phone number, and the policy lookupInvalid is 400.`,
 			);
 		const thread = isRefusal(phone) ? undefined : agency.threads.get(phone);
-		// R63: the number as sent; R64: null also when hidden; R65: no cursor.
+		// R63: the number as sent; R64: null, even if it is only hidden; R65: no cursor.
 		const shown = thread && isSeen(thread, agency.id);
 		results.push({ phoneNumber, conversation: shown ? { ...summaryOf(agency, thread), cursor: null } : null });
 	}

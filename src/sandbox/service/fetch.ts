@@ -105,7 +105,7 @@ function untilAborted(waiting: Waiting, asked: Asked, ms?: number): Promise<void
 
 function refuseRedirect(redirect: RequestRedirect): void {
 	if (redirect === "error") throw new TypeError("fetch failed", { cause: new Error("unexpected redirect") });
-	// Nobody answers where the sandbox redirects to.
+	// The host that the sandbox redirects to does not exist.
 	if (redirect === "follow") throw failure("getaddrinfo ENOTFOUND", "ENOTFOUND", "getaddrinfo");
 }
 

@@ -24,7 +24,7 @@ import { canSpoil, spoil } from "./spoil.ts";
 import { vary } from "./variation.ts";
 
 /*
- * The path of a request: `handle` notes it, `admit` looks at route, key, scope and agency, `perform` runs the operation
+ * The path of a request: `handle` notes it, and `admit` checks route, key, scope and agency. `perform` runs the operation
  * with the faults that meet it, and `record` makes an event of request and answer.
  */
 

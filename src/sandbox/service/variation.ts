@@ -2,8 +2,8 @@ import { dice, hex } from "../base/derived.ts";
 import type { World } from "../world/world.ts";
 
 /*
- * Varies the parts of an answer that the service leaves open and a caller must not rely on: timestamp precision, cursor
- * length, key order, extra fields, unknown words, empty lists for null, the order of scopes. The same variation and the same
+ * Varies the parts of an answer that a caller must not rely on, such as timestamp precision, cursor length, key order,
+ * extra fields, unknown words and empty lists for null. The same variation and the same
  * calls vary the same way.
  */
 

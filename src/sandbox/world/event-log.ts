@@ -23,7 +23,7 @@ export interface EventLog {
 	together<Result>(correlationId: string | null, act: () => Result): Result;
 	/** Does `act` without events: how scenarios write a past. */
 	silently<Result>(act: () => Result): Result;
-	/** Forgets the events that are kept; numbers go on. */
+	/** Forgets the events that are kept. Their numbers are not used again. */
 	clear(): void;
 }
 

@@ -35,8 +35,8 @@ export interface FaultEffect {
 	/** The same as `latencyMs`. */
 	readonly latency?: number | undefined;
 	/**
-	 * For `missing-field`: a field of the answer, dots between levels. It needs the phase `after`, because there is no answer
-	 * before. @default one that the operation's callers need
+	 * For `missing-field`: a field of the answer, dots between levels. It needs the phase `after`, because the answer does not
+	 * exist before. @default one that the operation's callers need
 	 */
 	readonly field?: string | null | undefined;
 	/** For `redirect`: where to. @default "https://elsewhere.invalid/" */

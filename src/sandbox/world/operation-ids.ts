@@ -24,8 +24,8 @@ export function takeOperation(world: World, key: string, payload: string): void 
 }
 
 /**
- * Notes what became of the text, `queueId` where it waited; without an operationId there is nothing to note. An id that was
- * forgotten (R140) may belong to another send by now, whose fate stays.
+ * Notes what became of the text, if its send had an operationId. `queueId` is the entry in which it waited. An id that was
+ * forgotten (R140) may belong to another send by now, and then nothing changes.
  */
 export function settleOperation(world: World, key: string | null, fate: Fate, queueId: string | null = null): void {
 	const operation = key === null ? undefined : world.operations.get(key);
@@ -44,7 +44,7 @@ export function loseOperation(world: World, { operation: key, id }: Held, state:
 /** The effect of a retry with the same payload: the answer of the first send, or another send. */
 export type Retry = { readonly answer: Exclude<Fate, { state: "taken" }> } | "send";
 
-/** Whether the retry of an operation is answered by its fate, or runs like a first send. */
+/** Whether the retry of an operation gets the answer of the first send, or runs like a first send. */
 export function retryOf(world: World, { fate }: Operation, isOpen: boolean): Retry {
 	const { retryAfterDelivery, retryAfterDrop, retryAfterReplace } = world.policy;
 	switch (fate.state) {

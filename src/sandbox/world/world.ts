@@ -139,7 +139,7 @@ export interface Thread {
 	reachable: boolean;
 }
 
-/** The send of an operationId, and the fate of its text. */
+/** The send of an operationId, and what became of its text. */
 export interface Operation {
 	/** The whole payload as JSON, to compare a retry with (R138). */
 	readonly payload: string;

@@ -28,7 +28,23 @@ async function emptyPool(): Promise<pg.Pool> {
 
 describe("libsql", () => storeSuite(openLibsql));
 describe("@libsql/client", () => storeSuite(openLibsqlClient));
-describe("a PostgreSQL server", () => storeSuite(async () => postgresStore(await emptyPool())));
+describe("a PostgreSQL server", () =>
+	storeSuite(async () => postgresStore(await emptyPool()), {
+		async transaction(act) {
+			const client = await (await shared)?.connect();
+			if (!client) throw new Error("no store was opened");
+			try {
+				await client.query("begin");
+				await act(client);
+				await client.query("commit");
+			} catch (error) {
+				await client.query("rollback");
+				throw error;
+			} finally {
+				client.release();
+			}
+		},
+	}));
 if (isLong) {
 	describe("PGlite", () => storeSuite(openPglite));
 	describe("a PostgreSQL server, in a schema of its own", () =>

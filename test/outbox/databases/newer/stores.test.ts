@@ -1,8 +1,29 @@
 import { DatabaseSync } from "node:sqlite";
 import Database from "better-sqlite3";
-import { sqliteStore } from "messaging-conversations/outbox";
+import { type SqliteDatabase, sqliteStore } from "messaging-conversations/outbox";
 import { describe } from "vitest";
 import { storeSuite } from "../../store-suite.ts";
 
-describe("node:sqlite", () => storeSuite(async () => sqliteStore(new DatabaseSync(":memory:"))));
-describe("better-sqlite3", () => storeSuite(async () => sqliteStore(new Database(":memory:"))));
+const databases: [name: string, open: () => SqliteDatabase & { exec: (sql: string) => unknown }][] = [
+	["node:sqlite", () => new DatabaseSync(":memory:")],
+	["better-sqlite3", () => new Database(":memory:")],
+];
+
+for (const [name, open] of databases) {
+	let db = open();
+	const openStore = () => {
+		db = open();
+		return sqliteStore(db);
+	};
+	const transaction = async (act: (tx: unknown) => Promise<void>) => {
+		db.exec("begin");
+		try {
+			await act(db);
+			db.exec("commit");
+		} catch (error) {
+			db.exec("rollback");
+			throw error;
+		}
+	};
+	describe(name, () => storeSuite(openStore, { transaction }));
+}

@@ -1,0 +1,109 @@
+/**
+ * Checks for a store of your own, for any test runner.
+ *
+ * @module messaging-conversations/outbox/testing
+ */
+
+import { PartnerInvalidInput } from "messaging-conversations";
+import type { OutboxStore } from "messaging-conversations/outbox";
+import { equal } from "./assert.ts";
+import type { Check, Given } from "./check.ts";
+import { orderChecks } from "./order.ts";
+import { rowChecks } from "./rows.ts";
+import { stopChecks } from "./stops.ts";
+import { transactionChecks } from "./transactions.ts";
+
+/** Something that a store must do, as a test to run. */
+export interface StoreCheck {
+	/** What the store must do, in words: the title of your test. No two checks share one. */
+	title: string;
+	/**
+	 * Opens a store and checks it. Rejects with an `Error` that names the method, the expected value and the value that the
+	 * store gave. Its fields `actual` and `expected` let test runners show a diff.
+	 */
+	run: () => Promise<void>;
+}
+
+/** Options of {@link storeChecks}. */
+export interface StoreChecksOptions {
+	/**
+	 * Runs a function in a transaction on the database of the store that was opened last, and passes it what your users give as
+	 * `tx`. Commits when the function resolves. Rolls back when it rejects, and rejects with the same error. Without this
+	 * option, transactions are not checked.
+	 */
+	transaction?: ((act: (tx: unknown) => Promise<void>) => Promise<void>) | undefined;
+}
+
+/** The compiler finds a method that is missing here. */
+const methods = Object.keys({
+	migrate: true,
+	insert: true,
+	find: true,
+	open: true,
+	unfinished: true,
+	followed: true,
+	save: true,
+	stop: true,
+	postpone: true,
+	putOff: true,
+	wake: true,
+	recover: true,
+	due: true,
+	nextDue: true,
+	nextOf: true,
+	recipientOf: true,
+	claimed: true,
+	byMessage: true,
+	unacknowledged: true,
+	acknowledge: true,
+	erase: true,
+	purge: true,
+	worker: true,
+	takeOver: true,
+	leave: true,
+} satisfies Record<keyof OutboxStore, true>);
+
+/**
+ * The checks that a store of the outbox must pass, about thirty. Those of this package pass them too. They need no test
+ * runner: register each with the one that you use.
+ *
+ * @param open - opens a new, empty store, and is called once by each check. Its `migrate` is called for you
+ * @throws {PartnerInvalidInput} if `open` or `transaction` is not a function
+ * @example
+ * for (const { title, run } of storeChecks(openEmptyStore)) test(title, run);
+ */
+export function storeChecks(
+	open: () => OutboxStore | Promise<OutboxStore>,
+	options: StoreChecksOptions = {},
+): StoreCheck[] {
+	const { transaction } = options;
+	if (typeof open !== "function") refuse("open", "must be a function that opens an empty store");
+	if (transaction !== undefined && typeof transaction !== "function")
+		refuse("transaction", "must be a function that runs its argument in a transaction");
+	const given: Given = async (...texts) => {
+		const store = await open();
+		await store.migrate();
+		for (const text of texts) await store.insert(text, undefined);
+		return store;
+	};
+	const hasMethods: Check = {
+		title: "the store has every method of OutboxStore",
+		async run() {
+			const store = await open();
+			const missing = methods.filter((name) => typeof Reflect.get(Object(store), name) !== "function");
+			equal("the missing methods", missing, []);
+		},
+	};
+	const checks = [
+		hasMethods,
+		...rowChecks,
+		...orderChecks,
+		...stopChecks,
+		...(transaction ? transactionChecks(transaction) : []),
+	];
+	return checks.map(({ title, run }) => ({ title, run: () => run(given) }));
+}
+
+function refuse(field: string, rule: string): never {
+	throw new PartnerInvalidInput({ field, rule, operation: "storeChecks" });
+}

@@ -1,0 +1,207 @@
+// Texts are stored as they were given, changed by one writer at a time, and erased or deleted when asked.
+import type { OutboxText, TextError } from "messaging-conversations/outbox";
+import { equal, like } from "./assert.ts";
+import { attempted, type Check, change, idsOf, noon, otherAgency, recipient, rowOf, stored, textOf } from "./check.ts";
+
+const error: TextError = { tag: "PartnerConflict", message: "409" };
+
+export const rowChecks: Check[] = [
+	{
+		title: "migrate can run twice, and keeps the texts",
+		async run(given) {
+			const store = await given(textOf("a"));
+			await store.migrate();
+			like('find("a") after a second migrate', await store.find("a"), { id: "a", state: "waiting" });
+		},
+	},
+	{
+		title: "insert stores every field of a text, and find returns it",
+		async run(given) {
+			const text = textOf("a", {
+				body: "Één 'quoted' \"text\"; --\n👋 $1 ?",
+				subaccountId: "6f9619ff-8b86-4011-b42d-00c04fc964ff",
+				consentLanguage: "nl",
+				notBefore: noon - 1,
+				notAfter: noon + 1,
+				priority: -3,
+			});
+			const store = await given();
+			const row = await store.insert(text, undefined);
+			equal("the type of seq", typeof row.seq, "number");
+			const fresh = { state: "waiting", reason: null, since: noon, nextAt: noon, readyAt: noon - 1, version: 0 };
+			const empty = { messageId: null, queueId: null, unacknowledged: null };
+			equal("insert", row, { ...text, ...fresh, ...empty, seq: row.seq });
+			equal('find("a")', await store.find("a"), row);
+			equal("find of an unknown id", await store.find("b"), undefined);
+		},
+	},
+	{
+		title: "insert returns the existing row if the id is taken",
+		async run(given) {
+			const store = await given(textOf("a"));
+			like("a second insert", await store.insert(textOf("a", { body: "Another" }), undefined), { body: "Text a" });
+			const [one, two] = await Promise.all([
+				store.insert(textOf("b"), undefined),
+				store.insert(textOf("b"), undefined),
+			]);
+			equal("the second of two inserts at the same moment", two, one);
+		},
+	},
+	{
+		title: "save replaces a row, and refuses a row that was read before another change",
+		async run(given) {
+			const store = await given(textOf("a"));
+			const row = await rowOf(store, "a");
+			const changes: Partial<OutboxText> = {
+				state: "sent",
+				reason: "declined",
+				since: noon + 5,
+				nextAt: null,
+				readyAt: noon + 6,
+				messageId: "SM1",
+				queueId: "q1",
+				unacknowledged: 1,
+				progress: { ...row.progress, attempts: 3, error },
+			};
+			const expected = await change(store, "a", changes);
+			equal("save of an older row", await store.save({ ...row, state: "refused" }), false);
+			equal('find("a") after save', await store.find("a"), expected);
+			like('byMessage("SM1")', await store.byMessage("SM1"), { id: "a" });
+			equal("byMessage of an unknown message", await store.byMessage("SM2"), undefined);
+			equal("claimed", await store.claimed(recipient), ["SM1"]);
+			equal("claimed of another agency", await store.claimed(otherAgency), []);
+		},
+	},
+	{
+		title: "save stores one of two changes that are made at the same moment",
+		async run(given) {
+			const store = await given(textOf("a"));
+			const row = await rowOf(store, "a");
+			const saves = await Promise.all([
+				store.save({ ...row, state: "sending" }),
+				store.save({ ...row, state: "cancelled" }),
+			]);
+			equal("the two results of save", saves.sort(), [false, true]);
+		},
+	},
+	{
+		title: "purge deletes only the texts that were finished before the given time",
+		async run(given) {
+			const store = await given(...["a", "b", "c", "d"].map((id) => textOf(id)));
+			await change(store, "a", { state: "sent", since: noon - 1, nextAt: null });
+			await change(store, "b", { state: "sent", since: noon, nextAt: null });
+			await change(store, "c", { state: "sent", since: noon - 1, nextAt: noon });
+			equal("purge", await store.purge(noon), 1);
+			equal("the rows after purge", await stored(store, "a", "b", "c", "d"), ["b", "c", "d"]);
+		},
+	},
+	{
+		title: "unacknowledged lists final states until acknowledge names their latest revision",
+		async run(given) {
+			const store = await given(...["a", "b", "c"].map((id) => textOf(id)));
+			equal("unacknowledged of waiting texts", await store.unacknowledged(10), []);
+			await change(store, "b", { state: "sent", since: noon + 1, unacknowledged: 1 });
+			await change(store, "a", { state: "cancelled", since: noon + 2, nextAt: null, unacknowledged: 1 });
+			equal("unacknowledged(10)", idsOf(await store.unacknowledged(10)), ["b", "a"]);
+			equal("unacknowledged(1)", idsOf(await store.unacknowledged(1)), ["b"]);
+			await change(store, "b", { state: "delivered", since: noon + 3, unacknowledged: 2 });
+			const older = ["a", "b", "unknown"].map((id) => ({ id, revision: 1 }));
+			await store.acknowledge(older, undefined);
+			const left = [{ id: "b", state: "delivered", unacknowledged: 2 }];
+			like("unacknowledged after an older revision of b", await store.unacknowledged(10), left);
+			await store.acknowledge([{ id: "b", revision: 2 }], undefined);
+			equal("unacknowledged after the latest revision of b", await store.unacknowledged(10), []);
+		},
+	},
+	{
+		title: "acknowledge takes thousands of changes, and none",
+		async run(given) {
+			const store = await given(textOf("a"));
+			await change(store, "a", { state: "sent", unacknowledged: 1 });
+			await store.acknowledge([], undefined);
+			equal("unacknowledged", idsOf(await store.unacknowledged(10)), ["a"]);
+			const many = Array.from({ length: 2_001 }, (_, at) => ({ id: `t${at}`, revision: at }));
+			await store.acknowledge([...many, { id: "a", revision: 1 }], undefined);
+			equal("unacknowledged", await store.unacknowledged(10), []);
+		},
+	},
+	{
+		title: "erase removes number and text of finished texts, and keeps their ids",
+		async run(given) {
+			const personal = { subaccountId: "s", consentLanguage: "nl" };
+			const store = await given(...["a", "b", "c", "d"].map((id) => textOf(id, personal)), textOf("x", otherAgency));
+			const ended: Partial<OutboxText> = { state: "sent", since: noon - 9, messageId: "SM1", queueId: "q1" };
+			for (const id of ["a", "b"]) await change(store, id, { ...ended, ...attempted });
+			await change(store, "c", { state: "held" });
+			await change(store, "x", { ...ended, messageId: "SM2", nextAt: null });
+			await store.erase(recipient);
+			const none = { subaccountId: null, consentLanguage: null, messageId: null, queueId: null, nextAt: null };
+			for (const id of ["a", "b"]) {
+				const row = await rowOf(store, id);
+				like("an erased row", row, { id, state: "sent", to: "", body: "", ...none, version: 2 });
+				like("its progress", row.progress, { attempts: 0, requests: [], baseline: null, error: null });
+				equal("recipientOf an erased row", await store.recipientOf(row.seq), undefined);
+				equal("insert of an erased id", await store.insert(textOf(id), undefined), row);
+			}
+			equal("byMessage of an erased text", await store.byMessage("SM1"), undefined);
+			equal("claimed after erase", await store.claimed(recipient), []);
+			like("an unfinished text of the number", await store.find("c"), recipient);
+			like("a waiting text of the number", await store.find("d"), recipient);
+			like("a text of another agency", await store.find("x"), otherAgency);
+		},
+	},
+	{
+		title: "erase of one id, or of a number in all agencies, leaves unfinished texts",
+		async run(given) {
+			const store = await given(textOf("c"), textOf("x", otherAgency));
+			await change(store, "c", { state: "held" });
+			await store.erase({ id: "c" });
+			like("a held text after erase of its id", await store.find("c"), recipient);
+			await change(store, "c", { state: "dropped", nextAt: null });
+			await store.erase({ id: "c" });
+			like("a dropped text after erase of its id", await store.find("c"), { to: "", state: "dropped" });
+			await change(store, "x", { state: "sent", nextAt: null });
+			await store.erase({ to: otherAgency.to });
+			like("a text after erase of its number", await store.find("x"), { to: "", state: "sent" });
+		},
+	},
+	{
+		title: "purge keeps erased rows, because the service may remember their ids",
+		async run(given) {
+			const store = await given(textOf("a"), textOf("d", { to: "+447700900109" }));
+			for (const id of ["a", "d"]) await change(store, id, { state: "sent", nextAt: null, since: noon - 9 });
+			await store.erase(recipient);
+			equal("purge", await store.purge(noon), 1);
+			equal("the rows after purge", await stored(store, "a", "d"), ["a"]);
+		},
+	},
+	{
+		title: "recipientOf finds the recipient of a row",
+		async run(given) {
+			const store = await given(textOf("a"), textOf("x", otherAgency));
+			const [a, x] = [await rowOf(store, "a"), await rowOf(store, "x")];
+			equal("recipientOf", await store.recipientOf(a.seq), recipient);
+			equal("recipientOf", await store.recipientOf(x.seq), otherAgency);
+			equal("recipientOf an unknown row", await store.recipientOf(4_711), undefined);
+		},
+	},
+	{
+		title: "takeOver lets one worker at a time in, and leave removes only the worker with that token",
+		async run(given) {
+			const store = await given();
+			const one = { token: "one", host: "here", pid: 4711, startedAt: noon - 1, beatAt: noon };
+			const two = { ...one, token: "two" };
+			equal("worker of a new store", await store.worker(), undefined);
+			equal("takeOver of a free store", await store.takeOver(one, null), true);
+			equal("takeOver of a taken store as if it were free", await store.takeOver(two, null), false);
+			equal("takeOver by the same worker", await store.takeOver({ ...one, beatAt: noon + 1 }, "one"), true);
+			equal("worker", await store.worker(), { ...one, beatAt: noon + 1 });
+			equal("takeOver from the worker", await store.takeOver(two, "one"), true);
+			equal("takeOver from a worker that is gone", await store.takeOver(one, "one"), false);
+			await store.leave("one");
+			equal("worker after another one has left", await store.worker(), two);
+			await store.leave("two");
+			equal("worker after it has left", await store.worker(), undefined);
+		},
+	},
+];

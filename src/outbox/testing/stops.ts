@@ -1,0 +1,71 @@
+// A stop ends what was enqueued before it, and nothing that is enqueued later.
+import type { OutboxStore, Recipient } from "messaging-conversations/outbox";
+import { equal, like } from "./assert.ts";
+import { type Check, change, noon, otherAgency, otherNumber, recipient, rowOf, textOf } from "./check.ts";
+
+/** Why each text of a recipient was stopped, by id. */
+async function stopsOf(store: OutboxStore, { agencyId, to }: Recipient): Promise<Record<string, string | null>> {
+	const open = await store.open({ agencyId, to }, 10, noon);
+	return Object.fromEntries(open.map(({ id, stoppedBy }) => [id, stoppedBy]));
+}
+
+/** What `save` says to the change that begins a request. */
+async function begin(store: OutboxStore, id: string): Promise<boolean> {
+	return store.save({ ...(await rowOf(store, id)), state: "sending" }, { unlessStopped: true });
+}
+
+export const stopChecks: Check[] = [
+	{
+		title: "stop covers the recipient's existing texts, and none that is inserted later",
+		async run(given) {
+			const store = await given(textOf("a"), textOf("b"), textOf("x", otherAgency));
+			const before = await rowOf(store, "a");
+			await store.stop(recipient);
+			await store.insert(textOf("c"), undefined);
+			equal("stoppedBy of open", await stopsOf(store, recipient), { a: "cancel", b: "cancel", c: null });
+			equal("stoppedBy of open at another agency", await stopsOf(store, otherAgency), { x: null });
+			equal("save unlessStopped of a stopped text", await begin(store, "a"), false);
+			equal("the row after it", await store.find("a"), before);
+			equal("save unlessStopped of a later text", await begin(store, "c"), true);
+			equal("save unlessStopped of another agency's text", await begin(store, "x"), true);
+			await change(store, "a", { state: "cancelled", nextAt: null });
+			await store.stop(recipient);
+			like("stoppedBy after a second stop", await stopsOf(store, recipient), { b: "cancel", c: "cancel" });
+		},
+	},
+	{
+		title: "stop without an agency covers the number in all agencies",
+		async run(given) {
+			const store = await given(textOf("a"), textOf("x", otherAgency), textOf("z", otherNumber));
+			await store.stop({ to: recipient.to });
+			await store.insert(textOf("y", otherAgency), undefined);
+			equal("stoppedBy at one agency", await stopsOf(store, recipient), { a: "cancel" });
+			equal("stoppedBy at the other agency", await stopsOf(store, otherAgency), { x: "cancel", y: null });
+			equal("stoppedBy of another number", await stopsOf(store, otherNumber), { z: null });
+			equal("save unlessStopped of a stopped text", await begin(store, "x"), false);
+		},
+	},
+	{
+		title: "save with stops ends a text and stops its recipient in one step",
+		async run(given) {
+			const store = await given(textOf("a"), textOf("b"), textOf("x", otherAgency));
+			await change(store, "a", { state: "dropped", nextAt: null }, { stops: true });
+			await store.insert(textOf("c"), undefined);
+			equal("stoppedBy of open", await stopsOf(store, recipient), { b: "drop", c: null });
+			equal("stoppedBy of open at another agency", await stopsOf(store, otherAgency), { x: null });
+			equal("save unlessStopped of a stopped text", await begin(store, "b"), false);
+			await store.stop(recipient);
+			equal("stoppedBy after stop", await stopsOf(store, recipient), { b: "cancel", c: "cancel" });
+		},
+	},
+	{
+		title: "save with stops stops nothing if it refuses the row",
+		async run(given) {
+			const store = await given(textOf("a"), textOf("b"));
+			const row = await rowOf(store, "a");
+			await change(store, "a", { state: "held" });
+			equal("save of an older row", await store.save({ ...row, state: "dropped" }, { stops: true }), false);
+			equal("stoppedBy of open", await stopsOf(store, recipient), { a: null, b: null });
+		},
+	},
+];

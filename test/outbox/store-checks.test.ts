@@ -1,0 +1,269 @@
+import { PartnerInvalidInput } from "messaging-conversations";
+import type { OutboxStore, OutboxText } from "messaging-conversations/outbox";
+import { type StoreCheck, storeChecks } from "messaging-conversations/outbox/testing";
+import { describe, expect, test } from "vitest";
+import { memoryStore } from "./memory.ts";
+
+/** Which checks fail, by title, and why. */
+async function failures(checks: readonly StoreCheck[]): Promise<Record<string, string>> {
+	const failed: Record<string, string> = {};
+	for (const { title, run } of checks)
+		await run().catch((error: unknown) => {
+			failed[title] = String(error);
+		});
+	return failed;
+}
+
+/** What a mistake in a store changes. The field `of` is the store without it. */
+type Mistake = (of: OutboxStore) => Partial<OutboxStore>;
+
+const without = (row: OutboxText | undefined, change: Partial<OutboxText>) => row && { ...row, ...change };
+
+/** A mistake of each kind that a store can make, and the method that some error must name. */
+const mistakes: [what: string, named: RegExp, mistake: Mistake][] = [
+	["a method is missing", /"putOff"/, () => ({ putOff: undefined as never })],
+	["migrate deletes the texts", /find\("a"\)/, () => ({ find: async () => undefined })],
+	[
+		"a field is lost",
+		/at notAfter: expected \d+, got null/,
+		(of) => ({ find: async (id) => without(await of.find(id), { notAfter: null }) }),
+	],
+	[
+		"numbers come back as bigint, as some drivers return them",
+		/at nextAt: expected \d+, got the bigint \d+/,
+		(of) => ({
+			find: async (id) => {
+				const row = await of.find(id);
+				return row && { ...row, nextAt: BigInt(row.nextAt ?? 0) as never };
+			},
+		}),
+	],
+	[
+		"insert stores a text twice",
+		/second insert/,
+		(of) => ({
+			insert: async (text, tx) => ({ ...(await of.insert(text, tx)), body: text.body }),
+		}),
+	],
+	[
+		"save ignores the version",
+		/save of an older row: expected false, got true/,
+		(of) => ({
+			save: async (text, options) => of.save({ ...text, version: (await of.find(text.id))?.version ?? 0 }, options),
+		}),
+	],
+	[
+		"save ignores unlessStopped",
+		/save unlessStopped/,
+		(of) => ({ save: (text, { stops = false } = {}) => of.save(text, { stops }) }),
+	],
+	[
+		"save ignores stops",
+		/stoppedBy/,
+		(of) => ({ save: (text, { unlessStopped = false } = {}) => of.save(text, { unlessStopped }) }),
+	],
+	[
+		"stop without an agency does nothing",
+		/stoppedBy/,
+		(of) => ({
+			stop: async (recipient) => {
+				if (recipient.agencyId !== undefined) await of.stop(recipient);
+			},
+		}),
+	],
+	[
+		"stop covers later texts",
+		/stoppedBy/,
+		(of) => ({ open: async (...args) => (await of.open(...args)).map((row) => ({ ...row, stoppedBy: "cancel" })) }),
+	],
+	[
+		"open returns the newest first",
+		/open: expected/,
+		(of) => ({ open: async (...args) => (await of.open(...args)).reverse() }),
+	],
+	[
+		"open ignores its limit",
+		/open with limit 2/,
+		(of) => ({ open: (recipient, _, now) => of.open(recipient, 99, now) }),
+	],
+	[
+		"open lists texts whose time has not come",
+		/open: expected/,
+		(of) => ({ open: (recipient, limit) => of.open(recipient, limit, Number.POSITIVE_INFINITY) }),
+	],
+	[
+		"unfinished leaves out other agencies",
+		/unfinished of a number/,
+		(of) => ({ unfinished: (recipient) => of.unfinished({ agencyId: "agy_1", ...recipient }) }),
+	],
+	[
+		"followed ignores the time",
+		/followed before/,
+		(of) => ({ followed: (recipient) => of.followed(recipient, Number.POSITIVE_INFINITY) }),
+	],
+	["postpone does nothing", /due after postpone/, () => ({ postpone: async () => {} })],
+	["putOff does nothing", /nextOf after putOff/, () => ({ putOff: async () => {} })],
+	["wake does nothing", /due after wake/, () => ({ wake: async () => {} })],
+	["recover does nothing", /after recover/, () => ({ recover: async () => {} })],
+	[
+		"due lists a recipient for each text",
+		/due/,
+		(of) => ({ due: async (now, limit) => (await of.due(now, limit)).flatMap((each) => [each, each]).slice(0, limit) }),
+	],
+	[
+		"due ignores the priority",
+		/^Error: due/m,
+		(of) => ({ due: async (now, limit) => (await of.due(now, 10_000)).sort((a, b) => a.seq - b.seq).slice(0, limit) }),
+	],
+	["nextDue ignores its argument", /nextDue after/, (of) => ({ nextDue: () => of.nextDue() })],
+	["nextOf looks at the whole number", /nextOf/, (of) => ({ nextOf: () => of.nextDue() })],
+	[
+		"recipientOf finds any row",
+		/recipientOf an unknown row/,
+		(of) => ({ recipientOf: async (seq) => (await of.recipientOf(seq)) ?? { agencyId: "", to: "" } }),
+	],
+	[
+		"claimed ignores the agency",
+		/claimed of another agency/,
+		(of) => ({ claimed: ({ to }) => of.claimed({ to } as never) }),
+	],
+	["byMessage finds nothing", /byMessage\("SM1"\)/, () => ({ byMessage: async () => undefined })],
+	[
+		"unacknowledged ignores its limit",
+		/unacknowledged\(1\)/,
+		(of) => ({ unacknowledged: () => of.unacknowledged(99) }),
+	],
+	[
+		"acknowledge ignores the revision",
+		/after an older revision/,
+		(of) => ({
+			acknowledge: async (changes, tx) => {
+				for (const { id } of changes) {
+					const revision = (await of.find(id))?.unacknowledged;
+					if (typeof revision === "number") await of.acknowledge([{ id, revision }], tx);
+				}
+			},
+		}),
+	],
+	["erase does nothing", /an erased row, at to/, () => ({ erase: async () => {} })],
+	["purge deletes nothing", /purge: expected 1, got 0/, () => ({ purge: async () => 0 })],
+	["worker finds nobody", /worker: expected/, () => ({ worker: async () => undefined })],
+	[
+		"takeOver lets everybody in",
+		/takeOver of a taken store/,
+		(of) => ({ takeOver: async (worker) => of.takeOver(worker, (await of.worker())?.token ?? null) }),
+	],
+	[
+		"leave removes any worker",
+		/worker after another one has left/,
+		(of) => ({ leave: async () => of.leave((await of.worker())?.token ?? "") }),
+	],
+];
+
+test("each method of a store appears in a mistake, so that each is known to be checked", () => {
+	const tried = new Set([
+		"migrate",
+		"insert",
+		"find",
+		...mistakes.flatMap(([, , mistake]) => Object.keys(mistake(memoryStore()))),
+	]);
+	const { all: _, ...store } = memoryStore();
+	expect([...tried].sort()).toEqual(Object.keys(store).sort());
+});
+
+test.each(mistakes)("the checks find that %s", async (_, named, mistake) => {
+	const failed = await failures(
+		storeChecks(() => {
+			const store = memoryStore();
+			return { ...store, ...mistake(store) };
+		}),
+	);
+	expect(Object.values(failed).join("\n")).toMatch(named);
+});
+
+describe("with a function for transactions", () => {
+	/** A store with transactions that copy what they change when they commit. */
+	function withTransactions() {
+		const store = memoryStore();
+		const begun: (() => Promise<unknown>)[] = [];
+		const transactional: OutboxStore = {
+			...store,
+			async insert(text, tx) {
+				if (tx === undefined) return store.insert(text, tx);
+				begun.push(() => store.insert(text, undefined));
+				return (await store.find(text.id)) ?? memoryStore().insert(text, undefined);
+			},
+			async acknowledge(changes, tx) {
+				if (tx === undefined) return store.acknowledge(changes, tx);
+				begun.push(() => store.acknowledge(changes, undefined));
+			},
+		};
+		async function transaction(act: (tx: unknown) => Promise<void>): Promise<void> {
+			try {
+				await act({});
+				for (const commit of begun) await commit();
+			} finally {
+				begun.length = 0;
+			}
+		}
+		return { store: transactional, transaction };
+	}
+
+	test("a store that takes part in the transaction passes", async () => {
+		let opened = withTransactions();
+		const checks = storeChecks(
+			() => {
+				opened = withTransactions();
+				return opened.store;
+			},
+			{ transaction: (act) => opened.transaction(act) },
+		);
+		expect(await failures(checks)).toEqual({});
+		expect(checks.length - storeChecks(memoryStore).length).toBe(2);
+	});
+
+	test("a store that ignores the transaction fails both checks", async () => {
+		const checks = storeChecks(memoryStore, { transaction: (act) => act({}) });
+		const failed = Object.values(await failures(checks));
+		expect(failed).toEqual([
+			expect.stringContaining('the rows after a rollback: expected [], got ["a"]'),
+			expect.stringContaining('unacknowledged after a rollback: expected ["a"], got []'),
+		]);
+	});
+
+	test("an error of the transaction itself is the check's error", async () => {
+		const refused = Object.assign(new Error("no connection"), { code: "ECONNREFUSED" });
+		const checks = storeChecks(memoryStore, { transaction: () => Promise.reject(refused) });
+		expect(Object.values(await failures(checks))).toEqual(["Error: no connection", "Error: no connection"]);
+	});
+
+	test("a transaction that swallows the error is found", async () => {
+		const checks = storeChecks(memoryStore, { transaction: (act) => act({}).catch(() => {}) });
+		expect(Object.values(await failures(checks)).join()).toContain(
+			'expected "rejected with the error", got "resolved"',
+		);
+	});
+});
+
+test("a failed check has both values for the test runner's diff", async () => {
+	const [, ...checks] = storeChecks(() => ({ ...memoryStore(), claimed: async () => ["SM9"] }));
+	const errors: unknown[] = [];
+	for (const { run } of checks) await run().catch((error: unknown) => errors.push(error));
+	expect(errors[0]).toMatchObject({
+		message: 'claimed: expected ["SM1"], got ["SM9"]',
+		actual: ["SM9"],
+		expected: ["SM1"],
+	});
+});
+
+test("each title is used once", () => {
+	const titles = storeChecks(memoryStore, { transaction: (act) => act({}) }).map(({ title }) => title);
+	expect(new Set(titles).size).toBe(titles.length);
+	expect(titles.length).toBeGreaterThan(25);
+});
+
+test("what is no function is refused, with the name of the argument", () => {
+	expect(() => storeChecks(memoryStore() as never)).toThrow(PartnerInvalidInput);
+	expect(() => storeChecks(undefined as never)).toThrow(/open: must be a function/);
+	expect(() => storeChecks(memoryStore, { transaction: {} as never })).toThrow(/transaction: must be a function/);
+});
