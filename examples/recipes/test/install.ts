@@ -1,0 +1,49 @@
+/**
+ * Puts the package into node_modules, where its users have it: bundlers, Jest and child processes then find it by its
+ * name. In CI it is built from the sources in half a second. `npm run test:long -- recipes` installs the packed one.
+ */
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { child } from "../../../scripts/runtimes/child.ts";
+import { buildAndPack } from "../../../scripts/runtimes/consumer.ts";
+
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+const installed = fileURLToPath(new URL("../node_modules/messaging-conversations", import.meta.url));
+const entries = ["index", "node", "sync/index", "outbox/index", "sandbox/index", "sandbox/server"];
+
+export default async function install(): Promise<void> {
+	rmSync(installed, { recursive: true, force: true });
+	mkdirSync(installed, { recursive: true });
+	if (process.env.RECIPES_PACKED) return unpack();
+	copyFileSync(join(root, "package.json"), join(installed, "package.json"));
+	await Promise.all(
+		[{ format: "esm" as const }, { format: "cjs" as const, outExtension: { ".js": ".cjs" } }].map((format) =>
+			build({
+				...format,
+				entryPoints: entries.map((entry) => join(root, "src", `${entry}.ts`)),
+				outbase: join(root, "src"),
+				outdir: join(installed, "dist"),
+				bundle: true,
+				external: ["messaging-conversations", "node:*"],
+				platform: "neutral",
+				mainFields: ["module", "main"],
+				target: "es2022",
+				logLevel: "error",
+			}),
+		),
+	);
+}
+
+async function unpack(): Promise<void> {
+	const work = mkdtempSync(join(tmpdir(), "recipes-"));
+	try {
+		const options = ["-C", installed, "--strip-components", "1"];
+		const { ok, output } = await child("tar", ["-xzf", await buildAndPack(work), ...options], { cwd: work });
+		if (!ok) throw new Error(output);
+	} finally {
+		rmSync(work, { recursive: true });
+	}
+}

@@ -1,0 +1,66 @@
+/** What the tests of the recipes share: a sandbox over HTTP, and programs that run beside it. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { createSandbox, type SandboxOptions } from "messaging-conversations/sandbox";
+import { type SandboxServer, serve } from "messaging-conversations/sandbox/server";
+import { afterEach, expect } from "vitest";
+
+const folder = fileURLToPath(new URL("..", import.meta.url));
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+	for (const close of closing.splice(0).reverse()) await close();
+});
+
+/** Does something when the test has ended. */
+export function afterTest(close: () => unknown): void {
+	closing.push(close);
+}
+
+/** A sandbox over HTTP, and the environment of a program that uses it. */
+export async function startService(options: SandboxOptions = {}) {
+	const sandbox = createSandbox(options);
+	const server: SandboxServer = await serve(sandbox, { port: 0 });
+	afterTest(server.close);
+	const anna = sandbox.agency().contact("+447700900101", { name: "Anna" });
+	anna.writes("Is the flat still free?");
+	const env = { MESSAGING_BASE_URL: server.baseUrl, MESSAGING_API_KEY: server.apiKey };
+	return { sandbox, server, anna, env, agencyId: sandbox.agency().id };
+}
+
+export interface Program {
+	child: ChildProcess;
+	/** Everything that it has printed so far. */
+	lines: string[];
+	/** The first line that matches, and the text of its first group. */
+	printed: (line: RegExp) => Promise<string>;
+	/** The exit code, or the signal that ended it. */
+	ended: Promise<number | string>;
+}
+
+/** Runs a program of this folder with Node. */
+export function start(file: string, env: Record<string, string>, args: readonly string[] = []): Program {
+	const child = spawn(process.execPath, [...args, file], {
+		cwd: folder,
+		env: { ...process.env, ...env },
+		stdio: ["ignore", "pipe", "inherit"],
+	});
+	const lines: string[] = [];
+	const ended = once(child, "exit").then(([code, signal]) => code ?? signal);
+	createInterface({ input: child.stdout }).on("line", (line) => lines.push(line));
+	afterTest(async () => {
+		child.kill("SIGKILL");
+		await ended;
+	});
+	const printed = (pattern: RegExp) =>
+		expect
+			.poll(() => lines.some((line) => pattern.test(line)) || child.exitCode !== null, { timeout: 60_000 })
+			.toBe(true)
+			.then(() => {
+				const match = lines.map((line) => pattern.exec(line)).find(Boolean);
+				if (!match) throw new Error(`${file} ended with ${child.exitCode}:\n${lines.join("\n")}`);
+				return match[1] ?? match[0];
+			});
+	return { child, lines, printed, ended };
+}
