@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -21,9 +21,10 @@ export async function packAsBuilt(work: string): Promise<string> {
 export async function buildAndPack(work: string): Promise<string> {
 	const copy = join(work, "copy");
 	mkdirSync(copy);
+	const filter = (source: string): boolean => basename(source) !== "node_modules";
 	for (const name of readdirSync(root)) {
-		if (!["node_modules", ".git", "dist", "scripts", "test"].includes(name))
-			cpSync(join(root, name), join(copy, name), { recursive: true });
+		if (![".git", "dist", "test"].includes(name))
+			cpSync(join(root, name), join(copy, name), { recursive: true, filter });
 	}
 	symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
 	const built = await child("npm", ["run", "build"], { cwd: copy, timeoutMs: 300_000 });
