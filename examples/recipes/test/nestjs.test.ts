@@ -1,18 +1,10 @@
 // The module of the recipe in an application of its own, on a PostgreSQL server.
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Server, startServer } from "../../../test/postgres.ts";
-import { start, startService } from "./service.ts";
-
-let server: Server;
-beforeAll(async () => {
-	server = await startServer(new URL("../../apps/package.json", import.meta.url).href);
-});
-afterAll(() => server.close());
+import { expect, test } from "vitest";
+import { createDatabase, start, startService } from "./service.ts";
 
 async function open() {
 	const service = await startService({ now: new Date() });
-	const url = await server.create();
-	await server.query(url, "create table note (id text primary key, body text not null)");
+	const { url, pool } = await createDatabase();
 	const run = () => start("nestjs/main.ts", { ...service.env, DATABASE_URL: url, PORT: "0" }, ["--import", "tsx"]);
 	let address = "";
 	const ready = async (program: ReturnType<typeof run>) => {
@@ -33,11 +25,11 @@ async function open() {
 		return { status: response.status, body: await response.json() };
 	};
 	const state = async (id: string) => (await (await fetch(`${address}/notes/${id}`)).json()).state;
-	return { ...service, url, run, ready, post, state };
+	return { ...service, pool, run, ready, post, state };
 }
 
 test("a note and its text are stored together, and the answer to a wrong one is a 422", async () => {
-	const { anna, url, run, ready, post, state } = await open();
+	const { anna, pool, run, ready, post, state } = await open();
 	const program = run();
 	await ready(program);
 	expect(await Promise.all([post({}), post({})])).toEqual(Array(2).fill(expect.objectContaining({ status: 201 })));
@@ -46,7 +38,7 @@ test("a note and its text are stored together, and the answer to a wrong one is 
 	expect(await post({ id: "note-2", to: "nobody" })).toMatchObject({ status: 422, body: { field: "to" } });
 	expect(await post({ id: undefined })).toMatchObject({ status: 422, body: { field: "id" } });
 	expect(await post({ body: "Another text" })).toMatchObject({ status: 422, body: { field: "id" } });
-	expect(await server.query(url, "select id from note")).toEqual([{ id: "note-1" }]);
+	expect((await pool.query("select id from note")).rows).toEqual([{ id: "note-1" }]);
 	program.child.kill("SIGTERM");
 	expect(await program.ended).not.toBe("SIGKILL");
 });

@@ -5,7 +5,8 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { createSandbox, type SandboxOptions } from "messaging-conversations/sandbox";
 import { type SandboxServer, serve } from "messaging-conversations/sandbox/server";
-import { afterEach, expect } from "vitest";
+import pg from "pg";
+import { afterEach, expect, inject } from "vitest";
 
 const folder = fileURLToPath(new URL("..", import.meta.url));
 const closing: (() => unknown)[] = [];
@@ -29,6 +30,21 @@ export async function startService(options: SandboxOptions = {}) {
 	return { sandbox, server, anna, env, agencyId: sandbox.agency().id };
 }
 
+/** An empty database with a table of notes, as a CRM has one. */
+export async function createDatabase(): Promise<{ url: string; pool: pg.Pool }> {
+	const server = new pg.Client({ connectionString: inject("postgres") });
+	await server.connect();
+	const name = `recipe_${crypto.randomUUID().slice(0, 8)}`;
+	await server.query(`create database ${name}`);
+	await server.end();
+	const url = new URL(inject("postgres"));
+	url.pathname = `/${name}`;
+	const pool = new pg.Pool({ connectionString: url.href });
+	afterTest(() => pool.end());
+	await pool.query("create table note (id text primary key, body text not null)");
+	return { url: url.href, pool };
+}
+
 export interface Program {
 	child: ChildProcess;
 	/** Everything that it has printed so far. */
@@ -39,12 +55,12 @@ export interface Program {
 	ended: Promise<number | string>;
 }
 
-/** Runs a program of this folder with Node. */
+/** Runs a program of this folder with Node. Its standard input is open. */
 export function start(file: string, env: Record<string, string>, args: readonly string[] = []): Program {
 	const child = spawn(process.execPath, [...args, file], {
 		cwd: folder,
 		env: { ...process.env, ...env },
-		stdio: ["ignore", "pipe", "inherit"],
+		stdio: ["pipe", "pipe", "inherit"],
 	});
 	const lines: string[] = [];
 	const ended = once(child, "exit").then(([code, signal]) => code ?? signal);

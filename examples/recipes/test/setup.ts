@@ -1,20 +1,36 @@
-/**
- * Puts the package into node_modules, where its users have it: bundlers, Jest and child processes then find it by its
- * name. In CI it is built from the sources in half a second. `npm run test:long -- recipes` installs the packed one.
- */
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import type { TestProject } from "vitest/node";
 import { child } from "../../../scripts/runtimes/child.ts";
 import { buildAndPack } from "../../../scripts/runtimes/consumer.ts";
+import { startServer } from "../../../test/postgres.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const installed = fileURLToPath(new URL("../node_modules/messaging-conversations", import.meta.url));
 const entries = ["index", "node", "sync/index", "outbox/index", "sandbox/index", "sandbox/server"];
 
-export default async function install(): Promise<void> {
+declare module "vitest" {
+	interface ProvidedContext {
+		postgres: string;
+	}
+}
+
+/** Starts one PostgreSQL server for all tests. Its programs are installed with the other example applications. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+	await install();
+	const { create, close } = await startServer(new URL("../../apps/package.json", import.meta.url).href);
+	project.provide("postgres", await create());
+	return close;
+}
+
+/**
+ * Puts the package into node_modules, where its users have it: bundlers, Jest and child processes then find it by its
+ * name. In CI it is built from the sources in half a second. `npm run test:long -- recipes` installs the packed one.
+ */
+async function install(): Promise<void> {
 	rmSync(installed, { recursive: true, force: true });
 	mkdirSync(installed, { recursive: true });
 	if (process.env.RECIPES_PACKED) return unpack();
