@@ -56,8 +56,13 @@ export interface Program {
 }
 
 /** Runs a program of this folder with Node. Its standard input is open. */
-export function start(file: string, env: Record<string, string>, args: readonly string[] = []): Program {
-	const child = spawn(process.execPath, [...args, file], {
+export function start(
+	file: string,
+	env: Record<string, string>,
+	nodeOptions: readonly string[] = [],
+	args: readonly string[] = [],
+): Program {
+	const child = spawn(process.execPath, [...nodeOptions, file, ...args], {
 		cwd: folder,
 		env: { ...process.env, ...env },
 		stdio: ["pipe", "pipe", "inherit"],

@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,6 +11,7 @@ import { startServer } from "../../../test/postgres.ts";
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const installed = fileURLToPath(new URL("../node_modules/messaging-conversations", import.meta.url));
 const entries = ["index", "node", "sync/index", "outbox/index", "sandbox/index", "sandbox/server"];
+const bin = fileURLToPath(new URL("../node_modules/.bin/messaging-conversations", import.meta.url));
 
 declare module "vitest" {
 	interface ProvidedContext {
@@ -33,14 +34,19 @@ export default async function setup(project: TestProject): Promise<() => Promise
 async function install(): Promise<void> {
 	rmSync(installed, { recursive: true, force: true });
 	mkdirSync(installed, { recursive: true });
+	rmSync(bin, { force: true });
+	symlinkSync("../messaging-conversations/dist/cli.js", bin);
 	if (process.env.RECIPES_PACKED) return unpack();
 	copyFileSync(join(root, "package.json"), join(installed, "package.json"));
+	const inDist = (...names: string[]) => names.map((name) => ({ in: join(root, `src/${name}.ts`), out: name }));
+	const esm = [...inDist(...entries), { in: join(root, "src/cli/cli.ts"), out: "cli" }];
 	await Promise.all(
-		[{ format: "esm" as const }, { format: "cjs" as const, outExtension: { ".js": ".cjs" } }].map((format) =>
+		[
+			{ format: "esm" as const, entryPoints: esm },
+			{ format: "cjs" as const, entryPoints: inDist(...entries), outExtension: { ".js": ".cjs" } },
+		].map((format) =>
 			build({
 				...format,
-				entryPoints: entries.map((entry) => join(root, "src", `${entry}.ts`)),
-				outbase: join(root, "src"),
 				outdir: join(installed, "dist"),
 				bundle: true,
 				external: ["messaging-conversations", "node:*"],
@@ -51,6 +57,7 @@ async function install(): Promise<void> {
 			}),
 		),
 	);
+	chmodSync(join(installed, "dist/cli.js"), 0o755);
 }
 
 async function unpack(): Promise<void> {
