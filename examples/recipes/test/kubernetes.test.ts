@@ -7,7 +7,7 @@ import { createOutbox, pgBossEngine, postgresStore } from "messaging-conversatio
 import PgBoss from "pg-boss";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { afterTest, createDatabase, start, startService } from "./service.ts";
+import { afterTest, createDatabase, startProgram, startService } from "./service.ts";
 
 async function open() {
 	const service = await startService({ now: new Date() });
@@ -22,7 +22,7 @@ async function open() {
 	const waits = JSON.stringify({ settleMs: 1_500, followMs: [300] });
 	const startPod = async (port: string) => {
 		const env = { ...service.env, DATABASE_URL: url, PORT: port, OUTBOX: waits };
-		const pod = start("kubernetes/worker.ts", env, ["--import", "tsx"]);
+		const pod = startProgram("kubernetes/worker", env);
 		await pod.printed(/"working"/);
 		return pod;
 	};
@@ -45,7 +45,7 @@ test("a pod that is stopped in the middle of a send finishes it, and another one
 	expect((await fetch(`http://127.0.0.1:${port}/live`)).status).toBe(200);
 	const slow = sandbox.faults.add({ operation: "messages.send", effect: { latencyMs: 600 } });
 	for (const id of ["1", "2", "3"]) await outbox.enqueue({ id, agencyId, to: anna.phoneNumber, body: id });
-	await expect.poll(() => slow.remaining, { timeout: 30_000 }).toBe(0);
+	await expect.poll(() => slow.remaining).toBe(0);
 	first.child.kill("SIGTERM");
 	expect(await first.ended).toBe(0);
 	expect(anna.inbox().map(({ body }) => body)[0]).toBe("1");
@@ -53,15 +53,15 @@ test("a pod that is stopped in the middle of a send finishes it, and another one
 	sandbox.faults.add({ operation: "messages.send", effect: { status: 429, retryAfter: 1 } });
 	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: { status: 500 } });
 	const second = await startPod("0");
-	await expect.poll(() => state("3"), { timeout: 60_000 }).toBe("sent");
+	await expect.poll(() => state("3")).toBe("sent");
 	expect(anna.inbox().map(({ body }) => body)).toEqual(["1", "2", "3"]);
 
 	// Bert has never written: his first text is held, and a "no" to it cancels the second.
 	const bert = sandbox.agency().contact("+447700900102");
 	for (const id of ["4", "5"]) await outbox.enqueue({ id, agencyId, to: bert.phoneNumber, body: id });
-	await expect.poll(() => state("4"), { timeout: 30_000 }).toBe("held");
+	await expect.poll(() => state("4")).toBe("held");
 	bert.declines();
-	await expect.poll(() => state("5"), { timeout: 30_000 }).toBe("cancelled");
+	await expect.poll(() => state("5")).toBe("cancelled");
 	expect(bert.inbox().filter(({ kind }) => kind === "text")).toEqual([]);
 	second.child.kill("SIGTERM");
 	expect(await second.ended).toBe(0);

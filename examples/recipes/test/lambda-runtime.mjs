@@ -7,6 +7,7 @@ console.log("ready");
 for await (const line of createInterface({ input: process.stdin })) {
 	const { event, remainingMs } = JSON.parse(line);
 	const end = Date.now() + remainingMs;
-	const result = await handler(event, { getRemainingTimeInMillis: () => end - Date.now() });
+	const context = { getRemainingTimeInMillis: () => end - Date.now() };
+	const result = await handler(event, context).catch((error) => ({ errorMessage: String(error) }));
 	console.log(`answer ${JSON.stringify(result ?? null)}`);
 }

@@ -1,11 +1,11 @@
 // The module of the recipe in an application of its own, on a PostgreSQL server.
 import { expect, test } from "vitest";
-import { createDatabase, start, startService } from "./service.ts";
+import { createDatabase, startProgram, startService } from "./service.ts";
 
 async function open() {
 	const service = await startService({ now: new Date() });
 	const { url, pool } = await createDatabase();
-	const run = () => start("nestjs/main.ts", { ...service.env, DATABASE_URL: url, PORT: "0" }, ["--import", "tsx"]);
+	const run = () => startProgram("nestjs/main", { ...service.env, DATABASE_URL: url, PORT: "0" });
 	let address = "";
 	const ready = async (program: ReturnType<typeof run>) => {
 		address = await program.printed(/listening on (\S+)$/);
@@ -33,7 +33,7 @@ test("a note and its text are stored together, and the answer to a wrong one is 
 	const program = run();
 	await ready(program);
 	expect(await Promise.all([post({}), post({})])).toEqual(Array(2).fill(expect.objectContaining({ status: 201 })));
-	await expect.poll(() => state("note-1"), { timeout: 30_000 }).toBe("sent");
+	await expect.poll(() => state("note-1")).toBe("sent");
 	expect(anna.inbox().map(({ body }) => body)).toEqual(["It is."]);
 	expect(await post({ id: "note-2", to: "nobody" })).toMatchObject({ status: 422, body: { field: "to" } });
 	expect(await post({ id: undefined })).toMatchObject({ status: 422, body: { field: "id" } });
@@ -49,7 +49,7 @@ test("SIGTERM in the middle of a send waits for its answer, and the next start s
 	await ready(first);
 	const slow = sandbox.faults.add({ operation: "messages.send", effect: { latencyMs: 700 } });
 	for (const body of ["1", "2"]) await post({ id: body, body });
-	await expect.poll(() => slow.remaining, { timeout: 30_000 }).toBe(0);
+	await expect.poll(() => slow.remaining).toBe(0);
 	first.child.kill("SIGTERM");
 	await first.ended;
 	expect(anna.inbox().map(({ body }) => body)[0]).toBe("1");
@@ -57,7 +57,7 @@ test("SIGTERM in the middle of a send waits for its answer, and the next start s
 	const refused = sandbox.faults.add({ operation: "messages.send", effect: { status: 429, retryAfter: 1 } });
 	const second = run();
 	await ready(second);
-	await expect.poll(() => state("2"), { timeout: 30_000 }).toBe("sent");
+	await expect.poll(() => state("2")).toBe("sent");
 	expect(anna.inbox().map(({ body }) => body)).toEqual(["1", "2"]);
 	expect(refused.hits + refused.remaining).toBe(1);
 	sandbox.check({ allowReplaced: false });

@@ -55,7 +55,12 @@ export interface Program {
 	ended: Promise<number | string>;
 }
 
-/** Runs a program of this folder with Node. Its standard input is open. */
+/** Runs a compiled program of a recipe, such as `nestjs/main`. */
+export function startProgram(name: string, env: Record<string, string>): Program {
+	return start(`node_modules/.programs/${name}.mjs`, env);
+}
+
+/** Runs a file of this folder with Node. Its standard input is open. */
 export function start(
 	file: string,
 	env: Record<string, string>,
@@ -76,7 +81,7 @@ export function start(
 	});
 	const printed = (pattern: RegExp) =>
 		expect
-			.poll(() => lines.some((line) => pattern.test(line)) || child.exitCode !== null, { timeout: 60_000 })
+			.poll(() => lines.some((line) => pattern.test(line)) || child.exitCode !== null)
 			.toBe(true)
 			.then(() => {
 				const match = lines.map((line) => pattern.exec(line)).find(Boolean);

@@ -11,6 +11,7 @@ import { startServer } from "../../../test/postgres.ts";
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const installed = fileURLToPath(new URL("../node_modules/messaging-conversations", import.meta.url));
 const entries = ["index", "node", "sync/index", "outbox/index", "sandbox/index", "sandbox/server"];
+const programs = fileURLToPath(new URL("../node_modules/.programs", import.meta.url));
 const bin = fileURLToPath(new URL("../node_modules/.bin/messaging-conversations", import.meta.url));
 
 declare module "vitest" {
@@ -21,10 +22,24 @@ declare module "vitest" {
 
 /** Starts one PostgreSQL server for all tests. Its programs are installed with the other example applications. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-	await install();
+	await Promise.all([install(), compile()]);
 	const { create, close } = await startServer(new URL("../../apps/package.json", import.meta.url).href);
 	project.provide("postgres", await create());
 	return close;
+}
+
+/** Compiles the programs that the tests start. */
+async function compile(): Promise<void> {
+	await build({
+		entryPoints: ["web/main-express.ts", "web/main-fastify.ts", "nestjs/main.ts", "kubernetes/worker.ts"],
+		outdir: programs,
+		outExtension: { ".js": ".mjs" },
+		bundle: true,
+		packages: "external",
+		format: "esm",
+		target: "node20",
+		logLevel: "error",
+	});
 }
 
 /**
