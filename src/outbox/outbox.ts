@@ -49,12 +49,15 @@ export interface Outbox {
 	 */
 	work: (options?: { signal?: AbortSignal | undefined }) => Promise<void>;
 	/**
-	 * Does what is due now, for a cron job or a test. A second call waits for the first.
+	 * Does what is due now, and no more: for a cron job, a serverless function or a test. When the signal aborts, requests
+	 * under way end, no new one begins, and the rest is left to the next call. A second call waits for the first.
 	 *
 	 * @throws as {@link Outbox.work}, and while {@link Outbox.work} of this process runs
-	 * @example await outbox.drain();
+	 * @example
+	 * await outbox.drain();
+	 * await outbox.drain({ signal: AbortSignal.timeout(20_000) }); // begins no request after 20 seconds
 	 */
-	drain: () => Promise<void>;
+	drain: (options?: { signal?: AbortSignal | undefined }) => Promise<void>;
 	/**
 	 * Returns the status of a text; undefined for an unknown id.
 	 * @example console.log((await outbox.status("note-1"))?.description ?? "never sent");
@@ -195,9 +198,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	}
 
 	async function work(given: { signal?: AbortSignal | undefined } = {}): Promise<void> {
-		fields("options", given, "work", "signal");
-		const { signal } = given;
-		if (signal !== undefined && !can(signal, "addEventListener")) refuse("signal", "must be an AbortSignal", "work");
+		const signal = signalIn(given, "work");
 		await throughOutages(() => (engine ? workBy(engine, signal) : workAlone(signal)), { pauses, now, signal });
 	}
 
@@ -214,11 +215,20 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	}
 
 	let drained: Promise<unknown> = Promise.resolve();
-	function drain(): Promise<void> {
-		if (engine) return loop.run(false);
-		const turn = drained.then(() => asOnlyWorker(store, "drain", (lost) => loop.run(false, lost)));
+	async function drain(given: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+		const signal = signalIn(given, "drain");
+		const run = (lost?: AbortSignal) => untilAborted([signal, lost], (ended) => loop.run(false, ended));
+		if (engine) return run();
+		const turn = drained.then(() => asOnlyWorker(store, "drain", run));
 		drained = turn.catch(() => {});
 		return turn;
+	}
+
+	function signalIn(given: { signal?: AbortSignal | undefined }, operation: string): AbortSignal | undefined {
+		fields("options", given, operation, "signal");
+		const { signal } = given;
+		if (signal !== undefined && !can(signal, "addEventListener")) refuse("signal", "must be an AbortSignal", operation);
+		return signal;
 	}
 
 	async function status(id: string): Promise<OutboxStatus | undefined> {

@@ -932,6 +932,8 @@ test("a job of pg-boss has the text's priority, and neither its number nor its w
 test.each([
 	["work", (outbox: Outbox) => outbox.work(null as never)],
 	["work", (outbox: Outbox) => outbox.work({ signal: "x" } as never)],
+	["drain", (outbox: Outbox) => outbox.drain({ signal: 20_000 } as never)],
+	["drain", (outbox: Outbox) => outbox.drain({ timeoutMs: 20_000 } as never)],
 	["purge", (outbox: Outbox) => outbox.purge(undefined as never)],
 	["purge", (outbox: Outbox) => outbox.purge({ before: new Date(), after: 1 } as never)],
 	["observe", (outbox: Outbox) => outbox.observe(undefined as never)],

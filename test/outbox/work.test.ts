@@ -91,29 +91,52 @@ function holdingBack(sandbox: Sandbox, part: string) {
 	return { fetch, release: () => release() };
 }
 
+/** Two texts for one contact, and a signal that aborts while the first is being sent. */
+async function startTwo(given: { engine?: OutboxEngine }) {
+	const sandbox = createSandbox();
+	const anna = sandbox.agency().contact("+447700900101");
+	anna.writes("Hello");
+	const stop = new AbortController();
+	const fetch: typeof globalThis.fetch = (url, init) => {
+		if (init?.method === "POST") stop.abort();
+		return sandbox.fetch(url, init);
+	};
+	const outbox = createOutbox({
+		client: createClient({ ...sandbox.connection, fetch }),
+		store: memoryStore(),
+		...given,
+	});
+	const to = { agencyId: sandbox.agency().id, to: anna.phoneNumber };
+	for (const id of ["1", "2"]) await outbox.enqueue({ ...to, id, body: `Text ${id}` });
+	const states = async () => [(await outbox.status("1"))?.state, (await outbox.status("2"))?.state];
+	return { outbox, signal: stop.signal, states };
+}
+
 test.each([false, true])(
 	"a send under way when the signal aborts ends, and none begins (with an engine: %s)",
 	async (isShared) => {
-		const sandbox = createSandbox();
-		const anna = sandbox.agency().contact("+447700900101");
-		anna.writes("Hello");
 		const { engine, counts, wake } = createEngine();
-		const stop = new AbortController();
-		const fetch: typeof globalThis.fetch = (url, init) => {
-			if (init?.method === "POST") stop.abort();
-			return sandbox.fetch(url, init);
-		};
-		const client = createClient({ ...sandbox.connection, fetch });
-		const outbox = createOutbox({ client, store: memoryStore(), ...(isShared && { engine }) });
-		const to = { agencyId: sandbox.agency().id, to: anna.phoneNumber };
-		for (const id of ["1", "2"]) await outbox.enqueue({ ...to, id, body: `Text ${id}` });
-		const working = outbox.work({ signal: stop.signal });
+		const { outbox, signal, states } = await startTwo(isShared ? { engine } : {});
+		const working = outbox.work({ signal });
 		if (isShared) {
 			await expect.poll(() => counts.working).toBe(1);
 			await wake(1);
 		}
 		await working;
-		expect([(await outbox.status("1"))?.state, (await outbox.status("2"))?.state]).toEqual(["sent", "waiting"]);
+		expect(await states()).toEqual(["sent", "waiting"]);
+	},
+);
+
+test.each([false, true])(
+	"drain ends the send under way when its signal aborts, and leaves the rest (with an engine: %s)",
+	async (isShared) => {
+		const { outbox, signal, states } = await startTwo(isShared ? { engine: createEngine().engine } : {});
+		await outbox.drain({ signal });
+		expect(await states()).toEqual(["sent", "waiting"]);
+		await outbox.drain({ signal: AbortSignal.abort() });
+		expect(await states()).toEqual(["sent", "waiting"]);
+		await outbox.drain({ signal: new AbortController().signal });
+		expect(await states()).toEqual(["sent", "sent"]);
 	},
 );
 

@@ -1,0 +1,1 @@
+module.exports = { testEnvironment: "node", testMatch: ["**/*.test.cjs", "**/*.test.mjs"] };

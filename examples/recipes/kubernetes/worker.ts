@@ -1,0 +1,42 @@
+import { createServer } from "node:http";
+import { createClient } from "messaging-conversations";
+import { createOutbox, pgBossEngine, postgresStore } from "messaging-conversations/outbox";
+import pg from "pg";
+import PgBoss from "pg-boss";
+
+const { MESSAGING_BASE_URL: baseUrl, MESSAGING_API_KEY: apiKey, DATABASE_URL = "", PORT, OUTBOX = "{}" } = process.env;
+
+// First of all: the first process of a container ignores a signal that it does not listen to.
+const stop = new AbortController();
+for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => stop.abort());
+
+const log = (message: string, fields: object = {}) => console.log(JSON.stringify({ message, ...fields }));
+
+const pool = new pg.Pool({ connectionString: DATABASE_URL });
+const boss = new PgBoss({ connectionString: DATABASE_URL, schedule: false });
+// A connection that breaks is replaced. Without a listener the error would end the process.
+for (const source of [pool, boss]) source.on("error", (error: Error) => log(error.message));
+await boss.start();
+
+const outbox = createOutbox({
+	client: createClient({ baseUrl, apiKey }),
+	store: postgresStore(pool),
+	engine: pgBossEngine(boss),
+	settleMs: 35_000, // a request may take 30 seconds, and ends within the grace period of the pod
+	onPaused: ({ reason, retryAt }) => log("texts wait", { reason, retryAt }), // an alert, and no reason to restart
+	...JSON.parse(OUTBOX), // tests shorten the waits
+});
+await outbox.migrate();
+
+const probes = createServer(({ url }, response) => {
+	// Live as long as the process answers. A service or a database that is away is no reason to restart the pod.
+	response.writeHead(url === "/live" ? 200 : 404).end();
+}).listen(Number(PORT ?? 8080));
+
+log("working");
+await outbox.work({ signal: stop.signal }); // the requests in progress are finished
+log("stopping");
+await boss.stop({ graceful: true, wait: true });
+await pool.end();
+probes.close();
+probes.closeAllConnections();

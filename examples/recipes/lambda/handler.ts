@@ -1,0 +1,31 @@
+import { createClient } from "messaging-conversations";
+
+// Outside of the handler: a warm function reuses the client and its connections.
+const client = createClient({ baseUrl: process.env.MESSAGING_BASE_URL, apiKey: process.env.MESSAGING_API_KEY });
+
+interface Event {
+	pathParameters: { agencyId: string };
+	body: string;
+}
+
+interface Context {
+	getRemainingTimeInMillis: () => number;
+}
+
+/** Sends one text. For an HTTP API of API Gateway, or a function URL. */
+export async function handler({ pathParameters, body }: Event, context: Context) {
+	const { operationId = "", to, body: text } = JSON.parse(body); // without an id a double click would be two texts
+	// The call ends two seconds before Lambda cuts the function off, so that its outcome can be answered and logged.
+	const deadlineMs = Math.max(1, context.getRemainingTimeInMillis() - 2_000);
+	const { messages } = client.agency(pathParameters.agencyId);
+	const sent = await messages.send({ operationId, to, body: text }, { deadlineMs }).result();
+	if (sent.ok) return answer(200, { queued: sent.data.queued });
+	console.error(JSON.stringify(sent.error));
+	const { _tag, outcome, retryable } = sent.error;
+	const isInput = _tag === "PartnerInvalidInput" || _tag === "PartnerBadRequest";
+	return answer(isInput ? 422 : retryable ? 503 : 502, { code: _tag, outcome, operationId });
+}
+
+function answer(statusCode: number, body: object) {
+	return { statusCode, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+}

@@ -1,0 +1,55 @@
+import { randomUUID } from "node:crypto";
+import Fastify, { type FastifyInstance } from "fastify";
+import type { Client } from "messaging-conversations";
+import { answerTo } from "./answers.ts";
+import { requestId } from "./messaging.ts";
+
+interface Text {
+	Params: { agencyId: string };
+	Body: { operationId: string; to: string; body: string };
+}
+
+const textSchema = {
+	type: "object",
+	required: ["operationId", "to", "body"], // without the id of the form, a double click would be two texts
+	additionalProperties: false,
+	properties: { operationId: { type: "string" }, to: { type: "string" }, body: { type: "string" } },
+};
+
+export function createFastifyApp(client: Client): FastifyInstance {
+	const app = Fastify({ requestIdHeader: "x-request-id", genReqId: () => randomUUID() });
+	app.addHook("onRequest", (request, reply, done) => {
+		reply.header("x-request-id", request.id);
+		requestId.run(request.id, done);
+	});
+
+	app.get<{ Params: { agencyId: string; phone: string } }>(
+		"/agencies/:agencyId/contacts/:phone",
+		async ({ params }, reply) => {
+			const left = new AbortController();
+			reply.raw.once("close", () => left.abort());
+			const agency = client.agency(params.agencyId);
+			const { conversation, messagePage } = await agency.conversations.get(params.phone, { signal: left.signal });
+			const { summary, queuedMessages } = conversation;
+			return {
+				name: summary.contactName,
+				windowExpiresAt: summary.windowExpiresAt,
+				waitingText: queuedMessages[0]?.body ?? null,
+				messages: messagePage.messages.map(({ direction, body, status }) => ({ direction, body, status })),
+			};
+		},
+	);
+
+	app.post<Text>("/agencies/:agencyId/texts", { schema: { body: textSchema } }, async ({ params, body }) => {
+		// No signal: the text goes out, or is held, even if the visitor leaves.
+		const { queued } = await client.agency(params.agencyId).messages.send(body);
+		return { queued };
+	});
+
+	app.setErrorHandler((error, _request, reply) => {
+		const answer = answerTo(error);
+		if (!answer) throw error; // Fastify answers it
+		return reply.status(answer.status).headers(answer.headers).send(answer.body);
+	});
+	return app;
+}
