@@ -15,6 +15,8 @@ export default defineConfig({
 	cleanUrls: false,
 	srcExclude: ["node_modules/**", "README.md"],
 	markdown: {
+		// The default themes have too little contrast for WCAG AA.
+		theme: { light: "github-light-high-contrast", dark: "github-dark-default" },
 		anchor: { slugify: anchorOf },
 		toc: { slugify: anchorOf },
 		headers: { slugify: anchorOf },
