@@ -9,12 +9,8 @@ import { rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { writeCopies } from "../docs/.vitepress/copies.ts";
-<<<<<<< HEAD
-import { install, isInstalled } from "./install.ts";
-=======
 import { writeFrame } from "../docs/.vitepress/frame.ts";
-import { installIfMissing } from "./installed.ts";
->>>>>>> 835064e (Run the sandbox and its page in the browser, on the docs site)
+import { install, isInstalled } from "./install.ts";
 import { deadLinks } from "./site-links.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));

@@ -2,17 +2,13 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { MarkdownRenderer } from "vitepress";
+import { ownerOf } from "../../scripts/package/owner.ts";
 import { copies } from "./copies.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const { repository }: { repository?: string | { url?: string } } = JSON.parse(
-	readFileSync(`${root}package.json`, "utf8"),
-);
 
-/** The address of the repository on GitHub, once package.json names it. */
-export const repositoryUrl = (typeof repository === "object" ? repository.url : repository)
-	?.replace(/^git\+|\.git$/g, "")
-	.replace(/^github:/, "https://github.com/");
+/** The address of the repository, once package.json names it. */
+export const repositoryUrl = ownerOf(JSON.parse(readFileSync(`${root}package.json`, "utf8")))?.repository;
 
 /**
  * The guides link to files of the repository, as they must on GitHub. On the site such a link leads to the file's page, if
@@ -48,6 +44,8 @@ function siteLink(page: string, href: string): string | undefined {
 	const target = copied ?? (/^docs\/.+\.md$/.test(file) ? file.slice("docs/".length) : undefined);
 	const fragment = anchor === undefined ? "" : `#${anchor}`;
 	if (target !== undefined) return `${relative(dirname(page), target).replace(/^(?!\.)/, "./")}${fragment}`;
-	if (!existsSync(join(root, file))) throw new Error(`docs/${page} links to ${file}, which does not exist.`);
-	return repositoryUrl === undefined ? "" : `${repositoryUrl}/blob/main/${file}${fragment}`;
+	// On GitHub, ../../ leads from a file of the repository to its other pages, such as the form for an advisory.
+	if (!file.startsWith("../") && !existsSync(join(root, file)))
+		throw new Error(`docs/${page} links to ${file}, which does not exist.`);
+	return repositoryUrl === undefined ? "" : new URL(href, `${repositoryUrl}/blob/main/${source}`).href;
 }

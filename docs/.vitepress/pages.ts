@@ -13,7 +13,17 @@ const groups: Readonly<Record<string, readonly string[]>> = {
 	Test: ["testing", "sandbox-page", "sandbox-server", "store-testing"],
 	Operate: ["observability", "doctor", "key-rotation", "outbox-limits", "performance"],
 	Recipes: [...pagesIn("recipes"), "nextjs"],
-	Reference: ["errors", "options", "outbox-states", "sandbox-routes", "faults", "fidelity", "reference/changelog"],
+	Reference: [
+		"options",
+		"errors",
+		"faults",
+		"outbox-states",
+		"mirroring-limits",
+		"fidelity",
+		"sandbox-routes",
+		"doctor-checks",
+		"reference/changelog",
+	],
 };
 
 function pagesIn(folder: string): string[] {
