@@ -15,7 +15,7 @@ const parts: Readonly<Record<string, string>> = {
 	recipes:
 		"npm --prefix examples/apps ci && npm --prefix examples/recipes ci && npm --prefix examples/recipes run test:packed",
 	page: "npm run test:page",
-	reference: "typedoc",
+	docs: "npm run docs -- build",
 	soak: "node --expose-gc --import tsx test/faults/soak.ts",
 	next: "tsx scripts/next/run.ts",
 	runtimes: "npm --prefix scripts/runtimes ci && tsx scripts/runtimes/run.ts",

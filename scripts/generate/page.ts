@@ -20,8 +20,16 @@ export const style: string = ${JSON.stringify(style)};
 	return { "generated/page.ts": text };
 }
 
-/** rolldown makes it half a kilobyte smaller in gzip than esbuild does. */
-async function bundledScript(): Promise<string> {
+/** How a build of the script differs from the one that a server sends. */
+export interface ScriptOptions {
+	/** The module that exports the `fetch` that the page uses. @default the browser's own */
+	readonly fetchFrom?: string;
+	/** The origin of the sandbox that the page names. @default that of the page */
+	readonly origin?: string;
+}
+
+/** The script of the page. rolldown makes it half a kilobyte smaller in gzip than esbuild does. */
+export async function bundledScript({ fetchFrom, origin }: ScriptOptions = {}): Promise<string> {
 	const bundle = await rolldown({
 		input: `${source}main.tsx`,
 		platform: "browser",
@@ -29,7 +37,12 @@ async function bundledScript(): Promise<string> {
 			target,
 			// Calls of h are shorter than those of the JSX runtime, for which the types are.
 			jsx: { runtime: "classic", pragma: "h", pragmaFrag: "Fragment" },
-			inject: { h: ["preact", "h"], Fragment: ["preact", "Fragment"] },
+			inject: {
+				h: ["preact", "h"],
+				Fragment: ["preact", "Fragment"],
+				...(fetchFrom === undefined ? {} : { fetch: [fetchFrom, "fetch"] }),
+			},
+			...(origin === undefined ? {} : { define: { "location.origin": JSON.stringify(origin) } }),
 		},
 	});
 	const { output } = await bundle.generate({ format: "esm", minify: true, comments: false });

@@ -1,9 +1,15 @@
-import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { Sandbox, SandboxEvent } from "../index.ts";
 import { withoutAnswer } from "../routes/listing.ts";
 
-/** Whether a request for events wants them as they happen. */
-export const wantsStream = ({ accept = "" }: IncomingHttpHeaders): boolean => /\btext\/event-stream\b/i.test(accept);
+/** The headers that a reader of events may send. */
+interface EventHeaders {
+	readonly accept?: string | undefined;
+	readonly "last-event-id"?: string | readonly string[] | undefined;
+}
+
+/** Whether a request, whose path is below `/_sandbox/`, wants events as they happen. */
+export const wantsStream = (method: string, path: string, { accept = "" }: EventHeaders): boolean =>
+	method === "GET" && path === "events" && /\btext\/event-stream\b/i.test(accept);
 
 /** What a reader of events asks for. */
 interface Wanted {
@@ -14,19 +20,34 @@ interface Wanted {
 }
 
 /** What a reader asks for by `Last-Event-ID` and by its query. */
-export function wantedBy(headers: IncomingHttpHeaders, query: string): Wanted {
+export function wantedBy(headers: EventHeaders, query: string): Wanted {
 	const parameters = new URLSearchParams(query);
 	const last = headers["last-event-id"] ?? parameters.get("after");
 	const after = typeof last === "string" && /^\d{1,15}$/.test(last) ? Number(last) : 0;
 	return { after, brief: parameters.get("brief") === "true" };
 }
 
+/** Where the events of one reader are written: a response of node:http, or a stream in a browser. */
+export interface EventSink {
+	readonly destroyed: boolean;
+	/** How many bytes are written that the reader has not read yet. */
+	readonly writableLength: number;
+	/** Returns false if the reader is slow: "drain" then says when it has read everything. */
+	write(text: string): boolean;
+	destroy(): unknown;
+	once(event: "close", listener: () => void): unknown;
+	on(event: "drain", listener: () => void): unknown;
+}
+
+/** The headers of a stream of events. */
+export const streamHeaders = { "content-type": "text/event-stream", "cache-control": "no-store" } as const;
+
 const aliveEveryMs = 15_000;
 const mostWaitingBytes = 64 * 2 ** 20;
 const stepMs = 1_000;
 
 /** Sends events as server-sent events: those that a reader lacks, then each as it happens. */
-export type EventStreams = (wanted: Wanted, response: ServerResponse) => void;
+export type EventStreams = (wanted: Wanted, sink: EventSink) => void;
 
 /**
  * The readers of events. A reader that is slow gets further events once it has read those that it was sent. If all slow
@@ -35,15 +56,15 @@ export type EventStreams = (wanted: Wanted, response: ServerResponse) => void;
  */
 export function createEventStreams(sandbox: Sandbox): EventStreams {
 	/** Slow readers, with the bytes that they have to read, in the order in which they became slow. */
-	const slow = new Map<ServerResponse, number>();
+	const slow = new Map<EventSink, number>();
 	let waitingBytes = 0;
-	const hasRead = (response: ServerResponse): void => {
-		waitingBytes -= slow.get(response) ?? 0;
-		slow.delete(response);
+	const hasRead = (sink: EventSink): void => {
+		waitingBytes -= slow.get(sink) ?? 0;
+		slow.delete(sink);
 	};
-	const isSlow = (response: ServerResponse): void => {
-		slow.set(response, response.writableLength);
-		waitingBytes += response.writableLength;
+	const isSlow = (sink: EventSink): void => {
+		slow.set(sink, sink.writableLength);
+		waitingBytes += sink.writableLength;
 		for (const [slowest] of slow) {
 			if (waitingBytes <= mostWaitingBytes) break;
 			hasRead(slowest);
@@ -59,19 +80,19 @@ export function createEventStreams(sandbox: Sandbox): EventStreams {
 		written.set(brief, { id: event.id, text });
 		return text;
 	};
-	return ({ after, brief }, response) => {
+	return ({ after, brief }, sink) => {
 		let last = after;
 		const write = (text: string): void => {
-			if (!response.write(text)) isSlow(response);
+			if (!sink.write(text)) isSlow(sink);
 		};
 		const send = (event: SandboxEvent): void => {
-			if (slow.has(response) || response.destroyed || event.id <= last) return;
+			if (slow.has(sink) || sink.destroyed || event.id <= last) return;
 			last = event.id;
 			write(textOf(event, brief));
 		};
 		/** The newest step of a clock that runs. The reader hears of such steps once a second. */
 		let step: SandboxEvent | undefined;
-		let timer: NodeJS.Timeout | undefined;
+		let timer: ReturnType<typeof setTimeout> | undefined;
 		const sendStep = (): void => {
 			clearTimeout(timer);
 			timer = undefined;
@@ -92,24 +113,23 @@ export function createEventStreams(sandbox: Sandbox): EventStreams {
 		};
 		const sendKept = (): void => {
 			for (const event of sandbox.events({ after: last })) {
-				if (slow.has(response)) return;
+				if (slow.has(sink)) return;
 				send(event);
 			}
 		};
-		response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
 		write(": events of the sandbox\n\n");
 		sendKept();
-		response.on("drain", () => {
-			hasRead(response);
+		sink.on("drain", () => {
+			hasRead(sink);
 			sendKept();
 		});
 		const stop = sandbox.subscribe(hear);
-		const alive = setInterval(() => slow.has(response) || write(": alive\n\n"), aliveEveryMs);
-		response.once("close", () => {
+		const alive = setInterval(() => slow.has(sink) || write(": alive\n\n"), aliveEveryMs);
+		sink.once("close", () => {
 			clearInterval(alive);
 			clearTimeout(timer);
 			stop();
-			hasRead(response);
+			hasRead(sink);
 		});
 	};
 }

@@ -5,7 +5,7 @@ import type { Sandbox } from "../index.ts";
 import type { Controls } from "../routes/controls.ts";
 import { bodyLimits, readBody, skipBody } from "./body.ts";
 import { answerControl } from "./control.ts";
-import { type EventStreams, wantedBy, wantsStream } from "./events.ts";
+import { type EventStreams, streamHeaders, wantedBy, wantsStream } from "./events.ts";
 import { strangerIn } from "./hosts.ts";
 import { json } from "./json.ts";
 import { pageFiles, pageHeaders } from "./page.ts";
@@ -39,8 +39,8 @@ export async function respond(served: Served, request: IncomingMessage, response
 	if (path === "/_sandbox" || path.startsWith("/_sandbox/")) {
 		if (!hasToken(headers, token))
 			return json(response, 401, { _tag: "SandboxRefused", message: "Control routes need the token." });
-		const isStream = method === "GET" && path === "/_sandbox/events" && wantsStream(request.headers);
-		if (isStream) return streamEvents(wantedBy(request.headers, query), response);
+		if (wantsStream(method, path.slice("/_sandbox/".length), request.headers))
+			return streamEvents(wantedBy(request.headers, query), response.writeHead(200, streamHeaders));
 		const given = await readBody(request, path === "/_sandbox/import" ? bodyLimits.import : bodyLimits.known);
 		if (!given) return refuseLength(response);
 		const { status, result } = answerControl(controls, method, url.slice("/_sandbox".length), given);

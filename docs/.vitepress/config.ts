@@ -1,0 +1,55 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitepress";
+import { anchorOf } from "./anchor.ts";
+import { linksOutside, repositoryUrl } from "./links.ts";
+import { sidebar } from "./pages.ts";
+
+const source = (file: string) => fileURLToPath(new URL(`../../src/${file}`, import.meta.url));
+
+export default defineConfig({
+	lang: "en",
+	title: "messaging-conversations",
+	description: "Typed client, outbox, change feed and sandbox for the Messaging Conversations API.",
+	// GitHub Pages serves a repository below its name.
+	base: process.env.DOCS_BASE ?? "/",
+	cleanUrls: false,
+	srcExclude: ["node_modules/**", "README.md"],
+	markdown: {
+		// The default themes have too little contrast for WCAG AA.
+		theme: { light: "github-light-high-contrast", dark: "github-dark-default" },
+		anchor: { slugify: anchorOf },
+		toc: { slugify: anchorOf },
+		headers: { slugify: anchorOf },
+		config: linksOutside,
+	},
+	themeConfig: {
+		nav: [
+			{ text: "Guides", link: "/first-send" },
+			{ text: "Playground", link: "/playground" },
+		],
+		sidebar: sidebar(),
+		outline: [2, 3],
+		search: {
+			provider: "local",
+			options: {
+				detailedView: true,
+				miniSearch: {
+					searchOptions: {
+						// A guide comes before the API reference, which has each word often.
+						boostDocument: (id: string) => (id.includes("/reference/") ? 0.4 : 1),
+					},
+				},
+			},
+		},
+		...(repositoryUrl ? { socialLinks: [{ icon: "github" as const, link: repositoryUrl }] } : {}),
+	},
+	vite: {
+		resolve: {
+			alias: [
+				{ find: /^messaging-conversations$/, replacement: source("index.ts") },
+				{ find: /^messaging-conversations\/sandbox$/, replacement: source("sandbox/index.ts") },
+			],
+		},
+		server: { fs: { allow: ["../.."] } },
+	},
+});

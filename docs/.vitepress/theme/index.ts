@@ -1,0 +1,29 @@
+import { type Theme, useRoute } from "vitepress";
+import DefaultTheme from "vitepress/theme-without-fonts";
+import { defineAsyncComponent, nextTick, onMounted, watch } from "vue";
+import "./style.css";
+
+export default {
+	extends: DefaultTheme,
+	setup() {
+		const route = useRoute();
+		onMounted(markMain);
+		watch(
+			() => route.path,
+			() => nextTick(markMain),
+		);
+	},
+	enhanceApp({ app }) {
+		app.component(
+			"Playground",
+			defineAsyncComponent(() => import("./Playground.vue")),
+		);
+	},
+} satisfies Theme;
+
+/** The theme's home page has no element for its main part. */
+function markMain(): void {
+	const content = document.querySelector("#VPContent");
+	if (content?.classList.contains("is-home")) content.setAttribute("role", "main");
+	else content?.removeAttribute("role");
+}

@@ -1,0 +1,139 @@
+// The docs site as it was built, with the sandbox in the browser.
+import type { Server } from "node:http";
+import type { FrameLocator, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { serveSite } from "./site.ts";
+import { axeFindings, openPage, shows } from "./visit.ts";
+
+let server: Server;
+let address: string;
+
+beforeAll(async () => {
+	({ server, address } = await serveSite());
+});
+afterAll(() => {
+	server.closeAllConnections();
+	server.close();
+});
+
+/** Opens a page of the site. When the test ends, it must have thrown nothing and asked nothing of another site. */
+async function open(path: string, screen = { width: 1440, height: 900 }): Promise<Page> {
+	const wrong: string[] = [];
+	const page = await openPage(`${address}${path}`, wrong, { viewport: screen });
+	onTestFinished(() => expect(wrong).toEqual([]));
+	return page;
+}
+
+/** Opens the playground, and cuts the network off once the page is there. */
+async function openOffline(screen?: { width: number; height: number }): Promise<{ page: Page; phone: FrameLocator }> {
+	const page = await open("/playground.html", screen);
+	const phone = page.frameLocator('iframe[title="The sandbox\'s page"]');
+	await phone.getByText("● connected").waitFor();
+	await page.context().setOffline(true);
+	return { page, phone };
+}
+
+const guideOf = (phone: FrameLocator, title: string) => phone.getByRole("region", { name: `Story: ${title}` });
+const textsOf = (phone: FrameLocator, body: string) =>
+	phone.getByRole("log", { name: "Messages" }).getByText(body, { exact: true });
+
+const [first, second] = ["Would Thursday at 14:00 suit you?", "Or would Friday at 10:00 be better?"];
+
+/** What the code of each step returns, in part. */
+const stories = [
+	{
+		title: "A held text is accepted",
+		end: "It went out at once",
+		results: ['"queued": true', '"held": []', '"queued": false'],
+		arrived: [first, second],
+	},
+	{
+		title: "A held text is refused",
+		end: "the tap on No opened the window",
+		results: ['"queued": true', "[]", '"queued": false'],
+		arrived: [second],
+	},
+	{
+		title: "A held text expires",
+		end: "Nothing was held any more",
+		results: ['"queued": true', "[]", '"2026-01-08T09:00:00'],
+		arrived: [],
+	},
+	{
+		title: "A held text is replaced",
+		end: "got the second text only",
+		results: ['"queued": true', `"replaced": "${first}"`, `"body": "${second}"`],
+		arrived: [second],
+	},
+	// The client repeats the send by itself, so that two clicks play three steps.
+	{ title: "An answer is lost", end: "still has one text", results: ["1", '"texts": 1'], arrived: [first] },
+];
+
+test("offline, the code of the five stories runs beside the phone, which shows what it does", async () => {
+	const { page, phone } = await openOffline();
+	for (const { title, end, results, arrived } of stories) {
+		await page.getByRole("button", { name: title }).click();
+		await shows(guideOf(phone, title), "step 1 of 3");
+		for (const [index, result] of results.entries()) {
+			await page.getByRole("button", { name: `Run step ${index + 1}` }).click();
+			await shows(page.getByRole("article", { name: `Step ${index + 1}` }).getByRole("status"), result);
+		}
+		await shows(guideOf(phone, title), end);
+		for (const body of [first, second])
+			expect(await textsOf(phone, body).and(phone.locator(":not(s)")).count(), `${title}: ${body}`).toBe(
+				arrived.includes(body) ? 1 : 0,
+			);
+	}
+});
+
+test("offline, a story that is chosen on the phone can be played on both sides", async () => {
+	const { page, phone } = await openOffline();
+	await guideOf(phone, "A held text is accepted").getByRole("link", { name: "All stories" }).click();
+	await phone.getByRole("link", { name: "A held text is replaced" }).click();
+	const guide = guideOf(phone, "A held text is replaced");
+	await guide.getByRole("button", { name: "Send as the CRM" }).click();
+	await shows(guide, "step 2 of 3");
+	await page.getByRole("button", { name: "Run step 2" }).click();
+	await shows(page.getByRole("article", { name: "Step 2" }).getByRole("status"), `"replaced": "${first}"`);
+	await guide.getByRole("button", { name: "Accept as Omar" }).click();
+	await shows(guide, "got the second text only");
+	await phone.getByRole("button", { name: "Requests" }).click();
+	await shows(phone.getByRole("log", { name: "Requests" }), "conversations.get");
+});
+
+test.each([
+	{ width: 1440, height: 900 },
+	{ width: 390, height: 844 },
+])("at $width px pages and playground fit the window, and axe finds nothing, in light and in dark", async (screen) => {
+	const { page } = await openOffline(screen);
+	await page.getByRole("button", { name: "Run step 1" }).click();
+	await page.getByRole("article", { name: "Step 1" }).getByRole("status").waitFor();
+	const found = await axeFindings(page);
+	await page.context().setOffline(false);
+	for (const path of ["/", "/first-send.html"]) {
+		await page.goto(`${address}${path}`);
+		if (screen.width > 1_000) found.push(...(await axeFindings(page)));
+		expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+	}
+	// The head of a Markdown table may begin with an empty cell, and the theme's search button shows its shortcut.
+	expect(found.filter((finding) => !/empty-table-header|label-content-name-mismatch/.test(finding))).toEqual([]);
+});
+
+test("the search finds what people look for", async () => {
+	const page = await open("/");
+	const missing: string[] = [];
+	for (const term of ["idempotency", "rate limit", "24 hours", "duplicate", "Next.js", "Prisma"]) {
+		await page.keyboard.press("Control+k");
+		const field = page.locator(".VPLocalSearchBox input");
+		await field.fill(term);
+		const found = page
+			.locator(".VPLocalSearchBox .result")
+			.filter({ hasText: new RegExp(term.split(" ")[0] ?? "", "i") });
+		await found
+			.first()
+			.waitFor({ timeout: 5_000 })
+			.catch(() => missing.push(term));
+		await page.keyboard.press("Escape");
+	}
+	expect(missing).toEqual([]);
+});
