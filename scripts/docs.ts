@@ -42,7 +42,7 @@ if (values.api) {
 	run("node_modules/typedoc/bin/typedoc", ["--logLevel", "Warn"]);
 }
 if (command === "build") run("../node_modules/typescript-7/bin/tsc", ["-p", "."]);
-run("node_modules/vitepress/bin/vitepress.js", command === "build" ? ["build"] : ["dev", "--open"]);
+run("node_modules/vitepress/bin/vitepress.js", [command]);
 
 if (command === "build") {
 	const dead = await deadLinks(`${docs}/.vitepress/dist`, base);

@@ -169,7 +169,7 @@ test("a release waits for every test at full length", () => {
 	const { publish = "", long = "" } = jobsOf("publish.yml");
 	expect(long).toContain("uses: ./.github/workflows/long.yml");
 	expect(publish).toContain("needs: [pack, long]");
-	const parts = [...read("scripts/long.ts").matchAll(/^\t"?([\w-]+)"?: "/gm)].map(([, name]) => name);
+	const parts = [...read("scripts/long.ts").matchAll(/^\t"?([\w-]+)"?:\s+"/gm)].map(([, name]) => name);
 	const { part = "" } = jobsOf("long.yml");
 	const [, listed = ""] = /part: \[(.+)\]/.exec(part) ?? [];
 	expect([...listed.split(", "), "runtimes"]).toEqual(parts);

@@ -35,8 +35,11 @@ export default defineConfig({
 				detailedView: true,
 				miniSearch: {
 					searchOptions: {
-						// A guide comes before the API reference, which has each word often.
-						boostDocument: (id: string) => (id.includes("/reference/") ? 0.4 : 1),
+						// Guides come before reference pages, which have each word often. VitePress takes this function as text.
+						boostDocument: (id: string) =>
+							/\/(reference\/|options|errors|faults|fidelity|outbox-states|mirroring-limits|sandbox-routes)/.test(id)
+								? 0.4
+								: 1,
 					},
 				},
 			},

@@ -32,20 +32,24 @@ function pagesIn(folder: string): string[] {
 	return files.map((file) => `${folder}/${file.slice(0, -3)}`);
 }
 
-/** The sidebar. Throws if a page of this folder is in no group, because no reader would find it. */
-export function sidebar(): DefaultTheme.SidebarItem[] {
+/**
+ * The sidebar of the guides, and one for each entry in the API reference: all symbols on every page would make the site
+ * several times as large. Throws if a page of this folder is in no group, because no reader would find it.
+ */
+export function sidebar(): DefaultTheme.SidebarMulti {
 	const grouped = new Set(Object.values(groups).flat());
-	const lost = readdirSync(docs).filter(
-		(file) => /^(?!index\.md$).*\.md$/.test(file) && !grouped.has(file.slice(0, -3)),
-	);
+	const isPage = (file: string) => file.endsWith(".md") && file !== "index.md";
+	const lost = readdirSync(docs).filter((file) => isPage(file) && !grouped.has(file.slice(0, -3)));
 	if (lost.length > 0) throw new Error(`Add ${lost.join(", ")} to a group in docs/.vitepress/pages.ts.`);
-	return Object.entries(groups).map(([text, pages]) => ({
+	const guides = Object.entries(groups).map(([text, pages]) => ({
 		text,
-		items: [
-			...pages.filter((page) => existsSync(`${docs}${page}.md`)).map(itemOf),
-			...(text === "Reference" ? api() : []),
-		],
+		items: pages.filter((page) => existsSync(`${docs}${page}.md`)).map(itemOf),
 	}));
+	const entries = apiEntries();
+	const api = { text: "API", items: entries.map(({ title, link }) => ({ text: title, link })) };
+	const all = entries.length > 0 ? [...guides, api] : guides;
+	const symbols = entries.map(({ title, link, kinds }) => [link, [{ text: title, link }, ...kinds, api]]);
+	return { "/": all, ...Object.fromEntries(symbols) };
 }
 
 const itemOf = (page: string): DefaultTheme.SidebarItem => ({ text: titleOf(page), link: `/${page}` });
@@ -64,21 +68,25 @@ interface Navigation {
 	readonly children?: readonly Navigation[];
 }
 
-/** The API reference, if typedoc has written it: the entries of the package, and under each its symbols by kind. */
-function api(): DefaultTheme.SidebarItem[] {
+interface ApiEntry {
+	readonly title: string;
+	readonly link: string;
+	/** Its symbols by kind. */
+	readonly kinds: readonly DefaultTheme.SidebarItem[];
+}
+
+/** The entries of the package, if typedoc has written their reference. */
+function apiEntries(): ApiEntry[] {
 	const file = `${docs}reference/api/navigation.json`;
 	if (!existsSync(file)) return [];
 	const entries: Navigation[] = JSON.parse(readFileSync(file, "utf8"));
-	return [{ text: "API", link: "/reference/api/", items: entries.flatMap(apiItems) }];
-}
-
-function apiItems({ title, path, children }: Navigation): DefaultTheme.SidebarItem[] {
-	const page = path?.replace(/(index)?\.md$/, "");
-	return [
-		{
-			text: title.replace("messaging-conversations/", ""),
-			...(page === undefined ? {} : { link: `/reference/api/${page}` }),
-			...(children ? { collapsed: true, items: children.flatMap(apiItems) } : {}),
-		},
-	];
+	const linkOf = ({ path = "" }: Navigation) => `/reference/api/${path.replace(/(index)?\.md$/, "")}`;
+	return entries.map((entry) => ({
+		title: entry.title,
+		link: linkOf(entry),
+		kinds: (entry.children ?? []).map(({ title, children = [] }) => ({
+			text: title,
+			items: children.map((symbol) => ({ text: symbol.title, link: linkOf(symbol) })),
+		})),
+	}));
 }
