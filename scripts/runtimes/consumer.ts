@@ -42,7 +42,7 @@ async function packFrom(folder: string, work: string): Promise<string> {
 }
 
 /** The programs of a consumer; each is there as an ES module and as a CommonJS one, with its imports as they are. */
-const programs = ["main", "doors", "msw", "worker", "stores", "cut"] as const;
+const programs = ["main", "entry-points", "msw", "worker", "stores", "cut"] as const;
 
 /** A project that has the tarball installed, and a link to each of `packages` from here. */
 export async function createConsumer(work: string, tarball: string, packages: readonly string[]): Promise<string> {

@@ -1,5 +1,5 @@
 // Polls many agencies from any number of processes, on pg-boss. Each agency has one job, which runs in one place at a time
-// and puts off its own next run: soon after activity, later the quieter the agency is. A process that is killed loses
+// and schedules its own next run. That is soon after activity, and later the quieter the agency is. A process that is killed loses
 // nothing: its job is given to another when it has expired, and continues from the checkpoint in the tables.
 import type { Client } from "messaging-conversations";
 import { isPartnerError } from "messaging-conversations";
