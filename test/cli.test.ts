@@ -181,7 +181,7 @@ test("a refusal is explained below its line, and a reused operationId with both 
 	expect(running.out()).toMatch(/me\.get {2}401 {2}\d+ ms\n {9}The request has no Authorization header\.\n/);
 });
 
-test("--quiet prints no line for requests, and a clock that stands still is said with its remedy", async () => {
+test("--quiet prints no line for requests, and a clock that does not move is reported with its remedy", async () => {
 	const running = await started(["--quiet"]);
 	const before = running.out();
 	expect(before).toMatch(
@@ -194,7 +194,7 @@ test("--quiet prints no line for requests, and a clock that stands still is said
 	expect(running.out()).toBe(before);
 });
 
-test("what cannot be is said in words: a port in use, a bad --now, an unknown scenario, policy and flag", async () => {
+test("errors are explained: a port in use, a bad --now, an unknown scenario, policy and flag", async () => {
 	const taken = createServer().listen(0, "127.0.0.1");
 	await once(taken, "listening");
 	const address = taken.address();

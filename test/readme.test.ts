@@ -35,7 +35,7 @@ test("the README's two commands are the ones that CI runs", () => {
 		expect(readme).toContain(`\`\`\`sh\n${command}\n\`\`\``);
 		expect(ci).toContain(`\n${command}\n`);
 	}
-	// It stands before Install, and works nowhere else.
+	// It comes before Install, and works only in a clone.
 	expect(readme).toMatch(/^See .* in a clone of the repository.*:\n\n```sh\nnpm ci && npm run quickstart$/m);
 });
 

@@ -38,7 +38,7 @@ test.for([
 	expect(result.ok ? "" : remedy(result.error)).toBe(told);
 });
 
-test("match over a whole result is exhaustive, and tells a queued send from one that went out", async () => {
+test("match over a whole result is exhaustive, and distinguishes a queued send from one that went out", async () => {
 	const service = await scripted(inTurn(refusal(409), "reset"));
 	const { messages } = clientOf(service, { retry: false }).agency(agencyId);
 	const told = async () =>

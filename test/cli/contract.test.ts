@@ -141,7 +141,7 @@ const rows: [name: string, change: (contract: Json) => void, says: string[]][] =
 	],
 ];
 
-test.each(rows)("the comparison tells %s", (_name, change, says) => {
+test.each(rows)("the comparison reports %s", (_name, change, says) => {
 	expect(told(change)).toEqual(says);
 });
 
@@ -175,7 +175,7 @@ test("a contract that refers to itself without end is compared to an end", () =>
 });
 
 test.each([null, [], "text", { paths: [] }, { paths: { "/me": null } }])(
-	"what is no contract has all operations gone: %j",
+	"what is not a contract has all operations gone: %j",
 	(live) => {
 		const changes = compareContracts(published, Object(live));
 		expect(changes.filter(({ what }) => what === "is gone")).toHaveLength(6);

@@ -276,7 +276,7 @@ test.for(unlisted)(
 );
 
 test.for([201, 202, 206])(
-	"row PartnerUnexpectedResponse: a good body under %d is no answer of the contract",
+	"row PartnerUnexpectedResponse: a good body under %d is not an answer of the contract",
 	async (status) => {
 		for (const { operation, good } of sixCalls) {
 			const { error, requests } = await failureOf(operation, inTurn({ status, json: good }));
@@ -536,7 +536,7 @@ test("an error of what is refused while the client is made says so, and names fi
 
 // Classes
 
-test("each class is told from the others by its literal _tag and by instanceof", async () => {
+test("each class is distinguished from the others by its literal _tag and by instanceof", async () => {
 	const all = [
 		PartnerBadRequest,
 		PartnerUnauthorized,
@@ -576,7 +576,7 @@ test("instanceof works across two copies of the package", async () => {
 	expect(theirs instanceof PartnerNotFound).toBe(false);
 });
 
-test("a class of one's own that extends an error of the package is told apart from its base", async () => {
+test("a class of one's own that extends an error of the package is distinguished from its base", async () => {
 	class MyError extends PartnerError {}
 	const { error } = await failureOf("me.get", inTurn(refusal(404)));
 	expect(error instanceof MyError).toBe(false);

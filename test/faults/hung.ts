@@ -1,4 +1,4 @@
-// 50 calls that nobody answers, while the garbage collector runs without pause: prints how each ended and when.
+// 50 calls without an answer, while the garbage collector runs without pause: prints how each ended and when.
 import { createClient } from "../../src/index.ts";
 import { nodeHttp } from "../../src/node.ts";
 import { apiKey, operations } from "./answers.ts";

@@ -269,7 +269,7 @@ test.for([
 });
 
 test.for([0, 1])(
-	"#39 a call with a budget of Infinity is retried also when its client has only %i tokens",
+	"#39 a call with a budget of Infinity is retried even if its client has only %i tokens",
 	async (budget) => {
 		const { service, client } = await setUp(
 			{ retry: { baseDelayMs: 1, maxDelayMs: 1, budget } },

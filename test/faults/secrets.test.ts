@@ -52,7 +52,7 @@ afterAll(() => overNode.close());
 const titled = fewPlays.map(([each, adapter]) => [`${each.title} (${adapter})`, each, adapter] as const);
 
 test.concurrent.for(titled)(
-	"S14 S16 S21 no secret is told when the service repeats the request: %s",
+	"S14 S16 S21 no secret is shown when the service repeats the request: %s",
 	{ timeout: 20_000 },
 	async ([, each, adapter], { expect }) => {
 		const told: unknown[][] = [];
@@ -86,7 +86,7 @@ function held(error: unknown): string[] {
 	return found;
 }
 
-test("S14 no process warning tells a secret", () => {
+test("S14 no process warning shows a secret", () => {
 	expect(warnings.join("\n")).not.toMatch(hidden);
 });
 

@@ -1,4 +1,4 @@
-// What keeps all texts waiting: how long, how often it is told, and what ends it.
+// What pauses all texts: how long, how often it is reported, and what ends it.
 import { createClient } from "messaging-conversations";
 import { createOutbox, type OutboxStore } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
@@ -32,7 +32,7 @@ test("a text goes out at most a minute after a refusal of its agency that lasted
 	expect([await world.state("note-1"), world.pauses.length]).toEqual(["sent", 1]);
 });
 
-test("a host without a name is one trouble of all agencies, and is tried again within a minute", async () => {
+test("a host that does not resolve pauses all agencies once, and is retried within a minute", async () => {
 	vi.spyOn(Math, "random").mockReturnValue(1);
 	const sandbox = createSandbox();
 	let isDown = true;
@@ -90,7 +90,7 @@ test("the answer of a call that began before a pause does not end it", async () 
 	expect((await outbox.status("c"))?.state).toBe("waiting");
 });
 
-test("the next outage is told when the text that met the last one was cancelled", async () => {
+test("the next outage is reported if the text that met the last one was cancelled", async () => {
 	const world = createWorld();
 	const { sandbox, outbox, agency, enqueue, pass, pauses } = world;
 	const bert = agency.contact("+447700900102");

@@ -82,7 +82,7 @@ describe("a contact who declines", () => {
 		expect(sends()).toHaveLength(1);
 	});
 
-	test("whose text was pushed out by staff is told apart, as a guess", async () => {
+	test("whose text was displaced by staff has a reason of its own, as a guess", async () => {
 		const { outbox, agency, anna, enqueue, pass, state } = createClosed();
 		await enqueue("1");
 		await enqueue("2");
@@ -474,7 +474,7 @@ describe("the agency's settings", () => {
 		expect([ids.length, new Set(ids).size]).toEqual([2, 2]);
 	});
 
-	test("that nobody can read, for a new contact of a new agency, turn a 400 into a pause", async () => {
+	test("that cannot be read, for a new contact of a new agency, turn a 400 into a pause", async () => {
 		const sandbox = createSandbox();
 		const agency = sandbox.agency();
 		agency.consent.set({ missingTemplates: ["consent"] });

@@ -41,7 +41,7 @@ test("S39 the tarball holds what its users need and nothing else", () => {
 	const built = entries.flatMap((entry) =>
 		[".cjs", ".d.cts", ".d.ts", ".js"].map((ending) => `dist/${entry}${ending}`),
 	);
-	// The types that several entries share stand in a file of their own, named by its content.
+	// The types that several entries share are in files of their own, named by their content.
 	const shared = /^dist\/(exchange|phone|sandbox)\.d-[\w-]+\.d\.c?ts$/;
 	expect(filesOf(installed).filter((file) => !shared.test(file))).toEqual(
 		[

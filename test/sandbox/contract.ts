@@ -145,7 +145,7 @@ export function assertContract(seen: Seen, check: Check, ids: Set<string>): void
 	if (contradictions.length > 0) throw new Error(`${where}: ${contradictions.join("; ")}\n${seen.text}`);
 }
 
-/** Fields that must agree with one another wherever they stand: R75, R76, R78, R105, R118, R160, R165, R166, R168, R169, R181. */
+/** Fields that must agree with one another wherever they are: R75, R76, R78, R105, R118, R160, R165, R166, R168, R169, R181. */
 function contradictionsIn(body: unknown): string[] {
 	const found: string[] = [];
 	const holds = (truth: boolean, rule: string) => truth || found.push(rule);

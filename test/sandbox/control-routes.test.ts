@@ -422,7 +422,7 @@ test("reading a contact of whom nothing is known makes none, and shifts no later
 	expect(await reads("export")).toEqual(before);
 });
 
-test("a clock that is told nothing does not move, and says what it needs", async () => {
+test("a clock control without arguments does not move the clock, and says what it needs", async () => {
 	expect(await control("POST", "clock/advance")).toMatchObject({
 		status: 400,
 		result: { message: "clock.advance must have hours, minutes or ms." },
@@ -430,7 +430,7 @@ test("a clock that is told nothing does not move, and says what it needs", async
 	expect(await control("POST", "clock/advance", {})).toMatchObject({ status: 400 });
 });
 
-test("words of a refusal lead on: an unknown scenario, a body that is no JSON, an unknown control", async () => {
+test("a refusal says how to go further: an unknown scenario, a body that is not JSON, an unknown control", async () => {
 	const messageOf = async (path: string, body?: object) =>
 		fieldOf((await control("POST", path, body)).result, "message");
 	expect(await messageOf("loadScenario", { scenario: "quiet" })).toMatch(

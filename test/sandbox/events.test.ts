@@ -208,7 +208,7 @@ test("a listener may act on the sandbox: it finds what it hears of complete", as
 	expect(types).toContain("text.sent");
 });
 
-test("a listener that throws keeps nobody else from hearing", async () => {
+test("a listener that throws does not stop the others", async () => {
 	const sandbox = createSandbox();
 	const heard: string[] = [];
 	const thrown: unknown[] = [];
@@ -229,7 +229,7 @@ test("a listener that throws keeps nobody else from hearing", async () => {
 	expect(thrown).toHaveLength(2);
 });
 
-test("reset, restore, import and scenarios are events, and numbers go on", () => {
+test("reset, restore, import and scenarios are events, and numbers continue", () => {
 	const sandbox = createSandbox();
 	const snapshot = sandbox.snapshot();
 	sandbox.agency().contact(ANNA).writes("Hello");

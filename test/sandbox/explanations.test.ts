@@ -154,7 +154,7 @@ const reasons: readonly Reason[] = [
 		lookup(box, []),
 	),
 	reason(
-		"a lookup of what is no number",
+		"a lookup of what is not a number",
 		400,
 		/^Number 1 of phoneNumbers, counted from 0, is not a phone number, and the policy lookupInvalid is 400\.$/,
 		(box) => lookup(box, [ANNA, "abc"]),

@@ -79,7 +79,7 @@ throughEachEntryPoint((open) => {
 		expect(results.map((entry) => entry.conversation?.phoneNumber ?? null)).toEqual([null, ANNA, null, null]);
 	});
 
-	test("R68 refuses an item that is no phone number under policy.lookupInvalid 400", async () => {
+	test("R68 refuses an item that is not a phone number under policy.lookupInvalid 400", async () => {
 		const box = await open({ policy: { lookupInvalid: "400" } });
 		expect((await lookup(box, ["abc", ANNA])).refused(400).message).toMatch(/phoneNumbers/);
 		expect(only((await lookup(box, [ANNA])).ok().results).conversation).toBeNull();

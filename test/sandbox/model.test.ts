@@ -10,12 +10,12 @@ import {
 	CARL,
 	get,
 	list,
+	listAll,
 	lookup,
 	NOW,
 	present,
 	send,
 	throughEachEntryPoint,
-	walk,
 	walkMessages,
 } from "./entry-points.ts";
 
@@ -292,7 +292,7 @@ async function agrees(box: Box, world: World): Promise<void> {
 /** What must hold whatever happened: told from the answers alone. */
 async function isSound(box: Box, options?: AgencyOptions): Promise<void> {
 	const page = (await list(box, { pageSize: 100 }, options)).ok().conversations;
-	const paged = await walk(box, { pageSize: 1 }, options);
+	const paged = await listAll(box, { pageSize: 1 }, options);
 	expect(paged).toEqual(page);
 	const times = page.map((row) =>
 		row.lastMessageAt === null ? Number.NEGATIVE_INFINITY : Date.parse(row.lastMessageAt),

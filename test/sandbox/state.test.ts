@@ -141,14 +141,14 @@ throughEachEntryPoint((open) => {
 		expect((await summaryOf(two, ANNA)).windowExpiresAt).toBe(after(24));
 	});
 
-	test("a sandbox that nobody has asked yet is exported as it was imported", async () => {
+	test("a sandbox without a request is exported as it was imported", async () => {
 		const [one, other] = [createSandbox({ scenario: "held" }), createSandbox()];
 		const text = JSON.stringify(one.export());
 		other.import(text);
 		expect(JSON.stringify(other.export())).toBe(text);
 	});
 
-	test("import refuses what is no export", async () => {
+	test("import refuses what is not an export", async () => {
 		const box = await open();
 		box.agency.contact(ANNA).writes("Hello");
 		const wrong: unknown[] = [null, {}, [], "x", { version: -1 }];

@@ -11,13 +11,13 @@ import {
 	get,
 	lengthThrough,
 	list,
+	listAll,
 	lookup,
 	me,
 	messages,
 	present,
 	send,
 	throughEachEntryPoint,
-	walk,
 	walkMessages,
 } from "./entry-points.ts";
 
@@ -35,8 +35,8 @@ type Difference =
 	| "accepted for queued";
 
 /**
- * The body without what a caller must not lean on: what is left must be the same under every variation. Where it has a value
- * that the contract does not know, the one of `usual` stands in.
+ * The body without what a caller must not rely on. What is left must be the same under every variation. A value that the
+ * contract does not know is replaced by the one of `usual`.
  */
 function plain(value: unknown, shape: string, differences: Set<Difference>, usual: unknown = value): unknown {
 	if (Array.isArray(value)) {
@@ -108,7 +108,7 @@ async function episode(box: Box): Promise<[string, Answer][]> {
 async function bodies(open: EntryPoint["open"], variation: number | undefined) {
 	const box = await open(variation === undefined ? {} : { variation, check: "variation" });
 	const told = await episode(box);
-	const lengths = (await walk(box, { pageSize: 1 })).map((row) => row.cursor?.length ?? 0);
+	const lengths = (await listAll(box, { pageSize: 1 })).map((row) => row.cursor?.length ?? 0);
 	await box.close();
 	return {
 		schemas: told.map(([schema]) => schema),
@@ -159,7 +159,7 @@ throughEachEntryPoint((open, entryPoint) => {
 		}
 	});
 
-	test("variation keeps walks whole", async () => {
+	test("variation keeps iterations whole", async () => {
 		for (const variation of some) {
 			const box = await open({ variation, check: "variation" });
 			const anna = box.agency.contact(ANNA);
@@ -168,7 +168,7 @@ throughEachEntryPoint((open, entryPoint) => {
 				anna.writes(`Text ${index}`);
 				box.agency.contact(`+4477009002${index}0`).writes("Hello");
 			}
-			expect(new Set((await walk(box, { pageSize: 3 })).map((row) => row.phoneNumber)).size).toBe(8);
+			expect(new Set((await listAll(box, { pageSize: 3 })).map((row) => row.phoneNumber)).size).toBe(8);
 			expect((await walkMessages(box, ANNA, { pageSize: 3 })).map((row) => row.body)).toEqual(
 				[6, 5, 4, 3, 2, 1, 0].map((index) => `Text ${index}`),
 			);

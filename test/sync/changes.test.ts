@@ -91,7 +91,7 @@ test("now delivers what comes for a conversation that its list passed by, and no
 	expect(told(opened, await opened.poll())).toEqual([]);
 });
 
-test("now goes on from the checkpoint of a first poll that was not through", async () => {
+test("now continues from the checkpoint of a first poll that was not through", async () => {
 	const opened = openModel({}, 4);
 	const { model, contact } = opened;
 	for (let index = 0; index < 3; index++) {
@@ -142,7 +142,7 @@ test("a poll that was to begin now and failed begins now the next time", async (
 	expect((await opened.poll()).error).toBeInstanceOf(PartnerInternalError);
 	opened.model.write(opened.contact(0));
 	opened.model.advance(minutes(5));
-	opened.model.troubled = false;
+	opened.model.isFaulty = false;
 	expect((await opened.poll()).changes).toEqual([]);
 });
 
@@ -197,7 +197,7 @@ test("a late message below the newest one of its conversation is delivered too",
 	expect(told(opened, await opened.poll())).toEqual([[0, ["1"]]]);
 });
 
-test("a time in the future holds up nothing: the mark is no later than the service's Date", async () => {
+test("a time in the future holds up nothing: the high-water mark is no later than the service's Date", async () => {
 	const opened = openModel();
 	const { model, contact } = opened;
 	model.write(contact(0), { at: model.now + minutes(60) });
@@ -237,7 +237,7 @@ test.each(["first", "last"] as const)(
 	},
 );
 
-test("rows of one time are all seen, although the cursor between them tells nothing but the time", async () => {
+test("rows of one time are all seen, although the cursor between them holds only the time", async () => {
 	const opened = openModel({ cursors: "times" }, 6);
 	const { model, contact } = opened;
 	model.pageSize = 3;
@@ -277,7 +277,7 @@ test("the mark never goes back: what is hidden at the top brings nothing twice",
 	expect((await opened.poll()).changes).toEqual([]);
 });
 
-test("a scan that goes on after a break keeps its mark: what changes meanwhile below is not passed by", async () => {
+test("a scan that continues after a break keeps its high-water mark: what changes meanwhile below is not passed by", async () => {
 	const opened = openModel({}, 4);
 	const { model, contact } = opened;
 	for (let index = 0; index < 4; index++) {
@@ -304,7 +304,7 @@ test("a row that is pushed down by others is read once", async () => {
 	expect(new Set(changes.map(({ phoneNumber }) => phoneNumber)).size).toBe(changes.length);
 });
 
-test("in the loop the checkpoint is what to go on from after the current change", async () => {
+test("in the loop the checkpoint is what to continue from after the current change", async () => {
 	const opened = openModel({}, 5);
 	const { model, agency, contact } = opened;
 	for (let index = 0; index < 5; index++) {
@@ -611,7 +611,7 @@ test("a checkpoint after each change of a campaign turns each conversation into 
 	expect(written).toBeLessThan(read / 3);
 });
 
-test("a 429 ends the poll at once, and the next poll goes on where it was", async () => {
+test("a 429 ends the poll at once, and the next poll continues where it was", async () => {
 	const sandbox = createSandbox();
 	const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
 	const all = 40;
@@ -690,7 +690,7 @@ test("a key that loses its right while conversations are read ends the poll at o
 	expect(feed.failures).toEqual([]);
 });
 
-test("a conversation without a time that could not be read is read once when the first poll goes on", async () => {
+test("a conversation without a time that could not be read is read once when the first poll continues", async () => {
 	const opened = openModel({ untimed: "first" }, 3);
 	const { model, agency, contact } = opened;
 	model.write(contact(2));
@@ -719,19 +719,19 @@ test("a message without a time comes once, although its time grows with its neig
 	expect(told(opened, await opened.poll())).toEqual([[0, ["2"]]]);
 });
 
-test("a list that fails leaves the checkpoint as it was, and the next poll goes on from it", async () => {
+test("a list that fails leaves the checkpoint as it was, and the next poll continues from it", async () => {
 	const opened = openModel({ faults: 1 });
 	const { model, contact } = opened;
-	model.troubled = false;
+	model.isFaulty = false;
 	model.write(contact(0));
 	await opened.poll();
 	const { since } = opened;
 	model.advance(minutes(10));
 	model.write(contact(1));
-	model.troubled = true;
+	model.isFaulty = true;
 	const failed = await opened.poll();
 	expect([failed.changes, opened.since]).toEqual([[], since]);
-	model.troubled = false;
+	model.isFaulty = false;
 	expect(told(opened, await opened.poll())).toEqual([[1, ["1"]]]);
 });
 
@@ -758,7 +758,7 @@ test("break leaves no request under way", async () => {
 	expect(open).toBe(0);
 });
 
-test("a signal ends the poll after the current change with PartnerAbortError, also when more are read already", async () => {
+test("a signal ends the poll after the current change with PartnerAbortError, even if more are read already", async () => {
 	const opened = openModel({}, 6);
 	for (let index = 0; index < 6; index++) opened.model.write(opened.contact(index));
 	const stop = new AbortController();

@@ -12,7 +12,7 @@ test("a conversation that was still to come is not passed by when a copy lists i
 		model.advance(10 * second);
 	}
 	await opened.pollUpTo(0);
-	// The scan goes on, and delivers contact 2 with a later time than that of contact 1.
+	// The scan continues, and delivers contact 2 with a later time than that of contact 1.
 	model.advance(minutes(2));
 	model.write(contact(2));
 	model.advance(10 * second);

@@ -27,7 +27,7 @@ export interface Polled {
 /** A model of the service with some contacts, its client, and a CRM that stores what it is delivered. */
 export function openModel(kind: Kind = {}, count = 3): Opened {
 	const model = createModel(kind, () => 0.5);
-	model.troubled = true;
+	model.isFaulty = true;
 	for (let i = 0; i < count; i++) model.add();
 	const { fetch, agencyId } = model;
 	const client = createClient({

@@ -59,7 +59,7 @@ test.each([0, 1, 10])(
 	},
 );
 
-test("a conversation that could not be read is not tried again once it is skipped", async () => {
+test("a conversation that could not be read is not retried once it is skipped", async () => {
 	const opened = open();
 	opened.contact(1).unreadableUntil = opened.model.now + minutes(60);
 	await opened.poll();

@@ -82,7 +82,7 @@ test("its new status is delivered, and a final one ends the polls", async () => 
 	expect(asked()).toHaveLength(2);
 });
 
-test('"read" goes on after delivered', async () => {
+test('"read" continues after delivered', async () => {
 	const { pass, message, asked, told } = await open({ statuses: "read" });
 	message.delivered();
 	await pass(10 * second);
