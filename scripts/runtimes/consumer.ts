@@ -93,16 +93,16 @@ export async function startService(consumer: string): Promise<Service> {
 		if (said.has("Control token")) break;
 	}
 	server.stdout.resume();
-	const told = (name: string): string => {
+	const reported = (name: string): string => {
 		const value = said.get(name);
 		if (value === undefined) throw new Error(`messaging-conversations sandbox does not tell its ${name}`);
 		return value;
 	};
 	return {
-		baseUrl: told("Base URL"),
-		apiKey: told("API key"),
-		controlUrl: told("Control URL"),
-		token: told("Control token"),
+		baseUrl: reported("Base URL"),
+		apiKey: reported("API key"),
+		controlUrl: reported("Control URL"),
+		token: reported("Control token"),
 		close: () => server.kill(),
 	};
 }

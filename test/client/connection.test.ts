@@ -264,7 +264,7 @@ test.for([
 	"https://",
 	"https://exa mple.com/api",
 	"canary canary",
-])("S1 S3 baseUrl %s is refused at once, and is not told", async (given) => {
+])("S1 S3 baseUrl %s is refused at once, and is not shown", async (given) => {
 	await expectMisconfigured(() => createClient({ baseUrl: given, apiKey }), /baseUrl/, given);
 });
 
@@ -276,7 +276,7 @@ test.for([
 	["an empty query", "https://messaging.example/api/v1?"],
 	["a fragment", "https://messaging.example/api/v1#CANARYPASS"],
 	["a password in what is no URL", "https://someuser:CANARYPASS@:99999999/api/v1"],
-] as const)("S2 S4 baseUrl with %s is refused at once, and is not told", async ([, given]) => {
+] as const)("S2 S4 baseUrl with %s is refused at once, and is not shown", async ([, given]) => {
 	await expectMisconfigured(() => createClient({ baseUrl: given, apiKey }), /baseUrl/, "CANARYPASS");
 });
 

@@ -107,7 +107,7 @@ const fiveHundreds: [string, Answer][] = [
 ];
 
 test.for(fiveHundreds)(
-	"row PartnerInternalError: %s is retried, and the body of a gateway is not told",
+	"row PartnerInternalError: %s is retried, and the body of a gateway is not shown",
 	async ([, answer]) => {
 		for (const { operation } of sixCalls) {
 			const { error, requests } = await failureOf(operation, inTurn(answer));
@@ -442,8 +442,8 @@ const sweeps: [string, Answer][] = [
 ];
 
 test.for(sweeps)("no error, log line or event shows key, number or text: %s", async ([, answer]) => {
-	const told: unknown[] = [];
-	const say = (...line: unknown[]) => told.push(...line);
+	const reported: unknown[] = [];
+	const say = (...line: unknown[]) => reported.push(...line);
 	const service = await scripted(inTurn(answer));
 	const client = clientOf(service, {
 		timeoutMs: 40,
@@ -463,10 +463,10 @@ test.for(sweeps)("no error, log line or event shows key, number or text: %s", as
 		const shown = [error.message, error.stack, String(error), JSON.stringify(error)];
 		for (let each: unknown = error; each instanceof Error; each = each.cause)
 			shown.push(inspect(each, { depth: 10, showHidden: true }));
-		shown.push(inspect(error.cause, { depth: 10 }), inspect(told, { depth: 10 }), JSON.stringify(told));
+		shown.push(inspect(error.cause, { depth: 10 }), inspect(reported, { depth: 10 }), JSON.stringify(reported));
 		for (const secret of secrets) expect(shown.join("\n")).not.toContain(secret);
 	}
-	expect(told.length).toBeGreaterThan(0);
+	expect(reported.length).toBeGreaterThan(0);
 });
 
 test("toJSON shows the public fields", async () => {

@@ -120,11 +120,11 @@ test("queued: the contract's seven fields and operationId", async () => {
 test("queued distinguishes the branches", async () => {
 	const service = await scripted(inTurn({ json: sentNow }, { json: sentQueued }));
 	const send = sendOf(service);
-	const told: string[] = [];
+	const reported: string[] = [];
 	for (const sent of [await send({ to: phone, body: text }), await send({ to: phone, body: text })]) {
-		told.push(sent.queued ? sent.queueId.toUpperCase() : sent.messageId.toUpperCase());
+		reported.push(sent.queued ? sent.queueId.toUpperCase() : sent.messageId.toUpperCase());
 	}
-	expect(told).toEqual(["SM900", "QUEUE-1"]);
+	expect(reported).toEqual(["SM900", "QUEUE-1"]);
 });
 
 test("a replayed send has status null, and an unknown status is kept", async () => {

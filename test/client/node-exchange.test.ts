@@ -452,7 +452,7 @@ test("#3 a handshake that hangs fails after ten seconds, as never sent", async (
 
 const cuts = ["by its time", "by its signal"] as const;
 
-/** A send, and what cuts it and tells how it ended. */
+/** A send, and what cuts it and returns how it ended. */
 function cutting(how: (typeof cuts)[number], url: string, exchange: Exchange = nodeExchange()) {
 	vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
 	onTestFinished(() => void vi.useRealTimers());

@@ -242,10 +242,10 @@ test.for(sixCalls)("S19 no span of $operation holds a number, a text, a search o
 	await run(client);
 	await failure(() => run(client));
 	expect(service.requests).toHaveLength(3);
-	const told = JSON.stringify(spans());
+	const reported = JSON.stringify(spans());
 	expect(spans()).toHaveLength(2);
 	for (const secret of [phone.slice(1), "470123456", spelledPhone, "CANARY", apiKey, "Anna"]) {
-		expect(told).not.toContain(secret);
+		expect(reported).not.toContain(secret);
 	}
 });
 

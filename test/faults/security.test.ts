@@ -8,7 +8,7 @@ import { type ClientOptions, createClient } from "../../src/index.ts";
 import { adapters, over } from "../adapters.ts";
 import { agencyId, apiKey, operations, phone, readAnswer, sentNow } from "./answers.ts";
 import { type Bundle, bundle } from "./bundle.ts";
-import { told } from "./caller.ts";
+import { factsOf } from "./caller.ts";
 import { call, plainInputs } from "./conformance.ts";
 import { faultNamed } from "./faults.ts";
 import { type Service, type ServiceOptions, startService } from "./service.ts";
@@ -47,7 +47,7 @@ async function failure(run: () => unknown): Promise<Readonly<Record<string, unkn
 	try {
 		await run();
 	} catch (error) {
-		return told(error);
+		return factsOf(error);
 	}
 	return expect.unreachable("it succeeded");
 }
@@ -316,8 +316,8 @@ test("S19 S20 nothing is written anywhere unless asked, and what is reported is 
 		logged.push(event);
 	};
 	const logger = { debug: log, info: log, warn: log, error: log };
-	const told = await setUp({ retry: false, onAttempt: (event) => events.push(event), logger }, { plan });
-	for (const operation of operations) await failure(() => call(told.client, operation));
+	const chosen = await setUp({ retry: false, onAttempt: (event) => events.push(event), logger }, { plan });
+	for (const operation of operations) await failure(() => call(chosen.client, operation));
 	const allowed = [
 		"operation",
 		"agencyId",

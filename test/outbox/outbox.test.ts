@@ -41,12 +41,12 @@ test("a failing key function kills no text", async () => {
 		if (isBroken) throw new Error("the vault is closed");
 		return sandbox.connection.apiKey;
 	};
-	const told: string[] = [];
+	const reported: string[] = [];
 	const outbox = createOutbox({
 		client: createClient({ ...sandbox.connection, apiKey }),
 		store: memoryStore(),
 		now: sandbox.clock.now,
-		onPaused: ({ error }) => told.push(error?._tag ?? "none"),
+		onPaused: ({ error }) => reported.push(error?._tag ?? "none"),
 	});
 	await outbox.enqueue({ id: "a", agencyId: sandbox.agency().id, to: anna.phoneNumber, body: "Hi" });
 	for (let minute = 0; minute < 5; minute++) {
@@ -54,7 +54,7 @@ test("a failing key function kills no text", async () => {
 		sandbox.clock.advance({ minutes: 1 });
 	}
 	expect(await outbox.status("a")).toMatchObject({ state: "waiting", attempts: 0 });
-	expect(told).toHaveLength(1);
+	expect(reported).toHaveLength(1);
 	isBroken = false;
 	await outbox.drain();
 	expect(await outbox.status("a")).toMatchObject({ state: "sent", attempts: 1 });
@@ -286,7 +286,7 @@ test.each([
 		"an outage",
 		({ sandbox }: ReturnType<typeof createWorld>) => void sandbox.faults.add({ times: 500, effect: { status: 503 } }),
 	],
-])("%s changes no text: they wait, and it is told once", async (_, breakIt) => {
+])("%s changes no text: they wait, and it is reported once", async (_, breakIt) => {
 	const world = createWorld();
 	const { enqueue, pass, state, pauses, texts, sandbox } = world;
 	breakIt(world);

@@ -44,9 +44,9 @@ test("a host that does not resolve pauses all agencies once, and is retried with
 		return sandbox.fetch(url, init);
 	};
 	const client = createClient({ ...sandbox.connection, fetch, retry: false });
-	const told: unknown[] = [];
+	const noted: unknown[] = [];
 	const now = sandbox.clock.now;
-	const outbox = createOutbox({ client, store: memoryStore(), now, onPaused: ({ agencyId }) => told.push(agencyId) });
+	const outbox = createOutbox({ client, store: memoryStore(), now, onPaused: ({ agencyId }) => noted.push(agencyId) });
 	for (const [at, agency] of [sandbox.agency(), sandbox.link({ name: "Second" })].entries()) {
 		const anna = agency.contact("+447700900101");
 		anna.writes("Hello");
@@ -57,7 +57,7 @@ test("a host that does not resolve pauses all agencies once, and is retried with
 	await tick({ sandbox, outbox }, 61);
 	expect((await outbox.status("note-0"))?.state).toBe("sent");
 	expect((await outbox.status("note-1"))?.state).toBe("sent");
-	expect(told).toEqual([undefined]);
+	expect(noted).toEqual([undefined]);
 });
 
 test("the answer of a call that began before a pause does not end it", async () => {
@@ -134,16 +134,16 @@ test("a clock that is set back by an hour keeps no text waiting", async () => {
 	let isDown = true;
 	const fetch: typeof globalThis.fetch = async (url, init) =>
 		isDown ? new Response("{}", { status: 401 }) : sandbox.fetch(url, init);
-	const told: string[] = [];
+	const noted: string[] = [];
 	const outbox = createOutbox({
 		client: createClient({ ...sandbox.connection, fetch }),
 		store: memoryStore(),
-		onPaused: ({ error }) => told.push(error?._tag ?? "none"),
+		onPaused: ({ error }) => noted.push(error?._tag ?? "none"),
 	});
 	const stop = new AbortController();
 	const working = outbox.work({ signal: stop.signal });
 	await outbox.enqueue({ id: "1", agencyId: sandbox.agency().id, to: anna.phoneNumber, body: "Hi" });
-	await expect.poll(() => told).toEqual(["PartnerUnauthorized"]);
+	await expect.poll(() => noted).toEqual(["PartnerUnauthorized"]);
 	const real = Date.now;
 	vi.spyOn(Date, "now").mockImplementation(() => real() - 3_600_000);
 	isDown = false;

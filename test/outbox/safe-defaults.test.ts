@@ -358,7 +358,7 @@ describe("beforeSend", () => {
 		["returns nothing", () => undefined],
 		["returns true", () => true],
 		["returns a time that is none", () => ({ waitUntil: new Date("never") })],
-	])("sends nothing when it %s, tells onPaused once, and is asked again", async (_how, fail) => {
+	])("sends nothing when it %s, calls onPaused once, and is asked again", async (_how, fail) => {
 		let isBroken = true;
 		const beforeSend = () => (isBroken ? (fail() as Promise<never>) : ("send" as const));
 		const { outbox, pauses, enqueue, pass, sends, texts } = createWorld({ ...defaults, beforeSend });
@@ -681,13 +681,13 @@ describe("faults of the machine and of the service", () => {
 				return new Response("{}", { status: 429, headers: { "retry-after": retryAfter } });
 			};
 			const client = createClient({ ...sandbox.connection, fetch });
-			const told: Date[] = [];
-			const onPaused = ({ retryAt }: { retryAt: Date }) => told.push(retryAt);
+			const reported: Date[] = [];
+			const onPaused = ({ retryAt }: { retryAt: Date }) => reported.push(retryAt);
 			const outbox = createOutbox({ client, store, now: sandbox.clock.now, onPaused });
 			await outbox.enqueue({ id: "a", agencyId: agency.id, to: anna.phoneNumber, body: "1" });
 			await outbox.drain();
 			isLimited = false;
-			const waitMs = (told[0]?.getTime() ?? Number.NaN) - sandbox.clock.now().getTime();
+			const waitMs = (reported[0]?.getTime() ?? Number.NaN) - sandbox.clock.now().getTime();
 			expect(waitMs).toBeLessThanOrEqual(3_600_000);
 			sandbox.clock.advance({ minutes: 61 });
 			await outbox.drain();

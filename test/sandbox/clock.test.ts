@@ -90,7 +90,7 @@ throughEachEntryPoint((open) => {
 	});
 
 	test("one jump and many small steps come to the same world", async () => {
-		const told = async (moves: number[]) => {
+		const reported = async (moves: number[]) => {
 			const box = await open();
 			box.agency.consent.set({ answerWithinHours: 30 });
 			box.agency.contact(ANNA).writes("Hello");
@@ -100,7 +100,7 @@ throughEachEntryPoint((open) => {
 			await box.close();
 			return state;
 		};
-		expect(await told(Array(72).fill(1))).toBe(await told([72]));
+		expect(await reported(Array(72).fill(1))).toBe(await reported([72]));
 	});
 });
 

@@ -167,8 +167,8 @@ function contradictionsIn(body: unknown): string[] {
 			holds(at(node.summary).aiEnabled === ai.enabled, "R75 aiEnabled");
 			holds(at(node.summary).cursor === null, "R76 cursor");
 			const silent = ai.disabledReason === null && ai.disabledAt === null;
-			const told = ai.disabledReason !== null && ai.disabledAt !== null;
-			holds(ai.enabled === true ? silent : told, "R169 disabledReason and disabledAt");
+			const reported = ai.disabledReason !== null && ai.disabledAt !== null;
+			holds(ai.enabled === true ? silent : reported, "R169 disabledReason and disabledAt");
 		}
 		if ("availableLanguages" in node) {
 			const languages = Array.isArray(node.availableLanguages) ? node.availableLanguages : [];

@@ -108,7 +108,7 @@ throughEachEntryPoint((open) => {
 		const said = await during(box, () => box.agency.staff.sends(anna, "This is Tom"));
 		expect(said[0]).toMatchObject({ type: "text.sent", author: "staff" });
 		const { messageSid } = present(of(said, "text.sent")[0]);
-		const told = await during(box, () => {
+		const reported = await during(box, () => {
 			box.sandbox.message(messageSid).failed({ errorCode: 63016 });
 			box.agency.staff.setAi(anna, true);
 			box.agency.staff.setAi(anna, true);
@@ -117,7 +117,7 @@ throughEachEntryPoint((open) => {
 			box.agency.staff.setAi(anna, false);
 			anna.reads();
 		});
-		expect(typesOf(told)).toEqual([
+		expect(typesOf(reported)).toEqual([
 			"message.status",
 			"ai.on",
 			"text.sent",
@@ -127,10 +127,10 @@ throughEachEntryPoint((open) => {
 			"message.status",
 			"contact.read",
 		]);
-		expect(told[0]).toMatchObject({ messageSid, status: "failed", errorCode: 63016 });
-		expect(told[2]).toMatchObject({ author: "ai" });
-		expect(told[5]).toMatchObject({ reason: "user_toggle" });
-		expect(told[7]).toMatchObject({ messages: 1 });
+		expect(reported[0]).toMatchObject({ messageSid, status: "failed", errorCode: 63016 });
+		expect(reported[2]).toMatchObject({ author: "ai" });
+		expect(reported[5]).toMatchObject({ reason: "user_toggle" });
+		expect(reported[7]).toMatchObject({ messages: 1 });
 	});
 
 	test("events tell of a request that a fault hit, and of what it did all the same", async () => {

@@ -39,7 +39,7 @@ throughEachEntryPoint((open) => {
 		expect((await lookup(box, numbers)).ok().results.map((entry) => entry.phoneNumber)).toEqual(numbers);
 	});
 
-	test("R64 answers null when there is no conversation, or none that this agency may see", async () => {
+	test("R64 answers null for a conversation that does not exist, or that this agency may not see", async () => {
 		const box = await open();
 		const anna = box.agency.contact(ANNA);
 		anna.writes("Hello");

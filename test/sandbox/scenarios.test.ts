@@ -54,7 +54,7 @@ throughEachEntryPoint((open, entryPoint) => {
 
 	for (const scenario of names) {
 		test(`scenario ${scenario} is a sound world of dead numbers, the same each time`, async () => {
-			const told = [];
+			const reported = [];
 			for (let round = 0; round < 2; round += 1) {
 				const box = await open({ scenario, check: scenario === "oddData" ? "open values" : "exact" });
 				const rows = await survey(box, inDetail);
@@ -66,10 +66,10 @@ throughEachEntryPoint((open, entryPoint) => {
 					expect(await walkMessages(box, writing)).toHaveLength(
 						(await get(box, writing)).ok().conversation.summary.totalMessages,
 					);
-				told.push(JSON.stringify(rows), JSON.stringify(box.sandbox.export()));
+				reported.push(JSON.stringify(rows), JSON.stringify(box.sandbox.export()));
 				await box.close();
 			}
-			expect(told.slice(0, 2)).toEqual(told.slice(2));
+			expect(reported.slice(0, 2)).toEqual(reported.slice(2));
 		});
 	}
 

@@ -42,7 +42,7 @@ export interface Kind {
 
 export interface ModelMessage {
 	id: number;
-	/** As the service tells it. */
+	/** As the service reports it. */
 	at: number;
 	/** From when on it is seen. */
 	visibleAt: number;

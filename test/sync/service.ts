@@ -74,7 +74,7 @@ export function openModel(kind: Kind = {}, count = 3): Opened {
 }
 
 /** What was delivered, as numbers of contacts with the numbers of their messages. */
-export function told({ model }: Opened, { changes }: Pick<Polled, "changes">): [number, string[]][] {
+export function messagesOf({ model }: Opened, { changes }: Pick<Polled, "changes">): [number, string[]][] {
 	return changes.map(({ phoneNumber, messages }) => [
 		model.conversations.findIndex((contact) => contact.phoneNumber === phoneNumber),
 		messages.map(({ body }) => body?.replace(/\D+/, "") ?? ""),

@@ -87,7 +87,7 @@ export async function createMirror(database: Database, options: MirrorOptions = 
 		try {
 			if ((await poll({ database, agency: client.agency(agencyId), signal: enough.signal })) > 0) pause = minSeconds;
 		} catch (error) {
-			// Whoever was overtaken makes the next job too, because the other worker may die. Of two the first one stays.
+			// A worker that was overtaken makes the next job too, because the other one may die. Of two jobs the first one stays.
 			if (!(error instanceof OvertakenError)) {
 				if (!isPartnerError(error)) throw error;
 				// The link may have ended, or the service is down: the agency is polled less often, and nothing is lost.

@@ -48,8 +48,8 @@ test("the README lists every example and every command", () => {
 	const readme = readFileSync(join(cwd, "../README.md"), "utf8");
 	const files = readdirSync(join(cwd, "..")).filter((file) => file.endsWith(".ts"));
 	const { scripts } = JSON.parse(readFileSync(join(cwd, "package.json"), "utf8"));
-	const told = [...files.map((file) => `[${file}](${file})`), ...Object.keys(scripts)];
-	expect(told.filter((name) => !readme.includes(name))).toEqual([]);
+	const reported = [...files.map((file) => `[${file}](${file})`), ...Object.keys(scripts)];
+	expect(reported.filter((name) => !readme.includes(name))).toEqual([]);
 });
 
 test("an application that knows its agency starts while the service is down", async () => {

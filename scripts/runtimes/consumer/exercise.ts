@@ -74,7 +74,7 @@ async function hasAsyncStacks(): Promise<boolean> {
 	);
 }
 
-/** Tells `say` one line for each thing that went well. */
+/** Calls `say` with one line for each thing that went well. */
 export async function exercise(place: Place, say: (line: string) => void): Promise<void> {
 	const { controls, ...connection } = place;
 	const options = { ...connection, retry: { baseDelayMs: 10 } };
