@@ -1,4 +1,4 @@
-// Use a call with Effect: its errors are in the error channel, and catchTag tells them apart.
+// Use a call with Effect: its errors are in the error channel, and catchTag distinguishes them.
 import { Effect } from "effect";
 import { type Call, createClient, type PartnerError } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";

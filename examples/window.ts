@@ -17,7 +17,7 @@ async function whatASendWouldDo(phone: string): Promise<string> {
 			return "is refused: the agency has no approved consent template";
 		return isWaiting ? "replaces the text that waits" : "waits for consent";
 	} catch (error) {
-		// Also when the conversation is hidden from this agency.
+		// Or the conversation is hidden from this agency.
 		if (error instanceof PartnerNotFound) return "probably waits for consent: there is no conversation to read";
 		throw error;
 	}

@@ -1,6 +1,6 @@
 /**
- * The main job of the package, end to end over real HTTP, against the sandbox that it carries: no key, no network and
- * nobody who gets a message. `npm run quickstart`
+ * The main job of the package, end to end over real HTTP, against its own sandbox. It needs no key and no network, and
+ * reaches no real person. `npm run quickstart`
  */
 import { createClient, isWindowOpen } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
@@ -53,7 +53,7 @@ try {
 			? `${conversation.contactName}, "${conversation.lastMessagePreview}"`
 			: "no conversation";
 		say(
-			`   ${input.padEnd(20)} ${phoneNumber ? `${phoneNumber}: ${known}` : "is no phone number, and was not asked about"}`,
+			`   ${input.padEnd(20)} ${phoneNumber ? `${phoneNumber}: ${known}` : "is not a phone number, and was not looked up"}`,
 		);
 	}
 
@@ -76,7 +76,7 @@ try {
 	anna.accepts();
 	say(`   she accepts, and now it shows: "${anna.inbox().at(-1)?.body}"`);
 
-	step("7. What went wrong is told, with what is known of the send");
+	step("7. An error says what went wrong, and whether the text was sent");
 	const refused = await agency.messages.send({ to: "call me", body: "Hello" }).result();
 	if (!refused.ok) say(`   ${refused.error._tag}, ${refused.error.outcome}: ${refused.error.message}`);
 

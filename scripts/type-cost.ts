@@ -1,6 +1,6 @@
 /**
  * What the types cost a user's compiler: the type instantiations of a file that calls the client and the sandbox, less
- * those of an empty file, under skipLibCheck, which nearly every project sets. Fails over the budget.
+ * those of an empty file. With skipLibCheck, which nearly every project sets. Fails over the budget.
  */
 import ts from "typescript";
 import { declarations } from "./generate/declarations.ts";

@@ -86,7 +86,7 @@ export async function failure(run: () => unknown): Promise<PartnerError> {
 	throw new Error("it did not fail");
 }
 
-/** A value of a type that the compiler would not let through: what plain JavaScript, or a cast, hands over. */
+/** A value of a type that the compiler would not let through: what plain JavaScript, or a cast, may pass. */
 export function wrong(value: unknown): never {
 	return value as never;
 }

@@ -24,7 +24,7 @@ async function started(args: readonly string[], env?: Record<string, string>): P
 	return running;
 }
 
-interface Told {
+interface Report {
 	readonly baseUrl: string;
 	readonly apiKey: string;
 	readonly agencyId: string;
@@ -34,14 +34,17 @@ interface Told {
 	readonly pid: number;
 }
 
-async function json(args: readonly string[], env?: Record<string, string>): Promise<{ told: Told; running: Running }> {
+async function json(
+	args: readonly string[],
+	env?: Record<string, string>,
+): Promise<{ reported: Report; running: Running }> {
 	const running = await started(["--json", ...args], env);
-	return { told: JSON.parse(running.out()), running };
+	return { reported: JSON.parse(running.out()), running };
 }
 
-const control = async (told: Pick<Told, "controlUrl" | "token">, method: string, path: string, body?: object) => {
-	const init = { method, headers: { "x-sandbox-token": told.token } };
-	const response = await fetch(`${told.controlUrl}/${path}`, body ? { ...init, body: JSON.stringify(body) } : init);
+const control = async (reported: Pick<Report, "controlUrl" | "token">, method: string, path: string, body?: object) => {
+	const init = { method, headers: { "x-sandbox-token": reported.token } };
+	const response = await fetch(`${reported.controlUrl}/${path}`, body ? { ...init, body: JSON.stringify(body) } : init);
 	return response.json();
 };
 
@@ -51,23 +54,23 @@ test("--json prints one line with what a program needs, and the flags make the s
 	exported.agency().contact("+447700900101", { name: "Anna" }).writes("Hello");
 	writeFileSync(archive, `\uFEFF${JSON.stringify(exported.export())}`); // as editors of Windows begin a file
 	const flags = ["--import", archive, "--policy", "retryAfterDrop=replay", "--policy", "templateOnReplace=true"];
-	const { told, running } = await json([...flags, "--variation", "7", "--token", "a-token-of-mine"]);
+	const { reported, running } = await json([...flags, "--variation", "7", "--token", "a-token-of-mine"]);
 	expect(running.out().trim().split("\n")).toHaveLength(1);
-	expect(told).toMatchObject({ token: "a-token-of-mine", pid: process.pid, agencyId: exported.agency().id });
-	expect(told.pageUrl).toBe(`${told.controlUrl}/ui/#token=a-token-of-mine`);
-	expect(await control(told, "GET", "policy")).toMatchObject({ retryAfterDrop: "replay", templateOnReplace: true });
-	expect(await control(told, "GET", "clock")).toEqual({ now: "2030-05-05T00:00:00.000Z" });
-	expect(await control(told, "GET", "contacts")).toEqual([{ phoneNumber: "+447700900101", name: "Anna" }]);
-	const me = await fetch(`${told.baseUrl}/me`, { headers: { authorization: `Bearer ${told.apiKey}` } });
+	expect(reported).toMatchObject({ token: "a-token-of-mine", pid: process.pid, agencyId: exported.agency().id });
+	expect(reported.pageUrl).toBe(`${reported.controlUrl}/ui/#token=a-token-of-mine`);
+	expect(await control(reported, "GET", "policy")).toMatchObject({ retryAfterDrop: "replay", templateOnReplace: true });
+	expect(await control(reported, "GET", "clock")).toEqual({ now: "2030-05-05T00:00:00.000Z" });
+	expect(await control(reported, "GET", "contacts")).toEqual([{ phoneNumber: "+447700900101", name: "Anna" }]);
+	const me = await fetch(`${reported.baseUrl}/me`, { headers: { authorization: `Bearer ${reported.apiKey}` } });
 	expect(me.status).toBe(200);
 });
 
 test("the token comes from the environment, or from a file of variables", async () => {
-	const { told } = await json([], { MESSAGING_SANDBOX_TOKEN: "of-the-environment" });
-	expect(told.token).toBe("of-the-environment");
+	const { reported } = await json([], { MESSAGING_SANDBOX_TOKEN: "of-the-environment" });
+	expect(reported.token).toBe("of-the-environment");
 	const file = join(folder, "variables");
 	writeFileSync(file, "MESSAGING_SANDBOX_TOKEN=of-the-file\n");
-	expect((await json(["--env-file", file])).told.token).toBe("of-the-file");
+	expect((await json(["--env-file", file])).reported.token).toBe("of-the-file");
 });
 
 test("a file that is not in UTF-8 is refused with the reason, as variables and as an import", async () => {
@@ -90,19 +93,19 @@ test("a file that is not in UTF-8 is refused with the reason, as variables and a
 		expect([doctor.code, doctor.err]).toEqual([2, expect.stringContaining(reason)]);
 	}
 	writeFileSync(file, `\uFEFF${text}`);
-	expect((await json(["--env-file", file])).told.token).toBe("of-the-file");
+	expect((await json(["--env-file", file])).reported.token).toBe("of-the-file");
 });
 
 test("--write-env writes what a program needs as variables, and over no file of anybody else", async () => {
 	const file = join(folder, ".env.sandbox");
-	const { told } = await json(["--write-env", file]);
+	const { reported } = await json(["--write-env", file]);
 	const lines = readFileSync(file, "utf8").trim().split("\n").slice(1);
 	expect(Object.fromEntries(lines.map((line) => line.split("=", 2)))).toEqual({
-		MESSAGING_BASE_URL: told.baseUrl,
-		MESSAGING_API_KEY: told.apiKey,
-		MESSAGING_AGENCY_ID: told.agencyId,
-		MESSAGING_SANDBOX_CONTROL_URL: told.controlUrl,
-		MESSAGING_SANDBOX_TOKEN: told.token,
+		MESSAGING_BASE_URL: reported.baseUrl,
+		MESSAGING_API_KEY: reported.apiKey,
+		MESSAGING_AGENCY_ID: reported.agencyId,
+		MESSAGING_SANDBOX_CONTROL_URL: reported.controlUrl,
+		MESSAGING_SANDBOX_TOKEN: reported.token,
 	});
 	const mine = join(folder, ".env");
 	writeFileSync(mine, "SECRET=1\n");
@@ -117,9 +120,9 @@ test("the terminal prints one line a request and one a consequence, without key,
 	const find = (pattern: RegExp) => pattern.exec(running.out())?.[1] ?? "";
 	const [baseUrl, apiKey] = [find(/Base URL +(\S+)/), find(/API key +(\S+)/)];
 	const [controlUrl, agencyId] = [find(/Control URL +(\S+)/), find(/Agency +(\S+)/)];
-	const told = { controlUrl, token: "a-token-of-mine" };
+	const reported = { controlUrl, token: "a-token-of-mine" };
 	const before = running.out().length;
-	await control(told, "POST", "contacts/+447700900101", { name: "Anna" });
+	await control(reported, "POST", "contacts/+447700900101", { name: "Anna" });
 	const send = (body: string, more: object = {}) =>
 		fetch(`${baseUrl}/agencies/${agencyId}/messages`, {
 			method: "POST",
@@ -128,17 +131,17 @@ test("the terminal prints one line a request and one a consequence, without key,
 		});
 	await send("Would Thursday suit you?");
 	await send("Would Friday suit you?");
-	await control(told, "POST", "contacts/+447700900101/accepts");
+	await control(reported, "POST", "contacts/+447700900101/accepts");
 	// Her message opens the window, so that the retry sends the held text without her consent.
 	const chloe = { to: "+447700900103", operationId: "chloe-1" };
-	await control(told, "POST", "contacts/+447700900103", { name: "Chloe" });
+	await control(reported, "POST", "contacts/+447700900103", { name: "Chloe" });
 	await send("Does Monday suit you?", chloe);
-	await control(told, "POST", "contacts/+447700900103/writes", { text: "Hello" });
+	await control(reported, "POST", "contacts/+447700900103/writes", { text: "Hello" });
 	await send("Does Monday suit you?", chloe);
 	await fetch(`${baseUrl}/converations`);
 	await fetch(`${baseUrl}/${apiKey}/+32%20470%2012%2034%2056/0470-12.34.56`);
-	await control(told, "POST", "contacts/+447700900102", { name: "\u001b[2JBram\n\u202emarB" });
-	await control(told, "POST", "contacts/+447700900102/writes", { text: "Hello" });
+	await control(reported, "POST", "contacts/+447700900102", { name: "\u001b[2JBram\n\u202emarB" });
+	await control(reported, "POST", "contacts/+447700900102/writes", { text: "Hello" });
 	const lines = () => running.out().slice(before);
 	expect(lines()).toContain("marB wrote");
 	expect(lines()).toContain("violation R12");
@@ -159,7 +162,7 @@ test("a refusal is explained below its line, and a reused operationId with both 
 	const find = (pattern: RegExp) => pattern.exec(running.out())?.[1] ?? "";
 	const [baseUrl, apiKey] = [find(/Base URL +(\S+)/), find(/API key +(\S+)/)];
 	const [controlUrl, agencyId] = [find(/Control URL +(\S+)/), find(/Agency +(\S+)/)];
-	const told = { controlUrl, token: "a-token-of-mine" };
+	const reported = { controlUrl, token: "a-token-of-mine" };
 	const send = (body: string) =>
 		fetch(`${baseUrl}/agencies/${agencyId}/messages`, {
 			method: "POST",
@@ -168,7 +171,7 @@ test("a refusal is explained below its line, and a reused operationId with both 
 		});
 	await send("At two.");
 	await send("At\nthree.");
-	await control(told, "POST", "faults/add", { times: 2, effect: { status: 503 } });
+	await control(reported, "POST", "faults/add", { times: 2, effect: { status: 503 } });
 	await send("At two.");
 	await fetch(`${baseUrl}/me`);
 	expect(running.out()).toMatch(
@@ -181,7 +184,7 @@ test("a refusal is explained below its line, and a reused operationId with both 
 	expect(running.out()).toMatch(/me\.get {2}401 {2}\d+ ms\n {9}The request has no Authorization header\.\n/);
 });
 
-test("--quiet prints no line for requests, and a clock that stands still is said with its remedy", async () => {
+test("--quiet prints no line for requests, and a clock that does not move is reported with its remedy", async () => {
 	const running = await started(["--quiet"]);
 	const before = running.out();
 	expect(before).toMatch(
@@ -194,7 +197,7 @@ test("--quiet prints no line for requests, and a clock that stands still is said
 	expect(running.out()).toBe(before);
 });
 
-test("what cannot be is said in words: a port in use, a bad --now, an unknown scenario, policy and flag", async () => {
+test("errors are explained: a port in use, a bad --now, an unknown scenario, policy and flag", async () => {
 	const taken = createServer().listen(0, "127.0.0.1");
 	await once(taken, "listening");
 	const address = taken.address();
@@ -250,9 +253,9 @@ test("the lines to paste let the client use the name of a container", async () =
 });
 
 test("a client reaches a sandbox by the name of its container, if both sides allow it", async () => {
-	const { told } = await json(["--listen", "0.0.0.0", "--allow-host", "sandbox"]);
+	const { reported } = await json(["--listen", "0.0.0.0", "--allow-host", "sandbox"]);
 	// The machine that runs this test knows no host of that name, so its fetch goes to 127.0.0.1 with the Host header of it.
-	const { port } = new URL(told.baseUrl);
+	const { port } = new URL(reported.baseUrl);
 	const viaName = (url: string | URL | Request, init?: RequestInit): Promise<Response> =>
 		new Promise((resolve, reject) => {
 			const { pathname, search } = new URL(url instanceof Request ? url.url : url);
@@ -265,16 +268,16 @@ test("a client reaches a sandbox by the name of its container, if both sides all
 				.on("error", reject)
 				.end();
 		});
-	const options = { baseUrl: told.baseUrl, apiKey: told.apiKey, fetch: viaName, retry: false } as const;
+	const options = { baseUrl: reported.baseUrl, apiKey: reported.apiKey, fetch: viaName, retry: false } as const;
 	expect(() => createClient(options)).toThrow(/must be https/);
 	const client = createClient({ ...options, allowInsecureHosts: ["sandbox"] });
-	expect((await client.me.get()).agencies).toMatchObject([{ id: told.agencyId }]);
+	expect((await client.me.get()).agencies).toMatchObject([{ id: reported.agencyId }]);
 });
 
 test("--listen and --allow-host let a container's name in, with a warning, and the token is needed as ever", async () => {
-	const { told, running } = await json(["--listen", "0.0.0.0", "--allow-host", "sandbox"]);
-	expect(told.baseUrl).toMatch(/^http:\/\/sandbox:\d+\/api\/v1$/);
-	const { port } = new URL(told.baseUrl);
+	const { reported, running } = await json(["--listen", "0.0.0.0", "--allow-host", "sandbox"]);
+	expect(reported.baseUrl).toMatch(/^http:\/\/sandbox:\d+\/api\/v1$/);
+	const { port } = new URL(reported.baseUrl);
 	const ask = (host: string, path: string) =>
 		new Promise<number | undefined>((resolve, reject) => {
 			request({ host: "127.0.0.1", port, path, headers: { host } }, (response) => {

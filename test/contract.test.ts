@@ -82,13 +82,13 @@ test("the compiled checks of answers agree with ajv on whatever a field is repla
 		fc.constant(["x"]),
 	);
 	for (const [operation, { answer }] of Object.entries(operationTable)) {
-		const golden = JSON.parse(readFileSync(new URL(`./golden/${operation}.json`, import.meta.url), "utf8"));
-		expect(holds(answer, golden), operation).toBe(true);
-		expect(answers[answer](golden), operation).toBe(false);
-		const spots = pathsOf(golden);
+		const recorded = JSON.parse(readFileSync(new URL(`./recorded/${operation}.json`, import.meta.url), "utf8"));
+		expect(holds(answer, recorded), operation).toBe(true);
+		expect(answers[answer](recorded), operation).toBe(false);
+		const spots = pathsOf(recorded);
 		fc.assert(
 			fc.property(fc.constantFrom(...spots), values, (spot, value) => {
-				const changed = replaceAt(golden, spot, value);
+				const changed = replaceAt(recorded, spot, value);
 				// `reason` is the one closed set of the contract that the client keeps open.
 				if (spot.at(-1) === "reason" && typeof value === "string") return;
 				const place = `/${spot.join("/")}`;
@@ -102,18 +102,18 @@ test("the compiled checks of answers agree with ajv on whatever a field is repla
 });
 
 test("an answer with unknown fields and unknown values of open sets is good", () => {
-	const golden = JSON.parse(readFileSync(new URL("./golden/conversations.list.json", import.meta.url), "utf8"));
-	golden.conversations[0].visibility.reason = "something new";
-	golden.conversations[0].latestFlowStatus = "paused";
-	golden.extra = { deep: [1] };
-	expect(answers.ConversationPage(golden)).toBe(false);
+	const recorded = JSON.parse(readFileSync(new URL("./recorded/conversations.list.json", import.meta.url), "utf8"));
+	recorded.conversations[0].visibility.reason = "something new";
+	recorded.conversations[0].latestFlowStatus = "paused";
+	recorded.extra = { deep: [1] };
+	expect(answers.ConversationPage(recorded)).toBe(false);
 });
 
-test("a broken answer is told by the place where it breaks", () => {
-	const golden = JSON.parse(readFileSync(new URL("./golden/conversations.list.json", import.meta.url), "utf8"));
-	golden.conversations[0].visibility.isShared = "yes";
-	expect(answers.ConversationPage(golden)).toBe(true);
-	expect(brokenPath(answers.ConversationPage, golden)).toBe("/conversations/0/visibility/isShared");
+test("a broken answer is reported by the place where it breaks", () => {
+	const recorded = JSON.parse(readFileSync(new URL("./recorded/conversations.list.json", import.meta.url), "utf8"));
+	recorded.conversations[0].visibility.isShared = "yes";
+	expect(answers.ConversationPage(recorded)).toBe(true);
+	expect(brokenPath(answers.ConversationPage, recorded)).toBe("/conversations/0/visibility/isShared");
 });
 
 test("the compiled checks of requests agree with ajv, and name the field and the rule", () => {
@@ -148,7 +148,7 @@ test("the compiled checks of requests agree with ajv, and name the field and the
 	expect(requests.LookupRequest({ phoneNumbers: [] })).toBe("/phoneNumbers: must have 1 to 100 items");
 });
 
-test("a refreshed contract is told by what changed in it", () => {
+test("a refreshed contract is reported by what changed in it", () => {
 	const next = structuredClone(contract);
 	next.info.version = "1.1.0";
 	next.paths["/new"] = {};

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 /** What each example must print. An example that is missing here fails. */
-const told: Record<string, string> = {
+const reported: Record<string, string> = {
 	"effect.ts": "Anna\nno conversation\nnot asked: ",
 	"lookup.ts": [
 		"0470/12.34.56: last wrote 2026-01-05T09:00:00.000Z",
@@ -49,7 +49,7 @@ test("the examples run without a key, say what they should, and end by themselve
 	const sections = stdout.split(/^== /m);
 	for (const file of examples) {
 		const said = sections.find((section) => section.startsWith(`${file}\n`)) ?? "";
-		expect.soft(said, `${file}: ${stderr}`).toContain(told[file] ?? "no expectation");
+		expect.soft(said, `${file}: ${stderr}`).toContain(reported[file] ?? "no expectation");
 	}
 	expect(status, stderr).toBe(0);
 }, 150_000);

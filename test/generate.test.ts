@@ -68,10 +68,10 @@ test("--from takes the contract that a service publishes, and says what changed 
 	writeFileSync(file, JSON.stringify(contract));
 	const server = await serve(createSandbox(), { port: 0 });
 	onTestFinished(() => server.close());
-	const told = await refresh(pathToFileURL(file), server.baseUrl);
-	expect(told).toContain("harmless: Agency.name is a new field");
-	expect(told).toContain("- /components/schemas/Agency/properties/id/pattern");
-	expect(told.join("\n")).toContain("/components/schemas/Agency/required");
+	const reported = await refresh(pathToFileURL(file), server.baseUrl);
+	expect(reported).toContain("harmless: Agency.name is a new field");
+	expect(reported).toContain("- /components/schemas/Agency/properties/id/pattern");
+	expect(reported.join("\n")).toContain("/components/schemas/Agency/required");
 	expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(JSON.parse(read("openapi.json")));
 	expect(await refresh(pathToFileURL(file), server.baseUrl)).toEqual(["openapi.json: no change"]);
 }, 60_000);

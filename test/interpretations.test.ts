@@ -4,8 +4,8 @@ import { expect, test } from "vitest";
 import { failure, quick } from "./calls.ts";
 import { isLong } from "./length.ts";
 
-// Where the specification is silent the live service may read it either way, and may vary what nobody may lean on: the
-// client must tell the same story under all of it.
+// Where the specification is silent, the live service may do either, and may vary what callers must not rely on. The client
+// must behave the same under all of it.
 
 // Of every policy its other interpretation: a new one does not compile without.
 const others: Policy = {
@@ -31,7 +31,7 @@ const worlds = variations.flatMap((variation, at) =>
 		.map((policy) => [JSON.stringify(policy), variation, policy] as const),
 );
 
-test.for(worlds)("the client tells the same story under policy %s and variation %s", async ([, variation, policy]) => {
+test.for(worlds)("the client behaves the same under policy %s and variation %s", async ([, variation, policy]) => {
 	const sandbox = createSandbox({ scenario: "busy", now: "2026-01-05T09:00:00Z", variation, policy });
 	const drift: string[] = [];
 	const client = createClient({
@@ -42,9 +42,9 @@ test.for(worlds)("the client tells the same story under policy %s and variation 
 	const [first] = (await client.me.get()).agencies;
 	const { conversations, messages } = client.agency(first?.id ?? "");
 
-	const walked = await conversations.list().toArray();
-	expect(new Set(walked.map(({ phoneNumber }) => phoneNumber)).size).toBe(250);
-	const [longest] = [...walked].sort((a, b) => b.totalMessages - a.totalMessages);
+	const listed = await conversations.list().toArray();
+	expect(new Set(listed.map(({ phoneNumber }) => phoneNumber)).size).toBe(250);
+	const [longest] = [...listed].sort((a, b) => b.totalMessages - a.totalMessages);
 	const read = await conversations.listMessages(longest?.phoneNumber ?? "").toArray();
 	expect(new Set(read.map(({ id }) => id)).size).toBe(longest?.totalMessages);
 

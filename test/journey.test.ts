@@ -196,17 +196,17 @@ test.for(entryPoints)("%s: a takeover is a conflict, and the same send succeeds 
 	expect(contact.inbox()).toHaveLength(1);
 });
 
-test.for(entryPoints)("%s: a busy agency is walked in pages, each row once", async ([, open]) => {
+test.for(entryPoints)("%s: a busy agency is read in pages, each row once", async ([, open]) => {
 	const sandbox = createSandbox({ scenario: "busy" });
 	const client = await open(sandbox);
 	const { conversations } = client.agency(sandbox.agency().id);
 	const rows = await conversations.list({ pageSize: 100 }).toArray();
 	expect(rows).toHaveLength(250);
 	expect(new Set(rows.map(({ phoneNumber }) => phoneNumber)).size).toBe(250);
-	const walked: string[] = [];
-	for await (const { phoneNumber } of conversations.list({ pageSize: 100 })) walked.push(phoneNumber);
-	expect(walked).toEqual(rows.map(({ phoneNumber }) => phoneNumber));
-	const entries = await conversations.lookup(walked);
+	const listed: string[] = [];
+	for await (const { phoneNumber } of conversations.list({ pageSize: 100 })) listed.push(phoneNumber);
+	expect(listed).toEqual(rows.map(({ phoneNumber }) => phoneNumber));
+	const entries = await conversations.lookup(listed);
 	expect(entries.every(({ input, conversation }) => conversation?.phoneNumber === input)).toBe(true);
 	const longest = rows.reduce((most, row) => (row.totalMessages > most.totalMessages ? row : most));
 	const messages = await conversations.listMessages(longest.phoneNumber).toArray();
@@ -215,7 +215,7 @@ test.for(entryPoints)("%s: a busy agency is walked in pages, each row once", asy
 	expect(sandbox.violations()).toEqual([]);
 });
 
-test.for(entryPoints)("%s: a revoked key, a missing scope and a foreign agency are told apart", async ([, open]) => {
+test.for(entryPoints)("%s: a revoked key, a missing scope and a foreign agency are distinguished", async ([, open]) => {
 	const sandbox = createSandbox({ scenario: "readOnlyKey" });
 	const reader = await open(sandbox);
 	const agency = reader.agency(sandbox.agency().id);

@@ -48,7 +48,7 @@ function chaptersOf(page: string, level: string): Map<string, string> {
 	);
 }
 
-test("the error catalogue has a chapter for every error, with its three points, and none for what is no error", () => {
+test("the error catalogue has a chapter for every error, with its three points, and none for what is not an error", () => {
 	const chapters = chaptersOf("docs/errors.md", "###");
 	expect([...chapters.keys()].sort()).toEqual(tags.sort());
 	for (const [tag, chapter] of chapters)

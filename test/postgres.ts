@@ -67,7 +67,7 @@ async function launch(
 ): Promise<{ url: string; stop: () => Promise<void> }> {
 	const programs = programsFolder(load);
 	const folder = mkdtempSync(join(tmpdir(), "postgres-"));
-	// PostgreSQL refuses to run as root: then it runs as nobody.
+	// PostgreSQL refuses to run as root. Then it runs as user 65534.
 	const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 	if (user.uid !== undefined) chownSync(folder, user.uid, user.gid);
 	const data = join(folder, "data");

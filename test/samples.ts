@@ -17,7 +17,7 @@ interface Excerpt {
 export interface Sample {
 	name: string;
 	code: string;
-	/** Where each line of the code stands, such as `README.md:12`. A line that was added to the document's has none. */
+	/** The place of each line of the code, such as `README.md:12`. A line that was added to the document's has none. */
 	places: (string | undefined)[];
 }
 
@@ -120,7 +120,7 @@ function examplesOf(file: string): Excerpt[] {
 	});
 }
 
-/** What stands behind an expression is what it gives. */
+/** The comment behind an expression is the value that it prints. */
 function printing(code: string): string {
 	return code.replace(/^(?!const |await |console)(\S.*); (\/\/ .*)$/gm, "console.log($1); $2");
 }

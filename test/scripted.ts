@@ -22,7 +22,7 @@ interface Said {
 
 /**
  * - `reset`: the connection is reset without an answer
- * - `hang`: nothing is ever said
+ * - `hang`: never answers
  * - `stall`: status and headers, half a body, then nothing
  * - `cut`: status and headers, half a body, then a reset
  */
@@ -36,7 +36,7 @@ export interface Scripted {
 	requests: Seen[];
 }
 
-/** A bare HTTP server that answers as it is told. Closed when the test is over. */
+/** A bare HTTP server that follows a script. Closed when the test is over. */
 export async function scripted(script: Script): Promise<Scripted> {
 	const requests: Seen[] = [];
 	const server = createServer(async (request, response) => {

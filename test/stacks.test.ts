@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 const isRefused = (name: string) => /^(refused\w*|badOptions|agency|createClient|toE164),/.test(name);
 
-test("the caller's own function is in error.stack of whoever awaits or iterates, and a success captures no stack", () => {
+test("the caller's own function is in error.stack of the code that awaits or iterates, and a success captures no stack", () => {
 	const { stacks, captured } = found;
 	expect(Object.keys(stacks)).toHaveLength(50);
 	for (const [name, stack] of Object.entries(stacks)) {

@@ -97,7 +97,7 @@ function jobsOf(file: string): Record<string, string> {
 	return Object.fromEntries([...named].map(([, name, job]) => [name, job]));
 }
 
-/** The commands of a job that stand in one line. */
+/** The one-line commands of a job. */
 function commandsOf(job = ""): string[] {
 	return [...job.matchAll(/^ +(?:- )?run: (?!\|)(.+)$/gm)].map(([, command = ""]) => command);
 }

@@ -32,16 +32,16 @@ test.for([
 	[refusal(500), "later"],
 	["reset", "later"],
 	[{ status: 418 }, "report cor-1"],
-] as const)("match takes an error of a read by its tag: %j", async ([answer, told]) => {
+] as const)("match takes an error of a read by its tag: %j", async ([answer, reported]) => {
 	const service = await scripted(inTurn(answer));
 	const result = await clientOf(service, { retry: false }).agency(agencyId).conversations.get(phone).result();
-	expect(result.ok ? "" : remedy(result.error)).toBe(told);
+	expect(result.ok ? "" : remedy(result.error)).toBe(reported);
 });
 
-test("match over a whole result is exhaustive, and tells a queued send from one that went out", async () => {
+test("match over a whole result is exhaustive, and distinguishes a queued send from one that went out", async () => {
 	const service = await scripted(inTurn(refusal(409), "reset"));
 	const { messages } = clientOf(service, { retry: false }).agency(agencyId);
-	const told = async () =>
+	const reported = async () =>
 		match(await messages.send({ to: phone, body: text }).result())
 			.with({ ok: true, data: { queued: true } }, ({ data }) => `waits as ${data.queueId}`)
 			.with({ ok: true, data: { queued: false } }, ({ data }) => `sent as ${data.messageId}`)
@@ -49,8 +49,8 @@ test("match over a whole result is exhaustive, and tells a queued send from one 
 			.with({ ok: false, error: { outcome: "unknown" } }, ({ error }) => `again with ${error.operationId.length}`)
 			.with({ ok: false }, ({ error }) => error.message)
 			.exhaustive();
-	expect(await told()).toBe("read first");
-	expect(await told()).toBe("again with 36");
+	expect(await reported()).toBe("read first");
+	expect(await reported()).toBe("again with 36");
 });
 
 test("a match that forgets a tag does not compile", () => {

@@ -228,10 +228,10 @@ test("a result narrows on ok", async () => {
 	if (result.ok) {
 		expectTypeOf(result.data).toEqualTypeOf<ConversationWithMessages>();
 		expectTypeOf(result.correlationId).toEqualTypeOf<string | undefined>();
-		// @ts-expect-error there is no error when it is ok
+		// @ts-expect-error a result that is ok has no error
 		result.error;
 	} else {
-		// @ts-expect-error there is no data when it is not
+		// @ts-expect-error a result that is not ok has no data
 		result.data;
 	}
 });
@@ -300,7 +300,7 @@ test("a send takes what the contract takes, and no more", () => {
 	agency.messages.send({ body: "y" });
 	// @ts-expect-error null is for subaccountId alone
 	agency.messages.send({ to: "x", body: "y", consentLanguage: null });
-	// @ts-expect-error call options stand in the last argument
+	// @ts-expect-error call options are the last argument
 	agency.messages.send({ to: "x", body: "y", signal });
 	expectTypeOf<keyof OutgoingMessage>().toEqualTypeOf<
 		"to" | "body" | "operationId" | "subaccountId" | "consentLanguage"

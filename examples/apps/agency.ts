@@ -5,7 +5,7 @@ import { createSandbox, type Sandbox } from "messaging-conversations/sandbox";
 export interface Agency {
 	client: Client;
 	agency: AgencyClient;
-	/** There only when no MESSAGING_BASE_URL is given: nobody is reached then. */
+	/** Present only if no MESSAGING_BASE_URL is given. Then no send reaches a real person. */
 	sandbox: Sandbox | undefined;
 }
 

@@ -1,4 +1,4 @@
-// What a walk of 1,000,000 rows leaves on the heap. Run with --expose-gc.
+// What iterating over 1,000,000 rows leaves on the heap. Run with --expose-gc.
 import { contendersAt, nodeHttp, ours } from "./contenders.ts";
 import { print } from "./rounds.ts";
 
@@ -10,7 +10,7 @@ function heapMb(): number {
 	return process.memoryUsage().heapUsed / 1e6;
 }
 
-/** The heap at each tenth of the walk. */
+/** The heap at each tenth of the iteration. */
 async function watched(rows: AsyncIterable<unknown>): Promise<number[]> {
 	const heap: number[] = [];
 	let count = 0;
@@ -41,7 +41,7 @@ for (const [name, rows] of walks) {
 	grown.set(name, `${((heap.at(-1) ?? Number.NaN) - first).toFixed(2)} MB`);
 	most.set(name, `${(Math.max(...heap) - first).toFixed(2)} MB`);
 }
-print("walk of 1,000,000 rows: heap in use, against that after the first 100,000", {
+print("iteration of 1,000,000 rows: heap in use, against that after the first 100,000", {
 	"at the end": grown,
 	"at most": most,
 });

@@ -28,8 +28,8 @@ export async function timed(work: () => Promise<unknown>): Promise<Block> {
 }
 
 /**
- * Everybody's block in turn, round after round, as the machine's speed drifts: only what ran at the same time compares.
- * @returns for each name its blocks, one a round; the first fifth warms up and is left out
+ * Runs the blocks in turn, round after round. The machine's speed drifts, so only what ran at the same time compares.
+ * @returns the blocks of each name, one for each round. The first fifth warms up and is left out
  */
 export async function interleaved(
 	blocks: readonly { name: string; work: () => Promise<Block> }[],

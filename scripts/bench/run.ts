@@ -64,7 +64,7 @@ async function prepare(): Promise<void> {
 			{
 				name: "as-installed",
 				setup({ onResolve }) {
-					// The generated client is bundled as its users would; all else stands as it was installed or built.
+					// The generated client is bundled as its users would; all else is as it was installed or built.
 					onResolve({ filter: /^\.\/build\/hey-api\// }, ({ path }) => ({ path: `${work}${path.slice(2)}` }));
 					onResolve({ filter: /^\.\/build\// }, ({ path }) => ({ path, external: true }));
 					onResolve({ filter: /^[a-z@]/ }, ({ path, kind }) =>

@@ -1,4 +1,4 @@
-// One contender in a process of its own: neither its garbage nor its compiled code is another's. Runs a block when told.
+// One contender in a process of its own: neither its garbage nor its compiled code is another's. Runs a block on request.
 import { agencyId, contendersAt } from "./contenders.ts";
 import { timed } from "./rounds.ts";
 

@@ -9,7 +9,7 @@ const few = Math.max(3, Math.ceil(Number(rounds) / 6));
 const everybody = await castOf(contenderNames, baseUrl);
 const through = await everybody.inTurn({ walk: "agy_p2000", pauseMs: 0 }, few);
 everybody.leave();
-print(`walk of 2,000 pages, row by row: ratio to a loop over bare fetch, ${few} rounds`, {
+print(`iteration of 2,000 pages, row by row: ratio to a loop over bare fetch, ${few} rounds`, {
 	time: shown(ratios(through, "fetch")),
 	CPU: shown(ratios(through, "fetch", "cpuMs")),
 });
@@ -17,7 +17,7 @@ print(`walk of 2,000 pages, row by row: ratio to a loop over bare fetch, ${few} 
 const readers = await castOf(["fetch", "this package", "this package, nodeHttp"], baseUrl);
 const working = await readers.inTurn({ walk: "agy_p40_d10", pauseMs: 10 }, few);
 readers.leave();
-print(`walk of 40 pages, server 10 ms and consumer 10 ms a page: ratio to the sequential loop, ${few} rounds`, {
+print(`iteration of 40 pages, server 10 ms and consumer 10 ms a page: ratio to the sequential loop, ${few} rounds`, {
 	time: shown(ratios(working, "fetch")),
 });
 

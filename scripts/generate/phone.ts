@@ -61,8 +61,8 @@ function escaped(text: string): string {
 }
 
 /**
- * A numbering plan without extensions and, in most countries, without formats, which are half of the set. src/phone/
- * needs formats to know whether a number is written with a trunk zero. One format replaces those of a country where all
+ * A numbering plan without extensions and, in most countries, without formats, which are half of the set. With
+ * formats src/phone/ knows whether a number is written with a trunk zero. One format replaces those of a country where all
  * numbers are. Where only some are, as in China, whose mobiles are not, formats remain that tell which. Belgium's also show
  * the area code.
  */

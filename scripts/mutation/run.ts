@@ -1,5 +1,5 @@
 // Mutation testing: changes one thing at a time in a module and expects its tests to fail. By hand, as it takes minutes:
-// npm run test:mutation [-- module …]. The reports stand in reports/mutation.
+// npm run test:mutation [-- module …]. The reports are in reports/mutation.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -1,6 +1,6 @@
 /**
- * `npm run test:long -- next`: the packed package in a small site, built without a key by each Next.js that the guide
- * names, started against a sandbox, and asked once for each of its pages and routes. `npx tsx scripts/next/run.ts 16`
+ * `npm run test:long -- next`: the packed package in a small site. Each Next.js that the guide names builds it without
+ * a key and starts it against a sandbox. Then each of its pages and routes is requested once. `npx tsx scripts/next/run.ts 16`
  * tries one of them.
  */
 import { type ChildProcess, spawn } from "node:child_process";

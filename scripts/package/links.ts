@@ -56,7 +56,7 @@ export function deadLinks(page: Page, tree: Tree): string[] {
 		if (!link || link.isOfSite) return target;
 		if (tree.kindOf(link.path) === undefined) dead.push(`${page.path}: ${target} does not exist`);
 		else if (link.anchor && link.path.endsWith(".md") && !anchorsOf(tree.read(link.path)).has(link.anchor))
-			dead.push(`${page.path}: ${target} is no heading of that page`);
+			dead.push(`${page.path}: ${target} is not a heading of that page`);
 		return target;
 	});
 	return dead;
@@ -82,8 +82,8 @@ function anchorsOf(text: string): Set<string> {
 }
 
 /**
- * The page as the tarball has it. npm shows the README away from the other files, so all of its links lead to the repository, at
- * the tag of this version. In the other pages only the links to files that are not packed do.
+ * The page as the tarball has it. npm shows the README away from the other files. So all of its links lead to the repository,
+ * at the tag of this version. In the other pages only the links to files that are not packed do.
  */
 export function withAbsoluteLinks(page: Page, owner: Owner, version: string, tree: Tree): string {
 	const raw = owner.repository.replace("github.com", "raw.githubusercontent.com");

@@ -6,7 +6,7 @@ import { deadLinks, type Tree, withAbsoluteLinks } from "./links.ts";
 import { type Manifest, ownerOf } from "./owner.ts";
 
 /**
- * Packs what was built, with links that work in the tarball and on npm. It packs a copy, so that the working tree stays as it is.
+ * Packs what was built, with links that work in the tarball and on npm. Works on a copy.
  *
  * @param manifest - fields of package.json to use in place of its own
  * @returns the path of the tarball

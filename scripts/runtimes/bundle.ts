@@ -3,7 +3,7 @@ import { build } from "esbuild";
 import webpack from "webpack";
 import { child } from "./child.ts";
 import type { Service } from "./consumer.ts";
-import { doors, nodeOf, nodes, versionOf } from "./engines.ts";
+import { entryPoints, nodeOf, nodes, versionOf } from "./engines.ts";
 import { type Trial, wrongIn } from "./row.ts";
 
 type Format = "esm" | "cjs";
@@ -65,17 +65,17 @@ export function bundleTrials(consumer: string, { baseUrl, apiKey, controlUrl, to
 	const [oldest, newest] = [nodes[0], nodes[nodes.length - 1] ?? nodes[0]];
 	return bundlers.flatMap(({ name, bundle }) =>
 		(["esm", "cjs"] as const).flatMap((format) =>
-			(["main", "doors"] as const).map((program) => ({
+			(["main", "entry-points"] as const).map((program) => ({
 				group: "bundlers",
 				runtime: `${name} ${versionOf(name)}`,
-				form: `${format === "esm" ? "ESM" : "CommonJS"}${program === "doors" ? ", own sandbox" : ""}, Node ${oldest} and ${newest}`,
+				form: `${format === "esm" ? "ESM" : "CommonJS"}${program === "entry-points" ? ", own sandbox" : ""}, Node ${oldest} and ${newest}`,
 				run: async () => {
 					const [ending, file] = [format === "esm" ? "mjs" : "cjs", `${program}.${name}`];
 					await bundle(join(consumer, `${program}.${ending}`), join(consumer, "bundled"), `${file}.${ending}`, format);
 					const args = program === "main" ? [baseUrl, apiKey, controlUrl, token] : [];
 					for (const line of [oldest, newest]) {
 						const ended = await child(nodeOf(line), [join("bundled", `${file}.${ending}`), ...args], { cwd: consumer });
-						const wrong = wrongIn(ended, program === "doors" ? doors : [""]);
+						const wrong = wrongIn(ended, program === "entry-points" ? entryPoints : [""]);
 						if (wrong !== undefined) return wrong;
 					}
 					return undefined;

@@ -44,7 +44,7 @@ async function visit(url: string): Promise<string[]> {
 			predicate: (message) => message.text().startsWith("end"),
 			timeout: waitMs,
 		});
-		// A page that never ends is told with what it said until then.
+		// A page that never ends is reported with what it said until then.
 		const ended = end.catch((error: unknown) => said.push(String(error)));
 		await page.goto(url);
 		await ended;
@@ -61,7 +61,7 @@ export function chromiumTrials(consumer: string): Trial[] {
 			group: "chromium",
 			runtime: "Chromium",
 			form: "page, msw's service worker",
-			missing: executable ? undefined : "there is no Chromium here; CHROMIUM names one",
+			missing: executable ? undefined : "no Chromium was found: set CHROMIUM to its path",
 			run: async () => {
 				const { outputFiles } = await build({
 					entryPoints: [join(consumer, "page.js")],

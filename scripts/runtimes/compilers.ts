@@ -14,9 +14,9 @@ const portable = ["bare", "exercise", "controls", "worker"] as const;
 
 /** What a consumer's compiler may know of its runtime, and the programs that can be written so. */
 const worlds = [
-	{ name: "DOM and @types/node", dom: true, types: ["node"], programs: [...portable, "main", "doors"] },
+	{ name: "DOM and @types/node", dom: true, types: ["node"], programs: [...portable, "main", "entry-points"] },
 	{ name: "DOM", dom: true, types: [], programs: portable },
-	{ name: "@types/node", dom: false, types: ["node"], programs: [...portable, "main", "doors"] },
+	{ name: "@types/node", dom: false, types: ["node"], programs: [...portable, "main", "entry-points"] },
 	{ name: "@cloudflare/workers-types", dom: false, types: ["@cloudflare/workers-types"], programs: portable },
 	// No runtime is without `Response`, `Headers` and `AbortSignal`; who does not declare them has skipLibCheck.
 	{ name: "none of them, skipLibCheck", dom: false, types: [], programs: ["bare"], skipLibCheck: true },

@@ -42,7 +42,7 @@ async function packFrom(folder: string, work: string): Promise<string> {
 }
 
 /** The programs of a consumer; each is there as an ES module and as a CommonJS one, with its imports as they are. */
-const programs = ["main", "doors", "msw", "worker", "stores", "cut"] as const;
+const programs = ["main", "entry-points", "msw", "worker", "stores", "cut"] as const;
 
 /** A project that has the tarball installed, and a link to each of `packages` from here. */
 export async function createConsumer(work: string, tarball: string, packages: readonly string[]): Promise<string> {
@@ -93,16 +93,16 @@ export async function startService(consumer: string): Promise<Service> {
 		if (said.has("Control token")) break;
 	}
 	server.stdout.resume();
-	const told = (name: string): string => {
+	const reported = (name: string): string => {
 		const value = said.get(name);
 		if (value === undefined) throw new Error(`messaging-conversations sandbox does not tell its ${name}`);
 		return value;
 	};
 	return {
-		baseUrl: told("Base URL"),
-		apiKey: told("API key"),
-		controlUrl: told("Control URL"),
-		token: told("Control token"),
+		baseUrl: reported("Base URL"),
+		apiKey: reported("API key"),
+		controlUrl: reported("Control URL"),
+		token: reported("Control token"),
 		close: () => server.kill(),
 	};
 }

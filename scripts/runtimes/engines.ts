@@ -30,8 +30,8 @@ export function versionOf(name: string): string {
 
 const pglite = "@electric-sql/pglite";
 
-/** The lines of doors.ts end in one of these. */
-export const doors = ["in process", "served", "nodeHttp"] as const;
+/** The lines of entry-points.ts end in one of these. */
+export const entryPoints = ["in process", "served", "nodeHttp"] as const;
 
 export function engines(consumer: string): readonly Engine[] {
 	return [
@@ -80,8 +80,8 @@ export function engineTrials(consumer: string, { baseUrl, apiKey, controlUrl, to
 			trial("ESM", "main.mjs", connection),
 			trial("CommonJS", "main.cjs", connection),
 			...(typed ? [trial("TypeScript", "main.ts", connection)] : []),
-			trial("ESM, own sandbox", "doors.mjs", [], doors),
-			trial("CommonJS, own sandbox", "doors.cjs", [], doors),
+			trial("ESM, own sandbox", "entry-points.mjs", [], entryPoints),
+			trial("CommonJS, own sandbox", "entry-points.cjs", [], entryPoints),
 			{
 				group,
 				runtime: name,

@@ -12,7 +12,7 @@ interface Report {
 	busy: number;
 }
 
-/** 50 calls that nobody answers under a running garbage collector: the fault suite's own program, on the packed client. */
+/** 50 calls without an answer, under a running garbage collector: the fault suite's own program, on the packed client. */
 export function gcTrials(consumer: string): Trial[] {
 	const program = join(consumer, "hung.mjs");
 	return ([20, 22, 24, 26] as const).flatMap((line) =>

@@ -9,7 +9,7 @@ export interface Row {
 	note: string;
 }
 
-/** A cell of the table that nobody has filled yet. */
+/** A cell of the table, before its trial has run. */
 export interface Trial {
 	/** `npx tsx scripts/runtimes/run.ts gc` runs the trials of this group alone. */
 	group: string;
@@ -26,25 +26,27 @@ export interface Trial {
 /** The lines that every run of the exercise prints, in this order. */
 export const steps: readonly string[] = [
 	"me",
-	"list walk",
+	"list, all pages",
 	"lookup",
 	"get",
 	"send now",
-	"messages walk",
+	"messages, all pages",
 	"send queued",
 	"errors: instanceof, outcome",
 	"retry: after a 500, after a reset",
 	"abort",
 	"timeout",
-	"sync: look, checkpoint, watch, reconcile",
+	"sync: poll, checkpoint, watch, reconcile",
 	"outbox: sent, read",
 	"every option",
 	"every export",
 ].map((step) => `ok ${step}`);
 
 /** What is wrong with a run of the exercise, if anything: it says the same everywhere, nothing less and nothing more. */
-export function wrongIn(ended: Ended, doors: readonly string[] = [""]): string | undefined {
-	const expected = doors.flatMap((door) => steps.map((step) => (door ? `${step} (${door})` : step)));
+export function wrongIn(ended: Ended, entryPoints: readonly string[] = [""]): string | undefined {
+	const expected = entryPoints.flatMap((entryPoint) =>
+		steps.map((step) => (entryPoint ? `${step} (${entryPoint})` : step)),
+	);
 	const said = ended.stdout.split("\n").filter((line) => line.startsWith("ok "));
 	if (ended.ok && said.join("\n") === expected.join("\n")) return undefined;
 	return ended.output || "it said nothing";

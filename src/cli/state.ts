@@ -24,10 +24,10 @@ export function readState(file: string, sandbox: Sandbox): void {
  * Writes the world to the file at once, and again soon after each change. Returns what writes it a last time. The file is
  * always whole, whenever the process is killed: it is written beside, and then renamed.
  */
-export function keepState(file: string, sandbox: Sandbox, onTrouble: (problem: string) => void): () => void {
+export function keepState(file: string, sandbox: Sandbox, onProblem: (message: string) => void): () => void {
 	let timer: NodeJS.Timeout | undefined;
 	let pauseMs = shortestPauseMs;
-	let trouble = "";
+	let reported = "";
 	const write = (): void => {
 		const begun = performance.now();
 		writeWhole(file, JSON.stringify(sandbox.export()));
@@ -38,11 +38,11 @@ export function keepState(file: string, sandbox: Sandbox, onTrouble: (problem: s
 		timer = undefined;
 		try {
 			write();
-			trouble = "";
+			reported = "";
 		} catch (error) {
 			const problem = problemOf(file, error);
-			if (problem !== trouble) onTrouble(`${problem} The sandbox keeps running without it.`);
-			trouble = problem;
+			if (problem !== reported) onProblem(`${problem} The sandbox keeps running without it.`);
+			reported = problem;
 		}
 	};
 	try {

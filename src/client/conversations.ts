@@ -57,7 +57,7 @@ export interface ConversationsGroup {
 	lookup: <Input extends PhoneInput>(phoneNumbers: PhoneInputs<Input>, options?: LookupOptions) => Lookup<Input>;
 	/**
 	 * Returns one conversation with its AI state, its window, a held text and its newest messages (`conversations.get`).
-	 * It tells whether a send would go out now or be held.
+	 * It shows whether a send would go out now or be held.
 	 *
 	 * @throws PartnerNotFound if the conversation does not exist or is hidden. A send to the number may still be possible.
 	 * @example

@@ -280,7 +280,7 @@ export function withProgress(
 	return error;
 }
 
-/** The error of a call whose signal aborted. Its cause has the name of the reason, so that a time-out and a user's abort can be told apart. */
+/** The error of a call whose signal aborted. Its cause has the name of the reason, which distinguishes a time-out from a user's abort. */
 export function abortError(facts: Facts, signal: AbortSignal | undefined): PartnerAbortError {
 	const { name }: { name?: unknown } = Object(signal?.reason);
 	const cause = { name: typeof name === "string" && /^[A-Za-z]\w{0,63}$/.test(name) ? name : "AbortError" };

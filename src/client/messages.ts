@@ -59,7 +59,7 @@ export interface SentQueued extends SentFacts {
 	queueId: string;
 }
 
-/** The result of a send. Check `queued` to tell the branches apart. */
+/** The result of a send. Check `queued` to distinguish the branches. */
 export type Sent = SentNow | SentQueued;
 
 /** Sending as one agency. Needs the scope `messages:write`. */

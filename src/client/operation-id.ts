@@ -55,7 +55,7 @@ export function createReuseGuard(): ReuseGuard {
 	};
 }
 
-/** FNV-1a, 32 bits. It tells apart two bodies of one caller. Where it fails to, the service answers the second one with 500. */
+/** FNV-1a, 32 bits. It distinguishes two bodies of one caller. Where it fails to, the service answers the second one with 500. */
 function digestOf(text: string): number {
 	let hash = 0x811c9dc5;
 	for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);

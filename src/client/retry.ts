@@ -27,7 +27,7 @@ export function waitBefore<Data>(call: CallState<Data>, error: PartnerError): nu
 	return wait;
 }
 
-/** The errors that the client itself retries. `retryable` is wider, because it tells the caller what may pass later. */
+/** The errors that the client itself retries. `retryable` is wider, because it says what may pass later. */
 function isTransient({ _tag, status, retryable, retryAfterMs }: PartnerError): boolean {
 	// A 429 has done nothing. With a Retry-After it also says when to try again.
 	if (_tag === "PartnerUnexpectedResponse") return status === 429 && retryAfterMs !== undefined;

@@ -216,7 +216,7 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, headers, bod
 		const reading = readKey(call);
 		// A send waits for the end of the current tick, so that an abort right after the call stops it.
 		const key = typeof reading === "string" && !plan.isWrite ? reading : await limit.race(Promise.resolve(reading));
-		// The key can have taken long, or the process can have been stopped meanwhile. No timer has told that yet.
+		// The key can have taken long, or the process can have been stopped meanwhile. No timer has fired for that yet.
 		limit.check();
 		isSent = true;
 		call.attempts++;
@@ -391,7 +391,7 @@ class Limit {
 		if (this.cutBy) return;
 		this.end();
 		this.cutBy = by;
-		// The reason tells an exchange whether the service was silent or the caller gave up.
+		// By the reason an exchange knows whether the service was silent or the caller gave up.
 		this.#controller.abort(by === "timeout" ? new DOMException("no answer in time", "TimeoutError") : undefined);
 		// An exchange that listens rejects now, and says whether it had a connection and a status.
 		this.#timer = setTimeout(this.#giveUp);

@@ -88,7 +88,7 @@ export function unsent(text: OutboxText, state: "cancelled" | "expired", reason:
 	return isInDoubt(text) ? ended("unknown", "unreadable") : ended(state, reason);
 }
 
-/** Before the first request. It would replace any text in the service's queue, whoever sent it. */
+/** Before the first request. It would replace any text in the service's queue, even one of somebody else. */
 function beforeFirst(text: OutboxText, match: Match | null, rules: Rules, now: number): Decision {
 	const isBehind = match
 		? match.reading.conversation.queuedMessages[0]

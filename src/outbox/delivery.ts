@@ -42,7 +42,7 @@ export interface CheckDeliveryOptions {
 	deadlineMs?: number | undefined;
 }
 
-/** The delivery of a text; `status` tells the branches apart. */
+/** The delivery of a text. `status` distinguishes the branches. */
 export type Delivery =
 	| {
 			/** It waits for the contact's consent. */

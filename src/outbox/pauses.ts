@@ -79,7 +79,7 @@ type Operation = "read" | "send" | "key" | "settings";
 export function createPauses(tell: (pause: Pause) => void, now: () => number): Pauses {
 	const scopes = new Map<string, Scope>();
 	/** What was reported of each text. */
-	const told = new Map<string, Set<PauseReason>>();
+	const reported = new Map<string, Set<PauseReason>>();
 	/** Without an agency the scope is every text of the client. */
 	const nameOf = (operation: Operation, agencyId = ""): string => `${operation} ${agencyId}`;
 	const scopeOf = (name: string): Scope => {
@@ -126,12 +126,12 @@ export function createPauses(tell: (pause: Pause) => void, now: () => number): P
 			return scope.until;
 		},
 		report(id, pause) {
-			const reasons = told.get(id) ?? new Set();
+			const reasons = reported.get(id) ?? new Set();
 			if (!reasons.has(pause.reason)) tell({ ...pause, id });
-			told.set(id, reasons.add(pause.reason));
+			reported.set(id, reasons.add(pause.reason));
 		},
 		outage: (databaseError, retryAt) => tell({ reason: "database", databaseError, retryAt: new Date(retryAt) }),
-		cleared: (id) => void told.delete(id),
+		cleared: (id) => void reported.delete(id),
 		passed({ agencyId, to }, operation) {
 			const names = [nameOf(operation), nameOf(operation, agencyId)];
 			if (operation !== "settings") names.push(nameOf("key"));

@@ -9,7 +9,7 @@ export interface OutboxEngine {
 	/** Creates what the engine needs; does nothing when it is there. */
 	start: () => Promise<void>;
 	/**
-	 * Wakes a worker for a recipient at a time in milliseconds, in the transaction `tx` if there is one. `key` tells two wake-ups
+	 * Wakes a worker for a recipient at a time in milliseconds, in the transaction `tx` if there is one. `key` distinguishes two wake-ups
 	 * of one time apart. Jobs of a higher priority come first. A job holds `seq`, and no number.
 	 */
 	wake: (due: DueRecipient & { priority?: number }, at: number, key?: string, tx?: unknown) => Promise<void>;

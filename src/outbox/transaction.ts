@@ -357,7 +357,7 @@ function rowsOf(result: unknown, sql: string): Row[] {
 	const rows = Array.isArray(result) ? result : Reflect.get(Object(result), "rows");
 	if (!Array.isArray(rows) && !hasRows(sql)) return [];
 	if (!Array.isArray(rows)) throw new UnusableResult();
-	// Some can be told to give columns in camel case.
+	// Some can be set to return columns in camel case.
 	const isCamelCase = Object.keys(Object(rows[0])).some((name) => /[A-Z]/.test(name));
 	return isCamelCase ? rows.map(inSnakeCase) : rows;
 }

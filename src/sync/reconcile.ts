@@ -33,7 +33,7 @@ export interface ReconcileOptions extends ReadOptions {
 export interface Reconciled {
 	/** The contact's number in E.164. */
 	phoneNumber: string;
-	/** The conversation as it is now. Null if it is deleted or hidden, which cannot be told apart. */
+	/** The conversation as it is now. Null if it is deleted or hidden, which look the same. */
 	conversation: ConversationDetail | null;
 	/** All its messages, oldest first, if there are more or fewer than were stored; else empty. Upsert them. */
 	messages: Message[];

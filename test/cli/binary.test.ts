@@ -159,10 +159,10 @@ onUnix.concurrent("bash completes by its script, and so does fish", async ({ exp
 COMP_WORDS=(${words}) COMP_CWORD=4
 _messaging_conversations messaging-conversations b =
 echo "$(IFS=,; echo "\${COMPREPLY[*]}")"`;
-	const told = (shell: string, code: string) => spawnSync(shell, ["-c", code], { env, encoding: "utf8" }).stdout;
-	expect(told("bash", bash)).toBe("busy\n");
+	const reported = (shell: string, code: string) => spawnSync(shell, ["-c", code], { env, encoding: "utf8" }).stdout;
+	expect(reported("bash", bash)).toBe("busy\n");
 	const fish = `messaging-conversations completion fish | source; complete -C "${words.replaceAll(" = ", "=")}"`;
-	if (has("fish")) expect(told("fish", fish)).toBe("--scenario=busy\n");
+	if (has("fish")) expect(reported("fish", fish)).toBe("--scenario=busy\n");
 });
 
 onUnix.concurrent("a sandbox goes on when nobody reads what it prints any more", async (context) => {

@@ -201,7 +201,7 @@ export const furtherCases: readonly Case[] = [
 		remedy: /Create a key with both scopes/,
 	},
 	{
-		name: "a key that is revoked while it looks",
+		name: "a key that is revoked during the checks",
 		async prepare() {
 			const sandbox = world();
 			let asked = 0;

@@ -6,7 +6,7 @@ import { compareContracts } from "../../src/cli/contract/compare.ts";
 type Json = any;
 
 /** What the comparison says of a change of the contract: `!` for what can break a call, `+` for what cannot. */
-function told(change: (contract: Json) => void): string[] {
+function reported(change: (contract: Json) => void): string[] {
 	const next = structuredClone<Json>(published);
 	change(next);
 	return compareContracts(published, next).map(({ at, what, canBreak }) => `${canBreak ? "!" : "+"} ${at} ${what}`);
@@ -141,12 +141,12 @@ const rows: [name: string, change: (contract: Json) => void, says: string[]][] =
 	],
 ];
 
-test.each(rows)("the comparison tells %s", (_name, change, says) => {
-	expect(told(change)).toEqual(says);
+test.each(rows)("the comparison reports %s", (_name, change, says) => {
+	expect(reported(change)).toEqual(says);
 });
 
 test("the same contract in another spelling is the same", () => {
-	const says = told((contract) => {
+	const says = reported((contract) => {
 		const { paths } = contract;
 		// As generators write it: the whole path, other names in it, inline schemas, anyOf for null, const for one value.
 		contract.paths = Object.fromEntries(
@@ -165,7 +165,7 @@ test("the same contract in another spelling is the same", () => {
 });
 
 test("a contract that refers to itself without end is compared to an end", () => {
-	const says = told((contract) => {
+	const says = reported((contract) => {
 		schemas(contract).Message.properties.thread = { $ref: "#/components/schemas/Message" };
 		schemas(contract).ReplyToMessage.allOf = [{ $ref: "#/components/schemas/ReplyToMessage" }];
 		schemas(contract).Agency.properties.id = { $ref: "#/components/schemas/Loop" };
@@ -175,7 +175,7 @@ test("a contract that refers to itself without end is compared to an end", () =>
 });
 
 test.each([null, [], "text", { paths: [] }, { paths: { "/me": null } }])(
-	"what is no contract has all operations gone: %j",
+	"what is not a contract has all operations gone: %j",
 	(live) => {
 		const changes = compareContracts(published, Object(live));
 		expect(changes.filter(({ what }) => what === "is gone")).toHaveLength(6);

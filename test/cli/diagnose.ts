@@ -3,7 +3,7 @@ import type { Case } from "./cases.ts";
 import { liveKey } from "./live.ts";
 import type { Run } from "./process.ts";
 
-interface Told {
+interface Report {
 	readonly status: number;
 	readonly version: string;
 	readonly checks: readonly { id: string; state: string; what: string; remedy?: string }[];
@@ -14,9 +14,9 @@ export async function diagnose(run: Run, { prepare, status, found, remedy }: Cas
 	const { env, stop } = await prepare();
 	try {
 		const json = await run(["doctor", "--json"], env);
-		const told: Told = JSON.parse(json.out);
-		expect([json.code, told.status, json.err], json.out).toEqual([status, status, ""]);
-		const unwell = told.checks.filter(({ state }) => state === "warn" || state === "fail");
+		const reported: Report = JSON.parse(json.out);
+		expect([json.code, reported.status, json.err], json.out).toEqual([status, status, ""]);
+		const unwell = reported.checks.filter(({ state }) => state === "warn" || state === "fail");
 		expect(unwell.map(({ id }) => id.split(" ")[0])).toEqual(Object.keys(found));
 		for (const { id, what } of unwell) expect(what).toMatch(found[id.split(" ")[0] ?? ""] ?? /^$/);
 		if (remedy) expect(unwell[0]?.remedy).toMatch(remedy);

@@ -68,7 +68,7 @@ test("settings come from a file, and the environment wins", async () => {
 test.each([
 	[1, /^10 reads: median \d+ ms, slowest \d+ ms, 1 failed/],
 	[Number.POSITIVE_INFINITY, /^3 reads: .*, 3 failed/],
-])("reads that fail %d times are told by their number, and three end them", async (times, words) => {
+])("reads that fail %d times are reported by their number, and three end them", async (times, words) => {
 	const { baseUrl, sandbox, stop } = await startLive();
 	sandbox.faults.add({ operation: "me.get", skip: 1, times, effect: { status: 503 } });
 	const env = { MESSAGING_BASE_URL: baseUrl, MESSAGING_API_KEY: liveKey };

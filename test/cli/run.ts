@@ -13,7 +13,7 @@ export interface Running {
 	readonly press: (key: string) => void;
 	/** The addresses that it has opened in the browser. */
 	readonly opened: readonly string[];
-	/** Lets nobody read its output any more, as the end of `head` does. */
+	/** Closes the reader of its output, as the end of `head` does. */
 	readonly closeOutput: () => void;
 	/** Resolves with the exit status. */
 	readonly status: Promise<number>;

@@ -137,7 +137,7 @@ test("with --follow the clock of the next run is this machine's, and what fell d
 	expect(await (await started("--follow")).now()).toBeGreaterThan(Date.now() + 47 * 3_600_000);
 });
 
-test("a clock that runs is no reason to write: the file is as it was", async () => {
+test("a clock that runs is not a reason to write: the file is as it was", async () => {
 	const running = await started("--follow");
 	const before = readFileSync(file, "utf8");
 	const begun = await running.now();

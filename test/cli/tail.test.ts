@@ -18,7 +18,7 @@ async function eventually(assertion: () => void): Promise<void> {
 	}
 }
 
-/** Starts `tail` on a sandbox of its own, and waits for its second look: what the first one lists is no news. */
+/** Starts `tail` on a sandbox of its own, and waits for its second poll, because the first one prints nothing. */
 async function tail(args: readonly string[] = []) {
 	vi.useFakeTimers();
 	onTestFinished(() => void vi.useRealTimers());
@@ -118,7 +118,7 @@ test("Ctrl-C stops it while an answer is waited for", async () => {
 	expect(vi.getTimerCount()).toBe(0);
 });
 
-test("it ends with status 0 when nobody reads what it prints any more", async () => {
+test("it ends with status 0 when no caller reads what it prints any more", async () => {
 	const { closeOutput, status } = await tail();
 	closeOutput();
 	expect(await status).toBe(0);

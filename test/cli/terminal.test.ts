@@ -57,10 +57,10 @@ test("the banner has eight lines, the link to the page first, and --examples add
 	expect(lines[7]).toBe("No message reaches anybody. Keys: o opens the page, q quits. --examples shows code to paste.");
 	expect((await fetch(page)).status).toBe(200);
 	expect(out()).not.toContain("curl");
-	const told = await started(["--examples"], wide);
-	expect(told.out()).toMatch(/TypeScript:\n\n {2}import \{ createClient \}/);
-	expect(told.out()).toContain(`curl -H "Authorization: Bearer `);
-	expect(told.out()).not.toContain(baseUrl);
+	const reported = await started(["--examples"], wide);
+	expect(reported.out()).toMatch(/TypeScript:\n\n {2}import \{ createClient \}/);
+	expect(reported.out()).toContain(`curl -H "Authorization: Bearer `);
+	expect(reported.out()).not.toContain(baseUrl);
 });
 
 test("o opens the page, q quits, and any other key does nothing", async () => {

@@ -60,7 +60,7 @@ test("signal: aborted in the wait, no further request is made and no timer is le
 	expect(listeners(controller.signal)).toBe(0);
 });
 
-test("signal: aborted after the answer, the answer stands", async () => {
+test("signal: aborted after the answer, the answer counts", async () => {
 	const service = await scripted(inTurn({ json: me }));
 	const controller = new AbortController();
 	const call = clientOf(service).me.get({ signal: controller.signal });
@@ -70,7 +70,7 @@ test("signal: aborted after the answer, the answer stands", async () => {
 	await expect(call.result()).resolves.toMatchObject({ ok: true });
 });
 
-test("signal: an abort is none of the client's faults: it costs no retry and is no time-out", async () => {
+test("signal: an abort is none of the client's faults: it costs no retry and is not a time-out", async () => {
 	const service = await scripted(inTurn("hang", { json: me }));
 	const client = clientOf(service);
 	const controller = new AbortController();
@@ -131,7 +131,7 @@ test("signal: none is left after calls one after the other, however they end", a
 	}
 });
 
-test("signal: none is left after a walk, ended or broken off, with a read-ahead in flight or not", async () => {
+test("signal: none is left after an iteration, ended or broken off, with a read-ahead in flight or not", async () => {
 	const service = await scripted(({ url }) => ({
 		json: conversationPage(["a", "b", "c"], url.includes("cursor=2") ? null : "2"),
 	}));

@@ -93,7 +93,7 @@ test.for(broken)("an exchange that %s ends as a lost connection, and a send as u
 	expect(read).not.toHaveProperty("outcome");
 });
 
-test.for(broken)("an exchange that %s is tried again", async ([, http]) => {
+test.for(broken)("an exchange that %s is retried", async ([, http]) => {
 	let asked = 0;
 	const client = overExchange((...given) => (asked++ === 0 ? http(...given) : Promise.resolve(answer(me))), {
 		retry: { baseDelayMs: 1 },
@@ -143,7 +143,7 @@ test("a time-out cuts the exchange once, an answer never", async () => {
 	expect(cut).not.toHaveBeenCalled();
 });
 
-test.for(["resolves", "rejects"])("an exchange that %s when nobody waits any more changes nothing", async (how) => {
+test.for(["resolves", "rejects"])("an exchange that %s after the caller has gone changes nothing", async (how) => {
 	let end: () => void = () => {};
 	const http: Exchange = () =>
 		new Promise((resolve, reject) => {
@@ -335,7 +335,7 @@ async function serverBeside(answers: boolean) {
 }
 
 test.for(adapters)(
-	"an answer that is there when a blocked event loop goes on wins over the timer (%s)",
+	"an answer that is there when a blocked event loop continues wins over the timer (%s)",
 	async (adapter) => {
 		vi.useRealTimers();
 		const { received, hasAnswered, ...server } = await serverBeside(true);

@@ -24,7 +24,7 @@ test.for(sixCalls)("bad time, retry, signal or excess field in the options of $o
 	}
 });
 
-test.for(sixCalls)("$operation refuses what is no object in place of its options", async ({ run }) => {
+test.for(sixCalls)("$operation refuses what is not an object in place of its options", async ({ run }) => {
 	for (const value of [5, "canary", true, null]) await expectRefusal((client) => run(client, wrong(value)), /options/);
 });
 
@@ -51,18 +51,21 @@ test.for(badPageSizes)("pageSize %j is outside 1 to 100: list, get, listMessages
 	);
 });
 
-test.for([5, null, loneSurrogate, {}, ["CANARY"]])("cursor %j is no cursor: list, get, listMessages", async (given) => {
-	const cursor: string = wrong(given);
-	const canary = typeof given === "string" ? "CANARY" : undefined;
-	await expectRefusal((client) => client.agency(agencyId).conversations.list({ cursor }).page(), /cursor/, canary);
-	await expectRefusal((client) => client.agency(agencyId).conversations.get(phone, { cursor }), /cursor/, canary);
-	await expectRefusal(
-		(client) => client.agency(agencyId).conversations.listMessages(phone, { cursor }).page(),
-		/cursor/,
-	);
-});
+test.for([5, null, loneSurrogate, {}, ["CANARY"]])(
+	"cursor %j is not a cursor: list, get, listMessages",
+	async (given) => {
+		const cursor: string = wrong(given);
+		const canary = typeof given === "string" ? "CANARY" : undefined;
+		await expectRefusal((client) => client.agency(agencyId).conversations.list({ cursor }).page(), /cursor/, canary);
+		await expectRefusal((client) => client.agency(agencyId).conversations.get(phone, { cursor }), /cursor/, canary);
+		await expectRefusal(
+			(client) => client.agency(agencyId).conversations.listMessages(phone, { cursor }).page(),
+			/cursor/,
+		);
+	},
+);
 
-test.for([5, null, loneSurrogate, {}])("search %j is no text", async (given) => {
+test.for([5, null, loneSurrogate, {}])("search %j is not text", async (given) => {
 	const search: string = wrong(given);
 	await expectRefusal((client) => client.agency(agencyId).conversations.list({ search }).page(), /search/, "CANARY");
 });
@@ -76,7 +79,7 @@ test.for([5, "no", null])("readAhead %j is neither true nor false", async (given
 	);
 });
 
-test.for([-1, 1.5, Number.NaN, "3", null])("toArray limit %j is no count", async (given) => {
+test.for([-1, 1.5, Number.NaN, "3", null])("toArray limit %j is not a count", async (given) => {
 	const limit: number = wrong(given);
 	await expectRefusal((client) => client.agency(agencyId).conversations.list().toArray({ limit }), /limit/);
 });

@@ -112,7 +112,7 @@ test.for(sixCalls)("no unhandled rejection in any form of use: $operation", asyn
 	await expect(unhandled()).resolves.toEqual([]);
 });
 
-test("an error that nobody looks at is not hidden: the plain form rejects like any Promise", async () => {
+test("an unhandled error is not hidden: the plain form rejects like any Promise", async () => {
 	const service = await scripted(inTurn(refusal(403)));
 	const call = clientOf(service).me.get();
 	await expect(call).rejects.toMatchObject({ _tag: "PartnerForbidden" });

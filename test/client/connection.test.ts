@@ -108,7 +108,7 @@ test.for([
 	["throws", () => raise(`the vault says ${apiKey}`), "Error", "its function failed (Error)"],
 	["throws something that is no error", () => Promise.reject(apiKey), "Error", "its function failed (Error)"],
 	[
-		"throws an object whose name is no text",
+		"throws an object whose name is not text",
 		() => Promise.reject({ name: Object.create(null) }),
 		"Error",
 		"its function failed (Error)",
@@ -197,7 +197,7 @@ test("option apiKey: a function that never answers does not hold the call beyond
 const sandboxKey = "sandbox_live.key.secret";
 
 test.for([baseUrl, "https://app.localhost/api/v1", "https://sandbox.invalid.example/api/v1"])(
-	"a sandbox's key is refused for a host that is no sandbox, %s, at once or from its function",
+	"a sandbox's key is refused for a host that is not a sandbox, %s, at once or from its function",
 	async (given) => {
 		const { fetch, calls } = recordingFetch(() => jsonResponse(me));
 		const rule = "is a sandbox key, but baseUrl is not a sandbox. Pass the key of the service";
@@ -236,7 +236,7 @@ test("an error of this package that an apiKey function throws is a failed functi
 	expect(calls).toEqual([]);
 });
 
-test("option apiKey: a function is waited for, whoever put another Promise in place of the global one", async () => {
+test("option apiKey: a function is waited for, even if another Promise replaced the global one", async () => {
 	const { fetch, calls } = recordingFetch(() => jsonResponse(sixCalls[0]?.good));
 	vi.stubGlobal("Promise", class extends Promise<unknown> {});
 	await createClient({ baseUrl, apiKey: async () => apiKey, fetch }).me.get();
@@ -264,7 +264,7 @@ test.for([
 	"https://",
 	"https://exa mple.com/api",
 	"canary canary",
-])("S1 S3 baseUrl %s is refused at once, and is not told", async (given) => {
+])("S1 S3 baseUrl %s is refused at once, and is not shown", async (given) => {
 	await expectMisconfigured(() => createClient({ baseUrl: given, apiKey }), /baseUrl/, given);
 });
 
@@ -276,7 +276,7 @@ test.for([
 	["an empty query", "https://messaging.example/api/v1?"],
 	["a fragment", "https://messaging.example/api/v1#CANARYPASS"],
 	["a password in what is no URL", "https://someuser:CANARYPASS@:99999999/api/v1"],
-] as const)("S2 S4 baseUrl with %s is refused at once, and is not told", async ([, given]) => {
+] as const)("S2 S4 baseUrl with %s is refused at once, and is not shown", async ([, given]) => {
 	await expectMisconfigured(() => createClient({ baseUrl: given, apiKey }), /baseUrl/, "CANARYPASS");
 });
 
@@ -293,7 +293,7 @@ const badKeys: [string, string][] = [
 	["DEL", "test_live.CANARY\x7f"],
 ];
 
-test.for(badKeys)("S13 apiKey with %s is refused at once, and no character of it is told", async ([, key]) => {
+test.for(badKeys)("S13 apiKey with %s is refused at once, and no character of it is shown", async ([, key]) => {
 	await expectMisconfigured(() => createClient({ baseUrl, apiKey: key }), /apiKey/, "CANARY");
 });
 

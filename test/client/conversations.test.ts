@@ -50,7 +50,7 @@ test("list is GET …/conversations, without a query when nothing is asked for",
 	expect(service.requests.map(({ method, url }) => `${method} ${url}`)).toEqual(Array(3).fill(`GET ${beneath}`));
 });
 
-test("list sends pageSize, cursor and search as they are given, whatever stands in them", async () => {
+test("list sends pageSize, cursor and search as they are given, whatever they contain", async () => {
 	const service = await scripted(inTurn({ json: conversationPage([]) }));
 	const { conversations } = clientOf(service).agency(agencyId);
 	await conversations.list({ pageSize: 100, cursor: hostile, search: hostile }).page();

@@ -70,7 +70,7 @@ test("a TLS fault is one of the handshake where fetch names it as its cause, and
 	expect(silent).toMatchObject({ _tag: "PartnerConnectionError", outcome: "unknown", retryable: true });
 });
 
-test.for(connecting)("a fault before the connection stands is not_sent: %s", async (code) => {
+test.for(connecting)("a fault before the connection exists is not_sent: %s", async (code) => {
 	const error = await failureFrom(() => fault({ code }), "messages.send");
 	expect(error).toMatchObject({ _tag: "PartnerConnectionError", outcome: "not_sent", retryable: true });
 	expect(error.message).toBe(`messages.send: no connection (${code})`);

@@ -11,18 +11,18 @@ async function driftsOf(run: (client: ReturnType<typeof clientOf>) => Promise<un
 	return { drifts, data };
 }
 
-test("contract drift: nothing is told of an answer that the contract knows", async () => {
+test("contract drift: nothing is reported for an answer that the contract knows", async () => {
 	for (const { run, good } of sixCalls) expect((await driftsOf((client) => run(client), good)).drifts).toEqual([]);
 });
 
-test("contract drift: an extra field is told and stays in the data", async () => {
+test("contract drift: an extra field is reported and stays in the data", async () => {
 	const json = { ...me, agencies: [{ id: agencyId, name: "A", phone: "0470123456" }] };
 	const { drifts, data } = await driftsOf((client) => client.me.get(), json);
 	expect(drifts).toEqual([{ operation: "me.get", path: "agencies[].phone", kind: "unknown-field" }]);
 	expect(data).toEqual(json);
 });
 
-test("contract drift: a new value of a known set is told and stays in the data", async () => {
+test("contract drift: a new value of a known set is reported and stays in the data", async () => {
 	const odd = summary({ latestFlowStatus: "paused", visibility: { ...summary().visibility, reason: "gift" } });
 	const json = { ...conversationPage([]), conversations: [odd, odd] };
 	const { drifts, data } = await driftsOf((client) => client.agency(agencyId).conversations.list().page(), json);
@@ -45,12 +45,12 @@ test("contract drift: of a send too, and the send has succeeded", async () => {
 	expect(data).toMatchObject({ queued: false, status: "teleported" });
 });
 
-test("contract drift: a missing correlation id is told", async () => {
+test("contract drift: a missing correlation id is reported", async () => {
 	const { drifts } = await driftsOf((client) => client.me.get(), me, { "x-correlation-id": undefined });
 	expect(drifts).toEqual([{ operation: "me.get", path: "X-Correlation-Id", kind: "missing-header" }]);
 });
 
-test("contract drift: no value and no name that could be one is told", async () => {
+test("contract drift: no value and no name that could be one is reported", async () => {
 	const page = messagePage([1]);
 	const json = { ...page, messages: [{ ...page.messages[0], "+32470123456": "CANARYTEXT", [text]: 1 }] };
 	const { drifts } = await driftsOf((client) => client.agency(agencyId).conversations.listMessages(phone).page(), json);

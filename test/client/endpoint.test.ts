@@ -5,7 +5,7 @@ import { clientOf, failure, jsonResponse, sixCalls } from "../calls.ts";
 
 const contract = JSON.parse(readFileSync(new URL("../../openapi.json", import.meta.url), "utf8"));
 
-/** Method, path template and listed statuses of an operation, as the contract has them. */
+/** Method, path template and listed statuses of an operation in the contract. */
 function listed(operation: OperationId): { method: string; path: string; statuses: number[] } {
 	for (const [path, item] of Object.entries<Record<string, { operationId?: string; responses?: object }>>(
 		contract.paths,

@@ -107,7 +107,7 @@ const fiveHundreds: [string, Answer][] = [
 ];
 
 test.for(fiveHundreds)(
-	"row PartnerInternalError: %s is retried, and the body of a gateway is not told",
+	"row PartnerInternalError: %s is retried, and the body of a gateway is not shown",
 	async ([, answer]) => {
 		for (const { operation } of sixCalls) {
 			const { error, requests } = await failureOf(operation, inTurn(answer));
@@ -276,7 +276,7 @@ test.for(unlisted)(
 );
 
 test.for([201, 202, 206])(
-	"row PartnerUnexpectedResponse: a good body under %d is no answer of the contract",
+	"row PartnerUnexpectedResponse: a good body under %d is not an answer of the contract",
 	async (status) => {
 		for (const { operation, good } of sixCalls) {
 			const { error, requests } = await failureOf(operation, inTurn({ status, json: good }));
@@ -442,8 +442,8 @@ const sweeps: [string, Answer][] = [
 ];
 
 test.for(sweeps)("no error, log line or event shows key, number or text: %s", async ([, answer]) => {
-	const told: unknown[] = [];
-	const say = (...line: unknown[]) => told.push(...line);
+	const reported: unknown[] = [];
+	const say = (...line: unknown[]) => reported.push(...line);
 	const service = await scripted(inTurn(answer));
 	const client = clientOf(service, {
 		timeoutMs: 40,
@@ -463,10 +463,10 @@ test.for(sweeps)("no error, log line or event shows key, number or text: %s", as
 		const shown = [error.message, error.stack, String(error), JSON.stringify(error)];
 		for (let each: unknown = error; each instanceof Error; each = each.cause)
 			shown.push(inspect(each, { depth: 10, showHidden: true }));
-		shown.push(inspect(error.cause, { depth: 10 }), inspect(told, { depth: 10 }), JSON.stringify(told));
+		shown.push(inspect(error.cause, { depth: 10 }), inspect(reported, { depth: 10 }), JSON.stringify(reported));
 		for (const secret of secrets) expect(shown.join("\n")).not.toContain(secret);
 	}
-	expect(told.length).toBeGreaterThan(0);
+	expect(reported.length).toBeGreaterThan(0);
 });
 
 test("toJSON shows the public fields", async () => {
@@ -536,7 +536,7 @@ test("an error of what is refused while the client is made says so, and names fi
 
 // Classes
 
-test("each class is told from the others by its literal _tag and by instanceof", async () => {
+test("each class is distinguished from the others by its literal _tag and by instanceof", async () => {
 	const all = [
 		PartnerBadRequest,
 		PartnerUnauthorized,
@@ -576,7 +576,7 @@ test("instanceof works across two copies of the package", async () => {
 	expect(theirs instanceof PartnerNotFound).toBe(false);
 });
 
-test("a class of one's own that extends an error of the package is told apart from its base", async () => {
+test("a class of one's own that extends an error of the package is distinguished from its base", async () => {
 	class MyError extends PartnerError {}
 	const { error } = await failureOf("me.get", inTurn(refusal(404)));
 	expect(error instanceof MyError).toBe(false);

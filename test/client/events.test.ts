@@ -63,7 +63,7 @@ test("the logger's line is one line, whatever the operationId holds, and not muc
 	expect(lines[0]).toContain(" operationId=a?b?[31m?ccc");
 });
 
-test("the logger is told of a read that finds nothing as of a fact, not of an error", async () => {
+test("a read that finds nothing is logged as a fact, not as an error", async () => {
 	const service = await scripted(inTurn(refusal(404)));
 	const levels: string[] = [];
 	const note = (level: string) => () => levels.push(level);
@@ -72,7 +72,7 @@ test("the logger is told of a read that finds nothing as of a fact, not of an er
 	expect(levels).toEqual(["info"]);
 });
 
-test("the logger is told of a write that finds nothing as of an error", async () => {
+test("a write that finds nothing is logged as an error", async () => {
 	const service = await scripted(inTurn(refusal(404)));
 	const levels: string[] = [];
 	const note = (level: string) => () => levels.push(level);
@@ -91,7 +91,7 @@ test("onAttempt: the last failure has no wait after it", async () => {
 	]);
 });
 
-test("onAttempt: an attempt that never reached the service is told as well", async () => {
+test("onAttempt: an attempt that never reached the service is reported too", async () => {
 	const { events, onAttempt } = recorder();
 	const client = clientOf({ baseUrl: await deadBaseUrl() }, { onAttempt, retry: false });
 	await failure(() => client.me.get());
@@ -106,7 +106,7 @@ test("onAttempt: an attempt that never reached the service is told as well", asy
 	]);
 });
 
-test.for(["baseUrl", "apiKey"])("onAttempt: an absent %s is told like a key function that failed", async (name) => {
+test.for(["baseUrl", "apiKey"])("onAttempt: an absent %s is reported like a key function that failed", async (name) => {
 	const { events, onAttempt } = recorder();
 	const client = clientOf({ baseUrl: "https://messaging.example/api/v1" }, { onAttempt, [name]: undefined });
 	const error = await failure(() => client.me.get());
@@ -237,7 +237,7 @@ test("without observers nothing is said anywhere", async () => {
 	expect(written).toEqual([]);
 });
 
-test("a clean attempt without a correlation id is told without one, also after an attempt that had one", async () => {
+test("a clean attempt without a correlation id is reported without one, even after an attempt that had one", async () => {
 	const service = await scripted(
 		inTurn(
 			{ status: 503, headers: { "x-correlation-id": "first" } },

@@ -336,7 +336,7 @@ test("a line of the log is the same whether its logger formats or not, and the e
 	expect(event.operationId).toBe("100%d%s%%");
 });
 
-test("what is added to Object.prototype is no option, no field and no parameter", async () => {
+test("what is added to Object.prototype is not an option, a field or a parameter", async () => {
 	Object.assign(Object.prototype, { added: () => {} });
 	onTestFinished(() => void Reflect.deleteProperty(Object.prototype, "added"));
 	const urls: string[] = [];

@@ -272,7 +272,7 @@ test("the body of a 400 is read for its message", async () => {
 });
 
 test.for([0, 101, 199, undefined, Number.NaN])(
-	"#25 a status of %j is no answer, and is given up unread",
+	"#25 a status of %j is not an answer, and is given up unread",
 	async (status) => {
 		const { stream, seen } = bodyOf([bytes(json)]);
 		const end = await endOf(withStatus(new Response(stream), status));
@@ -296,7 +296,7 @@ test("an unread body that fails to be given up, or is not there, changes nothing
 	}
 });
 
-test("an answer that comes when nobody waits any more is given up unread", async () => {
+test("an answer that comes after the caller has gone is given up unread", async () => {
 	const { stream, seen } = bodyOf([bytes(json)]);
 	let give: (response: Response) => void = () => {};
 	const calling = failure(() =>
@@ -352,7 +352,7 @@ test.for<[what: string, cancel: () => unknown]>([
 	await vi.advanceTimersByTimeAsync(1);
 });
 
-// What mocks of fetch hand over
+// What mocks of fetch return
 
 test.for<[what: string, response: unknown]>([
 	["nothing", undefined],
@@ -367,7 +367,7 @@ test.for<[what: string, response: unknown]>([
 	expect(error).toMatchObject({ _tag: "PartnerConnectionError", outcome: "unknown", attempts: 1 });
 });
 
-test("a body that is no WHATWG stream, as of node-fetch, is read in its own way", async () => {
+test("a body that is not a WHATWG stream, as of node-fetch, is read in its own way", async () => {
 	const given = { status: 200, headers: new Headers(), body: {}, text: async () => JSON.stringify(sentNow) };
 	const { send } = overFetch(async () => wrong(given)).agency(agencyId).messages;
 	await expect(send({ to: phone, body: text })).resolves.toMatchObject({ messageId: sentNow.messageId });

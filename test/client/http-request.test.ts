@@ -66,7 +66,7 @@ test.for(adapters)(
 	},
 );
 
-test("a slash at the end of the base URL is no part of the path", async () => {
+test("a slash at the end of the base URL is not a part of the path", async () => {
 	const server = await answering();
 	await clientOf({ baseUrl: `${server.baseUrl}//` }).me.get();
 	expect(server.requests[0]?.url).toBe("/api/v1/me");

@@ -39,7 +39,7 @@ test("a timestamp without milliseconds is read as well", () => {
 	expect(isWindowOpen(summary({ windowExpiresAt: "2026-01-06T09:00:00Z" }), new Date(expires - 1))).toBe(true);
 });
 
-test("at that is no point in time is PartnerInvalidInput, not a guess", () => {
+test("at that is not a point in time is PartnerInvalidInput, not a guess", () => {
 	expect(() => isWindowOpen(summary({ windowExpiresAt }), new Date(Number.NaN))).toThrow(PartnerInvalidInput);
 	expect(() => isWindowOpen(summary({ windowExpiresAt }), wrong("soon"))).toThrow(PartnerInvalidInput);
 	expect(() => isWindowOpen(summary({ windowExpiresAt }), wrong(null))).toThrow(PartnerInvalidInput);
@@ -90,7 +90,7 @@ test("at is a Date, epoch milliseconds, or an ISO 8601 time with a zone", () => 
 });
 
 test.for(["2026-01-06T08:00:00", "01-06-2026", "2026-01-06T08:00:00Z or so", ["2026-01-06T08:00:00Z"], {}])(
-	"%j is no point in time: PartnerInvalidInput that names it and says what it may be",
+	"%j is not a point in time: PartnerInvalidInput that names it and says what it may be",
 	async (at) => {
 		const error = await failure(() => isWindowOpen(summary({ windowExpiresAt }), wrong(at)));
 		expect(error).toMatchObject({ operation: "isWindowOpen", field: "at", rule: expect.stringContaining("Date") });
@@ -98,7 +98,7 @@ test.for(["2026-01-06T08:00:00", "01-06-2026", "2026-01-06T08:00:00Z or so", ["2
 );
 
 test.for([null, undefined, 5, "2026", {}, { summary: null }, { windowExpiresAt: 5 }])(
-	"%j is no conversation: PartnerInvalidInput that names it",
+	"%j is not a conversation: PartnerInvalidInput that names it",
 	async (given) => {
 		const error = await failure(() => isWindowOpen(wrong(given)));
 		expect(error).toMatchObject({ _tag: "PartnerInvalidInput", operation: "isWindowOpen", field: "conversation" });

@@ -12,7 +12,7 @@ test("timers have their turns while the numbers of an awaited lookup are read", 
 	const timer = setInterval(() => {
 		turns++;
 	}, 1);
-	// The last one is refused, so that there is no request to wait for.
+	// The last one is refused, so that no request has to be awaited.
 	await failure(() => lookupOf(service)([...Array.from({ length: 40_000 }, (_, index) => local(index)), wrong(5)]));
 	clearInterval(timer);
 	expect(service.requests).toEqual([]);

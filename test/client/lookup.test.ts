@@ -123,7 +123,7 @@ test("lookup keeps the order when later chunks answer first", async () => {
 	expect(entries.every(({ input, conversation }) => conversation?.phoneNumber === input)).toBe(true);
 });
 
-test("lookup: what is no phone number is not asked about, and is answered all the same", async () => {
+test("lookup: what is not a phone number is not asked about, and is answered all the same", async () => {
 	const service = await scripted(honest);
 	const inputs = ["n/a", "0470 12 34 56", "", "112", "tel:112", "0470123456 / 0470123457", "x".repeat(5000)];
 	const entries = await lookupOf(service)(inputs);
@@ -289,7 +289,7 @@ test("a lookup without a deadline of its own gives each of its requests the clie
 	expect(service.requests).toHaveLength(10);
 });
 
-// What is no number
+// What is not a number
 
 test.for([
 	[null, "empty"],
@@ -316,7 +316,7 @@ test.for([
 	expect(service.requests).toEqual([]);
 });
 
-test("lookup: null and undefined stand among the numbers, each at its place", async () => {
+test("lookup: null and undefined may be among the numbers, each at its place", async () => {
 	const service = await scripted(honest);
 	const [first, ...rest] = await lookupOf(service)([null, "0470 12 34 56", undefined, "0470 12 34 57", null]);
 	expect(first).toEqual({ input: null, phoneNumber: null, conversation: null, reason: "empty" });
@@ -351,7 +351,7 @@ test("for await: all entries in the order of the numbers, each number requested"
 	expect(service.requests).toHaveLength(4);
 });
 
-test("for await: entries are handed over when their chunk has come, before the next ones have", async () => {
+test("for await: entries are delivered when their chunk has come, before the next ones have", async () => {
 	const service = await scripted((seen, index) => (index === 0 ? { json: lookupAnswer(seen.body) } : "hang"));
 	const seen: unknown[] = [];
 	for await (const { phoneNumber } of lookupOf(service)(numbers(300))) {
@@ -374,12 +374,12 @@ test.for([1, 3])("for await: an endless source is read no further than %d reques
 		furthest = Math.max(furthest, read - handed);
 		if (++handed === 2000) break;
 	}
-	// The chunk that is handed over, those that are requested, and the next one.
+	// The chunk that is yielded, those that are requested, and the next one.
 	expect(furthest).toBeLessThanOrEqual((concurrency + 2) * 100);
 	expect(service.requests.length).toBeLessThanOrEqual(20 + concurrency);
 });
 
-test("for await: a source without numbers is handed over in parts too, without a request", async () => {
+test("for await: a source without numbers is delivered in parts too, without a request", async () => {
 	const service = await scripted(honest);
 	let read = 0;
 	function* endless() {
@@ -424,7 +424,7 @@ test("an async iterable is taken, awaited and iterated", async () => {
 	await expect(collect(lookupOf(service)(later(given)))).resolves.toEqual(awaited);
 });
 
-test("for await: a failure says by itemsRead how many entries were handed over, and those stand", async () => {
+test("for await: a failure says by itemsRead how many entries were delivered, and those count", async () => {
 	const service = await scripted((seen, index) => (index === 2 ? refusal(403) : { json: lookupAnswer(seen.body) }));
 	const seen: unknown[] = [];
 	const error = await failure(async () => {
@@ -437,7 +437,7 @@ test("for await: a failure says by itemsRead how many entries were handed over, 
 	expect(service.requests).toHaveLength(3);
 });
 
-test("awaited, a failure has no itemsRead, because nothing was handed over", async () => {
+test("awaited, a failure has no itemsRead, because nothing was delivered", async () => {
 	const service = await scripted(inTurn(refusal(403)));
 	await expect(failure(() => lookupOf(service)(numbers(3)))).resolves.not.toHaveProperty("itemsRead");
 });
@@ -640,17 +640,17 @@ test("for await: entries that are there do not wait for numbers that are slow, n
 		throw own;
 	}
 	let entries = 0;
-	const walk = async () => {
+	const iterate = async () => {
 		for await (const _entry of lookupOf(service)(source())) {
 			isTold = true;
 			entries++;
 		}
 	};
-	await expect(walk()).rejects.toBe(own);
+	await expect(iterate()).rejects.toBe(own);
 	expect(entries).toBe(300);
 });
 
-test("for await: a number that is no text ends the iteration with itemsRead", async () => {
+test("for await: a number that is not text ends the iteration with itemsRead", async () => {
 	const service = await scripted(honest);
 	const error = await failure(() => collect(lookupOf(service)([...numbers(250), wrong(5)])));
 	expect(error).toMatchObject({ _tag: "PartnerInvalidInput", field: "phoneNumbers[250]", itemsRead: 200 });

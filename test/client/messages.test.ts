@@ -21,8 +21,8 @@ test("send is POST …/messages with the bearer, as JSON", async () => {
 	expect(seen?.headers["content-type"]).toContain("application/json");
 });
 
-// Golden: an id that was persisted with these bytes must meet the same bytes after an upgrade.
-const golden: [string, OutgoingMessage, string][] = [
+// An id that was persisted with these bytes must meet the same bytes after an upgrade.
+const pinned: [string, OutgoingMessage, string][] = [
 	[
 		"the least",
 		{ to: phone, body: "Hi", operationId },
@@ -65,7 +65,7 @@ const golden: [string, OutgoingMessage, string][] = [
 	],
 ];
 
-test.for(golden)("the bytes of a send are pinned: %s", async ([, message, bytes]) => {
+test.for(pinned)("the bytes of a send are pinned: %s", async ([, message, bytes]) => {
 	const service = await scripted(inTurn({ json: sentNow }));
 	await sendOf(service)(message);
 	expect(service.requests.map(({ body }) => body)).toEqual([bytes]);
@@ -117,14 +117,14 @@ test("queued: the contract's seven fields and operationId", async () => {
 	});
 });
 
-test("queued tells the branches apart", async () => {
+test("queued distinguishes the branches", async () => {
 	const service = await scripted(inTurn({ json: sentNow }, { json: sentQueued }));
 	const send = sendOf(service);
-	const told: string[] = [];
+	const reported: string[] = [];
 	for (const sent of [await send({ to: phone, body: text }), await send({ to: phone, body: text })]) {
-		told.push(sent.queued ? sent.queueId.toUpperCase() : sent.messageId.toUpperCase());
+		reported.push(sent.queued ? sent.queueId.toUpperCase() : sent.messageId.toUpperCase());
 	}
-	expect(told).toEqual(["SM900", "QUEUE-1"]);
+	expect(reported).toEqual(["SM900", "QUEUE-1"]);
 });
 
 test("a replayed send has status null, and an unknown status is kept", async () => {
@@ -196,7 +196,7 @@ const refusals: [string, unknown[], string][] = [
 		"to: not a phone number: it is too short. Use E.164 (+32470123456) or a Belgian local number (0470 12 34 56).",
 	],
 	[
-		"a sender that is no UUID",
+		"a sender that is not a UUID",
 		[{ ...fine, subaccountId: "CANARY" }],
 		"subaccountId: must be the UUID of a sender, or null",
 	],
@@ -215,13 +215,16 @@ const refusals: [string, unknown[], string][] = [
 	["an id that is no text", [{ ...fine, operationId: 5 }], "operationId: must be a string"],
 ];
 
-test.for(refusals)("a send of %s is refused in words that name the field, with an id", async ([, given, message]) => {
-	const service = await scripted(inTurn({ json: sentNow }));
-	const error = await failure(() => Reflect.apply(sendOf(service), undefined, given));
-	expect(error).toMatchObject({ _tag: "PartnerInvalidInput", message, outcome: "not_sent", attempts: 0 });
-	expect(error.operationId).toMatch(uuid);
-	expect(service.requests).toEqual([]);
-});
+test.for(refusals)(
+	"a send of %s is refused with a message that names the field, and with an id",
+	async ([, given, message]) => {
+		const service = await scripted(inTurn({ json: sentNow }));
+		const error = await failure(() => Reflect.apply(sendOf(service), undefined, given));
+		expect(error).toMatchObject({ _tag: "PartnerInvalidInput", message, outcome: "not_sent", attempts: 0 });
+		expect(error.operationId).toMatch(uuid);
+		expect(service.requests).toEqual([]);
+	},
+);
 
 const unlisted = ["+3247012345", "+32 446 12 34 56", "+33692929292", "+352 611 123 456"];
 
@@ -265,7 +268,7 @@ test("the message of a refusal names allowRecipients, or the operationId that wa
 	expect(guard.message).toBe("operationId: was used with another message; a new message needs a new id");
 });
 
-test("the id of a send that did not go out is free for a mended one, of any other it is not", async () => {
+test("the id of a send that did not go out is free for a corrected one, of any other it is not", async () => {
 	const service = await scripted(inTurn(refusal(400), { json: sentNow }));
 	const { send } = clientOf(service).agency(agencyId).messages;
 	await failure(() => send({ ...fine, operationId }));
@@ -276,7 +279,7 @@ test("the id of a send that did not go out is free for a mended one, of any othe
 	expect(again).toMatchObject({ _tag: "PartnerInvalidInput", field: "operationId" });
 });
 
-test("the id of two sends that were both refused is free for a mended one", async () => {
+test("the id of two sends that were both refused is free for a corrected one", async () => {
 	const service = await scripted(inTurn(refusal(400), refusal(400), { json: sentNow }));
 	const { send } = clientOf(service).agency(agencyId).messages;
 	await Promise.all([1, 2].map(() => failure(() => send({ ...fine, operationId }))));
@@ -429,7 +432,7 @@ test.for([
 	expect(new Set(service.requests.map(idOf))).toEqual(new Set([made.operationId]));
 });
 
-test("operationId stands on an error before any request, and is the one to send with", async () => {
+test("operationId is on an error before any request, and is the one to send with", async () => {
 	const service = await scripted(inTurn({ json: sentNow }));
 	const { send } = clientOf(service).agency(agencyId).messages;
 	const made = await failure(() => send({ to: "112", body: text }));

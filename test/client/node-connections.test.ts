@@ -280,7 +280,7 @@ test.each(["ECONNREFUSED", "ENOTFOUND"])("a mock's %s is not sent", async (code)
 	expect(await failure(() => messages.send({ to: phone, body: "Hi" }))).toMatchObject({ outcome: "not_sent" });
 });
 
-test("a port that nobody listens on is not sent", async () => {
+test("a send to a closed port is not sent", async () => {
 	const server = net.createServer().listen(0, "127.0.0.1");
 	await new Promise((resolve) => server.once("listening", resolve));
 	const { port } = server.address() as AddressInfo;

@@ -215,7 +215,7 @@ test("a connection that went stale is a reset, which the client retries on a new
 	expect(sockets).toHaveLength(3);
 });
 
-test("a redirect is handed over and not followed", async () => {
+test("a redirect is returned and not followed", async () => {
 	const paths: (string | undefined)[] = [];
 	const { url } = await serve((request, answer) => {
 		paths.push(request.url);
@@ -349,7 +349,7 @@ const noAnswers = {
 };
 
 test.for(Object.entries(noAnswers))(
-	"what is no answer is a lost connection, never not_sent: %s",
+	"what is not an answer is a lost connection, never not_sent: %s",
 	async ([, answer]) => {
 		const { url } = await bare((socket) => socket.end(answer));
 		const client = clientAt(url, nodeExchange());
@@ -371,14 +371,14 @@ test("bytes after the answer do not spoil it, nor the next one", async () => {
 	for (let round = 0; round < 3; round++) expect(await textOf(exchange, url)).toBe("{}");
 });
 
-test.for(["http://127.0.0.1:2", "https://nobody.invalid"])("a send to %s is not sent, and tried again", async (url) => {
+test.for(["http://127.0.0.1:2", "https://nobody.invalid"])("a send to %s is not sent, and retried", async (url) => {
 	const { send } = clientAt(url, nodeExchange(), { retry: { attempts: 2, baseDelayMs: 1 } }).agency(agencyId).messages;
 	const error = await failure(() => send(hello));
 	expect(error).toMatchObject({ _tag: "PartnerConnectionError", outcome: "not_sent", attempts: 2 });
 	expect(error.cause).toMatchObject({ syscall: expect.stringMatching(/^(connect|getaddrinfo)$/) });
 });
 
-test("a certificate is trusted by `ca` alone, and otherwise not tried again", async () => {
+test("a certificate is trusted by `ca` alone, and otherwise not retried", async () => {
 	const server = https.createServer({ cert: certificate, key: privateKey }, (_, answer) =>
 		answer.end(JSON.stringify(me)),
 	);
@@ -452,7 +452,7 @@ test("#3 a handshake that hangs fails after ten seconds, as never sent", async (
 
 const cuts = ["by its time", "by its signal"] as const;
 
-/** A send, and what cuts it and tells how it ended. */
+/** A send, and what cuts it and returns how it ended. */
 function cutting(how: (typeof cuts)[number], url: string, exchange: Exchange = nodeExchange()) {
 	vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
 	onTestFinished(() => void vi.useRealTimers());
@@ -577,7 +577,7 @@ test.for(cuts)("a send that is cut %s while a mock's own kind of request has it 
 	expect(await cut()).toMatchObject({ outcome: "unknown", attempts: 1 });
 });
 
-test("a mock that thinks for longer than a connection may take is no hanging handshake", async () => {
+test("a mock that thinks for longer than a connection may take is not a hanging handshake", async () => {
 	const thinking: (() => void)[] = [];
 	const server = setupServer(
 		mock.get("https://mocked.example/*", async () => {
@@ -654,7 +654,7 @@ test("a proxy's agent takes all requests", async () => {
 	expect(sockets).toHaveLength(1);
 });
 
-test("a proxy's agent that takes no https is no connection, and the send not sent", async () => {
+test("a proxy's agent that takes no https is not a connection, and the send not sent", async () => {
 	const proxy = new http.Agent();
 	const { send } = clientAt("https://service.invalid", nodeExchange({ proxy })).agency(agencyId).messages;
 	expect(await failure(() => send(hello))).toMatchObject({

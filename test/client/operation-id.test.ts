@@ -14,7 +14,7 @@ function independently(parts: string[]): string {
 }
 
 // Pinned: an id that a caller has persisted the parts of must stay the same for ever.
-const golden: [string[], string][] = [
+const pinned: [string[], string][] = [
 	[["crm", "note-1"], "7c1eaf33-5f63-8d4a-9092-59b8c711ade6"],
 	[["crm", "note-2"], "e6556437-b2fd-8b5b-81ad-7128f18f93a9"],
 	[["a", "bc"], "42a6f3f4-4be0-8af2-bc93-6b1547dd5e41"],
@@ -23,7 +23,7 @@ const golden: [string[], string][] = [
 	[["é😀", "\u0000"], "171c3e58-4194-8c8e-a8db-5bea254b5a26"],
 ];
 
-test.for(golden)("operationIdFrom(%j) is %s, today and for ever", async ([parts, id]) => {
+test.for(pinned)("operationIdFrom(%j) is %s, today and for ever", async ([parts, id]) => {
 	expect(independently(parts)).toBe(id);
 	await expect(operationIdFrom(...parts)).resolves.toBe(id);
 	await expect(operationIdFrom(...parts)).resolves.toBe(id);
@@ -98,7 +98,7 @@ test("an id is remembered by agency", () => {
 	expect(claim("agy_1", "one", "another")).toBeUndefined();
 });
 
-test("bodies that differ in one character or in their order are told apart", () => {
+test("bodies that differ in one character or in their order are distinguished", () => {
 	const bodies = ["text", "texu", "Text", "txet", "text ", " text", "", "text\0", "t\u0065\u0301xt", "t\u00e9xt"];
 	for (const body of bodies) {
 		const claim = createReuseGuard();

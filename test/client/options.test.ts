@@ -199,7 +199,7 @@ test("option retry: four attempts by default, after 250–500, 500–1000 and 10
 	expect(waits[3]).toBeUndefined();
 });
 
-test("option retry: the waits that are told are the waits that are made", async () => {
+test("option retry: the waits that are reported are the waits that are made", async () => {
 	vi.useFakeTimers();
 	const at: number[] = [];
 	const waits: number[] = [];
@@ -324,7 +324,7 @@ test("option onAttempt: called after each attempt", async () => {
 	expect(attempts).toEqual([1, 2]);
 });
 
-test("option onContractDrift: told of what the contract does not know; the call succeeds", async () => {
+test("option onContractDrift: called for what the contract does not know; the call succeeds", async () => {
 	const service = await scripted(inTurn({ json: { ...me, region: "eu" } }));
 	const drifts: unknown[] = [];
 	const data = await clientOf(service, { onContractDrift: (drift) => drifts.push(drift) }).me.get();
@@ -332,7 +332,7 @@ test("option onContractDrift: told of what the contract does not know; the call 
 	expect(data).toMatchObject({ region: "eu" });
 });
 
-test("option appInfo: stands in the User-Agent beside SDK and runtime, and nothing else is reported", async () => {
+test("option appInfo: is in the User-Agent beside SDK and runtime, and nothing else is reported", async () => {
 	const service = await scripted(inTurn({ json: me }));
 	await clientOf(service, { appInfo: { name: "acme-crm", version: "4.2" } }).me.get();
 	await clientOf(service, { appInfo: { name: "acme-crm" } }).me.get();
@@ -346,7 +346,7 @@ test("option appInfo: stands in the User-Agent beside SDK and runtime, and nothi
 	expect(plain).not.toContain("acme");
 });
 
-test("option defaultCountry: BE unless told otherwise, for every number that a call takes", async () => {
+test("option defaultCountry: BE by default, for every number that a call takes", async () => {
 	const service = await scripted((seen) => {
 		if (seen.url.endsWith("/messages") && seen.method === "POST") return { json: sentNow };
 		return { json: sixCalls.find(({ operation }) => operation === "conversations.get")?.good };
@@ -362,7 +362,7 @@ test("option defaultCountry: BE unless told otherwise, for every number that a c
 	expect(toE164("06 12 34 56 78", { defaultCountry: "FR" })).toBe("+33612345678");
 });
 
-test("option defaultCountry: also for allowRecipients and lookup", async () => {
+test("option defaultCountry: for allowRecipients and lookup too", async () => {
 	const service = await scripted((seen) => ({
 		json: seen.url.endsWith("/lookup") ? { results: [{ phoneNumber: "+33612345678", conversation: null }] } : sentNow,
 	}));
@@ -383,7 +383,7 @@ test("option dangerouslyAllowBrowser: without it the client does not start in a 
 	await expect(client.me.get()).resolves.toEqual(me);
 });
 
-test.for(["a\nb", "Näh/1", 5])("a runtime whose name cannot stand in a header is left out: %j", async (userAgent) => {
+test.for(["a\nb", "Näh/1", 5])("a runtime whose name does not fit in a header is left out: %j", async (userAgent) => {
 	vi.stubGlobal("navigator", { userAgent });
 	const { fetch, calls } = recordingFetch(() => jsonResponse(me));
 	await createClient({ baseUrl, apiKey, fetch }).me.get();

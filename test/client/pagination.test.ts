@@ -65,7 +65,7 @@ test("pages: what the caller does to a page is its own affair", async () => {
 	expect(seen).toEqual([["a", "b"], ["c", "d"], ["e"]]);
 });
 
-test("for await walks the items of all pages in order", async () => {
+test("for await yields the items of all pages in order", async () => {
 	const from = await service(threePages);
 	await expect(namesOf(lists(from).list())).resolves.toEqual(["a", "b", "c", "d", "e"]);
 	expect(from.requests.map(cursorOf)).toEqual([null, "2", "3"]);
@@ -83,7 +83,7 @@ test("for await begins at the given cursor", async () => {
 	await expect(namesOf(lists(from).list({ cursor: "2" }))).resolves.toEqual(["c", "d", "e"]);
 });
 
-test("messages end on hasMore false, whatever nextCursor says, and go on while it is true", async () => {
+test("messages end on hasMore false, whatever nextCursor says, and continue while it is true", async () => {
 	const from = await scripted((seen) => ({
 		json:
 			cursorOf(seen) === null ? messagePage([5, 4], "2") : { ...messagePage([3]), nextCursor: "stale", hasMore: false },
@@ -158,13 +158,13 @@ test.for([
 	expect(from.requests).toHaveLength(pages);
 });
 
-test("an empty list is an empty walk of one request", async () => {
+test("an empty list is an empty iteration of one request", async () => {
 	const from = await service({ "": { names: [] } });
 	await expect(namesOf(lists(from).list())).resolves.toEqual([]);
 	expect(from.requests).toHaveLength(1);
 });
 
-test("an empty page that has a cursor does not end the walk", async () => {
+test("an empty page that has a cursor does not end the iteration", async () => {
 	const from = await service({
 		"": { names: [], next: "2" },
 		"2": { names: [], next: "3" },
@@ -187,7 +187,7 @@ const circles: [string, Book, string, number][] = [
 ];
 
 test.for(circles)(
-	"a cursor that repeats ends the walk with PartnerUnexpectedResponse: %s",
+	"a cursor that repeats ends the iteration with PartnerUnexpectedResponse: %s",
 	async ([, book, cursor, itemsRead]) => {
 		for (const readAhead of [true, false]) {
 			const from = await service(book);
@@ -206,18 +206,18 @@ test.for(circles)(
 	},
 );
 
-test("a cursor that repeats the one the walk began at ends it too", async () => {
+test("a cursor that repeats the one the iteration began at ends it too", async () => {
 	const from = await service({ A: { names: ["a"], next: "A" } });
 	const error = await failure(() => namesOf(lists(from).list({ cursor: "A" })));
 	expect(error).toMatchObject({ _tag: "PartnerUnexpectedResponse", cursor: "A", itemsRead: 1 });
 	expect(from.requests).toHaveLength(1);
 });
 
-test("a cursor that comes back after thousands of pages ends the walk", { timeout: 30_000 }, async () => {
+test("a cursor that comes back after thousands of pages ends the iteration", { timeout: 30_000 }, async () => {
 	let pages = 0;
 	const fetch: Fetch = async (url) => {
-		// Without a socket in between, a walk that does not end would not let the test's own time-out in.
-		if (++pages >= 10_000) throw new Error("walked in circles");
+		// Without a socket in between, an endless iteration would block the test's own time-out.
+		if (++pages >= 10_000) throw new Error("the iteration does not end");
 		const cursor = new URL(url).searchParams.get("cursor") ?? "-1";
 		return jsonResponse(conversationPage([], `${(Number(cursor) + 1) % 1500}`));
 	};
@@ -233,7 +233,7 @@ test("a cursor that repeats is named as the service's fault, without the cursor"
 	expect(message).toBe("conversations.list: the service returned a cursor that was read before");
 });
 
-test("a walk of more than a thousand pages whose cursors never repeat is read to its end", {
+test("an iteration of more than a thousand pages whose cursors never repeat is read to its end", {
 	timeout: 30_000,
 }, async () => {
 	let pages = 0;
@@ -269,7 +269,7 @@ test("toArray with a limit of Infinity gives all items", async () => {
 	await expect(lists(from).list().toArray({ limit: Number.POSITIVE_INFINITY })).resolves.toHaveLength(5);
 });
 
-test("bad options of a list fail where it is used, with the place of a walk that has not begun", async () => {
+test("bad options of a list fail where it is used, with the place of an iteration that has not begun", async () => {
 	const from = await service(threePages);
 	const list = lists(from).list({ pageSize: 0 });
 	for (const use of [() => namesOf(list), () => list.toArray(), () => list.pages().next()]) {
@@ -290,30 +290,30 @@ const fourAndMore = (next: Answer): Book => ({ "": { names: ["a", "b", "c", "d"]
 
 test("read-ahead: the next page is asked for once the consumer is past the middle, and once", async () => {
 	const from = await service(fourAndMore({ json: conversationPage(["e"]) }));
-	const walk = lists(from).list()[Symbol.asyncIterator]();
-	await walk.next();
-	await walk.next();
+	const iterator = lists(from).list()[Symbol.asyncIterator]();
+	await iterator.next();
+	await iterator.next();
 	await pause();
 	expect(from.requests).toHaveLength(1);
-	await walk.next();
+	await iterator.next();
 	await eventually(() => expect(from.requests).toHaveLength(2));
-	await walk.next();
+	await iterator.next();
 	await pause();
 	expect(from.requests).toHaveLength(2);
-	await expect(walk.next()).resolves.toMatchObject({ value: { contactName: "e" } });
-	await expect(walk.next()).resolves.toEqual({ done: true, value: undefined });
+	await expect(iterator.next()).resolves.toMatchObject({ value: { contactName: "e" } });
+	await expect(iterator.next()).resolves.toEqual({ done: true, value: undefined });
 	expect(from.requests).toHaveLength(2);
 });
 
 test("read-ahead: one page ahead, not two", async () => {
 	const from = await service(threePages);
-	const walk = lists(from).list()[Symbol.asyncIterator]();
-	await walk.next();
-	await walk.next();
+	const iterator = lists(from).list()[Symbol.asyncIterator]();
+	await iterator.next();
+	await iterator.next();
 	await eventually(() => expect(from.requests).toHaveLength(2));
 	await pause();
 	expect(from.requests).toHaveLength(2);
-	await walk.return();
+	await iterator.return();
 });
 
 test("readAhead: false asks for a page only when it is wanted", async () => {
@@ -324,11 +324,11 @@ test("readAhead: false asks for a page only when it is wanted", async () => {
 		const from = await scripted(() => ({
 			json: { ...conversationPage(["a", "b", "c", "d"], "2"), ...messagePage([4, 3, 2, 1], "2") },
 		}));
-		const walk: AsyncGenerator<unknown> = open(from)[Symbol.asyncIterator]();
-		for (let item = 0; item < 4; item++) await walk.next();
+		const iterator: AsyncGenerator<unknown> = open(from)[Symbol.asyncIterator]();
+		for (let item = 0; item < 4; item++) await iterator.next();
 		await pause();
 		expect(from.requests).toHaveLength(1);
-		await walk.next();
+		await iterator.next();
 		expect(from.requests).toHaveLength(2);
 	}
 });
@@ -356,7 +356,7 @@ test("break aborts the read-ahead in flight", async () => {
 	expect(from.requests).toHaveLength(2);
 });
 
-test("a read-ahead that is given up is no failure to a logger, a hook is told of it", async () => {
+test("a read-ahead that is given up is not a failure to a logger, a hook hears of it", async () => {
 	const from = await service(fourAndMore("hang"));
 	const lines: [level: string, line: string][] = [];
 	const say = (level: string) => (line: string) => void lines.push([level, line]);
@@ -377,7 +377,7 @@ test("a read-ahead that is given up is no failure to a logger, a hook is told of
 	]);
 });
 
-test("a page in flight that nobody waits for is no failure, also when the caller's signal aborts after the break", async () => {
+test("a page in flight that no caller waits for is not a failure, even if the caller's signal aborts after the break", async () => {
 	const from = await service(fourAndMore("hang"));
 	const levels: string[] = [];
 	const say = (level: string) => () => void levels.push(level);
@@ -420,14 +420,14 @@ test("a next cursor that is empty is asked for once", async () => {
 test("a throw in the loop aborts the read-ahead in flight, and is the caller's", async () => {
 	const from = await service(fourAndMore("hang"));
 	let seen = 0;
-	const walk = async () => {
+	const iterate = async () => {
 		for await (const _row of lists(from).list()) {
 			if (++seen < 3) continue;
 			await eventually(() => expect(from.requests).toHaveLength(2));
 			throw new Error("the caller's own");
 		}
 	};
-	await expect(walk()).rejects.toThrow("the caller's own");
+	await expect(iterate()).rejects.toThrow("the caller's own");
 	await eventually(() => expect(from.requests[1]?.cut).toBe(true));
 });
 
@@ -447,7 +447,7 @@ test("break ends a read-ahead that waits for its next attempt", async () => {
 	await expect(unhandled()).resolves.toEqual([]);
 });
 
-test("a failing read-ahead is told only when its turn comes", async () => {
+test("a failing read-ahead is reported only when its turn comes", async () => {
 	const from = await service(fourAndMore(refusal(403)));
 	const seen: (string | null)[] = [];
 	const error = await failure(async () => {
@@ -461,7 +461,7 @@ test("a failing read-ahead is told only when its turn comes", async () => {
 	expect(error).toMatchObject({ _tag: "PartnerForbidden", cursor: "2", itemsRead: 4, attempts: 1 });
 });
 
-test("a failing read-ahead is never told if the consumer breaks before", async () => {
+test("a failing read-ahead is never reported if the consumer breaks before", async () => {
 	const unhandled = unhandledRejections();
 	const from = await service(fourAndMore(refusal(403)));
 	let seen = 0;
@@ -507,7 +507,7 @@ test("an error on a first page that was asked for by cursor names that cursor", 
 	expect(error).toMatchObject({ _tag: "PartnerBadRequest", cursor: "X", itemsRead: 0 });
 });
 
-test("a walk that failed goes on from the error's cursor", async () => {
+test("an iteration that failed continues from the error's cursor", async () => {
 	let broken = true;
 	const from = await scripted((seen) => {
 		const page = threePages[cursorOf(seen) ?? ""];
@@ -521,7 +521,7 @@ test("a walk that failed goes on from the error's cursor", async () => {
 	await expect(namesOf(lists(from).list({ cursor: error.cursor ?? undefined }))).resolves.toEqual(["c", "d", "e"]);
 });
 
-test("the cursor does not stand in a logged error: it can hold a number", async () => {
+test("the cursor is not in a logged error: it can hold a number", async () => {
 	const { inspect } = await import("node:util");
 	const from = await service({ "": { names: ["a"], next: "CANARYCURSOR" } });
 	const error = await failure(() => namesOf(lists(from).list()));
@@ -544,7 +544,7 @@ test("a page is retried like any other call", async () => {
 	expect(from.requests.map(cursorOf)).toEqual([null, "2", "2", "2", "3"]);
 });
 
-test("signal: aborted before, no request; the walk ends in PartnerAbortError", async () => {
+test("signal: aborted before, no request; the iteration ends in PartnerAbortError", async () => {
 	const from = await service(threePages);
 	const signal = AbortSignal.abort();
 	for (const use of [
@@ -558,7 +558,7 @@ test("signal: aborted before, no request; the walk ends in PartnerAbortError", a
 	expect(from.requests).toEqual([]);
 });
 
-test("signal: aborted in the walk, it hands over nothing more", async () => {
+test("signal: aborted in the iteration, it delivers nothing more", async () => {
 	const from = await service(threePages);
 	const controller = new AbortController();
 	const seen: (string | null)[] = [];
@@ -593,14 +593,14 @@ test("signal: aborted within a page, the cursor of the error is that page's, so 
 test("signal: aborted while a page is on its way, that page is given up", async () => {
 	const from = await service({ "": { names: ["a"], next: "2" }, "2": "hang" });
 	const controller = new AbortController();
-	const walk = failure(() => namesOf(lists(from).list({ signal: controller.signal })));
+	const failed = failure(() => namesOf(lists(from).list({ signal: controller.signal })));
 	await eventually(() => expect(from.requests).toHaveLength(2));
 	controller.abort();
-	await expect(walk).resolves.toMatchObject({ _tag: "PartnerAbortError", cursor: "2", itemsRead: 1 });
+	await expect(failed).resolves.toMatchObject({ _tag: "PartnerAbortError", cursor: "2", itemsRead: 1 });
 	await eventually(() => expect(from.requests[1]?.cut).toBe(true));
 });
 
-test("two parallel walks over one list are independent", async () => {
+test("two parallel iterations over one list are independent", async () => {
 	const from = await service(threePages);
 	const list = lists(from).list();
 	const [one, two] = await Promise.all([namesOf(list), namesOf(list)]);
@@ -609,7 +609,7 @@ test("two parallel walks over one list are independent", async () => {
 	expect(from.requests).toHaveLength(6);
 });
 
-test("one of two walks that breaks leaves the other alone", async () => {
+test("one of two iterations that breaks leaves the other alone", async () => {
 	const from = await service(threePages);
 	const list = lists(from).list();
 	const other = namesOf(list);
@@ -617,7 +617,7 @@ test("one of two walks that breaks leaves the other alone", async () => {
 	await expect(other).resolves.toEqual(["a", "b", "c", "d", "e"]);
 });
 
-test("a list can be walked again: it reads anew", async () => {
+test("a list can be iterated again: it reads anew", async () => {
 	const from = await service(threePages);
 	const list = lists(from).list();
 	await namesOf(list);
@@ -627,10 +627,10 @@ test("a list can be walked again: it reads anew", async () => {
 
 test("an iterator that has ended or was returned asks for nothing more", async () => {
 	const from = await service(threePages);
-	const walk = lists(from).list()[Symbol.asyncIterator]();
-	await walk.next();
-	await walk.return();
-	await expect(walk.next()).resolves.toEqual({ done: true, value: undefined });
+	const iterator = lists(from).list()[Symbol.asyncIterator]();
+	await iterator.next();
+	await iterator.return();
+	await expect(iterator.next()).resolves.toEqual({ done: true, value: undefined });
 	await pause();
 	expect(from.requests).toHaveLength(1);
 });
@@ -643,7 +643,7 @@ test("a list's methods need no this", async () => {
 	await expect(pages().next()).resolves.toMatchObject({ value: { nextCursor: "2" } });
 });
 
-test("a repeated cursor is told with the request that brought it", async () => {
+test("a repeated cursor is reported with the request that brought it", async () => {
 	const service = await scripted(() => ({
 		json: conversationPage(["a"], "same"),
 		headers: { "x-correlation-id": "the-page" },
@@ -653,7 +653,7 @@ test("a repeated cursor is told with the request that brought it", async () => {
 	expect(error).toMatchObject({ _tag: "PartnerUnexpectedResponse", attempts: 1, correlationId: "the-page" });
 });
 
-test("a page of messages that says that there is more and not where is no end, but an error", async () => {
+test("a page of messages that says that there is more and not where is not an end, but an error", async () => {
 	const service = await scripted(() => ({ json: { ...messagePage([2, 1]), hasMore: true, nextCursor: null } }));
 	const { conversations } = clientOf(service).agency(agencyId);
 	const error = await failure(() => conversations.listMessages(phone).toArray());

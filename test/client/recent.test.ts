@@ -16,7 +16,7 @@ test("keeps at least as many entries as its capacity, and at most twice as many"
 	expect(kept.length).toBeLessThanOrEqual(200);
 });
 
-test("the latest value of a key is returned, also when an older one is still kept", () => {
+test("the latest value of a key is returned, even if an older one is still kept", () => {
 	const recent = createRecent<string>(2);
 	recent.set("a", "old");
 	recent.set("b", "b");

@@ -109,7 +109,7 @@ test("S23 a message of the service is cut at 500 characters, after what it repea
 });
 
 test.for([null, 5, [], "message", {}, { _tag: "T" }, { _tag: 5, message: "said" }, { _tag: "T", message: ["said"] }])(
-	"what is no error body of the service has no message: %j",
+	"what is not an error body of the service has no message: %j",
 	async (body) => {
 		const error = await failure(() => sendingTo(() => jsonResponse(body, { status: 400 }))({ to: phone, body: text }));
 		expect(error.message).toBe("messages.send: refused with 400");

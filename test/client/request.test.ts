@@ -134,7 +134,7 @@ test.for([
 	5,
 	null,
 	undefined,
-])("S8 S11 path %j is no template: refused before any request", async (path) => {
+])("S8 S11 path %j is not a template: refused before any request", async (path) => {
 	const params = { a: "1", b: "2" };
 	const request = { method: "GET", path, params, agencyId } as const;
 	await expectRefusal((client) => client.request({ ...request, path: wrong(path) }), /^path: /, path);
@@ -183,7 +183,7 @@ test.for([
 	["a function", () => "CANARY"],
 	["a symbol", Symbol("CANARY")],
 	["a toJSON that throws", { toJSON: () => JSON.parse("CANARY") }],
-] as [string, unknown][])("a body that is %s is no JSON: refused before any request", async ([, body]) => {
+] as [string, unknown][])("a body that is %s is not JSON: refused before any request", async ([, body]) => {
 	await expectRefusal((client) => client.request({ method: "POST", path: "/notes", body }), /^body: must be JSON/);
 });
 
@@ -278,7 +278,7 @@ const lost: [string, Answer, string, string][] = [
 	["half a JSON", { text: '{"a":' }, "PartnerConnectionError", "unknown"],
 ];
 
-test.for(lost)("only a GET is tried again: %s", async ([, answer, tag, outcome]) => {
+test.for(lost)("only a GET is retried: %s", async ([, answer, tag, outcome]) => {
 	for (const method of methods) {
 		const service = await scripted(inTurn(answer));
 		const request = { method, path: tags, agencyId } as const;
@@ -333,7 +333,7 @@ test("an absent key or base URL fails the call", async () => {
 
 // What is shown
 
-test("a span masks a number that stands in the path in place of a name", async () => {
+test("a span masks a number in the path in place of a name", async () => {
 	const service = await scripted(inTurn({ json: {} }));
 	const startSpan = vi.fn(() => ({ setAttributes: () => {}, setStatus: () => {}, end: () => {} }));
 	const path = "/agencies/{agencyId}/contacts/0470-12-34-56";
@@ -450,7 +450,7 @@ test("a client that may send to some numbers only sends no message by request", 
 	expect(service.requests).toEqual([]);
 });
 
-test("the name of a parameter cannot stand for more of the path than one placeholder", async () => {
+test("the name of a parameter cannot replace more of the path than one placeholder", async () => {
 	const service = await scripted(inTurn({ json: {} }));
 	const params = { "a}/{b": "shared", a: "x", b: "y" };
 	await clientOf(service, { allowRecipients: [phone] }).request({

@@ -20,7 +20,7 @@ function statusOf(status: number): Response {
 	return Object.defineProperty(jsonResponse({}), "status", { value: status });
 }
 
-test("a good answer is handed over as it is", async () => {
+test("a good answer is returned as it is", async () => {
 	const client = clientOf({ baseUrl }, { fetch: async () => jsonResponse(me), retry: false });
 	await expect(client.me.get()).resolves.toEqual(me);
 });
@@ -65,12 +65,12 @@ test.for([
 		"me.get: answered 302, which is outside the contract",
 	],
 	[
-		"a 418 with a target, which is no redirect",
+		"a 418 with a target, which is not a redirect",
 		() => location("https://elsewhere.example/", 418),
 		"me.get: answered 418, which is outside the contract",
 	],
 	[
-		"a 400 with a target, which is no redirect",
+		"a 400 with a target, which is not a redirect",
 		() => location("https://elsewhere.example/", 400),
 		"me.get: answered 400, which is outside the contract",
 	],

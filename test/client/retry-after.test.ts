@@ -37,7 +37,7 @@ test("Retry-After as a date is held against the answer's own Date, not against o
 	expect(second.error).not.toHaveProperty("retryAfterMs");
 });
 
-test("Retry-After as the date of the answer itself asks for no wait, so that a 429 is tried again", async () => {
+test("Retry-After as the date of the answer itself asks for no wait, so that a 429 is retried", async () => {
 	const now = "Mon, 05 Jan 2015 09:00:00 GMT";
 	const limited = { status: 429, headers: { date: now, "retry-after": now } };
 	const { error, requests } = await failureOf("messages.send", inTurn(limited));
@@ -132,7 +132,7 @@ test.for([
 
 // 429
 
-test.for(sixCalls)("a 429 with a Retry-After is waited for and tried again: $operation", async ({ run, good }) => {
+test.for(sixCalls)("a 429 with a Retry-After is waited for and retried: $operation", async ({ run, good }) => {
 	vi.useFakeTimers();
 	const waits: (number | undefined)[] = [];
 	const fetch = fetchInTurn(

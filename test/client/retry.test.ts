@@ -177,7 +177,7 @@ test("retry: false and attempts: 1 mean exactly one request; a partial retry is 
 	expect(run.waits[0]).toBeGreaterThanOrEqual(500);
 });
 
-test("the options of a retry are copied: whoever changes the object changes no call", async () => {
+test("the options of a retry are copied: changing the object later changes no call", async () => {
 	const retry = { attempts: 1 };
 	const run = stepping({ retry });
 	const own = { attempts: 1 };

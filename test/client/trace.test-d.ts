@@ -8,7 +8,7 @@ test("OpenTelemetry's own tracer fits the option as it is", () => {
 	createClient({ baseUrl: undefined, apiKey: undefined, tracer: trace.getTracer("crm") });
 });
 
-test("what is no tracer does not fit", () => {
-	// @ts-expect-error a logger is no tracer
+test("what is not a tracer does not fit", () => {
+	// @ts-expect-error a logger is not a tracer
 	createClient({ baseUrl: undefined, apiKey: undefined, tracer: console });
 });

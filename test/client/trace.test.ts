@@ -158,7 +158,7 @@ test("a span never gets an attribute without a value, because not every tracer d
 	expect(given[3]).not.toHaveProperty("messaging_conversations.outcome");
 });
 
-test("a send's span has the operationId and the agency, chosen or made, also when it fails", async () => {
+test("a send's span has the operationId and the agency, chosen or made, even if it fails", async () => {
 	const service = await scripted(inTurn({ json: sentNow }, refusal(409)));
 	const { send } = clientOf(service, { tracer }).agency(agencyId).messages;
 	await send({ to: phone, body: text, operationId });
@@ -169,7 +169,7 @@ test("a send's span has the operationId and the agency, chosen or made, also whe
 	expect(agencies).toEqual([agencyId, agencyId]);
 });
 
-test("a read-ahead that is given up is no error on its span", async () => {
+test("a read-ahead that is given up is not an error on its span", async () => {
 	const service = await scripted((_seen, index) =>
 		index === 0 ? { json: conversationPage(["a", "b", "c", "d"], "next") } : "hang",
 	);
@@ -199,7 +199,7 @@ test("a send that failed has its outcome on the span", async () => {
 	expect(attributes()).not.toHaveProperty("http.response.status_code");
 });
 
-test("each page of a walk is a call, and a span", async () => {
+test("each page of an iteration is a call, and a span", async () => {
 	const service = await scripted(
 		inTurn({ json: conversationPage(["Anna"], "next") }, { json: conversationPage(["Bo"]) }),
 	);
@@ -242,10 +242,10 @@ test.for(sixCalls)("S19 no span of $operation holds a number, a text, a search o
 	await run(client);
 	await failure(() => run(client));
 	expect(service.requests).toHaveLength(3);
-	const told = JSON.stringify(spans());
+	const reported = JSON.stringify(spans());
 	expect(spans()).toHaveLength(2);
 	for (const secret of [phone.slice(1), "470123456", spelledPhone, "CANARY", apiKey, "Anna"]) {
-		expect(told).not.toContain(secret);
+		expect(reported).not.toContain(secret);
 	}
 });
 
@@ -378,7 +378,7 @@ test("a span that cannot be described is ended all the same", async () => {
 	expect(seen).toEqual(["setStatus", "end"]);
 });
 
-test("what is no tracer is refused when the client is made", async () => {
+test("what is not a tracer is refused when the client is made", async () => {
 	for (const tracer of [null, {}, { startSpan: true }, "crm"]) {
 		const error = await failure(() => clientOf({ baseUrl: "http://localhost/api/v1" }, { tracer: wrong(tracer) }));
 		expect(isPartnerError(error) && error.message).toContain("tracer");

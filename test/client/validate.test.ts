@@ -34,7 +34,7 @@ const noPhones = [
 	["+32470123456"],
 ];
 
-test.for(noPhones)("S10 %j is no phone number: get, listMessages, send", async (given) => {
+test.for(noPhones)("S10 %j is not a phone number: get, listMessages, send", async (given) => {
 	const number: string = wrong(given);
 	await expectRefusal((client) => client.agency(agencyId).conversations.get(number), /phone/, given);
 	await expectRefusal((client) => client.agency(agencyId).conversations.listMessages(number).page(), /phone/, given);
@@ -64,7 +64,7 @@ test("a field of an option is named by its path", async () => {
 
 // Lookup
 
-test.for([0, -1, 1.5, Number.NaN, "4", null])("lookup concurrency %j is no count", async (given) => {
+test.for([0, -1, 1.5, Number.NaN, "4", null])("lookup concurrency %j is not a count", async (given) => {
 	const concurrency: number = wrong(given);
 	await expectRefusal(
 		(client) => client.agency(agencyId).conversations.lookup([phone], { concurrency }),
@@ -147,7 +147,7 @@ test("an operation names itself in the error", async () => {
 	}
 });
 
-test("a number that is no phone names its operation too", async () => {
+test("a number that is not a phone names its operation too", async () => {
 	const { conversations, messages } = clientOf({ baseUrl }).agency(agencyId);
 	expect((await failure(() => conversations.get("CANARY"))).operation).toBe("conversations.get");
 	expect((await failure(() => conversations.listMessages("CANARY").page())).operation).toBe(

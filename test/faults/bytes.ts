@@ -12,7 +12,7 @@ export interface Reply {
 	readonly status: number;
 	readonly headers?: Readonly<Record<string, string>>;
 	readonly body?: string | Buffer;
-	/** How the end of the body is told. @default "length" */
+	/** How the end of the body is announced. @default "length" */
 	readonly framing?: "length" | "chunked" | "end-of-stream";
 }
 

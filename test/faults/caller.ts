@@ -33,13 +33,13 @@ export function packageCaller({ baseUrl, transport, timeoutMs, deadlineMs, onWai
 
 function claimOf(error: unknown): Claim {
 	const untyped = isPartnerError(error) ? {} : { untyped: String(error) };
-	const { outcome, operationId, attempts } = told(error);
+	const { outcome, operationId, attempts } = factsOf(error);
 	const claim = outcome === "sent" || outcome === "not_sent" ? outcome : "unknown";
 	return { claim, attempts: Number(attempts), ...untyped, ...(typeof operationId === "string" ? { operationId } : {}) };
 }
 
 /** The public fields of an error, read without trusting its type. */
-export function told(error: unknown): Readonly<Record<string, unknown>> {
+export function factsOf(error: unknown): Readonly<Record<string, unknown>> {
 	if (typeof error !== "object" || error === null) return { thrown: error };
 	const fields = ["_tag", "name", "operation", "status", "correlationId", "attempts", "retryable"] as const;
 	const more = ["retryAfterMs", "operationId", "outcome", "cursor", "itemsRead", "message"] as const;

@@ -58,7 +58,7 @@ export interface CampaignOptions {
 	 * @default 20_000
 	 */
 	readonly leakAfterMs?: number;
-	/** True if other campaigns run at the same time. Whoever starts them then checks that no timer is left. @default false */
+	/** True if other campaigns run at the same time. Their caller then checks that no timer is left. @default false */
 	readonly sharesTimers?: boolean;
 	/** The exchange to use in place of `fetch`. */
 	readonly over?: Exchange | undefined;

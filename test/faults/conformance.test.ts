@@ -29,7 +29,7 @@ test("the table plays every fault that the service can play", () => {
 const overNode = nodeHttp();
 afterAll(() => overNode.close());
 
-/** Only node:http tells whether there was a connection, so that a reset in the handshake proves that nothing was sent. */
+/** Only node:http shows whether there was a connection, so that a reset in the handshake proves that nothing was sent. */
 function overNodeHttp(each: Case): Case {
 	const isUnsent = each.faults.every((fault) => fault === "thrown: ECONNRESET");
 	const title = each.title.replace("unknown", "not_sent");

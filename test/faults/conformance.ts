@@ -2,7 +2,7 @@ import { type ClientOptions, createClient, type Exchange } from "../../src/index
 import { type Adapter, adapters } from "../adapters.ts";
 import { isLong } from "../length.ts";
 import { agencyId, apiKey, type Operation, operations, phone } from "./answers.ts";
-import { told } from "./caller.ts";
+import { factsOf } from "./caller.ts";
 import table from "./conformance.json" with { type: "json" };
 import { faultNamed } from "./faults.ts";
 import { type Service, type ServiceOptions, startService } from "./service.ts";
@@ -212,7 +212,7 @@ export async function runCase(
 		const result = await call(client, operation, inputs);
 		return { service, attempts, result, facts: {}, client };
 	} catch (error) {
-		return { service, attempts, error, facts: told(error), client };
+		return { service, attempts, error, facts: factsOf(error), client };
 	} finally {
 		await service.close();
 	}

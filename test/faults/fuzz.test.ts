@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { type ClientOptions, createClient, isPartnerError } from "../../src/index.ts";
 import { isLong } from "../length.ts";
 import { agencyId, apiKey, operations, readAnswer, sentNow } from "./answers.ts";
-import { told } from "./caller.ts";
+import { factsOf } from "./caller.ts";
 import { call, plainInputs } from "./conformance.ts";
 
 /** How many values a property is tried with. They are new ones in each run, so short runs add up. */
@@ -93,7 +93,7 @@ test("S26 S27 S29 an answer with one value replaced by anything is data or a con
 			const client = clientWith(async () => new Response(json, { status: 200 }), { onContractDrift: () => undefined });
 			const end = await call(client, which).then(
 				(data) => ({ data }),
-				(error: unknown) => ({ error: told(error) }),
+				(error: unknown) => ({ error: factsOf(error) }),
 			);
 			if ("error" in end) expect(end.error._tag).toBe("PartnerUnexpectedResponse");
 			else expect([Object.prototype, Array.prototype]).toContain(Object.getPrototypeOf(end.data));

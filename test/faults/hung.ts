@@ -1,8 +1,8 @@
-// 50 calls that nobody answers, while the garbage collector runs without pause: prints how each ended and when.
+// 50 calls without an answer, while the garbage collector runs without pause: prints how each ended and when.
 import { createClient } from "../../src/index.ts";
 import { nodeHttp } from "../../src/node.ts";
 import { apiKey, operations } from "./answers.ts";
-import { told } from "./caller.ts";
+import { factsOf } from "./caller.ts";
 import { call } from "./conformance.ts";
 import { faultNamed } from "./faults.ts";
 import { startService } from "./service.ts";
@@ -21,7 +21,7 @@ const client = createClient({ baseUrl: service.baseUrl, apiKey, timeoutMs: 400, 
 const ends = await Promise.all(
 	Array.from({ length: 50 }, async (_, index) => {
 		const began = performance.now();
-		const end = await call(client, operations[index % operations.length] ?? "me.get").catch(told);
+		const end = await call(client, operations[index % operations.length] ?? "me.get").catch(factsOf);
 		return { tag: Reflect.get(Object(end), "_tag"), ms: performance.now() - began };
 	}),
 );

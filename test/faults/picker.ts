@@ -2,7 +2,7 @@ import { type Fault, faults, type Variant } from "./faults.ts";
 import { hashOf, pick, randomFrom } from "./random.ts";
 import type { Planned, Seen } from "./service.ts";
 
-/** A connection that nobody accepts: it is met before the server, so the caller's fetch plays it. */
+/** A connection that is not accepted. It fails before the server, so the caller's fetch plays it. */
 const refused = "connect refused";
 
 export interface Picker {

@@ -4,7 +4,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { type ClientOptions, createClient } from "../../src/index.ts";
 import { adapters, over } from "../adapters.ts";
 import { agencyId, apiKey, operations, phone } from "./answers.ts";
-import { told } from "./caller.ts";
+import { factsOf } from "./caller.ts";
 import { quiet, timers, timersOver } from "./campaign.ts";
 import { call, plainInputs } from "./conformance.ts";
 import { faultNamed } from "./faults.ts";
@@ -34,7 +34,7 @@ const first = (count: number, name: string, variant: Planned["variant"] = "unpro
 };
 const always = (name: string) => first(Number.POSITIVE_INFINITY, name);
 const message = { to: phone, body: "Hello" };
-const failure = (calling: Promise<unknown>) => calling.then(() => expect.unreachable("it succeeded"), told);
+const failure = (calling: Promise<unknown>) => calling.then(() => expect.unreachable("it succeeded"), factsOf);
 
 test.for(adapters)("#9 a connection that went stale costs one retry and doubles nothing (%s)", async (adapter) => {
 	const { service, messages, client } = await setUp(over(adapter), {
@@ -190,13 +190,13 @@ test.for(adapters)(
 		});
 		const { service, messages } = await setUp({ deadlineMs: 150, timeoutMs: 100_000, ...over(adapter) }, { plan });
 		const error = await messages.send(message).catch((thrown: unknown) => thrown);
-		expect(told(error)).toMatchObject({
+		expect(factsOf(error)).toMatchObject({
 			_tag: "PartnerTimeoutError",
 			attempts: 2,
 			retryable: true,
 			outcome: "unknown",
 		});
-		expect(told(error instanceof Error ? error.cause : undefined)).toMatchObject({
+		expect(factsOf(error instanceof Error ? error.cause : undefined)).toMatchObject({
 			_tag: "PartnerInternalError",
 			status: 502,
 		});
@@ -269,7 +269,7 @@ test.for([
 });
 
 test.for([0, 1])(
-	"#39 a call with a budget of Infinity is retried also when its client has only %i tokens",
+	"#39 a call with a budget of Infinity is retried even if its client has only %i tokens",
 	async (budget) => {
 		const { service, client } = await setUp(
 			{ retry: { baseDelayMs: 1, maxDelayMs: 1, budget } },

@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from "node:util";
 import { createClient, type Exchange, isPartnerError } from "../../src/index.ts";
 import { agencyId, apiKey, type Operation, operations, readAnswer } from "./answers.ts";
 import { bundle } from "./bundle.ts";
-import { packageCaller, quickly, told } from "./caller.ts";
+import { factsOf, packageCaller, quickly } from "./caller.ts";
 import { inParallel, quiet, timers, timersOver } from "./campaign.ts";
 import { call, plainInputs } from "./conformance.ts";
 import { faultNamed } from "./faults.ts";
@@ -93,7 +93,7 @@ export async function reads(options: {
 		} catch (error) {
 			failed++;
 			if (!isPartnerError(error)) violations.push({ kind: "untyped error", detail: `${operation}: ${error}` });
-			if (Number(told(error).attempts) > 4) violations.push({ kind: "too many requests", detail: operation });
+			if (Number(factsOf(error).attempts) > 4) violations.push({ kind: "too many requests", detail: operation });
 		}
 	});
 	await quiet(service);

@@ -52,23 +52,23 @@ afterAll(() => overNode.close());
 const titled = fewPlays.map(([each, adapter]) => [`${each.title} (${adapter})`, each, adapter] as const);
 
 test.concurrent.for(titled)(
-	"S14 S16 S21 no secret is told when the service repeats the request: %s",
+	"S14 S16 S21 no secret is shown when the service repeats the request: %s",
 	{ timeout: 20_000 },
 	async ([, each, adapter], { expect }) => {
-		const told: unknown[][] = [];
-		const tell = (...args: unknown[]) => void told.push(args);
+		const reported: unknown[][] = [];
+		const tell = (...args: unknown[]) => void reported.push(args);
 		const logger = { debug: tell, info: tell, warn: tell, error: tell };
 		const options = { echo: true, logger, onAttempt: tell, onContractDrift: tell };
 		// How long to wait is not what is tested.
 		const once = each.faults.some((name) => /Retry-After (1|date)$/.test(name)) ? { ...each, maxAttempts: 1 } : each;
 		const { error, client } = await runCase(once, canaries, options, adapter === "fetch" ? undefined : overNode);
-		const texts = [...printed(error), ...printed(client), ...told.flat().flatMap(printed)];
+		const texts = [...printed(error), ...printed(client), ...reported.flat().flatMap(printed)];
 		expect(texts.filter((text) => hidden.test(text))).toEqual([]);
 		expect(held(error)).toEqual([]);
 		const cause = error instanceof Error ? error.cause : undefined;
 		if (cause !== undefined)
 			expect(["name", "code", "syscall"]).toEqual(expect.arrayContaining(Object.keys(Object(cause))));
-		if (each.attempts > 0 && !each.faults.includes("https to http")) expect(told.length).toBeGreaterThan(0);
+		if (each.attempts > 0 && !each.faults.includes("https to http")) expect(reported.length).toBeGreaterThan(0);
 	},
 );
 
@@ -86,7 +86,7 @@ function held(error: unknown): string[] {
 	return found;
 }
 
-test("S14 no process warning tells a secret", () => {
+test("S14 no process warning shows a secret", () => {
 	expect(warnings.join("\n")).not.toMatch(hidden);
 });
 

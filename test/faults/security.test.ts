@@ -8,7 +8,7 @@ import { type ClientOptions, createClient } from "../../src/index.ts";
 import { adapters, over } from "../adapters.ts";
 import { agencyId, apiKey, operations, phone, readAnswer, sentNow } from "./answers.ts";
 import { type Bundle, bundle } from "./bundle.ts";
-import { told } from "./caller.ts";
+import { factsOf } from "./caller.ts";
 import { call, plainInputs } from "./conformance.ts";
 import { faultNamed } from "./faults.ts";
 import { type Service, type ServiceOptions, startService } from "./service.ts";
@@ -47,7 +47,7 @@ async function failure(run: () => unknown): Promise<Readonly<Record<string, unkn
 	try {
 		await run();
 	} catch (error) {
-		return told(error);
+		return factsOf(error);
 	}
 	return expect.unreachable("it succeeded");
 }
@@ -138,7 +138,7 @@ test.for(["data:application/json,{}", "file:///etc/passwd", "javascript:1", "//e
 	},
 );
 
-test("S8 a media URL is data: it is handed over and never fetched", async () => {
+test("S8 a media URL is data: it is returned and never fetched", async () => {
 	const { service, client } = await setUp();
 	const url = `${service.origin}/landing`;
 	const page = JSON.parse(JSON.stringify(readAnswer("conversations.listMessages")));
@@ -173,7 +173,7 @@ test.for([
 	{},
 	7,
 	{ toString: () => "agy_1" },
-])("S9 %j is no agency id", async (id) => {
+])("S9 %j is not an agency id", async (id) => {
 	const { asked, client } = canned(me);
 	expect(await failure(() => client.agency(untyped(id)).conversations.list().page())).toMatchObject({
 		_tag: "PartnerInvalidInput",
@@ -182,7 +182,7 @@ test.for([
 });
 
 test.for([phone, "0044 7700 900101", "+44 (0)7700 900101"])(
-	"S10 %s stands in a path as %%2B and digits",
+	"S10 %s is written in a path as %%2B and digits",
 	async (given) => {
 		const { asked, client } = canned(() => new Response("{}", { status: 404 }));
 		await failure(() => client.agency(agencyId).conversations.get(given));
@@ -238,7 +238,7 @@ test.for([
 	expect(asked).toEqual([]);
 });
 
-test("S13 a key function that throws is told without what it threw, and makes no request", async () => {
+test("S13 a key function that throws is reported without what it threw, and makes no request", async () => {
 	const apiKeyFails = () => {
 		throw new Error("vault says CANARY");
 	};
@@ -299,7 +299,7 @@ test.for(adapters)("S18 the key is in Authorization and nowhere else (%s)", asyn
 	}
 });
 
-test("S19 S20 nothing is written anywhere unless asked, and what is told is an allow-list without URL or query", async () => {
+test("S19 S20 nothing is written anywhere unless asked, and what is reported is an allow-list without URL or query", async () => {
 	const spies = (["debug", "info", "log", "warn", "error"] as const).map((level) => vi.spyOn(console, level));
 	const stdout = vi.spyOn(process.stdout, "write");
 	const plan = () => ({ fault: faultNamed("500 tagged"), variant: "unprocessed" as const });
@@ -316,8 +316,8 @@ test("S19 S20 nothing is written anywhere unless asked, and what is told is an a
 		logged.push(event);
 	};
 	const logger = { debug: log, info: log, warn: log, error: log };
-	const told = await setUp({ retry: false, onAttempt: (event) => events.push(event), logger }, { plan });
-	for (const operation of operations) await failure(() => call(told.client, operation));
+	const chosen = await setUp({ retry: false, onAttempt: (event) => events.push(event), logger }, { plan });
+	for (const operation of operations) await failure(() => call(chosen.client, operation));
 	const allowed = [
 		"operation",
 		"agencyId",
@@ -386,7 +386,7 @@ test.for([
 	["x".repeat(129), undefined],
 	["x".repeat(128), "x".repeat(128)],
 	["", undefined],
-] as const)("S24 the correlation id %j is told as %j", async ([sent, kept]) => {
+] as const)("S24 the correlation id %j is reported as %j", async ([sent, kept]) => {
 	const headers = { "x-correlation-id": sent };
 	const { client } = canned(() => new Response("{}", { status: 401, headers }));
 	expect((await failure(() => client.me.get())).correlationId).toBe(kept);
@@ -411,7 +411,7 @@ test("S25 the size limit counts decoded bytes, and a declared length over it is 
 	expect(await failure(() => over.client.me.get())).toMatchObject({ _tag: "PartnerUnexpectedResponse" });
 });
 
-test("S28 an id beyond 2^53 does not fail the page; it is told as drift", async () => {
+test("S28 an id beyond 2^53 does not fail the page; it is reported as drift", async () => {
 	const page = JSON.stringify(readAnswer("conversations.listMessages")).replace('"id":7', '"id":9007199254740993');
 	const drift: string[] = [];
 	const { client } = canned(() => new Response(page), { onContractDrift: ({ path }) => drift.push(path) });
@@ -456,14 +456,14 @@ test.for([
 	"112",
 	"+32470123456 x5",
 	"O470123456",
-])("S31 %s is no recipient", async (to) => {
+])("S31 %s is not a recipient", async (to) => {
 	const { asked, client } = canned(me);
 	const refused = await failure(() => client.agency(agencyId).messages.send({ to, body: "x" }));
 	expect(refused).toMatchObject({ _tag: "PartnerInvalidInput", outcome: "not_sent", attempts: 0 });
 	expect(asked).toEqual([]);
 });
 
-test("S32 in a page the client refuses to be made, unless told that this is meant", async () => {
+test("S32 in a page the client refuses to be made, unless the option says that this is meant", async () => {
 	vi.stubGlobal("window", { document: {} });
 	vi.stubGlobal("document", {});
 	vi.stubGlobal("navigator", { userAgent: "Mozilla/5.0" });
@@ -517,7 +517,7 @@ test("S33 a wait between two attempts holds the process: it does not exit in the
 	expect(service.deliveries).toHaveLength(1);
 });
 
-test.for(adapters)("S35 bodies that nobody reads do not pile up connections (%s)", async (adapter) => {
+test.for(adapters)("S35 bodies that no caller reads do not pile up connections (%s)", async (adapter) => {
 	const plan = () => ({ fault: faultNamed("302 to same origin"), variant: "unprocessed" as const });
 	const { service, client } = await setUp(over(adapter), { plan, echo: true });
 	for (let count = 0; count < 20; count++) await failure(() => client.me.get());

@@ -6,7 +6,7 @@ import { adapters } from "../adapters.ts";
 import { isLong } from "../length.ts";
 import { apiKey, type Operation, operations, readAnswer, sentNow } from "./answers.ts";
 import { chunkOf, head, requestReader } from "./bytes.ts";
-import { told } from "./caller.ts";
+import { factsOf } from "./caller.ts";
 import { inParallel } from "./campaign.ts";
 import { call } from "./conformance.ts";
 
@@ -108,7 +108,7 @@ test.for(cases)(
 			const end = await call(client, operation).then(
 				() => "data",
 				(error: unknown) => {
-					const { _tag, retryable, outcome } = told(error);
+					const { _tag, retryable, outcome } = factsOf(error);
 					return `${_tag} ${retryable} ${outcome}`;
 				},
 			);

@@ -1,5 +1,5 @@
-// Sends numbered texts and writes down each operationId before its send, as callers are told to.
-// It is killed without warning; the next life sends again what has no "done" line, with the same id and body.
+// Sends numbered texts and writes down each operationId before its send, as the guide says.
+// It is killed without warning. The next life sends again what has no "done" line, with the same id and body.
 
 import { randomUUID } from "node:crypto";
 import { appendFileSync, existsSync, readFileSync } from "node:fs";

@@ -43,7 +43,7 @@ test("held, and whether the contact has answered in words; then sent, delivered,
 	expect(sandbox.requests().length - before).toBe(1);
 });
 
-test("a tap alone is no answer in words, and neither are words right after a tap", async () => {
+test("a button reply alone is not an answer in words, and neither are words right after a tap", async () => {
 	const { sandbox, anna, send, fate } = await open();
 	await send();
 	anna.taps("visit_later");
@@ -104,7 +104,7 @@ test("a text whose place another took is replaced", async () => {
 	expect(await fate()).toEqual({ status: "unknown" });
 });
 
-test("a text whose message is listed some seconds after the consent is unclear until then, not dropped", async () => {
+test("a text whose message is listed some seconds after the consent is unknown until then, not dropped", async () => {
 	let isLate = false;
 	const { sandbox, anna, send, fate } = await open({}, async (answer) => {
 		const page = isLate ? await answer.json() : undefined;
@@ -132,7 +132,7 @@ test("a text of staff's that waited before the send proves nothing: the send lef
 	expect(await fate({ since })).toEqual({ status: "not_found" });
 });
 
-test("a text that took over a queue entry and was declined, while its answer was lost, is unclear and not nothing", async () => {
+test("a text that took over a queue entry and was declined, while its answer was lost, is unknown and not not_found", async () => {
 	const { sandbox, agency, anna, fate } = await open();
 	sandbox.agency().staff.sends(anna, "Please call us.");
 	sandbox.clock.advance({ minutes: 1 });
@@ -144,7 +144,7 @@ test("a text that took over a queue entry and was declined, while its answer was
 	expect(await fate({ since })).toEqual({ status: "unknown" });
 });
 
-test("a text that was a message and is not shown is unclear, whatever waits in the queue", async () => {
+test("a text that was a message and is not shown is unknown, whatever waits in the queue", async () => {
 	const { sandbox, anna, fate } = await open();
 	sandbox.clock.advance({ minutes: 1 });
 	for (const text of ["Please call us.", body]) {
@@ -164,7 +164,7 @@ test("a text that had left the queue before another one came is dropped", async 
 	expect(await fate(sent)).toEqual({ status: "dropped" });
 });
 
-test("a send that left no trace is unclear at first, and nothing after the settling time", async () => {
+test("a send that left no trace is unknown at first, and not_found after the settling time", async () => {
 	const { sandbox, fate } = await open();
 	expect(await fate()).toEqual({ status: "unknown" });
 	sandbox.clock.advance({ ms: 64_999 });
@@ -174,7 +174,7 @@ test("a send that left no trace is unclear at first, and nothing after the settl
 	expect(await fate({}, { settleMs: 120_000 })).toEqual({ status: "unknown" });
 });
 
-test("a hidden conversation and two of the same text are unclear; ids of other texts tell them apart", async () => {
+test("a hidden conversation and two of the same text are unknown; ids of other texts distinguish them", async () => {
 	const { sandbox, agency, anna, fate } = await open();
 	anna.writes("Hello?");
 	const first = await agency.messages.send({ to: anna.phoneNumber, body });

@@ -60,7 +60,7 @@ test("a text behind one of staff's is not sent when the conversation is hidden, 
 	expect([await state("note-1"), sends().length]).toEqual(["held", 1]);
 });
 
-test("words from before the send are no answer, also when the conversation was hidden at the send", async () => {
+test("words from before the send are no answer, even if the conversation was hidden at the send", async () => {
 	const { agency, anna, enqueue, pass, state, sends } = createClosed();
 	agency.conversation(anna).hide();
 	await enqueue("1");
@@ -89,7 +89,7 @@ test("words right after a tap are no answer by a clock that is ahead either", as
 	expect(sends().length).toBe(2);
 });
 
-test("reads that failed for hours do not shorten the day of looks at a hidden conversation", async () => {
+test("reads that failed for hours do not shorten the day of reads of a hidden conversation", async () => {
 	const { sandbox, agency, anna, enqueue, outbox, pass, state } = createWorld();
 	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
 	await enqueue("1");
@@ -143,7 +143,7 @@ test("a held text whose conversation is shown again is credited", async () => {
 });
 
 test.each(["before", "after"] as const)(
-	"a text whose request was cut %s the send is unclear when the queue holds another one, and is not sent again",
+	"a text whose request was cut %s the send is unknown when the queue holds another one, and is not sent again",
 	async (phase) => {
 		const { sandbox, agency, anna, enqueue, outbox, pass, state, sends } = createClosed();
 		sandbox.faults.add({ operation: "messages.send", phase, effect: "reset" });
@@ -166,7 +166,7 @@ test("a text that is taken back while its conversation is read is not sent", asy
 	expect([await isCancelled, await state("note-1"), sends().length]).toEqual([true, "cancelled", 0]);
 });
 
-test("a text that cannot have been held is unclear once the looks are over", async () => {
+test("a text that cannot have been held is unknown after the last read", async () => {
 	const world = createWorld({ followMs: [1_000, 2_000] });
 	const { agency, anna, enqueue, outbox, pass, state, sends } = world;
 	breakSends(world);
@@ -219,7 +219,7 @@ test("a text whose time passes while it is read about is not sent", async () => 
 	expect([await state("note-1"), sends()]).toEqual(["expired", []]);
 });
 
-test("a text to a conversation that was never seen is unclear and not expired or cancelled, once it was tried", async () => {
+test("a text to a conversation that was never seen is unknown and not expired or cancelled, once it was tried", async () => {
 	for (const end of ["notAfter", "cancel"]) {
 		const world = createWorld();
 		const { agency, outbox, enqueue, pass, state } = world;
@@ -262,7 +262,7 @@ test("a text between two tries is cancelled, and the next has its turn", async (
 	expect(texts()).toEqual(["2"]);
 });
 
-test("pauses between tries are kept by a new process, and when the change feed wakes the lane", async () => {
+test("pauses between tries are kept by a new process, and when the change feed wakes the queue", async () => {
 	const world = createWorld({ engine: undefined });
 	const { agency, anna, client, enqueue, outbox, pass, sends, store, sandbox } = world;
 	breakSends(world);
@@ -293,7 +293,7 @@ test("a held text whose second send is always answered 500 waits for the consent
 	expect([await state("note-1"), texts()]).toEqual(["sent", ["1"]]);
 });
 
-test("an outage of reads and sends for a day makes no text unclear", async () => {
+test("an outage of reads and sends for a day makes no text unknown", async () => {
 	const { sandbox, enqueue, pass, state, texts } = createWorld();
 	sandbox.faults.add({ effect: { status: 503 }, times: 100_000 });
 	await enqueue("1");

@@ -5,7 +5,7 @@ import { history, play } from "./histories.ts";
 
 const numRuns = isLong ? 3_000 : 40;
 
-test("in random histories no text arrives twice, none is falsely reported, and each lane keeps its order", async () => {
+test("in random histories no text arrives twice, none is falsely reported, and each queue keeps its order", async () => {
 	const property = fc.asyncProperty(history, async (given) => {
 		expect(await play(given)).toEqual([]);
 	});

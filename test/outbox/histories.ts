@@ -177,11 +177,11 @@ async function playOn(given: History, openStore: () => OutboxStore | Promise<Out
 	phones.forEach((phone, index) => {
 		if (given.wrote[index]) agency.contact(phone).writes("Hello");
 	});
-	const wire = createWire(sandbox, given);
-	Date.now = () => sandbox.clock.now().getTime() + wire.aheadMs;
+	const network = createNetwork(sandbox, given);
+	Date.now = () => sandbox.clock.now().getTime() + network.aheadMs;
 	const store = await openStore();
 	await store.migrate();
-	const start = (): Process => startProcess(sandbox, wire, store, given, random);
+	const start = (): Process => startProcess(sandbox, network, store, given, random);
 	let processes = [start(), start()];
 	const texts: { id: string; to: string }[] = [];
 	/** Contacts to whom staff have sent. */
@@ -192,10 +192,10 @@ async function playOn(given: History, openStore: () => OutboxStore | Promise<Out
 
 	/** A worker that finds its clock set back looks at every text again. */
 	const setClock = async (aheadMs: number): Promise<void> => {
-		// Nobody can tell how long a request has been on its way if the clock is set meanwhile.
-		if (phones.some((phone) => wire.isUnderWay(phone))) await wire.advance(61);
-		const isBack = aheadMs < wire.aheadMs;
-		wire.aheadMs = aheadMs;
+		// How long a request has been on its way is unknown if the clock is set meanwhile.
+		if (phones.some((phone) => network.isUnderWay(phone))) await network.advance(61);
+		const isBack = aheadMs < network.aheadMs;
+		network.aheadMs = aheadMs;
 		if (isBack) await store.recover(Date.now());
 	};
 
@@ -204,7 +204,7 @@ async function playOn(given: History, openStore: () => OutboxStore | Promise<Out
 			case "enqueue": {
 				const to = phones[next.who] ?? "";
 				const id = `t${texts.length}`;
-				// Of two texts of the same words, of which one takes the other's place, nobody can tell which one arrived.
+				// If one of two equal texts takes the other's place, it is unknown which one arrived.
 				const body = next.same && given.onHeld === "wait" ? "Yes." : `Text ${texts.length}`;
 				const notAfter = next.soon === 0 ? new Date(sandbox.clock.now().getTime() + 3_600_000) : undefined;
 				const language = given.languages.length > 1 ? { consentLanguage: "fr" } : {};
@@ -217,7 +217,7 @@ async function playOn(given: History, openStore: () => OutboxStore | Promise<Out
 					...(notAfter && { notAfter }),
 				});
 				texts.push({ id, to });
-				wire.enqueued.set(id, { to, at: Date.now(), notAfter: notAfter?.getTime() });
+				network.enqueued.set(id, { to, at: Date.now(), notAfter: notAfter?.getTime() });
 				return;
 			}
 			case "work": {
@@ -226,7 +226,7 @@ async function playOn(given: History, openStore: () => OutboxStore | Promise<Out
 				const { stall } = next;
 				if (stall && !next.two) {
 					one.stallAt(stall.at, async () => {
-						await wire.advance(stall.seconds);
+						await network.advance(stall.seconds);
 						await doAct({ do: stall.meanwhile, who: stall.who });
 					});
 				}
@@ -240,22 +240,22 @@ async function playOn(given: History, openStore: () => OutboxStore | Promise<Out
 				return;
 			}
 			case "advance":
-				return wire.advance(next.seconds);
+				return network.advance(next.seconds);
 			case "writes":
 				return void agency.contact(phones[next.who] ?? "").writes("And?");
 			case "accepts": {
 				const phone = phones[next.who] ?? "";
-				// Nobody can prevent that a request on its way delivers a text that the consent has just delivered, when the
-				// service has forgotten its id.
-				if (given.policy.operationIdTtlHours !== null && wire.isUnderWay(phone)) return;
+				// A request on its way may deliver a text that the consent has just delivered, if the service has forgotten its
+				// id. No client can prevent that.
+				if (given.policy.operationIdTtlHours !== null && network.isUnderWay(phone)) return;
 				return void agency.contact(phone).accepts();
 			}
 			case "declines": {
 				const phone = phones[next.who] ?? "";
 				const contact = agency.contact(phone);
 				// A decline of what staff have sent says nothing about the CRM's texts.
-				const held = wire.owners.get(contact.state().held?.operationId ?? "");
-				if (held && given.afterDrop === "cancel") wire.stop(phone, "the contact had declined");
+				const held = network.owners.get(contact.state().held?.operationId ?? "");
+				if (held && given.afterDrop === "cancel") network.stop(phone, "the contact had declined");
 				return void contact.declines();
 			}
 			case "stops":
@@ -263,7 +263,7 @@ async function playOn(given: History, openStore: () => OutboxStore | Promise<Out
 			case "cancelAll": {
 				const phone = phones[next.who] ?? "";
 				await processes[1]?.outbox.cancelAll({ to: phone });
-				return wire.stop(phone, "cancelAll");
+				return network.stop(phone, "cancelAll");
 			}
 			case "clock":
 				return setClock(next.minutes * 60_000);
@@ -289,7 +289,7 @@ async function playOn(given: History, openStore: () => OutboxStore | Promise<Out
 				return void sandbox.keys.setScopes(keyId, scopes[next.scopes] as ("conversations:read" | "messages:write")[]);
 			}
 			case "report": {
-				const sids = await wire.sids();
+				const sids = await network.sids();
 				for (const sid of sids)
 					sandbox.message(sid)[next.status === "failed" ? "undelivered" : (next.status as "read")]();
 				return;
@@ -297,7 +297,7 @@ async function playOn(given: History, openStore: () => OutboxStore | Promise<Out
 			case "cancel":
 				return void (await processes[1]?.outbox.cancel(texts[next.which]?.id ?? "none"));
 			case "late":
-				wire.lateBy = next.seconds;
+				network.lateBy = next.seconds;
 				return;
 			case "fault":
 				return void sandbox.faults.add({
@@ -315,7 +315,7 @@ async function playOn(given: History, openStore: () => OutboxStore | Promise<Out
 	sandbox.faults.clear();
 	agency.consent.set({ languages: given.languages, defaultLanguage: null, missingTemplates: [] });
 	await setClock(0);
-	wire.lateBy = 0;
+	network.lateBy = 0;
 	sandbox.keys.setScopes(keyId, ["conversations:read", "messages:write"]);
 	for (const phone of phones) agency.conversation(phone).takeOver({ times: 0 });
 	const { outbox } = start();
@@ -323,22 +323,22 @@ async function playOn(given: History, openStore: () => OutboxStore | Promise<Out
 		await outbox.drain();
 		const next = await store.nextDue();
 		if (next === undefined) break;
-		// The first looks come close together; then a consent may take two days.
+		// The first reads come close together. Then a consent may take two days.
 		const seconds = Math.ceil((next - sandbox.clock.now().getTime()) / 1_000);
-		await wire.advance(Math.max(1, seconds, round > 30 ? 21_600 : 0));
+		await network.advance(Math.max(1, seconds, round > 30 ? 21_600 : 0));
 	}
-	return verdictOf(sandbox, wire, store, texts, staffTo, given);
+	return verdictOf(sandbox, network, store, texts, staffTo, given);
 }
 
 async function verdictOf(
 	sandbox: Sandbox,
-	wire: Wire,
+	network: Network,
 	store: OutboxStore,
 	texts: readonly { id: string; to: string }[],
 	staffTo: ReadonlySet<string>,
 	given: History,
 ): Promise<string[]> {
-	const wrong = [...wire.wrong];
+	const wrong = [...network.wrong];
 	const asked = askedBy(sandbox);
 	const tapped = new Set<string>();
 	for (const event of sandbox.events())
@@ -349,7 +349,8 @@ async function verdictOf(
 		given.acts.some((next) => next.do === name && also(next));
 	const failedOnce = given.acts.some((next) => next.do === "report" && next.status === "failed");
 	for (const { id, to } of texts) {
-		const isOwn = (operationId: string | null): boolean => operationId !== null && wire.owners.get(operationId) === id;
+		const isOwn = (operationId: string | null): boolean =>
+			operationId !== null && network.owners.get(operationId) === id;
 		const byStaff = staffTo.has(to);
 		const text = await store.find(id);
 		const got = inboxes.flat().filter((entry) => entry.kind === "text" && isOwn(entry.operationId)).length;
@@ -363,19 +364,20 @@ async function verdictOf(
 		if (state === "refused" && !has("fault", (next) => JSON.stringify(next).includes("400")))
 			wrong.push(`${id} is refused`);
 		if (state === "replaced" && given.onHeld === "wait" && !byStaff) wrong.push(`${id} is replaced, by nobody`);
-		// Nobody can tell: an unusable answer, a template that may be that of a flow, a tap that may have ended a queue entry which the
-		// text took over, a conversation that was never seen, and too many requests without a known end.
+		// The outcome cannot be known after an unusable answer, for a conversation that was never seen, and after too many
+		// requests without a known end. Nor if a template may belong to a flow, or a button reply may have ended a queue
+		// entry that the text took over.
 		const { requests = [], baseline = null } = text?.progress ?? {};
 		const tookOver = given.onHeld === "replace" && baseline?.queued != null && tapped.has(to);
 		const isAsked = text?.queueId === null && ([...asked.keys()].some(isOwn) || byStaff || tookOver);
-		if (state === "unknown" && ![...wire.taken].some(isOwn) && !isAsked && baseline?.seen && requests.length < 8)
+		if (state === "unknown" && ![...network.taken].some(isOwn) && !isAsked && baseline?.seen && requests.length < 8)
 			wrong.push(`${id} is unknown`);
 		const times = Math.max(0, ...[...asked].map(([operationId, count]) => (isOwn(operationId) ? count : 0)));
 		if (times > 1) wrong.push(`${id} asked for consent ${times} times`);
 	}
 	for (const inbox of given.onHeld === "wait" ? inboxes : []) {
 		const order = inbox
-			.flatMap((entry) => texts.findIndex(({ id }) => id === wire.owners.get(entry.operationId ?? "")))
+			.flatMap((entry) => texts.findIndex(({ id }) => id === network.owners.get(entry.operationId ?? "")))
 			.filter((at) => at >= 0);
 		if (order.some((at, index) => at < (order[index - 1] ?? -1))) wrong.push(`order ${order.join(" ")}`);
 	}
@@ -410,7 +412,7 @@ function ousted(sandbox: Sandbox): string[] {
 	});
 }
 
-interface Wire {
+interface Network {
 	fetch: typeof globalThis.fetch;
 	/** Moves the clock, and lets what was late arrive on the way. */
 	advance: (seconds: number) => Promise<void>;
@@ -435,7 +437,7 @@ interface Wire {
 }
 
 /** The sandbox, with requests that arrive late. */
-function createWire(sandbox: Sandbox, given: History): Wire {
+function createNetwork(sandbox: Sandbox, given: History): Network {
 	const agency = sandbox.agency();
 	const bytes = new Map<string, string>();
 	const late: { to: string; at: number; run: () => Promise<unknown> }[] = [];
@@ -450,20 +452,20 @@ function createWire(sandbox: Sandbox, given: History): Wire {
 	function noteBegin(id: string, operationId: string): void {
 		const now = Date.now();
 		const why = stopped.get(id);
-		if (why) wire.wrong.push(`${id} was requested after ${why}`);
-		const text = wire.enqueued.get(id);
+		if (why) network.wrong.push(`${id} was requested after ${why}`);
+		const text = network.enqueued.get(id);
 		const limit = text?.notAfter ?? (text?.at ?? 0) + given.maxAgeHours * 3_600_000;
 		// The clock may be set between the check and here.
-		if (now > limit + 1_000) wire.wrong.push(`${id} was requested after its time`);
+		if (now > limit + 1_000) network.wrong.push(`${id} was requested after its time`);
 		const first = firstAt.get(operationId) ?? now;
 		firstAt.set(operationId, first);
 		if (given.isQuietAtNight && isNight(now) && !(now - first > 0 && now - first < 70_000))
-			wire.wrong.push(`${id} was requested at night`);
+			network.wrong.push(`${id} was requested at night`);
 	}
 
 	async function watched(url: Parameters<typeof fetch>[0], init: RequestInit): Promise<Response> {
 		const { operationId } = JSON.parse(String(init.body));
-		if ((bytes.get(operationId) ?? init.body) !== init.body) wire.wrong.push("one id with two messages");
+		if ((bytes.get(operationId) ?? init.body) !== init.body) network.wrong.push("one id with two messages");
 		bytes.set(operationId, String(init.body));
 		const response = await sandbox.fetch(url, init);
 		const answer = response.ok
@@ -472,11 +474,11 @@ function createWire(sandbox: Sandbox, given: History): Wire {
 					.json()
 					.catch(() => undefined)
 			: undefined;
-		if (answer?.success === true && answer.queued === undefined) wire.taken.add(operationId);
+		if (answer?.success === true && answer.queued === undefined) network.taken.add(operationId);
 		return response;
 	}
 
-	const wire: Wire = {
+	const network: Network = {
 		lateBy: 0,
 		isUnderWay: (phone) => late.some(({ to }) => to === phone),
 		marks: new Map(),
@@ -486,25 +488,25 @@ function createWire(sandbox: Sandbox, given: History): Wire {
 		aheadMs: 0,
 		enqueued: new Map(),
 		stop(phone, why) {
-			for (const [id, { to }] of wire.enqueued) if (to === phone) stopped.set(id, why);
+			for (const [id, { to }] of network.enqueued) if (to === phone) stopped.set(id, why);
 		},
 		async fetch(url, init = {}) {
 			if (init.method !== "POST" || !String(url).endsWith("/messages")) return sandbox.fetch(url, init);
 			const sent = JSON.parse(String(init.body));
-			const owner = wire.marks.get(sent.to)?.id ?? "none";
-			if (!wire.owners.has(sent.operationId)) wire.owners.set(sent.operationId, owner);
+			const owner = network.marks.get(sent.to)?.id ?? "none";
+			if (!network.owners.has(sent.operationId)) network.owners.set(sent.operationId, owner);
 			noteBegin(owner, sent.operationId);
-			if (wire.lateBy === 0) return watched(url, init);
+			if (network.lateBy === 0) return watched(url, init);
 			// A process may have been stopped between the mark and the request. It is late by a minute at most from the mark on.
 			const now = sandbox.clock.now().getTime();
 			const { to } = JSON.parse(String(init.body));
-			const mark = wire.marks.get(to)?.at ?? now;
+			const mark = network.marks.get(to)?.at ?? now;
 			late.push({
 				to,
-				at: Math.min(now + wire.lateBy * 1_000, Math.max(now, mark + 60_000)),
+				at: Math.min(now + network.lateBy * 1_000, Math.max(now, mark + 60_000)),
 				run: () => watched(url, { ...init, signal: null }),
 			});
-			wire.lateBy = 0;
+			network.lateBy = 0;
 			throw Object.assign(new TypeError("fetch failed"), {
 				cause: Object.assign(new Error("reset"), { code: "ECONNRESET", syscall: "read" }),
 			});
@@ -529,10 +531,16 @@ function createWire(sandbox: Sandbox, given: History): Wire {
 				.map(({ messageSid }) => messageSid);
 		},
 	};
-	return wire;
+	return network;
 }
 
-function startProcess(sandbox: Sandbox, wire: Wire, store: OutboxStore, given: History, random: () => number): Process {
+function startProcess(
+	sandbox: Sandbox,
+	network: Network,
+	store: OutboxStore,
+	given: History,
+	random: () => number,
+): Process {
 	let left = Number.POSITIVE_INFINITY;
 	let done = false;
 	let isDead = false;
@@ -561,7 +569,7 @@ function startProcess(sandbox: Sandbox, wire: Wire, store: OutboxStore, given: H
 				if (isMark && --untilStall === 0 && !isDead) await whileStalled();
 				const run = async () => {
 					const result = await (method as (...args: unknown[]) => Promise<unknown>)(...args);
-					if (isMark && result) wire.marks.set(to, { id, at: progress.requests.at(-1).at });
+					if (isMark && result) network.marks.set(to, { id, at: progress.requests.at(-1).at });
 					return result;
 				};
 				return mortal(run, () => never);
@@ -572,7 +580,7 @@ function startProcess(sandbox: Sandbox, wire: Wire, store: OutboxStore, given: H
 		...sandbox.connection,
 		fetch: (url, init) =>
 			mortal(
-				() => wire.fetch(url, init),
+				() => network.fetch(url, init),
 				() => Promise.reject(new TypeError("the process is dead")),
 			),
 		retry: { attempts: 2, baseDelayMs: 1, maxDelayMs: 1, budget: Number.POSITIVE_INFINITY },

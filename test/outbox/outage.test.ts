@@ -31,7 +31,7 @@ function start(change: (store: OutboxStore) => Partial<OutboxStore>) {
 }
 
 test.each(["due", "open", "save"] as const)(
-	"a worker whose database is away pauses, and goes on when it is back: %s",
+	"a worker whose database is away pauses, and continues when it is back: %s",
 	async (method) => {
 		let isAway = true;
 		let calls = 0;

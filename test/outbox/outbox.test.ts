@@ -41,12 +41,12 @@ test("a failing key function kills no text", async () => {
 		if (isBroken) throw new Error("the vault is closed");
 		return sandbox.connection.apiKey;
 	};
-	const told: string[] = [];
+	const reported: string[] = [];
 	const outbox = createOutbox({
 		client: createClient({ ...sandbox.connection, apiKey }),
 		store: memoryStore(),
 		now: sandbox.clock.now,
-		onPaused: ({ error }) => told.push(error?._tag ?? "none"),
+		onPaused: ({ error }) => reported.push(error?._tag ?? "none"),
 	});
 	await outbox.enqueue({ id: "a", agencyId: sandbox.agency().id, to: anna.phoneNumber, body: "Hi" });
 	for (let minute = 0; minute < 5; minute++) {
@@ -54,13 +54,13 @@ test("a failing key function kills no text", async () => {
 		sandbox.clock.advance({ minutes: 1 });
 	}
 	expect(await outbox.status("a")).toMatchObject({ state: "waiting", attempts: 0 });
-	expect(told).toHaveLength(1);
+	expect(reported).toHaveLength(1);
 	isBroken = false;
 	await outbox.drain();
 	expect(await outbox.status("a")).toMatchObject({ state: "sent", attempts: 1 });
 });
 
-test("a key function that never returns is a trouble of the whole client, as one that fails", async () => {
+test("a key function that never returns pauses the whole client, like one that fails", async () => {
 	const sandbox = createSandbox();
 	const agency = sandbox.agency();
 	const anna = agency.contact("+447700900101");
@@ -78,7 +78,7 @@ test("a key function that never returns is a trouble of the whole client, as one
 	expect(pauses).toEqual([["PartnerTimeoutError", undefined]]);
 });
 
-test("a contact who answers in words does not block the lane for 48 hours", async () => {
+test("a contact who answers in words does not block the queue for 48 hours", async () => {
 	const { outbox, anna, enqueue, texts, templates, state, pass, sends, sandbox } = createWorld();
 	sandbox.clock.advance({ hours: 25 });
 	await enqueue("1");
@@ -97,7 +97,7 @@ test("a contact who answers in words does not block the lane for 48 hours", asyn
 	});
 });
 
-test("a tap opens the window and is no answer: it may be a refusal that the service carries out later", async () => {
+test("a tap opens the window and is not an answer: it may be a refusal that the service carries out later", async () => {
 	const { anna, enqueue, state, pass, sends, sandbox } = createWorld();
 	sandbox.clock.advance({ hours: 25 });
 	await enqueue("1");
@@ -149,7 +149,7 @@ test("a text that went out after a request for consent had failed does not say t
 	expect((await outbox.status("note-1"))?.consentFailed).toBe(false);
 });
 
-test("a text that replaces one whose request for consent did not reach the phone is told of it too", async () => {
+test("a text that replaces one whose request for consent did not reach the phone reports it too", async () => {
 	const { sandbox, agency, anna, client, enqueue, outbox, pass } = createWorld({ onHeld: "replace" });
 	const words = async (id: string) => (await outbox.status(id))?.description;
 	sandbox.clock.advance({ hours: 25 });
@@ -286,7 +286,7 @@ test.each([
 		"an outage",
 		({ sandbox }: ReturnType<typeof createWorld>) => void sandbox.faults.add({ times: 500, effect: { status: 503 } }),
 	],
-])("%s changes no text: they wait, and it is told once", async (_, breakIt) => {
+])("%s changes no text: they wait, and it is reported once", async (_, breakIt) => {
 	const world = createWorld();
 	const { enqueue, pass, state, pauses, texts, sandbox } = world;
 	breakIt(world);
@@ -299,7 +299,7 @@ test.each([
 	expect(sandbox.requests().length).toBeLessThan(120);
 });
 
-test("after the trouble has passed every text goes out, in order", async () => {
+test("after the pause every text goes out, in order", async () => {
 	const { sandbox, agency, enqueue, pass, texts } = createWorld();
 	agency.unlink();
 	for (const body of ["1", "2"]) await enqueue(body);
@@ -360,7 +360,7 @@ test("a first text to somebody who never wrote survives an outage too", async ()
 	expect(bert.inbox().map(({ kind }) => kind)).toEqual(["template", "text"]);
 });
 
-test("a conversation that is hidden while a text is in doubt makes it unclear, and it is never sent again", async () => {
+test("a conversation that is hidden while a text is in doubt makes it unknown, and it is never sent again", async () => {
 	const { sandbox, agency, anna, enqueue, pass, sends, outbox } = createWorld({ followMs: [1_000, 2_000] });
 	sandbox.clock.advance({ hours: 25 });
 	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: "reset" });
@@ -403,7 +403,7 @@ test("a number that is not one of allowRecipients is refused without a request",
 	expect(sandbox.requests().filter(({ operation }) => operation === "messages.send")).toEqual([]);
 });
 
-test("a conflict is read about and tried again with the same id", async () => {
+test("a conflict is read about and retried with the same id", async () => {
 	const { sandbox, agency, anna, enqueue, pass, sends, texts } = createWorld();
 	agency.conversation(anna).takeOver({ times: 2 });
 	await enqueue("1");
@@ -443,7 +443,7 @@ test("a text is cancelled while it waits, and not after", async () => {
 	]);
 });
 
-test("the change feed tells it what was delivered, and wakes who waits for consent", async () => {
+test("the change feed reports what was delivered, and wakes the queues that wait for consent", async () => {
 	const { sandbox, outbox, agency, anna, client, enqueue, state, pass, settled } = createWorld();
 	await enqueue("1");
 	await outbox.drain();
@@ -511,7 +511,7 @@ test("a change that is observed after a later one takes no text back from failed
 	}
 });
 
-test("a lively chat that is observed uses up no look at a text, and costs no request", async () => {
+test("a lively chat that is observed uses up no read of a text, and costs no request", async () => {
 	const { sandbox, outbox, agency, anna, client, enqueue, state, pass } = createWorld();
 	await enqueue("1");
 	await outbox.drain();
@@ -610,7 +610,7 @@ test("a second worker is refused while the first works, with the way out; afterw
 	await restart().drain();
 });
 
-test("drains that overlap follow each other; beside a worker of the same process one is refused in words", async () => {
+test("drains that overlap follow each other; beside a worker of the same process one is refused with a message", async () => {
 	const { outbox, enqueue, state } = createWorld({ now: undefined });
 	await enqueue("1");
 	await Promise.all([outbox.drain(), outbox.drain()]);
@@ -624,7 +624,7 @@ test("drains that overlap follow each other; beside a worker of the same process
 	await outbox.drain();
 });
 
-test("in a runtime without processes only the sign of life tells that another one works", async () => {
+test("in a runtime without processes only the sign of life shows that another one works", async () => {
 	const kill = vi.spyOn(process, "kill").mockImplementation(() => {
 		throw new Error("process.kill is not implemented");
 	});
@@ -770,7 +770,7 @@ test("a reading that is older than 10 seconds is read again before the text is s
 	expect([texts(), await world.state("note-1")]).toEqual([["1"], "sent"]);
 });
 
-test("the time for an answer counts from the mark in the row, also when the database was slow to store it", async () => {
+test("the time for an answer counts from the attempt record in the row, even if the database was slow to store it", async () => {
 	const store = memoryStore();
 	const { sandbox, outbox, enqueue, texts, pauses } = createWorld({
 		settleMs: 14_500,
@@ -824,7 +824,7 @@ test("a held text whose second send is in doubt, and whose message is listed som
 	expect(await state("note-1")).toBe("sent");
 });
 
-test("a text that the service says it took, and of which there is no trace, is unclear and not sent again", async () => {
+test("a text that the service says it took, and of which there is no trace, is unknown and not sent again", async () => {
 	const { sandbox, store, enqueue, restart, state } = createWorld();
 	let sends = 0;
 	const fetch: typeof globalThis.fetch = async (url, init) => {
@@ -872,7 +872,7 @@ test("the status of a text that waits says what it waits for", async () => {
 	expect(await waits("note-2")).toEqual(["Sent.", null]);
 });
 
-test("two texts of the same words are told apart", async () => {
+test("two texts of the same words are distinguished", async () => {
 	const { sandbox, enqueue, pass, texts, outbox } = createWorld();
 	sandbox.faults.add({ operation: "messages.send", skip: 1, phase: "before", effect: "reset" });
 	await enqueue("Yes.");

@@ -1,4 +1,4 @@
-// What keeps all texts waiting: how long, how often it is told, and what ends it.
+// What pauses all texts: how long, how often it is reported, and what ends it.
 import { createClient } from "messaging-conversations";
 import { createOutbox, type OutboxStore } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
@@ -32,7 +32,7 @@ test("a text goes out at most a minute after a refusal of its agency that lasted
 	expect([await world.state("note-1"), world.pauses.length]).toEqual(["sent", 1]);
 });
 
-test("a host without a name is one trouble of all agencies, and is tried again within a minute", async () => {
+test("a host that does not resolve pauses all agencies once, and is retried within a minute", async () => {
 	vi.spyOn(Math, "random").mockReturnValue(1);
 	const sandbox = createSandbox();
 	let isDown = true;
@@ -44,9 +44,9 @@ test("a host without a name is one trouble of all agencies, and is tried again w
 		return sandbox.fetch(url, init);
 	};
 	const client = createClient({ ...sandbox.connection, fetch, retry: false });
-	const told: unknown[] = [];
+	const noted: unknown[] = [];
 	const now = sandbox.clock.now;
-	const outbox = createOutbox({ client, store: memoryStore(), now, onPaused: ({ agencyId }) => told.push(agencyId) });
+	const outbox = createOutbox({ client, store: memoryStore(), now, onPaused: ({ agencyId }) => noted.push(agencyId) });
 	for (const [at, agency] of [sandbox.agency(), sandbox.link({ name: "Second" })].entries()) {
 		const anna = agency.contact("+447700900101");
 		anna.writes("Hello");
@@ -57,7 +57,7 @@ test("a host without a name is one trouble of all agencies, and is tried again w
 	await tick({ sandbox, outbox }, 61);
 	expect((await outbox.status("note-0"))?.state).toBe("sent");
 	expect((await outbox.status("note-1"))?.state).toBe("sent");
-	expect(told).toEqual([undefined]);
+	expect(noted).toEqual([undefined]);
 });
 
 test("the answer of a call that began before a pause does not end it", async () => {
@@ -90,7 +90,7 @@ test("the answer of a call that began before a pause does not end it", async () 
 	expect((await outbox.status("c"))?.state).toBe("waiting");
 });
 
-test("the next outage is told when the text that met the last one was cancelled", async () => {
+test("the next outage is reported if the text that met the last one was cancelled", async () => {
 	const world = createWorld();
 	const { sandbox, outbox, agency, enqueue, pass, pauses } = world;
 	const bert = agency.contact("+447700900102");
@@ -134,16 +134,16 @@ test("a clock that is set back by an hour keeps no text waiting", async () => {
 	let isDown = true;
 	const fetch: typeof globalThis.fetch = async (url, init) =>
 		isDown ? new Response("{}", { status: 401 }) : sandbox.fetch(url, init);
-	const told: string[] = [];
+	const noted: string[] = [];
 	const outbox = createOutbox({
 		client: createClient({ ...sandbox.connection, fetch }),
 		store: memoryStore(),
-		onPaused: ({ error }) => told.push(error?._tag ?? "none"),
+		onPaused: ({ error }) => noted.push(error?._tag ?? "none"),
 	});
 	const stop = new AbortController();
 	const working = outbox.work({ signal: stop.signal });
 	await outbox.enqueue({ id: "1", agencyId: sandbox.agency().id, to: anna.phoneNumber, body: "Hi" });
-	await expect.poll(() => told).toEqual(["PartnerUnauthorized"]);
+	await expect.poll(() => noted).toEqual(["PartnerUnauthorized"]);
 	const real = Date.now;
 	vi.spyOn(Date, "now").mockImplementation(() => real() - 3_600_000);
 	isDown = false;

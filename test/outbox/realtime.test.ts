@@ -101,12 +101,12 @@ test("a revoked key loses no text, and the next key sends it", async () => {
 	anna.writes("Hello");
 	let apiKey = sandbox.connection.apiKey;
 	const client = createClient({ ...sandbox.connection, apiKey: () => apiKey });
-	const told: string[] = [];
-	const { outbox, reaches } = start({ client, onPaused: ({ error }) => told.push(error?._tag ?? "none") });
+	const reported: string[] = [];
+	const { outbox, reaches } = start({ client, onPaused: ({ error }) => reported.push(error?._tag ?? "none") });
 	sandbox.keys.revoke(sandbox.keys.list()[0]?.id ?? "");
 	await outbox.enqueue({ id: "1", agencyId: sandbox.agency().id, to: anna.phoneNumber, body: "Hi" });
-	await expect.poll(() => told, { timeout: 5_000 }).toEqual(["PartnerUnauthorized"]);
+	await expect.poll(() => reported, { timeout: 5_000 }).toEqual(["PartnerUnauthorized"]);
 	apiKey = sandbox.keys.create({ scopes: ["conversations:read", "messages:write"] }).apiKey;
 	await reaches("1", "sent");
-	expect(told).toEqual(["PartnerUnauthorized"]);
+	expect(reported).toEqual(["PartnerUnauthorized"]);
 });

@@ -209,7 +209,7 @@ async function failures(): Promise<string[]> {
 		stdio: "ignore",
 		detached: true,
 	});
-	// A lane that never rests keeps a process of the runner busy for ever: the whole group is ended.
+	// A queue that never rests would keep a process of the runner busy for ever, so the whole group is ended.
 	const patience = setTimeout(() => process.kill(-(child.pid ?? Number.NaN), "SIGKILL"), 120_000);
 	await once(child, "exit");
 	clearTimeout(patience);

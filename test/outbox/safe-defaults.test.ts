@@ -82,7 +82,7 @@ describe("a contact who declines", () => {
 		expect(sends()).toHaveLength(1);
 	});
 
-	test("whose text was pushed out by staff is told apart, as a guess", async () => {
+	test("whose text was displaced by staff has a reason of its own, as a guess", async () => {
 		const { outbox, agency, anna, enqueue, pass, state } = createClosed();
 		await enqueue("1");
 		await enqueue("2");
@@ -358,7 +358,7 @@ describe("beforeSend", () => {
 		["returns nothing", () => undefined],
 		["returns true", () => true],
 		["returns a time that is none", () => ({ waitUntil: new Date("never") })],
-	])("sends nothing when it %s, tells onPaused once, and is asked again", async (_how, fail) => {
+	])("sends nothing when it %s, calls onPaused once, and is asked again", async (_how, fail) => {
 		let isBroken = true;
 		const beforeSend = () => (isBroken ? (fail() as Promise<never>) : ("send" as const));
 		const { outbox, pauses, enqueue, pass, sends, texts } = createWorld({ ...defaults, beforeSend });
@@ -474,7 +474,7 @@ describe("the agency's settings", () => {
 		expect([ids.length, new Set(ids).size]).toEqual([2, 2]);
 	});
 
-	test("that nobody can read, for a new contact of a new agency, turn a 400 into a pause", async () => {
+	test("that cannot be read, for a new contact of a new agency, turn a 400 into a pause", async () => {
 		const sandbox = createSandbox();
 		const agency = sandbox.agency();
 		agency.consent.set({ missingTemplates: ["consent"] });
@@ -681,13 +681,13 @@ describe("faults of the machine and of the service", () => {
 				return new Response("{}", { status: 429, headers: { "retry-after": retryAfter } });
 			};
 			const client = createClient({ ...sandbox.connection, fetch });
-			const told: Date[] = [];
-			const onPaused = ({ retryAt }: { retryAt: Date }) => told.push(retryAt);
+			const reported: Date[] = [];
+			const onPaused = ({ retryAt }: { retryAt: Date }) => reported.push(retryAt);
 			const outbox = createOutbox({ client, store, now: sandbox.clock.now, onPaused });
 			await outbox.enqueue({ id: "a", agencyId: agency.id, to: anna.phoneNumber, body: "1" });
 			await outbox.drain();
 			isLimited = false;
-			const waitMs = (told[0]?.getTime() ?? Number.NaN) - sandbox.clock.now().getTime();
+			const waitMs = (reported[0]?.getTime() ?? Number.NaN) - sandbox.clock.now().getTime();
 			expect(waitMs).toBeLessThanOrEqual(3_600_000);
 			sandbox.clock.advance({ minutes: 61 });
 			await outbox.drain();

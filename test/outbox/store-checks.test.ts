@@ -262,7 +262,7 @@ test("each title is used once", () => {
 	expect(titles.length).toBeGreaterThan(25);
 });
 
-test("what is no function is refused, with the name of the argument", () => {
+test("what is not a function is refused, with the name of the argument", () => {
 	expect(() => storeChecks(memoryStore() as never)).toThrow(PartnerInvalidInput);
 	expect(() => storeChecks(undefined as never)).toThrow(/open: must be a function/);
 	expect(() => storeChecks(memoryStore, { transaction: {} as never })).toThrow(/transaction: must be a function/);

@@ -4,7 +4,7 @@ import { expectTypeOf, test } from "vitest";
 declare const outbox: Outbox;
 const text = { id: "1", agencyId: "agy_1", to: "+447700900101", body: "Hi" };
 
-test("a tx that is no transaction does not compile", () => {
+test("a tx that is not a transaction does not compile", () => {
 	// @ts-expect-error a number
 	void (() => outbox.enqueue(text, { tx: 42 }));
 	// @ts-expect-error a query that gives the rows alone

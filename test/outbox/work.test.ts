@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { memoryStore } from "./memory.ts";
 import { createWorld } from "./world.ts";
 
-/** An engine that keeps its handler, so that a test wakes a lane, and counts the workers that have not been stopped. */
+/** An engine that keeps its handler, so that a test can wake a recipient's queue, and counts the workers that have not been stopped. */
 function createEngine() {
 	let handler: (seq: number) => Promise<void> = async () => {};
 	const counts = { working: 0, wakes: 0 };
@@ -39,13 +39,13 @@ function start(change: (store: OutboxStore) => Partial<OutboxStore>) {
 
 const fails = () => Promise.reject(new Error("the database is down"));
 
-test("work rejects when the first look at the store fails, and the engine's handlers are stopped", async () => {
+test("work rejects if the first read of the store fails, and the engine's handlers are stopped", async () => {
 	const { counts, working } = start(() => ({ due: fails }));
 	await expect(working).rejects.toThrow("the database is down");
 	expect(counts.working).toBe(0);
 });
 
-test("work rejects when a later look at the store fails", async () => {
+test("work rejects if a later read of the store fails", async () => {
 	let looks = 0;
 	const { counts, working } = start((store) => ({ due: (...args) => (looks++ < 2 ? store.due(...args) : fails()) }));
 	await expect(working).rejects.toThrow("the database is down");
@@ -62,7 +62,7 @@ test("work rejects when the store fails in a step", async () => {
 	expect(counts.working).toBe(0);
 });
 
-test("work ends when its signal aborts, and no look at the store follows", async () => {
+test("work ends when its signal aborts, and no read of the store follows", async () => {
 	let looks = 0;
 	const { counts, working, stop } = start((store) => ({
 		due: (...args) => {
@@ -140,7 +140,7 @@ test.each([false, true])(
 	},
 );
 
-test("while a send is slow, the texts behind it cost no look at the store after the other", async () => {
+test("while a send is slow, the texts behind it do not cost one read of the store after the other", async () => {
 	const sandbox = createSandbox({ now: new Date() });
 	const [anna, bert] = ["+447700900101", "+447700900102"].map((number) => sandbox.agency().contact(number));
 	if (!anna || !bert) throw new Error("no contacts");

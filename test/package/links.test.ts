@@ -62,7 +62,7 @@ test("links that lead nowhere are found, headings included", () => {
 	expect(dead("README.md", "[a](https://example.com) [b](../../issues) `x`\n```\n[c](nowhere.md)\n```")).toEqual([]);
 	expect(dead("README.md", "[a](docs/gone.md) [b](docs/guide.md#twice-2)")).toEqual([
 		"README.md: docs/gone.md does not exist",
-		"README.md: docs/guide.md#twice-2 is no heading of that page",
+		"README.md: docs/guide.md#twice-2 is not a heading of that page",
 	]);
 	expect(dead("docs/other.md", "[a](guide.md) [b](docs/guide.md)")).toEqual([
 		"docs/other.md: docs/guide.md does not exist",

@@ -52,7 +52,7 @@ test("a refusal is shown beside the fields, which keep their text, and goes when
 	});
 });
 
-test("a send without an answer keeps its operationId, so that the next attempt is no second text", async () => {
+test("a send without an answer keeps its operationId, so that the next attempt is not a second text", async () => {
 	const { page, sandbox, send } = await asCrm("closed");
 	sandbox.agency().contact(phone).writes("Hello?");
 	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "hang" });

@@ -263,7 +263,7 @@ test("the other agencies are reached by the agency's list, and each call names t
 	await shows(page.getByRole("contentinfo"), `POST /_sandbox/agencies/${other.id}/contacts/${phone}/writes`);
 });
 
-test("a request is copied as a curl command that works, whatever stands in its query and body", async () => {
+test("a request is copied as a curl command that works, whatever its query and body contain", async () => {
 	const { page, server, sandbox } = await visit();
 	await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
 	const url = `${server.baseUrl}/agencies/${sandbox.agency().id}`;

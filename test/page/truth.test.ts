@@ -44,7 +44,7 @@ test("the requests of only one contact are not those of another agency's contact
 	await expect.poll(() => requests(page).locator("details").count()).toBe(1);
 });
 
-test("a send that another agency's CRM makes into a shared conversation, and that is refused, stands on the phone", async () => {
+test("a send that another agency's CRM makes into a shared conversation, and that is refused, is shown on the phone", async () => {
 	const { page, sandbox, client } = await visit();
 	const other = sandbox.link({ name: "Second" });
 	const anna = sandbox.agency().contact(phone, { name: "Anna" });

@@ -24,7 +24,7 @@ test("isE164 narrows unknown and string", () => {
 
 test("the default country is one of the known codes", () => {
 	expectTypeOf(toE164).parameter(1).toExtend<{ defaultCountry?: CountryCode | undefined } | undefined>();
-	// @ts-expect-error lower case is no country code
+	// @ts-expect-error lower case is not a country code
 	toE164("06 12 34 56 78", { defaultCountry: "fr" });
 	const value = "BE" as unknown;
 	if (isCountry(value)) expectTypeOf(value).toEqualTypeOf<CountryCode>();

@@ -259,7 +259,7 @@ test.each([
 	Symbol("+32470123456"),
 	new String("+32470123456"),
 	Number.NaN,
-])("a value that is no string is refused (%#)", (value) => {
+])("a value that is not a string is refused (%#)", (value) => {
 	expect(isE164(value)).toBe(false);
 	expect(() => Reflect.apply(toE164, undefined, [value])).toThrow(PartnerInvalidInput);
 	const options = { defaultCountry: "BE", allowUnlistedNumber: false } as const;
@@ -299,12 +299,12 @@ test("a hostile string of a megabyte is refused", () => {
 	}
 });
 
-test("padding is no part of the number, however long", () => {
+test("padding is not a part of the number, however long", () => {
 	expect(outcome(`${" ".repeat(5000)}0470 12 34 56${" ".repeat(5000)}`)).toBe("+32470123456");
 });
 
 test.each(["", "be", "BEL", "32", "XX", "constructor", "__proto__", "toString", "001"])(
-	"%j is no country",
+	"%j is not a country",
 	(country) => {
 		expect(isCountry(country)).toBe(false);
 		expect(() => Reflect.apply(toE164, undefined, ["0470 12 34 56", { defaultCountry: country }])).toThrow(

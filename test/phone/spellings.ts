@@ -123,7 +123,7 @@ export const groups: Readonly<Record<string, readonly Row[]>> = {
 		["+43 (0)664 1234567", "+436641234567"],
 		["+36 (06) 30 123 4567", "+36301234567"],
 		["+39 (0)6 6982 1234", "+390669821234"],
-		// With the zero a landline, without it a mobile: nobody can tell which.
+		// With the zero a landline, without it a mobile: either is possible.
 		["+39 (0)345 1234567", null],
 		["+34 (0)612 345 678", null],
 		["+352 (0)621 123 456", null],
@@ -154,7 +154,7 @@ export const groups: Readonly<Record<string, readonly Row[]>> = {
 		["+352 621-123-456", "+352621123456"],
 		["+352 26 12 34 56", "+35226123456"],
 		["+352 26-12-34-56", "+35226123456"],
-		// Brackets round a digit that is no zero ask nothing of the number but its length.
+		// Brackets round a digit other than zero ask nothing of the number but its length.
 		["+352 (4) 430824", "+3524430824"],
 		["+48 22210553 9", "+48222105539"],
 		// Its last group is of a length that Iran has, and no number there.

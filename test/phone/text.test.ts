@@ -36,7 +36,7 @@ test.each([
 	["0470", "0470"],
 	["0 470", "0 470"],
 	["( 0470 )", "( 0470"],
-])("the prefix of an international number is no digit: %j is %j", (input, expected) => {
+])("the prefix of an international number is not a digit: %j is %j", (input, expected) => {
 	expect(ascii(input)).toBe(expected);
 });
 

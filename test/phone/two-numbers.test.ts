@@ -57,7 +57,7 @@ test.each([
 	["49", "30 1234 12345"],
 	["352", "26  12 34 56"],
 	["49", "30 123456  57"],
-	// A zero at the beginning of a group, which is no valid number.
+	// A zero at the beginning of a group, which is not a valid number.
 	["98", "912 345 0678"],
 	["352", "31 66 93 0354"],
 ])("in +%s one number: %j", (code, written) => {

@@ -21,7 +21,7 @@ afterEach(() => {
 const held = async (box: Box, phone: string) => (await summaryOf(box, phone)).queuedMessages;
 
 throughEachEntryPoint((open) => {
-	test("the clock stands still until it is moved", async () => {
+	test("the clock does not move by itself", async () => {
 		const box = await open();
 		box.agency.contact(ANNA).writes("Hello");
 		await new Promise((resolve) => setTimeout(resolve, 5));
@@ -90,7 +90,7 @@ throughEachEntryPoint((open) => {
 	});
 
 	test("one jump and many small steps come to the same world", async () => {
-		const told = async (moves: number[]) => {
+		const reported = async (moves: number[]) => {
 			const box = await open();
 			box.agency.consent.set({ answerWithinHours: 30 });
 			box.agency.contact(ANNA).writes("Hello");
@@ -100,11 +100,11 @@ throughEachEntryPoint((open) => {
 			await box.close();
 			return state;
 		};
-		expect(await told(Array(72).fill(1))).toBe(await told([72]));
+		expect(await reported(Array(72).fill(1))).toBe(await reported([72]));
 	});
 });
 
-test("the clock starts at the instant it is given, and refuses what is no instant", () => {
+test("the clock starts at the instant it is given, and refuses what is not an instant", () => {
 	expect(createSandbox({ now: "2030-02-03T04:05:06.789Z" }).clock.now().toISOString()).toBe("2030-02-03T04:05:06.789Z");
 	expect(() => createSandbox({ now: "soon" })).toThrow();
 	expect(Number.isNaN(createSandbox().clock.now().getTime())).toBe(false);

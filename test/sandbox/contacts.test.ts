@@ -127,7 +127,7 @@ test("sharing with an agency that has a conversation of its own with the contact
 	expect(sandbox.agency().conversation(ANNA).state().visibility.reason).toBe("focus");
 });
 
-test("state tells of a conversation what the service and the phone know, and reading it leaves no trace", () => {
+test("state shows what the service and the phone know of a conversation, and reading it leaves no trace", () => {
 	const sandbox = createSandbox({ now: NOW });
 	const agency = sandbox.agency();
 	const anna = agency.contact(ANNA, { name: "Anna" });
@@ -178,7 +178,7 @@ test("looking at a contact of whom nothing is known makes none", () => {
 	expect(JSON.stringify(sandbox.export())).toBe(before);
 });
 
-test("contacts are in order of creation, also after a snapshot of a shared conversation", () => {
+test("contacts are in order of creation, even after a snapshot of a shared conversation", () => {
 	const sandbox = createSandbox();
 	const second = sandbox.link({ name: "Second" });
 	second.contact(BRAM, { name: "Bram" });

@@ -145,7 +145,7 @@ export function assertContract(seen: Seen, check: Check, ids: Set<string>): void
 	if (contradictions.length > 0) throw new Error(`${where}: ${contradictions.join("; ")}\n${seen.text}`);
 }
 
-/** Fields that must agree with one another wherever they stand: R75, R76, R78, R105, R118, R160, R165, R166, R168, R169, R181. */
+/** Fields that must agree with one another wherever they are: R75, R76, R78, R105, R118, R160, R165, R166, R168, R169, R181. */
 function contradictionsIn(body: unknown): string[] {
 	const found: string[] = [];
 	const holds = (truth: boolean, rule: string) => truth || found.push(rule);
@@ -167,8 +167,8 @@ function contradictionsIn(body: unknown): string[] {
 			holds(at(node.summary).aiEnabled === ai.enabled, "R75 aiEnabled");
 			holds(at(node.summary).cursor === null, "R76 cursor");
 			const silent = ai.disabledReason === null && ai.disabledAt === null;
-			const told = ai.disabledReason !== null && ai.disabledAt !== null;
-			holds(ai.enabled === true ? silent : told, "R169 disabledReason and disabledAt");
+			const reported = ai.disabledReason !== null && ai.disabledAt !== null;
+			holds(ai.enabled === true ? silent : reported, "R169 disabledReason and disabledAt");
 		}
 		if ("availableLanguages" in node) {
 			const languages = Array.isArray(node.availableLanguages) ? node.availableLanguages : [];

@@ -15,12 +15,12 @@ beforeEach(async () => {
 
 afterEach(() => server.close());
 
-interface Told {
+interface Report {
 	readonly status: number;
 	readonly result: unknown;
 }
 
-async function control(method: "GET" | "POST", path: string, body?: object): Promise<Told> {
+async function control(method: "GET" | "POST", path: string, body?: object): Promise<Report> {
 	const init: RequestInit = { method, headers: { authorization: `Bearer ${server.token}` } };
 	if (body) init.body = JSON.stringify(body);
 	const response = await fetch(`${server.controlUrl}/${path}`, init);
@@ -368,10 +368,10 @@ test("the page of controls names every control and every field that it takes, an
 		[each.verb, each.path, ...each.takes.sort()].join(" "),
 	);
 	const guide = readFileSync(new URL("../../docs/sandbox-routes.md", import.meta.url), "utf8");
-	const told = [...guide.matchAll(/^\| `(GET|POST) ([^`]+)` +\| ([^|]*)\|/gm)].map(([, verb, path, body = ""]) =>
+	const documented = [...guide.matchAll(/^\| `(GET|POST) ([^`]+)` +\| ([^|]*)\|/gm)].map(([, verb, path, body = ""]) =>
 		[verb, path, ...[...body.matchAll(/`(\w+)`/g)].map((match) => match[1]).sort()].join(" "),
 	);
-	expect(told.sort()).toEqual(known.sort());
+	expect(documented.sort()).toEqual(known.sort());
 	expect(known.length).toBeGreaterThan(50);
 });
 
@@ -422,7 +422,7 @@ test("reading a contact of whom nothing is known makes none, and shifts no later
 	expect(await reads("export")).toEqual(before);
 });
 
-test("a clock that is told nothing does not move, and says what it needs", async () => {
+test("a clock control without arguments does not move the clock, and says what it needs", async () => {
 	expect(await control("POST", "clock/advance")).toMatchObject({
 		status: 400,
 		result: { message: "clock.advance must have hours, minutes or ms." },
@@ -430,7 +430,7 @@ test("a clock that is told nothing does not move, and says what it needs", async
 	expect(await control("POST", "clock/advance", {})).toMatchObject({ status: 400 });
 });
 
-test("words of a refusal lead on: an unknown scenario, a body that is no JSON, an unknown control", async () => {
+test("a refusal says how to go further: an unknown scenario, a body that is not JSON, an unknown control", async () => {
 	const messageOf = async (path: string, body?: object) =>
 		fieldOf((await control("POST", path, body)).result, "message");
 	expect(await messageOf("loadScenario", { scenario: "quiet" })).toMatch(

@@ -57,7 +57,7 @@ throughEachEntryPoint((open) => {
 		expect(() => sandbox.agency("agy_0")).toThrow(/agy_0/);
 	});
 
-	test("link, unlink and rename: twice is no error, and the id stays", async () => {
+	test("link, unlink and rename: twice is not an error, and the id stays", async () => {
 		const box = await open();
 		const names = async () => (await me(box)).ok().agencies.map((agency) => agency.name);
 		const second = box.sandbox.link({ name: "Second" });
@@ -98,7 +98,7 @@ throughEachEntryPoint((open) => {
 		expect(mine.agencies.map((each) => each.id)).toEqual([box.agency.id]);
 	});
 
-	test("contact: any form of a number is the same contact; what is no number throws", async () => {
+	test("contact: any form of a number is the same contact; what is not a number throws", async () => {
 		const box = await open();
 		const bea = box.agency.contact("0470 12 34 56", { name: "Bea" });
 		expect(bea.phoneNumber).toBe(BELGIAN);
@@ -275,7 +275,7 @@ throughEachEntryPoint((open) => {
 		(await get(box, ANNA)).ok();
 	});
 
-	test("conversation.takeOver: once unless told, for this contact alone", async () => {
+	test("conversation.takeOver: once by default, for this contact alone", async () => {
 		const box = await open();
 		for (const phone of [ANNA, BRAM]) box.agency.contact(phone).writes("Hello");
 		box.agency.conversation(box.agency.contact(ANNA)).takeOver();

@@ -33,7 +33,7 @@ throughEachEntryPoint((open) => {
 		box.sandbox.check();
 	});
 
-	test("a refused key, and an agency out of reach, are nobody's moment to act", async () => {
+	test("a refused key, and an agency out of reach, do not trigger `during`", async () => {
 		const box = await open();
 		const act = box.sandbox.during({}, () => {});
 		await me(box, { key: null });
@@ -52,7 +52,7 @@ throughEachEntryPoint((open) => {
 		}
 	});
 
-	test("what an act throws is an unhandled rejection, and the request goes on: a failed assertion fails the test run", async () => {
+	test("what an act throws is an unhandled rejection, and the request continues: a failed assertion fails the test run", async () => {
 		const box = await open();
 		const heard: unknown[] = [];
 		const listeners = process.listeners("unhandledRejection");

@@ -261,7 +261,11 @@ export async function listed(box: Box, query?: Query, options?: AgencyOptions): 
 }
 
 /** All rows of a list, page by page. */
-export async function walk(box: Box, query: Query, options?: AgencyOptions): Promise<Schemas["ConversationSummary"][]> {
+export async function listAll(
+	box: Box,
+	query: Query,
+	options?: AgencyOptions,
+): Promise<Schemas["ConversationSummary"][]> {
 	const rows: Schemas["ConversationSummary"][] = [];
 	let cursor: string | null = null;
 	do {

@@ -108,7 +108,7 @@ throughEachEntryPoint((open) => {
 		const said = await during(box, () => box.agency.staff.sends(anna, "This is Tom"));
 		expect(said[0]).toMatchObject({ type: "text.sent", author: "staff" });
 		const { messageSid } = present(of(said, "text.sent")[0]);
-		const told = await during(box, () => {
+		const reported = await during(box, () => {
 			box.sandbox.message(messageSid).failed({ errorCode: 63016 });
 			box.agency.staff.setAi(anna, true);
 			box.agency.staff.setAi(anna, true);
@@ -117,7 +117,7 @@ throughEachEntryPoint((open) => {
 			box.agency.staff.setAi(anna, false);
 			anna.reads();
 		});
-		expect(typesOf(told)).toEqual([
+		expect(typesOf(reported)).toEqual([
 			"message.status",
 			"ai.on",
 			"text.sent",
@@ -127,10 +127,10 @@ throughEachEntryPoint((open) => {
 			"message.status",
 			"contact.read",
 		]);
-		expect(told[0]).toMatchObject({ messageSid, status: "failed", errorCode: 63016 });
-		expect(told[2]).toMatchObject({ author: "ai" });
-		expect(told[5]).toMatchObject({ reason: "user_toggle" });
-		expect(told[7]).toMatchObject({ messages: 1 });
+		expect(reported[0]).toMatchObject({ messageSid, status: "failed", errorCode: 63016 });
+		expect(reported[2]).toMatchObject({ author: "ai" });
+		expect(reported[5]).toMatchObject({ reason: "user_toggle" });
+		expect(reported[7]).toMatchObject({ messages: 1 });
 	});
 
 	test("events tell of a request that a fault hit, and of what it did all the same", async () => {
@@ -208,7 +208,7 @@ test("a listener may act on the sandbox: it finds what it hears of complete", as
 	expect(types).toContain("text.sent");
 });
 
-test("a listener that throws keeps nobody else from hearing", async () => {
+test("a listener that throws does not stop the others", async () => {
 	const sandbox = createSandbox();
 	const heard: string[] = [];
 	const thrown: unknown[] = [];
@@ -229,7 +229,7 @@ test("a listener that throws keeps nobody else from hearing", async () => {
 	expect(thrown).toHaveLength(2);
 });
 
-test("reset, restore, import and scenarios are events, and numbers go on", () => {
+test("reset, restore, import and scenarios are events, and numbers continue", () => {
 	const sandbox = createSandbox();
 	const snapshot = sandbox.snapshot();
 	sandbox.agency().contact(ANNA).writes("Hello");

@@ -154,7 +154,7 @@ const reasons: readonly Reason[] = [
 		lookup(box, []),
 	),
 	reason(
-		"a lookup of what is no number",
+		"a lookup of what is not a number",
 		400,
 		/^Number 1 of phoneNumbers, counted from 0, is not a phone number, and the policy lookupInvalid is 400\.$/,
 		(box) => lookup(box, [ANNA, "abc"]),
@@ -320,11 +320,11 @@ throughEachEntryPoint((open) => {
 	test.each(reasons)("the journal and the events explain $name", async ({ options, ask, status, says }) => {
 		const box = await open(options);
 		await ask(box);
-		const told = present(box.sandbox.requests().at(-1));
-		expect(told.status).toBe(status);
-		expect(told.explanation).toMatch(says);
+		const reported = present(box.sandbox.requests().at(-1));
+		expect(reported.status).toBe(status);
+		expect(reported.explanation).toMatch(says);
 		const event = present(box.sandbox.events().at(-1));
-		expect(event).toMatchObject({ correlationId: told.correlationId, explanation: told.explanation });
+		expect(event).toMatchObject({ correlationId: reported.correlationId, explanation: reported.explanation });
 	});
 
 	test("a violation is explained, and a reused operationId is one, with both texts", async () => {
@@ -342,8 +342,8 @@ throughEachEntryPoint((open) => {
 			explanation: expect.stringMatching(/"The visit is at two\.".*"At three\."/),
 			correlationId: box.sandbox.requests().at(-1)?.correlationId,
 		});
-		const told = box.sandbox.events().flatMap((event) => (event.type === "violation" ? [event.explanation] : []));
-		expect(told).toEqual(box.sandbox.violations().map(({ explanation }) => explanation));
+		const reported = box.sandbox.events().flatMap((event) => (event.type === "violation" ? [event.explanation] : []));
+		expect(reported).toEqual(box.sandbox.violations().map(({ explanation }) => explanation));
 		expect(() => box.sandbox.check()).toThrow(/R134: An operationId was reused for another message\./);
 		expect(() => box.sandbox.check()).not.toThrow(/visit|At three/);
 	});

@@ -45,7 +45,7 @@ function parsed(text: string): unknown {
 	}
 }
 
-/** Node's fetch throws a TypeError whose cause has the code; through msw there is no code to see. */
+/** Node's fetch throws a TypeError whose cause has the code; through msw the code is missing. */
 function assertCut(outcome: Outcome, entryPoint: string) {
 	if (!("error" in outcome)) throw new Error(`answered ${outcome.answer.status}`);
 	expect(outcome.error).toBeInstanceOf(TypeError);

@@ -7,7 +7,7 @@ import { start } from "../cli/run.ts";
 import { isLong } from "../length.ts";
 import { ANNA, NOW } from "./entry-points.ts";
 
-// Requests that nobody sends by accident. A server that keeps what they send, or works on it for long, fails here by the
+// Requests of an attacker. A server that keeps what they send, or works on it for long, fails here by the
 // time limit of the runner.
 
 const token = "a-token-of-mine";

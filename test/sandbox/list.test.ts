@@ -10,12 +10,12 @@ import {
 	first,
 	lengthThrough,
 	list,
+	listAll,
 	listed,
 	messages,
 	present,
 	send,
 	throughEachEntryPoint,
-	walk,
 } from "./entry-points.ts";
 
 const phone = (index: number) => `+4477009${String(index).padStart(5, "0")}`;
@@ -49,8 +49,8 @@ throughEachEntryPoint((open, entryPoint) => {
 		}
 		const once = await listed(box);
 		expect(await listed(box)).toEqual(once);
-		expect((await walk(box, { pageSize: 1 })).map((row) => row.phoneNumber)).toEqual(once);
-		expect((await walk(box, { pageSize: 2 })).map((row) => row.phoneNumber)).toEqual(once);
+		expect((await listAll(box, { pageSize: 1 })).map((row) => row.phoneNumber)).toEqual(once);
+		expect((await listAll(box, { pageSize: 2 })).map((row) => row.phoneNumber)).toEqual(once);
 	});
 
 	test("R46 takes a pageSize of 1 to 100 and uses 50 without one", async () => {
@@ -75,7 +75,7 @@ throughEachEntryPoint((open, entryPoint) => {
 		expect((await list(box)).ok()).toMatchObject({ conversations: [], nextCursor: null });
 		const order = crowd(box, 6);
 		for (const pageSize of [1, 2, 3, 4, 5, 6, 7]) {
-			const rows = await walk(box, { pageSize });
+			const rows = await listAll(box, { pageSize });
 			expect(rows.map((row) => row.phoneNumber)).toEqual(order);
 		}
 		expect((await list(box, { pageSize: 6 })).ok().nextCursor).toBeNull();
@@ -96,8 +96,8 @@ throughEachEntryPoint((open, entryPoint) => {
 		}
 		const wanted = [...lastAt].sort((a, b) => b[1] - a[1]).map(([number]) => number);
 		expect(wanted).toHaveLength(size);
-		expect((await walk(box, { pageSize: 100 })).map((row) => row.phoneNumber)).toEqual(wanted);
-		expect((await walk(box, { pageSize: 100, search: "447700" })).map((row) => row.phoneNumber)).toEqual(wanted);
+		expect((await listAll(box, { pageSize: 100 })).map((row) => row.phoneNumber)).toEqual(wanted);
+		expect((await listAll(box, { pageSize: 100, search: "447700" })).map((row) => row.phoneNumber)).toEqual(wanted);
 	});
 
 	test("R49 takes the cursor of any row and returns the rows after it", async () => {
@@ -194,7 +194,7 @@ throughEachEntryPoint((open, entryPoint) => {
 		for (const search of ["ΟΔΥΣ", "νίκοσ", "ΝΊΚΟΣ"]) expect(await listed(box, { search }), search).toEqual([CARL]);
 	});
 
-	test("R54 finds a contact by its own name, whatever signs stand in it, and by no name it had before", async () => {
+	test("R54 finds a contact by its own name, whatever signs are in it, and by no name it had before", async () => {
 		const box = await open();
 		const names = [
 			"Unit 815B Holding",
@@ -228,14 +228,14 @@ throughEachEntryPoint((open, entryPoint) => {
 		for (const search of letters) {
 			const wanted = rows.filter((row) => row.name.includes(search)).map((row) => row.number);
 			expect(
-				(await walk(box, { search, pageSize: 7 })).map((row) => row.phoneNumber),
+				(await listAll(box, { search, pageSize: 7 })).map((row) => row.phoneNumber),
 				search,
 			).toEqual(wanted);
 		}
 		for (const search of ["447", "0091", "791", "999", "00000", "4477009"]) {
 			const wanted = rows.filter((row) => row.number.includes(search)).map((row) => row.number);
 			expect(
-				(await walk(box, { search, pageSize: 100 })).map((row) => row.phoneNumber),
+				(await listAll(box, { search, pageSize: 100 })).map((row) => row.phoneNumber),
 				search,
 			).toEqual(wanted);
 		}
@@ -293,7 +293,7 @@ throughEachEntryPoint((open, entryPoint) => {
 			if (index % 2 === 0) wanted.unshift(phone(index));
 		}
 		for (const pageSize of [1, 2, 5, 50]) {
-			expect((await walk(box, { search: "even", pageSize })).map((row) => row.phoneNumber)).toEqual(wanted);
+			expect((await listAll(box, { search: "even", pageSize })).map((row) => row.phoneNumber)).toEqual(wanted);
 		}
 		expect((await list(box, { search: "even", pageSize: 5 })).ok().nextCursor).toBeNull();
 		expect((await list(box, { search: "nobody" })).ok()).toMatchObject({ conversations: [], nextCursor: null });

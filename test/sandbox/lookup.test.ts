@@ -39,7 +39,7 @@ throughEachEntryPoint((open) => {
 		expect((await lookup(box, numbers)).ok().results.map((entry) => entry.phoneNumber)).toEqual(numbers);
 	});
 
-	test("R64 answers null when there is no conversation, or none that this agency may see", async () => {
+	test("R64 answers null for a conversation that does not exist, or that this agency may not see", async () => {
 		const box = await open();
 		const anna = box.agency.contact(ANNA);
 		anna.writes("Hello");
@@ -79,7 +79,7 @@ throughEachEntryPoint((open) => {
 		expect(results.map((entry) => entry.conversation?.phoneNumber ?? null)).toEqual([null, ANNA, null, null]);
 	});
 
-	test("R68 refuses an item that is no phone number under policy.lookupInvalid 400", async () => {
+	test("R68 refuses an item that is not a phone number under policy.lookupInvalid 400", async () => {
 		const box = await open({ policy: { lookupInvalid: "400" } });
 		expect((await lookup(box, ["abc", ANNA])).refused(400).message).toMatch(/phoneNumbers/);
 		expect(only((await lookup(box, [ANNA])).ok().results).conversation).toBeNull();

@@ -10,12 +10,12 @@ import {
 	CARL,
 	get,
 	list,
+	listAll,
 	lookup,
 	NOW,
 	present,
 	send,
 	throughEachEntryPoint,
-	walk,
 	walkMessages,
 } from "./entry-points.ts";
 
@@ -94,7 +94,7 @@ function goesOut(world: World, person: Person, body: string, operationId: string
 
 type Expected = { readonly status: 500 } | { readonly status: 200; readonly queued: boolean; readonly replay: boolean };
 
-function sends(world: World, to: string, body: string, operationId: string | null): Expected | "not told" {
+function sends(world: World, to: string, body: string, operationId: string | null): Expected | "unspecified" {
 	const person = present(world.people.get(to));
 	const known = operationId === null ? undefined : world.operations.get(operationId);
 	if (known && (known.to !== to || known.body !== body)) return { status: 500 };
@@ -102,7 +102,7 @@ function sends(world: World, to: string, body: string, operationId: string | nul
 	const isHeld = person.held !== null && person.held.operationId === operationId;
 	// The documents leave open what a retry does to a text that was replaced, or that is held in an open window.
 	if (known && isHeld && !isOpen(world, person)) return { status: 200, queued: true, replay: true };
-	if (known && (person.held !== null || isOpen(world, person))) return "not told";
+	if (known && (person.held !== null || isOpen(world, person))) return "unspecified";
 	if (isOpen(world, person)) {
 		if (operationId !== null) world.operations.set(operationId, { to, body, delivered: true });
 		person.held = null;
@@ -227,7 +227,7 @@ async function does(box: Box, world: World, step: Act): Promise<void> {
 			const before = { ...person };
 			const windowOpen = isOpen(world, person);
 			const expected = sends(world, phone, body, operationId);
-			if (expected === "not told") return;
+			if (expected === "unspecified") return;
 			const answer = await send(box, { to: phone, body, ...(operationId === null ? {} : { operationId }) });
 			expect(answer.status, answer.text).toBe(expected.status);
 			if (expected.status === 500) return;
@@ -289,10 +289,10 @@ async function agrees(box: Box, world: World): Promise<void> {
 	}
 }
 
-/** What must hold whatever happened: told from the answers alone. */
+/** What must hold whatever happened, by the answers alone. */
 async function isSound(box: Box, options?: AgencyOptions): Promise<void> {
 	const page = (await list(box, { pageSize: 100 }, options)).ok().conversations;
-	const paged = await walk(box, { pageSize: 1 }, options);
+	const paged = await listAll(box, { pageSize: 1 }, options);
 	expect(paged).toEqual(page);
 	const times = page.map((row) =>
 		row.lastMessageAt === null ? Number.NEGATIVE_INFINITY : Date.parse(row.lastMessageAt),
@@ -362,7 +362,7 @@ throughEachEntryPoint((open, entryPoint) => {
 	});
 });
 
-/** Free text goes out in an open window alone, whoever writes it (§1). */
+/** Free text goes out in an open window alone, whether staff, the AI or a client writes it (§1). */
 async function mayWrite(box: Box, phone: string): Promise<boolean> {
 	const answer = await get(box, phone);
 	if (answer.status === 404) return false;

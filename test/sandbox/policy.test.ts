@@ -107,13 +107,13 @@ async function seen(
 	policy: Policy,
 	names: readonly (keyof Policy)[] = all,
 ): Promise<Map<string, string>> {
-	const told = new Map<string, string>();
+	const reported = new Map<string, string>();
 	for (const name of names) {
 		const box = await open({ policy });
-		told.set(name, JSON.stringify(await episodes[name](box)));
+		reported.set(name, JSON.stringify(await episodes[name](box)));
 		await box.close();
 	}
-	return told;
+	return reported;
 }
 
 throughEachEntryPoint((open, entryPoint) => {
@@ -125,11 +125,11 @@ throughEachEntryPoint((open, entryPoint) => {
 	test("policy switches change their own rule and no other", async () => {
 		const usual = await seen(open, {});
 		for (const [name, , other] of interpretations) {
-			const told = await seen(open, other, lengthThrough(entryPoint, all, [name]));
-			for (const episode of told.keys()) {
+			const reported = await seen(open, other, lengthThrough(entryPoint, all, [name]));
+			for (const episode of reported.keys()) {
 				// The contact who opens the window in that episode sends the held text at the same stroke.
 				if (name === "inboundFlushesQueue" && episode === "openSendWhileHeld") continue;
-				const same = told.get(episode) === usual.get(episode);
+				const same = reported.get(episode) === usual.get(episode);
 				expect(same, `policy.${name} in the episode of ${episode}`).toBe(episode !== name);
 			}
 		}

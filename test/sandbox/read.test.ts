@@ -167,7 +167,7 @@ throughEachEntryPoint((open) => {
 		expect(await summaryOf(box, ANNA)).toEqual({ ...row, cursor: null });
 	});
 
-	test("R77 pages messages newest first, 50 at a time unless told", async () => {
+	test("R77 pages messages newest first, 50 at a time by default", async () => {
 		const box = await open();
 		const texts = thread(box, 101);
 		const { messagePage } = (await get(box, ANNA)).ok();

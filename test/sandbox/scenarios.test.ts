@@ -9,13 +9,13 @@ import {
 	get,
 	lengthThrough,
 	list,
+	listAll,
 	me,
 	messages,
 	only,
 	present,
 	send,
 	throughEachEntryPoint,
-	walk,
 	walkMessages,
 } from "./entry-points.ts";
 
@@ -37,7 +37,7 @@ const names = [
 async function survey(box: Box, inDetail: number) {
 	const rows = [];
 	for (const agency of (await me(box)).ok().agencies) {
-		const all = await walk(box, { pageSize: 100 }, { agencyId: agency.id });
+		const all = await listAll(box, { pageSize: 100 }, { agencyId: agency.id });
 		const numbers = all.map(({ phoneNumber }) => phoneNumber);
 		expect(numbers.filter((number) => !/^\+447700900\d{3}$/.test(number))).toEqual([]);
 		for (const row of all.slice(0, inDetail)) {
@@ -54,7 +54,7 @@ throughEachEntryPoint((open, entryPoint) => {
 
 	for (const scenario of names) {
 		test(`scenario ${scenario} is a sound world of dead numbers, the same each time`, async () => {
-			const told = [];
+			const reported = [];
 			for (let round = 0; round < 2; round += 1) {
 				const box = await open({ scenario, check: scenario === "oddData" ? "open values" : "exact" });
 				const rows = await survey(box, inDetail);
@@ -66,10 +66,10 @@ throughEachEntryPoint((open, entryPoint) => {
 					expect(await walkMessages(box, writing)).toHaveLength(
 						(await get(box, writing)).ok().conversation.summary.totalMessages,
 					);
-				told.push(JSON.stringify(rows), JSON.stringify(box.sandbox.export()));
+				reported.push(JSON.stringify(rows), JSON.stringify(box.sandbox.export()));
 				await box.close();
 			}
-			expect(told.slice(0, 2)).toEqual(told.slice(2));
+			expect(reported.slice(0, 2)).toEqual(reported.slice(2));
 		});
 	}
 
@@ -81,7 +81,7 @@ throughEachEntryPoint((open, entryPoint) => {
 
 	test("scenario busy has 250 conversations and one of 130 messages, three pages each", async () => {
 		const box = await open({ scenario: "busy" });
-		const rows = await walk(box, { pageSize: 100 });
+		const rows = await listAll(box, { pageSize: 100 });
 		expect(new Set(rows.map((row) => row.phoneNumber)).size).toBe(250);
 		const long = only(rows.filter((row) => row.totalMessages === 130));
 		const pages = [];
@@ -156,7 +156,7 @@ throughEachEntryPoint((open, entryPoint) => {
 		expect(all.flatMap((message) => message.media ?? []).some((file) => file.content_type !== undefined)).toBe(true);
 	});
 
-	test("scenarios are told by themselves too, and add up", async () => {
+	test("scenarios can be loaded later too, and add up", async () => {
 		const box = await open();
 		held(box.sandbox);
 		const [one] = (await list(box)).ok().conversations;
@@ -171,7 +171,7 @@ throughEachEntryPoint((open, entryPoint) => {
 	});
 
 	for (const scenario of names) {
-		test(`scenario ${scenario} is told whatever happened before`, async () => {
+		test(`scenario ${scenario} loads whatever happened before`, async () => {
 			const box = await open({ check: "open values" });
 			(await send(box, { to: ANNA, body: "First" })).ok();
 			box.agency.consent.set({
@@ -197,7 +197,7 @@ throughEachEntryPoint((open, entryPoint) => {
 		});
 	}
 
-	test("a scenario that cannot be told to its end leaves nothing behind", async () => {
+	test("a scenario that fails half-way leaves nothing behind", async () => {
 		const box = await open();
 		box.agency.contact(BRAM).writes("Hello");
 		box.sandbox.import({ ...box.sandbox.export(), keys: [] });

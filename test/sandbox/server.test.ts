@@ -31,7 +31,7 @@ interface Raw {
 	readonly text: string;
 }
 
-/** A request as it stands: fetch would not let a test set Host or Origin. */
+/** A raw request: fetch would not let a test set Host or Origin. */
 function raw(url: string, options: http.RequestOptions = {}, body = ""): Promise<Raw> {
 	return new Promise((resolve, reject) => {
 		const request = http.request(url, { agent: false, ...options }, (response) => {
@@ -266,7 +266,7 @@ test("server refuses options that it does not know, and a token that protects no
 	}
 });
 
-test("server lets the clock follow real time only when told", async () => {
+test("server lets the clock follow real time only if asked", async () => {
 	const [still, moving] = [createSandbox({ now: NOW }), createSandbox({ now: NOW })];
 	running.push(await serve(still), await serve(moving, { follow: true }));
 	await expect.poll(() => moving.clock.now().getTime()).toBeGreaterThan(Date.parse(NOW));
@@ -289,7 +289,7 @@ test("a reset does not set a clock that follows real time back", async () => {
 	expect(sandbox.clock.now().getTime()).toBe(before);
 });
 
-test("server outlives nonsense on the wire", async () => {
+test("server survives malformed bytes", async () => {
 	const { server, hostname, port, apiKey } = await started();
 	for (const bytes of [
 		"\x00\x01\x02\r\n\r\n",
@@ -348,7 +348,7 @@ test("R17 server takes a URL and a header of any usual length", async () => {
 	expect(sandbox.requests()).toHaveLength(2);
 });
 
-test("R3 server answers what is no HTTP request, or too much of one, with a refusal of its own", async () => {
+test("R3 server answers what is not an HTTP request, or too much of one, with a refusal of its own", async () => {
 	const { hostname, port, sandbox } = await started();
 	const host = `Host: ${hostname}:${port}\r\n`;
 	const refused = [

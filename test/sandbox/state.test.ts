@@ -19,9 +19,9 @@ import {
 
 /** Calls and acts of every sort; each answer as its bytes. */
 async function episode(box: Box): Promise<string[]> {
-	const told: string[] = [];
+	const reported: string[] = [];
 	const note = (answer: { status: number; headers: Headers; text: string }) =>
-		told.push(`${answer.status} ${answer.headers.get("x-correlation-id")} ${answer.text}`);
+		reported.push(`${answer.status} ${answer.headers.get("x-correlation-id")} ${answer.text}`);
 	const anna = box.agency.contact(ANNA, { name: "Anna" });
 	anna.writes("Hello");
 	note(await send(box, { to: ANNA, body: "Hi", operationId: "a" }));
@@ -40,8 +40,8 @@ async function episode(box: Box): Promise<string[]> {
 	note(await get(box, ANNA));
 	note(await messages(box, BRAM, { pageSize: 1 }));
 	note(await get(box, "abc"));
-	told.push(JSON.stringify(box.agency.contact(BRAM).inbox()));
-	return told;
+	reported.push(JSON.stringify(box.agency.contact(BRAM).inbox()));
+	return reported;
 }
 
 const look = async (box: Box) => [
@@ -57,10 +57,10 @@ const look = async (box: Box) => [
 throughEachEntryPoint((open) => {
 	test("two sandboxes answer the same calls with the same bytes", async () => {
 		const one = await open();
-		const told = await episode(one);
+		const reported = await episode(one);
 		await one.close();
 		const two = await open();
-		expect(await episode(two)).toEqual(told);
+		expect(await episode(two)).toEqual(reported);
 	});
 
 	test("two sandboxes share nothing", async () => {
@@ -141,14 +141,14 @@ throughEachEntryPoint((open) => {
 		expect((await summaryOf(two, ANNA)).windowExpiresAt).toBe(after(24));
 	});
 
-	test("a sandbox that nobody has asked yet is exported as it was imported", async () => {
+	test("a sandbox without a request is exported as it was imported", async () => {
 		const [one, other] = [createSandbox({ scenario: "held" }), createSandbox()];
 		const text = JSON.stringify(one.export());
 		other.import(text);
 		expect(JSON.stringify(other.export())).toBe(text);
 	});
 
-	test("import refuses what is no export", async () => {
+	test("import refuses what is not an export", async () => {
 		const box = await open();
 		box.agency.contact(ANNA).writes("Hello");
 		const wrong: unknown[] = [null, {}, [], "x", { version: -1 }];
@@ -160,7 +160,7 @@ throughEachEntryPoint((open) => {
 
 	test("reset makes the sandbox as new, counters too", async () => {
 		const box = await open();
-		const told = await episode(box);
+		const reported = await episode(box);
 		box.sandbox.faults.add({ times: 5, phase: "before", effect: { status: 500 } });
 		await call(box, "GET", "/nowhere");
 		box.sandbox.reset();
@@ -168,7 +168,7 @@ throughEachEntryPoint((open) => {
 		expect(box.sandbox.requests()).toEqual([]);
 		expect(box.sandbox.violations()).toEqual([]);
 		expect(box.sandbox.clock.now().toISOString()).toBe(NOW);
-		expect(await episode(box)).toEqual(told);
+		expect(await episode(box)).toEqual(reported);
 	});
 
 	test("reset goes back to the scenario that the sandbox was made with", async () => {

@@ -14,7 +14,7 @@ const status503 = { effect: { status: 503 } };
 const reply = { body: "Hi", direction: "inbound", createdAt: "Monday", templateName: null, hasMedia: false };
 
 /** A control, what it must not take, and what the refusal names. Types forbid all of it; JavaScript does not. */
-const slips: readonly (readonly [string, (...given: never[]) => unknown, readonly unknown[], RegExp])[] = [
+const mistakes: readonly (readonly [string, (...given: never[]) => unknown, readonly unknown[], RegExp])[] = [
 	["clock.advance", sandbox.clock.advance, [{ days: 1 }], /clock\.advance takes hours, minutes, ms\. .* take: days\./],
 	["clock.advance", sandbox.clock.advance, [{ hour: 25 }], /does not take: hour/],
 	["clock.advance", sandbox.clock.advance, [{ hours: "1" }], /hours must be a finite number/],
@@ -125,13 +125,13 @@ const slips: readonly (readonly [string, (...given: never[]) => unknown, readonl
 	["restore", sandbox.restore, [{ world: sandbox.export() }], /restore: journal must be an object/],
 ];
 
-test.each(slips)(
-	"a slip in %s is a TypeError that names it and changes nothing: %#",
+test.each(mistakes)(
+	"a mistake in %s is a TypeError that names it and changes nothing: %#",
 	(_name, control, given, named) => {
 		const before = JSON.stringify(sandbox.export());
-		const slip = () => Reflect.apply(control, undefined, given);
-		expect(slip).toThrow(TypeError);
-		expect(slip).toThrow(named);
+		const mistake = () => Reflect.apply(control, undefined, given);
+		expect(mistake).toThrow(TypeError);
+		expect(mistake).toThrow(named);
 		expect(JSON.stringify(sandbox.export())).toBe(before);
 	},
 );
@@ -148,9 +148,9 @@ test.each([
 	[{ now: "2026-01-05T09:00:00" }, /zone/],
 	[{ now: 0 }, /instant/],
 ])("createSandbox refuses %j", (options, named) => {
-	const slip = () => Reflect.apply(createSandbox, undefined, [options]);
-	expect(slip).toThrow(TypeError);
-	expect(slip).toThrow(named);
+	const mistake = () => Reflect.apply(createSandbox, undefined, [options]);
+	expect(mistake).toThrow(TypeError);
+	expect(mistake).toThrow(named);
 });
 
 throughEachEntryPoint((open) => {

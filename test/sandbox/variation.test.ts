@@ -11,13 +11,13 @@ import {
 	get,
 	lengthThrough,
 	list,
+	listAll,
 	lookup,
 	me,
 	messages,
 	present,
 	send,
 	throughEachEntryPoint,
-	walk,
 	walkMessages,
 } from "./entry-points.ts";
 
@@ -35,8 +35,8 @@ type Difference =
 	| "accepted for queued";
 
 /**
- * The body without what a caller must not lean on: what is left must be the same under every variation. Where it has a value
- * that the contract does not know, the one of `usual` stands in.
+ * The body without what a caller must not rely on. What is left must be the same under every variation. A value that the
+ * contract does not know is replaced by the one of `usual`.
  */
 function plain(value: unknown, shape: string, differences: Set<Difference>, usual: unknown = value): unknown {
 	if (Array.isArray(value)) {
@@ -82,37 +82,37 @@ function plain(value: unknown, shape: string, differences: Set<Difference>, usua
 /** An episode with something of everything; the answers, each with the schema it is written by. */
 async function episode(box: Box): Promise<[string, Answer][]> {
 	const anna = box.agency.contact(ANNA, { name: "Anna" });
-	const told: [string, Answer][] = [];
+	const reported: [string, Answer][] = [];
 	anna.writes("Hello");
 	anna.writes({ media: [{ url: "https://files.invalid/1.jpg", contentType: "image/jpeg" }] });
 	box.agency.startFlow(anna);
 	const sent = await send(box, { to: ANNA, body: "Hi", operationId: "a" });
 	box.sandbox.message(String(sent.ok().messageId)).delivered();
-	told.push(["SendMessageResult", sent]);
-	told.push(["SendMessageResult", await send(box, { to: ANNA, body: "Hi", operationId: "a" })]);
-	told.push(["SendMessageResult", await send(box, { to: BRAM, body: "Held" })]);
-	told.push(["SendMessageResult", await send(box, { to: ANNA, body: "2026-01-05T09:00:00.000Z" })]);
+	reported.push(["SendMessageResult", sent]);
+	reported.push(["SendMessageResult", await send(box, { to: ANNA, body: "Hi", operationId: "a" })]);
+	reported.push(["SendMessageResult", await send(box, { to: BRAM, body: "Held" })]);
+	reported.push(["SendMessageResult", await send(box, { to: ANNA, body: "2026-01-05T09:00:00.000Z" })]);
 	box.sandbox.clock.advance({ hours: 25, ms: 123 });
 	box.agency.contact(CARL).writes("Hello");
 	anna.writes({ body: "Fine", replyTo: String(sent.ok().messageId) });
-	told.push(["Me", await me(box)]);
-	told.push(["ConversationPage", await list(box)]);
-	told.push(["ConversationPage", await list(box, { pageSize: 1 })]);
-	told.push(["LookupResponse", await lookup(box, [ANNA, "abc", BRAM])]);
-	told.push(["ConversationWithMessages", await get(box, ANNA)]);
-	told.push(["ConversationWithMessages", await get(box, BRAM)]);
-	told.push(["MessagePage", await messages(box, ANNA, { pageSize: 2 })]);
-	return told;
+	reported.push(["Me", await me(box)]);
+	reported.push(["ConversationPage", await list(box)]);
+	reported.push(["ConversationPage", await list(box, { pageSize: 1 })]);
+	reported.push(["LookupResponse", await lookup(box, [ANNA, "abc", BRAM])]);
+	reported.push(["ConversationWithMessages", await get(box, ANNA)]);
+	reported.push(["ConversationWithMessages", await get(box, BRAM)]);
+	reported.push(["MessagePage", await messages(box, ANNA, { pageSize: 2 })]);
+	return reported;
 }
 
 async function bodies(open: EntryPoint["open"], variation: number | undefined) {
 	const box = await open(variation === undefined ? {} : { variation, check: "variation" });
-	const told = await episode(box);
-	const lengths = (await walk(box, { pageSize: 1 })).map((row) => row.cursor?.length ?? 0);
+	const reported = await episode(box);
+	const lengths = (await listAll(box, { pageSize: 1 })).map((row) => row.cursor?.length ?? 0);
 	await box.close();
 	return {
-		schemas: told.map(([schema]) => schema),
-		texts: told.map(([, answer]) => answer.text),
+		schemas: reported.map(([schema]) => schema),
+		texts: reported.map(([, answer]) => answer.text),
 		lengths: lengths.join(),
 	};
 }
@@ -124,13 +124,13 @@ throughEachEntryPoint((open, entryPoint) => {
 		const usual = await bodies(open, undefined);
 		const differences = new Set<Difference>();
 		for (const variation of seeds) {
-			const told = await bodies(open, variation);
+			const reported = await bodies(open, variation);
 			for (const [index, schema] of usual.schemas.entries()) {
 				const before: unknown = JSON.parse(present(usual.texts[index]));
-				const now = plain(JSON.parse(present(told.texts[index])), schema, differences, before);
+				const now = plain(JSON.parse(present(reported.texts[index])), schema, differences, before);
 				expect(now, `variation ${variation}, ${schema}`).toEqual(plain(before, schema, new Set()));
 			}
-			if (told.lengths !== usual.lengths) differences.add("cursor length");
+			if (reported.lengths !== usual.lengths) differences.add("cursor length");
 		}
 		expect([...differences].sort()).toEqual([
 			"accepted for queued",
@@ -159,7 +159,7 @@ throughEachEntryPoint((open, entryPoint) => {
 		}
 	});
 
-	test("variation keeps walks whole", async () => {
+	test("variation keeps iterations whole", async () => {
 		for (const variation of some) {
 			const box = await open({ variation, check: "variation" });
 			const anna = box.agency.contact(ANNA);
@@ -168,7 +168,7 @@ throughEachEntryPoint((open, entryPoint) => {
 				anna.writes(`Text ${index}`);
 				box.agency.contact(`+4477009002${index}0`).writes("Hello");
 			}
-			expect(new Set((await walk(box, { pageSize: 3 })).map((row) => row.phoneNumber)).size).toBe(8);
+			expect(new Set((await listAll(box, { pageSize: 3 })).map((row) => row.phoneNumber)).size).toBe(8);
 			expect((await walkMessages(box, ANNA, { pageSize: 3 })).map((row) => row.body)).toEqual(
 				[6, 5, 4, 3, 2, 1, 0].map((index) => `Text ${index}`),
 			);

@@ -3,7 +3,7 @@ import { createSandbox } from "messaging-conversations/sandbox";
 import { type Change, changes, fingerprintOf, reconcile, watch } from "messaging-conversations/sync";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { bodyMark, cursorMark } from "./model.ts";
-import { minutes, openModel, told } from "./service.ts";
+import { messagesOf, minutes, openModel } from "./service.ts";
 
 const second = 1_000;
 const list = "GET /conversations";
@@ -15,7 +15,7 @@ test("the beginning is all conversations with all their messages, the oldest cha
 		model.write(contact(index));
 		model.advance(minutes(3));
 	}
-	expect(told(opened, await opened.poll())).toEqual([
+	expect(messagesOf(opened, await opened.poll())).toEqual([
 		[1, ["0"]],
 		[2, ["2"]],
 		[0, ["1", "3"]],
@@ -87,11 +87,11 @@ test("now delivers what comes for a conversation that its list passed by, and no
 	opened.since = "now";
 	// Between the first page and the second.
 	model.schedule({ at: model.now + 300, happen: () => model.write(contact(0)) });
-	expect(told(opened, await opened.poll())).toEqual([[0, ["6"]]]);
-	expect(told(opened, await opened.poll())).toEqual([]);
+	expect(messagesOf(opened, await opened.poll())).toEqual([[0, ["6"]]]);
+	expect(messagesOf(opened, await opened.poll())).toEqual([]);
 });
 
-test("now goes on from the checkpoint of a first poll that was not through", async () => {
+test("now continues from the checkpoint of a first poll that was not through", async () => {
 	const opened = openModel({}, 4);
 	const { model, contact } = opened;
 	for (let index = 0; index < 3; index++) {
@@ -101,18 +101,18 @@ test("now goes on from the checkpoint of a first poll that was not through", asy
 	// Between the list and the first read.
 	model.schedule({ at: model.now + 300, happen: () => model.write(contact(0)) });
 	opened.since = "now";
-	expect(told(opened, await opened.pollUpTo(0, { concurrency: 1 }))).toEqual([[0, ["3"]]]);
+	expect(messagesOf(opened, await opened.pollUpTo(0, { concurrency: 1 }))).toEqual([[0, ["3"]]]);
 	model.write(contact(0));
 	model.write(contact(2));
 	// The first message of a contact whom the first list did not have.
 	model.advance(second);
 	model.write(contact(3));
-	expect(told(opened, await opened.poll())).toEqual([
+	expect(messagesOf(opened, await opened.poll())).toEqual([
 		[0, ["4"]],
 		[3, ["6"]],
 		[2, ["5"]],
 	]);
-	expect(told(opened, await opened.poll())).toEqual([]);
+	expect(messagesOf(opened, await opened.poll())).toEqual([]);
 });
 
 test("now delivers no older message of a conversation that its first poll could not read, and all newer ones", async () => {
@@ -124,7 +124,7 @@ test("now delivers no older message of a conversation that its first poll could 
 	expect((await opened.poll()).error).toBeInstanceOf(PartnerInternalError);
 	model.write(contact(0));
 	model.advance(second);
-	expect(told(opened, await opened.poll())).toEqual([[0, ["3"]]]);
+	expect(messagesOf(opened, await opened.poll())).toEqual([[0, ["3"]]]);
 });
 
 test("now, where nothing is yet and no answer says the time, is the beginning", async () => {
@@ -133,7 +133,7 @@ test("now, where nothing is yet and no answer says the time, is the beginning", 
 	expect((await opened.poll()).changes).toEqual([]);
 	opened.model.write(opened.contact(0));
 	opened.model.advance(minutes(30));
-	expect(told(opened, await opened.poll())).toEqual([[0, ["0"]]]);
+	expect(messagesOf(opened, await opened.poll())).toEqual([[0, ["0"]]]);
 });
 
 test("a poll that was to begin now and failed begins now the next time", async () => {
@@ -142,7 +142,7 @@ test("a poll that was to begin now and failed begins now the next time", async (
 	expect((await opened.poll()).error).toBeInstanceOf(PartnerInternalError);
 	opened.model.write(opened.contact(0));
 	opened.model.advance(minutes(5));
-	opened.model.troubled = false;
+	opened.model.isFaulty = false;
 	expect((await opened.poll()).changes).toEqual([]);
 });
 
@@ -154,8 +154,8 @@ test("a message that becomes visible late is delivered, up to the lookback and n
 	await opened.poll();
 	model.write(contact(1), { at: mark - minutes(2) });
 	model.write(contact(2), { at: mark - minutes(2) - 1 });
-	expect(told(opened, await opened.poll())).toEqual([[1, ["1"]]]);
-	expect(told(opened, await opened.poll({ lookbackMs: minutes(3) }))).toEqual([[2, ["2"]]]);
+	expect(messagesOf(opened, await opened.poll())).toEqual([[1, ["1"]]]);
+	expect(messagesOf(opened, await opened.poll({ lookbackMs: minutes(3) }))).toEqual([[2, ["2"]]]);
 });
 
 test("a message that the summary knows before the pages list it is delivered when they do, and once", async () => {
@@ -165,13 +165,13 @@ test("a message that the summary knows before the pages list it is delivered whe
 	model.advance(minutes(10));
 	await opened.poll();
 	model.write(contact(0));
-	expect(told(opened, await opened.poll())).toEqual([[0, []]]);
+	expect(messagesOf(opened, await opened.poll())).toEqual([[0, []]]);
 	const behind = await opened.poll();
 	expect([behind.changes, behind.requests.length]).toEqual([[], 2]);
 	model.advance(minutes(20));
 	model.write(contact(1));
 	model.advance(minutes(1));
-	expect(told(opened, await opened.poll())).toEqual([
+	expect(messagesOf(opened, await opened.poll())).toEqual([
 		[0, ["1"]],
 		[1, ["2"]],
 	]);
@@ -194,17 +194,17 @@ test("a late message below the newest one of its conversation is delivered too",
 	model.write(contact(0));
 	await opened.poll();
 	model.write(contact(0), { at: model.now - minutes(1) });
-	expect(told(opened, await opened.poll())).toEqual([[0, ["1"]]]);
+	expect(messagesOf(opened, await opened.poll())).toEqual([[0, ["1"]]]);
 });
 
-test("a time in the future holds up nothing: the mark is no later than the service's Date", async () => {
+test("a time in the future holds up nothing: the high-water mark is no later than the service's Date", async () => {
 	const opened = openModel();
 	const { model, contact } = opened;
 	model.write(contact(0), { at: model.now + minutes(60) });
 	await opened.poll();
 	model.advance(minutes(10));
 	model.write(contact(1));
-	expect(told(opened, await opened.poll())).toEqual([[1, ["1"]]]);
+	expect(messagesOf(opened, await opened.poll())).toEqual([[1, ["1"]]]);
 });
 
 test("the local clock does not matter", async () => {
@@ -215,7 +215,7 @@ test("the local clock does not matter", async () => {
 	opened.model.advance(minutes(10));
 	opened.model.write(opened.contact(1));
 	vi.setSystemTime(new Date("1999-01-01T00:00:00Z"));
-	expect(told(opened, await opened.poll())).toEqual([[1, ["1"]]]);
+	expect(messagesOf(opened, await opened.poll())).toEqual([[1, ["1"]]]);
 	vi.useRealTimers();
 });
 
@@ -233,11 +233,11 @@ test.each(["first", "last"] as const)(
 		expect(first.changes).toHaveLength(12);
 		expect(first.feed.checkpoint).toContain(`"mark":${contact(4).messages[0]?.at}`);
 		model.write(contact(5));
-		expect(told(opened, await opened.poll())).toEqual([[5, ["5"]]]);
+		expect(messagesOf(opened, await opened.poll())).toEqual([[5, ["5"]]]);
 	},
 );
 
-test("rows of one time are all seen, although the cursor between them tells nothing but the time", async () => {
+test("rows of one time are all seen, although the cursor between them holds only the time", async () => {
 	const opened = openModel({ cursors: "times" }, 6);
 	const { model, contact } = opened;
 	model.pageSize = 3;
@@ -262,7 +262,7 @@ test("a conversation that moves to the top while the list is read keeps its olde
 	// Between the first page and the second.
 	model.schedule({ at: model.now + 300, happen: () => void model.write(contact(0)) });
 	const { changes } = await opened.poll();
-	expect(told(opened, { changes }).find(([index]) => index === 0)).toEqual([0, ["1", "9"]]);
+	expect(messagesOf(opened, { changes }).find(([index]) => index === 0)).toEqual([0, ["1", "9"]]);
 });
 
 test("the mark never goes back: what is hidden at the top brings nothing twice", async () => {
@@ -277,7 +277,7 @@ test("the mark never goes back: what is hidden at the top brings nothing twice",
 	expect((await opened.poll()).changes).toEqual([]);
 });
 
-test("a scan that goes on after a break keeps its mark: what changes meanwhile below is not passed by", async () => {
+test("a scan that continues after a break keeps its high-water mark: what changes meanwhile below is not passed by", async () => {
 	const opened = openModel({}, 4);
 	const { model, contact } = opened;
 	for (let index = 0; index < 4; index++) {
@@ -291,7 +291,7 @@ test("a scan that goes on after a break keeps its mark: what changes meanwhile b
 	model.write(contact(3));
 	await opened.poll();
 	const { changes: late } = await opened.poll();
-	expect(told(opened, { changes: late })).toEqual([[0, ["4"]]]);
+	expect(messagesOf(opened, { changes: late })).toEqual([[0, ["4"]]]);
 });
 
 test("a row that is pushed down by others is read once", async () => {
@@ -304,7 +304,7 @@ test("a row that is pushed down by others is read once", async () => {
 	expect(new Set(changes.map(({ phoneNumber }) => phoneNumber)).size).toBe(changes.length);
 });
 
-test("in the loop the checkpoint is what to go on from after the current change", async () => {
+test("in the loop the checkpoint is what to continue from after the current change", async () => {
 	const opened = openModel({}, 5);
 	const { model, agency, contact } = opened;
 	for (let index = 0; index < 5; index++) {
@@ -322,7 +322,7 @@ test("in the loop the checkpoint is what to go on from after the current change"
 		}
 		const rest = changes(agency, { since });
 		for await (const change of rest) delivered.push(change);
-		expect(told(opened, { changes: delivered })).toEqual([0, 1, 2, 3, 4].map((index) => [index, [`${index}`]]));
+		expect(messagesOf(opened, { changes: delivered })).toEqual([0, 1, 2, 3, 4].map((index) => [index, [`${index}`]]));
 	}
 });
 
@@ -338,7 +338,7 @@ test("what was delivered before a break, and has moved up since, brings its new 
 	model.write(contact(0));
 	model.write(contact(1));
 	const { changes: rest } = await opened.poll();
-	expect(told(opened, { changes: rest }).sort()).toEqual([
+	expect(messagesOf(opened, { changes: rest }).sort()).toEqual([
 		[0, ["6"]],
 		[1, ["1", "5", "7"]],
 		[2, ["2", "4"]],
@@ -355,7 +355,7 @@ test("a new message without a time brings nothing twice after a break, if an old
 	await opened.pollUpTo(1);
 	for (const undated of [false, true, false]) model.write(contact(0), { undated });
 	const { changes: rest } = await opened.poll();
-	expect(told(opened, { changes: rest }).sort()).toEqual([
+	expect(messagesOf(opened, { changes: rest }).sort()).toEqual([
 		[0, ["3", "4", "5"]],
 		[2, ["2"]],
 	]);
@@ -380,7 +380,7 @@ test("what has moved up during a break comes first, so that a second break costs
 		if (rest === 4) model.write(contact(1));
 	}
 	expect((await opened.poll()).changes).toEqual([]);
-	expect(told(opened, { changes: delivered })).toEqual([
+	expect(messagesOf(opened, { changes: delivered })).toEqual([
 		[0, ["0"]],
 		[1, ["1", "4"]],
 		[2, ["2"]],
@@ -393,7 +393,7 @@ test("what an earlier poll delivered of a conversation is remembered until its t
 	const { model, agency, contact } = opened;
 	model.write(contact(0));
 	model.advance(second);
-	expect(told(opened, await opened.poll())).toEqual([[0, ["0"]]]);
+	expect(messagesOf(opened, await opened.poll())).toEqual([[0, ["0"]]]);
 	for (const index of [1, 2, 0]) {
 		model.advance(minutes(10));
 		model.write(contact(index));
@@ -404,7 +404,7 @@ test("what an earlier poll delivered of a conversation is remembered until its t
 		delivered.push(change);
 		opened.since = feed.checkpoint;
 	}
-	expect(told(opened, { changes: delivered })).toEqual([
+	expect(messagesOf(opened, { changes: delivered })).toEqual([
 		[1, ["1"]],
 		[2, ["2"]],
 		[0, ["3"]],
@@ -429,7 +429,7 @@ test("more new messages than a page holds are all delivered, oldest first", asyn
 		model.advance(2 * second);
 	}
 	const { changes, requests } = await opened.poll();
-	expect(told(opened, { changes })).toEqual([[0, Array.from({ length: 250 }, (_, i) => `${i}`)]]);
+	expect(messagesOf(opened, { changes })).toEqual([[0, Array.from({ length: 250 }, (_, i) => `${i}`)]]);
 	expect(requests).toHaveLength(4);
 	// Of a long conversation no more is read than is new.
 	model.advance(minutes(10));
@@ -444,9 +444,9 @@ test("a conversation that is gone between the list and its read is passed by", a
 	model.schedule({ at: model.now + 230, happen: () => void (contact(1).hiddenUntil = model.now + minutes(1)) });
 	const { changes, error } = await opened.poll();
 	expect(error).toBeUndefined();
-	expect(told(opened, { changes }).map(([index]) => index)).toEqual([0, 2]);
+	expect(messagesOf(opened, { changes }).map(([index]) => index)).toEqual([0, 2]);
 	model.advance(minutes(1));
-	expect(told(opened, await opened.poll())).toEqual([[1, ["1"]]]);
+	expect(messagesOf(opened, await opened.poll())).toEqual([[1, ["1"]]]);
 });
 
 test("a conversation that was gone for one read brings its new messages alone, and all of them", async () => {
@@ -460,7 +460,7 @@ test("a conversation that was gone for one read brings its new messages alone, a
 	model.schedule({ at: model.now + 230, happen: gone });
 	expect((await opened.poll()).changes).toEqual([]);
 	model.advance(minutes(1));
-	expect(told(opened, await opened.poll())).toEqual([[0, ["1"]]]);
+	expect(messagesOf(opened, await opened.poll())).toEqual([[0, ["1"]]]);
 	for (let i = 0; i < 2; i++) {
 		model.advance(minutes(5));
 		model.write(contact(0));
@@ -468,7 +468,7 @@ test("a conversation that was gone for one read brings its new messages alone, a
 	model.schedule({ at: model.now + 230, happen: gone });
 	expect((await opened.poll()).changes).toEqual([]);
 	model.advance(minutes(1));
-	expect(told(opened, await opened.poll())).toEqual([[0, ["2", "3"]]]);
+	expect(messagesOf(opened, await opened.poll())).toEqual([[0, ["2", "3"]]]);
 	expect((await opened.poll()).requests).toEqual([list]);
 });
 
@@ -478,7 +478,7 @@ test("a conversation that cannot be read does not block the others, and is deliv
 	for (const index of [0, 1, 2, 3]) model.write(contact(index));
 	contact(1).unreadableUntil = model.now + minutes(90);
 	const first = await opened.poll();
-	expect(told(opened, first).map(([index]) => index)).toEqual([0, 2, 3]);
+	expect(messagesOf(opened, first).map(([index]) => index)).toEqual([0, 2, 3]);
 	expect(first.error).toBeInstanceOf(PartnerInternalError);
 	expect(first.feed.failures).toMatchObject([
 		{ phoneNumber: contact(1).phoneNumber, error: first.error, leftToReconcile: false },
@@ -487,10 +487,10 @@ test("a conversation that cannot be read does not block the others, and is deliv
 		model.advance(minutes(20));
 		model.write(contact(0));
 		model.write(contact(1));
-		expect(told(opened, await opened.poll())).toEqual([[0, [`${4 + 2 * i}`]]]);
+		expect(messagesOf(opened, await opened.poll())).toEqual([[0, [`${4 + 2 * i}`]]]);
 	}
 	model.advance(minutes(60));
-	expect(told(opened, await opened.poll())).toEqual([[1, ["1", "5", "7", "9"]]]);
+	expect(messagesOf(opened, await opened.poll())).toEqual([[1, ["1", "5", "7", "9"]]]);
 	expect((await opened.poll()).requests).toEqual([list]);
 });
 
@@ -555,7 +555,7 @@ test("any number of conversations that cannot be read, the oldest of all, do not
 		model.advance(second);
 	}
 	const first = await opened.poll();
-	expect(told(opened, first).map(([index]) => index)).toEqual(Array.from({ length: 20 }, (_, i) => 150 + i));
+	expect(messagesOf(opened, first).map(([index]) => index)).toEqual(Array.from({ length: 20 }, (_, i) => 150 + i));
 	expect(first.feed.failures).toHaveLength(150);
 	// A checkpoint has room for a hundred of them.
 	const left = first.feed.failures.filter(({ leftToReconcile }) => leftToReconcile);
@@ -563,7 +563,7 @@ test("any number of conversations that cannot be read, the oldest of all, do not
 	model.advance(minutes(10));
 	model.write(contact(170));
 	const next = await opened.poll();
-	expect(told(opened, next)).toEqual([[170, ["170"]]]);
+	expect(messagesOf(opened, next)).toEqual([[170, ["170"]]]);
 	expect(next.requests.length).toBeLessThan(20);
 	model.advance(minutes(60));
 	const third = await opened.poll();
@@ -593,7 +593,7 @@ test("conversations that cannot be read for good hold up neither those that can 
 	vi.setSystemTime(model.now);
 	if (sent) sent.status = "delivered";
 	const polls = [await opened.poll(statuses), await opened.poll(statuses)];
-	const delivered = polls.flatMap(({ changes }) => told(opened, { changes }).map(([index]) => index));
+	const delivered = polls.flatMap(({ changes }) => messagesOf(opened, { changes }).map(([index]) => index));
 	expect(delivered.sort((a, b) => a - b)).toEqual([11, 12, 13, 14, 15, 16]);
 });
 
@@ -611,7 +611,7 @@ test("a checkpoint after each change of a campaign turns each conversation into 
 	expect(written).toBeLessThan(read / 3);
 });
 
-test("a 429 ends the poll at once, and the next poll goes on where it was", async () => {
+test("a 429 ends the poll at once, and the next poll continues where it was", async () => {
 	const sandbox = createSandbox();
 	const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
 	const all = 40;
@@ -690,7 +690,7 @@ test("a key that loses its right while conversations are read ends the poll at o
 	expect(feed.failures).toEqual([]);
 });
 
-test("a conversation without a time that could not be read is read once when the first poll goes on", async () => {
+test("a conversation without a time that could not be read is read once when the first poll continues", async () => {
 	const opened = openModel({ untimed: "first" }, 3);
 	const { model, agency, contact } = opened;
 	model.write(contact(2));
@@ -716,23 +716,23 @@ test("a message without a time comes once, although its time grows with its neig
 	expect((await opened.poll()).changes).toHaveLength(2);
 	model.advance(minutes(60));
 	model.write(contact(0));
-	expect(told(opened, await opened.poll())).toEqual([[0, ["2"]]]);
+	expect(messagesOf(opened, await opened.poll())).toEqual([[0, ["2"]]]);
 });
 
-test("a list that fails leaves the checkpoint as it was, and the next poll goes on from it", async () => {
+test("a list that fails leaves the checkpoint as it was, and the next poll continues from it", async () => {
 	const opened = openModel({ faults: 1 });
 	const { model, contact } = opened;
-	model.troubled = false;
+	model.isFaulty = false;
 	model.write(contact(0));
 	await opened.poll();
 	const { since } = opened;
 	model.advance(minutes(10));
 	model.write(contact(1));
-	model.troubled = true;
+	model.isFaulty = true;
 	const failed = await opened.poll();
 	expect([failed.changes, opened.since]).toEqual([[], since]);
-	model.troubled = false;
-	expect(told(opened, await opened.poll())).toEqual([[1, ["1"]]]);
+	model.isFaulty = false;
+	expect(messagesOf(opened, await opened.poll())).toEqual([[1, ["1"]]]);
 });
 
 test("break leaves no request under way", async () => {
@@ -758,7 +758,7 @@ test("break leaves no request under way", async () => {
 	expect(open).toBe(0);
 });
 
-test("a signal ends the poll after the current change with PartnerAbortError, also when more are read already", async () => {
+test("a signal ends the poll after the current change with PartnerAbortError, even if more are read already", async () => {
 	const opened = openModel({}, 6);
 	for (let index = 0; index < 6; index++) opened.model.write(opened.contact(index));
 	const stop = new AbortController();
@@ -774,7 +774,7 @@ test("a signal ends the poll after the current change with PartnerAbortError, al
 	await expect(poll()).rejects.toMatchObject({ _tag: "PartnerAbortError" });
 	expect(delivered).toHaveLength(1);
 	for await (const change of changes(opened.agency, { since: feed.checkpoint })) delivered.push(change);
-	expect(told(opened, { changes: delivered })).toEqual([0, 1, 2, 3, 4, 5].map((index) => [index, [`${index}`]]));
+	expect(messagesOf(opened, { changes: delivered })).toEqual([0, 1, 2, 3, 4, 5].map((index) => [index, [`${index}`]]));
 });
 
 test("each loop over a feed is one poll more, and two at once are refused", async () => {
@@ -813,7 +813,9 @@ test("conversations are read ahead, so many at once, and delivered in their orde
 	);
 	const delivered: Change[] = [];
 	for await (const change of changes(agency, { since: "beginning", concurrency: 6 })) delivered.push(change);
-	expect(told(opened, { changes: delivered }).map(([index]) => index)).toEqual(Array.from({ length: 20 }, (_, i) => i));
+	expect(messagesOf(opened, { changes: delivered }).map(([index]) => index)).toEqual(
+		Array.from({ length: 20 }, (_, i) => i),
+	);
 	expect(most).toBe(6);
 });
 

@@ -1,6 +1,6 @@
 /* A service whose clock is set back. */
 import { expect, test } from "vitest";
-import { minutes, type Opened, openModel, told } from "./service.ts";
+import { messagesOf, minutes, type Opened, openModel } from "./service.ts";
 
 const second = 1_000;
 
@@ -8,7 +8,7 @@ const second = 1_000;
 async function numbers(opened: Opened, polls: number): Promise<string[]> {
 	const all: string[] = [];
 	for (let poll = 0; poll < polls; poll++) {
-		all.push(...told(opened, await opened.poll()).flatMap(([, messages]) => messages));
+		all.push(...messagesOf(opened, await opened.poll()).flatMap(([, messages]) => messages));
 		opened.model.advance(minutes(1));
 	}
 	return all;
@@ -56,7 +56,7 @@ test("messages of a poll that was interrupted are not lost when the clock is set
 	model.write(contact(0));
 	model.advance(minutes(1));
 	model.write(contact(5));
-	const seen = told(opened, { changes: before }).flatMap(([, messages]) => messages);
+	const seen = messagesOf(opened, { changes: before }).flatMap(([, messages]) => messages);
 	// At once, although the interrupted poll had passed contact 0.
 	seen.push(...(await numbers(opened, 1)));
 	expect(new Set(seen)).toEqual(new Set(["0", "1", "2", "3", "4", "5", "6", "7"]));

@@ -1,6 +1,6 @@
 /* A service whose reads are answered by copies of its data: one may lag behind another, or have another clock. */
 import { expect, test } from "vitest";
-import { minutes, openModel, told } from "./service.ts";
+import { messagesOf, minutes, openModel } from "./service.ts";
 
 const second = 1_000;
 
@@ -12,7 +12,7 @@ test("a conversation that was still to come is not passed by when a copy lists i
 		model.advance(10 * second);
 	}
 	await opened.pollUpTo(0);
-	// The scan goes on, and delivers contact 2 with a later time than that of contact 1.
+	// The scan continues, and delivers contact 2 with a later time than that of contact 1.
 	model.advance(minutes(2));
 	model.write(contact(2));
 	model.advance(10 * second);
@@ -20,9 +20,9 @@ test("a conversation that was still to come is not passed by when a copy lists i
 	await opened.pollUpTo(2);
 	model.behindMs = 15 * second;
 	const { changes: rest } = await opened.poll();
-	expect(told(opened, { changes: rest })).toEqual([[1, ["1"]]]);
+	expect(messagesOf(opened, { changes: rest })).toEqual([[1, ["1"]]]);
 	model.behindMs = 0;
-	expect(told(opened, await opened.poll())).toEqual([[1, ["4"]]]);
+	expect(messagesOf(opened, await opened.poll())).toEqual([[1, ["4"]]]);
 });
 
 test("a conversation that a copy shows as it was before is not forgotten, and brings nothing twice", async () => {
@@ -35,19 +35,19 @@ test("a conversation that a copy shows as it was before is not forgotten, and br
 	const { changes: before } = await opened.pollUpTo(0);
 	model.write(contact(2));
 	const { changes: later } = await opened.pollUpTo(2);
-	expect(told(opened, { changes: [...before, ...later] })).toEqual([
+	expect(messagesOf(opened, { changes: [...before, ...later] })).toEqual([
 		[0, ["0"]],
 		[2, ["2", "4"]],
 	]);
 	model.advance(10 * second);
 	model.behindMs = 20 * second;
-	expect(told(opened, await opened.poll())).toEqual([
+	expect(messagesOf(opened, await opened.poll())).toEqual([
 		[1, ["1"]],
 		[2, []],
 		[3, ["3"]],
 	]);
 	model.behindMs = 0;
-	expect(told(opened, await opened.poll())).toEqual([[2, []]]);
+	expect(messagesOf(opened, await opened.poll())).toEqual([[2, []]]);
 });
 
 test("a conversation that moves up between two pages is found in a copy that shows it where it was before", async () => {
@@ -70,7 +70,7 @@ test("a conversation that moves up between two pages is found in a copy that sho
 	const { changes: first } = await opened.poll();
 	model.behindMs = 0;
 	const { changes: rest } = await opened.poll();
-	const texts = told(opened, { changes: [...first, ...rest] }).filter(([index]) => index === 0);
+	const texts = messagesOf(opened, { changes: [...first, ...rest] }).filter(([index]) => index === 0);
 	expect(texts.flatMap(([, numbers]) => numbers)).toEqual(["5", "9"]);
 });
 
@@ -89,9 +89,9 @@ test("a Date that is put back brings nothing twice, also of a conversation with 
 	model.write(contact(0));
 	model.advance(second);
 	model.write(contact(1));
-	expect(told(opened, await opened.pollUpTo(0))).toEqual([[0, ["9"]]]);
+	expect(messagesOf(opened, await opened.pollUpTo(0))).toEqual([[0, ["9"]]]);
 	model.write(contact(0));
-	expect(told(opened, await opened.poll())).toEqual([
+	expect(messagesOf(opened, await opened.poll())).toEqual([
 		[0, ["11"]],
 		[1, ["10"]],
 	]);
@@ -102,6 +102,6 @@ test("what an agency gets after a poll from the beginning at an empty list is de
 	const { model, contact } = opened;
 	expect((await opened.poll()).requests).toEqual(["GET /conversations"]);
 	model.write(contact(0), { at: model.now - minutes(60) });
-	expect(told(opened, await opened.poll())).toEqual([[0, ["0"]]]);
+	expect(messagesOf(opened, await opened.poll())).toEqual([[0, ["0"]]]);
 	expect((await opened.poll()).requests).toEqual(["GET /conversations"]);
 });

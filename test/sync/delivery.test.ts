@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { type Change, changes, watch } from "messaging-conversations/sync";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { minutes, type Opened, openModel, told } from "./service.ts";
+import { messagesOf, minutes, type Opened, openModel } from "./service.ts";
 
 const second = 1_000;
 
@@ -44,7 +44,7 @@ test.each([0, 1, 2, 3])("a body that throws at change %d gets it again, from the
 		}
 	}
 	expect(failures).toBe(3);
-	expect(told(opened, { changes: stored })).toEqual(firstMessages);
+	expect(messagesOf(opened, { changes: stored })).toEqual(firstMessages);
 	expect((await opened.poll()).changes).toHaveLength(4);
 	opened.since = feed.checkpoint;
 	expect((await opened.poll()).changes).toEqual([]);
@@ -68,9 +68,9 @@ test.each(["break", "return", "throw"])("after a %s the checkpoint is from befor
 	expect(feed.checkpoint).not.toBe(saved[2]);
 	// A new feed delivers it again from there, and not from the checkpoint that includes it.
 	opened.since = feed.checkpoint;
-	expect(told(opened, await opened.poll())).toEqual(firstMessages.slice(2));
+	expect(messagesOf(opened, await opened.poll())).toEqual(firstMessages.slice(2));
 	opened.since = saved[2] ?? "";
-	expect(told(opened, await opened.poll())).toEqual(firstMessages.slice(3));
+	expect(messagesOf(opened, await opened.poll())).toEqual(firstMessages.slice(3));
 });
 
 test("next, called by hand before the change is processed, counts as delivered", async () => {
@@ -80,7 +80,7 @@ test("next, called by hand before the change is processed, counts as delivered",
 	await Promise.all([iterator.next(), iterator.next(), iterator.next()]);
 	await iterator.return?.();
 	opened.since = feed.checkpoint;
-	expect(told(opened, await opened.poll())).toEqual(firstMessages.slice(2));
+	expect(messagesOf(opened, await opened.poll())).toEqual(firstMessages.slice(2));
 });
 
 test("a generator that is thrown into delivers its change again", async () => {
@@ -90,7 +90,7 @@ test("a generator that is thrown into delivers its change again", async () => {
 	await iterator.next();
 	await expect(iterator.throw?.(new Error("enough"))).rejects.toThrow("enough");
 	opened.since = feed.checkpoint;
-	expect(told(opened, await opened.poll())).toEqual(firstMessages);
+	expect(messagesOf(opened, await opened.poll())).toEqual(firstMessages);
 });
 
 test("while the body runs, the checkpoint includes the current change, the last one too", async () => {
@@ -101,7 +101,7 @@ test("while the body runs, the checkpoint includes the current change, the last 
 		count++;
 		opened.since = feed.checkpoint;
 		expect(feed.remaining).toBe(4 - count);
-		expect(told(opened, await opened.poll())).toEqual(firstMessages.slice(count));
+		expect(messagesOf(opened, await opened.poll())).toEqual(firstMessages.slice(count));
 	}
 	expect(count).toBe(4);
 });
@@ -132,7 +132,7 @@ test("a body that throws at a conversation that could be read at last gets it ag
 	await expect(run()).rejects.toThrow("enough");
 	const again: Change[] = [];
 	for await (const change of feed) again.push(change);
-	expect(told(opened, { changes: again })).toEqual([[0, ["0"]]]);
+	expect(messagesOf(opened, { changes: again })).toEqual([[0, ["0"]]]);
 });
 
 test("a body that throws at a new status gets it again", async () => {
@@ -173,7 +173,7 @@ test("the obvious retry loop over watch loses nothing", async () => {
 			expect(String(error)).toContain("away");
 		}
 	}
-	expect(told(opened, { changes: stored })).toEqual(firstMessages);
+	expect(messagesOf(opened, { changes: stored })).toEqual(firstMessages);
 });
 
 test("a read that failed before the change is remembered when the body throws", async () => {
@@ -187,7 +187,7 @@ test("a read that failed before the change is remembered when the body throws", 
 	expect(feed.failures).toHaveLength(1);
 	opened.model.advance(minutes(10));
 	opened.since = feed.checkpoint;
-	expect(told(opened, await opened.poll())).toEqual([...firstMessages.slice(1), [0, ["0"]]]);
+	expect(messagesOf(opened, await opened.poll())).toEqual([...firstMessages.slice(1), [0, ["0"]]]);
 });
 
 test("a checkpoint that version 1 wrote in the middle of a poll continues there", async () => {
@@ -213,7 +213,7 @@ test("a checkpoint that version 1 wrote in the middle of a poll continues there"
 
 	const statuses = { statuses: true } as const;
 	const rest = await opened.poll(statuses);
-	expect(told(opened, rest)).toEqual([
+	expect(messagesOf(opened, rest)).toEqual([
 		[4, ["7"]],
 		[6, ["8"]],
 	]);
@@ -222,12 +222,12 @@ test("a checkpoint that version 1 wrote in the middle of a poll continues there"
 	if (sent) sent.status = "delivered";
 	model.advance(minutes(2));
 	vi.setSystemTime(model.now);
-	expect(told(opened, await opened.poll(statuses))).toEqual([
+	expect(messagesOf(opened, await opened.poll(statuses))).toEqual([
 		[2, ["2"]],
 		[5, ["5"]],
 	]);
 	model.advance(minutes(60));
 	vi.setSystemTime(model.now);
-	expect(told(opened, await opened.poll(statuses))).toEqual([[1, ["1"]]]);
+	expect(messagesOf(opened, await opened.poll(statuses))).toEqual([[1, ["1"]]]);
 	expect((await opened.poll(statuses)).changes).toEqual([]);
 });

@@ -2,7 +2,7 @@
 import { createClient, PartnerUnexpectedResponse } from "messaging-conversations";
 import { changes, reconcile, watch } from "messaging-conversations/sync";
 import { expect, test } from "vitest";
-import { minutes, type Opened, openModel, told } from "./service.ts";
+import { messagesOf, minutes, type Opened, openModel } from "./service.ts";
 
 const kinds = ["circle", "one row", "empty"] as const;
 
@@ -78,7 +78,8 @@ test.each([
 	const delivered: number[] = [];
 	const feed = changes(agency, { since: "beginning" });
 	const run = async (): Promise<void> => {
-		for await (const change of feed) delivered.push(...told(opened, { changes: [change] }).map(([index]) => index));
+		for await (const change of feed)
+			delivered.push(...messagesOf(opened, { changes: [change] }).map(([index]) => index));
 	};
 	await expect(run()).rejects.toMatchObject({ operation: "conversations.listMessages" });
 	expect(delivered).toEqual([0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11]);

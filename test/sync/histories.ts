@@ -227,7 +227,7 @@ async function play({ kind, seed, crm, options, feed = changes }: HistoryOptions
 		await poll(true);
 		model.advance(pick(random, [second, 15 * second, minute, 5 * minute, 20 * minute]) * random());
 	}
-	model.troubled = false;
+	model.isFaulty = false;
 	model.endless = undefined;
 	// A clock that was set back is noticed if the pause is shorter than the step.
 	// A photo whose read fails after ten minutes is followed an hour after its message.

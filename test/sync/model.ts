@@ -42,7 +42,7 @@ export interface Kind {
 
 export interface ModelMessage {
 	id: number;
-	/** As the service tells it. */
+	/** As the service reports it. */
 	at: number;
 	/** From when on it is seen. */
 	visibleAt: number;
@@ -81,7 +81,7 @@ export interface Model {
 	/** Rows and messages in a page, whatever is asked for. */
 	pageSize: number;
 	/** Turned off at a history's end, when all must come right. */
-	troubled: boolean;
+	isFaulty: boolean;
 	/** How far behind the copy is that answers now. */
 	behindMs: number;
 	/** The service's Date, in relation to its messages. */
@@ -122,7 +122,7 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 		agencyId,
 		now: start,
 		pageSize: 100,
-		troubled: true,
+		isFaulty: true,
 		behindMs: 0,
 		dateOffsetMs: 0,
 		clockOffsetMs: 0,
@@ -216,7 +216,7 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 	/** How far behind the copy is that answers a read: that of its first page. */
 	function lagOf(path: string, query: URLSearchParams): number {
 		if (!query.has("cursor")) lags.set(path, random() < 0.5 ? 0 : Math.floor(random() * (kind.copiesLagMs ?? 0)));
-		return model.troubled ? (lags.get(path) ?? 0) : 0;
+		return model.isFaulty ? (lags.get(path) ?? 0) : 0;
 	}
 	function seen({ messages }: ModelConversation): ModelMessage[] {
 		return messages.filter(({ visibleAt }) => visibleAt <= model.now - model.behindMs);
@@ -273,7 +273,7 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 	}
 
 	function answer(path: string, query: URLSearchParams, body: string): Response {
-		if (model.troubled && random() < faults) {
+		if (model.isFaulty && random() < faults) {
 			const status = faultStatuses[Math.floor(random() * faultStatuses.length)] ?? 500;
 			if (status === 0) throw new TypeError("fetch failed", { cause: { code: "ECONNRESET" } });
 			return refused(status);
@@ -296,7 +296,7 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 		const [, , phoneNumber, isMessages] = path.split("/");
 		const found = conversations.find((conversation) => conversation.phoneNumber === phoneNumber);
 		if (!found || !isListed(found)) return refused(404);
-		if (model.troubled && found.unreadableUntil > model.now) return refused(500);
+		if (model.isFaulty && found.unreadableUntil > model.now) return refused(500);
 		const page = messagePage(found, size, cursor);
 		if (isMessages) return said(page);
 		const detail = {

@@ -27,7 +27,7 @@ export interface Polled {
 /** A model of the service with some contacts, its client, and a CRM that stores what it is delivered. */
 export function openModel(kind: Kind = {}, count = 3): Opened {
 	const model = createModel(kind, () => 0.5);
-	model.troubled = true;
+	model.isFaulty = true;
 	for (let i = 0; i < count; i++) model.add();
 	const { fetch, agencyId } = model;
 	const client = createClient({
@@ -74,7 +74,7 @@ export function openModel(kind: Kind = {}, count = 3): Opened {
 }
 
 /** What was delivered, as numbers of contacts with the numbers of their messages. */
-export function told({ model }: Opened, { changes }: Pick<Polled, "changes">): [number, string[]][] {
+export function messagesOf({ model }: Opened, { changes }: Pick<Polled, "changes">): [number, string[]][] {
 	return changes.map(({ phoneNumber, messages }) => [
 		model.conversations.findIndex((contact) => contact.phoneNumber === phoneNumber),
 		messages.map(({ body }) => body?.replace(/\D+/, "") ?? ""),

@@ -2,7 +2,7 @@
 import { PartnerConfigurationError } from "messaging-conversations";
 import { type Change, changes, fingerprintOf, type Reconciled, reconcile, watch } from "messaging-conversations/sync";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { minutes, type Opened, openModel, told } from "./service.ts";
+import { messagesOf, minutes, type Opened, openModel } from "./service.ts";
 
 function open(count = 3): Opened {
 	const opened = openModel({}, count);
@@ -29,7 +29,7 @@ test.each([
 		return answer(phoneNumber === erased);
 	};
 	const first = await opened.poll({ skip });
-	expect([first.error, told(opened, first)]).toEqual([
+	expect([first.error, messagesOf(opened, first)]).toEqual([
 		undefined,
 		[
 			[0, ["0"]],
@@ -54,12 +54,12 @@ test.each([0, 1, 10])(
 		await opened.poll({ skip: (phoneNumber) => phoneNumber === opened.contact(1).phoneNumber });
 		opened.model.advance(minutes(count));
 		opened.model.write(opened.contact(1));
-		expect(told(opened, await opened.poll())).toEqual([[1, ["3"]]]);
+		expect(messagesOf(opened, await opened.poll())).toEqual([[1, ["3"]]]);
 		expect((await opened.poll()).changes).toEqual([]);
 	},
 );
 
-test("a conversation that could not be read is not tried again once it is skipped", async () => {
+test("a conversation that could not be read is not retried once it is skipped", async () => {
 	const opened = open();
 	opened.contact(1).unreadableUntil = opened.model.now + minutes(60);
 	await opened.poll();
@@ -108,13 +108,13 @@ test.each([
 	const opened = open();
 	const skip = (phoneNumber: string) => (phoneNumber === opened.contact(1).phoneNumber ? fail() : false);
 	const first = await opened.poll({ skip });
-	expect(told(opened, first).map(([index]) => index)).toEqual([0, 2]);
+	expect(messagesOf(opened, first).map(([index]) => index)).toEqual([0, 2]);
 	expect(first.feed.failures).toMatchObject([{ phoneNumber: opened.contact(1).phoneNumber, leftToReconcile: false }]);
 	expect(first.error).toBeInstanceOf(PartnerConfigurationError);
 	expect(first.error).toMatchObject({ operation: "changes", field: "skip", retryable: true });
 	expect(String(first.error)).not.toContain("+32");
 	expect(readsOf(opened, 1)).toBe(0);
-	expect(told(opened, await opened.poll())).toEqual([[1, ["1"]]]);
+	expect(messagesOf(opened, await opened.poll())).toEqual([[1, ["1"]]]);
 });
 
 test("a skip whose database is away does not end watch, and loses nothing", async () => {
@@ -137,7 +137,7 @@ test("a skip whose database is away does not end watch, and loses nothing", asyn
 	const delivered: Change[] = [];
 	for await (const change of feed) if (delivered.push(change) === 30) break;
 	expect(errors[0]).toBe("skip: its function failed");
-	expect(new Set(told(opened, { changes: delivered }).map(([index]) => index)).size).toBe(30);
+	expect(new Set(messagesOf(opened, { changes: delivered }).map(([index]) => index)).size).toBe(30);
 	expect(opened.model.requests.filter((request) => request === "GET /conversations").length).toBeGreaterThan(1);
 });
 

@@ -44,12 +44,12 @@ async function open(options: Partial<WatchOptions> = {}) {
 			.requests()
 			.slice(before)
 			.map(({ operation }) => operation);
-	const told = () => delivered.slice(1).map(({ messages }) => messages.map(({ body, status }) => [body, status]));
-	return { sandbox, agency, feed, pass, message, asked, told };
+	const reported = () => delivered.slice(1).map(({ messages }) => messages.map(({ body, status }) => [body, status]));
+	return { sandbox, agency, feed, pass, message, asked, reported };
 }
 
 test("a message without a final status is looked at after 10 s, 30 s, 2 min, 10 min, 1 h, 6 h and 24 h, then no more", async () => {
-	const { pass, asked, told, feed } = await open({ minMs: 500 * hour });
+	const { pass, asked, reported, feed } = await open({ minMs: 500 * hour });
 	for (const [until, polls] of [
 		[10 * second, 1],
 		[30 * second, 2],
@@ -66,49 +66,49 @@ test("a message without a final status is looked at after 10 s, 30 s, 2 min, 10 
 		await pass(4);
 		expect(asked()).toEqual(Array.from({ length: polls }, () => "conversations.get"));
 	}
-	expect(told()).toEqual([]);
+	expect(reported()).toEqual([]);
 	expect(feed.checkpoint).toContain('"followed":[]');
 });
 
 test("its new status is delivered, and a final one ends the polls", async () => {
-	const { pass, message, asked, told } = await open();
+	const { pass, message, asked, reported } = await open();
 	message.sent();
 	await pass(10 * second);
 	message.delivered();
 	await pass(20 * second);
-	expect(told()).toEqual([[["Hello Anna", "sent"]], [["Hello Anna", "delivered"]]]);
+	expect(reported()).toEqual([[["Hello Anna", "sent"]], [["Hello Anna", "delivered"]]]);
 	message.read();
 	await pass(8 * hour);
 	expect(asked()).toHaveLength(2);
 });
 
-test('"read" goes on after delivered', async () => {
-	const { pass, message, asked, told } = await open({ statuses: "read" });
+test('"read" continues after delivered', async () => {
+	const { pass, message, asked, reported } = await open({ statuses: "read" });
 	message.delivered();
 	await pass(10 * second);
 	message.read();
 	await pass(20 * second);
-	expect(told()).toEqual([[["Hello Anna", "delivered"]], [["Hello Anna", "read"]]]);
+	expect(reported()).toEqual([[["Hello Anna", "delivered"]], [["Hello Anna", "read"]]]);
 	await pass(8 * hour);
 	expect(asked()).toHaveLength(2);
 });
 
 test.each(["failed", "undelivered"] as const)("%s is final", async (status) => {
-	const { pass, message, asked, told } = await open({ statuses: "read" });
+	const { pass, message, asked, reported } = await open({ statuses: "read" });
 	message[status]();
 	await pass(8 * hour);
-	expect(told()).toEqual([[["Hello Anna", status]]]);
+	expect(reported()).toEqual([[["Hello Anna", status]]]);
 	expect(asked()).toHaveLength(1);
 });
 
 test("a read of the conversation for another reason counts as a poll", async () => {
-	const { sandbox, feed, pass, message, asked, told } = await open();
+	const { sandbox, feed, pass, message, asked, reported } = await open();
 	await pass(9 * second);
 	message.sent();
 	sandbox.agency().contact(anna).writes("Thanks");
 	feed.nudge();
 	await pass(0);
-	expect(told()).toEqual([
+	expect(reported()).toEqual([
 		[
 			["Hello Anna", "sent"],
 			["Thanks", "received"],
@@ -120,7 +120,7 @@ test("a read of the conversation for another reason counts as a poll", async () 
 	const before = asked().length;
 	feed.nudge();
 	await pass(0);
-	expect(told()[1]).toEqual([
+	expect(reported()[1]).toEqual([
 		["Hello Anna", "delivered"],
 		["Bye", "received"],
 	]);
@@ -129,17 +129,17 @@ test("a read of the conversation for another reason counts as a poll", async () 
 });
 
 test("a status that could not be read at its last poll is looked at every 3 h, up to 48 h", async () => {
-	const { sandbox, pass, message, asked, told, feed } = await open({ minMs: minute });
+	const { sandbox, pass, message, asked, reported, feed } = await open({ minMs: minute });
 	const reads = () => asked().filter((operation) => operation === "conversations.get").length;
 	await pass(23 * hour);
 	const fault = sandbox.faults.add({ operation: "conversations.get", times: 3, effect: { status: 503 } });
 	message.delivered();
 	const before = reads();
 	await pass(8 * hour);
-	expect([told(), reads() - before]).toEqual([[], 3]);
+	expect([reported(), reads() - before]).toEqual([[], 3]);
 	fault.remove();
 	await pass(3 * hour);
-	expect(told()).toEqual([[["Hello Anna", "delivered"]]]);
+	expect(reported()).toEqual([[["Hello Anna", "delivered"]]]);
 	expect(feed.checkpoint).toContain('"followed":[]');
 });
 
@@ -156,10 +156,10 @@ test("a status that can never be read is given up after 48 h", async () => {
 });
 
 test("without statuses nothing is followed", async () => {
-	const { pass, message, asked, told } = await open({ statuses: false });
+	const { pass, message, asked, reported } = await open({ statuses: false });
 	message.delivered();
 	await pass(8 * hour);
-	expect([asked(), told()]).toEqual([[], []]);
+	expect([asked(), reported()]).toEqual([[], []]);
 });
 
 test("changes reads what is due, from a checkpoint that another process stored", async () => {

@@ -150,7 +150,7 @@ test.each([
 	expect(lists.length).toBeGreaterThan(2);
 });
 
-test("a 401 pauses, onError hears of it, and a key that works again goes on without a loss", async () => {
+test("a 401 pauses, onError hears of it, and a key that works again continues without a loss", async () => {
 	const tags: string[] = [];
 	const { sandbox, agency, delivered, lists, pass } = open({
 		minMs: 10 * second,
@@ -285,7 +285,7 @@ test("a signal ends the loop in a request, at once and without a timer left", as
 	expect(vi.getTimerCount()).toBe(0);
 });
 
-test("a signal that aborts in the body ends the loop after the current change, also when others are read already", async () => {
+test("a signal that aborts in the body ends the loop after the current change, even if others are read already", async () => {
 	const sandbox = createSandbox({ scenario: "busy" });
 	const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
 	const stop = new AbortController();

@@ -82,7 +82,7 @@ export async function contactPage(
 	const { error } = result;
 	switch (error._tag) {
 		case "PartnerNotFound":
-			// No conversation is no failure: a first text may be sent, and asks for consent if the agency has a template.
+			// A contact without a conversation is fine: a first text asks for consent if the agency has a template.
 			return { status: 200, headers, body: stranger(toE164(phone)) };
 		case "PartnerInvalidInput":
 			return { status: 400, headers, body: { error: error.message } };

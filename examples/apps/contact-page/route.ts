@@ -1,5 +1,5 @@
 // The same page as a route handler of the Next.js kind, a plain function from Request to Response. In an application
-// it stands in app/api/contacts/[phone]/route.ts:
+// it is in app/api/contacts/[phone]/route.ts:
 //
 //     export const GET = createRoute(agency);
 //     export const runtime = "nodejs"; // the key stays on the server

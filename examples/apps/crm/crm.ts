@@ -16,9 +16,9 @@ export type Reminder =
 	| "call them instead";
 
 /**
- * Reminds of a visit. Call it again for the same visit after "ask again later", also after a crash: nothing is sent twice.
- * A contact who has declined meanwhile may get the text after all. So do not call it again when it may wait for consent;
- * after "ask again later" the text may wait too, because an answer can be lost. An outbox, as in ../send-queue, reads
+ * Reminds of a visit. Call it again for the same visit after "ask again later", or after a crash: nothing is sent twice.
+ * A contact who has declined meanwhile may get the text after all. So do not call it again if the text may wait for
+ * consent. After "ask again later" the text may wait too, because an answer can be lost. An outbox, as in ../send-queue, reads
  * before it sends again, and follows such a text to its end.
  */
 export async function remind(agency: AgencyClient, visit: Visit): Promise<Reminder> {

@@ -19,7 +19,7 @@ export interface Look {
 	problem?: string;
 }
 
-/** `known` is the service's time as it is known without the conversation, whose error tells no time. */
+/** `known` is the service's time as it is known without the conversation, whose error has no time. */
 export async function lookAt(agency: AgencyClient, phone: string, known: Date): Promise<Look> {
 	try {
 		// A page is worth waiting for a few seconds, not for the half minute that a read may take.

@@ -1,5 +1,5 @@
 // `npm run demo`: the sandbox with its page, and a small CRM beside it, in a process of its own. Both are shown in one window,
-// with the steps of the demo. Nobody is reached.
+// with the steps of the demo. No real person is reached.
 import { type ChildProcess, spawn } from "node:child_process";
 import { EventEmitter, once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -9,7 +9,7 @@ import { pageView } from "./views.ts";
 
 export function createPages({ agency, outbox, news, saveText, contacts, chat }: Records): Express {
 	const app = express();
-	/** How far the service's clock is ahead of this one. Texts get its time, because they stand among its messages. */
+	/** How far the service's clock is ahead of this one. Texts get its time, because they are listed among its messages. */
 	let aheadMs = 0;
 	const now = (): Date => new Date(Date.now() + aheadMs);
 

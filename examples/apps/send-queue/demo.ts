@@ -1,5 +1,5 @@
-// `npm run send-queue`: two texts to one contact, while the service loses an answer. Nobody is reached, and the database is
-// in memory.
+// `npm run send-queue`: two texts to one contact, while the service loses an answer. No real person is reached, and
+// the database is in memory.
 import { createClient } from "messaging-conversations";
 import { createOutbox, postgresStore } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";

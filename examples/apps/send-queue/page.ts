@@ -34,7 +34,7 @@ export function createPage(database: Database, outbox: Outbox, agencyId: string)
 	return app;
 }
 
-/** A form ends lines with \r\n. What is no text, such as a field that comes twice, is left to the outbox to refuse. */
+/** A form ends lines with \r\n. The outbox refuses anything but text, such as a field that comes twice. */
 export function withLineFeeds<Value>(field: Value): Value | string {
 	return typeof field === "string" ? field.replaceAll("\r\n", "\n") : field;
 }

@@ -1,4 +1,4 @@
-// `npm run send-queue:worker`: on a PostgreSQL server (DATABASE_URL) start as many as you like; the embedded database
+// `npm run send-queue:worker`: on a PostgreSQL server (DATABASE_URL) start as many as you like. The embedded database
 // belongs to one process, so there it serves the page itself, at PORT.
 import { createOutbox, postgresStore } from "messaging-conversations/outbox";
 import { openAgency } from "../agency.ts";

@@ -1,5 +1,5 @@
 // Polls many agencies from any number of processes, on pg-boss. Each agency has one job, which runs in one place at a time
-// and puts off its own next run: soon after activity, later the quieter the agency is. A process that is killed loses
+// and schedules its own next run. That is soon after activity, and later the quieter the agency is. A process that is killed loses
 // nothing: its job is given to another when it has expired, and continues from the checkpoint in the tables.
 import type { Client } from "messaging-conversations";
 import { isPartnerError } from "messaging-conversations";
@@ -87,7 +87,7 @@ export async function createMirror(database: Database, options: MirrorOptions = 
 		try {
 			if ((await poll({ database, agency: client.agency(agencyId), signal: enough.signal })) > 0) pause = minSeconds;
 		} catch (error) {
-			// Whoever was overtaken makes the next job too, because the other worker may die. Of two the first one stays.
+			// A worker that was overtaken makes the next job too, because the other one may die. Of two jobs the first one stays.
 			if (!(error instanceof OvertakenError)) {
 				if (!isPartnerError(error)) throw error;
 				// The link may have ended, or the service is down: the agency is polled less often, and nothing is lost.

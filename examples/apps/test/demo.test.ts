@@ -82,7 +82,7 @@ test("a contact who answers in words, declines, never answers or cannot be reach
 	await send("words", "Would Friday suit you?");
 	await until(chat).toContain("still held: «Would Friday suit you?»");
 	await until(chat).toContain("Waits for the contact&#39;s consent.");
-	// An answer in words is no consent.
+	// An answer in words does not count as consent.
 	contact.writes("Who is this?");
 	await until(chat).toContain("Who is this?");
 	expect(await chat()).toContain("Waits for the contact&#39;s consent.");

@@ -170,7 +170,7 @@ test("of two workers one is killed in the middle: the other finishes its texts, 
 		store: postgresStore(database),
 		engine,
 	});
-	// All in one transaction, as a mailing is: either everybody is written to, or nobody.
+	// All in one transaction, as a mailing is: either all contacts get a text, or none does.
 	await database.transaction(async (tx) => {
 		for (const body of ["1", "2", "3"])
 			for (const to of phones) await outbox.enqueue(note(`${to} ${body}`, body, to), { tx });

@@ -31,7 +31,7 @@ async function serverPlace(): Promise<string> {
 	return server.create();
 }
 
-// A key in the environment of whoever runs the tests must reach nobody, and this half is the embedded one.
+// A key in the environment must not reach a real person, and this half is the embedded one.
 const env = {
 	...process.env,
 	MESSAGING_BASE_URL: "",
@@ -48,8 +48,8 @@ test("the README lists every example and every command", () => {
 	const readme = readFileSync(join(cwd, "../README.md"), "utf8");
 	const files = readdirSync(join(cwd, "..")).filter((file) => file.endsWith(".ts"));
 	const { scripts } = JSON.parse(readFileSync(join(cwd, "package.json"), "utf8"));
-	const told = [...files.map((file) => `[${file}](${file})`), ...Object.keys(scripts)];
-	expect(told.filter((name) => !readme.includes(name))).toEqual([]);
+	const reported = [...files.map((file) => `[${file}](${file})`), ...Object.keys(scripts)];
+	expect(reported.filter((name) => !readme.includes(name))).toEqual([]);
 });
 
 test("an application that knows its agency starts while the service is down", async () => {
@@ -79,7 +79,7 @@ test.skipIf(process.platform !== "linux")(
 	async () => {
 		const opened = join(folder, "opened");
 		writeFileSync(join(folder, "xdg-open"), `#!/bin/sh\necho "$1" >> ${opened}\n`, { mode: 0o755 });
-		// Nobody looks at a pipe.
+		// A pipe has no viewer.
 		const PATH = `${folder}:${process.env.PATH}`;
 		// A start takes seconds. In the short run the table of hasBrowser, below, covers this one.
 		if (isLong) {
@@ -101,7 +101,7 @@ test("without a program that opens addresses nothing happens", async () => {
 	onTestFinished(() => {
 		process.env.PATH = PATH;
 	});
-	// An error that nobody handles would fail the run.
+	// An unhandled error would fail the run.
 	openInBrowser("http://127.0.0.1:9/");
 	await setTimeout(200);
 });
@@ -145,7 +145,7 @@ test("npm run sync:once, and npm run nightly on what it stored", async () => {
 		});
 	const once = await start("--once");
 	expect(once.stdout).toBe("Lakeside Homes: 250 conversations stored\n");
-	// The bar says how far it is, where somebody looks and where nobody does.
+	// The bar says how far it is, with a terminal and without one.
 	expect(once.stderr).toMatch(/250\/250/);
 	// Each start has a sandbox of its own, an hour or a second younger than the last one: some of its rows differ.
 	expect((await start("--nightly")).stdout).toMatch(/^Lakeside Homes: \d+ conversations differed\n$/);

@@ -29,7 +29,7 @@ const outbox = createOutbox({
 await outbox.migrate();
 
 const probes = createServer(({ url }, response) => {
-	// Live as long as the process answers. A service or a database that is away is no reason to restart the pod.
+	// Live as long as the process answers. Do not restart the pod because the service or the database is away.
 	response.writeHead(url === "/live" ? 200 : 404).end();
 }).listen(Number(PORT ?? 8080));
 

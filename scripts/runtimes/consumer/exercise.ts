@@ -38,7 +38,7 @@ export interface Controls {
 	inbox: (phone: string) => Promise<string[]>;
 }
 
-/** A service to talk to: a sandbox of the scenario "busy" that nobody has spoken to. */
+/** A service to talk to: a fresh sandbox of the scenario "busy". */
 export interface Place {
 	baseUrl: string;
 	apiKey: string;
@@ -74,7 +74,7 @@ async function hasAsyncStacks(): Promise<boolean> {
 	);
 }
 
-/** Tells `say` one line for each thing that went well. */
+/** Calls `say` with one line for each thing that went well. */
 export async function exercise(place: Place, say: (line: string) => void): Promise<void> {
 	const { controls, ...connection } = place;
 	const options = { ...connection, retry: { baseDelayMs: 10 } };
@@ -87,8 +87,8 @@ export async function exercise(place: Place, say: (line: string) => void): Promi
 
 	const seen = new Set<string>();
 	for await (const { phoneNumber } of agency.conversations.list({ pageSize: 100 })) seen.add(phoneNumber);
-	check("the walk sees 250 conversations", seen.size === 250);
-	say("ok list walk");
+	check("the list has 250 conversations", seen.size === 250);
+	say("ok list, all pages");
 
 	await controls.writes(anna, "Is the flat still free? 🏠");
 	const entries = await agency.conversations.lookup(["+44 7700 900 901", "n/a", bert]);
@@ -116,11 +116,11 @@ export async function exercise(place: Place, say: (line: string) => void): Promi
 	check("and as many as are asked for", newest?.body === "Yes!" && more.length === 0);
 	for await (const page of agency.conversations.listMessages(anna).pages())
 		check("and by pages", page.messages.length === 2 && !page.hasMore);
-	say("ok messages walk");
+	say("ok messages, all pages");
 
 	const queued = await agency.messages.send({ to: bert, body: "Good morning" });
 	check("a window that never opened queues", queued.queued && queued.queueId.length > 0);
-	check("nobody got the text", !(await controls.inbox(bert)).includes("Good morning"));
+	check("the text was not sent", !(await controls.inbox(bert)).includes("Good morning"));
 	say("ok send queued");
 
 	const missing = await failure(agency.conversations.get("+447700900999"));
@@ -137,7 +137,7 @@ export async function exercise(place: Place, say: (line: string) => void): Promi
 	const refused = await failure(stranger.messages.send({ to: anna, body: "Hi" }));
 	check("a refused send was not sent", refused instanceof PartnerUnauthorized && refused.outcome === "not_sent");
 	const wrong = await failure(agency.messages.send({ to: "123", body: "Hi" }));
-	check("a wrong number is no request", wrong instanceof PartnerInvalidInput && wrong.attempts === 0);
+	check("a wrong number makes no request", wrong instanceof PartnerInvalidInput && wrong.attempts === 0);
 	await controls.fault({ operation: "messages.send", effect: { status: 500 } });
 	const lost = await failure(agency.messages.send({ to: anna, body: "Lost?" }, { retry: false }));
 	check("a 500 leaves the outcome unknown", lost instanceof PartnerInternalError && lost.outcome === "unknown");
@@ -167,11 +167,11 @@ export async function exercise(place: Place, say: (line: string) => void): Promi
 	await controls.fault({ operation: "conversations.list", effect: "hang" });
 	const late = await failure(agency.conversations.list({ timeoutMs: 200, retry: false }).page());
 	check("the timer ends the call", late instanceof PartnerTimeoutError && late.retryable);
-	check("the client goes on", (await client.me.get()).agencies.length === 1);
+	check("the client still works", (await client.me.get()).agencies.length === 1);
 	say("ok timeout");
 
 	await trySync(agency, anna, controls);
-	say("ok sync: look, checkpoint, watch, reconcile");
+	say("ok sync: poll, checkpoint, watch, reconcile");
 	await tryOutbox({ client, agency, store: objectStore(), controls }, anna);
 	say("ok outbox: sent, read");
 

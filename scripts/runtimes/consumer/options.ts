@@ -19,7 +19,7 @@ function same(what: string, found: unknown, expected: unknown): void {
 	if (left !== right) throw new Error(`not so: ${what}: ${left} is not ${right}`);
 }
 
-/** `phone` has written a moment ago; nobody else may be sent to. Throws where an option does nothing. */
+/** `phone` has written a moment ago, and is the only number that may be sent to. Throws where an option does nothing. */
 export async function tryOptions({ controls, baseUrl, apiKey, ...place }: Place, phone: string): Promise<void> {
 	const attempts: string[] = [];
 	const lines: string[] = [];
@@ -28,7 +28,7 @@ export async function tryOptions({ controls, baseUrl, apiKey, ...place }: Place,
 	const agents: string[] = [];
 	const sources: string[] = [];
 	const over: Fetch = place.fetch ?? ((url, init) => globalThis.fetch(url, init));
-	// Beside `http`, which takes the place of `fetch`: doors.ts gives it.
+	// Without `http`, which takes the place of `fetch`: entry-points.ts tries it.
 	const every: Every<Omit<ClientOptions, "http">> = {
 		baseUrl,
 		apiKey: async () => apiKey,

@@ -41,5 +41,5 @@ export async function tryOutbox({ client, agency, store, controls }: Parts, phon
 	await outbox.enqueue({ ...text, id: "note-2" });
 	check("what waits is cancelled", (await outbox.cancel("note-2")) && !(await outbox.cancel("note-1")));
 	check("what is finished is purged", (await outbox.purge({ before: Number(since) + 1 })) === 2);
-	check("and nobody works", (await store.worker()) === undefined);
+	check("and no worker is left", (await store.worker()) === undefined);
 }

@@ -125,7 +125,7 @@ function certificateCheck({ socket }: Opened, host: string, env: Host["env"]): C
 	// Checked before trust, because a self-signed certificate that has expired is reported as self-signed alone.
 	if (to < now) {
 		const what = `The certificate of ${host} expired on ${day(to)}, ${counted(Math.floor((now - to) / dayMs), "day")} ago.`;
-		const remedy = `Whoever runs ${host} must renew it. If it is good, this machine's clock is wrong.`;
+		const remedy = `The operator of ${host} must renew it. If it is good, this machine's clock is wrong.`;
 		return { id, state: "fail", what, remedy };
 	}
 	if (from > now) {
@@ -136,7 +136,7 @@ function certificateCheck({ socket }: Opened, host: string, env: Host["env"]): C
 	const left = Math.floor((to - now) / dayMs);
 	const what = `The certificate is trusted, and has ${counted(left, "day")} left (to ${day(to)}).`;
 	if (left >= fewDays) return { id, state: "ok", what };
-	return { id, state: "warn", what, remedy: `Whoever runs ${host} must renew it before that day.` };
+	return { id, state: "warn", what, remedy: `The operator of ${host} must renew it before that day.` };
 }
 
 function distrust(
@@ -160,9 +160,9 @@ function distrust(
 	if (code.startsWith("UNABLE_TO"))
 		return untrusted(
 			"its issuer is not known here",
-			`Whoever runs ${host} must send the whole chain. If the issuer is your company, ${ownRoot}`,
+			`The operator of ${host} must send the whole chain. If the issuer is your company, ${ownRoot}`,
 		);
-	return untrusted("a certificate above it is not good", `Whoever runs ${host} must send another chain.`);
+	return untrusted("a certificate above it is not good", `The operator of ${host} must send another chain.`);
 }
 
 /** The code of a fault, taken from its first part where several addresses were tried. */

@@ -8,7 +8,7 @@ export interface FollowOptions {
 	readonly signal: AbortSignal;
 	readonly onChange: (change: Change) => void;
 	/** Gets each kind of failure once, until the service answers again. */
-	readonly onTrouble: (text: string) => void;
+	readonly onProblem: (text: string) => void;
 }
 
 /** The feed of an agency. */
@@ -20,17 +20,17 @@ export interface Follower {
 }
 
 /** Follows an agency from now on. */
-export function createFollower({ everyMs, signal, onChange, onTrouble }: FollowOptions): Follower {
-	const troubles = new Set<string>();
+export function createFollower({ everyMs, signal, onChange, onProblem }: FollowOptions): Follower {
+	const problems = new Set<string>();
 	const listing = "conversations.list";
 	const note = (error: PartnerError): void => {
 		const { _tag, operation, message } = error;
 		// The key was read once, so that it does not become right by waiting. To throw it ends the feed.
 		if (_tag === "PartnerUnauthorized") throw error;
-		const trouble = `${operation} ${_tag}`;
-		if (troubles.has(trouble)) return;
-		troubles.add(trouble);
-		onTrouble(`${message} (tries again)`);
+		const problem = `${operation} ${_tag}`;
+		if (problems.has(problem)) return;
+		problems.add(problem);
+		onProblem(`${message} (tries again)`);
 	};
 	return {
 		async run(client) {
@@ -41,16 +41,16 @@ export function createFollower({ everyMs, signal, onChange, onTrouble }: FollowO
 				return true;
 			} catch (error) {
 				if (!isPartnerError(error)) throw error;
-				onTrouble(`${error.message} (ended)`);
+				onProblem(`${error.message} (ended)`);
 				return false;
 			}
 		},
 		// One unreadable conversation does not mean an outage, and reading another one does not end it.
 		attempted({ operation, errorTag }) {
 			if (operation !== listing || errorTag !== undefined) return;
-			if (![...troubles].some((trouble) => trouble.startsWith(listing))) return;
-			troubles.clear();
-			onTrouble("the service answers again");
+			if (![...problems].some((problem) => problem.startsWith(listing))) return;
+			problems.clear();
+			onProblem("the service answers again");
 		},
 	};
 }

@@ -48,14 +48,14 @@ function itemOf(event: SandboxEvent): Item | undefined {
 	const key = `e${event.id}`;
 	if (type === "text.replaced" || type === "text.dropped") return { kind: "lost", at, key, event };
 	if (type === "request") {
-		const words = troubleOf(event);
+		const words = problemOf(event);
 		return words && { kind: "note", at, key, words };
 	}
 	return noted.test(type) ? { kind: "note", at, key, words: wordsOf(event) } : undefined;
 }
 
 /** A send whose answer was none, or a refusal: the contact's phone shows nothing of it. */
-function troubleOf({ operation, status, answer, fault, explanation }: EventOf<"request">): Words | undefined {
+function problemOf({ operation, status, answer, fault, explanation }: EventOf<"request">): Words | undefined {
 	if (operation !== "messages.send" || (status !== null && status < 400)) return undefined;
 	const said = status === null ? "The CRM's send got no answer" : `The CRM's send was answered ${status}`;
 	return { text: `${said}: ${fault ? faultWords(fault) : (explanation ?? reasonIn(answer))}`, tone: "bad" };

@@ -31,7 +31,7 @@ export function listed(agency: AgencyControl, { search, contacts, offset, limit,
 
 const rowOf = ({ flows: _, messages: __, ...row }: ConversationState): ConversationRow => row;
 
-/** Tells whether a name holds the text, or a number its digits. */
+/** Whether a name holds the text, or a number its digits. */
 function isFound(search: string): (row: ConversationRow) => boolean {
 	const text = search.trim().toLowerCase();
 	const digits = text.replace(/\D/g, "").replace(/^0+/, "");

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 
-/** Tells the names by which this server may be asked from all others; `named` are those of the address it listens on. */
+/** Whether this server may be asked by a name. `named` are those of the address it listens on. */
 export function hostsOf(port: number, named: readonly string[], allowed: readonly string[]): (host: string) => boolean {
 	const own = new Set(
 		["127.0.0.1", "localhost", ...named].flatMap((name) => [`${name}:${port}`, ...(port === 80 ? [name] : [])]),

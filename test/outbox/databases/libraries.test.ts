@@ -84,7 +84,7 @@ describe.each(libraries)("%s", (_, open) => {
 		expect(await store.find("a")).toMatchObject({ to: "", body: "" });
 	});
 
-	test("what is no open transaction is refused, and nothing is stored", async () => {
+	test("what is not an open transaction is refused, and nothing is stored", async () => {
 		const { outbox, db, note, store, transaction } = await create();
 		for (const tx of [db, 42, Promise.resolve(db), {}, null]) {
 			await expect(outbox.enqueue(note, { tx: tx as Transaction })).rejects.toMatchObject({
@@ -144,7 +144,7 @@ test("a pool of MySQL is refused when the store is created", async () => {
 	}
 });
 
-test("libsql: a database on which no transaction is open is no tx", async () => {
+test("libsql: a database on which no transaction is open is not a tx", async () => {
 	const [db, client] = [new Libsql(newFile()), createLibsql({ url: `file:${newFile()}` })];
 	for (const given of [db, client]) {
 		const store = sqliteStore(given);

@@ -13,7 +13,7 @@ const { create, openPool } = usePostgres(import.meta.url);
 
 const text = { ...newText, createdAt: 1 };
 
-test("tenants by search_path have a table each, also when public has one", async () => {
+test("tenants by search_path have a table each, even if public has one", async () => {
 	const url = await create();
 	const stores: OutboxStore[] = [];
 	for (const schema of ["public", "tenant_a", "tenant_b"]) {

@@ -131,7 +131,7 @@ describe.each(libraries)("%s", (_, open) => {
 		expect(await outbox.cancelAll({ to: note.to })).toEqual({ cancelled: [], tooLate: [] });
 	});
 
-	test("what is no open transaction is refused, and nothing is stored", async () => {
+	test("what is not an open transaction is refused, and nothing is stored", async () => {
 		const { outbox, db, note, store } = await create();
 		for (const tx of [db, 42, Promise.resolve(db), {}])
 			await expect(outbox.enqueue(note, { tx: tx as Transaction })).rejects.toMatchObject({

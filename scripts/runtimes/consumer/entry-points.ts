@@ -22,13 +22,13 @@ async function main(): Promise<void> {
 	exactly(sandboxEntry, ["createSandbox", "scenarioNames", ...scenarioNames]);
 	for (const name of scenarioNames) scenarios[name](createSandbox());
 	const http = nodeHttp({ maxSockets: 8, keepAliveMs: 1000 });
-	for (const door of ["in process", "served", "nodeHttp"] as const) {
+	for (const entryPoint of ["in process", "served", "nodeHttp"] as const) {
 		const sandbox = createSandbox({ scenario: "busy" });
 		const server = await serve(sandbox, { port: 0 });
 		const { baseUrl, apiKey } = server;
-		const served = door === "served" ? { baseUrl, apiKey } : { baseUrl, apiKey, http };
-		const connection = door === "in process" ? sandbox.connection : served;
-		await exercise({ ...connection, controls: controlsOf(sandbox) }, (line) => console.log(`${line} (${door})`));
+		const served = entryPoint === "served" ? { baseUrl, apiKey } : { baseUrl, apiKey, http };
+		const connection = entryPoint === "in process" ? sandbox.connection : served;
+		await exercise({ ...connection, controls: controlsOf(sandbox) }, (line) => console.log(`${line} (${entryPoint})`));
 		await server.close();
 	}
 	http.close();
