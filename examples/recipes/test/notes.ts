@@ -4,6 +4,8 @@ import { createDatabase, startProgram, startService } from "./service.ts";
 
 /** @param program the compiled application */
 export function testNotes(program: string): void {
+	const visitAt = new Date(Date.now() + 86_400_000).toISOString();
+
 	async function open() {
 		const service = await startService({ now: new Date() });
 		const { url, pool } = await createDatabase();
@@ -21,6 +23,7 @@ export function testNotes(program: string): void {
 					agencyId: service.agencyId,
 					to: "+44 7700 900101",
 					body: "It is.",
+					visitAt,
 					...note,
 				}),
 			});

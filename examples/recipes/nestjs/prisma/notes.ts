@@ -28,9 +28,9 @@ class NotesController {
 	}
 
 	@Post()
-	create(@Body() { id, agencyId, to, body }: Note): Promise<OutboxStatus> {
+	create(@Body() { id, agencyId, to, body, visitAt }: Note): Promise<OutboxStatus> {
 		return this.#prisma.$transaction(async (tx) => {
-			const text = await this.#outbox.enqueue({ id, agencyId, to, body }, { tx });
+			const text = await this.#outbox.enqueue({ id, agencyId, to, body, notAfter: visitAt }, { tx });
 			await tx.note.upsert({ where: { id }, create: { id, body }, update: {} });
 			return text;
 		});
