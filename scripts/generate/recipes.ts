@@ -16,7 +16,7 @@ export function recipes(): Record<string, string> {
 function withCode(page: string): string {
 	const text = readFileSync(`${root}${page}`, "utf8");
 	return text.replace(/^(```(?!sh\n)\w+\n)(.*?)^```$/gms, (_block, start: string, shown: string) => {
-		const [, comment = "", file = ""] = /^((?:\/\/|#) )(\S+)\n/.exec(shown) ?? [];
+		const [, comment = "", file = ""] = /^((?:\/\/|#|--) )(\S+)\n/.exec(shown) ?? [];
 		const found = ["examples/recipes", "examples"].find((place) => file && existsSync(`${root}${place}/${file}`));
 		if (!found) throw new Error(`${page}: a block does not begin with the name of a file in examples/recipes`);
 		return `${start}${comment}${file}\n${readFileSync(`${root}${found}/${file}`, "utf8")}\`\`\``;

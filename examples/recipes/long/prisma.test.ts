@@ -19,7 +19,7 @@ beforeAll(async () => {
 		plugins: [
 			{
 				name: "prisma",
-				setup: ({ onResolve }) => onResolve({ filter: /^\.\/notes\.ts$/ }, () => ({ path: notes })),
+				setup: ({ onResolve }) => onResolve({ filter: /^\.\/notes$/ }, () => ({ path: notes })),
 			},
 		],
 	});

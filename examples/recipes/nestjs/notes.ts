@@ -12,7 +12,7 @@ import {
 } from "@nestjs/common";
 import { type Outbox, type OutboxStatus, postgresStore } from "messaging-conversations/outbox";
 import pg from "pg";
-import { MessagingModule, OUTBOX } from "./messaging.module.ts";
+import { MessagingModule, OUTBOX } from "./messaging.module";
 
 export interface Note {
 	/** Made by the form, so that a double click is one note and one text. */

@@ -48,6 +48,7 @@ test("a pod that is stopped in the middle of a send finishes it, and another one
 	await expect.poll(() => slow.remaining).toBe(0);
 	first.child.kill("SIGTERM");
 	expect(await first.ended).toBe(0);
+	expect(await state("1")).toBe("sent"); // known before the pod ended
 	expect(anna.inbox().map(({ body }) => body)[0]).toBe("1");
 
 	sandbox.faults.add({ operation: "messages.send", effect: { status: 429, retryAfter: 1 } });

@@ -2,9 +2,18 @@ import type { OnApplicationShutdown } from "@nestjs/common";
 import { Body, Controller, Get, Inject, Injectable, Module, NotFoundException, Param, Post } from "@nestjs/common";
 import { PrismaPg } from "@prisma/adapter-pg";
 import { type Outbox, type OutboxStatus, postgresStore } from "messaging-conversations/outbox";
-import { MessagingModule, OUTBOX } from "../messaging.module.ts";
-import type { Note } from "../notes.ts";
-import { PrismaClient } from "./generated/client.ts";
+import { MessagingModule, OUTBOX } from "../messaging.module";
+import { PrismaClient } from "./generated/client";
+
+interface Note {
+	/** Made by the form, so that a double click is one note and one text. */
+	id: string;
+	agencyId: string;
+	to: string;
+	body: string;
+	/** Later the text is not sent any more: ISO 8601 with a zone. */
+	visitAt: string;
+}
 
 @Injectable()
 class PrismaService extends PrismaClient implements OnApplicationShutdown {
