@@ -12,8 +12,7 @@ const parts: Readonly<Record<string, string>> = {
 	"outbox-rules": "tsx test/outbox/rules.ts",
 	databases: "npm run test:databases",
 	examples: "npm run test:examples",
-	recipes:
-		"npm --prefix examples/apps ci && npm --prefix examples/recipes ci && npm --prefix examples/recipes run test:packed",
+	recipes: "tsx scripts/install.ts examples/apps examples/recipes && npm --prefix examples/recipes run test:packed",
 	page: "npm run test:page",
 	docs: "npm run docs -- build",
 	soak: "node --expose-gc --import tsx test/faults/soak.ts",

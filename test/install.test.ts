@@ -8,10 +8,12 @@ interface Package {
 	version: string;
 	integrity?: string;
 	optional?: boolean;
+	dev?: boolean;
 }
 
 const express: Package = { version: "5.3.0", integrity: "sha512-a" };
 const windows: Package = { version: "1.0.0", integrity: "sha512-b", optional: true };
+const jest: Package = { version: "30.0.0", dev: true };
 const wanted = { "node_modules/express": express, "node_modules/esbuild-windows": windows };
 const there = { "node_modules/express": express };
 
@@ -42,4 +44,12 @@ test.each([
 	["another content", wanted, { "node_modules/express": { ...express, integrity: "sha512-c" } }, false],
 ])("the demo knows whether its packages are installed: %s", (_name, packages, installed, expected) => {
 	expect(isInstalled(folderWith(packages, installed))).toBe(expected);
+});
+
+test("an install without devDependencies is enough for those who omit them", () => {
+	const withJest = { ...wanted, "node_modules/jest": jest };
+	const folder = folderWith(withJest, there);
+	expect([isInstalled(folder), isInstalled(folder, true)]).toEqual([false, true]);
+	expect(isInstalled(folderWith(withJest, { ...there, "node_modules/jest": jest }), true)).toBe(true);
+	expect(isInstalled(folderWith({ ...withJest, "node_modules/pg": { version: "8.0.0" } }, there), true)).toBe(false);
 });

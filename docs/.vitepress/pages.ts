@@ -29,7 +29,9 @@ const groups: Readonly<Record<string, readonly string[]>> = {
 function pagesIn(folder: string): string[] {
 	if (!existsSync(`${docs}${folder}`)) return [];
 	const files = readdirSync(`${docs}${folder}`).filter((file) => file.endsWith(".md"));
-	return files.map((file) => `${folder}/${file.slice(0, -3)}`);
+	// The overview first.
+	const sorted = files.sort((one, other) => Number(other === "index.md") - Number(one === "index.md"));
+	return sorted.map((file) => `${folder}/${file.slice(0, -3)}`);
 }
 
 /**

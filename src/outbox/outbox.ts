@@ -49,8 +49,8 @@ export interface Outbox {
 	 */
 	work: (options?: { signal?: AbortSignal | undefined }) => Promise<void>;
 	/**
-	 * Does what is due now, and no more: for a cron job, a serverless function or a test. When the signal aborts, requests
-	 * under way end, no new one begins, and the rest is left to the next call. A second call waits for the first.
+	 * Does what is due now, for a cron job, a serverless function or a test. When the signal aborts, requests in progress
+	 * are finished, no new one begins, and the rest waits for the next call. A second call waits for the first.
 	 *
 	 * @throws as {@link Outbox.work}, and while {@link Outbox.work} of this process runs
 	 * @example

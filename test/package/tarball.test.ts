@@ -27,6 +27,9 @@ function filesOf(folder: string): string[] {
 		.sort();
 }
 
+/** Two pages of the site, and the guide of the sandbox's page: its pictures are too large for a package. */
+const notPacked = ["index.md", "playground.md", "sandbox-page.md"];
+
 test("S39 the tarball holds what its users need and nothing else", () => {
 	const entries = [
 		"index",
@@ -43,8 +46,6 @@ test("S39 the tarball holds what its users need and nothing else", () => {
 	);
 	// The types that several entries share are in files of their own, named by their content.
 	const shared = /^dist\/(exchange|phone|sandbox)\.d-[\w-]+\.d\.c?ts$/;
-	// The pictures of the sandbox's page are too large for a package, and two pages need the docs site.
-	const onSiteOnly = ["index.md", "playground.md", "sandbox-page.md"];
 	expect(filesOf(installed).filter((file) => !shared.test(file))).toEqual(
 		[
 			"AGENTS.md",
@@ -56,8 +57,9 @@ test("S39 the tarball holds what its users need and nothing else", () => {
 			"dist/cli.js",
 			"llms.txt",
 			...readdirSync(join(root, "docs")).flatMap((file) =>
-				/\.(md|svg)$/.test(file) && !onSiteOnly.includes(file) ? `docs/${file}` : [],
+				/\.(md|svg)$/.test(file) && !notPacked.includes(file) ? `docs/${file}` : [],
 			),
+			...readdirSync(join(root, "docs/recipes")).map((file) => `docs/recipes/${file}`),
 			...readdirSync(join(root, "docs/diagrams")).map((file) => `docs/diagrams/${file}`),
 			...readdirSync(join(root, "examples")).flatMap((file) => (file.endsWith(".ts") ? `examples/${file}` : [])),
 			"openapi.json",

@@ -23,13 +23,13 @@ const outbox = createOutbox({
 	store: postgresStore(pool),
 	engine: pgBossEngine(boss),
 	settleMs: 35_000, // a request may take 30 seconds, and ends within the grace period of the pod
-	onPaused: ({ reason, retryAt }) => log("texts wait", { reason, retryAt }), // an alert, and no reason to restart
+	onPaused: ({ reason, retryAt }) => log("texts wait", { reason, retryAt }), // alert on it, and do not restart the pod
 	...JSON.parse(OUTBOX), // tests shorten the waits
 });
 await outbox.migrate();
 
 const probes = createServer(({ url }, response) => {
-	// Live as long as the process answers. Do not restart the pod because the service or the database is away.
+	// Live as long as the process answers. A restart does not help if the service or the database is away.
 	response.writeHead(url === "/live" ? 200 : 404).end();
 }).listen(Number(PORT ?? 8080));
 

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 
 const run = async (...args: string[]) => {
-	const jest = ["--experimental-vm-modules", "node_modules/jest/bin/jest.js", "--config", "jest/jest.config.cjs"];
+	const jest = ["--experimental-vm-modules", "node_modules/jest/bin/jest.js", "--rootDir", "jest"];
 	const { VITEST: _, ...env } = process.env;
 	const { stdout } = await promisify(execFile)(process.execPath, [...jest, "--json", "-i", ...args], { env });
 	return JSON.parse(stdout);

@@ -6,7 +6,7 @@ import { parse } from "yaml";
 
 const manifest = () => parse(readFileSync("kubernetes/deployment.yaml", "utf8"));
 
-test("the manifest is a valid Deployment, and a slip in it would be found", () => {
+test("the manifest is a valid Deployment, and a mistake in it would be found", () => {
 	expect(() => new Deployment(manifest()).validate()).not.toThrow();
 	const wrong = manifest();
 	wrong.spec.template.spec.terminationGracePeriodSeconds = "45s";

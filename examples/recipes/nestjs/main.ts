@@ -1,10 +1,14 @@
 import "reflect-metadata";
 import { HttpAdapterHost, NestFactory } from "@nestjs/core";
-import { AppModule } from "./notes.ts";
-import { PartnerErrorFilter } from "./partner.filter.ts";
+import { AppModule } from "./notes";
+import { PartnerErrorFilter } from "./partner.filter";
 
-const app = await NestFactory.create(AppModule);
-app.useGlobalFilters(new PartnerErrorFilter(app.get(HttpAdapterHost)));
-app.enableShutdownHooks(); // without it SIGTERM ends the process in the middle of a send
-await app.listen(process.env.PORT ?? 3000);
-console.log(`listening on ${await app.getUrl()}`);
+async function start(): Promise<void> {
+	const app = await NestFactory.create(AppModule);
+	app.useGlobalFilters(new PartnerErrorFilter(app.get(HttpAdapterHost)));
+	app.enableShutdownHooks(); // without it SIGTERM ends the process in the middle of a send
+	await app.listen(process.env.PORT ?? 3000);
+	console.log(`listening on ${await app.getUrl()}`);
+}
+
+void start();

@@ -12,7 +12,7 @@ import {
 } from "@nestjs/common";
 import { type Outbox, type OutboxStatus, postgresStore } from "messaging-conversations/outbox";
 import pg from "pg";
-import { MessagingModule, OUTBOX } from "./messaging.module.ts";
+import { MessagingModule, OUTBOX } from "./messaging.module";
 
 export interface Note {
 	/** Made by the form, so that a double click is one note and one text. */
@@ -20,11 +20,18 @@ export interface Note {
 	agencyId: string;
 	to: string;
 	body: string;
+	/** Later the text is not sent any more: ISO 8601 with a zone. */
+	visitAt: string;
 }
 
 @Injectable()
 export class Database implements OnApplicationShutdown {
 	readonly pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
+
+	constructor() {
+		// The pool replaces a connection that breaks. Without a listener the error would end the process.
+		this.pool.on("error", ({ message }) => console.error(message));
+	}
 
 	/** Later than `onModuleDestroy`, in which the outbox finishes its requests. */
 	onApplicationShutdown(): Promise<void> {
@@ -44,16 +51,16 @@ class NotesController {
 
 	/** Stores the note and its text together, or neither. */
 	@Post()
-	async create(@Body() { id, agencyId, to, body }: Note): Promise<OutboxStatus> {
+	async create(@Body() { id, agencyId, to, body, visitAt }: Note): Promise<OutboxStatus> {
 		const tx = await this.#pool.connect();
 		try {
 			await tx.query("begin");
-			const text = await this.#outbox.enqueue({ id, agencyId, to, body }, { tx });
+			const text = await this.#outbox.enqueue({ id, agencyId, to, body, notAfter: visitAt }, { tx });
 			await tx.query("insert into note (id, body) values ($1, $2) on conflict do nothing", [id, body]);
 			await tx.query("commit");
 			return text;
 		} catch (error) {
-			await tx.query("rollback");
+			await tx.query("rollback").catch(() => {}); // a broken connection has rolled back
 			throw error;
 		} finally {
 			tx.release();

@@ -1,7 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter } from "@nestjs/common";
 import type { HttpAdapterHost } from "@nestjs/core";
 import { PartnerError } from "messaging-conversations";
-import { answerTo } from "../web/answers.ts";
+import { answerTo } from "../web/answers";
 
 /** Without it Nest answers each error of the client with a 500. */
 @Catch(PartnerError)

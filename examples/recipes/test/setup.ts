@@ -31,7 +31,13 @@ export default async function setup(project: TestProject): Promise<() => Promise
 /** Compiles the programs that the tests start. */
 async function compile(): Promise<void> {
 	await build({
-		entryPoints: ["web/main-express.ts", "web/main-fastify.ts", "nestjs/main.ts", "kubernetes/worker.ts"],
+		entryPoints: [
+			"web/main-express.ts",
+			"web/main-fastify.ts",
+			"nestjs/main.ts",
+			"kubernetes/worker.ts",
+			"mirror/mirror.ts",
+		],
 		outdir: programs,
 		outExtension: { ".js": ".mjs" },
 		bundle: true,
