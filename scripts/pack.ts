@@ -1,6 +1,6 @@
 /**
- * `npm run pack`: packs what `npm run build` has built, with absolute links in the README, and checks the links of all pages.
- * `-- --to <folder>` says where to, `-- --release` refuses while package.json names no owner. `npm publish` in this folder
+ * `npx tsx scripts/pack.ts`: packs what `npm run build` has built, with absolute links in the README, and checks the links of all pages.
+ * `--to <folder>` says where to, `--release` refuses while package.json names no owner. `npm publish` in this folder
  * is refused, because npm would take the README as it is: publish the packed file.
  */
 import { mkdirSync, readFileSync } from "node:fs";
@@ -18,7 +18,9 @@ const missing = missingOwner(JSON.parse(readFileSync(resolve(root, "package.json
 if (missing) console.error(missing);
 
 if (asked.refuse) {
-	console.error("Publish the packed file: npm run build && npm run pack -- --release, then npm publish <file>.");
+	console.error(
+		"Publish the packed file: npm run build && npx tsx scripts/pack.ts --release, then npm publish <file>.",
+	);
 	process.exitCode = 1;
 } else if (missing && asked.release) {
 	process.exitCode = 1;

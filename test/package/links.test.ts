@@ -86,12 +86,12 @@ test("npm publish in the folder is refused before anything is sent, and says wha
 	expect(scripts.prepublishOnly).toBe("tsx scripts/pack.ts --refuse");
 	const refused = spawnSync("npm", ["run", "prepublishOnly"], { cwd: root, encoding: "utf8" });
 	expect(refused.status).not.toBe(0);
-	expect(refused.stderr).toContain("npm run pack -- --release, then npm publish <file>");
+	expect(refused.stderr).toContain("npx tsx scripts/pack.ts --release, then npm publish <file>");
 });
 
 test("the workflow that publishes packs a release", () => {
 	const workflow = readFileSync(`${root}/.github/workflows/publish.yml`, "utf8");
-	expect(workflow).toContain("npm run pack -- --release");
+	expect(workflow).toContain("npx tsx scripts/pack.ts --release");
 	expect(workflow).not.toMatch(/npm pack/);
 });
 
