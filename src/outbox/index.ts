@@ -18,7 +18,15 @@ export { type CheckDeliveryOptions, checkDelivery, type Delivery, type SentText 
 // Stores and engines
 
 export {
-	type OutboxEngine,
+	type BullJobOptions,
+	type BullmqEngineOptions,
+	type BullQueueLike,
+	type BullWorkerLike,
+	bullmqEngine,
+} from "./bullmq.ts";
+export type { OutboxEngine, WakeUp } from "./engine.ts";
+export { mysqlStore } from "./mysql.ts";
+export {
 	type PgBossEngineOptions,
 	type PgBossLike,
 	type PgBossSendOptions,
@@ -47,10 +55,13 @@ export type {
 	KyselyQueryable,
 	LibsqlClient,
 	MikroOrmQueryable,
+	MysqlQueryable,
 	PostgresJsSql,
 	PostgresQueryable,
 	PrismaQueryable,
 	Rows,
+	SequelizeQueryable,
+	SequelizeTransaction,
 	SqliteDatabase,
 	SqliteStatement,
 	Transaction,
