@@ -48,10 +48,11 @@ export interface Database {
 	/** What a list of tuples begins with. */
 	tuples: "values" | "";
 	/**
-	 * The columns of the indexes that hold a part of the texts: the due ones, the unfinished ones, those with a message, and those
-	 * to be acknowledged. Without partial indexes they are columns of their own, which are null in all other texts.
+	 * The columns of the indexes that hold a part of the texts: the due ones, the unfinished ones, and those to be acknowledged.
+	 * Without partial indexes they are columns of their own, which are null in all other texts. Then the conditions for those
+	 * with a message and for the ended ones.
 	 */
-	parts: { due: string; open: string; sent: string; since: string };
+	parts: { due: string; open: string; since: string; isSent: string; isEnded: string };
 	/**
 	 * A statement locks each row that it reads, also one that a caller has not committed. So the rows are found by a read, and
 	 * changed by their keys; and stops are kept apart from the texts, so that a guard reads no text.
@@ -61,13 +62,22 @@ export interface Database {
 
 export type Value = string | number | null;
 
+const quoted = (states: readonly string[]): string => `('${states.join("', '")}')`;
+export const open = quoted(unfinished);
+
 /** What PostgreSQL and SQLite have in common. */
 export const standard = {
 	upsert: (key, set) => `on conflict (${key}) ${set === undefined ? "do nothing" : `do update set ${set}`}`,
 	findSchema: "select 1 as found where to_regnamespace($1) is not null",
 	bigint: "bigint",
 	tuples: "values",
-	parts: { due: "priority", open: "attempted", sent: "message_id", since: "since" },
+	parts: {
+		due: "priority",
+		open: "attempted",
+		since: "since",
+		isSent: "message_id is not null",
+		isEnded: "state <> 'waiting'",
+	},
 	locksReads: false,
 } satisfies Partial<Database>;
 
@@ -96,9 +106,6 @@ export function namesFrom(options: StoreOptions, operation: "sqliteStore" | "pos
 		refuse("table", `must be a name of letters, digits and _${qualified[operation]}`, operation);
 	return { schema, texts: table, worker: `${table}_worker`, stops: `${table}_stop`, index: name };
 }
-
-const quoted = (states: readonly string[]): string => `('${states.join("', '")}')`;
-export const open = quoted(unfinished);
 
 /**
  * The indexes: no statement of a step reads more rows than it uses. One that is changed needs a new name, because `migrate`
@@ -174,8 +181,8 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 			throw withoutValues(error, values);
 		}) ?? query(`${sql} returning seq`, values).then((rows) => rows.length);
 	const stopNow = database.stopNow(texts);
-	// Small tables would be read as a whole otherwise, with locks on each row.
-	const byKey = locksReads ? "force index (primary)" : "";
+	// MySQL would read small tables as a whole otherwise, with locks on each row, and sort what an index has in order.
+	const by = (name: string): string => (locksReads ? `force index (${name})` : "");
 	const textsOf = async (sql: string, values: Value[]): Promise<OutboxText[]> =>
 		(await query(sql, values)).map(textFrom);
 	const first = async (sql: string, value: string | number): Promise<OutboxText | undefined> =>
@@ -194,7 +201,7 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 	 */
 	async function changeAll(act: string, where: string, values: Value[], most?: number, again = where): Promise<number> {
 		const first = most === undefined ? "" : `order by next_at limit ${most}`;
-		const fitting = `select seq from ${texts} where ${where} ${first}`;
+		const fitting = `select seq from ${texts} ${most === undefined ? "" : by("queue")} where ${where} ${first}`;
 		if (!locksReads)
 			return change(`${act} where ${most === undefined ? where : `${again} and seq in (${fitting})`}`, values);
 		const keys = (await query(fitting, values)).map(({ seq }) => Number(seq));
@@ -204,7 +211,7 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 		return count;
 	}
 	const updateAll = (set: string, where: string, values: Value[], most?: number, again?: string): Promise<number> =>
-		changeAll(`update ${texts} ${byKey} set ${set}`, where, values, most, again);
+		changeAll(`update ${texts} ${by("primary")} set ${set}`, where, values, most, again);
 
 	/** Adds the recipients with a due text of a priority, without returning those of a long queue one by one. */
 	async function findDue(
@@ -218,7 +225,7 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 			const known = padded([...found.values()]);
 			const others = known.map((_, at) => `($${2 * at + 5}, $${2 * at + 6})`).join(", ");
 			const rows = await query(
-				`select agency_id, recipient, seq, next_at from ${texts}
+				`select agency_id, recipient, seq, next_at from ${texts} ${by("priority")}
 				where next_at is not null and ${parts.due} = $1 and next_at <= $2 and next_at >= $3 and (next_at, seq) > ($3, $4)
 					${others && `and (recipient, agency_id) not in (${tuples} ${others})`}
 				order by next_at, seq limit ${dueRows}`,
@@ -335,7 +342,7 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 			const stopped = await stopNames(recipient);
 			const rows = await query(
 				`select t.*, ${begun} as begun, (${lostAt(1, stopped)}) as lost_at, (${cancelledAt(stopped)}) as cancelled_at
-				from ${texts} t
+				from ${texts} t ${by("turn")}
 				where recipient = $1 and agency_id = $2 and ${parts.open} is not null and next_at is not null
 					and state in ${open} and (attempted = 1 or ready_at <= $3)
 				order by ${parts.open} desc, priority desc, seq limit $4`,
@@ -357,7 +364,8 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 		followed: ({ agencyId, to }, now) =>
 			textsOf(
 				`select * from ${texts}
-				where recipient = $1 and agency_id = $2 and next_at <= $3 and state in ${quoted(followed)} order by seq`,
+				where recipient = $1 and agency_id = $2 and next_at <= $3 and ${parts.isEnded}
+					and state in ${quoted(followed)} order by seq`,
 				[to, agencyId, now],
 			),
 		async save(text, { stops: isStop = false, unlessStopped = false } = {}) {
@@ -422,7 +430,7 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 			const found = new Map<string, DueRecipient>();
 			let below = Number.MAX_SAFE_INTEGER;
 			while (found.size < limit) {
-				const highest = `select priority from ${texts}
+				const highest = `select priority from ${texts} ${by("priority")}
 					where next_at is not null and next_at <= $2 and ${parts.due} < $1 order by ${parts.due} desc limit 1`;
 				const [row] = await query(highest, [below, now]);
 				if (!row) break;
@@ -448,7 +456,7 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 		},
 		async claimed({ agencyId, to }) {
 			const sql = `select message_id from ${texts}
-				where agency_id = $1 and recipient = $2 and ${parts.sent} is not null order by seq desc limit 100`;
+				where agency_id = $1 and recipient = $2 and ${parts.isSent} order by seq desc limit 100`;
 			return (await query(sql, [agencyId, to])).map((row) => String(row.message_id));
 		},
 		byMessage: (messageId) => first(`select * from ${texts} where message_id = $1`, messageId),
@@ -463,8 +471,8 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 			const statements = inChunks(changes, mostAcknowledged).map((some) => {
 				const pairs = some.map((_, at) => `($${2 * at + 1}, cast($${2 * at + 2} as ${database.bigint}))`).join(", ");
 				const ids = some.map((_, at) => `$${2 * at + 1}`).join(", ");
-				const [hint, where] = locksReads ? ["force index (id)", `id in (${ids}) and`] : ["", ""];
-				const sql = `update ${texts} ${hint} set unacknowledged = null
+				const where = locksReads ? `id in (${ids}) and` : "";
+				const sql = `update ${texts} ${by("id")} set unacknowledged = null
 					where ${where} (id, unacknowledged) in (${tuples} ${pairs})`;
 				const values = some.flatMap(({ id, revision }) => [id, revision]);
 				return query(sql, values, tx);
