@@ -330,9 +330,11 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 				],
 				tx,
 			);
-			// With the lock a transaction sees a row that another one has committed since it began.
-			const lock = locksReads && tx !== undefined ? "for update" : "";
-			const row = stored ?? (await query(`select * from ${texts} where id = $1 ${lock}`, [id], tx))[0];
+			const sql = `select * from ${texts} where id = $1`;
+			let row = stored ?? (await query(sql, [id], tx))[0];
+			// A transaction of MySQL sees a row that was committed since it began only with a lock. The lock would also keep others from
+			// inserting ids beside it, so the own row is read without one.
+			if (!row && locksReads) row = (await query(`${sql} for update`, [id], tx))[0];
 			if (!row) throw new Error("The text was not stored.");
 			return textFrom(row);
 		},
@@ -468,14 +470,16 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 			),
 		async acknowledge(changes, tx) {
 			// All statements begin here, because what is awaited is not part of a synchronous transaction.
-			const statements = inChunks(changes, mostAcknowledged).map((some) => {
+			const statements = inChunks(changes, mostAcknowledged).map(async (some) => {
 				const pairs = some.map((_, at) => `($${2 * at + 1}, cast($${2 * at + 2} as ${database.bigint}))`).join(", ");
-				const ids = some.map((_, at) => `$${2 * at + 1}`).join(", ");
-				const where = locksReads ? `id in (${ids}) and` : "";
-				const sql = `update ${texts} ${by("id")} set unacknowledged = null
-					where ${where} (id, unacknowledged) in (${tuples} ${pairs})`;
 				const values = some.flatMap(({ id, revision }) => [id, revision]);
-				return query(sql, values, tx);
+				const where = `(id, unacknowledged) in (${tuples} ${pairs})`;
+				if (!locksReads) return query(`update ${texts} set unacknowledged = null where ${where}`, values, tx);
+				const ids = some.map((_, at) => `$${2 * at + 1}`).join(", ");
+				const keys = await query(`select seq from ${texts} where id in (${ids})`, values, tx);
+				if (keys.length === 0) return keys;
+				const byKey = `seq in (${keys.map(({ seq }) => Number(seq)).join(", ")}) and ${where}`;
+				return query(`update ${texts} ${by("primary")} set unacknowledged = null where ${byKey}`, values, tx);
 			});
 			await Promise.all(statements);
 		},

@@ -369,7 +369,8 @@ const dialects = {
 
 /** The connection of a caller's transaction. Refuses a pool, because the text would be stored although the transaction is rolled back. */
 export function transactionOf(tx: unknown, dialect: Dialect, sql: string, pool?: unknown): Connection {
-	const operation = sql.startsWith("update") ? "acknowledge" : "enqueue";
+	// On MySQL it reads the keys of the rows first.
+	const operation = /^(update|select seq)\b/.test(sql) ? "acknowledge" : "enqueue";
 	const connection = connectionOf(tx, dialect);
 	const { database, named } = dialects[dialect];
 	if (!connection)

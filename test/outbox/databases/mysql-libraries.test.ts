@@ -5,6 +5,7 @@ import { createSandbox } from "messaging-conversations/sandbox";
 import promised from "mysql2/promise";
 import pg from "pg";
 import { afterAll, describe, expect, test } from "vitest";
+import { isLong } from "../../length.ts";
 import { mysqlLibraries } from "./mysql-libraries.ts";
 import { mysqlKinds, useMysql } from "./mysql-server.ts";
 
@@ -17,7 +18,7 @@ describe.each(mysqlKinds)("%s", (kind) => {
 		for (const library of opened) await library.close();
 	});
 
-	describe.each(mysqlLibraries)("%s", (_, open) => {
+	describe.each(mysqlLibraries)("%s", (name, open) => {
 		async function create() {
 			const url = await createDatabase();
 			const library = await open(url);
@@ -79,57 +80,60 @@ describe.each(mysqlKinds)("%s", (kind) => {
 			expect(await outbox.purge({ before: new Date(Date.now() + 900_000_000) })).toBe(0);
 		});
 
-		test("what is no open transaction is refused, and nothing is stored", async () => {
-			const { outbox, db, note, store, transaction } = await create();
-			for (const tx of [db, 42, Promise.resolve(db), {}, null]) {
-				await expect(outbox.enqueue(note, { tx: tx as Transaction })).rejects.toMatchObject({
-					_tag: "PartnerInvalidInput",
+		const thorough = isLong || name === "mysql2, promises";
+		if (thorough)
+			test("what is no open transaction is refused, and nothing is stored", async () => {
+				const { outbox, db, note, store, transaction } = await create();
+				for (const tx of [db, 42, Promise.resolve(db), {}, null]) {
+					await expect(outbox.enqueue(note, { tx: tx as Transaction })).rejects.toMatchObject({
+						_tag: "PartnerInvalidInput",
+						field: "tx",
+						operation: "enqueue",
+						rule: expect.stringMatching(/mysql2.*docs\/outbox-databases\.md/),
+					});
+				}
+				await expect(outbox.acknowledge([{ id: "a", revision: 1 }], { tx: db as Transaction })).rejects.toMatchObject({
 					field: "tx",
-					operation: "enqueue",
-					rule: expect.stringMatching(/mysql2.*docs\/outbox-databases\.md/),
+					operation: "acknowledge",
 				});
-			}
-			await expect(outbox.acknowledge([{ id: "a", revision: 1 }], { tx: db as Transaction })).rejects.toMatchObject({
-				field: "tx",
-				operation: "acknowledge",
+				expect(await store.find("a")).toBeUndefined();
+				await transaction(async (tx) => void (await outbox.enqueue(note, { tx })));
+				expect(await store.find("a")).toBeDefined();
 			});
-			expect(await store.find("a")).toBeUndefined();
-			await transaction(async (tx) => void (await outbox.enqueue(note, { tx })));
-			expect(await store.find("a")).toBeDefined();
-		});
 
-		test("an error of the database quotes neither the number nor the text", async () => {
-			const { outbox, transaction, note, query } = await create();
-			const digits = Buffer.from(note.to).toString("hex");
-			const check = async (act: () => Promise<unknown>, code: RegExp, text: string): Promise<void> => {
-				const error: unknown = await act().catch((error: unknown) => error);
-				expect(error).toMatchObject({ code: expect.stringMatching(code) });
-				const all = JSON.stringify(error, Object.getOwnPropertyNames(error)) + String(error);
-				expect(all).toContain(text);
-				for (const part of [note.to, "quoted", "447700900101", digits]) expect(all).not.toContain(part);
-			};
-			await query("alter table outbox_text add constraint only_short check (char_length(body) < 9)");
-			for (const enqueue of [
-				() => outbox.enqueue(note),
-				() => transaction(async (tx) => void (await outbox.enqueue(note, { tx }))),
-			])
-				await check(
-					enqueue,
-					/./, // mysql2 knows the names of MySQL for the numbers of MariaDB
-					"only_short",
-				);
-			// A trigger may quote what it likes.
-			await query("alter table outbox_text drop constraint only_short");
-			await query(
-				`create trigger refusal before insert on outbox_text for each row
+		if (thorough || name === "Knex")
+			test("an error of the database quotes neither the number nor the text", async () => {
+				const { outbox, transaction, note, query } = await create();
+				const digits = Buffer.from(note.to).toString("hex");
+				const check = async (act: () => Promise<unknown>, code: RegExp, text: string): Promise<void> => {
+					const error: unknown = await act().catch((error: unknown) => error);
+					expect(error).toMatchObject({ code: expect.stringMatching(code) });
+					const all = JSON.stringify(error, Object.getOwnPropertyNames(error)) + String(error);
+					expect(all).toContain(text);
+					for (const part of [note.to, "quoted", "447700900101", digits]) expect(all).not.toContain(part);
+				};
+				await query("alter table outbox_text add constraint only_short check (char_length(body) < 9)");
+				for (const enqueue of [
+					() => outbox.enqueue(note),
+					() => transaction(async (tx) => void (await outbox.enqueue(note, { tx }))),
+				])
+					await check(
+						enqueue,
+						/./, // mysql2 knows the names of MySQL for the numbers of MariaDB
+						"only_short",
+					);
+				// A trigger may quote what it likes.
+				await query("alter table outbox_text drop constraint only_short");
+				await query(
+					`create trigger refusal before insert on outbox_text for each row
 				begin
 					declare said varchar(128);
 					set said = concat('no ', left(new.body, 20), ' to ', new.recipient);
 					signal sqlstate '45000' set message_text = said;
 				end`,
-			);
-			await check(() => outbox.enqueue(note), /SIGNAL|1644|P2/, "refused");
-		});
+				);
+				await check(() => outbox.enqueue(note), /SIGNAL|1644|P2/, "refused");
+			});
 	});
 
 	test("a pool of PostgreSQL is refused, and that of MySQL is no pool of PostgreSQL", async () => {

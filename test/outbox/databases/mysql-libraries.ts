@@ -91,7 +91,9 @@ async function openCallbacks(uri: string): Promise<MysqlLibrary> {
 }
 
 async function openMariadb(url: string): Promise<MysqlLibrary> {
-	const pool = mariadb.createPool(`${url.replace(/^mysql/, "mariadb")}?connectionLimit=4&rowsAsArray=true`);
+	const pool = mariadb.createPool(
+		`${url.replace(/^mysql/, "mariadb")}?connectionLimit=4&allowPublicKeyRetrieval=true&rowsAsArray=true`,
+	);
 	return {
 		db: pool,
 		async transaction(act) {
@@ -112,7 +114,9 @@ async function openMariadb(url: string): Promise<MysqlLibrary> {
 }
 
 async function openPrisma(url: string): Promise<MysqlLibrary> {
-	const adapter = new PrismaMariaDb(`${url.replace(/^mysql/, "mariadb")}?connectionLimit=4`);
+	const adapter = new PrismaMariaDb(
+		`${url.replace(/^mysql/, "mariadb")}?connectionLimit=4&allowPublicKeyRetrieval=true`,
+	);
 	const prisma = new (prismaClient("mysql"))({ adapter });
 	return {
 		db: prisma,

@@ -23,9 +23,9 @@ export interface MysqlServer {
 export const mysqlKinds = ["MariaDB", ...(process.env.MYSQL_URL ? (["MySQL"] as const) : [])] as const;
 export type MysqlKind = (typeof mysqlKinds)[number];
 
-export async function startMysql(kind: MysqlKind = "MariaDB", settings: string[] = []): Promise<MysqlServer> {
+export async function startMysql(kind: MysqlKind = "MariaDB"): Promise<MysqlServer> {
 	const given = kind === "MySQL" ? process.env.MYSQL_URL : process.env.MARIADB_URL;
-	const server = given ? { url: given, stop: async () => {} } : await launch(settings);
+	const server = given ? { url: given, stop: async () => {} } : await launch();
 	const names: string[] = [];
 	return {
 		url: server.url,
@@ -55,7 +55,7 @@ async function query(url: string, sql: string): Promise<Record<string, unknown>[
 	}
 }
 
-async function launch(settings: string[]): Promise<{ url: string; stop: () => Promise<void> }> {
+async function launch(): Promise<{ url: string; stop: () => Promise<void> }> {
 	const folder = mkdtempSync(join(tmpdir(), "mariadb-"));
 	// It refuses to run as root: then it runs as nobody.
 	const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
@@ -66,13 +66,14 @@ async function launch(settings: string[]): Promise<{ url: string; stop: () => Pr
 		`--datadir=${data}`,
 		"--innodb-log-file-size=16M",
 		"--innodb-flush-log-at-trx-commit=0",
+		"--innodb-use-native-aio=0",
 	];
 	const path = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
 	const install = ["--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"];
 	execFileSync("mariadb-install-db", [...own, ...install], { ...user, env: path, cwd: folder, stdio: "ignore" });
 	const port = await freePort();
 	const network = [`--port=${port}`, "--bind-address=127.0.0.1", `--socket=${join(folder, "socket")}`];
-	const rest = ["--skip-networking=0", "--skip-name-resolve", `--pid-file=${join(folder, "pid")}`, ...settings];
+	const rest = ["--skip-networking=0", "--skip-name-resolve", `--pid-file=${join(folder, "pid")}`];
 	const server = spawn("mariadbd", [...own, ...network, ...rest], { ...user, env: path, cwd: folder, stdio: "ignore" });
 	const url = `mysql://root@127.0.0.1:${port}/mysql`;
 	while (!(await query(url, "select 1").catch(() => undefined))) {
@@ -91,11 +92,11 @@ async function launch(settings: string[]): Promise<{ url: string; stop: () => Pr
 }
 
 /** A server for the tests of a file, and pools that end with them. */
-export function useMysql(kind: MysqlKind, settings: string[] = []) {
+export function useMysql(kind: MysqlKind) {
 	let server: MysqlServer | undefined;
 	const pools: mysql.Pool[] = [];
 	beforeAll(async () => {
-		server = await startMysql(kind, settings);
+		server = await startMysql(kind);
 	});
 	afterAll(async () => {
 		for (const pool of pools) await pool.end();
