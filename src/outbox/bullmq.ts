@@ -3,19 +3,19 @@ import type { OutboxEngine, WakeUp } from "./engine.ts";
 import { can, fields, refuse } from "./input.ts";
 
 /** What the engine uses of a `Queue` of BullMQ 5 or 6. */
-export interface BullQueueLike {
+export interface BullmqQueueLike {
 	/** Its name. */
 	readonly name: string;
 	/** The options that it was created with, such as `connection` and `prefix`. Workers take the same. */
 	readonly opts: object;
 	/** Stores a job; does nothing while there is one with its id. */
-	add(name: string, data: WakeUp, options: BullJobOptions): Promise<unknown>;
+	add(name: string, data: WakeUp, options: BullmqJobOptions): Promise<unknown>;
 	/** Resolves when the queue is connected. */
 	waitUntilReady(): Promise<unknown>;
 }
 
 /** What the engine uses of a `Worker` of BullMQ 5 or 6. */
-export interface BullWorkerLike {
+export interface BullmqWorkerLike {
 	/** Listens to the state of the connection. */
 	on(event: "error" | "ready", listener: () => void): unknown;
 	/** Stops it after the running jobs; with `force` at once. */
@@ -23,7 +23,7 @@ export interface BullWorkerLike {
 }
 
 /** The options of a job. */
-export interface BullJobOptions {
+export interface BullmqJobOptions {
 	/** The job's id, a UUID. */
 	jobId: string;
 	/** How long it waits before its first attempt, in milliseconds. */
@@ -43,17 +43,20 @@ export interface BullJobOptions {
 /** Options of {@link bullmqEngine}. */
 export interface BullmqEngineOptions {
 	/** A queue for the outbox alone. Each table of texts needs one of its own. */
-	queue: BullQueueLike;
+	queue: BullmqQueueLike;
 	/** The class `Worker` of BullMQ. `work` creates one with the options of the queue. */
 	Worker: new (
 		name: string,
-		processor: (job: BullJob) => Promise<void>,
+		processor: (job: BullmqJob) => Promise<void>,
 		options: never,
-	) => BullWorkerLike;
+	) => BullmqWorkerLike;
 }
 
-interface BullJob {
+/** A job, as the engine uses it. */
+export interface BullmqJob {
+	/** Its name. */
 	name: string;
+	/** Its data. */
 	data: WakeUp;
 }
 
@@ -93,7 +96,7 @@ export function bullmqEngine(options: BullmqEngineOptions): OutboxEngine {
 		},
 		async wake({ agencyId, to, seq, priority = 0 }, at, key = "", tx) {
 			if (Date.now() < awayUntil) return;
-			const job: BullJobOptions = {
+			const job: BullmqJobOptions = {
 				jobId: await operationIdFrom("wake", agencyId, to, `${at}`, `key ${key}`),
 				delay: Math.max(0, Math.ceil(at - Date.now())),
 				priority: middlePriority - priority,
@@ -116,7 +119,7 @@ export function bullmqEngine(options: BullmqEngineOptions): OutboxEngine {
 					"work",
 				);
 			const running = new Set<Promise<unknown>>();
-			const run = async ({ name, data }: BullJob): Promise<void> => {
+			const run = async ({ name, data }: BullmqJob): Promise<void> => {
 				if (name !== jobName) throw new Error("This queue belongs to an outbox. Give your jobs a queue of their own.");
 				if (!(await step(data.text))) throw new Error("The transaction that stores the text is still open.");
 			};

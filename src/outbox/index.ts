@@ -18,10 +18,11 @@ export { type CheckDeliveryOptions, checkDelivery, type Delivery, type SentText 
 // Stores and engines
 
 export {
-	type BullJobOptions,
 	type BullmqEngineOptions,
-	type BullQueueLike,
-	type BullWorkerLike,
+	type BullmqJob,
+	type BullmqJobOptions,
+	type BullmqQueueLike,
+	type BullmqWorkerLike,
 	bullmqEngine,
 } from "./bullmq.ts";
 export type { OutboxEngine, WakeUp } from "./engine.ts";
