@@ -63,7 +63,7 @@ export interface BullmqJob {
 const jobName = "outbox-wake";
 /** Of a priority of 0. BullMQ takes 1 to 2,097,152, the smaller number first. */
 const middlePriority = 1_048_576;
-/** A job of an open transaction is tried again after 0.1, 0.2, 0.4 … seconds, for 51 seconds in all. */
+/** A job of an open transaction is repeated after 0.1, 0.2, 0.4 … seconds, for 51 seconds in all. */
 const untilCommitted = { attempts: 10, backoff: { type: "exponential", delay: 100 } } as const;
 /** How long a caller waits for Redis. The text is stored by then. */
 const longestWakeMs = 1_000;

@@ -10,7 +10,7 @@ export interface OutboxEngine {
 	 */
 	wake: (due: DueRecipient & { priority?: number }, at: number, key?: string, tx?: unknown) => Promise<void>;
 	/**
-	 * Calls `step` with the `seq` of each wake-up, at most `concurrency` at once. `step` returns false if there is no such text,
+	 * Calls `step` with the `seq` of each wake-up, at most `concurrency` at once. `step` returns false if the text is not there,
 	 * for example because its transaction is still open. Returns a function that stops it after running steps.
 	 */
 	work: (step: (seq: number) => Promise<boolean>, concurrency: number) => Promise<() => Promise<void>>;

@@ -1,7 +1,7 @@
 /*
  * Runs statements on MySQL and MariaDB through the library that a team uses already. Every value is part of the statement, as a
- * hexadecimal literal or a number. So nothing depends on how a library writes its placeholders, on what it escapes, on the
- * `sql_mode` or on the character set of the connection; and a log of statements holds neither numbers nor texts as they are.
+ * hexadecimal literal or a number. So the placeholders and the escaping of a library do not matter, nor do the `sql_mode` and
+ * the character set of the connection. A log of statements shows no number and no text as it is.
  */
 import { can } from "./input.ts";
 import {

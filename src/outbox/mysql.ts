@@ -13,11 +13,11 @@ import {
 const longest = 255;
 
 /**
- * Keeps the texts of an outbox in MySQL 8.0.17 and later or in MariaDB 10.6 and later: a pool of mysql2 or mariadb, or a database
- * of Prisma, Drizzle, Knex, Kysely, TypeORM (a manager), MikroORM (an entity manager) or Sequelize. The `tx` of `enqueue` is a
- * transaction of any of them. One process works on it, or any number with {@link bullmqEngine}.
+ * Keeps the texts of an outbox in MySQL 8.0.17 and later, or in MariaDB 10.6 and later. Pass a pool of mysql2 or mariadb. Or
+ * pass a database of Prisma, Drizzle, Knex, Kysely, TypeORM (a manager), MikroORM (an entity manager) or Sequelize. The `tx` of
+ * `enqueue` is a transaction of any of them. One process works on it, or any number with {@link bullmqEngine}.
  *
- * @throws PartnerInvalidInput when `pool` is no such database, or for a table's name that is no name
+ * @throws PartnerInvalidInput if `pool` or the name of the table is not usable
  * @example
  * const crmOutbox = createOutbox({ client, store: mysqlStore(mysqlPool) });
  * await crmOutbox.migrate();
@@ -74,8 +74,8 @@ export function mysqlStore(
 }
 
 /**
- * Checks the settings of the connection, and chooses the collation: one that tells a, A and á apart, and also texts that
- * differ by a space at their end.
+ * Checks the settings of the connection, and chooses the collation. It has to distinguish a, A and á, and texts that differ by
+ * a space at their end.
  */
 async function collationOf(run: (sql: string, values: []) => Promise<Record<string, unknown>[]>): Promise<string> {
 	const [found] = await run(
