@@ -110,7 +110,7 @@ function programsFolder({ resolve }: NodeJS.Require): string {
 	return join(root, "native/bin");
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
 	const server = createServer().listen(0, "127.0.0.1");
 	await once(server, "listening");
 	const address = server.address();

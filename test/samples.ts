@@ -71,7 +71,7 @@ import { setupServer } from "msw/node";
 import { createWorld } from "../world.ts";
 `;
 
-const importsOfOutbox = `import { checkDelivery, createOutbox, pgBossEngine, postgresStore, sqliteStore } from "messaging-conversations/outbox";
+const importsOfOutbox = `import { bullmqEngine, checkDelivery, createOutbox, mysqlStore, pgBossEngine, postgresStore, sqliteStore } from "messaging-conversations/outbox";
 import { storeChecks } from "messaging-conversations/outbox/testing";
 import { memoryStore } from "../outbox/memory.ts";
 `;
@@ -80,6 +80,10 @@ import { memoryStore } from "../outbox/memory.ts";
 const outboxWorld = `const store = memoryStore();
 const pool = { query: async () => ({ rows: [] }) };
 const db = { prepare: () => ({ all: () => [], run: () => {} }) };
+const settings = [{ autocommit: 1, wave: "👋", exact: "utf8mb4_0900_bin" }];
+const mysqlPool = { escape: String, query: async ({ sql }: { sql: string }) => [/^select @@/.test(sql) ? settings : [], []] };
+const queue = { name: "messaging-outbox", opts: {}, add: async () => {}, waitUntilReady: async () => {} };
+class Worker { on() {} async close() {} }
 const boss = { createQueue: async () => {}, send: async () => {}, work: async () => "", offWork: async () => {} };
 const outbox = createOutbox({ client, store });
 const openEmptyStore = async () => memoryStore();

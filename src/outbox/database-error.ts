@@ -14,7 +14,7 @@ export interface DatabaseError extends Error {
 type Layer = Record<string, unknown>;
 
 /** The fields under which libraries keep the error of the driver. */
-const inner = ["cause", "driverError", "meta", "driverAdapterError"];
+const inner = ["cause", "driverError", "meta", "driverAdapterError", "original"];
 
 /** The error and those that it wraps, the outermost first. */
 function layersOf(error: unknown, depth = 0): Layer[] {
@@ -34,22 +34,26 @@ function codeOf(error: unknown): string {
 	return textIn(layersOf(error), "code", "originalCode") ?? "";
 }
 
+/** Libraries of MySQL put the statement into `message`, and what the server said alone into `sqlMessage`. */
 function messageOf(error: unknown): string {
-	return textIn(layersOf(error), "message", "originalMessage") ?? String(error);
+	const layers = layersOf(error);
+	return textIn(layers, "sqlMessage") ?? textIn(layers, "message", "originalMessage") ?? String(error);
 }
 
 /** Another statement holds what this one needs: the same statement succeeds later. */
 export function isLocked(error: unknown): boolean {
 	return (
-		/^(SQLITE_(BUSY|LOCKED)|40P01$|40001$)/.test(codeOf(error)) ||
-		/SQLITE_(BUSY|LOCKED)|(database|table)( \w+)? is locked/.test(messageOf(error))
+		/^(SQLITE_(BUSY|LOCKED)|40P01$|40001$|ER_(LOCK_DEADLOCK|LOCK_WAIT_TIMEOUT|CHECKREAD)$|1213$|1205$|1020$)/.test(
+			codeOf(error),
+		) || /SQLITE_(BUSY|LOCKED)|(database|table)( \w+)? is locked/.test(messageOf(error))
 	);
 }
 
 /**
  * Codes of errors that pass. PostgreSQL: a lost connection (class 08), a server without resources (53), or one that stops,
  * starts or ends statements (57). A server that is read-only during a failover (25006), and a lock that was not available
- * (55P03). Then the codes of Node, postgres.js, Prisma and SQLite for the same.
+ * (55P03). Then the codes of Node, postgres.js, Prisma and SQLite for the same, and those of MySQL, MariaDB and their libraries:
+ * too many connections, a server that stops or is read-only, a statement that was ended, and a connection that was lost.
  */
 const passingCodes = new RegExp(
 	[
@@ -57,11 +61,16 @@ const passingCodes = new RegExp(
 		"ECONN\\w+|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENETDOWN",
 		"CONNECTION_CLOSED|CONNECTION_DESTROYED|CONNECT_TIMEOUT",
 		"P1001|P1002|P1008|P1017|P2024|P2034",
-		"SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN)\\w*)$",
+		"SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN)\\w*",
+		"ER_(CON_COUNT_ERROR|TOO_MANY_USER_CONNECTIONS|USER_LIMIT_REACHED|SERVER_SHUTDOWN|NORMAL_SHUTDOWN|DISK_FULL)",
+		"ER_(OPTION_PREVENTS_STATEMENT|READ_ONLY_MODE|CANT_EXECUTE_IN_READ_ONLY_TRANSACTION|QUERY_(INTERRUPTED|TIMEOUT))",
+		"ER_(STATEMENT_TIMEOUT|CONNECTION_KILLED|NET_\\w+|(NEW_)?ABORTING_CONNECTION|GET_CONNECTION_TIMEOUT)",
+		"ER_(CONNECTION_TIMEOUT|SOCKET_\\w+|CMD_CONNECTION_CLOSED)|PROTOCOL_\\w+",
+		"1040|1053|1152|1158|1159|1160|1161|1184|1203|1226|1290|1317|1836|1927|1969|3024)$",
 	].join("|"),
 );
 const passingMessages =
-	/^Connection terminated|timeout exceeded when trying to connect|^fetch failed$|^socket hang up$/;
+	/^Connection terminated|timeout exceeded when trying to connect|^fetch failed$|^socket hang up$|connection is in closed state|^Knex: Timeout acquiring/;
 
 /** The database is away or busy. It heals by itself, unlike a missing table, a permission or a mistake in a program. */
 export function isPassing(error: unknown): boolean {
@@ -69,7 +78,7 @@ export function isPassing(error: unknown): boolean {
 }
 
 /** Data exceptions and violated constraints. Their messages quote values. */
-const quotesValues = /^(22|23)|^SQLITE_(CONSTRAINT|MISMATCH)|^P20(0|1)/;
+const quotesValues = /^(22|23)|^SQLITE_(CONSTRAINT|MISMATCH)|^P20(0|1)|^ER_(DUP|TRUNCATED|DATA|WARN_DATA|PARSE|SIGNAL)/;
 
 /** The error of a statement without its values. */
 export function withoutValues(error: unknown, values: readonly unknown[]): unknown {
@@ -77,10 +86,13 @@ export function withoutValues(error: unknown, values: readonly unknown[]): unkno
 	const layers = layersOf(error);
 	const code = codeOf(error);
 	const message = messageOf(error);
-	const constraint = textIn(layers, "constraint", "constraint_name") ?? /constraint "(\w+)"/.exec(message)?.[1];
+	const constraint =
+		textIn(layers, "constraint", "constraint_name") ?? /constraint ["'`](\w+)["'`]/i.exec(message)?.[1];
 	const isQuoting =
 		quotesValues.test(code) ||
 		layers.some(({ detail }) => detail) ||
+		// A statement of MySQL, which holds its values.
+		/\bx'[\da-f]/.test(message) ||
 		values.some((value) => typeof value === "string" && value.length > 2 && message.includes(value));
 	const safe: DatabaseError = new Error(isQuoting ? "The database refused a statement of the outbox" : message);
 	if (isQuoting) {

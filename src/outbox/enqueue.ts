@@ -47,8 +47,8 @@ export interface EnqueuedText {
 /** Options of `enqueue`. */
 export interface EnqueueOptions {
 	/**
-	 * Your open transaction, as your own library gives it: `pg`, PGlite, postgres.js, Prisma, Drizzle, Knex, Kysely, TypeORM,
-	 * MikroORM, better-sqlite3, libsql or node:sqlite. The text is stored with it, or rolled back with it.
+	 * Your open transaction, as your own library gives it: `pg`, PGlite, postgres.js, mysql2, mariadb, Prisma, Drizzle, Knex,
+	 * Kysely, TypeORM, MikroORM, Sequelize, better-sqlite3, libsql or node:sqlite. The text is stored with it, or rolled back with it.
 	 */
 	tx?: Transaction | undefined;
 	/** Accepts a number that the numbering plan of its country does not list, as in `messages.send`. @default false */

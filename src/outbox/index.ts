@@ -18,7 +18,16 @@ export { type CheckDeliveryOptions, checkDelivery, type Delivery, type SentText 
 // Stores and engines
 
 export {
-	type OutboxEngine,
+	type BullmqEngineOptions,
+	type BullmqJob,
+	type BullmqJobOptions,
+	type BullmqQueueLike,
+	type BullmqWorkerLike,
+	bullmqEngine,
+} from "./bullmq.ts";
+export type { OutboxEngine, WakeUp } from "./engine.ts";
+export { mysqlStore } from "./mysql.ts";
+export {
 	type PgBossEngineOptions,
 	type PgBossLike,
 	type PgBossSendOptions,
@@ -47,10 +56,13 @@ export type {
 	KyselyQueryable,
 	LibsqlClient,
 	MikroOrmQueryable,
+	MysqlQueryable,
 	PostgresJsSql,
 	PostgresQueryable,
 	PrismaQueryable,
 	Rows,
+	SequelizeQueryable,
+	SequelizeTransaction,
 	SqliteDatabase,
 	SqliteStatement,
 	Transaction,

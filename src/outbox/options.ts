@@ -2,9 +2,9 @@ import { type Client, type CountryCode, PartnerInvalidInput, toE164 } from "mess
 import { callable, checkValue, hasMethods, milliseconds, object, optional, rule, whole } from "../validation.ts";
 import type { Rules } from "./decide.ts";
 import { defaultSettleMs } from "./delivery.ts";
+import type { OutboxEngine } from "./engine.ts";
 import type { BeforeSend, OnReply } from "./hooks.ts";
 import type { Pause } from "./pauses.ts";
-import type { OutboxEngine } from "./pg-boss.ts";
 import type { OutboxStatus } from "./status.ts";
 import type { OutboxStore } from "./store.ts";
 
@@ -12,9 +12,9 @@ import type { OutboxStore } from "./store.ts";
 export interface OutboxOptions {
 	/** The client to send with. Its key needs both scopes, because the outbox reads before it sends again. */
 	client: Client;
-	/** The store of the texts: {@link sqliteStore} or {@link postgresStore}. */
+	/** The store of the texts: {@link sqliteStore}, {@link postgresStore} or {@link mysqlStore}. */
 	store: OutboxStore;
-	/** Lets several processes work: {@link pgBossEngine}. Without one, a second worker is refused. */
+	/** Lets several processes work: {@link pgBossEngine} or {@link bullmqEngine}. Without one, a second worker is refused. */
 	engine?: OutboxEngine | undefined;
 	/**
 	 * Runs before every request, except when the outbox repeats a request at once with the same id. Gets the conversation that
@@ -96,10 +96,13 @@ const schema = object({
 	client: rule<Client>((value) => hasMethods(value, "agency"), "must be a client: createClient(options)"),
 	store: rule<OutboxStore>(
 		(value) => hasMethods(value, "insert", "save", "due"),
-		"must be a store: sqliteStore(db) or postgresStore(pool)",
+		"must be a store: sqliteStore(db), postgresStore(pool) or mysqlStore(pool)",
 	),
 	engine: optional(
-		rule<OutboxEngine>((value) => hasMethods(value, "wake", "work"), "must be an engine: pgBossEngine(boss)"),
+		rule<OutboxEngine>(
+			(value) => hasMethods(value, "wake", "work"),
+			"must be an engine: pgBossEngine(boss) or bullmqEngine({ queue, Worker })",
+		),
 	),
 	beforeSend: optional(callable<BeforeSend>()),
 	onReply: optional(rule<"wait" | "send" | OnReply>(isReplyOption, 'must be "wait", "send" or a function')),

@@ -1,5 +1,6 @@
 import type { Message } from "messaging-conversations";
 import { unsent } from "./decide.ts";
+import type { OutboxEngine } from "./engine.ts";
 import {
 	checkedText,
 	type EnqueuedText,
@@ -12,7 +13,6 @@ import { can, fields, moment, object, refuse, text } from "./input.ts";
 import { isFurther, phaseOf } from "./match.ts";
 import { checkedOptions, type OutboxOptions } from "./options.ts";
 import { createPauses } from "./pauses.ts";
-import type { OutboxEngine } from "./pg-boss.ts";
 import { type QueueContext, workQueue } from "./queue.ts";
 import { createSettingsCache } from "./settings.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
@@ -155,7 +155,7 @@ const longestSweepMs = 30_000;
  *
  * @throws PartnerInvalidInput naming the option and the rule
  * @example
- * const crmOutbox = createOutbox({ client, store }); // sqliteStore(db) or postgresStore(pool)
+ * const crmOutbox = createOutbox({ client, store }); // sqliteStore(db), postgresStore(pool) or mysqlStore(pool)
  * await crmOutbox.migrate();
  * await crmOutbox.enqueue({ id: "note-1", agencyId: agency.id, to: "0470 12 34 56", body: "See you at 14:00." });
  * await crmOutbox.drain();

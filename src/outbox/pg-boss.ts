@@ -1,21 +1,8 @@
 import { operationIdFrom } from "messaging-conversations";
+import type { OutboxEngine, WakeUp } from "./engine.ts";
 import { can, fields, refuse } from "./input.ts";
 import { retryLocked } from "./sql-store.ts";
-import type { DueRecipient } from "./store.ts";
 import { type Rows, transactionOf } from "./transaction.ts";
-
-/** Wakes workers on any number of machines. A job is a wake-up and no more: the rows decide, so a lost or doubled one does no harm. */
-export interface OutboxEngine {
-	/** Creates what the engine needs; does nothing when it is there. */
-	start: () => Promise<void>;
-	/**
-	 * Wakes a worker for a recipient at a time in milliseconds, in the transaction `tx` if there is one. `key` distinguishes two wake-ups
-	 * of one time apart. Jobs of a higher priority come first. A job holds `seq`, and no number.
-	 */
-	wake: (due: DueRecipient & { priority?: number }, at: number, key?: string, tx?: unknown) => Promise<void>;
-	/** Calls `step` with the `seq` of each wake-up, at most `concurrency` at once. Returns a function that stops it after running steps. */
-	work: (step: (seq: number) => Promise<void>, concurrency: number) => Promise<() => Promise<void>>;
-}
 
 /** The methods of pg-boss 10 to 12 that the engine calls. */
 export interface PgBossLike {
@@ -31,12 +18,6 @@ export interface PgBossLike {
 	) => Promise<string>;
 	/** Stops one worker, named by its id: in the place of the queue's name up to pg-boss 11, beside it in 12. */
 	offWork(name: string | { id: string }, options?: { id: string; wait: boolean }): Promise<unknown>;
-}
-
-/** The data of a job. */
-export interface WakeUp {
-	/** `seq` of a text of the recipient. */
-	text: number;
 }
 
 /** The options of a job. */

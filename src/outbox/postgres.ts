@@ -1,4 +1,4 @@
-import { createSqlStore, namesFrom, retryLocked, type StoreOptions } from "./sql-store.ts";
+import { createSqlStore, namesFrom, retryLocked, type StoreOptions, standard } from "./sql-store.ts";
 import type { OutboxStore } from "./store.ts";
 import {
 	type AnyQueryable,
@@ -25,13 +25,14 @@ export function postgresStore(
 	const database = databaseOf(pool, "postgres", "pool", "postgresStore");
 	return createSqlStore(
 		{
+			...standard,
 			query(sql, values, tx) {
 				if (tx === undefined) return retryLocked(() => database.query(sql, values));
 				return transactionOf(tx, "postgres", sql, pool).query(sql, values);
 			},
 			seq: "seq bigint generated always as identity primary key",
 			// An update would lock the row until the caller commits, and the worker would wait for it.
-			onConflict: "do nothing",
+			onConflict: "on conflict (id) do nothing returning *",
 			// In microseconds. The first is that of the transaction, the second that of the statement.
 			begunAt: "(extract(epoch from now()) * 1000000)::bigint",
 			begun: "begun_at",

@@ -2,14 +2,15 @@ import { operationIdFrom } from "messaging-conversations";
 import { isLocked, withoutValues } from "./database-error.ts";
 import { fields, refuse } from "./input.ts";
 import { progressFrom } from "./progress.ts";
-import type { DueRecipient, OutboxStore } from "./store.ts";
-import { followed, type OpenText, type OutboxText, type Recipient, unfinished } from "./text.ts";
+import type { DueRecipient, OutboxStore, Worker } from "./store.ts";
+import { followed, type NewText, type OpenText, type OutboxText, type Recipient, unfinished } from "./text.ts";
 import type { Row } from "./transaction.ts";
 
-/** Options of {@link sqliteStore} and {@link postgresStore}. */
+/** Options of {@link sqliteStore}, {@link postgresStore} and {@link mysqlStore}. */
 export interface StoreOptions {
 	/**
-	 * Name of the table of texts. The names of the other two begin with it. PostgreSQL takes a schema before it, as `crm.outbox_text`.
+	 * Name of the table of texts. The names of the other two begin with it. PostgreSQL takes a schema before it, and MySQL a
+	 * database, as `crm.outbox_text`.
 	 * @default "outbox_text"
 	 */
 	table?: string | undefined;
@@ -18,20 +19,67 @@ export interface StoreOptions {
 /** A database, as a store uses it. Statements have `$1`, `$2`, … for their values. */
 export interface Database {
 	/** Runs one statement; through `tx` when there is one. */
-	query: (sql: string, values: (string | number | null)[], tx?: unknown) => Promise<Row[]>;
+	query: (sql: string, values: Value[], tx?: unknown) => Promise<Row[]>;
+	/** Runs an update or a delete without `returning`, and gives the number of rows. Absent if the database has `returning`. */
+	change?: ((sql: string, values: Value[]) => Promise<number>) | undefined;
+	/** Checks the settings of the connection and creates the tables. Absent if the tables are created one part at a time. */
+	createTables?: (names: Names) => Promise<void>;
 	/** The column of the order of arrival. */
 	seq: string;
 	/** What `insert` does when the id is there: with an update, it gives the row that is there. */
 	onConflict: string;
-	/** What `insert` stores as `begun_at`: the moment at which the transaction began. */
-	begunAt: string;
+	/** What an insert does when the key is there: it sets something, or nothing. */
+	upsert: (key: string, set?: string) => string;
+	/**
+	 * What `insert` stores as `begun_at`: the moment at which the transaction began. Undefined if the database does not tell it.
+	 * Then it is the last stop that the transaction sees, and `insert` reads before it writes.
+	 */
+	begunAt: string | undefined;
 	/** The column that says when the transaction of a text began. */
 	begun: "begun_at" | "seq";
 	/** The moment of a stop. `begun` of every text whose transaction began before is smaller or equal. */
 	stopNow: (texts: string) => string;
 	/** Selects a row when the table or the index named by `$1` exists, in the current schema if the name has none. */
 	find: string;
+	/** Selects a row when the schema named by `$1` exists. */
+	findSchema: string;
+	/** The type of whole numbers in a cast. */
+	bigint: "bigint" | "signed";
+	/** What a list of tuples begins with. */
+	tuples: "values" | "";
+	/**
+	 * The columns of the indexes that hold a part of the texts: the due ones, the unfinished ones, and those to be acknowledged.
+	 * Without partial indexes they are columns of their own, which are null in all other texts. Then the conditions for those
+	 * with a message and for the ended ones.
+	 */
+	parts: { due: string; open: string; since: string; isSent: string; isEnded: string };
+	/**
+	 * A statement locks each row that it reads, also one that a caller has not committed. So the rows are found by a read, and
+	 * changed by their keys; and stops are kept apart from the texts, so that a guard reads no text.
+	 */
+	locksReads: boolean;
 }
+
+export type Value = string | number | null;
+
+const quoted = (states: readonly string[]): string => `('${states.join("', '")}')`;
+export const open = quoted(unfinished);
+
+/** What PostgreSQL and SQLite have in common. */
+export const standard = {
+	upsert: (key, set) => `on conflict (${key}) ${set === undefined ? "do nothing" : `do update set ${set}`}`,
+	findSchema: "select 1 as found where to_regnamespace($1) is not null",
+	bigint: "bigint",
+	tuples: "values",
+	parts: {
+		due: "priority",
+		open: "attempted",
+		since: "since",
+		isSent: "message_id is not null",
+		isEnded: "state <> 'waiting'",
+	},
+	locksReads: false,
+} satisfies Partial<Database>;
 
 /** Names of the tables. */
 export interface Names {
@@ -47,22 +95,17 @@ export interface Names {
 	index: string;
 }
 
+const qualified = { sqliteStore: "", postgresStore: ", or schema.name", mysqlStore: ", or database.name" };
+
 /** Checks the table's name, because it goes into statements as it is. */
-export function namesFrom(options: StoreOptions, operation: "sqliteStore" | "postgresStore"): Names {
+export function namesFrom(options: StoreOptions, operation: "sqliteStore" | "postgresStore" | "mysqlStore"): Names {
 	fields("options", options, operation, "table");
 	const { table = "outbox_text" } = options;
 	const [, schema = "", name] = /^([a-z_]\w{0,39}\.)?([a-z_]\w{0,39})$/i.exec(String(table)) ?? [];
 	if (name === undefined || (schema !== "" && operation === "sqliteStore"))
-		refuse(
-			"table",
-			`must be a name of letters, digits and _${operation === "postgresStore" ? ", or schema.name" : ""}`,
-			operation,
-		);
+		refuse("table", `must be a name of letters, digits and _${qualified[operation]}`, operation);
 	return { schema, texts: table, worker: `${table}_worker`, stops: `${table}_stop`, index: name };
 }
-
-const quoted = (states: readonly string[]): string => `('${states.join("', '")}')`;
-const open = quoted(unfinished);
 
 /**
  * The indexes: no statement of a step reads more rows than it uses. One that is changed needs a new name, because `migrate`
@@ -120,26 +163,55 @@ const workerColumns = "one bigint primary key, token text not null, host text, p
 const addedWorkerColumns = ["started_at bigint"];
 const stopColumns = "name text primary key, stopped_at bigint not null";
 
-type Value = string | number | null;
+/** Rows that are changed by their keys in one statement. */
+const mostKeys = 500;
 
 /** A store on a database that speaks SQL. Each change is one statement. */
-export function createSqlStore(database: Database, { schema, texts, worker, stops, index }: Names): OutboxStore {
-	const { seq: seqColumn, onConflict, begunAt, begun, find } = database;
+export function createSqlStore(database: Database, names: Names): OutboxStore {
+	const { schema, texts, worker, stops, index } = names;
+	const { seq: seqColumn, onConflict, upsert, begunAt, begun, find, tuples, parts, locksReads } = database;
 	/** Not async: a statement in the caller's transaction runs before the promise is there. */
 	const query: Database["query"] = (sql, values, tx) =>
 		database.query(sql, values, tx).catch((error: unknown) => {
 			throw withoutValues(error, values);
 		});
+	/** Without `tx`, and gives the number of rows. */
+	const change = (sql: string, values: Value[]): Promise<number> =>
+		database.change?.(sql, values).catch((error: unknown) => {
+			throw withoutValues(error, values);
+		}) ?? query(`${sql} returning seq`, values).then((rows) => rows.length);
 	const stopNow = database.stopNow(texts);
+	// MySQL would read small tables as a whole otherwise, with locks on each row, and sort what an index has in order.
+	const by = (name: string): string => (locksReads ? `force index (${name})` : "");
 	const textsOf = async (sql: string, values: Value[]): Promise<OutboxText[]> =>
 		(await query(sql, values)).map(textFrom);
 	const first = async (sql: string, value: string | number): Promise<OutboxText | undefined> =>
 		(await textsOf(sql, [value]))[0];
 	// When a recipient was last stopped: by a text that was lost, or by `cancelAll`. The values are `$one` and `$one + 1`.
-	const lostAt = (one: number): string =>
-		`select max(stopped_at) from ${texts} where recipient = $${one} and agency_id = $${one + 1} and stopped_at is not null`;
-	const cancelledAt = (one: number): string =>
-		`select max(stopped_at) from ${stops} where name in ($${one}, $${one + 1})`;
+	const lostAt = (one: number, { dropped }: StopNames): string =>
+		locksReads
+			? `select max(stopped_at) from ${stops} where name = '${dropped}'`
+			: `select max(stopped_at) from ${texts} where recipient = $${one} and agency_id = $${one + 1} and stopped_at is not null`;
+	const cancelledAt = ({ cancelled }: StopNames): string =>
+		`select max(stopped_at) from ${stops} where name in (${cancelled.map((name) => `'${name}'`).join(", ")})`;
+
+	/**
+	 * Updates or deletes the texts that fit, with `most` the first that are due, and returns their number. `again` is what is asked
+	 * again of those, because another worker may change a row between the two.
+	 */
+	async function changeAll(act: string, where: string, values: Value[], most?: number, again = where): Promise<number> {
+		const first = most === undefined ? "" : `order by next_at limit ${most}`;
+		const fitting = `select seq from ${texts} ${most === undefined ? "" : by("queue")} where ${where} ${first}`;
+		if (!locksReads)
+			return change(`${act} where ${most === undefined ? where : `${again} and seq in (${fitting})`}`, values);
+		const keys = (await query(fitting, values)).map(({ seq }) => Number(seq));
+		let count = 0;
+		for (const some of inChunks(keys, mostKeys))
+			count += await change(`${act} where seq in (${some.join(", ")}) and ${where}`, values);
+		return count;
+	}
+	const updateAll = (set: string, where: string, values: Value[], most?: number, again?: string): Promise<number> =>
+		changeAll(`update ${texts} ${by("primary")} set ${set}`, where, values, most, again);
 
 	/** Adds the recipients with a due text of a priority, without returning those of a long queue one by one. */
 	async function findDue(
@@ -153,9 +225,9 @@ export function createSqlStore(database: Database, { schema, texts, worker, stop
 			const known = padded([...found.values()]);
 			const others = known.map((_, at) => `($${2 * at + 5}, $${2 * at + 6})`).join(", ");
 			const rows = await query(
-				`select agency_id, recipient, seq, next_at from ${texts}
-				where next_at is not null and priority = $1 and next_at <= $2 and (next_at, seq) > ($3, $4)
-					${others && `and (recipient, agency_id) not in (values ${others})`}
+				`select agency_id, recipient, seq, next_at from ${texts} ${by("priority")}
+				where next_at is not null and ${parts.due} = $1 and next_at <= $2 and next_at >= $3 and (next_at, seq) > ($3, $4)
+					${others && `and (recipient, agency_id) not in (${tuples} ${others})`}
 				order by next_at, seq limit ${dueRows}`,
 				[priority, now, ...after, ...known.flatMap(({ to, agencyId }) => [to, agencyId])],
 			);
@@ -170,6 +242,14 @@ export function createSqlStore(database: Database, { schema, texts, worker, stop
 		}
 	}
 
+	/** The row of the text's id, or one whose id is null; and the last stop of its recipient that the transaction sees. */
+	async function readBefore(text: NewText, tx: unknown): Promise<Row[]> {
+		const { cancelled, dropped } = await stopNames(text);
+		const last = `select max(stopped_at) from ${stops} where name in ('${[...cancelled, dropped].join("', '")}')`;
+		const sql = `select t.*, (${last}) as last_stop from (select 1 as one) o left join ${texts} t on t.id = $1`;
+		return query(sql, [text.id], tx);
+	}
+
 	const exists = async (name: string): Promise<boolean> => (await query(find, [name])).length > 0;
 
 	async function create(name: string, statement: string): Promise<void> {
@@ -181,7 +261,7 @@ export function createSqlStore(database: Database, { schema, texts, worker, stop
 	async function createSchema(): Promise<void> {
 		if (schema === "") return;
 		const name = schema.slice(0, -1);
-		const [found] = await query("select 1 where to_regnamespace($1) is not null", [name]);
+		const [found] = await query(database.findSchema, [name]);
 		// Asked first, because "if not exists" needs the right to create it even when it is there.
 		const statement = `create schema if not exists ${name}`;
 		if (!found) await query(statement, []).catch(() => query(statement, []));
@@ -203,9 +283,23 @@ export function createSqlStore(database: Database, { schema, texts, worker, stop
 		}
 	}
 
+	async function findWorker(): Promise<Worker | undefined> {
+		const [row] = await query(`select * from ${worker} where one = 1`, []);
+		if (!row) return undefined;
+		const { token, host, pid, beat_at, started_at } = row;
+		return {
+			token: String(token),
+			host: String(host),
+			pid: Number(pid),
+			startedAt: started_at === null ? undefined : Number(started_at),
+			beatAt: Number(beat_at),
+		};
+	}
+
 	return {
 		async migrate() {
 			await createSchema();
+			if (database.createTables) return database.createTables(names);
 			await create(texts, `create table if not exists ${texts} (${seqColumn}, ${columns})`);
 			await create(worker, `create table if not exists ${worker} (${workerColumns})`);
 			await create(stops, `create table if not exists ${stops} (${stopColumns})`);
@@ -222,31 +316,40 @@ export function createSqlStore(database: Database, { schema, texts, worker, stop
 		async insert(text, tx) {
 			const { id, agencyId, to, body, subaccountId, consentLanguage, notBefore, notAfter, priority, createdAt } = text;
 			const readyAt = notBefore ?? 0;
+			// A database that tells when the transaction began needs no read, so that a synchronous one has written at this point.
+			const [seen] = begunAt === undefined ? await readBefore(text, tx) : [];
+			if (seen && seen.id !== null) return textFrom(seen);
 			const [stored] = await query(
 				`insert into ${texts} (id, agency_id, recipient, body, subaccount_id, consent_language, not_before, not_after,
 					priority, created_at, state, since, next_at, ready_at, version, progress, begun_at)
-				values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'waiting', $10, $11, $12, 0, $13, ${begunAt})
-				on conflict (id) ${onConflict} returning *`,
+				values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'waiting', $10, $11, $12, 0, $13, ${begunAt ?? Number(seen?.last_stop ?? 0) + 1})
+				${onConflict}`,
 				[
 					...[id, agencyId, to, body, subaccountId, consentLanguage, notBefore, notAfter, priority, createdAt],
 					...[Math.max(createdAt, readyAt), readyAt, JSON.stringify(text.progress)],
 				],
 				tx,
 			);
-			const row = stored ?? (await query(`select * from ${texts} where id = $1`, [id], tx))[0];
+			const sql = `select * from ${texts} where id = $1`;
+			let row = stored ?? (await query(sql, [id], tx))[0];
+			// A transaction of MySQL sees a row that was committed since it began only with a lock. The lock would also keep others from
+			// inserting ids beside it, so the own row is read without one.
+			if (!row && locksReads) row = (await query(`${sql} for update`, [id], tx))[0];
 			if (!row) throw new Error("The text was not stored.");
 			return textFrom(row);
 		},
 		find: (id) => first(`select * from ${texts} where id = $1`, id),
 		async open(recipient, limit, now) {
 			const { agencyId, to } = recipient;
+			const stopped = await stopNames(recipient);
 			const rows = await query(
-				`select t.*, ${begun} as begun, (${lostAt(1)}) as lost_at, (${cancelledAt(5)}) as cancelled_at from ${texts} t
-				where recipient = $1 and agency_id = $2 and next_at is not null and state in ${open}
-					and (attempted = 1 or ready_at <= $3)
-				order by attempted desc, priority desc, seq limit $4`,
+				`select t.*, ${begun} as begun, (${lostAt(1, stopped)}) as lost_at, (${cancelledAt(stopped)}) as cancelled_at
+				from ${texts} t ${by("turn")}
+				where recipient = $1 and agency_id = $2 and ${parts.open} is not null and next_at is not null
+					and state in ${open} and (attempted = 1 or ready_at <= $3)
+				order by ${parts.open} desc, priority desc, seq limit $4`,
 				// The few that were attempted are ordered here, so that the database needs to sort nothing.
-				[to, agencyId, now, Math.max(limit, 10), ...(await stopNames(recipient))],
+				[to, agencyId, now, Math.max(limit, 10)],
 			);
 			const found = rows.map(({ begun, lost_at, cancelled_at, ...row }) => ({
 				...textFrom(row),
@@ -263,7 +366,8 @@ export function createSqlStore(database: Database, { schema, texts, worker, stop
 		followed: ({ agencyId, to }, now) =>
 			textsOf(
 				`select * from ${texts}
-				where recipient = $1 and agency_id = $2 and next_at <= $3 and state in ${quoted(followed)} order by seq`,
+				where recipient = $1 and agency_id = $2 and next_at <= $3 and ${parts.isEnded}
+					and state in ${quoted(followed)} order by seq`,
 				[to, agencyId, now],
 			),
 		async save(text, { stops: isStop = false, unlessStopped = false } = {}) {
@@ -272,62 +376,64 @@ export function createSqlStore(database: Database, { schema, texts, worker, stop
 			const values: Value[] = [seq, version, state, reason, since, nextAt, readyAt, messageId, queueId, unacknowledged];
 			values.push(Number(progress.attempts > 0), JSON.stringify(progress));
 			let guard = "";
-			if (unlessStopped) {
-				values.push(text.to, text.agencyId, ...(await stopNames(text)));
-				guard = [lostAt(13), cancelledAt(15)].map((stop) => `and ${begun} > coalesce((${stop}), -1)`).join(" ");
+			let tables = texts;
+			const names = isStop || unlessStopped ? await stopNames(text) : undefined;
+			if (names && unlessStopped) {
+				if (!locksReads) values.push(text.to, text.agencyId);
+				guard = [lostAt(13, names), cancelledAt(names)]
+					.map((stop) => `and ${begun} > coalesce((${stop}), -1)`)
+					.join(" ");
 			}
-			const rows = await query(
-				`update ${texts} set state = $3, reason = $4, since = $5, next_at = $6, ready_at = $7, message_id = $8,
+			if (names && isStop && locksReads) {
+				// One statement changes both rows, so the one of the stop has to be there.
+				await query(`insert into ${stops} (name, stopped_at) values ('${names.dropped}', 0) ${upsert("name")}`, []);
+				tables = `${texts}, ${stops}`;
+				guard += ` and name = '${names.dropped}'`;
+			}
+			const count = await change(
+				`update ${tables} set state = $3, reason = $4, since = $5, next_at = $6, ready_at = $7, message_id = $8,
 					queue_id = $9, unacknowledged = $10, attempted = $11, progress = $12, version = version + 1
 					${isStop ? `, stopped_at = ${stopNow}` : ""}
-				where seq = $1 and version = $2 ${guard} returning seq`,
+				where seq = $1 and version = $2 ${guard}`,
 				values,
 			);
 			if (isStop) await nextMoment();
-			return rows.length > 0;
+			return count > 0;
 		},
 		async stop(recipient) {
-			const [name] = await stopNames(recipient);
+			const { cancelled } = await stopNames(recipient);
 			await query(
-				`insert into ${stops} (name, stopped_at) values ($1, ${stopNow})
-				on conflict (name) do update set stopped_at = excluded.stopped_at`,
-				[name ?? ""],
+				`insert into ${stops} (name, stopped_at) values ($1, ${stopNow}) ${upsert("name", `stopped_at = ${stopNow}`)}`,
+				[cancelled[0]],
 			);
 			await nextMoment();
 		},
 		async postpone({ agencyId, to }, until, now) {
-			await query(
-				// Asked twice, because another worker may change a row between the two.
-				`update ${texts} set next_at = $3 where next_at < $3 and state in ('waiting', 'held') and seq in (
-					select seq from ${texts}
-					where recipient = $1 and agency_id = $2 and next_at < $3 and state in ('waiting', 'held') and ready_at <= $4
-					order by next_at limit ${mostPostponed})`,
-				[to, agencyId, until, now],
-			);
+			const again = "next_at < $3 and state in ('waiting', 'held')";
+			const where = `recipient = $1 and agency_id = $2 and ${again} and ready_at <= $4`;
+			await updateAll("next_at = $3", where, [to, agencyId, until, now], mostPostponed, again);
 		},
 		async putOff({ agencyId, to }, until) {
 			const where = "recipient = $1 and agency_id = $2 and next_at < $3";
-			await query(`update ${texts} set next_at = $3 where ${where}`, [to, agencyId, until]);
+			await updateAll("next_at = $3", where, [to, agencyId, until]);
 		},
 		async wake({ agencyId, to = "" }, now) {
 			const who = agencyId === undefined ? "recipient = $2" : "recipient = $2 and agency_id = $3";
 			const ready = "case when state = 'waiting' and attempted = 0 and ready_at > $1 then ready_at else $1 end";
-			await query(
-				`update ${texts} set next_at = ${ready}, version = version + 1
-				where ${who} and next_at > ${ready} and state in ('waiting', 'held')`,
-				agencyId === undefined ? [now, to] : [now, to, agencyId],
-			);
+			const where = `${who} and next_at > ${ready} and state in ('waiting', 'held')`;
+			const values = agencyId === undefined ? [now, to] : [now, to, agencyId];
+			await updateAll(`next_at = ${ready}, version = version + 1`, where, values);
 		},
 		async recover(now) {
 			const ready = "case when state = 'waiting' and attempted = 0 and ready_at > $1 then ready_at else $1 end";
-			await query(`update ${texts} set next_at = ${ready} where next_at > ${ready} and state in ${open}`, [now]);
+			await updateAll(`next_at = ${ready}`, `next_at > ${ready} and state in ${open}`, [now]);
 		},
 		async due(now, limit) {
 			const found = new Map<string, DueRecipient>();
 			let below = Number.MAX_SAFE_INTEGER;
 			while (found.size < limit) {
-				const highest = `select priority from ${texts}
-					where next_at is not null and next_at <= $2 and priority < $1 order by priority desc limit 1`;
+				const highest = `select priority from ${texts} ${by("priority")}
+					where next_at is not null and next_at <= $2 and ${parts.due} < $1 order by ${parts.due} desc limit 1`;
 				const [row] = await query(highest, [below, now]);
 				if (!row) break;
 				below = Number(row.priority);
@@ -352,19 +458,28 @@ export function createSqlStore(database: Database, { schema, texts, worker, stop
 		},
 		async claimed({ agencyId, to }) {
 			const sql = `select message_id from ${texts}
-				where agency_id = $1 and recipient = $2 and message_id is not null order by seq desc limit 100`;
+				where agency_id = $1 and recipient = $2 and ${parts.isSent} order by seq desc limit 100`;
 			return (await query(sql, [agencyId, to])).map((row) => String(row.message_id));
 		},
 		byMessage: (messageId) => first(`select * from ${texts} where message_id = $1`, messageId),
 		unacknowledged: (limit) =>
-			textsOf(`select * from ${texts} where unacknowledged is not null order by since, seq limit $1`, [limit]),
+			textsOf(
+				`select * from ${texts} where unacknowledged is not null and ${parts.since} is not null
+				order by ${parts.since}, seq limit $1`,
+				[limit],
+			),
 		async acknowledge(changes, tx) {
 			// All statements begin here, because what is awaited is not part of a synchronous transaction.
-			const statements = inChunks(changes, mostAcknowledged).map((some) => {
-				const pairs = some.map((_, at) => `($${2 * at + 1}, cast($${2 * at + 2} as bigint))`).join(", ");
-				const sql = `update ${texts} set unacknowledged = null where (id, unacknowledged) in (values ${pairs})`;
+			const statements = inChunks(changes, mostAcknowledged).map(async (some) => {
+				const pairs = some.map((_, at) => `($${2 * at + 1}, cast($${2 * at + 2} as ${database.bigint}))`).join(", ");
 				const values = some.flatMap(({ id, revision }) => [id, revision]);
-				return query(sql, values, tx);
+				const where = `(id, unacknowledged) in (${tuples} ${pairs})`;
+				if (!locksReads) return query(`update ${texts} set unacknowledged = null where ${where}`, values, tx);
+				const ids = some.map((_, at) => `$${2 * at + 1}`).join(", ");
+				const keys = await query(`select seq from ${texts} where id in (${ids})`, values, tx);
+				if (keys.length === 0) return keys;
+				const byKey = `seq in (${keys.map(({ seq }) => Number(seq)).join(", ")}) and ${where}`;
+				return query(`update ${texts} ${by("primary")} set unacknowledged = null where ${byKey}`, values, tx);
 			});
 			await Promise.all(statements);
 		},
@@ -372,43 +487,27 @@ export function createSqlStore(database: Database, { schema, texts, worker, stop
 			const values =
 				"id" in which ? [which.id] : [which.to ?? "", ...(which.agencyId === undefined ? [] : [which.agencyId])];
 			const where = "id" in which ? "id = $1" : `recipient = $1 ${values.length > 1 ? "and agency_id = $2" : ""}`;
-			await query(
-				`update ${texts} set recipient = '', body = '', subaccount_id = null, consent_language = null, message_id = null,
-					queue_id = null, progress = '{}', next_at = null, version = version + 1
-				where ${where} and state not in ${open}`,
+			await updateAll(
+				`recipient = '', body = '', subaccount_id = null, consent_language = null, message_id = null,
+					queue_id = null, progress = '{}', next_at = null, version = version + 1`,
+				`${where} and state not in ${open}`,
 				values,
 			);
 		},
-		async purge(before) {
-			const sql = `delete from ${texts} where next_at is null and since < $1 and recipient <> '' returning seq`;
-			return (await query(sql, [before])).length;
-		},
-		async worker() {
-			const [row] = await query(`select * from ${worker} where one = 1`, []);
-			if (!row) return undefined;
-			const { token, host, pid, beat_at, started_at } = row;
-			return {
-				token: String(token),
-				host: String(host),
-				pid: Number(pid),
-				startedAt: started_at === null ? undefined : Number(started_at),
-				beatAt: Number(beat_at),
-			};
-		},
+		purge: (before) =>
+			changeAll(`delete from ${texts}`, "next_at is null and since < $1 and recipient <> ''", [before]),
+		worker: findWorker,
 		async takeOver({ token, host, pid, startedAt, beatAt }, from) {
 			const values = [token, host, pid, startedAt ?? null, beatAt];
 			const fields = "token, host, pid, started_at, beat_at";
-			const rows = await (from === null
-				? query(
-						`insert into ${worker} (one, ${fields}) values (1, $1, $2, $3, $4, $5) on conflict (one) do nothing returning one`,
-						values,
-					)
+			await (from === null
+				? query(`insert into ${worker} (one, ${fields}) values (1, $1, $2, $3, $4, $5) ${upsert("one")}`, values)
 				: query(
 						`update ${worker} set token = $1, host = $2, pid = $3, started_at = $4, beat_at = $5
-						where one = 1 and token = $6 returning one`,
+						where one = 1 and token = $6`,
 						[...values, from],
 					));
-			return rows.length > 0;
+			return (await findWorker())?.token === token;
 		},
 		async leave(token) {
 			await query(`delete from ${worker} where token = $1`, [token]);
@@ -431,9 +530,18 @@ function nextMoment(): Promise<void> {
 	return new Promise((resolve) => setTimeout(resolve, 2));
 }
 
-/** The names under which a stop is stored: that of the recipient, and that of the number in all agencies. Neither holds the number. */
-async function stopNames({ agencyId = "", to = "" }: Partial<Recipient>): Promise<string[]> {
-	return Promise.all([agencyId, ""].map((agency) => operationIdFrom("stop", `agency ${agency}`, to)));
+interface StopNames {
+	/** Of `cancelAll`, for the recipient and for the number in all agencies. */
+	cancelled: [recipient: string, number: string];
+	/** Of a text that was lost. */
+	dropped: string;
+}
+
+/** The names under which a stop is stored. They are hashes, and hold no number. */
+async function stopNames({ agencyId = "", to = "" }: Partial<Recipient>): Promise<StopNames> {
+	const name = (agency: string) => operationIdFrom("stop", `agency ${agency}`, to);
+	const [recipient, number] = await Promise.all([name(agencyId), name("")]);
+	return { cancelled: [recipient, number], dropped: `dropped ${recipient}` };
 }
 
 /** Which stop came after the text's transaction had begun. */
@@ -450,7 +558,7 @@ function rankOf({ state }: OutboxText): number {
 /** The columns that are numbers, which PostgreSQL gives as strings. */
 const numbers = /^(seq|notBefore|notAfter|priority|createdAt|since|nextAt|readyAt|version|unacknowledged)$/;
 /** The columns that only statements use. */
-const internal = /^(attempted|begunAt|stoppedAt)$/;
+const internal = /^(attempted|begunAt|stoppedAt|lastStop|part[A-Z]\w*)$/;
 
 function textFrom(row: Row): OutboxText {
 	const fields = Object.entries(row).flatMap(([column, value]) => {
@@ -468,12 +576,12 @@ const longestWaitMs = 10_000;
  * Waits while another connection writes to SQLite, or a transaction of the caller's is open. Repeats a statement that PostgreSQL
  * ended because of another one that touched the same rows.
  */
-export async function retryLocked(act: () => Promise<Row[]> | undefined): Promise<Row[]> {
+export async function retryLocked<Result>(act: () => Promise<Result> | undefined): Promise<Result> {
 	const end = Date.now() + longestWaitMs;
 	for (let wait = 1; ; wait = Math.min(50, wait * 2)) {
 		try {
-			const rows = await act();
-			if (rows) return rows;
+			const running = act();
+			if (running) return await running;
 			if (Date.now() > end) throw new Error("A transaction has been open on the outbox's connection for 10 seconds.");
 		} catch (error) {
 			if (!isLocked(error) || Date.now() > end) throw error;

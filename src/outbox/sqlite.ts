@@ -1,4 +1,4 @@
-import { createSqlStore, namesFrom, retryLocked, type StoreOptions } from "./sql-store.ts";
+import { createSqlStore, namesFrom, retryLocked, type StoreOptions, standard } from "./sql-store.ts";
 import type { OutboxStore } from "./store.ts";
 import {
 	type AnyQueryable,
@@ -46,6 +46,7 @@ export function sqliteStore(db: SqliteDatabase | LibsqlClient | AnyQueryable, op
 	if ("prepare" in db) becomePatient().catch(() => {});
 	return createSqlStore(
 		{
+			...standard,
 			// Not async: a statement in the caller's transaction runs before the promise is there.
 			query(sql, values, tx) {
 				if (tx !== undefined) return transactionOf(tx, "sqlite", sql).query(sql, values);
@@ -54,7 +55,7 @@ export function sqliteStore(db: SqliteDatabase | LibsqlClient | AnyQueryable, op
 			},
 			seq: "seq integer primary key autoincrement",
 			// A second statement would come after the end of a synchronous transaction.
-			onConflict: "do update set id = excluded.id",
+			onConflict: "on conflict (id) do update set id = excluded.id returning *",
 			// One connection writes at a time, so that the order of arrival is that of the transactions.
 			begunAt: "0",
 			begun: "seq",

@@ -1,8 +1,8 @@
 import type { NewText, OpenText, OutboxText, Recipient } from "./text.ts";
 
 /**
- * A store of texts: {@link sqliteStore}, {@link postgresStore}, or your own. Each change is one statement that is committed
- * when it returns. Only `insert` and `acknowledge` may be part of the caller's transaction. Times are in milliseconds.
+ * A store of texts: {@link sqliteStore}, {@link postgresStore}, {@link mysqlStore}, or your own. Each change is one
+ * statement that is committed when it returns. Only `insert` and `acknowledge` may be part of the caller's transaction. Times are in milliseconds.
  * `storeChecks` of messaging-conversations/outbox/testing checks a store of your own.
  */
 export interface OutboxStore {

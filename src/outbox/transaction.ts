@@ -3,6 +3,7 @@
  * to be imported.
  */
 import { can, refuse } from "./input.ts";
+import { mysqlLibraries } from "./mysql-libraries.ts";
 
 /** The result of a statement. */
 export interface Rows {
@@ -25,10 +26,48 @@ export interface PostgresJsSql {
 	unsafe: (sql: string, values?: never[]) => PromiseLike<unknown>;
 }
 
+/** A pool or a connection of mysql2 or mariadb. */
+export type MysqlQueryable = {
+	/** Only libraries of MySQL have it. */
+	escape(value: never): string;
+} & (
+	| {
+			/** Runs one statement. */
+			query(options: { sql: string }): PromiseLike<unknown>;
+	  }
+	| {
+			/** Gives the promises of a pool or a connection of mysql2 that takes callbacks. */
+			promise(): {
+				/** Runs one statement. */
+				query(options: { sql: string }): PromiseLike<unknown>;
+			};
+	  }
+);
+
+/** A transaction of Sequelize. */
+export interface SequelizeTransaction {
+	/** Commits it. */
+	commit(): PromiseLike<void>;
+	/** Rolls it back. */
+	rollback(): PromiseLike<void>;
+	/** Only Sequelize has it. */
+	afterCommit: unknown;
+}
+
+/** A `Sequelize`. */
+export interface SequelizeQueryable {
+	/** Only Sequelize has it. */
+	getQueryInterface: unknown;
+	/** Runs one statement. */
+	query(sql: string, options?: object): PromiseLike<unknown>;
+}
+
 /** A client of Prisma, or the one of an interactive transaction. */
 export interface PrismaQueryable {
 	/** Runs one statement. */
 	$queryRawUnsafe: (sql: string, ...values: unknown[]) => PromiseLike<unknown>;
+	/** Runs one statement, and gives the number of rows. */
+	$executeRawUnsafe?: (sql: string, ...values: unknown[]) => PromiseLike<number>;
 }
 
 /** A Drizzle database or transaction. */
@@ -120,7 +159,7 @@ export interface LibsqlClient {
 	execute: (statement: { sql: string; args: (string | number | null)[] }) => Promise<Rows>;
 }
 
-/** What the ORMs and query builders have in common: they run on PostgreSQL and on SQLite. */
+/** What the ORMs and query builders have in common: they run on PostgreSQL, MySQL and SQLite. */
 export type AnyQueryable =
 	| PrismaQueryable
 	| DrizzleQueryable
@@ -130,31 +169,41 @@ export type AnyQueryable =
 	| MikroOrmQueryable;
 
 /** Your open transaction, as your own library calls it. */
-export type Transaction = PostgresQueryable | PostgresJsSql | AnyQueryable | SqliteDatabase | LibsqlClient;
+export type Transaction =
+	| PostgresQueryable
+	| PostgresJsSql
+	| MysqlQueryable
+	| SequelizeTransaction
+	| AnyQueryable
+	| SqliteDatabase
+	| LibsqlClient;
 
-export type Dialect = "postgres" | "sqlite";
+export type Dialect = "postgres" | "sqlite" | "mysql";
 
 /** A database or a transaction, whichever library it is of. */
 export interface Connection {
 	/** Runs one statement with `$1`, `$2`, … for its values. It has begun when this returns, if the library is synchronous. */
 	query: (sql: string, values: readonly unknown[]) => Promise<Row[]>;
+	/** Runs an update or a delete, and gives the number of rows. Only on MySQL, which has no `returning`. */
+	change?: (sql: string, values: readonly unknown[]) => Promise<number>;
 	/** Whether a transaction is open: undefined when the library does not tell. */
 	isTransaction: () => boolean | undefined;
 }
 
 /** Recognises a library's object. Undefined when it is of none, or of one for another kind of database. */
 function connectionOf(value: unknown, dialect: Dialect): Connection | undefined {
-	if (isMySql(value)) return undefined;
-	const all = dialect === "postgres" ? postgresLibraries : sqliteLibraries;
-	return all.map((recognise) => recognise(value as never, dialect)).find((connection) => connection !== undefined);
+	if (isMysql(value) && dialect !== "mysql") return undefined;
+	return dialects[dialect].libraries
+		.map((recognise) => recognise(value as never, dialect))
+		.find((connection) => connection !== undefined);
 }
 
-/** mysql2 and mysql: their `query` looks like that of `pg`. */
-function isMySql(value: unknown): boolean {
+/** mysql2 and mariadb: their `query` looks like that of `pg`. */
+function isMysql(value: unknown): boolean {
 	return can(value, "query", "escape") || can(value, "getConnection", "escape");
 }
 
-type Recognise = (value: never, dialect: Dialect) => Connection | undefined;
+export type Recognise = (value: never, dialect: Dialect) => Connection | undefined;
 
 /** Prisma passes a number that is too large for an `integer` as one that is not whole. */
 const whole = (value: unknown): unknown => (Number.isInteger(value) ? BigInt(value as number) : value);
@@ -308,47 +357,58 @@ const sqliteLibraries: Recognise[] = [...anyLibrary, synchronousSqlite, libsqlCl
 const libraries =
 	"pg, PGlite, postgres.js, Prisma, Drizzle, Knex, Kysely, TypeORM, MikroORM, better-sqlite3, libsql, @libsql/client and node:sqlite";
 
+const dialects = {
+	postgres: { database: "PostgreSQL", libraries: postgresLibraries, named: libraries },
+	sqlite: { database: "SQLite", libraries: sqliteLibraries, named: libraries },
+	mysql: {
+		database: "MySQL or MariaDB",
+		libraries: mysqlLibraries,
+		named: "mysql2, mariadb, Prisma, Drizzle, Knex, Kysely, TypeORM, MikroORM and Sequelize",
+	},
+} satisfies Record<Dialect, object>;
+
 /** The connection of a caller's transaction. Refuses a pool, because the text would be stored although the transaction is rolled back. */
 export function transactionOf(tx: unknown, dialect: Dialect, sql: string, pool?: unknown): Connection {
-	const operation = sql.startsWith("update") ? "acknowledge" : "enqueue";
+	// On MySQL it reads the keys of the rows first.
+	const operation = /^(update|select seq)\b/.test(sql) ? "acknowledge" : "enqueue";
 	const connection = connectionOf(tx, dialect);
-	const database = dialect === "postgres" ? "PostgreSQL" : "SQLite";
+	const { database, named } = dialects[dialect];
 	if (!connection)
-		return refuse("tx", `must be an open transaction on ${database}. Supported are ${libraries}: ${guide}`, operation);
+		return refuse("tx", `must be an open transaction on ${database}. Supported are ${named}: ${guide}`, operation);
 	const isOpen = connection.isTransaction();
 	if (isOpen === false || (isOpen === undefined && tx === pool))
-		refuse(
-			"tx",
-			`no transaction is open on it. Pass the transaction itself, as ${libraries} give it: ${guide}`,
-			operation,
-		);
+		refuse("tx", `no transaction is open on it. Pass the transaction itself, as ${named} give it: ${guide}`, operation);
 	return refusing(connection, "tx", operation);
 }
 
-/** A statement gave something else than `{ rows }`. */
-class UnusableResult extends Error {}
+/** A statement gave something else than the library's result. */
+export class UnusableResult extends Error {}
 
 function refusing(connection: Connection, field: string, operation: string): Connection {
-	const query: Connection["query"] = (sql, values) =>
-		connection.query(sql, values).catch((error: unknown) => {
-			if (error instanceof UnusableResult)
-				refuse(field, "must have query that gives { rows }, as pg gives it", operation);
-			throw error;
-		});
-	return { ...connection, query };
+	const refuseResult = (error: unknown): never => {
+		if (error instanceof UnusableResult)
+			refuse(field, error.message || "must have query that gives { rows }, as pg gives it", operation);
+		throw error;
+	};
+	const { query, change } = connection;
+	return {
+		...connection,
+		query: (sql, values) => query(sql, values).catch(refuseResult),
+		...(change && { change: (sql, values) => change(sql, values).catch(refuseResult) }),
+	};
 }
 
 const guide = "see docs/outbox-databases.md";
 
 /** The database of a store. */
 export function databaseOf(db: unknown, dialect: Dialect, field: string, operation: string): Connection {
-	if (isMySql(db)) refuse(field, "is of MySQL, which is not supported", operation);
-	const database = dialect === "postgres" ? "PostgreSQL" : "SQLite";
+	if (isMysql(db) && dialect !== "mysql") refuse(field, "is of MySQL or MariaDB. Pass it to mysqlStore", operation);
+	const { database, named } = dialects[dialect];
 	// An entity manager of MikroORM would take part in the transaction around a call. A fork of it does not.
 	const own = can(db, "isInTransaction", "fork") ? (db as { fork: () => unknown }).fork() : db;
 	// Drizzle's own database has that of the driver.
 	const connection = connectionOf(Reflect.get(Object(db), "$client"), dialect) ?? connectionOf(own, dialect);
-	if (!connection) refuse(field, `must be a database of ${database}, as ${libraries} give it: ${guide}`, operation);
+	if (!connection) refuse(field, `must be a database of ${database}, as ${named} give it: ${guide}`, operation);
 	return refusing(connection, field, operation);
 }
 
@@ -368,7 +428,7 @@ function inSnakeCase(row: Row): Row {
 	);
 }
 
-function hasRows(sql: string): boolean {
+export function hasRows(sql: string): boolean {
 	return /^\s*(select|pragma)\b|\breturning\b/i.test(sql);
 }
 

@@ -105,6 +105,6 @@ function isRunning(pid: number): boolean {
 function refuseSecond(other: Worker | undefined, operation: "work" | "drain"): never {
 	const isHere = other && workersHere().has(other.token);
 	const name = isHere ? "this process" : other?.host ? `process ${other.pid} on ${other.host}` : "another process";
-	const rule = `another worker is already running (${name}). Run a single worker, or use postgresStore with pgBossEngine`;
+	const rule = `another worker is already running (${name}). Run a single worker, or let several share the work by pgBossEngine or bullmqEngine`;
 	return refuse("store", rule, operation);
 }

@@ -1,6 +1,6 @@
 import { isPassing } from "./database-error.ts";
+import type { OutboxEngine } from "./engine.ts";
 import type { Pauses } from "./pauses.ts";
-import type { OutboxEngine } from "./pg-boss.ts";
 import type { DueRecipient, OutboxStore } from "./store.ts";
 import type { Recipient } from "./text.ts";
 
@@ -106,10 +106,11 @@ export async function workWith(
 	const stop = await engine.work(async (seq) => {
 		try {
 			const recipient = await store.recipientOf(seq);
-			// The row was deleted or erased. Other texts of its recipient have jobs of their own.
-			if (!recipient) return;
+			// The row was deleted or erased, or is not committed yet. Other texts of its recipient have jobs of their own.
+			if (!recipient) return false;
 			const next = await step(recipient, ended);
 			if (next !== undefined) await wake({ ...recipient, seq }, next);
+			return true;
 		} catch (error) {
 			failed.abort(error);
 			throw error;

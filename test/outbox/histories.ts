@@ -153,6 +153,15 @@ interface Process {
 	stallAt: (at: number, act: () => Promise<void>) => void;
 }
 
+/** Plays random histories. Throws what went wrong in the first in which something did. */
+export async function playAll(numRuns: number, openStore?: () => Promise<OutboxStore>): Promise<void> {
+	const property = fc.asyncProperty(history, async (given) => {
+		const wrong = await play(given, openStore);
+		if (wrong.length > 0) throw new Error(wrong.join("; "));
+	});
+	await fc.assert(property, { seed: 20_260_105, numRuns, endOnFailure: true });
+}
+
 /** Runs a history by a clock of its own, which the outbox takes for that of the machine. Returns what went wrong, in words. */
 export async function play(
 	given: History,

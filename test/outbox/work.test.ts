@@ -9,7 +9,7 @@ import { createWorld } from "./world.ts";
 
 /** An engine that keeps its handler, so that a test can wake a recipient's queue, and counts the workers that have not been stopped. */
 function createEngine() {
-	let handler: (seq: number) => Promise<void> = async () => {};
+	let handler: (seq: number) => Promise<boolean> = async () => true;
 	const counts = { working: 0, wakes: 0 };
 	const engine: OutboxEngine = {
 		start: async () => {},

@@ -17,7 +17,15 @@ async function main(): Promise<void> {
 	exactly(nodeEntry, ["nodeHttp"]);
 	exactly(serverEntry, ["serve"]);
 	exactly(syncEntry, ["changes", "fingerprintOf", "reconcile", "watch"]);
-	exactly(outboxEntry, ["checkDelivery", "createOutbox", "pgBossEngine", "postgresStore", "sqliteStore"]);
+	exactly(outboxEntry, [
+		"bullmqEngine",
+		"checkDelivery",
+		"createOutbox",
+		"mysqlStore",
+		"pgBossEngine",
+		"postgresStore",
+		"sqliteStore",
+	]);
 	exactly(outboxTestingEntry, ["storeChecks"]);
 	exactly(sandboxEntry, ["createSandbox", "scenarioNames", ...scenarioNames]);
 	for (const name of scenarioNames) scenarios[name](createSandbox());

@@ -1,13 +1,16 @@
 // Measures the statements that a worker repeats, with 100,000 texts in one queue and spread over 50,000. Run by hand:
-// `npx tsx test/outbox/databases/measure.ts postgres`, and with Node 22 or later `… measure.ts better-sqlite3`.
+// `npx tsx test/outbox/databases/measure.ts postgres` or `… mysql`, and with Node 22 or later `… measure.ts better-sqlite3`.
 import { createRequire } from "node:module";
 import Libsql from "libsql";
 import type { OutboxStore } from "messaging-conversations/outbox";
+import mysql from "mysql2/promise";
 import pg from "pg";
+import { mysqlStore } from "../../../src/outbox/mysql.ts";
 import { postgresStore } from "../../../src/outbox/postgres.ts";
 import { sqliteStore } from "../../../src/outbox/sqlite.ts";
 import { newProgress, type OutboxText } from "../../../src/outbox/text.ts";
 import { startServer } from "../../postgres.ts";
+import { startMysql } from "./mysql-server.ts";
 import { newFile } from "./open.ts";
 
 const texts = 100_000;
@@ -67,6 +70,31 @@ async function openPostgres(): Promise<Opened> {
 	};
 }
 
+async function openMysql(): Promise<Opened> {
+	const server = await startMysql(process.env.MYSQL_URL ? "MySQL" : "MariaDB");
+	const pool = mysql.createPool({ uri: await server.create(), connectionLimit: 4 });
+	await pool.query("create table digits (d int)");
+	await pool.query("insert into digits values (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)");
+	const numbers =
+		"select a.d + 10 * b.d + 100 * c.d + 1000 * e.d + 10000 * f.d as n from digits a, digits b, digits c, digits e, digits f order by n";
+	return {
+		store: mysqlStore(pool),
+		fill: async (queues) => {
+			const row = rowOf(queues, "lpad((n), 8, '0')")
+				.replace("'t' || n", "concat('t', n)")
+				.replace(/'\+4477' \|\| (lpad\(.*?'0'\))/, "concat('+4477', $1)")
+				.replace("n / 100", "n div 100");
+			await pool.query(`insert into outbox_text (${columns}) select ${row} from (${numbers}) numbers`);
+			await pool.query("analyze table outbox_text");
+		},
+		clear: () => pool.query("truncate outbox_text"),
+		close: async () => {
+			await pool.end();
+			await server.close();
+		},
+	};
+}
+
 /** The median and the longest of some runs, in milliseconds. */
 async function timed(act: (at: number) => Promise<unknown>): Promise<{ median: string; longest: string }> {
 	const times: number[] = [];
@@ -79,7 +107,11 @@ async function timed(act: (at: number) => Promise<unknown>): Promise<{ median: s
 	return { median: (times[12] ?? 0).toFixed(1), longest: (times.at(-1) ?? 0).toFixed(1) };
 }
 
-const { store, fill, clear, close } = await (kind === "postgres" ? openPostgres() : openSqlite());
+const { store, fill, clear, close } = await (kind === "postgres"
+	? openPostgres()
+	: kind === "mysql"
+		? openMysql()
+		: openSqlite());
 await store.migrate();
 for (const queues of [1, 20, 50_000]) {
 	await clear();

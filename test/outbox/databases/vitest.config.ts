@@ -7,6 +7,7 @@ export default defineConfig({
 	root: fileURLToPath(new URL(".", import.meta.url)),
 	test: {
 		include: ["*.test.ts"],
+		globalSetup: ["global-setup.ts"],
 		// A busy machine is slow, not wrong.
 		testTimeout: 280_000,
 		hookTimeout: 120_000,

@@ -1,15 +1,19 @@
 // A worker in a process of its own, which kills itself with SIGKILL the n-th time that it comes to a point.
 import { PGlite } from "@electric-sql/pglite";
+import { Queue, Worker } from "bullmq";
 import Libsql from "libsql";
 import { createClient } from "messaging-conversations";
 import {
+	bullmqEngine,
 	createOutbox,
+	mysqlStore,
 	type OutboxEngine,
 	type OutboxStore,
 	pgBossEngine,
 	postgresStore,
 	sqliteStore,
 } from "messaging-conversations/outbox";
+import mysql from "mysql2/promise";
 import pg from "pg";
 import PgBoss from "pg-boss";
 
@@ -23,8 +27,10 @@ export const points = [
 ] as const;
 
 export interface Task {
-	database: "libsql" | "pglite" | "postgres" | "pg-boss";
+	database: "libsql" | "pglite" | "postgres" | "pg-boss" | "bullmq";
 	url: string;
+	/** Port of Redis. */
+	redis?: number;
 	baseUrl: string;
 	apiKey: string;
 	/** Where to die, and at which time of coming there. */
@@ -41,12 +47,13 @@ export const times = { settleMs: 1_500, followMs: [300] };
 const { TASK } = process.env;
 if (TASK) await main(JSON.parse(TASK));
 
-async function main({ database, url, baseUrl, apiKey, point, count, slowMs = 0, enqueue = [] }: Task): Promise<void> {
+async function main(task: Task): Promise<void> {
+	const { baseUrl, apiKey, point, count, slowMs = 0, enqueue = [] } = task;
 	let left = count;
 	const die = (at: (typeof points)[number]): void => {
 		if (at === point && --left === 0) process.kill(process.pid, "SIGKILL");
 	};
-	const { store, engine } = await open(database, url);
+	const { store, engine } = await open(task);
 	const client = createClient({
 		baseUrl,
 		apiKey,
@@ -87,13 +94,18 @@ async function main({ database, url, baseUrl, apiKey, point, count, slowMs = 0, 
 	process.exit(0);
 }
 
-async function open(database: Task["database"], url: string): Promise<{ store: OutboxStore; engine?: OutboxEngine }> {
+async function open({ database, url, redis }: Task): Promise<{ store: OutboxStore; engine?: OutboxEngine }> {
 	if (database === "libsql") {
 		const db = new Libsql(url);
 		db.exec("pragma journal_mode = wal; pragma synchronous = normal");
 		return { store: sqliteStore(db) };
 	}
 	if (database === "pglite") return { store: postgresStore(await PGlite.create(url)) };
+	if (database === "bullmq") {
+		const queue = new Queue("outbox", { connection: { host: "127.0.0.1", port: Number(redis) } });
+		queue.on("error", () => {});
+		return { store: mysqlStore(mysql.createPool(url)), engine: bullmqEngine({ queue, Worker }) };
+	}
 	const store = postgresStore(new pg.Pool({ connectionString: url }));
 	if (database === "postgres") return { store };
 	const boss = new PgBoss({ connectionString: url, schedule: false });

@@ -1,0 +1,165 @@
+import { operationIdFrom } from "messaging-conversations";
+import type { OutboxEngine, WakeUp } from "./engine.ts";
+import { can, fields, refuse } from "./input.ts";
+
+/** What the engine uses of a `Queue` of BullMQ 5 or 6. */
+export interface BullmqQueueLike {
+	/** Its name. */
+	readonly name: string;
+	/** The options that it was created with, such as `connection` and `prefix`. Workers take the same. */
+	readonly opts: object;
+	/** Stores a job; does nothing while there is one with its id. */
+	add(name: string, data: WakeUp, options: BullmqJobOptions): Promise<unknown>;
+	/** Resolves when the queue is connected. */
+	waitUntilReady(): Promise<unknown>;
+}
+
+/** What the engine uses of a `Worker` of BullMQ 5 or 6. */
+export interface BullmqWorkerLike {
+	/** Listens to the state of the connection. */
+	on(event: "error" | "ready", listener: () => void): unknown;
+	/** Stops it after the running jobs; with `force` at once. */
+	close(force?: boolean): Promise<void>;
+}
+
+/** The options of a job. */
+export interface BullmqJobOptions {
+	/** The job's id, a UUID. */
+	jobId: string;
+	/** How long it waits before its first attempt, in milliseconds. */
+	delay: number;
+	/** Jobs with a smaller number are taken first. */
+	priority: number;
+	/** How often it is tried. */
+	attempts: number;
+	/** How long it waits before each further attempt. */
+	backoff: { type: "exponential"; delay: number };
+	/** A job that is done leaves nothing behind. */
+	removeOnComplete: true;
+	/** Nor does one that has failed. */
+	removeOnFail: true;
+}
+
+/** Options of {@link bullmqEngine}. */
+export interface BullmqEngineOptions {
+	/** A queue for the outbox alone. Each table of texts needs one of its own. */
+	queue: BullmqQueueLike;
+	/** The class `Worker` of BullMQ. `work` creates one with the options of the queue. */
+	Worker: new (
+		name: string,
+		processor: (job: BullmqJob) => Promise<void>,
+		options: never,
+	) => BullmqWorkerLike;
+}
+
+/** A job, as the engine uses it. */
+export interface BullmqJob {
+	/** Its name. */
+	name: string;
+	/** Its data. */
+	data: WakeUp;
+}
+
+const jobName = "outbox-wake";
+/** Of a priority of 0. BullMQ takes 1 to 2,097,152, the smaller number first. */
+const middlePriority = 1_048_576;
+/** A job of an open transaction is repeated after 0.1, 0.2, 0.4 … seconds, for 51 seconds in all. */
+const untilCommitted = { attempts: 10, backoff: { type: "exponential", delay: 100 } } as const;
+/** How long a caller waits for Redis. The text is stored by then. */
+const longestWakeMs = 1_000;
+/** How long no wake-up is tried after one that took too long. */
+const awayMs = 5_000;
+const longestStartMs = 10_000;
+const longestCloseMs = 5_000;
+
+/**
+ * Lets any number of processes work on one store, by jobs of BullMQ 5 or 6 on Redis. The store is a {@link mysqlStore} or a
+ * {@link postgresStore}. A job is a wake-up, and the rows decide: what Redis loses, doubles or reorders does no harm. While Redis is away,
+ * `enqueue` stores its texts, and they are sent when it is back.
+ *
+ * @throws PartnerInvalidInput naming the option and the rule
+ * @example
+ * const engine = bullmqEngine({ queue, Worker }); // const queue = new Queue("messaging-outbox", { connection })
+ * const crmOutbox = createOutbox({ client, store: mysqlStore(mysqlPool), engine });
+ * await crmOutbox.migrate();
+ */
+export function bullmqEngine(options: BullmqEngineOptions): OutboxEngine {
+	fields("options", options, "bullmqEngine", "queue", "Worker");
+	const { queue, Worker } = options;
+	if (!can(queue, "add", "waitUntilReady"))
+		refuse("queue", "must be a Queue of BullMQ: new Queue(name, { connection })", "bullmqEngine");
+	if (typeof Worker !== "function") refuse("Worker", "must be the class Worker of BullMQ", "bullmqEngine");
+	let awayUntil = 0;
+	return {
+		async start() {
+			await within(longestStartMs, queue.waitUntilReady());
+		},
+		async wake({ agencyId, to, seq, priority = 0 }, at, key = "", tx) {
+			if (Date.now() < awayUntil) return;
+			const job: BullmqJobOptions = {
+				jobId: await operationIdFrom("wake", agencyId, to, `${at}`, `key ${key}`),
+				delay: Math.max(0, Math.ceil(at - Date.now())),
+				priority: middlePriority - priority,
+				// Redis takes no part in the transaction, so that a worker may come before its end.
+				...(tx === undefined ? { ...untilCommitted, attempts: 1 } : untilCommitted),
+				removeOnComplete: true,
+				removeOnFail: true,
+			};
+			// A wake-up that is lost is made up for by the scan of the workers, so the text is not refused for it.
+			await within(longestWakeMs, queue.add(jobName, { text: seq }, job)).catch(() => {
+				awayUntil = Date.now() + awayMs;
+			});
+		},
+		async work(step, concurrency) {
+			const { connection }: { connection?: { options?: { maxRetriesPerRequest?: unknown } } } = queue.opts;
+			if (can(connection, "duplicate") && connection?.options?.maxRetriesPerRequest)
+				refuse(
+					"queue",
+					"its connection must have maxRetriesPerRequest: null, because a worker waits on it for jobs",
+					"work",
+				);
+			const running = new Set<Promise<unknown>>();
+			const run = async ({ name, data }: BullmqJob): Promise<void> => {
+				if (name !== jobName) throw new Error("This queue belongs to an outbox. Give your jobs a queue of their own.");
+				if (!(await step(data.text))) throw new Error("The transaction that stores the text is still open.");
+			};
+			const worker = new Worker(
+				queue.name,
+				async (job) => {
+					const ended = run(job);
+					running.add(ended);
+					await ended.finally(() => running.delete(ended));
+				},
+				{ ...queue.opts, concurrency } as never,
+			);
+			// BullMQ connects again by itself.
+			let isAway = false;
+			worker.on("error", () => {
+				isAway = true;
+			});
+			worker.on("ready", () => {
+				isAway = false;
+			});
+			return async () => {
+				// Without force it would wait for a Redis that is away.
+				const closed = worker.close(isAway);
+				await Promise.allSettled(running);
+				await within(longestCloseMs, closed).catch(() => {});
+			};
+		},
+	};
+}
+
+/** Rejects if it takes too long, with a code that says that it heals by itself. */
+async function within<Result>(ms: number, act: Promise<Result>): Promise<Result> {
+	let timer: ReturnType<typeof setTimeout> | undefined;
+	const late = new Promise<never>((_, reject) => {
+		const error = Object.assign(new Error("Redis does not answer."), { code: "ETIMEDOUT" });
+		timer = setTimeout(() => reject(error), ms);
+	});
+	try {
+		return await Promise.race([act, late]);
+	} finally {
+		clearTimeout(timer);
+	}
+}

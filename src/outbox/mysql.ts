@@ -1,0 +1,125 @@
+import { refuse } from "./input.ts";
+import { createSqlStore, type Names, namesFrom, open, retryLocked, type StoreOptions } from "./sql-store.ts";
+import type { OutboxStore } from "./store.ts";
+import {
+	type AnyQueryable,
+	databaseOf,
+	type MysqlQueryable,
+	type SequelizeQueryable,
+	transactionOf,
+} from "./transaction.ts";
+
+/** Longer ones would be cut off without an error, if the `sql_mode` is not strict. */
+const longest = 255;
+
+/**
+ * Keeps the texts of an outbox in MySQL 8.0.17 and later, or in MariaDB 10.6 and later. Pass a pool of mysql2 or mariadb. Or
+ * pass a database of Prisma, Drizzle, Knex, Kysely, TypeORM (a manager), MikroORM (an entity manager) or Sequelize. The `tx` of
+ * `enqueue` is a transaction of any of them. One process works on it, or any number with {@link bullmqEngine}.
+ *
+ * @throws PartnerInvalidInput if `pool` or the name of the table is not usable
+ * @example
+ * const crmOutbox = createOutbox({ client, store: mysqlStore(mysqlPool) });
+ * await crmOutbox.migrate();
+ */
+export function mysqlStore(
+	pool: MysqlQueryable | SequelizeQueryable | AnyQueryable,
+	options: StoreOptions = {},
+): OutboxStore {
+	const { query, change } = databaseOf(pool, "mysql", "pool", "mysqlStore");
+	const run: typeof query = (sql, values) => retryLocked(() => query(sql, values));
+	const store = createSqlStore(
+		{
+			query(sql, values, tx) {
+				if (tx === undefined) return run(sql, values);
+				return transactionOf(tx, "mysql", sql, pool).query(sql, values);
+			},
+			change: change && ((sql, values) => retryLocked(() => change(sql, values))),
+			async createTables({ texts, worker, stops }) {
+				const end = `engine = InnoDB default charset = utf8mb4 collate = ${await collationOf(run)}`;
+				for (const [name, definition] of Object.entries(tablesOf({ texts, worker, stops })))
+					await run(`create table if not exists ${name} (${definition}) ${end}`, []);
+			},
+			seq: "",
+			onConflict: "on duplicate key update id = id",
+			upsert: (key, set = `${key} = ${key}`) => `on duplicate key update ${set}`,
+			begunAt: undefined,
+			begun: "begun_at",
+			// In microseconds, whatever the time zone of the session.
+			stopNow: () => "timestampdiff(microsecond, '1970-01-01', utc_timestamp(6))",
+			find: "",
+			findSchema: "select 1 as found from information_schema.schemata where schema_name = $1",
+			bigint: "signed",
+			tuples: "",
+			parts: {
+				due: "part_due",
+				open: "part_open",
+				since: "part_since",
+				isSent: "part_sent = 1",
+				isEnded: "part_open is null",
+			},
+			locksReads: true,
+		},
+		namesFrom(options, "mysqlStore"),
+	);
+	return {
+		...store,
+		async insert(text, tx) {
+			for (const field of ["id", "agencyId", "consentLanguage"] as const)
+				if ((text[field] ?? "").length > longest)
+					refuse(field, `must have at most ${longest} characters on MySQL`, "enqueue");
+			return store.insert(text, tx);
+		},
+	};
+}
+
+/**
+ * Checks the settings of the connection, and chooses the collation. It has to distinguish a, A and á, and texts that differ by
+ * a space at their end.
+ */
+async function collationOf(run: (sql: string, values: []) => Promise<Record<string, unknown>[]>): Promise<string> {
+	const [found] = await run(
+		`select @@autocommit as autocommit, _utf8mb4 x'f09f918b' as wave, (select max(collation_name)
+			from information_schema.collations where collation_name in ('utf8mb4_nopad_bin', 'utf8mb4_0900_bin')) as exact`,
+		[],
+	);
+	if (typeof found?.exact !== "string")
+		refuse("pool", "must be of MySQL 8.0.17 or later, or of MariaDB 10.6 or later", "migrate");
+	if (Number(found.autocommit) !== 1)
+		refuse("pool", "must have connections with autocommit on: remove `set autocommit = 0`", "migrate");
+	if (found.wave !== "👋") refuse("pool", "must have the character set utf8mb4: set charset to utf8mb4", "migrate");
+	return found.exact;
+}
+
+/**
+ * The columns `part_…` are null in all texts that their index does not need, as partial indexes leave them out. They are
+ * stored, because indexes of virtual columns have had defects in both databases.
+ */
+function tablesOf({ texts, worker, stops }: Pick<Names, "texts" | "worker" | "stops">): Record<string, string> {
+	const part = (name: string, type: string, condition: string, value: string) =>
+		`part_${name} ${type} generated always as (if(${condition}, ${value}, null)) stored`;
+	return {
+		[texts]: [
+			"seq bigint not null auto_increment primary key",
+			"id varchar(255) not null, agency_id varchar(255) not null, recipient varchar(32) not null",
+			"body longtext not null, subaccount_id varchar(64), consent_language varchar(255)",
+			"not_before bigint, not_after bigint, priority bigint not null default 0, created_at bigint not null",
+			"state varchar(32) not null, reason varchar(64), since bigint not null, next_at bigint",
+			"ready_at bigint not null default 0, attempted bigint not null default 0, begun_at bigint not null default 0",
+			"version bigint not null, message_id varchar(255), queue_id varchar(255), unacknowledged bigint",
+			"progress longtext not null",
+			part("due", "bigint", "next_at is not null", "priority"),
+			part("open", "bigint", `next_at is not null and state in ${open}`, "attempted"),
+			part("sent", "bigint", "message_id is not null", "1"),
+			part("since", "bigint", "unacknowledged is not null", "since"),
+			"unique key id (id), key message (message_id), key ended (next_at, since), key acknowledged (part_since, seq)",
+			"key priority (part_due, next_at, seq, recipient, agency_id)",
+			"key turn (recipient, agency_id, part_open desc, priority desc, seq)",
+			"key queue (recipient, agency_id, next_at, seq)",
+			"key sent (agency_id, recipient, part_sent, seq)",
+		].join(", "),
+		[worker]:
+			"one bigint not null primary key, token varchar(64) not null, host varchar(255), pid bigint, started_at bigint, beat_at bigint",
+		[stops]: "name varchar(64) not null primary key, stopped_at bigint not null",
+	};
+}

@@ -1,0 +1,151 @@
+// The transaction that people already have, on MySQL: each library with commit, rollback and a double enqueue.
+import { createClient } from "messaging-conversations";
+import { createOutbox, mysqlStore, postgresStore, type Transaction } from "messaging-conversations/outbox";
+import { createSandbox } from "messaging-conversations/sandbox";
+import promised from "mysql2/promise";
+import pg from "pg";
+import { afterAll, describe, expect, test } from "vitest";
+import { isLong } from "../../length.ts";
+import { mysqlLibraries } from "./mysql-libraries.ts";
+import { mysqlKinds, useMysql } from "./mysql-server.ts";
+
+const body = "Één 'quoted' \"text\"; \\? ? :name ::text $1 \\\n👋";
+
+describe.each(mysqlKinds)("%s", (kind) => {
+	const { create: createDatabase, query: run } = useMysql(kind);
+	const opened: { close: () => Promise<unknown> }[] = [];
+	afterAll(async () => {
+		for (const library of opened) await library.close();
+	});
+
+	describe.each(mysqlLibraries)("%s", (name, open) => {
+		async function create() {
+			const url = await createDatabase();
+			const library = await open(url);
+			opened.push(library);
+			const sandbox = createSandbox();
+			const anna = sandbox.agency().contact("+447700900101");
+			anna.writes("Hello");
+			const client = createClient({ ...sandbox.connection });
+			const store = mysqlStore(library.db);
+			const outbox = createOutbox({ client, store, now: sandbox.clock.now });
+			await outbox.migrate();
+			const note = { id: "a", agencyId: sandbox.agency().id, to: anna.phoneNumber, body };
+			return { ...library, outbox, store, anna, note, query: (sql: string) => run(url, sql) };
+		}
+
+		test("a text is committed with the transaction, once, or rolled back with it", async () => {
+			const { outbox, transaction, nested, note, store, anna } = await create();
+			await transaction(async (tx) => {
+				await outbox.enqueue(note, { tx });
+				expect(await outbox.status("a")).toBeUndefined();
+				await outbox.enqueue(note, { tx });
+			});
+			const stored = await store.find("a");
+			expect(stored).toMatchObject({ ...note, state: "waiting", readyAt: 0, createdAt: expect.any(Number) });
+			const failing = (id: string) => async (tx: Transaction) => {
+				await outbox.enqueue({ ...note, id }, { tx });
+				throw new Error("thought better of it");
+			};
+			for (const within of [transaction, nested ?? transaction])
+				await expect(within(failing("b"))).rejects.toThrow("thought better");
+			expect(await store.find("b")).toBeUndefined();
+			await transaction(async (tx) => {
+				expect(await outbox.enqueue(note, { tx })).toMatchObject({ id: "a", state: "waiting" });
+				await expect(outbox.enqueue({ ...note, body: "Another" }, { tx })).rejects.toMatchObject({ field: "id" });
+			});
+			expect(await store.find("a")).toEqual(stored);
+
+			// The library is the store's database too.
+			await outbox.drain();
+			expect(anna.inbox().map((message) => message.body)).toEqual([body]);
+			// A worker that read an older row changes nothing.
+			expect(stored && (await store.save({ ...stored, state: "refused" }))).toBe(false);
+			const changes = await outbox.settled();
+			expect(changes).toMatchObject([{ id: "a", state: "sent" }]);
+			await expect(
+				transaction(async (tx) => {
+					await outbox.acknowledge(changes, { tx });
+					throw new Error("thought better of it");
+				}),
+			).rejects.toThrow("thought better");
+			expect(await outbox.settled()).toHaveLength(1);
+			await transaction((tx) => outbox.acknowledge(changes, { tx }));
+			expect(await outbox.settled()).toEqual([]);
+			const later = { ...note, id: "c", priority: 3, notBefore: new Date(Date.now() + 900_000_000) };
+			await (nested ?? transaction)(async (tx) => void (await outbox.enqueue(later, { tx })));
+			expect(await outbox.cancelAll({ to: note.to })).toEqual({ cancelled: ["c"], tooLate: [] });
+			await outbox.forget({ to: note.to });
+			expect(await store.find("a")).toMatchObject({ to: "", body: "" });
+			expect(await outbox.purge({ before: new Date(Date.now() + 900_000_000) })).toBe(0);
+		});
+
+		const thorough = isLong || name === "mysql2, promises";
+		if (thorough)
+			test("what is no open transaction is refused, and nothing is stored", async () => {
+				const { outbox, db, note, store, transaction } = await create();
+				for (const tx of [db, 42, Promise.resolve(db), {}, null]) {
+					await expect(outbox.enqueue(note, { tx: tx as Transaction })).rejects.toMatchObject({
+						_tag: "PartnerInvalidInput",
+						field: "tx",
+						operation: "enqueue",
+						rule: expect.stringMatching(/mysql2.*docs\/outbox-databases\.md/),
+					});
+				}
+				await expect(outbox.acknowledge([{ id: "a", revision: 1 }], { tx: db as Transaction })).rejects.toMatchObject({
+					field: "tx",
+					operation: "acknowledge",
+				});
+				expect(await store.find("a")).toBeUndefined();
+				await transaction(async (tx) => void (await outbox.enqueue(note, { tx })));
+				expect(await store.find("a")).toBeDefined();
+			});
+
+		if (thorough || name === "Knex")
+			test("an error of the database quotes neither the number nor the text", async () => {
+				const { outbox, transaction, note, query } = await create();
+				const digits = Buffer.from(note.to).toString("hex");
+				const check = async (act: () => Promise<unknown>, code: RegExp, text: string): Promise<void> => {
+					const error: unknown = await act().catch((error: unknown) => error);
+					expect(error).toMatchObject({ code: expect.stringMatching(code) });
+					const all = JSON.stringify(error, Object.getOwnPropertyNames(error)) + String(error);
+					expect(all).toContain(text);
+					for (const part of [note.to, "quoted", "447700900101", digits]) expect(all).not.toContain(part);
+				};
+				await query("alter table outbox_text add constraint only_short check (char_length(body) < 9)");
+				for (const enqueue of [
+					() => outbox.enqueue(note),
+					() => transaction(async (tx) => void (await outbox.enqueue(note, { tx }))),
+				])
+					await check(
+						enqueue,
+						/./, // mysql2 knows the names of MySQL for the numbers of MariaDB
+						"only_short",
+					);
+				// A trigger may quote what it likes.
+				await query("alter table outbox_text drop constraint only_short");
+				await query(
+					`create trigger refusal before insert on outbox_text for each row
+				begin
+					declare said varchar(128);
+					set said = concat('no ', left(new.body, 20), ' to ', new.recipient);
+					signal sqlstate '45000' set message_text = said;
+				end`,
+				);
+				await check(() => outbox.enqueue(note), /SIGNAL|1644|P2/, "refused");
+			});
+	});
+
+	test("a pool of PostgreSQL is refused, and that of MySQL is no pool of PostgreSQL", async () => {
+		const postgres = new pg.Pool({ connectionString: "postgres://localhost/crm" });
+		expect(() => mysqlStore(postgres as never)).toThrow(
+			expect.objectContaining({ field: "pool", rule: expect.stringMatching(/MySQL or MariaDB, as mysql2/) }),
+		);
+		await postgres.end();
+		const pool = promised.createPool({ uri: "mysql://localhost/crm" });
+		expect(() => postgresStore(pool as never)).toThrow(
+			expect.objectContaining({ field: "pool", rule: expect.stringMatching(/Pass it to mysqlStore/) }),
+		);
+		await pool.end();
+	});
+});

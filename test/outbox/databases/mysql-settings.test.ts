@@ -1,0 +1,246 @@
+// How MySQL and MariaDB are set up: sql_mode, character sets, time zones, isolation levels and locks.
+
+import { mysqlStore } from "messaging-conversations/outbox";
+import type mysql from "mysql2/promise";
+import { describe, expect, test } from "vitest";
+import { newText } from "../store-suite.ts";
+import { mysqlKinds, useMysql } from "./mysql-server.ts";
+
+const text = { ...newText, createdAt: 1 };
+
+/** Runs a statement on each connection of a pool before anything else. */
+function withSession(pool: mysql.Pool, ...statements: string[]): mysql.Pool {
+	pool.on("connection", (connection) => {
+		// It is the connection of mysql2 that takes callbacks, whatever its type says.
+		for (const statement of statements) void connection.query(statement);
+	});
+	return pool;
+}
+
+describe.each(mysqlKinds)("%s", (kind) => {
+	const { create, openPool, query } = useMysql(kind);
+
+	const open = async (...session: string[]) => {
+		const url = await create();
+		const pool = withSession(await openPool(url), ...session);
+		const store = mysqlStore(pool);
+		await store.migrate();
+		return { url, pool, store };
+	};
+	/** A transaction on a connection of its own. */
+	const begin = async (pool: mysql.Pool, statement = "start transaction") => {
+		const tx = await pool.getConnection();
+		await tx.query(statement);
+		return tx;
+	};
+	const end = async (tx: mysql.PoolConnection, how = "commit") => {
+		await tx.query(how);
+		tx.release();
+	};
+
+	test.each([
+		["", "set sql_mode = ''"],
+		["NO_BACKSLASH_ESCAPES", "set sql_mode = 'NO_BACKSLASH_ESCAPES'"],
+		["ANSI, strict", "set sql_mode = 'ANSI,STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,PAD_CHAR_TO_FULL_LENGTH'"],
+		["serializable", "set session transaction isolation level serializable"],
+		["read uncommitted", "set session transaction isolation level read uncommitted"],
+		["read committed", "set session transaction isolation level read committed"],
+		["a connection in latin1", "set collation_connection = latin1_swedish_ci, character_set_client = latin1"],
+		...(kind === "MariaDB" ? [["snapshot isolation", "set innodb_snapshot_isolation = on"]] : []),
+	])("with the setting %s a text comes back to the letter, and changes once", async (_, session = "") => {
+		const { pool, store } = await open(session);
+		const body = "Één 'quoted' \"text\" \\' -- \\\\ \u{1F44B}\u{2070E} $1 ? \n\0";
+		const tx = await begin(pool);
+		await store.insert({ ...text, id: "a'\\", body }, tx);
+		await store.insert({ ...text, id: "a'\\", body: "Another" }, tx);
+		await end(tx);
+		const row = await store.find("a'\\");
+		expect(row).toMatchObject({ body, state: "waiting" });
+		if (!row) throw new Error("no row");
+		const saves = [store.save({ ...row, state: "sending" }), store.save({ ...row, state: "cancelled" })];
+		expect((await Promise.all(saves)).sort()).toEqual([false, true]);
+		await store.stop(text);
+		await store.insert({ ...text, id: "b" }, undefined);
+		expect((await store.open(text, 10, 1)).find(({ id }) => id === "b")?.stoppedBy).toBeNull();
+	});
+
+	test("ids that differ by case, an accent or a space at the end are different ids", async () => {
+		const { store } = await open();
+		const ids = ["a", "A", "á", "a ", "a\t", "\u{1F600}", "\u{1F601}", "ß", "ss"];
+		for (const id of ids) await store.insert({ ...text, id, body: id, agencyId: id }, undefined);
+		for (const id of ids) {
+			expect(await store.find(id)).toMatchObject({ id, body: id });
+			expect(await store.open({ ...text, agencyId: id }, 10, 1)).toMatchObject([{ id }]);
+		}
+		await store.purge(10);
+		await store.stop({ ...text, agencyId: "a" });
+		const stopped = ids.map(async (agencyId) => (await store.open({ ...text, agencyId }, 1, 1))[0]?.stoppedBy);
+		expect(await Promise.all(stopped)).toEqual(["cancel", ...ids.slice(1).map(() => null)]);
+	});
+
+	test("what a column cannot hold is refused, and not cut off", async () => {
+		const { store } = await open("set sql_mode = ''");
+		for (const field of ["id", "agencyId", "consentLanguage"])
+			await expect(store.insert({ ...text, id: "a", [field]: "x".repeat(256) }, undefined)).rejects.toMatchObject({
+				_tag: "PartnerInvalidInput",
+				field,
+			});
+		const long = { ...text, id: "x".repeat(255), body: "\u{1F44B}".repeat(40_000) };
+		await store.insert(long, undefined);
+		expect(await store.find(long.id)).toMatchObject(long);
+	});
+
+	test("a stop counts by UTC, whatever the time zones of the sessions are", async () => {
+		const { url, store } = await open("set time_zone = '+13:00'");
+		const west = mysqlStore(withSession(await openPool(url), "set time_zone = '-11:00'"));
+		await store.insert({ ...text, id: "a" }, undefined);
+		await west.stop(text);
+		await store.insert({ ...text, id: "b" }, undefined);
+		await store.stop(text);
+		await west.insert({ ...text, id: "c" }, undefined);
+		const stops = Object.fromEntries((await west.open(text, 10, 1)).map(({ id, stoppedBy }) => [id, stoppedBy]));
+		expect(stops).toEqual({ a: "cancel", b: "cancel", c: null });
+	});
+
+	test("a stop covers a text whose transaction commits later, and none whose transaction begins later", async () => {
+		const { pool, store } = await open();
+		const held = await store.insert({ ...text, id: "held" }, undefined);
+		const stored = await begin(pool);
+		await store.insert({ ...text, id: "stored" }, stored);
+		// A transaction that has read before the stop has decided before it.
+		const decided = await begin(pool, "start transaction with consistent snapshot");
+		await store.save({ ...held, state: "dropped", nextAt: null }, { stops: true });
+		await store.insert({ ...text, id: "decided" }, decided);
+		await store.insert({ ...text, id: "later" }, undefined);
+		for (const tx of [stored, decided]) await end(tx);
+		const rows = await store.open(text, 10, 1);
+		expect(Object.fromEntries(rows.map(({ id, stoppedBy }) => [id, stoppedBy]))).toEqual({
+			stored: "drop",
+			decided: "drop",
+			later: null,
+		});
+		for (const { stoppedBy, ...row } of rows)
+			expect(await store.save({ ...row, state: "sending" }, { unlessStopped: true })).toBe(stoppedBy === null);
+	});
+
+	test.each(["repeatable read", "read committed", "serializable"])(
+		"with %s an id that another transaction has committed meanwhile gives its row",
+		async (level) => {
+			const { pool, store } = await open(`set session transaction isolation level ${level}`);
+			const tx = await begin(pool);
+			// The snapshot of the transaction is older than the other text.
+			await tx.query("select 1 from outbox_text_worker");
+			await store.insert({ ...text, id: "a", body: "First" }, undefined);
+			expect(await store.insert({ ...text, id: "a", body: "Second" }, tx)).toMatchObject({ body: "First" });
+			await end(tx);
+			expect(await store.find("a")).toMatchObject({ body: "First" });
+		},
+	);
+
+	test("two transactions with one id at the same moment: the second gets the row of the first", async () => {
+		const { pool, store } = await open();
+		const [first, second] = [await begin(pool), await begin(pool)];
+		await store.insert({ ...text, id: "a", body: "First" }, first);
+		const waiting = store.insert({ ...text, id: "a", body: "Second" }, second);
+		await end(first);
+		expect(await waiting).toMatchObject({ body: "First" });
+		await end(second);
+	});
+
+	test("no statement of a worker waits for a transaction that has enqueued", async () => {
+		const { pool, store } = await open("set innodb_lock_wait_timeout = 1");
+		const row = await store.insert({ ...text, id: "a" }, undefined);
+		const ended = await store.insert({ ...text, id: "e", to: "+447700900102" }, undefined);
+		await store.save({ ...ended, state: "sent", nextAt: null, since: 1 });
+		const tx = await begin(pool);
+		await store.insert({ ...text, id: "b" }, tx);
+		await store.insert({ ...text, id: "c", to: "+447700900102" }, tx);
+		// A statement that waits would fail with a time-out.
+		expect(await store.due(10, 10)).toHaveLength(1);
+		await store.postpone(text, 50, 1);
+		await store.putOff(text, 60);
+		await store.wake(text, 20);
+		await store.wake({ to: text.to }, 15);
+		await store.recover(10);
+		await store.erase({ to: "+447700900102" });
+		expect(await store.purge(10)).toBe(0);
+		await store.migrate();
+		const now = await store.find("a");
+		if (!now) throw new Error("no row");
+		expect(now).toMatchObject({ nextAt: 10, version: row.version + 2 });
+		expect(await store.save({ ...now, state: "sending" }, { unlessStopped: true })).toBe(true);
+		await store.stop(text);
+		await store.save({ ...now, version: now.version + 1, state: "dropped", nextAt: null }, { stops: true });
+		await store.acknowledge([{ id: "a", revision: 1 }], tx);
+		// Nor does another caller, whose ids are beside those of the transaction.
+		const other = await begin(pool);
+		for (const id of ["0", "aa", "bb", "d", "z"]) await store.insert({ ...text, id, agencyId: "agy_3" }, other);
+		await end(other);
+		await end(tx);
+		expect(await store.open(text, 10, 1)).toMatchObject([{ id: "b", stoppedBy: "cancel" }]);
+	});
+
+	test("a statement that is ended by a deadlock or a lock time-out is repeated", async () => {
+		const { pool, store } = await open("set innodb_lock_wait_timeout = 1");
+		for (const id of ["a", "b"]) await store.insert({ ...text, id }, undefined);
+		await pool.query("create table ballast (n int)");
+		const other = await begin(pool);
+		// The transaction that has changed less is ended: that is the store's statement.
+		await other.query(`insert into ballast values ${Array.from({ length: 50 }, (_, n) => `(${n})`).join(", ")}`);
+		await other.query("update outbox_text set body = 'B' where id = 'b'");
+		const postponed = store.postpone(text, 50, 1);
+		await other.query("set innodb_lock_wait_timeout = 20");
+		await other.query("update outbox_text set body = 'A' where id = 'a'");
+		// Longer than the time-out of the store's statement.
+		await new Promise((resolve) => setTimeout(resolve, 1_500));
+		await end(other);
+		await postponed;
+		expect([await store.find("a"), await store.find("b")]).toMatchObject([
+			{ body: "A", nextAt: 50 },
+			{ body: "B", nextAt: 50 },
+		]);
+	});
+
+	test("settings that lose texts are refused by name", async () => {
+		for (const [options, session, rule] of [
+			[{ charset: "latin1_swedish_ci" }, "do 0", /utf8mb4/],
+			[{}, "set autocommit = 0", /autocommit/],
+		] as const) {
+			const pool = withSession(await openPool(undefined, options), session);
+			await expect(mysqlStore(pool).migrate()).rejects.toMatchObject({
+				_tag: "PartnerInvalidInput",
+				field: "pool",
+				operation: "migrate",
+				rule: expect.stringMatching(rule),
+			});
+			const [tables] = await pool.query("show tables");
+			expect(tables).toEqual([]);
+		}
+		const pool = await openPool();
+		for (const table of ["1texts", "texts; drop", "a.b.c", ""])
+			expect(() => mysqlStore(pool, { table })).toThrow(
+				expect.objectContaining({ field: "table", rule: expect.stringContaining("database.name") }),
+			);
+	});
+
+	test("processes that start at the same moment all find their tables, also in a database of their own", async () => {
+		const pool = await openPool();
+		const database = `crm_${crypto.randomUUID().slice(0, 8)}`;
+		await Promise.all(
+			["texts", `${database}.texts`].flatMap((table) => [1, 2, 3].map(() => mysqlStore(pool, { table }).migrate())),
+		);
+		await mysqlStore(pool, { table: `${database}.texts` }).insert({ ...text, id: "a" }, undefined);
+		const [rows] = await pool.query(`select id from ${database}.texts`);
+		expect(rows).toEqual([{ id: "a" }]);
+		expect(await mysqlStore(pool, { table: "texts" }).find("a")).toBeUndefined();
+		await pool.query(`drop database ${database}`);
+	});
+
+	test("a text that cannot be read back in a transaction fails with the database's code", async () => {
+		const { url, pool, store } = await open();
+		await query(url, "rename table outbox_text to elsewhere");
+		const tx = await begin(pool);
+		await expect(store.insert({ ...text, id: "a" }, tx)).rejects.toMatchObject({ code: "ER_NO_SUCH_TABLE" });
+		await end(tx, "rollback");
+	});
+});

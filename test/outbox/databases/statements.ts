@@ -1,0 +1,31 @@
+import type { OutboxStore } from "messaging-conversations/outbox";
+import { newText } from "../store-suite.ts";
+
+/** Runs what the outbox does with the texts of a queue, of which there are many. */
+export async function runStatements(store: OutboxStore): Promise<void> {
+	const queue = { agencyId: "agy_1", to: "+447700900001" };
+	const [row] = await store.open(queue, 20, 1);
+	if (!row) throw new Error("no row");
+	await store.followed(queue, 10_000);
+	await store.save({ ...row, state: "sending", nextAt: 70_000 });
+	await store.save({ ...row, state: "sent", nextAt: 70_000, messageId: "SM1", version: row.version + 1 });
+	await store.claimed(queue);
+	await store.postpone(queue, 70_000, 1);
+	await store.due(20_000, 80);
+	await store.nextDue();
+	await store.wake(queue, 1);
+	await store.wake({ to: queue.to }, 1);
+	await store.byMessage("SM1");
+	await store.find("t1");
+	await store.insert({ ...newText, id: "t1", createdAt: 1 }, undefined);
+	await store.unfinished(queue);
+	await store.unfinished({ to: queue.to });
+	await store.nextOf(queue);
+	await store.putOff(queue, 80_000);
+	await store.recipientOf(row.seq);
+	await store.unacknowledged(100);
+	await store.acknowledge([{ id: "t1", revision: 1 }], undefined);
+	await store.stop(queue);
+	await store.erase({ id: "t1" });
+	await store.purge(0);
+}
