@@ -1,7 +1,7 @@
 // The mirror of the recipe, killed in the middle of its first poll.
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { createDatabase, startProgram, startService } from "./service.ts";
+import { createDatabase, startProgram, startService } from "../test/service.ts";
 
 test("a mirror that is killed continues, and stores each message once", async () => {
 	const { sandbox, env, agencyId, anna } = await startService({ scenario: "busy", now: new Date() });
