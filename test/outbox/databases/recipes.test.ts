@@ -1,7 +1,7 @@
-// The code of the recipes for BullMQ and MySQL, as its pages show it, in processes of its own.
+// The code of the recipes for BullMQ and MySQL, in processes of its own. `npm run generate` puts it into the pages.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Queue } from "bullmq";
 import { build } from "esbuild";
@@ -51,13 +51,6 @@ async function ended(child: ChildProcess): Promise<void> {
 	if (child.exitCode === null) await once(child, "exit");
 	expect(child.exitCode).toBe(0);
 }
-
-test.each(["bullmq-mysql", "from-a-bullmq-job"])("docs/recipes/%s.md shows the code that is tried here", (page) => {
-	const text = readFileSync(new URL(`../../../docs/recipes/${page}.md`, import.meta.url), "utf8");
-	const shown = [...text.matchAll(/^```ts\n\/\/ bullmq\/(\S+)\n(.*?)^```$/gms)];
-	expect(shown.length).toBeGreaterThan(1);
-	for (const [, file = "", code] of shown) expect(readFileSync(`${recipes}${file}`, "utf8")).toBe(code);
-});
 
 test("notes are saved with their texts, and the jobs of an old queue are moved, once each", async () => {
 	const sandbox = createSandbox({ now: new Date() });
