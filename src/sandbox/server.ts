@@ -18,6 +18,7 @@ import { createEventStreams } from "./server/events.ts";
 import { hostOf, hostsOf, isLoopback } from "./server/hosts.ts";
 import { json, refuseUnreadable } from "./server/json.ts";
 import { respond, type Served } from "./server/respond.ts";
+import { createUnread } from "./server/unread.ts";
 import { isInstant } from "./world/instant.ts";
 
 /** How {@link serve} listens. */
@@ -102,18 +103,23 @@ export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promi
 	const { listen = "127.0.0.1", allowHosts = [] } = options;
 	let { baseUrl } = sandbox.connection;
 	const controls = createControls(sandbox, () => baseUrl);
-	const streamEvents = createEventStreams(sandbox);
+	const unread = createUnread();
+	const streamEvents = createEventStreams(sandbox, unread);
 	const served: Served = { sandbox, token, controls, streamEvents, isOwnHost: () => false };
 	/** The newest answer on each connection. */
 	const answers = new WeakMap<Duplex, ServerResponse>();
 	const listener: RequestListener = (request, response) => {
 		answers.set(request.socket, response);
 		response.once("finish", () => endLate(request));
-		respond(served, request, response).catch((error: unknown) => {
-			if (response.headersSent || request.destroyed) return response.destroy();
-			const message = error instanceof Error ? error.message : String(error);
-			json(response, 500, { _tag: "SandboxError", message });
-		});
+		for (const end of ["finish", "close"]) response.once(end, () => unread.remove(response));
+		respond(served, request, response)
+			.catch((error: unknown) => {
+				if (response.headersSent || request.destroyed) return response.destroy();
+				const message = error instanceof Error ? error.message : String(error);
+				json(response, 500, { _tag: "SandboxError", message });
+			})
+			// A stream notes by itself what waits.
+			.finally(() => response.writableEnded && unread.add(response));
 	};
 	// The sandbox refuses a request without a Host itself, and answers one with `Expect` like any other. Node's own refusals
 	// have neither a correlation id nor a body (R3).

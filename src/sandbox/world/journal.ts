@@ -12,11 +12,11 @@ export interface RecordedRequest {
 	readonly path: string;
 	/** The query as it came, without the question mark. */
 	readonly query: string;
-	/** By lower-case name; without the key. */
+	/** By lower-case name; without the key. Empty when the key was refused. */
 	readonly headers: Readonly<Record<string, string>>;
 	/**
-	 * The body: as JSON when it is JSON, else as text; null without one, when the key was refused, and from a million
-	 * characters on.
+	 * The body: as JSON when it is JSON, else as text, also when it nests more than 100 levels deep; null without one, when
+	 * the key was refused, and from a million characters on.
 	 */
 	readonly body: unknown;
 	/** The id of the key, when the key was good. */
@@ -82,7 +82,7 @@ export interface Journal {
 	replaced(text: ReplacedText): void;
 	requests(): RecordedRequest[];
 	violations(): Violation[];
-	replacedTexts(): ReplacedText[];
+	replacedTexts(): readonly ReplacedText[];
 	dump(): JournalDump;
 	load(dump: JournalDump): void;
 }
@@ -96,6 +96,8 @@ export interface JournalDump {
 const atMost = 10_000;
 const weight = 32 * 2 ** 20;
 const longestBody = 1_000_000;
+/** About what a header takes beside its letters. */
+const weightOfHeader = 32;
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
@@ -114,7 +116,7 @@ export function createJournal(): Journal {
 		violated: violations.add,
 		replaced: replaced.add,
 		requests: () => entries.items().map(recorded),
-		violations: violations.items,
+		violations: () => [...violations.items()],
 		replacedTexts: replaced.items,
 		dump: () => ({ entries: entries.items(), violations: violations.items(), replaced: replaced.items() }),
 		load(dump) {
@@ -127,7 +129,7 @@ export function createJournal(): Journal {
 
 function weigh({ path, query, headers, text }: Entry): number {
 	let total = path.length + query.length + text.length;
-	for (const name in headers) total += headers[name]?.length ?? 0;
+	for (const name in headers) total += weightOfHeader + name.length + (headers[name]?.length ?? 0);
 	return total;
 }
 
@@ -136,12 +138,21 @@ function recorded({ text, headers, at, ...entry }: Entry): RecordedRequest {
 	return { ...entry, headers: shown, body: jsonOrText(text), at: iso(at) };
 }
 
+const deepest = 100;
+
 /** A body as JSON when it is JSON, else as text; null when it is empty. */
 export function jsonOrText(text: string): unknown {
 	if (text === "") return null;
 	try {
-		return JSON.parse(text);
+		const value: unknown = JSON.parse(text);
+		// JSON.parse reads any depth, but whoever writes such a value again overflows the stack.
+		return isDeeper(value, deepest) ? text : value;
 	} catch {
 		return text;
 	}
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+	if (typeof value !== "object" || value === null) return false;
+	return levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1));
 }
