@@ -250,3 +250,23 @@ test("completion without a shell, or with an unknown one, says which there are",
 	const help = await run(["completion", "--help"]);
 	expect([help.code, help.out]).toEqual([0, expect.stringMatching(/^Usage: messaging-conversations completion bash/)]);
 });
+
+test("a warning says who reaches a sandbox that listens on more than loopback", async () => {
+	for (const listen of ["127.0.0.2", "::1", "[::1]", "0:0:0:0:0:0:0:1", "localhost", "0.0.0.0"]) {
+		const running = start(["sandbox", "--port", "0", "--json", "--listen", listen]);
+		await expect.poll(() => running.out() + running.err(), { timeout: 20_000, interval: 5 }).toContain("\n");
+		running.stop();
+		if ((await running.status) !== 0) continue; // this machine has no such address
+		expect(running.err(), listen).toBe(
+			listen === "0.0.0.0" ? "Warning: everybody who reaches 0.0.0.0 reaches this sandbox.\n" : "",
+		);
+	}
+});
+
+test("a host that is allowed is given without its port", async () => {
+	const { code, err } = await run(["sandbox", "--port", "0", "--allow-host", "sandbox:4010"]);
+	expect([code, err]).toEqual([
+		1,
+		expect.stringContaining("--allow-host must be a host name without a port and without http://"),
+	]);
+});
