@@ -270,3 +270,26 @@ test("a host that is allowed is given without its port", async () => {
 		expect.stringContaining("--allow-host must be a host name without a port and without http://"),
 	]);
 });
+
+test("no line shows a number or a key, in a path, a name or a button", async () => {
+	const { ask, control, lines } = await started([], wide);
+	for (const path of [
+		"0470%2F12%2F34%2F56",
+		"0470%2E12%2E34%2E56",
+		"0470/12/34/56",
+		"%2B32%280%29470123456",
+		"a_live.b1.c2",
+		"a%5Flive.b1.c2",
+	])
+		await ask(`/x/${path}`);
+	await control("contacts/+447700900101", { name: "+32 470 12 34 56" });
+	await control("contacts/+447700900101/writes", { text: "Hello" });
+	await control("contacts/+447700900101/taps", { code: "0470 12 34 56" });
+	await ask("/the-last");
+	await expect.poll(() => lines().join("\n")).toContain("/the-last");
+	const printed = stripVTControlCharacters(lines().join("\n"));
+	expect(printed).not.toMatch(/0470|470.12|12.34|b1/);
+	expect(printed).toContain("{phone} wrote");
+	expect(printed).toContain("{phone} tapped {phone}");
+	expect(printed).toContain("GET /x/{key}");
+});

@@ -108,3 +108,41 @@ test("check over HTTP takes allowReplaced in the query", async () => {
 	expect(await check("?allowReplaced=1")).toMatchObject({ status: 400 });
 	await server.close();
 });
+
+/** Spellings of one number and of one key that a path can have by mistake. */
+const secretPaths = [
+	"/conversations/+32470123456",
+	"/conversations/%2B32%20470%2012%2034%2056",
+	"/conversations/0470.12.34.56",
+	"/conversations/0470%2E12%2E34%2E56",
+	"/conversations/0470%2F12%2F34%2F56",
+	"/conversations/0470/12/34/56",
+	"/conversations/0470+12+34+56",
+	"/conversations/%2B32%280%29470-12-34-56",
+	"/conversations/%30%34%37%30%31%32%33%34%35%36",
+	"/conversations/%2530%2534%2537%2530%2531%2532%2533%2534",
+	"/sandbox_live.key1.0123abcd/me",
+	"/sandbox%5Flive.key1.0123abcd/me",
+	"/sandbox%5flive%2Ekey1%2E0123abcd/me%ZZ",
+];
+const secret = /0?470|1234|12.{1,3}34|56|%3[0-9]|0123abcd|key1/;
+
+test("check shows no number and no key of a path, however they are written", async () => {
+	const sandbox = createSandbox();
+	const { apiKey, baseUrl } = sandbox.connection;
+	for (const path of secretPaths)
+		await sandbox.fetch(baseUrl + path, { headers: { authorization: `Bearer ${apiKey}` } });
+	expect(sandbox.violations()).toHaveLength(secretPaths.length);
+	const message = (() => {
+		try {
+			sandbox.check();
+		} catch (error) {
+			return String(error);
+		}
+		return "";
+	})();
+	expect(message.match(/\{(phone|key)\}/g)).toHaveLength(secretPaths.length);
+	expect(message).not.toMatch(secret);
+	await sandbox.fetch(`${baseUrl}/converations%20of?a=1`);
+	expect(() => sandbox.check()).toThrow("(GET /converations%20of)");
+});

@@ -1,3 +1,4 @@
+import { createSandbox } from "messaging-conversations/sandbox";
 import { expect, test } from "vitest";
 import {
 	ANNA,
@@ -354,4 +355,20 @@ throughEachEntryPoint((open) => {
 		await me(box);
 		expect(box.sandbox.requests().map(({ explanation }) => explanation)).toEqual([null, null, null]);
 	});
+});
+
+test("a refusal names no field that is a number or a key", async () => {
+	const sandbox = createSandbox();
+	const { apiKey, baseUrl } = sandbox.connection;
+	const url = `${baseUrl}/agencies/${sandbox.agency().id}/messages`;
+	const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+	for (const field of [apiKey, encodeURIComponent(apiKey).replace("_", "%5F"), BELGIAN, "0470/12.34 56"]) {
+		const body = JSON.stringify({ to: ANNA, body: "Hello", [field]: 1 });
+		const response = await sandbox.fetch(url, { method: "POST", headers, body });
+		const { message } = await response.json();
+		for (const said of [message, sandbox.requests().at(-1)?.explanation]) {
+			expect(said).toMatch(/\{(phone|key)\}/);
+			expect(said).not.toMatch(/470|1234|34 56|live/);
+		}
+	}
 });

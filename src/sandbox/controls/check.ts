@@ -1,5 +1,6 @@
 import { flag, optional } from "../../validation.ts";
 import { assertValid, fields } from "../base/input.ts";
+import { masked } from "../base/mask.ts";
 import { iso } from "../world/instant.ts";
 import type { ReplacedText } from "../world/journal.ts";
 import type { World } from "../world/world.ts";
@@ -40,6 +41,3 @@ export function assertUsed(world: World, options: CheckOptions = {}): void {
 	];
 	if (problems.length > 0) throw new Error(`The sandbox found:\n- ${problems.join("\n- ")}`);
 }
-
-/** A path without phone numbers. */
-const masked = (path: string): string => path.replace(/(\+|%2B)?\d{6,}/gi, "{phone}");

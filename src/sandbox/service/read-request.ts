@@ -2,6 +2,7 @@ import { limits } from "../../../generated/operations.ts";
 import { requests } from "../../../generated/requests.ts";
 import { type Call, decoded, textIn } from "../base/call.ts";
 import type { Schemas } from "../base/contract.ts";
+import { masked } from "../base/mask.ts";
 import type { Agency, World } from "../world/world.ts";
 import { type ListInput, type MessagesInput, phoneIn } from "./conversations.ts";
 import { decodeCursor, listName, messagesName } from "./cursor.ts";
@@ -94,10 +95,10 @@ const inQuery = (message: string): Refusal => badRequest(message, explainField("
 
 const longestName = 64;
 
-/** "field: rule". The field may be a name of the caller's own making: it is cut, and bare of control characters. */
+/** "field: rule". The field may be a name of the caller's own making: it is masked, cut, and bare of control characters. */
 function shown(failure: string): string {
 	const colon = failure.lastIndexOf(": ");
-	const name = Array.from(failure.slice(0, colon).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ""));
+	const name = Array.from(masked(failure.slice(0, colon)).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ""));
 	const cut = name.length > longestName ? `${name.slice(0, longestName).join("")}…` : name.join("");
 	return `${cut}${failure.slice(colon)}.`;
 }
