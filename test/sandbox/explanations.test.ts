@@ -257,6 +257,34 @@ const reasons: readonly Reason[] = [
 		return send(box, { ...text, body: "b".repeat(10_000) });
 	}),
 	reason(
+		"an operationId with long texts that differ at their end",
+		500,
+		/First: "…[\w ,.]{39}10\."\. Now: "…[\w ,.]{39}11, not at 10\."\.$/,
+		async (box) => {
+			const long = "Dear Anna, thank you for your interest in the flat. ".repeat(50);
+			await send(box, { ...text, body: `${long}The visit is on Thursday at 10.` });
+			return send(box, { ...text, body: `${long}The visit is on Thursday at 11, not at 10.` });
+		},
+	),
+	reason(
+		"an operationId with a text that goes on",
+		500,
+		/First: "…(😀){20}"\. Now: "…(😀){20}!(a){179}…"\.$/u,
+		async (box) => {
+			await send(box, { ...text, body: "😀".repeat(300) });
+			return send(box, { ...text, body: `${"😀".repeat(300)}!${"a".repeat(500)}` });
+		},
+	),
+	reason(
+		"an operationId with a text that differs within an emoji",
+		500,
+		/First: "…(😀){21}"\. Now: "…(😀){20}😁"/u,
+		async (box) => {
+			await send(box, { ...text, body: `${"😀".repeat(300)}😀` });
+			return send(box, { ...text, body: `${"😀".repeat(300)}😁` });
+		},
+	),
+	reason(
 		"an operationId with another recipient, sender and language",
 		500,
 		/with another recipient and another subaccountId and another consentLanguage\. Use a new one for each message\.$/,

@@ -178,15 +178,28 @@ export function explainReuse(first: Payload, now: Payload): string {
 	if (first.body === now.body)
 		return `The operationId was used before with ${others.join(" and ")}. Use a new one for each message.`;
 	const what = ["another text", ...others].join(" and ");
-	return `The operationId was used before with ${what}. First: ${quoted(first.body)}. Now: ${quoted(now.body)}.`;
+	const from = quoteFrom(first.body, now.body);
+	return `The operationId was used before with ${what}. First: ${quoted(first.body, from)}. Now: ${quoted(now.body, from)}.`;
 }
 
 const longestQuote = 200;
 
-function quoted(text: string): string {
-	const letters = Array.from(text.slice(0, 2 * longestQuote + 2));
+const beforeDifference = 40;
+
+/** Where the quotes of two texts begin, so that they show the first difference. */
+function quoteFrom(first: string, now: string): number {
+	let at = 0;
+	while (at < first.length && first[at] === now[at]) at++;
+	if (at <= longestQuote - beforeDifference) return 0;
+	const from = at - beforeDifference;
+	return /[\udc00-\udfff]/.test(first[from] ?? "") ? from - 1 : from; // no emoji is cut in two
+}
+
+function quoted(text: string, from: number): string {
+	const letters = Array.from(text.slice(from, from + 2 * longestQuote + 2));
+	const shown = letters.slice(0, longestQuote).join("");
 	// As JSON, so that texts that differ in their white space look different.
-	return JSON.stringify(letters.length > longestQuote ? `${letters.slice(0, longestQuote).join("")}…` : text);
+	return JSON.stringify(`${from > 0 ? "…" : ""}${shown}${letters.length > longestQuote ? "…" : ""}`);
 }
 
 /** What a fault did, and when it hits again. */
