@@ -114,10 +114,12 @@ export interface Sandbox {
 	violations(): Violation[];
 	/**
 	 * Call it at the end of a test. Throws if there are violations, held texts that the client replaced by another send,
-	 * faults that never hit, or acts of `during` that never happened. `using sandbox = createSandbox()` calls it by itself.
+	 * faults that hit less often than their `times`, or acts of `during` that happened less often. Take back a fault that
+	 * need not hit again with `remove()`. `using sandbox = createSandbox()` calls it by itself.
 	 *
 	 * Only one text per contact is held. Of three sends to a closed window the contact gets the last one alone, and each of
-	 * them was answered with 200. `allowReplaced` accepts that.
+	 * them was answered with 200. `allowReplaced` accepts that. A repeat with the same operationId replaces nothing, but without
+	 * one every request is a new text, also when it says the same.
 	 * @example
 	 * sandbox.check();
 	 * sandbox.check({ allowReplaced: true });

@@ -390,7 +390,7 @@ const state = [
 		takes: { allowReplaced: optional(oneOf("true", "false")) },
 		body: "none; in the query `allowReplaced` (true accepts replaced texts)",
 		answers:
-			'`{"ok", "message"}`: whether there are violations, held texts that a send replaced, or faults that never hit',
+			'`{"ok", "message"}`: whether there are violations, held texts that a send replaced, or faults that hit less often than their `times`',
 		run: ({ sandbox }, { allowReplaced }) => {
 			try {
 				sandbox.check({ allowReplaced: allowReplaced === "true" });

@@ -69,7 +69,7 @@ export interface Entry {
 /** A held text that is never sent, because a send of the client took its place. */
 export interface ReplacedText {
 	readonly queueId: string;
-	/** The key of its send in `World.operations`; null without an operationId. */
+	/** The key of its send in `World.operations`; null without an operationId, and when that was forgotten. */
 	readonly operation: string | null;
 	/** When it was replaced. */
 	readonly at: number;
@@ -80,6 +80,8 @@ export interface Journal {
 	add(entry: Entry): void;
 	violated(violation: Violation): void;
 	replaced(text: ReplacedText): void;
+	/** The id was forgotten (R140): no retry brings a text back that was replaced before. */
+	forgotten(operation: string): void;
 	requests(): RecordedRequest[];
 	violations(): Violation[];
 	replacedTexts(): readonly ReplacedText[];
@@ -115,6 +117,11 @@ export function createJournal(): Journal {
 		add: entries.add,
 		violated: violations.add,
 		replaced: replaced.add,
+		forgotten(operation) {
+			replaced.load(
+				replaced.items().map((text) => (text.operation === operation ? { ...text, operation: null } : text)),
+			);
+		},
 		requests: () => entries.items().map(recorded),
 		violations: () => [...violations.items()],
 		replacedTexts: replaced.items,
