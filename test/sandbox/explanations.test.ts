@@ -50,6 +50,12 @@ const reasons: readonly Reason[] = [
 	// R12
 	reason("an unknown path", 501, /^No operation has this path\.$/, (box) => call(box, "GET", "/converations")),
 	reason("a wrong method", 501, /takes GET, not PATCH\.$/, (box) => call(box, "PATCH", "/me")),
+	reason("the contract written to", 501, /^openapi\.json takes GET, not POST\.$/, (box) =>
+		call(box, "POST", "/openapi.json"),
+	),
+	reason("the base path twice", 501, /^The path has \/api\/v1 twice: the base URL ends in it already\.$/, (box) =>
+		call(box, "GET", "/api/v1/me"),
+	),
 	reason("a missing agency", 501, /A segment of the path is empty: an id is missing/, (box) =>
 		call(box, "GET", "/agencies//conversations"),
 	),
@@ -184,6 +190,15 @@ const reasons: readonly Reason[] = [
 		box.agency.contact(ANNA, { name: "Anna" });
 		return messages(box, ANNA);
 	}),
+	reason(
+		"no conversation at an agency that cannot ask for consent",
+		404,
+		/^Lakeside Homes has no conversation with this number\. A send would be refused: the consent flow of .* is not complete: the template t is not approved\.$/,
+		(box) => {
+			box.agency.consent.set({ unapprovedTemplates: [{ templateCode: "t", status: null }] });
+			return get(box, ANNA);
+		},
+	),
 	reason("a hidden conversation", 404, /^The conversation exists, but it is hidden from Lakeside Homes\./, (box) => {
 		box.agency.contact(ANNA).writes("Hello");
 		box.agency.conversation(ANNA).hide();
@@ -399,4 +414,22 @@ test("a refusal names no field that is a number or a key", async () => {
 			expect(said).not.toMatch(/470|1234|34 56|live/);
 		}
 	}
+});
+
+test("a field whose name is empty is not mistaken for the body", async () => {
+	const sandbox = createSandbox();
+	const { apiKey, baseUrl } = sandbox.connection;
+	const url = `${baseUrl}/agencies/${sandbox.agency().id}/messages`;
+	const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+	for (const [body, message] of [
+		[{ to: ANNA, body: "Hello", "": 1 }, '"": is not a field of this request.'],
+		[[], "The request body: must be an object."],
+	] as const) {
+		const response = await sandbox.fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+		expect(await response.json()).toEqual({ _tag: "PartnerBadRequest", message });
+	}
+	expect(sandbox.requests().map(({ explanation }) => explanation)).toEqual([
+		'In the request body, "" is not a field of this request.',
+		"The request body must be an object.",
+	]);
 });

@@ -85,7 +85,7 @@ function jsonFrom<Body extends object>(
 		return badRequest("The request body is not JSON.", explainBody(body));
 	}
 	const failure = check(value);
-	return failure === undefined ? value : inBody(shown(failure.replace(/^\//, "").replace(/^:/, "The request body:")));
+	return failure === undefined ? value : inBody(shown(failure));
 }
 
 /** R6: a field of the body and its rule. */
@@ -98,9 +98,11 @@ const longestName = 64;
 /** "field: rule". The field may be a name of the caller's own making: it is masked, cut, and bare of control characters. */
 function shown(failure: string): string {
 	const colon = failure.lastIndexOf(": ");
-	const name = Array.from(masked(failure.slice(0, colon)).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ""));
+	const place = failure.slice(0, colon);
+	if (place === "") return `The request body${failure}.`;
+	const name = Array.from(masked(place.slice(1)).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ""));
 	const cut = name.length > longestName ? `${name.slice(0, longestName).join("")}…` : name.join("");
-	return `${cut}${failure.slice(colon)}.`;
+	return `${cut || '""'}${failure.slice(colon)}.`;
 }
 
 /** R13: a known parameter given twice. Unknown ones are ignored. */
