@@ -6,7 +6,7 @@ import { masked } from "../base/mask.ts";
 import type { Agency, World } from "../world/world.ts";
 import { type ListInput, type MessagesInput, phoneIn } from "./conversations.ts";
 import { decodeCursor, listName, messagesName } from "./cursor.ts";
-import { explainBody, explainCursor, explainField } from "./explain.ts";
+import { explainBody, explainCursor, explainField, explainPhone } from "./explain.ts";
 import type { SendInput } from "./messages.ts";
 import { badRequest, isRefusal, type Refusal } from "./refusal.ts";
 import { cursorProper } from "./variation.ts";
@@ -34,10 +34,11 @@ export function messagesInput(
 	query: URLSearchParams,
 ): MessagesInput | Refusal {
 	const repeated = twice(query, ["pageSize", "cursor"]);
-	const phone = phoneIn(decoded(segment)); // R69: what is still encoded after decoding once is no phone number
+	const text = decoded(segment); // R69: what is still encoded after decoding once is no phone number
+	const phone = phoneIn(text);
 	const pageSize = pageSizeFrom(query);
 	if (repeated) return repeated;
-	if (isRefusal(phone)) return phone;
+	if (!phone) return badRequest("phone: is not a phone number.", explainPhone(text));
 	if (isRefusal(pageSize)) return pageSize;
 	const position = positionFrom(world, messagesName(agency.id, phone), query);
 	if (isRefusal(position)) return position;
@@ -54,7 +55,7 @@ export function sendInput(headers: Call["headers"], body: Call["body"]): SendInp
 	const value = jsonFrom<Schemas["SendMessageRequest"]>(headers, body, requests.SendMessageRequest);
 	if (isRefusal(value)) return value;
 	const to = phoneIn(value.to);
-	if (isRefusal(to)) return inBody("to: is not a phone number.");
+	if (!to) return inBody("to: is not a phone number.");
 	if (value.body.trim() === "") return inBody("body: must not be empty.");
 	if (value.operationId === "") return inBody("operationId: must not be empty.");
 	return {
