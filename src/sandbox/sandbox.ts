@@ -118,8 +118,8 @@ export interface Sandbox {
 	 * need not hit again with `remove()`. `using sandbox = createSandbox()` calls it by itself.
 	 *
 	 * Only one text per contact is held. Of three sends to a closed window the contact gets the last one alone, and each of
-	 * them was answered with 200. `allowReplaced` accepts that. A repeat with the same operationId replaces nothing, but without
-	 * one every request is a new text, also when it says the same.
+	 * them was answered with 200. `allowReplaced` accepts that. A repeat with the same operationId replaces nothing. Without an
+	 * operationId, every request counts as a new text, even with the same words.
 	 * @example
 	 * sandbox.check();
 	 * sandbox.check({ allowReplaced: true });

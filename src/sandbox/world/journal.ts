@@ -15,8 +15,8 @@ export interface RecordedRequest {
 	/** By lower-case name; without the key. Empty when the key was refused. */
 	readonly headers: Readonly<Record<string, string>>;
 	/**
-	 * The body: as JSON when it is JSON, else as text, also when it nests more than 100 levels deep; null without one, when
-	 * the key was refused, and from a million characters on.
+	 * The body: parsed if it is JSON of at most 100 levels, else as text. Null without a body, when the key was refused, and
+	 * from a million characters on.
 	 */
 	readonly body: unknown;
 	/** The id of the key, when the key was good. */

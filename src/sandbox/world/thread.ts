@@ -181,7 +181,7 @@ const isRetryOf = (held: Held, text: Outgoing): boolean =>
 function loseToText(world: World, thread: Thread, held: Held, text: Outgoing, again: boolean): void {
 	const { body, operationId, author } = text;
 	loseOperation(world, held, "replaced");
-	// Without an id every request is a new text (R115), also when it says the same.
+	// Without an id, every request is a new text (R115), even with the same words.
 	if (author === "api") world.journal.replaced({ queueId: held.id, operation: held.operation, at: world.now });
 	world.events.add({
 		type: "text.replaced",
