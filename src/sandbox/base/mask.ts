@@ -1,6 +1,6 @@
 /**
- * A text of the caller without keys and phone numbers, so that it can be shown. It may be a path, with escapes. A text that
- * holds neither comes back as it is.
+ * A text of the caller without keys and phone numbers, so that it can be shown. It may be a path, with escapes. A text without
+ * either is returned unchanged.
  */
 export function masked(text: string): string {
 	const plain = unescaped(text);
@@ -15,7 +15,7 @@ export function masked(text: string): string {
 
 const mostEscapes = 3;
 
-/** Without escapes, also where they were escaped again. */
+/** Without escapes, even if these were escaped again. */
 function unescaped(text: string, left = mostEscapes): string {
 	const plain = text.replace(/(?:%[\da-f]{2})+/gi, (escapes) => {
 		try {

@@ -379,7 +379,7 @@ const state = [
 			limit: optional(aCount),
 			brief: optional(oneOf("true")),
 		},
-		body: "none; in the query `after` and `before` (numbers of events), `limit` (at most so many: the first after `after`, or the newest without it), `brief` (true leaves out the answers of requests, except refusals)",
+		body: "none; in the query `after` and `before` (numbers of events), `limit` (at most so many: the newest, or the first ones if there is an after), `brief` (true leaves out the answers of requests, except refusals)",
 		answers: "what happened, as below",
 		run: ({ sandbox }, { after, before, limit, brief }) => {
 			const events = sandbox.events({ after: numberOf(after), before: numberOf(before), limit: numberOf(limit) });
