@@ -41,7 +41,10 @@ const layers: Record<string, Layer> = {
 	sandbox: { files: /^sandbox\//, imports: [...sandbox, "phone", "validation"] },
 	sync: { files: /^sync\//, imports: ["index", "validation"] },
 	outbox: { files: /^outbox\//, imports: ["index", "validation"] },
-	cli: { files: /^cli(\.ts$|\/)/, imports: ["index", "node", "sync", "outbox", "sandbox/server", "sandbox"] },
+	cli: {
+		files: /^cli(\.ts$|\/)/,
+		imports: ["index", "node", "sync", "outbox", "sandbox/server", "sandbox", "sandbox/base"],
+	},
 	index: { files: /^index\.ts$/, imports: ["client", "phone", "errors"] },
 	node: { files: /^node\.ts$/, imports: ["client"] },
 	// Before the client, because phone numbers are refused with an error of the client.

@@ -8,6 +8,7 @@ import {
 	wantedBy,
 	wantsStream,
 } from "../../src/sandbox/server/events.ts";
+import { createUnread } from "../../src/sandbox/server/unread.ts";
 
 const controlPath = "/_sandbox/";
 
@@ -18,7 +19,7 @@ const controlPath = "/_sandbox/";
 export function createTransport(sandbox: Sandbox): typeof fetch {
 	const { baseUrl } = sandbox.connection;
 	const controls = createControls(sandbox, () => baseUrl);
-	const streamEvents = createEventStreams(sandbox);
+	const streamEvents = createEventStreams(sandbox, createUnread());
 	return async (input, init = {}) => {
 		const url = new URL(String(input), baseUrl);
 		if (!url.pathname.startsWith(controlPath)) return sandbox.fetch(url, init);

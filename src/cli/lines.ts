@@ -1,3 +1,4 @@
+import { masked } from "../sandbox/base/mask.ts";
 import type { Sandbox, SandboxEvent } from "../sandbox/index.ts";
 import { type Colour, coloured, type Look, wrapped } from "./look.ts";
 import { createDateLine, printable } from "./text.ts";
@@ -26,9 +27,10 @@ export function printEvents(sandbox: Sandbox, look: Look, print: (line: string) 
 			tell(event, "  ", requestLine(event, look), [...explanation, ...consequences.splice(0)]);
 			return;
 		}
-		const words = consequenceOf(event);
-		if (words === undefined) return;
-		const text = event.type === "violation" ? coloured(look, "yellow", printable(words)) : printable(words);
+		const whole = consequenceOf(event);
+		if (whole === undefined) return;
+		const words = printable(masked(whole));
+		const text = event.type === "violation" ? coloured(look, "yellow", words) : words;
 		if (event.correlationId === null) tell(event, " ", text);
 		else consequences = [...consequences, text];
 	});
@@ -37,7 +39,7 @@ export function printEvents(sandbox: Sandbox, look: Look, print: (line: string) 
 const indent = " ".repeat(9);
 
 function requestLine({ operation, method, path, status, ms }: Request, look: Look): string {
-	const what = operation ?? `${method} ${printable(masked(path))}`;
+	const what = operation ?? `${method} ${printable(shortened(masked(path)))}`;
 	const answer = coloured(look, colourOf(status), status === null ? "no answer" : String(status));
 	return [what, answer, `${Math.round(ms)} ms`].join("  ");
 }
@@ -50,14 +52,7 @@ function colourOf(status: number | null): Colour {
 
 const longestPath = 200;
 
-/** A path that is none of the service's can hold a key by mistake, and a number with spaces or other signs in it. */
-function masked(path: string): string {
-	const segments = path.split("/").map((segment) => (segment.includes("_live.") ? "{key}" : segment));
-	// Spaces are decoded first: the digits of %20 would each begin a number that ends at the last %20.
-	const spaced = segments.join("/").replaceAll("%20", " ");
-	const text = spaced.replace(/(\+|%2B)?\d([-. ()]*\d){5,}/gi, "{phone}");
-	return text.length > longestPath ? `${text.slice(0, longestPath)}…` : text;
-}
+const shortened = (path: string): string => (path.length > longestPath ? `${path.slice(0, longestPath)}…` : path);
 
 /** An event in words; undefined when it needs no line. */
 function consequenceOf(event: SandboxEvent): string | undefined {

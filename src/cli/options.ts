@@ -58,8 +58,9 @@ export function readOptions<const Own extends Options>(
 	// The word is not quoted, because it may be a key.
 	if (positionals.length > 0)
 		throw new UsageError(`${usage.command} takes options only. A key comes from the environment.`);
-	for (const [name, { choices }] of Object.entries<Option>(options)) {
+	for (const [name, { choices, isFile }] of Object.entries<Option>(options)) {
 		const given: unknown = Object.entries(values).find(([each]) => each === name)?.[1];
+		if (isFile && given === "") throw new UsageError(`--${name} is empty. It needs the path of a file.`);
 		if (choices && typeof given === "string") refuseOther(`--${name}`, given, choices);
 	}
 	return values;

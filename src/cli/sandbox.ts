@@ -1,4 +1,5 @@
 import { createSandbox, type Sandbox, scenarioNames } from "../sandbox/index.ts";
+import { isLoopback } from "../sandbox/server/hosts.ts";
 import { type SandboxServer, type ServeOptions, serve } from "../sandbox/server.ts";
 import { banner, examples, writeEnvironment } from "./announce.ts";
 import { readVariables } from "./connection.ts";
@@ -7,7 +8,7 @@ import { printEvents } from "./lines.ts";
 import { lookOf } from "./look.ts";
 import { type Options, readOptions, UsageError } from "./options.ts";
 import { policyFrom, policyPairs } from "./policy.ts";
-import { keepState, readState } from "./state.ts";
+import { openState, type State } from "./state.ts";
 import { EncodingError, readTextFile } from "./text.ts";
 
 const tokenVariable = "MESSAGING_SANDBOX_TOKEN";
@@ -21,7 +22,6 @@ const options = {
 	},
 	scenario: {
 		type: "string",
-		default: "fresh",
 		value: "<name>",
 		choices: scenarioNames,
 		help: `The world it begins with: ${scenarioNames.join(", ")}. Default fresh.`,
@@ -111,11 +111,13 @@ async function run(args: string[], host: Host): Promise<number> {
 	host.onOutputClosed(() => {});
 	const file = values["env-file"];
 	const env = file === undefined ? host.env : { ...readVariables(file), ...host.env };
-	const { sandbox, server } = await start(values, env[tokenVariable]);
-	const closing: (() => void)[] = [];
+	const closing: (() => unknown)[] = [];
 	try {
-		const { state } = values;
-		if (state !== undefined) closing.push(keepState(state, sandbox, host.printError));
+		const state = values.state === undefined ? undefined : openState(values.state);
+		if (state) closing.push(state.release);
+		const { sandbox, server } = await start(values, state, env[tokenVariable], host);
+		closing.push(server.close); // or the process would not end
+		if (state) closing.push(state.keep(sandbox, host.printError));
 		await new Promise<void>((resolve) => {
 			host.onStop(resolve);
 			closing.push(announce(values, { sandbox, server }, host, resolve));
@@ -124,8 +126,7 @@ async function run(args: string[], host: Host): Promise<number> {
 		if (unused.length > 0 && !values.json) host.print(`Faults that never hit: ${JSON.stringify(unused, null, 2)}`);
 		return 0;
 	} finally {
-		for (const close of closing) close();
-		await server.close(); // or the process would not end
+		for (const close of closing.reverse()) await close();
 	}
 }
 
@@ -134,9 +135,14 @@ interface Started {
 	readonly server: SandboxServer;
 }
 
-async function start(values: Flags, tokenOfVariable: string | undefined): Promise<Started> {
+async function start(
+	values: Flags,
+	state: State | undefined,
+	tokenOfVariable: string | undefined,
+	{ printError }: Host,
+): Promise<Started> {
 	try {
-		const sandbox = sandboxFrom(values);
+		const sandbox = sandboxFrom(values, state, printError);
 		return { sandbox, server: await serve(sandbox, serveOptions(values, tokenOfVariable)) };
 	} catch (error) {
 		throw error instanceof Error ? byOption(error, values.token === undefined) : error;
@@ -161,7 +167,8 @@ function announce(values: Flags, { sandbox, server }: Started, host: Host, quit:
 	const page = `${server.controlUrl}/ui/#token=${server.token}`;
 	const file = values["write-env"];
 	if (file !== undefined) named("--write-env", () => writeEnvironment(file, server));
-	if (values.listen !== undefined) printError(`Warning: everybody who reaches ${values.listen} reaches this sandbox.`);
+	if (values.listen !== undefined && !isLoopback(values.listen))
+		printError(`Warning: everybody who reaches ${values.listen} reaches this sandbox.`);
 	if (values.open) host.openInBrowser(page);
 	if (values.json) {
 		print(JSON.stringify({ ...plain(server), pageUrl: page, pid: process.pid }));
@@ -188,14 +195,21 @@ const plain = ({ baseUrl, apiKey, agencyId, controlUrl, token }: SandboxServer) 
 	token,
 });
 
-function sandboxFrom(values: Flags): Sandbox {
+function sandboxFrom(values: Flags, state: State | undefined, printError: Host["printError"]): Sandbox {
 	const scenario = scenarioNames.find((name) => name === values.scenario);
 	const now = values.now ?? (values.follow ? new Date().toISOString() : undefined);
 	const policy = policyFrom(values.policy ?? []);
 	const sandbox = createSandbox({ scenario, policy, now, variation: values.variation });
 	const file = values.import;
 	if (file !== undefined) named("--import", () => sandbox.import(readTextFile(file)));
-	if (values.state !== undefined) readState(values.state, sandbox);
+	if (state?.read(sandbox)) {
+		const given = (["scenario", "import", "now"] as const).filter((name) => values[name] !== undefined);
+		const names = given.map((name) => `--${name}`).join(" and ");
+		if (given.length > 0)
+			printError(
+				`Note: ${names} ${given.length > 1 ? "are" : "is"} for a new world. --state ${values.state} continues an earlier one.`,
+			);
+	}
 	// With --follow the clock of an earlier run continues from now.
 	if (values.follow && values.now === undefined && sandbox.clock.now() < new Date())
 		sandbox.clock.advanceTo(new Date());

@@ -21,6 +21,7 @@ import { assertScenario, createStage, play, type ScenarioName } from "./controls
 import type { Sandbox, SandboxOptions } from "./sandbox.ts";
 import { createFetch } from "./service/fetch.ts";
 import { handle, keyFrom } from "./service/handle.ts";
+import type { WantedEvents } from "./world/event-log.ts";
 import { instant } from "./world/instant.ts";
 import { policyFrom } from "./world/policy.ts";
 import { addAgency, createWorld } from "./world/world.ts";
@@ -68,6 +69,7 @@ export type {
 	SandboxEventType,
 	SandboxWideEvents,
 } from "./world/event.ts";
+export type { WantedEvents } from "./world/event-log.ts";
 export type { FaultEffect, FaultKind, FaultOptions } from "./world/fault.ts";
 export type { RecordedRequest, Violation } from "./world/journal.ts";
 export type { Policy } from "./world/policy.ts";
@@ -91,7 +93,11 @@ const snapshotRule = fields<Snapshot>({
 		replaced: listOf(anything),
 	}),
 });
-const eventsRule = fields<{ after?: number }>({ after: optional(wholeFrom(0)) });
+const eventsRule = fields<WantedEvents>({
+	after: optional(wholeFrom(0)),
+	before: optional(wholeFrom(0)),
+	limit: optional(wholeFrom(0)),
+});
 
 const baseUrl = "https://sandbox.invalid/api/v1";
 
@@ -139,7 +145,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 		during: createDuring(world),
 		events(options = {}) {
 			assertValid("events", options, eventsRule);
-			return events.after(options.after ?? 0);
+			return events.read(options);
 		},
 		subscribe(listener) {
 			assertValid("subscribe: listener", listener, callable());

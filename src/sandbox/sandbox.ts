@@ -10,6 +10,7 @@ import type { IntegrationControl, IntegrationsControl, KeysControl, LinkOptions 
 import type { MessageControl } from "./controls/provider.ts";
 import type { ScenarioName } from "./controls/scenarios.ts";
 import type { SandboxEvent } from "./world/event.ts";
+import type { WantedEvents } from "./world/event-log.ts";
 import type { RecordedRequest, Violation } from "./world/journal.ts";
 import type { Policy } from "./world/policy.ts";
 
@@ -88,13 +89,11 @@ export interface Sandbox {
 	during(options: DuringOptions, act: () => void): During;
 	/**
 	 * Returns the events, the oldest first: the newest 10,000 events, and at most 32 MiB of their texts, or those of them
-	 * after number `after`. It begins empty, after the scenario that the sandbox was made with.
+	 * that are asked for. It begins empty, after the scenario that the sandbox was made with.
 	 * @example sandbox.events().map(({ type }) => type);
+	 * @example const [newest] = sandbox.events({ limit: 1 });
 	 */
-	events(options?: {
-		/** The `id` of the last event that is known already. @default 0 */
-		after?: number | undefined;
-	}): SandboxEvent[];
+	events(options?: WantedEvents): SandboxEvent[];
 	/**
 	 * Calls `listener` with each event as it happens; the returned function ends that. A listener may act on the sandbox.
 	 * @example const stop = sandbox.subscribe((event) => console.log(event.type));
@@ -115,10 +114,12 @@ export interface Sandbox {
 	violations(): Violation[];
 	/**
 	 * Call it at the end of a test. Throws if there are violations, held texts that the client replaced by another send,
-	 * faults that never hit, or acts of `during` that never happened. `using sandbox = createSandbox()` calls it by itself.
+	 * faults that hit less often than their `times`, or acts of `during` that happened less often. Take back a fault that
+	 * need not hit again with `remove()`. `using sandbox = createSandbox()` calls it by itself.
 	 *
 	 * Only one text per contact is held. Of three sends to a closed window the contact gets the last one alone, and each of
-	 * them was answered with 200. `allowReplaced` accepts that.
+	 * them was answered with 200. `allowReplaced` accepts that. A repeat with the same operationId replaces nothing. Without an
+	 * operationId, every request counts as a new text, even with the same words.
 	 * @example
 	 * sandbox.check();
 	 * sandbox.check({ allowReplaced: true });

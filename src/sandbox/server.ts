@@ -6,7 +6,7 @@
 
 import { randomBytes } from "node:crypto";
 import { createServer, type RequestListener, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, isIP } from "node:net";
 import type { Duplex } from "node:stream";
 import { flag, listOf, optional, rule } from "../validation.ts";
 import { basePath } from "./base/call.ts";
@@ -15,9 +15,10 @@ import type { Sandbox } from "./index.ts";
 import { createControls } from "./routes/controls.ts";
 import { endLate } from "./server/body.ts";
 import { createEventStreams } from "./server/events.ts";
-import { hostOf, hostsOf, isLoopback } from "./server/hosts.ts";
+import { hostOf, hostsOf, isLoopback, withoutBrackets } from "./server/hosts.ts";
 import { json, refuseUnreadable } from "./server/json.ts";
 import { respond, type Served } from "./server/respond.ts";
+import { createUnread } from "./server/unread.ts";
 import { isInstant } from "./world/instant.ts";
 
 /** How {@link serve} listens. */
@@ -29,20 +30,21 @@ export interface ServeOptions {
 	/** Lets the sandbox's clock run with real time, and keep running after a reset. @default false: it does not run */
 	readonly follow?: boolean | undefined;
 	/**
-	 * The address to listen on. On any other than loopback, everybody who reaches this machine reaches the sandbox: it is
-	 * meant for containers of one CI job. @default "127.0.0.1"
+	 * The address to listen on, `0.0.0.0` or `::` for every one. On any other than loopback, everybody who reaches this
+	 * machine reaches the sandbox: it is meant for containers of one CI job. @default "127.0.0.1"
 	 */
 	readonly listen?: string | undefined;
 	/**
 	 * Further names by which requests may ask for this server (the `Host` header), such as the name of a container, with
-	 * any port. @default none: 127.0.0.1 and localhost
+	 * any port: write `sandbox`, not `sandbox:4010`. The first one is the host of `baseUrl`, unless only this machine can
+	 * reach the server. @default none: 127.0.0.1, localhost and the address of `listen`
 	 */
 	readonly allowHosts?: readonly string[] | undefined;
 }
 
 /** A sandbox that listens. */
 export interface SandboxServer {
-	/** `http://127.0.0.1:PORT/api/v1` */
+	/** `http://127.0.0.1:PORT/api/v1`, or with the host of `listen` or `allowHosts` */
 	readonly baseUrl: string;
 	/** `http://127.0.0.1:PORT/_sandbox` */
 	readonly controlUrl: string;
@@ -76,9 +78,16 @@ const optionsRule = fields<ServeOptions>({
 		),
 	),
 	follow: optional(flag),
-	listen: optional(rule((address) => typeof address === "string" && /^[\w.:-]+$/.test(address), "must be an address")),
+	listen: optional(
+		rule((address) => typeof address === "string" && /^(\[[\w.:]+\]|[\w.:-]+)$/.test(address), "must be an address"),
+	),
 	allowHosts: optional(
-		listOf(rule((name) => typeof name === "string" && /^[\w.-]+$/.test(name), "must be a host name")),
+		listOf(
+			rule(
+				(name) => typeof name === "string" && (/^[\w.-]+$/.test(name) || isIP(withoutBrackets(name)) === 6),
+				'must be a host name without a port and without http://, such as "sandbox"',
+			),
+		),
 	),
 });
 
@@ -102,18 +111,23 @@ export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promi
 	const { listen = "127.0.0.1", allowHosts = [] } = options;
 	let { baseUrl } = sandbox.connection;
 	const controls = createControls(sandbox, () => baseUrl);
-	const streamEvents = createEventStreams(sandbox);
+	const unread = createUnread();
+	const streamEvents = createEventStreams(sandbox, unread);
 	const served: Served = { sandbox, token, controls, streamEvents, isOwnHost: () => false };
 	/** The newest answer on each connection. */
 	const answers = new WeakMap<Duplex, ServerResponse>();
 	const listener: RequestListener = (request, response) => {
 		answers.set(request.socket, response);
 		response.once("finish", () => endLate(request));
-		respond(served, request, response).catch((error: unknown) => {
-			if (response.headersSent || request.destroyed) return response.destroy();
-			const message = error instanceof Error ? error.message : String(error);
-			json(response, 500, { _tag: "SandboxError", message });
-		});
+		for (const end of ["finish", "close"]) response.once(end, () => unread.remove(response));
+		respond(served, request, response)
+			.catch((error: unknown) => {
+				if (response.headersSent || request.destroyed) return response.destroy();
+				const message = error instanceof Error ? error.message : String(error);
+				json(response, 500, { _tag: "SandboxError", message });
+			})
+			// A stream notes by itself what waits.
+			.finally(() => response.writableEnded && unread.add(response));
 	};
 	// The sandbox refuses a request without a Host itself, and answers one with `Expect` like any other. Node's own refusals
 	// have neither a correlation id nor a body (R3).
@@ -140,13 +154,16 @@ export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promi
 	});
 	await new Promise<void>((resolve, reject) => {
 		server.once("error", (error: NodeJS.ErrnoException) => reject(listenError(error, listen, port)));
-		server.listen(port, listen, resolve);
+		server.listen(port, withoutBrackets(listen), resolve);
 	});
 	const stopClock = follow ? followTime(sandbox) : undefined;
 	const { address, port: listening } = addressOf(server.address()) ?? { address: listen, port };
-	const host = isLoopback(listen) ? hostOf(listen) : (allowHosts[0] ?? "127.0.0.1");
+	const isEvery = address === "0.0.0.0" || address === "::";
+	const own = isEvery ? "127.0.0.1" : hostOf(listen);
+	const host = isLoopback(listen) ? own : hostOf(allowHosts[0] ?? own);
 	// Who listens on every IPv6 address listens on the loopback one too.
-	served.isOwnHost = hostsOf(listening, address === "::" ? [host, "[::1]"] : [host], allowHosts);
+	const named = [own, host, hostOf(address), ...(address === "::" ? ["[::1]"] : [])];
+	served.isOwnHost = hostsOf(listening, named, allowHosts);
 	const origin = `http://${host}${listening === 80 ? "" : `:${listening}`}`;
 	baseUrl = `${origin}${basePath}`;
 	return {
@@ -173,6 +190,7 @@ function listenError(error: NodeJS.ErrnoException, address: string, port: number
 		EACCES: `Port ${port} on ${address} is not open to this user (EACCES). Port 0 takes any free one.`,
 		EADDRNOTAVAIL: `This machine has no address ${address}.`,
 		ENOTFOUND: `This machine has no address ${address}.`,
+		EAI_AGAIN: `This machine finds no address for ${address}.`,
 	};
 	const reason = reasons[error.code ?? ""];
 	return reason === undefined ? error : Object.assign(new Error(reason, { cause: error }), { code: error.code });

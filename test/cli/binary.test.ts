@@ -111,7 +111,9 @@ onUnix.concurrent("a world of --state survives kill -9 at any moment", { timeout
 	for (const aliveMs of [100, 700]) {
 		const running = start(context, ["sandbox", "--port", "0", "--json", "--scenario", "busy", "--state", file]);
 		await expect.poll(running.out, patience).toContain("\n");
-		const { controlUrl, token } = JSON.parse(running.out());
+		const { controlUrl, token, pid } = JSON.parse(running.out());
+		const second = await run(["sandbox", "--port", "0", "--json", "--state", file]);
+		expect([second.code, second.err]).toEqual([1, expect.stringContaining(`(process ${pid} on `)]);
 		const control = async (path: string, init?: RequestInit) =>
 			(await fetch(`${controlUrl}/${path}`, { ...init, headers: { "x-sandbox-token": token } })).json();
 		const contacts: { name: string | null }[] = await control("contacts");

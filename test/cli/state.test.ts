@@ -1,5 +1,7 @@
+import { spawnSync } from "node:child_process";
 import {
 	closeSync,
+	existsSync,
 	mkdtempSync,
 	openSync,
 	readdirSync,
@@ -9,8 +11,8 @@ import {
 	symlinkSync,
 	writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { hostname, tmpdir } from "node:os";
+import { basename, join } from "node:path";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { run, start } from "./run.ts";
@@ -82,12 +84,15 @@ test("a world continues where its last run ended: contacts, held text, clock, fa
 });
 
 test("the file is written at once, soon after each change, for its owner alone, and nothing is left beside it", async () => {
-	const { control } = await started();
+	const { control, end } = await started();
 	expect(statSync(file).mode & 0o077).toBe(0);
+	expect(statSync(`${file}.lock`).mode & 0o077).toBe(0);
 	await control("POST", "contacts/+447700900101", { name: "Anna" });
 	await eventuallyHolds("Anna");
 	await control("POST", "contacts/+447700900102", { name: "Bram" });
 	await eventuallyHolds("Bram");
+	expect(readdirSync(folder)).toEqual(["world.json", "world.json.lock"]);
+	await end();
 	expect(readdirSync(folder)).toEqual(["world.json"]);
 	const other = createSandbox();
 	other.import(readFileSync(file, "utf8"));
@@ -122,6 +127,14 @@ test("--scenario, --import and --now are for the first run", async () => {
 	const second = await started("--scenario", "busy", "--import", exported, "--now", "2031-01-01T00:00:00Z");
 	expect(await second.contacts()).toHaveLength(2);
 	expect(await second.now()).toBe(Date.parse("2027-01-01T00:00:00Z"));
+	expect(first.err()).toBe("");
+	const note = `Note: --scenario and --import and --now are for a new world. --state ${file} continues an earlier one.\n`;
+	expect(second.err()).toBe(note);
+	await second.end();
+	// With --now the clock does not move to this machine's time.
+	const third = await started("--follow", "--now", "2020-01-01T00:00:00Z");
+	expect(Math.abs((await third.now()) - Date.parse("2027-01-01T00:00:00Z"))).toBeLessThan(60_000);
+	expect(third.err()).toContain("Note: --now is for a new world.");
 });
 
 test("with --follow the clock of the next run is this machine's, and what fell due meanwhile has happened", async () => {
@@ -149,7 +162,6 @@ const whole = JSON.stringify(createSandbox({ scenario: "held" }).export());
 
 test.each([
 	["cut off", whole.slice(0, -100), /This is not the export of a sandbox/],
-	["empty", "", /This is not the export of a sandbox/],
 	["of another program", '{"name":"my-app"}', /This is not the export of a sandbox/],
 	["of another version", whole.replace('"version":2', '"version":1'), /or one of another version/],
 	["edited", whole.replace('"hidden":false', '"hidden":"no"'), /integrations\[0\]\.hidden/],
@@ -181,6 +193,108 @@ test("a file that cannot be written ends the start, and later on is a warning wh
 	expect(await running.contacts()).toEqual(["Anna", "Bram"]);
 	await running.end();
 	expect(running.err().match(/cannot be written/g)).toHaveLength(1);
+});
+
+test("an empty file begins a new world", async () => {
+	for (const content of ["", "\n"]) {
+		writeFileSync(file, content);
+		const running = await started("--scenario", "closed");
+		expect(await running.contacts()).toHaveLength(1);
+		expect(running.err()).toBe("");
+		await running.end();
+		expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ format: "messaging-conversations-sandbox" });
+	}
+});
+
+test("the path of a file must not be empty", async () => {
+	for (const option of ["--state", "--import", "--env-file", "--write-env"]) {
+		const { code, err } = await run(["sandbox", "--port", "0", option, ""]);
+		expect([code, err]).toEqual([1, expect.stringContaining(`${option} is empty. It needs the path of a file.`)]);
+	}
+});
+
+test("a second run on the file is refused and changes nothing, by whatever name it reaches the file", async () => {
+	const first = await started();
+	await first.control("POST", "contacts/+447700900101", { name: "Anna" });
+	await eventuallyHolds("Anna");
+	const before = readFileSync(file, "utf8");
+	const link = join(folder, "link.json");
+	if (process.platform !== "win32") symlinkSync(file, link);
+	for (const name of [
+		file,
+		join(folder, ".", "..", basename(folder), "world.json"),
+		...(existsSync(link) ? [link] : []),
+	]) {
+		const { code, out, err } = await run(["sandbox", "--port", "0", "--json", "--state", name]);
+		expect([code, out]).toEqual([1, ""]);
+		expect(err).toContain(`--state ${name} is in use by another sandbox (process ${process.pid} on ${hostname()}).`);
+		expect(err).toContain(`delete ${file}.lock.`);
+	}
+	expect(readFileSync(file, "utf8")).toBe(before);
+	await first.control("POST", "contacts/+447700900102", { name: "Bram" });
+	await eventuallyHolds("Bram");
+	await first.end();
+	expect(await (await started()).contacts()).toEqual(["Anna", "Bram"]);
+});
+
+test("the lock of a process that has died is taken over, with what it left beside, and no other lock", async () => {
+	const { pid } = spawnSync(process.execPath, ["--version"]);
+	const dead = { id: "0123456789ab", pid, host: hostname() };
+	const lockOf = (content: object | string) =>
+		writeFileSync(`${file}.lock`, typeof content === "string" ? content : JSON.stringify(content));
+	// A process that has begun anew may have the number of the one that died, as in a container.
+	for (const content of [dead, { ...dead, pid: process.pid }]) {
+		lockOf(content);
+		writeFileSync(`${file}.0123456789ab.new`, "half a wor");
+		writeFileSync(`${file}.new`, "somebody's");
+		await (await started()).end();
+		expect(readdirSync(folder)).toEqual(["world.json", "world.json.new"]);
+		expect(readFileSync(`${file}.new`, "utf8")).toBe("somebody's");
+	}
+	for (const content of [
+		{ ...dead, host: "elsewhere" },
+		{ ...dead, pid: process.ppid },
+		"",
+		"null",
+		{ ...dead, id: "../x" },
+	]) {
+		lockOf(content);
+		const { code, err } = await run(["sandbox", "--port", "0", "--json", "--state", file]);
+		expect([code, err]).toEqual([1, expect.stringContaining(" is in use by another sandbox")]);
+		expect(existsSync(`${file}.lock`)).toBe(true);
+	}
+});
+
+test("a run whose lock was deleted takes it again, or stops writing if another run has it", async () => {
+	const first = await started();
+	rmSync(`${file}.lock`);
+	await first.control("POST", "contacts/+447700900101", { name: "Anna" });
+	await eventuallyHolds("Anna");
+	expect(existsSync(`${file}.lock`)).toBe(true);
+	rmSync(`${file}.lock`);
+	const second = await started();
+	await second.control("POST", "contacts/+447700900102", { name: "Bram" });
+	await eventuallyHolds("Bram");
+	await first.control("POST", "contacts/+447700900103", { name: "Carl" });
+	await expect.poll(first.err, { timeout: 10_000, interval: 20 }).toContain("is in use by another sandbox");
+	await first.end();
+	await second.end();
+	expect(await (await started()).contacts()).toEqual(["Anna", "Bram"]);
+});
+
+test("a start that fails lets the next run have the file", async () => {
+	const taken = await started();
+	const other = join(folder, "other.json");
+	const { port } = new URL((await taken.control("GET", "connection")).baseUrl);
+	const { code } = await run(["sandbox", "--port", port, "--json", "--state", other]);
+	expect([code, existsSync(`${other}.lock`)]).toEqual([1, false]);
+});
+
+test.skipIf(process.platform === "win32")("a link to no file is refused, and stays", async () => {
+	symlinkSync(join(folder, "nothing.json"), file);
+	const { code, err } = await run(["sandbox", "--port", "0", "--json", "--state", file]);
+	expect([code, err]).toEqual([1, expect.stringContaining(`--state ${file} is a link to a file that does not exist.`)]);
+	expect(readdirSync(folder)).toEqual(["world.json"]);
 });
 
 test.skipIf(process.platform === "win32")("a link stays a link, and its file is written", async () => {

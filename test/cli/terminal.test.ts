@@ -250,3 +250,46 @@ test("completion without a shell, or with an unknown one, says which there are",
 	const help = await run(["completion", "--help"]);
 	expect([help.code, help.out]).toEqual([0, expect.stringMatching(/^Usage: messaging-conversations completion bash/)]);
 });
+
+test("a warning says who reaches a sandbox that listens on more than loopback", async () => {
+	for (const listen of ["127.0.0.2", "::1", "[::1]", "0:0:0:0:0:0:0:1", "localhost", "0.0.0.0"]) {
+		const running = start(["sandbox", "--port", "0", "--json", "--listen", listen]);
+		await expect.poll(() => running.out() + running.err(), { timeout: 20_000, interval: 5 }).toContain("\n");
+		running.stop();
+		if ((await running.status) !== 0) continue; // this machine has no such address
+		expect(running.err(), listen).toBe(
+			listen === "0.0.0.0" ? "Warning: everybody who reaches 0.0.0.0 reaches this sandbox.\n" : "",
+		);
+	}
+});
+
+test("a host that is allowed is given without its port", async () => {
+	const { code, err } = await run(["sandbox", "--port", "0", "--allow-host", "sandbox:4010"]);
+	expect([code, err]).toEqual([
+		1,
+		expect.stringContaining("--allow-host must be a host name without a port and without http://"),
+	]);
+});
+
+test("no line shows a number or a key, in a path, a name or a button", async () => {
+	const { ask, control, lines } = await started([], wide);
+	for (const path of [
+		"0470%2F12%2F34%2F56",
+		"0470%2E12%2E34%2E56",
+		"0470/12/34/56",
+		"%2B32%280%29470123456",
+		"a_live.b1.c2",
+		"a%5Flive.b1.c2",
+	])
+		await ask(`/x/${path}`);
+	await control("contacts/+447700900101", { name: "+32 470 12 34 56" });
+	await control("contacts/+447700900101/writes", { text: "Hello" });
+	await control("contacts/+447700900101/taps", { code: "0470 12 34 56" });
+	await ask("/the-last");
+	await expect.poll(() => lines().join("\n")).toContain("/the-last");
+	const printed = stripVTControlCharacters(lines().join("\n"));
+	expect(printed).not.toMatch(/0470|470.12|12.34|b1/);
+	expect(printed).toContain("{phone} wrote");
+	expect(printed).toContain("{phone} tapped {phone}");
+	expect(printed).toContain("GET /x/{key}");
+});

@@ -99,7 +99,7 @@ test("a lost answer: the fault builder arms it, and the retry sends nothing twic
 	await page.getByRole("dialog").waitFor({ state: "detached" });
 	await page.getByRole("button", { name: "1 fault armed" }).waitFor();
 	await send("Wednesday at 14:00?");
-	await shows(requests(page), "fault: reset after the operation ran, 0 left");
+	await shows(requests(page), "A fault that you added: the connection cut, after the operation ran.");
 	await shows(requests(page), "2 attempts of one operationId: no answer");
 	await shows(messages(page), "The CRM's send got no answer");
 	expect(await messages(page).getByText("Wednesday at 14:00?", { exact: true }).count()).toBe(1);

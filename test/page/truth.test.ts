@@ -1,5 +1,6 @@
 // What the page says is what the sandbox and the phone have.
 import { expect, test } from "vitest";
+import { createClient } from "../../src/index.ts";
 import { messages, requests, shows, visit } from "./visit.ts";
 
 const phone = "+447700900101";
@@ -91,4 +92,34 @@ test("a message that failed stands out, with an error code and without one, and 
 	await page.getByRole("tab", { name: "Events" }).click();
 	const wrote = await page.getByText("Anna wrote: ").textContent();
 	expect(wrote).toBe(`Anna wrote: “${"😀".repeat(29)}…”`);
+});
+
+test("a fault that only delays the answer hides no reason of a refusal, on the phone and among the requests", async () => {
+	const { page, sandbox, server, client } = await visit();
+	const { messages: api } = client.agency(server.agencyId);
+	sandbox.agency().contact(phone, { name: "Anna" }).writes("Hello");
+	await api.send({ to: phone, body: "At two", operationId: "visit" });
+	sandbox.faults.add({ operation: "messages.send", times: 9, effect: { latencyMs: 5 } });
+	// A process that has begun anew, because a client remembers its own ids.
+	const other = createClient({ baseUrl: server.baseUrl, apiKey: server.apiKey, retry: false }).agency(server.agencyId);
+	await other.messages.send({ to: phone, body: "At three", operationId: "visit" }).result();
+	await page.getByRole("button", { name: /Anna/ }).click();
+	for (const place of [messages(page), requests(page)]) {
+		await shows(place, "an answer 5 ms late");
+		await shows(place, 'another text. First: "At two". Now: "At three".');
+	}
+});
+
+test("a held text that a retry lets out was not accepted, whatever another contact did", async () => {
+	const { page, sandbox, client } = await visit();
+	const other = "+447700900102";
+	const text = { to: phone, body: "At two", operationId: "visit" };
+	const { messages: api } = client.agency(sandbox.agency().id);
+	await api.send(text);
+	sandbox.agency().contact(phone).writes("Hello?");
+	sandbox.agency().contact(other).accepts();
+	await api.send(text);
+	await shows(requests(page), "held → sent");
+	await api.send({ to: other, body: "At three" });
+	expect(await requests(page).getByText("accepted, sent").count()).toBe(0);
 });

@@ -521,6 +521,9 @@ test("events are read page by page, and without long answers", async () => {
 	const events = Array.isArray(all) ? all : [];
 	expect(await reads("events?limit=2")).toEqual(events.slice(-2));
 	expect(await reads("events?before=3&limit=1")).toEqual([events[1]]);
+	expect(await reads("events?after=1&limit=2")).toEqual(events.slice(1, 3));
+	expect(await reads("events?after=1&before=3&limit=2")).toEqual([events[1]]);
+	expect(await reads("events?limit=0")).toEqual([]);
 	const brief = events.map((event) => (event.status === 200 ? { ...event, answer: null } : event));
 	expect(await reads("events?brief=true")).toEqual(brief);
 	expect(brief).not.toEqual(events);
@@ -562,6 +565,18 @@ test("events are streamed as they happen, and a reader resumes after the last nu
 	expect(await streamed("?after=1", 1, { "last-event-id": "4" })).toEqual(events.slice(4));
 	const init = { headers: { accept: "text/event-stream" } };
 	expect((await fetch(`${server.controlUrl}/events`, init)).status).toBe(401);
+});
+
+test("a reader that resumes after a number of an earlier sandbox gets every event of this one", async () => {
+	sandbox.agency().contact(ANNA).writes("Hello");
+	const events = sandbox.events();
+	const [newest] = sandbox.events({ limit: 1 });
+	for (const beyond of [500, (newest?.id ?? 0) + 1])
+		expect(await streamed("", events.length, { "last-event-id": String(beyond) })).toEqual(events);
+	const reading = streamed(`?after=${newest?.id}`, 1);
+	await new Promise((resolve) => setTimeout(resolve, 50));
+	sandbox.agency().contact(ANNA).writes("Again");
+	expect(await reading).toEqual(sandbox.events().slice(-1));
 });
 
 test("a stream reports a running clock once a second, and leaves out long answers if asked to", async () => {

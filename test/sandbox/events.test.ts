@@ -167,7 +167,12 @@ test("events begin empty, are numbered from 1, and can be read after a number", 
 	expect(events.map(({ id }) => id)).toEqual(events.map((_, index) => index + 1));
 	expect(sandbox.events({ after: 1 })).toEqual(events.slice(1));
 	expect(sandbox.events({ after: 99 })).toEqual([]);
-	for (const after of [-1, 1.5]) expect(() => sandbox.events({ after })).toThrow("after");
+	expect(sandbox.events({ limit: 2 })).toEqual(events.slice(-2));
+	expect(sandbox.events({ after: 0, limit: 2 })).toEqual(events.slice(0, 2));
+	expect(sandbox.events({ before: 3, limit: 1 })).toEqual([events[1]]);
+	expect(sandbox.events({ after: 1, before: 3 })).toEqual([events[1]]);
+	for (const field of ["after", "before", "limit"])
+		for (const wrong of [-1, 1.5]) expect(() => sandbox.events({ [field]: wrong })).toThrow(field);
 });
 
 test("events are bounded by number and by the text in them", async () => {

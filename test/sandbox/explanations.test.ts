@@ -1,3 +1,4 @@
+import { createSandbox } from "messaging-conversations/sandbox";
 import { expect, test } from "vitest";
 import {
 	ANNA,
@@ -49,6 +50,12 @@ const reasons: readonly Reason[] = [
 	// R12
 	reason("an unknown path", 501, /^No operation has this path\.$/, (box) => call(box, "GET", "/converations")),
 	reason("a wrong method", 501, /takes GET, not PATCH\.$/, (box) => call(box, "PATCH", "/me")),
+	reason("the contract written to", 501, /^openapi\.json takes GET, not POST\.$/, (box) =>
+		call(box, "POST", "/openapi.json"),
+	),
+	reason("the base path twice", 501, /^The path has \/api\/v1 twice: the base URL ends in it already\.$/, (box) =>
+		call(box, "GET", "/api/v1/me"),
+	),
 	reason("a missing agency", 501, /A segment of the path is empty: an id is missing/, (box) =>
 		call(box, "GET", "/agencies//conversations"),
 	),
@@ -183,6 +190,15 @@ const reasons: readonly Reason[] = [
 		box.agency.contact(ANNA, { name: "Anna" });
 		return messages(box, ANNA);
 	}),
+	reason(
+		"no conversation at an agency that cannot ask for consent",
+		404,
+		/^Lakeside Homes has no conversation with this number\. A send would be refused: the consent flow of .* is not complete: the template t is not approved\.$/,
+		(box) => {
+			box.agency.consent.set({ unapprovedTemplates: [{ templateCode: "t", status: null }] });
+			return get(box, ANNA);
+		},
+	),
 	reason("a hidden conversation", 404, /^The conversation exists, but it is hidden from Lakeside Homes\./, (box) => {
 		box.agency.contact(ANNA).writes("Hello");
 		box.agency.conversation(ANNA).hide();
@@ -255,6 +271,34 @@ const reasons: readonly Reason[] = [
 		await send(box, { ...text, body: "😀".repeat(10_000) });
 		return send(box, { ...text, body: "b".repeat(10_000) });
 	}),
+	reason(
+		"an operationId with long texts that differ at their end",
+		500,
+		/First: "…[\w ,.]{39}10\."\. Now: "…[\w ,.]{39}11, not at 10\."\.$/,
+		async (box) => {
+			const long = "Dear Anna, thank you for your interest in the flat. ".repeat(50);
+			await send(box, { ...text, body: `${long}The visit is on Thursday at 10.` });
+			return send(box, { ...text, body: `${long}The visit is on Thursday at 11, not at 10.` });
+		},
+	),
+	reason(
+		"an operationId with a text that goes on",
+		500,
+		/First: "…(😀){20}"\. Now: "…(😀){20}!(a){179}…"\.$/u,
+		async (box) => {
+			await send(box, { ...text, body: "😀".repeat(300) });
+			return send(box, { ...text, body: `${"😀".repeat(300)}!${"a".repeat(500)}` });
+		},
+	),
+	reason(
+		"an operationId with a text that differs within an emoji",
+		500,
+		/First: "…(😀){21}"\. Now: "…(😀){20}😁"/u,
+		async (box) => {
+			await send(box, { ...text, body: `${"😀".repeat(300)}😀` });
+			return send(box, { ...text, body: `${"😀".repeat(300)}😁` });
+		},
+	),
 	reason(
 		"an operationId with another recipient, sender and language",
 		500,
@@ -354,4 +398,38 @@ throughEachEntryPoint((open) => {
 		await me(box);
 		expect(box.sandbox.requests().map(({ explanation }) => explanation)).toEqual([null, null, null]);
 	});
+});
+
+test("a refusal names no field that is a number or a key", async () => {
+	const sandbox = createSandbox();
+	const { apiKey, baseUrl } = sandbox.connection;
+	const url = `${baseUrl}/agencies/${sandbox.agency().id}/messages`;
+	const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+	for (const field of [apiKey, encodeURIComponent(apiKey).replace("_", "%5F"), BELGIAN, "0470/12.34 56"]) {
+		const body = JSON.stringify({ to: ANNA, body: "Hello", [field]: 1 });
+		const response = await sandbox.fetch(url, { method: "POST", headers, body });
+		const { message } = await response.json();
+		for (const said of [message, sandbox.requests().at(-1)?.explanation]) {
+			expect(said).toMatch(/\{(phone|key)\}/);
+			expect(said).not.toMatch(/470|1234|34 56|live/);
+		}
+	}
+});
+
+test("a field whose name is empty is not mistaken for the body", async () => {
+	const sandbox = createSandbox();
+	const { apiKey, baseUrl } = sandbox.connection;
+	const url = `${baseUrl}/agencies/${sandbox.agency().id}/messages`;
+	const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+	for (const [body, message] of [
+		[{ to: ANNA, body: "Hello", "": 1 }, '"": is not a field of this request.'],
+		[[], "The request body: must be an object."],
+	] as const) {
+		const response = await sandbox.fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+		expect(await response.json()).toEqual({ _tag: "PartnerBadRequest", message });
+	}
+	expect(sandbox.requests().map(({ explanation }) => explanation)).toEqual([
+		'In the request body, "" is not a field of this request.',
+		"The request body must be an object.",
+	]);
 });

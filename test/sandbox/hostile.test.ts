@@ -1,4 +1,6 @@
 import net from "node:net";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { createClient } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { type SandboxServer, serve } from "messaging-conversations/sandbox/server";
@@ -131,6 +133,118 @@ test("readers of events that do not read are cut off once they keep 64 MB togeth
 	expect(cut.length).toBeLessThan(15);
 	expect(states.slice(0, cut.length)).toEqual(cut);
 	expect(states.at(-1)).not.toBe("cut");
+});
+
+test("answers that nobody reads are cut off once they keep 64 MB together, the slowest first", async () => {
+	const { server, sandbox } = await started();
+	const { hostname, port } = new URL(server.baseUrl);
+	const anna = sandbox.agency().contact(ANNA);
+	for (let written = 0; written < 100; written += 1) anna.writes("x".repeat(100_000));
+	const path = `/api/v1/agencies/${sandbox.agency().id}/conversations/%2B447700900101/messages?pageSize=100`;
+	const head = `GET ${path} HTTP/1.1\r\nHost: ${hostname}:${port}\r\nAuthorization: Bearer ${server.apiKey}\r\n`;
+	const readers: { socket: net.Socket; read: Promise<number> }[] = [];
+	for (let opened = 0; opened < 9; opened += 1) {
+		const socket = net.connect(Number(port), hostname);
+		onTestFinished(() => void socket.destroy());
+		let bytes = 0;
+		socket.on("data", (data) => (bytes += data.length));
+		socket.on("error", () => {});
+		const read = new Promise<number>((resolve) => socket.on("close", () => resolve(bytes)));
+		socket.pause();
+		socket.write(`${head}Connection: close\r\n\r\n`);
+		readers.push({ socket, read });
+		await expect.poll(() => sandbox.requests().length).toBe(opened + 1);
+	}
+	for (const { socket } of readers) socket.resume();
+	const whole = (await Promise.all(readers.map(({ read }) => read))).map((bytes) => bytes > 10_000_000);
+	const cut = whole.filter((isWhole) => !isWhole).length;
+	expect(cut).toBeGreaterThanOrEqual(2);
+	expect(cut).toBeLessThan(6);
+	expect(whole.slice(0, cut)).not.toContain(true);
+	// What was read does not count, and an answer that is longer than the limit is not cut for its own sake.
+	for (let written = 0; written < 600; written += 1) anna.writes("x".repeat(100_000));
+	const exported = await fetch(`${server.controlUrl}/export`, { headers: { "x-sandbox-token": token } });
+	expect((await exported.arrayBuffer()).byteLength).toBeGreaterThan(64 * 2 ** 20);
+});
+
+test("headers are kept of requests with a good key alone, by the journal alone, and their names weigh too", async () => {
+	setFlagsFromString("--expose-gc");
+	const collect: () => void = runInNewContext("gc");
+	const { sandbox } = await started();
+	const { apiKey } = sandbox.connection;
+	let made = 0;
+	const ask = (authorization: string) => {
+		const headers: Record<string, string> = { authorization };
+		for (let name = 0; name < 10_000; name += 1) headers[`${"x".repeat(90)}${made}-${name}`] = "";
+		made += 1;
+		sandbox.answer({ method: "GET", target: "/me", headers, body: "" });
+		return new WeakRef(headers);
+	};
+	const strangers = Array.from({ length: 3 }, () => ask("Bearer sandbox_live.a.b"));
+	expect(sandbox.requests().map(({ headers }) => headers)).toEqual([{}, {}, {}]);
+	const known = Array.from({ length: 40 }, () => ask(`Bearer ${apiKey}`));
+	await new Promise((resolve) => setImmediate(resolve)); // a WeakRef holds its object until then
+	collect();
+	const kept = (all: readonly WeakRef<object>[]) => all.filter((each) => each.deref() !== undefined).length;
+	expect(kept(strangers)).toBe(0);
+	expect(kept(known)).toBe(sandbox.requests().length);
+	expect(kept(known)).toBeLessThan(35);
+	expect(sandbox.events()).toHaveLength(43);
+});
+
+test("a body of any depth is refused, and kept as text, so that events and requests can be read", async () => {
+	const { server, sandbox } = await started();
+	const heard: unknown[] = [];
+	sandbox.subscribe((event) => heard.push(JSON.stringify(event)));
+	const asks = `GET /_sandbox/events HTTP/1.1\r\nHost: HOST\r\nAccept: text/event-stream\r\n${tokenHeader}\r\n\r\n`;
+	const reader = connected(server, asks);
+	const bodies = [101, 2_000, 6_000, 100_000].flatMap((depth) => [
+		`${"[".repeat(depth)}${"]".repeat(depth)}`,
+		`{"to":"${ANNA}","body":${'{"a":'.repeat(depth)}1${"}".repeat(depth)}}`,
+	]);
+	const [path, key] = [`agencies/${sandbox.agency().id}/messages`, { authorization: `Bearer ${server.apiKey}` }];
+	for (const body of bodies) {
+		const sent = await fetch(`${server.baseUrl}/${path}`, { method: "POST", headers: key, body });
+		expect(sent.status).toBe(400);
+		const control = { method: "POST", headers: { "x-sandbox-token": token }, body };
+		for (const place of ["import", "contacts/+447700900101/writes", "faults/add"])
+			expect((await fetch(`${server.controlUrl}/${place}`, control)).status).toBe(400);
+	}
+	const nested = `${"[".repeat(100)}${"]".repeat(100)}`;
+	await fetch(`${server.baseUrl}/${path}`, { method: "POST", headers: key, body: nested });
+	const all = [...bodies, JSON.parse(nested)];
+	expect(sandbox.requests().map(({ body }) => body)).toEqual(all);
+	expect(heard).toHaveLength(all.length);
+	for (const place of ["events", "requests"]) {
+		const response = await fetch(`${server.controlUrl}/${place}`, { headers: { "x-sandbox-token": token } });
+		expect((await response.json()).map(({ body }: { body: unknown }) => body)).toEqual(all);
+	}
+	await expect.poll(() => reader.received().match(/^id: /gm)?.length).toBe(all.length);
+});
+
+test("a reader that begins late builds each event once, however slowly it reads", async () => {
+	const { server, sandbox } = await started();
+	sandbox.agency().contact(ANNA).writes("x".repeat(20_000));
+	const url = `${sandbox.connection.baseUrl}/agencies/${sandbox.agency().id}/conversations/${encodeURIComponent(ANNA)}`;
+	const headers = { authorization: `Bearer ${sandbox.connection.apiKey}` };
+	for (let asked = 0; asked < 300; asked += 1) await sandbox.fetch(url, { headers });
+	const events = sandbox.events().length;
+	const clone = globalThis.structuredClone; // what building the event of a request takes
+	let built = 0;
+	globalThis.structuredClone = (...args) => {
+		built += 1;
+		return clone(...args);
+	};
+	onTestFinished(() => {
+		globalThis.structuredClone = clone;
+	});
+	const get = (path: string) => fetch(`${server.controlUrl}/${path}`, { headers: { "x-sandbox-token": token } });
+	await (await get("events?limit=1")).text();
+	expect(built).toBe(1);
+	const asks = `GET /_sandbox/events HTTP/1.1\r\nHost: HOST\r\nAccept: text/event-stream\r\n${tokenHeader}\r\n\r\n`;
+	const reader = connected(server, asks);
+	await expect.poll(() => reader.received().match(/^id: /gm)?.length, { timeout: 20_000 }).toBe(events);
+	expect(built).toBe(1 + 1 + 300); // the newest one was read twice, to compare its number
 });
 
 /** Texts over which a pattern with two ways to read them would take a minute: in the short run one or two of each part. */

@@ -19,13 +19,44 @@ const extra = (extras: object) => (archive: any) => (archive.agencies[0].threads
 
 // biome-ignore lint/suspicious/noExplicitAny: see above
 const operation = (fate: object) => (archive: any) =>
-	(archive.operations = [["an operationId", { payload: "{}", at: archive.now, fate }]]);
+	(archive.operations = [["an operationId", { payload: `["${ANNA}","Hi",null,null]`, at: archive.now, fate }]]);
 
 // biome-ignore lint/suspicious/noExplicitAny: see above
-const spoilt: readonly (readonly [string, (archive: any) => unknown, RegExp])[] = [
+type Spoilt = readonly [string, (archive: any) => unknown, RegExp];
+
+const spoilt: readonly Spoilt[] = [
 	["an agency of no integration", (a) => (a.agencies[0].integrationId = "gone"), /agencies\[0\]\.integrationId/],
 	["a key of no integration", (a) => (a.keys[0].integrationId = "gone"), /keys\[0\]\.integrationId/],
-	["no agency", (a) => (a.agencies = []), /agencies must have at least one/],
+	["no agency", (a) => (a.agencies = []), /agencies must have the default one, agy_/],
+	[
+		"another agency in the place of the default one",
+		(a) => {
+			a.agencies[0].id = "other";
+			for (const { views } of a.agencies[0].threads) views[0].agencyId = "other";
+		},
+		/agencies must have the default one, agy_/,
+	],
+	[
+		"another integration in the place of the default one",
+		(a) => {
+			a.integrations[0].id = "other";
+			a.keys[0].integrationId = "other";
+			for (const agency of a.agencies) agency.integrationId = "other";
+		},
+		/integrations must have the default one, [0-9a-f-]{36}/,
+	],
+	...["x", "{}", "[]", '["a","b",1,null]', '[null,"b",null,null]'].map(
+		(payload): Spoilt => [
+			`an operation with the payload ${payload}`,
+			(a) => (a.operations = [["an id", { payload, at: a.now, fate: { state: "taken" } }]]),
+			/operations\[0\]\[1\]\.payload must be that of an export/,
+		],
+	),
+	[
+		"a counter of queue entries that is missing",
+		(a) => (a.counters = a.counters.filter(([kind]: [string]) => kind !== "queue")),
+		/"queue"/,
+	],
 	["a language that is none", (a) => (a.agencies[0].consent.defaultLanguage = "zz"), /defaultLanguage must be one of/],
 	["a sender that is no UUID", (a) => (a.agencies[0].senders = ["x"]), /senders\[0\] must be a UUID/],
 	[
@@ -93,6 +124,21 @@ test.each(spoilt)("an import with %s is refused, and changes nothing", (_name, s
 	expect(() => sandbox.import(archive)).toThrow(named);
 	expect(() => sandbox.import(JSON.stringify(archive))).toThrow();
 	expect(JSON.stringify(sandbox.export())).toBe(before);
+});
+
+test("an import without counters gives no id twice: of agencies, keys and integrations", () => {
+	const archive = exported();
+	const derived = ["agency", "key", "integration"];
+	archive.counters = archive.counters.filter(([kind]: [string]) => !derived.includes(kind));
+	const sandbox = createSandbox();
+	sandbox.import(archive);
+	const before = [sandbox.agencies().length, sandbox.keys.list().length, sandbox.integrations.list().length];
+	sandbox.link({ name: "Second" });
+	sandbox.keys.create();
+	sandbox.integrations.add({ name: "Third" });
+	const after = [sandbox.agencies().length, sandbox.keys.list().length, sandbox.integrations.list().length];
+	expect(after).toEqual(before.map((count) => count + 1));
+	sandbox.import(JSON.stringify(sandbox.export()));
 });
 
 test("an export holds nothing that can be derived, and what is derived comes back", async () => {

@@ -439,10 +439,18 @@ test("server takes a whole URL for the path and the host in it", async () => {
 	expect(refusalIn(foreign)).toMatchObject({ status: 403, tag: "SandboxRefused" });
 });
 
+const hasIpv6 = Object.values(os.networkInterfaces()).some((each) => each?.some(({ address }) => address === "::1"));
+
 test("server answers at the base URL that it names, on each loopback address of the machine", async () => {
 	const addresses = Object.values(os.networkInterfaces()).flatMap((each) => each?.map(({ address }) => address) ?? []);
 	const loopback = addresses.filter((address) => address === "127.0.0.1" || address === "::1");
-	for (const listen of ["localhost", ...loopback, ...(process.platform === "linux" ? ["127.0.0.2"] : [])]) {
+	const spellings = hasIpv6 ? ["0:0:0:0:0:0:0:1", "[::1]"] : [];
+	for (const listen of [
+		"localhost",
+		...loopback,
+		...spellings,
+		...(process.platform === "linux" ? ["127.0.0.2"] : []),
+	]) {
 		const server = await serve(createSandbox(), { listen });
 		running.push(server);
 		const { integration } = await createClient({ baseUrl: server.baseUrl, apiKey: server.apiKey }).me.get();
@@ -452,13 +460,50 @@ test("server answers at the base URL that it names, on each loopback address of 
 	}
 });
 
+test("server that listens on an address of the machine, or on its name, names it and answers to it", async () => {
+	const outside = Object.values(os.networkInterfaces())
+		.flatMap((each) => each ?? [])
+		.filter(({ internal, scopeid }) => !internal && !scopeid) // the address of one link needs its zone in the URL
+		.map(({ address }) => address);
+	for (const listen of [...outside, os.hostname(), "0.0.0.0", ...(hasIpv6 ? ["::"] : [])]) {
+		const server = await serve(createSandbox(), { listen });
+		running.push(server);
+		const isEvery = listen === "0.0.0.0" || listen === "::";
+		const { host, hostname, port } = new URL(server.baseUrl);
+		const address = net.isIPv6(listen) ? `[${listen}]` : listen;
+		expect(hostname, listen).toBe(isEvery ? "127.0.0.1" : address.toLowerCase());
+		for (const asked of [host, `${address}:${port}`]) {
+			const headers = { ...bearer(server.apiKey), host: asked };
+			expect((await raw(`${server.baseUrl}/me`, { headers })).status, asked).toBe(200);
+		}
+		const headers = { ...bearer(server.apiKey), host: "evil.example" };
+		expect((await raw(`${server.baseUrl}/me`, { headers })).text).toContain("--allow-host");
+	}
+});
+
+test("server answers to allowed hosts with any port, and explains that they are given without one", async () => {
+	const allowHosts = ["Sandbox", "10.0.0.3", "FE80:0::1", "[fe80::2]"];
+	const server = await serve(createSandbox(), { listen: "0.0.0.0", allowHosts });
+	running.push(server);
+	const { port } = new URL(server.baseUrl);
+	expect(server.baseUrl).toBe(`http://Sandbox:${port}/api/v1`);
+	const asked = async (host: string) =>
+		(await raw(`http://127.0.0.1:${port}/api/v1/me`, { headers: { ...bearer(server.apiKey), host } })).status;
+	for (const host of ["sandbox", "sandbox:4010", "SANDBOX:80", "10.0.0.3:1", "[fe80::1]:5", "[fe80:0::1]", "[fe80::2]"])
+		expect(await asked(host), host).toBe(200);
+	for (const host of ["sandbox.evil.example", "[fe80::3]", "fe80::1", "[fe80::1].evil.example"])
+		expect(await asked(host), host).toBe(403);
+	for (const wrong of ["sandbox:4010", "http://sandbox", "*", "", "[sandbox]"])
+		await expect(serve(createSandbox(), { allowHosts: [wrong] }), wrong).rejects.toThrow(
+			/^serve: allowHosts\[0\] must be a host name without a port/,
+		);
+});
+
 test("server refuses the Host [::1], on which it does not listen", async () => {
 	const { server, port, apiKey } = await started();
 	const headers = { ...bearer(apiKey), host: `[::1]:${port}` };
 	expect((await raw(`${server.baseUrl}/me`, { headers })).status).toBe(403);
 });
-
-const hasIpv6 = Object.values(os.networkInterfaces()).some((each) => each?.some(({ address }) => address === "::1"));
 
 test.skipIf(!hasIpv6)("server that listens on every IPv6 address answers to [::1] too", async () => {
 	for (const listen of ["::", "0:0:0:0:0:0:0:0"]) {

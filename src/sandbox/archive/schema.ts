@@ -29,6 +29,7 @@ import { faultRule } from "../world/fault.ts";
 import { isInstant } from "../world/instant.ts";
 import {
 	aiReasons,
+	defaultIds,
 	type Fate,
 	type Flow,
 	type Held,
@@ -121,6 +122,13 @@ const agency = fields<ArchivedAgency>({
 	threads: listOf(thread),
 });
 
+/** The payload of an operation: recipient, text, sender and language. */
+function isPayload(text: unknown): boolean {
+	const values = typeof text === "string" ? parsed(text) : undefined;
+	if (!Array.isArray(values) || values.length !== 4) return false;
+	return values.every((value, at) => typeof value === "string" || (at > 1 && value === null));
+}
+
 const lost = { queueId: aString, windowExpiresAt: instantOrNull };
 const sent = { messageId: wholeFrom(1), windowExpiresAt: instant, wasHeld: flag };
 
@@ -154,7 +162,9 @@ const schema = fields<Archive>({
 		}),
 	),
 	agencies: listOf(agency),
-	operations: listOf(pair(aString, fields<Operation>({ payload: aString, at: instant, fate }))),
+	operations: listOf(
+		pair(aString, fields<Operation>({ payload: rule(isPayload, "must be that of an export"), at: instant, fate })),
+	),
 	faults: listOf(faultRule),
 });
 
@@ -181,7 +191,7 @@ function parsed(json: string): unknown {
 }
 
 /** Checks that the parts fit together. Parts that do not would make answers that the service never gives. */
-function assertWhole({ integrations, keys, agencies, counters, faults }: Archive): void {
+function assertWhole({ integrations, keys, agencies, operations, counters, faults }: Archive): void {
 	for (const [what, items] of Object.entries({ integrations, keys, agencies, faults }))
 		unique(
 			what,
@@ -191,7 +201,10 @@ function assertWhole({ integrations, keys, agencies, counters, faults }: Archive
 	const agencyIds = new Set(agencies.map(({ id }) => id));
 	for (const [place, { integrationId }] of keys.entries())
 		if (!integrationIds.has(integrationId)) refuse(`keys[${place}].integrationId names no integration`);
-	if (agencies.length === 0) refuse("agencies must have at least one");
+	// Every sandbox begins with these, and its controls act on them.
+	if (!integrationIds.has(defaultIds.integration))
+		refuse(`integrations must have the default one, ${defaultIds.integration}`);
+	if (!agencyIds.has(defaultIds.agency)) refuse(`agencies must have the default one, ${defaultIds.agency}`);
 	for (const [place, agency] of agencies.entries()) {
 		const { languages, defaultLanguage } = agency.consent;
 		if (defaultLanguage !== null && !languages.includes(defaultLanguage))
@@ -205,13 +218,22 @@ function assertWhole({ integrations, keys, agencies, counters, faults }: Archive
 	unique("the phone numbers of an agency's threads", seen);
 	const serials = threads.map(({ serial }) => serial);
 	const messageIds = threads.flatMap(({ messages }) => messages.map(({ id }) => id));
-	const flowIds = threads.flatMap(({ flows }) => flows.map(({ id }) => id));
+	const flows = threads.flatMap((thread) => thread.flows);
+	const queueIds = new Set(threads.flatMap(({ held }) => held?.id ?? []));
+	for (const [, { fate }] of operations) if ("queueId" in fate) queueIds.add(fate.queueId);
 	unique("the serials of threads", serials);
 	unique("the ids of messages", messageIds);
 	// A new message, thread or flow must not get the id of an old one.
 	const given = new Map(counters);
-	for (const [kind, ids] of Object.entries({ message: messageIds, thread: serials, flow: flowIds }))
-		if ((given.get(kind) ?? 0) < ids.reduce((most, id) => Math.max(most, id), 0))
+	const ids = {
+		message: messageIds,
+		thread: serials,
+		flow: flows.map(({ id }) => id),
+		"flow update": flows.map(({ updated }) => updated),
+		queue: [queueIds.size],
+	};
+	for (const [kind, numbers] of Object.entries(ids))
+		if ((given.get(kind) ?? 0) < numbers.reduce((most, number) => Math.max(most, number), 0))
 			refuse(`counters has given out fewer ids of kind "${kind}" than there are`);
 }
 

@@ -2,8 +2,8 @@
 export interface Bounded<Item> {
 	add(item: Item): void;
 	dropNewest(): void;
-	/** The items, the oldest first. */
-	items(): Item[];
+	/** The items, the oldest first. It is the list itself, which later items join. */
+	items(): readonly Item[];
 	load(items: readonly Item[]): void;
 }
 
@@ -29,7 +29,7 @@ export function createBounded<Item>({ atMost, weight, weigh }: BoundedOptions<It
 	return {
 		add,
 		dropNewest: () => drop(items.pop()),
-		items: () => [...items],
+		items: () => items,
 		load(given) {
 			items = [];
 			total = 0;

@@ -1,5 +1,6 @@
 import { flag, optional } from "../../validation.ts";
 import { assertValid, fields } from "../base/input.ts";
+import { masked } from "../base/mask.ts";
 import { iso } from "../world/instant.ts";
 import type { ReplacedText } from "../world/journal.ts";
 import type { World } from "../world/world.ts";
@@ -13,7 +14,8 @@ export interface CheckOptions {
 const optionsRule = fields<CheckOptions>({ allowReplaced: optional(flag) });
 
 /**
- * Throws if the client broke a rule of the API or replaced a held text, and if a fault or an act never met a request.
+ * Throws if the client broke a rule of the API or replaced a held text, and if a fault or an act met fewer requests than it
+ * was to meet.
  */
 export function assertUsed(world: World, options: CheckOptions = {}): void {
 	assertValid("check", options, optionsRule);
@@ -25,14 +27,16 @@ export function assertUsed(world: World, options: CheckOptions = {}): void {
 	const problems = [
 		...journal.violations().map(({ rule, message, method, path }) => `${rule}: ${message} (${method} ${masked(path)})`),
 		...faults
-			.filter(({ hits, remaining }) => hits === 0 && remaining !== 0)
-			.map(({ phase, effect: { kind, status }, operation }) => {
+			.filter(({ hits, remaining }) => (remaining === null ? hits === 0 : remaining > 0)) // null is without end
+			.map(({ phase, effect: { kind, status }, operation, hits, remaining }) => {
+				const did = hits === 0 ? "never hit" : `hit only ${hits} of ${hits + (remaining ?? 0)} times`;
 				const what = status === null ? kind : `${kind} ${status}`;
-				return `A fault never hit: ${what}, ${phase} ${operation ?? "any operation"}.`;
+				return `A fault ${did}: ${what}, ${phase} ${operation ?? "any operation"}.`;
 			}),
-		...[...interruptions].map(
-			({ phase, operation }) => `An act never happened: ${phase} ${operation ?? "any operation"}.`,
-		),
+		...[...interruptions].map(({ phase, operation, times, remaining }) => {
+			const did = remaining === times ? "never happened" : `happened only ${times - remaining} of ${times} times`;
+			return `An act ${did}: ${phase} ${operation ?? "any operation"}.`;
+		}),
 		...lost.map(
 			({ queueId, at }) =>
 				`A send replaced a held text, which is never sent (queueId ${queueId}, ${iso(at)}). Wait until the contact has answered, or call check({ allowReplaced: true }).`,
@@ -40,6 +44,3 @@ export function assertUsed(world: World, options: CheckOptions = {}): void {
 	];
 	if (problems.length > 0) throw new Error(`The sandbox found:\n- ${problems.join("\n- ")}`);
 }
-
-/** A path without phone numbers. */
-const masked = (path: string): string => path.replace(/(\+|%2B)?\d{6,}/gi, "{phone}");

@@ -32,7 +32,7 @@ export function createDuring({ interruptions }: World): (options: DuringOptions,
 		assertValid("during", options, optionsRule);
 		assertValid("during: act", act, callable());
 		const { operation, phase = "before", times = 1 } = options;
-		const interruption = { operation, phase, act, remaining: times };
+		const interruption = { operation, phase, act, times, remaining: times };
 		interruptions.add(interruption);
 		return {
 			get remaining() {

@@ -21,7 +21,8 @@ export const outcomes = computed(() => {
 	const all = new Map<string | null | undefined, Outcome>();
 	/** The requests of texts that wait, by queue entry, and of those that went out, by message. */
 	const sends = new Map<string | number | null, string | null>();
-	let hasAccepted = false;
+	/** Who accepted last, and has not written since. */
+	let accepted = "";
 	const end = (send: string | null | undefined, event: About, step: string, tone: Tone, line: string): void => {
 		const [first] = all.get(send)?.steps ?? [];
 		const { agencyId, contact } = event;
@@ -30,8 +31,8 @@ export const outcomes = computed(() => {
 	for (const event of events.value) {
 		if (isWholeNew(event)) sends.clear();
 		const { type, correlationId } = event;
-		if (type === "contact.wrote") hasAccepted = false;
-		if (type === "consent.accepted") hasAccepted = true;
+		if (type === "contact.wrote") accepted = "";
+		if (type === "consent.accepted") accepted = event.agencyId + event.contact;
 		if (type === "text.replaced" || type === "text.dropped") {
 			const how = type === "text.replaced" ? "replaced" : `${event.reason}, never sent`;
 			end(sends.get(event.queueId), event, `${how} ${minuteOf(event.at)}`, "bad", `e${event.id}`);
@@ -44,7 +45,9 @@ export const outcomes = computed(() => {
 			const holder = sends.get(event.queueId);
 			const send = holder ?? correlationId;
 			sends.set(event.messageId, send);
-			const how = holder ? `${hasAccepted ? "accepted, " : ""}sent ${minuteOf(event.at)}` : "sent";
+			const how = holder
+				? `${accepted === event.agencyId + event.contact ? "accepted, " : ""}sent ${minuteOf(event.at)}`
+				: "sent";
 			end(send, event, how, "ok", `m${event.messageId}`);
 		}
 		if (type === "message.status") {

@@ -8,7 +8,7 @@ import { Filters } from "./filters.tsx";
 import { Line, most, Older } from "./lines.tsx";
 import { outcomes } from "./outcomes.ts";
 import { secondsOf } from "./time.ts";
-import { faultWords, type RequestEvent, reasonIn, type Tone, wordsOf } from "./words.ts";
+import { type RequestEvent, reasonIn, type Tone, wordsOf } from "./words.ts";
 
 /** The requests of the CRM, with what followed from each. */
 export function Requests() {
@@ -120,11 +120,10 @@ function Then({ requests }: { readonly requests: readonly RequestEvent[] }) {
 		.filter((each) => each !== undefined)
 		.at(-1);
 	const lines = requests.flatMap((event) => {
-		const { fault, status, answer, explanation } = event;
+		const { status, answer, explanation } = event;
 		return [
-			...(fault ? [{ id: `f${event.id}`, text: faultWords(fault), tone: "bad" }] : []),
 			...(status !== null && !isGood(event) ? [{ id: `a${event.id}`, text: reasonIn(answer), tone: "" }] : []),
-			...(explanation && !fault ? [{ id: `x${event.id}`, text: explanation, tone: "bad" }] : []),
+			...(explanation ? [{ id: `x${event.id}`, text: explanation, tone: "bad" }] : []),
 			// That a text is held says that consent was asked.
 			...consequencesOf(event)
 				.filter(({ type }) => type !== "consent.asked")

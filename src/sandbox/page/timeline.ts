@@ -1,6 +1,6 @@
 import type { ConversationState, MessageState, SandboxEvent } from "../index.ts";
 import { isMessage, isWholeNew } from "./store.ts";
-import { type EventOf, faultWords, isLost, reasonIn, type Words, wordsOf } from "./words.ts";
+import { type EventOf, isLost, reasonIn, type Words, wordsOf } from "./words.ts";
 
 /** A text that was held, and is never sent. */
 export type LostEvent = EventOf<"text.replaced"> | EventOf<"text.dropped">;
@@ -55,10 +55,10 @@ function itemOf(event: SandboxEvent): Item | undefined {
 }
 
 /** A send whose answer was none, or a refusal: the contact's phone shows nothing of it. */
-function problemOf({ operation, status, answer, fault, explanation }: EventOf<"request">): Words | undefined {
+function problemOf({ operation, status, answer, explanation }: EventOf<"request">): Words | undefined {
 	if (operation !== "messages.send" || (status !== null && status < 400)) return undefined;
 	const said = status === null ? "The CRM's send got no answer" : `The CRM's send was answered ${status}`;
-	return { text: `${said}: ${fault ? faultWords(fault) : (explanation ?? reasonIn(answer))}`, tone: "bad" };
+	return { text: `${said}: ${explanation ?? reasonIn(answer)}`, tone: "bad" };
 }
 
 /** The newest consent template on the phone, while it waits for the contact's tap. */

@@ -29,7 +29,7 @@ export const dropReasons = { declined: "the contact declined", expired: "no answ
 export const authors = { api: "API", staff: "Staff", ai: "AI", contact: "" } as const;
 
 /** The fault of a request, in words. */
-export const faultWords = ({ kind, status, phase, remaining }: NonNullable<RequestEvent["fault"]>): string =>
+const faultWords = ({ kind, status, phase, remaining }: NonNullable<RequestEvent["fault"]>): string =>
 	`fault: ${status ?? kind} ${phase} the operation ran, ${remaining === null ? "without end" : `${remaining} left`}`;
 
 /** Says what an event means, where its type does not. */

@@ -1,3 +1,4 @@
+import { masked } from "../base/mask.ts";
 import type { Sandbox } from "../index.ts";
 import type { KeptSnapshot, Route } from "./route.ts";
 import { routes } from "./table.ts";
@@ -26,7 +27,8 @@ export function createControls(sandbox: Sandbox, baseUrl: () => string): Control
 		if (method === "GET" && place.replaceAll("/", "") === "") return listed;
 		const { agencyId, integrationId, segments } = placeOf(place.replace(/^\//, "").split("/"));
 		const found = all.find((route) => route.method === method && fits(route, segments));
-		if (!found) throw new UnknownRoute(`There is no control ${method} ${place}. GET /_sandbox lists all controls.`);
+		if (!found)
+			throw new UnknownRoute(`There is no control ${method} ${masked(place)}. GET /_sandbox lists all controls.`);
 		const agency = sandbox.agency(agencyId);
 		const integration = integrationId === undefined ? sandbox.integration : sandbox.integrations.get(integrationId);
 		const id = decoded(segments[1] ?? "");

@@ -57,25 +57,6 @@ export function excerpt(state: ConversationState, { messages: ids, before, limit
 	return { ...state, messages: newest(messages, limit) };
 }
 
-/** Which events to read. */
-interface EventsQuery {
-	/** Only events with a higher number. */
-	readonly after?: string | undefined;
-	/** Only events with a lower number. */
-	readonly before?: string | undefined;
-	/** Only so many, the newest ones. */
-	readonly limit?: string | undefined;
-	/** Leaves out what {@link withoutAnswer} does. */
-	readonly brief?: "true" | undefined;
-}
-
-/** The events that a query asks for, of those after `after`. */
-export function eventsIn(events: readonly SandboxEvent[], { before, limit, brief }: EventsQuery): SandboxEvent[] {
-	const found = before === undefined ? events : events.filter(({ id }) => id < Number(before));
-	const some = newest(found, limit);
-	return brief ? some.map(withoutAnswer) : some;
-}
-
 /** A request without the answer of the service, unless that is a refusal: pages of conversations are long. */
 export const withoutAnswer = (event: SandboxEvent): SandboxEvent =>
 	event.type === "request" && event.status !== null && event.status < 400 ? { ...event, answer: null } : event;

@@ -10,7 +10,7 @@ import type { Archive } from "../index.ts";
 import type { ConsentSettings } from "../world/consent.ts";
 import type { FaultOptions } from "../world/fault.ts";
 import { scopes, visibilityReasons } from "../world/world.ts";
-import { eventsIn, excerpt, listed } from "./listing.ts";
+import { excerpt, listed, withoutAnswer } from "./listing.ts";
 import { get, type Place, post, type Route } from "./route.ts";
 
 /*
@@ -28,6 +28,7 @@ const matches = (pattern: RegExp, words: string): Schema<string> => rule((text) 
 
 // In a query everything is text.
 const aCount = matches(/^\d{1,15}$/, "must be a whole number");
+const numberOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : Number(text));
 const someIds = matches(/^\d{1,15}(,\d{1,15})*$/, "must be ids with commas between");
 const somePhones = matches(/^\+\d+(,\+\d+)*$/, "must be phone numbers such as %2B447700900101, with commas between");
 
@@ -378,15 +379,18 @@ const state = [
 			limit: optional(aCount),
 			brief: optional(oneOf("true")),
 		},
-		body: "none; in the query `after` and `before` (numbers of events), `limit` (only the newest), `brief` (true leaves out the answers of requests, except refusals)",
+		body: "none; in the query `after` and `before` (numbers of events), `limit` (at most so many: the newest, or the first ones if there is an after), `brief` (true leaves out the answers of requests, except refusals)",
 		answers: "what happened, as below",
-		run: ({ sandbox }, given) => eventsIn(sandbox.events({ after: Number(given.after ?? 0) }), given),
+		run: ({ sandbox }, { after, before, limit, brief }) => {
+			const events = sandbox.events({ after: numberOf(after), before: numberOf(before), limit: numberOf(limit) });
+			return brief ? events.map(withoutAnswer) : events;
+		},
 	}),
 	get("check", {
 		takes: { allowReplaced: optional(oneOf("true", "false")) },
 		body: "none; in the query `allowReplaced` (true accepts replaced texts)",
 		answers:
-			'`{"ok", "message"}`: whether there are violations, held texts that a send replaced, or faults that never hit',
+			'`{"ok", "message"}`: whether there are violations, held texts that a send replaced, or faults that hit less often than their `times`',
 		run: ({ sandbox }, { allowReplaced }) => {
 			try {
 				sandbox.check({ allowReplaced: allowReplaced === "true" });

@@ -1,5 +1,6 @@
 import type { Sandbox, SandboxEvent } from "../index.ts";
 import { withoutAnswer } from "../routes/listing.ts";
+import type { Unread, Written } from "./unread.ts";
 
 /** The headers that a reader of events may send. */
 interface EventHeaders {
@@ -28,13 +29,9 @@ export function wantedBy(headers: EventHeaders, query: string): Wanted {
 }
 
 /** Where the events of one reader are written: a response of node:http, or a stream in a browser. */
-export interface EventSink {
-	readonly destroyed: boolean;
-	/** How many bytes are written that the reader has not read yet. */
-	readonly writableLength: number;
+export interface EventSink extends Written {
 	/** Returns false if the reader is slow: "drain" then says when it has read everything. */
 	write(text: string): boolean;
-	destroy(): unknown;
 	once(event: "close", listener: () => void): unknown;
 	on(event: "drain", listener: () => void): unknown;
 }
@@ -43,34 +40,16 @@ export interface EventSink {
 export const streamHeaders = { "content-type": "text/event-stream", "cache-control": "no-store" } as const;
 
 const aliveEveryMs = 15_000;
-const mostWaitingBytes = 64 * 2 ** 20;
 const stepMs = 1_000;
 
 /** Sends events as server-sent events: those that a reader lacks, then each as it happens. */
 export type EventStreams = (wanted: Wanted, sink: EventSink) => void;
 
 /**
- * The readers of events. A reader that is slow gets further events once it has read those that it was sent. If all slow
- * readers together have more than 64 MB to read, the one that is slow for longest is cut off. It can resume after the
- * last number that it has.
+ * The readers of events. A reader that is slow gets further events once it has read those that it was sent. One that is
+ * cut off, because too much waits for all readers, can resume after the last number that it has.
  */
-export function createEventStreams(sandbox: Sandbox): EventStreams {
-	/** Slow readers, with the bytes that they have to read, in the order in which they became slow. */
-	const slow = new Map<EventSink, number>();
-	let waitingBytes = 0;
-	const hasRead = (sink: EventSink): void => {
-		waitingBytes -= slow.get(sink) ?? 0;
-		slow.delete(sink);
-	};
-	const isSlow = (sink: EventSink): void => {
-		slow.set(sink, sink.writableLength);
-		waitingBytes += sink.writableLength;
-		for (const [slowest] of slow) {
-			if (waitingBytes <= mostWaitingBytes) break;
-			hasRead(slowest);
-			slowest.destroy();
-		}
-	};
+export function createEventStreams(sandbox: Sandbox, unread: Unread): EventStreams {
 	/** The event that was written last, whole and brief: readers of one kind get the same text. */
 	const written = new Map<boolean, { readonly id: number; readonly text: string }>();
 	const textOf = (event: SandboxEvent, brief: boolean): string => {
@@ -81,12 +60,15 @@ export function createEventStreams(sandbox: Sandbox): EventStreams {
 		return text;
 	};
 	return ({ after, brief }, sink) => {
-		let last = after;
+		const [newest] = sandbox.events({ limit: 1 });
+		// A number that no event has is one of an earlier sandbox at this address, so the reader lacks every event of this one.
+		let last = after > (newest?.id ?? 0) ? 0 : after;
+		const isSlow = (): boolean => unread.has(sink);
 		const write = (text: string): void => {
-			if (!sink.write(text)) isSlow(sink);
+			if (!sink.write(text)) unread.add(sink);
 		};
 		const send = (event: SandboxEvent): void => {
-			if (slow.has(sink) || sink.destroyed || event.id <= last) return;
+			if (isSlow() || sink.destroyed || event.id <= last) return;
 			last = event.id;
 			write(textOf(event, brief));
 		};
@@ -112,24 +94,26 @@ export function createEventStreams(sandbox: Sandbox): EventStreams {
 			send(event);
 		};
 		const sendKept = (): void => {
-			for (const event of sandbox.events({ after: last })) {
-				if (slow.has(sink)) return;
+			// One at a time, because building all that a slow reader lacks after each that it reads would take quadratic time.
+			while (!isSlow() && !sink.destroyed) {
+				const [event] = sandbox.events({ after: last, limit: 1 });
+				if (!event) return;
 				send(event);
 			}
 		};
 		write(": events of the sandbox\n\n");
 		sendKept();
 		sink.on("drain", () => {
-			hasRead(sink);
+			unread.remove(sink);
 			sendKept();
 		});
 		const stop = sandbox.subscribe(hear);
-		const alive = setInterval(() => slow.has(sink) || write(": alive\n\n"), aliveEveryMs);
+		const alive = setInterval(() => isSlow() || write(": alive\n\n"), aliveEveryMs);
 		sink.once("close", () => {
 			clearInterval(alive);
 			clearTimeout(timer);
 			stop();
-			hasRead(sink);
+			unread.remove(sink);
 		});
 	};
 }

@@ -1,9 +1,10 @@
 import { type E164, phoneFrom, type Schemas } from "../base/contract.ts";
 import { readinessOf } from "../world/consent.ts";
 import { isoOrNull } from "../world/instant.ts";
+import type { Policy } from "../world/policy.ts";
 import { type Agency, compareRanks, isSeen, type Rank, rankOf, type Thread, type World } from "../world/world.ts";
 import { encodeCursor, messagesName } from "./cursor.ts";
-import { explainPhone, explainUnseen } from "./explain.ts";
+import { explainUnseen } from "./explain.ts";
 import { badRequest, isRefusal, notFound, type Refusal } from "./refusal.ts";
 import { messageOf, queuedOf, summaryOf } from "./rows.ts";
 
@@ -20,13 +21,12 @@ export function list(
 	agency: Agency,
 	{ pageSize, after, search }: ListInput,
 ): Schemas["ConversationPage"] {
-	const matches = search ? matcherOf(search) : () => true; // R57: empty is absent
-	if (!matches && world.policy.shortSearch === "empty") return { conversations: [], nextCursor: null, pageSize }; // R56
+	const matches = search ? matcherOf(search, world.policy) : () => true; // R57: empty is absent
 	const threads: Thread[] = [];
 	for (const thread of agency.list) {
 		if (threads.length > pageSize) break;
 		const isBelow = !after || compareRanks(after, rankOf(thread)) < 0;
-		if (isBelow && (!matches || matches(thread)) && isSeen(thread, agency.id)) threads.push(thread);
+		if (isBelow && matches(thread) && isSeen(thread, agency.id)) threads.push(thread);
 	}
 	const conversations = threads.slice(0, pageSize).map((thread) => summaryOf(agency, thread));
 	// R48: null exactly when there are no more; R49: any row's cursor is the cursor of the page below it.
@@ -34,8 +34,8 @@ export function list(
 	return { conversations, nextCursor, pageSize };
 }
 
-/** R53 to R55: digits match the number, letters the name, each counted on its own. Undefined with too few of both. */
-function matcherOf(search: string): ((thread: Thread) => boolean) | undefined {
+/** R53 to R55: digits match the number, letters the name, each counted on its own. R56: the policy decides with too few of both. */
+function matcherOf(search: string, { shortSearch }: Policy): (thread: Thread) => boolean {
 	const digits = search.replace(/[^0-9]/g, "");
 	const letters = search.match(/\p{L}/gu)?.length ?? 0;
 	const whole = fold(search.trim());
@@ -43,7 +43,7 @@ function matcherOf(search: string): ((thread: Thread) => boolean) | undefined {
 	// From the first to the last sign that is neither space, dot nor dash.
 	const wordsAlone = words.match(/[^\s.-](?:.*[^\s.-])?/s)?.[0] ?? "";
 	const names = letters >= 3 ? [...new Set([whole, wordsAlone])].filter((name) => name.length >= 3) : [];
-	if (digits.length < 3 && names.length === 0) return undefined;
+	if (digits.length < 3 && names.length === 0) return () => shortSearch !== "empty";
 	return ({ phone, name }) => {
 		if (digits.length >= 3 && phone.includes(digits)) return true;
 		const folded = names.length > 0 ? fold(name ?? "") : "";
@@ -64,12 +64,12 @@ export function lookup(
 	for (const phoneNumber of phoneNumbers) {
 		const phone = phoneIn(phoneNumber);
 		// R68: one bad number does not fail 99 good ones.
-		if (isRefusal(phone) && world.policy.lookupInvalid === "400")
+		if (!phone && world.policy.lookupInvalid === "400")
 			return badRequest(
 				`phoneNumbers/${results.length}: is not a phone number.`,
 				`Number ${results.length} of phoneNumbers, counted from 0, is not a phone number, and the policy lookupInvalid is 400.`,
 			);
-		const thread = isRefusal(phone) ? undefined : agency.threads.get(phone);
+		const thread = phone && agency.threads.get(phone);
 		// R63: the number as sent; R64: null, even if it is only hidden; R65: no cursor.
 		const shown = thread && isSeen(thread, agency.id);
 		results.push({ phoneNumber, conversation: shown ? { ...summaryOf(agency, thread), cursor: null } : null });
@@ -127,5 +127,4 @@ function seen(agency: Agency, phone: string): Thread | Refusal {
 const spelling = /^[ (]*[+0][\d ./()-]*$/;
 
 /** R67, R70, R71, R72: a phone number in a documented spelling; a control takes more (`470123456`). */
-export const phoneIn = (text: string): E164 | Refusal =>
-	(spelling.test(text) && phoneFrom(text)) || badRequest("phone: is not a phone number.", explainPhone(text));
+export const phoneIn = (text: string): E164 | undefined => (spelling.test(text) ? phoneFrom(text) : undefined);

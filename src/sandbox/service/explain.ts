@@ -22,6 +22,8 @@ import { decodeCursor, listName, messagesName } from "./cursor.ts";
 /** R12 */
 export function explainPath(method: string, path: string): string {
 	if (path.startsWith("/..")) return "The path is outside /api/v1, where all operations are.";
+	if (/^\/api\/v1(\/|$)/.test(path)) return "The path has /api/v1 twice: the base URL ends in it already.";
+	if (path === "/openapi.json") return `openapi.json takes GET, not ${method.slice(0, 20)}.`;
 	if (path.slice(1).split("/").includes(""))
 		return "A segment of the path is empty: an id is missing, or there is a slash too many.";
 	const segments = path.split("/");
@@ -123,8 +125,11 @@ function* listsOf({ agencies }: World): Generator<List> {
 /** R73 */
 export function explainUnseen(agency: Agency, thread: Thread | undefined): string {
 	if (thread?.opened && viewOf(thread, agency.id)?.hidden)
-		return `The conversation exists, but it is hidden from ${nameOf(agency)}. A send would still work.`;
-	return `${nameOf(agency)} has no conversation with this number. A send would begin one.`;
+		return `The conversation exists, but it is hidden from ${nameOf(agency)}. Hiding it does not affect sends.`;
+	const send = readinessOf(agency).eligibleForManualSend
+		? "A send would begin one."
+		: `A send would be refused: ${incomplete(agency)}.`;
+	return `${nameOf(agency)} has no conversation with this number. ${send}`;
 }
 
 /** R98 */
@@ -135,6 +140,10 @@ export function explainSender(agency: Agency): string {
 
 /** R104 to R106 */
 export function explainIneligible(agency: Agency): string {
+	return `The window is closed, and ${incomplete(agency)}.`;
+}
+
+function incomplete(agency: Agency): string {
 	const { configured, availableLanguages, missingFlowCodes, missingTemplates, unapprovedTemplates } =
 		readinessOf(agency);
 	const reasons = [
@@ -142,11 +151,12 @@ export function explainIneligible(agency: Agency): string {
 		...missingFlowCodes.map((code) => `the flow ${code} is missing`),
 		...missingTemplates.map((code) => `the template ${code} is missing`),
 		...unapprovedTemplates.map(
-			({ templateCode, status }) => `the template ${templateCode} is not approved (${status})`,
+			({ templateCode, status }) =>
+				`the template ${templateCode} is not approved${status === null ? "" : ` (${status})`}`,
 		),
 		...(availableLanguages.length > 0 ? [] : ["it has no language"]),
 	];
-	return `The window is closed, and the consent flow of ${nameOf(agency)} is not complete: ${reasons.join(", ")}.`;
+	return `the consent flow of ${nameOf(agency)} is not complete: ${reasons.join(", ")}`;
 }
 
 /** R100, R101 */
@@ -178,15 +188,28 @@ export function explainReuse(first: Payload, now: Payload): string {
 	if (first.body === now.body)
 		return `The operationId was used before with ${others.join(" and ")}. Use a new one for each message.`;
 	const what = ["another text", ...others].join(" and ");
-	return `The operationId was used before with ${what}. First: ${quoted(first.body)}. Now: ${quoted(now.body)}.`;
+	const from = quoteFrom(first.body, now.body);
+	return `The operationId was used before with ${what}. First: ${quoted(first.body, from)}. Now: ${quoted(now.body, from)}.`;
 }
 
 const longestQuote = 200;
 
-function quoted(text: string): string {
-	const letters = Array.from(text.slice(0, 2 * longestQuote + 2));
+const beforeDifference = 40;
+
+/** Where the quotes of two texts begin, so that they show the first difference. */
+function quoteFrom(first: string, now: string): number {
+	let at = 0;
+	while (at < first.length && first[at] === now[at]) at++;
+	if (at <= longestQuote - beforeDifference) return 0;
+	const from = at - beforeDifference;
+	return /[\udc00-\udfff]/.test(first[from] ?? "") ? from - 1 : from; // no emoji is cut in two
+}
+
+function quoted(text: string, from: number): string {
+	const letters = Array.from(text.slice(from, from + 2 * longestQuote + 2));
+	const shown = letters.slice(0, longestQuote).join("");
 	// As JSON, so that texts that differ in their white space look different.
-	return JSON.stringify(letters.length > longestQuote ? `${letters.slice(0, longestQuote).join("")}…` : text);
+	return JSON.stringify(`${from > 0 ? "…" : ""}${shown}${letters.length > longestQuote ? "…" : ""}`);
 }
 
 /** What a fault did, and when it hits again. */

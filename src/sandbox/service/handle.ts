@@ -50,7 +50,8 @@ export function handle(world: World, call: Call): Reply {
 		method: call.method,
 		path,
 		query: query.join("?"),
-		headers: call.headers,
+		// Of a caller without a good key nothing is kept beside path and query.
+		headers: key ? call.headers : {},
 		text: key ? keptBody(call.body) : "",
 		keyId: key?.id ?? null,
 		status: null,
@@ -197,14 +198,19 @@ function noteRequest(world: World, { entry, fault, outcome, startedAt }: Exchang
 	// An answer that no fault changed is kept as its rows, which answers share, because its text needs more memory.
 	const answer = outcome?.body === text ? outcome.value : text;
 	const ms = Math.round((performance.now() - startedAt) * 100) / 100;
+	const { headers: _, ...shown } = entry; // the journal keeps them, within its own limit
 	const weight = entry.text.length + text.length + entry.path.length + entry.query.length;
 	world.events.addLater(weight, () =>
-		requestEvent(entry, fault, typeof answer === "string" ? jsonOrText(answer) : structuredClone(answer), ms),
+		requestEvent(shown, fault, typeof answer === "string" ? jsonOrText(answer) : structuredClone(answer), ms),
 	);
 }
 
-function requestEvent(entry: Entry, fault: EventFault | null, answer: unknown, ms: number): NewEvent {
-	const { operation, method, path, query, text, status, explanation, keyId } = entry;
+function requestEvent(
+	{ operation, method, path, query, text, status, explanation, keyId }: Omit<Entry, "headers">,
+	fault: EventFault | null,
+	answer: unknown,
+	ms: number,
+): NewEvent {
 	const body = jsonOrText(text);
 	const route = routeOf(method, path);
 	return {

@@ -2,10 +2,11 @@ import { limits } from "../../../generated/operations.ts";
 import { requests } from "../../../generated/requests.ts";
 import { type Call, decoded, textIn } from "../base/call.ts";
 import type { Schemas } from "../base/contract.ts";
+import { masked } from "../base/mask.ts";
 import type { Agency, World } from "../world/world.ts";
 import { type ListInput, type MessagesInput, phoneIn } from "./conversations.ts";
 import { decodeCursor, listName, messagesName } from "./cursor.ts";
-import { explainBody, explainCursor, explainField } from "./explain.ts";
+import { explainBody, explainCursor, explainField, explainPhone } from "./explain.ts";
 import type { SendInput } from "./messages.ts";
 import { badRequest, isRefusal, type Refusal } from "./refusal.ts";
 import { cursorProper } from "./variation.ts";
@@ -33,10 +34,11 @@ export function messagesInput(
 	query: URLSearchParams,
 ): MessagesInput | Refusal {
 	const repeated = twice(query, ["pageSize", "cursor"]);
-	const phone = phoneIn(decoded(segment)); // R69: what is still encoded after decoding once is no phone number
+	const text = decoded(segment); // R69: what is still encoded after decoding once is no phone number
+	const phone = phoneIn(text);
 	const pageSize = pageSizeFrom(query);
 	if (repeated) return repeated;
-	if (isRefusal(phone)) return phone;
+	if (!phone) return badRequest("phone: is not a phone number.", explainPhone(text));
 	if (isRefusal(pageSize)) return pageSize;
 	const position = positionFrom(world, messagesName(agency.id, phone), query);
 	if (isRefusal(position)) return position;
@@ -53,7 +55,7 @@ export function sendInput(headers: Call["headers"], body: Call["body"]): SendInp
 	const value = jsonFrom<Schemas["SendMessageRequest"]>(headers, body, requests.SendMessageRequest);
 	if (isRefusal(value)) return value;
 	const to = phoneIn(value.to);
-	if (isRefusal(to)) return inBody("to: is not a phone number.");
+	if (!to) return inBody("to: is not a phone number.");
 	if (value.body.trim() === "") return inBody("body: must not be empty.");
 	if (value.operationId === "") return inBody("operationId: must not be empty.");
 	return {
@@ -84,7 +86,7 @@ function jsonFrom<Body extends object>(
 		return badRequest("The request body is not JSON.", explainBody(body));
 	}
 	const failure = check(value);
-	return failure === undefined ? value : inBody(shown(failure.replace(/^\//, "").replace(/^:/, "The request body:")));
+	return failure === undefined ? value : inBody(shown(failure));
 }
 
 /** R6: a field of the body and its rule. */
@@ -94,12 +96,14 @@ const inQuery = (message: string): Refusal => badRequest(message, explainField("
 
 const longestName = 64;
 
-/** "field: rule". The field may be a name of the caller's own making: it is cut, and bare of control characters. */
+/** "field: rule". The field may be a name of the caller's own making: it is masked, cut, and bare of control characters. */
 function shown(failure: string): string {
 	const colon = failure.lastIndexOf(": ");
-	const name = Array.from(failure.slice(0, colon).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ""));
+	const place = failure.slice(0, colon);
+	if (place === "") return `The request body${failure}.`;
+	const name = Array.from(masked(place.slice(1)).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ""));
 	const cut = name.length > longestName ? `${name.slice(0, longestName).join("")}…` : name.join("");
-	return `${cut}${failure.slice(colon)}.`;
+	return `${cut || '""'}${failure.slice(colon)}.`;
 }
 
 /** R13: a known parameter given twice. Unknown ones are ignored. */

@@ -7,13 +7,23 @@ type WithoutStamp<Event> = Event extends unknown ? Omit<Event, keyof EventStamp>
 /** An event before it has its number and time. */
 export type NewEvent = WithoutStamp<SandboxEvent>;
 
+/** Which events to read. */
+export interface WantedEvents {
+	/** Only events with a higher number: the `id` of the last event that is known already. @default 0 */
+	readonly after?: number | undefined;
+	/** Only events with a lower number. @default no limit */
+	readonly before?: number | undefined;
+	/** At most so many: the first ones after `after`, or the newest ones without `after`. @default all */
+	readonly limit?: number | undefined;
+}
+
 /** The newest 10,000 events, and at most 32 MB of their texts. */
 export interface EventLog {
 	add(event: NewEvent): void;
 	/** Adds an event that is built when somebody reads it; `weight` is how much text it holds. */
 	addLater(weight: number, build: () => NewEvent): void;
-	/** The events that are kept, after number `after`. */
-	after(after: number): SandboxEvent[];
+	/** Builds the events that are kept and asked for. */
+	read(wanted: WantedEvents): SandboxEvent[];
 	/** Calls `listener` with each event to come. Returns a function that ends this. */
 	subscribe(listener: (event: SandboxEvent) => void): () => void;
 	/**
@@ -80,7 +90,13 @@ export function createEventLog(now: () => number, changed: () => void): EventLog
 		addLater(weight, build) {
 			if (!silent) keep(weight, (stamp) => ({ ...stamp, ...build() }));
 		},
-		after: (after) => kept.items().flatMap((event) => (event.id > after ? [event.read()] : [])),
+		read({ after, before = Number.POSITIVE_INFINITY, limit = atMost }) {
+			const items = kept.items();
+			const [from, to] = [firstFrom(items, (after ?? 0) + 1), firstFrom(items, before)];
+			const some =
+				after === undefined ? items.slice(Math.max(to - limit, 0), to) : items.slice(from, Math.min(to, from + limit));
+			return some.map((event) => event.read());
+		},
 		subscribe(listener) {
 			const own = (event: SandboxEvent): void => listener(event); // the same function may subscribe twice
 			listeners.add(own);
@@ -109,6 +125,17 @@ export function createEventLog(now: () => number, changed: () => void): EventLog
 		},
 		clear: () => kept.load([]),
 	};
+}
+
+/** The index of the first event with this number or a higher one. Numbers rise, so half of the rest is left out each time. */
+function firstFrom(items: readonly Kept[], id: number): number {
+	let [low, high] = [0, items.length];
+	while (low < high) {
+		const middle = (low + high) >>> 1;
+		if ((items[middle]?.id ?? id) < id) low = middle + 1;
+		else high = middle;
+	}
+	return low;
 }
 
 const isTick = ({ from, to }: { readonly from: string; readonly to: string }): boolean =>

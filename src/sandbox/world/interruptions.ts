@@ -6,6 +6,8 @@ export interface Interruption {
 	readonly operation: OperationId | undefined;
 	readonly phase: "before" | "after";
 	readonly act: () => void;
+	/** During how many requests it is to happen, from the start. */
+	readonly times: number;
 	/** During how many requests it still happens. */
 	remaining: number;
 }

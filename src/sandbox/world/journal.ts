@@ -12,11 +12,11 @@ export interface RecordedRequest {
 	readonly path: string;
 	/** The query as it came, without the question mark. */
 	readonly query: string;
-	/** By lower-case name; without the key. */
+	/** By lower-case name; without the key. Empty when the key was refused. */
 	readonly headers: Readonly<Record<string, string>>;
 	/**
-	 * The body: as JSON when it is JSON, else as text; null without one, when the key was refused, and from a million
-	 * characters on.
+	 * The body: parsed if it is JSON of at most 100 levels, else as text. Null without a body, when the key was refused, and
+	 * from a million characters on.
 	 */
 	readonly body: unknown;
 	/** The id of the key, when the key was good. */
@@ -69,7 +69,7 @@ export interface Entry {
 /** A held text that is never sent, because a send of the client took its place. */
 export interface ReplacedText {
 	readonly queueId: string;
-	/** The key of its send in `World.operations`; null without an operationId. */
+	/** The key of its send in `World.operations`; null without an operationId, and when that was forgotten. */
 	readonly operation: string | null;
 	/** When it was replaced. */
 	readonly at: number;
@@ -80,9 +80,11 @@ export interface Journal {
 	add(entry: Entry): void;
 	violated(violation: Violation): void;
 	replaced(text: ReplacedText): void;
+	/** The id was forgotten (R140): no retry brings a text back that was replaced before. */
+	forgotten(operation: string): void;
 	requests(): RecordedRequest[];
 	violations(): Violation[];
-	replacedTexts(): ReplacedText[];
+	replacedTexts(): readonly ReplacedText[];
 	dump(): JournalDump;
 	load(dump: JournalDump): void;
 }
@@ -96,6 +98,8 @@ export interface JournalDump {
 const atMost = 10_000;
 const weight = 32 * 2 ** 20;
 const longestBody = 1_000_000;
+/** About what a header takes beside its letters. */
+const weightOfHeader = 32;
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
@@ -113,8 +117,13 @@ export function createJournal(): Journal {
 		add: entries.add,
 		violated: violations.add,
 		replaced: replaced.add,
+		forgotten(operation) {
+			replaced.load(
+				replaced.items().map((text) => (text.operation === operation ? { ...text, operation: null } : text)),
+			);
+		},
 		requests: () => entries.items().map(recorded),
-		violations: violations.items,
+		violations: () => [...violations.items()],
 		replacedTexts: replaced.items,
 		dump: () => ({ entries: entries.items(), violations: violations.items(), replaced: replaced.items() }),
 		load(dump) {
@@ -127,7 +136,7 @@ export function createJournal(): Journal {
 
 function weigh({ path, query, headers, text }: Entry): number {
 	let total = path.length + query.length + text.length;
-	for (const name in headers) total += headers[name]?.length ?? 0;
+	for (const name in headers) total += weightOfHeader + name.length + (headers[name]?.length ?? 0);
 	return total;
 }
 
@@ -136,12 +145,21 @@ function recorded({ text, headers, at, ...entry }: Entry): RecordedRequest {
 	return { ...entry, headers: shown, body: jsonOrText(text), at: iso(at) };
 }
 
+const deepest = 100;
+
 /** A body as JSON when it is JSON, else as text; null when it is empty. */
 export function jsonOrText(text: string): unknown {
 	if (text === "") return null;
 	try {
-		return JSON.parse(text);
+		const value: unknown = JSON.parse(text);
+		// JSON.parse reads any depth, but whoever writes such a value again overflows the stack.
+		return isDeeper(value, deepest) ? text : value;
 	} catch {
 		return text;
 	}
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+	if (typeof value !== "object" || value === null) return false;
+	return levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1));
 }

@@ -15,6 +15,7 @@ export function recallOperation(world: World, key: string): Operation | undefine
 	const ttl = world.policy.operationIdTtlHours;
 	if (!operation || ttl === null || world.now < operation.at + ttl * hourMs) return operation;
 	world.operations.delete(key);
+	world.journal.forgotten(key);
 	return undefined;
 }
 

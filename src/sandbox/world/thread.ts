@@ -181,10 +181,8 @@ const isRetryOf = (held: Held, text: Outgoing): boolean =>
 function loseToText(world: World, thread: Thread, held: Held, text: Outgoing, again: boolean): void {
 	const { body, operationId, author } = text;
 	loseOperation(world, held, "replaced");
-	// The same text again without an id is a retry, by which nothing is lost.
-	const isRepeated = held.operation === null && operationId === null && held.body === body;
-	if (author === "api" && !isRepeated)
-		world.journal.replaced({ queueId: held.id, operation: held.operation, at: world.now });
+	// Without an id, every request is a new text (R115), even with the same words.
+	if (author === "api") world.journal.replaced({ queueId: held.id, operation: held.operation, at: world.now });
 	world.events.add({
 		type: "text.replaced",
 		...about(thread),

@@ -206,6 +206,34 @@ export function createWorld(now: number, policy: Policy, variation: string | und
 	return world;
 }
 
+/** The ids of the integration and the agency that every sandbox begins with. */
+export const defaultIds = { integration: integrationId(1), agency: agencyId(1) };
+
+function integrationId(number: number): string {
+	return uuid(`integration ${number}`);
+}
+
+function agencyId(number: number): string {
+	return `agy_${hex(`agency ${number}`, 16)}`;
+}
+
+function keyId(number: number): string {
+	return `key${number}${hex(`key ${number}`, 8)}`;
+}
+
+/** The next number of a kind whose id is free: an import may have been written by hand. */
+function nextFree(
+	world: World,
+	kind: string,
+	idOf: (number: number) => string,
+	taken: ReadonlyMap<string, unknown>,
+): number {
+	for (;;) {
+		const number = next(world, kind);
+		if (!taken.has(idOf(number))) return number;
+	}
+}
+
 /** The next number of a kind, from 1. */
 export function next(world: World, kind: string): number {
 	const number = (world.counters.get(kind) ?? 0) + 1;
@@ -214,7 +242,8 @@ export function next(world: World, kind: string): number {
 }
 
 export function addIntegration(world: World, name: string): Integration {
-	const integration: Integration = { id: uuid(`integration ${next(world, "integration")}`), name, hidden: false };
+	const number = nextFree(world, "integration", integrationId, world.integrations);
+	const integration: Integration = { id: integrationId(number), name, hidden: false };
 	world.integrations.set(integration.id, integration);
 	world.events.add({ type: "access.changed", integrationId: integration.id });
 	return integration;
@@ -222,9 +251,9 @@ export function addIntegration(world: World, name: string): Integration {
 
 /** R27: new keys have both scopes. */
 export function addKey(world: World, integrationId: string, given: readonly Scope[] = scopes): Key {
-	const number = next(world, "key");
+	const number = nextFree(world, "key", keyId, world.keys);
 	const key: Key = {
-		id: `key${number}${hex(`key ${number}`, 8)}`,
+		id: keyId(number),
 		secret: hex(`secret ${number}`, 32),
 		integrationId,
 		scopes: given,
@@ -245,9 +274,9 @@ export function addAgency(
 	name: string | null,
 	given: Partial<Pick<AgencyRecord, "consent" | "senders" | "storesMedia">> = {},
 ): Agency {
-	const number = next(world, "agency");
+	const number = nextFree(world, "agency", agencyId, world.agencies);
 	const agency: Agency = {
-		id: `agy_${hex(`agency ${number}`, 16)}`,
+		id: agencyId(number),
 		integrationId,
 		name,
 		linked: true,
