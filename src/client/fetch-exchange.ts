@@ -48,10 +48,10 @@ export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
  * are installed later work
  */
 export function createFetchExchange(given: Fetch | undefined): Exchange {
-	watchConnects();
+	watchConnections();
 	// Checked at the first read, because touching `Request` loads all of Node's fetch.
 	let canSkipCache: boolean | undefined;
-	return async ({ method, url, headers, body, noStore, once }, { maxBytes, signal }) => {
+	return async ({ method, url, headers, body, noStore, once }, { maxBytes, signal, check }) => {
 		const init: FetchInit = { method, headers: { ...headers }, redirect: "manual", signal };
 		if (body !== undefined) init.body = body;
 		if (noStore && (canSkipCache ??= supportsCache())) init.cache = "no-store";
@@ -61,6 +61,8 @@ export function createFetchExchange(given: Fetch | undefined): Exchange {
 		try {
 			// The test environments of jsdom have none.
 			if (!fetch) throw Object.assign(new TypeError("no fetch"), { code: "ERR_NO_FETCH" });
+			// A read that goes out late does no harm.
+			if (!noStore) inFlight.add(check);
 			const response = await fetch(url, Object.assign(init, connection));
 			const { status } = response;
 			const received = response.headers as ExchangeHeaders;
@@ -80,6 +82,7 @@ export function createFetchExchange(given: Fetch | undefined): Exchange {
 		} catch (fault) {
 			throw new ExchangeError(fault, { head, connected: isFailedConnect(fault) ? false : undefined });
 		} finally {
+			inFlight.delete(check);
 			connection?.client?.close();
 		}
 	};
@@ -100,8 +103,15 @@ function freshConnection(): { keepalive: false; client?: { close: () => void } |
 /** The errors of connections that undici, which is Node's own fetch, did not get. */
 let failedConnects: WeakSet<object> | undefined;
 
-/** Learns from Node which errors are those of connections, because most of them do not show it: cut handshakes, proxies that refuse. */
-function watchConnects(): void {
+/** The time checks of the sends in flight. */
+const inFlight = new Set<() => void>();
+
+/**
+ * Learns from Node which errors are those of connections, because most of them do not show it: cut handshakes, proxies
+ * that refuse. It also learns when there is a connection, right before undici writes to it, and stops the sends that
+ * are too late by then. It cannot know which of them was going to use it.
+ */
+function watchConnections(): void {
 	if (failedConnects) return;
 	const failed = new WeakSet();
 	failedConnects = failed;
@@ -111,6 +121,9 @@ function watchConnects(): void {
 	diagnostics?.subscribe("undici:client:connectError", (message) => {
 		const { error }: { error?: unknown } = Object(message);
 		if (typeof error === "object" && error !== null) failed.add(error);
+	});
+	diagnostics?.subscribe("undici:client:connected", () => {
+		for (const check of inFlight) check();
 	});
 }
 
@@ -135,7 +148,10 @@ function supportsCache(): boolean {
 }
 
 /** Reads the whole body; resolves with undefined when it exceeds the limit. */
-async function read(response: FetchResponse, control: ExchangeControl): Promise<string | undefined> {
+async function read(
+	response: FetchResponse,
+	control: Pick<ExchangeControl, "maxBytes" | "signal">,
+): Promise<string | undefined> {
 	const { maxBytes, signal } = control;
 	const { headers } = response;
 	const body = response.body as Partial<ReadableStream<Uint8Array>> | null | undefined;
