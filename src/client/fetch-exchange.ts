@@ -62,7 +62,7 @@ export function createFetchExchange(given: Fetch | undefined): Exchange {
 			// The test environments of jsdom have none.
 			if (!fetch) throw Object.assign(new TypeError("no fetch"), { code: "ERR_NO_FETCH" });
 			// A read that goes out late does no harm.
-			if (!noStore) inFlight.add(check);
+			if (!noStore) untaken.set(check, url);
 			const response = await fetch(url, Object.assign(init, connection));
 			const { status } = response;
 			const received = response.headers as ExchangeHeaders;
@@ -82,7 +82,7 @@ export function createFetchExchange(given: Fetch | undefined): Exchange {
 		} catch (fault) {
 			throw new ExchangeError(fault, { head, connected: isFailedConnect(fault) ? false : undefined });
 		} finally {
-			inFlight.delete(check);
+			untaken.delete(check);
 			connection?.client?.close();
 		}
 	};
@@ -103,13 +103,12 @@ function freshConnection(): { keepalive: false; client?: { close: () => void } |
 /** The errors of connections that undici, which is Node's own fetch, did not get. */
 let failedConnects: WeakSet<object> | undefined;
 
-/** The time checks of the sends in flight. */
-const inFlight = new Set<() => void>();
+/** The time checks and URLs of sends that undici has not taken yet. It takes them in this order. */
+const untaken = new Map<() => void, string>();
 
 /**
  * Learns from Node which errors are those of connections, because most of them do not show it: cut handshakes, proxies
- * that refuse. It also learns when there is a connection, right before undici writes to it, and stops the sends that
- * are too late by then. It cannot know which of them was going to use it.
+ * that refuse. It also learns when undici has a connection and is about to write a send to it, and checks the time.
  */
 function watchConnections(): void {
 	if (failedConnects) return;
@@ -122,9 +121,17 @@ function watchConnections(): void {
 		const { error }: { error?: unknown } = Object(message);
 		if (typeof error === "object" && error !== null) failed.add(error);
 	});
-	diagnostics?.subscribe("undici:client:connected", () => {
-		for (const check of inFlight) check();
+	const taken = new WeakMap<object, () => void>();
+	diagnostics?.subscribe("undici:request:create", (message) => {
+		const request: { origin?: unknown; path?: unknown } = Object(Object(message).request);
+		for (const [check, url] of untaken) {
+			if (url !== `${request.origin}${request.path}`) continue;
+			untaken.delete(check);
+			taken.set(request, check);
+			return;
+		}
 	});
+	diagnostics?.subscribe("undici:client:sendHeaders", (message) => taken.get(Object(message).request)?.());
 }
 
 /** Whether a request failed before it had a connection, so that nothing was sent. */
