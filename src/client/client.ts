@@ -1,4 +1,5 @@
 import type { CountryCode } from "../phone/phone.ts";
+import { isRecord } from "../validation.ts";
 import type { ClientState } from "./call-state.ts";
 import { type ConversationsGroup, createConversations } from "./conversations.ts";
 import { PartnerConfigurationError } from "./errors.ts";
@@ -142,7 +143,7 @@ function derivedOptions(changed: DerivedOptions, options: CheckedOptions): Parti
 	const fixed = ["baseUrl", "fetch", "http", "dangerouslyAllowBrowser"].find((name) =>
 		Object.hasOwn(Object(changed), name),
 	);
-	if (typeof changed !== "object" || changed === null) {
+	if (!isRecord(changed)) {
 		throw new PartnerConfigurationError({
 			operation: "withOptions",
 			field: "options",

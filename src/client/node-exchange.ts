@@ -4,6 +4,7 @@ import { Socket } from "node:net";
 import { pipeline, type Readable, Transform } from "node:stream";
 import { TLSSocket } from "node:tls";
 import { constants, createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
+import { isRecord } from "../validation.ts";
 import { PartnerConfigurationError } from "./errors.ts";
 import {
 	type Exchange,
@@ -305,7 +306,7 @@ function connectionsFrom(options: NodeHttpOptions): Connections {
 	const isPemList = (value: unknown): boolean =>
 		value === undefined || [value].flat().every((each) => isPem(each, "CERTIFICATE"));
 	const rules: [field: string, rule: string, holds: boolean][] = [
-		["options", "must be an object", typeof options === "object" && options !== null],
+		["options", "must be an object", isRecord(options)],
 		["options", `takes only ${fields}`, Object.keys(unknown).length === 0],
 		[
 			"maxSockets",

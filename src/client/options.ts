@@ -7,6 +7,7 @@ import {
 	checkValue,
 	flag,
 	hasMethods,
+	isRecord,
 	milliseconds,
 	object,
 	optional,
@@ -117,7 +118,7 @@ const fixedHeader =
 
 /** Names and values that every runtime takes. Its own error would quote the value. */
 function isHeaders(value: unknown): boolean {
-	if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+	if (!isRecord(value)) return false;
 	return Object.entries(value).every(([name, text]) => {
 		const isName = /^[\w!#$%&'*+.^`|~-]{1,100}$/.test(name) && !fixedHeader.test(name);
 		return isName && (text === undefined || (typeof text === "string" && /^[\t\x20-\x7e]*$/.test(text)));

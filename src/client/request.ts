@@ -1,4 +1,4 @@
-import { anything, isWellFormed, object, optional, rule, type Schema } from "../validation.ts";
+import { anything, isRecord, isWellFormed, object, optional, rule, type Schema } from "../validation.ts";
 import { type Call, createCall } from "./call.ts";
 import { type Facts, PartnerInvalidInput, type RequestError } from "./errors.ts";
 import { agencyIdText, type CallOptions, checkInput, checkOptions, optionSchemas } from "./options.ts";
@@ -34,7 +34,7 @@ const isParameter = (value: unknown): boolean =>
 /** An object whose values pass a test. */
 function record<Value>(test: (value: unknown) => boolean, words: string): Schema<Readonly<Record<string, Value>>> {
 	return rule((value) => {
-		if (typeof value !== "object" || value === null) return false;
+		if (!isRecord(value)) return false;
 		return Object.entries(value).every(([name, each]) => isWellFormed(name) && test(each));
 	}, words);
 }

@@ -211,13 +211,13 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, headers, bod
 	const limit = new Limit(call, startedAt);
 	let isSent = false;
 	try {
-		limit.check();
+		limit.check(0);
 		limit.signal.throwIfAborted();
 		const reading = readKey(call);
 		// A send waits for the end of the current tick, so that an abort right after the call stops it.
 		const key = typeof reading === "string" && !plan.isWrite ? reading : await limit.race(Promise.resolve(reading));
 		// The key can have taken long, or the process can have been stopped meanwhile. No timer has fired for that yet.
-		limit.check();
+		limit.check(0);
 		limit.signal.throwIfAborted();
 		isSent = true;
 		call.attempts++;
@@ -225,7 +225,7 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, headers, bod
 		const sent = { ...Object.fromEntries(headers), authorization: `Bearer ${key}` };
 		const noStore = !plan.isWrite;
 		const request = { method, url, headers: sent, body, noStore, once: !noStore && plan.operationId === undefined };
-		const control = { maxBytes, signal: limit.signal, check: limit.check };
+		const control = { maxBytes, signal: limit.signal, check: () => limit.check(longestGraceMs) };
 		const answer = await limit.race(Promise.resolve(client.exchange(request, control)));
 		noteHead(call, answer);
 		if (answer.text === undefined && answer.status < 300) throw oversized(call);
@@ -369,13 +369,17 @@ class Limit {
 		return this.#controller.signal;
 	}
 
-	/** Aborts `signal` if the time is up or a signal has aborted: an earlier listener can keep an abort event to itself. */
-	readonly check = (): void => {
+	/**
+	 * Aborts `signal` if the time is up or a signal has aborted: an earlier listener can keep an abort event to itself.
+	 *
+	 * @param graceMs how long after the limit of the attempt a request may still go out; none does after the deadline
+	 */
+	check(graceMs: number): void {
 		const isLate = leftMs(this.#call) <= 0;
 		this.isDeadline ||= isLate;
 		if (this.#call.signals.some(({ aborted }) => aborted)) this.#cut("abort");
-		else if (isLate || performance.now() >= this.#dueAt) this.#cut("timeout");
-	};
+		else if (isLate || performance.now() >= this.#dueAt + graceMs) this.#cut("timeout");
+	}
 
 	/** Settles with the work, or rejects when it is cut off and does not end by itself in the next turn of the event loop. */
 	race<T>(work: Promise<T>): Promise<T> {

@@ -133,6 +133,19 @@ test.for(allMoments)("#38 nor when a TLS handshake ends late (%s)", async (momen
 	expect(seen).toEqual(["GET"]);
 });
 
+test("#12 nor long after the limit of an attempt", async () => {
+	const { url, seen } = await serve();
+	const client = clientOf({ baseUrl: url }, interrupted("nodeHttp", "at once", stop));
+	const options = { timeoutMs: 50, retry: false } as const;
+	expect(await failure(() => client.agency(agencyId).messages.send(hello, options))).toMatchObject({
+		_tag: "PartnerTimeoutError",
+		outcome: "not_sent",
+		message: /within 50 ms/,
+	});
+	await client.me.get();
+	expect(seen).toEqual(["GET"]);
+});
+
 test("#38 nor when a send gets its connection late, because maxSockets are in use", async () => {
 	const seen: string[] = [];
 	const held: (() => void)[] = [];
