@@ -117,16 +117,12 @@ export function brokenPath(isBroken: (json: unknown) => boolean, json: unknown):
 
 /** The correlation id of the current response. An id that repeats a part of the request is left out. */
 export function correlationIdOf<Data>(call: CallState<Data>): string | undefined {
-	const { head, plan } = call;
-	// After a success only the key is compared, because the texts of a request can be long.
-	const secrets = head && head.status >= 300 ? (plan.secrets ?? []) : [];
-	return correlationIdFrom(head?.headers.get("x-correlation-id"), given(secrets), keyPartsOf(call));
+	return correlationIdFrom(call.head?.headers.get("x-correlation-id"), given(call.plan.secrets), keyPartsOf(call));
 }
 
 /** The parts of the request that a message must not repeat. */
 function secretsOf<Data>(call: CallState<Data>): string[] {
-	const numbers = given(call.plan.secrets ?? []).flatMap((secret) => (/^\+\d+$/.test(secret) ? secret.slice(1) : []));
-	return [...keyPartsOf(call), ...given(call.plan.secrets ?? []), ...numbers];
+	return [...keyPartsOf(call), ...given(call.plan.secrets)];
 }
 
 /** Each key that was used, whole and by its parts after the public prefix. */
@@ -134,7 +130,7 @@ function keyPartsOf<Data>({ keys }: CallState<Data>): string[] {
 	return keys.flatMap((key) => [key, ...key.split(".").slice(1)]);
 }
 
-function given(secrets: readonly (string | undefined)[]): string[] {
+function given(secrets: readonly (string | undefined)[] = []): string[] {
 	return secrets.filter((secret) => secret !== undefined);
 }
 
@@ -168,14 +164,32 @@ function serviceMessage(body: unknown, secrets: readonly string[]): string | und
 	return line.trim().slice(0, longestMessage);
 }
 
-/** Replaces what the request contained, as it was given, as JSON and in a URL. */
+/** The phone numbers in a text, or what could be one. */
+export function numbersIn(text: string): string[] {
+	return text.match(anyNumber) ?? [];
+}
+
+const anyNumber = /(?:\+|%2B)?\d[\d\s()./-]{4,}\d/gi;
+
+/** The last digits of the numbers in the request. A response that spells a number in another way has them too. */
+function numberEnds(secrets: readonly string[]): string[] {
+	return secrets.flatMap(numbersIn).map((number) => digitsOf(number).slice(-8));
+}
+
+function digitsOf(number: string): string {
+	return number.replace("%2B", "").replace(/\D/g, "");
+}
+
+/** Replaces what the request contained: a number in any spelling, the rest as it was given, as JSON and in a URL. */
 function masked(text: string, secrets: readonly string[]): string {
+	const ends = numberEnds(secrets);
+	const isRepeated = (number: string): boolean => ends.some((end) => digitsOf(number).includes(end));
+	let shown = text.replace(anyNumber, (number) => (isRepeated(number) ? "[hidden]" : number));
 	// A text of 20,000 letters is not in a short message, and takes long to encode.
 	const shorter = secrets.filter(({ length }) => length <= text.length);
 	const forms = shorter.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), encoded(secret)]);
 	// The longest first, because a shorter one can be a part of it.
 	const parts = [...new Set(forms)].sort((one, other) => other.length - one.length);
-	let shown = text;
 	for (const part of parts) if (part.length >= shortestSecret) shown = shown.replaceAll(part, "[hidden]");
 	return shown;
 }
@@ -198,8 +212,9 @@ function correlationIdFrom(
 	if (!value || value.length > 128 || !/^[\w.:/=@-]+$/.test(value)) return undefined;
 	if (value.includes("_live.") || /^[\d./-]{6,20}$/.test(value)) return undefined;
 	if (repeats(value, [...keys, ...secrets])) return undefined;
-	// A UUID, which most ids are, is too short to hold a key.
+	// A UUID, which most ids are, is too short to hold a key, and can have eight digits by chance.
 	if (/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(value)) return value;
+	if (repeats(value, numberEnds(secrets))) return undefined;
 	const read = decodings(value);
 	return keys.some((key) => key.length >= shortestSecret && read.some((text) => text.includes(key)))
 		? undefined
