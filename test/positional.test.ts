@@ -7,7 +7,7 @@ import { changes, reconcile, watch } from "messaging-conversations/sync";
 import { expect, test } from "vitest";
 import { memoryStore } from "./outbox/memory.ts";
 
-// What is passed in place of the options must not be ignored: a signal that nobody listens to, a transaction that is not used.
+// What is passed in place of the options must not be ignored: a signal that ends nothing, a transaction that is not used.
 
 /** As Kysely's: all of its fields are private. */
 class Transaction {

@@ -19,6 +19,8 @@ export interface ClientState extends Observers {
 	userAgent: string | undefined;
 	/** Headers of every request, beside those of this package. */
 	headers?: RequestHeaders | undefined;
+	/** `hasAnswered` once a response has kept the contract, which proves that the base URL is right. */
+	service: { hasAnswered: boolean };
 	tracer?: Tracer | undefined;
 	onContractDrift?: ((drift: ContractDrift) => unknown) | undefined;
 }
@@ -64,8 +66,6 @@ export interface CallState<Data> {
 	attempt: number;
 	/** Number of requests made. An attempt without a key makes none. */
 	attempts: number;
-	/** Outcome over all attempts. Once an attempt was ambiguous, it stays `unknown` or becomes `sent`. */
-	outcome: Outcome;
 	/** The key that a 401 was asked for, which the next attempt uses. */
 	newKey: string | undefined;
 	/** All keys that were used, because a response can repeat one that was rotated away. */
@@ -80,7 +80,7 @@ export interface CallState<Data> {
 	durationMs: number | undefined;
 	/** The wait before the current attempt, in milliseconds. */
 	lastWaitMs: number;
-	/** The error of the attempt before. */
+	/** The error of the attempt before. Its outcome is that of all attempts so far. */
 	lastError: PartnerError | undefined;
 }
 
@@ -105,7 +105,6 @@ export function startCall<Data>(client: ClientState, plan: CallPlan<Data>, optio
 		headers: { ...options.headers },
 		attempt: 0,
 		attempts: 0,
-		outcome: "not_sent",
 		newKey: undefined,
 		keys: [],
 		head: undefined,
@@ -131,9 +130,9 @@ export function leftMs({
  * @param outcome what the failed attempt itself proves
  */
 export function factsOf<Data>(call: CallState<Data>, outcome: Outcome): Facts {
+	const { plan, head, attempts, correlationId, lastError } = call;
 	// Once an attempt was ambiguous, a later one can prove that the send was accepted, but not that it was not.
-	if (outcome === "sent" || call.outcome === "not_sent") call.outcome = outcome;
-	const { plan, head, attempts, correlationId } = call;
+	const isAmbiguous = lastError?.outcome === "unknown" && outcome === "not_sent";
 	return {
 		operation: plan.operation,
 		agencyId: plan.agencyId,
@@ -142,6 +141,6 @@ export function factsOf<Data>(call: CallState<Data>, outcome: Outcome): Facts {
 		correlationId,
 		attempts,
 		operationId: plan.operationId,
-		outcome: plan.isWrite ? call.outcome : undefined,
+		outcome: plan.isWrite ? (isAmbiguous ? "unknown" : outcome) : undefined,
 	};
 }

@@ -95,12 +95,13 @@ export function createClient(options: ClientOptions): Client {
 	return clientFrom(checked, {
 		exchange: checked.http ?? createFetchExchange(checked.fetch),
 		tokens: { left: budget, max: budget },
+		service: { hasAnswered: false },
 		guard: createReuseGuard(),
 	});
 }
 
 /** What a client shares with those derived from it. */
-interface Shared extends Pick<ClientState, "exchange" | "tokens"> {
+interface Shared extends Pick<ClientState, "exchange" | "tokens" | "service"> {
 	guard: ReuseGuard;
 }
 

@@ -33,7 +33,10 @@ export function judge<Data>({ data, error }: Parsed, call: CallState<Data>): Dat
 	const known = (data ?? null) as Data;
 	const broken =
 		status !== 200 && !isOutside ? "the status" : (brokenField(plan.operation, data) ?? plan.verify?.(known));
-	if (broken === undefined) return known;
+	if (broken === undefined) {
+		call.client.service.hasAnswered = true;
+		return known;
+	}
 	const outcome = status === 200 && Object(data).success === true ? "sent" : "unknown";
 	const message = `${plan.operation}: the answer breaks the contract at ${broken || "/"}`;
 	throw new PartnerUnexpectedResponse(message, factsOf(call, outcome));
@@ -41,7 +44,16 @@ export function judge<Data>({ data, error }: Parsed, call: CallState<Data>): Dat
 
 /** The error of a 2xx whose body is empty or no JSON. */
 export function unreadable<Data>(call: CallState<Data>): PartnerError {
-	const message = `${call.plan.operation}: the answer could not be read`;
+	const isPage = /html/i.test(call.head?.headers.get("content-type") ?? "");
+	// A web app answers every path with its page.
+	if (isPage && !call.client.service.hasAnswered && lacksVersion(call))
+		return new PartnerConfigurationError({
+			...factsOf(call, "unknown"),
+			field: "baseUrl",
+			rule: "must end in /api/v1: the service answered with a web page",
+		});
+	const hint = isPage ? ". It is a web page: is the base URL right?" : "";
+	const message = `${call.plan.operation}: the answer could not be read${hint}`;
 	return new PartnerConnectionError(message, { ...factsOf(call, "unknown"), retryable: true });
 }
 
@@ -82,11 +94,13 @@ function refused<Data>(status: number, body: unknown, call: CallState<Data>): Pa
 }
 
 /** Whether the path does not exist at all, because the base URL lacks the version. The service's own refusals have a tag. */
-function isWrongBaseUrl<Data>(status: number, body: unknown, { plan, client }: CallState<Data>): boolean {
+function isWrongBaseUrl<Data>(status: number, body: unknown, call: CallState<Data>): boolean {
 	const isNoPath = status === 404 || status === 405 || status === 501;
-	return (
-		isNoPath && plan.operation !== "request" && Object(body)._tag === undefined && !/\/api\/v1$/.test(client.baseUrl)
-	);
+	return isNoPath && Object(body)._tag === undefined && lacksVersion(call);
+}
+
+function lacksVersion<Data>({ plan, client }: CallState<Data>): boolean {
+	return plan.operation !== "request" && !/\/api\/v1$/.test(client.baseUrl);
 }
 
 /** The statuses that have an error class of their own. */
