@@ -277,6 +277,21 @@ export function checkClientOptions(options: ClientOptions): CheckedOptions {
 	return checked;
 }
 
+/** The options that change. Headers and retry options are added to those that were given. */
+export function derivedOptions(changed: Partial<ClientOptions>, options: CheckedOptions): Partial<ClientOptions> {
+	const no = (field: string, rule: string) => new PartnerConfigurationError({ operation: "withOptions", field, rule });
+	if (!isRecord(changed)) throw no("options", "must be an object of options");
+	const fixed = ["baseUrl", "fetch", "http", "dangerouslyAllowBrowser"].find((name) => Object.hasOwn(changed, name));
+	if (fixed !== undefined)
+		throw no(fixed, "must not change, because the clients share their connections. Make another one by createClient");
+	const { headers, retry } = changed;
+	return {
+		...defined(changed),
+		...(headers && options.headers && { headers: { ...options.headers, ...headers } }),
+		...(retry && options.retry && { retry: { ...options.retry, ...defined(retry) } }),
+	};
+}
+
 /** Returns the base URL without a trailing slash, or nothing when it is absent. The error never shows the URL. */
 export function checkBaseUrl(given = "", insecureHosts: readonly string[] = []): string {
 	const text = given.trim();

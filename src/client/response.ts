@@ -191,7 +191,7 @@ function numberEnds(secrets: readonly string[]): string[] {
 }
 
 function digitsOf(number: string): string {
-	return number.replace("%2B", "").replace(/\D/g, "");
+	return number.replace(/\D/g, "");
 }
 
 /** Replaces what the request contained: a number in any spelling, the rest as it was given, as JSON and in a URL. */
