@@ -103,7 +103,7 @@ const calls: [call: string, run: (world: World) => unknown, message: RegExp][] =
 	[
 		"enqueue(text, a database)",
 		({ outbox, text }) => outbox.enqueue(text, none(Object.assign(new Transaction(), { processId: 4711 }))),
-		/^options: .*{ tx }$/,
+		/^options: takes tx, allowUnlistedNumber\. /,
 	],
 	["enqueue(text, null)", ({ outbox, text }) => outbox.enqueue(text, none(null)), /^options: must be an object of tx/],
 	["acknowledge(changes, tx)", ({ outbox }) => outbox.acknowledge([], none(new Transaction())), /^options: .*{ tx }$/],

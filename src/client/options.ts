@@ -280,7 +280,7 @@ export function checkClientOptions(options: ClientOptions): CheckedOptions {
 /** The options that change. Headers and retry options are added to those that were given. */
 export function derivedOptions(changed: Partial<ClientOptions>, options: CheckedOptions): Partial<ClientOptions> {
 	const no = (field: string, rule: string) => new PartnerConfigurationError({ operation: "withOptions", field, rule });
-	if (!isRecord(changed)) throw no("options", "must be an object of options");
+	if (!isRecord(changed)) throw no("options", "must be an object");
 	const fixed = ["baseUrl", "fetch", "http", "dangerouslyAllowBrowser"].find((name) => Object.hasOwn(changed, name));
 	if (fixed !== undefined)
 		throw no(fixed, "must not change, because the clients share their connections. Make another one by createClient");

@@ -47,12 +47,8 @@ export function unreadable<Data>(call: CallState<Data>): PartnerError {
 	const isPage = /html/i.test(call.head?.headers.get("content-type") ?? "");
 	// A web app answers every path with its page.
 	if (isPage && !call.client.service.hasAnswered && lacksVersion(call))
-		return new PartnerConfigurationError({
-			...factsOf(call, "unknown"),
-			field: "baseUrl",
-			rule: "must end in /api/v1: the service answered with a web page",
-		});
-	const hint = isPage ? ". It is a web page: is the base URL right?" : "";
+		return wrongBaseUrl(factsOf(call, "unknown"), "with a web page");
+	const hint = isPage ? ": a web page. Is baseUrl right?" : "";
 	const message = `${call.plan.operation}: the answer could not be read${hint}`;
 	return new PartnerConnectionError(message, { ...factsOf(call, "unknown"), retryable: true });
 }
@@ -71,10 +67,7 @@ function refused<Data>(status: number, body: unknown, call: CallState<Data>): Pa
 	const say = (what: string): string => `${operation}: ${what}${said ? `: ${said}` : ""}`;
 	const wait = call.head && retryAfterMs(call.head.headers);
 	const facts = (outcome: Outcome): Facts => ({ ...factsOf(call, outcome), retryAfterMs: wait });
-	if (isWrongBaseUrl(status, body, call)) {
-		const rule = `must end in /api/v1: the service answered ${status}`;
-		return new PartnerConfigurationError({ ...facts(status < 500 ? "not_sent" : "unknown"), field: "baseUrl", rule });
-	}
+	if (isWrongBaseUrl(status, body, call)) return wrongBaseUrl(facts(status < 500 ? "not_sent" : "unknown"), status);
 	if (status >= 500 && status < 600) {
 		// The service answers 500 to every retry of an id that was used with another body.
 		const hint = isChosenId ? " (the operationId may have been used with a different body)" : "";
@@ -97,6 +90,11 @@ function refused<Data>(status: number, body: unknown, call: CallState<Data>): Pa
 function isWrongBaseUrl<Data>(status: number, body: unknown, call: CallState<Data>): boolean {
 	const isNoPath = status === 404 || status === 405 || status === 501;
 	return isNoPath && Object(body)._tag === undefined && lacksVersion(call);
+}
+
+function wrongBaseUrl(facts: Facts, answer: number | string): PartnerError {
+	const rule = `must end in /api/v1: the service answered ${answer}`;
+	return new PartnerConfigurationError({ ...facts, field: "baseUrl", rule });
 }
 
 function lacksVersion<Data>({ plan, client }: CallState<Data>): boolean {
@@ -183,7 +181,7 @@ export function numbersIn(text: string): string[] {
 	return text.match(anyNumber) ?? [];
 }
 
-const anyNumber = /(?:\+|%2B)?\d[\d\s()./-]{4,}\d/gi;
+const anyNumber = /(\+|%2B)?\d[\d\s()./-]{4,}\d/gi;
 
 /** The last digits of the numbers in the request. A response that spells a number in another way has them too. */
 function numberEnds(secrets: readonly string[]): string[] {
@@ -197,8 +195,9 @@ function digitsOf(number: string): string {
 /** Replaces what the request contained: a number in any spelling, the rest as it was given, as JSON and in a URL. */
 function masked(text: string, secrets: readonly string[]): string {
 	const ends = numberEnds(secrets);
-	const isRepeated = (number: string): boolean => ends.some((end) => digitsOf(number).includes(end));
-	let shown = text.replace(anyNumber, (number) => (isRepeated(number) ? "[hidden]" : number));
+	let shown = text.replace(anyNumber, (number) =>
+		ends.some((end) => digitsOf(number).includes(end)) ? "[hidden]" : number,
+	);
 	// A text of 20,000 letters is not in a short message, and takes long to encode.
 	const shorter = secrets.filter(({ length }) => length <= text.length);
 	const forms = shorter.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), encoded(secret)]);

@@ -164,7 +164,7 @@ async function hasNewKey<Data>(call: CallState<Data>, { _tag }: PartnerError): P
 	const isPossible = call.attempts < call.retry.attempts && leftMs(call) > roomMs(call);
 	if (_tag !== "PartnerUnauthorized" || typeof apiKey !== "function" || call.newKey !== undefined || !isPossible)
 		return false;
-	const limit = new Limit(call, performance.now());
+	const limit = new Limit(call);
 	try {
 		const key = checkedKey(call, await limit.race(Promise.resolve(keyAfterRefusal(apiKey))));
 		if (key === call.keys.at(-1)) return false;
@@ -208,7 +208,7 @@ const maxBytes = 10 * 1024 * 1024;
 async function sendOnce<Data>(call: CallState<Data>, { url, method, headers, body }: PlainRequest): Promise<Response> {
 	const { client, plan } = call;
 	const startedAt = performance.now();
-	const limit = new Limit(call, startedAt);
+	const limit = new Limit(call);
 	let isSent = false;
 	try {
 		limit.check(0);
@@ -350,8 +350,9 @@ class Limit {
 	#timer: ReturnType<typeof setTimeout>;
 	#giveUp: () => void = () => {};
 
-	constructor(call: Timed, now: number) {
+	constructor(call: Timed) {
 		const { deadlineAt, timeoutMs, signals } = call;
+		const now = performance.now();
 		this.isDeadline = deadlineAt - now <= timeoutMs;
 		this.#dueAt = this.isDeadline ? deadlineAt : now + timeoutMs;
 		this.#call = call;

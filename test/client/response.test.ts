@@ -260,7 +260,7 @@ test.for([
 	if (before.length > 0) await client.me.get();
 	const error = await failure(() => client.withOptions({ timeoutMs: 5000 }).me.get());
 	expect(error).toMatchObject({ _tag: "PartnerConnectionError", attempts: 4, retryable: true });
-	const hint = name.endsWith("no page") ? "" : ". It is a web page: is the base URL right?";
+	const hint = name.endsWith("no page") ? "" : ": a web page. Is baseUrl right?";
 	expect(error.message).toBe(`me.get: the answer could not be read${hint}`);
 });
 
