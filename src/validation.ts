@@ -65,17 +65,10 @@ export function orFalse<S extends z.ZodMiniType>(schema: S): z.ZodMiniUnion<read
 export function object<Shape extends z.core.$ZodShape>(
 	shape: Shape,
 ): z.ZodMiniPipe<z.ZodMiniType<z.input<z.ZodMiniObject<Shape>>>, z.ZodMiniObject<Shape>> {
-	const names = Object.keys(shape).join(", ") || "nothing";
-	const unknownKeys = (value: object) => Object.keys(value).filter((key) => !Object.hasOwn(shape, key));
-	const known = z.custom<z.input<z.ZodMiniObject<Shape>>>(
-		(value) => isObject(value) && unknownKeys(value).length === 0,
-		{
-			error: ({ input }) =>
-				isObject(input)
-					? `takes ${names}. It has a field that it does not take${namesOf(unknownKeys(input))}`
-					: `must be an object of ${names}`,
-		},
-	);
+	const names = Object.keys(shape);
+	const known = z.custom<z.input<z.ZodMiniObject<Shape>>>((value) => fieldsProblem(value, names) === undefined, {
+		error: ({ input }) => fieldsProblem(input, names) ?? "",
+	});
 	return z.pipe(known, z.object(shape) as never);
 }
 
@@ -85,8 +78,30 @@ export const anyObject: z.ZodMiniType<object> = /* @__PURE__ */ rule<object>(
 	"must be an object",
 );
 
-function isObject(value: unknown): value is object {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
+/** What is wrong with a value that must be an object with some of these fields and no others. */
+export function fieldsProblem(value: unknown, names: readonly string[]): string | undefined {
+	const known = names.join(", ") || "nothing";
+	if (!isRecord(value)) {
+		const name = isAbortSignal(value) ? "signal" : "tx";
+		return `must be an object of ${known}${names.includes(name) ? `. Pass it as { ${name} }` : ""}`;
+	}
+	const unknown = Object.keys(value).filter((key) => !names.includes(key));
+	return unknown.length > 0 ? `takes ${known}. It has a field that it does not take${namesOf(unknown)}` : undefined;
+}
+
+/**
+ * Whether a value is an object with fields. One of a class without fields of its own is none: a signal, a transaction, a
+ * Map or a `Headers` would pass for an empty object.
+ */
+export function isRecord(value: unknown): value is object {
+	if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+	return isPlain(value) || Object.keys(value).length > 0;
+}
+
+/** Whether an object is of no class. The objects of another realm have another `Object.prototype`. */
+function isPlain(value: unknown): boolean {
+	const prototype = Object.getPrototypeOf(value);
+	return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 /** Names that look like fields. Anything else could be a value, such as a phone number. */

@@ -13,7 +13,7 @@ export function over(adapter: Adapter, options?: NodeHttpOptions): Pick<ClientOp
 
 /** What an exchange is given beside its request. Nothing aborts it. */
 export function controlOf(maxBytes: number): ExchangeControl {
-	return { maxBytes, signal: new AbortController().signal };
+	return { maxBytes, signal: new AbortController().signal, check: () => {} };
 }
 
 /**

@@ -19,6 +19,8 @@ export interface ClientState extends Observers {
 	userAgent: string | undefined;
 	/** Headers of every request, beside those of this package. */
 	headers?: RequestHeaders | undefined;
+	/** `hasAnswered` once a response has kept the contract, which proves that the base URL is right. */
+	service: { hasAnswered: boolean };
 	tracer?: Tracer | undefined;
 	onContractDrift?: ((drift: ContractDrift) => unknown) | undefined;
 }
@@ -53,6 +55,8 @@ export interface CallState<Data> {
 	deadlineMs: number;
 	/** On the clock of `performance.now()`. */
 	deadlineAt: number;
+	/** The deadline of a write by the system clock, because the other one can stand still while a machine sleeps. */
+	systemDeadlineAt: number;
 	retry: RetryPolicy;
 	/** The caller's signal, and the one of an iteration that does not need its next page any more. */
 	signals: readonly AbortSignal[];
@@ -62,8 +66,6 @@ export interface CallState<Data> {
 	attempt: number;
 	/** Number of requests made. An attempt without a key makes none. */
 	attempts: number;
-	/** Outcome over all attempts. Once an attempt was ambiguous, it stays `unknown` or becomes `sent`. */
-	outcome: Outcome;
 	/** The key that a 401 was asked for, which the next attempt uses. */
 	newKey: string | undefined;
 	/** All keys that were used, because a response can repeat one that was rotated away. */
@@ -78,7 +80,7 @@ export interface CallState<Data> {
 	durationMs: number | undefined;
 	/** The wait before the current attempt, in milliseconds. */
 	lastWaitMs: number;
-	/** The error of the attempt before. */
+	/** The error of the attempt before. Its outcome is that of all attempts so far. */
 	lastError: PartnerError | undefined;
 }
 
@@ -96,13 +98,13 @@ export function startCall<Data>(client: ClientState, plan: CallPlan<Data>, optio
 		timeoutMs: options.timeoutMs ?? client.timeoutMs ?? preset.timeoutMs,
 		deadlineMs,
 		deadlineAt: plan.deadlineAt ?? performance.now() + deadlineMs,
+		systemDeadlineAt: plan.isWrite ? Date.now() + deadlineMs : Number.POSITIVE_INFINITY,
 		retry: policyFrom(client.retry, options.retry),
 		signals: [options.signal, plan.abandon].filter((signal) => signal !== undefined),
 		// A copy, because the caller may change its object before a retry.
 		headers: { ...options.headers },
 		attempt: 0,
 		attempts: 0,
-		outcome: "not_sent",
 		newKey: undefined,
 		keys: [],
 		head: undefined,
@@ -114,15 +116,23 @@ export function startCall<Data>(client: ClientState, plan: CallPlan<Data>, optio
 	};
 }
 
+/** The time until the deadline, which passes when it has passed by either clock. */
+export function leftMs({
+	deadlineAt,
+	systemDeadlineAt,
+}: Pick<CallState<unknown>, "deadlineAt" | "systemDeadlineAt">): number {
+	return Math.min(deadlineAt - performance.now(), systemDeadlineAt - Date.now());
+}
+
 /**
  * What the call has seen so far, for the error of the attempt that has just failed.
  *
  * @param outcome what the failed attempt itself proves
  */
 export function factsOf<Data>(call: CallState<Data>, outcome: Outcome): Facts {
+	const { plan, head, attempts, correlationId, lastError } = call;
 	// Once an attempt was ambiguous, a later one can prove that the send was accepted, but not that it was not.
-	if (outcome === "sent" || call.outcome === "not_sent") call.outcome = outcome;
-	const { plan, head, attempts, correlationId } = call;
+	const isAmbiguous = lastError?.outcome === "unknown" && outcome === "not_sent";
 	return {
 		operation: plan.operation,
 		agencyId: plan.agencyId,
@@ -131,6 +141,6 @@ export function factsOf<Data>(call: CallState<Data>, outcome: Outcome): Facts {
 		correlationId,
 		attempts,
 		operationId: plan.operationId,
-		outcome: plan.isWrite ? call.outcome : undefined,
+		outcome: plan.isWrite ? (isAmbiguous ? "unknown" : outcome) : undefined,
 	};
 }

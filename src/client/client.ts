@@ -1,8 +1,6 @@
 import type { CountryCode } from "../phone/phone.ts";
 import type { ClientState } from "./call-state.ts";
 import { type ConversationsGroup, createConversations } from "./conversations.ts";
-import { PartnerConfigurationError } from "./errors.ts";
-import { defined } from "./events.ts";
 import { createFetchExchange } from "./fetch-exchange.ts";
 import { createMe, type MeGroup } from "./me.ts";
 import { createMessages, type MessagesGroup } from "./messages.ts";
@@ -16,6 +14,7 @@ import {
 	checkInput,
 	checkKey,
 	defaultRetry,
+	derivedOptions,
 	policyFrom,
 	refuseBrowser,
 	userAgentOf,
@@ -94,12 +93,13 @@ export function createClient(options: ClientOptions): Client {
 	return clientFrom(checked, {
 		exchange: checked.http ?? createFetchExchange(checked.fetch),
 		tokens: { left: budget, max: budget },
+		service: { hasAnswered: false },
 		guard: createReuseGuard(),
 	});
 }
 
 /** What a client shares with those derived from it. */
-interface Shared extends Pick<ClientState, "exchange" | "tokens"> {
+interface Shared extends Pick<ClientState, "exchange" | "tokens" | "service"> {
 	guard: ReuseGuard;
 }
 
@@ -134,29 +134,5 @@ function clientFrom(options: CheckedOptions, shared: Shared): Client {
 			const given: ClientOptions = { baseUrl, apiKey, ...kept, ...derivedOptions(changed, options) };
 			return clientFrom(checkClientOptions(given), shared);
 		},
-	};
-}
-
-/** The options that change. Headers and retry options are added to those that were given. */
-function derivedOptions(changed: DerivedOptions, options: CheckedOptions): Partial<ClientOptions> {
-	const fixed = ["baseUrl", "fetch", "http", "dangerouslyAllowBrowser"].find((name) =>
-		Object.hasOwn(Object(changed), name),
-	);
-	if (typeof changed !== "object" || changed === null) {
-		throw new PartnerConfigurationError({
-			operation: "withOptions",
-			field: "options",
-			rule: "must be an object of options",
-		});
-	}
-	if (fixed !== undefined) {
-		const rule = "must not change, because the clients share their connections. Make another one by createClient";
-		throw new PartnerConfigurationError({ operation: "withOptions", field: fixed, rule });
-	}
-	const { headers, retry } = changed;
-	return {
-		...defined(changed),
-		...(headers && options.headers && { headers: { ...options.headers, ...headers } }),
-		...(retry && options.retry && { retry: { ...options.retry, ...defined(retry) } }),
 	};
 }

@@ -38,8 +38,16 @@ export interface ExchangeAnswer extends ExchangeHead {
 export interface ExchangeControl {
 	/** Limit of the decoded body in bytes. Past it the exchange stops reading. */
 	readonly maxBytes: number;
-	/** Aborts on a time-out, with a reason named `TimeoutError`, or when the caller aborts. The exchange then ends the request and rejects at once. */
+	/**
+	 * Aborts on a time-out, with a reason named `TimeoutError`, or when the caller aborts. The exchange then ends the request
+	 * and rejects at once. The reason of a caller's `AbortSignal.timeout` has this name too.
+	 */
 	readonly signal: AbortSignal;
+	/**
+	 * Aborts `signal` if the time is up. Call it when there is a connection, right before you write the request to it: in a
+	 * process that was stopped meanwhile, no timer has fired yet.
+	 */
+	readonly check: () => void;
 }
 
 /** What an exchange knows about a request that failed. An exchange can set these fields on the error that it rejects with. */

@@ -48,10 +48,10 @@ export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
  * are installed later work
  */
 export function createFetchExchange(given: Fetch | undefined): Exchange {
-	watchConnects();
+	watchConnections();
 	// Checked at the first read, because touching `Request` loads all of Node's fetch.
 	let canSkipCache: boolean | undefined;
-	return async ({ method, url, headers, body, noStore, once }, { maxBytes, signal }) => {
+	return async ({ method, url, headers, body, noStore, once }, { maxBytes, signal, check }) => {
 		const init: FetchInit = { method, headers: { ...headers }, redirect: "manual", signal };
 		if (body !== undefined) init.body = body;
 		if (noStore && (canSkipCache ??= supportsCache())) init.cache = "no-store";
@@ -61,6 +61,8 @@ export function createFetchExchange(given: Fetch | undefined): Exchange {
 		try {
 			// The test environments of jsdom have none.
 			if (!fetch) throw Object.assign(new TypeError("no fetch"), { code: "ERR_NO_FETCH" });
+			// A read that goes out late does no harm.
+			if (!noStore) untaken.set(check, url);
 			const response = await fetch(url, Object.assign(init, connection));
 			const { status } = response;
 			const received = response.headers as ExchangeHeaders;
@@ -80,6 +82,7 @@ export function createFetchExchange(given: Fetch | undefined): Exchange {
 		} catch (fault) {
 			throw new ExchangeError(fault, { head, connected: isFailedConnect(fault) ? false : undefined });
 		} finally {
+			untaken.delete(check);
 			connection?.client?.close();
 		}
 	};
@@ -100,8 +103,14 @@ function freshConnection(): { keepalive: false; client?: { close: () => void } |
 /** The errors of connections that undici, which is Node's own fetch, did not get. */
 let failedConnects: WeakSet<object> | undefined;
 
-/** Learns from Node which errors are those of connections, because most of them do not show it: cut handshakes, proxies that refuse. */
-function watchConnects(): void {
+/** The time checks and URLs of sends that undici has not taken yet. It takes them in this order. */
+const untaken = new Map<() => void, string>();
+
+/**
+ * Learns from Node which errors are those of connections, because most of them do not show it: cut handshakes, proxies
+ * that refuse. It also learns when undici has a connection and is about to write a send to it, and checks the time.
+ */
+function watchConnections(): void {
 	if (failedConnects) return;
 	const failed = new WeakSet();
 	failedConnects = failed;
@@ -112,6 +121,17 @@ function watchConnects(): void {
 		const { error }: { error?: unknown } = Object(message);
 		if (typeof error === "object" && error !== null) failed.add(error);
 	});
+	const taken = new WeakMap<object, () => void>();
+	diagnostics?.subscribe("undici:request:create", (message) => {
+		const request: { origin?: unknown; path?: unknown } = Object(Object(message).request);
+		for (const [check, url] of untaken) {
+			if (url !== `${request.origin}${request.path}`) continue;
+			untaken.delete(check);
+			taken.set(request, check);
+			return;
+		}
+	});
+	diagnostics?.subscribe("undici:client:sendHeaders", (message) => taken.get(Object(message).request)?.());
 }
 
 /** Whether a request failed before it had a connection, so that nothing was sent. */
@@ -135,7 +155,10 @@ function supportsCache(): boolean {
 }
 
 /** Reads the whole body; resolves with undefined when it exceeds the limit. */
-async function read(response: FetchResponse, control: ExchangeControl): Promise<string | undefined> {
+async function read(
+	response: FetchResponse,
+	control: Pick<ExchangeControl, "maxBytes" | "signal">,
+): Promise<string | undefined> {
 	const { maxBytes, signal } = control;
 	const { headers } = response;
 	const body = response.body as Partial<ReadableStream<Uint8Array>> | null | undefined;

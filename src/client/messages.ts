@@ -107,8 +107,8 @@ export function createMessages({ api, run }: Transport, settings: MessagesOption
 		const facts: Facts = { operation: plan.operation, agencyId, operationId, outcome: "not_sent" };
 		const refuse = (field: string, rule: string) => new PartnerInvalidInput({ ...facts, field, rule });
 
-		const { allowUnlistedNumber = false, ...call } = checkOptions(optionSchemas.send, options, facts);
 		const { to: given, body: text, ...rest } = checkInput(messageSchema, message, "message", facts);
+		const { allowUnlistedNumber = false, ...call } = checkOptions(optionSchemas.send, options, facts);
 		const to = requireRecipient(given, { defaultCountry, allowUnlistedNumber }, "to", facts);
 		if (!isAllowed(to))
 			throw refuse("to", "is not one of allowRecipients. Add it to this option of createClient to send to it");

@@ -4,6 +4,7 @@ import { Socket } from "node:net";
 import { pipeline, type Readable, Transform } from "node:stream";
 import { TLSSocket } from "node:tls";
 import { constants, createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
+import { isRecord } from "../validation.ts";
 import { PartnerConfigurationError } from "./errors.ts";
 import {
 	type Exchange,
@@ -59,6 +60,8 @@ export type NodeHttp = Exchange & {
 
 /** As long as Node's own fetch waits for a connection. */
 const connectTimeoutMs = 10_000;
+/** If a caller gives up after so long without a response, the connection may be dead. */
+const silentMs = 1000;
 
 /**
  * Creates an exchange over node:http, for the client's option `http`. It takes over a third less time than `fetch`,
@@ -99,7 +102,7 @@ function closedError(): Error {
 /** Sends one request, and reads its response to the end. */
 function send(
 	{ method, url, headers, body, noStore }: ExchangeRequest,
-	{ maxBytes, signal }: ExchangeControl,
+	{ maxBytes, signal, check }: ExchangeControl,
 	connections: Connections,
 	inFlight: Set<(error: Error) => void>,
 ): Promise<ExchangeAnswer> {
@@ -141,8 +144,9 @@ function send(
 		const dropDeadOnes = (): void => {
 			if (!head && request.reusedSocket) connections.dropIdle();
 		};
+		let writtenAt = Number.POSITIVE_INFINITY;
 		signal.addEventListener("abort", () => {
-			if (signal.reason?.name === "TimeoutError") dropDeadOnes();
+			if (signal.reason?.name === "TimeoutError" || performance.now() - writtenAt > silentMs) dropDeadOnes();
 			fail(signal.reason);
 			end(new Error("cut"));
 		});
@@ -152,12 +156,20 @@ function send(
 		};
 		inFlight.add(endByClose);
 		// A mock puts its own class in place, which does not show when its request goes out.
-		if (!isExactly(request, ClientRequest)) connected = undefined;
+		const isMock = !isExactly(request, ClientRequest);
+		const write = (): void => {
+			check();
+			if (isOver) return;
+			connected = isMock ? undefined : true;
+			writtenAt = performance.now();
+			request.end(body);
+		};
 		request.on("socket", (socket) => {
 			// Deno gives a request that was destroyed in its handshake another connection, and sends it.
 			if (isOver) return void socket.destroy();
 			connections.use(socket);
-			watchConnection(socket, () => (connected = true), end);
+			// Written now and not before, because a socket sends what it was given as soon as it has its connection.
+			watchConnection(socket, isMock ? () => (connected = true) : write, end);
 		});
 		request.on("response", (response) => {
 			connected = true;
@@ -186,7 +198,7 @@ function send(
 			inFlight.delete(endByClose);
 			if (!head) fail(Object.assign(new Error("no response"), { code: "ECONNRESET" }));
 		});
-		request.end(body);
+		if (isMock) write();
 	});
 }
 
@@ -294,7 +306,7 @@ function connectionsFrom(options: NodeHttpOptions): Connections {
 	const isPemList = (value: unknown): boolean =>
 		value === undefined || [value].flat().every((each) => isPem(each, "CERTIFICATE"));
 	const rules: [field: string, rule: string, holds: boolean][] = [
-		["options", "must be an object", typeof options === "object" && options !== null],
+		["options", "must be an object", isRecord(options)],
 		["options", `takes only ${fields}`, Object.keys(unknown).length === 0],
 		[
 			"maxSockets",

@@ -7,6 +7,7 @@ import {
 	checkValue,
 	flag,
 	hasMethods,
+	isRecord,
 	milliseconds,
 	object,
 	optional,
@@ -117,7 +118,7 @@ const fixedHeader =
 
 /** Names and values that every runtime takes. Its own error would quote the value. */
 function isHeaders(value: unknown): boolean {
-	if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+	if (!isRecord(value)) return false;
 	return Object.entries(value).every(([name, text]) => {
 		const isName = /^[\w!#$%&'*+.^`|~-]{1,100}$/.test(name) && !fixedHeader.test(name);
 		return isName && (text === undefined || (typeof text === "string" && /^[\t\x20-\x7e]*$/.test(text)));
@@ -274,6 +275,21 @@ export function checkClientOptions(options: ClientOptions): CheckedOptions {
 		});
 	}
 	return checked;
+}
+
+/** The options that change. Headers and retry options are added to those that were given. */
+export function derivedOptions(changed: Partial<ClientOptions>, options: CheckedOptions): Partial<ClientOptions> {
+	const no = (field: string, rule: string) => new PartnerConfigurationError({ operation: "withOptions", field, rule });
+	if (!isRecord(changed)) throw no("options", "must be an object");
+	const fixed = ["baseUrl", "fetch", "http", "dangerouslyAllowBrowser"].find((name) => Object.hasOwn(changed, name));
+	if (fixed !== undefined)
+		throw no(fixed, "must not change, because the clients share their connections. Make another one by createClient");
+	const { headers, retry } = changed;
+	return {
+		...defined(changed),
+		...(headers && options.headers && { headers: { ...options.headers, ...headers } }),
+		...(retry && options.retry && { retry: { ...options.retry, ...defined(retry) } }),
+	};
 }
 
 /** Returns the base URL without a trailing slash, or nothing when it is absent. The error never shows the URL. */

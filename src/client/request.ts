@@ -1,8 +1,8 @@
-import { anything, isWellFormed, object, optional, rule, type Schema } from "../validation.ts";
+import { anything, isRecord, isWellFormed, object, optional, rule, type Schema } from "../validation.ts";
 import { type Call, createCall } from "./call.ts";
 import { type Facts, PartnerInvalidInput, type RequestError } from "./errors.ts";
 import { agencyIdText, type CallOptions, checkInput, checkOptions, optionSchemas } from "./options.ts";
-import type { Parsed } from "./response.ts";
+import { numbersIn, type Parsed } from "./response.ts";
 import { querySerializer, type Transport } from "./transport.ts";
 
 /** A request that this package has no method for. */
@@ -34,7 +34,7 @@ const isParameter = (value: unknown): boolean =>
 /** An object whose values pass a test. */
 function record<Value>(test: (value: unknown) => boolean, words: string): Schema<Readonly<Record<string, Value>>> {
 	return rule((value) => {
-		if (typeof value !== "object" || value === null) return false;
+		if (!isRecord(value)) return false;
 		return Object.entries(value).every(([name, each]) => isWellFormed(name) && test(each));
 	}, words);
 }
@@ -76,7 +76,8 @@ export function createSendRequest({ api, run }: Transport, baseUrl: string, isLi
 				const rule = "must be the text of one path segment, because the path names it";
 				throw refuse(name === "agencyId" ? name : `params.${name}`, rule);
 			});
-			if (isLimited && !isRead && isSend(decodeURIComponent(target), baseUrl)) {
+			// Wherever a gateway mounts the service.
+			if (isLimited && !isRead && /\/agencies\/[^/]+\/messages$/i.test(baseUrl + decodeURIComponent(target))) {
 				throw refuse("path", "is that of messages.send, which checks allowRecipients: call agency.messages.send");
 			}
 			if (isRead && body !== undefined) throw refuse("body", "must be absent for a GET, which takes a query");
@@ -87,7 +88,7 @@ export function createSendRequest({ api, run }: Transport, baseUrl: string, isLi
 				throw refuse("body", "must be JSON: no function, no BigInt and no cycle");
 
 			const words = Object.values(query).filter((value) => typeof value === "string");
-			const secrets = [...Object.values(params ?? {}), ...words, ...texts, json];
+			const secrets = [...Object.values(params ?? {}), ...words, ...texts, ...numbersIn(target), search, json];
 			// The contract does not know the path, so that its types end here.
 			const anyApi = api as unknown as {
 				request: (method: string, path: string, init: object) => Promise<Parsed>;
@@ -103,11 +104,6 @@ export function createSendRequest({ api, run }: Transport, baseUrl: string, isLi
 					}),
 			);
 		});
-}
-
-/** Whether a path is that of `messages.send`. A base URL that ends before the version leaves the version to the path. */
-function isSend(path: string, baseUrl: string): boolean {
-	return /^\/agencies\/[^/]+\/messages$/i.test(path) || /\/api\/v1\/agencies\/[^/]+\/messages$/i.test(baseUrl + path);
 }
 
 /** A body as JSON, and its texts as they were before JSON escaped them. No JSON when it cannot be written as such. */

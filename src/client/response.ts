@@ -33,7 +33,10 @@ export function judge<Data>({ data, error }: Parsed, call: CallState<Data>): Dat
 	const known = (data ?? null) as Data;
 	const broken =
 		status !== 200 && !isOutside ? "the status" : (brokenField(plan.operation, data) ?? plan.verify?.(known));
-	if (broken === undefined) return known;
+	if (broken === undefined) {
+		call.client.service.hasAnswered = true;
+		return known;
+	}
 	const outcome = status === 200 && Object(data).success === true ? "sent" : "unknown";
 	const message = `${plan.operation}: the answer breaks the contract at ${broken || "/"}`;
 	throw new PartnerUnexpectedResponse(message, factsOf(call, outcome));
@@ -41,7 +44,12 @@ export function judge<Data>({ data, error }: Parsed, call: CallState<Data>): Dat
 
 /** The error of a 2xx whose body is empty or no JSON. */
 export function unreadable<Data>(call: CallState<Data>): PartnerError {
-	const message = `${call.plan.operation}: the answer could not be read`;
+	const isPage = /html/i.test(call.head?.headers.get("content-type") ?? "");
+	// A web app answers every path with its page.
+	if (isPage && !call.client.service.hasAnswered && lacksVersion(call))
+		return wrongBaseUrl(factsOf(call, "unknown"), "with a web page");
+	const hint = isPage ? ": a web page. Is baseUrl right?" : "";
+	const message = `${call.plan.operation}: the answer could not be read${hint}`;
 	return new PartnerConnectionError(message, { ...factsOf(call, "unknown"), retryable: true });
 }
 
@@ -59,10 +67,7 @@ function refused<Data>(status: number, body: unknown, call: CallState<Data>): Pa
 	const say = (what: string): string => `${operation}: ${what}${said ? `: ${said}` : ""}`;
 	const wait = call.head && retryAfterMs(call.head.headers);
 	const facts = (outcome: Outcome): Facts => ({ ...factsOf(call, outcome), retryAfterMs: wait });
-	if (isWrongBaseUrl(status, body, call)) {
-		const rule = `must end in /api/v1: the service answered ${status}`;
-		return new PartnerConfigurationError({ ...facts(status < 500 ? "not_sent" : "unknown"), field: "baseUrl", rule });
-	}
+	if (isWrongBaseUrl(status, body, call)) return wrongBaseUrl(facts(status < 500 ? "not_sent" : "unknown"), status);
 	if (status >= 500 && status < 600) {
 		// The service answers 500 to every retry of an id that was used with another body.
 		const hint = isChosenId ? " (the operationId may have been used with a different body)" : "";
@@ -82,11 +87,18 @@ function refused<Data>(status: number, body: unknown, call: CallState<Data>): Pa
 }
 
 /** Whether the path does not exist at all, because the base URL lacks the version. The service's own refusals have a tag. */
-function isWrongBaseUrl<Data>(status: number, body: unknown, { plan, client }: CallState<Data>): boolean {
+function isWrongBaseUrl<Data>(status: number, body: unknown, call: CallState<Data>): boolean {
 	const isNoPath = status === 404 || status === 405 || status === 501;
-	return (
-		isNoPath && plan.operation !== "request" && Object(body)._tag === undefined && !/\/api\/v1$/.test(client.baseUrl)
-	);
+	return isNoPath && Object(body)._tag === undefined && lacksVersion(call);
+}
+
+function wrongBaseUrl(facts: Facts, answer: number | string): PartnerError {
+	const rule = `must end in /api/v1: the service answered ${answer}`;
+	return new PartnerConfigurationError({ ...facts, field: "baseUrl", rule });
+}
+
+function lacksVersion<Data>({ plan, client }: CallState<Data>): boolean {
+	return plan.operation !== "request" && !/\/api\/v1$/.test(client.baseUrl);
 }
 
 /** The statuses that have an error class of their own. */
@@ -117,16 +129,12 @@ export function brokenPath(isBroken: (json: unknown) => boolean, json: unknown):
 
 /** The correlation id of the current response. An id that repeats a part of the request is left out. */
 export function correlationIdOf<Data>(call: CallState<Data>): string | undefined {
-	const { head, plan } = call;
-	// After a success only the key is compared, because the texts of a request can be long.
-	const secrets = head && head.status >= 300 ? (plan.secrets ?? []) : [];
-	return correlationIdFrom(head?.headers.get("x-correlation-id"), given(secrets), keyPartsOf(call));
+	return correlationIdFrom(call.head?.headers.get("x-correlation-id"), given(call.plan.secrets), keyPartsOf(call));
 }
 
 /** The parts of the request that a message must not repeat. */
 function secretsOf<Data>(call: CallState<Data>): string[] {
-	const numbers = given(call.plan.secrets ?? []).flatMap((secret) => (/^\+\d+$/.test(secret) ? secret.slice(1) : []));
-	return [...keyPartsOf(call), ...given(call.plan.secrets ?? []), ...numbers];
+	return [...keyPartsOf(call), ...given(call.plan.secrets)];
 }
 
 /** Each key that was used, whole and by its parts after the public prefix. */
@@ -134,7 +142,7 @@ function keyPartsOf<Data>({ keys }: CallState<Data>): string[] {
 	return keys.flatMap((key) => [key, ...key.split(".").slice(1)]);
 }
 
-function given(secrets: readonly (string | undefined)[]): string[] {
+function given(secrets: readonly (string | undefined)[] = []): string[] {
 	return secrets.filter((secret) => secret !== undefined);
 }
 
@@ -168,14 +176,33 @@ function serviceMessage(body: unknown, secrets: readonly string[]): string | und
 	return line.trim().slice(0, longestMessage);
 }
 
-/** Replaces what the request contained, as it was given, as JSON and in a URL. */
+/** The phone numbers in a text, or what could be one. */
+export function numbersIn(text: string): string[] {
+	return text.match(anyNumber) ?? [];
+}
+
+const anyNumber = /(\+|%2B)?\d[\d\s()./-]{4,}\d/gi;
+
+/** The last digits of the numbers in the request. A response that spells a number in another way has them too. */
+function numberEnds(secrets: readonly string[]): string[] {
+	return secrets.flatMap(numbersIn).map((number) => digitsOf(number).slice(-8));
+}
+
+function digitsOf(number: string): string {
+	return number.replace(/\D/g, "");
+}
+
+/** Replaces what the request contained: a number in any spelling, the rest as it was given, as JSON and in a URL. */
 function masked(text: string, secrets: readonly string[]): string {
+	const ends = numberEnds(secrets);
+	let shown = text.replace(anyNumber, (number) =>
+		ends.some((end) => digitsOf(number).includes(end)) ? "[hidden]" : number,
+	);
 	// A text of 20,000 letters is not in a short message, and takes long to encode.
 	const shorter = secrets.filter(({ length }) => length <= text.length);
 	const forms = shorter.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), encoded(secret)]);
 	// The longest first, because a shorter one can be a part of it.
 	const parts = [...new Set(forms)].sort((one, other) => other.length - one.length);
-	let shown = text;
 	for (const part of parts) if (part.length >= shortestSecret) shown = shown.replaceAll(part, "[hidden]");
 	return shown;
 }
@@ -198,8 +225,9 @@ function correlationIdFrom(
 	if (!value || value.length > 128 || !/^[\w.:/=@-]+$/.test(value)) return undefined;
 	if (value.includes("_live.") || /^[\d./-]{6,20}$/.test(value)) return undefined;
 	if (repeats(value, [...keys, ...secrets])) return undefined;
-	// A UUID, which most ids are, is too short to hold a key.
+	// A UUID, which most ids are, is too short to hold a key, and can have eight digits by chance.
 	if (/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(value)) return value;
+	if (repeats(value, numberEnds(secrets))) return undefined;
 	const read = decodings(value);
 	return keys.some((key) => key.length >= shortestSecret && read.some((text) => text.includes(key)))
 		? undefined

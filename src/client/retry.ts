@@ -1,5 +1,5 @@
 import { onAbort } from "./abort.ts";
-import type { CallState } from "./call-state.ts";
+import { type CallState, leftMs } from "./call-state.ts";
 import type { PartnerError } from "./errors.ts";
 import type { ExchangeHeaders } from "./exchange.ts";
 import type { RetryPolicy } from "./options.ts";
@@ -13,14 +13,14 @@ const longestRetryAfterMs = 30_000;
  * error is final, or if no attempt, no time or too few tokens are left.
  */
 export function waitBefore<Data>(call: CallState<Data>, error: PartnerError): number | undefined {
-	const { client, retry, attempts, lastError, lastWaitMs, deadlineAt } = call;
+	const { client, retry, attempts, lastError, lastWaitMs } = call;
 	const { retryAfterMs = 0 } = error;
 	// Without a request, as for a key that did not come in time, the number of attempts would never end the retries.
 	if (error.attempts === (lastError?.attempts ?? 0)) return undefined;
 	if (!isTransient(error) || attempts >= retry.attempts || retryAfterMs > longestRetryAfterMs) return undefined;
 	// Equal jitter. No wait is shorter than the one before, because the service asks for increasing waits.
 	const wait = Math.max(retryAfterMs, lastWaitMs, backoffMs(retry, attempts));
-	if (wait > deadlineAt - performance.now() - roomMs(call)) return undefined;
+	if (wait > leftMs(call) - roomMs(call)) return undefined;
 	if (retry.budget === Number.POSITIVE_INFINITY) return wait;
 	if (client.tokens.left < retryCost) return undefined;
 	client.tokens.left -= retryCost;

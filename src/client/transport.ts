@@ -3,7 +3,7 @@ import pRetry from "p-retry";
 import type { operations, paths } from "../../generated/openapi.ts";
 import { operationTable } from "../../generated/operations.ts";
 import { onAbort } from "./abort.ts";
-import { type CallPlan, type CallState, type ClientState, factsOf, startCall } from "./call-state.ts";
+import { type CallPlan, type CallState, type ClientState, factsOf, leftMs, startCall } from "./call-state.ts";
 import { reportDrift } from "./drift.ts";
 import {
 	abortError,
@@ -161,11 +161,10 @@ async function waitToRetry<Data>(call: CallState<Data>, error: Error): Promise<b
 /** Whether a 401 is worth one more attempt: the key may have been rotated while the request was on its way. */
 async function hasNewKey<Data>(call: CallState<Data>, { _tag }: PartnerError): Promise<boolean> {
 	const { apiKey } = call.client;
-	const now = performance.now();
-	const isPossible = call.attempts < call.retry.attempts && call.deadlineAt - now > roomMs(call);
+	const isPossible = call.attempts < call.retry.attempts && leftMs(call) > roomMs(call);
 	if (_tag !== "PartnerUnauthorized" || typeof apiKey !== "function" || call.newKey !== undefined || !isPossible)
 		return false;
-	const limit = new Limit(call, now);
+	const limit = new Limit(call);
 	try {
 		const key = checkedKey(call, await limit.race(Promise.resolve(keyAfterRefusal(apiKey))));
 		if (key === call.keys.at(-1)) return false;
@@ -186,8 +185,8 @@ async function attempt<Data>(call: CallState<Data>, request: (init: Init) => Pro
 	call.durationMs = undefined;
 	call.attempt = call.attempts + 1;
 	// A blocked event loop can stretch the wait before a retry. Send nothing that has no time left for a response.
-	const leftMs = call.deadlineAt - performance.now();
-	if (leftMs <= (call.lastError ? roomMs(call) / 2 : 0)) throw timedOut(call, "not_sent", "complete answer", true);
+	if (leftMs(call) <= (call.lastError ? roomMs(call) / 2 : 0))
+		throw timedOut(call, "not_sent", "complete answer", true);
 	const init: Init = {
 		fetch: (plain) => sendOnce(call, plain as unknown as PlainRequest),
 		headers: call.headers,
@@ -209,22 +208,25 @@ const maxBytes = 10 * 1024 * 1024;
 async function sendOnce<Data>(call: CallState<Data>, { url, method, headers, body }: PlainRequest): Promise<Response> {
 	const { client, plan } = call;
 	const startedAt = performance.now();
-	const limit = new Limit(call, startedAt);
+	const limit = new Limit(call);
 	let isSent = false;
 	try {
-		limit.check();
+		limit.check(0);
+		limit.signal.throwIfAborted();
 		const reading = readKey(call);
 		// A send waits for the end of the current tick, so that an abort right after the call stops it.
 		const key = typeof reading === "string" && !plan.isWrite ? reading : await limit.race(Promise.resolve(reading));
 		// The key can have taken long, or the process can have been stopped meanwhile. No timer has fired for that yet.
-		limit.check();
+		limit.check(0);
+		limit.signal.throwIfAborted();
 		isSent = true;
 		call.attempts++;
 		call.keys.push(key);
 		const sent = { ...Object.fromEntries(headers), authorization: `Bearer ${key}` };
 		const noStore = !plan.isWrite;
 		const request = { method, url, headers: sent, body, noStore, once: !noStore && plan.operationId === undefined };
-		const answer = await limit.race(Promise.resolve(client.exchange(request, { maxBytes, signal: limit.signal })));
+		const control = { maxBytes, signal: limit.signal, check: () => limit.check(longestGraceMs) };
+		const answer = await limit.race(Promise.resolve(client.exchange(request, control)));
 		noteHead(call, answer);
 		if (answer.text === undefined && answer.status < 300) throw oversized(call);
 		return bufferedResponse(answer.status, answer.text);
@@ -334,25 +336,26 @@ function report<Data>(call: CallState<Data>, error: PartnerError | undefined, re
 /** The longest that a time-out is put off for a response that may have arrived while the event loop was blocked. */
 const longestGraceMs = 100;
 
+type Timed = Pick<CallState<unknown>, "deadlineAt" | "systemDeadlineAt" | "timeoutMs" | "signals">;
+
 /** Cuts an attempt off when its time is up, or when a signal aborts. */
 class Limit {
 	cutBy: "timeout" | "abort" | undefined;
 	/** Whether the time is that of the whole call. */
-	readonly isDeadline: boolean;
+	isDeadline: boolean;
 	readonly #controller = new AbortController();
-	readonly #signals: readonly AbortSignal[];
+	readonly #call: Timed;
 	readonly #removers: (() => void)[];
 	readonly #dueAt: number;
 	#timer: ReturnType<typeof setTimeout>;
 	#giveUp: () => void = () => {};
 
-	constructor(
-		{ deadlineAt, timeoutMs, signals }: Pick<CallState<unknown>, "deadlineAt" | "timeoutMs" | "signals">,
-		now: number,
-	) {
+	constructor(call: Timed) {
+		const { deadlineAt, timeoutMs, signals } = call;
+		const now = performance.now();
 		this.isDeadline = deadlineAt - now <= timeoutMs;
 		this.#dueAt = this.isDeadline ? deadlineAt : now + timeoutMs;
-		this.#signals = signals;
+		this.#call = call;
 		this.#removers = signals.map((signal) => onAbort(signal, () => this.#cut("abort")));
 		this.#timer = setTimeout(() => {
 			const lateMs = performance.now() - this.#dueAt;
@@ -367,11 +370,16 @@ class Limit {
 		return this.#controller.signal;
 	}
 
-	/** Throws if the time is up or a signal has aborted. An earlier listener can keep an abort event to itself. */
-	check(): void {
-		if (this.#signals.some(({ aborted }) => aborted)) this.cutBy = "abort";
-		else if (performance.now() >= this.#dueAt) this.cutBy ??= "timeout";
-		if (this.cutBy) throw new Error("cut");
+	/**
+	 * Aborts `signal` if the time is up or a signal has aborted: an earlier listener can keep an abort event to itself.
+	 *
+	 * @param graceMs how long after the limit of the attempt a request may still go out; none does after the deadline
+	 */
+	check(graceMs: number): void {
+		const isLate = leftMs(this.#call) <= 0;
+		this.isDeadline ||= isLate;
+		if (this.#call.signals.some(({ aborted }) => aborted)) this.#cut("abort");
+		else if (isLate || performance.now() >= this.#dueAt + graceMs) this.#cut("timeout");
 	}
 
 	/** Settles with the work, or rejects when it is cut off and does not end by itself in the next turn of the event loop. */
@@ -391,8 +399,9 @@ class Limit {
 		if (this.cutBy) return;
 		this.end();
 		this.cutBy = by;
-		// By the reason an exchange knows whether the service was silent or the caller gave up.
-		this.#controller.abort(by === "timeout" ? new DOMException("no answer in time", "TimeoutError") : undefined);
+		// By the reason an exchange knows whether the service was silent or the caller gave up. A caller can set a time too.
+		const isSilent = by === "timeout" || this.#call.signals.some(({ reason }) => reason?.name === "TimeoutError");
+		this.#controller.abort(isSilent ? new DOMException("no answer in time", "TimeoutError") : undefined);
 		// An exchange that listens rejects now, and says whether it had a connection and a status.
 		this.#timer = setTimeout(this.#giveUp);
 	}

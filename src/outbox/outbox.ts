@@ -185,9 +185,9 @@ export function createOutbox(given: OutboxOptions): Outbox {
 
 	/** Nothing is awaited before the statement: with a synchronous database it is part of the transaction that is open. */
 	async function enqueue(given: EnqueuedText, enqueueOptions: EnqueueOptions = {}): Promise<OutboxStatus> {
-		const { tx, allowUnlistedNumber, ...unknown } = enqueueOptions;
 		// A transaction in place of the options would be ignored, and the text stored although it is rolled back.
-		fields("options", unknown, "enqueue");
+		fields("options", enqueueOptions, "enqueue", "tx", "allowUnlistedNumber");
+		const { tx, allowUnlistedNumber } = enqueueOptions;
 		const { defaultCountry } = options;
 		const text = checkedText(given, client, { defaultCountry, allowUnlistedNumber }, now());
 		const row = await store.insert(text, tx);
@@ -334,8 +334,8 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		changes: Iterable<Pick<SettledChange, "id" | "revision">>,
 		given: { tx?: Transaction | undefined } = {},
 	): Promise<void> {
-		const { tx, ...unknown } = given;
-		fields("options", unknown, "acknowledge");
+		fields("options", given, "acknowledge", "tx");
+		const { tx } = given;
 		if (!(Symbol.iterator in Object(changes)))
 			refuse("changes", "must be a list, as settled returns it", "acknowledge");
 		const all = [...changes].map((change, index) => {

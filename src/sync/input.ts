@@ -1,5 +1,5 @@
 import { type AgencyClient, PartnerInvalidInput } from "messaging-conversations";
-import { isAbortSignal, isWhole } from "../validation.ts";
+import { fieldsProblem, isAbortSignal, isWhole } from "../validation.ts";
 
 /** The functions of this entry that refuse bad input. */
 export type SyncFunction = "changes" | "watch" | "reconcile" | "fingerprintOf";
@@ -28,10 +28,8 @@ export function checkCall(
 	ownNames: readonly string[],
 ): void {
 	if (!agency?.conversations) refuse(operation, "agency", "must be client.agency(id)");
-	if (Object(options) !== options) refuse(operation, "options", "must be an object");
-	const names = [...ownNames, "concurrency", "skip", "raw", "signal"];
-	if (!Object.keys(options).every((name) => names.includes(name)))
-		refuse(operation, "options", `must be an object with only ${names.join(", ")}`);
+	const problem = fieldsProblem(options, [...ownNames, "concurrency", "skip", "raw", "signal"]);
+	if (problem !== undefined) refuse(operation, "options", problem);
 	const { concurrency = 1, skip, raw = false, signal } = options;
 	checkWhole(operation, "concurrency", concurrency, 1, 100);
 	if (skip !== undefined) checkFunction(operation, "skip", skip);

@@ -51,7 +51,7 @@ test("an exchange gets the whole request and the limit of the body, and its answ
 	expect([data, response.status, response.correlationId]).toEqual([me, 200, "cor-1"]);
 	await send.run(client);
 	const headers = { accept: "application/json", authorization: `Bearer ${apiKey}`, "user-agent": expect.any(String) };
-	const control = { maxBytes: 10 * 1024 * 1024, signal: expect.any(AbortSignal) };
+	const control = { maxBytes: 10 * 1024 * 1024, signal: expect.any(AbortSignal), check: expect.any(Function) };
 	expect(given).toEqual([
 		[{ method: "GET", url: `${baseUrl}/me`, headers, body: undefined, noStore: true, once: false }, control],
 		[

@@ -59,6 +59,26 @@ test.each([
 	expect([attempts, service.requests()]).toEqual([2, 2]);
 });
 
+const afterASecond = (): AbortSignal => {
+	const controller = new AbortController();
+	setTimeout(() => controller.abort(), 1050);
+	return controller.signal;
+};
+
+test.each([
+	["AbortSignal.timeout", () => AbortSignal.timeout(50)],
+	["AbortSignal.any with one", () => AbortSignal.any([new AbortController().signal, AbortSignal.timeout(50)])],
+	["a signal that aborts after a second", afterASecond],
+])("one call that %s ends finds out that idle connections are silent", async (_, signal) => {
+	const service = await failingOver(() => {});
+	const client = clientAt(service.url, { http: nodeExchange() });
+	await Promise.all(Array.from({ length: 6 }, () => client.me.get()));
+	service.failover();
+	expect(await failure(() => client.me.get({ signal: signal() }))).toMatchObject({ _tag: "PartnerAbortError" });
+	await client.me.get({ retry: false });
+	expect(service.requests()).toBe(2);
+});
+
 test("idle connections that are healthy survive a caller's abort", async () => {
 	const service = await failingOver(() => {});
 	const client = clientAt(service.url, { http: nodeExchange() });

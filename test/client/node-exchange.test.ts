@@ -614,7 +614,7 @@ test("a request that is over takes no further connection, as Deno gives one that
 	onTestFinished(() => void Object.assign(http, { request: original }));
 	Object.assign(http, { request: () => request });
 	const controller = new AbortController();
-	const error = rejection(nodeExchange(), "http://mocked.example/", {}, { maxBytes: 1, signal: controller.signal });
+	const error = rejection(nodeExchange(), "http://mocked.example/", {}, { ...controlOf(1), signal: controller.signal });
 	const [first, second] = [new Socket(), new Socket()];
 	request.emit("socket", first);
 	expect(first.destroyed).toBe(false);

@@ -52,6 +52,8 @@ test.for([
 	["the number without its plus", phone.slice(1), "[hidden]"],
 	["the number in a URL", encodeURIComponent(phone), "[hidden]"],
 	["the number, twice", `${phone} or ${phone}`, "[hidden] or [hidden]"],
+	["the number with spaces", "+32 470 12 34 56", "[hidden]"],
+	["the number as in its country", "0470/12.34.56", "[hidden]"],
 ])("S14 S23 %s is masked", async ([, said, shown]) => {
 	await expect(shownOf(`No such thing: ${said}!`)).resolves.toBe(`No such thing: ${shown}!`);
 });
@@ -170,6 +172,29 @@ test.for([
 	const answer = () => jsonResponse({}, { status: 400, headers: { "x-correlation-id": id } });
 	const error = await failure(() => sendingTo(answer)({ to: phone, body: "The visit is at 14:00" }));
 	expect(error).not.toHaveProperty("correlationId");
+});
+
+test.for([
+	phone.slice(1),
+	`send:${phone.slice(1)}`,
+	"send-0470.12.34.56-1",
+	`00000000-0000-4000-8000-0${phone.slice(1)}`,
+	"send:CANARYTEXT.the.visit",
+	"canarytext-the-visit-is-at-14-00",
+])("S24 a success shows nothing of the request as its correlation id: %s", async (id) => {
+	const shown: unknown[] = [];
+	const say = (line: string) => shown.push(line);
+	const options = {
+		logger: { debug: say, info: say, warn: say, error: say },
+		onAttempt: (event: unknown) => shown.push(event),
+	};
+	const client = clientOf(connection, { fetch: async () => answerWith(id), ...options });
+	const body = "CANARYTEXT, the visit";
+	const message = { to: spelledPhone, body: id.includes("14") ? text : body };
+	const { response } = await client.agency(agencyId).messages.send(message).withResponse();
+	expect(response.correlationId).toBeUndefined();
+	expect(shown).toHaveLength(2);
+	expect(inspect(shown)).not.toContain(id);
 });
 
 test("S24 a success shows no key as its correlation id", async () => {

@@ -408,6 +408,24 @@ test.for([
 	expect(error.message).toBe(`request: refused with 400: ${shown}`);
 });
 
+const post = { method: "POST", path: "/contacts" } as const;
+test.for<[where: string, request: CustomRequest]>([
+	["a number of the body", { ...post, body: { phone: 32470123456 } }],
+	["a text of the body in another spelling", { ...post, body: { phones: ["0470 12 34 56"] } }],
+	["a part of a text", { ...post, body: { note: "Call +32 (0)470/12.34.56 please" } }],
+	["a name of the body", { ...post, body: { "+32470123456": true } }],
+	["a number of the query", { method: "GET", path: "/contacts", query: { phone: 32470123456 } }],
+	["a text of the query", { method: "GET", path: "/contacts", query: { phone: "0032 470 123 456" } }],
+	["a value of the path", { method: "GET", path: "/contacts/{phone}", params: { phone: "0470/123456" } }],
+	["the path", { method: "GET", path: "/contacts/0470123456" }],
+])("S21 a phone number is masked however the service spells it: %s", async ([, request]) => {
+	for (const spelled of ["32470123456", "+32470123456", "0470 12 34 56", "+32 470/12.34.56", "%2B32470123456"]) {
+		const service = await scripted(inTurn(refusal(400, `phone ${spelled}: not 32479999999, code 4711`)));
+		const error = await failure(() => clientOf(service).request(request));
+		expect(error.message).toBe("request: refused with 400: phone [hidden]: not 32479999999, code 4711");
+	}
+});
+
 test("a flag or an undefined parameter of the query hides no service message", async () => {
 	const service = await scripted(inTurn(refusal(400, "all must be true, page is undefined")));
 	const query = { all: true, page: undefined };
@@ -450,6 +468,25 @@ test("a client that may send to some numbers only sends no message by request", 
 	expect(service.requests).toEqual([]);
 });
 
+test.for<[base: string, path: string]>([
+	["", "/v1/agencies/{agencyId}/messages"],
+	["", "/messaging/v1/agencies/{agencyId}/messages"],
+	["/messaging", "/v1/Agencies/{agencyId}/Messages"],
+	["/api/v1", "/archive/agencies/{agencyId}/messages"],
+	["/api/v1/agencies", "/{agencyId}/messages"],
+	["/api", "/{rest}"],
+])("it sends none where a gateway mounts the service elsewhere: %s%s", async ([base, path]) => {
+	const service = await scripted(inTurn({ json: {} }));
+	const { request } = clientOf({ baseUrl: `${service.origin}${base}` }, { allowRecipients: [phone] });
+	const params = { rest: `v1/agencies/${agencyId}/messages` };
+	const body = { to: "+32470999999", body: text };
+	for (const method of ["POST", "PUT", "PATCH", "DELETE"] as const) {
+		const error = await failure(() => request({ method, path, agencyId, params, body }));
+		expect(error).toMatchObject({ _tag: "PartnerInvalidInput", field: "path", outcome: "not_sent" });
+	}
+	expect(service.requests).toEqual([]);
+});
+
 test("the name of a parameter cannot replace more of the path than one placeholder", async () => {
 	const service = await scripted(inTurn({ json: {} }));
 	const params = { "a}/{b": "shared", a: "x", b: "y" };
@@ -466,7 +503,6 @@ test.for([
 	["POST", "/agencies/{agencyId}/tags"],
 	["GET", "/agencies/{agencyId}/messages"],
 	["POST", "/agencies/{agencyId}/messages/export"],
-	["POST", "/archive/agencies/{agencyId}/messages"],
 ] as const)("a client that may send to some numbers only makes other requests: %s %s", async ([method, path]) => {
 	const service = await scripted(inTurn({ json: {} }));
 	await clientOf(service, { allowRecipients: [phone] }).request({ method, path, agencyId });

@@ -1,6 +1,6 @@
 import type { Exchange, Fetch, OperationId, PartnerError } from "messaging-conversations";
 import { expect, test } from "vitest";
-import { callOf, clientOf, failure, jsonResponse } from "../calls.ts";
+import { callOf, clientOf, failure, jsonResponse, sixCalls } from "../calls.ts";
 import { agencyId, me, operationId, phone, sentNow, text } from "../canned.ts";
 
 const baseUrl = "https://messaging.example/api/v1";
@@ -226,6 +226,42 @@ test("outside the contract an answer may be empty, and have any status of succes
 		message: "request: the answer could not be read",
 	});
 	await expect(failureFrom(() => new Response(""))).resolves.toMatchObject({ _tag: "PartnerConnectionError" });
+});
+
+const page = () => new Response("<html>", { headers: { "content-type": "text/html; charset=utf-8" } });
+const webApp = "https://messaging.example";
+
+test("#27 a web page in place of the first response is a wrong base URL, if that lacks /api/v1", async () => {
+	for (const { operation, run } of sixCalls) {
+		let requests = 0;
+		const fetch: Fetch = async () => {
+			requests++;
+			return page();
+		};
+		const error = await failure(() => run(clientOf({ baseUrl: webApp }, { fetch })));
+		expect(error).toMatchObject({
+			_tag: "PartnerConfigurationError",
+			message: "baseUrl: must end in /api/v1: the service answered with a web page",
+			retryable: false,
+			...(operation === "messages.send" && { outcome: "unknown" }),
+		});
+		expect(requests).toBe(1);
+	}
+});
+
+test.for([
+	["the base URL has /api/v1", baseUrl, []],
+	["the service has answered before", webApp, [jsonResponse(me)]],
+	["the response is no page", webApp, []],
+] as const)("#27 it is retried if %s", async ([name, url, before]) => {
+	const answers = [...before];
+	const fetch: Fetch = async () => answers.shift() ?? (name.endsWith("no page") ? new Response("<html>") : page());
+	const client = clientOf({ baseUrl: url }, { fetch });
+	if (before.length > 0) await client.me.get();
+	const error = await failure(() => client.withOptions({ timeoutMs: 5000 }).me.get());
+	expect(error).toMatchObject({ _tag: "PartnerConnectionError", attempts: 4, retryable: true });
+	const hint = name.endsWith("no page") ? "" : ": a web page. Is baseUrl right?";
+	expect(error.message).toBe(`me.get: the answer could not be read${hint}`);
 });
 
 test("a key function that fails is a wrong configuration, with its rule", async () => {
