@@ -1,6 +1,6 @@
 // What protects people: declines, replies, old texts, settings of the agency, and the CRM's own rules.
 import { createClient, type Message } from "messaging-conversations";
-import { createOutbox } from "messaging-conversations/outbox";
+import { createOutbox, type TextToSend } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { describe, expect, test, vi } from "vitest";
 import { memoryStore } from "./memory.ts";
@@ -358,13 +358,38 @@ describe("beforeSend", () => {
 		["returns nothing", () => undefined],
 		["returns true", () => true],
 		["returns a time that is none", () => ({ waitUntil: new Date("never") })],
+		["returns no time beside a language", () => ({ waitUntil: undefined, consentLanguage: "en" })],
+		["returns null for a time beside a language", () => ({ waitUntil: null, consentLanguage: "en" })],
+		["returns a time that is none beside a language", () => ({ waitUntil: new Date("never"), consentLanguage: "en" })],
+		["returns a number for a time", () => ({ waitUntil: 4_102_444_800_000 })],
+		["returns the text of a time", () => ({ waitUntil: "2100-01-01T00:00:00Z" })],
+		["returns what only looks like a time", () => ({ waitUntil: { getTime: () => "soon", valueOf: () => 1 } })],
+		["returns a blank language", () => ({ consentLanguage: " " })],
+		["returns a language that cannot be stored", () => ({ consentLanguage: "e\0" })],
+		["returns half an emoji for a language", () => ({ consentLanguage: "\ud83d" })],
+		["returns null", () => null],
+		["returns a list", () => ["send"]],
+		["returns an empty object", () => ({})],
+		[
+			"returns an object whose field throws",
+			() => ({
+				get waitUntil() {
+					throw new TypeError("+447700900101");
+				},
+			}),
+		],
 	])("sends nothing when it %s, calls onPaused once, and is asked again", async (_how, fail) => {
 		let isBroken = true;
-		const beforeSend = () => (isBroken ? (fail() as Promise<never>) : ("send" as const));
-		const { outbox, pauses, enqueue, pass, sends, texts } = createWorld({ ...defaults, beforeSend });
+		const beforeSend = (_text: TextToSend) => (isBroken ? (fail() as Promise<never>) : ("send" as const));
+		const hook: typeof beforeSend = (text) => (text.body === "1" ? beforeSend(text) : "send");
+		const { agency, outbox, pauses, enqueue, pass, sends, texts } = createWorld({ ...defaults, beforeSend: hook });
+		const bert = agency.contact("+447700900102");
+		bert.writes("Hello");
 		await enqueue("1");
+		await enqueue("2", { to: bert.phoneNumber });
 		await pass({ hours: 1 });
-		expect(sends()).toEqual([]);
+		// Another contact does not wait for it.
+		expect(sends()).toMatchObject([{ body: { body: "2" } }]);
 		expect(await outbox.status("note-1")).toMatchObject({ state: "waiting", reason: "before_send_failed" });
 		expect(pauses).toMatchObject([{ reason: "hook_failed", id: "note-1", error: { field: "beforeSend" } }]);
 		expect(JSON.stringify(pauses)).not.toMatch(/4477|secret/);
