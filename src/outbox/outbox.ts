@@ -92,7 +92,8 @@ export interface Outbox {
 	/**
 	 * Returns the texts that reached a final state, or whose message changed, and which were not acknowledged: the oldest
 	 * first, at most `limit`. Read them, store what you need, and {@link Outbox.acknowledge} them in the same transaction.
-	 * Nothing is lost with a process, unlike with `onSettled`.
+	 * Nothing is lost with a process, unlike with `onSettled`. From the first call on, {@link Outbox.purge} keeps such texts, so
+	 * acknowledge them if you call it at all.
 	 * @example
 	 * const changes = await outbox.settled({ limit: 100 });
 	 * for (const { id, state } of changes) console.log(id, state);
@@ -118,7 +119,7 @@ export interface Outbox {
 	observe: (change: ObservedChange) => Promise<void>;
 	/**
 	 * Deletes the texts that were finished before a time, because the rows hold numbers and texts. A time that is text needs its
-	 * zone. Returns the number of rows. Do not enqueue their ids again: the service may know the `operationId` of the same id and
+	 * zone. Returns the number of rows. Once you use {@link Outbox.settled}, a text stays until its end is acknowledged. Do not enqueue their ids again: the service may know the `operationId` of the same id and
 	 * text, and answer without delivering it.
 	 * @example await outbox.purge({ before: new Date(Date.now() - 90 * 86_400_000) });
 	 */
