@@ -607,6 +607,13 @@ function textFrom(row: Row): OutboxText {
 
 const longestWaitMs = 10_000;
 
+/** The code makes a worker pause until the transaction has ended. */
+function openTooLong(): Error {
+	const what = "A transaction has been open on the outbox's connection for 10 seconds.";
+	const how = "If it is yours, pass it: enqueue(text, { tx }). Otherwise end it sooner.";
+	return Object.assign(new Error(`${what} ${how}`), { code: "SQLITE_BUSY" });
+}
+
 /**
  * Waits while another connection writes to SQLite, or a transaction of the caller's is open. Repeats a statement that PostgreSQL
  * ended because of another one that touched the same rows.
@@ -617,7 +624,7 @@ export async function retryLocked<Result>(act: () => Promise<Result> | undefined
 		try {
 			const running = act();
 			if (running) return await running;
-			if (Date.now() > end) throw new Error("A transaction has been open on the outbox's connection for 10 seconds.");
+			if (Date.now() > end) throw openTooLong();
 		} catch (error) {
 			if (!isLocked(error) || Date.now() > end) throw error;
 		}
