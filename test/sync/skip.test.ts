@@ -59,6 +59,27 @@ test.each([0, 1, 10])(
 	},
 );
 
+test.each([4_000, 30_000])(
+	"a message with the time of one that was skipped comes, and the skipped one does not: %d ms",
+	async (precisionMs) => {
+		const opened = openModel({ precisionMs }, 2);
+		const { model, contact } = opened;
+		model.advance(minutes(1));
+		for (const index of [0, 1, 1]) model.write(contact(index));
+		const skip = (phoneNumber: string) => phoneNumber === contact(1).phoneNumber;
+		expect(told(opened, await opened.poll({ skip }))).toEqual([[0, ["0"]]]);
+		model.write(contact(1));
+		// Skipped again, and read at last after a read that failed.
+		expect((await opened.poll({ skip })).changes).toEqual([]);
+		for (const _message of "ab") model.write(contact(1));
+		contact(1).unreadableUntil = model.now + minutes(1);
+		expect((await opened.poll()).changes).toEqual([]);
+		model.advance(minutes(1));
+		expect(told(opened, await opened.poll())).toEqual([[1, ["4", "5"]]]);
+		expect((await opened.poll()).changes).toEqual([]);
+	},
+);
+
 test("a conversation that could not be read is not retried once it is skipped", async () => {
 	const opened = open();
 	opened.contact(1).unreadableUntil = opened.model.now + minutes(60);
