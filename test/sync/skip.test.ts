@@ -67,7 +67,7 @@ test.each([4_000, 30_000])(
 		model.advance(minutes(1));
 		for (const index of [0, 1, 1]) model.write(contact(index));
 		const skip = (phoneNumber: string) => phoneNumber === contact(1).phoneNumber;
-		expect(told(opened, await opened.poll({ skip }))).toEqual([[0, ["0"]]]);
+		expect(messagesOf(opened, await opened.poll({ skip }))).toEqual([[0, ["0"]]]);
 		model.write(contact(1));
 		// Skipped again, and read at last after a read that failed.
 		expect((await opened.poll({ skip })).changes).toEqual([]);
@@ -75,7 +75,7 @@ test.each([4_000, 30_000])(
 		contact(1).unreadableUntil = model.now + minutes(1);
 		expect((await opened.poll()).changes).toEqual([]);
 		model.advance(minutes(1));
-		expect(told(opened, await opened.poll())).toEqual([[1, ["4", "5"]]]);
+		expect(messagesOf(opened, await opened.poll())).toEqual([[1, ["4", "5"]]]);
 		expect((await opened.poll()).changes).toEqual([]);
 	},
 );
