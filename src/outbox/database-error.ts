@@ -77,6 +77,14 @@ export function isPassing(error: unknown): boolean {
 	return isLocked(error) || passingCodes.test(codeOf(error)) || passingMessages.test(messageOf(error));
 }
 
+/** A table or a column of the store is missing. */
+function isUnmigrated(error: unknown): boolean {
+	return (
+		/^(42P01|42703|ER_NO_SUCH_TABLE|ER_BAD_FIELD_ERROR|1146|1054)$/.test(codeOf(error)) ||
+		/no such (table|column)|has no column named/.test(messageOf(error))
+	);
+}
+
 /** Data exceptions and violated constraints. Their messages quote values. */
 const quotesValues = /^(22|23)|^SQLITE_(CONSTRAINT|MISMATCH)|^P20(0|1)|^ER_(DUP|TRUNCATED|DATA|WARN_DATA|PARSE|SIGNAL)/;
 
@@ -95,6 +103,8 @@ export function withoutValues(error: unknown, values: readonly unknown[]): unkno
 		/\bx'[\da-f]/.test(message) ||
 		values.some((value) => typeof value === "string" && value.length > 2 && message.includes(value));
 	const safe: DatabaseError = new Error(isQuoting ? "The database refused a statement of the outbox" : message);
+	if (isUnmigrated(error))
+		safe.message = `${safe.message}. The outbox's tables are missing or of an earlier version: call outbox.migrate() first`;
 	if (isQuoting) {
 		const known = [code && `code ${code}`, constraint && `constraint ${constraint}`].filter(Boolean).join(", ");
 		safe.message += known ? ` (${known}).` : ".";

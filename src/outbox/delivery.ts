@@ -10,8 +10,8 @@ export interface SentText {
 	/** The text. */
 	body: string;
 	/**
-	 * When the send began, by the service's clock: your own, or `lastMessageAt` of the conversation before it. A text needs its
-	 * zone, as `2026-01-05T09:00:00Z`.
+	 * When the send began, by your own clock, or `lastMessageAt` of the conversation before it. Your clock may be ahead of the
+	 * service's by up to an hour. A text needs its zone, as `2026-01-05T09:00:00Z`.
 	 */
 	since: Date | string | number;
 	/** `messageId` of the send, when it gave one. */
@@ -71,6 +71,7 @@ export type Delivery =
 			 * - `not_found`: no sign of it after the settling time. It was not taken, or it replaced a held text and got no answer.
 			 * - `unknown`: too early to say, because the send or the newest activity is younger than `settleMs`.
 			 *   Or the conversation is unknown or hidden, has the same text twice, or has no message with the `messageId`.
+			 *   Or it has the same words from shortly before `since`, which may be this text if your clock was ahead.
 			 *   Or, without `queueId`, a template went out, the contact tapped a button, or another text is in the queue.
 			 */
 			status: "dropped" | "replaced" | "not_found" | "unknown";
@@ -101,14 +102,23 @@ export async function checkDelivery(
 	if (!agency?.conversations) refuse("agency", "must be client.agency(id)", "checkDelivery");
 	if (typeof text.body !== "string") refuse("body", "must be a string", "checkDelivery");
 	const seek = ({ messageSid }: Message) => messageSid === text.messageId;
-	const reading = await readConversation(agency, text.to, since - slackMs, { seek, ...call });
+	/** How much earlier the send may have begun by the service's clock, if `since` is of a clock that is ahead of it. */
+	const aheadMs = (date: number | undefined): number => {
+		const ms = Number(clock?.() ?? Date.now()) - (date ?? Number.NaN);
+		// A clock that differs by more is a sandbox's, or `since` is not of it.
+		return ms > 0 && ms < 3_600_000 ? ms : 0;
+	};
+	const from = (date: number | undefined) => since - aheadMs(date) - settleMs - slackMs;
+	const reading = await readConversation(agency, text.to, from, { seek, ...call });
 	if (!reading) return { status: "unknown" };
 	if (text.messageId) {
 		const message = reading.messages.find(seek);
 		return message ? { status: phaseOf(message), message } : { status: "unknown" };
 	}
 	const now = Number(clock?.() ?? reading.date ?? Date.now());
-	const match = findText(reading, { ...text, since, excluded: new Set([...claimed].map((id) => storableId(id))) });
+	const excluded = new Set([...claimed].map((id) => storableId(id)));
+	const found = (earlierMs: number) => findText(reading, { ...text, since: since - earlierMs, excluded });
+	const match = found(0);
 	if (match.kind === "message") return { status: phaseOf(match.message), message: match.message };
 	if (match.kind === "held") {
 		return {
@@ -122,6 +132,10 @@ export async function checkDelivery(
 	// A tap of consent takes the text out of the queue, and the message may be listed later.
 	const changedAt = Math.max(since, newestTime(reading));
 	if (match.kind === "twice" || now - changedAt < settleMs) return { status: "unknown" };
+	// The clock may have been set since the send, so the same words from shortly before may be this text too.
+	const ahead = aheadMs(reading.date);
+	const isNear = /^(message|twice)$/.test(found(ahead + settleMs).kind);
+	if (isNear || (match.kind === "none" && found(ahead).kind !== "none")) return { status: "unknown" };
 	// In an entry of its own the other text came after this one had left the queue.
 	if (text.queueId) return { status: "dropped" };
 	return { status: match.kind === "none" ? "not_found" : "unknown" };

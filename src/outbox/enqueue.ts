@@ -65,22 +65,24 @@ export interface ObservedChange {
 	messages?: readonly Message[] | undefined;
 }
 
+/** The compiler finds a field that is missing here. */
+const fieldsOfText = Object.keys({
+	id: true,
+	agencyId: true,
+	to: true,
+	body: true,
+	consentLanguage: true,
+	subaccountId: true,
+	notBefore: true,
+	notAfter: true,
+	priority: true,
+} satisfies Record<keyof EnqueuedText, true>);
+
 /** A text as it is stored: its number in E.164, every field checked. */
 export function checkedText(given: EnqueuedText, client: Client, numbers: ToE164Options, createdAt: number): NewText {
 	object("text", given, "enqueue");
-	const {
-		id,
-		agencyId,
-		to,
-		body,
-		consentLanguage,
-		subaccountId = null,
-		notBefore,
-		notAfter,
-		priority = 0,
-		...unknown
-	} = given;
-	fields("text", unknown, "enqueue");
+	fields("text", given, "enqueue", ...fieldsOfText);
+	const { id, agencyId, to, body, consentLanguage, subaccountId = null, notBefore, notAfter, priority = 0 } = given;
 	if (subaccountId !== null && !/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(String(subaccountId)))
 		refuse("subaccountId", "must be a UUID or null", "enqueue");
 	if (!Number.isInteger(priority) || Math.abs(priority) > mostPriority)

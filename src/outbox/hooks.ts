@@ -1,5 +1,6 @@
 import { type ConversationDetail, type Message, PartnerConfigurationError } from "messaging-conversations";
 import { hasMethods } from "../validation.ts";
+import { text as checkText } from "./input.ts";
 import type { OutboxText } from "./text.ts";
 
 /** A text, as `beforeSend` and `onReply` get it. */
@@ -65,26 +66,36 @@ export function askBeforeSend(
 	text: OutboxText,
 	context: BeforeSendContext,
 ): Promise<BeforeSendVerdict> {
-	const isVerdict = (value: unknown): boolean => {
-		if (value === "send" || value === "cancel") return true;
-		const { waitUntil, consentLanguage }: { waitUntil?: unknown; consentLanguage?: unknown } = Object(value);
-		const isTime = hasMethods(waitUntil, "getTime") && !Number.isNaN(Number(waitUntil));
-		return isTime || (typeof consentLanguage === "string" && consentLanguage !== "");
-	};
 	const wanted = '"send", "cancel", { waitUntil: Date } or { consentLanguage: string }';
-	return ask("beforeSend", () => hook(textToSend(text), context), isVerdict, wanted);
+	return ask("beforeSend", () => hook(textToSend(text), context), verdictFrom, wanted);
+}
+
+/** The verdict with nothing but what is used of it. Undefined for anything else. */
+function verdictFrom(value: unknown): BeforeSendVerdict | undefined {
+	if (value === "send" || value === "cancel") return value;
+	const given: Partial<{ waitUntil: Date; consentLanguage: string }> = Object(value);
+	// A hook that names a time wants to wait. If it computed none, its language does not count either.
+	if (!("waitUntil" in given)) {
+		const { consentLanguage } = given;
+		return { consentLanguage: checkText("consentLanguage", consentLanguage, "work") };
+	}
+	const { waitUntil } = given;
+	const time = hasMethods(waitUntil, "getTime") ? new Date(waitUntil.getTime()) : undefined;
+	return time && !Number.isNaN(time.getTime()) ? { waitUntil: time } : undefined;
 }
 
 /** Asks `onReply`. @throws PartnerConfigurationError if it fails, takes too long or returns no verdict */
 export function askOnReply(hook: OnReply, text: OutboxText, replies: readonly Message[]): Promise<ReplyVerdict> {
-	const isVerdict = (value: unknown): boolean => value === "send" || value === "wait" || value === "cancel";
-	return ask("onReply", () => hook(replies, textToSend(text)), isVerdict, '"send", "wait" or "cancel"');
+	const isVerdict = (value: unknown) => value === "send" || value === "wait" || value === "cancel";
+	const verdict = (value: unknown) => (isVerdict(value) ? value : undefined);
+	return ask("onReply", () => hook(replies, textToSend(text)), verdict, '"send", "wait" or "cancel"');
 }
 
+/** @param verdictFrom may throw: a getter of what the hook returned can */
 async function ask<Verdict>(
 	field: string,
-	hook: () => Verdict | PromiseLike<Verdict>,
-	isVerdict: (value: unknown) => boolean,
+	hook: () => unknown,
+	verdictFrom: (value: unknown) => Verdict | undefined,
 	wanted: string,
 ): Promise<Verdict> {
 	const failed = (rule: string) => new PartnerConfigurationError({ field, rule, operation: "work", retryable: true });
@@ -97,16 +108,25 @@ async function ask<Verdict>(
 		const answer = (async () => hook())().catch((error: unknown) => {
 			throw failed(`must not throw; it threw ${nameOf(error)}`);
 		});
-		const verdict = await Promise.race([answer, limit]);
-		if (!isVerdict(verdict)) throw failed(`must return ${wanted}`);
+		const value = await Promise.race([answer, limit]);
+		const verdict = orUndefined(() => verdictFrom(value));
+		if (verdict === undefined) throw failed(`must return ${wanted}`);
 		return verdict;
 	} finally {
 		clearTimeout(timer);
 	}
 }
 
+function orUndefined<Value>(act: () => Value): Value | undefined {
+	try {
+		return act();
+	} catch {
+		return undefined;
+	}
+}
+
 function nameOf(error: unknown): string {
-	const { name }: { name?: unknown } = Object(error);
+	const name: unknown = orUndefined(() => Object(error).name);
 	return typeof name === "string" && /^[A-Za-z]+$/.test(name) ? name.slice(0, 60) : "something";
 }
 

@@ -25,11 +25,13 @@ export interface Reading {
 /**
  * One `conversations.get`, and older pages until one has a message from before `since`, or one that `seek` accepts.
  * Undefined for a 404.
+ *
+ * @param since a function computes it from the answer's `Date`
  */
 export async function readConversation(
 	agency: AgencyClient,
 	to: string,
-	since: number,
+	since: number | ((date: number | undefined) => number),
 	{
 		seek,
 		...call
@@ -45,8 +47,10 @@ export async function readConversation(
 	if (!first) return undefined;
 	const { conversation, messagePage } = first.data;
 	const messages = [...messagePage.messages];
-	const reading = { conversation, messages, date: timeOf(first.response.headers.get("date")) || undefined };
-	const isEnd = (message: Message): boolean => seek?.(message) || Date.parse(message.createdAt ?? "") < since;
+	const date = timeOf(first.response.headers.get("date")) || undefined;
+	const reading = { conversation, messages, date };
+	const start = typeof since === "number" ? since : since(date);
+	const isEnd = (message: Message): boolean => seek?.(message) || Date.parse(message.createdAt ?? "") < start;
 	if (messagePage.nextCursor === null || messages.some(isEnd)) return reading;
 	const older = agency.conversations.listMessages(to, { cursor: messagePage.nextCursor, readAhead: false, ...call });
 	for await (const page of older.pages()) {

@@ -1,5 +1,15 @@
 import { type Client, type CountryCode, PartnerInvalidInput, toE164 } from "messaging-conversations";
-import { callable, checkValue, hasMethods, milliseconds, object, optional, rule, whole } from "../validation.ts";
+import {
+	callable,
+	checkValue,
+	hasMethods,
+	isWhole,
+	milliseconds,
+	object,
+	optional,
+	rule,
+	whole,
+} from "../validation.ts";
 import type { Rules } from "./decide.ts";
 import { defaultSettleMs } from "./delivery.ts";
 import type { OutboxEngine } from "./engine.ts";
@@ -87,7 +97,8 @@ const oneOf = <Value extends string>(...values: Value[]) =>
 		(value) => values.some((each) => each === value),
 		`must be ${values.map((each) => `"${each}"`).join(" or ")}`,
 	);
-const isAge = (value: unknown): boolean => typeof value === "number" && value > 0;
+const isAge = (value: unknown): boolean =>
+	value === Number.POSITIVE_INFINITY || isWhole(value, 1, Number.MAX_SAFE_INTEGER);
 const isReplyOption = (value: unknown): boolean => value === "wait" || value === "send" || typeof value === "function";
 const isTimes = (value: unknown): boolean =>
 	Array.isArray(value) && value.every((ms) => Number.isInteger(ms) && ms > 0 && ms < 2 ** 31);
@@ -107,7 +118,7 @@ const schema = object({
 	beforeSend: optional(callable<BeforeSend>()),
 	onReply: optional(rule<"wait" | "send" | OnReply>(isReplyOption, 'must be "wait", "send" or a function')),
 	afterDrop: optional(oneOf("cancel", "continue")),
-	maxAgeMs: optional(rule<number>(isAge, "must be a number of milliseconds, or Infinity")),
+	maxAgeMs: optional(rule<number>(isAge, "must be a whole number of milliseconds, or Infinity")),
 	onHeld: optional(oneOf("wait", "replace")),
 	settleMs: optional(milliseconds),
 	followMs: optional(

@@ -9,7 +9,7 @@ import {
 	type ObservedChange,
 	refuseOther,
 } from "./enqueue.ts";
-import { can, fields, moment, object, refuse, text } from "./input.ts";
+import { can, fields, moment, object, optionsWithTx, refuse, text } from "./input.ts";
 import { isFurther, phaseOf } from "./match.ts";
 import { checkedOptions, type OutboxOptions } from "./options.ts";
 import { createPauses } from "./pauses.ts";
@@ -92,7 +92,8 @@ export interface Outbox {
 	/**
 	 * Returns the texts that reached a final state, or whose message changed, and which were not acknowledged: the oldest
 	 * first, at most `limit`. Read them, store what you need, and {@link Outbox.acknowledge} them in the same transaction.
-	 * Nothing is lost with a process, unlike with `onSettled`.
+	 * Nothing is lost with a process, unlike with `onSettled`. From the first call on, {@link Outbox.purge} keeps such texts, so
+	 * acknowledge them if you call it at all.
 	 * @example
 	 * const changes = await outbox.settled({ limit: 100 });
 	 * for (const { id, state } of changes) console.log(id, state);
@@ -118,7 +119,7 @@ export interface Outbox {
 	observe: (change: ObservedChange) => Promise<void>;
 	/**
 	 * Deletes the texts that were finished before a time, because the rows hold numbers and texts. A time that is text needs its
-	 * zone. Returns the number of rows. Do not enqueue their ids again: the service may know the `operationId` of the same id and
+	 * zone. Returns the number of rows. Once you use {@link Outbox.settled}, a text stays until its end is acknowledged. Do not enqueue their ids again: the service may know the `operationId` of the same id and
 	 * text, and answer without delivering it.
 	 * @example await outbox.purge({ before: new Date(Date.now() - 90 * 86_400_000) });
 	 */
@@ -185,8 +186,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 
 	/** Nothing is awaited before the statement: with a synchronous database it is part of the transaction that is open. */
 	async function enqueue(given: EnqueuedText, enqueueOptions: EnqueueOptions = {}): Promise<OutboxStatus> {
-		// A transaction in place of the options would be ignored, and the text stored although it is rolled back.
-		fields("options", enqueueOptions, "enqueue", "tx", "allowUnlistedNumber");
+		optionsWithTx(enqueueOptions, "enqueue", "tx", "allowUnlistedNumber");
 		const { tx, allowUnlistedNumber } = enqueueOptions;
 		const { defaultCountry } = options;
 		const text = checkedText(given, client, { defaultCountry, allowUnlistedNumber }, now());
@@ -334,7 +334,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		changes: Iterable<Pick<SettledChange, "id" | "revision">>,
 		given: { tx?: Transaction | undefined } = {},
 	): Promise<void> {
-		fields("options", given, "acknowledge", "tx");
+		optionsWithTx(given, "acknowledge", "tx");
 		const { tx } = given;
 		if (!(Symbol.iterator in Object(changes)))
 			refuse("changes", "must be a list, as settled returns it", "acknowledge");

@@ -110,6 +110,8 @@ export function createPauses(tell: (pause: Pause) => void, now: () => number): P
 			const retryAt = Math.max(until, at + waitMs);
 			if (!scope.reported.has(error._tag)) {
 				scope.reported.add(error._tag);
+				// Reads and sends that meet the same outage have one cause, until a call of the other kind succeeds.
+				if (extent === "client") scopeOf(nameOf(operation === "send" ? "read" : "send")).reported.add(error._tag);
 				const concerned = {
 					...(extent !== "client" && { agencyId }),
 					...(extent === "text" && id !== undefined && { id }),

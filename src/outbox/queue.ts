@@ -209,7 +209,7 @@ async function request(
 		const { state, reason, progress } = text;
 		const failures = progress.failures + 1;
 		const nextAt = signal?.aborted ? now() : now() + backoffMs(progress.failures);
-		await write(context, begun, { state, reason, nextAt, progress: { ...progress, failures } });
+		await writeEnd(context, begun, { state, reason, nextAt, progress: { ...progress, failures } });
 		return false;
 	}
 	// Nothing is awaited between the check and the call. The client's own retries are off, because only a reading knows what
@@ -219,8 +219,8 @@ async function request(
 	if (result.ok) context.pauses.passed(text, "send");
 	const after = result.ok
 		? afterSend(begun, result.data, options)
-		: await afterError(context, begun, result.error, grounds);
-	const done = await write(context, begun, after);
+		: await afterError(context, begun, result.error, grounds, signal);
+	const done = await writeEnd(context, begun, after);
 	if (done?.state === "held" && grounds.replaces !== undefined) await markReplaced(context, grounds.replaces);
 	return done !== undefined;
 }
@@ -274,6 +274,7 @@ async function afterError(
 	text: OutboxText,
 	error: PartnerError,
 	grounds: Grounds,
+	signal: AbortSignal | undefined,
 ): Promise<Change> {
 	const { options, pauses } = context;
 	const { now } = options;
@@ -300,7 +301,9 @@ async function afterError(
 	if (text.queueId !== null)
 		return { ...back, nextAt: now(), progress: { ...noted, requests: withEnd(requests, "refused") } };
 	if (error._tag === "PartnerBadRequest" && !wasSurelyOpen(text)) {
-		const fresh = await context.settings.fresh(text.agencyId, text.to);
+		const fresh = await context.settings.fresh(text.agencyId, text.to, signal);
+		// Without that read it is not known why the request was refused. The next worker makes it again.
+		if (signal?.aborted) return { ...back, nextAt: now(), progress: { ...noted, requests: without } };
 		const { language = null } = text.progress;
 		if (!isSameSettings(grounds.settings, fresh) || (fresh && !canAsk(fresh, language))) {
 			// The agency's settings may be the reason. The next request has an id of its own.
@@ -372,8 +375,24 @@ async function write(
 	if (!(await store.save(next, { stops, unlessStopped }))) return undefined;
 	const saved = { ...next, version: text.version + 1 };
 	if (isNewState) await context.onChange(saved);
+	// Those whose turn has not come too, so that their status says so, and nothing but a late commit depends on the stop.
+	if (stops) await endUnsent(context, await store.open(next, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER));
 	if (next.progress.forget && !isUnfinished(next.state)) await store.erase({ id: next.id });
 	return saved;
+}
+
+/**
+ * Stores how the request of a row ended. A row that was marked as cancelled meanwhile keeps its mark, and gets the end too.
+ * Undefined if another worker has taken over.
+ */
+async function writeEnd(context: QueueContext, begun: OutboxText, change: Change): Promise<OutboxText | undefined> {
+	let row: OutboxText | undefined = begun;
+	while (row?.state === "sending" && row.progress.attempts === begun.progress.attempts) {
+		const done = await write(context, row, change);
+		if (done) return done;
+		row = await context.options.store.find(begun.id);
+	}
+	return undefined;
 }
 
 /** Whether a text that was held, or may have been, has ended without being delivered, and without being replaced on purpose. */

@@ -9,7 +9,7 @@ export interface SettingsCache {
 	/** Of the reading, or else of the agency's newest conversation. Undefined if they cannot be read. */
 	of: (agencyId: string, reading: Reading | null, signal?: AbortSignal) => Promise<Settings | undefined>;
 	/** Reads them anew. */
-	fresh: (agencyId: string, to: string) => Promise<Settings | undefined>;
+	fresh: (agencyId: string, to: string, signal?: AbortSignal) => Promise<Settings | undefined>;
 }
 
 const keepMs = 60_000;
@@ -27,13 +27,13 @@ export function createSettingsCache(client: Client, now: () => number): Settings
 			if (found && Math.abs(now() - found.readAt) < keepMs) return found.settings;
 			return keep(agencyId, await orUndefined(() => ofNewest(client.agency(agencyId), signal)));
 		},
-		async fresh(agencyId, to) {
+		async fresh(agencyId, to, signal) {
 			known.delete(agencyId);
 			const agency = client.agency(agencyId);
 			const own = await orUndefined(
-				async () => (await agency.conversations.get(to)).conversation.windowReopenReadiness,
+				async () => (await agency.conversations.get(to, { signal })).conversation.windowReopenReadiness,
 			);
-			return keep(agencyId, own ?? (await orUndefined(() => ofNewest(agency))));
+			return keep(agencyId, own ?? (await orUndefined(() => ofNewest(agency, signal))));
 		},
 	};
 }

@@ -161,6 +161,8 @@ const mostAcknowledged = 1_000;
 
 const workerColumns = "one bigint primary key, token text not null, host text, pid bigint, beat_at bigint";
 const addedWorkerColumns = ["started_at bigint"];
+/** The row beside the stops that says that `settled` is used. */
+const settledIsUsed = "settled";
 const stopColumns = "name text primary key, stopped_at bigint not null";
 
 /** Rows that are changed by their keys in one statement. */
@@ -191,7 +193,10 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 	const lostAt = (one: number, { dropped }: StopNames): string =>
 		locksReads
 			? `select max(stopped_at) from ${stops} where name = '${dropped}'`
-			: `select max(stopped_at) from ${texts} where recipient = $${one} and agency_id = $${one + 1} and stopped_at is not null`;
+			: `select max(stopped_at) from (
+				select stopped_at from ${texts}
+				where recipient = $${one} and agency_id = $${one + 1} and stopped_at is not null
+				union all select stopped_at from ${stops} where name = '${dropped}') as stop`;
 	const cancelledAt = ({ cancelled }: StopNames): string =>
 		`select max(stopped_at) from ${stops} where name in (${cancelled.map((name) => `'${name}'`).join(", ")})`;
 
@@ -240,6 +245,28 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 			}
 			if (rows.length < dueRows) return;
 		}
+	}
+
+	/** Keeps the stops of lost texts that are about to go, because a text that they stop may still be to come. */
+	async function keepStops(where: string, values: Value[]): Promise<void> {
+		if (locksReads) return;
+		const lost = await query(
+			`select agency_id, recipient, max(stopped_at) as stopped_at from ${texts}
+			where ${where} and stopped_at is not null group by agency_id, recipient`,
+			values,
+		);
+		for (const { agency_id, recipient, stopped_at } of lost) {
+			const { dropped } = await stopNames({ agencyId: String(agency_id), to: String(recipient) });
+			await query(
+				`insert into ${stops} as kept (name, stopped_at) values ($1, $2)
+				on conflict (name) do update set stopped_at = excluded.stopped_at where excluded.stopped_at > kept.stopped_at`,
+				[dropped, Number(stopped_at)],
+			);
+		}
+	}
+
+	async function isSettledUsed(): Promise<boolean> {
+		return (await query(`select 1 as found from ${stops} where name = $1`, [settledIsUsed])).length > 0;
 	}
 
 	/** The row of the text's id, or one whose id is null; and the last stop of its recipient that the transaction sees. */
@@ -462,12 +489,15 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 			return (await query(sql, [agencyId, to])).map((row) => String(row.message_id));
 		},
 		byMessage: (messageId) => first(`select * from ${texts} where message_id = $1`, messageId),
-		unacknowledged: (limit) =>
-			textsOf(
+		async unacknowledged(limit) {
+			if (!(await isSettledUsed()))
+				await query(`insert into ${stops} (name, stopped_at) values ($1, 0) ${upsert("name")}`, [settledIsUsed]);
+			return textsOf(
 				`select * from ${texts} where unacknowledged is not null and ${parts.since} is not null
 				order by ${parts.since}, seq limit $1`,
 				[limit],
-			),
+			);
+		},
 		async acknowledge(changes, tx) {
 			// All statements begin here, because what is awaited is not part of a synchronous transaction.
 			const statements = inChunks(changes, mostAcknowledged).map(async (some) => {
@@ -487,6 +517,7 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 			const values =
 				"id" in which ? [which.id] : [which.to ?? "", ...(which.agencyId === undefined ? [] : [which.agencyId])];
 			const where = "id" in which ? "id = $1" : `recipient = $1 ${values.length > 1 ? "and agency_id = $2" : ""}`;
+			await keepStops(`${where} and state not in ${open}`, values);
 			await updateAll(
 				`recipient = '', body = '', subaccount_id = null, consent_language = null, message_id = null,
 					queue_id = null, progress = '{}', next_at = null, version = version + 1`,
@@ -494,8 +525,12 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 				values,
 			);
 		},
-		purge: (before) =>
-			changeAll(`delete from ${texts}`, "next_at is null and since < $1 and recipient <> ''", [before]),
+		async purge(before) {
+			const acknowledged = (await isSettledUsed()) ? "and unacknowledged is null" : "";
+			const where = `next_at is null and since < $1 and recipient <> '' ${acknowledged}`;
+			await keepStops(where, [before]);
+			return changeAll(`delete from ${texts}`, where, [before]);
+		},
 		worker: findWorker,
 		async takeOver({ token, host, pid, startedAt, beatAt }, from) {
 			const values = [token, host, pid, startedAt ?? null, beatAt];
@@ -533,7 +568,7 @@ function nextMoment(): Promise<void> {
 interface StopNames {
 	/** Of `cancelAll`, for the recipient and for the number in all agencies. */
 	cancelled: [recipient: string, number: string];
-	/** Of a text that was lost. */
+	/** Of a text that was lost, once its row is gone; on MySQL at once. */
 	dropped: string;
 }
 
@@ -572,6 +607,13 @@ function textFrom(row: Row): OutboxText {
 
 const longestWaitMs = 10_000;
 
+/** The code makes a worker pause until the transaction has ended. */
+function openTooLong(): Error {
+	const what = "A transaction has been open on the outbox's connection for 10 seconds.";
+	const how = "If it is yours, pass it: enqueue(text, { tx }). Otherwise end it sooner.";
+	return Object.assign(new Error(`${what} ${how}`), { code: "SQLITE_BUSY" });
+}
+
 /**
  * Waits while another connection writes to SQLite, or a transaction of the caller's is open. Repeats a statement that PostgreSQL
  * ended because of another one that touched the same rows.
@@ -582,7 +624,7 @@ export async function retryLocked<Result>(act: () => Promise<Result> | undefined
 		try {
 			const running = act();
 			if (running) return await running;
-			if (Date.now() > end) throw new Error("A transaction has been open on the outbox's connection for 10 seconds.");
+			if (Date.now() > end) throw openTooLong();
 		} catch (error) {
 			if (!isLocked(error) || Date.now() > end) throw error;
 		}

@@ -49,7 +49,10 @@ export interface OutboxStore {
 	claimed: (recipient: Recipient) => Promise<string[]>;
 	/** Finds the text of a message. */
 	byMessage: (messageId: string) => Promise<OutboxText | undefined>;
-	/** Finds at most `limit` texts in a final state that was not acknowledged, the oldest first. */
+	/**
+	 * Finds at most `limit` texts in a final state that was not acknowledged, the oldest first. From the first call on, by
+	 * whichever process, `purge` keeps such texts.
+	 */
 	unacknowledged: (limit: number) => Promise<OutboxText[]>;
 	/** Acknowledges the final states of texts, except of those that have changed since their `revision`. */
 	acknowledge: (changes: readonly { id: string; revision: number }[], tx: unknown) => Promise<void>;
@@ -58,7 +61,10 @@ export interface OutboxStore {
 	 * What is left of each is its id, which `insert` finds.
 	 */
 	erase: (which: { id: string } | Partial<Recipient>) => Promise<void>;
-	/** Deletes the texts that were finished before a time, except for what `erase` left. Returns the number of rows. */
+	/**
+	 * Deletes the texts that were finished before a time, except for what `erase` left. Returns the number of rows. What stopped a
+	 * recipient still stops it afterwards, as after `erase`.
+	 */
 	purge: (before: number) => Promise<number>;
 	/** Finds the process that works. */
 	worker: () => Promise<Worker | undefined>;

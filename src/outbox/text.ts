@@ -32,7 +32,7 @@ export type OutboxState =
  * Why a text is in its state.
  * - `waiting`: `consent_unavailable` (the agency cannot ask for consent), `language_required` (the agency has several
  *   languages and no default), `language_unavailable` (the agency does not have the text's `consentLanguage`),
- *   `before_send` (your hook asked to wait), `before_send_failed` (your hook threw, or took too long)
+ *   `before_send` (your hook asked to wait), `before_send_failed` (your hook threw, took too long, or returned no verdict)
  * - `dropped`, a best guess: `displaced` (somebody else's text followed), `declined` (the contact answered), `no_answer`
  * - `cancelled`: `requested` (by `cancel`, `cancelAll`, `forget` or `onReply`), `before_send` (by your hook),
  *   `earlier_text_dropped` (`afterDrop`)

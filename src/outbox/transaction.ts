@@ -299,7 +299,8 @@ function postgresJs(value: PostgresJsSql): Connection | undefined {
 
 /** `pg`, PGlite and whatever has their `query`. */
 function nodePostgres(value: PostgresQueryable & { totalCount?: unknown }): Connection | undefined {
-	if (!can(value, "query")) return undefined;
+	// bun:sqlite has a query too.
+	if (!can(value, "query") || can(value, "prepare")) return undefined;
 	const isPool = typeof value.totalCount === "number" || can(value, "exec", "transaction");
 	return {
 		async query(sql, values) {
@@ -354,16 +355,24 @@ const anyLibrary: Recognise[] = [prisma, drizzle, kysely, mikroOrm, typeOrm, kne
 const postgresLibraries: Recognise[] = [...anyLibrary, postgresJs, nodePostgres];
 const sqliteLibraries: Recognise[] = [...anyLibrary, synchronousSqlite, libsqlClient];
 
-const libraries =
-	"pg, PGlite, postgres.js, Prisma, Drizzle, Knex, Kysely, TypeORM, MikroORM, better-sqlite3, libsql, @libsql/client and node:sqlite";
-
 const dialects = {
-	postgres: { database: "PostgreSQL", libraries: postgresLibraries, named: libraries },
-	sqlite: { database: "SQLite", libraries: sqliteLibraries, named: libraries },
+	postgres: {
+		database: "PostgreSQL",
+		libraries: postgresLibraries,
+		named: "pg, PGlite, postgres.js, Prisma, Drizzle, Knex, Kysely, TypeORM and MikroORM",
+		store: "postgresStore",
+	},
+	sqlite: {
+		database: "SQLite",
+		libraries: sqliteLibraries,
+		named: "better-sqlite3, node:sqlite, libsql, @libsql/client, Prisma, Drizzle, Knex, Kysely, TypeORM and MikroORM",
+		store: "sqliteStore",
+	},
 	mysql: {
 		database: "MySQL or MariaDB",
 		libraries: mysqlLibraries,
 		named: "mysql2, mariadb, Prisma, Drizzle, Knex, Kysely, TypeORM, MikroORM and Sequelize",
+		store: "mysqlStore",
 	},
 } satisfies Record<Dialect, object>;
 
@@ -408,6 +417,9 @@ export function databaseOf(db: unknown, dialect: Dialect, field: string, operati
 	const own = can(db, "isInTransaction", "fork") ? (db as { fork: () => unknown }).fork() : db;
 	// Drizzle's own database has that of the driver.
 	const connection = connectionOf(Reflect.get(Object(db), "$client"), dialect) ?? connectionOf(own, dialect);
+	const other = (["postgres", "sqlite", "mysql"] as const).find((each) => connectionOf(db, each));
+	if (!connection && other)
+		refuse(field, `is of ${dialects[other].database}. Pass it to ${dialects[other].store}`, operation);
 	if (!connection) refuse(field, `must be a database of ${database}, as ${named} give it: ${guide}`, operation);
 	return refusing(connection, field, operation);
 }

@@ -2,6 +2,7 @@ import type { AgencyClient } from "messaging-conversations";
 import { poll } from "./deliver.ts";
 import { type ChangeFeed, type FeedOptions, openFeed, pollOnce, publicFeed } from "./feed.ts";
 import type { Change } from "./memory.ts";
+import { abandoning } from "./signal.ts";
 
 /** Options of {@link changes}. */
 export type ChangesOptions = FeedOptions;
@@ -37,8 +38,9 @@ export type ChangesOptions = FeedOptions;
  */
 export function changes(agency: AgencyClient, options: ChangesOptions): ChangeFeed {
 	const feed = openFeed("changes", agency, options, []);
-	return publicFeed(feed, async function* (): AsyncGenerator<Change, void, undefined> {
-		yield* pollOnce(feed, options.signal, poll);
+	async function* polled(signal: AbortSignal): AsyncGenerator<Change, void, undefined> {
+		yield* pollOnce(feed, signal, poll);
 		for (const { error } of feed.failures) throw error;
-	});
+	}
+	return publicFeed(feed, () => abandoning(options.signal, polled));
 }

@@ -55,9 +55,9 @@ function isSound({ agencyId, mark, clock, scan, known, followed }: Memory): bool
 	const texts: unknown[] = [agencyId, ...(scan?.top ?? [])];
 	const numbers: unknown[] = [mark === "now" ? 0 : mark, clock, ...(scan ? [scan.to, scan.upTo] : [])];
 	for (const [phoneNumber, entry] of known) {
-		const { is, fingerprint = is === "unread" && "", at, from, doubt = [], messages } = entry;
+		const { is, fingerprint = is === "unread" && "", at, from, doubt = [], skipped = [], messages } = entry;
 		texts.push(phoneNumber, /^(delivered|unread|failing)$/.test(is) && fingerprint);
-		numbers.push(at, from, ...doubt, ...[...messages].flat(), is === "failing" ? entry.since : 0);
+		numbers.push(at, from, ...doubt, ...skipped, ...[...messages].flat(), is === "failing" ? entry.since : 0);
 	}
 	for (const [id, { phoneNumber, state, seenAt, dueAt }] of followed) {
 		texts.push(phoneNumber, state);

@@ -32,7 +32,7 @@ async function* deliver(feed: Feed, { reads: rows, retries, memory, mark, now }:
 	const continues: Continues = async (inARow) => {
 		if (inARow % mostInARow > 0 && !isFull(feed.memory)) return true;
 		const tried = [1, Math.ceil(Math.random() * feed.remaining)].flatMap((fromEnd) => rows.at(-fromEnd) ?? []);
-		for await (const { error } of reads({ ...feed, concurrency: 1 }, tried, () => -never)) if (!error) return true;
+		for await (const { error } of reads({ ...feed, concurrency: 1 }, tried, () => "newest")) if (!error) return true;
 		return false;
 	};
 	/** Ends the scan when no row remains. */

@@ -17,6 +17,8 @@ export interface Past {
 	 * times, it had not. Otherwise it had, with all messages before the later time.
 	 */
 	doubt?: readonly [number, number];
+	/** The time at which the conversation was skipped, and how many messages it had: newer ones can have the same time. */
+	skipped?: readonly [at: number, total: number];
 }
 
 /** A conversation that the feed remembers, because it was active within the lookback or could not be read. */

@@ -11,6 +11,7 @@ import { instant } from "./fingerprint.ts";
 import { retryLimited } from "./limited.ts";
 import { mostPagesInVain, type Source } from "./list.ts";
 import { never } from "./memory.ts";
+import { untilAborted } from "./signal.ts";
 import { makeStorable } from "./storable.ts";
 
 /** A message with the time that the feed goes by. */
@@ -27,13 +28,16 @@ export interface Conversation {
 	messages: Dated[];
 }
 
+/** A time, or the newest message alone. */
+export type From = number | "newest";
+
 /**
  * Reads a conversation and its messages, from the newest page down.
- * @param from pages of messages are read until older than this; Infinity reads the newest message alone
+ * @param from pages of messages are read until older than this
  */
-async function read(source: Source, phoneNumber: string, from: number): Promise<Conversation> {
+async function read(source: Source, phoneNumber: string, from: From): Promise<Conversation> {
 	const { agency, signal, raw } = source;
-	const pageSize = from === -never ? 1 : 100;
+	const pageSize = from === "newest" ? 1 : 100;
 	const { conversation, messagePage } = await agency.conversations.get(phoneNumber, { pageSize, signal });
 	if (!raw) makeStorable(conversation);
 	const messages = new Map<number, Dated>();
@@ -60,7 +64,7 @@ async function read(source: Source, phoneNumber: string, from: number): Promise<
 			const what = `${operation}: the service returned ${pagesInVain} pages in a row without a new message`;
 			throw new PartnerUnexpectedResponse(what, { operation, agencyId: agency.id });
 		}
-		return page.hasMore && at >= from;
+		return page.hasMore && from !== "newest" && at >= from;
 	};
 	const { nextCursor: cursor } = messagePage;
 	if (add(messagePage) && cursor !== null) {
@@ -71,9 +75,9 @@ async function read(source: Source, phoneNumber: string, from: number): Promise<
 }
 
 /** Whether the caller wants nothing of this contact. */
-export async function isSkipped({ operation, skip }: Source, phoneNumber: string): Promise<boolean> {
+export async function isSkipped({ operation, skip, signal }: Source, phoneNumber: string): Promise<boolean> {
 	try {
-		return (await skip?.(phoneNumber)) === true;
+		return skip !== undefined && (await untilAborted(signal, skip(phoneNumber))) === true;
 	} catch (error) {
 		// Its message may hold the number.
 		const { name = "Error" } = Object(error);
@@ -115,7 +119,7 @@ const ofTheKey = /Unauthorized|Forbidden|Config|Abort/;
 export async function* reads<Item extends { phoneNumber: string }>(
 	source: Source,
 	items: Iterable<Item>,
-	from: (item: Item) => number,
+	from: (item: Item) => From,
 	continues: Continues = (inARow) => inARow < mostInARow,
 ): AsyncGenerator<ReadEnd<Item>, void, undefined> {
 	const { concurrency, signal } = source;

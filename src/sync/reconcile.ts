@@ -5,7 +5,7 @@ import { checkCall, refuse } from "./input.ts";
 import { emptyListing, list, type Source } from "./list.ts";
 import { never } from "./memory.ts";
 import { isSkipped, mostInARow, reads } from "./read.ts";
-import { abandoning } from "./signal.ts";
+import { abandoning, itemsUntilAborted } from "./signal.ts";
 
 /** A conversation as the CRM holds it. */
 export interface StoredConversation {
@@ -88,7 +88,8 @@ async function* compare(
 	const { agency, signal } = source;
 	const held = new Map<string, Held>();
 	let index = 0;
-	for await (const row of stored) {
+	// After an abort the list fails without a request.
+	for await (const row of itemsUntilAborted(signal, stored)) {
 		const { phoneNumber, fingerprint, messages } = row ?? {};
 		if (typeof phoneNumber !== "string") refuse("reconcile", `stored[${index}].phoneNumber`, "must be a string");
 		held.set(phoneNumber, { fingerprint, messages: messages ?? totalIn(fingerprint ?? "") });
@@ -115,7 +116,7 @@ async function* compare(
 			return true;
 		});
 	async function* deliver(rows: Iterable<Listed>): AsyncGenerator<Reconciled, void, undefined> {
-		const from = ({ phoneNumber }: Listed) => (recounted.has(phoneNumber) ? never : -never);
+		const from = ({ phoneNumber }: Listed) => (recounted.has(phoneNumber) ? never : "newest");
 		for await (const { item, read, error, isSkipped, isOutage } of reads(source, rows, from, continues)) {
 			const { phoneNumber } = item;
 			if (isOutage) throw error;

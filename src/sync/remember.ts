@@ -1,4 +1,4 @@
-import { fingerprintOf, instant } from "./fingerprint.ts";
+import { fingerprintOf, instant, totalIn } from "./fingerprint.ts";
 import { follow, type Statuses } from "./followed.ts";
 import { type Change, type Known, type Memory, markToCome, never, type Past } from "./memory.ts";
 import { failing, type Planned } from "./plan.ts";
@@ -35,7 +35,9 @@ export function noteRead(
 	const isOutOfOrder = messages.some(({ at: time }, index) => time < (messages[index + 1]?.at ?? never) - lookbackMs);
 	const from = isOutOfOrder ? Math.min(past.from, keepFrom) : deliveredBefore(past, messages);
 	const before = known.get(phoneNumber);
-	const isNew = (dated: Dated): boolean => dated.at >= from && !before?.messages.has(dated.message.id);
+	const besideSkipped = newerThanSkipped(past, conversation.summary.totalMessages, messages);
+	const isNew = (dated: Dated): boolean =>
+		(dated.at >= from || besideSkipped.includes(dated)) && !before?.messages.has(dated.message.id);
 	const changed = follow(followed, statuses, phoneNumber, messages, (dated) => dated.at >= to - dayMs && isNew(dated));
 
 	// Messages that this read does not show stay known, because it may be from a copy of the data that lags behind.
@@ -55,6 +57,13 @@ export function noteRead(
 	const shown = messages.filter((dated) => isNew(dated) || changed.has(dated.message.id));
 	if (before?.is === "unread" && before.fingerprint === fingerprint && !shown[0]) return undefined;
 	return { phoneNumber, conversation, messages: shown.map(({ message }) => message).reverse() };
+}
+
+/** The messages that came after the conversation was skipped, and have the time of the newest one that was skipped. */
+function newerThanSkipped({ skipped }: Past, total: number, messages: readonly Dated[]): Dated[] {
+	if (!skipped) return [];
+	const [at, before] = skipped;
+	return messages.slice(0, Math.max(0, total - before)).filter((dated) => dated.at === at);
 }
 
 /** The time before which all messages of a conversation were delivered. */
@@ -79,8 +88,11 @@ export function noteSkipped(
 	for (const [id, message] of followed) if (message.phoneNumber === phoneNumber) followed.delete(id);
 	if (why === "status") return;
 	const messages = known.get(phoneNumber)?.messages ?? new Map();
-	const from = Math.max(past.from, Math.min(at, now) + 1);
-	known.set(phoneNumber, { is: "delivered", fingerprint, at, from, messages });
+	const until = Math.min(at, now);
+	const from = Math.max(past.from, until + 1);
+	const total = totalIn(fingerprint);
+	const skipped = Number.isNaN(total) ? undefined : ([until, total] as const);
+	known.set(phoneNumber, { is: "delivered", fingerprint, at, from, ...(skipped && { skipped }), messages });
 }
 
 /**
@@ -98,10 +110,11 @@ export function noteFailure(
 	const before = known.get(phoneNumber);
 	const since = before?.is === "failing" ? before.since : undefined;
 	const isGivenUp = isGone || (since === undefined ? isFull(memory) : now - since > dayMs);
-	const { from, doubt }: Past = before ?? past;
+	const { from, doubt, skipped }: Past = before ?? past;
 	const entry = {
 		from,
 		...(doubt && { doubt }),
+		...(skipped && { skipped }),
 		at: Math.max(at, before?.at ?? never),
 		messages: before?.messages ?? new Map<number, number>(),
 	};

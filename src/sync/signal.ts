@@ -7,21 +7,90 @@ function end(): void {
 }
 
 /**
- * Runs a generator with a signal of its own. The signal aborts with the outer one, and when the generator has ended.
- * @param abandon controls that signal. Its holder can end the generator while it waits
+ * Runs a generator with a signal of its own. The signal aborts with the outer one, and when the generator has ended. `return`
+ * aborts it first, because a generator answers `return` only after what it waits for.
  */
-export async function* abandoning<Item>(
+export function abandoning<Item>(
 	outer: AbortSignal | undefined,
 	run: (signal: AbortSignal) => AsyncIterable<Item>,
-	abandon: AbortController = new AbortController(),
 ): AsyncGenerator<Item, void, undefined> {
-	running.set(abandon, outer);
-	outer?.addEventListener("abort", end);
-	end();
+	const own = new AbortController();
+	let isReturned = false;
+	async function* generate(): AsyncGenerator<Item, void, undefined> {
+		running.set(own, outer);
+		outer?.addEventListener("abort", end);
+		end();
+		try {
+			yield* run(own.signal);
+		} catch (error) {
+			// Whoever has left does not hear of the request that ended with it.
+			if (!isReturned) throw error;
+		} finally {
+			running.delete(own);
+			own.abort();
+		}
+	}
+	const inner = generate();
+	const { return: leave } = inner;
+	return Object.assign(inner, {
+		return(value?: undefined) {
+			isReturned = true;
+			own.abort();
+			return leave.call(inner, value);
+		},
+	});
+}
+
+/** What each signal ends. One listener serves all, for the same reason as above. */
+const waiting = new WeakMap<AbortSignal, Set<() => void>>();
+
+function waitingFor(signal: AbortSignal): Set<() => void> {
+	const known = waiting.get(signal);
+	if (known) return known;
+	const all = new Set<() => void>();
+	waiting.set(signal, all);
+	signal.addEventListener("abort", () => {
+		for (const abort of all) abort();
+	});
+	return all;
+}
+
+/** Waits for what a function of the caller's returned, and no longer than until the signal aborts. */
+export async function untilAborted<Result>(signal: AbortSignal, answer: Result | PromiseLike<Result>): Promise<Result> {
+	const all = waitingFor(signal);
+	let abort = (): void => {};
+	const aborted = new Promise<never>((_, reject) => {
+		abort = () => reject(signal.reason);
+	});
+	all.add(abort);
+	if (signal.aborted) abort();
 	try {
-		yield* run(abandon.signal);
+		return await Promise.race([answer, aborted]);
 	} finally {
-		running.delete(abandon);
-		abandon.abort();
+		all.delete(abort);
+	}
+}
+
+/** The items of a caller's iterable, and no more once the signal aborts. */
+export async function* itemsUntilAborted<Item>(
+	signal: AbortSignal,
+	items: Iterable<Item> | AsyncIterable<Item>,
+): AsyncGenerator<Item, void, undefined> {
+	if (Symbol.iterator in items) return yield* items;
+	const iterator = items[Symbol.asyncIterator]();
+	const close = async (): Promise<unknown> => iterator.return?.();
+	let isOver = false;
+	try {
+		while (!signal.aborted) {
+			const next = await untilAborted(signal, iterator.next()).catch((error: unknown) => {
+				if (!signal.aborted) throw error;
+			});
+			isOver = next?.done === true;
+			if (!next || next.done) return;
+			yield next.value;
+		}
+	} finally {
+		// Not waited for: it may be hanging.
+		if (!isOver) close().catch(() => {});
 	}
 }

@@ -22,7 +22,8 @@ export interface WatchOptions extends FeedOptions {
 	maxMs?: number | undefined;
 	/**
 	 * Gets the errors that do not end the loop. After an error that may pass (`retryable`) and after a 401 the pause doubles.
-	 * It also gets the errors of single conversations that could not be read. An error that it throws ends the loop.
+	 * It also gets the errors of single conversations that could not be read. It may be async, and the loop waits for it no
+	 * longer than for the pause. An error that it throws ends the loop.
 	 */
 	onError?: ((error: PartnerError) => unknown) | undefined;
 	/** Ends the loop once the current change is processed. */
@@ -110,25 +111,17 @@ export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 			pauseMs = Math.min(maxMs, errors[0] ? 2 * Math.max(minMs, pauseMs) : pauseMs);
 			const leastMs = errors.map(({ retryAfterMs = minMs }) => Math.min(retryAfterMs, longestRetryAfterMs));
 			if (isPoll) pollAt = performance.now() + Math.max(pauseMs * (0.9 + 0.2 * Math.random()), ...leastMs);
-			for (const error of errors) onError(error);
+			const reported = Promise.all(errors.map(async (error) => onError(error)));
 			// A scan that was interrupted is finished before statuses are polled.
 			const statusInMs = feed.memory.scan ? -never : nextDueAt(feed.memory.followed) - Date.now();
-			await sleep(Math.min(pollAt - performance.now(), Math.max(statusInMs, ...leastMs)), nudged.signal);
+			const pause = sleep(Math.min(pollAt - performance.now(), Math.max(statusInMs, ...leastMs)), nudged.signal);
+			// Not waited for beyond the pause, because it may hang.
+			await Promise.race([pause, reported.then(() => pause)]);
 		}
 	}
 
-	function iterate(): AsyncIterator<Change, void, undefined> {
-		const stop = new AbortController();
-		const inner = abandoning(signal, polls, stop);
-		// A generator answers `return` only after its pause, so the pause is ended first.
-		return {
-			next: () => inner.next(),
-			return(value) {
-				stop.abort();
-				return inner.return(value);
-			},
-		};
-	}
-
-	return Object.assign(publicFeed(feed, iterate), { nudge: () => nudged.abort() });
+	return Object.assign(
+		publicFeed(feed, () => abandoning(signal, polls)),
+		{ nudge: () => nudged.abort() },
+	);
 }

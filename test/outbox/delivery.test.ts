@@ -174,6 +174,47 @@ test("a send that left no trace is unknown at first, and not_found after the set
 	expect(await fate({}, { settleMs: 120_000 })).toEqual({ status: "unknown" });
 });
 
+test.each([
+	["4 seconds", 4_000, "sent"],
+	["6 seconds", 6_000, "unknown"],
+	["10 minutes", 600_000, "unknown"],
+	["59 minutes", 59 * 60_000, "unknown"],
+])("a text that a clock %s ahead sent is never called not_found", async (_, aheadMs, status) => {
+	const { sandbox, agency, anna, fate } = await open();
+	anna.writes("Hello?");
+	sandbox.clock.advance({ minutes: 1 });
+	const now = () => sandbox.clock.now().getTime() + aheadMs;
+	const since = now();
+	await agency.messages.send({ to: anna.phoneNumber, body });
+	// More than a page of messages follows.
+	for (let count = 0; count < 60; count++) anna.writes(`And ${count}`);
+	sandbox.clock.advance({ hours: 2 });
+	expect(await fate({ since }, { now })).toMatchObject({ status });
+	// The clock was set right meanwhile.
+	if (aheadMs < 65_000) expect(await fate({ since })).toMatchObject({ status });
+});
+
+test("a text that a clock ahead sent, and that was declined within seconds, is not called not_found", async () => {
+	const { sandbox, anna, send, fate } = await open();
+	const now = () => sandbox.clock.now().getTime() + 60_000;
+	const since = now();
+	await send();
+	anna.declines();
+	sandbox.clock.advance({ minutes: 5 });
+	expect(await fate({ since }, { now })).toEqual({ status: "unknown" });
+});
+
+test("the same words of another text from shortly before do not count once its id is claimed", async () => {
+	const { sandbox, agency, anna, fate } = await open();
+	anna.writes("Hello?");
+	const { messageId } = await agency.messages.send({ to: anna.phoneNumber, body });
+	sandbox.clock.advance({ ms: 30_000 });
+	const since = sandbox.clock.now();
+	sandbox.clock.advance({ minutes: 2 });
+	expect(await fate({ since })).toEqual({ status: "unknown" });
+	expect(await fate({ since }, { claimed: [String(messageId)] })).toEqual({ status: "not_found" });
+});
+
 test("a hidden conversation and two of the same text are unknown; ids of other texts distinguish them", async () => {
 	const { sandbox, agency, anna, fate } = await open();
 	anna.writes("Hello?");

@@ -19,6 +19,7 @@ export function memoryStore(): OutboxStore & { all: () => OutboxText[] } {
 	const cancelledAt = new Map<string, number>();
 	let counter = 0;
 	let working: Worker | undefined;
+	let isSettledUsed = false;
 	const copies = (keep: (row: OutboxText) => boolean): OutboxText[] => structuredClone([...rows.values()].filter(keep));
 	const isIn = (recipient: Partial<Recipient>) => (row: OutboxText) =>
 		row.to === recipient.to && (recipient.agencyId === undefined || row.agencyId === recipient.agencyId);
@@ -128,10 +129,12 @@ export function memoryStore(): OutboxStore & { all: () => OutboxText[] } {
 		},
 		claimed: async (recipient) => copies(isIn(recipient)).flatMap(({ messageId }) => messageId ?? []),
 		byMessage: async (messageId) => copies((row) => row.messageId === messageId)[0],
-		unacknowledged: async (limit) =>
-			copies((row) => row.unacknowledged !== null)
+		async unacknowledged(limit) {
+			isSettledUsed = true;
+			return copies((row) => row.unacknowledged !== null)
 				.sort((a, b) => a.since - b.since || a.seq - b.seq)
-				.slice(0, limit),
+				.slice(0, limit);
+		},
 		async acknowledge(changes) {
 			for (const { id, revision } of changes) {
 				const row = rows.get(id);
@@ -148,8 +151,9 @@ export function memoryStore(): OutboxStore & { all: () => OutboxText[] } {
 		},
 		async purge(before) {
 			const ended = copies((row) => row.nextAt === null && row.since < before && row.to !== "");
-			for (const { id } of ended) rows.delete(id);
-			return ended.length;
+			const purged = ended.filter((row) => row.unacknowledged === null || !isSettledUsed);
+			for (const { id } of purged) rows.delete(id);
+			return purged.length;
 		},
 		worker: async () => structuredClone(working),
 		async takeOver(worker, from) {

@@ -6,6 +6,7 @@ import {
 	type PgBossLike,
 	pgBossEngine,
 	postgresStore,
+	sqliteStore,
 } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { changes } from "messaging-conversations/sync";
@@ -682,7 +683,39 @@ test("a transaction in place of the options of enqueue is refused: the text woul
 	const tx = { query: async () => ({ rows: [] }) };
 	const error = await outbox.enqueue(text, tx as never).catch((thrown: unknown) => thrown);
 	expect(error).toMatchObject({ _tag: "PartnerInvalidInput", operation: "enqueue", field: "options" });
+	// As Kysely's, it may have no fields of its own.
+	class Transaction {
+		#connection = 1;
+		get connection(): number {
+			return this.#connection;
+		}
+	}
+	for (const refused of [
+		outbox.enqueue(text, new Transaction() as never),
+		outbox.acknowledge([], new Transaction() as never),
+	])
+		await expect(refused).rejects.toThrow("options: must be a plain object. Pass your transaction as { tx }");
 	expect(store.all()).toEqual([]);
+});
+
+test("an unknown field of a text or of its options is named, with the known ones", async () => {
+	const { outbox, agency, store } = createWorld();
+	const text = { id: "a", agencyId: agency.id, to: "+447700900101", body: "Hi" };
+	await expect(outbox.enqueue({ ...text, language: "fr" } as never)).rejects.toThrow(
+		/^text: takes id, agencyId, to, body, consentLanguage, .*does not take: language$/,
+	);
+	await expect(outbox.enqueue(text, { trx: 1 } as never)).rejects.toThrow(/^options: takes tx, .*does not take: trx$/);
+	await expect(outbox.acknowledge([], { trx: 1 } as never)).rejects.toThrow(/^options: takes tx\. .*: trx$/);
+	expect(store.all()).toEqual([]);
+});
+
+test("a database of the other kind is refused with the store that takes it, and anything else with the libraries", () => {
+	const pool = { query: async () => ({ rows: [] }) };
+	const db = { prepare: () => ({ all: () => [], run: () => {} }), query: () => ({}) };
+	expect(() => sqliteStore(pool as never)).toThrow("db: is of PostgreSQL. Pass it to postgresStore");
+	expect(() => postgresStore(db as never)).toThrow("pool: is of SQLite. Pass it to sqliteStore");
+	expect(() => sqliteStore({} as never)).toThrow(/better-sqlite3(?!.*postgres\.js)/);
+	expect(() => postgresStore({} as never)).toThrow(/postgres\.js(?!.*sqlite3)/);
 });
 
 test("a number that its country does not list is sent to with allowUnlistedNumber", async () => {
@@ -732,6 +765,8 @@ test("options are checked when the outbox is made", () => {
 		const options = { client, store, ...(field === "options" ? (wrong as object) : { [field]: wrong }) };
 		expect(() => createOutbox(options as never), field).toThrow(PartnerInvalidInput);
 	}
+	for (const maxAgeMs of [0, -1, 0.5, 86_400_000 / 7, Number.NaN, "1"])
+		expect(() => createOutbox({ client, store, maxAgeMs: maxAgeMs as number }), `${maxAgeMs}`).toThrow(/^maxAgeMs: /);
 	const named = (name: string) => () => createOutbox({ client, store, [name]: 1 } as never);
 	expect(named("other")).toThrow(/does not take: other$/);
 	expect(named("tel0470123456")).toThrow(/does not take$/);

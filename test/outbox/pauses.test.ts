@@ -60,6 +60,44 @@ test("a host that does not resolve pauses all agencies once, and is retried with
 	expect(noted).toEqual([undefined]);
 });
 
+test.each(["unreachable", "rate_limited", "key"])(
+	"an outage that begins at a send is told once, and again when it comes back: %s",
+	async (reason) => {
+		const sandbox = createSandbox();
+		let isAway = false;
+		const fetch: typeof globalThis.fetch = async (url, init) => {
+			// The reads before it have succeeded.
+			if (init?.method === "POST" && told.length === 0) isAway = true;
+			if (!isAway) return sandbox.fetch(url, init);
+			const cause = Object.assign(new Error("connect"), { code: "ECONNREFUSED", syscall: "connect" });
+			if (reason === "unreachable") throw Object.assign(new TypeError("fetch failed"), { cause });
+			return new Response("{}", { status: reason === "key" ? 401 : 429, headers: { "Retry-After": "1" } });
+		};
+		const client = createClient({ ...sandbox.connection, fetch, retry: false });
+		const told: unknown[] = [];
+		const now = sandbox.clock.now;
+		const outbox = createOutbox({ client, store: memoryStore(), now, onPaused: ({ reason }) => told.push(reason) });
+		const enqueue = async (last: number) => {
+			const contact = sandbox.agency().contact(`+44770090010${last}`);
+			contact.writes("Hello");
+			const text = { agencyId: sandbox.agency().id, to: contact.phoneNumber, body: "Hi" };
+			await outbox.enqueue({ ...text, id: `note-${last}` });
+		};
+		for (const last of [1, 2, 3]) await enqueue(last);
+		await tick({ sandbox, outbox }, 300);
+		expect(told).toEqual([reason]);
+		isAway = false;
+		await tick({ sandbox, outbox }, 700);
+		for (const last of [1, 2, 3]) expect((await outbox.status(`note-${last}`))?.state).toBe("sent");
+		expect(told).toEqual([reason]);
+		// Now the reads meet it first.
+		isAway = true;
+		await enqueue(4);
+		await tick({ sandbox, outbox }, 60);
+		expect(told).toEqual([reason, reason]);
+	},
+);
+
 test("the answer of a call that began before a pause does not end it", async () => {
 	const sandbox = createSandbox();
 	const [anna, bert, cora] = ["+447700900101", "+447700900102", "+447700900103"].map((number) =>

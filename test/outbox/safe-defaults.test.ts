@@ -1,6 +1,6 @@
 // What protects people: declines, replies, old texts, settings of the agency, and the CRM's own rules.
 import { createClient, type Message } from "messaging-conversations";
-import { createOutbox } from "messaging-conversations/outbox";
+import { createOutbox, type TextToSend } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { describe, expect, test, vi } from "vitest";
 import { memoryStore } from "./memory.ts";
@@ -31,6 +31,25 @@ describe("a contact who declines", () => {
 		await enqueue("4");
 		await pass({ minutes: 1 });
 		expect([await state("note-4"), texts()]).toEqual(["sent", ["4"]]);
+	});
+
+	test("gets no text whose time had not come yet, and its status says so at once", async () => {
+		const { sandbox, outbox, agency, anna, enqueue, pass, sends } = createClosed();
+		const tomorrow = new Date(sandbox.clock.now().getTime() + 86_400_000);
+		const text = { agencyId: agency.id, to: anna.phoneNumber, body: "Until tomorrow", notBefore: tomorrow };
+		await enqueue("1");
+		for (const id of ["a", "b", "c"]) await outbox.enqueue({ ...text, id });
+		await pass({ minutes: 1 });
+		// Enqueued later, and first in the queue.
+		for (let index = 0; index < 25; index++) await outbox.enqueue({ ...text, id: `first-${index}`, priority: 1 });
+		await pass({ minutes: 1 });
+		anna.declines();
+		await pass({ minutes: 20 });
+		for (const id of ["a", "b", "c", "first-24"])
+			expect(await outbox.status(id)).toMatchObject({ state: "cancelled", reason: "earlier_text_dropped" });
+		expect(await outbox.purge({ before: sandbox.clock.now() })).toBe(29);
+		await pass({ hours: 25 });
+		expect(sends()).toHaveLength(1);
 	});
 
 	test("who never answers gets none of them either", async () => {
@@ -358,13 +377,38 @@ describe("beforeSend", () => {
 		["returns nothing", () => undefined],
 		["returns true", () => true],
 		["returns a time that is none", () => ({ waitUntil: new Date("never") })],
+		["returns no time beside a language", () => ({ waitUntil: undefined, consentLanguage: "en" })],
+		["returns null for a time beside a language", () => ({ waitUntil: null, consentLanguage: "en" })],
+		["returns a time that is none beside a language", () => ({ waitUntil: new Date("never"), consentLanguage: "en" })],
+		["returns a number for a time", () => ({ waitUntil: 4_102_444_800_000 })],
+		["returns the text of a time", () => ({ waitUntil: "2100-01-01T00:00:00Z" })],
+		["returns what only looks like a time", () => ({ waitUntil: { getTime: () => "soon", valueOf: () => 1 } })],
+		["returns a blank language", () => ({ consentLanguage: " " })],
+		["returns a language that cannot be stored", () => ({ consentLanguage: "e\0" })],
+		["returns half an emoji for a language", () => ({ consentLanguage: "\ud83d" })],
+		["returns null", () => null],
+		["returns a list", () => ["send"]],
+		["returns an empty object", () => ({})],
+		[
+			"returns an object whose field throws",
+			() => ({
+				get waitUntil() {
+					throw new TypeError("+447700900101");
+				},
+			}),
+		],
 	])("sends nothing when it %s, calls onPaused once, and is asked again", async (_how, fail) => {
 		let isBroken = true;
-		const beforeSend = () => (isBroken ? (fail() as Promise<never>) : ("send" as const));
-		const { outbox, pauses, enqueue, pass, sends, texts } = createWorld({ ...defaults, beforeSend });
+		const beforeSend = (_text: TextToSend) => (isBroken ? (fail() as Promise<never>) : ("send" as const));
+		const hook: typeof beforeSend = (text) => (text.body === "1" ? beforeSend(text) : "send");
+		const { agency, outbox, pauses, enqueue, pass, sends, texts } = createWorld({ ...defaults, beforeSend: hook });
+		const bert = agency.contact("+447700900102");
+		bert.writes("Hello");
 		await enqueue("1");
+		await enqueue("2", { to: bert.phoneNumber });
 		await pass({ hours: 1 });
-		expect(sends()).toEqual([]);
+		// Another contact does not wait for it.
+		expect(sends()).toMatchObject([{ body: { body: "2" } }]);
 		expect(await outbox.status("note-1")).toMatchObject({ state: "waiting", reason: "before_send_failed" });
 		expect(pauses).toMatchObject([{ reason: "hook_failed", id: "note-1", error: { field: "beforeSend" } }]);
 		expect(JSON.stringify(pauses)).not.toMatch(/4477|secret/);
@@ -385,6 +429,60 @@ describe("beforeSend", () => {
 		} finally {
 			vi.useRealTimers();
 		}
+	});
+});
+
+describe("a cancel while the request is under way", () => {
+	const cancelling = (by: "cancel" | "cancelAll" | "forget", options: Parameters<typeof createWorld>[0] = {}) => {
+		const world = createWorld({ ...defaults, ...options });
+		const { sandbox, outbox, anna } = world;
+		let answer: Promise<unknown> = Promise.resolve();
+		sandbox.during({ operation: "messages.send" }, () => {
+			answer = by === "cancel" ? outbox.cancel("note-1") : outbox[by]({ to: anna.phoneNumber });
+		});
+		return { ...world, answer: () => answer };
+	};
+
+	test.each(["cancel", "cancelAll", "forget"] as const)("leaves its answer to the text: %s", async (by) => {
+		const { outbox, enqueue, texts, answer } = cancelling(by);
+		await enqueue("1");
+		await outbox.drain();
+		expect(await answer()).toEqual(
+			{ cancel: false, cancelAll: { cancelled: [], tooLate: ["note-1"] } }[by as "cancel"],
+		);
+		expect(await outbox.status("note-1")).toMatchObject({
+			state: "sent",
+			to: by === "forget" ? null : "+447700900101",
+		});
+		expect(texts()).toEqual(["1"]);
+	});
+
+	test("marks a text that is held then, and its decline is one", async () => {
+		const { sandbox, outbox, anna, enqueue, pass } = cancelling("cancel");
+		sandbox.clock.advance(day);
+		await enqueue("1");
+		await outbox.drain();
+		expect(await outbox.status("note-1")).toMatchObject({ state: "held", cancelRequested: true });
+		sandbox.clock.advance({ ms: 20_000 });
+		anna.declines();
+		await pass({ hours: 1 });
+		expect(await outbox.status("note-1")).toMatchObject({ state: "dropped", reason: "declined" });
+	});
+
+	test.each([400, 409, 429])("ends a text that is rejected with %d, without another request", async (status) => {
+		const { sandbox, outbox, restart, enqueue, sends } = createWorld(defaults);
+		let answer: unknown;
+		const fetch: typeof globalThis.fetch = async (url, init) => {
+			if (init?.method !== "POST") return sandbox.fetch(url, init);
+			answer = await outbox.cancel("note-1");
+			return new Response(JSON.stringify({ _tag: "PartnerError", message: "no" }), { status });
+		};
+		await enqueue("1");
+		await restart({ client: createClient({ ...sandbox.connection, fetch, retry: false }) }).drain();
+		expect([answer, sends()]).toEqual([false, []]);
+		expect(await outbox.status("note-1")).toMatchObject(
+			status === 400 ? { state: "refused" } : { state: "cancelled", reason: "requested", attempts: 1 },
+		);
 	});
 });
 
@@ -556,6 +654,22 @@ test("a higher priority goes first: among all contacts, and before the waiting t
 });
 
 describe("settled changes", () => {
+	test("are not purged before they are acknowledged, once settled was called by any process", async () => {
+		const { sandbox, outbox, enqueue, pass, restart } = createWorld(defaults);
+		const purge = async () => {
+			await pass({ ms: 1 });
+			return restart().purge({ before: sandbox.clock.now() });
+		};
+		await enqueue("1", { notAfter: new Date(0) });
+		expect([await purge(), await outbox.settled()]).toEqual([1, []]);
+		await enqueue("2", { notAfter: new Date(0) });
+		expect(await purge()).toBe(0);
+		const changes = await outbox.settled();
+		expect(changes).toMatchObject([{ id: "note-2", state: "expired" }]);
+		await outbox.acknowledge(changes);
+		expect([await purge(), await outbox.status("note-2")]).toEqual([1, undefined]);
+	});
+
 	test("are listed until they are acknowledged, and a newer change of the text stays", async () => {
 		const { sandbox, outbox, enqueue, pass } = createWorld(defaults);
 		await enqueue("1");
@@ -741,6 +855,32 @@ describe("faults of the machine and of the service", () => {
 		await outbox.work({ signal: stop.signal });
 		expect(sandbox.requests().filter(({ operation }) => operation === "messages.send")).toEqual([]);
 		expect(await outbox.status("a")).toMatchObject({ state: "waiting", attempts: 0, error: null });
+	});
+
+	test.each([
+		["there is no conversation", false],
+		["the conversation is there", true],
+	])("a 400 that comes after an abort begins no read: %s", async (_, isThere) => {
+		const sandbox = createSandbox({ now: new Date() });
+		const anna = sandbox.agency().contact("+447700900101");
+		if (isThere) anna.writes("Hello");
+		sandbox.clock.advance({ hours: 25 });
+		const stop = new AbortController();
+		const late: string[] = [];
+		const fetch: typeof globalThis.fetch = async (url, init) => {
+			if (stop.signal.aborted) late.push(`${init?.method}`);
+			if (init?.method !== "POST") return sandbox.fetch(url, init);
+			stop.abort();
+			return new Response(JSON.stringify({ _tag: "PartnerBadRequest", message: "no" }), { status: 400 });
+		};
+		const client = createClient({ ...sandbox.connection, fetch });
+		const told: unknown[] = [];
+		const onPaused = (pause: unknown) => told.push(pause);
+		const outbox = createOutbox({ client, store: memoryStore(), now: sandbox.clock.now, onPaused });
+		await outbox.enqueue({ id: "a", agencyId: sandbox.agency().id, to: anna.phoneNumber, body: "1" });
+		await outbox.work({ signal: stop.signal });
+		expect([late, told]).toEqual([[], []]);
+		expect(await outbox.status("a")).toMatchObject({ state: "waiting", attempts: 1 });
 	});
 
 	test("a revoked key is one pause, for reads and for sends", async () => {

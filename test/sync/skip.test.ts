@@ -1,5 +1,5 @@
-/* Contacts that the caller wants nothing of. */
-import { PartnerConfigurationError } from "messaging-conversations";
+/* Contacts that the caller wants nothing of, and loops that are left while something hangs. */
+import { createClient, PartnerConfigurationError } from "messaging-conversations";
 import { type Change, changes, fingerprintOf, type Reconciled, reconcile, watch } from "messaging-conversations/sync";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { messagesOf, minutes, type Opened, openModel } from "./service.ts";
@@ -55,6 +55,27 @@ test.each([0, 1, 10])(
 		opened.model.advance(minutes(count));
 		opened.model.write(opened.contact(1));
 		expect(messagesOf(opened, await opened.poll())).toEqual([[1, ["3"]]]);
+		expect((await opened.poll()).changes).toEqual([]);
+	},
+);
+
+test.each([4_000, 30_000])(
+	"a message with the time of one that was skipped comes, and the skipped one does not: %d ms",
+	async (precisionMs) => {
+		const opened = openModel({ precisionMs }, 2);
+		const { model, contact } = opened;
+		model.advance(minutes(1));
+		for (const index of [0, 1, 1]) model.write(contact(index));
+		const skip = (phoneNumber: string) => phoneNumber === contact(1).phoneNumber;
+		expect(messagesOf(opened, await opened.poll({ skip }))).toEqual([[0, ["0"]]]);
+		model.write(contact(1));
+		// Skipped again, and read at last after a read that failed.
+		expect((await opened.poll({ skip })).changes).toEqual([]);
+		for (const _message of "ab") model.write(contact(1));
+		contact(1).unreadableUntil = model.now + minutes(1);
+		expect((await opened.poll()).changes).toEqual([]);
+		model.advance(minutes(1));
+		expect(messagesOf(opened, await opened.poll())).toEqual([[1, ["4", "5"]]]);
 		expect((await opened.poll()).changes).toEqual([]);
 	},
 );
@@ -147,6 +168,133 @@ test("an aborted feed asks skip about no further contact's changes", async () =>
 	const feed = changes(opened.agency, { since: "beginning", concurrency: 1, signal: stop.signal, skip: () => true });
 	stop.abort();
 	await expect(feed[Symbol.asyncIterator]().next()).rejects.toMatchObject({ _tag: "PartnerAbortError" });
+});
+
+/** What ends a loop whose callback never answers. */
+const leaving = {
+	"the signal": (stop: AbortController) => stop.abort(),
+	return: (_stop: AbortController, iterator: AsyncIterator<unknown>) => iterator.return?.(),
+};
+
+test.each([
+	["changes", "the signal"],
+	["changes", "return"],
+	["watch", "the signal"],
+	["watch", "return"],
+	["reconcile", "the signal"],
+	["reconcile", "return"],
+] as const)("a skip that never answers does not outlast %s: %s", async (kind, how) => {
+	const opened = open();
+	let resolve = (): void => {};
+	const asked = new Promise<void>((done) => {
+		resolve = done;
+	});
+	const stop = new AbortController();
+	const options = {
+		signal: stop.signal,
+		skip() {
+			resolve();
+			return new Promise<never>(() => {});
+		},
+	};
+	const loops = {
+		changes: () => changes(opened.agency, { since: "beginning", ...options }),
+		watch: () => watch(opened.agency, { since: "beginning", ...options }),
+		reconcile: () => reconcile(opened.agency, { stored: [], ...options }),
+	};
+	const iterator: AsyncIterator<unknown> = loops[kind]()[Symbol.asyncIterator]();
+	const next = iterator.next();
+	await asked;
+	const left = leaving[how](stop, iterator);
+	if (how === "return" || kind === "watch") expect(await next).toEqual({ done: true, value: undefined });
+	else await expect(next).rejects.toMatchObject({ _tag: "PartnerAbortError" });
+	await left;
+});
+
+test.each(["changes", "watch", "reconcile"] as const)("return ends %s during a request", async (kind) => {
+	const opened = open();
+	let begun = (): void => {};
+	const isBegun = new Promise<void>((resolve) => {
+		begun = resolve;
+	});
+	let isAborted = false;
+	const fetch: typeof globalThis.fetch = (_url, init) =>
+		new Promise((_resolve, reject) => {
+			init?.signal?.addEventListener("abort", () => {
+				isAborted = true;
+				reject(init.signal?.reason);
+			});
+			begun();
+		});
+	const agency = createClient({ baseUrl: "https://model.invalid/api/v1", apiKey: "model_live.a.b", fetch }).agency(
+		opened.agency.id,
+	);
+	const loops = {
+		changes: () => changes(agency, { since: "beginning" }),
+		watch: () => watch(agency, { since: "beginning" }),
+		reconcile: () => reconcile(agency, { stored: [] }),
+	};
+	const iterator: AsyncIterator<unknown> = loops[kind]()[Symbol.asyncIterator]();
+	const next = iterator.next();
+	await isBegun;
+	const returned = iterator.return?.();
+	expect(isAborted).toBe(true);
+	const over = { done: true, value: undefined };
+	expect(await Promise.all([next, returned])).toEqual([over, over]);
+});
+
+test("any number of contacts wait for skip with one listener of a signal", async () => {
+	const opened = open(40);
+	const warnings: unknown[] = [];
+	const note = (warning: Error): unknown => warnings.push(warning);
+	process.on("warning", note);
+	onTestFinished(() => void process.off("warning", note));
+	const skip = async () => {
+		await new Promise((resolve) => setTimeout(resolve, 1));
+		return false;
+	};
+	expect((await opened.poll({ skip, concurrency: 40 })).changes).toHaveLength(40);
+	expect(warnings).toEqual([]);
+});
+
+test.each(["the signal", "return"] as const)("a stored that never answers does not outlast %s", async (how) => {
+	const opened = open();
+	const stop = new AbortController();
+	let isClosed = false;
+	let resolve = (): void => {};
+	const asked = new Promise<void>((done) => {
+		resolve = done;
+	});
+	const stored: AsyncIterable<never> = {
+		[Symbol.asyncIterator]: () => ({
+			next() {
+				resolve();
+				return new Promise<never>(() => {});
+			},
+			async return() {
+				isClosed = true;
+				throw new Error("The cursor is gone.");
+			},
+		}),
+	};
+	const iterator = reconcile(opened.agency, { stored, signal: stop.signal })[Symbol.asyncIterator]();
+	const next = iterator.next();
+	await asked;
+	const left = leaving[how](stop, iterator);
+	if (how === "return") expect(await next).toEqual({ done: true, value: undefined });
+	else await expect(next).rejects.toMatchObject({ _tag: "PartnerAbortError" });
+	await left;
+	expect([isClosed, opened.model.requests]).toEqual([true, []]);
+});
+
+test("what stored throws ends reconcile, and a loop that is left closes it", async () => {
+	const opened = open();
+	async function* failing() {
+		yield { phoneNumber: opened.contact(0).phoneNumber };
+		throw new Error("The database is away.");
+	}
+	await expect(reconciled(opened, { stored: failing() })).rejects.toThrow("The database is away.");
+	expect(opened.model.requests).toEqual([]);
 });
 
 async function reconciled(opened: Opened, options: Partial<Parameters<typeof reconcile>[1]>): Promise<Reconciled[]> {

@@ -253,16 +253,36 @@ test("a conversation that cannot be read goes to onError, ends nothing, and come
 	expect(delivered).toMatchObject([{ phoneNumber: anna, messages: [{ body: "Hello?" }] }]);
 });
 
-test("what onError throws ends the loop", async () => {
-	const { sandbox, run, pass } = open({
-		onError: () => {
+test.each([
+	[
+		"throws",
+		() => {
 			throw new Error("enough");
 		},
-	});
+	],
+	["rejects with", () => Promise.reject(new Error("enough"))],
+	[
+		"rejects a while later with",
+		() => new Promise((_, reject) => setTimeout(() => reject(new Error("enough")), 5_000)),
+	],
+])("what onError %s ends the loop", async (_how, onError) => {
+	const { sandbox, run, pass } = open({ onError });
 	sandbox.faults.add({ operation: "conversations.list", times: 1, effect: { status: 500 } });
-	await pass(0);
-	await expect(run).rejects.toThrow("enough");
+	const ended = expect(run).rejects.toThrow("enough");
+	await pass(10 * second);
+	await ended;
 	expect(vi.getTimerCount()).toBe(0);
+});
+
+test("an onError that never answers does not hold up the loop", async () => {
+	const { sandbox, delivered, lists, pass } = open({ onError: () => new Promise(() => {}) });
+	await pass(0);
+	sandbox.faults.add({ operation: "conversations.list", times: 1, effect: { status: 500 } });
+	await pass(minute);
+	expect(lists.length).toBeGreaterThan(1);
+	sandbox.agency().contact(anna).writes("Hello?");
+	await pass(5 * minute);
+	expect(delivered).toHaveLength(1);
 });
 
 test("a signal ends the loop in its pause, at once and without a timer left", async () => {

@@ -176,6 +176,24 @@ export const rowChecks: Check[] = [
 		},
 	},
 	{
+		title: "purge keeps what was not acknowledged, once unacknowledged was called",
+		async run(given) {
+			const store = await given(textOf("a"), textOf("b"), textOf("c"));
+			const end = (id: string) =>
+				change(store, id, { state: "expired", nextAt: null, since: noon - 9, unacknowledged: 1 });
+			await end("a");
+			equal("purge before unacknowledged is used", await store.purge(noon), 1);
+			await end("b");
+			equal("unacknowledged", idsOf(await store.unacknowledged(10)), ["b"]);
+			await end("c");
+			await store.acknowledge([{ id: "c", revision: 1 }], undefined);
+			equal("purge", await store.purge(noon), 1);
+			equal("the rows after purge", await stored(store, "b", "c"), ["b"]);
+			await store.acknowledge([{ id: "b", revision: 1 }], undefined);
+			equal("purge after acknowledge", await store.purge(noon), 1);
+		},
+	},
+	{
 		title: "recipientOf finds the recipient of a row",
 		async run(given) {
 			const store = await given(textOf("a"), textOf("x", otherAgency));

@@ -59,6 +59,22 @@ export const stopChecks: Check[] = [
 		},
 	},
 	{
+		title: "purge and erase leave the stops of the texts that they take",
+		async run(given) {
+			const store = await given(textOf("a"), textOf("b"), textOf("x", otherAgency), textOf("y", otherAgency));
+			for (const id of ["a", "x"])
+				await change(store, id, { state: "dropped", nextAt: null, since: noon - 9 }, { stops: true });
+			await store.erase({ id: "x" });
+			equal("purge", await store.purge(noon), 1);
+			await store.insert(textOf("c"), undefined);
+			await store.insert(textOf("z", otherAgency), undefined);
+			equal("stoppedBy after purge", await stopsOf(store, recipient), { b: "drop", c: null });
+			equal("stoppedBy after erase", await stopsOf(store, otherAgency), { y: "drop", z: null });
+			equal("save unlessStopped after purge", await begin(store, "b"), false);
+			equal("save unlessStopped of a later text", await begin(store, "c"), true);
+		},
+	},
+	{
 		title: "save with stops stops nothing if it refuses the row",
 		async run(given) {
 			const store = await given(textOf("a"), textOf("b"));
