@@ -145,7 +145,7 @@ test("the terminal prints one line a request and one a consequence, without key,
 	const lines = () => running.out().slice(before);
 	expect(lines()).toContain("marB wrote");
 	expect(lines()).toContain("violation R12");
-	expect(lines()).toContain("GET /{key}/{phone}/{phone}  501");
+	expect(lines()).toContain("GET /{key}/{phone}  501");
 	expect(lines()).toContain("09:00:00  [2JBram marB wrote\n");
 	expect(lines()).toMatch(/09:00:00 {2}messages\.send {2}200 {2}\d+ ms\n +held for Anna, consent asked\n/);
 	expect(lines()).toMatch(/messages\.send.*\n +replaced the text held for Anna: that one is never sent\n/);

@@ -25,6 +25,25 @@ export {
 	type BullmqWorkerLike,
 	bullmqEngine,
 } from "./bullmq.ts";
+export type {
+	AnyQueryable,
+	DrizzleQueryable,
+	KnexQueryable,
+	KyselyQueryable,
+	LibsqlClient,
+	MikroOrmQueryable,
+	MysqlQueryable,
+	PostgresJsSql,
+	PostgresQueryable,
+	PrismaQueryable,
+	Rows,
+	SequelizeQueryable,
+	SequelizeTransaction,
+	SqliteDatabase,
+	SqliteStatement,
+	Transaction,
+	TypeOrmQueryable,
+} from "./connection.ts";
 export type { OutboxEngine, WakeUp } from "./engine.ts";
 export { mysqlStore } from "./mysql.ts";
 export {
@@ -49,22 +68,3 @@ export type {
 	RequestRecord,
 	TextError,
 } from "./text.ts";
-export type {
-	AnyQueryable,
-	DrizzleQueryable,
-	KnexQueryable,
-	KyselyQueryable,
-	LibsqlClient,
-	MikroOrmQueryable,
-	MysqlQueryable,
-	PostgresJsSql,
-	PostgresQueryable,
-	PrismaQueryable,
-	Rows,
-	SequelizeQueryable,
-	SequelizeTransaction,
-	SqliteDatabase,
-	SqliteStatement,
-	Transaction,
-	TypeOrmQueryable,
-} from "./transaction.ts";

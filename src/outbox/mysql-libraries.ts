@@ -3,7 +3,7 @@
  * hexadecimal literal or a number. So the placeholders and the escaping of a library do not matter, nor do the `sql_mode` and
  * the character set of the connection. A log of statements shows no number and no text as it is.
  */
-import { can } from "./input.ts";
+
 import {
 	type Connection,
 	hasRows,
@@ -11,7 +11,8 @@ import {
 	type Row,
 	type SequelizeQueryable,
 	UnusableResult,
-} from "./transaction.ts";
+} from "./connection.ts";
+import { can } from "./input.ts";
 
 type Run = (sql: string) => PromiseLike<unknown>;
 

@@ -2,193 +2,27 @@
  * Runs statements through the library that a team uses already. Each one is recognised by its methods, so that none of them has
  * to be imported.
  */
+import {
+	type Connection,
+	type Dialect,
+	type DrizzleQueryable,
+	hasRows,
+	type KnexQueryable,
+	type KyselyQueryable,
+	type LibsqlClient,
+	type MikroOrmQueryable,
+	type PostgresJsSql,
+	type PostgresQueryable,
+	type PrismaQueryable,
+	type Recognise,
+	type Row,
+	type SqliteDatabase,
+	type SqliteStatement,
+	type TypeOrmQueryable,
+	UnusableResult,
+} from "./connection.ts";
 import { can, refuse } from "./input.ts";
 import { mysqlLibraries } from "./mysql-libraries.ts";
-
-/** The result of a statement. */
-export interface Rows {
-	/** Its rows. */
-	rows: unknown[];
-}
-
-/** A row as a database gives it. */
-export type Row = Record<string, unknown>;
-
-/** A `pg` Pool or Client, or a PGlite database or transaction: whatever has their `query`. */
-export interface PostgresQueryable {
-	/** Runs one statement. */
-	query: (sql: string, values?: unknown[]) => PromiseLike<Rows>;
-}
-
-/** The `sql` of postgres.js, or that of a transaction. */
-export interface PostgresJsSql {
-	/** Runs one statement. */
-	unsafe: (sql: string, values?: never[]) => PromiseLike<unknown>;
-}
-
-/** A pool or a connection of mysql2 or mariadb. */
-export type MysqlQueryable = {
-	/** Only libraries of MySQL have it. */
-	escape(value: never): string;
-} & (
-	| {
-			/** Runs one statement. */
-			query(options: { sql: string }): PromiseLike<unknown>;
-	  }
-	| {
-			/** Gives the promises of a pool or a connection of mysql2 that takes callbacks. */
-			promise(): {
-				/** Runs one statement. */
-				query(options: { sql: string }): PromiseLike<unknown>;
-			};
-	  }
-);
-
-/** A transaction of Sequelize. */
-export interface SequelizeTransaction {
-	/** Commits it. */
-	commit(): PromiseLike<void>;
-	/** Rolls it back. */
-	rollback(): PromiseLike<void>;
-	/** Only Sequelize has it. */
-	afterCommit: unknown;
-}
-
-/** A `Sequelize`. */
-export interface SequelizeQueryable {
-	/** Only Sequelize has it. */
-	getQueryInterface: unknown;
-	/** Runs one statement. */
-	query(sql: string, options?: object): PromiseLike<unknown>;
-}
-
-/** A client of Prisma, or the one of an interactive transaction. */
-export interface PrismaQueryable {
-	/** Runs one statement. */
-	$queryRawUnsafe: (sql: string, ...values: unknown[]) => PromiseLike<unknown>;
-	/** Runs one statement, and gives the number of rows. */
-	$executeRawUnsafe?: (sql: string, ...values: unknown[]) => PromiseLike<number>;
-}
-
-/** A Drizzle database or transaction. */
-export type DrizzleQueryable = {
-	/** Only Drizzle has it. */
-	$with: unknown;
-} & (
-	| {
-			/** Runs one statement on PostgreSQL. */
-			execute(query: never): PromiseLike<unknown>;
-	  }
-	| {
-			/** Runs one statement on SQLite, and gives its rows. */
-			all(query: never): unknown;
-			/** Runs one statement on SQLite. */
-			run(query: never): unknown;
-	  }
-);
-
-/** Knex, or a transaction of it. */
-export interface KnexQueryable {
-	/** Runs one statement. */
-	raw(sql: string, values: never): PromiseLike<unknown>;
-	/** Whether it is a transaction. */
-	isTransaction?: boolean | undefined;
-}
-
-/** A Kysely database or transaction. */
-export interface KyselyQueryable {
-	/** Runs one statement. */
-	executeQuery(query: never): PromiseLike<Rows>;
-	/** Whether it is a transaction. */
-	readonly isTransaction: boolean;
-}
-
-/** An `EntityManager` or a `QueryRunner` of TypeORM. */
-export type TypeOrmQueryable = {
-	/** Runs one statement. */
-	query(sql: string, values?: unknown[]): PromiseLike<unknown>;
-} & (
-	| {
-			/** Of a manager. */
-			getRepository: unknown;
-			/** The manager's runner, which has the transaction. */
-			readonly queryRunner?:
-				| {
-						/** Whether a transaction is open. */
-						readonly isTransactionActive: boolean;
-				  }
-				| undefined;
-	  }
-	| {
-			/** Of a runner. */
-			startTransaction: unknown;
-			/** Whether a transaction is open. */
-			readonly isTransactionActive: boolean;
-	  }
-);
-
-/** A SQL `EntityManager` of MikroORM. */
-export interface MikroOrmQueryable {
-	/** Runs one statement. */
-	execute(sql: string, values?: unknown[]): PromiseLike<unknown>;
-	/** Whether a transaction is open. */
-	isInTransaction(): boolean;
-}
-
-/** A database of better-sqlite3, of libsql's module of the same form, of node:sqlite or of bun:sqlite. */
-export interface SqliteDatabase {
-	/** Prepares one statement. */
-	prepare(sql: string): SqliteStatement;
-	/** better-sqlite3, libsql and bun:sqlite: a transaction is open. */
-	readonly inTransaction?: boolean;
-	/** node:sqlite: a transaction is open. */
-	readonly isTransaction?: boolean;
-}
-
-/** A prepared statement. Methods, because each library has other types for values. */
-export interface SqliteStatement {
-	/** Runs it and returns its rows. */
-	all(...values: unknown[]): unknown[];
-	/** Runs one that has no rows. */
-	run(...values: unknown[]): unknown;
-}
-
-/** A client of `@libsql/client`, or a transaction of one. */
-export interface LibsqlClient {
-	/** Runs one statement. */
-	execute: (statement: { sql: string; args: (string | number | null)[] }) => Promise<Rows>;
-}
-
-/** What the ORMs and query builders have in common: they run on PostgreSQL, MySQL and SQLite. */
-export type AnyQueryable =
-	| PrismaQueryable
-	| DrizzleQueryable
-	| KnexQueryable
-	| KyselyQueryable
-	| TypeOrmQueryable
-	| MikroOrmQueryable;
-
-/** Your open transaction, as your own library calls it. */
-export type Transaction =
-	| PostgresQueryable
-	| PostgresJsSql
-	| MysqlQueryable
-	| SequelizeTransaction
-	| AnyQueryable
-	| SqliteDatabase
-	| LibsqlClient;
-
-export type Dialect = "postgres" | "sqlite" | "mysql";
-
-/** A database or a transaction, whichever library it is of. */
-export interface Connection {
-	/** Runs one statement with `$1`, `$2`, … for its values. It has begun when this returns, if the library is synchronous. */
-	query: (sql: string, values: readonly unknown[]) => Promise<Row[]>;
-	/** Runs an update or a delete, and gives the number of rows. Only on MySQL, which has no `returning`. */
-	change?: (sql: string, values: readonly unknown[]) => Promise<number>;
-	/** Whether a transaction is open: undefined when the library does not tell. */
-	isTransaction: () => boolean | undefined;
-}
 
 /** Recognises a library's object. Undefined when it is of none, or of one for another kind of database. */
 function connectionOf(value: unknown, dialect: Dialect): Connection | undefined {
@@ -202,8 +36,6 @@ function connectionOf(value: unknown, dialect: Dialect): Connection | undefined 
 function isMysql(value: unknown): boolean {
 	return can(value, "query", "escape") || can(value, "getConnection", "escape");
 }
-
-export type Recognise = (value: never, dialect: Dialect) => Connection | undefined;
 
 /** Prisma passes a number that is too large for an `integer` as one that is not whole. */
 const whole = (value: unknown): unknown => (Number.isInteger(value) ? BigInt(value as number) : value);
@@ -390,9 +222,6 @@ export function transactionOf(tx: unknown, dialect: Dialect, sql: string, pool?:
 	return refusing(connection, "tx", operation);
 }
 
-/** A statement gave something else than the library's result. */
-export class UnusableResult extends Error {}
-
 function refusing(connection: Connection, field: string, operation: string): Connection {
 	const refuseResult = (error: unknown): never => {
 		if (error instanceof UnusableResult)
@@ -438,10 +267,6 @@ function inSnakeCase(row: Row): Row {
 	return Object.fromEntries(
 		Object.entries(row).map(([name, value]) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value]),
 	);
-}
-
-export function hasRows(sql: string): boolean {
-	return /^\s*(select|pragma)\b|\breturning\b/i.test(sql);
 }
 
 /** PostgreSQL numbers the values of a statement, and SQLite's libraries go by their order. */
