@@ -27,6 +27,7 @@ export {
 } from "./bullmq.ts";
 export type { OutboxEngine, WakeUp } from "./engine.ts";
 export { mysqlStore } from "./mysql.ts";
+export type { SequelizeQueryable } from "./mysql-libraries.ts";
 export {
 	type PgBossEngineOptions,
 	type PgBossLike,
@@ -61,7 +62,6 @@ export type {
 	PostgresQueryable,
 	PrismaQueryable,
 	Rows,
-	SequelizeQueryable,
 	SequelizeTransaction,
 	SqliteDatabase,
 	SqliteStatement,

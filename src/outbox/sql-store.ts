@@ -1,10 +1,10 @@
 import { operationIdFrom } from "messaging-conversations";
+import type { Row } from "./connection.ts";
 import { isLocked, withoutValues } from "./database-error.ts";
 import { fields, refuse } from "./input.ts";
 import { progressFrom } from "./progress.ts";
 import type { DueRecipient, OutboxStore, Worker } from "./store.ts";
 import { followed, type NewText, type OpenText, type OutboxText, type Recipient, unfinished } from "./text.ts";
-import type { Row } from "./transaction.ts";
 
 /** Options of {@link sqliteStore}, {@link postgresStore} and {@link mysqlStore}. */
 export interface StoreOptions {

@@ -2,6 +2,15 @@
  * Runs statements through the library that a team uses already. Each one is recognised by its methods, so that none of them has
  * to be imported.
  */
+import {
+	type Connection,
+	type Dialect,
+	hasRows,
+	inSnakeCase,
+	type Recognise,
+	type Row,
+	UnusableResult,
+} from "./connection.ts";
 import { can, refuse } from "./input.ts";
 import { mysqlLibraries } from "./mysql-libraries.ts";
 
@@ -10,9 +19,6 @@ export interface Rows {
 	/** Its rows. */
 	rows: unknown[];
 }
-
-/** A row as a database gives it. */
-export type Row = Record<string, unknown>;
 
 /** A `pg` Pool or Client, or a PGlite database or transaction: whatever has their `query`. */
 export interface PostgresQueryable {
@@ -52,14 +58,6 @@ export interface SequelizeTransaction {
 	rollback(): PromiseLike<void>;
 	/** Only Sequelize has it. */
 	afterCommit: unknown;
-}
-
-/** A `Sequelize`. */
-export interface SequelizeQueryable {
-	/** Only Sequelize has it. */
-	getQueryInterface: unknown;
-	/** Runs one statement. */
-	query(sql: string, options?: object): PromiseLike<unknown>;
 }
 
 /** A client of Prisma, or the one of an interactive transaction. */
@@ -178,18 +176,6 @@ export type Transaction =
 	| SqliteDatabase
 	| LibsqlClient;
 
-export type Dialect = "postgres" | "sqlite" | "mysql";
-
-/** A database or a transaction, whichever library it is of. */
-export interface Connection {
-	/** Runs one statement with `$1`, `$2`, … for its values. It has begun when this returns, if the library is synchronous. */
-	query: (sql: string, values: readonly unknown[]) => Promise<Row[]>;
-	/** Runs an update or a delete, and gives the number of rows. Only on MySQL, which has no `returning`. */
-	change?: (sql: string, values: readonly unknown[]) => Promise<number>;
-	/** Whether a transaction is open: undefined when the library does not tell. */
-	isTransaction: () => boolean | undefined;
-}
-
 /** Recognises a library's object. Undefined when it is of none, or of one for another kind of database. */
 function connectionOf(value: unknown, dialect: Dialect): Connection | undefined {
 	if (isMysql(value) && dialect !== "mysql") return undefined;
@@ -202,8 +188,6 @@ function connectionOf(value: unknown, dialect: Dialect): Connection | undefined 
 function isMysql(value: unknown): boolean {
 	return can(value, "query", "escape") || can(value, "getConnection", "escape");
 }
-
-export type Recognise = (value: never, dialect: Dialect) => Connection | undefined;
 
 /** Prisma passes a number that is too large for an `integer` as one that is not whole. */
 const whole = (value: unknown): unknown => (Number.isInteger(value) ? BigInt(value as number) : value);
@@ -390,9 +374,6 @@ export function transactionOf(tx: unknown, dialect: Dialect, sql: string, pool?:
 	return refusing(connection, "tx", operation);
 }
 
-/** A statement gave something else than the library's result. */
-export class UnusableResult extends Error {}
-
 function refusing(connection: Connection, field: string, operation: string): Connection {
 	const refuseResult = (error: unknown): never => {
 		if (error instanceof UnusableResult)
@@ -411,7 +392,6 @@ const guide = "see docs/outbox-databases.md";
 
 /** The database of a store. */
 export function databaseOf(db: unknown, dialect: Dialect, field: string, operation: string): Connection {
-	if (isMysql(db) && dialect !== "mysql") refuse(field, "is of MySQL or MariaDB. Pass it to mysqlStore", operation);
 	const { database, named } = dialects[dialect];
 	// An entity manager of MikroORM would take part in the transaction around a call. A fork of it does not.
 	const own = can(db, "isInTransaction", "fork") ? (db as { fork: () => unknown }).fork() : db;
@@ -432,16 +412,6 @@ function rowsOf(result: unknown, sql: string): Row[] {
 	// Some can be set to return columns in camel case.
 	const isCamelCase = Object.keys(Object(rows[0])).some((name) => /[A-Z]/.test(name));
 	return isCamelCase ? rows.map(inSnakeCase) : rows;
-}
-
-function inSnakeCase(row: Row): Row {
-	return Object.fromEntries(
-		Object.entries(row).map(([name, value]) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value]),
-	);
-}
-
-export function hasRows(sql: string): boolean {
-	return /^\s*(select|pragma)\b|\breturning\b/i.test(sql);
 }
 
 /** PostgreSQL numbers the values of a statement, and SQLite's libraries go by their order. */
