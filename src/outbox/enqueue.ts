@@ -8,9 +8,9 @@ import {
 	type ToE164Options,
 	toE164,
 } from "messaging-conversations";
-import type { Transaction } from "./connection.ts";
 import { fields, moment, object, refuse, text } from "./input.ts";
 import { type NewText, newProgress, type OutboxText } from "./text.ts";
+import type { Transaction } from "./transaction.ts";
 
 /** A text to send. */
 export interface EnqueuedText {

@@ -25,27 +25,9 @@ export {
 	type BullmqWorkerLike,
 	bullmqEngine,
 } from "./bullmq.ts";
-export type {
-	AnyQueryable,
-	DrizzleQueryable,
-	KnexQueryable,
-	KyselyQueryable,
-	LibsqlClient,
-	MikroOrmQueryable,
-	MysqlQueryable,
-	PostgresJsSql,
-	PostgresQueryable,
-	PrismaQueryable,
-	Rows,
-	SequelizeQueryable,
-	SequelizeTransaction,
-	SqliteDatabase,
-	SqliteStatement,
-	Transaction,
-	TypeOrmQueryable,
-} from "./connection.ts";
 export type { OutboxEngine, WakeUp } from "./engine.ts";
 export { mysqlStore } from "./mysql.ts";
+export type { SequelizeQueryable } from "./mysql-libraries.ts";
 export {
 	type PgBossEngineOptions,
 	type PgBossLike,
@@ -68,3 +50,21 @@ export type {
 	RequestRecord,
 	TextError,
 } from "./text.ts";
+export type {
+	AnyQueryable,
+	DrizzleQueryable,
+	KnexQueryable,
+	KyselyQueryable,
+	LibsqlClient,
+	MikroOrmQueryable,
+	MysqlQueryable,
+	PostgresJsSql,
+	PostgresQueryable,
+	PrismaQueryable,
+	Rows,
+	SequelizeTransaction,
+	SqliteDatabase,
+	SqliteStatement,
+	Transaction,
+	TypeOrmQueryable,
+} from "./transaction.ts";

@@ -3,16 +3,16 @@
  * hexadecimal literal or a number. So the placeholders and the escaping of a library do not matter, nor do the `sql_mode` and
  * the character set of the connection. A log of statements shows no number and no text as it is.
  */
-
-import {
-	type Connection,
-	hasRows,
-	type Recognise,
-	type Row,
-	type SequelizeQueryable,
-	UnusableResult,
-} from "./connection.ts";
+import { type Connection, hasRows, inSnakeCase, type Recognise, type Row, UnusableResult } from "./connection.ts";
 import { can } from "./input.ts";
+
+/** A `Sequelize`. */
+export interface SequelizeQueryable {
+	/** Only Sequelize has it. */
+	getQueryInterface: unknown;
+	/** Runs one statement. */
+	query(sql: string, options?: object): PromiseLike<unknown>;
+}
 
 type Run = (sql: string) => PromiseLike<unknown>;
 
@@ -160,10 +160,4 @@ function affectedRows(result: unknown): number {
 	const count = typeof result === "number" ? result : (header.affectedRows ?? header.numAffectedRows);
 	if (count === undefined) throw new UnusableResult("must give affectedRows, as mysql2 and mariadb give it");
 	return Number(count);
-}
-
-/** Some can be told to give columns in camel case. */
-function inSnakeCase(row: Row): Row {
-	const inSnake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-	return Object.fromEntries(Object.entries(row).map(([name, value]) => [inSnake(name), value]));
 }

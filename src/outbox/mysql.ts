@@ -1,8 +1,8 @@
-import type { AnyQueryable, MysqlQueryable, SequelizeQueryable } from "./connection.ts";
 import { refuse } from "./input.ts";
+import type { SequelizeQueryable } from "./mysql-libraries.ts";
 import { createSqlStore, type Names, namesFrom, open, retryLocked, type StoreOptions } from "./sql-store.ts";
 import type { OutboxStore } from "./store.ts";
-import { databaseOf, transactionOf } from "./transaction.ts";
+import { type AnyQueryable, databaseOf, type MysqlQueryable, transactionOf } from "./transaction.ts";
 
 /** Longer ones would be cut off without an error, if the `sql_mode` is not strict. */
 const longest = 255;

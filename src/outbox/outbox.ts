@@ -1,5 +1,4 @@
 import type { Message } from "messaging-conversations";
-import type { Transaction } from "./connection.ts";
 import { unsent } from "./decide.ts";
 import type { OutboxEngine } from "./engine.ts";
 import {
@@ -18,6 +17,7 @@ import { type QueueContext, workQueue } from "./queue.ts";
 import { createSettingsCache } from "./settings.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import { changed, isUnfinished, type OutboxText, type Recipient, storableId } from "./text.ts";
+import type { Transaction } from "./transaction.ts";
 import { createLoop, throughOutages, untilAborted, type Work, workWith } from "./worker.ts";
 import { asOnlyWorker } from "./worker-lock.ts";
 

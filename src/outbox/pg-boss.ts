@@ -1,9 +1,8 @@
 import { operationIdFrom } from "messaging-conversations";
-import type { Rows } from "./connection.ts";
 import type { OutboxEngine, WakeUp } from "./engine.ts";
 import { can, fields, refuse } from "./input.ts";
 import { retryLocked } from "./sql-store.ts";
-import { transactionOf } from "./transaction.ts";
+import { type Rows, transactionOf } from "./transaction.ts";
 
 /** The methods of pg-boss 10 to 12 that the engine calls. */
 export interface PgBossLike {

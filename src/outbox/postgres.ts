@@ -1,7 +1,12 @@
-import type { AnyQueryable, PostgresJsSql, PostgresQueryable } from "./connection.ts";
 import { createSqlStore, namesFrom, retryLocked, type StoreOptions, standard } from "./sql-store.ts";
 import type { OutboxStore } from "./store.ts";
-import { databaseOf, transactionOf } from "./transaction.ts";
+import {
+	type AnyQueryable,
+	databaseOf,
+	type PostgresJsSql,
+	type PostgresQueryable,
+	transactionOf,
+} from "./transaction.ts";
 
 /**
  * Keeps the texts of an outbox in PostgreSQL. Takes a Pool of `pg`, PGlite, the `sql` of postgres.js, or a database of Prisma,

@@ -1,7 +1,7 @@
-import type { AnyQueryable, LibsqlClient, Row, SqliteDatabase } from "./connection.ts";
+import type { Row } from "./connection.ts";
 import { createSqlStore, namesFrom, retryLocked, type StoreOptions, standard } from "./sql-store.ts";
 import type { OutboxStore } from "./store.ts";
-import { databaseOf, transactionOf } from "./transaction.ts";
+import { type AnyQueryable, databaseOf, type LibsqlClient, type SqliteDatabase, transactionOf } from "./transaction.ts";
 
 /** How long a statement waits by itself while another process writes, in milliseconds: as better-sqlite3 does. */
 const busyMs = 5_000;

@@ -5,24 +5,176 @@
 import {
 	type Connection,
 	type Dialect,
-	type DrizzleQueryable,
 	hasRows,
-	type KnexQueryable,
-	type KyselyQueryable,
-	type LibsqlClient,
-	type MikroOrmQueryable,
-	type PostgresJsSql,
-	type PostgresQueryable,
-	type PrismaQueryable,
+	inSnakeCase,
 	type Recognise,
 	type Row,
-	type SqliteDatabase,
-	type SqliteStatement,
-	type TypeOrmQueryable,
 	UnusableResult,
 } from "./connection.ts";
 import { can, refuse } from "./input.ts";
 import { mysqlLibraries } from "./mysql-libraries.ts";
+
+/** The result of a statement. */
+export interface Rows {
+	/** Its rows. */
+	rows: unknown[];
+}
+
+/** A `pg` Pool or Client, or a PGlite database or transaction: whatever has their `query`. */
+export interface PostgresQueryable {
+	/** Runs one statement. */
+	query: (sql: string, values?: unknown[]) => PromiseLike<Rows>;
+}
+
+/** The `sql` of postgres.js, or that of a transaction. */
+export interface PostgresJsSql {
+	/** Runs one statement. */
+	unsafe: (sql: string, values?: never[]) => PromiseLike<unknown>;
+}
+
+/** A pool or a connection of mysql2 or mariadb. */
+export type MysqlQueryable = {
+	/** Only libraries of MySQL have it. */
+	escape(value: never): string;
+} & (
+	| {
+			/** Runs one statement. */
+			query(options: { sql: string }): PromiseLike<unknown>;
+	  }
+	| {
+			/** Gives the promises of a pool or a connection of mysql2 that takes callbacks. */
+			promise(): {
+				/** Runs one statement. */
+				query(options: { sql: string }): PromiseLike<unknown>;
+			};
+	  }
+);
+
+/** A transaction of Sequelize. */
+export interface SequelizeTransaction {
+	/** Commits it. */
+	commit(): PromiseLike<void>;
+	/** Rolls it back. */
+	rollback(): PromiseLike<void>;
+	/** Only Sequelize has it. */
+	afterCommit: unknown;
+}
+
+/** A client of Prisma, or the one of an interactive transaction. */
+export interface PrismaQueryable {
+	/** Runs one statement. */
+	$queryRawUnsafe: (sql: string, ...values: unknown[]) => PromiseLike<unknown>;
+	/** Runs one statement, and gives the number of rows. */
+	$executeRawUnsafe?: (sql: string, ...values: unknown[]) => PromiseLike<number>;
+}
+
+/** A Drizzle database or transaction. */
+export type DrizzleQueryable = {
+	/** Only Drizzle has it. */
+	$with: unknown;
+} & (
+	| {
+			/** Runs one statement on PostgreSQL. */
+			execute(query: never): PromiseLike<unknown>;
+	  }
+	| {
+			/** Runs one statement on SQLite, and gives its rows. */
+			all(query: never): unknown;
+			/** Runs one statement on SQLite. */
+			run(query: never): unknown;
+	  }
+);
+
+/** Knex, or a transaction of it. */
+export interface KnexQueryable {
+	/** Runs one statement. */
+	raw(sql: string, values: never): PromiseLike<unknown>;
+	/** Whether it is a transaction. */
+	isTransaction?: boolean | undefined;
+}
+
+/** A Kysely database or transaction. */
+export interface KyselyQueryable {
+	/** Runs one statement. */
+	executeQuery(query: never): PromiseLike<Rows>;
+	/** Whether it is a transaction. */
+	readonly isTransaction: boolean;
+}
+
+/** An `EntityManager` or a `QueryRunner` of TypeORM. */
+export type TypeOrmQueryable = {
+	/** Runs one statement. */
+	query(sql: string, values?: unknown[]): PromiseLike<unknown>;
+} & (
+	| {
+			/** Of a manager. */
+			getRepository: unknown;
+			/** The manager's runner, which has the transaction. */
+			readonly queryRunner?:
+				| {
+						/** Whether a transaction is open. */
+						readonly isTransactionActive: boolean;
+				  }
+				| undefined;
+	  }
+	| {
+			/** Of a runner. */
+			startTransaction: unknown;
+			/** Whether a transaction is open. */
+			readonly isTransactionActive: boolean;
+	  }
+);
+
+/** A SQL `EntityManager` of MikroORM. */
+export interface MikroOrmQueryable {
+	/** Runs one statement. */
+	execute(sql: string, values?: unknown[]): PromiseLike<unknown>;
+	/** Whether a transaction is open. */
+	isInTransaction(): boolean;
+}
+
+/** A database of better-sqlite3, of libsql's module of the same form, of node:sqlite or of bun:sqlite. */
+export interface SqliteDatabase {
+	/** Prepares one statement. */
+	prepare(sql: string): SqliteStatement;
+	/** better-sqlite3, libsql and bun:sqlite: a transaction is open. */
+	readonly inTransaction?: boolean;
+	/** node:sqlite: a transaction is open. */
+	readonly isTransaction?: boolean;
+}
+
+/** A prepared statement. Methods, because each library has other types for values. */
+export interface SqliteStatement {
+	/** Runs it and returns its rows. */
+	all(...values: unknown[]): unknown[];
+	/** Runs one that has no rows. */
+	run(...values: unknown[]): unknown;
+}
+
+/** A client of `@libsql/client`, or a transaction of one. */
+export interface LibsqlClient {
+	/** Runs one statement. */
+	execute: (statement: { sql: string; args: (string | number | null)[] }) => Promise<Rows>;
+}
+
+/** What the ORMs and query builders have in common: they run on PostgreSQL, MySQL and SQLite. */
+export type AnyQueryable =
+	| PrismaQueryable
+	| DrizzleQueryable
+	| KnexQueryable
+	| KyselyQueryable
+	| TypeOrmQueryable
+	| MikroOrmQueryable;
+
+/** Your open transaction, as your own library calls it. */
+export type Transaction =
+	| PostgresQueryable
+	| PostgresJsSql
+	| MysqlQueryable
+	| SequelizeTransaction
+	| AnyQueryable
+	| SqliteDatabase
+	| LibsqlClient;
 
 /** Recognises a library's object. Undefined when it is of none, or of one for another kind of database. */
 function connectionOf(value: unknown, dialect: Dialect): Connection | undefined {
@@ -240,7 +392,6 @@ const guide = "see docs/outbox-databases.md";
 
 /** The database of a store. */
 export function databaseOf(db: unknown, dialect: Dialect, field: string, operation: string): Connection {
-	if (isMysql(db) && dialect !== "mysql") refuse(field, "is of MySQL or MariaDB. Pass it to mysqlStore", operation);
 	const { database, named } = dialects[dialect];
 	// An entity manager of MikroORM would take part in the transaction around a call. A fork of it does not.
 	const own = can(db, "isInTransaction", "fork") ? (db as { fork: () => unknown }).fork() : db;
@@ -261,12 +412,6 @@ function rowsOf(result: unknown, sql: string): Row[] {
 	// Some can be set to return columns in camel case.
 	const isCamelCase = Object.keys(Object(rows[0])).some((name) => /[A-Z]/.test(name));
 	return isCamelCase ? rows.map(inSnakeCase) : rows;
-}
-
-function inSnakeCase(row: Row): Row {
-	return Object.fromEntries(
-		Object.entries(row).map(([name, value]) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value]),
-	);
 }
 
 /** PostgreSQL numbers the values of a statement, and SQLite's libraries go by their order. */
