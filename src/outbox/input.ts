@@ -50,15 +50,3 @@ export function fields(name: string, value: unknown, operation: string, ...known
 export function can(value: unknown, ...names: string[]): boolean {
 	return hasMethods(value, ...names);
 }
-
-/**
- * Options that may hold a transaction. The transaction itself is refused, also one that has no fields of its own: it would be
- * ignored, and the text stored although it is rolled back.
- */
-export function optionsWithTx(value: unknown, operation: string, ...known: string[]): void {
-	fields("options", value, operation, ...known);
-	const prototype = Object.getPrototypeOf(value);
-	// Under Jest, a plain object can be of another realm.
-	if (prototype !== null && Object.getPrototypeOf(prototype) !== null)
-		refuse("options", "must be a plain object. Pass your transaction as { tx }", operation);
-}

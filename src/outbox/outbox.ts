@@ -9,7 +9,7 @@ import {
 	type ObservedChange,
 	refuseOther,
 } from "./enqueue.ts";
-import { can, fields, moment, object, optionsWithTx, refuse, text } from "./input.ts";
+import { can, fields, moment, object, refuse, text } from "./input.ts";
 import { isFurther, phaseOf } from "./match.ts";
 import { checkedOptions, type OutboxOptions } from "./options.ts";
 import { createPauses } from "./pauses.ts";
@@ -186,7 +186,8 @@ export function createOutbox(given: OutboxOptions): Outbox {
 
 	/** Nothing is awaited before the statement: with a synchronous database it is part of the transaction that is open. */
 	async function enqueue(given: EnqueuedText, enqueueOptions: EnqueueOptions = {}): Promise<OutboxStatus> {
-		optionsWithTx(enqueueOptions, "enqueue", "tx", "allowUnlistedNumber");
+		// A transaction in place of the options would be ignored, and the text stored although it is rolled back.
+		fields("options", enqueueOptions, "enqueue", "tx", "allowUnlistedNumber");
 		const { tx, allowUnlistedNumber } = enqueueOptions;
 		const { defaultCountry } = options;
 		const text = checkedText(given, client, { defaultCountry, allowUnlistedNumber }, now());
@@ -334,7 +335,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		changes: Iterable<Pick<SettledChange, "id" | "revision">>,
 		given: { tx?: Transaction | undefined } = {},
 	): Promise<void> {
-		optionsWithTx(given, "acknowledge", "tx");
+		fields("options", given, "acknowledge", "tx");
 		const { tx } = given;
 		if (!(Symbol.iterator in Object(changes)))
 			refuse("changes", "must be a list, as settled returns it", "acknowledge");
