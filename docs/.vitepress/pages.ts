@@ -18,6 +18,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
 		"errors",
 		"faults",
 		"outbox-states",
+		"outbox-stores",
 		"mirroring-limits",
 		"fidelity",
 		"sandbox-routes",

@@ -1,5 +1,5 @@
 // Two workers on BullMQ and MySQL. In each round one is killed with SIGKILL or stopped with SIGSTOP, and Redis is flushed or
-// restarted. Every text is there once and in its order, and nobody who declined gets one.
+// restarted. Every text is there once and in its order, and a contact who declined gets none.
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { Queue, Worker } from "bullmq";

@@ -57,7 +57,7 @@ async function query(url: string, sql: string): Promise<Record<string, unknown>[
 
 async function launch(): Promise<{ url: string; stop: () => Promise<void> }> {
 	const folder = mkdtempSync(join(tmpdir(), "mariadb-"));
-	// It refuses to run as root: then it runs as nobody.
+	// It refuses to run as root, so it runs as the user "nobody" then.
 	const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 	if (user.uid !== undefined) chownSync(folder, user.uid, user.gid);
 	const data = join(folder, "data");
