@@ -56,7 +56,7 @@ export interface CallState<Data> {
 	/** On the clock of `performance.now()`. */
 	deadlineAt: number;
 	/** The deadline of a write by the system clock, because the other one can stand still while a machine sleeps. */
-	systemDeadlineAt: number;
+	deadlineDate: number;
 	retry: RetryPolicy;
 	/** The caller's signal, and the one of an iteration that does not need its next page any more. */
 	signals: readonly AbortSignal[];
@@ -98,7 +98,7 @@ export function startCall<Data>(client: ClientState, plan: CallPlan<Data>, optio
 		timeoutMs: options.timeoutMs ?? client.timeoutMs ?? preset.timeoutMs,
 		deadlineMs,
 		deadlineAt: plan.deadlineAt ?? performance.now() + deadlineMs,
-		systemDeadlineAt: plan.isWrite ? Date.now() + deadlineMs : Number.POSITIVE_INFINITY,
+		deadlineDate: plan.isWrite ? Date.now() + deadlineMs : Number.POSITIVE_INFINITY,
 		retry: policyFrom(client.retry, options.retry),
 		signals: [options.signal, plan.abandon].filter((signal) => signal !== undefined),
 		// A copy, because the caller may change its object before a retry.
@@ -117,11 +117,8 @@ export function startCall<Data>(client: ClientState, plan: CallPlan<Data>, optio
 }
 
 /** The time until the deadline, which passes when it has passed by either clock. */
-export function leftMs({
-	deadlineAt,
-	systemDeadlineAt,
-}: Pick<CallState<unknown>, "deadlineAt" | "systemDeadlineAt">): number {
-	return Math.min(deadlineAt - performance.now(), systemDeadlineAt - Date.now());
+export function leftMs({ deadlineAt, deadlineDate }: Pick<CallState<unknown>, "deadlineAt" | "deadlineDate">): number {
+	return Math.min(deadlineAt - performance.now(), deadlineDate - Date.now());
 }
 
 /**

@@ -123,7 +123,7 @@ function watchConnections(): void {
 	});
 	const taken = new WeakMap<object, () => void>();
 	diagnostics?.subscribe("undici:request:create", (message) => {
-		const request: { origin?: unknown; path?: unknown } = Object(Object(message).request);
+		const { request } = message as { request: { origin?: unknown; path?: unknown } };
 		for (const [check, url] of untaken) {
 			if (url !== `${request.origin}${request.path}`) continue;
 			untaken.delete(check);
@@ -131,7 +131,9 @@ function watchConnections(): void {
 			return;
 		}
 	});
-	diagnostics?.subscribe("undici:client:sendHeaders", (message) => taken.get(Object(message).request)?.());
+	diagnostics?.subscribe("undici:client:sendHeaders", (message) =>
+		taken.get((message as { request: object }).request)?.(),
+	);
 }
 
 /** Whether a request failed before it had a connection, so that nothing was sent. */

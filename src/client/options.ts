@@ -118,11 +118,11 @@ const fixedHeader =
 
 /** Names and values that every runtime takes. Its own error would quote the value. */
 function isHeaders(value: unknown): boolean {
-	if (!isRecord(value)) return false;
-	return Object.entries(value).every(([name, text]) => {
+	const isHeader = ([name, text]: [string, unknown]): boolean => {
 		const isName = /^[\w!#$%&'*+.^`|~-]{1,100}$/.test(name) && !fixedHeader.test(name);
 		return isName && (text === undefined || (typeof text === "string" && /^[\t\x20-\x7e]*$/.test(text)));
-	});
+	};
+	return isRecord(value) && Object.entries(value).every(isHeader);
 }
 
 const headers = rule<RequestHeaders>(
@@ -283,7 +283,7 @@ export function derivedOptions(changed: Partial<ClientOptions>, options: Checked
 	if (!isRecord(changed)) throw no("options", "must be an object");
 	const fixed = ["baseUrl", "fetch", "http", "dangerouslyAllowBrowser"].find((name) => Object.hasOwn(changed, name));
 	if (fixed !== undefined)
-		throw no(fixed, "must not change, because the clients share their connections. Make another one by createClient");
+		throw no(fixed, "must not change, because the clients share connections. Make another one by createClient");
 	const { headers, retry } = changed;
 	return {
 		...defined(changed),

@@ -33,10 +33,8 @@ const isParameter = (value: unknown): boolean =>
 
 /** An object whose values pass a test. */
 function record<Value>(test: (value: unknown) => boolean, words: string): Schema<Readonly<Record<string, Value>>> {
-	return rule((value) => {
-		if (!isRecord(value)) return false;
-		return Object.entries(value).every(([name, each]) => isWellFormed(name) && test(each));
-	}, words);
+	const isField = ([name, value]: [string, unknown]): boolean => isWellFormed(name) && test(value);
+	return rule((value) => isRecord(value) && Object.entries(value).every(isField), words);
 }
 
 const requestSchema = object({

@@ -88,8 +88,7 @@ function refused<Data>(status: number, body: unknown, call: CallState<Data>): Pa
 
 /** Whether the path does not exist at all, because the base URL lacks the version. The service's own refusals have a tag. */
 function isWrongBaseUrl<Data>(status: number, body: unknown, call: CallState<Data>): boolean {
-	const isNoPath = status === 404 || status === 405 || status === 501;
-	return isNoPath && Object(body)._tag === undefined && lacksVersion(call);
+	return [404, 405, 501].includes(status) && Object(body)._tag === undefined && lacksVersion(call);
 }
 
 function wrongBaseUrl(facts: Facts, answer: number | string): PartnerError {
@@ -224,14 +223,13 @@ function correlationIdFrom(
 ): string | undefined {
 	if (!value || value.length > 128 || !/^[\w.:/=@-]+$/.test(value)) return undefined;
 	if (value.includes("_live.") || /^[\d./-]{6,20}$/.test(value)) return undefined;
-	if (repeats(value, [...keys, ...secrets])) return undefined;
-	// A UUID, which most ids are, is too short to hold a key, and can have eight digits by chance.
-	if (/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(value)) return value;
-	if (repeats(value, numberEnds(secrets))) return undefined;
-	const read = decodings(value);
-	return keys.some((key) => key.length >= shortestSecret && read.some((text) => text.includes(key)))
-		? undefined
-		: value;
+	// A UUID, which most ids are, has no room for more than a number.
+	const isUuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(value);
+	const parts = isUuid ? secrets.flatMap(numbersIn) : [...secrets, ...numberEnds(secrets)];
+	if (repeats(value, [...keys, ...parts])) return undefined;
+	const read = isUuid ? [] : decodings(value);
+	const isKey = keys.some((key) => key.length >= shortestSecret && read.some((text) => text.includes(key)));
+	return isKey ? undefined : value;
 }
 
 /** Whether a short ASCII text, such as an id or a host, repeats a secret, whatever marks are between its letters. */

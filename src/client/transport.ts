@@ -336,7 +336,7 @@ function report<Data>(call: CallState<Data>, error: PartnerError | undefined, re
 /** The longest that a time-out is put off for a response that may have arrived while the event loop was blocked. */
 const longestGraceMs = 100;
 
-type Timed = Pick<CallState<unknown>, "deadlineAt" | "systemDeadlineAt" | "timeoutMs" | "signals">;
+type Timed = Pick<CallState<unknown>, "deadlineAt" | "deadlineDate" | "timeoutMs" | "signals">;
 
 /** Cuts an attempt off when its time is up, or when a signal aborts. */
 class Limit {

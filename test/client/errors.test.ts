@@ -593,7 +593,7 @@ test("an error of one's own class is an instance of it, of its base, and of noth
 
 test("the cause of a deadline error is the last error, whole", async () => {
 	const service = await scripted(inTurn(refusal(503), "hang"));
-	const client = clientOf(service, { deadlineMs: 300, retry: quick });
+	const client = clientOf(service, { deadlineMs: 1000, retry: quick });
 	const error = await failure(() => client.agency(agencyId).messages.send({ to: phone, body: text, operationId }));
 	expect(error).toMatchObject({ _tag: "PartnerTimeoutError", attempts: 2, outcome: "unknown" });
 	expect(error.cause).toMatchObject({
