@@ -1,6 +1,6 @@
 /**
  * Installs the packages of some folders, unless they are there as the lock file says.
- * `tsx scripts/install.ts examples/apps test/page`; with `--omit=dev` without their devDependencies.
+ * `tsx scripts/install.ts examples/apps test/page`; with `--omit=dev` without their devDependencies, except in the long run.
  */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -52,7 +52,7 @@ export function install(folder: string, omitsDev = false): boolean {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-	const omitsDev = process.argv.includes("--omit=dev");
+	const omitsDev = process.argv.includes("--omit=dev") && process.env.TEST_LONG !== "1";
 	for (const folder of process.argv.slice(2).filter((name) => name !== "--omit=dev"))
 		if (!isInstalled(folder, omitsDev) && !install(folder, omitsDev)) process.exit(1);
 }
