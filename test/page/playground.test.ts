@@ -128,7 +128,7 @@ test("the search finds what people look for, and the guide to it first", async (
 		"24 hours": "window-and-queue",
 		duplicate: "reliability",
 		"Next.js": "nextjs",
-		Prisma: "outbox-databases",
+		Prisma: "nestjs-prisma",
 	};
 	for (const [term, guide] of Object.entries(guides)) {
 		await page.keyboard.press("Control+k");

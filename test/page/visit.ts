@@ -67,14 +67,17 @@ export const shows = (element: ReturnType<Page["locator"]>, text: string) =>
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** What axe finds wrong with the page as it is, in light and in dark. */
+/** What axe finds wrong with the page as it is, in light, and with its colours in dark. */
 export async function axeFindings(page: Page): Promise<string[]> {
 	const found: string[] = [];
-	for (const colorScheme of ["light", "dark"] as const) {
+	for (const [colorScheme, options] of [
+		["light", {}],
+		["dark", { runOnly: ["color-contrast"] }],
+	] as const) {
 		await page.emulateMedia({ colorScheme });
 		const findings: string[] = await page.evaluate(`(async () => {
-			${axe}
-			const { violations } = await axe.run();
+			if (!globalThis.axe) { ${axe} }
+			const { violations } = await axe.run(${JSON.stringify(options)});
 			return violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ": " + html + " " + failureSummary));
 		})()`);
 		found.push(...findings.map((finding) => `${colorScheme}: ${finding}`));
