@@ -166,7 +166,7 @@ test("a page that has read nothing yet says nothing of the sandbox", async () =>
 	});
 	await page.reload();
 	await page.getByText("connecting").waitFor();
-	expect(await page.getByText(/No conversation yet|1970/).count()).toBe(0);
+	await expect.poll(() => page.getByText(/No conversation yet|1970/).count()).toBe(0);
 	pass();
 	await page.getByRole("button", { name: /Anna/ }).waitFor();
 });

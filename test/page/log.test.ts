@@ -34,7 +34,7 @@ test("equal polls in a row are one line, and days part the lines", async () => {
 	await shows(requests(page), "conversations.list ×18");
 	await shows(line(page, "conversations.list"), "?pageSize=50");
 	await shows(line(page, "conversations.get"), "Anna");
-	expect(await lines(page).count()).toBe(5);
+	await expect.poll(() => lines(page).count()).toBe(5);
 	const order = await requests(page).locator("li.date, b").allTextContents();
 	expect(order).toEqual([
 		"Tue, 6 Jan 2026",
@@ -62,7 +62,7 @@ test("a line has the real time beside the sandbox's", async () => {
 	await page.getByRole("tab", { name: "Events" }).click();
 	const events = page.getByRole("log", { name: "Events" });
 	await shows(events, "text.replaced");
-	expect(await events.locator("time.gap").count()).toBeGreaterThan(10);
+	await expect.poll(() => events.locator("time.gap").count()).toBeGreaterThan(10);
 });
 
 test("filters show sends alone, errors alone, one operation, or what has a text", async () => {
@@ -97,7 +97,7 @@ test("the attempts of one operationId are one line, with their waits and all the
 	expect(await send.locator(".attempts > span").textContent()).toMatch(
 		/503, \d+(\.\d\d)? s later no answer, \d+(\.\d\d)? s later 200$/,
 	);
-	expect(await send.locator(".bar > .attempt").count()).toBe(3);
+	await expect.poll(() => send.locator(".bar > .attempt").count()).toBe(3);
 	await send.locator("summary").click();
 	await shows(send, "→ no answer");
 	const text = (await send.locator("pre").textContent()) ?? "";

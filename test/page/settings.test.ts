@@ -70,7 +70,7 @@ test("the consent flow is changed, only by what was edited, and a refusal is sho
 	await form.getByRole("alert").getByText("answerWithinHours must be above 0").waitFor();
 	await page.keyboard.press("Escape");
 	await page.getByRole("button", { name: "Faults…" }).click();
-	expect(await dialog.getByText("answerWithinHours").count()).toBe(0);
+	await expect.poll(() => dialog.getByText("answerWithinHours").count()).toBe(0);
 	await page.keyboard.press("Escape");
 	await page.getByRole("button", { name: "Settings…" }).click();
 	expect(await form.getByLabel("Hours to answer").inputValue()).toBe("0");

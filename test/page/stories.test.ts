@@ -102,7 +102,7 @@ test("a lost answer: the fault builder arms it, and the retry sends nothing twic
 	await shows(requests(page), "A fault that you added: the connection cut, after the operation ran.");
 	await shows(requests(page), "2 attempts of one operationId: no answer");
 	await shows(messages(page), "The CRM's send got no answer");
-	expect(await messages(page).getByText("Wednesday at 14:00?", { exact: true }).count()).toBe(1);
+	await expect.poll(() => messages(page).getByText("Wednesday at 14:00?", { exact: true }).count()).toBe(1);
 	expect(sandbox.agency().contact(phone).inbox()).toHaveLength(1);
 });
 

@@ -24,8 +24,8 @@ test("a consent template that did not reach the phone has no buttons there, and 
 	await client.agency(sandbox.agency().id).messages.send({ to: phone, body: "Are you there?" });
 	await page.getByRole("button", { name: /Anna/ }).click();
 	await shows(messages(page), "Held, not sent");
-	expect(await page.getByRole("button", { name: "Accept" }).count()).toBe(0);
-	expect(await messages(page).getByText("goes out if Anna accepts").count()).toBe(0);
+	await expect.poll(() => page.getByRole("button", { name: "Accept" }).count()).toBe(0);
+	await expect.poll(() => messages(page).getByText("goes out if Anna accepts").count()).toBe(0);
 	anna.setReachable(true);
 	sandbox.clock.advance({ hours: 49 });
 	await client.agency(sandbox.agency().id).messages.send({ to: phone, body: "Are you there now?" });
@@ -75,7 +75,7 @@ test("a held text that its retry sends, because the contact wrote, is not said t
 	sandbox.agency().contact(phone).writes("Hello?");
 	expect((await messages.send(text)).queued).toBe(false);
 	await shows(requests(page), "sent to Anna by API, after it was held");
-	expect(await requests(page).getByText("after consent").count()).toBe(0);
+	await expect.poll(() => requests(page).getByText("after consent").count()).toBe(0);
 });
 
 test("a message that failed stands out, with an error code and without one, and a long text is cut between letters", async () => {
@@ -121,5 +121,5 @@ test("a held text that a retry lets out was not accepted, whatever another conta
 	await api.send(text);
 	await shows(requests(page), "held → sent");
 	await api.send({ to: other, body: "At three" });
-	expect(await requests(page).getByText("accepted, sent").count()).toBe(0);
+	await expect.poll(() => requests(page).getByText("accepted, sent").count()).toBe(0);
 });

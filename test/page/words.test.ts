@@ -39,7 +39,7 @@ test("Accept steps back once no text is held", async () => {
 
 test.each([1440, 390])("at %i px a banner as wide as the page says that the sandbox is gone", async (width) => {
 	const { page, server, sandbox } = await visit({}, { viewport: { width, height: 720 } });
-	expect(await page.getByRole("alert").count()).toBe(0);
+	await expect.poll(() => page.getByRole("alert").count()).toBe(0);
 	await server.close();
 	const banner = page.getByRole("alert").getByText("The sandbox does not answer");
 	await banner.waitFor();
@@ -59,7 +59,7 @@ test("a number that is none is refused beside the search, until it is corrected"
 	await page.getByRole("button", { name: "New contact" }).click();
 	const refusal = page.getByRole("navigation", { name: "Conversations" }).getByRole("alert");
 	await refusal.getByText("must be a phone number").waitFor();
-	expect(await page.getByRole("contentinfo").getByText("must be a phone number").count()).toBe(0);
+	await expect.poll(() => page.getByRole("contentinfo").getByText("must be a phone number").count()).toBe(0);
 	await search.fill("+447700900101");
 	await refusal.waitFor({ state: "detached" });
 });
