@@ -2,11 +2,18 @@
 import { execFileSync } from "node:child_process";
 import { startMysql } from "./mysql-server.ts";
 
-/** Their Debian packages. The first is without the service that would start by itself. */
-const packages = { mariadbd: "mariadb-server-core", "redis-server": "redis-server" };
+/**
+ * Their Debian packages. Those of MariaDB are without the service that would start by itself. The one of its clients has a
+ * program that `mariadb-install-db` runs.
+ */
+const packages = {
+	mariadbd: "mariadb-server-core",
+	my_print_defaults: "mariadb-client-core",
+	"redis-server": "redis-server",
+};
 
 export default async function setup(): Promise<() => Promise<void>> {
-	const isNeeded = (program: string) => !(program === "mariadbd" && process.env.MARIADB_URL) && !isThere(program);
+	const isNeeded = (program: string) => !(process.env.MARIADB_URL && program !== "redis-server") && !isThere(program);
 	const missing = Object.entries(packages).flatMap(([program, name]) => (isNeeded(program) ? [name] : []));
 	if (missing.length > 0) install(missing);
 	if (process.env.MARIADB_URL) return async () => {};
