@@ -61,17 +61,19 @@ const mostDoubts = 8;
  * @param match what the conversation shows; null if it is unknown or hidden, undefined if it was not read
  */
 export function decide(text: OutboxText, match: Match | null | undefined, rules: Rules, now: number): Decision {
-	if (text.state === "waiting") {
-		const change = whileWaiting(text, rules, now);
-		if (change) return change;
-		if (match === undefined) return "read";
-		// A request that was made while the conversation was hidden may show now.
-		const isFresh = !match || match.kind === "none" || !isInDoubt(text);
-		return isFresh ? beforeFirst(text, match, rules, now) : afterRequest(text, match, rules, now);
-	}
+	if (text.state === "waiting") return ifWaiting(text, match, rules, now);
 	if (match === undefined) return text.state === "sending" && mayRepeatAtOnce(text, rules, now) ? "send" : "read";
-	if (!match) return ifHidden(text, rules, now);
-	return afterRequest(text, match, rules, now);
+	if (match === null) return ifHidden(text, rules, now);
+	return text.state === "held" ? ifHeld(text, match, rules, now) : afterRequest(text, match, rules, now);
+}
+
+function ifWaiting(text: OutboxText, match: Match | null | undefined, rules: Rules, now: number): Decision {
+	const change = whileWaiting(text, rules, now);
+	if (change) return change;
+	if (match === undefined) return "read";
+	// A request that was made while the conversation was hidden may show now.
+	const mayShow = match && match.kind !== "none" && isInDoubt(text);
+	return mayShow ? afterRequest(text, match, rules, now) : beforeFirst(text, match, rules, now);
 }
 
 /** What becomes of a text that may not be sent now. */
@@ -101,29 +103,44 @@ function beforeFirst(text: OutboxText, match: Match | null, rules: Rules, now: n
 function afterRequest(text: OutboxText, match: Match, rules: Rules, now: number): Decision {
 	if (match.kind === "message") return asMessage(match.message.messageSid, phaseOf(match.message), rules, now);
 	if (match.kind === "twice") return ended("unknown", "ambiguous");
-	if (match.kind === "held") return ifHeld(text, match, rules, now);
-	// It was in the queue, and no request that could put it there again is on its way.
-	if (text.state === "held" || (text.queueId !== null && isSettled(text, rules, now))) {
-		// The text that replaces another one takes over its queue entry.
-		const isReplaced = match.kind === "other" && storableId(match.queued.id) === text.queueId;
-		return isReplaced ? ended("replaced", null) : ifEmpty(text, match, rules, now);
-	}
+	const isHeldBefore = text.queueId !== null;
+	// The queue may show the text as it was before the request.
+	if (isHeldBefore && match.kind === "held" && !isSettled(text, rules, now)) return untilSettled(text, rules);
+	if (match.kind === "held") return asHeld(text, match, rules, now);
+	// No request that could put it into the queue again is on its way.
+	if (isHeldBefore && isSettled(text, rules, now)) return ifGone(text, match, rules, now);
 	if (match.kind === "none" || wasSurelyOpen(text)) return ifNothing(text, rules, now);
 	// A template may be that of a flow, and another text in the queue may not have replaced this one.
 	return isSettled(text, rules, now) ? ended("unknown", "ambiguous") : untilSettled(text, rules);
 }
 
-function ifHeld(text: OutboxText, match: HeldMatch, rules: Rules, now: number): Decision {
-	const queueId = storableId(match.queued.id);
-	if (text.state !== "held") {
-		const wasHeld = text.queueId !== null;
-		if (wasHeld && !isSettled(text, rules, now)) return untilSettled(text, rules);
-		const requests = wasHeld ? cleared(text.progress.requests) : withEnd(text.progress.requests, "held");
-		return { state: "held", queueId, nextAt: now + readMs(rules, 0), progress: { ...newlyHeld, requests } };
-	}
+/** The service holds the text, since the request that was made. */
+function asHeld(text: OutboxText, match: HeldMatch, rules: Rules, now: number): Change {
+	const { requests } = text.progress;
+	return {
+		state: "held",
+		queueId: storableId(match.queued.id),
+		nextAt: now + readMs(rules, 0),
+		// A text that was held before was taken by an earlier request. Those since then were not.
+		progress: { ...newlyHeld, requests: text.queueId === null ? withEnd(requests, "held") : cleared(requests) },
+	};
+}
+
+/** The service held the text when the conversation was read before. */
+function ifHeld(text: OutboxText, match: Match, rules: Rules, now: number): Decision {
+	if (match.kind === "message") return asMessage(match.message.messageSid, phaseOf(match.message), rules, now);
+	if (match.kind === "twice") return ended("unknown", "ambiguous");
+	if (match.kind !== "held") return ifGone(text, match, rules, now);
 	const isAnsweredNow = isAnswered(match, rules.settleMs, ...serviceNow(match.reading, text, now));
 	if (isAnsweredNow && rules.mayAnswer && maySendAgain(text, rules, now)) return "send";
-	return { queueId, ...readAgain(text, rules, now) };
+	return { queueId: storableId(match.queued.id), ...readAgain(text, rules, now) };
+}
+
+/** The text is no longer in the queue, and not a message. */
+function ifGone(text: OutboxText, match: Match, rules: Rules, now: number): Change {
+	// The text that replaces another one takes over its queue entry.
+	const isReplaced = match.kind === "other" && storableId(match.queued.id) === text.queueId;
+	return isReplaced ? ended("replaced", null) : ifEmpty(text, match, rules, now);
 }
 
 const newlyHeld = { emptyAt: null, reads: 0, failures: 0 };
