@@ -1,5 +1,5 @@
 import type { ContractDrift } from "./drift.ts";
-import type { Facts, Operation, Outcome, PartnerError } from "./errors.ts";
+import type { Operation, PartnerError } from "./errors.ts";
 import type { Observers } from "./events.ts";
 import type { Exchange, ExchangeHead } from "./exchange.ts";
 import { type ApiKey, type CallOptions, policyFrom, type RequestHeaders, type RetryPolicy } from "./options.ts";
@@ -72,10 +72,6 @@ export interface CallState<Data> {
 	keys: string[];
 	/** Status and headers of the current attempt's response. */
 	head: ExchangeHead | undefined;
-	/** The correlation id of the current attempt's response. */
-	responseId: string | undefined;
-	/** From the last response that had one. */
-	correlationId: string | undefined;
 	/** Duration of the current attempt. Undefined while there is nothing to report about it. */
 	durationMs: number | undefined;
 	/** The wait before the current attempt, in milliseconds. */
@@ -108,8 +104,6 @@ export function startCall<Data>(client: ClientState, plan: CallPlan<Data>, optio
 		newKey: undefined,
 		keys: [],
 		head: undefined,
-		responseId: undefined,
-		correlationId: undefined,
 		durationMs: undefined,
 		lastWaitMs: 0,
 		lastError: undefined,
@@ -119,25 +113,4 @@ export function startCall<Data>(client: ClientState, plan: CallPlan<Data>, optio
 /** The time until the deadline, which passes when it has passed by either clock. */
 export function leftMs({ deadlineAt, deadlineDate }: Pick<CallState<unknown>, "deadlineAt" | "deadlineDate">): number {
 	return Math.min(deadlineAt - performance.now(), deadlineDate - Date.now());
-}
-
-/**
- * What the call has seen so far, for the error of the attempt that has just failed.
- *
- * @param outcome what the failed attempt itself proves
- */
-export function factsOf<Data>(call: CallState<Data>, outcome: Outcome): Facts {
-	const { plan, head, attempts, correlationId, lastError } = call;
-	// Once an attempt was ambiguous, a later one can prove that the send was accepted, but not that it was not.
-	const isAmbiguous = lastError?.outcome === "unknown" && outcome === "not_sent";
-	return {
-		operation: plan.operation,
-		agencyId: plan.agencyId,
-		status: head?.status,
-		headers: head?.headers,
-		correlationId,
-		attempts,
-		operationId: plan.operationId,
-		outcome: plan.isWrite ? (isAmbiguous ? "unknown" : outcome) : undefined,
-	};
 }

@@ -3,7 +3,7 @@ import pRetry from "p-retry";
 import type { operations, paths } from "../../generated/openapi.ts";
 import { operationTable } from "../../generated/operations.ts";
 import { onAbort } from "./abort.ts";
-import { type CallPlan, type CallState, type ClientState, factsOf, leftMs, startCall } from "./call-state.ts";
+import { type CallPlan, type CallState, type ClientState, leftMs, startCall } from "./call-state.ts";
 import { reportDrift } from "./drift.ts";
 import {
 	abortError,
@@ -20,7 +20,16 @@ import {
 import { reportAttempt } from "./events.ts";
 import type { ExchangeFault, ExchangeHead, ExchangeHeaders } from "./exchange.ts";
 import { type ApiKey, type CallOptions, keyProblem, type RequestHeaders, type RetryPolicy } from "./options.ts";
-import { correlationIdOf, judge, lostConnection, oversized, type Parsed, unreadable, word } from "./response.ts";
+import {
+	correlationIdOf,
+	factsOf,
+	judge,
+	lostConnection,
+	oversized,
+	type Parsed,
+	unreadable,
+	word,
+} from "./response.ts";
 import { refund, roomMs, sleep, waitBefore } from "./retry.ts";
 import { keyAfterRefusal } from "./shared-key.ts";
 import { type EndTrace, inTrace } from "./trace.ts";
@@ -35,7 +44,7 @@ export interface Reply<Data> {
 export interface ReplyHead {
 	status: number;
 	headers: ExchangeHeaders;
-	correlationId: string | undefined;
+	readonly correlationId: string | undefined;
 	attempts: number;
 }
 
@@ -130,13 +139,21 @@ async function runAttempts<Data>(
 			...unlimited,
 			shouldRetry: ({ error }) => waitToRetry(call, error),
 		});
-		const { attempts, responseId: correlationId } = call;
 		const { status, headers } = call.head ?? noHead;
+		const response: ReplyHead = {
+			status,
+			headers,
+			attempts: call.attempts,
+			// Checked against the parts of the request only if somebody asks for it, because that takes long.
+			get correlationId() {
+				return correlationIdOf(call);
+			},
+		};
 		refund(call);
 		report(call, undefined, undefined);
-		if (client.onContractDrift) reportDrift(client.onContractDrift, plan.operation, data, correlationId);
-		endTrace?.({ status, correlationId, attempts }, isAbandoned());
-		return { data, response: { status, headers, correlationId, attempts } };
+		if (client.onContractDrift) reportDrift(client.onContractDrift, plan.operation, data, response.correlationId);
+		endTrace?.(response, isAbandoned());
+		return { data, response };
 	} catch (error) {
 		endTrace?.(isPartnerError(error) ? error : { attempts: call.attempts }, isAbandoned());
 		throw error;
@@ -181,7 +198,6 @@ async function hasNewKey<Data>(call: CallState<Data>, { _tag }: PartnerError): P
 /** Makes one attempt: its data, or its error, complete with what all attempts have shown. */
 async function attempt<Data>(call: CallState<Data>, request: (init: Init) => Promise<Parsed>): Promise<Data> {
 	call.head = undefined;
-	call.responseId = undefined;
 	call.durationMs = undefined;
 	call.attempt = call.attempts + 1;
 	// A blocked event loop can stretch the wait before a retry. Send nothing that has no time left for a response.
@@ -226,13 +242,13 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, headers, bod
 		const noStore = !plan.isWrite;
 		const request = { method, url, headers: sent, body, noStore, once: !noStore && plan.operationId === undefined };
 		const control = { maxBytes, signal: limit.signal, check: () => limit.check(longestGraceMs) };
-		const answer = await limit.race(Promise.resolve(client.exchange(request, control)));
-		noteHead(call, answer);
-		if (answer.text === undefined && answer.status < 300) throw oversized(call);
-		return bufferedResponse(answer.status, answer.text);
+		const { status, headers: received, text } = await limit.race(Promise.resolve(client.exchange(request, control)));
+		call.head = { status, headers: received };
+		if (text === undefined && status < 300) throw oversized(call);
+		return bufferedResponse(status, text);
 	} catch (error) {
 		const { head, connected, fault = error }: ExchangeFault = Object(error);
-		if (head) noteHead(call, head);
+		call.head ??= head;
 		// An error status counts even if its body was cut off or came too late.
 		if (head && head.status >= 300 && limit.cutBy !== "abort") return bufferedResponse(head.status, "");
 		if (isPartnerError(error)) throw error;
@@ -255,12 +271,6 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, headers, bod
 function bufferedResponse(status: number, text = ""): Response {
 	const response = { status, ok: status < 300, headers: noHead.headers, text: async () => text };
 	return response as unknown as Response;
-}
-
-function noteHead<Data>(call: CallState<Data>, { status, headers }: ExchangeHead): void {
-	call.head = { status, headers };
-	call.responseId = correlationIdOf(call);
-	call.correlationId = call.responseId ?? call.correlationId;
 }
 
 /** The key of this attempt. A function is asked each time, so that a rotated key is used at once. */
@@ -325,7 +335,7 @@ function report<Data>(call: CallState<Data>, error: PartnerError | undefined, re
 		errorTag: error?._tag,
 		errorCode:
 			error?._tag === "PartnerConfigurationError" ? name : error?._tag === "PartnerConnectionError" ? code : undefined,
-		correlationId: call.responseId,
+		correlationId: correlationIdOf(call),
 		operationId,
 		durationMs,
 		retryInMs,
