@@ -103,8 +103,7 @@ export function createMessages({ api, run }: Transport, settings: MessagesOption
 		// Read before the message is checked, so that the error of a bad message has it too.
 		const chosenId = typeof message?.operationId === "string" ? message.operationId : undefined;
 		const operationId = chosenId ?? crypto.randomUUID();
-		const plan = { ...routeOf("messages.send"), agencyId, operationId, isWrite: true };
-		const facts: Facts = { operation: plan.operation, agencyId, operationId, outcome: "not_sent" };
+		const facts: Facts = { operation: "messages.send", agencyId, operationId, outcome: "not_sent" };
 		const refuse = (field: string, rule: string) => new PartnerInvalidInput({ ...facts, field, rule });
 
 		const { to: given, body: text, ...rest } = checkInput(messageSchema, message, "message", facts);
@@ -121,18 +120,23 @@ export function createMessages({ api, run }: Transport, settings: MessagesOption
 		const release = guard(agencyId, operationId, json);
 		if (!release) throw refuse("operationId", "was used with another message; a new message needs a new id");
 
-		const secrets = [to, given, text];
+		const plan = {
+			...routeOf("messages.send"),
+			agencyId,
+			operationId,
+			isChosenId: chosenId !== undefined,
+			isWrite: true,
+			secrets: [to, given, text],
+			verify: contradiction,
+		};
 		try {
-			const { data, response } = await run(
-				{ ...plan, isChosenId: chosenId !== undefined, secrets, verify: contradiction },
-				call,
-				(init) =>
-					api.POST("/agencies/{agencyId}/messages", {
-						params: { path: { agencyId } },
-						body,
-						bodySerializer: () => json,
-						...init,
-					}),
+			const { data, response } = await run(plan, call, (init) =>
+				api.POST("/agencies/{agencyId}/messages", {
+					params: { path: { agencyId } },
+					body,
+					bodySerializer: () => json,
+					...init,
+				}),
 			);
 			// `contradiction` has checked that the fields are those of one branch.
 			return { data: Object.assign(data, { operationId }) as Sent, response };
