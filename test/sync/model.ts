@@ -66,6 +66,8 @@ export interface ModelConversation {
 	/** When it was shown again, after each time that it was hidden. */
 	shownAt: number[];
 	unreadableUntil: number;
+	/** When it was first read, as `conversations.get`. */
+	readAt: number | undefined;
 	serial: number;
 }
 
@@ -152,6 +154,7 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 				hiddenUntil: 0,
 				shownAt: [],
 				unreadableUntil: 0,
+				readAt: undefined,
 				serial: Math.floor(random() * 1e6) * 1_000 + conversations.length,
 			};
 			conversations.push(conversation);
@@ -299,6 +302,7 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 		if (model.isFaulty && found.unreadableUntil > model.now) return refused(500);
 		const page = messagePage(found, size, cursor);
 		if (isMessages) return said(page);
+		found.readAt ??= model.now;
 		const detail = {
 			summary: summary(found),
 			queuedMessages: [],
