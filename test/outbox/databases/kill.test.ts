@@ -1,5 +1,4 @@
 // Workers in processes of their own are killed with SIGKILL at named points. Every text is there once, and in its order.
-import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { serve } from "messaging-conversations/sandbox/server";
@@ -7,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { isLong } from "../../length.ts";
 import { type Server, startServer } from "../../postgres.ts";
 import { newFile } from "./open.ts";
-import { startWorker } from "./start-worker.ts";
+import { useWorkers } from "./start-worker.ts";
 import { points, type Task } from "./worker.ts";
 
 const textsEach = isLong ? 4 : 3;
@@ -28,17 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => server?.close());
 
-const running = new Set<ChildProcess>();
-afterAll(() => {
-	for (const child of running) child.kill("SIGKILL");
-});
-
-async function start(task: Task): Promise<ChildProcess> {
-	const child = await startWorker(task);
-	running.add(child);
-	child.once("exit", () => running.delete(child));
-	return child;
-}
+const start = useWorkers();
 
 /** Two of three contacts have written; the others have to consent, and do so after a moment. */
 function openService(contacts: number) {

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { isLong } from "../../length.ts";
 import { mysqlKinds, useMysql } from "./mysql-server.ts";
 import { type RedisServer, startRedis } from "./redis-server.ts";
-import { startWorker } from "./start-worker.ts";
+import { useWorkers } from "./start-worker.ts";
 import { points, type Task } from "./worker.ts";
 
 const rounds = isLong ? 20 : 2;
@@ -23,17 +23,12 @@ beforeAll(async () => {
 	redis = await startRedis();
 });
 afterAll(() => redis.close());
-const running = new Set<ChildProcess>();
-afterAll(() => {
-	for (const child of running) child.kill("SIGKILL");
-});
+const startWorker = useWorkers();
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 async function start(task: Task): Promise<ChildProcess> {
 	const child = await startWorker(task);
-	running.add(child);
-	child.once("exit", () => running.delete(child));
 	await once(child.stdout ?? child, "data");
 	return child;
 }
