@@ -1,13 +1,13 @@
-// Workers in processes of their own are killed with SIGKILL at named points. Every text is there once, and in its order.
-import type { ChildProcess } from "node:child_process";
+// A worker in a process of its own is killed with SIGKILL at named points. Every text is there once, and in its order. The
+// tests of two workers are in boss-kill.test.ts and mysql-kill.test.ts.
 import { once } from "node:events";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { serve } from "messaging-conversations/sandbox/server";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { isLong } from "../../length.ts";
-import { type Server, startServer } from "../../postgres.ts";
 import { newFile } from "./open.ts";
-import { startWorker } from "./start-worker.ts";
+import { usePostgres } from "./server.ts";
+import { useWorkers } from "./start-worker.ts";
 import { points, type Task } from "./worker.ts";
 
 const textsEach = isLong ? 4 : 3;
@@ -22,23 +22,8 @@ const deadlyOn = (database: Task["database"]): typeof deadly =>
 		? deadly
 		: deadly.filter(({ point }) => point === "after the mark" || point === "answered, not stored");
 
-let server: Server | undefined;
-beforeAll(async () => {
-	server = await startServer(import.meta.url);
-});
-afterAll(() => server?.close());
-
-const running = new Set<ChildProcess>();
-afterAll(() => {
-	for (const child of running) child.kill("SIGKILL");
-});
-
-async function start(task: Task): Promise<ChildProcess> {
-	const child = await startWorker(task);
-	running.add(child);
-	child.once("exit", () => running.delete(child));
-	return child;
-}
+const { create, openPool } = usePostgres(import.meta.url);
+const start = useWorkers();
 
 /** Two of three contacts have written; the others have to consent, and do so after a moment. */
 function openService(contacts: number) {
@@ -57,21 +42,18 @@ function openService(contacts: number) {
 	return { sandbox, people, end: () => clearInterval(consenting) };
 }
 
-/** A second worker takes texts from those that die, so it needs more of them. */
-const contactsOf = (workers: number): number => (isLong ? 250 : workers > 1 ? 40 : 24);
+const contacts = isLong ? 250 : 24;
 
-type Kind = [name: string, database: Task["database"], workers: number, place: () => Promise<string>];
+type Kind = [name: string, database: Task["database"], place: () => Promise<string>];
 
 const kinds: Kind[] = [
-	["one worker on SQLite", "libsql", 1, async () => newFile()],
+	["one worker on SQLite", "libsql", async () => newFile()],
 	// PGlite takes seconds to start, and every death needs a new start.
-	...(isLong ? [["one worker on PGlite", "pglite", 1, async () => newFile()] satisfies Kind] : []),
-	["one worker on a PostgreSQL server", "postgres", 1, async () => (await server?.create()) ?? ""],
-	["two workers on a PostgreSQL server, by pg-boss", "pg-boss", 2, async () => (await server?.create()) ?? ""],
+	...(isLong ? [["one worker on PGlite", "pglite", async () => newFile()] satisfies Kind] : []),
+	["one worker on a PostgreSQL server", "postgres", create],
 ];
 
-test.each(kinds)("%s, killed at each point: every text is there once", async (_, database, workers, place) => {
-	const contacts = contactsOf(workers);
+test.each(kinds)("%s, killed at each point: every text is there once", async (_, database, place) => {
 	const { sandbox, people, end } = openService(contacts);
 	const { baseUrl, apiKey, close } = await serve(sandbox);
 	const task = { database, url: await place(), baseUrl, apiKey, count: 0 };
@@ -85,8 +67,6 @@ test.each(kinds)("%s, killed at each point: every text is there once", async (_,
 	expect(stored).toBe(0);
 
 	const deaths: string[] = [];
-	// It sends at most 4 texts a second, so that the workers that die have enough texts to come to their points.
-	const second = workers > 1 ? await start({ ...task, slowMs: 2_000 }) : undefined;
 	const deadlyHere = deadlyOn(database);
 	for (const { point, count } of deadlyHere) {
 		const worker = await start({ ...task, point, count });
@@ -94,7 +74,7 @@ test.each(kinds)("%s, killed at each point: every text is there once", async (_,
 		if (signal === "SIGKILL") deaths.push(point);
 		else worker.kill("SIGTERM");
 	}
-	const last = await Promise.all(Array.from({ length: workers }, () => start(task)));
+	const last = await start(task);
 	const arrived = () =>
 		people.map((person) => person.inbox().flatMap(({ kind, body }) => (kind === "text" ? [body] : [])));
 	await expect
@@ -102,11 +82,8 @@ test.each(kinds)("%s, killed at each point: every text is there once", async (_,
 		.toBeGreaterThanOrEqual(texts.length);
 	// What is doubled would come now.
 	await new Promise((resolve) => setTimeout(resolve, 3_000));
-	for (const worker of [...last, second]) {
-		if (!worker) continue;
-		worker.kill("SIGTERM");
-		await once(worker, "exit");
-	}
+	last.kill("SIGTERM");
+	await once(last, "exit");
 	end();
 	await close();
 	const inOrder = Array.from({ length: textsEach }, (_, at) => `Text ${at}`);
@@ -115,10 +92,11 @@ test.each(kinds)("%s, killed at each point: every text is there once", async (_,
 		expect(person.inbox().filter(({ kind }) => kind === "template")).toHaveLength(1);
 	expect(new Set(deaths)).toEqual(new Set(deadlyHere.map(({ point }) => point)));
 	expect(sandbox.violations()).toEqual([]);
-	if (database === "postgres")
-		expect(await server?.query(task.url, "select state, count(*)::int from outbox_text group by 1")).toEqual([
-			{ state: "sent", count: texts.length },
-		]);
+	if (database === "postgres") {
+		const pool = await openPool(task.url);
+		const { rows } = await pool.query("select state, count(*)::int from outbox_text group by 1");
+		expect(rows).toEqual([{ state: "sent", count: texts.length }]);
+	}
 });
 
 /** No request for some seconds: a worker that waits for its point would wait for ever. */

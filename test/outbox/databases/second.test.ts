@@ -1,5 +1,4 @@
 // A second worker without an engine is refused; any process may enqueue, ask and cancel; a dead worker's lock is taken at once.
-import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import Libsql from "libsql";
 import { createClient } from "messaging-conversations";
@@ -10,27 +9,18 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Server, startServer } from "../../postgres.ts";
 import { newFile } from "./open.ts";
-import { startWorker } from "./start-worker.ts";
-import type { Task } from "./worker.ts";
+import { useWorkers } from "./start-worker.ts";
 
 let server: Server | undefined;
 const pools: pg.Pool[] = [];
-const children: ChildProcess[] = [];
 beforeAll(async () => {
 	server = await startServer(import.meta.url);
 });
 afterAll(async () => {
-	for (const child of children) child.kill("SIGKILL");
 	for (const pool of pools) await pool.end();
 	await server?.close();
 });
-
-async function start(task: Task): Promise<ChildProcess> {
-	const child = await startWorker(task);
-	children.push(child);
-	await once(child.stdout ?? child, "data");
-	return child;
-}
+const start = useWorkers();
 
 test.each(["libsql", "postgres"] as const)(
 	"a second process on %s is refused, and takes over when the first is killed",
@@ -41,6 +31,7 @@ test.each(["libsql", "postgres"] as const)(
 		const { baseUrl, apiKey, close } = await serve(sandbox);
 		const url = database === "libsql" ? newFile() : ((await server?.create()) ?? "");
 		const worker = await start({ database, url, baseUrl, apiKey, count: 0 });
+		if (worker.stdout) await once(worker.stdout, "data");
 		const pool = new pg.Pool({ connectionString: url });
 		pools.push(pool);
 		const store = database === "libsql" ? sqliteStore(new Libsql(url)) : postgresStore(pool);

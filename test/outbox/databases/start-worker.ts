@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { afterAll } from "vitest";
 import type { Task } from "./worker.ts";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
@@ -11,21 +12,31 @@ process.once("exit", () => rmSync(bundle, { force: true }));
 
 let built: Promise<unknown> | undefined;
 
-/** Starts a worker in a process of its own. It is compiled once, because most of these workers soon die. */
-export async function startWorker(task: Task): Promise<ChildProcess> {
-	built ??= build({
-		entryPoints: [`${folder}worker.ts`],
-		outfile: bundle,
-		bundle: true,
-		packages: "external",
-		platform: "node",
-		format: "esm",
-		target: "node20",
-		sourcemap: "inline",
+/** Starts workers in processes of their own. Those that still run after the tests of the file are killed. */
+export function useWorkers(): (task: Task) => Promise<ChildProcess> {
+	const running = new Set<ChildProcess>();
+	afterAll(() => {
+		for (const child of running) child.kill("SIGKILL");
 	});
-	await built;
-	return spawn(process.execPath, ["--liftoff-only", bundle], {
-		env: { ...process.env, TASK: JSON.stringify(task) },
-		stdio: ["ignore", "pipe", "inherit"],
-	});
+	return async (task) => {
+		// The worker is compiled once, because most of these processes soon die.
+		built ??= build({
+			entryPoints: [`${folder}worker.ts`],
+			outfile: bundle,
+			bundle: true,
+			packages: "external",
+			platform: "node",
+			format: "esm",
+			target: "node20",
+			sourcemap: "inline",
+		});
+		await built;
+		const child = spawn(process.execPath, ["--liftoff-only", bundle], {
+			env: { ...process.env, TASK: JSON.stringify(task) },
+			stdio: ["ignore", "pipe", "inherit"],
+		});
+		running.add(child);
+		child.once("exit", () => running.delete(child));
+		return child;
+	};
 }

@@ -1,4 +1,4 @@
-// A worker in a process of its own, which kills itself with SIGKILL the n-th time that it comes to a point.
+// A worker in a process of its own, which kills or stops itself the n-th time that it comes to a point.
 import { PGlite } from "@electric-sql/pglite";
 import { Queue, Worker } from "bullmq";
 import Libsql from "libsql";
@@ -17,7 +17,7 @@ import mysql from "mysql2/promise";
 import pg from "pg";
 import PgBoss from "pg-boss";
 
-/** Where a worker dies. */
+/** Where a worker dies or stops. */
 export const points = [
 	"before the mark",
 	"after the mark",
@@ -33,11 +33,13 @@ export interface Task {
 	redis?: number;
 	baseUrl: string;
 	apiKey: string;
-	/** Where to die, and at which time of coming there. */
+	/** Where to die or stop, and at which time of coming there. */
 	point?: (typeof points)[number];
 	count: number;
-	/** How long it waits before each send, in milliseconds. */
-	slowMs?: number;
+	/** What it sends itself there. One that is stopped goes on when its parent sends it SIGCONT. @default "SIGKILL" */
+	signal?: "SIGKILL" | "SIGSTOP";
+	/** Only texts to numbers that begin like this count. @default all */
+	numbers?: string;
 	/** Texts to store first. */
 	enqueue?: { id: string; agencyId: string; to: string; body: string }[];
 }
@@ -48,24 +50,29 @@ const { TASK } = process.env;
 if (TASK) await main(JSON.parse(TASK));
 
 async function main(task: Task): Promise<void> {
-	const { baseUrl, apiKey, point, count, slowMs = 0, enqueue = [] } = task;
+	const { baseUrl, apiKey, point, count, signal = "SIGKILL", numbers = "", enqueue = [] } = task;
 	let left = count;
-	const die = (at: (typeof points)[number]): void => {
-		if (at === point && --left === 0) process.kill(process.pid, "SIGKILL");
+	const come = (at: (typeof points)[number], to: string): void => {
+		if (at !== point || !to.startsWith(numbers) || --left !== 0) return;
+		// A pipe is written at once, so that the parent learns of it although this process stops.
+		process.stdout.write("at the point\n");
+		process.kill(process.pid, signal);
 	};
 	const { store, engine } = await open(task);
 	const client = createClient({
 		baseUrl,
 		apiKey,
-		async fetch(input, init) {
-			if (init?.method !== "POST") return fetch(input, init);
-			if (slowMs > 0) await new Promise((resolve) => setTimeout(resolve, slowMs));
+		async fetch(input, given) {
+			// A kept connection, which the server closes during a long stop, would hide a request that comes too late.
+			const init = { ...given, headers: { ...given.headers, connection: "close" } };
+			if (init.method !== "POST") return fetch(input, init);
+			const { to } = JSON.parse(String(init.body));
 			const answer = fetch(input, init);
 			if (point === "request under way")
 				await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, Math.random() * 5))]);
-			die("request under way");
+			come("request under way", to);
 			const response = await answer;
-			die("answered, not stored");
+			come("answered, not stored", to);
 			return response;
 		},
 	});
@@ -77,11 +84,13 @@ async function main(task: Task): Promise<void> {
 		store: {
 			...store,
 			async save(text, options) {
-				if (text.state === "sending") die("before the mark");
+				if (text.state === "sending") come("before the mark", text.to);
 				const isSaved = await store.save(text, options);
-				if (text.state === "sending") die("after the mark");
-				if (text.state === "sent" || text.state === "held") die("stored");
-				return isSaved;
+				// Another worker was faster.
+				if (!isSaved) return false;
+				if (text.state === "sending") come("after the mark", text.to);
+				if (text.state === "sent" || text.state === "held") come("stored", text.to);
+				return true;
 			},
 		},
 	});
