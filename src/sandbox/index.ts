@@ -4,11 +4,11 @@
  * @module messaging-conversations/sandbox
  */
 
-import { anything, callable, listOf, optional, rule } from "../validation.ts";
+import { anything, callable, isRecord, listOf, optional, rule } from "../validation.ts";
 import { type Archive, archive, type Snapshot, unarchive } from "./archive/archive.ts";
 import { archiveFrom } from "./archive/schema.ts";
 import type { Call, Reply } from "./base/call.ts";
-import { assertValid, fields, wholeFrom } from "./base/input.ts";
+import { aString, assertValid, fields, stringOrNull, wholeFrom } from "./base/input.ts";
 import { type AgencyControl, createAgencyControl } from "./controls/agency.ts";
 import { assertUsed, type CheckOptions } from "./controls/check.ts";
 import { createClockControl } from "./controls/clock.ts";
@@ -92,6 +92,18 @@ const snapshotRule = fields<Snapshot>({
 		violations: listOf(anything),
 		replaced: listOf(anything),
 	}),
+});
+const callRule = fields<Call>({
+	method: aString,
+	target: rule((value) => typeof value === "string" && value.startsWith("/"), "must be a path that begins with /"),
+	headers: rule(
+		(value) => isRecord(value) && Object.values(value).every((each) => typeof each === "string"),
+		"must be an object of strings, by lower-case name",
+	),
+	body: rule(
+		(value) => typeof value === "string" || ArrayBuffer.isView(value),
+		'must be a string or a Uint8Array, "" without one',
+	),
 });
 const eventsRule = fields<WantedEvents>({
 	after: optional(wholeFrom(0)),
@@ -188,8 +200,14 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 			}
 			events.add({ type: "scenario.loaded", scenario });
 		},
-		isAuthorized: (authorization) => keyFrom(world, authorization) !== undefined,
-		answer,
+		isAuthorized(authorization) {
+			assertValid("isAuthorized: authorization", authorization, optional(stringOrNull));
+			return keyFrom(world, authorization) !== undefined;
+		},
+		answer(call) {
+			assertValid("answer", call, callRule);
+			return answer(call);
+		},
 	};
 }
 
