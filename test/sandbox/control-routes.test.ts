@@ -460,6 +460,17 @@ test("a file in another encoding is refused with the way out, and a byte order m
 	expect(sandbox.agency().contact(ANNA).state().held).not.toBe(null);
 });
 
+test("of a revoked key and a good one, programs are given the good one", async () => {
+	const first = sandbox.connection.apiKey;
+	sandbox.keys.revoke(first);
+	expect(await reads("connection")).toMatchObject({ apiKey: first });
+	const { apiKey } = sandbox.keys.create();
+	sandbox.keys.create();
+	expect(await reads("connection")).toMatchObject({ apiKey });
+	expect(await reads("integrations")).toMatchObject([{ apiKey }]);
+	expect(sandbox.integration.apiKey).toBe(apiKey);
+});
+
 test("control routes read everything that a page shows", async () => {
 	await does(`contacts/${ANNA}`, { name: "Anna" });
 	await does(`contacts/${ANNA}/writes`, { text: "Hello" });
