@@ -167,7 +167,7 @@ test("a file that is imported is shown and copied by its name, because its text 
 	await page.getByRole("dialog").getByRole("button", { name: "curl" }).click();
 	await shows(page.getByRole("dialog"), "copied");
 	expect(await page.evaluate("navigator.clipboard.readText()")).toBe(
-		`curl -g -H 'X-Sandbox-Token: ${server.token}' -d '@busy.json' '${server.controlUrl}/import'`,
+		`curl -g -H 'Authorization: Bearer ${server.token}' -d '@busy.json' '${server.controlUrl}/import'`,
 	);
 });
 

@@ -23,15 +23,21 @@ export const isOfContact = signal(false);
 
 export const isGood = ({ status }: RequestEvent): boolean => status !== null && status < 400;
 
-/** Whether a line has the text of the filter. */
-export const hasText = (...parts: readonly unknown[]): boolean =>
-	text.value === "" || JSON.stringify(parts).toLowerCase().includes(text.value.toLowerCase());
+/** Whether a line is of the contact, and has the text, of the filter. */
+export const fits = (event: SandboxEvent, ...parts: readonly unknown[]): boolean =>
+	(!isOfContact.value || !thread.value || isAbout(event, thread.value)) &&
+	(text.value === "" || JSON.stringify([event, parts]).toLowerCase().includes(text.value.toLowerCase()));
 
 function isShown(event: RequestEvent): boolean {
-	if (isOfContact.value && thread.value && !isAbout(event, thread.value)) return false;
 	if (kind.value === "errors" ? isGood(event) : kind.value !== "" && event.operation !== kind.value) return false;
 	const then = consequencesOf(event);
-	return hasText(event, targetOf(event), outcomes.value.get(event.correlationId)?.steps.join(" → "), then.map(wordsOf));
+	return fits(
+		event,
+		rowOf(event.contact ?? "")?.name,
+		targetOf(event),
+		outcomes.value.get(event.correlationId)?.steps.join(" → "),
+		then.map(wordsOf),
+	);
 }
 
 /** The events that followed from a request. */

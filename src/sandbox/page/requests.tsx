@@ -89,7 +89,6 @@ function Attempts({ requests }: { readonly requests: readonly RequestEvent[] }) 
 		const before = requests[i - 1];
 		return { event, wait: before ? Math.max(started - Date.parse(before.realAt), 0) : 0 };
 	});
-	const waits = parts.slice(1).map(({ wait }) => secondsOf(wait));
 	return (
 		<div class="attempts">
 			<div class="bar" aria-hidden="true">
@@ -102,9 +101,9 @@ function Attempts({ requests }: { readonly requests: readonly RequestEvent[] }) 
 			</div>
 			<span>
 				{requests.length} attempts of one operationId:{" "}
-				{parts.map(({ event }, i) => (
+				{parts.map(({ event, wait }, i) => (
 					<Fragment key={event.id}>
-						{i > 0 && <span class="dim">, {waits[i - 1]} later </span>}
+						{i > 0 && <span class="dim">, {secondsOf(wait)} later </span>}
 						<span class={toneOf(event)}>{answerOf(event)}</span>
 					</Fragment>
 				))}

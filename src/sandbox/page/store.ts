@@ -302,8 +302,9 @@ async function readParts(todo: Stale): Promise<void> {
 		todo.world && readWorld(),
 		todo.thread && readThread(),
 		hasThread && readThread(`messages=${[0, ...messages].join(",")}`),
-		others.length > manyRows && readRows(0, Math.max(loaded, pageLength), true),
-		others.length > 0 && others.length <= manyRows && readSome(others, rows),
+		others.length > manyRows
+			? readRows(0, Math.max(loaded, pageLength), true)
+			: others.length > 0 && readSome(others, rows),
 	]);
 }
 
@@ -337,6 +338,11 @@ function merged(before: readonly MessageState[], newer: readonly MessageState[])
 	const rest = [...changed.values()];
 	return (rest.at(-1)?.id ?? 0) < (before[0]?.id ?? 0) ? [...rest, ...all] : [...all, ...rest];
 }
+
+/** Whether the conversation that is shown has messages that were not loaded. */
+export const hasOlderMessages = computed(
+	() => thread.value !== null && thread.value.messages.length < thread.value.totalMessages,
+);
 
 /** Loads older messages of the conversation that is shown. */
 export const loadOlderMessages = (): Promise<void> =>

@@ -1,4 +1,4 @@
-import type { SandboxEvent } from "../index.ts";
+import type { EventFault, SandboxEvent } from "../index.ts";
 import { minuteOf } from "./time.ts";
 
 /** Events of one type. */
@@ -28,9 +28,9 @@ export const dropReasons = { declined: "the contact declined", expired: "no answ
 /** The names of those who write for the agency. */
 export const authors = { api: "API", staff: "Staff", ai: "AI", contact: "" } as const;
 
-/** The fault of a request, in words. */
-const faultWords = ({ kind, status, phase, remaining }: NonNullable<RequestEvent["fault"]>): string =>
-	`fault: ${status ?? kind} ${phase} the operation ran, ${remaining === null ? "without end" : `${remaining} left`}`;
+/** A fault in words, with what is left of it. */
+export const faultWords = ({ kind, status, phase, remaining }: Omit<EventFault, "id" | "operation">): string =>
+	`${status ?? kind}, ${phase} it runs, ${remaining === null ? "without end" : `${remaining} left`}`;
 
 /** Says what an event means, where its type does not. */
 export function wordsOf(event: SandboxEvent): Words {
@@ -90,7 +90,7 @@ export function wordsOf(event: SandboxEvent): Words {
 		case "fault.added":
 			return careful(`fault ${event.fault.id} armed`);
 		case "fault.hit":
-			return lost(faultWords(event.fault));
+			return lost(`fault: ${faultWords(event.fault)}`);
 		case "violation":
 			return lost(`violation ${event.rule}: ${event.message}`);
 		case "request":
