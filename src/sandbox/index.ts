@@ -139,6 +139,8 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 	const become = (given: Archive): void => events.silently(() => unarchive(world, given));
 	const answer = (call: Call): Reply => handle(world, call);
 	const fetch = createFetch(baseUrl, answer);
+	// Beside the snapshots, because the numbers of events mean nothing to another sandbox.
+	const lastEventIds = new WeakMap<Snapshot, number>();
 	const check = (options?: CheckOptions): void => assertUsed(world, options);
 	return {
 		connection: { baseUrl, apiKey: integration.apiKey, fetch },
@@ -167,13 +169,17 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 		violations: journal.violations,
 		check,
 		[Symbol.dispose]: () => check(),
-		snapshot: () => ({ world: archive(world), journal: structuredClone(journal.dump()) }),
+		snapshot() {
+			const snapshot = { world: archive(world), journal: structuredClone(journal.dump()) };
+			lastEventIds.set(snapshot, events.read({ limit: 1 })[0]?.id ?? 0);
+			return snapshot;
+		},
 		restore(snapshot) {
 			assertValid("restore", snapshot, snapshotRule);
 			const restored = structuredClone(snapshot.journal);
 			become(archiveFrom(snapshot.world));
 			journal.load(restored);
-			events.add({ type: "sandbox.restored" });
+			events.add({ type: "sandbox.restored", lastEventId: lastEventIds.get(snapshot) ?? 0 });
 		},
 		export: () => archive(world),
 		import(given) {

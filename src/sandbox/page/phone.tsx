@@ -7,7 +7,7 @@ import { WindowBadge } from "./conversations.tsx";
 import { SendAsCrm, send } from "./crm.tsx";
 import { curlOf } from "./curl.ts";
 import { More } from "./more.tsx";
-import { events, loadOlderMessages, rowOf, selected, thread } from "./store.ts";
+import { hasOlderMessages, loadOlderMessages, rowOf, selected, thread } from "./store.ts";
 import { Guide, Stories } from "./story.tsx";
 import { dayOf, minuteOf } from "./time.ts";
 import { type Item, openTemplate, timelineOf } from "./timeline.ts";
@@ -80,7 +80,7 @@ function onScroll({ currentTarget: log }: TargetedEvent<HTMLElement>): void {
 }
 
 function Chat({ state, name }: ChatProps) {
-	const items = timelineOf(state, events.value);
+	const items = timelineOf(state);
 	const template = openTemplate(state);
 	return (
 		<div
@@ -91,7 +91,7 @@ function Chat({ state, name }: ChatProps) {
 			ref={(log) => follow(log, state)}
 			onScroll={onScroll}
 		>
-			{state.messages.length < state.totalMessages && <More load={loadOlderMessages} />}
+			{hasOlderMessages.value && <More load={loadOlderMessages} />}
 			{items.length === 0 && !state.held && <span class="note">No message yet. Write as {name} below.</span>}
 			{items.map((item, i, all) => (
 				<Fragment key={item.key}>

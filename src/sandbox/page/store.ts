@@ -169,11 +169,23 @@ export const consequences = computed(() => {
 	return byRequest;
 });
 
+/** The events that led to what there is. A restore takes back those that came after its snapshot. */
+export const standing = computed(() => {
+	const all: SandboxEvent[] = [];
+	let last = Number.POSITIVE_INFINITY;
+	for (const event of [...events.value].reverse()) {
+		if (event.id > last) continue;
+		if (event.type === "sandbox.restored") last = event.lastEventId;
+		else if (isWholeNew(event)) break;
+		else all.push(event);
+	}
+	return all.reverse();
+});
+
 /** How many texts of each contact were replaced or dropped, by agency and number. */
 export const lostTexts = computed(() => {
 	const counts = new Map<string, number>();
-	for (const event of events.value) {
-		if (isWholeNew(event)) counts.clear();
+	for (const event of standing.value) {
 		if (event.type !== "text.replaced" && event.type !== "text.dropped") continue;
 		const key = keyOf(event.agencyId, event.contact);
 		counts.set(key, (counts.get(key) ?? 0) + 1);
@@ -198,7 +210,7 @@ export const isMessage = (event: SandboxEvent): event is EventOf<"contact.wrote"
 	/wrote|sent$|asked/.test(event.type);
 
 /** Whether everything that the sandbox holds was replaced. */
-export const isWholeNew = ({ type }: SandboxEvent): boolean => /^sandbox\./.test(type);
+const isWholeNew = ({ type }: SandboxEvent): boolean => /^sandbox\./.test(type);
 
 /** A clock that follows real time moves again and again: of such moves in a row the last one says all. */
 const withoutTicks = (all: readonly SandboxEvent[]): SandboxEvent[] =>

@@ -1,5 +1,5 @@
 import type { ConversationState, MessageState, SandboxEvent } from "../index.ts";
-import { isMessage, isWholeNew } from "./store.ts";
+import { hasOlderMessages, isMessage, standing } from "./store.ts";
 import { type EventOf, isLost, reasonIn, type Words, wordsOf } from "./words.ts";
 
 /** A text that was held, and is never sent. */
@@ -15,12 +15,10 @@ export type Item =
 const noted = /^(window|ai|flow)|accepted|declined|reachable/;
 
 /** The messages of a conversation with what happened between them. */
-export function timelineOf(thread: ConversationState, events: readonly SandboxEvent[]): readonly Item[] {
-	const { messages, totalMessages } = thread;
-	const from = messages.length < totalMessages ? (messages[0]?.at ?? "") : "";
-	const own = events
-		.slice(events.map(isWholeNew).lastIndexOf(true) + 1)
-		.filter((event) => isAbout(event, thread) && event.at >= from);
+export function timelineOf(thread: ConversationState): readonly Item[] {
+	const { messages } = thread;
+	const from = hasOlderMessages.value ? (messages[0]?.at ?? "") : "";
+	const own = standing.value.filter((event) => isAbout(event, thread) && event.at >= from);
 	const orders = new Map<number, number>();
 	for (const event of own) {
 		if (isMessage(event)) orders.set(event.messageId, event.id);
