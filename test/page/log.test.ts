@@ -105,6 +105,28 @@ test("the attempts of one operationId are one line, with their waits and all the
 	expect(text).toMatch(/→ 503.*→ no answer.*→ 200/s);
 });
 
+/** Sends a text without the package, which would refuse to reuse an id. */
+async function sendRaw({ server }: Visit, body: string): Promise<void> {
+	await fetch(`${server.baseUrl}/agencies/${server.agencyId}/messages`, {
+		method: "POST",
+		headers: { authorization: `Bearer ${server.apiKey}`, "content-type": "application/json" },
+		body: JSON.stringify({ to: phone, body, operationId: "visit-1" }),
+	});
+}
+
+test("another text with the same operationId is another line, which does not say that it was sent", async () => {
+	const visited = await visit();
+	const { page, sandbox } = visited;
+	sandbox.agency().contact(phone, { name: "Anna" }).writes("Hello?");
+	for (const text of ["Thursday?", "Friday?", "Thursday?"]) await sendRaw(visited, text);
+	await shows(line(page, "Anna “Thursday?”"), "2 attempts of one operationId");
+	await line(page, "Anna “Thursday?”").getByRole("link", { name: "sent", exact: true }).waitFor();
+	const reused = line(page, "Anna “Friday?”");
+	await shows(reused, 'another text. First: "Thursday?". Now: "Friday?".');
+	expect(await reused.locator("summary").innerText()).toContain("500");
+	expect(await reused.getByRole("link").count()).toBe(0);
+});
+
 test("a send says what became of its text, and leads to the text on the phone, by keyboard too", async () => {
 	const { page, sandbox } = await busyDay();
 	await line(page, "Would Thursday").getByRole("link", { name: "held → replaced 10:03" }).waitFor();

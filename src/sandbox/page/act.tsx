@@ -26,8 +26,8 @@ export function Act<Answer>({
 	submit = false,
 	text,
 	form,
+	onBegin,
 	onDone,
-	onRefused,
 	disabled = false,
 	label,
 	pressed,
@@ -46,7 +46,7 @@ export function Act<Answer>({
 			onMouseLeave={hide}
 			onFocus={show}
 			onBlur={hide}
-			onClick={submit ? undefined : () => perform(call, { text, form, onDone, onRefused })}
+			onClick={submit ? undefined : () => perform(call, { text, form, onBegin, onDone })}
 		>
 			{children}
 		</button>

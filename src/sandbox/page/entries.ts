@@ -71,10 +71,11 @@ export const entries = computed(() => {
 	return lines;
 });
 
-/** Names the send of which a request is an attempt. */
+/** Names the send of which a request is an attempt. An id that comes again with another text or contact is another send. */
 function sendOf(event: RequestEvent): string | undefined {
-	const id = operationIdOf(event);
-	return event.operation === "messages.send" && id !== undefined ? `${event.agencyId} ${id}` : undefined;
+	const { operation, agencyId, body } = event;
+	const isSend = operation === "messages.send" && operationIdOf(event) !== undefined;
+	return isSend ? JSON.stringify([agencyId, body]) : undefined;
 }
 
 /** Whether a request only repeats the same read, and nothing came of it. */
