@@ -127,6 +127,45 @@ test("another text with the same operationId is another line, which does not say
 	expect(await reused.getByRole("link").count()).toBe(0);
 });
 
+test("what each attempt of a send was refused for is said once, in the log and on the phone", async () => {
+	const visited = await visit();
+	const { page, sandbox } = visited;
+	sandbox.agency().contact(phone, { name: "Anna" }).writes("Hello?");
+	sandbox.faults.add({ operation: "messages.send", effect: { status: 503 }, times: 4 });
+	for (let i = 0; i < 4; i++) await sendRaw(visited, "Thursday?");
+	await page.getByRole("button", { name: /Anna/ }).click();
+	await shows(line(page, "Thursday?"), "4 attempts of one operationId");
+	await expect.poll(() => line(page, "Thursday?").getByText("A fault that you added").count()).toBe(1);
+	await shows(messages(page), "before the operation ran. ×4");
+	expect(await messages(page).getByText("The CRM's send was answered").count()).toBe(1);
+});
+
+test("a jump to the phone leaves the request open, after a reload too", async () => {
+	const { page } = await busyDay();
+	await line(page, "It is.").locator("summary").click();
+	await shows(line(page, "It is."), "X-Correlation-Id");
+	await line(page, "It is.").getByRole("link", { name: "sent", exact: true }).click();
+	await messages(page).locator("article:focus").filter({ hasText: "It is." }).waitFor();
+	await page.reload();
+	await shows(line(page, "It is."), "X-Correlation-Id");
+});
+
+test("a long name leaves room for the text, and the filter finds it whole", async () => {
+	const { page, sandbox, client } = await visit();
+	sandbox.agency().contact(phone, { name: "Wolfeschlegelsteinhausenbergerdorff" }).writes("Hello?");
+	await client.agency(sandbox.agency().id).messages.send({ to: phone, body: "It is." });
+	const target = requests(page).locator(".target");
+	await expect.poll(() => target.allTextContents()).toEqual(["Wolfeschlegelsteinhausen… “It is.”"]);
+	await page.getByLabel("Text in the log").fill("bergerdorff");
+	await expect.poll(() => target.count()).toBe(1);
+	await page.getByLabel("Text in the log").fill("");
+	await page.getByRole("button", { name: /Wolfe/ }).click();
+	sandbox.agency().contact("+447700900102", { name: "Bram" }).writes("Hello");
+	await page.getByRole("button", { name: /Bram/ }).click();
+	await page.getByLabel("only Bram").check();
+	await page.getByText("No request fits the filter.").waitFor();
+});
+
 test("a send says what became of its text, and leads to the text on the phone, by keyboard too", async () => {
 	const { page, sandbox } = await busyDay();
 	await line(page, "Would Thursday").getByRole("link", { name: "held → replaced 10:03" }).waitFor();

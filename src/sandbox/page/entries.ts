@@ -4,7 +4,7 @@ import { computed, signal } from "./signal.ts";
 import { consequences, requests, rowOf, thread } from "./store.ts";
 import { dayOf } from "./time.ts";
 import { isAbout } from "./timeline.ts";
-import { operationIdOf, type RequestEvent, wordsOf } from "./words.ts";
+import { brief, operationIdOf, type RequestEvent, wordsOf } from "./words.ts";
 
 /** Requests that are one line of the log: a single one, equal polls in a row, or the attempts of one send. */
 export interface Entry {
@@ -48,7 +48,7 @@ export const consequencesOf = ({ correlationId }: RequestEvent): readonly Sandbo
 export function targetOf({ operation, method, path, query, contact, body }: RequestEvent): string {
 	const name = contact === null ? "" : (rowOf(contact)?.name ?? contact);
 	const said = operation === "messages.send" && typeof body === "object" && body !== null && "body" in body;
-	if (said) return `${name} “${body.body}”`;
+	if (said) return `${brief(name, 25)} “${body.body}”`;
 	return [operation === null ? `${method} ${path}` : name, query && `?${query}`].join(" ").trim();
 }
 

@@ -115,10 +115,10 @@ interface LineProps {
 function Line({ item, name, isOpenTemplate }: LineProps) {
 	if (item.kind === "message") return <Bubble message={item.message} name={name} isOpenTemplate={isOpenTemplate} />;
 	if (item.kind === "lost") return <LostBubble event={item.event} />;
-	const { text, tone } = item.words;
+	const { at, times, words } = item;
 	return (
-		<span class={`note ${tone}`}>
-			{text} · {minuteOf(item.at)}
+		<span class={`note ${words.tone}`}>
+			{words.text} {times > 1 && `×${times} `}· {minuteOf(at)}
 		</span>
 	);
 }
