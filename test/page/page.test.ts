@@ -322,7 +322,7 @@ test("axe finds nothing: empty, with every state, in each dialog, and on a small
 		await page.getByRole("tab", { name: tab }).click();
 		expect(await axeFindings(page)).toEqual([]);
 	}
-	for (const name of ["Settings…", "Faults…", "Scenario…", "Reset…", "1 violation"]) {
+	for (const name of ["Settings…", "2 faults armed", "Scenario…", "Reset…", "1 violation"]) {
 		await page.getByRole("button", { name, exact: true }).click();
 		await page.getByRole("dialog").waitFor();
 		expect(await axeFindings(page)).toEqual([]);

@@ -63,8 +63,13 @@ export function Conversations() {
 			)}
 			{!first && !isNew && (
 				<p class="hint">
-					{search.value ? (
-						"Nobody."
+					{text ? (
+						<>
+							Nobody has “{text}”.{" "}
+							<button type="button" onClick={() => searchFor("")}>
+								Show all
+							</button>
+						</>
 					) : (
 						<>
 							No conversation yet. Begin with <a href="#/stories">a story</a>, type a number above, or send through the

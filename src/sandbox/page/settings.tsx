@@ -20,7 +20,7 @@ export function SettingsDialog() {
 			<TextForm label="Rename the agency" path="rename" of="Name" now={state.name} />
 			<TextForm label="Link a new agency" path="link" of="Name" onDone={({ id }: { id: string }) => chooseAgency(id)} />
 			<div class="row">
-				<Act call={here(linked ? "unlink" : "link")}>{linked ? "Unlink: every call is 403" : "Link again"}</Act>
+				<Act call={here(linked ? "unlink" : "link")}>{linked ? "Unlink: its paths are 403" : "Link again"}</Act>
 				<Act call={ofCrm(`integration/${hidden ? "restore" : "hide"}`)}>
 					{hidden ? "Show the CRM again" : "Hide the CRM: me.get is 404"}
 				</Act>
