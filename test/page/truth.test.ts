@@ -158,3 +158,25 @@ test("a restore keeps what was there at the snapshot: a text that was never sent
 	sandbox.agency().contact(phone, { name: "Anna" });
 	await expect.poll(gone).toEqual([]);
 });
+
+test("a violation that comes while the page reads the others is shown", async () => {
+	const { page, sandbox, server, client } = await visit();
+	const headers = { authorization: `Bearer ${server.apiKey}` };
+	let late: Promise<void> | undefined;
+	await page.route("**/violations", async (route) => {
+		const response = await route.fetch();
+		const answer = async () => {
+			await fetch(`${server.baseUrl}/nowhere`, { headers });
+			await shows(requests(page), "/nowhere");
+			await route.fulfill({ response });
+		};
+		if (late) await route.fulfill({ response });
+		else await (late = answer());
+	});
+	sandbox.loadScenario("held");
+	await expect.poll(() => late !== undefined, { timeout: 10_000 }).toBe(true);
+	await late;
+	await client.me.get();
+	await shows(requests(page), "me.get");
+	await page.getByRole("button", { name: "1 violation", exact: true }).waitFor();
+});

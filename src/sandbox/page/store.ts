@@ -17,7 +17,7 @@ export type WaitingFault = Omit<FaultState, "remaining"> & { readonly remaining:
 
 export const agencies = signal<readonly AgencyState[]>([]);
 export const faults = signal<readonly WaitingFault[]>([]);
-export const violations = signal<readonly (Violation | EventOf<"violation">)[]>([]);
+export const violations = signal<readonly Violation[]>([]);
 export const scenarios = signal<readonly string[]>([]);
 /** The sandbox's time, in milliseconds. */
 export const now = signal(0);
@@ -265,9 +265,8 @@ const nothing = (): Stale => ({
 let stale = nothing();
 
 function markStale(event: SandboxEvent): void {
-	if (isWholeNew(event) || event.type === "scenario.loaded") stale.all = true;
+	if (isWholeNew(event) || /^(scenario|violation)/.test(event.type)) stale.all = true;
 	else if (/^(agency|access|fault)/.test(event.type)) stale.world = true;
-	else if (event.type === "violation") violations.value = [...violations.value, event];
 	else if (event.type === "request") {
 		// A send that is refused can use up a take-over, which no event reports.
 		const { operation, status, contact } = event;
