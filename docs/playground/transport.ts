@@ -31,7 +31,7 @@ export function createTransport(sandbox: Sandbox): typeof fetch {
 			const events = streamOf((sink) => streamEvents(wanted, sink), signal);
 			return new Response(events, { headers: streamHeaders });
 		}
-		const body = await new Response(init.body).text();
+		const body = new Uint8Array(await new Response(init.body).arrayBuffer());
 		const { status, result } = answerControl(controls, method, `/${path}${url.search}`, body);
 		return Response.json(result, { status });
 	};

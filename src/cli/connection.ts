@@ -1,9 +1,10 @@
 import { parseEnv } from "node:util";
+import { EncodingError } from "../sandbox/base/encoding.ts";
 import { createSandbox, type Sandbox } from "../sandbox/index.ts";
 import { serve } from "../sandbox/server.ts";
 import type { Host } from "./host.ts";
 import type { Options } from "./options.ts";
-import { EncodingError, readTextFile } from "./text.ts";
+import { readTextFile } from "./text.ts";
 
 /** The option by which a command finds the service. */
 export const connectionOptions = {

@@ -1,3 +1,4 @@
+import { EncodingError } from "../sandbox/base/encoding.ts";
 import { createSandbox, type Sandbox, scenarioNames } from "../sandbox/index.ts";
 import { isLoopback } from "../sandbox/server/hosts.ts";
 import { type SandboxServer, type ServeOptions, serve } from "../sandbox/server.ts";
@@ -9,7 +10,7 @@ import { lookOf } from "./look.ts";
 import { type Options, readOptions, UsageError } from "./options.ts";
 import { policyFrom, policyPairs } from "./policy.ts";
 import { openState, type State } from "./state.ts";
-import { EncodingError, readTextFile } from "./text.ts";
+import { readTextFile } from "./text.ts";
 
 const tokenVariable = "MESSAGING_SANDBOX_TOKEN";
 

@@ -1,20 +1,8 @@
 import { readFileSync } from "node:fs";
+import { textFrom } from "../sandbox/base/encoding.ts";
 
-/** A file that is not text in UTF-8. Its message says what it is, and follows the name of the file. */
-export class EncodingError extends Error {}
-
-/** Reads a file as text, without the byte order mark that editors of Windows write. */
-export function readTextFile(path: string): string {
-	const bytes = readFileSync(path);
-	const hasMark = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
-	// PowerShell writes UTF-16 by itself. Without its mark it shows by the zero in each plain letter.
-	if (hasMark || bytes.includes(0)) throw new EncodingError("is in UTF-16. Save it as UTF-8.");
-	try {
-		return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-	} catch {
-		throw new EncodingError("is not in UTF-8. Save it as UTF-8.");
-	}
-}
+/** Reads a file as text in UTF-8. Throws an `EncodingError` if it is none. */
+export const readTextFile = (path: string): string => textFrom(readFileSync(path));
 
 /** On one line and without control characters, which could steer a terminal. */
 export function printable(text: string): string {

@@ -4,11 +4,11 @@
  * @module messaging-conversations/sandbox
  */
 
-import { anything, callable, listOf, optional, rule } from "../validation.ts";
+import { anything, callable, isRecord, listOf, optional, rule } from "../validation.ts";
 import { type Archive, archive, type Snapshot, unarchive } from "./archive/archive.ts";
 import { archiveFrom } from "./archive/schema.ts";
 import type { Call, Reply } from "./base/call.ts";
-import { assertValid, fields, wholeFrom } from "./base/input.ts";
+import { aString, assertValid, fields, stringOrNull, wholeFrom } from "./base/input.ts";
 import { type AgencyControl, createAgencyControl } from "./controls/agency.ts";
 import { assertUsed, type CheckOptions } from "./controls/check.ts";
 import { createClockControl } from "./controls/clock.ts";
@@ -93,6 +93,18 @@ const snapshotRule = fields<Snapshot>({
 		replaced: listOf(anything),
 	}),
 });
+const callRule = fields<Call>({
+	method: aString,
+	target: rule((value) => typeof value === "string" && value.startsWith("/"), "must be a path that begins with /"),
+	headers: rule(
+		(value) => isRecord(value) && Object.values(value).every((each) => typeof each === "string"),
+		"must be an object of strings, by lower-case name",
+	),
+	body: rule(
+		(value) => typeof value === "string" || ArrayBuffer.isView(value),
+		'must be a string or a Uint8Array, "" without one',
+	),
+});
 const eventsRule = fields<WantedEvents>({
 	after: optional(wholeFrom(0)),
 	before: optional(wholeFrom(0)),
@@ -127,6 +139,8 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 	const become = (given: Archive): void => events.silently(() => unarchive(world, given));
 	const answer = (call: Call): Reply => handle(world, call);
 	const fetch = createFetch(baseUrl, answer);
+	// Beside the snapshots, because the numbers of events mean nothing to another sandbox.
+	const lastEventIds = new WeakMap<Snapshot, number>();
 	const check = (options?: CheckOptions): void => assertUsed(world, options);
 	return {
 		connection: { baseUrl, apiKey: integration.apiKey, fetch },
@@ -155,13 +169,17 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 		violations: journal.violations,
 		check,
 		[Symbol.dispose]: () => check(),
-		snapshot: () => ({ world: archive(world), journal: structuredClone(journal.dump()) }),
+		snapshot() {
+			const snapshot = { world: archive(world), journal: structuredClone(journal.dump()) };
+			lastEventIds.set(snapshot, events.read({ limit: 1 })[0]?.id ?? 0);
+			return snapshot;
+		},
 		restore(snapshot) {
 			assertValid("restore", snapshot, snapshotRule);
 			const restored = structuredClone(snapshot.journal);
 			become(archiveFrom(snapshot.world));
 			journal.load(restored);
-			events.add({ type: "sandbox.restored" });
+			events.add({ type: "sandbox.restored", lastEventId: lastEventIds.get(snapshot) ?? 0 });
 		},
 		export: () => archive(world),
 		import(given) {
@@ -188,8 +206,14 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 			}
 			events.add({ type: "scenario.loaded", scenario });
 		},
-		isAuthorized: (authorization) => keyFrom(world, authorization) !== undefined,
-		answer,
+		isAuthorized(authorization) {
+			assertValid("isAuthorized: authorization", authorization, optional(stringOrNull));
+			return keyFrom(world, authorization) !== undefined;
+		},
+		answer(call) {
+			assertValid("answer", call, callRule);
+			return answer(call);
+		},
 	};
 }
 

@@ -23,7 +23,7 @@ declare global {
 
 /** Options of {@link createSandbox}. */
 export interface SandboxOptions {
-	/** The time of its clock. @default "2026-01-05T09:00:00Z" */
+	/** The time of its clock: with a zone, a day (its midnight in UTC), or a Date. @default "2026-01-05T09:00:00Z" */
 	readonly now?: string | Date | undefined;
 	/** The world it begins with. @default "fresh": one agency, one key, no conversation */
 	readonly scenario?: ScenarioName | undefined;

@@ -10,7 +10,7 @@ import { type AddressInfo, isIP } from "node:net";
 import type { Duplex } from "node:stream";
 import { flag, listOf, optional, rule } from "../validation.ts";
 import { basePath } from "./base/call.ts";
-import { assertValid, fields } from "./base/input.ts";
+import { aSandbox, assertValid, fields } from "./base/input.ts";
 import type { Sandbox } from "./index.ts";
 import { createControls } from "./routes/controls.ts";
 import { endLate } from "./server/body.ts";
@@ -106,6 +106,7 @@ const optionsRule = fields<ServeOptions>({
  * await server.close();
  */
 export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promise<SandboxServer> {
+	assertValid("serve: sandbox", sandbox, aSandbox);
 	assertValid("serve", options, optionsRule);
 	const { port = 0, token = randomBytes(16).toString("hex"), follow = false } = options;
 	const { listen = "127.0.0.1", allowHosts = [] } = options;

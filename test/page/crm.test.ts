@@ -65,6 +65,67 @@ test("a send without an answer keeps its operationId, so that the next attempt i
 	await expect.poll(() => page.getByLabel("operationId").inputValue()).toBe("");
 });
 
+test("a text that was edited after a failed send has an id of its own, and the failed text keeps its first id", async () => {
+	const { page, sandbox, send } = await asCrm("closed");
+	sandbox.agency().contact(phone).writes("Hello?");
+	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: { status: 500 } });
+	await send("Wednesday?");
+	await page.getByRole("alert").getByText("500: ").waitFor();
+	const text = page.getByLabel("Text from the CRM");
+	const id = page.getByLabel("operationId");
+	const first = await id.inputValue();
+	expect(first).toMatch(/^page-/);
+	for (const [words, shown] of [
+		["Thursday?", ""],
+		["Wednesday?", first],
+	] as const) {
+		await text.fill(words);
+		await expect.poll(() => id.inputValue()).toBe(shown);
+		await text.press("Enter");
+		await expect.poll(() => text.inputValue()).toBe("");
+	}
+	await expect.poll(() => sandbox.requests().map(({ status }) => status)).toEqual([500, 200, 200]);
+	const ids = sandbox.requests().map(({ body }) => Object(body).operationId);
+	expect(ids).toEqual([first, expect.stringMatching(/^page-/), first]);
+	expect(ids[1]).not.toBe(first);
+	const bodies = sandbox.agency().contact(phone).inbox();
+	expect(bodies.map(({ body }) => body)).toEqual(["Wednesday?", "Thursday?"]);
+});
+
+test("an id that is removed after a failed send is used no more", async () => {
+	const { page, sandbox, send } = await asCrm("closed");
+	sandbox.agency().contact(phone).writes("Hello?");
+	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: { status: 500 } });
+	await send("Wednesday?");
+	await page.getByRole("alert").getByText("500: ").waitFor();
+	await page.getByLabel("operationId").fill("");
+	await page.getByLabel("Text from the CRM").press("Enter");
+	await expect.poll(() => sandbox.agency().contact(phone).inbox().length).toBe(2);
+});
+
+test("while a send has no answer, the next text has an id of its own", async () => {
+	const { page, sandbox, send } = await asCrm("closed");
+	sandbox.agency().contact(phone).writes("Hello?");
+	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "hang" });
+	await send("Wednesday?");
+	await expect.poll(() => sandbox.requests().length).toBe(1);
+	await page.getByLabel("Text from the CRM").fill("Thursday?");
+	await page.keyboard.press("Enter");
+	await expect.poll(() => sandbox.requests().map(({ status }) => status)).toEqual([null, 200]);
+});
+
+test("a replay that failed leaves its id to no other text", async () => {
+	const { page, sandbox, client, send } = await asCrm("closed");
+	sandbox.agency().contact(phone).writes("Hello?");
+	await client.agency(sandbox.agency().id).messages.send({ to: phone, body: "Hi", operationId: "note-1" });
+	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: { status: 500 } });
+	await requests(page).getByText("messages.send").click();
+	await requests(page).getByRole("button", { name: "Replay" }).click();
+	await expect.poll(() => sandbox.requests().at(-1)?.status).toBe(500);
+	await send("Wednesday?");
+	await expect.poll(() => sandbox.requests().map(({ status }) => status)).toEqual([200, 500, 200]);
+});
+
 test("each request can be repeated with its operationId, and replayed with a new one", async () => {
 	const { page, sandbox, client } = await asCrm("closed");
 	sandbox.agency().contact(phone).writes("Hello?");

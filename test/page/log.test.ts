@@ -105,6 +105,67 @@ test("the attempts of one operationId are one line, with their waits and all the
 	expect(text).toMatch(/→ 503.*→ no answer.*→ 200/s);
 });
 
+/** Sends a text without the package, which would refuse to reuse an id. */
+async function sendRaw({ server }: Visit, body: string): Promise<void> {
+	await fetch(`${server.baseUrl}/agencies/${server.agencyId}/messages`, {
+		method: "POST",
+		headers: { authorization: `Bearer ${server.apiKey}`, "content-type": "application/json" },
+		body: JSON.stringify({ to: phone, body, operationId: "visit-1" }),
+	});
+}
+
+test("another text with the same operationId is another line, which does not say that it was sent", async () => {
+	const visited = await visit();
+	const { page, sandbox } = visited;
+	sandbox.agency().contact(phone, { name: "Anna" }).writes("Hello?");
+	for (const text of ["Thursday?", "Friday?", "Thursday?"]) await sendRaw(visited, text);
+	await shows(line(page, "Anna “Thursday?”"), "2 attempts of one operationId");
+	await line(page, "Anna “Thursday?”").getByRole("link", { name: "sent", exact: true }).waitFor();
+	const reused = line(page, "Anna “Friday?”");
+	await shows(reused, 'another text. First: "Thursday?". Now: "Friday?".');
+	expect(await reused.locator("summary").innerText()).toContain("500");
+	expect(await reused.getByRole("link").count()).toBe(0);
+});
+
+test("what each attempt of a send was refused for is said once, in the log and on the phone", async () => {
+	const visited = await visit();
+	const { page, sandbox } = visited;
+	sandbox.agency().contact(phone, { name: "Anna" }).writes("Hello?");
+	sandbox.faults.add({ operation: "messages.send", effect: { status: 503 }, times: 4 });
+	for (let i = 0; i < 4; i++) await sendRaw(visited, "Thursday?");
+	await page.getByRole("button", { name: /Anna/ }).click();
+	await shows(line(page, "Thursday?"), "4 attempts of one operationId");
+	await expect.poll(() => line(page, "Thursday?").getByText("A fault that you added").count()).toBe(1);
+	await shows(messages(page), "before the operation ran. ×4");
+	expect(await messages(page).getByText("The CRM's send was answered").count()).toBe(1);
+});
+
+test("a jump to the phone leaves the request open, after a reload too", async () => {
+	const { page } = await busyDay();
+	await line(page, "It is.").locator("summary").click();
+	await shows(line(page, "It is."), "X-Correlation-Id");
+	await line(page, "It is.").getByRole("link", { name: "sent", exact: true }).click();
+	await messages(page).locator("article:focus").filter({ hasText: "It is." }).waitFor();
+	await page.reload();
+	await shows(line(page, "It is."), "X-Correlation-Id");
+});
+
+test("a long name leaves room for the text, and the filter finds it whole", async () => {
+	const { page, sandbox, client } = await visit();
+	sandbox.agency().contact(phone, { name: "Wolfeschlegelsteinhausenbergerdorff" }).writes("Hello?");
+	await client.agency(sandbox.agency().id).messages.send({ to: phone, body: "It is." });
+	const target = requests(page).locator(".target");
+	await expect.poll(() => target.allTextContents()).toEqual(["Wolfeschlegelsteinhausen… “It is.”"]);
+	await page.getByLabel("Text in the log").fill("bergerdorff");
+	await expect.poll(() => target.count()).toBe(1);
+	await page.getByLabel("Text in the log").fill("");
+	await page.getByRole("button", { name: /Wolfe/ }).click();
+	sandbox.agency().contact("+447700900102", { name: "Bram" }).writes("Hello");
+	await page.getByRole("button", { name: /Bram/ }).click();
+	await page.getByLabel("only Bram").check();
+	await page.getByText("No request fits the filter.").waitFor();
+});
+
 test("a send says what became of its text, and leads to the text on the phone, by keyboard too", async () => {
 	const { page, sandbox } = await busyDay();
 	await line(page, "Would Thursday").getByRole("link", { name: "held → replaced 10:03" }).waitFor();

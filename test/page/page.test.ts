@@ -167,7 +167,7 @@ test("a file that is imported is shown and copied by its name, because its text 
 	await page.getByRole("dialog").getByRole("button", { name: "curl" }).click();
 	await shows(page.getByRole("dialog"), "copied");
 	expect(await page.evaluate("navigator.clipboard.readText()")).toBe(
-		`curl -g -H 'X-Sandbox-Token: ${server.token}' -d '@busy.json' '${server.controlUrl}/import'`,
+		`curl -g -H 'Authorization: Bearer ${server.token}' -d '@busy.json' '${server.controlUrl}/import'`,
 	);
 });
 
@@ -322,7 +322,7 @@ test("axe finds nothing: empty, with every state, in each dialog, and on a small
 		await page.getByRole("tab", { name: tab }).click();
 		expect(await axeFindings(page)).toEqual([]);
 	}
-	for (const name of ["Settings…", "Faults…", "Scenario…", "Reset…", "1 violation"]) {
+	for (const name of ["Settings…", "2 faults armed", "Scenario…", "Reset…", "1 violation"]) {
 		await page.getByRole("button", { name, exact: true }).click();
 		await page.getByRole("dialog").waitFor();
 		expect(await axeFindings(page)).toEqual([]);

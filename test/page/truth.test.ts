@@ -1,6 +1,7 @@
 // What the page says is what the sandbox and the phone have.
 import { expect, test } from "vitest";
 import { createClient } from "../../src/index.ts";
+import { createSandbox } from "../../src/sandbox/index.ts";
 import { messages, requests, shows, visit } from "./visit.ts";
 
 const phone = "+447700900101";
@@ -122,4 +123,60 @@ test("a held text that a retry lets out was not accepted, whatever another conta
 	await shows(requests(page), "held → sent");
 	await api.send({ to: other, body: "At three" });
 	await expect.poll(() => requests(page).getByText("accepted, sent").count()).toBe(0);
+});
+
+test("a restore keeps what was there at the snapshot: a text that was never sent, its badge, and that the AI is off", async () => {
+	const { page, sandbox, client } = await visit();
+	const { messages: api } = client.agency(sandbox.agency().id);
+	const anna = sandbox.agency().contact(phone, { name: "Anna" });
+	const send = async (body: string) => {
+		await api.send({ to: phone, body });
+		await shows(requests(page), `Anna “${body}”`);
+	};
+	await send("One");
+	await send("Two");
+	const [before, other] = [sandbox.snapshot(), createSandbox().snapshot()];
+	await send("Three");
+	anna.accepts();
+	await page.getByRole("button", { name: /Anna.*2 never sent/ }).click();
+	const gone = () => messages(page).locator("s").allTextContents();
+	await expect.poll(gone).toEqual(["One", "Two"]);
+	sandbox.restore(before);
+	await expect.poll(gone).toEqual(["One"]);
+	await page.getByRole("button", { name: /Anna.*1 never sent/ }).waitFor();
+	await shows(messages(page), "AI off: a message was sent");
+	expect(await messages(page).getByText("Anna accepted").count()).toBe(0);
+	await requests(page).getByRole("link", { name: "held", exact: true }).waitFor();
+	// What came before a later snapshot is there again, though a restore to the earlier one had undone it.
+	await send("Four");
+	const later = sandbox.snapshot();
+	sandbox.restore(before);
+	await expect.poll(gone).toEqual(["One"]);
+	sandbox.restore(later);
+	await expect.poll(gone).toEqual(["One", "Two"]);
+	sandbox.restore(other);
+	sandbox.agency().contact(phone, { name: "Anna" });
+	await expect.poll(gone).toEqual([]);
+});
+
+test("a violation that comes while the page reads the others is shown", async () => {
+	const { page, sandbox, server, client } = await visit();
+	const headers = { authorization: `Bearer ${server.apiKey}` };
+	let late: Promise<void> | undefined;
+	await page.route("**/violations", async (route) => {
+		const response = await route.fetch();
+		const answer = async () => {
+			await fetch(`${server.baseUrl}/nowhere`, { headers });
+			await shows(requests(page), "/nowhere");
+			await route.fulfill({ response });
+		};
+		if (late) await route.fulfill({ response });
+		else await (late = answer());
+	});
+	sandbox.loadScenario("held");
+	await expect.poll(() => late !== undefined, { timeout: 10_000 }).toBe(true);
+	await late;
+	await client.me.get();
+	await shows(requests(page), "me.get");
+	await page.getByRole("button", { name: "1 violation", exact: true }).waitFor();
 });

@@ -132,7 +132,7 @@ test.each([1440, 1024, 390])(
 		if (width < 900) await page.getByRole("navigation", { name: "Panes" }).getByText("Requests").click();
 		await requests(page).getByText("messages.send").click();
 		await looksGood();
-		for (const name of ["Settings…", "Faults…", "Scenario…", "Reset…"]) {
+		for (const name of ["Settings…", "1 fault armed", "Scenario…", "Reset…"]) {
 			await page.getByRole("button", { name, exact: true }).click();
 			await page.getByRole("dialog").waitFor();
 			await looksGood();
@@ -146,3 +146,44 @@ test.each([1440, 1024, 390])(
 		await looksGood();
 	},
 );
+
+test("at 1440 px the header is one row, with a violation and a fault too", async () => {
+	const { page, server, sandbox } = await visit({}, { viewport: { width: 1440, height: 844 } });
+	const height = () => page.getByRole("banner").evaluate((header) => header.clientHeight);
+	const before = await height();
+	await fetch(`${server.baseUrl}/nowhere`, { headers: { authorization: `Bearer ${server.apiKey}` } });
+	sandbox.faults.add({ operation: "me.get", effect: "reset" });
+	await page.getByRole("button", { name: "1 violation" }).waitFor();
+	await page.getByRole("button", { name: "1 fault armed" }).waitFor();
+	expect(await height()).toBe(before);
+	expect(before).toBeLessThan(60);
+});
+
+test("at 390 px nothing covers the heading, while the phone is not shown", async () => {
+	const { page } = await visit({}, { viewport: { width: 390, height: 844 } });
+	const box = await page.getByRole("heading", { name: "Sandbox" }).boundingBox();
+	const at = `document.elementFromPoint(${(box?.x ?? 0) + 5}, ${(box?.y ?? 0) + 10}).tagName`;
+	expect(await page.evaluate(at)).toBe("H1");
+});
+
+test("the form for the token says where the token is, and has a margin on a small screen", async () => {
+	const { page } = await visit({}, { viewport: { width: 390, height: 844 } });
+	await page.evaluate("sessionStorage.clear()");
+	await page.reload();
+	await page.getByRole("main").getByText("#token=").waitFor();
+	const box = await page.getByLabel("Control token").boundingBox();
+	expect(box?.x).toBeGreaterThan(8);
+	expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThan(382);
+});
+
+test("a search that finds nobody says what was searched, and is cleared by a button", async () => {
+	const { page, sandbox } = await visit();
+	const list = page.getByRole("navigation", { name: "Conversations" });
+	await page.getByLabel("Search or new number").fill("12345");
+	await page.keyboard.press("Enter");
+	await shows(list, "Nobody has “12345”.");
+	sandbox.agency().contact(phone, { name: "Anna" }).writes("Hello");
+	await list.getByRole("button", { name: "Show all" }).click();
+	await list.getByRole("button", { name: /Anna/ }).waitFor();
+	expect(await page.getByLabel("Search or new number").inputValue()).toBe("");
+});

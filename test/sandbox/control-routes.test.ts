@@ -442,6 +442,35 @@ test("a refusal says how to go further: an unknown scenario, a body that is not 
 	expect(await broken.json()).toMatchObject({ message: "The request body is not JSON." });
 });
 
+test("a file in another encoding is refused with the way out, and a byte order mark is none of its text", async () => {
+	const archive = JSON.stringify(createSandbox({ scenario: "held" }).export());
+	const sends = async (body: Uint8Array<ArrayBuffer>) => {
+		const headers = { authorization: `Bearer ${server.token}` };
+		const response = await fetch(`${server.controlUrl}/import`, { method: "POST", headers, body });
+		return { status: response.status, result: await response.json() };
+	};
+	const utf16 = "The request body is in UTF-16. Save it as UTF-8.";
+	for (const [bytes, message] of [
+		[Buffer.from(`\ufeff${archive}`, "utf16le"), utf16],
+		[Buffer.from(archive, "utf16le"), utf16],
+		[Buffer.from(archive.replace("Anna", "Anaïs"), "latin1"), "The request body is not in UTF-8. Save it as UTF-8."],
+	] as const)
+		expect(await sends(bytes)).toEqual({ status: 400, result: { _tag: "SandboxBadRequest", message } });
+	expect(await sends(Buffer.from(`\ufeff${archive}`))).toEqual({ status: 200, result: null });
+	expect(sandbox.agency().contact(ANNA).state().held).not.toBe(null);
+});
+
+test("of a revoked key and a good one, programs are given the good one", async () => {
+	const first = sandbox.connection.apiKey;
+	sandbox.keys.revoke(first);
+	expect(await reads("connection")).toMatchObject({ apiKey: first });
+	const { apiKey } = sandbox.keys.create();
+	sandbox.keys.create();
+	expect(await reads("connection")).toMatchObject({ apiKey });
+	expect(await reads("integrations")).toMatchObject([{ apiKey }]);
+	expect(sandbox.integration.apiKey).toBe(apiKey);
+});
+
 test("control routes read everything that a page shows", async () => {
 	await does(`contacts/${ANNA}`, { name: "Anna" });
 	await does(`contacts/${ANNA}/writes`, { text: "Hello" });

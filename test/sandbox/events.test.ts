@@ -234,6 +234,23 @@ test("a listener that throws does not stop the others", async () => {
 	expect(thrown).toHaveLength(2);
 });
 
+test("a restore names the last event that it does not undo; a snapshot of another sandbox has none", () => {
+	const sandbox = createSandbox();
+	const empty = sandbox.snapshot();
+	sandbox.agency().contact(ANNA).writes("Hello");
+	const last = present(sandbox.events().at(-1)).id;
+	const snapshot = sandbox.snapshot();
+	sandbox.agency().contact(ANNA).writes("Hello again");
+	for (const [given, lastEventId] of [
+		[snapshot, last],
+		[empty, 0],
+		[createSandbox().snapshot(), 0],
+	] as const) {
+		sandbox.restore(given);
+		expect(sandbox.events().at(-1)).toMatchObject({ type: "sandbox.restored", lastEventId });
+	}
+});
+
 test("reset, restore, import and scenarios are events, and numbers continue", () => {
 	const sandbox = createSandbox();
 	const snapshot = sandbox.snapshot();

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import { createSandbox } from "../../src/sandbox/index.ts";
+import { handlers } from "../../src/sandbox/msw.ts";
+import { serve } from "../../src/sandbox/server.ts";
 import { ANNA, BRAM, list, me, NOW, send, throughEachEntryPoint } from "./entry-points.ts";
 
 const sandbox = createSandbox({ now: NOW });
@@ -11,6 +13,7 @@ const message = sandbox.message(1);
 const flow = agency.startFlow(anna);
 const fault = { phase: "before", effect: "reset" };
 const status503 = { effect: { status: 503 } };
+const getMe = { method: "GET", target: "/me", headers: {}, body: "" };
 const reply = { body: "Hi", direction: "inbound", createdAt: "Monday", templateName: null, hasMedia: false };
 
 /** A control, what it must not take, and what the refusal names. Types forbid all of it; JavaScript does not. */
@@ -123,6 +126,26 @@ const mistakes: readonly (readonly [string, (...given: never[]) => unknown, read
 	["message.set", message.set, [], /status must be a string/],
 	["flow.set", flow.set, [1], /status must be a string/],
 	["restore", sandbox.restore, [{ world: sandbox.export() }], /restore: journal must be an object/],
+	["clock.advanceTo", sandbox.clock.advanceTo, [new Date(Number.NaN)], /a valid Date/],
+	["answer", sandbox.answer, [], /answer must be an object of method, target, headers, body/],
+	["answer", sandbox.answer, [{}], /answer: method must be a string/],
+	["answer", sandbox.answer, [{ ...getMe, target: "me" }], /answer: target must be a path that begins with \//],
+	["answer", sandbox.answer, [{ ...getMe, headers: new Headers() }], /answer: headers must be an object of strings/],
+	[
+		"answer",
+		sandbox.answer,
+		[{ ...getMe, headers: { accept: ["a"] } }],
+		/answer: headers must be an object of strings/,
+	],
+	[
+		"answer",
+		sandbox.answer,
+		[{ ...getMe, body: null }],
+		/answer: body must be a string or a Uint8Array, "" without one/,
+	],
+	["isAuthorized", sandbox.isAuthorized, [{}], /isAuthorized: authorization must be a string/],
+	["handlers", handlers, [], /handlers: sandbox must be what createSandbox\(\) returns/],
+	["handlers", handlers, [{}], /handlers: sandbox must be what createSandbox\(\) returns/],
 ];
 
 test.each(mistakes)(
@@ -151,6 +174,32 @@ test.each([
 	const mistake = () => Reflect.apply(createSandbox, undefined, [options]);
 	expect(mistake).toThrow(TypeError);
 	expect(mistake).toThrow(named);
+});
+
+test.each([[undefined], [{}], ["a sandbox"], [{ connection: sandbox.connection }]])(
+	"serve refuses %s, which is no sandbox",
+	async (given) => {
+		const serving = Reflect.apply(serve, undefined, [given]);
+		await expect(serving).rejects.toThrow(new TypeError("serve: sandbox must be what createSandbox() returns."));
+	},
+);
+
+test.each([{ hours: 1e12 }, { ms: Number.MAX_VALUE }, { minutes: 5e9 }])(
+	"the clock says that %j leads out of the years that it has",
+	(by) => {
+		const { clock } = createSandbox({ now: NOW });
+		const mistake = () => clock.advance(by);
+		expect(mistake).toThrow(RangeError);
+		expect(mistake).toThrow("the time after it must be an instant from the year 1000 to the year 9989");
+		expect(clock.now().toISOString()).toBe(NOW);
+	},
+);
+
+test("a day is its midnight in UTC", () => {
+	const { clock } = createSandbox({ now: "2026-01-31" });
+	expect(clock.now().toISOString()).toBe("2026-01-31T00:00:00.000Z");
+	clock.advanceTo("2026-02-01");
+	expect(clock.now().toISOString()).toBe("2026-02-01T00:00:00.000Z");
 });
 
 throughEachEntryPoint((open) => {

@@ -1,4 +1,4 @@
-import { type AnySchema, checkValue, object, optional, rule, type Schema } from "../../validation.ts";
+import { type AnySchema, checkValue, hasMethods, object, optional, rule, type Schema } from "../../validation.ts";
 
 /** Throws a TypeError that names the control and the field. A mistake must not pass in silence, because its test would prove nothing. */
 export function assertValid(control: string, value: unknown, schema: Schema<unknown>): void {
@@ -38,6 +38,12 @@ export const someText: Schema<string> = rule(
 	"must be a string that is not empty",
 );
 export const aNumber: Schema<number> = rule(Number.isFinite, "must be a finite number");
+
+/** What createSandbox() returns, or an object that passes its calls on. */
+export const aSandbox: Schema<object> = rule(
+	(value) => hasMethods(value, "answer", "fetch", "subscribe"),
+	"must be what createSandbox() returns",
+);
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export const aUuid: Schema<string> = rule((value) => isString(value) && uuid.test(value), "must be a UUID");

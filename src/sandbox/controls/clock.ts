@@ -1,6 +1,6 @@
 import { optional } from "../../validation.ts";
 import { aNumber, assertValid, fields } from "../base/input.ts";
-import { hourMs, instant, iso } from "../world/instant.ts";
+import { hourMs, inRange, instant, iso } from "../world/instant.ts";
 import { advanceTo } from "../world/thread.ts";
 import type { World } from "../world/world.ts";
 
@@ -24,7 +24,8 @@ export interface ClockControl {
 	 */
 	advance(by: Advance): void;
 	/**
-	 * Goes forward to a Date or an ISO 8601 time with a zone, as {@link advance} does. An earlier time throws.
+	 * Goes forward to a Date, an ISO 8601 time with a zone, or the midnight in UTC of a day (`2026-01-06`), as
+	 * {@link advance} does. An earlier time throws.
 	 * @example sandbox.clock.advanceTo("2026-01-06T10:00:00Z");
 	 */
 	advanceTo(at: string | Date): void;
@@ -53,7 +54,7 @@ export function createClockControl(world: World): ClockControl {
 			const { hours = 0, minutes = 0, ms = 0 } = given;
 			const by = hours * hourMs + minutes * 60_000 + ms;
 			if (by < 0) throw new RangeError("The sandbox's clock goes forward only.");
-			moveTo(instant("clock.advance: the sum", new Date(world.now + by)));
+			moveTo(inRange("clock.advance: the time after it", Math.trunc(world.now + by)));
 		},
 		advanceTo: (at) => moveTo(instant("clock.advanceTo: at", at)),
 	};

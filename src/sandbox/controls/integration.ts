@@ -34,7 +34,7 @@ export interface IntegrationControl {
 	readonly name: string;
 	/** Whether it is hidden. */
 	readonly hidden: boolean;
-	/** Its first API key. */
+	/** Its oldest API key that is neither revoked nor expired; if there is none, its oldest one. */
 	readonly apiKey: string;
 	/** Its keys. */
 	readonly keys: KeysControl;
@@ -85,9 +85,10 @@ export function createIntegrationControl(world: World, id: string): IntegrationC
 			return find().hidden;
 		},
 		get apiKey() {
-			const first = [...world.keys.values()].find((key) => key.integrationId === id);
-			if (!first) throw new Error("The integration has no key.");
-			return apiKeyOf(first);
+			const own = [...world.keys.values()].filter((key) => key.integrationId === id);
+			const key = own.find(({ state }) => state === "live") ?? own[0];
+			if (!key) throw new Error("The integration has no key.");
+			return apiKeyOf(key);
 		},
 		keys: createKeysControl(world, id),
 		link(options) {

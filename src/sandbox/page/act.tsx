@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { Refusal } from "./call-line.tsx";
 import { type Around, type Call, forgetRefusal, perform, shown } from "./control.ts";
 import { type Signal, signal } from "./signal.ts";
-import { agencyId } from "./store.ts";
+import { agencyId, here } from "./store.ts";
 
 interface ActProps<Answer> extends Around<Answer> {
 	readonly call: Call;
@@ -26,8 +26,8 @@ export function Act<Answer>({
 	submit = false,
 	text,
 	form,
+	onBegin,
 	onDone,
-	onRefused,
 	disabled = false,
 	label,
 	pressed,
@@ -46,7 +46,7 @@ export function Act<Answer>({
 			onMouseLeave={hide}
 			onFocus={show}
 			onBlur={hide}
-			onClick={submit ? undefined : () => perform(call, { text, form, onDone, onRefused })}
+			onClick={submit ? undefined : () => perform(call, { text, form, onBegin, onDone })}
 		>
 			{children}
 		</button>
@@ -86,3 +86,38 @@ export const into =
 		text.value = currentTarget.value;
 		forgetRefusal();
 	};
+
+interface TextFormProps<Answer> {
+	readonly label: string;
+	readonly path: string;
+	/** What is typed: its lower case is the name of the field. @default "Text" */
+	readonly of?: "Text" | "Name";
+	/** The other fields of the call. */
+	readonly more?: object;
+	/** The value that it replaces. */
+	readonly now?: string | null;
+	readonly disabled?: boolean;
+	readonly onDone?: (answer: Answer) => void;
+}
+
+/** A control call with one text. */
+export function TextForm<Answer>({
+	label,
+	path,
+	of = "Text",
+	more,
+	now,
+	disabled = false,
+	onDone,
+}: TextFormProps<Answer>) {
+	const text = draftOf(path + JSON.stringify(more));
+	const call = here(path, { ...more, [of.toLowerCase()]: text.value });
+	return (
+		<ActForm class="row text" label={label} call={call} text={text} onDone={onDone}>
+			<input aria-label={`${of}: ${label}`} placeholder={now ?? of} required value={text.value} onInput={into(text)} />
+			<Act submit call={call} disabled={disabled}>
+				{label}
+			</Act>
+		</ActForm>
+	);
+}

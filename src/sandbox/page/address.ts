@@ -58,14 +58,14 @@ export function openAddress(): void {
 	tab.value = tabs.find((each) => each === query.get("tab")) ?? tabs[0];
 	opened.value = query.get("request") ?? "";
 	line.value = query.get("line") ?? "";
-	pane.value = opened.value ? "requests" : contact ? "phone" : "conversations";
+	pane.value = opened.value && !line.value ? "requests" : contact ? "phone" : "conversations";
 	openStory();
 }
 
 /** The address of what became of a send, on the phone. */
 export function hrefOf({ agencyId: owner, contact, line }: Outcome): string {
 	const isHere = owner === agencyId.value || rowOf(contact)?.agencyId === owner;
-	return hashOf({ ...(isHere ? {} : { agency: owner }), contact, line, request: "" });
+	return hashOf({ ...(isHere ? {} : { agency: owner }), contact, line });
 }
 
 /** A link to what the page shows, or to a request. It holds the token, so that it works anywhere on this machine. */

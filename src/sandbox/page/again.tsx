@@ -24,7 +24,7 @@ export function Again({ event }: { readonly event: RequestEvent }) {
 					Repeat with the same id
 				</Act>
 			)}
-			<Act call={replay} title={isSend ? "The same text as a new send, with a new operationId" : ""} onDone={renew}>
+			<Act call={replay} title={isSend ? "The same text as a new send, with a new operationId" : ""} onBegin={renew}>
 				Replay
 			</Act>
 		</>

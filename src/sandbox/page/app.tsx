@@ -73,6 +73,7 @@ function TokenForm() {
 				<button type="submit" class="primary">
 					Open
 				</button>
+				The sandbox prints it when it starts, after #token=.
 			</form>
 		</main>
 	);

@@ -152,16 +152,9 @@ export function LostBubble({ event }: { readonly event: LostEvent }) {
 				<s>{lost.body}</s>
 			</p>
 			<small>
-				held at {relativeTo(lost.heldAt, now.value)} ·{" "}
-				{isReplaced ? (
-					<span>
-						replaced at {relativeTo(event.at, now.value)} by “{event.body}”
-					</span>
-				) : (
-					<span>
-						dropped at {relativeTo(event.at, now.value)}: {dropReasons[event.reason]}
-					</span>
-				)}
+				held at {relativeTo(lost.heldAt, now.value)} · {isReplaced ? "replaced" : "dropped"} at{" "}
+				{relativeTo(event.at, now.value)}
+				{isReplaced ? ` by “${event.body}”` : `: ${dropReasons[event.reason]}`}
 			</small>
 		</article>
 	);

@@ -11,7 +11,7 @@ export function ClockBar() {
 	const end = thread.value && isOpen(thread.value) ? thread.value.window.expiresAt : null;
 	const expiry = thread.value?.held?.expiresAt ?? null;
 	return (
-		<section class="clock" aria-label="Clock">
+		<section class="row clock" aria-label="Clock">
 			<button type="button" class="quiet" title="Go to another time" onClick={() => (dialog.value = "time")}>
 				<time dateTime={isoOf(now.value)}>
 					{instantOf(now.value)} <small class="dim">UTC</small>

@@ -1,6 +1,5 @@
 import type { ConversationState } from "../index.ts";
-import { Act, ActForm, draftOf, into } from "./act.tsx";
-import { NameForm } from "./settings.tsx";
+import { Act, TextForm } from "./act.tsx";
 import { here, isOpen, post } from "./store.ts";
 
 /** The controls of everybody but the CRM and the contact in a conversation. */
@@ -10,9 +9,9 @@ export function ContactControls({ state }: { readonly state: ConversationState }
 	return (
 		<details class="controls">
 			<summary>Staff, AI, flows and more</summary>
-			<TextForm label="Send as staff" path="staff/sends" contact={contact} />
-			<TextForm label="Reply as AI" path="ai/replies" contact={contact} disabled={!ai.enabled || !isOpen(state)} />
-			<NameForm label="Rename the contact" path={`contacts/${contact}`} now={name} />
+			<TextForm label="Send as staff" path="staff/sends" more={{ contact }} />
+			<TextForm label="Reply as AI" path="ai/replies" more={{ contact }} disabled={!ai.enabled || !isOpen(state)} />
+			<TextForm label="Rename the contact" path={`contacts/${contact}`} of="Name" now={name} />
 			<div class="row">
 				<Act call={here("staff/setAi", { contact, on: !ai.enabled })}>Turn AI {ai.enabled ? "off" : "on"}</Act>
 				<Act call={here(`conversations/${contact}/takeOver`, { times: 1 })}>Take over: next send 409</Act>
@@ -42,23 +41,3 @@ export function ContactControls({ state }: { readonly state: ConversationState }
 }
 
 const flowStatuses = ["active", "waiting", "completed", "cancelled", "failed", "timeout"];
-
-interface TextFormProps {
-	readonly label: string;
-	readonly path: string;
-	readonly contact: string;
-	readonly disabled?: boolean;
-}
-
-function TextForm({ label, path, contact, disabled = false }: TextFormProps) {
-	const text = draftOf(`${path} ${contact}`);
-	const call = here(path, { contact, text: text.value });
-	return (
-		<ActForm class="row text" label={label} call={call} text={text}>
-			<input aria-label={`Text: ${label}`} placeholder="Text" required value={text.value} onInput={into(text)} />
-			<Act submit call={call} disabled={disabled}>
-				{label}
-			</Act>
-		</ActForm>
-	);
-}

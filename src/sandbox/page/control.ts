@@ -89,7 +89,8 @@ export interface Around<Answer> {
 	/** The form that makes the call. */
 	readonly form?: string | undefined;
 	readonly onDone?: ((answer: Answer) => void) | undefined;
-	readonly onRefused?: (() => void) | undefined;
+	/** Called before there is an answer. */
+	readonly onBegin?: (() => void) | undefined;
 }
 
 /** An answer that comes after another call was made is not shown any more. */
@@ -97,9 +98,10 @@ let latest: Call | undefined;
 
 /** Makes a call, and shows what came of it. */
 export async function perform<Answer>(call: Call, around: Around<Answer> = {}): Promise<void> {
-	const { text, form, onDone, onRefused } = around;
+	const { text, form, onBegin, onDone } = around;
 	const written = text?.value ?? "";
 	if (text) text.value = "";
+	onBegin?.();
 	shown.value = null;
 	latest = call;
 	try {
@@ -113,7 +115,6 @@ export async function perform<Answer>(call: Call, around: Around<Answer> = {}): 
 	} catch (error) {
 		if (text) text.value ||= written;
 		if (latest === call) made.value = { call, form, error: reasonOf(error, call), cause: Object(error).cause };
-		onRefused?.();
 	}
 }
 

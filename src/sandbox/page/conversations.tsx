@@ -3,7 +3,6 @@ import { Act } from "./act.tsx";
 import { Refusal } from "./call-line.tsx";
 import { forgetRefusal, perform } from "./control.ts";
 import { More } from "./more.tsx";
-import { computed } from "./signal.ts";
 import {
 	digitsIn,
 	edge,
@@ -23,23 +22,17 @@ import {
 import { lengthOf, relativeTo } from "./time.ts";
 import { authors, counted } from "./words.ts";
 
-/** The numbers in the order in which the page shows them. */
-export const order = computed(() => rows.value.map(({ phoneNumber }) => phoneNumber));
-
-/** The number in the search, if no contact has it. */
-const newNumber = computed(() =>
-	digitsIn(search.value).length >= 6 && order.value.length === 0 ? search.value.trim() : null,
-);
-
 export function Conversations() {
-	const number = newNumber.value;
-	const create = here(`contacts/${encodeURIComponent(number ?? "")}`);
+	const [first] = rows.value;
+	const text = search.value.trim();
+	/** Whether the search is the number of a contact to be. */
+	const isNew = !first && digitsIn(text).length >= 6;
+	const create = here(`contacts/${encodeURIComponent(text)}`);
 	const submit = (event: Event) => {
 		event.preventDefault();
 		document.getElementById("search")?.blur(); // so that the keys work
-		const first = order.value[0];
-		if (first !== undefined) select(first);
-		else if (number !== null) perform(create, { onDone: choose, form: "search" });
+		if (first) select(first.phoneNumber);
+		else if (isNew) perform(create, { onDone: choose, form: "search" });
 	};
 	return (
 		<nav class="list" aria-label="Conversations">
@@ -63,15 +56,20 @@ export function Conversations() {
 				))}
 			</ul>
 			{edge.value && <More load={loadMoreRows} />}
-			{number !== null && (
+			{isNew && (
 				<Act class="more primary" call={create} onDone={choose} form="search">
-					New contact {number}
+					New contact {text}
 				</Act>
 			)}
-			{order.value.length === 0 && number === null && (
+			{!first && !isNew && (
 				<p class="hint">
-					{search.value ? (
-						"Nobody."
+					{text ? (
+						<>
+							Nobody has “{text}”.{" "}
+							<button type="button" onClick={() => searchFor("")}>
+								Show all
+							</button>
+						</>
 					) : (
 						<>
 							No conversation yet. Begin with <a href="#/stories">a story</a>, type a number above, or send through the

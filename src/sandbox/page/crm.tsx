@@ -1,3 +1,4 @@
+import type { TargetedEvent } from "preact";
 import { Act, ActForm, draftOf, into } from "./act.tsx";
 import type { Call } from "./control.ts";
 import { signal } from "./signal.ts";
@@ -23,17 +24,23 @@ export const send = (to: string, body: string, operationId: string, language?: s
 export function SendAsCrm({ to }: { readonly to: string }) {
 	const text = draftOf(`crm ${to}`);
 	const typed = draftOf(`operationId ${to}`);
+	// A text whose send failed may have gone out all the same. It keeps its id for another attempt, and no other text gets it.
+	const used = draftOf(`operationId ${to} ${text.value}`);
 	const language = draftOf("language");
-	const operationId = typed.value || newOperationId.value;
-	const call = send(to, text.value, operationId, language.value);
-	const done = () => {
+	const id = typed.value || used.value;
+	const call = send(to, text.value, id || newOperationId.value, language.value);
+	const begin = () => {
+		used.value = id || newOperationId.value;
 		typed.value = "";
 		renew();
 	};
-	// The text may have gone out all the same: the next attempt repeats it.
-	const refused = () => (typed.value = operationId);
+	const done = () => (used.value = "");
+	const type = (event: TargetedEvent<HTMLInputElement>) => {
+		used.value = "";
+		into(typed)(event);
+	};
 	return (
-		<ActForm class="write crm" label="Send as the CRM" call={call} text={text} onDone={done} onRefused={refused}>
+		<ActForm class="write crm" label="Send as the CRM" call={call} text={text} onBegin={begin} onDone={done}>
 			<input
 				id="send"
 				autocomplete="off"
@@ -50,8 +57,8 @@ export function SendAsCrm({ to }: { readonly to: string }) {
 				aria-label="operationId"
 				placeholder="operationId (random)"
 				autocomplete="off"
-				value={typed.value}
-				onInput={into(typed)}
+				value={id}
+				onInput={type}
 			/>
 			<select aria-label="Consent language" value={language.value} onChange={into(language)}>
 				<option value="">no language</option>

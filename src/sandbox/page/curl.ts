@@ -6,14 +6,12 @@ const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 /** The command that makes a call. */
 export function curlOf(call: Call): string {
 	const { verb, body, key } = call;
-	const headers =
-		key === undefined
-			? [`X-Sandbox-Token: ${token.value}`]
-			: [`Authorization: Bearer ${key}`, ...(body === undefined ? [] : ["Content-Type: application/json"])];
 	return [
 		"curl -g", // brackets in a query are no pattern
 		...(verb === "GET" || (verb === "POST" && body !== undefined) ? [] : ["-X", verb]),
-		...headers.flatMap((header) => ["-H", quoted(header)]),
+		"-H",
+		quoted(`Authorization: Bearer ${key ?? token.value}`),
+		...(key === undefined || body === undefined ? [] : ["-H", "'Content-Type: application/json'"]),
 		...(body === undefined ? [] : [body instanceof File ? "-d" : "--data-raw", quoted(bodyText(body))]),
 		quoted(location.origin + addressOf(call)),
 	].join(" ");

@@ -4,7 +4,7 @@ import { computed, signal } from "./signal.ts";
 import { consequences, requests, rowOf, thread } from "./store.ts";
 import { dayOf } from "./time.ts";
 import { isAbout } from "./timeline.ts";
-import { operationIdOf, type RequestEvent, wordsOf } from "./words.ts";
+import { brief, operationIdOf, type RequestEvent, wordsOf } from "./words.ts";
 
 /** Requests that are one line of the log: a single one, equal polls in a row, or the attempts of one send. */
 export interface Entry {
@@ -23,15 +23,21 @@ export const isOfContact = signal(false);
 
 export const isGood = ({ status }: RequestEvent): boolean => status !== null && status < 400;
 
-/** Whether a line has the text of the filter. */
-export const hasText = (...parts: readonly unknown[]): boolean =>
-	text.value === "" || JSON.stringify(parts).toLowerCase().includes(text.value.toLowerCase());
+/** Whether a line is of the contact, and has the text, of the filter. */
+export const fits = (event: SandboxEvent, ...parts: readonly unknown[]): boolean =>
+	(!isOfContact.value || !thread.value || isAbout(event, thread.value)) &&
+	(text.value === "" || JSON.stringify([event, parts]).toLowerCase().includes(text.value.toLowerCase()));
 
 function isShown(event: RequestEvent): boolean {
-	if (isOfContact.value && thread.value && !isAbout(event, thread.value)) return false;
 	if (kind.value === "errors" ? isGood(event) : kind.value !== "" && event.operation !== kind.value) return false;
 	const then = consequencesOf(event);
-	return hasText(event, targetOf(event), outcomes.value.get(event.correlationId)?.steps.join(" → "), then.map(wordsOf));
+	return fits(
+		event,
+		rowOf(event.contact ?? "")?.name,
+		targetOf(event),
+		outcomes.value.get(event.correlationId)?.steps.join(" → "),
+		then.map(wordsOf),
+	);
 }
 
 /** The events that followed from a request. */
@@ -42,7 +48,7 @@ export const consequencesOf = ({ correlationId }: RequestEvent): readonly Sandbo
 export function targetOf({ operation, method, path, query, contact, body }: RequestEvent): string {
 	const name = contact === null ? "" : (rowOf(contact)?.name ?? contact);
 	const said = operation === "messages.send" && typeof body === "object" && body !== null && "body" in body;
-	if (said) return `${name} “${body.body}”`;
+	if (said) return `${brief(name, 25)} “${body.body}”`;
 	return [operation === null ? `${method} ${path}` : name, query && `?${query}`].join(" ").trim();
 }
 
@@ -65,10 +71,11 @@ export const entries = computed(() => {
 	return lines;
 });
 
-/** Names the send of which a request is an attempt. */
+/** Names the send of which a request is an attempt. An id that comes again with another text or contact is another send. */
 function sendOf(event: RequestEvent): string | undefined {
-	const id = operationIdOf(event);
-	return event.operation === "messages.send" && id !== undefined ? `${event.agencyId} ${id}` : undefined;
+	const { operation, agencyId, body } = event;
+	const isSend = operation === "messages.send" && operationIdOf(event) !== undefined;
+	return isSend ? JSON.stringify([agencyId, body]) : undefined;
 }
 
 /** Whether a request only repeats the same read, and nothing came of it. */

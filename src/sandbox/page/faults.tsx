@@ -2,7 +2,8 @@ import { Act, ActForm, into } from "./act.tsx";
 import { callLine } from "./control.ts";
 import { Dialog } from "./dialog.tsx";
 import { computed, signal } from "./signal.ts";
-import { faults, post, type WaitingFault } from "./store.ts";
+import { faults, post } from "./store.ts";
+import { faultWords } from "./words.ts";
 
 export const operations = [
 	"messages.send",
@@ -107,7 +108,9 @@ export function FaultsDialog() {
 			<ul class="plain">
 				{faults.value.map((fault) => (
 					<li class="row" key={fault.id}>
-						<span>{words(fault)}</span>
+						<span>
+							{fault.operation ?? "any operation"}: {faultWords({ ...fault, ...fault.effect })}
+						</span>
 						<span class="spring" />
 						<Act call={post(`faults/${fault.id}/remove`)}>Remove</Act>
 					</li>
@@ -117,6 +120,3 @@ export function FaultsDialog() {
 		</Dialog>
 	);
 }
-
-const words = ({ operation, phase, effect, remaining }: WaitingFault): string =>
-	`${operation ?? "any operation"}: ${effect.status ?? effect.kind}, ${phase} it runs, ${remaining === null ? "without end" : `${remaining} left`}`;

@@ -11,6 +11,7 @@ function skip(): void {
 }
 
 export function Header() {
+	const armed = faults.value.length;
 	return (
 		<header class="top">
 			{link.value === "lost" && (
@@ -37,11 +38,6 @@ export function Header() {
 			<button type="button" onClick={() => (dialog.value = "settings")}>
 				Settings…
 			</button>
-			{faults.value.length > 0 && (
-				<button type="button" class="badge warn" onClick={() => (dialog.value = "faults")}>
-					{counted(faults.value.length, "fault")} armed
-				</button>
-			)}
 			{violations.value.length > 0 && (
 				<button type="button" class="badge bad" onClick={() => (dialog.value = "violations")}>
 					{counted(violations.value.length, "violation")}
@@ -53,8 +49,8 @@ export function Header() {
 				<a class="button" href="#/stories">
 					Stories
 				</a>
-				<button type="button" onClick={() => (dialog.value = "faults")}>
-					Faults…
+				<button type="button" class={armed ? "warn" : ""} onClick={() => (dialog.value = "faults")}>
+					{armed ? `${counted(armed, "fault")} armed` : "Faults…"}
 				</button>
 				<button type="button" onClick={() => (dialog.value = "world")}>
 					Scenario…

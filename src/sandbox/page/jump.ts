@@ -1,6 +1,6 @@
 import { entries } from "./entries.ts";
 import { most } from "./lines.tsx";
-import { line, loadOlderMessages, opened, thread } from "./store.ts";
+import { hasOlderMessages, line, loadOlderMessages, opened, thread } from "./store.ts";
 
 /** The request that was shown or opened last. */
 let request = "";
@@ -19,8 +19,7 @@ function reachLine(id: string): void {
 		found.scrollIntoView({ block: "center" });
 		found.focus({ preventScroll: true });
 		found.parentElement?.dispatchEvent(new Event("scroll")); // the thread follows its end no more
-	} else if (thread.value && thread.value.messages.length < thread.value.totalMessages)
-		loadOlderMessages().catch(() => undefined);
+	} else if (hasOlderMessages.value) loadOlderMessages().catch(() => undefined);
 	else if (thread.value) line.value = "";
 }
 

@@ -1,8 +1,7 @@
 import { perform } from "./control.ts";
-import { order } from "./conversations.tsx";
 import { dialog } from "./dialog.tsx";
 import { signal } from "./signal.ts";
-import { here, pane, select, selected, thread } from "./store.ts";
+import { here, pane, rows, select, selected, thread } from "./store.ts";
 import { openTemplate } from "./timeline.ts";
 
 /** Whether single keys do something; speech input may want them off. */
@@ -43,11 +42,10 @@ export function onKey(event: KeyboardEvent): void {
 // What a key changes is drawn in a microtask. It is there in the next one.
 
 function step(by: number): void {
-	const numbers = order.value;
-	const at = selected.value === null ? -1 : numbers.indexOf(selected.value);
-	const next = numbers[Math.min(Math.max(at + by, 0), numbers.length - 1)];
-	if (next === undefined) return;
-	select(next);
+	const at = rows.value.findIndex(({ phoneNumber }) => phoneNumber === selected.value);
+	const next = rows.value[Math.min(Math.max(at + by, 0), rows.value.length - 1)];
+	if (!next) return;
+	select(next.phoneNumber);
 	queueMicrotask(() => document.querySelector(".list [aria-current=true]")?.scrollIntoView({ block: "nearest" }));
 }
 

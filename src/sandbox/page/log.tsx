@@ -1,12 +1,10 @@
 import type { TargetedKeyboardEvent } from "preact";
-import type { SandboxEvent } from "../index.ts";
-import { hasText, isOfContact } from "./entries.ts";
+import { fits } from "./entries.ts";
 import { Filters } from "./filters.tsx";
 import { Line, most, Older, pretty } from "./lines.tsx";
 import { More } from "./more.tsx";
 import { Requests } from "./requests.tsx";
-import { agency, events, loadOlderMessages, tab, tabs, thread } from "./store.ts";
-import { isAbout } from "./timeline.ts";
+import { agency, events, hasOlderMessages, loadOlderMessages, tab, tabs, thread } from "./store.ts";
 import { wordsOf } from "./words.ts";
 
 /** The requests of the CRM with their consequences, the events, and the state. */
@@ -51,11 +49,8 @@ export function Log() {
 	);
 }
 
-const isShown = (event: SandboxEvent): boolean =>
-	(!isOfContact.value || !thread.value || isAbout(event, thread.value)) && hasText(event, wordsOf(event));
-
 function Events() {
-	const all = events.value.filter(isShown).reverse();
+	const all = events.value.filter((event) => fits(event, wordsOf(event))).reverse();
 	return (
 		<>
 			<Filters />
@@ -84,7 +79,7 @@ function State() {
 				<>
 					<h2>GET /_sandbox/conversations/{state.phoneNumber}</h2>
 					<pre>{pretty(state)}</pre>
-					{state.messages.length < state.totalMessages && <More load={loadOlderMessages} />}
+					{hasOlderMessages.value && <More load={loadOlderMessages} />}
 				</>
 			)}
 			<h2>GET /_sandbox/agencies</h2>

@@ -1,6 +1,6 @@
 import type { SandboxEvent } from "../index.ts";
 import { computed } from "./signal.ts";
-import { events, isWholeNew } from "./store.ts";
+import { standing } from "./store.ts";
 import { minuteOf } from "./time.ts";
 import { hasFailed, type Tone } from "./words.ts";
 
@@ -28,8 +28,7 @@ export const outcomes = computed(() => {
 		const { agencyId, contact } = event;
 		all.set(send, { steps: first === undefined ? [step] : [first, step], tone, line, agencyId, contact });
 	};
-	for (const event of events.value) {
-		if (isWholeNew(event)) sends.clear();
+	for (const event of standing.value) {
 		const { type, correlationId } = event;
 		if (type === "contact.wrote") accepted = "";
 		if (type === "consent.accepted") accepted = event.agencyId + event.contact;

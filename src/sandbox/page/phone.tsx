@@ -7,7 +7,7 @@ import { WindowBadge } from "./conversations.tsx";
 import { SendAsCrm, send } from "./crm.tsx";
 import { curlOf } from "./curl.ts";
 import { More } from "./more.tsx";
-import { events, loadOlderMessages, rowOf, selected, thread } from "./store.ts";
+import { hasOlderMessages, loadOlderMessages, rowOf, selected, thread } from "./store.ts";
 import { Guide, Stories } from "./story.tsx";
 import { dayOf, minuteOf } from "./time.ts";
 import { type Item, openTemplate, timelineOf } from "./timeline.ts";
@@ -80,7 +80,7 @@ function onScroll({ currentTarget: log }: TargetedEvent<HTMLElement>): void {
 }
 
 function Chat({ state, name }: ChatProps) {
-	const items = timelineOf(state, events.value);
+	const items = timelineOf(state);
 	const template = openTemplate(state);
 	return (
 		<div
@@ -91,7 +91,7 @@ function Chat({ state, name }: ChatProps) {
 			ref={(log) => follow(log, state)}
 			onScroll={onScroll}
 		>
-			{state.messages.length < state.totalMessages && <More load={loadOlderMessages} />}
+			{hasOlderMessages.value && <More load={loadOlderMessages} />}
 			{items.length === 0 && !state.held && <span class="note">No message yet. Write as {name} below.</span>}
 			{items.map((item, i, all) => (
 				<Fragment key={item.key}>
@@ -115,10 +115,10 @@ interface LineProps {
 function Line({ item, name, isOpenTemplate }: LineProps) {
 	if (item.kind === "message") return <Bubble message={item.message} name={name} isOpenTemplate={isOpenTemplate} />;
 	if (item.kind === "lost") return <LostBubble event={item.event} />;
-	const { text, tone } = item.words;
+	const { at, times, words } = item;
 	return (
-		<span class={`note ${tone}`}>
-			{text} · {minuteOf(item.at)}
+		<span class={`note ${words.tone}`}>
+			{words.text} {times > 1 && `×${times} `}· {minuteOf(at)}
 		</span>
 	);
 }

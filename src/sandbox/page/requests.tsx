@@ -3,12 +3,13 @@ import { hrefOf, linkTo } from "./address.ts";
 import { Again, callOf } from "./again.tsx";
 import { Copy } from "./copy.tsx";
 import { curlOf } from "./curl.ts";
-import { consequencesOf, type Entry, entries, isGood, kind, targetOf, text } from "./entries.ts";
+import { consequencesOf, type Entry, entries, isGood, targetOf } from "./entries.ts";
 import { Filters } from "./filters.tsx";
 import { Line, most, Older } from "./lines.tsx";
-import { outcomes } from "./outcomes.ts";
+import { type Outcome, outcomes } from "./outcomes.ts";
+import { requests as allRequests } from "./store.ts";
 import { secondsOf } from "./time.ts";
-import { type RequestEvent, reasonIn, type Tone, wordsOf } from "./words.ts";
+import { type RequestEvent, reasonIn, type Tone, type Words, withoutRest, wordsOf } from "./words.ts";
 
 /** The requests of the CRM, with what followed from each. */
 export function Requests() {
@@ -18,7 +19,7 @@ export function Requests() {
 			<Filters />
 			{all.length === 0 && (
 				<p class="hint">
-					{kind.value || text.value
+					{allRequests.value.length > 0
 						? "No request fits the filter."
 						: `No request yet. What a CRM asks of ${location.origin}/api/v1 appears here.`}
 				</p>
@@ -89,7 +90,6 @@ function Attempts({ requests }: { readonly requests: readonly RequestEvent[] }) 
 		const before = requests[i - 1];
 		return { event, wait: before ? Math.max(started - Date.parse(before.realAt), 0) : 0 };
 	});
-	const waits = parts.slice(1).map(({ wait }) => secondsOf(wait));
 	return (
 		<div class="attempts">
 			<div class="bar" aria-hidden="true">
@@ -102,9 +102,9 @@ function Attempts({ requests }: { readonly requests: readonly RequestEvent[] }) 
 			</div>
 			<span>
 				{requests.length} attempts of one operationId:{" "}
-				{parts.map(({ event }, i) => (
+				{parts.map(({ event, wait }, i) => (
 					<Fragment key={event.id}>
-						{i > 0 && <span class="dim">, {waits[i - 1]} later </span>}
+						{i > 0 && <span class="dim">, {secondsOf(wait)} later </span>}
 						<span class={toneOf(event)}>{answerOf(event)}</span>
 					</Fragment>
 				))}
@@ -115,22 +115,19 @@ function Attempts({ requests }: { readonly requests: readonly RequestEvent[] }) 
 
 /** The outcome of a send, which leads to the phone, and what else followed. */
 function Then({ requests }: { readonly requests: readonly RequestEvent[] }) {
-	const outcome = requests
-		.map(({ correlationId }) => outcomes.value.get(correlationId))
-		.filter((each) => each !== undefined)
-		.at(-1);
-	const lines = requests.flatMap((event) => {
-		const { status, answer, explanation } = event;
-		return [
-			...(status !== null && !isGood(event) ? [{ id: `a${event.id}`, text: reasonIn(answer), tone: "" }] : []),
-			...(explanation ? [{ id: `x${event.id}`, text: explanation, tone: "bad" }] : []),
-			// That a text is held says that consent was asked.
-			...consequencesOf(event)
-				.filter(({ type }) => type !== "consent.asked")
-				.map((each) => ({ id: each.id, ...wordsOf(each) })),
-		];
-	});
-	if (!outcome && lines.length === 0) return null;
+	let outcome: Outcome | undefined;
+	/** The attempts of one send mostly have the same reasons. */
+	const lines = new Map<string, Words>();
+	const say = (words: Words) => lines.set(withoutRest(words.text), words);
+	for (const event of requests) {
+		const { status, answer, explanation, correlationId } = event;
+		outcome = outcomes.value.get(correlationId) ?? outcome;
+		if (status !== null && !isGood(event)) say({ text: reasonIn(answer), tone: "" });
+		if (explanation) say({ text: explanation, tone: "bad" });
+		// That a text is held says that consent was asked.
+		for (const each of consequencesOf(event)) if (each.type !== "consent.asked") say(wordsOf(each));
+	}
+	if (!outcome && lines.size === 0) return null;
 	return (
 		<ul class="then">
 			{outcome && (
@@ -140,8 +137,8 @@ function Then({ requests }: { readonly requests: readonly RequestEvent[] }) {
 					</a>
 				</li>
 			)}
-			{lines.map(({ id, text, tone }) => (
-				<li key={id} class={tone}>
+			{[...lines].map(([key, { text, tone }]) => (
+				<li key={key} class={tone}>
 					{text}
 				</li>
 			))}

@@ -1,5 +1,5 @@
 import type { AgencyState, KeyState } from "../index.ts";
-import { Act, ActForm, draftOf, into } from "./act.tsx";
+import { Act, ActForm, draftOf, TextForm } from "./act.tsx";
 import type { Call } from "./control.ts";
 import { Copy } from "./copy.tsx";
 import { Dialog } from "./dialog.tsx";
@@ -17,10 +17,10 @@ export function SettingsDialog() {
 	return (
 		<Dialog title="Agency and keys">
 			<h3>Agency</h3>
-			<NameForm label="Rename the agency" path="rename" now={state.name} />
-			<NameForm label="Link a new agency" path="link" onDone={({ id }: { id: string }) => chooseAgency(id)} />
+			<TextForm label="Rename the agency" path="rename" of="Name" now={state.name} />
+			<TextForm label="Link a new agency" path="link" of="Name" onDone={({ id }: { id: string }) => chooseAgency(id)} />
 			<div class="row">
-				<Act call={here(linked ? "unlink" : "link")}>{linked ? "Unlink: every call is 403" : "Link again"}</Act>
+				<Act call={here(linked ? "unlink" : "link")}>{linked ? "Unlink: its paths are 403" : "Link again"}</Act>
 				<Act call={ofCrm(`integration/${hidden ? "restore" : "hide"}`)}>
 					{hidden ? "Show the CRM again" : "Hide the CRM: me.get is 404"}
 				</Act>
@@ -36,27 +36,6 @@ export function SettingsDialog() {
 			</ul>
 			<Act call={ofCrm("keys/create")}>New key</Act>
 		</Dialog>
-	);
-}
-
-interface NameFormProps {
-	readonly label: string;
-	readonly path: string;
-	readonly now?: string | null;
-	readonly onDone?: (answer: { id: string }) => void;
-}
-
-/** Gives a name to the agency or to a contact. */
-export function NameForm({ label, path, now, onDone }: NameFormProps) {
-	const text = draftOf(path);
-	const call = here(path, { name: text.value });
-	return (
-		<ActForm class="row text" label={label} call={call} text={text} onDone={onDone}>
-			<input aria-label={`Name: ${label}`} placeholder={now ?? "Name"} value={text.value} onInput={into(text)} />
-			<Act submit call={call} disabled={text.value === ""}>
-				{label}
-			</Act>
-		</ActForm>
 	);
 }
 

@@ -17,7 +17,7 @@ export type WaitingFault = Omit<FaultState, "remaining"> & { readonly remaining:
 
 export const agencies = signal<readonly AgencyState[]>([]);
 export const faults = signal<readonly WaitingFault[]>([]);
-export const violations = signal<readonly (Violation | EventOf<"violation">)[]>([]);
+export const violations = signal<readonly Violation[]>([]);
 export const scenarios = signal<readonly string[]>([]);
 /** The sandbox's time, in milliseconds. */
 export const now = signal(0);
@@ -169,11 +169,23 @@ export const consequences = computed(() => {
 	return byRequest;
 });
 
+/** The events that led to what there is. A restore takes back those that came after its snapshot. */
+export const standing = computed(() => {
+	const all: SandboxEvent[] = [];
+	let last = Number.POSITIVE_INFINITY;
+	for (const event of [...events.value].reverse()) {
+		if (event.id > last) continue;
+		if (event.type === "sandbox.restored") last = event.lastEventId;
+		else if (isWholeNew(event)) break;
+		else all.push(event);
+	}
+	return all.reverse();
+});
+
 /** How many texts of each contact were replaced or dropped, by agency and number. */
 export const lostTexts = computed(() => {
 	const counts = new Map<string, number>();
-	for (const event of events.value) {
-		if (isWholeNew(event)) counts.clear();
+	for (const event of standing.value) {
 		if (event.type !== "text.replaced" && event.type !== "text.dropped") continue;
 		const key = keyOf(event.agencyId, event.contact);
 		counts.set(key, (counts.get(key) ?? 0) + 1);
@@ -198,7 +210,7 @@ export const isMessage = (event: SandboxEvent): event is EventOf<"contact.wrote"
 	/wrote|sent$|asked/.test(event.type);
 
 /** Whether everything that the sandbox holds was replaced. */
-export const isWholeNew = ({ type }: SandboxEvent): boolean => /^sandbox\./.test(type);
+const isWholeNew = ({ type }: SandboxEvent): boolean => /^sandbox\./.test(type);
 
 /** A clock that follows real time moves again and again: of such moves in a row the last one says all. */
 const withoutTicks = (all: readonly SandboxEvent[]): SandboxEvent[] =>
@@ -253,9 +265,8 @@ const nothing = (): Stale => ({
 let stale = nothing();
 
 function markStale(event: SandboxEvent): void {
-	if (isWholeNew(event) || event.type === "scenario.loaded") stale.all = true;
+	if (isWholeNew(event) || /^(scenario|violation)/.test(event.type)) stale.all = true;
 	else if (/^(agency|access|fault)/.test(event.type)) stale.world = true;
-	else if (event.type === "violation") violations.value = [...violations.value, event];
 	else if (event.type === "request") {
 		// A send that is refused can use up a take-over, which no event reports.
 		const { operation, status, contact } = event;
@@ -302,8 +313,9 @@ async function readParts(todo: Stale): Promise<void> {
 		todo.world && readWorld(),
 		todo.thread && readThread(),
 		hasThread && readThread(`messages=${[0, ...messages].join(",")}`),
-		others.length > manyRows && readRows(0, Math.max(loaded, pageLength), true),
-		others.length > 0 && others.length <= manyRows && readSome(others, rows),
+		others.length > manyRows
+			? readRows(0, Math.max(loaded, pageLength), true)
+			: others.length > 0 && readSome(others, rows),
 	]);
 }
 
@@ -337,6 +349,11 @@ function merged(before: readonly MessageState[], newer: readonly MessageState[])
 	const rest = [...changed.values()];
 	return (rest.at(-1)?.id ?? 0) < (before[0]?.id ?? 0) ? [...rest, ...all] : [...all, ...rest];
 }
+
+/** Whether the conversation that is shown has messages that were not loaded. */
+export const hasOlderMessages = computed(
+	() => thread.value !== null && thread.value.messages.length < thread.value.totalMessages,
+);
 
 /** Loads older messages of the conversation that is shown. */
 export const loadOlderMessages = (): Promise<void> =>

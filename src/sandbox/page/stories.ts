@@ -2,7 +2,7 @@ import type { ConversationState, SandboxEvent } from "../index.ts";
 import { type Call, perform, read } from "./control.ts";
 import { send } from "./crm.tsx";
 import { signal } from "./signal.ts";
-import { agency, chosenAgencyId, events, here, now, pane, post, select, selected, thread } from "./store.ts";
+import { agency, chosenAgencyId, here, now, pane, post, select, selected, standing, thread } from "./store.ts";
 
 interface Action {
 	/** The words on its button. NAME is the contact's. */
@@ -133,7 +133,7 @@ export const playing = signal<{ readonly id: string; readonly phone: string } | 
 
 /** How many steps of the story are done. */
 export function stepsDone({ steps }: Story, phone: string): number {
-	const own = events.value.filter((event) => !("contact" in event) || event.contact === phone);
+	const own = standing.value.filter((event) => !("contact" in event) || event.contact === phone);
 	let done = 0;
 	for (const event of own.slice(own.findIndex((event) => "contact" in event))) {
 		if (steps[done]?.until === named(event)) done++;

@@ -1,4 +1,4 @@
-import type { SandboxEvent } from "../index.ts";
+import type { EventFault, SandboxEvent } from "../index.ts";
 import { minuteOf } from "./time.ts";
 
 /** Events of one type. */
@@ -28,9 +28,9 @@ export const dropReasons = { declined: "the contact declined", expired: "no answ
 /** The names of those who write for the agency. */
 export const authors = { api: "API", staff: "Staff", ai: "AI", contact: "" } as const;
 
-/** The fault of a request, in words. */
-const faultWords = ({ kind, status, phase, remaining }: NonNullable<RequestEvent["fault"]>): string =>
-	`fault: ${status ?? kind} ${phase} the operation ran, ${remaining === null ? "without end" : `${remaining} left`}`;
+/** A fault in words, with what is left of it. */
+export const faultWords = ({ kind, status, phase, remaining }: Omit<EventFault, "id" | "operation">): string =>
+	`${status ?? kind}, ${phase} it runs, ${remaining === null ? "without end" : `${remaining} left`}`;
 
 /** Says what an event means, where its type does not. */
 export function wordsOf(event: SandboxEvent): Words {
@@ -90,7 +90,7 @@ export function wordsOf(event: SandboxEvent): Words {
 		case "fault.added":
 			return careful(`fault ${event.fault.id} armed`);
 		case "fault.hit":
-			return lost(faultWords(event.fault));
+			return lost(`fault: ${faultWords(event.fault)}`);
 		case "violation":
 			return lost(`violation ${event.rule}: ${event.message}`);
 		case "request":
@@ -121,6 +121,9 @@ export const hasFailed = (message: { readonly status: string; readonly errorCode
 export const reasonIn = (answer: unknown): string =>
 	typeof answer === "object" && answer !== null && "message" in answer ? String(answer.message) : "";
 
+/** An explanation without the number of requests that its fault will still hit: each attempt of a send has another. */
+export const withoutRest = (explanation: string): string => explanation.replace(/ It will hit.*?\./, "");
+
 /** The operationId that a request carried. */
 export function operationIdOf({ body }: RequestEvent): string | undefined {
 	return typeof body === "object" && body !== null && "operationId" in body ? String(body.operationId) : undefined;
@@ -132,7 +135,7 @@ const filesOf = (files: number): string => (files === 0 ? "" : ` (${counted(file
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 /** A text that is short enough for a line; no emoji is cut in two. */
-export const brief = (text: string): string =>
-	text.length > 60 ? `${text.slice(0, 59).replace(/[\ud800-\udbff]$/, "")}…` : text;
+export const brief = (text: string, most = 60): string =>
+	text.length > most ? `${text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, "")}…` : text;
 
 const quote = (text: string): string => `“${brief(text)}”`;

@@ -285,10 +285,10 @@ const conversationsAndMessages = [
 
 const keysAndIntegrations = [
 	get("connection", {
-		answers: '`{"baseUrl", "apiKey", "agencyId"}` of the default CRM',
+		answers: '`{"baseUrl", "apiKey", "agencyId"}` of the default CRM; the key is its oldest good one',
 		run: ({ sandbox, baseUrl }) => ({
 			baseUrl,
-			apiKey: sandbox.connection.apiKey,
+			apiKey: sandbox.integration.apiKey,
 			agencyId: sandbox.agency().id,
 		}),
 	}),

@@ -1,4 +1,5 @@
-import { type Call, textIn } from "../base/call.ts";
+import type { Call } from "../base/call.ts";
+import { EncodingError, textFrom } from "../base/encoding.ts";
 import { type Controls, UnknownRoute } from "../routes/controls.ts";
 
 /** The response of a control route. */
@@ -10,11 +11,20 @@ export interface ControlAnswer {
 /** Answers a request for a control. `target` is path and query below `/_sandbox`. */
 export function answerControl(controls: Controls, method: string, target: string, body: Call["body"]): ControlAnswer {
 	try {
-		return { status: 200, result: controls(method, target, method === "GET" ? undefined : fieldsIn(textIn(body))) };
+		return { status: 200, result: controls(method, target, method === "GET" ? undefined : fieldsIn(textOf(body))) };
 	} catch (error) {
 		const message = error instanceof Error ? error.message : String(error);
 		if (error instanceof UnknownRoute) return { status: 404, result: { _tag: "SandboxNotFound", message } };
 		return { status: 400, result: { _tag: "SandboxBadRequest", message } };
+	}
+}
+
+function textOf(body: Call["body"]): string {
+	try {
+		return typeof body === "string" ? body : textFrom(body);
+	} catch (error) {
+		// The name of the file, which a browser or curl has sent, is not known.
+		throw error instanceof EncodingError ? new TypeError(`The request body ${error.message}`) : error;
 	}
 }
 

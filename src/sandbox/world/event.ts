@@ -257,7 +257,10 @@ export interface SandboxWideEvents {
 	/** `reset()`: everything is as new, and older events are gone. */
 	"sandbox.reset": Empty;
 	/** `restore()`: everything is as it was at a snapshot. */
-	"sandbox.restored": Empty;
+	"sandbox.restored": {
+		/** `id` of the last event before the snapshot: what came after it is undone. 0 for a snapshot of another sandbox. */
+		readonly lastEventId: number;
+	};
 	/** `import()`: everything is as another sandbox exported it. */
 	"sandbox.imported": Empty;
 }

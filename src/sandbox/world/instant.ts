@@ -14,7 +14,14 @@ export function instant(name: string, at: string | Date): number {
 	const good = at instanceof Date || (typeof at === "string" && (zoned.test(at) || /^\d{4}-\d\d-\d\d$/.test(at)));
 	const ms = good && hasItsDay(at) ? new Date(at).getTime() : Number.NaN;
 	if (Number.isNaN(ms))
-		throw new TypeError(`${name} must be an instant: an ISO 8601 string with a zone (…T09:00:00Z), or a Date.`);
+		throw new TypeError(
+			`${name} must be an instant: an ISO 8601 string with a zone (…T09:00:00Z), a day (midnight in UTC), or a valid Date.`,
+		);
+	return inRange(name, ms);
+}
+
+/** Throws unless the sandbox can have the time. */
+export function inRange(name: string, ms: number): number {
 	if (!isInstant(ms)) throw new RangeError(`${name} must be an instant from the year 1000 to the year 9989.`);
 	return ms;
 }
