@@ -91,12 +91,13 @@ test.for([
 });
 
 test("outcome of a send: the deadline keeps it", async () => {
+	vi.useFakeTimers();
 	const fetch: Fetch = () => new Promise(() => {});
-	const client = clientOf({ baseUrl }, { fetch, deadlineMs: 30 });
-	await expect(failure(() => callOf("messages.send").run(client))).resolves.toMatchObject({
-		_tag: "PartnerTimeoutError",
-		outcome: "unknown",
-	});
+	const settled = callOf("messages.send")
+		.run(clientOf({ baseUrl }, { fetch, deadlineMs: 30 }))
+		.result();
+	await vi.advanceTimersByTimeAsync(100);
+	await expect(settled).resolves.toMatchObject({ error: { _tag: "PartnerTimeoutError", outcome: "unknown" } });
 });
 
 test("reads carry neither operationId nor outcome", async () => {

@@ -310,7 +310,7 @@ test("a redirect is not followed", async () => {
 test("timeoutMs and a signal end it", async () => {
 	const service = await scripted(inTurn("hang"));
 	const client = clientOf(service);
-	const slow = await failure(() => client.request({ method: "POST", path: "/tags" }, { timeoutMs: 30 }));
+	const slow = await failure(() => client.request({ method: "POST", path: "/tags" }, { timeoutMs: 300 }));
 	expect(slow).toMatchObject({ _tag: "PartnerTimeoutError", attempts: 1, outcome: "unknown" });
 	const controller = new AbortController();
 	const flying = failure(() => client.request({ method: "PUT", path: "/tags" }, { signal: controller.signal }));
