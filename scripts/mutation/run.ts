@@ -15,7 +15,12 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
 	"client/endable": ["test/client"],
 	"client/fetch-exchange": ["test/client"],
 	"client/node-exchange": ["test/client/node-exchange.test.ts", "test/client/node-agents.test.ts"],
-	"client/retry": ["test/client/retry.test.ts"],
+	"client/retry": [
+		"test/client/retry.test.ts",
+		"test/client/retry-after.test.ts",
+		"test/client/attempt.test.ts",
+		"test/client/options.test.ts",
+	],
 	"client/transport": ["test/client", "test/faults/rows.test.ts"],
 	"client/operation-id": ["test/client/operation-id.test.ts", "test/client/messages.test.ts"],
 	"phone/phone": ["test/phone"],

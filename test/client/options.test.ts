@@ -288,6 +288,14 @@ test("option retry.budget: Infinity turns it off", async () => {
 		await expect(failure(() => client.me.get())).resolves.toMatchObject({ attempts: 4 });
 });
 
+test("option retry.budget: Infinity on one call retries it although the client's tokens are spent", async () => {
+	const service = await scripted(inTurn(refusal(503)));
+	const client = clientOf(service, { retry: { baseDelayMs: 1, budget: 0 } });
+	const retry = { budget: Number.POSITIVE_INFINITY };
+	await expect(failure(() => client.me.get({ retry }))).resolves.toMatchObject({ attempts: 4 });
+	await expect(failure(() => client.me.get())).resolves.toMatchObject({ attempts: 1 });
+});
+
 test("option retry.budget: what succeeds pays back: a retry 5 when it helped, a clean success 1", async () => {
 	const plan = [500, 200, 500, 200, 500, 500, 500, 500, 200, 200, 200, 200, 200, 500, 200];
 	const service = await scripted((_seen, index) => (plan[index] === 500 ? refusal(500) : { json: me }));
