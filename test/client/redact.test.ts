@@ -58,6 +58,28 @@ test.for([
 	await expect(shownOf(`No such thing: ${said}!`)).resolves.toBe(`No such thing: ${shown}!`);
 });
 
+test("S14 S23 a text is masked where it is the whole message, and from four characters on", async () => {
+	await expect(shownOf(text)).resolves.toBe("[hidden]");
+	await expect(shownOf("No Anna here", "Anna")).resolves.toBe("No [hidden] here");
+});
+
+test("S14 S23 a text is masked inside of a longer text in JSON", async () => {
+	const body = texts["two lines"];
+	await expect(shownOf(JSON.stringify(`You said: ${body} today`), body)).resolves.toBe('"You said: [hidden] today"');
+});
+
+test("S14 S23 the number in another spelling is masked where the text has a number too", async () => {
+	const shown = await shownOf("Bad: 0470/12.34.56", "Please call 02 512 34 56");
+	expect(shown).toBe("Bad: [hidden]");
+});
+
+test("S14 S23 a text that contains another text of the request is masked as a whole", async () => {
+	const client = clientOf(connection, { fetch: async () => refusing("Bad: Anna is ill") });
+	const body = { name: "Anna", note: "Anna is ill" };
+	const error = await failure(() => client.request({ method: "POST", path: "/notes", body }));
+	expect(error.message).toBe("request: refused with 400: Bad: [hidden]");
+});
+
 test("S14 S23 the number as the caller wrote it is masked", async () => {
 	const send = sendingTo(() => refusing(`No such number: ${spelledPhone}.`));
 	const error = await failure(() => send({ to: spelledPhone, body: text }));
