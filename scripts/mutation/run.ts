@@ -17,8 +17,10 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
 		"test/client/diagnose.test.ts",
 		"test/client/failure.test.ts",
 		"test/client/endpoint.test.ts",
-		"test/client/request.test.ts",
-		"test/faults/security.test.ts",
+		"test/client/features.test.ts",
+		"test/client/messages.test.ts",
+		"test/client/options.test.ts",
+		"test/client/node-connections.test.ts",
 	],
 	"client/call-state": [
 		"test/client/outcome.test.ts",
