@@ -62,7 +62,7 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
 	"client/conversations": ["test/client"],
 	"client/lookup": ["test/client"],
 	"client/messages": ["test/client/messages.test.ts", "test/client/response.test.ts", "test/client/redact.test.ts"],
-	"client/pagination": ["test/client"],
+	"client/pagination": ["test/client/pagination.test.ts", "test/client/features.test.ts", "test/client/redact.test.ts"],
 	"client/request": ["test/client/request.test.ts"],
 	"client/is-window-open": ["test/client/is-window-open.test.ts"],
 };

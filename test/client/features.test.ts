@@ -187,6 +187,16 @@ test.for(adapters)("leaving an iteration ends the request that is under way (%s)
 	}
 });
 
+test("an error that is thrown into an iteration comes out of it, and ends the request that is under way", async () => {
+	const service = await scripted(() => "hang");
+	const iterator = clientOf(service).agency(agencyId).conversations.list()[Symbol.asyncIterator]();
+	const pending = iterator.next();
+	await vi.waitFor(() => expect(service.requests).toHaveLength(1));
+	await expect(iterator.throw(new RangeError("enough"))).rejects.toThrow("enough");
+	expect(await pending).toEqual({ done: true, value: undefined });
+	await vi.waitFor(() => expect(service.requests[0]?.cut).toBe(true));
+});
+
 test("a stream made of a list is destroyed at once", async () => {
 	const service = await scripted(() => "hang");
 	const stream = Readable.from(clientOf(service).agency(agencyId).conversations.list());
@@ -214,7 +224,12 @@ test("empty pages in a row are waited for from the tenth on, and end an iteratio
 	expect(calls.length).toBeGreaterThan(10);
 	expect(calls.length).toBeLessThan(14);
 	await vi.advanceTimersByTimeAsync(100_000);
-	expect(await ending).toMatchObject({ _tag: "PartnerUnexpectedResponse", itemsRead: 0, cursor: "row-99" });
+	expect(await ending).toMatchObject({
+		_tag: "PartnerUnexpectedResponse",
+		message: "conversations.list: the service returned 100 empty pages in a row",
+		itemsRead: 0,
+		cursor: "row-99",
+	});
 	expect(calls).toHaveLength(100);
 });
 
