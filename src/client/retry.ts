@@ -15,7 +15,7 @@ const longestRetryAfterMs = 30_000;
 export function waitBefore<Data>(call: CallState<Data>, error: PartnerError): number | undefined {
 	const { client, retry, attempts, lastError, lastWaitMs } = call;
 	const { retryAfterMs = 0 } = error;
-	// Without a request, as for a key that did not come in time, the number of attempts would never end the retries.
+	// Without a request, as for a key that did not come, the number of attempts would never end the retries.
 	if (error.attempts === (lastError?.attempts ?? 0)) return undefined;
 	if (!isTransient(error) || attempts >= retry.attempts || retryAfterMs > longestRetryAfterMs) return undefined;
 	// Equal jitter. No wait is shorter than the one before, because the service asks for increasing waits.
@@ -31,7 +31,7 @@ export function waitBefore<Data>(call: CallState<Data>, error: PartnerError): nu
 function isTransient({ _tag, status, retryable, retryAfterMs }: PartnerError): boolean {
 	// A 429 has done nothing. With a Retry-After it also says when to try again.
 	if (_tag === "PartnerUnexpectedResponse") return status === 429 && retryAfterMs !== undefined;
-	return retryable && _tag !== "PartnerConfigurationError";
+	return retryable;
 }
 
 /** A random wait in the upper half of a bound that doubles with each attempt. */

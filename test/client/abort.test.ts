@@ -92,6 +92,18 @@ test("signal: one call's does not touch another's", async () => {
 	await expect(failing).resolves.toMatchObject({ _tag: "PartnerAbortError" });
 });
 
+test("signal: a call that has ended leaves the other calls on its signal to be aborted", async () => {
+	const service = await scripted((_seen, index) => (index === 0 ? "hang" : { json: me }));
+	const client = clientOf(service, { retry: false });
+	const controller = new AbortController();
+	const { signal } = controller;
+	const failing = failure(() => client.me.get({ signal, timeoutMs: 5000 }));
+	await eventually(() => expect(service.requests).toHaveLength(1));
+	await expect(client.me.get({ signal })).resolves.toEqual(me);
+	controller.abort();
+	await expect(failing).resolves.toMatchObject({ _tag: "PartnerAbortError" });
+});
+
 test("signal: many calls on one signal hold one listener on it, and none once they have settled", async () => {
 	const warnings: Error[] = [];
 	const note = (warning: Error) => warnings.push(warning);

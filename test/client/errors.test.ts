@@ -527,6 +527,20 @@ test("cause and cursor can be read but are not counted among an error's fields",
 	for (const hidden of ["cause", "cursor"]) expect(Object.keys(error)).not.toContain(hidden);
 });
 
+test("a cursor is not counted among the fields of an abort between two rows either", async () => {
+	const controller = new AbortController();
+	const fetch = async () => jsonResponse(conversationPage(["Anna", "Bert"]));
+	const list = clientOf({ baseUrl }, { fetch }).agency(agencyId).conversations.list({
+		cursor: "row-1",
+		signal: controller.signal,
+	});
+	const error = await failure(async () => {
+		for await (const _row of list) controller.abort();
+	});
+	expect(error).toMatchObject({ _tag: "PartnerAbortError", cursor: "row-1", itemsRead: 1 });
+	expect(Object.keys(error)).not.toContain("cursor");
+});
+
 test("an error of what is refused while the client is made says so, and names field and rule", async () => {
 	const error = await failure(() => clientOf({ baseUrl }, { timeoutMs: 0 }));
 	expect(error).toMatchObject({ _tag: "PartnerConfigurationError", operation: "createClient", attempts: 0 });

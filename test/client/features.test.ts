@@ -3,6 +3,7 @@ import { format, inspect } from "node:util";
 import {
 	type AttemptEvent,
 	type Call,
+	type Client,
 	type ClientOptions,
 	createClient,
 	type Fetch,
@@ -66,7 +67,27 @@ test.for([
 	expect(calls).toEqual([]);
 });
 
+test("headers whose names only resemble one of ours go out", async () => {
+	const { fetch, calls } = recordingFetch(() => jsonResponse(me));
+	const headers = { "x-host": "1", "accept-language": "nl", tenant: "acme", "x-empty": "", "!#$%&'*+.^`|~-_": "1" };
+	await createClient({ baseUrl, apiKey, fetch, headers }).me.get();
+	expect(calls[0]?.init.headers).toMatchObject(headers);
+});
+
 // A derived client
+
+test("a derived client keeps the retry options and headers that it does not change, and can turn retries off", async () => {
+	const attempts = async (client: Client) => (await failure(() => client.me.get())).attempts;
+	const { fetch, calls } = recordingFetch(() => jsonResponse({}, { status: 503 }));
+	const client = createClient({ baseUrl, apiKey, fetch, retry: { ...quick, attempts: 2 }, headers: { "x-a": "1" } });
+	expect(await attempts(client.withOptions({ timeoutMs: 1000 }))).toBe(2);
+	expect(await attempts(client.withOptions({ retry: { attempts: undefined } }))).toBe(2);
+	expect(await attempts(client.withOptions({ retry: false }))).toBe(1);
+	for (const { init } of calls) expect(init.headers).toMatchObject({ "x-a": "1" });
+	const single = createClient({ baseUrl, apiKey, fetch, retry: false });
+	expect(await attempts(single.withOptions({ retry: { ...quick, attempts: 3 }, headers: { "x-b": "2" } }))).toBe(3);
+	expect(calls.at(-1)?.init.headers).toMatchObject({ "x-b": "2" });
+});
 
 test("a derived client has other options, and shares connections, retry tokens and operationIds", async () => {
 	const { fetch, calls } = recordingFetch((index) =>
@@ -93,6 +114,7 @@ test.for([
 	["baseUrl", { baseUrl: "https://other.example/api/v1" }],
 	["fetch", { fetch }],
 	["http", { http: async () => {} }],
+	["dangerouslyAllowBrowser", { dangerouslyAllowBrowser: true }],
 	["timeoutMs", { timeoutMs: 0 }],
 	["apiKey", { apiKey: "a key" }],
 	["options", { nope: 1 }],
@@ -165,6 +187,16 @@ test.for(adapters)("leaving an iteration ends the request that is under way (%s)
 	}
 });
 
+test("an error that is thrown into an iteration comes out of it, and ends the request that is under way", async () => {
+	const service = await scripted(() => "hang");
+	const iterator = clientOf(service).agency(agencyId).conversations.list()[Symbol.asyncIterator]();
+	const pending = iterator.next();
+	await vi.waitFor(() => expect(service.requests).toHaveLength(1));
+	await expect(iterator.throw(new RangeError("enough"))).rejects.toThrow("enough");
+	expect(await pending).toEqual({ done: true, value: undefined });
+	await vi.waitFor(() => expect(service.requests[0]?.cut).toBe(true));
+});
+
 test("a stream made of a list is destroyed at once", async () => {
 	const service = await scripted(() => "hang");
 	const stream = Readable.from(clientOf(service).agency(agencyId).conversations.list());
@@ -192,7 +224,12 @@ test("empty pages in a row are waited for from the tenth on, and end an iteratio
 	expect(calls.length).toBeGreaterThan(10);
 	expect(calls.length).toBeLessThan(14);
 	await vi.advanceTimersByTimeAsync(100_000);
-	expect(await ending).toMatchObject({ _tag: "PartnerUnexpectedResponse", itemsRead: 0, cursor: "row-99" });
+	expect(await ending).toMatchObject({
+		_tag: "PartnerUnexpectedResponse",
+		message: "conversations.list: the service returned 100 empty pages in a row",
+		itemsRead: 0,
+		cursor: "row-99",
+	});
 	expect(calls).toHaveLength(100);
 });
 
@@ -410,8 +447,10 @@ test("http to a host that is named goes with a sandbox key only", async () => {
 	expect(late).toMatchObject({ _tag: "PartnerConfigurationError", field: "apiKey", attempts: 0 });
 	const other = { ...named, baseUrl: "http://sandbox.example/api/v1", apiKey: "sandbox_live.a.b" };
 	expect(() => createClient(other)).toThrow(/^baseUrl: must be https/);
-	expect(() => createClient({ ...named, apiKey, allowInsecureHosts: wrong("sandbox") })).toThrow(
-		/^allowInsecureHosts: must/,
-	);
+	for (const hosts of ["sandbox", ["sandbox", 5], ["sandbox", "other:4010"], ["Sandbox"], ["sandbox", ""]]) {
+		expect(() => createClient({ ...named, apiKey, allowInsecureHosts: wrong(hosts) })).toThrow(
+			/^allowInsecureHosts: must/,
+		);
+	}
 	expect(calls).toHaveLength(1);
 });

@@ -89,7 +89,16 @@ test("at is a Date, epoch milliseconds, or an ISO 8601 time with a zone", () => 
 	expect(isWindowOpen(one, "2026-01-06T09:59:59+0100")).toBe(true);
 });
 
-test.for(["2026-01-06T08:00:00", "01-06-2026", "2026-01-06T08:00:00Z or so", ["2026-01-06T08:00:00Z"], {}])(
+const notTimes = [
+	"2026-01-06T08:00:00",
+	"01-06-2026",
+	"2026-01-06T08:00:00Z or so",
+	"Tue Jan 06 2026 09:00:00 GMT+0100 (CET)",
+	["2026-01-06T08:00:00Z"],
+	{},
+];
+
+test.for(notTimes)(
 	"%j is not a point in time: PartnerInvalidInput that names it and says what it may be",
 	async (at) => {
 		const error = await failure(() => isWindowOpen(summary({ windowExpiresAt }), wrong(at)));

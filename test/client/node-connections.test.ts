@@ -157,7 +157,10 @@ describe("after close()", () => {
 			{ _tag: "PartnerConnectionError", outcome: "not_sent", attempts: 1, retryable: false },
 			{ _tag: "PartnerConnectionError", outcome: "not_sent", attempts: 1, retryable: false },
 		]);
-		expect(errors[2]).toMatchObject({ cause: { code: "ERR_EXCHANGE_CLOSED" }, message: /closed by close\(\)/ });
+		expect(errors[2]).toMatchObject({
+			cause: { code: "ERR_EXCHANGE_CLOSED" },
+			message: "messages.send: its connections were closed by close() (ERR_EXCHANGE_CLOSED)",
+		});
 		expect(requests).toBe(1);
 	});
 

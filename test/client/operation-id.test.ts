@@ -51,6 +51,7 @@ test.for([
 	["null", ["crm", null], notEmpty],
 	["a number", ["crm", 5], notEmpty],
 	["an empty part", ["crm", ""], notEmpty],
+	["an empty first part", ["", "note-1"], "parts[0]: must be a string that is not empty"],
 ] as [string, unknown[], string][])(
 	"operationIdFrom of %s is PartnerInvalidInput: two sends would share an id",
 	async ([, parts, message]) => {

@@ -1,4 +1,4 @@
-import { createClient, type Exchange, type ExchangeRequest, toE164 } from "messaging-conversations";
+import { type ClientOptions, createClient, type Exchange, type ExchangeRequest, toE164 } from "messaging-conversations";
 import { afterEach, expect, test, vi } from "vitest";
 import { clientOf, failure, jsonResponse, quick, recordingFetch, sixCalls, wrong } from "../calls.ts";
 import { agencyId, apiKey, me, phone, sentNow, text } from "../canned.ts";
@@ -288,6 +288,14 @@ test("option retry.budget: Infinity turns it off", async () => {
 		await expect(failure(() => client.me.get())).resolves.toMatchObject({ attempts: 4 });
 });
 
+test("option retry.budget: Infinity on one call retries it although the client's tokens are spent", async () => {
+	const service = await scripted(inTurn(refusal(503)));
+	const client = clientOf(service, { retry: { baseDelayMs: 1, budget: 0 } });
+	const retry = { budget: Number.POSITIVE_INFINITY };
+	await expect(failure(() => client.me.get({ retry }))).resolves.toMatchObject({ attempts: 4 });
+	await expect(failure(() => client.me.get())).resolves.toMatchObject({ attempts: 1 });
+});
+
 test("option retry.budget: what succeeds pays back: a retry 5 when it helped, a clean success 1", async () => {
 	const plan = [500, 200, 500, 200, 500, 500, 500, 500, 200, 200, 200, 200, 200, 500, 200];
 	const service = await scripted((_seen, index) => (plan[index] === 500 ? refusal(500) : { json: me }));
@@ -344,6 +352,31 @@ test("option appInfo: is in the User-Agent beside SDK and runtime, and nothing e
 	expect(agents[0]).toContain("acme-crm/4.2");
 	expect(agents[1]).toMatch(/acme-crm(?!\/)/);
 	expect(plain).not.toContain("acme");
+});
+
+const agentOf = async (options: Partial<ClientOptions> = {}): Promise<string | null> => {
+	const { fetch, calls } = recordingFetch(() => jsonResponse(me));
+	await createClient({ baseUrl, apiKey, fetch, ...options }).me.get();
+	return new Headers(calls[0]?.init.headers).get("user-agent");
+};
+
+test("option appInfo: what is not a letter, a digit, a dot, _ or - becomes one - in the User-Agent", async () => {
+	const agent = await agentOf({ appInfo: { name: "Acme_CRM (Ghent)", version: "4.2/beta" } });
+	expect(agent?.split(" ").at(-1)).toBe("Acme_CRM-Ghent-/4.2-beta");
+});
+
+const node = `Node.js/${process.versions.node}`;
+
+test.for([
+	["Cloudflare-Workers", "Cloudflare-Workers"],
+	["Deno/2.5.0", "Deno/2.5.0"],
+	["Node.js/24", node],
+	["Rúntime/1", node],
+	[undefined, node],
+] as const)("the User-Agent names the runtime, which calls itself %j", async ([userAgent, shown]) => {
+	vi.stubGlobal("navigator", { userAgent });
+	expect(await agentOf()).toMatch(/^messaging-conversations\/[\d.]+\S* /);
+	expect((await agentOf())?.split(" ").slice(1)).toEqual([shown]);
 });
 
 test("option defaultCountry: BE by default, for every number that a call takes", async () => {

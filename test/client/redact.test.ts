@@ -58,6 +58,28 @@ test.for([
 	await expect(shownOf(`No such thing: ${said}!`)).resolves.toBe(`No such thing: ${shown}!`);
 });
 
+test("S14 S23 a text is masked where it is the whole message, and from four characters on", async () => {
+	await expect(shownOf(text)).resolves.toBe("[hidden]");
+	await expect(shownOf("No Anna here", "Anna")).resolves.toBe("No [hidden] here");
+});
+
+test("S14 S23 a text is masked inside of a longer text in JSON", async () => {
+	const body = texts["two lines"];
+	await expect(shownOf(JSON.stringify(`You said: ${body} today`), body)).resolves.toBe('"You said: [hidden] today"');
+});
+
+test("S14 S23 the number in another spelling is masked where the text has a number too", async () => {
+	const shown = await shownOf("Bad: 0470/12.34.56", "Please call 02 512 34 56");
+	expect(shown).toBe("Bad: [hidden]");
+});
+
+test("S14 S23 a text that contains another text of the request is masked as a whole", async () => {
+	const client = clientOf(connection, { fetch: async () => refusing("Bad: Anna is ill") });
+	const body = { name: "Anna", note: "Anna is ill" };
+	const error = await failure(() => client.request({ method: "POST", path: "/notes", body }));
+	expect(error.message).toBe("request: refused with 400: Bad: [hidden]");
+});
+
 test("S14 S23 the number as the caller wrote it is masked", async () => {
 	const send = sendingTo(() => refusing(`No such number: ${spelledPhone}.`));
 	const error = await failure(() => send({ to: spelledPhone, body: text }));
@@ -91,6 +113,8 @@ test.for<[message: string, shown?: string]>([
 	["operationId: was used with a different body"],
 	["Le numéro n'est pas valide: ça ne va pas"],
 	["to: +32 479 98 76 54 is not a phone number"],
+	["to: +32 479 98 74 56 is not a phone number"],
+	[`A key that begins with ${apiKey.split(".")[0]} is old`],
 	["50% of the quota is used, a = b &amp; c%20d \\d"],
 	["The request of 2026-01-05 was refused"],
 	["two\n\tlines", "two lines"],
@@ -141,8 +165,11 @@ test.for([
 	"32470123456",
 	"0470-12-34-56",
 	"0470/12.34.56",
+	"32479987654",
+	"0479-98-76-54",
 	apiKey,
 	`x-${apiKey}`,
+	"other_live.another9.secret9",
 	"two words",
 	"x".repeat(129),
 	"a,b",
@@ -163,6 +190,8 @@ test.for([
 	"req-32470123456",
 	"CANARYKEY-1",
 	"the-visit-is-at-14-00",
+	"70123456-1234-4234-8234-123456789012-the-visit-is-at-14-00",
+	"the-visit-is-at-14-00-70123456-1234-4234-8234-123456789012",
 	btoa(apiKey),
 	btoa(`Bearer ${apiKey}`),
 	`r-${btoa(apiKey)}`,

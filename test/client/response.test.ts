@@ -264,6 +264,23 @@ test.for([
 	expect(error.message).toBe(`me.get: the answer could not be read${hint}`);
 });
 
+test.for([
+	[404, "not_sent"],
+	[405, "not_sent"],
+	[501, "unknown"],
+] as const)("a %i of a base URL without /api/v1 is a wrong base URL, and a send is %s", async ([status, outcome]) => {
+	for (const url of [webApp, `${webApp}/api/v1/mount`]) {
+		const client = clientOf({ baseUrl: url }, { fetch: async () => jsonResponse({}, { status }) });
+		const error = await failure(() => callOf("messages.send").run(client));
+		expect(error).toMatchObject({ _tag: "PartnerConfigurationError", status, outcome, attempts: 1 });
+		expect(error.message).toBe(`baseUrl: must end in /api/v1: the service answered ${status}`);
+		// The path of a custom request can be the cause.
+		const custom = await failure(() => client.request({ method: "POST", path: "/tags" }));
+		expect(custom).toMatchObject({ status, attempts: 1 });
+		expect(custom._tag).not.toBe("PartnerConfigurationError");
+	}
+});
+
 test("a key function that fails is a wrong configuration, with its rule", async () => {
 	const apiKey = () => {
 		throw new TypeError("the vault is closed");

@@ -171,6 +171,12 @@ test("a 429 whose Retry-After leaves no room before the deadline is final", asyn
 	expect(requests).toHaveLength(1);
 });
 
+test.for([304, 402, 404, 418])("a %i is final, even with a Retry-After", async (status) => {
+	const { error, requests } = await failureOf("messages.send", inTurn({ status, headers: { "retry-after": "0" } }));
+	expect(error).toMatchObject({ status, attempts: 1, retryAfterMs: 0 });
+	expect(requests).toHaveLength(1);
+});
+
 test("a send that is limited four times has not been sent", async () => {
 	const headers = { "retry-after": "0" };
 	const { error, requests } = await failureOf("messages.send", inTurn({ status: 429, headers }));

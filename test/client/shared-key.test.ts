@@ -1,6 +1,6 @@
 import { PartnerConfigurationError, sharedKey } from "messaging-conversations";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { clientOf, wrong } from "../calls.ts";
+import { clientOf, failure, wrong } from "../calls.ts";
 import { apiKey, me } from "../canned.ts";
 import { refusal, scripted } from "../scripted.ts";
 
@@ -98,9 +98,29 @@ test("a read that never ends holds up the calls that joined it, and no later one
 	expect(await client.me.get()).toEqual(me);
 });
 
-test("what is not a function is refused, and not shown", () => {
+test("a read that ends late leaves the read that replaced it shared", async () => {
+	const asked: ((key: string) => void)[] = [];
+	const client = clientOf(await service(), { apiKey: sharedKey(() => new Promise((resolve) => asked.push(resolve))) });
+	const slow = client.me.get();
+	await expect.poll(() => asked.length).toBe(1);
+	const now = performance.now.bind(performance);
+	const later = vi.spyOn(performance, "now").mockImplementation(() => now() + 5001);
+	onTestFinished(() => later.mockRestore());
+	const second = client.me.get();
+	await expect.poll(() => asked.length).toBe(2);
+	asked[0]?.(apiKey);
+	expect(await slow).toEqual(me);
+	const third = client.me.get();
+	asked[1]?.(apiKey);
+	expect(await Promise.all([second, third])).toEqual([me, me]);
+	expect(asked).toHaveLength(2);
+});
+
+test("what is not a function is refused, and not shown", async () => {
 	for (const given of ["ab_live.key", undefined, {}]) {
 		expect(() => sharedKey(wrong(given))).toThrow(PartnerConfigurationError);
-		expect(() => sharedKey(wrong(given))).toThrow(/^read: must be a function that returns the key/);
+		const error = await failure(() => sharedKey(wrong(given)));
+		expect(error).toMatchObject({ operation: "sharedKey", field: "read" });
+		expect(error.rule).toBe("must be a function that returns the key: sharedKey(() => secrets.current())");
 	}
 });

@@ -95,7 +95,11 @@ test.for(everywhere)("#38 a machine that sleeps while it connects sends nothing 
 	const { url, seen } = await serve();
 	const client = clientOf({ baseUrl: url }, interrupted(adapter, moment, sleepAnHour));
 	const error = await failure(() => client.agency(agencyId).messages.send(hello));
-	expect(error).toMatchObject({ _tag: "PartnerTimeoutError", attempts: 1, message: /before the deadline of 60000 ms/ });
+	expect(error).toMatchObject({
+		_tag: "PartnerTimeoutError",
+		attempts: 1,
+		message: expect.stringContaining("before the deadline of 60000 ms"),
+	});
 	await client.me.get();
 	expect(seen).toEqual(["GET"]);
 });
@@ -140,7 +144,7 @@ test("#12 nor long after the limit of an attempt", async () => {
 	expect(await failure(() => client.agency(agencyId).messages.send(hello, options))).toMatchObject({
 		_tag: "PartnerTimeoutError",
 		outcome: "not_sent",
-		message: /within 50 ms/,
+		message: expect.stringContaining("within 50 ms"),
 	});
 	await client.me.get();
 	expect(seen).toEqual(["GET"]);
