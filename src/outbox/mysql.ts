@@ -1,8 +1,13 @@
+import type { Row } from "./connection.ts";
 import { refuse } from "./input.ts";
 import type { SequelizeQueryable } from "./mysql-libraries.ts";
 import { createSqlStore, type Names, namesFrom, open, retryLocked, type StoreOptions } from "./sql-store.ts";
 import type { OutboxStore } from "./store.ts";
 import { type AnyQueryable, databaseOf, type MysqlQueryable, transactionOf } from "./transaction.ts";
+
+/** A sign that only utf8mb4 holds. Each text is read beside it, because a connection may have another character set than the last. */
+const wave = "👋";
+const proof = ", _utf8mb4 x'f09f918b' as wave";
 
 /** Longer ones would be cut off without an error, if the `sql_mode` is not strict. */
 const longest = 255;
@@ -25,9 +30,9 @@ export function mysqlStore(
 	const run: typeof query = (sql, values) => retryLocked(() => query(sql, values));
 	const store = createSqlStore(
 		{
-			query(sql, values, tx) {
-				if (tx === undefined) return run(sql, values);
-				return transactionOf(tx, "mysql", sql, pool).query(sql, values);
+			async query(sql, values, tx) {
+				if (tx === undefined) return undamaged(await run(sql, values), "pool", "mysqlStore");
+				return undamaged(await transactionOf(tx, "mysql", sql, pool).query(sql, values), "tx", "enqueue");
 			},
 			change: change && ((sql, values) => retryLocked(() => change(sql, values))),
 			async createTables({ texts, worker, stops }) {
@@ -54,6 +59,7 @@ export function mysqlStore(
 				isEnded: "part_open is null",
 			},
 			locksReads: true,
+			proof,
 		},
 		namesFrom(options, "mysqlStore"),
 	);
@@ -72,9 +78,9 @@ export function mysqlStore(
  * Checks the settings of the connection, and chooses the collation. It has to distinguish a, A and á, and texts that differ by
  * a space at their end.
  */
-async function collationOf(run: (sql: string, values: []) => Promise<Record<string, unknown>[]>): Promise<string> {
+async function collationOf(run: (sql: string, values: []) => Promise<Row[]>): Promise<string> {
 	const [found] = await run(
-		`select @@autocommit as autocommit, _utf8mb4 x'f09f918b' as wave, (select max(collation_name)
+		`select @@autocommit as autocommit${proof}, (select max(collation_name)
 			from information_schema.collations where collation_name in ('utf8mb4_nopad_bin', 'utf8mb4_0900_bin')) as exact`,
 		[],
 	);
@@ -82,8 +88,15 @@ async function collationOf(run: (sql: string, values: []) => Promise<Record<stri
 		refuse("pool", "must be of MySQL 8.0.17 or later, or of MariaDB 10.6 or later", "migrate");
 	if (Number(found.autocommit) !== 1)
 		refuse("pool", "must have connections with autocommit on: remove `set autocommit = 0`", "migrate");
-	if (found.wave !== "👋") refuse("pool", "must have the character set utf8mb4: set charset to utf8mb4", "migrate");
+	undamaged([found], "pool", "migrate");
 	return found.exact;
+}
+
+/** Refuses rows that came through a connection which replaces signs by question marks. */
+function undamaged(rows: Row[], field: "pool" | "tx", operation: string): Row[] {
+	if (rows.some((row) => "wave" in row && row.wave !== wave))
+		refuse(field, "must have the character set utf8mb4: set charset to utf8mb4", operation);
+	return rows;
 }
 
 /**

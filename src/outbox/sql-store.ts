@@ -58,6 +58,8 @@ export interface Database {
 	 * changed by their keys; and stops are kept apart from the texts, so that a guard reads no text.
 	 */
 	locksReads: boolean;
+	/** What the rows of texts are read with, for `query` to see that they arrive undamaged. */
+	proof: string;
 }
 
 export type Value = string | number | null;
@@ -79,6 +81,7 @@ export const standard = {
 		isEnded: "state <> 'waiting'",
 	},
 	locksReads: false,
+	proof: "",
 } satisfies Partial<Database>;
 
 /** Names of the tables. */
@@ -171,7 +174,7 @@ const mostKeys = 500;
 /** A store on a database that speaks SQL. Each change is one statement. */
 export function createSqlStore(database: Database, names: Names): OutboxStore {
 	const { schema, texts, worker, stops, index } = names;
-	const { seq: seqColumn, onConflict, upsert, begunAt, begun, find, tuples, parts, locksReads } = database;
+	const { seq: seqColumn, onConflict, upsert, begunAt, begun, find, tuples, parts, locksReads, proof } = database;
 	/** Not async: a statement in the caller's transaction runs before the promise is there. */
 	const query: Database["query"] = (sql, values, tx) =>
 		database.query(sql, values, tx).catch((error: unknown) => {
@@ -273,7 +276,7 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 	async function readBefore(text: NewText, tx: unknown): Promise<Row[]> {
 		const { cancelled, dropped } = await stopNames(text);
 		const last = `select max(stopped_at) from ${stops} where name in ('${[...cancelled, dropped].join("', '")}')`;
-		const sql = `select t.*, (${last}) as last_stop from (select 1 as one) o left join ${texts} t on t.id = $1`;
+		const sql = `select t.*${proof}, (${last}) as last_stop from (select 1 as one) o left join ${texts} t on t.id = $1`;
 		return query(sql, [text.id], tx);
 	}
 
@@ -357,7 +360,7 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 				],
 				tx,
 			);
-			const sql = `select * from ${texts} where id = $1`;
+			const sql = `select *${proof} from ${texts} where id = $1`;
 			let row = stored ?? (await query(sql, [id], tx))[0];
 			// A transaction of MySQL sees a row that was committed since it began only with a lock. The lock would also keep others from
 			// inserting ids beside it, so the own row is read without one.
@@ -365,12 +368,12 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 			if (!row) throw new Error("The text was not stored.");
 			return textFrom(row);
 		},
-		find: (id) => first(`select * from ${texts} where id = $1`, id),
+		find: (id) => first(`select *${proof} from ${texts} where id = $1`, id),
 		async open(recipient, limit, now) {
 			const { agencyId, to } = recipient;
 			const stopped = await stopNames(recipient);
 			const rows = await query(
-				`select t.*, ${begun} as begun, (${lostAt(1, stopped)}) as lost_at, (${cancelledAt(stopped)}) as cancelled_at
+				`select t.*${proof}, ${begun} as begun, (${lostAt(1, stopped)}) as lost_at, (${cancelledAt(stopped)}) as cancelled_at
 				from ${texts} t ${by("turn")}
 				where recipient = $1 and agency_id = $2 and ${parts.open} is not null and next_at is not null
 					and state in ${open} and (attempted = 1 or ready_at <= $3)
@@ -386,13 +389,13 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 		},
 		unfinished: ({ agencyId, to = "" }) =>
 			textsOf(
-				`select * from ${texts} where recipient = $1 and next_at is not null and state in ${open}
+				`select *${proof} from ${texts} where recipient = $1 and next_at is not null and state in ${open}
 					${agencyId === undefined ? "" : "and agency_id = $2"} order by seq`,
 				agencyId === undefined ? [to] : [to, agencyId],
 			),
 		followed: ({ agencyId, to }, now) =>
 			textsOf(
-				`select * from ${texts}
+				`select *${proof} from ${texts}
 				where recipient = $1 and agency_id = $2 and next_at <= $3 and ${parts.isEnded}
 					and state in ${quoted(followed)} order by seq`,
 				[to, agencyId, now],
@@ -480,7 +483,7 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 			return row && Number(row.next_at);
 		},
 		async recipientOf(seq) {
-			const row = await first(`select * from ${texts} where seq = $1`, seq);
+			const row = await first(`select *${proof} from ${texts} where seq = $1`, seq);
 			return row && row.to !== "" ? { agencyId: row.agencyId, to: row.to } : undefined;
 		},
 		async claimed({ agencyId, to }) {
@@ -488,12 +491,12 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 				where agency_id = $1 and recipient = $2 and ${parts.isSent} order by seq desc limit 100`;
 			return (await query(sql, [agencyId, to])).map((row) => String(row.message_id));
 		},
-		byMessage: (messageId) => first(`select * from ${texts} where message_id = $1`, messageId),
+		byMessage: (messageId) => first(`select *${proof} from ${texts} where message_id = $1`, messageId),
 		async unacknowledged(limit) {
 			if (!(await isSettledUsed()))
 				await query(`insert into ${stops} (name, stopped_at) values ($1, 0) ${upsert("name")}`, [settledIsUsed]);
 			return textsOf(
-				`select * from ${texts} where unacknowledged is not null and ${parts.since} is not null
+				`select *${proof} from ${texts} where unacknowledged is not null and ${parts.since} is not null
 				order by ${parts.since}, seq limit $1`,
 				[limit],
 			);
@@ -593,7 +596,7 @@ function rankOf({ state }: OutboxText): number {
 /** The columns that are numbers, which PostgreSQL gives as strings. */
 const numbers = /^(seq|notBefore|notAfter|priority|createdAt|since|nextAt|readyAt|version|unacknowledged)$/;
 /** The columns that only statements use. */
-const internal = /^(attempted|begunAt|stoppedAt|lastStop|part[A-Z]\w*)$/;
+const internal = /^(attempted|begunAt|stoppedAt|lastStop|wave|part[A-Z]\w*)$/;
 
 function textFrom(row: Row): OutboxText {
 	const fields = Object.entries(row).flatMap(([column, value]) => {

@@ -223,6 +223,36 @@ describe.each(mysqlKinds)("%s", (kind) => {
 			);
 	});
 
+	test.each(["utf8_general_ci", "latin1_swedish_ci"])(
+		"a connection in %s reads no text and stores none, also once another one has migrated",
+		async (charset) => {
+			const { url, store } = await open();
+			await store.insert({ ...text, id: "a", body: "Hi \u{1F44B}" }, undefined);
+			const pool = await openPool(url, { charset });
+			const damaging = mysqlStore(pool);
+			const refusal = (field: string) => ({
+				_tag: "PartnerInvalidInput",
+				field,
+				rule: expect.stringContaining("utf8mb4"),
+			});
+			for (const act of [
+				() => damaging.open(text, 10, 1),
+				() => damaging.find("a"),
+				() => damaging.unfinished(text),
+				() => damaging.insert({ ...text, id: "b" }, undefined),
+			])
+				await expect(act()).rejects.toMatchObject(refusal("pool"));
+			const tx = await begin(pool);
+			for (const of of [store, damaging])
+				await expect(of.insert({ ...text, id: "b" }, tx)).rejects.toMatchObject(refusal("tx"));
+			await end(tx);
+			expect(await store.find("b")).toBeUndefined();
+			// The row has the same columns as before.
+			expect(await store.find("a")).toMatchObject({ body: "Hi \u{1F44B}" });
+			expect(Object.keys((await store.find("a")) ?? {})).not.toContain("wave");
+		},
+	);
+
 	test("processes that start at the same moment all find their tables, also in a database of their own", async () => {
 		const pool = await openPool();
 		const database = `crm_${crypto.randomUUID().slice(0, 8)}`;
