@@ -85,6 +85,11 @@ function isUnmigrated(error: unknown): boolean {
 	);
 }
 
+/** On MySQL this is how a connection says that no transaction is open. */
+export function isSavepointMissing(error: unknown): boolean {
+	return /^(ER_SP_DOES_NOT_EXIST|1305)$/.test(codeOf(error));
+}
+
 /** Data exceptions and violated constraints. Their messages quote values. */
 const quotesValues = /^(22|23)|^SQLITE_(CONSTRAINT|MISMATCH)|^P20(0|1)|^ER_(DUP|TRUNCATED|DATA|WARN_DATA|PARSE|SIGNAL)/;
 

@@ -360,10 +360,13 @@ const dialects = {
 	},
 } satisfies Record<Dialect, object>;
 
+/** The operation that runs a statement in the caller's transaction. On MySQL `acknowledge` reads the keys of the rows first. */
+export function operationOf(sql: string): "acknowledge" | "enqueue" {
+	return /^(update|select seq)\b/.test(sql) ? "acknowledge" : "enqueue";
+}
+
 /** The connection of a caller's transaction. Refuses a pool, because the text would be stored although the transaction is rolled back. */
-export function transactionOf(tx: unknown, dialect: Dialect, sql: string, pool?: unknown): Connection {
-	// On MySQL it reads the keys of the rows first.
-	const operation = /^(update|select seq)\b/.test(sql) ? "acknowledge" : "enqueue";
+export function transactionOf(tx: unknown, dialect: Dialect, operation: string, pool?: unknown): Connection {
 	const connection = connectionOf(tx, dialect);
 	const { database, named } = dialects[dialect];
 	if (!connection)
