@@ -36,10 +36,14 @@ export function mysqlStore(
 				return undamaged(await transactionOf(tx, "mysql", operationOf(sql), pool).query(sql, values), "tx", "enqueue");
 			},
 			change: change && ((sql, values) => retryLocked(() => change(sql, values))),
-			async createTables({ texts, worker, stops }) {
+			async tables(names) {
 				const end = `engine = InnoDB default charset = utf8mb4 collate = ${await collationOf(run)}`;
-				for (const [name, definition] of Object.entries(tablesOf({ texts, worker, stops })))
-					await run(`create table if not exists ${name} (${definition}) ${end}`, []);
+				return Object.fromEntries(
+					Object.entries(tablesOf(names)).map(([name, definition]) => [
+						name,
+						`create table if not exists ${name} (${definition}) ${end}`,
+					]),
+				);
 			},
 			seq: "",
 			onConflict: "on duplicate key update id = id",
@@ -48,7 +52,9 @@ export function mysqlStore(
 			begun: "begun_at",
 			// In microseconds, whatever the time zone of the session.
 			stopNow: () => "timestampdiff(microsecond, '1970-01-01', utc_timestamp(6))",
-			find: "",
+			// The sign has its character set, as the value has, because the connection may have another collation.
+			find: `select 1 as found from information_schema.tables where table_name = substring_index($1, _utf8mb4 '.', -1)
+				and table_schema = if($1 like _utf8mb4 '%.%', substring_index($1, _utf8mb4 '.', 1), database())`,
 			findSchema: "select 1 as found from information_schema.schemata where schema_name = $1",
 			bigint: "signed",
 			tuples: "",
@@ -122,7 +128,7 @@ function undamaged(rows: Row[], field: "pool" | "tx", operation: string): Row[] 
  * The columns `part_…` are null in all texts that their index does not need, as partial indexes leave them out. They are
  * stored, because indexes of virtual columns have had defects in both databases.
  */
-function tablesOf({ texts, worker, stops }: Pick<Names, "texts" | "worker" | "stops">): Record<string, string> {
+function tablesOf({ texts, worker, stops }: Names): Record<string, string> {
 	const part = (name: string, type: string, condition: string, value: string) =>
 		`part_${name} ${type} generated always as (if(${condition}, ${value}, null)) stored`;
 	return {

@@ -22,8 +22,11 @@ export interface Database {
 	query: (sql: string, values: Value[], tx?: unknown) => Promise<Row[]>;
 	/** Runs an update or a delete without `returning`, and gives the number of rows. Absent if the database has `returning`. */
 	change?: ((sql: string, values: Value[]) => Promise<number>) | undefined;
-	/** Checks the settings of the connection and creates the tables. Absent if the tables are created one part at a time. */
-	createTables?: (names: Names) => Promise<void>;
+	/**
+	 * Checks the settings of the connection, and gives the statement that creates each table. Absent if the tables are created
+	 * one part at a time.
+	 */
+	tables?: (names: Names) => Promise<Record<string, string>>;
 	/** The column of the order of arrival. */
 	seq: string;
 	/** What `insert` does when the id is there: with an update, it gives the row that is there. */
@@ -284,7 +287,8 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 
 	async function create(name: string, statement: string): Promise<void> {
 		if (await exists(name)) return;
-		// "if not exists" fails in PostgreSQL when another process creates the same at that moment. Then it is there.
+		// Asked first, because "if not exists" needs the right to create it even when it is there. In PostgreSQL it fails when
+		// another process creates the same at that moment. Then it is there.
 		await query(statement, []).catch(() => query(statement, []));
 	}
 
@@ -292,7 +296,6 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 		if (schema === "") return;
 		const name = schema.slice(0, -1);
 		const [found] = await query(database.findSchema, [name]);
-		// Asked first, because "if not exists" needs the right to create it even when it is there.
 		const statement = `create schema if not exists ${name}`;
 		if (!found) await query(statement, []).catch(() => query(statement, []));
 	}
@@ -329,7 +332,10 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 	return {
 		async migrate() {
 			await createSchema();
-			if (database.createTables) return database.createTables(names);
+			if (database.tables) {
+				for (const [name, statement] of Object.entries(await database.tables(names))) await create(name, statement);
+				return;
+			}
 			await create(texts, `create table if not exists ${texts} (${seqColumn}, ${columns})`);
 			await create(worker, `create table if not exists ${worker} (${workerColumns})`);
 			await create(stops, `create table if not exists ${stops} (${stopColumns})`);

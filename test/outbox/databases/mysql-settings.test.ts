@@ -266,6 +266,29 @@ describe.each(mysqlKinds)("%s", (kind) => {
 		await pool.query(`drop database ${database}`);
 	});
 
+	test("a user who may only read and write rows can migrate, enqueue and work once the tables are there", async () => {
+		const { url, pool, store } = await open();
+		const database = new URL(url).pathname.slice(1);
+		const user = `app_${crypto.randomUUID().slice(0, 8)}`;
+		const limited = new URL(url);
+		limited.username = user;
+		limited.password = "sesame";
+		await pool.query(`create user ${user} identified by 'sesame'`);
+		await pool.query(`grant select, insert, update, delete on ${database}.* to ${user}`);
+		const app = await openPool(limited.href);
+		for (const table of ["outbox_text", `${database}.outbox_text`]) {
+			const own = mysqlStore(app, { table });
+			await own.migrate();
+			await own.insert({ ...text, id: table }, undefined);
+		}
+		expect(await store.due(10, 10)).toHaveLength(1);
+		// Missing tables still need the right.
+		await expect(mysqlStore(app, { table: "other" }).migrate()).rejects.toMatchObject({
+			code: "ER_TABLEACCESS_DENIED_ERROR",
+		});
+		await pool.query(`drop user ${user}`);
+	});
+
 	test("a text that cannot be read back in a transaction fails with the database's code", async () => {
 		const { url, pool, store } = await open();
 		await query(url, "rename table outbox_text to elsewhere");
