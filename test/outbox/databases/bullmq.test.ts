@@ -112,6 +112,20 @@ describe.each([
 		await end();
 	});
 
+	test("texts of one contact with different priorities follow each other without the scan", async () => {
+		const { pool, open, note, inbox } = await openWorld(bullmq);
+		const { outbox, work, end } = open();
+		await outbox.migrate();
+		const ids = ["1", "2", "3", "4", "5"];
+		for (const id of ids) await outbox.enqueue({ ...note(id), priority: 10 - Number(id) });
+		await redis.flush();
+		// The first scan finds them, and the next one comes half a minute later.
+		await pool.query("update outbox_text set next_at = next_at - 60000");
+		work();
+		await expect.poll(() => inbox(), soon).toEqual(ids);
+		await end();
+	});
+
 	test("while Redis is away texts are stored and nothing fails; they are sent when it is back", async () => {
 		const { open, note, inbox } = await openWorld(bullmq, { settleMs: 1_500 });
 		const { outbox, work, end } = open();
