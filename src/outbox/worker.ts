@@ -105,7 +105,8 @@ export async function workWith(
 	/** A step that is due now has a job of its own: the one of this second may be the job that still runs. */
 	const wakeAgain = (due: DueRecipient, at: number): Promise<void> =>
 		at <= now() ? engine.wake(due, at, crypto.randomUUID()) : wake(due, at);
-	await engine.start();
+	await engine.start(ended);
+	if (ended.aborted) return;
 	const stop = await engine.work(async (seq) => {
 		try {
 			const recipient = await store.recipientOf(seq);
