@@ -1,7 +1,9 @@
 // The transaction that people already have, on MySQL: each library with commit, rollback and a double enqueue.
+import mariadb from "mariadb";
 import { createClient } from "messaging-conversations";
 import { createOutbox, mysqlStore, postgresStore, type Transaction } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
+import callbacks from "mysql2";
 import promised from "mysql2/promise";
 import pg from "pg";
 import { afterAll, describe, expect, test } from "vitest";
@@ -175,6 +177,19 @@ describe.each(mysqlKinds)("%s", (kind) => {
 		await tx.query("rollback");
 		tx.destroy();
 		expect(await store.find("a")).toBeUndefined();
+	});
+
+	test("a cluster of pools is refused, because it may lead to a server that only reads", async () => {
+		const options = { host: "localhost", database: "crm" };
+		const clusters = [promised.createPoolCluster(), callbacks.createPoolCluster(), mariadb.createPoolCluster()];
+		for (const cluster of clusters) {
+			(cluster as promised.PoolCluster).add("a", options);
+			for (const pool of [cluster, cluster.of("*")])
+				expect(() => mysqlStore(pool as never)).toThrow(
+					expect.objectContaining({ field: "pool", rule: expect.stringMatching(/cluster.*createPool/) }),
+				);
+			await cluster.end(() => {});
+		}
 	});
 
 	test("a pool of PostgreSQL is refused, and that of MySQL is no pool of PostgreSQL", async () => {
