@@ -82,7 +82,7 @@ const pool = { query: async () => ({ rows: [] }) };
 const db = { prepare: () => ({ all: () => [], run: () => {} }) };
 const settings = [{ autocommit: 1, wave: "👋", exact: "utf8mb4_0900_bin" }];
 const mysqlPool = { escape: String, query: async ({ sql }: { sql: string }) => [/^select @@/.test(sql) ? settings : [], []] };
-const queue = { name: "messaging-outbox", opts: {}, add: async () => {}, waitUntilReady: async () => {} };
+const queue = { name: "messaging-outbox", opts: {}, add: async () => {}, waitUntilReady: async () => {}, on: () => {} };
 class Worker { on() {} async close() {} }
 const boss = { createQueue: async () => {}, send: async () => {}, work: async () => "", offWork: async () => {} };
 const outbox = createOutbox({ client, store });

@@ -12,6 +12,8 @@ export interface BullmqQueueLike {
 	add(name: string, data: WakeUp, options: BullmqJobOptions): Promise<unknown>;
 	/** Resolves when the queue is connected. */
 	waitUntilReady(): Promise<unknown>;
+	/** Listens to errors of the connection. */
+	on(event: "error", listener: (error: Error) => void): unknown;
 }
 
 /** What the engine uses of a `Worker` of BullMQ 5 or 6. */
@@ -86,16 +88,30 @@ const longestCloseMs = 5_000;
 export function bullmqEngine(options: BullmqEngineOptions): OutboxEngine {
 	fields("options", options, "bullmqEngine", "queue", "Worker");
 	const { queue, Worker } = options;
-	if (!can(queue, "add", "waitUntilReady"))
+	if (!can(queue, "add", "waitUntilReady", "on"))
 		refuse("queue", "must be a Queue of BullMQ: new Queue(name, { connection })", "bullmqEngine");
 	if (typeof Worker !== "function") refuse("Worker", "must be the class Worker of BullMQ", "bullmqEngine");
 	let awayUntil = 0;
+	/** The last error of the queue, if it has not been reached since. */
+	let lastError: unknown;
+	queue.on("error", (error) => {
+		lastError = error;
+	});
+	const reached = (): void => {
+		awayUntil = 0;
+		lastError = undefined;
+	};
 	return {
-		async start() {
-			await within(longestStartMs, queue.waitUntilReady());
+		async start(signal) {
+			await within(longestStartMs, queue.waitUntilReady(), signal).catch((error: unknown) => {
+				throw unavailable(error ?? lastError);
+			});
+			reached();
 		},
+		// The text is stored by then, and the scan of the workers finds it.
+		mayFailToWake: true,
 		async wake({ agencyId, to, seq, priority = 0 }, at, key = "", tx) {
-			if (Date.now() < awayUntil) return;
+			if (Date.now() < awayUntil) throw unavailable(lastError);
 			const job: BullmqJobOptions = {
 				jobId: await operationIdFrom("wake", agencyId, to, `${at}`, `key ${key}`),
 				delay: Math.max(0, Math.ceil(at - Date.now())),
@@ -105,10 +121,12 @@ export function bullmqEngine(options: BullmqEngineOptions): OutboxEngine {
 				removeOnComplete: true,
 				removeOnFail: true,
 			};
-			// A wake-up that is lost is made up for by the scan of the workers, so the text is not refused for it.
-			await within(longestWakeMs, queue.add(jobName, { text: seq }, job)).catch(() => {
+			await within(longestWakeMs, queue.add(jobName, { text: seq }, job)).catch((error: unknown) => {
 				awayUntil = Date.now() + awayMs;
+				lastError = error ?? lastError;
+				throw unavailable(lastError);
 			});
+			reached();
 		},
 		async work(step, concurrency) {
 			const { connection }: { connection?: { options?: { maxRetriesPerRequest?: unknown } } } = queue.opts;
@@ -123,17 +141,19 @@ export function bullmqEngine(options: BullmqEngineOptions): OutboxEngine {
 				if (name !== jobName) throw new Error("This queue belongs to an outbox. Give your jobs a queue of their own.");
 				if (!(await step(data.text))) throw new Error("The transaction that stores the text is still open.");
 			};
+			// BullMQ connects again by itself.
+			let isAway = false;
 			const worker = new Worker(
 				queue.name,
 				async (job) => {
+					isAway = false;
+					reached();
 					const ended = run(job);
 					running.add(ended);
 					await ended.finally(() => running.delete(ended));
 				},
 				{ ...queue.opts, concurrency } as never,
 			);
-			// BullMQ connects again by itself.
-			let isAway = false;
 			worker.on("error", () => {
 				isAway = true;
 			});
@@ -150,16 +170,24 @@ export function bullmqEngine(options: BullmqEngineOptions): OutboxEngine {
 	};
 }
 
-/** Rejects if it takes too long, with a code that says that it heals by itself. */
-async function within<Result>(ms: number, act: Promise<Result>): Promise<Result> {
-	let timer: ReturnType<typeof setTimeout> | undefined;
-	const late = new Promise<never>((_, reject) => {
-		const error = Object.assign(new Error("Redis does not answer."), { code: "ETIMEDOUT" });
-		timer = setTimeout(() => reject(error), ms);
+/** Rejects without an error if it takes too long. Resolves early if the signal aborts. */
+function within(ms: number, act: Promise<unknown>, signal?: AbortSignal): Promise<unknown> {
+	return new Promise((resolve, reject) => {
+		const timer = setTimeout(reject, ms);
+		const end = (): void => {
+			clearTimeout(timer);
+			signal?.removeEventListener("abort", end);
+			resolve(undefined);
+		};
+		signal?.addEventListener("abort", end);
+		if (signal?.aborted) end();
+		act.then(end, reject).finally(end);
 	});
-	try {
-		return await Promise.race([act, late]);
-	} finally {
-		clearTimeout(timer);
-	}
+}
+
+/** Names an error of Redis by its code, such as OOM or NOAUTH, because a message may hold more. It heals by itself. */
+function unavailable(error: unknown): Error {
+	const { code = /\b(?!ERR\b)[A-Z]{3,}\b/.exec(Object(error).message)?.[0] } = Object(error);
+	const message = code ? `Redis takes no jobs: ${code}.` : "Redis does not answer.";
+	return Object.assign(new Error(message), { code: "ETIMEDOUT" });
 }

@@ -65,16 +65,26 @@ const passingCodes = new RegExp(
 		"ER_(CON_COUNT_ERROR|TOO_MANY_USER_CONNECTIONS|USER_LIMIT_REACHED|SERVER_SHUTDOWN|NORMAL_SHUTDOWN|DISK_FULL)",
 		"ER_(OPTION_PREVENTS_STATEMENT|READ_ONLY_MODE|CANT_EXECUTE_IN_READ_ONLY_TRANSACTION|QUERY_(INTERRUPTED|TIMEOUT))",
 		"ER_(STATEMENT_TIMEOUT|CONNECTION_KILLED|NET_\\w+|(NEW_)?ABORTING_CONNECTION|GET_CONNECTION_TIMEOUT)",
-		"ER_(CONNECTION_TIMEOUT|SOCKET_\\w+|CMD_CONNECTION_CLOSED)|PROTOCOL_\\w+",
-		"1040|1053|1152|1158|1159|1160|1161|1184|1203|1226|1290|1317|1836|1927|1969|3024)$",
+		"ER_POOL_NO\\w+|ER_(CONNECTION_TIMEOUT|SOCKET_\\w+|CMD_CONNECTION_CLOSED)|PROTOCOL_\\w+",
+		"1040|1053|1152|1158|1159|1160|1161|1184|1203|1226|1290|1317|1836|1927|1969|3024|45028|4506[01])$",
 	].join("|"),
 );
 const passingMessages =
-	/^Connection terminated|timeout exceeded when trying to connect|^fetch failed$|^socket hang up$|connection is in closed state|^Knex: Timeout acquiring/;
+	/^Connection terminated|timeout exceeded when trying to connect|^fetch failed$|^socket hang up$|connection is in closed state/;
+
+/** All connections of a pool are in use. Sequelize, Knex and mysql2 have no code for it, and the cause says less. */
+function fullPool(error: unknown): Layer | undefined {
+	return layersOf(error).find(
+		({ name, message }) =>
+			name === "SequelizeConnectionAcquireTimeoutError" ||
+			/^(Knex: Timeout acquiring|Queue limit reached)/.test(String(message)),
+	);
+}
 
 /** The database is away or busy. It heals by itself, unlike a missing table, a permission or a mistake in a program. */
 export function isPassing(error: unknown): boolean {
-	return isLocked(error) || passingCodes.test(codeOf(error)) || passingMessages.test(messageOf(error));
+	const isKnown = passingCodes.test(codeOf(error)) || passingMessages.test(messageOf(error));
+	return isKnown || isLocked(error) || fullPool(error) !== undefined;
 }
 
 /** A table or a column of the store is missing. */
@@ -85,12 +95,20 @@ function isUnmigrated(error: unknown): boolean {
 	);
 }
 
+/** On MySQL this is how a connection says that no transaction is open. */
+export function isSavepointMissing(error: unknown): boolean {
+	return /^(ER_SP_DOES_NOT_EXIST|1305)$/.test(codeOf(error));
+}
+
 /** Data exceptions and violated constraints. Their messages quote values. */
 const quotesValues = /^(22|23)|^SQLITE_(CONSTRAINT|MISMATCH)|^P20(0|1)|^ER_(DUP|TRUNCATED|DATA|WARN_DATA|PARSE|SIGNAL)/;
 
 /** The error of a statement without its values. */
 export function withoutValues(error: unknown, values: readonly unknown[]): unknown {
 	if (error instanceof PartnerInvalidInput) return error;
+	const full = fullPool(error);
+	if (full)
+		return Object.assign(new Error(`No connection of the pool became free. ${full.message}`), { code: "ETIMEDOUT" });
 	const layers = layersOf(error);
 	const code = codeOf(error);
 	const message = messageOf(error);

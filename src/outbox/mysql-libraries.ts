@@ -56,7 +56,8 @@ function drizzle(value: Methods): Connection | undefined {
 	return connection(
 		// What Drizzle's own `sql` makes.
 		(sql) => call(value, "execute", { getSQL: () => ({ toQuery: () => ({ sql, params: [] }) }) }),
-		() => can(value, "rollback"),
+		// A transaction does not tell whether it has ended.
+		() => (can(value, "rollback") ? undefined : false),
 	);
 }
 

@@ -1,8 +1,14 @@
+import type { Row } from "./connection.ts";
+import { isSavepointMissing, withoutValues } from "./database-error.ts";
 import { refuse } from "./input.ts";
 import type { SequelizeQueryable } from "./mysql-libraries.ts";
 import { createSqlStore, type Names, namesFrom, open, retryLocked, type StoreOptions } from "./sql-store.ts";
 import type { OutboxStore } from "./store.ts";
-import { type AnyQueryable, databaseOf, type MysqlQueryable, transactionOf } from "./transaction.ts";
+import { type AnyQueryable, databaseOf, type MysqlQueryable, operationOf, transactionOf } from "./transaction.ts";
+
+/** A sign that only utf8mb4 holds. Each text is read beside it, because a connection may have another character set than the last. */
+const wave = "👋";
+const proof = ", _utf8mb4 x'f09f918b' as wave";
 
 /** Longer ones would be cut off without an error, if the `sql_mode` is not strict. */
 const longest = 255;
@@ -25,15 +31,19 @@ export function mysqlStore(
 	const run: typeof query = (sql, values) => retryLocked(() => query(sql, values));
 	const store = createSqlStore(
 		{
-			query(sql, values, tx) {
-				if (tx === undefined) return run(sql, values);
-				return transactionOf(tx, "mysql", sql, pool).query(sql, values);
+			async query(sql, values, tx) {
+				if (tx === undefined) return undamaged(await run(sql, values), "pool", "mysqlStore");
+				return undamaged(await transactionOf(tx, "mysql", operationOf(sql), pool).query(sql, values), "tx", "enqueue");
 			},
 			change: change && ((sql, values) => retryLocked(() => change(sql, values))),
-			async createTables({ texts, worker, stops }) {
+			async tables(names) {
 				const end = `engine = InnoDB default charset = utf8mb4 collate = ${await collationOf(run)}`;
-				for (const [name, definition] of Object.entries(tablesOf({ texts, worker, stops })))
-					await run(`create table if not exists ${name} (${definition}) ${end}`, []);
+				return Object.fromEntries(
+					Object.entries(tablesOf(names)).map(([name, definition]) => [
+						name,
+						`create table if not exists ${name} (${definition}) ${end}`,
+					]),
+				);
 			},
 			seq: "",
 			onConflict: "on duplicate key update id = id",
@@ -42,7 +52,9 @@ export function mysqlStore(
 			begun: "begun_at",
 			// In microseconds, whatever the time zone of the session.
 			stopNow: () => "timestampdiff(microsecond, '1970-01-01', utc_timestamp(6))",
-			find: "",
+			// The sign has its character set, as the value has, because the connection may have another collation.
+			find: `select 1 as found from information_schema.tables where table_name = substring_index($1, _utf8mb4 '.', -1)
+				and table_schema = if($1 like _utf8mb4 '%.%', substring_index($1, _utf8mb4 '.', 1), database())`,
 			findSchema: "select 1 as found from information_schema.schemata where schema_name = $1",
 			bigint: "signed",
 			tuples: "",
@@ -54,27 +66,46 @@ export function mysqlStore(
 				isEnded: "part_open is null",
 			},
 			locksReads: true,
+			proof,
 		},
 		namesFrom(options, "mysqlStore"),
 	);
 	return {
 		...store,
+		async acknowledge(changes, tx) {
+			await checkOpen(tx, "acknowledge");
+			return store.acknowledge(changes, tx);
+		},
 		async insert(text, tx) {
 			for (const field of ["id", "agencyId", "consentLanguage"] as const)
 				if ((text[field] ?? "").length > longest)
 					refuse(field, `must have at most ${longest} characters on MySQL`, "enqueue");
+			await checkOpen(tx, "enqueue");
 			return store.insert(text, tx);
 		},
 	};
+
+	/** A statement on a connection that does not tell whether a transaction is open would be stored for good if none is. */
+	async function checkOpen(tx: unknown, operation: string): Promise<void> {
+		if (tx === undefined) return;
+		const connection = transactionOf(tx, "mysql", operation, pool);
+		if (connection.isTransaction() !== undefined) return;
+		// Without a transaction the first does nothing, and the second does not find it. It needs no right.
+		await connection.query("savepoint outbox_is_open", []);
+		await connection.query("release savepoint outbox_is_open", []).catch((error: unknown) => {
+			if (!isSavepointMissing(error)) throw withoutValues(error, []);
+			refuse("tx", "no transaction is open on it: begin one first, and enqueue before it ends", operation);
+		});
+	}
 }
 
 /**
  * Checks the settings of the connection, and chooses the collation. It has to distinguish a, A and á, and texts that differ by
  * a space at their end.
  */
-async function collationOf(run: (sql: string, values: []) => Promise<Record<string, unknown>[]>): Promise<string> {
+async function collationOf(run: (sql: string, values: []) => Promise<Row[]>): Promise<string> {
 	const [found] = await run(
-		`select @@autocommit as autocommit, _utf8mb4 x'f09f918b' as wave, (select max(collation_name)
+		`select @@autocommit as autocommit${proof}, (select max(collation_name)
 			from information_schema.collations where collation_name in ('utf8mb4_nopad_bin', 'utf8mb4_0900_bin')) as exact`,
 		[],
 	);
@@ -82,15 +113,22 @@ async function collationOf(run: (sql: string, values: []) => Promise<Record<stri
 		refuse("pool", "must be of MySQL 8.0.17 or later, or of MariaDB 10.6 or later", "migrate");
 	if (Number(found.autocommit) !== 1)
 		refuse("pool", "must have connections with autocommit on: remove `set autocommit = 0`", "migrate");
-	if (found.wave !== "👋") refuse("pool", "must have the character set utf8mb4: set charset to utf8mb4", "migrate");
+	undamaged([found], "pool", "migrate");
 	return found.exact;
+}
+
+/** Refuses rows that came through a connection which replaces signs by question marks. */
+function undamaged(rows: Row[], field: "pool" | "tx", operation: string): Row[] {
+	if (rows.some((row) => "wave" in row && row.wave !== wave))
+		refuse(field, "must have the character set utf8mb4: set charset to utf8mb4", operation);
+	return rows;
 }
 
 /**
  * The columns `part_…` are null in all texts that their index does not need, as partial indexes leave them out. They are
  * stored, because indexes of virtual columns have had defects in both databases.
  */
-function tablesOf({ texts, worker, stops }: Pick<Names, "texts" | "worker" | "stops">): Record<string, string> {
+function tablesOf({ texts, worker, stops }: Names): Record<string, string> {
 	const part = (name: string, type: string, condition: string, value: string) =>
 		`part_${name} ${type} generated always as (if(${condition}, ${value}, null)) stored`;
 	return {

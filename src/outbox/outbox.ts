@@ -193,7 +193,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		const text = checkedText(given, client, { defaultCountry, allowUnlistedNumber }, now());
 		const row = await store.insert(text, tx);
 		refuseOther(text, row);
-		if (row.version === 0) await engine?.wake(row, row.nextAt ?? now(), row.id, tx);
+		if (row.version === 0) await wakeWorker(row, row.nextAt ?? now(), row.id, tx);
 		if (tx === undefined) loop.nudge();
 		return statusOf(row);
 	}
@@ -315,8 +315,14 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		const recipient = { to, ...(agencyId !== undefined && { agencyId }) };
 		await store.wake(recipient, now());
 		const [first] = engine ? await store.unfinished(recipient) : [];
-		if (first) await engine?.wake(first, now());
+		if (first) await wakeWorker(first, now());
 		loop.nudge();
+	}
+
+	async function wakeWorker(...given: Parameters<OutboxEngine["wake"]>): Promise<void> {
+		await engine?.wake(...given).catch((error: unknown) => {
+			if (!engine.mayFailToWake) throw error;
+		});
 	}
 
 	async function settledChanges(given: { limit?: number | undefined } = {}): Promise<SettledChange[]> {

@@ -10,7 +10,7 @@ import type { Recipient } from "./text.ts";
  * - `failing`: a read or a send of a text failed
  * - `consent_unavailable`, `language_required`, `language_unavailable`: settings of the agency, see {@link OutboxReason}
  * - `hook_failed`: `beforeSend` or `onReply` threw, took longer than 5 seconds, or returned something else than a verdict
- * - `database`: the store failed
+ * - `database`: the store failed, or the Redis of {@link bullmqEngine}
  */
 export type PauseReason =
 	| "key"
@@ -30,7 +30,7 @@ export interface Pause {
 	reason: PauseReason;
 	/** The error, if there is one. It holds no key, no number and no text. */
 	error?: PartnerError;
-	/** The error of the database, if it is the reason. It holds no number and no text. */
+	/** The error of the database or of Redis, if it is the reason. It holds no number and no text. */
 	databaseError?: Error;
 	/** The agency, when it concerns one alone. */
 	agencyId?: string;
@@ -50,7 +50,7 @@ export interface Pauses {
 	report: (id: string, pause: Omit<Pause, "id">) => void;
 	/** Notes a call that succeeded. A read ends no pause of sends, and a send none of reads. */
 	passed: (recipient: Recipient, operation: "read" | "send" | "settings") => void;
-	/** Reports that the database is away. */
+	/** Reports that the database or Redis is away. */
 	outage: (databaseError: Error, retryAt: number) => void;
 	/** Notes that a text does not wait any more. */
 	cleared: (id: string) => void;

@@ -80,7 +80,7 @@ export function pgBossEngine(boss: PgBossLike, options: PgBossEngineOptions = {}
 			// What is due now starts by the clock of the database, which may be behind this one.
 			if (at > Date.now()) job.startAfter = new Date(at);
 			if (tx !== undefined) {
-				const transaction = transactionOf(tx, "postgres", "insert");
+				const transaction = transactionOf(tx, "postgres", "enqueue");
 				job.db = { executeSql: async (sql, values = []) => ({ rows: await transaction.query(sql, values) }) };
 			}
 			await boss.send(queue, { text: seq }, job);

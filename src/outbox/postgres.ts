@@ -3,6 +3,7 @@ import type { OutboxStore } from "./store.ts";
 import {
 	type AnyQueryable,
 	databaseOf,
+	operationOf,
 	type PostgresJsSql,
 	type PostgresQueryable,
 	transactionOf,
@@ -28,7 +29,7 @@ export function postgresStore(
 			...standard,
 			query(sql, values, tx) {
 				if (tx === undefined) return retryLocked(() => database.query(sql, values));
-				return transactionOf(tx, "postgres", sql, pool).query(sql, values);
+				return transactionOf(tx, "postgres", operationOf(sql), pool).query(sql, values);
 			},
 			seq: "seq bigint generated always as identity primary key",
 			// An update would lock the row until the caller commits, and the worker would wait for it.

@@ -22,8 +22,11 @@ export interface Database {
 	query: (sql: string, values: Value[], tx?: unknown) => Promise<Row[]>;
 	/** Runs an update or a delete without `returning`, and gives the number of rows. Absent if the database has `returning`. */
 	change?: ((sql: string, values: Value[]) => Promise<number>) | undefined;
-	/** Checks the settings of the connection and creates the tables. Absent if the tables are created one part at a time. */
-	createTables?: (names: Names) => Promise<void>;
+	/**
+	 * Checks the settings of the connection, and gives the statement that creates each table. Absent if the tables are created
+	 * one part at a time.
+	 */
+	tables?: (names: Names) => Promise<Record<string, string>>;
 	/** The column of the order of arrival. */
 	seq: string;
 	/** What `insert` does when the id is there: with an update, it gives the row that is there. */
@@ -58,6 +61,8 @@ export interface Database {
 	 * changed by their keys; and stops are kept apart from the texts, so that a guard reads no text.
 	 */
 	locksReads: boolean;
+	/** What the rows of texts are read with, for `query` to see that they arrive undamaged. */
+	proof: string;
 }
 
 export type Value = string | number | null;
@@ -79,6 +84,7 @@ export const standard = {
 		isEnded: "state <> 'waiting'",
 	},
 	locksReads: false,
+	proof: "",
 } satisfies Partial<Database>;
 
 /** Names of the tables. */
@@ -171,7 +177,7 @@ const mostKeys = 500;
 /** A store on a database that speaks SQL. Each change is one statement. */
 export function createSqlStore(database: Database, names: Names): OutboxStore {
 	const { schema, texts, worker, stops, index } = names;
-	const { seq: seqColumn, onConflict, upsert, begunAt, begun, find, tuples, parts, locksReads } = database;
+	const { seq: seqColumn, onConflict, upsert, begunAt, begun, find, tuples, parts, locksReads, proof } = database;
 	/** Not async: a statement in the caller's transaction runs before the promise is there. */
 	const query: Database["query"] = (sql, values, tx) =>
 		database.query(sql, values, tx).catch((error: unknown) => {
@@ -273,7 +279,7 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 	async function readBefore(text: NewText, tx: unknown): Promise<Row[]> {
 		const { cancelled, dropped } = await stopNames(text);
 		const last = `select max(stopped_at) from ${stops} where name in ('${[...cancelled, dropped].join("', '")}')`;
-		const sql = `select t.*, (${last}) as last_stop from (select 1 as one) o left join ${texts} t on t.id = $1`;
+		const sql = `select t.*${proof}, (${last}) as last_stop from (select 1 as one) o left join ${texts} t on t.id = $1`;
 		return query(sql, [text.id], tx);
 	}
 
@@ -281,7 +287,8 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 
 	async function create(name: string, statement: string): Promise<void> {
 		if (await exists(name)) return;
-		// "if not exists" fails in PostgreSQL when another process creates the same at that moment. Then it is there.
+		// Asked first, because "if not exists" needs the right to create it even when it is there. In PostgreSQL it fails when
+		// another process creates the same at that moment. Then it is there.
 		await query(statement, []).catch(() => query(statement, []));
 	}
 
@@ -289,7 +296,6 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 		if (schema === "") return;
 		const name = schema.slice(0, -1);
 		const [found] = await query(database.findSchema, [name]);
-		// Asked first, because "if not exists" needs the right to create it even when it is there.
 		const statement = `create schema if not exists ${name}`;
 		if (!found) await query(statement, []).catch(() => query(statement, []));
 	}
@@ -326,7 +332,10 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 	return {
 		async migrate() {
 			await createSchema();
-			if (database.createTables) return database.createTables(names);
+			if (database.tables) {
+				for (const [name, statement] of Object.entries(await database.tables(names))) await create(name, statement);
+				return;
+			}
 			await create(texts, `create table if not exists ${texts} (${seqColumn}, ${columns})`);
 			await create(worker, `create table if not exists ${worker} (${workerColumns})`);
 			await create(stops, `create table if not exists ${stops} (${stopColumns})`);
@@ -357,7 +366,7 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 				],
 				tx,
 			);
-			const sql = `select * from ${texts} where id = $1`;
+			const sql = `select *${proof} from ${texts} where id = $1`;
 			let row = stored ?? (await query(sql, [id], tx))[0];
 			// A transaction of MySQL sees a row that was committed since it began only with a lock. The lock would also keep others from
 			// inserting ids beside it, so the own row is read without one.
@@ -365,12 +374,12 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 			if (!row) throw new Error("The text was not stored.");
 			return textFrom(row);
 		},
-		find: (id) => first(`select * from ${texts} where id = $1`, id),
+		find: (id) => first(`select *${proof} from ${texts} where id = $1`, id),
 		async open(recipient, limit, now) {
 			const { agencyId, to } = recipient;
 			const stopped = await stopNames(recipient);
 			const rows = await query(
-				`select t.*, ${begun} as begun, (${lostAt(1, stopped)}) as lost_at, (${cancelledAt(stopped)}) as cancelled_at
+				`select t.*${proof}, ${begun} as begun, (${lostAt(1, stopped)}) as lost_at, (${cancelledAt(stopped)}) as cancelled_at
 				from ${texts} t ${by("turn")}
 				where recipient = $1 and agency_id = $2 and ${parts.open} is not null and next_at is not null
 					and state in ${open} and (attempted = 1 or ready_at <= $3)
@@ -386,13 +395,13 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 		},
 		unfinished: ({ agencyId, to = "" }) =>
 			textsOf(
-				`select * from ${texts} where recipient = $1 and next_at is not null and state in ${open}
+				`select *${proof} from ${texts} where recipient = $1 and next_at is not null and state in ${open}
 					${agencyId === undefined ? "" : "and agency_id = $2"} order by seq`,
 				agencyId === undefined ? [to] : [to, agencyId],
 			),
 		followed: ({ agencyId, to }, now) =>
 			textsOf(
-				`select * from ${texts}
+				`select *${proof} from ${texts}
 				where recipient = $1 and agency_id = $2 and next_at <= $3 and ${parts.isEnded}
 					and state in ${quoted(followed)} order by seq`,
 				[to, agencyId, now],
@@ -480,7 +489,7 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 			return row && Number(row.next_at);
 		},
 		async recipientOf(seq) {
-			const row = await first(`select * from ${texts} where seq = $1`, seq);
+			const row = await first(`select *${proof} from ${texts} where seq = $1`, seq);
 			return row && row.to !== "" ? { agencyId: row.agencyId, to: row.to } : undefined;
 		},
 		async claimed({ agencyId, to }) {
@@ -488,12 +497,12 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 				where agency_id = $1 and recipient = $2 and ${parts.isSent} order by seq desc limit 100`;
 			return (await query(sql, [agencyId, to])).map((row) => String(row.message_id));
 		},
-		byMessage: (messageId) => first(`select * from ${texts} where message_id = $1`, messageId),
+		byMessage: (messageId) => first(`select *${proof} from ${texts} where message_id = $1`, messageId),
 		async unacknowledged(limit) {
 			if (!(await isSettledUsed()))
 				await query(`insert into ${stops} (name, stopped_at) values ($1, 0) ${upsert("name")}`, [settledIsUsed]);
 			return textsOf(
-				`select * from ${texts} where unacknowledged is not null and ${parts.since} is not null
+				`select *${proof} from ${texts} where unacknowledged is not null and ${parts.since} is not null
 				order by ${parts.since}, seq limit $1`,
 				[limit],
 			);
@@ -593,7 +602,7 @@ function rankOf({ state }: OutboxText): number {
 /** The columns that are numbers, which PostgreSQL gives as strings. */
 const numbers = /^(seq|notBefore|notAfter|priority|createdAt|since|nextAt|readyAt|version|unacknowledged)$/;
 /** The columns that only statements use. */
-const internal = /^(attempted|begunAt|stoppedAt|lastStop|part[A-Z]\w*)$/;
+const internal = /^(attempted|begunAt|stoppedAt|lastStop|wave|part[A-Z]\w*)$/;
 
 function textFrom(row: Row): OutboxText {
 	const fields = Object.entries(row).flatMap(([column, value]) => {

@@ -1,7 +1,14 @@
 import type { Row } from "./connection.ts";
 import { createSqlStore, namesFrom, retryLocked, type StoreOptions, standard } from "./sql-store.ts";
 import type { OutboxStore } from "./store.ts";
-import { type AnyQueryable, databaseOf, type LibsqlClient, type SqliteDatabase, transactionOf } from "./transaction.ts";
+import {
+	type AnyQueryable,
+	databaseOf,
+	type LibsqlClient,
+	operationOf,
+	type SqliteDatabase,
+	transactionOf,
+} from "./transaction.ts";
 
 /** How long a statement waits by itself while another process writes, in milliseconds: as better-sqlite3 does. */
 const busyMs = 5_000;
@@ -43,7 +50,7 @@ export function sqliteStore(db: SqliteDatabase | LibsqlClient | AnyQueryable, op
 			...standard,
 			// Not async: a statement in the caller's transaction runs before the promise is there.
 			query(sql, values, tx) {
-				if (tx !== undefined) return transactionOf(tx, "sqlite", sql).query(sql, values);
+				if (tx !== undefined) return transactionOf(tx, "sqlite", operationOf(sql)).query(sql, values);
 				// Whatever ran on the connection while a transaction of the caller is open would become part of it.
 				return retryLocked(() => (database.isTransaction() === true ? undefined : run(sql, values)));
 			},

@@ -184,9 +184,9 @@ function connectionOf(value: unknown, dialect: Dialect): Connection | undefined 
 		.find((connection) => connection !== undefined);
 }
 
-/** mysql2 and mariadb: their `query` looks like that of `pg`. */
+/** mysql2 and mariadb, also their clusters of pools: their `query` looks like that of `pg`. */
 function isMysql(value: unknown): boolean {
-	return can(value, "query", "escape") || can(value, "getConnection", "escape");
+	return can(value, "query", "escape") || can(value, "query", "getConnection") || can(value, "of", "getConnection");
 }
 
 /** Prisma passes a number that is too large for an `integer` as one that is not whole. */
@@ -360,10 +360,13 @@ const dialects = {
 	},
 } satisfies Record<Dialect, object>;
 
+/** The operation that runs a statement in the caller's transaction. On MySQL `acknowledge` reads the keys of the rows first. */
+export function operationOf(sql: string): "acknowledge" | "enqueue" {
+	return /^(update|select seq)\b/.test(sql) ? "acknowledge" : "enqueue";
+}
+
 /** The connection of a caller's transaction. Refuses a pool, because the text would be stored although the transaction is rolled back. */
-export function transactionOf(tx: unknown, dialect: Dialect, sql: string, pool?: unknown): Connection {
-	// On MySQL it reads the keys of the rows first.
-	const operation = /^(update|select seq)\b/.test(sql) ? "acknowledge" : "enqueue";
+export function transactionOf(tx: unknown, dialect: Dialect, operation: string, pool?: unknown): Connection {
 	const connection = connectionOf(tx, dialect);
 	const { database, named } = dialects[dialect];
 	if (!connection)
@@ -400,6 +403,8 @@ export function databaseOf(db: unknown, dialect: Dialect, field: string, operati
 	const other = (["postgres", "sqlite", "mysql"] as const).find((each) => connectionOf(db, each));
 	if (!connection && other)
 		refuse(field, `is of ${dialects[other].database}. Pass it to ${dialects[other].store}`, operation);
+	if (!connection && dialect === "mysql" && isMysql(own))
+		refuse(field, "is a cluster of pools. Pass a pool of the server that takes the writes: createPool(…)", operation);
 	if (!connection) refuse(field, `must be a database of ${database}, as ${named} give it: ${guide}`, operation);
 	return refusing(connection, field, operation);
 }

@@ -102,14 +102,18 @@ export async function workWith(
 	/** One job a second for a recipient. What is due now stays due. */
 	const wake = (due: DueRecipient, at: number): Promise<void> =>
 		engine.wake(due, (at <= now() ? Math.floor(at / 1_000) : Math.ceil(at / 1_000)) * 1_000);
-	await engine.start();
+	/** A step that is due now has a job of its own: the one of this second may be the job that still runs. */
+	const wakeAgain = (due: DueRecipient, at: number): Promise<void> =>
+		at <= now() ? engine.wake(due, at, crypto.randomUUID()) : wake(due, at);
+	await engine.start(ended);
+	if (ended.aborted) return;
 	const stop = await engine.work(async (seq) => {
 		try {
 			const recipient = await store.recipientOf(seq);
 			// The row was deleted or erased, or is not committed yet. Other texts of its recipient have jobs of their own.
 			if (!recipient) return false;
 			const next = await step(recipient, ended);
-			if (next !== undefined) await wake({ ...recipient, seq }, next);
+			if (next !== undefined) await wakeAgain({ ...recipient, seq }, next);
 			return true;
 		} catch (error) {
 			failed.abort(error);

@@ -1,6 +1,7 @@
+import { setTimeout } from "node:timers/promises";
 import { Worker } from "bullmq";
 import { checkDelivery } from "messaging-conversations/outbox";
-import { client, connection, outbox, pool, queue } from "./outbox.ts";
+import { client, connection, outbox, pool } from "./outbox.ts";
 
 interface SendJob {
 	noteId: string;
@@ -27,8 +28,10 @@ const moving = new Worker<SendJob>(
 );
 moving.on("error", (error) => console.error(error.message));
 
-process.once("SIGTERM", async () => {
-	await moving.close();
-	await queue.close();
+async function stop(): Promise<void> {
+	// With a Redis that is away it would not end. A job that is cut off is repeated, and checked then.
+	await Promise.race([moving.close(), setTimeout(5_000)]);
 	await pool.end();
-});
+	process.exit();
+}
+for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, stop);

@@ -3,10 +3,17 @@ import * as bullmq5 from "bullmq";
 import * as bullmq6 from "bullmq-6";
 import IORedis from "ioredis";
 import { createClient } from "messaging-conversations";
-import { type BullmqEngineOptions, bullmqEngine, createOutbox, mysqlStore } from "messaging-conversations/outbox";
+import {
+	type BullmqEngineOptions,
+	bullmqEngine,
+	createOutbox,
+	mysqlStore,
+	type Pause,
+} from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { isLong } from "../../length.ts";
+import { freePort } from "../../postgres.ts";
 import { useMysql } from "./mysql-server.ts";
 import { type RedisServer, startRedis } from "./redis-server.ts";
 
@@ -50,14 +57,16 @@ async function openWorld(bullmq: Bullmq, { settleMs = 600_000 } = {}) {
 		const engine = bullmqEngine({ queue: given, Worker: bullmq.Worker });
 		// With these ten minutes nothing is found by the scan: what is sent was woken by a job.
 		const client = createClient({ ...sandbox.connection });
-		const outbox = createOutbox({ client, store: mysqlStore(pool), engine, settleMs, followMs: [300] });
+		const pauses: Pause[] = [];
+		const onPaused = (pause: Pause) => void pauses.push(pause);
+		const outbox = createOutbox({ client, store: mysqlStore(pool), engine, settleMs, followMs: [300], onPaused });
 		let working: Promise<void> | undefined;
 		const end = async () => {
 			stop.abort();
 			await working;
 		};
 		ends.push(end);
-		return { outbox, end, work: () => void (working = outbox.work({ signal: stop.signal })) };
+		return { outbox, pauses, end, work: () => void (working = outbox.work({ signal: stop.signal })) };
 	};
 	const note = (id: string, who = 0) => ({ id, agencyId, to: people[who]?.phoneNumber ?? "", body: id });
 	const inbox = (who = 0) => people[who]?.inbox().map(({ body }) => body);
@@ -112,15 +121,47 @@ describe.each([
 		await end();
 	});
 
+	test("texts of one contact with different priorities follow each other without the scan", async () => {
+		const { pool, open, note, inbox } = await openWorld(bullmq);
+		const { outbox, work, end } = open();
+		await outbox.migrate();
+		const ids = ["1", "2", "3", "4", "5"];
+		for (const id of ids) await outbox.enqueue({ ...note(id), priority: 10 - Number(id) });
+		await redis.flush();
+		// The first scan finds them, and the next one comes half a minute later.
+		await pool.query("update outbox_text set next_at = next_at - 60000");
+		work();
+		await expect.poll(() => inbox(), soon).toEqual(ids);
+		await end();
+	});
+
+	test("a full Redis is reported once, and texts are sent when there is room", async () => {
+		const { open, note, inbox } = await openWorld(bullmq, { settleMs: 1_500 });
+		const { outbox, pauses, work, end } = open();
+		await outbox.migrate();
+		work();
+		await redis.set("maxmemory", "1");
+		expect(await outbox.enqueue(note("1"))).toMatchObject({ state: "waiting" });
+		await expect.poll(() => pauses.length, soon).toBe(1);
+		const databaseError = expect.objectContaining({ message: "Redis takes no jobs: OOM." });
+		expect(pauses).toEqual([{ reason: "database", databaseError, retryAt: expect.any(Date) }]);
+		expect(inbox()).toEqual([]);
+		await redis.set("maxmemory", "0");
+		await expect.poll(() => inbox(), soon).toEqual(["1"]);
+		expect(pauses).toHaveLength(1);
+		await end();
+	});
+
 	test("while Redis is away texts are stored and nothing fails; they are sent when it is back", async () => {
 		const { open, note, inbox } = await openWorld(bullmq, { settleMs: 1_500 });
-		const { outbox, work, end } = open();
+		const { outbox, pauses, work, end } = open();
 		await outbox.migrate();
 		work();
 		await outbox.enqueue(note("1"));
 		await expect.poll(() => inbox(), soon).toEqual(["1"]);
 		await redis.stop();
 		for (const id of ["2", "3"]) expect(await outbox.enqueue(note(id))).toMatchObject({ state: "waiting" });
+		await expect.poll(() => pauses, soon).toMatchObject([{ reason: "database", databaseError: { code: "ETIMEDOUT" } }]);
 		await redis.start();
 		await expect.poll(() => inbox(), { ...soon, timeout: 60_000 }).toEqual(["1", "2", "3"]);
 		// It can be stopped without Redis, too.
@@ -128,6 +169,49 @@ describe.each([
 		await end();
 		await redis.start();
 	});
+});
+
+test("a Redis without the right password is named, and so is one that is away", async () => {
+	const { open } = await openWorld(bullmq5);
+	await redis.set("requirepass", "sesame");
+	const [locked, away] = [
+		openQueue(bullmq5),
+		openQueue(bullmq5, "away", { host: "127.0.0.1", port: await freePort() }),
+	].map((queue) => open(queue));
+	for (const one of [locked, away]) one?.work();
+	await expect.poll(() => [locked?.pauses.length, away?.pauses.length], soon).toEqual([1, 1]);
+	expect(locked?.pauses[0]?.databaseError?.message).toBe("Redis takes no jobs: NOAUTH.");
+	expect(away?.pauses[0]?.databaseError?.message).toBe("Redis takes no jobs: ECONNREFUSED.");
+	for (const one of [locked, away]) await one?.end();
+	await redis.stop();
+	await redis.start();
+});
+
+test("work that waits for Redis at its start ends when the signal aborts", async () => {
+	const { pool } = await openWorld(bullmq5);
+	const queue = {
+		name: "away",
+		opts: {},
+		add: async () => {},
+		on: () => {},
+		waitUntilReady: () => new Promise(() => {}),
+	};
+	const engine = bullmqEngine({ queue, Worker: bullmq5.Worker });
+	const client = createClient({ ...createSandbox().connection });
+	const outbox = createOutbox({ client, store: mysqlStore(pool), engine });
+	// So it cannot be the time limit that ends it.
+	vi.useFakeTimers({ toFake: ["setTimeout"] });
+	try {
+		for (const isEarly of [true, false]) {
+			const stop = new AbortController();
+			if (isEarly) stop.abort();
+			const working = outbox.work({ signal: stop.signal });
+			stop.abort();
+			await working;
+		}
+	} finally {
+		vi.useRealTimers();
+	}
 });
 
 test("jobs hold no number, and their ids no colon", async () => {

@@ -1,11 +1,14 @@
 // The transaction that people already have, on MySQL: each library with commit, rollback and a double enqueue.
+import mariadb from "mariadb";
 import { createClient } from "messaging-conversations";
 import { createOutbox, mysqlStore, postgresStore, type Transaction } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
+import callbacks from "mysql2";
 import promised from "mysql2/promise";
 import pg from "pg";
 import { afterAll, describe, expect, test } from "vitest";
 import { isLong } from "../../length.ts";
+import { newText } from "../store-suite.ts";
 import { mysqlLibraries } from "./mysql-libraries.ts";
 import { mysqlKinds, useMysql } from "./mysql-server.ts";
 
@@ -101,6 +104,25 @@ describe.each(mysqlKinds)("%s", (kind) => {
 				expect(await store.find("a")).toBeDefined();
 			});
 
+		test("a transaction that has ended stores nothing and acknowledges nothing", async () => {
+			const { outbox, transaction, note, store } = await create();
+			await outbox.enqueue(note);
+			await outbox.cancel("a");
+			const changes = await outbox.settled();
+			let ended: Transaction | undefined;
+			await transaction(async (tx) => void (ended = tx));
+			for (const how of ["committed", "rolled back"]) {
+				await expect(outbox.enqueue({ ...note, id: how }, { tx: ended })).rejects.toThrow();
+				expect(await store.find(how)).toBeUndefined();
+				await expect(outbox.acknowledge(changes, { tx: ended })).rejects.toThrow();
+				expect(await outbox.settled()).toEqual(changes);
+				await transaction(async (tx) => {
+					ended = tx;
+					throw new Error("thought better of it");
+				}).catch(() => {});
+			}
+		});
+
 		if (thorough || name === "Knex")
 			test("an error of the database quotes neither the number nor the text", async () => {
 				const { outbox, transaction, note, query } = await create();
@@ -134,6 +156,40 @@ describe.each(mysqlKinds)("%s", (kind) => {
 				);
 				await check(() => outbox.enqueue(note), /SIGNAL|1644|P2/, "refused");
 			});
+	});
+
+	test("a connection on which no transaction was begun is refused by name, and one without autocommit is not", async () => {
+		const library = await mysqlLibraries[0]?.[1](await createDatabase());
+		if (!library) throw new Error("no library");
+		opened.push(library);
+		const store = mysqlStore(library.db);
+		await store.migrate();
+		const tx = await (library.db as promised.Pool).getConnection();
+		const text = { ...newText, id: "a", createdAt: 1 };
+		const refusal = { field: "tx", rule: expect.stringContaining("no transaction is open") };
+		await expect(store.insert(text, tx)).rejects.toMatchObject({ ...refusal, operation: "enqueue" });
+		await expect(store.acknowledge([{ id: "a", revision: 1 }], tx)).rejects.toMatchObject({
+			...refusal,
+			operation: "acknowledge",
+		});
+		await tx.query("set autocommit = 0");
+		await store.insert(text, tx);
+		await tx.query("rollback");
+		tx.destroy();
+		expect(await store.find("a")).toBeUndefined();
+	});
+
+	test("a cluster of pools is refused, because it may lead to a server that only reads", async () => {
+		const options = { host: "localhost", database: "crm" };
+		const clusters = [promised.createPoolCluster(), callbacks.createPoolCluster(), mariadb.createPoolCluster()];
+		for (const cluster of clusters) {
+			(cluster as promised.PoolCluster).add("a", options);
+			for (const pool of [cluster, cluster.of("*")])
+				expect(() => mysqlStore(pool as never)).toThrow(
+					expect.objectContaining({ field: "pool", rule: expect.stringMatching(/cluster.*createPool/) }),
+				);
+			await cluster.end(() => {});
+		}
 	});
 
 	test("a pool of PostgreSQL is refused, and that of MySQL is no pool of PostgreSQL", async () => {

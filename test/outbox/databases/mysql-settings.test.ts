@@ -223,6 +223,36 @@ describe.each(mysqlKinds)("%s", (kind) => {
 			);
 	});
 
+	test.each(["utf8_general_ci", "latin1_swedish_ci"])(
+		"a connection in %s reads no text and stores none, also once another one has migrated",
+		async (charset) => {
+			const { url, store } = await open();
+			await store.insert({ ...text, id: "a", body: "Hi \u{1F44B}" }, undefined);
+			const pool = await openPool(url, { charset });
+			const damaging = mysqlStore(pool);
+			const refusal = (field: string) => ({
+				_tag: "PartnerInvalidInput",
+				field,
+				rule: expect.stringContaining("utf8mb4"),
+			});
+			for (const act of [
+				() => damaging.open(text, 10, 1),
+				() => damaging.find("a"),
+				() => damaging.unfinished(text),
+				() => damaging.insert({ ...text, id: "b" }, undefined),
+			])
+				await expect(act()).rejects.toMatchObject(refusal("pool"));
+			const tx = await begin(pool);
+			for (const of of [store, damaging])
+				await expect(of.insert({ ...text, id: "b" }, tx)).rejects.toMatchObject(refusal("tx"));
+			await end(tx);
+			expect(await store.find("b")).toBeUndefined();
+			// The row has the same columns as before.
+			expect(await store.find("a")).toMatchObject({ body: "Hi \u{1F44B}" });
+			expect(Object.keys((await store.find("a")) ?? {})).not.toContain("wave");
+		},
+	);
+
 	test("processes that start at the same moment all find their tables, also in a database of their own", async () => {
 		const pool = await openPool();
 		const database = `crm_${crypto.randomUUID().slice(0, 8)}`;
@@ -234,6 +264,29 @@ describe.each(mysqlKinds)("%s", (kind) => {
 		expect(rows).toEqual([{ id: "a" }]);
 		expect(await mysqlStore(pool, { table: "texts" }).find("a")).toBeUndefined();
 		await pool.query(`drop database ${database}`);
+	});
+
+	test("a user who may only read and write rows can migrate, enqueue and work once the tables are there", async () => {
+		const { url, pool, store } = await open();
+		const database = new URL(url).pathname.slice(1);
+		const user = `app_${crypto.randomUUID().slice(0, 8)}`;
+		const limited = new URL(url);
+		limited.username = user;
+		limited.password = "sesame";
+		await pool.query(`create user ${user} identified by 'sesame'`);
+		await pool.query(`grant select, insert, update, delete on ${database}.* to ${user}`);
+		const app = await openPool(limited.href);
+		for (const table of ["outbox_text", `${database}.outbox_text`]) {
+			const own = mysqlStore(app, { table });
+			await own.migrate();
+			await own.insert({ ...text, id: table }, undefined);
+		}
+		expect(await store.due(10, 10)).toHaveLength(1);
+		// Missing tables still need the right.
+		await expect(mysqlStore(app, { table: "other" }).migrate()).rejects.toMatchObject({
+			code: "ER_TABLEACCESS_DENIED_ERROR",
+		});
+		await pool.query(`drop user ${user}`);
 	});
 
 	test("a text that cannot be read back in a transaction fails with the database's code", async () => {

@@ -1,7 +1,7 @@
 // The code of the recipes for BullMQ and MySQL, in processes of its own. `npm run generate` puts it into the pages.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Queue } from "bullmq";
 import { build } from "esbuild";
@@ -60,14 +60,14 @@ test("notes are saved with their texts, and the jobs of an old queue are moved, 
 	for (const person of [anna, bert]) person.writes("Hello");
 	const { baseUrl, apiKey, close } = await serve(sandbox);
 	const url = await create();
-	await query(url, "create table note (id varchar(50) primary key, body text)");
+	await query(url, readFileSync(`${recipes}schema.sql`, "utf8"));
 	const env = {
 		MESSAGING_BASE_URL: baseUrl,
 		MESSAGING_API_KEY: apiKey,
 		DATABASE_URL: url,
 		REDIS_URL: `redis://127.0.0.1:${redis.port}`,
 	};
-	const worker = await run('import "./worker.ts";', env);
+	const [worker, second] = [await run('import "./worker.ts";', env), await run('import "./worker.ts";', env)];
 	const visitAt = new Date(Date.now() + 3_600_000).toISOString();
 	const note = (id: string) => ({ id, agencyId, to: anna.phoneNumber, body: `Text ${id}`, visitAt });
 	const saving = await run(
@@ -94,10 +94,14 @@ test("notes are saved with their texts, and the jobs of an old queue are moved, 
 	await expect.poll(() => inbox(bert), { timeout: 30_000 }).toEqual(["Old 7", "Old 8"]);
 	await expect.poll(async () => (await old.getJobCounts("completed")).completed).toBe(3);
 	await old.close();
-	for (const child of [moving, worker]) {
-		child.kill("SIGTERM");
-		await ended(child);
-	}
+	const stop = async (...children: ChildProcess[]) => {
+		for (const child of children) child.kill("SIGTERM");
+		for (const child of children) await ended(child);
+	};
+	await stop(worker);
+	// The others end while Redis is away.
+	await redis.stop();
+	await stop(second, moving);
 	await close();
 	expect(sandbox.violations()).toEqual([]);
 });

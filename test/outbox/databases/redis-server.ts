@@ -11,6 +11,8 @@ export interface RedisServer {
 	port: number;
 	/** Forgets everything. */
 	flush: () => Promise<void>;
+	/** Changes a setting until it is started again. */
+	set: (name: string, value: string) => Promise<void>;
 	/** Stops it, and loses what it holds. */
 	stop: () => Promise<void>;
 	/** Starts it, empty, on the same port. */
@@ -42,6 +44,7 @@ export async function startRedis(): Promise<RedisServer> {
 	return {
 		port,
 		flush: async () => void (await command(port, "FLUSHALL")),
+		set: async (name, value) => void (await command(port, `CONFIG SET ${name} ${value}`)),
 		start,
 		stop,
 		async close() {

@@ -1,0 +1,1 @@
+create table note (id varchar(50) primary key, body text not null);
