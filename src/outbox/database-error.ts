@@ -95,9 +95,9 @@ function isUnmigrated(error: unknown): boolean {
 	);
 }
 
-/** On MySQL this is how a connection says that no transaction is open. */
-export function isSavepointMissing(error: unknown): boolean {
-	return /^(ER_SP_DOES_NOT_EXIST|1305)$/.test(codeOf(error));
+/** How a connection says that no transaction is open: PostgreSQL to each savepoint, MySQL where one is released. */
+export function isWithoutTransaction(error: unknown): boolean {
+	return /^(25P01|ER_SP_DOES_NOT_EXIST|1305)$/.test(codeOf(error));
 }
 
 /** Data exceptions and violated constraints. Their messages quote values. */

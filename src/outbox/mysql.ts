@@ -1,10 +1,16 @@
 import type { Row } from "./connection.ts";
-import { isSavepointMissing, withoutValues } from "./database-error.ts";
 import { refuse } from "./input.ts";
 import type { SequelizeQueryable } from "./mysql-libraries.ts";
 import { createSqlStore, type Names, namesFrom, open, retryLocked, type StoreOptions } from "./sql-store.ts";
 import type { OutboxStore } from "./store.ts";
-import { type AnyQueryable, databaseOf, type MysqlQueryable, operationOf, transactionOf } from "./transaction.ts";
+import {
+	type AnyQueryable,
+	databaseOf,
+	type MysqlQueryable,
+	operationOf,
+	transactionOf,
+	withOpenTransactions,
+} from "./transaction.ts";
 
 /** A sign that only utf8mb4 holds. Each text is read beside it, because a connection may have another character set than the last. */
 const wave = "👋";
@@ -70,33 +76,16 @@ export function mysqlStore(
 		},
 		namesFrom(options, "mysqlStore"),
 	);
+	const checked = withOpenTransactions(store, "mysql", pool);
 	return {
-		...store,
-		async acknowledge(changes, tx) {
-			await checkOpen(tx, "acknowledge");
-			return store.acknowledge(changes, tx);
-		},
+		...checked,
 		async insert(text, tx) {
 			for (const field of ["id", "agencyId", "consentLanguage"] as const)
 				if ((text[field] ?? "").length > longest)
 					refuse(field, `must have at most ${longest} characters on MySQL`, "enqueue");
-			await checkOpen(tx, "enqueue");
-			return store.insert(text, tx);
+			return checked.insert(text, tx);
 		},
 	};
-
-	/** A statement on a connection that does not tell whether a transaction is open would be stored for good if none is. */
-	async function checkOpen(tx: unknown, operation: string): Promise<void> {
-		if (tx === undefined) return;
-		const connection = transactionOf(tx, "mysql", operation, pool);
-		if (connection.isTransaction() !== undefined) return;
-		// Without a transaction the first does nothing, and the second does not find it. It needs no right.
-		await connection.query("savepoint outbox_is_open", []);
-		await connection.query("release savepoint outbox_is_open", []).catch((error: unknown) => {
-			if (!isSavepointMissing(error)) throw withoutValues(error, []);
-			refuse("tx", "no transaction is open on it: begin one first, and enqueue before it ends", operation);
-		});
-	}
 }
 
 /**

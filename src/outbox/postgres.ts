@@ -7,6 +7,7 @@ import {
 	type PostgresJsSql,
 	type PostgresQueryable,
 	transactionOf,
+	withOpenTransactions,
 } from "./transaction.ts";
 
 /**
@@ -24,7 +25,7 @@ export function postgresStore(
 	options: StoreOptions = {},
 ): OutboxStore {
 	const database = databaseOf(pool, "postgres", "pool", "postgresStore");
-	return createSqlStore(
+	const store = createSqlStore(
 		{
 			...standard,
 			query(sql, values, tx) {
@@ -44,4 +45,5 @@ export function postgresStore(
 		},
 		namesFrom(options, "postgresStore"),
 	);
+	return withOpenTransactions(store, "postgres", pool);
 }

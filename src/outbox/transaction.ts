@@ -11,8 +11,10 @@ import {
 	type Row,
 	UnusableResult,
 } from "./connection.ts";
+import { isWithoutTransaction, withoutValues } from "./database-error.ts";
 import { can, refuse } from "./input.ts";
 import { mysqlLibraries } from "./mysql-libraries.ts";
+import type { OutboxStore } from "./store.ts";
 
 /** The result of a statement. */
 export interface Rows {
@@ -207,7 +209,6 @@ function prisma(value: PrismaQueryable, dialect: Dialect): Connection | undefine
 function drizzle(value: DrizzleQueryable & { $client?: unknown }, dialect: Dialect): Connection | undefined {
 	if (!can(value, "$with")) return undefined;
 	if (!can(value, dialect === "postgres" ? "execute" : "all")) return undefined;
-	const isTransaction = () => can(value, "rollback");
 	return {
 		async query(sql, values) {
 			const { text, args } = forDialect(sql, values, dialect);
@@ -217,7 +218,8 @@ function drizzle(value: DrizzleQueryable & { $client?: unknown }, dialect: Diale
 			if ("execute" in value) return rowsOf(await value.execute(query), sql);
 			return rowsOf(hasRows(sql) ? await value.all(query) : await value.run(query), sql);
 		},
-		isTransaction,
+		// A transaction does not tell whether it has ended.
+		isTransaction: () => (can(value, "rollback") ? undefined : false),
 	};
 }
 
@@ -276,8 +278,8 @@ function postgresJs(value: PostgresJsSql): Connection | undefined {
 	if (!can(value, "unsafe")) return undefined;
 	return {
 		query: async (sql, values) => rowsOf(await value.unsafe(sql, [...values] as never[]), sql),
-		// Only the pool has it.
-		isTransaction: () => !can(value, "begin"),
+		// Only the pool has it. A transaction does not tell whether it has ended.
+		isTransaction: () => (can(value, "begin") ? false : undefined),
 	};
 }
 
@@ -375,6 +377,37 @@ export function transactionOf(tx: unknown, dialect: Dialect, operation: string, 
 	if (isOpen === false || (isOpen === undefined && tx === pool))
 		refuse("tx", `no transaction is open on it. Pass the transaction itself, as ${named} give it: ${guide}`, operation);
 	return refusing(connection, "tx", operation);
+}
+
+/**
+ * A store whose `insert` and `acknowledge` refuse a connection without an open transaction, because what they write would stay
+ * even if the caller rolls back.
+ */
+export function withOpenTransactions(store: OutboxStore, dialect: Dialect, pool: unknown): OutboxStore {
+	async function checkOpen(tx: unknown, operation: string): Promise<void> {
+		if (tx === undefined) return;
+		const connection = transactionOf(tx, dialect, operation, pool);
+		if (connection.isTransaction() !== undefined) return;
+		try {
+			// It needs no right, and changes nothing.
+			await connection.query("savepoint outbox_is_open", []);
+			await connection.query("release savepoint outbox_is_open", []);
+		} catch (error) {
+			if (!isWithoutTransaction(error)) throw withoutValues(error, []);
+			refuse("tx", "no transaction is open on it: begin one first, and enqueue before it ends", operation);
+		}
+	}
+	return {
+		...store,
+		async insert(text, tx) {
+			await checkOpen(tx, "enqueue");
+			return store.insert(text, tx);
+		},
+		async acknowledge(changes, tx) {
+			await checkOpen(tx, "acknowledge");
+			return store.acknowledge(changes, tx);
+		},
+	};
 }
 
 function refusing(connection: Connection, field: string, operation: string): Connection {

@@ -103,6 +103,25 @@ describe.each(libraries)("%s", (_, open) => {
 		expect(await store.find("a")).toBeDefined();
 	});
 
+	test("a transaction that has ended stores nothing and acknowledges nothing", async () => {
+		const { outbox, transaction, note, store } = await create();
+		await outbox.enqueue(note);
+		await outbox.cancel("a");
+		const changes = await outbox.settled();
+		let ended: Transaction | undefined;
+		await transaction(async (tx) => void (ended = tx));
+		for (const how of ["committed", "rolled back"]) {
+			await expect(outbox.enqueue({ ...note, id: how }, { tx: ended })).rejects.toThrow();
+			expect(await store.find(how)).toBeUndefined();
+			await expect(outbox.acknowledge(changes, { tx: ended })).rejects.toThrow();
+			expect(await outbox.settled()).toEqual(changes);
+			await transaction(async (tx) => {
+				ended = tx;
+				throw new Error("thought better of it");
+			}).catch(() => {});
+		}
+	});
+
 	test("an error of the database quotes neither the number nor the text", async () => {
 		const { outbox, transaction, note, query } = await create();
 		await query("alter table outbox_text add constraint only_short check (length(body) < 9)");
