@@ -64,7 +64,7 @@ export function inTrace<Result>(
 		"http.request.method": method,
 		"url.template": path,
 		// The conventions write an IPv6 address without the brackets of a URL.
-		"server.address": server?.hostname.replace(/^\[|\]$/g, ""),
+		"server.address": server?.hostname.replace(/[[\]]/g, ""),
 		"server.port": server && (Number(server.port) || (server.protocol === "https:" ? 443 : 80)),
 		"messaging_conversations.operation": operation,
 		"messaging_conversations.agency_id": agencyId,
