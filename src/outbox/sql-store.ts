@@ -234,11 +234,12 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 		let after: [nextAt: number, seq: number] = [-1, -1];
 		for (;;) {
 			const known = padded([...found.values()]);
-			const others = known.map((_, at) => `($${2 * at + 5}, $${2 * at + 6})`).join(", ");
+			// Faster than a list of tuples, where each of a long queue's texts is compared with the recipients that are known.
+			const others = known.map((_, at) => `and not (recipient = $${2 * at + 5} and agency_id = $${2 * at + 6})`);
 			const rows = await query(
 				`select agency_id, recipient, seq, next_at from ${texts} ${by("priority")}
 				where next_at is not null and ${parts.due} = $1 and next_at <= $2 and next_at >= $3 and (next_at, seq) > ($3, $4)
-					${others && `and (recipient, agency_id) not in (${tuples} ${others})`}
+					${others.join(" ")}
 				order by next_at, seq limit ${dueRows}`,
 				[priority, now, ...after, ...known.flatMap(({ to, agencyId }) => [to, agencyId])],
 			);

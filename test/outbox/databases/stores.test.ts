@@ -348,7 +348,9 @@ describe("many waiting texts to many contacts cost no scan", () => {
 		};
 		const store = postgresStore(spying);
 		const client = await pool.connect();
+		await client.query("begin");
 		await fill(store, (id, to) => store.insert({ ...text, id, to }, client));
+		await client.query("commit");
 		client.release();
 		await pool.query("analyze");
 		seen.length = 0;
