@@ -19,7 +19,7 @@ import { prismaClient } from "./libraries.ts";
 import { useMysql } from "./mysql-server.ts";
 import { usePostgres } from "./server.ts";
 
-/** A store on a pool of one connection, for which nobody waits longer than a moment. */
+/** A store on a pool of one connection, that is waited for only a moment. */
 interface Full {
 	store: OutboxStore;
 	/** Runs `act` while it holds the connection. */
@@ -158,7 +158,7 @@ const libraries: Record<string, () => Promise<Full>> = {
 };
 
 describe.each(Object.entries(libraries))("%s", (_, open) => {
-	test("a full pool pauses the work, which goes on by itself", async () => {
+	test("a full pool pauses the work, which resumes by itself", async () => {
 		const full = await open();
 		opened.push(full);
 		const sandbox = createSandbox();

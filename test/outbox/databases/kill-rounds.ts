@@ -125,7 +125,7 @@ export async function playRounds(setting: Setting): Promise<void> {
 			await setting.afterDeath?.();
 			continue;
 		}
-		// The other worker takes over what this one was doing, and those who decline have declined when this one goes on.
+		// The other worker takes over what this one was doing, and those who decline have declined when this one resumes.
 		await setting.whileStopped?.();
 		await Promise.all([allDone(), pause(times.settleMs + 500)]);
 		worker.kill("SIGCONT");

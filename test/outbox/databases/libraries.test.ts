@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Server, startServer } from "../../postgres.ts";
 import { type Library, libraries } from "./libraries.ts";
 import { newFile } from "./open.ts";
+import { refusesEnded } from "./refuses-ended.ts";
 
 let server: Server | undefined;
 const opened: Library[] = [];
@@ -104,22 +105,7 @@ describe.each(libraries)("%s", (_, open) => {
 	});
 
 	test("a transaction that has ended stores nothing and acknowledges nothing", async () => {
-		const { outbox, transaction, note, store } = await create();
-		await outbox.enqueue(note);
-		await outbox.cancel("a");
-		const changes = await outbox.settled();
-		let ended: Transaction | undefined;
-		await transaction(async (tx) => void (ended = tx));
-		for (const how of ["committed", "rolled back"]) {
-			await expect(outbox.enqueue({ ...note, id: how }, { tx: ended })).rejects.toThrow();
-			expect(await store.find(how)).toBeUndefined();
-			await expect(outbox.acknowledge(changes, { tx: ended })).rejects.toThrow();
-			expect(await outbox.settled()).toEqual(changes);
-			await transaction(async (tx) => {
-				ended = tx;
-				throw new Error("thought better of it");
-			}).catch(() => {});
-		}
+		await refusesEnded(await create());
 	});
 
 	test("an error of the database quotes neither the number nor the text", async () => {

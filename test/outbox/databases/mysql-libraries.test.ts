@@ -11,6 +11,7 @@ import { isLong } from "../../length.ts";
 import { newText } from "../store-suite.ts";
 import { mysqlLibraries } from "./mysql-libraries.ts";
 import { mysqlKinds, useMysql } from "./mysql-server.ts";
+import { refusesEnded } from "./refuses-ended.ts";
 
 const body = "Één 'quoted' \"text\"; \\? ? :name ::text $1 \\\n👋";
 
@@ -105,22 +106,7 @@ describe.each(mysqlKinds)("%s", (kind) => {
 			});
 
 		test("a transaction that has ended stores nothing and acknowledges nothing", async () => {
-			const { outbox, transaction, note, store } = await create();
-			await outbox.enqueue(note);
-			await outbox.cancel("a");
-			const changes = await outbox.settled();
-			let ended: Transaction | undefined;
-			await transaction(async (tx) => void (ended = tx));
-			for (const how of ["committed", "rolled back"]) {
-				await expect(outbox.enqueue({ ...note, id: how }, { tx: ended })).rejects.toThrow();
-				expect(await store.find(how)).toBeUndefined();
-				await expect(outbox.acknowledge(changes, { tx: ended })).rejects.toThrow();
-				expect(await outbox.settled()).toEqual(changes);
-				await transaction(async (tx) => {
-					ended = tx;
-					throw new Error("thought better of it");
-				}).catch(() => {});
-			}
+			await refusesEnded(await create());
 		});
 
 		if (thorough || name === "Knex")

@@ -36,7 +36,7 @@ export interface Task {
 	/** Where to die or stop, and at which time of coming there. */
 	point?: (typeof points)[number];
 	count: number;
-	/** What it sends itself there. One that is stopped goes on when its parent sends it SIGCONT. @default "SIGKILL" */
+	/** What it sends itself there. One that is stopped resumes when its parent sends it SIGCONT. @default "SIGKILL" */
 	signal?: "SIGKILL" | "SIGSTOP";
 	/** Only texts to numbers that begin like this count. @default all */
 	numbers?: string;
