@@ -394,7 +394,7 @@ export function withOpenTransactions(store: OutboxStore, dialect: Dialect, pool:
 			await connection.query("release savepoint outbox_is_open", []);
 		} catch (error) {
 			if (!isWithoutTransaction(error)) throw withoutValues(error, []);
-			refuse("tx", "no transaction is open on it: begin one first, and enqueue before it ends", operation);
+			refuse("tx", `no transaction is open on it: begin one first, and ${operation} before it ends`, operation);
 		}
 	}
 	return {

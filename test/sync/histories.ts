@@ -7,6 +7,7 @@ import { bodyMark, createModel, cursorMark, type Kind, type Model } from "./mode
 const second = 1_000;
 const minute = 60 * second;
 const lookbackMs = 2 * minute;
+const never = Number.NEGATIVE_INFINITY;
 
 /** The kinds of service, each with what the contract leaves open read in another way. */
 export const kinds: Record<string, Kind> = {
@@ -251,7 +252,8 @@ async function play({ kind, seed, crm, options, feed = changes }: HistoryOptions
 			);
 			if (times === 0) isWhole = false;
 			// A feed that begins now goes by times until it has read the conversation: see docs/mirroring-limits.md.
-			const isExisting = message.at < beganAt && message.visibleAt < (conversation.readAt ?? 0);
+			const { listedAt = never, readAt = never } = conversation;
+			const isExisting = message.at < beganAt && message.at <= listedAt && message.visibleAt < readAt;
 			if (times === 0 && message.visibleAt > beganAt && !isExisting && !isPassedBy) findings.lost++;
 			if (times > 1) findings.twice += times - 1;
 			if (times > 0 && (message.storedAt ?? Infinity) < model.now && !copied.has(message.id)) findings.uncopied++;

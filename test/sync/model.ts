@@ -66,6 +66,8 @@ export interface ModelConversation {
 	/** When it was shown again, after each time that it was hidden. */
 	shownAt: number[];
 	unreadableUntil: number;
+	/** The time of its row when it was first listed. */
+	listedAt: number | undefined;
 	/** When it was first read, as `conversations.get`. */
 	readAt: number | undefined;
 	serial: number;
@@ -154,6 +156,7 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 				hiddenUntil: 0,
 				shownAt: [],
 				unreadableUntil: 0,
+				listedAt: undefined,
 				readAt: undefined,
 				serial: Math.floor(random() * 1e6) * 1_000 + conversations.length,
 			};
@@ -331,6 +334,7 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 		if (model.endless) return endlessPage(all, cursor, pageSize);
 		const begin = cursor === null ? 0 : placeAfter(all, cursor.slice(cursorMark.length));
 		const page = all.slice(begin, begin + pageSize);
+		for (const conversation of page) conversation.listedAt ??= latestSeen(conversation);
 		const rows = page.map((conversation, index) => ({
 			...summary(conversation),
 			cursor: `${cursorMark}${cursorOf(conversation, begin + index + 1)}`,

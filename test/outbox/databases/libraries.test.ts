@@ -6,8 +6,10 @@ import { createOutbox, postgresStore, sqliteStore, type Transaction } from "mess
 import { createSandbox } from "messaging-conversations/sandbox";
 import mysql from "mysql2";
 import promised from "mysql2/promise";
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Server, startServer } from "../../postgres.ts";
+import { newText } from "../store-suite.ts";
 import { type Library, libraries } from "./libraries.ts";
 import { newFile } from "./open.ts";
 import { refusesEnded } from "./refuses-ended.ts";
@@ -130,6 +132,24 @@ describe.each(libraries)("%s", (_, open) => {
 		expect(error).toMatchObject({ code: "P0001" });
 		expect(String(error)).not.toMatch(/quoted|4477/);
 	});
+});
+
+test("a client of pg without a transaction is refused by name, and one whose transaction has failed stores nothing", async () => {
+	const pool = new pg.Pool({ connectionString: (await server?.create()) ?? "" });
+	const store = postgresStore(pool);
+	await store.migrate();
+	const tx = await pool.connect();
+	const text = { ...newText, id: "a", createdAt: 1 };
+	const rule = (act: string) => expect.stringMatching(new RegExp(`no transaction is open.*${act} before it ends`));
+	await expect(store.insert(text, tx)).rejects.toMatchObject({ field: "tx", rule: rule("enqueue") });
+	await expect(store.acknowledge([{ id: "a", revision: 1 }], tx)).rejects.toMatchObject({ rule: rule("acknowledge") });
+	await tx.query("begin");
+	await tx.query("select 1 / 0").catch(() => {});
+	await expect(store.insert(text, tx)).rejects.toMatchObject({ code: "25P02" });
+	await tx.query("rollback");
+	expect(await store.find("a")).toBeUndefined();
+	tx.release();
+	await pool.end();
 });
 
 test("a pool of MySQL is refused when the store is created", async () => {
