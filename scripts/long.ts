@@ -17,7 +17,7 @@ const parts: Readonly<Record<string, string>> = {
 	docs: "npm run docs -- build",
 	soak: "node --expose-gc --import tsx test/faults/soak.ts",
 	next: "tsx scripts/next/run.ts",
-	runtimes: "npm --prefix scripts/runtimes ci && tsx scripts/runtimes/run.ts",
+	runtimes: "tsx scripts/install.ts scripts/runtimes && tsx scripts/runtimes/run.ts",
 };
 
 const asked = process.argv.slice(2);

@@ -1,8 +1,9 @@
 /**
  * `npm run test:long -- runtimes`: the package as users get it, in each runtime, compiler and bundler that it is meant for.
  * Prints a table, ends with 1 if something failed, and leaves nothing behind. `npx tsx scripts/runtimes/run.ts bun gc`
- * tries some of them: node, bun, deno, workerd, typescript, bundlers, msw, gc and chromium. With `--short`, which `.ci/run`
- * uses, Bun, Deno and workerd run one form each of the package as it was built. For Linux on x64, whose runtimes npm brings.
+ * tries some of them: node, bun, deno, workerd, typescript, bundlers, msw, gc and chromium. Install their packages first:
+ * `npx tsx scripts/install.ts scripts/runtimes`. With `--short`, which `.ci/run` uses, Bun, Deno and workerd run one form
+ * each of the package as it was built. For Linux on x64, whose runtimes npm brings.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
