@@ -80,13 +80,13 @@ export const anyObject: z.ZodMiniType<object> = /* @__PURE__ */ rule<object>(
 
 /** What is wrong with a value that must be an object with some of these fields and no others. */
 export function fieldsProblem(value: unknown, names: readonly string[]): string | undefined {
-	const known = names.join(", ") || "nothing";
+	const known = () => names.join(", ") || "nothing";
 	if (!isRecord(value)) {
 		const name = isAbortSignal(value) ? "signal" : "tx";
-		return `must be an object of ${known}${names.includes(name) ? `. Pass it as { ${name} }` : ""}`;
+		return `must be an object of ${known()}${names.includes(name) ? `. Pass it as { ${name} }` : ""}`;
 	}
 	const unknown = Object.keys(value).filter((key) => !names.includes(key));
-	return unknown.length > 0 ? `takes ${known}. It has a field that it does not take${namesOf(unknown)}` : undefined;
+	return unknown.length > 0 ? `takes ${known()}. It has a field that it does not take${namesOf(unknown)}` : undefined;
 }
 
 /**

@@ -1,5 +1,6 @@
+import { operationTable } from "../../generated/operations.ts";
 import type { ContractDrift } from "./drift.ts";
-import type { Operation, PartnerError } from "./errors.ts";
+import type { Operation, OperationId, PartnerError } from "./errors.ts";
 import type { Observers } from "./events.ts";
 import type { Exchange, ExchangeHead } from "./exchange.ts";
 import { type ApiKey, type CallOptions, policyFrom, type RequestHeaders, type RetryPolicy } from "./options.ts";
@@ -25,12 +26,17 @@ export interface ClientState extends Observers {
 	onContractDrift?: ((drift: ContractDrift) => unknown) | undefined;
 }
 
-/** What an operation says about a call, beside the options of the caller. */
-export interface CallPlan<Data> {
-	operation: Operation;
+export interface Route {
 	method: string;
 	/** Path template, such as `/agencies/{agencyId}/messages`. */
 	path: string;
+}
+
+/** What an operation says about a call, beside the options of the caller. */
+export interface CallPlan<Data> {
+	operation: Operation;
+	/** Of a request outside the contract. For its operations the contract says it. */
+	route?: Route | undefined;
 	agencyId?: string | undefined;
 	/** Idempotency key of a send, and whether the caller chose it. */
 	operationId?: string | undefined;
@@ -51,6 +57,7 @@ export interface CallPlan<Data> {
 export interface CallState<Data> {
 	client: ClientState;
 	plan: CallPlan<Data>;
+	route: Route;
 	timeoutMs: number;
 	deadlineMs: number;
 	/** On the clock of `performance.now()`. */
@@ -91,6 +98,7 @@ export function startCall<Data>(client: ClientState, plan: CallPlan<Data>, optio
 	return {
 		client,
 		plan,
+		route: plan.route ?? operationTable[plan.operation as OperationId],
 		timeoutMs: options.timeoutMs ?? client.timeoutMs ?? preset.timeoutMs,
 		deadlineMs,
 		deadlineAt: plan.deadlineAt ?? performance.now() + deadlineMs,

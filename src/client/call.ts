@@ -70,7 +70,7 @@ export function createCall<Data, Failure extends PartnerError>(work: () => Promi
 		withResponse: async () => ({ data: await call, response: responseFrom(head) }),
 		result: async (): Promise<Result<Data, Failure>> => {
 			try {
-				return { ok: true, data: await call, correlationId: head.correlationId };
+				return { ok: true, data: await call, correlationId: head.correlationId() };
 			} catch (error) {
 				// The errors of this package that a call throws are those that its operation lists.
 				if (isPartnerError(error)) return { ok: false, error: error as Failure };
@@ -100,11 +100,11 @@ export function createLazyCall<Data, Failure extends PartnerError>(
 }
 
 /** The HTTP side of a call that needed no request. */
-export const noResponse: ReplyHead = { status: 200, headers: new Map(), correlationId: undefined, attempts: 0 };
+export const noResponse: ReplyHead = { status: 200, headers: new Map(), attempts: 0, correlationId: () => undefined };
 
 function responseFrom({ status, headers, correlationId, attempts }: ReplyHead): CallResponse {
 	const all = headers instanceof Headers ? headers : new Headers([...headers]);
-	return { status, headers: all, correlationId, attempts };
+	return { status, headers: all, correlationId: correlationId(), attempts };
 }
 
 /**

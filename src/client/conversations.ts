@@ -2,17 +2,19 @@ import type {
 	ConversationPage,
 	ConversationSummary,
 	ConversationWithMessages,
+	LookupResponse,
 	Message,
 	MessagePage,
 } from "../../generated/schemas.ts";
 import { type CountryCode, requirePhone } from "../phone/phone.ts";
 import { type Call, createCall } from "./call.ts";
+import type { CallPlan } from "./call-state.ts";
 import type { OperationError } from "./errors.ts";
 import { defined } from "./events.ts";
 import { createLookup, type Lookup, type PhoneInput, type PhoneInputs } from "./lookup.ts";
 import { type CallOptions, checkOptions, optionSchemas } from "./options.ts";
-import { createPaginated, type IterationOptions, type PageOptions, type Paginated } from "./pagination.ts";
-import { routeOf, type Transport } from "./transport.ts";
+import { createPaginated, type IterationOptions, notBegun, type PageOptions, type Paginated } from "./pagination.ts";
+import type { Transport } from "./transport.ts";
 
 /** Options of `conversations.list`. */
 export interface ListOptions extends IterationOptions {
@@ -86,13 +88,13 @@ export function createConversations(
 	return {
 		list: (given) =>
 			createPaginated(() => {
-				const plan = { ...routeOf("conversations.list"), agencyId };
-				const { search, ...options } = checkOptions(optionSchemas.list, given, { ...plan, ...nothingRead });
+				const plan: CallPlan<ConversationPage> = { operation: "conversations.list", agencyId };
+				const { search, ...options } = checkOptions(optionSchemas.list, given, notBegun(plan));
 				return {
-					plan: { ...plan, secrets: [search] },
+					plan: { secrets: [search], ...plan },
 					options,
 					retry,
-					itemsOf: (page: ConversationPage) => page.conversations,
+					itemsOf: (page) => page.conversations,
 					request: (call, options, { pageSize, cursor }) =>
 						run(call, options, (init) =>
 							api.GET("/agencies/{agencyId}/conversations", {
@@ -105,14 +107,14 @@ export function createConversations(
 
 		listMessages: (phone, given) =>
 			createPaginated(() => {
-				const plan = { ...routeOf("conversations.listMessages"), agencyId };
-				const options = checkOptions(optionSchemas.iteration, given, { ...plan, ...nothingRead });
-				const number = requirePhone(phone, defaultCountry, "phone", { ...plan, ...nothingRead });
+				const plan: CallPlan<MessagePage> = { operation: "conversations.listMessages", agencyId };
+				const options = checkOptions(optionSchemas.iteration, given, notBegun(plan));
+				const number = requirePhone(phone, defaultCountry, "phone", notBegun(plan));
 				return {
-					plan: { ...plan, secrets: [number, phone] },
+					plan: { secrets: [number, phone], ...plan },
 					options,
 					retry,
-					itemsOf: (page: MessagePage) => page.messages,
+					itemsOf: (page) => page.messages,
 					request: (call, options, { pageSize, cursor }) =>
 						run(call, options, (init) =>
 							api.GET("/agencies/{agencyId}/conversations/{phone}/messages", {
@@ -125,10 +127,10 @@ export function createConversations(
 
 		get: (phone, options) =>
 			createCall(() => {
-				const plan = { ...routeOf("conversations.get"), agencyId };
+				const plan: CallPlan<ConversationWithMessages> = { operation: "conversations.get", agencyId };
 				const { pageSize, cursor, ...call } = checkOptions(optionSchemas.page, options, plan);
 				const number = requirePhone(phone, defaultCountry, "phone", plan);
-				return run({ ...plan, secrets: [number, phone, cursor] }, call, (init) =>
+				return run({ secrets: [number, phone, cursor], ...plan }, call, (init) =>
 					api.GET("/agencies/{agencyId}/conversations/{phone}", {
 						params: { path: { agencyId, phone: number }, query: defined({ pageSize, cursor }) },
 						...init,
@@ -138,7 +140,7 @@ export function createConversations(
 
 		lookup: (phoneNumbers, options) =>
 			createLookup(phoneNumbers, () => {
-				const plan = { ...routeOf("conversations.lookup"), agencyId };
+				const plan: CallPlan<LookupResponse> = { operation: "conversations.lookup", agencyId };
 				const { concurrency = 4, ...call } = checkOptions(optionSchemas.lookup, options, plan);
 				return {
 					plan,
@@ -157,6 +159,3 @@ export function createConversations(
 			}),
 	};
 }
-
-/** How far an iteration has come that has not begun. */
-const nothingRead = { cursor: null, itemsRead: 0 };

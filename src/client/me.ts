@@ -1,8 +1,9 @@
 import type { Me } from "../../generated/schemas.ts";
 import { type Call, createCall } from "./call.ts";
+import type { CallPlan } from "./call-state.ts";
 import type { OperationError } from "./errors.ts";
 import { type CallOptions, checkOptions, optionSchemas } from "./options.ts";
-import { routeOf, type Transport } from "./transport.ts";
+import type { Transport } from "./transport.ts";
 
 /** Reading the integration of the key. */
 export interface MeGroup {
@@ -17,12 +18,12 @@ export interface MeGroup {
 }
 
 export function createMe({ api, run }: Transport): MeGroup {
-	const route = routeOf("me.get");
 	return {
 		get: (options) =>
 			createCall(() => {
-				const call = checkOptions(optionSchemas.call, options, { operation: "me.get" });
-				return run(route, call, (init) => api.GET("/me", init));
+				const plan: CallPlan<Me> = { operation: "me.get" };
+				const call = checkOptions(optionSchemas.call, options, plan);
+				return run(plan, call, (init) => api.GET("/me", init));
 			}),
 	};
 }

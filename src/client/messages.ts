@@ -2,11 +2,12 @@ import type { SendMessageRequest, SendMessageResult } from "../../generated/sche
 import { type CountryCode, type E164, requireRecipient } from "../phone/phone.ts";
 import { object, optional, rule, text } from "../validation.ts";
 import { type Call, createCall } from "./call.ts";
+import type { CallPlan } from "./call-state.ts";
 import { type Facts, isPartnerError, PartnerInvalidInput, type SendError } from "./errors.ts";
 import { defined } from "./events.ts";
 import { isUuid, type ReuseGuard } from "./operation-id.ts";
 import { type CallOptions, checkInput, checkOptions, optionSchemas } from "./options.ts";
-import { type Reply, routeOf, type Transport } from "./transport.ts";
+import type { Reply, Transport } from "./transport.ts";
 
 /** A plain-text message to a contact. */
 export interface OutgoingMessage extends Pick<SendMessageRequest, "body"> {
@@ -120,8 +121,8 @@ export function createMessages({ api, run }: Transport, settings: MessagesOption
 		const release = guard(agencyId, operationId, json);
 		if (!release) throw refuse("operationId", "was used with another message; a new message needs a new id");
 
-		const plan = {
-			...routeOf("messages.send"),
+		const plan: CallPlan<SendMessageResult> = {
+			operation: "messages.send",
 			agencyId,
 			operationId,
 			isChosenId: chosenId !== undefined,

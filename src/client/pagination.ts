@@ -83,7 +83,7 @@ export function createPaginated<Item, Page extends AnyPage, Failure extends Part
 		page: () => createCall<Page, Failure>(() => readPage(open(), undefined)),
 		async toArray(options?: CollectOptions) {
 			const source = open();
-			const { limit = Number.POSITIVE_INFINITY } = checkOptions(optionSchemas.collect, options, factsOf(source));
+			const { limit = Number.POSITIVE_INFINITY } = checkOptions(optionSchemas.collect, options, notBegun(source.plan));
 			const all: Item[] = [];
 			if (limit === 0) return all;
 			for await (const { page } of readPages(source)) {
@@ -106,7 +106,7 @@ function withIterator<Item, Page extends AnyPage>(
 }
 
 /** Where an iteration that has not begun is. */
-function factsOf({ plan: { operation, agencyId } }: Pick<PageSource<unknown, never>, "plan">): Facts {
+export function notBegun({ operation, agencyId }: Pick<CallPlan<never>, "operation" | "agencyId">): Facts {
 	return { operation, agencyId, cursor: null, itemsRead: 0 };
 }
 
@@ -139,7 +139,7 @@ async function* iterateItems<Item, Page extends AnyPage>(
 		const middle = itemsRead + items.length / 2;
 		let ahead: typeof coming | undefined;
 		for (const item of items) {
-			if (signal?.aborted) throw abortError({ ...factsOf(source), cursor, itemsRead }, signal);
+			if (signal?.aborted) throw abortError({ ...notBegun(source.plan), cursor, itemsRead }, signal);
 			itemsRead++;
 			if (readAhead && itemsRead > middle && !ahead) {
 				ahead = pages.next();
@@ -212,7 +212,7 @@ function readPage<Item, Page extends AnyPage>(
 	const { pageSize, cursor: first, readAhead, ...call } = options;
 	const cursor = (at === undefined ? first : at) ?? undefined;
 	const secrets = [...(plan.secrets ?? []), cursor];
-	return request({ ...plan, secrets, abandon, verify: brokenCursor }, call, { pageSize, cursor });
+	return request({ abandon, verify: brokenCursor, ...plan, secrets }, call, { pageSize, cursor });
 }
 
 /** The path of the cursor, if a page says that there is more but has no cursor to continue from. Such a page is not the last one. */
@@ -223,7 +223,10 @@ function brokenCursor({ hasMore, nextCursor }: AnyPage): string | undefined {
 
 /** The error of an iteration that would never end. */
 function endless<Item, Page>(source: PageSource<Item, Page>, what: string, last: ReplyHead | undefined): PartnerError {
-	const { attempts, correlationId } = last ?? {};
 	const message = `${source.plan.operation}: the service returned ${what}`;
-	return new PartnerUnexpectedResponse(message, { ...factsOf(source), attempts, correlationId });
+	return new PartnerUnexpectedResponse(message, {
+		...notBegun(source.plan),
+		attempts: last?.attempts,
+		correlationId: last?.correlationId(),
+	});
 }

@@ -92,7 +92,7 @@ export function createSendRequest({ api, run }: Transport, baseUrl: string, isLi
 				request: (method: string, path: string, init: object) => Promise<Parsed>;
 			};
 			return run<unknown>(
-				{ operation: "request", method, path, agencyId: values.agencyId, isWrite: !isRead, secrets },
+				{ operation: "request", route: { method, path }, agencyId: values.agencyId, isWrite: !isRead, secrets },
 				isRead ? call : { ...call, retry: false },
 				(init) =>
 					anyApi.request(method, search ? `${target}?${search}` : target, {

@@ -1,7 +1,6 @@
 import createApi, { type Client as Api } from "openapi-fetch";
-import pRetry from "p-retry";
-import type { operations, paths } from "../../generated/openapi.ts";
-import { operationTable } from "../../generated/operations.ts";
+import pRetry, { type Options as RetryLoop } from "p-retry";
+import type { paths } from "../../generated/openapi.ts";
 import { onAbort } from "./abort.ts";
 import { type CallPlan, type CallState, type ClientState, leftMs, startCall } from "./call-state.ts";
 import { reportDrift } from "./drift.ts";
@@ -11,7 +10,6 @@ import {
 	FrameworkError,
 	frameworkError,
 	isPartnerError,
-	type OperationId,
 	type Outcome,
 	PartnerConfigurationError,
 	type PartnerError,
@@ -44,18 +42,17 @@ export interface Reply<Data> {
 export interface ReplyHead {
 	status: number;
 	headers: ExchangeHeaders;
-	readonly correlationId: string | undefined;
 	attempts: number;
+	/** Checked against the parts of the request when somebody asks for it, because that takes long. */
+	correlationId: () => string | undefined;
 }
 
 /** What openapi-fetch takes for one request: it carries what the attempts of one call share. */
 type Init = {
 	fetch: (request: Request) => Promise<Response>;
+	method: string;
 	headers: RequestHeaders;
 };
-
-/** The contract's 200 response of an operation. */
-type AnswerOf<Name extends OperationId> = operations[Name]["responses"][200]["content"]["application/json"];
 
 export interface Transport {
 	/** The retry options of the client. */
@@ -100,31 +97,16 @@ export function querySerializer(query: object): string {
 	return given.map((pair) => pair.map((part) => encodeURIComponent(String(part))).join("=")).join("&");
 }
 
-/** The plan of an operation of the contract: its method, its path template, and the type of its data. */
-export function routeOf<Name extends OperationId>(operation: Name): CallPlan<AnswerOf<Name>> {
-	const { method, path } = operationTable[operation];
-	return { operation, method, path };
-}
-
 /** Runs a request until its response is final, in a span if the client has a tracer. */
 function run<Data>(call: CallState<Data>, request: (init: Init) => Promise<Parsed>): Promise<Reply<Data>> {
-	const { client, plan } = call;
+	const { client, plan, route } = call;
 	const { tracer, baseUrl } = client;
 	if (!tracer) return runAttempts(call, request);
-	return inTrace(tracer, { ...plan, baseUrl }, (endTrace) => runAttempts(call, request, endTrace));
+	const { operation, agencyId, operationId } = plan;
+	const { method, path } = route;
+	const start = { operation, method, path, agencyId, operationId, baseUrl };
+	return inTrace(tracer, start, (endTrace) => runAttempts(call, request, endTrace));
 }
-
-/** p-retry adds each option that is missing, which takes longer than the rest of its work. */
-const unlimited = {
-	retries: Number.POSITIVE_INFINITY,
-	factor: 1,
-	minTimeout: 0,
-	maxTimeout: Number.POSITIVE_INFINITY,
-	maxRetryTime: Number.POSITIVE_INFINITY,
-	randomize: false,
-	onFailedAttempt: () => {},
-	shouldConsumeRetry: () => true,
-};
 
 /** Makes attempts until one is final. p-retry owns the loop. The waits are ours, because of Retry-After and the deadline. */
 async function runAttempts<Data>(
@@ -135,29 +117,37 @@ async function runAttempts<Data>(
 	const { client, plan } = call;
 	const isAbandoned = (): boolean => plan.abandon?.aborted === true;
 	try {
-		const data = await pRetry(() => attempt(call, request), {
-			...unlimited,
-			shouldRetry: ({ error }) => waitToRetry(call, error),
-		});
+		const data = await pRetry(
+			() => attempt(call, request),
+			untilFinal((error) => waitToRetry(call, error)),
+		);
 		const { status, headers } = call.head ?? noHead;
-		const response: ReplyHead = {
-			status,
-			headers,
-			attempts: call.attempts,
-			// Checked against the parts of the request only if somebody asks for it, because that takes long.
-			get correlationId() {
-				return correlationIdOf(call);
-			},
-		};
+		const { attempts } = call;
+		const correlationId = () => correlationIdOf(call);
 		refund(call);
 		report(call, undefined, undefined);
-		if (client.onContractDrift) reportDrift(client.onContractDrift, plan.operation, data, response.correlationId);
-		endTrace?.(response, isAbandoned());
-		return { data, response };
+		if (client.onContractDrift) reportDrift(client.onContractDrift, plan.operation, data, correlationId());
+		endTrace?.({ status, attempts, correlationId: correlationId() }, isAbandoned());
+		return { data, response: { status, headers, attempts, correlationId } };
 	} catch (error) {
 		endTrace?.(isPartnerError(error) ? error : { attempts: call.attempts }, isAbandoned());
 		throw error;
 	}
+}
+
+/** All options of p-retry, because it takes longer to add those that are missing than to do the rest of its work. */
+function untilFinal(shouldRetry: (error: Error) => Promise<boolean>): RetryLoop {
+	return {
+		retries: Number.POSITIVE_INFINITY,
+		factor: 1,
+		minTimeout: 0,
+		maxTimeout: Number.POSITIVE_INFINITY,
+		maxRetryTime: Number.POSITIVE_INFINITY,
+		randomize: false,
+		onFailedAttempt: () => {},
+		shouldRetry: ({ error }) => shouldRetry(error),
+		shouldConsumeRetry: () => true,
+	};
 }
 
 const noHead: ExchangeHead = { status: 200, headers: new Map() };
@@ -205,6 +195,8 @@ async function attempt<Data>(call: CallState<Data>, request: (init: Init) => Pro
 		throw timedOut(call, "not_sent", "complete answer", true);
 	const init: Init = {
 		fetch: (plain) => sendOnce(call, plain as unknown as PlainRequest),
+		// openapi-fetch sets it again in a copy. Node 20 takes long to make a copy with one more field.
+		method: call.route.method,
 		headers: call.headers,
 	};
 	let parsed: Parsed;
@@ -238,7 +230,8 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, headers, bod
 		isSent = true;
 		call.attempts++;
 		call.keys.push(key);
-		const sent = { ...Object.fromEntries(headers), authorization: `Bearer ${key}` };
+		const sent = Object.fromEntries(headers);
+		sent.authorization = `Bearer ${key}`;
 		const noStore = !plan.isWrite;
 		const request = { method, url, headers: sent, body, noStore, once: !noStore && plan.operationId === undefined };
 		const control = { maxBytes, signal: limit.signal, check: () => limit.check(longestGraceMs) };
@@ -358,7 +351,7 @@ class Limit {
 	readonly #removers: (() => void)[];
 	readonly #dueAt: number;
 	#timer: ReturnType<typeof setTimeout>;
-	#giveUp: () => void = () => {};
+	#giveUp: (error: Error) => void = () => {};
 
 	constructor(call: Timed) {
 		const { deadlineAt, timeoutMs, signals } = call;
@@ -395,7 +388,7 @@ class Limit {
 	/** Settles with the work, or rejects when it is cut off and does not end by itself in the next turn of the event loop. */
 	race<T>(work: Promise<T>): Promise<T> {
 		return new Promise((resolve, reject) => {
-			this.#giveUp = () => reject(new Error("cut"));
+			this.#giveUp = reject;
 			work.then(resolve, reject);
 		});
 	}
@@ -413,6 +406,6 @@ class Limit {
 		const isSilent = by === "timeout" || this.#call.signals.some(({ reason }) => reason?.name === "TimeoutError");
 		this.#controller.abort(isSilent ? new DOMException("no answer in time", "TimeoutError") : undefined);
 		// An exchange that listens rejects now, and says whether it had a connection and a status.
-		this.#timer = setTimeout(this.#giveUp);
+		this.#timer = setTimeout(() => this.#giveUp(new Error("cut")));
 	}
 }
