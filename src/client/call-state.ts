@@ -3,7 +3,7 @@ import type { ContractDrift } from "./drift.ts";
 import type { Operation, OperationId, PartnerError } from "./errors.ts";
 import type { Observers } from "./events.ts";
 import type { Exchange, ExchangeHead } from "./exchange.ts";
-import { type ApiKey, type CallOptions, policyFrom, type RequestHeaders, type RetryPolicy } from "./options.ts";
+import { type ApiKey, type CallOptions, policyFrom, type RetryPolicy, sentHeaders } from "./options.ts";
 import type { Tracer } from "./trace.ts";
 
 /** The settings and the state that all calls of a client share. */
@@ -17,9 +17,8 @@ export interface ClientState extends Observers {
 	retry: RetryPolicy;
 	/** Retry tokens that are left, at most `max`. */
 	tokens: { left: number; max: number };
-	userAgent: string | undefined;
-	/** Headers of every request, beside those of this package. */
-	headers?: RequestHeaders | undefined;
+	/** Headers of every request, by their names in lower case. */
+	headers: Readonly<Record<string, string>>;
 	/** `hasAnswered` once a response has kept the contract, which proves that the base URL is right. */
 	service: { hasAnswered: boolean };
 	tracer?: Tracer | undefined;
@@ -67,8 +66,8 @@ export interface CallState<Data> {
 	retry: RetryPolicy;
 	/** The caller's signal, and the one of an iteration that does not need its next page any more. */
 	signals: readonly AbortSignal[];
-	/** Headers of the call. */
-	headers: RequestHeaders;
+	/** Headers of each request of the call, beside the key and the type of the body. */
+	headers: Readonly<Record<string, string>>;
 	/** The current attempt, counted from 1. */
 	attempt: number;
 	/** Number of requests made. An attempt without a key makes none. */
@@ -105,8 +104,8 @@ export function startCall<Data>(client: ClientState, plan: CallPlan<Data>, optio
 		deadlineDate: plan.isWrite ? Date.now() + deadlineMs : Number.POSITIVE_INFINITY,
 		retry: policyFrom(client.retry, options.retry),
 		signals: [options.signal, plan.abandon].filter((signal) => signal !== undefined),
-		// A copy, because the caller may change its object before a retry.
-		headers: { ...options.headers },
+		// Read now, because the caller may change its object before a retry.
+		headers: options.headers ? { ...client.headers, ...sentHeaders(options.headers) } : client.headers,
 		attempt: 0,
 		attempts: 0,
 		newKey: undefined,

@@ -17,6 +17,7 @@ import {
 	derivedOptions,
 	policyFrom,
 	refuseBrowser,
+	sentHeaders,
 	userAgentOf,
 } from "./options.ts";
 import { createRecipientCheck } from "./recipients.ts";
@@ -113,7 +114,11 @@ function clientFrom(options: CheckedOptions, shared: Shared): Client {
 		baseUrl,
 		apiKey: options.apiKey,
 		retry: policyFrom(defaultRetry, options.retry),
-		userAgent: userAgentOf(options.appInfo),
+		headers: {
+			accept: "application/json",
+			...sentHeaders({ "user-agent": userAgentOf(options.appInfo) }),
+			...sentHeaders(options.headers ?? {}),
+		},
 	});
 	const isAllowed = createRecipientCheck(allowRecipients, defaultCountry);
 

@@ -102,6 +102,12 @@ export interface CallOptions {
 /** Headers by their names. `authorization` and those of the body and the connection cannot be set. */
 export type RequestHeaders = Readonly<Record<string, string | undefined>>;
 
+/** Headers by their names in lower case, as an exchange gets them. Undefined ones are left out. */
+export function sentHeaders(given: RequestHeaders): Record<string, string> {
+	const pairs = Object.entries(given).map(([name, value]) => [name.toLowerCase(), value] as const);
+	return defined(Object.fromEntries(pairs)) as Record<string, string>;
+}
+
 const isTokens = (value: unknown): boolean => typeof value === "number" && value >= 0;
 const isLimit = (value: unknown): boolean =>
 	value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && Number(value) >= 0);

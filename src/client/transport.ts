@@ -17,7 +17,7 @@ import {
 } from "./errors.ts";
 import { reportAttempt } from "./events.ts";
 import type { ExchangeFault, ExchangeHead, ExchangeHeaders } from "./exchange.ts";
-import { type ApiKey, type CallOptions, keyProblem, type RequestHeaders, type RetryPolicy } from "./options.ts";
+import { type ApiKey, type CallOptions, keyProblem, type RetryPolicy } from "./options.ts";
 import {
 	correlationIdOf,
 	factsOf,
@@ -51,7 +51,6 @@ export interface ReplyHead {
 type Init = {
 	fetch: (request: Request) => Promise<Response>;
 	method: string;
-	headers: RequestHeaders;
 };
 
 export interface Transport {
@@ -70,7 +69,6 @@ export interface Transport {
 /** A request as openapi-fetch builds it: a plain object, because a WHATWG `Request` takes longer than the rest of a call. */
 class PlainRequest {
 	declare readonly method: string;
-	declare readonly headers: Headers;
 	declare readonly body: string | undefined;
 	constructor(
 		readonly url: string,
@@ -81,10 +79,9 @@ class PlainRequest {
 }
 
 export function createTransport(client: ClientState): Transport {
-	const { baseUrl, userAgent, headers } = client;
+	const { baseUrl } = client;
 	const api = createApi<paths>({
 		baseUrl,
-		headers: { accept: "application/json", "user-agent": userAgent, ...headers },
 		querySerializer,
 		Request: PlainRequest as unknown as typeof Request,
 	});
@@ -197,7 +194,6 @@ async function attempt<Data>(call: CallState<Data>, request: (init: Init) => Pro
 		fetch: (plain) => sendOnce(call, plain as unknown as PlainRequest),
 		// openapi-fetch sets it again in a copy. Node 20 takes long to make a copy with one more field.
 		method: call.route.method,
-		headers: call.headers,
 	};
 	let parsed: Parsed;
 	try {
@@ -213,7 +209,7 @@ async function attempt<Data>(call: CallState<Data>, request: (init: Init) => Pro
 const maxBytes = 10 * 1024 * 1024;
 
 /** Sends one request with its key and reads the whole response, so that the time limit covers all of it. */
-async function sendOnce<Data>(call: CallState<Data>, { url, method, headers, body }: PlainRequest): Promise<Response> {
+async function sendOnce<Data>(call: CallState<Data>, { url, method, body }: PlainRequest): Promise<Response> {
 	const { client, plan } = call;
 	const startedAt = performance.now();
 	const limit = new Limit(call);
@@ -230,10 +226,14 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, headers, bod
 		isSent = true;
 		call.attempts++;
 		call.keys.push(key);
-		const sent = Object.fromEntries(headers);
-		sent.authorization = `Bearer ${key}`;
+		// Merged here and not by openapi-fetch, whose `Headers` would have to be read again.
+		const headers = {
+			authorization: `Bearer ${key}`,
+			...(body !== undefined && { "content-type": "application/json" }),
+			...call.headers,
+		};
 		const noStore = !plan.isWrite;
-		const request = { method, url, headers: sent, body, noStore, once: !noStore && plan.operationId === undefined };
+		const request = { method, url, headers, body, noStore, once: !noStore && plan.operationId === undefined };
 		const control = { maxBytes, signal: limit.signal, check: () => limit.check(longestGraceMs) };
 		const { status, headers: received, text } = await limit.race(Promise.resolve(client.exchange(request, control)));
 		call.head = { status, headers: received };

@@ -41,6 +41,20 @@ test.for(adapters)("headers of the client and of the call go out with each attem
 	expect(service.requests[2]?.headers["x-trace"]).toBe("client");
 });
 
+test.for(adapters)("the names of headers are compared without their case (%s)", async (adapter) => {
+	const service = await scripted(inTurn({ json: me }));
+	const client = clientOf(service, { headers: { "X-Trace": "client", "USER-AGENT": "crm/1" }, ...over(adapter) });
+	await client.me.get({ headers: { "X-TRACE": undefined } });
+	await client.me.get({ headers: { "x-trace": "call", "User-Agent": "crm/2" } });
+	await client.withOptions({ headers: { "X-TRACE": "derived" } }).me.get();
+	const sent = service.requests.map(({ headers }) => [headers["x-trace"], headers["user-agent"]]);
+	expect(sent).toStrictEqual([
+		["client", "crm/1"],
+		["call", "crm/2"],
+		["derived", "crm/1"],
+	]);
+});
+
 test.for([
 	{ authorization: "Bearer CANARY" },
 	{ Authorization: "CANARY" },
