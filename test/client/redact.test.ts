@@ -2,7 +2,7 @@
 import { inspect } from "node:util";
 import type { AttemptEvent } from "messaging-conversations";
 import { expect, test } from "vitest";
-import { clientOf, failure, jsonResponse } from "../calls.ts";
+import { callOf, clientOf, failure, jsonResponse } from "../calls.ts";
 import { agencyId, apiKey, operationId, phone, sentNow, spelledPhone, text } from "../canned.ts";
 
 const connection = { baseUrl: "https://messaging.example/api/v1" };
@@ -57,6 +57,16 @@ test.for([
 ])("S14 S23 %s is masked", async ([, said, shown]) => {
 	await expect(shownOf(`No such thing: ${said}!`)).resolves.toBe(`No such thing: ${shown}!`);
 });
+
+test.for(["conversations.lookup", "conversations.get", "conversations.listMessages", "messages.send"] as const)(
+	"S14 S23 the number is masked in an error of %s, as it was given and in E.164",
+	async (operation) => {
+		const fetch = async () => refusing(`No ${phone}, no ${spelledPhone}`);
+		const client = clientOf(connection, { fetch, retry: false });
+		const error = await failure(() => callOf(operation).run(client));
+		expect(error.message).toBe(`${operation}: refused with 400: No [hidden], no [hidden]`);
+	},
+);
 
 test("S14 S23 a text is masked where it is the whole message, and from four characters on", async () => {
 	await expect(shownOf(text)).resolves.toBe("[hidden]");
