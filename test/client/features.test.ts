@@ -69,6 +69,7 @@ test.for([
 	{ "": "1" },
 	{ "x-a": 5 },
 	{ "x-a": null },
+	{ "x-a": "1", host: "CANARY" },
 	"x-a: CANARY",
 	null,
 	[["x-a", "CANARY"]],
