@@ -6,7 +6,7 @@ export default {
 	testRunner: "vitest",
 	vitest: { configFile: "scripts/mutation/vitest.config.ts", related: false },
 	mutate: [`src/${env.MUTATED_MODULE}.ts`],
-	ignorePatterns: ["/dist", "/docs", "/examples", "/reports", "/scripts/bench", "/src/sandbox"],
+	ignorePatterns: ["/dist", "/docs", "/examples", "/reports", "/scripts/bench"],
 	coverageAnalysis: "perTest",
 	concurrency: 2,
 	// Beside one and a half times what the tests take without a mutant. A time-out counts as caught, so a busy machine must not cause one.
