@@ -50,6 +50,7 @@ test("an exchange gets the whole request and the limit of the body, and its answ
 	const { data, response } = await client.me.get().withResponse();
 	expect([data, response.status, response.correlationId]).toEqual([me, 200, "cor-1"]);
 	await send.run(client);
+	await client.request({ method: "POST", path: "/tags", body: { name: "viewing" } });
 	const headers = { accept: "application/json", authorization: `Bearer ${apiKey}`, "user-agent": expect.any(String) };
 	const control = { maxBytes: 10 * 1024 * 1024, signal: expect.any(AbortSignal), check: expect.any(Function) };
 	expect(given).toEqual([
@@ -65,8 +66,27 @@ test("an exchange gets the whole request and the limit of the body, and its answ
 			},
 			control,
 		],
+		[
+			{
+				method: "POST",
+				url: `${baseUrl}/tags`,
+				headers: { ...headers, "content-type": "application/json" },
+				body: '{"name":"viewing"}',
+				noStore: false,
+				// It has no operationId, so that a repeat would do it twice.
+				once: true,
+			},
+			control,
+		],
 	]);
 	expect(vi.getTimerCount()).toBe(0);
+});
+
+test.for([300, 404, 500])("a status of %d counts even if its body is larger than the limit", async (status) => {
+	const http: Exchange = async () => ({ status, headers: headersOf({}), text: undefined });
+	const error = await failure(() => overExchange(http, { retry: false }).me.get());
+	expect(error.message).not.toContain("larger");
+	expect(error).toMatchObject({ status, attempts: 1 });
 });
 
 const broken: [what: string, http: Exchange][] = [
