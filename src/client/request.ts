@@ -2,7 +2,8 @@ import { anything, isRecord, isWellFormed, object, optional, rule, type Schema }
 import { type Call, createCall } from "./call.ts";
 import { type Facts, PartnerInvalidInput, type RequestError } from "./errors.ts";
 import { agencyIdText, type CallOptions, checkInput, checkOptions, optionSchemas } from "./options.ts";
-import { numbersIn, type Parsed } from "./response.ts";
+import { numbersIn } from "./redact.ts";
+import type { Parsed } from "./response.ts";
 import { querySerializer, type Transport } from "./transport.ts";
 
 /** A request that this package has no method for. */

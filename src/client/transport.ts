@@ -18,16 +18,8 @@ import {
 import { reportAttempt } from "./events.ts";
 import type { ExchangeFault, ExchangeHead, ExchangeHeaders } from "./exchange.ts";
 import { type ApiKey, type CallOptions, keyProblem, type RetryPolicy } from "./options.ts";
-import {
-	correlationIdOf,
-	factsOf,
-	judge,
-	lostConnection,
-	oversized,
-	type Parsed,
-	unreadable,
-	word,
-} from "./response.ts";
+import { correlationIdOf } from "./redact.ts";
+import { factsOf, judge, lostConnection, oversized, type Parsed, unreadable, word } from "./response.ts";
 import { refund, roomMs, sleep, waitBefore } from "./retry.ts";
 import { keyAfterRefusal } from "./shared-key.ts";
 import { type EndTrace, inTrace } from "./trace.ts";
