@@ -1,4 +1,4 @@
-// A CRM that mirrors: what has changed, each message under its id, and each night what moved nothing to the top.
+// A CRM that mirrors: what has changed, each message under its SID, and each night what moved nothing to the top.
 import { type ConversationDetail, createClient, type Message } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { changes, fingerprintOf, reconcile } from "messaging-conversations/sync";
@@ -8,11 +8,11 @@ const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().i
 
 // The CRM's tables. In a database, what one call of `store` does is one transaction.
 let checkpoint: string | undefined;
-const rows = new Map<string, { conversation: ConversationDetail; messages: Map<number, Message> }>();
+const rows = new Map<string, { conversation: ConversationDetail; messages: Map<string, Message> }>();
 const store = (conversation: ConversationDetail, fresh: Message[], next = checkpoint) => {
 	const { phoneNumber } = conversation.summary;
-	const messages = rows.get(phoneNumber)?.messages ?? new Map<number, Message>();
-	for (const message of fresh) messages.set(message.id, message);
+	const messages = rows.get(phoneNumber)?.messages ?? new Map<string, Message>();
+	for (const message of fresh) messages.set(message.messageSid, message);
 	rows.set(phoneNumber, { conversation, messages });
 	checkpoint = next;
 };

@@ -88,7 +88,7 @@ async function follow({ connection, agencyId, everyMs, show, json, stop, host }:
 		host.print(json ? JSON.stringify(event) : lineOf(event));
 	};
 	const followed = agencies.map((agency) => {
-		const seen = new Set<number>();
+		const seen = new Set<string>();
 		const { run, attempted } = createFollower({
 			everyMs,
 			signal: stop,

@@ -1,13 +1,13 @@
 import { pollAfter, stateOf } from "./followed.ts";
 import { refuse, type SyncFunction } from "./input.ts";
-import { type Known, type Memory, never, newMemory, type Past } from "./memory.ts";
+import { type Known, type Memory, type MessageKey, never, newMemory, type Past } from "./memory.ts";
 
 /*
  * A checkpoint is the feed's memory as JSON, in which -Infinity is null. It holds no cursor and no message text. Its size
  * follows the activity of the lookback and the number of messages that are followed.
  */
 
-const version = 2;
+const version = 3;
 
 /** The memory that `since` means. */
 export function memoryFrom(operation: SyncFunction, since: string, agencyId: string): Memory {
@@ -53,20 +53,24 @@ function decode(text: string, ownId: string): Memory | string {
 /** Whether all texts and numbers are there, and the numbers are such as a feed writes. */
 function isSound({ agencyId, mark, clock, scan, known, followed }: Memory): boolean {
 	const texts: unknown[] = [agencyId, ...(scan?.top ?? [])];
+	const keys: unknown[] = [];
 	const numbers: unknown[] = [mark === "now" ? 0 : mark, clock, ...(scan ? [scan.to, scan.upTo] : [])];
 	for (const [phoneNumber, entry] of known) {
 		const { is, fingerprint = is === "unread" && "", at, from, doubt = [], skipped = [], messages } = entry;
 		texts.push(phoneNumber, /^(delivered|unread|failing)$/.test(is) && fingerprint);
-		numbers.push(at, from, ...doubt, ...skipped, ...[...messages].flat(), is === "failing" ? entry.since : 0);
+		keys.push(...messages.keys());
+		numbers.push(at, from, ...doubt, ...skipped, ...messages.values(), is === "failing" ? entry.since : 0);
 	}
-	for (const [id, { phoneNumber, state, seenAt, dueAt }] of followed) {
+	for (const [key, { phoneNumber, state, seenAt, dueAt }] of followed) {
 		texts.push(phoneNumber, state);
-		numbers.push(id, seenAt === never ? undefined : seenAt, dueAt);
+		keys.push(key);
+		numbers.push(seenAt === never ? undefined : seenAt, dueAt);
 	}
 	// Neither an id nor a time is larger.
 	const isNumber = (value: unknown): boolean =>
 		value === never || (typeof value === "number" && Math.abs(value) < 1e20);
-	return texts.every((text) => typeof text === "string") && numbers.every(isNumber);
+	const isText = (value: unknown): boolean => typeof value === "string";
+	return texts.every(isText) && keys.every((key) => isText(key) || isNumber(key)) && numbers.every(isNumber);
 }
 
 /** What the entries of a checkpoint of version 1 had in place of tags. */
@@ -78,13 +82,13 @@ interface KnownOf1 extends Past {
 	fingerprint: string;
 	failingSince?: number;
 	at: number;
-	messages: Map<number, number>;
+	messages: Map<MessageKey, number>;
 }
 
 /** Version 1 is read for ever. */
 function fromVersion1(stored: Memory): Memory {
 	const known: Map<string, KnownOf1> = Object(stored.known);
-	const followed: Map<number, { phoneNumber: string; status: string; seenAt: number; looks: number }> = Object(
+	const followed: Map<MessageKey, { phoneNumber: string; status: string; seenAt: number; looks: number }> = Object(
 		stored.followed,
 	);
 	return {
@@ -92,9 +96,9 @@ function fromVersion1(stored: Memory): Memory {
 		clock: never,
 		known: new Map([...known].map(([phoneNumber, entry]) => [phoneNumber, knownFrom1(entry)])),
 		followed: new Map(
-			[...followed].map(([id, { phoneNumber, status, seenAt, looks }]) => {
+			[...followed].map(([key, { phoneNumber, status, seenAt, looks }]) => {
 				const state = stateOf({ status, deliveredAt: null, readAt: null, mediaStored: null });
-				return [id, { phoneNumber, state, seenAt, dueAt: seenAt + 1_000 * (pollAfter[looks] ?? 0) }];
+				return [key, { phoneNumber, state, seenAt, dueAt: seenAt + 1_000 * (pollAfter[looks] ?? 0) }];
 			}),
 		),
 	};

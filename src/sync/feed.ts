@@ -77,7 +77,7 @@ export interface ChangeFeed extends AsyncIterable<Change> {
 	 * A change counts as delivered when your loop asks for the next one. If you leave the loop by `break`, `return` or an
 	 * error, the checkpoint moves back to before the current change. The next loop over this feed delivers it again.
 	 *
-	 * Opaque text of about 140 bytes for each conversation with messages in the lookback. It holds their phone numbers and no
+	 * Opaque text of about 170 bytes for each conversation with messages in the lookback. It holds their phone numbers and no
 	 * message text.
 	 */
 	readonly checkpoint: string;

@@ -1,5 +1,5 @@
 import type { Message } from "messaging-conversations";
-import { type Memory, never } from "./memory.ts";
+import { keyIn, type Memory, never } from "./memory.ts";
 import type { Dated } from "./read.ts";
 
 /** Which statuses are followed: `true` until a message is delivered or has failed, `"read"` until it is read or has failed. */
@@ -40,7 +40,7 @@ function isOpen(message: Message, statuses: Statuses): boolean {
 }
 
 /**
- * Follows the messages that a read of one conversation shows. Returns the ids of those that have changed.
+ * Follows the messages that a read of one conversation shows. Returns those that have changed.
  * @param isNew whether a message is delivered for the first time, and recent enough to be followed
  */
 export function follow(
@@ -49,18 +49,18 @@ export function follow(
 	phoneNumber: string,
 	messages: readonly Dated[],
 	isNew: (message: Dated) => boolean,
-): Set<number> {
-	const changed = new Set<number>();
+): Set<Dated> {
+	const changed = new Set<Dated>();
 	for (const dated of messages) {
-		const { id } = dated.message;
+		const key = keyIn(followed, dated.message);
 		const state = stateOf(dated.message);
-		const known = followed.get(id);
+		const known = followed.get(key);
 		if (known && known.state !== state) {
-			changed.add(id);
-			followed.set(id, { ...known, state });
+			changed.add(dated);
+			followed.set(key, { ...known, state });
 		}
-		if (!isOpen(dated.message, statuses)) followed.delete(id);
-		else if (!known && isNew(dated)) followed.set(id, { phoneNumber, state, seenAt: Date.now(), dueAt: never });
+		if (!isOpen(dated.message, statuses)) followed.delete(key);
+		else if (!known && isNew(dated)) followed.set(key, { phoneNumber, state, seenAt: Date.now(), dueAt: never });
 	}
 	schedule(followed, phoneNumber, pollAfter);
 	for (const oldest of followed.keys()) if (followed.size > mostFollowed) followed.delete(oldest);
@@ -70,11 +70,11 @@ export function follow(
 /** After a read of a conversation, sets when its messages are read again, or ends following them. */
 export function schedule(followed: Memory["followed"], phoneNumber: string, times: readonly number[]): void {
 	const now = Date.now();
-	for (const [id, entry] of followed) {
+	for (const [key, entry] of followed) {
 		if (entry.phoneNumber !== phoneNumber) continue;
 		const dueAt = times.map((seconds) => entry.seenAt + seconds * 1_000).find((time) => time > now);
-		if (dueAt === undefined) followed.delete(id);
-		else followed.set(id, { ...entry, dueAt });
+		if (dueAt === undefined) followed.delete(key);
+		else followed.set(key, { ...entry, dueAt });
 	}
 }
 

@@ -8,6 +8,17 @@ import type { ConversationDetail, Message } from "messaging-conversations";
 /** A time before all others. It stands for an absent time. */
 export const never: number = -Infinity;
 
+/** Identifies a message: see {@link keyIn}. */
+export type MessageKey = string | number;
+
+/**
+ * The key under which a message is kept. That is its SID, because JSON rounds an id above 2^53, so that two messages can
+ * have the same id. Checkpoints of versions 1 and 2 kept ids: such an entry keeps its key.
+ */
+export function keyIn(kept: ReadonlyMap<MessageKey, unknown>, { id, messageSid }: Message): MessageKey {
+	return Number.isSafeInteger(id) && kept.has(id) ? id : messageSid || `${id}`;
+}
+
 /** Which messages of a conversation were delivered. */
 export interface Past {
 	/** All messages before this time. */
@@ -26,7 +37,7 @@ export type Known = Past & {
 	/** The time of its row. */
 	at: number;
 	/** Messages from `from` on that were delivered, with their times. */
-	messages: ReadonlyMap<number, number>;
+	messages: ReadonlyMap<MessageKey, number>;
 } & (
 		| {
 				/** It is read again when its row differs from this one. */
@@ -78,7 +89,7 @@ export interface Memory {
 	clock: number;
 	scan?: Scan | undefined;
 	known: Map<string, Known>;
-	followed: Map<number, Followed>;
+	followed: Map<MessageKey, Followed>;
 }
 
 /** A conversation in which something has changed. */

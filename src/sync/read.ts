@@ -10,7 +10,7 @@ import {
 import { instant } from "./fingerprint.ts";
 import { retryLimited } from "./limited.ts";
 import { mostPagesInVain, type Source } from "./list.ts";
-import { never } from "./memory.ts";
+import { keyIn, type MessageKey, never } from "./memory.ts";
 import { untilAborted } from "./signal.ts";
 import { makeStorable } from "./storable.ts";
 
@@ -40,7 +40,7 @@ async function read(source: Source, phoneNumber: string, from: From): Promise<Co
 	const pageSize = from === "newest" ? 1 : 100;
 	const { conversation, messagePage } = await agency.conversations.get(phoneNumber, { pageSize, signal });
 	if (!raw) makeStorable(conversation);
-	const messages = new Map<number, Dated>();
+	const messages = new Map<MessageKey, Dated>();
 	const latest = instant(conversation.summary.lastMessageAt);
 	// A message without a time has that of the next newer one; the newest has that of the conversation.
 	let at = latest === never ? -never : latest;
@@ -56,7 +56,8 @@ async function read(source: Source, phoneNumber: string, from: From): Promise<Co
 				at = own;
 				untimed = false;
 			}
-			if (!messages.has(message.id)) messages.set(message.id, { message, at, untimed });
+			const key = keyIn(messages, message);
+			if (!messages.has(key)) messages.set(key, { message, at, untimed });
 		}
 		pagesInVain = messages.size > before ? 0 : pagesInVain + 1;
 		if (pagesInVain >= mostPagesInVain) {

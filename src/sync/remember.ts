@@ -1,6 +1,15 @@
 import { fingerprintOf, instant, totalIn } from "./fingerprint.ts";
 import { follow, type Statuses } from "./followed.ts";
-import { type Change, type Known, type Memory, markToCome, never, type Past } from "./memory.ts";
+import {
+	type Change,
+	type Known,
+	keyIn,
+	type Memory,
+	type MessageKey,
+	markToCome,
+	never,
+	type Past,
+} from "./memory.ts";
 import { failing, type Planned } from "./plan.ts";
 import type { Conversation, Dated } from "./read.ts";
 
@@ -36,16 +45,17 @@ export function noteRead(
 	const from = isOutOfOrder ? Math.min(past.from, keepFrom) : deliveredBefore(past, messages);
 	const before = known.get(phoneNumber);
 	const besideSkipped = newerThanSkipped(past, conversation.summary.totalMessages, messages);
+	const delivered: ReadonlyMap<MessageKey, number> = before?.messages ?? new Map();
 	const isNew = (dated: Dated): boolean =>
-		(dated.at >= from || besideSkipped.includes(dated)) && !before?.messages.has(dated.message.id);
+		(dated.at >= from || besideSkipped.includes(dated)) && !delivered.has(keyIn(delivered, dated.message));
 	const changed = follow(followed, statuses, phoneNumber, messages, (dated) => dated.at >= to - dayMs && isNew(dated));
 
 	// Messages that this read does not show stay known, because it may be from a copy of the data that lags behind.
-	const kept = new Map([...(before?.messages ?? [])].filter(([, time]) => time >= keepFrom));
+	const kept = new Map([...delivered].filter(([, time]) => time >= keepFrom));
 	for (const { message, at: time, untimed } of messages) {
 		// The time of a message without one grows with its newer neighbours, until one of those stays.
-		if (untimed) kept.set(message.id, never);
-		else if (time >= keepFrom) kept.set(message.id, time);
+		if (untimed) kept.set(keyIn(delivered, message), never);
+		else if (time >= keepFrom) kept.set(keyIn(delivered, message), time);
 	}
 	// The summary may know the newest message before the pages list it.
 	const latest = instant(conversation.summary.lastMessageAt);
@@ -54,7 +64,7 @@ export function noteRead(
 	const is = isListed || latest < now - lookbackMs ? "delivered" : "unread";
 	known.set(phoneNumber, { is, fingerprint, at: Math.max(at, latest), from: keepFrom, messages: kept });
 
-	const shown = messages.filter((dated) => isNew(dated) || changed.has(dated.message.id));
+	const shown = messages.filter((dated) => isNew(dated) || changed.has(dated));
 	if (before?.is === "unread" && before.fingerprint === fingerprint && !shown[0]) return undefined;
 	return { phoneNumber, conversation, messages: shown.map(({ message }) => message).reverse() };
 }
@@ -85,7 +95,7 @@ export function noteSkipped(
 	{ phoneNumber, at, fingerprint, past, why }: Planned,
 ): void {
 	const { known, followed } = memory;
-	for (const [id, message] of followed) if (message.phoneNumber === phoneNumber) followed.delete(id);
+	for (const [key, message] of followed) if (message.phoneNumber === phoneNumber) followed.delete(key);
 	if (why === "status") return;
 	const messages = known.get(phoneNumber)?.messages ?? new Map();
 	const until = Math.min(at, now);
@@ -116,7 +126,7 @@ export function noteFailure(
 		...(doubt && { doubt }),
 		...(skipped && { skipped }),
 		at: Math.max(at, before?.at ?? never),
-		messages: before?.messages ?? new Map<number, number>(),
+		messages: before?.messages ?? new Map<MessageKey, number>(),
 	};
 	const noted = (): Known => {
 		if (isGone) return { is: "unread", ...entry };

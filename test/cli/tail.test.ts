@@ -66,7 +66,14 @@ test("--json prints a line of JSON for a message, for its status and for the sta
 	const agency = { agencyId: sandbox.agency().id, agency: "Lakeside Homes", contact: "…0101" };
 	expect(events()).toMatchObject([
 		{ kind: "message", ...agency, direction: "inbound", status: "received", length: 6 },
-		{ kind: "message", ...agency, direction: "outbound", messageId: id, length: 12 },
+		{
+			kind: "message",
+			...agency,
+			direction: "outbound",
+			messageId: id,
+			messageSid: expect.stringMatching(/^SM/),
+			length: 12,
+		},
 		{ kind: "status", ...agency, direction: "outbound", messageId: id, status: "delivered" },
 	]);
 	sandbox.agency().staff.setAi(anna.phoneNumber, false);

@@ -32,7 +32,7 @@ const refused: [name: string, run: () => unknown, field: string][] = [
 	["a checkpoint that is an object", () => call(changes, agency, { since: JSON.parse(good) }), "since"],
 	["a checkpoint of something else", () => changes(agency, { since: '{"version":1}' }), "since"],
 	["a checkpoint of another agency", () => changes(agency, { since: edited({ agencyId: "agy_ffff" }) }), "since"],
-	["a checkpoint of a later version", () => changes(agency, { since: edited({ v: 3 }) }), "since"],
+	["a checkpoint of a later version", () => changes(agency, { since: edited({ v: 4 }) }), "since"],
 	["a checkpoint without its mark", () => changes(agency, { since: edited({ mark: undefined }) }), "since"],
 	["a checkpoint whose mark is no time", () => changes(agency, { since: edited({ mark: "then" }) }), "since"],
 	["a checkpoint with a broken conversation", () => changes(agency, { since: edited({ known: [["+32"]] }) }), "since"],
@@ -134,11 +134,17 @@ const fixture = (name: string): string => readFileSync(new URL(name, import.meta
 const reopened = (since: string) => changes(createClient({ ...sandbox.connection }).agency("agy_0a1b2c3d"), { since });
 
 test("a checkpoint of version 1 is read for ever, in the middle of a scan too", () => {
-	expect(JSON.parse(reopened(fixture("checkpoint-1.txt")).checkpoint)).toEqual(JSON.parse(fixture("checkpoint-2.txt")));
+	const reread = JSON.parse(reopened(fixture("checkpoint-1.txt")).checkpoint);
+	expect(reread).toEqual({ ...JSON.parse(fixture("checkpoint-2.txt")), v: 3 });
 });
 
 test("a checkpoint of version 2 is read for ever, in the middle of a scan too", () => {
-	expect(reopened(fixture("checkpoint-2.txt")).checkpoint).toBe(fixture("checkpoint-2.txt"));
+	const reread = JSON.parse(reopened(fixture("checkpoint-2.txt")).checkpoint);
+	expect(reread).toEqual({ ...JSON.parse(fixture("checkpoint-2.txt")), v: 3 });
+});
+
+test("a checkpoint of version 3 is read for ever, in the middle of a scan too", () => {
+	expect(reopened(fixture("checkpoint-3.txt")).checkpoint).toBe(fixture("checkpoint-3.txt"));
 });
 
 test.each([

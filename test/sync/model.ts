@@ -55,6 +55,8 @@ export interface ModelMessage {
 	/** When the service has a copy of its photo; null for a message without one. */
 	storedAt: number | null;
 	serial: number;
+	/** In place of an SID that is made of `serial`. */
+	sid?: string;
 }
 
 export interface ModelConversation {
@@ -386,7 +388,7 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 		return { messages: page.map(message), nextCursor: hasMore ? `${cursorMark}${end}` : null, pageSize, hasMore };
 	}
 
-	function message({ id, at, body, direction, status, undated, ...more }: ModelMessage): Message {
+	function message({ id, serial, at, body, direction, status, undated, ...more }: ModelMessage): Message {
 		const url = `https://files.invalid/${id}.jpg`;
 		const copy = {
 			size: 1,
@@ -398,7 +400,7 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 		};
 		return {
 			id,
-			messageSid: `SM${id}`,
+			messageSid: more.sid ?? `SM${serial}`,
 			body,
 			direction,
 			createdAt: undated ? null : iso(at),

@@ -41,11 +41,11 @@ async function store({ phoneNumber, conversation, messages }: Change, checkpoint
 			do update set contact_name = excluded.contact_name, window_expires_at = excluded.window_expires_at`,
 			[MESSAGING_AGENCY_ID, phoneNumber, contactName, windowExpiresAt],
 		);
-		for (const { id, direction, body, status, createdAt } of messages)
+		for (const { messageSid, direction, body, status, createdAt } of messages)
 			await tx.query(
-				`insert into message values ($1, $2, $3, $4, $5, $6, $7) on conflict (agency_id, id)
+				`insert into message values ($1, $2, $3, $4, $5, $6, $7) on conflict (agency_id, sid)
 				do update set body = excluded.body, status = excluded.status`,
-				[MESSAGING_AGENCY_ID, id, phoneNumber, direction, body, status, createdAt],
+				[MESSAGING_AGENCY_ID, messageSid, phoneNumber, direction, body, status, createdAt],
 			);
 		await tx.query(
 			"insert into feed values ($1, $2) on conflict (agency_id) do update set checkpoint = excluded.checkpoint",

@@ -10,11 +10,11 @@ create table conversation (
 
 create table message (
   agency_id text not null,
-  id bigint not null,
+  sid text not null,
   phone text not null,
   direction text not null,
   body text,
   status text,
   created_at timestamptz,
-  primary key (agency_id, id)
+  primary key (agency_id, sid)
 );

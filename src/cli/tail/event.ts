@@ -11,6 +11,7 @@ export interface TailEvent {
 	/** Masked, unless numbers are shown. */
 	readonly contact: string;
 	readonly messageId?: number;
+	readonly messageSid?: string;
 	readonly direction?: string;
 	readonly status?: string | null;
 	/** Only when texts are shown. */
@@ -29,8 +30,8 @@ interface ConversationState {
 export interface Shown {
 	/** Shows numbers and texts. */
 	readonly show: boolean;
-	/** Ids of the messages of this agency that were printed. */
-	readonly seen: Set<number>;
+	/** SIDs of the messages of this agency that were printed. JSON rounds an id above 2^53. */
+	readonly seen: Set<string>;
 }
 
 /** The events of a change: one for each message, or one for the state if it has no messages. */
@@ -43,15 +44,17 @@ export function eventsOf(
 	if (messages.length === 0)
 		return [{ kind: "state", at: new Date().toISOString(), ...source, state: stateOf(conversation) }];
 	return messages.map((message): TailEvent => {
-		const isKnown = seen.has(message.id);
-		seen.add(message.id);
+		const { id: messageId, messageSid } = message;
+		const isKnown = seen.has(messageSid);
+		seen.add(messageSid);
 		const { direction, status, body } = message;
 		const text = show ? { text: body } : { length: [...(body ?? "")].length };
 		return {
 			kind: isKnown ? "status" : "message",
 			at: timeOf(message, isKnown),
 			...source,
-			messageId: message.id,
+			messageId,
+			messageSid,
 			direction,
 			status,
 			...text,
