@@ -6,14 +6,14 @@ export const readTextFile = (path: string): string => textFrom(readFileSync(path
 
 /** On one line and without control characters, which could steer a terminal. */
 export function printable(text: string): string {
-	return text.replace(/[\p{Cc}\p{Cf}]+/gu, " ");
+	return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ");
 }
 
 /** Returns the line to print before what happened at an instant: its date, if the line before was of another one. */
 export function createDateLine(today: Date): (at: string) => string[] {
 	let last = today.toISOString().slice(0, 10);
 	return (at) => {
-		const date = at.slice(0, 10);
+		const date = printable(at).slice(0, 10);
 		if (date === last) return [];
 		last = date;
 		return [`${date}, UTC`];

@@ -1,14 +1,27 @@
 /** What an error, a log line or an event shows of a response, without what the request contained. */
 import type { CallState } from "./call-state.ts";
 
+/** A part of the request with fewer characters is not a secret: ordinary words contain it. */
+const shortestSecret = 4;
+const longestMessage = 500;
+const longestHeader = 100;
+/** No more of a text is read, because each secret is looked for in all of it. */
+const longestRead = 4096;
+
 /** The correlation id of the current response. An id that repeats a part of the request is left out. */
 export function correlationIdOf<Data>(call: CallState<Data>): string | undefined {
-	return correlationIdFrom(call.head?.headers.get("x-correlation-id"), given(call.plan.secrets), keyPartsOf(call));
+	const id = call.head?.headers.get("x-correlation-id");
+	if (!id || !/^[A-Za-z0-9._:-]{1,64}$/.test(id)) return undefined;
+	const said = given(call.plan.secrets);
+	const words = said.flatMap((text) => text.match(/[\p{L}\p{N}]+/gu) ?? []);
+	const parts = [...keyPartsOf(call), ...numberEnds(said), ...words];
+	return parts.some((part) => part.length >= shortestSecret && id.includes(part)) ? undefined : id;
 }
 
-/** The parts of the request that a message must not repeat. */
+/** The parts of the request that a message must not repeat: keys, the caller's own headers, number, text, search, cursor. */
 export function secretsOf<Data>(call: CallState<Data>): string[] {
-	return [...keyPartsOf(call), ...given(call.plan.secrets)];
+	const headers = Object.values(call.headers).map((value) => value.trim());
+	return [...keyPartsOf(call), ...headers, ...given(call.plan.secrets)];
 }
 
 /** Each key that was used, whole and by its parts after the public prefix. */
@@ -24,20 +37,13 @@ function given(secrets: readonly (string | undefined)[] = []): string[] {
 export function originOf(location: string | null | undefined, secrets: readonly string[]): string {
 	if (!location || !URL.canParse(location)) return "";
 	const { origin } = new URL(location);
-	const isShown = /^https?:\/\/[\w.:-]{1,100}$/.test(origin) && !/\d{6}/.test(origin) && !repeats(origin, secrets);
-	return isShown ? ` to ${origin}` : "";
+	const isShown = /^https?:\/\/[\w.:-]{1,100}$/.test(origin) && !/\d{6}/.test(origin);
+	return isShown && masked(origin, false, secrets) === origin ? ` to ${origin}` : "";
 }
 
-/** A part of the request with fewer characters is not a secret: ordinary words contain it. */
-const shortestSecret = 4;
-const longestMessage = 500;
-const longestHeader = 100;
-
 /**
- * The `message` of an error body as it is shown: in one line, without what the request itself contained. The contract
- * calls it safe to show, but a gateway can repeat the request in it. Undefined for any other body, which is never shown.
- *
- * @param secrets the parts of the request: key, phone number, text, search, cursor
+ * The `message` of an error body as it is shown. The contract calls it safe to show, but a gateway can repeat the request
+ * in it. Undefined for any other body, which is never shown.
  */
 export function serviceMessage(body: unknown, secrets: readonly string[]): string | undefined {
 	const { _tag, message }: Record<string, unknown> = Object(body);
@@ -51,8 +57,14 @@ export function serviceMessage(body: unknown, secrets: readonly string[]): strin
  * @param secrets the parts of the request: see {@link secretsOf}
  */
 export function shown(text: string, secrets: readonly string[], longest = longestHeader): string {
-	// Masked before it is cut, because a cut could leave the beginning of a secret.
-	const line = masked(text, secrets).replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu, " ");
+	const isCut = text.length > longestRead;
+	// The cut may be in the middle of an escape, such as %C3%A9.
+	const read = isCut ? text.slice(0, longestRead).replace(/(?:%[\da-f]{0,2}){1,4}$|\\u?[\da-f]{0,4}$/i, "") : text;
+	// Masked before it is cut to its length, because a cut could leave the beginning of a secret.
+	const line = masked(read, isCut, secrets).replace(
+		/[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu,
+		" ",
+	);
 	return line.trim().slice(0, longest);
 }
 
@@ -72,70 +84,83 @@ function digitsOf(number: string): string {
 	return number.replace(/\D/g, "");
 }
 
-/** Replaces what the request contained: a number in any spelling, the rest as it was given, as JSON and in a URL. */
-function masked(text: string, secrets: readonly string[]): string {
-	const ends = numberEnds(secrets);
-	let shown = text.replace(anyNumber, (number) =>
-		ends.some((end) => digitsOf(number).includes(end)) ? "[hidden]" : number,
+/**
+ * Hides what the request contained: a number in any spelling, the rest as it was given, in another case, Unicode-normalised,
+ * percent-encoded and as JSON escapes it.
+ *
+ * @param isCut whether the text ends in the middle, so that the beginning of a secret at its end is hidden too
+ */
+function masked(text: string, isCut: boolean, secrets: readonly string[]): string {
+	const { folded, origins } = decoded(text);
+	const hidden = new Uint8Array(text.length);
+	const hide = (from: number, to: number): void => void hidden.fill(1, origins[from], origins[to]);
+
+	const ends = new Set(numberEnds(secrets));
+	for (const { 0: number, index } of folded.matchAll(anyNumber))
+		if (holdsAny(digitsOf(number), ends)) hide(index, index + number.length);
+	const lastWords = folded.search(/\d[\d\s()./-]*$/);
+	if (isCut && ends.size > 0 && lastWords >= 0) hide(folded.search(/[\d\s()./+-]+$/), folded.length);
+
+	// Neither an escape nor a normal form makes a text more than four times as long.
+	const parts = secrets.filter((part) => part.length >= shortestSecret).map((part) => part.slice(0, 4 * longestRead));
+	const needles = new Set(
+		parts.flatMap((part) => (/[%\\]/.test(part) ? [fold(part), decoded(part).folded] : fold(part))),
 	);
-	// A text of 20,000 letters is not in a short message, and takes long to encode.
-	const shorter = secrets.filter(({ length }) => length <= text.length);
-	const forms = shorter.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), encoded(secret)]);
-	// The longest first, because a shorter one can be a part of it.
-	const parts = [...new Set(forms)].sort((one, other) => other.length - one.length);
-	for (const part of parts) if (part.length >= shortestSecret) shown = shown.replaceAll(part, "[hidden]");
+	for (const needle of needles) {
+		for (let at = folded.indexOf(needle); at >= 0; at = folded.indexOf(needle, at + needle.length))
+			hide(at, at + needle.length);
+		const start = isCut ? beginningAtEnd(folded, needle) : -1;
+		if (start >= 0) hide(start, folded.length);
+	}
+	let shown = "";
+	for (let at = 0; at < text.length; at++) {
+		if (!hidden[at]) shown += text[at];
+		else if (!hidden[at - 1]) shown += "[hidden]";
+	}
 	return shown;
 }
 
-function encoded(text: string): string {
-	return /\p{Surrogate}/u.test(text) ? text : encodeURIComponent(text);
+/** Whether one of the ends, which have six to eight digits, is among some digits. */
+function holdsAny(digits: string, ends: ReadonlySet<string>): boolean {
+	for (let at = 0; at + 6 <= digits.length; at++)
+		for (const length of [6, 7, 8]) if (ends.has(digits.slice(at, at + length))) return true;
+	return false;
 }
 
-/**
- * `X-Correlation-Id` if it has the form of an id and repeats no secret. A gateway can put a phone number or a key there.
- *
- * @param secrets the parts of the request
- * @param keys the keys among them. An id must not hold them in base64 or hexadecimals either
- */
-function correlationIdFrom(
-	value: string | null | undefined,
-	secrets: readonly string[],
-	keys: readonly string[],
-): string | undefined {
-	if (!value || value.length > 128 || !/^[\w.:/=@-]+$/.test(value)) return undefined;
-	if (value.includes("_live.") || /^[\d./-]{6,20}$/.test(value)) return undefined;
-	// A UUID, which most ids are, has no room for more than a number.
-	const isUuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(value);
-	const parts = isUuid ? secrets.flatMap(numbersIn) : [...secrets, ...numberEnds(secrets)];
-	if (repeats(value, [...keys, ...parts])) return undefined;
-	const read = isUuid ? [] : decodings(value);
-	const isKey = keys.some((key) => key.length >= shortestSecret && read.some((text) => text.includes(key)));
-	return isKey ? undefined : value;
+/** Where a text ends with the beginning of a secret; -1 if it does not. */
+function beginningAtEnd(text: string, secret: string): number {
+	for (let at = Math.max(0, text.length - secret.length); at < text.length; at++)
+		if (text[at] === secret[0] && secret.startsWith(text.slice(at))) return at;
+	return -1;
 }
 
-/** Whether a short ASCII text, such as an id or a host, repeats a secret, whatever marks are between its letters. */
-function repeats(text: string, secrets: readonly string[]): boolean {
-	const said = lettersOf(text);
-	return secrets.some((secret) => {
-		const letters = secret.length > 1000 ? "" : lettersOf(secret);
-		return letters.length >= shortestSecret && said.includes(letters);
-	});
+/** The same for all cases and normal forms of a text. Capitals, because the small form of a sigma depends on its place. */
+function fold(text: string): string {
+	return text.normalize("NFKD").toUpperCase();
 }
 
-function lettersOf(text: string): string {
-	return text.toLowerCase().replace(/[^a-z0-9]+/g, "");
+/** A character of UTF-8 in a URL, an escape of JSON, or a character with its accents. */
+const characters =
+	/%[0-7][\da-f]|%[cd][\da-f]%[89ab][\da-f]|%e[\da-f](?:%[89ab][\da-f]){2}|%f[0-7](?:%[89ab][\da-f]){3}|\\u[\da-f]{4}|\\["\\/bfnrt]|[^\p{M}]\p{M}*|\p{M}/giu;
+
+/** A text folded and without escapes, and where each of its characters begins in the text. */
+function decoded(text: string): { folded: string; origins: number[] } {
+	let folded = "";
+	const origins: number[] = [];
+	for (const { 0: character, index } of text.matchAll(characters)) {
+		const plain = fold(unescaped(character));
+		for (let count = 0; count < plain.length; count++) origins.push(index);
+		folded += plain;
+	}
+	return { folded, origins: [...origins, text.length] };
 }
 
-/** What an id says if it is base64 or hexadecimals. Base64 can begin anywhere in it. */
-function decodings(id: string): string[] {
-	const base64 = id
-		.replaceAll("-", "+")
-		.replaceAll("_", "/")
-		.replace(/[^\w+/]/g, "");
-	const found = [0, 1, 2, 3].map((from) => {
-		const whole = base64.slice(from);
-		return atob(whole.slice(0, whole.length - (whole.length % 4)));
-	});
-	const pairs = id.replace(/[^0-9a-f]/gi, "").match(/../g) ?? [];
-	return [...found, String.fromCharCode(...pairs.map((pair) => Number.parseInt(pair, 16)))];
+function unescaped(character: string): string {
+	try {
+		if (character.length > 2 && character.startsWith("%")) return decodeURIComponent(character);
+		if (character.length > 1 && character.startsWith("\\")) return JSON.parse(`"${character}"`);
+	} catch {
+		// Not UTF-8, such as half of a surrogate pair.
+	}
+	return character;
 }

@@ -1,7 +1,7 @@
 // A service or a gateway that repeats the request in its error message (S14, S20, S23, S24).
 import { inspect } from "node:util";
 import type { AttemptEvent } from "messaging-conversations";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { callOf, clientOf, failure, jsonResponse } from "../calls.ts";
 import { agencyId, apiKey, operationId, phone, sentNow, spelledPhone, text } from "../canned.ts";
 
@@ -152,93 +152,110 @@ test.for([null, 5, [], "message", {}, { _tag: "T" }, { _tag: 5, message: "said" 
 	},
 );
 
+test.for<[form: string, said: (text: string) => string]>([
+	["as it is", (said) => said],
+	["in capitals", (said) => said.toUpperCase()],
+	["in small letters", (said) => said.toLowerCase()],
+	["as NFC", (said) => said.normalize("NFC")],
+	["as NFD", (said) => said.normalize("NFD")],
+	["as NFKC", (said) => said.normalize("NFKC")],
+	["as NFD in a URL", (said) => encodeURIComponent(said.normalize("NFD"))],
+	["as a form", (said) => encodeURIComponent(said).toLowerCase()],
+	["with each byte encoded", (said) => [...Buffer.from(said)].map((byte) => `%${byte.toString(16)}`).join("")],
+	["as JSON", (said) => JSON.stringify(said).slice(1, -1)],
+	[
+		"as JSON in ASCII",
+		(said) => said.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`),
+	],
+])("S14 S23 a text, a header and a key are masked %s", async ([, form]) => {
+	const body = 'Straße 5, ŌSAKA, ﬁn de l\'été, Ω ΟΔΟΣ \ud83d\ude00: 100%41 “x” "y"';
+	const header = 'Tenant-7"9/%41?';
+	const fetch = async () => refusing(`a ${form(body)} b ${form(header)} c ${form(apiKey)} d`);
+	const { messages } = clientOf(connection, { fetch, headers: { "x-tenant": header } }).agency(agencyId);
+	const error = await failure(() => messages.send({ to: phone, body }));
+	expect(error.message).toBe("messages.send: refused with 400: a [hidden] b [hidden] c [hidden] d");
+});
+
+test("S14 S23 a header of one call is masked, and not one of another call", async () => {
+	const fetch = async () => refusing("Trace abc-123 is unknown");
+	const { conversations } = clientOf(connection, { fetch }).agency(agencyId);
+	const hidden = await failure(() => conversations.get(phone, { headers: { "x-trace": " abc-123" } }));
+	expect(hidden.message).toBe("conversations.get: refused with 400: Trace [hidden] is unknown");
+	const other = await failure(() => conversations.get(phone, { headers: { "x-trace": "abc-124" } }));
+	expect(other.message).toBe("conversations.get: refused with 400: Trace abc-123 is unknown");
+});
+
+test.for(Array.from({ length: 24 }, (_, more) => more))(
+	"S23 a message that is cut leaves no part of a secret at its end: %i",
+	async (more) => {
+		const body = "Éva is ill";
+		for (const part of [body, phone, "+32 470 12 34 56", encodeURIComponent(body), "\\u00c9va is ill", apiKey]) {
+			const shown = await shownOf(`${"-".repeat(more)}${part.repeat(5000)}`, body);
+			expect(shown.replaceAll("[hidden]", "")).toMatch(/^-*$/);
+		}
+		const long = `${"y".repeat(more)}${"x1".repeat(10_000)}`;
+		await expect(shownOf(`Bad: ${long}`, long)).resolves.toBe("Bad: [hidden]");
+	},
+);
+
+test("S23 S30 a message is cut before anything is looked for in it", async () => {
+	const read: number[] = [];
+	const { normalize } = String.prototype;
+	onTestFinished(() => void Object.assign(String.prototype, { normalize }));
+	String.prototype.normalize = function (this: string, form?: string) {
+		read.push(this.length);
+		return normalize.call(this, form);
+	};
+	const numbers = Array.from({ length: 100 }, (_, at) => `+4477009000${at.toString().padStart(2, "0")}`);
+	const fetch = async () => refusing("0470 12 34 5 ".repeat(80_000));
+	const { conversations } = clientOf(connection, { fetch }).agency(agencyId);
+	const error = await failure(() => conversations.lookup(numbers));
+	expect(error._tag).toBe("PartnerBadRequest");
+	expect(read.length).toBeGreaterThan(100);
+	expect(read.reduce((sum, length) => sum + length, 0)).toBeLessThan(50_000);
+});
+
 // The correlation id
 
 const answerWith = (id: string) => jsonResponse(sentNow, { headers: { "x-correlation-id": id } });
 
 test.for([
-	"req_01HF7",
+	"req.01HF7",
 	"1763712345678-abc",
 	"cor-1",
-	"70123456-1234-4234-8234-123456789012",
-	"70123456-1234-4234-8234-12345678901A",
+	"req_01HF7",
+	"70123450-1234-4234-8234-123456789012",
 	"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
-	"Root=1-67891233-abcdef012345678912345678",
-	"a/b.c:d@e",
-])("S24 a correlation id is taken by its form: %s", async (id) => {
-	const { response } = await sendingTo(() => answerWith(id))({ to: phone, body: text }).withResponse();
+	"x".repeat(64),
+	"32479987654",
+	"See-you-at-1",
+])("S24 a correlation id is shown by its form: %s", async (id) => {
+	const { response } = await sendingTo(() => answerWith(id))({
+		to: phone,
+		body: "The visit is at 14:00, on Mon.",
+	}).withResponse();
 	expect(response.correlationId).toBe(id);
 });
 
-test.for([
-	phone,
-	"32470123456",
-	"0470-12-34-56",
-	"0470/12.34.56",
-	"32479987654",
-	"0479-98-76-54",
-	apiKey,
-	`x-${apiKey}`,
-	"other_live.another9.secret9",
-	"two words",
-	"x".repeat(129),
-	"a,b",
-	"a%20b",
-	'a"b',
-	"",
-])("S24 what has not the form of a correlation id is none: %j", async (id) => {
-	const seen: AttemptEvent[] = [];
-	const onAttempt = (event: AttemptEvent) => void seen.push(event);
-	const { messages } = clientOf(connection, { fetch: async () => answerWith(id), onAttempt }).agency(agencyId);
-	const { response } = await messages.send({ to: phone, body: text }).withResponse();
-	expect(response.correlationId).toBeUndefined();
-	expect(seen).toHaveLength(1);
-	expect(seen[0]).not.toHaveProperty("correlationId");
-});
+const unshown = [
+	...["two words", "x".repeat(65), "a,b", "a/b", "a=b", "a@b", "a%20b", 'a"b', "é", ""],
+	...[phone, phone.slice(1), "0470123456", `req-${phone.slice(1)}`, `00000000-0000-4000-8000-0${phone.slice(1)}`],
+	...[apiKey, `x-${apiKey}`, "CANARYKEY-1", "visit-1", "70123456-1234-4234-8234-1234visit", "at.tomorrow", "pin:4711"],
+];
 
-test.for([
-	"req-32470123456",
-	"CANARYKEY-1",
-	"the-visit-is-at-14-00",
-	"70123456-1234-4234-8234-123456789012-the-visit-is-at-14-00",
-	"the-visit-is-at-14-00-70123456-1234-4234-8234-123456789012",
-	btoa(apiKey),
-	btoa(`Bearer ${apiKey}`),
-	`r-${btoa(apiKey)}`,
-	btoa(`xy${apiKey}`).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", ""),
-	Buffer.from(apiKey).toString("hex"),
-])("S24 the correlation id of a failed call is left out if it repeats the request: %s", async (id) => {
-	const answer = () => jsonResponse({}, { status: 400, headers: { "x-correlation-id": id } });
-	const error = await failure(() => sendingTo(answer)({ to: phone, body: "The visit is at 14:00" }));
-	expect(error).not.toHaveProperty("correlationId");
-});
-
-test.for([
-	phone.slice(1),
-	`send:${phone.slice(1)}`,
-	"send-0470.12.34.56-1",
-	`00000000-0000-4000-8000-0${phone.slice(1)}`,
-	"send:CANARYTEXT.the.visit",
-	"canarytext-the-visit-is-at-14-00",
-])("S24 a success shows nothing of the request as its correlation id: %s", async (id) => {
-	const shown: unknown[] = [];
-	const say = (line: string) => shown.push(line);
-	const options = {
-		logger: { debug: say, info: say, warn: say, error: say },
-		onAttempt: (event: unknown) => shown.push(event),
-	};
-	const client = clientOf(connection, { fetch: async () => answerWith(id), ...options });
-	const body = "CANARYTEXT, the visit";
-	const message = { to: spelledPhone, body: id.includes("14") ? text : body };
-	const { response } = await client.agency(agencyId).messages.send(message).withResponse();
-	expect(response.correlationId).toBeUndefined();
-	expect(shown).toHaveLength(2);
-	expect(inspect(shown)).not.toContain(id);
-});
-
-test("S24 a success shows no key as its correlation id", async () => {
-	for (const id of [btoa(apiKey), Buffer.from(apiKey).toString("hex"), "CANARYKEY-1"]) {
-		const { response } = await sendingTo(() => answerWith(id))({ to: phone, body: text }).withResponse();
-		expect(response.correlationId).toBeUndefined();
+test.for(unshown)("S24 no other correlation id is shown of a success or of an error: %j", async (id) => {
+	const reported: unknown[] = [];
+	const onAttempt = (event: AttemptEvent) => void reported.push(event);
+	const tell = (line: string) => void reported.push(line);
+	const logger = { debug: tell, info: tell, warn: tell, error: tell };
+	for (const status of [200, 400]) {
+		const json = status === 200 ? sentNow : {};
+		const fetch = async () => jsonResponse(json, { status, headers: { "x-correlation-id": id } });
+		const { messages } = clientOf(connection, { fetch, onAttempt, logger }).agency(agencyId);
+		const result = await messages.send({ to: spelledPhone, body: "The visit is tomorrow. PIN 4711" }).result();
+		expect(result.ok ? result.correlationId : result.error.correlationId).toBeUndefined();
 	}
+	expect(reported).toHaveLength(4);
+	for (const event of reported) expect(event).not.toHaveProperty("correlationId");
+	expect(reported.filter((line) => id.length > 4 && inspect(line).includes(id))).toEqual([]);
 });

@@ -373,8 +373,7 @@ test("S23 what the request contained, control characters and other bodies are ne
 test.for([
 	["abc-123", "abc-123"],
 	["0af7651916cd43dd8448eb211c80319c", "0af7651916cd43dd8448eb211c80319c"],
-	["Root=1-67891233-abcdef012345678912345678", "Root=1-67891233-abcdef012345678912345678"],
-	["32470987654", undefined],
+	["Root=1-67891233-abcdef012345678912345678", undefined],
 	["0470/98.76.54", undefined],
 	["+32470987654", undefined],
 	["rig_live.key1.secret", undefined],
@@ -383,8 +382,8 @@ test.for([
 	["a b", undefined],
 	["a, b", undefined],
 	["é", undefined],
-	["x".repeat(129), undefined],
-	["x".repeat(128), "x".repeat(128)],
+	["x".repeat(65), undefined],
+	["x".repeat(64), "x".repeat(64)],
 	["", undefined],
 ] as const)("S24 the correlation id %j is reported as %j", async ([sent, kept]) => {
 	const headers = { "x-correlation-id": sent };

@@ -82,7 +82,7 @@ test("a checkpoint of version 2 delivers nothing again, and still follows its me
 
 	expect((await opened.poll({ statuses: true })).changes).toEqual([]);
 	model.advance(1_000);
-	model.write(contact(0));
+	model.write(contact(0), { direction: "inbound" });
 	expect(messagesOf(opened, await opened.poll({ statuses: true }))).toEqual([[0, ["2"]]]);
 	if (first) first.status = "delivered";
 	model.advance(minutes(2));

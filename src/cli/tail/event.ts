@@ -76,7 +76,12 @@ function stateOf(conversation: ConversationDetail): ConversationState {
 /** An event as a line for people. */
 export function lineOf(event: TailEvent): string {
 	const agency = printable(event.agency ?? event.agencyId);
-	const parts = [event.at.slice(11, 19), agency.slice(0, 20).padEnd(20), event.contact, event.kind.padEnd(7)];
+	const parts = [
+		printable(event.at).slice(11, 19),
+		agency.slice(0, 20).padEnd(20),
+		printable(event.contact),
+		event.kind.padEnd(7),
+	];
 	if (event.state) parts.push(wordsOf(event.state));
 	else {
 		parts.push(event.direction === "inbound" ? "← in " : "→ out", printable(event.status ?? "no status").padEnd(11));
