@@ -53,8 +53,10 @@ export function splitAfter(count: number, text: string): [string, string] {
 }
 
 const marks: readonly (readonly [RegExp, string])[] = [
+	// What reverses the order of digits shows another number than it holds.
+	[/[\u202d\u202e]/, "?"],
 	// Zero-width characters, soft hyphen, byte order mark, direction marks.
-	[/[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/, ""],
+	[/[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202c\u2060-\u2069\ufeff]/, ""],
 	[/[\t-\r\u0085\u2028\u2029]/, "\n"],
 	[/\s/, " "],
 	[/[\ufe62\uff0b]/, "+"],

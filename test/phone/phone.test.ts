@@ -285,7 +285,6 @@ test("a hostile string of a megabyte is refused", () => {
 		"00",
 		"+32",
 		"\u200b",
-		"\u202e",
 		"٠",
 		"𝟎",
 		"a",
