@@ -76,7 +76,7 @@ export function createSendRequest({ api, run }: Transport, baseUrl: string, isLi
 				throw refuse(name === "agencyId" ? name : `params.${name}`, rule);
 			});
 			// Wherever a gateway mounts the service.
-			if (isLimited && !isRead && /\/agencies\/[^/]+\/messages$/i.test(baseUrl + decodeURIComponent(target))) {
+			if (isLimited && !isRead && mayReachMessages(baseUrl + target)) {
 				throw refuse("path", "is that of messages.send, which checks allowRecipients: call agency.messages.send");
 			}
 			if (isRead && body !== undefined) throw refuse("body", "must be absent for a GET, which takes a query");
@@ -103,6 +103,29 @@ export function createSendRequest({ api, run }: Transport, baseUrl: string, isLi
 					}),
 			);
 		});
+}
+
+/**
+ * Whether a gateway may read a path as that of messages.send: whether a segment below an agency begins with `messages`. A
+ * gateway may decode a path more than once, take a backslash for a slash, resolve dots, and remove what is no letter.
+ */
+function mayReachMessages(path: string): boolean {
+	let plain = path;
+	for (let before = ""; plain !== before; ) {
+		before = plain;
+		// One escape at a time, because others may not be UTF-8.
+		plain = plain.replace(/(?:%[\da-f]{2})+/gi, unescaped).normalize("NFKC");
+	}
+	const letters = plain.replace(/[\p{C}\p{Z}\p{M}]/gu, "").toLowerCase();
+	return /[\\/]agencies[^\\/]*[\\/].*?(?:[\\/]|^)[^a-z0-9\\/]*messages/s.test(letters);
+}
+
+function unescaped(escapes: string): string {
+	const bytes = escapes
+		.split("%")
+		.slice(1)
+		.map((pair) => Number.parseInt(pair, 16));
+	return new TextDecoder().decode(new Uint8Array(bytes));
 }
 
 /** A body as JSON, and its texts as they were before JSON escaped them. No JSON when it cannot be written as such. */

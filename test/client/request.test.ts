@@ -468,6 +468,49 @@ test("a client that may send to some numbers only sends no message by request", 
 	expect(service.requests).toEqual([]);
 });
 
+test.for([
+	...["messages", "Messages", "messages/", "messages?x=1", "messages#x", "messages;v=1", "messages\0", "messages.json"],
+	...["messages%00", "messages ", " messages", "\tmessages", "messages\\", "\\messages", "./messages", "x/../messages"],
+	...["%6dessages", "%256dessages", "%25256dessages", "mess%61ges", "messages%2F", "messages%252F", "%ff/messages"],
+	...[
+		"ｍｅｓｓａｇｅｓ",
+		"mes\u00adsages",
+		"me\u200bssages",
+		"messages:send",
+		"messages-v2",
+		"//messages",
+		";v=1/messages",
+	],
+])("S31 a client that may send to some numbers only sends no message by request to %j", async (kind) => {
+	const service = await scripted(inTurn({ json: {} }));
+	const { request } = clientOf(service, { allowRecipients: [phone] });
+	const body = { to: phone, body: text };
+	const requests: CustomRequest[] = [
+		{ method: "POST", path: "/agencies/{agencyId}/{kind}", agencyId, params: { kind }, body },
+		{ method: "PUT", path: "/agencies/{agencyId}/x/{kind}", agencyId, params: { kind }, body },
+		{ method: "POST", path: "/agencies/{both}", params: { both: `agy_1/${kind}` }, body },
+		{ method: "POST", path: "/agencies/{both}", params: { both: `agy_1%2F${kind}` }, body },
+		{ method: "POST", path: "/{all}", params: { all: `agencies\\agy_1\\${kind}` }, body },
+	];
+	for (const each of requests) {
+		const error = await failure(() => request(each));
+		expect(error, each.path).toMatchObject({ _tag: "PartnerInvalidInput", field: "path", outcome: "not_sent" });
+	}
+	const written = /^[\w.-]+$/.test(kind) ? kind : "messages.json";
+	const literal = await failure(() => request({ method: "POST", path: `/agencies/agy_1/${written}`, body }));
+	expect(literal).toMatchObject({ _tag: "PartnerInvalidInput", field: "path" });
+	expect(service.requests).toEqual([]);
+});
+
+test("a client that may send to some numbers only makes other requests", async () => {
+	const service = await scripted(inTurn({ json: {} }));
+	const { request } = clientOf(service, { allowRecipients: [phone] });
+	for (const path of ["/agencies/agy_1/tags", "/messages", "/agencies/agy_1/tags/old-messages", "/agencies/messages"])
+		await request({ method: "POST", path, body: {} });
+	await request({ method: "GET", path: "/agencies/agy_1/messages" });
+	expect(service.requests).toHaveLength(5);
+});
+
 test.for<[base: string, path: string]>([
 	["", "/v1/agencies/{agencyId}/messages"],
 	["", "/messaging/v1/agencies/{agencyId}/messages"],
@@ -487,22 +530,64 @@ test.for<[base: string, path: string]>([
 	expect(service.requests).toEqual([]);
 });
 
+test.for([
+	...["messages", "Messages", "messages/", "messages?x=1", "messages#x", "messages;v=1", "messages\0", "messages.json"],
+	...["messages%00", "messages ", " messages", "\tmessages", "messages\\", "\\messages", "./messages", "x/../messages"],
+	...["%6dessages", "%256dessages", "%25256dessages", "mess%61ges", "messages%2F", "messages%252F", "%ff/messages"],
+	...[
+		"ｍｅｓｓａｇｅｓ",
+		"mes\u00adsages",
+		"me\u200bssages",
+		"messages:send",
+		"messages-v2",
+		"//messages",
+		";v=1/messages",
+	],
+])("S31 a client that may send to some numbers only sends no message by request to %j", async (kind) => {
+	const service = await scripted(inTurn({ json: {} }));
+	const { request } = clientOf(service, { allowRecipients: [phone] });
+	const body = { to: phone, body: text };
+	const requests: CustomRequest[] = [
+		{ method: "POST", path: "/agencies/{agencyId}/{kind}", agencyId, params: { kind }, body },
+		{ method: "PUT", path: "/agencies/{agencyId}/x/{kind}", agencyId, params: { kind }, body },
+		{ method: "POST", path: "/agencies/{both}", params: { both: `agy_1/${kind}` }, body },
+		{ method: "POST", path: "/agencies/{both}", params: { both: `agy_1%2F${kind}` }, body },
+		{ method: "POST", path: "/{all}", params: { all: `agencies\\agy_1\\${kind}` }, body },
+	];
+	for (const each of requests) {
+		const error = await failure(() => request(each));
+		expect(error, each.path).toMatchObject({ _tag: "PartnerInvalidInput", field: "path", outcome: "not_sent" });
+	}
+	const written = /^[\w.-]+$/.test(kind) ? kind : "messages.json";
+	const literal = await failure(() => request({ method: "POST", path: `/agencies/agy_1/${written}`, body }));
+	expect(literal).toMatchObject({ _tag: "PartnerInvalidInput", field: "path" });
+	expect(service.requests).toEqual([]);
+});
+
+test("a client that may send to some numbers only makes other requests", async () => {
+	const service = await scripted(inTurn({ json: {} }));
+	const { request } = clientOf(service, { allowRecipients: [phone] });
+	for (const path of ["/agencies/agy_1/tags", "/messages", "/agencies/agy_1/tags/old-messages", "/agencies/messages"])
+		await request({ method: "POST", path, body: {} });
+	await request({ method: "GET", path: "/agencies/agy_1/messages" });
+	expect(service.requests).toHaveLength(5);
+});
+
 test("the name of a parameter cannot replace more of the path than one placeholder", async () => {
 	const service = await scripted(inTurn({ json: {} }));
 	const params = { "a}/{b": "shared", a: "x", b: "y" };
 	await clientOf(service, { allowRecipients: [phone] }).request({
 		method: "POST",
-		path: "/agencies/{a}/{b}/messages",
+		path: "/agencies/{a}/{b}/notes",
 		params,
 		body: {},
 	});
-	expect(service.requests).toMatchObject([{ url: "/api/v1/agencies/x/y/messages" }]);
+	expect(service.requests).toMatchObject([{ url: "/api/v1/agencies/x/y/notes" }]);
 });
 
 test.for([
 	["POST", "/agencies/{agencyId}/tags"],
 	["GET", "/agencies/{agencyId}/messages"],
-	["POST", "/agencies/{agencyId}/messages/export"],
 ] as const)("a client that may send to some numbers only makes other requests: %s %s", async ([method, path]) => {
 	const service = await scripted(inTurn({ json: {} }));
 	await clientOf(service, { allowRecipients: [phone] }).request({ method, path, agencyId });
