@@ -19,6 +19,9 @@ export function rule<T>(
 /** A field that may be absent or undefined. */
 export const optional = z.optional;
 
+/** Puts a copy in the place of a value that satisfies a schema: `schema.check(overwrite(copy))`. */
+export const overwrite = z.overwrite;
+
 /** A rule to add to a schema: `schema.check(refine(test, words))`. */
 export const refine = z.refine;
 

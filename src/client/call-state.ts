@@ -34,7 +34,7 @@ export interface Route {
 /** What an operation says about a call, beside the options of the caller. */
 export interface CallPlan<Data> {
 	operation: Operation;
-	/** Of a request outside the contract. For its operations the contract says it. */
+	/** Method and path of a `client.request`. Those of an operation come from the contract. */
 	route?: Route | undefined;
 	agencyId?: string | undefined;
 	/** Idempotency key of a send, and whether the caller chose it. */
@@ -104,7 +104,6 @@ export function startCall<Data>(client: ClientState, plan: CallPlan<Data>, optio
 		deadlineDate: plan.isWrite ? Date.now() + deadlineMs : Number.POSITIVE_INFINITY,
 		retry: policyFrom(client.retry, options.retry),
 		signals: [options.signal, plan.abandon].filter((signal) => signal !== undefined),
-		// Read now, because the caller may change its object before a retry.
 		headers: options.headers ? { ...client.headers, ...sentHeaders(options.headers) } : client.headers,
 		attempt: 0,
 		attempts: 0,

@@ -12,6 +12,7 @@ import {
 	object,
 	optional,
 	orFalse,
+	overwrite,
 	rule,
 	type Schema,
 	text,
@@ -102,10 +103,10 @@ export interface CallOptions {
 /** Headers by their names. `authorization` and those of the body and the connection cannot be set. */
 export type RequestHeaders = Readonly<Record<string, string | undefined>>;
 
-/** Headers by their names in lower case, as an exchange gets them. Undefined ones are left out. */
+/** A copy of headers as an exchange gets them: names in lower case, no blanks around a value. Undefined ones are left out. */
 export function sentHeaders(given: RequestHeaders): Record<string, string> {
-	const pairs = Object.entries(given).map(([name, value]) => [name.toLowerCase(), value] as const);
-	return defined(Object.fromEntries(pairs)) as Record<string, string>;
+	const pairs = Object.entries(defined(given)).map(([name, value = ""]) => [name.toLowerCase(), value.trim()] as const);
+	return Object.fromEntries(pairs);
 }
 
 const isTokens = (value: unknown): boolean => typeof value === "number" && value >= 0;
@@ -131,10 +132,11 @@ function isHeaders(value: unknown): boolean {
 	return isRecord(value) && Object.entries(value).every(isHeader);
 }
 
+// A copy, because the caller may change its object between the pages of an iteration.
 const headers = rule<RequestHeaders>(
 	isHeaders,
 	"must be an object of ASCII texts by header name, without authorization and the headers of the body and the connection",
-);
+).check(overwrite((given) => ({ ...given })));
 
 /** The options that a client and a call have in common. */
 const sharedOptions = {
@@ -293,7 +295,7 @@ export function derivedOptions(changed: Partial<ClientOptions>, options: Checked
 	const { headers, retry } = changed;
 	return {
 		...defined(changed),
-		...(headers && options.headers && { headers: { ...options.headers, ...headers } }),
+		...(isRecord(headers) && options.headers && { headers: { ...options.headers, ...defined(headers) } }),
 		...(retry && options.retry && { retry: { ...options.retry, ...defined(retry) } }),
 	};
 }

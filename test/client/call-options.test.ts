@@ -1,5 +1,6 @@
 import { type CallOptions, createClient, type Fetch } from "messaging-conversations";
-import { test } from "vitest";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { expect, test } from "vitest";
 import { jsonResponse, sixCalls, wrong } from "../calls.ts";
 import { agencyId, apiKey, phone } from "../canned.ts";
 import { expectRefusal, notMilliseconds, notRetry } from "../refusals.ts";
@@ -114,3 +115,29 @@ test("a field that a read does not take is refused", async () => {
 		/pageSi[sz]e/,
 	);
 });
+
+// Headers
+
+test("headers that the caller changes between two pages stay as they were", async () => {
+	const sandbox = createSandbox();
+	const seen: (string | undefined)[] = [];
+	const fetch: Fetch = (url, init) => {
+		seen.push(init.headers["x-request-source"]);
+		return sandbox.connection.fetch(url, init);
+	};
+	for (const number of [1, 2, 3]) sandbox.agency().contact(`+44770090010${number}`).writes("Hello");
+	const headers = { "X-Request-Source": " nightly " };
+	const { conversations } = createClient({ ...sandbox.connection, fetch }).agency(sandbox.agency().id);
+	for await (const _ of conversations.list({ pageSize: 1, readAhead: false, headers }))
+		headers["X-Request-Source"] = "changed";
+	expect(new Set(seen)).toEqual(new Set(["nightly"]));
+	expect(seen.length).toBeGreaterThan(2);
+});
+
+test.for([5, "CANARY", ["x-a"], null])(
+	"withOptions refuses headers %j, beside headers of the client",
+	async (given) => {
+		const client = createClient({ baseUrl, apiKey, headers: { "x-request-source": "crm" } });
+		expect(() => client.withOptions({ headers: wrong(given) })).toThrow(/headers: must be an object/);
+	},
+);
