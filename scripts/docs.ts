@@ -1,6 +1,6 @@
 /**
  * The docs site. `npm run docs` serves it, and shows a page again whenever it is saved. `npm run docs -- build` builds it
- * into docs/.vitepress/dist and checks every link. `--no-api` leaves the API reference out, which takes most of the time.
+ * into docs/.vitepress/dist and checks every link. Both write the API reference first, and fail if an export has no comment.
  *
  * VitePress and typedoc are dependencies of docs/. They are installed if they are missing or if the lock file has changed.
  */
@@ -17,12 +17,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const docs = `${root}docs`;
 const base = process.env.DOCS_BASE ?? "/";
 
-const { values, positionals } = parseArgs({
-	options: { api: { type: "boolean", default: true } },
-	allowNegative: true,
-	allowPositionals: true,
-});
-const [command = "dev"] = positionals;
+const [command = "dev"] = parseArgs({ allowPositionals: true }).positionals;
 if (command !== "dev" && command !== "build")
 	throw new Error(`unknown command ${command}: use build, or none to serve`);
 
@@ -37,10 +32,8 @@ if (!isInstalled(docs)) {
 rmSync(`${docs}/reference`, { recursive: true, force: true });
 writeCopies();
 await writeFrame();
-if (values.api) {
-	console.log("Writing the API reference …");
-	run("node_modules/typedoc/bin/typedoc", ["--logLevel", "Warn"]);
-}
+console.log("Writing the API reference …");
+run("node_modules/typedoc/bin/typedoc", ["--logLevel", "Warn"]);
 if (command === "build") run("../node_modules/typescript-7/bin/tsc", ["-p", "."]);
 run("node_modules/vitepress/bin/vitepress.js", [command]);
 

@@ -14,7 +14,6 @@ const parts: Readonly<Record<string, string>> = {
 	examples: "npm run test:examples",
 	recipes: "tsx scripts/install.ts examples/apps examples/recipes && npm --prefix examples/recipes run test:packed",
 	page: "npm run test:page",
-	docs: "npm run docs -- build",
 	soak: "node --expose-gc --import tsx test/faults/soak.ts",
 	next: "tsx scripts/next/run.ts",
 	runtimes: "tsx scripts/install.ts scripts/runtimes && tsx scripts/runtimes/run.ts",

@@ -35,7 +35,12 @@ export interface BullmqJobOptions {
 	/** How often it is tried. */
 	attempts: number;
 	/** How long it waits before each further attempt. */
-	backoff: { type: "exponential"; delay: number };
+	backoff: {
+		/** Each wait is twice as long as the one before. */
+		type: "exponential";
+		/** The first wait, in milliseconds. */
+		delay: number;
+	};
 	/** A job that is done leaves nothing behind. */
 	removeOnComplete: true;
 	/** Nor does one that has failed. */
@@ -47,11 +52,10 @@ export interface BullmqEngineOptions {
 	/** A queue for the outbox alone. Each table of texts needs one of its own. */
 	queue: BullmqQueueLike;
 	/** The class `Worker` of BullMQ. `work` creates one with the options of the queue. */
-	Worker: new (
-		name: string,
-		processor: (job: BullmqJob) => Promise<void>,
-		options: never,
-	) => BullmqWorkerLike;
+	Worker: {
+		/** Takes jobs from the queue of this name until it is closed. */
+		new (name: string, processor: (job: BullmqJob) => Promise<void>, options: never): BullmqWorkerLike;
+	};
 }
 
 /** A job, as the engine uses it. */
