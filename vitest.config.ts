@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { patience } from "./test/patience.ts";
 
 const src = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.meta.url));
 
@@ -24,10 +25,7 @@ export default defineConfig({
 		maxWorkers: Math.ceil(availableParallelism() * 1.5),
 		// The files of a worker share their modules, which hold no state. Loading them for each file took a quarter of the run.
 		isolate: false,
-		// A busy machine is slow, not wrong.
-		testTimeout: 30_000,
-		hookTimeout: 30_000,
-		expect: { poll: { timeout: 20_000 } },
+		...patience,
 		typecheck: {
 			enabled: true,
 			include: ["test/**/*.test-d.ts"],

@@ -20,7 +20,7 @@ async function started(args: readonly string[], env?: Record<string, string>): P
 		running.stop();
 		await running.status;
 	});
-	await expect.poll(running.out, { timeout: 20_000, interval: 5 }).toContain("\n");
+	await expect.poll(running.out, { interval: 5 }).toContain("\n");
 	return running;
 }
 

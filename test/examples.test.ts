@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { longestWaitMs } from "./patience.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -44,7 +45,7 @@ test("the examples run without a key, say what they should, and end by themselve
 	const { stdout, stderr, status } = spawnSync(process.execPath, flags, {
 		cwd: root,
 		encoding: "utf8",
-		timeout: 120_000,
+		timeout: longestWaitMs,
 	});
 	const sections = stdout.split(/^== /m);
 	for (const file of examples) {
@@ -52,7 +53,7 @@ test("the examples run without a key, say what they should, and end by themselve
 		expect.soft(said, `${file}: ${stderr}`).toContain(reported[file] ?? "no expectation");
 	}
 	expect(status, stderr).toBe(0);
-}, 150_000);
+});
 
 test.each(examples)("examples/%s is short enough to read at once", (file) => {
 	const lines = readFileSync(new URL(`../examples/${file}`, import.meta.url), "utf8").split("\n");

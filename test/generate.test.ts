@@ -34,7 +34,7 @@ test("generated/ is what openapi.json makes", async () => {
 	const files = Object.entries(await contractFiles(JSON.parse(read("openapi.json"))));
 	expect(files).not.toEqual([]);
 	for (const [path, text] of files) expect(read(path), path).toBe(text);
-}, 60_000);
+});
 
 test("--check fails when the contract has changed, and writes nothing", () => {
 	const copy = temporaryFolder();
@@ -51,12 +51,12 @@ test("--check fails when the contract has changed, and writes nothing", () => {
 	expect(status).toBe(1);
 	expect(stderr).toContain("answers.ts");
 	expect(readFileSync(join(copy, "generated/answers.ts"), "utf8")).toBe(read("generated/answers.ts"));
-}, 60_000);
+});
 
 test("a rule that the compiler of checks does not know stops the generation", async () => {
 	const contract = contractWith((agency) => Object.assign(agency.properties.id ?? {}, { pattern: "^agy_" }));
 	await expect(contractFiles(contract)).rejects.toThrow("Agency.id: the compiler of checks does not know pattern");
-}, 60_000);
+});
 
 test("--from takes the contract that a service publishes, and says what changed and whether it can break a call", async () => {
 	const file = join(temporaryFolder(), "openapi.json");
@@ -74,4 +74,4 @@ test("--from takes the contract that a service publishes, and says what changed 
 	expect(reported.join("\n")).toContain("/components/schemas/Agency/required");
 	expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(JSON.parse(read("openapi.json")));
 	expect(await refresh(pathToFileURL(file), server.baseUrl)).toEqual(["openapi.json: no change"]);
-}, 60_000);
+});

@@ -8,6 +8,7 @@ import { handlers } from "messaging-conversations/sandbox/msw";
 import type { ReconcileOptions, WatchOptions } from "messaging-conversations/sync";
 import { setupServer } from "msw/node";
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { longestWaitMs } from "./patience.ts";
 import { exampleSamples, pageSamples, pages, promised } from "./samples.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -153,33 +154,29 @@ describe("samples", () => {
 		vi.restoreAllMocks();
 	});
 
-	test.each(titled((sample) => !isTest(sample)))(
-		"%s runs, and prints what it says",
-		async (_name, { code, run }) => {
-			sandbox.reset();
-			sandbox.agency().contact("+32470123456", { name: "Peeters" }).writes("Is the flat still free?");
-			await run();
-			const lines = vi.mocked(console.log).mock.calls.map((words) => words.join(" "));
-			for (const line of promised(code)) {
-				const [start = "", open] = line.split("…");
-				const at = lines.findIndex((said) => (open === undefined ? said === start : said.startsWith(start)));
-				expect(at, `${line}, among ${lines.join(" | ")}`).toBeGreaterThanOrEqual(0);
-				lines.splice(0, at + 1);
-			}
-			expect(sandbox.violations()).toEqual([]);
-		},
-		60_000,
-	);
+	test.each(titled((sample) => !isTest(sample)))("%s runs, and prints what it says", async (_name, { code, run }) => {
+		sandbox.reset();
+		sandbox.agency().contact("+32470123456", { name: "Peeters" }).writes("Is the flat still free?");
+		await run();
+		const lines = vi.mocked(console.log).mock.calls.map((words) => words.join(" "));
+		for (const line of promised(code)) {
+			const [start = "", open] = line.split("…");
+			const at = lines.findIndex((said) => (open === undefined ? said === start : said.startsWith(start)));
+			expect(at, `${line}, among ${lines.join(" | ")}`).toBeGreaterThanOrEqual(0);
+			lines.splice(0, at + 1);
+		}
+		expect(sandbox.violations()).toEqual([]);
+	});
 });
 
 test("the quickstart runs to its end and leaves nothing running", () => {
 	const reported = execFileSync(process.execPath, ["--import", "tsx", "scripts/quickstart.ts"], {
 		cwd: root,
 		encoding: "utf8",
-		timeout: 60_000,
+		timeout: longestWaitMs,
 	});
 	expect(reported).toContain("250 in all");
 	expect(reported).toContain("settled after 3 attempts; on Anna's phone it arrived 1 time");
 	expect(reported).toContain('she accepts, and now it shows: "Would Friday suit you?"');
 	expect(reported).toContain("0 violations");
-}, 90_000);
+});

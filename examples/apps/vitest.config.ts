@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { patience } from "../../test/patience.ts";
 
 const src = (path: string) => fileURLToPath(new URL(`../../src/${path}`, import.meta.url));
 
@@ -20,8 +21,6 @@ export default defineConfig({
 		maxWorkers: 3,
 		// PGlite starts in half the time when its WebAssembly is compiled once.
 		execArgv: ["--liftoff-only"],
-		// A busy machine is slow, not wrong.
-		testTimeout: 110_000,
-		hookTimeout: 110_000,
+		...patience,
 	},
 });

@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { patience } from "../../test/patience.ts";
 
 export default defineConfig({
 	test: {
@@ -6,9 +7,6 @@ export default defineConfig({
 		globalSetup: "test/setup.ts",
 		maxWorkers: 3, // they wait for polls and retries
 		silent: "passed-only",
-		// A busy machine is slow, not wrong.
-		expect: { poll: { timeout: 60_000 } },
-		testTimeout: 110_000,
-		hookTimeout: 110_000,
+		...patience,
 	},
 });

@@ -18,7 +18,6 @@ const command = await bundleCommand();
 const run = processRun(command);
 /** Windows has no such signals, and no sh. */
 const onUnix = test.skipIf(process.platform === "win32");
-const patience = { timeout: 25_000 };
 const folder = mkdtempSync(join(tmpdir(), "binary-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 const has = (program: string): boolean => spawnSync(program, ["--version"]).status === 0;
@@ -53,7 +52,7 @@ interface StartedSandbox extends Started {
 
 async function startSandbox(context: TestContext): Promise<StartedSandbox> {
 	const started = start(context, ["sandbox", "--port", "0", "--token", "a-token-of-mine"]);
-	await context.expect.poll(started.out, patience).toContain("Ctrl-C");
+	await context.expect.poll(started.out).toContain("Ctrl-C");
 	const find = (name: string) => new RegExp(`${name} +(\\S+)`).exec(started.out())?.[1] ?? "";
 	const controlUrl = find("Control URL");
 	const headers = { "x-sandbox-token": "a-token-of-mine" };
@@ -74,7 +73,7 @@ onUnix.concurrent(
 	async (context) => {
 		const { expect } = context;
 		const { child, out } = start(context, ["tail", "--sandbox", "--every", "1"]);
-		await expect.poll(out, patience).toMatch(/← in .*\n.*→ out/);
+		await expect.poll(out).toMatch(/← in .*\n.*→ out/);
 		child.kill("SIGINT");
 		expect(await once(child, "close")).toEqual([0, null]);
 	},
@@ -95,7 +94,7 @@ onUnix.concurrent("a signal stops a sandbox, which names the faults that never h
 	const slow = Object(await control("POST", "faults/add", { operation: "me.get", effect: { latencyMs: 600_000 } }));
 	const answer = fetch(`${baseUrl}/me`, { headers: { authorization: `Bearer ${apiKey}` } });
 	const failure = answer.catch((error: unknown) => error);
-	await expect.poll(() => control("GET", `faults/${slow.id}`), patience).toMatchObject({ hits: 1 });
+	await expect.poll(() => control("GET", `faults/${slow.id}`)).toMatchObject({ hits: 1 });
 	child.kill("SIGTERM");
 	expect(await once(child, "close")).toEqual([0, null]);
 	expect(await failure).toBeInstanceOf(TypeError);
@@ -103,14 +102,14 @@ onUnix.concurrent("a signal stops a sandbox, which names the faults that never h
 	expect(err()).toBe("");
 });
 
-onUnix.concurrent("a world of --state survives kill -9 at any moment", { timeout: 90_000 }, async (context) => {
+onUnix.concurrent("a world of --state survives kill -9 at any moment", async (context) => {
 	const { expect } = context;
 	const file = join(folder, "world.json");
 	/** Contacts that were named, and a moment later surely stored. */
 	const named: string[] = [];
 	for (const aliveMs of [100, 700]) {
 		const running = start(context, ["sandbox", "--port", "0", "--json", "--scenario", "busy", "--state", file]);
-		await expect.poll(running.out, patience).toContain("\n");
+		await expect.poll(running.out).toContain("\n");
 		const { controlUrl, token, pid } = JSON.parse(running.out());
 		const second = await run(["sandbox", "--port", "0", "--json", "--state", file]);
 		expect([second.code, second.err]).toEqual([1, expect.stringContaining(`(process ${pid} on `)]);
@@ -121,7 +120,7 @@ onUnix.concurrent("a world of --state survives kill -9 at any moment", { timeout
 		expect(contacts.length).toBeGreaterThanOrEqual(250);
 		const name = `Stored ${named.length}`;
 		await control(`contacts/+4477009009${named.length}9`, { method: "POST", body: JSON.stringify({ name }) });
-		await expect.poll(() => readFileSync(file, "utf8"), patience).toContain(name);
+		await expect.poll(() => readFileSync(file, "utf8")).toContain(name);
 		named.push(name);
 		// The kill comes while it writes, again and again.
 		const writing = new AbortController();
@@ -146,7 +145,7 @@ inTerminal.concurrent("q quits a sandbox in a terminal, which reads lines again 
 	const line = `${command.join(" ")} sandbox --port 0; stty -a`;
 	const { child, out } = start(context, ["-qec", line, "/dev/null"], ["script"]);
 	const closed = once(child, "close");
-	await expect.poll(out, patience).toContain("Keys: o opens the page, q quits.");
+	await expect.poll(out).toContain("Keys: o opens the page, q quits.");
 	child.stdin?.write("q");
 	expect(await closed).toEqual([0, null]);
 	expect(out()).toMatch(/ icanon /);
@@ -182,7 +181,7 @@ onUnix.concurrent("a sandbox that npx started ends with npx", async (context) =>
 	const line = `${command.join(" ")} sandbox --port 0 --json; true`;
 	const code = `require("node:child_process").spawn("sh", ["-c", ${JSON.stringify(line)}], { stdio: "inherit" })`;
 	const npx = start(context, ["-e", code], [process.execPath], { npm_command: "exec" });
-	await expect.poll(npx.out, patience).toContain("\n");
+	await expect.poll(npx.out).toContain("\n");
 	const { pid, baseUrl } = JSON.parse(npx.out());
 	expect((await fetch(`${baseUrl}/me`)).status).toBe(401);
 	npx.child.kill("SIGKILL");
@@ -193,7 +192,7 @@ onUnix.concurrent("a sandbox that npx started ends with npx", async (context) =>
 			return false;
 		}
 	};
-	await expect.poll(isAlive, patience).toBe(false);
+	await expect.poll(isAlive).toBe(false);
 });
 
 onUnix.concurrent("the doctor takes a reader that stops early for no failure", async ({ expect }) => {
@@ -209,7 +208,7 @@ onUnix.concurrent("Ctrl-C stops tail at once while the first answer is waited fo
 	const hang = sandbox.faults.add({ effect: "hang" });
 	const env = { MESSAGING_BASE_URL: baseUrl, MESSAGING_API_KEY: liveKey };
 	const { child, err } = start(context, ["tail"], command, env);
-	await expect.poll(() => hang.hits, patience).toBe(1);
+	await expect.poll(() => hang.hits).toBe(1);
 	child.kill("SIGINT");
 	// With the deadline of the client it would end with status 1 and its message.
 	expect(await once(child, "close")).toEqual([0, null]);

@@ -39,7 +39,7 @@ async function started(...args: string[]) {
 		expect(await running.status, running.err()).toBe(0);
 	};
 	onTestFinished(end);
-	await expect.poll(running.out, { timeout: 20_000, interval: 5 }).toContain("\n");
+	await expect.poll(running.out, { interval: 5 }).toContain("\n");
 	const { controlUrl, token, baseUrl, apiKey, agencyId } = JSON.parse(running.out());
 	const control = async (method: string, path: string, body?: object) => {
 		const init = { method, headers: { "x-sandbox-token": token }, ...(body && { body: JSON.stringify(body) }) };
@@ -63,7 +63,7 @@ async function started(...args: string[]) {
 
 /** Waits until the file holds this text. */
 const eventuallyHolds = (text: string) =>
-	expect.poll(() => readFileSync(file, "utf8"), { timeout: 10_000, interval: 20 }).toContain(text);
+	expect.poll(() => readFileSync(file, "utf8"), { interval: 20 }).toContain(text);
 
 test("a world continues where its last run ended: contacts, held text, clock, faults and operationIds", async () => {
 	const first = await started();
@@ -154,7 +154,7 @@ test("a clock that runs is not a reason to write: the file is as it was", async 
 	const running = await started("--follow");
 	const before = readFileSync(file, "utf8");
 	const begun = await running.now();
-	await expect.poll(running.now, { timeout: 10_000, interval: 20 }).toBeGreaterThan(begun + 500);
+	await expect.poll(running.now, { interval: 20 }).toBeGreaterThan(begun + 500);
 	expect(readFileSync(file, "utf8")).toBe(before);
 });
 
@@ -188,7 +188,7 @@ test("a file that cannot be written ends the start, and later on is a warning wh
 	const running = await started();
 	rmSync(folder, { recursive: true });
 	await running.control("POST", "contacts/+447700900101", { name: "Anna" });
-	await expect.poll(running.err, { timeout: 10_000, interval: 20 }).toContain("cannot be written (ENOENT)");
+	await expect.poll(running.err, { interval: 20 }).toContain("cannot be written (ENOENT)");
 	await running.control("POST", "contacts/+447700900102", { name: "Bram" });
 	expect(await running.contacts()).toEqual(["Anna", "Bram"]);
 	await running.end();
@@ -276,7 +276,7 @@ test("a run whose lock was deleted takes it again, or stops writing if another r
 	await second.control("POST", "contacts/+447700900102", { name: "Bram" });
 	await eventuallyHolds("Bram");
 	await first.control("POST", "contacts/+447700900103", { name: "Carl" });
-	await expect.poll(first.err, { timeout: 10_000, interval: 20 }).toContain("is in use by another sandbox");
+	await expect.poll(first.err, { interval: 20 }).toContain("is in use by another sandbox");
 	await first.end();
 	await second.end();
 	expect(await (await started()).contacts()).toEqual(["Anna", "Bram"]);
@@ -314,6 +314,6 @@ test("the banner names the file", async () => {
 		running.stop();
 		await running.status;
 	});
-	await expect.poll(running.out, { timeout: 20_000, interval: 5 }).toContain("\n");
+	await expect.poll(running.out, { interval: 5 }).toContain("\n");
 	expect(running.out()).toContain(`\n  State          ${file}\n`);
 });

@@ -17,7 +17,7 @@ async function started(args: readonly string[], terminal?: Terminal, env: Record
 		running.stop();
 		await running.status;
 	});
-	await expect.poll(running.out, { timeout: 20_000, interval: 5 }).toContain("\n");
+	await expect.poll(running.out, { interval: 5 }).toContain("\n");
 	const find = (name: string) => new RegExp(`${name} +(\\S+)`).exec(running.out())?.[1] ?? "";
 	const [baseUrl, controlUrl, token] = [find("Base URL"), find("Control URL"), find("Control token")];
 	const begun = running.out().length;
@@ -254,7 +254,7 @@ test("completion without a shell, or with an unknown one, says which there are",
 test("a warning says who reaches a sandbox that listens on more than loopback", async () => {
 	for (const listen of ["127.0.0.2", "::1", "[::1]", "0:0:0:0:0:0:0:1", "localhost", "0.0.0.0"]) {
 		const running = start(["sandbox", "--port", "0", "--json", "--listen", listen]);
-		await expect.poll(() => running.out() + running.err(), { timeout: 20_000, interval: 5 }).toContain("\n");
+		await expect.poll(() => running.out() + running.err(), { interval: 5 }).toContain("\n");
 		running.stop();
 		if ((await running.status) !== 0) continue; // this machine has no such address
 		expect(running.err(), listen).toBe(

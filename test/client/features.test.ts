@@ -13,6 +13,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { adapters, over } from "../adapters.ts";
 import { callOf, clientOf, failure, jsonResponse, quick, recordingFetch, sixCalls, wrong } from "../calls.ts";
 import { agencyId, apiKey, conversationPage, me, phone, sentNow, text } from "../canned.ts";
+import { eventually } from "../eventually.ts";
 import { inTurn, pause, refusal, scripted } from "../scripted.ts";
 
 const baseUrl = "https://messaging.example/api/v1";
@@ -194,11 +195,11 @@ test.for(adapters)("leaving an iteration ends the request that is under way (%s)
 	await iterators[0]?.next();
 	for (const [index, iterator] of iterators.entries()) {
 		const pending = iterator.next();
-		await vi.waitFor(() => expect(service.requests).toHaveLength(index + 2));
+		await eventually(() => expect(service.requests).toHaveLength(index + 2));
 		expect(await iterator.return(undefined)).toEqual({ done: true, value: undefined });
 		expect(await pending).toEqual({ done: true, value: undefined });
 		expect(await iterator.next()).toEqual({ done: true, value: undefined });
-		await vi.waitFor(() => expect(service.requests[index + 1]?.cut).toBe(true));
+		await eventually(() => expect(service.requests[index + 1]?.cut).toBe(true));
 	}
 });
 
@@ -206,21 +207,21 @@ test("an error that is thrown into an iteration comes out of it, and ends the re
 	const service = await scripted(() => "hang");
 	const iterator = clientOf(service).agency(agencyId).conversations.list()[Symbol.asyncIterator]();
 	const pending = iterator.next();
-	await vi.waitFor(() => expect(service.requests).toHaveLength(1));
+	await eventually(() => expect(service.requests).toHaveLength(1));
 	await expect(iterator.throw(new RangeError("enough"))).rejects.toThrow("enough");
 	expect(await pending).toEqual({ done: true, value: undefined });
-	await vi.waitFor(() => expect(service.requests[0]?.cut).toBe(true));
+	await eventually(() => expect(service.requests[0]?.cut).toBe(true));
 });
 
 test("a stream made of a list is destroyed at once", async () => {
 	const service = await scripted(() => "hang");
 	const stream = Readable.from(clientOf(service).agency(agencyId).conversations.list());
 	stream.on("data", () => {});
-	await vi.waitFor(() => expect(service.requests).toHaveLength(1));
+	await eventually(() => expect(service.requests).toHaveLength(1));
 	const closed = new Promise((resolve) => stream.once("close", resolve));
 	stream.destroy();
 	await closed;
-	await vi.waitFor(() => expect(service.requests[0]?.cut).toBe(true));
+	await eventually(() => expect(service.requests[0]?.cut).toBe(true));
 });
 
 // Empty pages
@@ -262,7 +263,7 @@ test("some empty pages are normal, and an abort ends the wait after them", async
 		.agency(agencyId)
 		.conversations.list({ signal: controller.signal });
 	const ending = failure(() => list.toArray());
-	await vi.waitFor(() => expect(empty.calls).toHaveLength(10));
+	await eventually(() => expect(empty.calls).toHaveLength(10));
 	controller.abort();
 	expect(await ending).toMatchObject({ _tag: "PartnerAbortError" });
 });

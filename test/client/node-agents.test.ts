@@ -1,7 +1,8 @@
 import http from "node:http";
 import type { NodeHttp } from "messaging-conversations/node";
-import { expect, type TestContext, test, vi } from "vitest";
+import { expect, type TestContext, test } from "vitest";
 import { controlOf, nodeExchange } from "../adapters.ts";
+import { eventually } from "../eventually.ts";
 import { type Listening, listening } from "./listening.ts";
 
 // Each of these tests waits for connections to end, so they wait together.
@@ -23,7 +24,7 @@ async function ask({ url }: Listening, exchange: NodeHttp): Promise<void> {
 	await exchange(request, controlOf(1_000_000));
 }
 
-const closed = ({ open }: Listening) => vi.waitFor(() => expect(open()).toBe(0), { timeout: 10_000 });
+const closed = ({ open }: Listening) => eventually(() => expect(open()).toBe(0));
 
 test.concurrent.for([
 	["without an announcement", undefined],
@@ -61,7 +62,7 @@ test.concurrent("an idle connection is kept for longer where the service announc
 	await closed(silent);
 	await ask(announcing, exchange);
 	expect(announcing.sockets).toHaveLength(1);
-}, 15_000);
+});
 
 test.concurrent("an answer that takes longer than an idle connection is kept arrives", async ({ onTestFinished }) => {
 	const slow = http.createServer((_, answer) => void setTimeout(() => answer.end("{}"), 100));

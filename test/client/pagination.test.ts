@@ -213,7 +213,7 @@ test("a cursor that repeats the one the iteration began at ends it too", async (
 	expect(from.requests).toHaveLength(1);
 });
 
-test("a cursor that comes back after thousands of pages ends the iteration", { timeout: 30_000 }, async () => {
+test("a cursor that comes back after thousands of pages ends the iteration", async () => {
 	let pages = 0;
 	const fetch: Fetch = async (url) => {
 		// Without a socket in between, an endless iteration would block the test's own time-out.
@@ -233,9 +233,7 @@ test("a cursor that repeats is named as the service's fault, without the cursor"
 	expect(message).toBe("conversations.list: the service returned a cursor that was read before");
 });
 
-test("an iteration of more than a thousand pages whose cursors never repeat is read to its end", {
-	timeout: 30_000,
-}, async () => {
+test("an iteration of more than a thousand pages whose cursors never repeat is read to its end", async () => {
 	let pages = 0;
 	const fetch: Fetch = async () => {
 		pages++;

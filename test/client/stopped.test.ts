@@ -161,7 +161,7 @@ test("#38 nor when a send gets its connection late, because maxSockets are in us
 	const exchange = nodeExchange({ maxSockets: 1 });
 	const client = clientOf({ baseUrl: url }, { http: exchange });
 	const first = client.me.get();
-	await vi.waitUntil(() => held.length === 1);
+	await expect.poll(() => held.length).toBe(1);
 	const send = failure(() => client.agency(agencyId).messages.send(hello, { deadlineMs }));
 	setImmediate(() => {
 		held[0]?.();

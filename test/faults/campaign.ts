@@ -1,5 +1,6 @@
 import { getEventListeners } from "node:events";
 import type { ClientOptions, Exchange } from "../../src/index.ts";
+import { longestWaitMs } from "../patience.ts";
 import { judge, reached, type Violation } from "./invariants.ts";
 import { createPicker } from "./picker.ts";
 import { randomFrom } from "./random.ts";
@@ -94,7 +95,7 @@ export async function campaign(options: CampaignOptions): Promise<Report> {
 		inFlight = 48,
 		timeoutMs = 400,
 		deadlineMs = 4000,
-		leakAfterMs = 20_000,
+		leakAfterMs = longestWaitMs,
 		sharesTimers = false,
 		abortWithinMs,
 	} = options;
@@ -188,7 +189,7 @@ export async function inParallel(width: number, count: number, run: (index: numb
 }
 
 /** Waits until the service holds no unanswered request, but not for ever: what leaks is never answered. */
-export async function quiet(service: Service, atMostMs = 20_000): Promise<void> {
+export async function quiet(service: Service, atMostMs = longestWaitMs): Promise<void> {
 	const end = performance.now() + atMostMs;
 	while (service.busy() > 0 && performance.now() < end) await new Promise((done) => setTimeout(done, 10));
 }
@@ -198,7 +199,7 @@ export function timers(): number {
 }
 
 /** Timers beyond those that were there before. The test runner's own come and go, so it waits for them to go. */
-export async function timersOver(before: number, atMostMs = 20_000): Promise<number> {
+export async function timersOver(before: number, atMostMs = longestWaitMs): Promise<number> {
 	const end = performance.now() + atMostMs;
 	while (timers() > before && performance.now() < end) await new Promise((done) => setTimeout(done, 10));
 	return Math.max(0, timers() - before);

@@ -7,7 +7,6 @@ import { campaign, timers, timersOver } from "./campaign.ts";
 import { faults } from "./faults.ts";
 import { killed, oneSignal, outage, reads } from "./scenarios.ts";
 
-const slow = { timeout: 180_000 };
 /** Shorter time-outs, or more calls at once, would cut honest answers on a busy machine. */
 const unhurried = { timeoutMs: 1500, deadlineMs: 8000, inFlight: isLong ? 24 : 8, sharesTimers: true };
 
@@ -34,7 +33,7 @@ const rounds: readonly Round[] = isLong
 			["closed", 0.5, 29, "nodeHttp", 120],
 		];
 
-test("without faults each send is one request", slow, async () => {
+test("without faults each send is one request", async () => {
 	const sends = isLong ? 800 : 100;
 	const patience = { timeoutMs: 60_000, deadlineMs: 120_000 };
 	const report = await campaign({ makeCaller: packageCaller, seed: 23, sends, rate: 0, ...patience });
@@ -52,7 +51,6 @@ const testTogether = isLong ? test : test.concurrent;
 
 testTogether.for(rounds)(
 	"S36 no send is doubled, lost or misreported: window %s, fault rate %f, seed %i, over %s",
-	slow,
 	async ([window, rate, seed, adapter, sends], { expect, onTestFinished }) => {
 		const options = { seed, sends, rate, window, ...unhurried, ...exchangeOf(adapter, onTestFinished) };
 		const report = await campaign({ makeCaller: packageCaller, ...options });
@@ -63,7 +61,6 @@ testTogether.for(rounds)(
 
 testTogether.for(adapters)(
 	"#35 sends that are aborted at random say truly what became of them (%s)",
-	slow,
 	async (adapter, { expect, onTestFinished }) => {
 		const { violations, sent, unknown } = await campaign({
 			makeCaller: packageCaller,
@@ -81,7 +78,6 @@ testTogether.for(adapters)(
 
 testTogether.for(adapters)(
 	"reads under faults give the right data or a typed error (%s)",
-	slow,
 	async (adapter, { expect, onTestFinished }) => {
 		const calls = isLong ? 600 : 120;
 		expect(
@@ -90,28 +86,20 @@ testTogether.for(adapters)(
 	},
 );
 
-test("the campaigns that ran at the same time left no timer", slow, async () => {
+test("the campaigns that ran at the same time left no timer", async () => {
 	expect(await timersOver(timersBefore)).toBe(0);
 });
 
-test.for(adapters)("#39 in an outage many calls make at most 20 extra requests (%s)", slow, async (adapter) => {
+test.for(adapters)("#39 in an outage many calls make at most 20 extra requests (%s)", async (adapter) => {
 	const calls = isLong ? 500 : 60;
 	expect((await outage({ calls, extra: 20, ...exchangeOf(adapter) })).violations).toEqual([]);
 });
 
-test.for(adapters)(
-	"S34 many calls on one signal hold one listener at a time and leave none (%s)",
-	slow,
-	async (adapter) => {
-		const calls = isLong ? 10_000 : 200;
-		expect((await oneSignal({ calls, ...exchangeOf(adapter) })).violations).toEqual([]);
-	},
-);
+test.for(adapters)("S34 many calls on one signal hold one listener at a time and leave none (%s)", async (adapter) => {
+	const calls = isLong ? 10_000 : 200;
+	expect((await oneSignal({ calls, ...exchangeOf(adapter) })).violations).toEqual([]);
+});
 
-test(
-	"#40 a process that is killed in the middle resumes with the ids that it wrote down, and each text arrives once",
-	slow,
-	async () => {
-		expect((await killed({ seed: 27, kills: 2, window: "open" })).violations).toEqual([]);
-	},
-);
+test("#40 a process that is killed in the middle resumes with the ids that it wrote down, and each text arrives once", async () => {
+	expect((await killed({ seed: 27, kills: 2, window: "open" })).violations).toEqual([]);
+});

@@ -41,7 +41,7 @@ const titled = plays.map(([each, adapter]) => {
 	return [`${expected.title} (${adapter})`, expected, adapter] as const;
 });
 
-test.concurrent.for(titled)("%s", { timeout: 20_000 }, async ([, each, adapter], { expect }) => {
+test.concurrent.for(titled)("%s", async ([, each, adapter], { expect }) => {
 	const over = adapter === "fetch" ? undefined : overNode;
 	const { service, attempts, result, error, facts } = await runCase(each, plainInputs, {}, over);
 	const send = each.operation === "messages.send";

@@ -62,7 +62,7 @@ const status = fc.oneof(
 	fc.integer({ min: 200, max: 599 }),
 );
 
-test("S26 S27 whatever an answer holds, only data or a typed error comes out", { timeout: 60_000 }, async () => {
+test("S26 S27 whatever an answer holds, only data or a typed error comes out", async () => {
 	await fc.assert(
 		fc.asyncProperty(operation, status, body, retryAfter, headerValue, async (which, code, text, after, id) => {
 			const bare = code === 204 || code === 205 || code === 304;
@@ -85,9 +85,7 @@ const mutated = fc.tuple(operation, fc.nat(), fc.jsonValue()).map(([which, at, v
 	return { which, json: JSON.stringify(replaced) };
 });
 
-test("S26 S27 S29 an answer with one value replaced by anything is data or a contract error, and plain", {
-	timeout: 60_000,
-}, async () => {
+test("S26 S27 S29 an answer with one value replaced by anything is data or a contract error, and plain", async () => {
 	await fc.assert(
 		fc.asyncProperty(mutated, async ({ which, json }) => {
 			const client = clientWith(async () => new Response(json, { status: 200 }), { onContractDrift: () => undefined });
@@ -103,9 +101,7 @@ test("S26 S27 S29 an answer with one value replaced by anything is data or a con
 	);
 });
 
-test("#19 whatever Retry-After says, no wait overflows a timer and no attempt comes at once", {
-	timeout: 60_000,
-}, async () => {
+test("#19 whatever Retry-After says, no wait overflows a timer and no attempt comes at once", async () => {
 	await fc.assert(
 		fc.asyncProperty(retryAfter, retryAfter, async (after, date) => {
 			const waits: number[] = [];
@@ -131,9 +127,7 @@ const anything = fc.oneof(
 );
 const untyped = (value: unknown) => value as never;
 
-test("S11 whatever the ids, numbers, cursors and searches, the URL keeps the shape of its template", {
-	timeout: 60_000,
-}, async () => {
+test("S11 whatever the ids, numbers, cursors and searches, the URL keeps the shape of its template", async () => {
 	const paths: string[] = [];
 	const client = clientWith(async (url) => {
 		paths.push(String(url));
@@ -162,7 +156,7 @@ test("S11 whatever the ids, numbers, cursors and searches, the URL keeps the sha
 	);
 });
 
-test("S12 any cursor and search that is accepted arrives as it was given", { timeout: 60_000 }, async () => {
+test("S12 any cursor and search that is accepted arrives as it was given", async () => {
 	let asked = new URLSearchParams();
 	const client = clientWith(async (url) => {
 		asked = new URL(String(url)).searchParams;
@@ -178,9 +172,7 @@ test("S12 any cursor and search that is accepted arrives as it was given", { tim
 	);
 });
 
-test("any operationId and text that is accepted goes out as it was given, on one line of JSON", {
-	timeout: 60_000,
-}, async () => {
+test("any operationId and text that is accepted goes out as it was given, on one line of JSON", async () => {
 	let sent: unknown;
 	const client = clientWith(async (_, init) => {
 		sent = JSON.parse(String(init?.body));

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, test } from "vitest";
 import { adapters } from "../adapters.ts";
+import { longestWaitMs } from "../patience.ts";
 import { type Bundle, bundle } from "./bundle.ts";
 
 let script: Bundle;
@@ -12,10 +13,9 @@ afterAll(() => script.remove());
 
 test.concurrent.for(adapters)(
 	"#12 #13 50 hung calls under a running garbage collector are all cut in time (%s)",
-	{ timeout: 60_000 },
 	async (over, { expect }) => {
 		const { stdout } = await promisify(execFile)(process.execPath, ["--expose-gc", script.path, over], {
-			timeout: 50_000,
+			timeout: longestWaitMs,
 		});
 		const { ends, busy }: { ends: { tag: string; ms: number }[]; busy: number } = JSON.parse(stdout);
 		expect(ends.map(({ tag }) => tag)).toEqual(Array(50).fill("PartnerTimeoutError"));

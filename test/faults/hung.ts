@@ -3,6 +3,7 @@ import { createClient } from "../../src/index.ts";
 import { nodeHttp } from "../../src/node.ts";
 import { apiKey, operations } from "./answers.ts";
 import { factsOf } from "./caller.ts";
+import { quiet } from "./campaign.ts";
 import { call } from "./conformance.ts";
 import { faultNamed } from "./faults.ts";
 import { startService } from "./service.ts";
@@ -26,8 +27,7 @@ const ends = await Promise.all(
 	}),
 );
 clearInterval(timer);
-// A machine with other work takes a while to close the connections; what is never closed stays open for minutes.
-for (let wait = 0; wait < 50 && service.busy() > 0; wait++) await new Promise((resolve) => setTimeout(resolve, 100));
+await quiet(service);
 console.log(JSON.stringify({ ends, busy: service.busy() }));
 await service.close();
 http.close();

@@ -5,7 +5,6 @@ import { type Caller, type CampaignOptions, campaign, timers, timersOver, type W
 import type { ViolationKind } from "./invariants.ts";
 import { rightSmallClient, wrongClients } from "./wrong-clients.ts";
 
-const slow = { timeout: 180_000 };
 const length = isLong ? { sends: 400, rate: 0.3, inFlight: 24 } : { sends: 100, rate: 0.5, inFlight: 8 };
 
 async function violationsOf(makeCaller: (wiring: Wiring) => Caller, options: Partial<CampaignOptions>) {
@@ -20,7 +19,7 @@ async function violationsOf(makeCaller: (wiring: Wiring) => Caller, options: Par
 	return violations;
 }
 
-test("a small client without a mistake passes a campaign, so the others fail for their own mistake", slow, async () => {
+test("a small client without a mistake passes a campaign, so the others fail for their own mistake", async () => {
 	const timersBefore = timers();
 	const windows = ["open", "closed"] as const;
 	const found = await Promise.all(
@@ -44,7 +43,7 @@ const wrongOnes = Object.entries(caughtBy);
 // Campaigns mostly wait, so short ones run at the same time.
 const testTogether = isLong ? test : test.concurrent;
 
-testTogether.for(wrongOnes)("a campaign fails a client that is wrong: %s", slow, async ([name, kinds], { expect }) => {
+testTogether.for(wrongOnes)("a campaign fails a client that is wrong: %s", async ([name, kinds], { expect }) => {
 	const wrong = Object.entries(wrongClients).find(([each]) => each === name);
 	// A wrong client may leak, too, and nothing here depends on it.
 	const found = await violationsOf(wrong?.[1] ?? rightSmallClient, { leakAfterMs: 100, sharesTimers: true });

@@ -53,7 +53,6 @@ const titled = fewPlays.map(([each, adapter]) => [`${each.title} (${adapter})`, 
 
 test.concurrent.for(titled)(
 	"S14 S16 S21 no secret is shown when the service repeats the request: %s",
-	{ timeout: 20_000 },
 	async ([, each, adapter], { expect }) => {
 		const reported: unknown[][] = [];
 		const tell = (...args: unknown[]) => void reported.push(args);

@@ -6,6 +6,8 @@ import { inspect, promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { type ClientOptions, createClient } from "../../src/index.ts";
 import { adapters, over } from "../adapters.ts";
+import { eventually } from "../eventually.ts";
+import { longestWaitMs } from "../patience.ts";
 import { agencyId, apiKey, operations, phone, readAnswer, sentNow } from "./answers.ts";
 import { type Bundle, bundle } from "./bundle.ts";
 import { factsOf } from "./caller.ts";
@@ -419,7 +421,7 @@ test("S28 an id beyond 2^53 does not fail the page; it is reported as drift", as
 	expect(drift.join()).toMatch(/id/);
 });
 
-test("S30 a megabyte of hostile text anywhere is refused or taken without a stall", { timeout: 15_000 }, async () => {
+test("S30 a megabyte of hostile text anywhere is refused or taken without a stall", { timeout: 120_000 }, async () => {
 	const { client } = canned(() => new Response("{}", { status: 400 }));
 	const { conversations, messages } = client.agency(agencyId);
 	const long = ["a", "0", "+", " ", "(0)", "\u0660", "-0", "+32", "..", "é", "\u200e"].map((unit) =>
@@ -482,10 +484,10 @@ afterAll(() => built.remove());
 function inProcess(lines: string, env: Record<string, string>) {
 	const script = `import { createClient } from ${JSON.stringify(pathToFileURL(built.path))};\n${lines}`;
 	const args = ["--input-type=module", "-e", script];
-	return promisify(execFile)(process.execPath, args, { env: { ...process.env, ...env }, timeout: 20_000 });
+	return promisify(execFile)(process.execPath, args, { env: { ...process.env, ...env }, timeout: longestWaitMs });
 }
 
-test("S33 after the last answer nothing holds the process", { timeout: 30_000 }, async () => {
+test("S33 after the last answer nothing holds the process", async () => {
 	const { service } = await setUp();
 	const { stdout } = await inProcess(
 		`const client = createClient({ baseUrl: process.env.BASE, apiKey: "rig_live.a.b", timeoutMs: 3_600_000, deadlineMs: 3_600_000 });
@@ -498,9 +500,7 @@ test("S33 after the last answer nothing holds the process", { timeout: 30_000 },
 	expect(JSON.parse(stdout)).toEqual([]);
 });
 
-test("S33 a wait between two attempts holds the process: it does not exit in the middle of a send", {
-	timeout: 30_000,
-}, async () => {
+test("S33 a wait between two attempts holds the process: it does not exit in the middle of a send", async () => {
 	let turn = 0;
 	const { service } = await setUp(
 		{},
@@ -520,14 +520,14 @@ test.for(adapters)("S35 bodies that no caller reads do not pile up connections (
 	const plan = () => ({ fault: faultNamed("302 to same origin"), variant: "unprocessed" as const });
 	const { service, client } = await setUp(over(adapter), { plan, echo: true });
 	for (let count = 0; count < 20; count++) await failure(() => client.me.get());
-	await vi.waitFor(() => expect(service.connections().open).toBeLessThan(5), 20_000);
+	await eventually(() => expect(service.connections().open).toBeLessThan(5));
 	const oversized = await setUp(over(adapter), {
 		plan: () => ({ fault: faultNamed("a body without end"), variant: "unprocessed" }),
 	});
 	for (let count = 0; count < 4; count++) await failure(() => oversized.client.me.get());
 	// A connection that is not in use stays open for the next call, for seconds. One whose body is not read stays in use.
-	await vi.waitFor(() => expect(oversized.service.busy()).toBe(0), 20_000);
-	await vi.waitFor(() => expect(oversized.service.connections().open).toBeLessThan(4), 20_000);
+	await eventually(() => expect(oversized.service.busy()).toBe(0));
+	await eventually(() => expect(oversized.service.connections().open).toBeLessThan(4));
 });
 
 test("a sandbox key is refused where no sandbox can be", async () => {

@@ -83,9 +83,6 @@ const cases = operations.flatMap((operation) =>
 
 test.for(cases)(
 	"#10 #11 %s cut at any byte, framed by %s and read by %s, is a lost connection and never data",
-	{
-		timeout: 60_000,
-	},
 	async ([operation, framing, adapter]) => {
 		const reply = replyTo(operation, framing);
 		replies.set(`${operation}, ${framing}`, reply);

@@ -50,7 +50,7 @@ test.each(["due", "open", "save"] as const)(
 		await expect.poll(() => calls).toBeGreaterThan(3);
 		expect(pauses).toMatchObject([{ reason: "database", databaseError: { code: "57P01" }, retryAt: expect.any(Date) }]);
 		isAway = false;
-		await expect.poll(() => anna.inbox().map(({ body }) => body), { timeout: 10_000 }).toEqual(["Hi"]);
+		await expect.poll(() => anna.inbox().map(({ body }) => body)).toEqual(["Hi"]);
 		stop.abort();
 		await working;
 		expect(pauses).toHaveLength(1);

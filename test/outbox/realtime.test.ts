@@ -23,8 +23,7 @@ function start(options: Partial<OutboxOptions> = {}) {
 	});
 	const enqueue = (id: string) =>
 		outbox.enqueue({ id, agencyId: sandbox.agency().id, to: anna.phoneNumber, body: `Text ${id}` });
-	const reaches = (id: string, state: string) =>
-		expect.poll(async () => (await outbox.status(id))?.state, { timeout: 10_000 }).toBe(state);
+	const reaches = (id: string, state: string) => expect.poll(async () => (await outbox.status(id))?.state).toBe(state);
 	const kinds = () => anna.inbox().map(({ kind }) => kind);
 	return { sandbox, anna, outbox, enqueue, reaches, kinds };
 }
@@ -105,7 +104,7 @@ test("a revoked key loses no text, and the next key sends it", async () => {
 	const { outbox, reaches } = start({ client, onPaused: ({ error }) => reported.push(error?._tag ?? "none") });
 	sandbox.keys.revoke(sandbox.keys.list()[0]?.id ?? "");
 	await outbox.enqueue({ id: "1", agencyId: sandbox.agency().id, to: anna.phoneNumber, body: "Hi" });
-	await expect.poll(() => reported, { timeout: 5_000 }).toEqual(["PartnerUnauthorized"]);
+	await expect.poll(() => reported).toEqual(["PartnerUnauthorized"]);
 	apiKey = sandbox.keys.create({ scopes: ["conversations:read", "messages:write"] }).apiKey;
 	await reaches("1", "sent");
 	expect(reported).toEqual(["PartnerUnauthorized"]);

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { axeFindings, messages, openPage, pictureOfBoth, requests, shows } from "./visit.ts";
 
 let demo: ChildProcess;
@@ -18,7 +18,7 @@ beforeAll(async () => {
 		stdio: ["pipe", "pipe", "inherit"],
 	});
 	demo.stdout?.on("data", (text) => (said += text));
-	await vi.waitUntil(() => said.includes("Ctrl-C ends all."), { timeout: 60_000 });
+	await expect.poll(() => said).toContain("Ctrl-C ends all.");
 });
 afterAll(async () => {
 	demo.kill("SIGINT");

@@ -134,7 +134,7 @@ test("the search finds what people look for, and the guide to it first", async (
 		await page.keyboard.press("Control+k");
 		const box = page.locator(".VPLocalSearchBox");
 		await box.locator("input").fill(term);
-		await box.locator(`li:first-child .result[href*="/${guide}"]`).waitFor({ timeout: 10_000 });
+		await box.locator(`li:first-child .result[href*="/${guide}"]`).waitFor();
 		await page.keyboard.press("Escape");
 	}
 });

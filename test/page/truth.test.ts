@@ -174,7 +174,7 @@ test("a violation that comes while the page reads the others is shown", async ()
 		else await (late = answer());
 	});
 	sandbox.loadScenario("held");
-	await expect.poll(() => late !== undefined, { timeout: 10_000 }).toBe(true);
+	await expect.poll(() => late !== undefined).toBe(true);
 	await late;
 	await client.me.get();
 	await shows(requests(page), "me.get");

@@ -5,6 +5,7 @@ import { expect, inject, onTestFinished } from "vitest";
 import { type Client, createClient } from "../../src/index.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/index.ts";
 import { type SandboxServer, serve } from "../../src/sandbox/server.ts";
+import { longestWaitMs } from "../patience.ts";
 
 const browser = await chromium.connect(inject("browser"));
 
@@ -14,6 +15,7 @@ const browser = await chromium.connect(inject("browser"));
  */
 export async function openPage(url: string, wrong: string[], options: BrowserContextOptions = {}): Promise<Page> {
 	const context = await browser.newContext({ viewport: { width: 1280, height: 760 }, ...options });
+	context.setDefaultTimeout(longestWaitMs);
 	onTestFinished(() => context.close());
 	const page = await context.newPage();
 	page.on("pageerror", (error) => wrong.push(String(error)));
@@ -62,8 +64,7 @@ export const messages = (page: Page) => page.getByRole("log", { name: "Messages"
 export const requests = (page: Page) => page.getByRole("log", { name: "Requests" });
 
 /** Waits until the element shows the text. */
-export const shows = (element: ReturnType<Page["locator"]>, text: string) =>
-	element.getByText(text).first().waitFor({ timeout: 10_000 });
+export const shows = (element: ReturnType<Page["locator"]>, text: string) => element.getByText(text).first().waitFor();
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 

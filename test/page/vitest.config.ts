@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { patience } from "../patience.ts";
 
 export default defineConfig({
 	root: fileURLToPath(new URL("../..", import.meta.url)),
@@ -9,8 +10,6 @@ export default defineConfig({
 		// More windows at a time starve each other on two cores.
 		maxWorkers: 2,
 		isolate: false,
-		// A busy machine is slow, not wrong.
-		testTimeout: 110_000,
-		hookTimeout: 120_000,
+		...patience,
 	},
 });

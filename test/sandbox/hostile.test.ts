@@ -124,7 +124,7 @@ test("readers of events that do not read are cut off once they keep 64 MB togeth
 			closed.then(() => {
 				isCut = true;
 			});
-			await expect.poll(() => isCut || received().includes("the last"), { timeout: 20_000 }).toBe(true);
+			await expect.poll(() => isCut || received().includes("the last")).toBe(true);
 			return isCut ? "cut" : "read";
 		}),
 	);
@@ -243,7 +243,7 @@ test("a reader that begins late builds each event once, however slowly it reads"
 	expect(built).toBe(1);
 	const asks = `GET /_sandbox/events HTTP/1.1\r\nHost: HOST\r\nAccept: text/event-stream\r\n${tokenHeader}\r\n\r\n`;
 	const reader = connected(server, asks);
-	await expect.poll(() => reader.received().match(/^id: /gm)?.length, { timeout: 20_000 }).toBe(events);
+	await expect.poll(() => reader.received().match(/^id: /gm)?.length).toBe(events);
 	expect(built).toBe(1 + 1 + 300); // the newest one was read twice, to compare its number
 });
 

@@ -412,7 +412,7 @@ test("over HTTP, for a day of the fake clock: everything once, and as it is", as
 	await run;
 	expect(bodies.sort()).toEqual(expected.sort());
 	expect(sandbox.violations()).toEqual([]);
-}, 60_000);
+});
 
 test("any number of feeds share a signal, which gets one listener and ends them all", async () => {
 	const stop = new AbortController();

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { createClient } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { longestWaitMs } from "../../../test/patience.ts";
 import { openDatabase } from "../database.ts";
 import { createPages } from "../demo/pages.ts";
 import { openRecords } from "../demo/records.ts";
@@ -50,7 +51,7 @@ function meet(phone: string, name?: string) {
 		});
 	return { contact, chat, send };
 }
-const until = (look: () => Promise<unknown>) => expect.poll(look, { timeout: 60_000, interval: 100 });
+const until = (look: () => Promise<unknown>) => expect.poll(look, { interval: 100 });
 
 test("contacts and messages are listed, and no text of theirs is markup", async () => {
 	const { contact, chat } = meet("+447700900101", "<b>Anna</b>");
@@ -113,7 +114,7 @@ test("a held text that is accepted, and one whose answer is lost, are in the cha
 	/** The most copies of a text that the chat shows until it is sent. */
 	const mostCopies = async (body: string): Promise<number> => {
 		let most = 0;
-		for (const end = Date.now() + 60_000; Date.now() < end; ) {
+		for (const end = Date.now() + longestWaitMs; Date.now() < end; ) {
 			const lines = (await chat()).split("<article").filter((line) => line.includes(`<p dir="auto">${body}</p>`));
 			most = Math.max(most, lines.length);
 			if (lines.some((line) => line.includes("Sent."))) return most;

@@ -21,7 +21,7 @@ const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
 	for (const close of closing.splice(0).reverse()) await close();
 });
-const until = (read: () => unknown) => expect.poll(read, { timeout: 90_000, interval: 50 });
+const until = (read: () => unknown) => expect.poll(read, { interval: 50 });
 
 /** What the sandbox knows of its default agency, in the tables' words. */
 async function truth(sandbox: Sandbox) {

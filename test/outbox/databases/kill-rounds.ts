@@ -95,7 +95,7 @@ export async function playRounds(setting: Setting): Promise<void> {
 		}
 	}
 	const unfinished = () => select("select id, state from outbox_text where state in ('waiting', 'sending', 'held')");
-	const allDone = () => expect.poll(unfinished, { timeout: 100_000, interval: 200 }).toEqual([]);
+	const allDone = () => expect.poll(unfinished, { interval: 200 }).toEqual([]);
 
 	/** Starts a worker, and tells what it has written about itself. */
 	async function join(round?: Round): Promise<{ worker: ChildProcess; has: (line: string) => boolean }> {
@@ -106,7 +106,7 @@ export async function playRounds(setting: Setting): Promise<void> {
 			output += chunk;
 		});
 		const has = (line: string) => output.includes(line);
-		await expect.poll(() => has("ready"), { timeout: 60_000 }).toBe(true);
+		await expect.poll(() => has("ready")).toBe(true);
 		return { worker, has };
 	}
 

@@ -84,14 +84,14 @@ test("notes are saved with their texts, and the jobs of an old queue are moved, 
 	);
 	await ended(saving);
 	const inbox = (person: typeof anna) => person.inbox().map(({ body }) => body);
-	await expect.poll(() => inbox(anna), { timeout: 30_000 }).toEqual(["Text 1", "Text 2", "Text 3"]);
+	await expect.poll(() => inbox(anna)).toEqual(["Text 1", "Text 2", "Text 3"]);
 	expect(await query(url, "select id from note order by id")).toEqual([{ id: "1" }, { id: "2" }, { id: "3" }]);
 
 	const old = new Queue("send-text", { connection: { host: "127.0.0.1", port: redis.port } });
 	const job = (noteId: string) => ({ noteId, agencyId, to: bert.phoneNumber, body: `Old ${noteId}`, visitAt });
 	for (const id of ["7", "8", "8"]) await old.add("send", job(id));
 	const moving = await run('import "./move-jobs.ts";', env);
-	await expect.poll(() => inbox(bert), { timeout: 30_000 }).toEqual(["Old 7", "Old 8"]);
+	await expect.poll(() => inbox(bert)).toEqual(["Old 7", "Old 8"]);
 	await expect.poll(async () => (await old.getJobCounts("completed")).completed).toBe(3);
 	await old.close();
 	const stop = async (...children: ChildProcess[]) => {

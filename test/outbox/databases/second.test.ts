@@ -36,7 +36,7 @@ test.each(["libsql", "postgres"] as const)(
 		pools.push(pool);
 		const store = database === "libsql" ? sqliteStore(new Libsql(url)) : postgresStore(pool);
 		const outbox = createOutbox({ client: createClient({ baseUrl, apiKey }), store, settleMs: 1_500, followMs: [300] });
-		await expect.poll(() => store.worker(), { timeout: 20_000 }).toMatchObject({ pid: worker.pid });
+		await expect.poll(() => store.worker()).toMatchObject({ pid: worker.pid });
 		for (const act of [outbox.work, outbox.drain])
 			await expect(act()).rejects.toMatchObject({
 				_tag: "PartnerInvalidInput",
@@ -46,7 +46,7 @@ test.each(["libsql", "postgres"] as const)(
 
 		const note = { agencyId: sandbox.agency().id, to: anna.phoneNumber, body: "Hi" };
 		await outbox.enqueue({ id: "1", ...note });
-		await expect.poll(async () => (await outbox.status("1"))?.state, { timeout: 20_000 }).toBe("sent");
+		await expect.poll(async () => (await outbox.status("1"))?.state).toBe("sent");
 		worker.kill("SIGKILL");
 		await once(worker, "exit");
 		await outbox.enqueue({ id: "2", ...note });

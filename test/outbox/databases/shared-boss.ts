@@ -54,7 +54,7 @@ async function stopFirst(boss: PgBossLike, pool: PostgresQueryable): Promise<voi
 	const works = [first.work(), second.work()];
 	const send = async (id: string) => {
 		await second.outbox.enqueue({ id, agencyId: sandbox.agency().id, to: anna.phoneNumber, body: id });
-		await expect.poll(async () => (await second.outbox.status(id))?.state, { timeout: 15_000 }).toBe("sent");
+		await expect.poll(async () => (await second.outbox.status(id))?.state).toBe("sent");
 	};
 	await send("1");
 	first.stop.abort();

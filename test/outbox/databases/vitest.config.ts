@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import shared from "../../../vitest.config.ts";
+import { patience } from "../../patience.ts";
 
 export default defineConfig({
 	...shared,
@@ -8,9 +9,7 @@ export default defineConfig({
 	test: {
 		include: ["*.test.ts"],
 		globalSetup: ["global-setup.ts"],
-		// A busy machine is slow, not wrong.
-		testTimeout: 280_000,
-		hookTimeout: 120_000,
+		...patience,
 		maxWorkers: 2,
 		// PGlite starts in half the time when its WebAssembly is compiled once.
 		execArgv: ["--liftoff-only"],

@@ -41,7 +41,7 @@ test("two workers by pg-boss 12, and texts stored in a transaction of the caller
 	await tx.query("commit");
 	tx.release();
 	const texts = () => people.map((person) => person.inbox().map(({ body }) => body));
-	await expect.poll(() => texts().flat().length, { timeout: 60_000 }).toBe(40);
+	await expect.poll(() => texts().flat().length).toBe(40);
 	stop.abort();
 	for (const { boss, working } of workers) {
 		await working;
