@@ -23,13 +23,16 @@ const links =
 /** Blocks of code have no links. */
 const fences = /^(```|~~~).*?^\1[^\n]*$/gms;
 
-/** The page with each of its links replaced. `isImage` says that a browser loads the target into the page. */
-function replaceLinks({ text }: Page, replace: (target: string, isImage: boolean) => string): string {
+/** The page with each of its links replaced; by its words, if there is no target. `isImage`: a browser loads it into the page. */
+function replaceLinks({ text }: Page, replace: (target: string, isImage: boolean) => string | undefined): string {
 	const replaced = (part: string) =>
 		part.replace(links, (all, before, target, after, name, defined, attribute, value, quote) => {
-			if (target !== undefined) return `${before}${replace(target, before.startsWith("!"))}${after}`;
-			if (defined !== undefined) return `${name}${replace(defined, false)}`;
-			if (value !== undefined) return `${attribute}${replace(value, attribute !== 'href="')}${quote}`;
+			if (target !== undefined) {
+				const replacement = replace(target, before.startsWith("!"));
+				return replacement === undefined ? before.replace(/^!?\[|\]\($/g, "") : `${before}${replacement}${after}`;
+			}
+			if (defined !== undefined) return `${name}${replace(defined, false) ?? defined}`;
+			if (value !== undefined) return `${attribute}${replace(value, attribute !== 'href="') ?? value}${quote}`;
 			return all;
 		});
 	let [result, end] = ["", 0];
@@ -83,20 +86,21 @@ function anchorsOf(text: string): Set<string> {
 
 /**
  * The page as the tarball has it. npm shows the README away from the other files. So all of its links lead to the repository,
- * at the tag of this version. In the other pages only the links to files that are not packed do.
+ * at the tag of this version. In the other pages only the links to files that are not packed do. While no owner is known,
+ * there is no such address: what is not packed keeps its words without the link.
  */
-export function withAbsoluteLinks(page: Page, owner: Owner, version: string, tree: Tree): string {
-	const raw = owner.repository.replace("github.com", "raw.githubusercontent.com");
+export function withPackedLinks(page: Page, owner: Owner | undefined, version: string, tree: Tree): string {
 	return replaceLinks(page, (target, isImage) => {
 		const link = parse(page, target);
 		if (!link || target.startsWith("#")) return target;
+		if (!owner) return tree.isPacked(link.path) ? target : undefined;
 		if (link.isOfSite) {
 			const place = link.path.slice("../../".length);
 			return place === "issues" ? owner.bugs : `${owner.repository}/${place}`;
 		}
 		if (page.path !== "README.md" && tree.isPacked(link.path)) return target;
 		const path = `v${version}/${encodeURI(link.path)}`;
-		if (isImage) return `${raw}/${path}`;
+		if (isImage) return `${owner.repository.replace("github.com", "raw.githubusercontent.com")}/${path}`;
 		const kind = tree.kindOf(link.path) === "folder" ? "tree" : "blob";
 		return `${owner.repository}/${kind}/${path}${link.anchor && `#${link.anchor}`}`;
 	});

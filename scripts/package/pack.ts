@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { deadLinks, type Tree, withAbsoluteLinks } from "./links.ts";
+import { deadLinks, type Tree, withPackedLinks } from "./links.ts";
 import { type Manifest, ownerOf } from "./owner.ts";
 
 /**
@@ -37,9 +37,7 @@ export function pack(root: string, destination: string, manifest: Partial<Manife
 		for (const path of files) cpSync(join(root, path), join(copy, path));
 		writeFileSync(join(copy, "package.json"), `${JSON.stringify(fields, null, "\t")}\n`);
 		const owner = ownerOf(fields);
-		if (owner)
-			for (const page of pages)
-				writeFileSync(join(copy, page.path), withAbsoluteLinks(page, owner, fields.version, tree));
+		for (const page of pages) writeFileSync(join(copy, page.path), withPackedLinks(page, owner, fields.version, tree));
 		return join(destination, npmPack<{ filename: string }>(copy, "--pack-destination", destination).filename);
 	} finally {
 		rmSync(copy, { recursive: true });

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { deadLinks, type Tree, withAbsoluteLinks } from "../../scripts/package/links.ts";
+import { deadLinks, type Tree, withPackedLinks } from "../../scripts/package/links.ts";
 import { missingOwner, ownerOf } from "../../scripts/package/owner.ts";
 import { owner } from "./install.ts";
 
@@ -18,7 +18,7 @@ const tree: Tree = {
 };
 const links = ownerOf({ name: "x", version: "1.2.3", ...owner });
 if (!links) throw new Error("no owner");
-const packed = (path: string, text: string) => withAbsoluteLinks({ path, text }, links, "1.2.3", tree);
+const packed = (path: string, text: string) => withPackedLinks({ path, text }, links, "1.2.3", tree);
 
 const at = "https://github.com/example/sdk";
 const raw = "https://raw.githubusercontent.com/example/sdk/v1.2.3";
@@ -52,6 +52,16 @@ test("another page keeps its links to packed files, and leads to the repository 
 	expect(packed("docs/other.md", "[a](guide.md) [b](private.md) [c](#d)")).toBe(
 		`[a](guide.md) [b](${at}/blob/v1.2.3/docs/private.md) [c](#d)`,
 	);
+});
+
+test("without an owner what is packed keeps its link, and what is not keeps its words", () => {
+	const text = (page: string) => withPackedLinks({ path: "README.md", text: page }, undefined, "1.2.3", tree);
+	expect(text("[a](docs/guide.md#twice) [b](#c) [d](https://example.com)")).toBe(
+		"[a](docs/guide.md#twice) [b](#c) [d](https://example.com)",
+	);
+	expect(
+		text("![A phone](docs/phone.png) [its page](docs/private.md). [Report it](../../issues). [`all`](examples)"),
+	).toBe("A phone its page. Report it. `all`");
 });
 
 test("links that lead nowhere are found, headings included", () => {

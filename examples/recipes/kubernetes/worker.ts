@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import { createClient } from "messaging-conversations";
 import { createOutbox, pgBossEngine, postgresStore } from "messaging-conversations/outbox";
 import pg from "pg";
-import PgBoss from "pg-boss";
+import PgBoss from "pg-boss"; // pg-boss 12, for Node 22 or later: import { PgBoss } from "pg-boss"
 
 const { MESSAGING_BASE_URL: baseUrl, MESSAGING_API_KEY: apiKey, DATABASE_URL = "", PORT, OUTBOX = "{}" } = process.env;
 
@@ -16,6 +16,8 @@ const pool = new pg.Pool({ connectionString: DATABASE_URL });
 const boss = new PgBoss({ connectionString: DATABASE_URL, schedule: false });
 // A connection that breaks is replaced. Without a listener the error would end the process.
 for (const source of [pool, boss]) source.on("error", (error: Error) => log(error.message));
+// Not needed with pg-boss 12. If the database is away at the end of a job, pg-boss 10 leaves a rejection unhandled.
+process.on("unhandledRejection", (error) => log(error instanceof Error ? error.message : "unhandled rejection"));
 await boss.start();
 
 const outbox = createOutbox({
@@ -36,7 +38,7 @@ const probes = createServer(({ url }, response) => {
 log("working");
 await outbox.work({ signal: stop.signal }); // the requests in progress are finished
 log("stopping");
-await boss.stop({ graceful: true, wait: true });
+await boss.stop();
 await pool.end();
 probes.close();
 probes.closeAllConnections();
