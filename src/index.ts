@@ -56,6 +56,7 @@ export {
 	PartnerError,
 	type PartnerErrorTag,
 	PartnerForbidden,
+	PartnerGatewayError,
 	PartnerInternalError,
 	PartnerInvalidInput,
 	PartnerNotFound,

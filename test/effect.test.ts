@@ -49,6 +49,7 @@ test("catchTags over a call's result leaves an error channel that the compiler k
 			PartnerUnauthorized: outcome,
 			PartnerForbidden: outcome,
 			PartnerInternalError: outcome,
+			PartnerGatewayError: outcome,
 			PartnerConnectionError: outcome,
 			PartnerTimeoutError: outcome,
 			PartnerUnexpectedResponse: outcome,

@@ -6,12 +6,11 @@ import { createClient, toE164 } from "../src/index.ts";
 import { agencyId, apiKey, conversationPage, phone, text } from "./canned.ts";
 
 const server = createServer(({ url = "" }, response) => {
-	const { status, body } = url.includes("pageSize=1")
-		? { status: 200, body: conversationPage(["Anna"], "next") }
-		: { status: 403, body: {} };
-	response
-		.writeHead(url.includes("search=retried") ? 500 : url.includes("cursor=") ? 403 : status)
-		.end(JSON.stringify(body));
+	if (url.includes("pageSize=1") && !url.includes("cursor="))
+		return void response.end(JSON.stringify(conversationPage(["Anna"], "next")));
+	const isRetried = url.includes("search=retried");
+	const _tag = isRetried ? "PartnerInternalError" : "PartnerForbidden";
+	response.writeHead(isRetried ? 500 : 403).end(JSON.stringify({ _tag, message: "No." }));
 }).listen(0, "127.0.0.1");
 await new Promise((resolve) => server.once("listening", resolve));
 

@@ -17,7 +17,10 @@ function remedy(error: OperationError<"conversations.get">): string {
 			() => "mend the request",
 		)
 		.with({ _tag: "PartnerInternalError", retryAfterMs: P.number }, ({ retryAfterMs }) => `after ${retryAfterMs} ms`)
-		.with({ _tag: P.union("PartnerInternalError", "PartnerConnectionError", "PartnerTimeoutError") }, () => "later")
+		.with(
+			{ _tag: P.union("PartnerInternalError", "PartnerGatewayError", "PartnerConnectionError", "PartnerTimeoutError") },
+			() => "later",
+		)
 		.with({ _tag: "PartnerUnexpectedResponse" }, ({ correlationId }) => `report ${correlationId}`)
 		.with({ _tag: "PartnerAbortError" }, () => "as you wished")
 		.exhaustive();
@@ -31,7 +34,7 @@ test.for([
 	[{ ...refusal(503), headers: { "retry-after": "7" } }, "after 7000 ms"],
 	[refusal(500), "later"],
 	["reset", "later"],
-	[{ status: 418 }, "report cor-1"],
+	[{ status: 418 }, "later"],
 ] as const)("match takes an error of a read by its tag: %j", async ([answer, reported]) => {
 	const service = await scripted(inTurn(answer));
 	const result = await clientOf(service, { retry: false }).agency(agencyId).conversations.get(phone).result();

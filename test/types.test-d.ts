@@ -49,6 +49,7 @@ declare const signal: AbortSignal;
 // The client's own; every operation can end in them.
 type Own =
 	| "PartnerInternalError"
+	| "PartnerGatewayError"
 	| "PartnerConnectionError"
 	| "PartnerTimeoutError"
 	| "PartnerUnexpectedResponse"
@@ -101,6 +102,7 @@ test("a switch over the error of me.get is exhaustive, and takes no tag that can
 		case "PartnerForbidden":
 		case "PartnerNotFound":
 		case "PartnerInternalError":
+		case "PartnerGatewayError":
 		case "PartnerConnectionError":
 		case "PartnerTimeoutError":
 		case "PartnerUnexpectedResponse":
@@ -129,6 +131,7 @@ test("a switch over the error of messages.send is exhaustive, and takes no tag t
 		case "PartnerForbidden":
 		case "PartnerConflict":
 		case "PartnerInternalError":
+		case "PartnerGatewayError":
 		case "PartnerConnectionError":
 		case "PartnerTimeoutError":
 		case "PartnerUnexpectedResponse":
@@ -205,6 +208,7 @@ test("a switch over an error that was caught is exhaustive, and knows the fields
 		case "PartnerNotFound":
 		case "PartnerConflict":
 		case "PartnerInternalError":
+		case "PartnerGatewayError":
 		case "PartnerConnectionError":
 		case "PartnerTimeoutError":
 		case "PartnerUnexpectedResponse":

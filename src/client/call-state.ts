@@ -19,6 +19,8 @@ export interface ClientState extends Observers {
 	tokens: { left: number; max: number };
 	/** Headers of every request, by their names in lower case. */
 	headers: Readonly<Record<string, string>>;
+	/** The option of that name. */
+	errorBodies?: "service" | "any" | undefined;
 	/** `hasAnswered` once a response has kept the contract, which proves that the base URL is right. */
 	service: { hasAnswered: boolean };
 	tracer?: Tracer | undefined;

@@ -31,8 +31,8 @@ export interface PartnerErrorFacts {
 	/** Number of requests made. */
 	attempts: number;
 	/**
-	 * Whether the same call may succeed later without a change: true for 5xx, time-outs, connection faults that may pass, 429,
-	 * and a key function that failed.
+	 * Whether the same call may succeed later without a change: true for 5xx, time-outs, connection faults that may pass, most
+	 * answers of something in front of the service, and a key function that failed.
 	 */
 	retryable: boolean;
 	/** How long the service asked to wait, in milliseconds. */
@@ -149,10 +149,20 @@ export class PartnerConflict extends PartnerError {
 	declare readonly _tag: "PartnerConflict";
 }
 
-/** 5xx: the service or the messaging provider failed, even after the retries, or an `operationId` was used with another body. */
+/** 5xx of the service: it or the messaging provider failed, even after the retries, or an `operationId` was used with another body. */
 export class PartnerInternalError extends PartnerError {
 	static override readonly tag = "PartnerInternalError";
 	declare readonly _tag: "PartnerInternalError";
+}
+
+/**
+ * An error status (4xx, 5xx) without the service's own error body. A load balancer, a firewall or a proxy in front of the
+ * service answered, or the body was cut off. It says nothing about the key, the conversation or the text: a send is
+ * `unknown`. `retryable` is false if the same request would meet the same answer, as for a 400 or a 413.
+ */
+export class PartnerGatewayError extends PartnerError {
+	static override readonly tag = "PartnerGatewayError";
+	declare readonly _tag: "PartnerGatewayError";
 }
 
 /** No complete response: DNS, refused, reset, certificate, or a 2xx body that is not JSON. `retryable` is false when waiting cannot help. */
@@ -167,7 +177,7 @@ export class PartnerTimeoutError extends PartnerError {
 	declare readonly _tag: "PartnerTimeoutError";
 }
 
-/** A status outside the contract (3xx, 429, …), a JSON response that breaks the contract, or a body over 10 MB. A 429 is `retryable`. */
+/** A redirect, a status that the contract does not list for the operation, a JSON response that breaks the contract, or a body over 10 MB. */
 export class PartnerUnexpectedResponse extends PartnerError {
 	static override readonly tag = "PartnerUnexpectedResponse";
 	declare readonly _tag: "PartnerUnexpectedResponse";
@@ -207,6 +217,7 @@ export const callErrors = {
 	PartnerNotFound,
 	PartnerConflict,
 	PartnerInternalError,
+	PartnerGatewayError,
 	PartnerConnectionError,
 	PartnerTimeoutError,
 	PartnerUnexpectedResponse,
@@ -233,6 +244,7 @@ export const tagOfStatus: { readonly [Status in keyof ListedErrors]: ListedError
 };
 
 type ClientError =
+	| PartnerGatewayError
 	| PartnerConnectionError
 	| PartnerTimeoutError
 	| PartnerUnexpectedResponse

@@ -220,6 +220,13 @@ export interface ClientOptions extends Pick<CallOptions, "timeoutMs" | "deadline
 	 * @default everyone
 	 */
 	allowRecipients?: Recipients | undefined;
+	/**
+	 * `any` takes a 401, 403 or 404 for the service's, whatever its body is. Set it only if your own gateway replaces the bodies
+	 * of errors, as `doctor` tells you: then a 404 of any load balancer means "no such conversation" too, so that an outbox
+	 * texts somebody as a new contact and `reconcile` reports a deletion. The outcome of a send stays `unknown`.
+	 * @default "service": only an error with the service's own body is the service's word
+	 */
+	errorBodies?: "service" | "any" | undefined;
 	/** Your application, added to the User-Agent. Characters other than letters, digits, `.`, `_` and `-` become `-`. */
 	appInfo?:
 		| {
@@ -266,6 +273,9 @@ const schema = object({
 		rule<readonly string[]>(isHosts, 'must be a list of host names in lower case, without a port: ["sandbox"]'),
 	),
 	allowRecipients: optional(rule<Recipients>(isRecipients, "must be a list of phone numbers, or a function")),
+	errorBodies: optional(
+		rule<"service" | "any">((value) => value === "service" || value === "any", 'must be "service" or "any"'),
+	),
 	appInfo: optional(object({ name: word, version: optional(word) })),
 	defaultCountry: optional(rule<CountryCode>(isCountry, countryRule)),
 	dangerouslyAllowBrowser: optional(flag),

@@ -13,8 +13,7 @@ export function correlationIdOf<Data>(call: CallState<Data>): string | undefined
 	const id = call.head?.headers.get("x-correlation-id");
 	if (!id || !/^[A-Za-z0-9._:-]{1,64}$/.test(id)) return undefined;
 	const said = given(call.plan.secrets);
-	const words = said.flatMap((text) => text.match(/[\p{L}\p{N}]+/gu) ?? []);
-	const parts = [...keyPartsOf(call), ...numberEnds(said), ...words];
+	const parts = [...keyPartsOf(call), ...numberEnds(said), ...wordsOf(said)];
 	return parts.some((part) => part.length >= shortestSecret && id.includes(part)) ? undefined : id;
 }
 
@@ -29,6 +28,10 @@ function keyPartsOf<Data>({ keys }: CallState<Data>): string[] {
 	return keys.flatMap((key) => [key, ...key.split(".").slice(1)]);
 }
 
+function wordsOf(texts: readonly string[]): string[] {
+	return texts.flatMap((text) => text.match(/[\p{L}\p{N}]+/gu) ?? []);
+}
+
 function given(secrets: readonly (string | undefined)[] = []): string[] {
 	return secrets.filter((secret) => secret !== undefined);
 }
@@ -38,7 +41,10 @@ export function originOf(location: string | null | undefined, secrets: readonly 
 	if (!location || !URL.canParse(location)) return "";
 	const { origin } = new URL(location);
 	const isShown = /^https?:\/\/[\w.:-]{1,100}$/.test(origin) && !/\d{6}/.test(origin);
-	return isShown && masked(origin, false, secrets) === origin ? ` to ${origin}` : "";
+	// A host has no spaces and no capitals: it can repeat a text word by word only.
+	const words = wordsOf(secrets).map((word) => word.toLowerCase());
+	const isRepeated = words.some((word) => word.length >= shortestSecret && origin.includes(word));
+	return isShown && !isRepeated ? ` to ${origin}` : "";
 }
 
 /**

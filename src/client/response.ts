@@ -9,11 +9,13 @@ import {
 	PartnerConfigurationError,
 	PartnerConnectionError,
 	type PartnerError,
+	PartnerGatewayError,
 	PartnerInternalError,
 	PartnerUnexpectedResponse,
 	tagOfStatus,
 } from "./errors.ts";
-import { correlationIdOf, originOf, secretsOf, serviceMessage } from "./redact.ts";
+import { isListed, isOfService, isServerError, repeatAfterGateway } from "./gateway.ts";
+import { correlationIdOf, originOf, secretsOf, serviceMessage, shown } from "./redact.ts";
 import { retryAfterMs } from "./retry.ts";
 
 /** What openapi-fetch makes of a response. `error` is falsy for an empty 500, so that only the status decides. */
@@ -63,13 +65,26 @@ export function oversized<Data>(call: CallState<Data>): PartnerError {
 /** The error of a status of 300 or higher. */
 function refused<Data>(status: number, body: unknown, call: CallState<Data>): PartnerError {
 	const { operation, isChosenId } = call.plan;
-	const secrets = secretsOf(call);
-	const said = serviceMessage(body, secrets);
-	const say = (what: string): string => `${operation}: ${what}${said ? `: ${said}` : ""}`;
+	const { service, errorBodies } = call.client;
 	const wait = call.head && retryAfterMs(call.head.headers);
 	const facts = (outcome: Outcome): Facts => ({ ...factsOf(call, outcome), retryAfterMs: wait });
+	if (status < 400) {
+		const message = `${operation}: answered ${status}${targetOf(call)}, which is outside the contract`;
+		return new PartnerUnexpectedResponse(message, facts("unknown"));
+	}
 	if (isWrongBaseUrl(status, body, call)) return wrongBaseUrl(facts(status < 500 ? "not_sent" : "unknown"), status);
-	if (status >= 500 && status < 600) {
+	const isOwn = isOfService(status, body);
+	const isTaken = isOwn || (errorBodies === "any" && [401, 403, 404].includes(status));
+	const listed: readonly number[] = operation === "request" ? anyRefusal : operationTable[operation].refusals;
+	if (!isOwn && !(isTaken && listed.includes(status))) {
+		const retryable = repeatAfterGateway(status) !== "never";
+		const message = `${operation}: ${status} from something in front of the service${intermediaryOf(call)}`;
+		return new PartnerGatewayError(message, { ...facts("unknown"), retryable });
+	}
+	if (isOwn) service.hasAnswered = true;
+	const said = serviceMessage(body, secretsOf(call));
+	const say = (what: string): string => `${operation}: ${what}${said ? `: ${said}` : ""}`;
+	if (isServerError(status)) {
 		// The service answers 500 to every retry of an id that was used with another body.
 		const hint = isChosenId ? " (the operationId may have been used with a different body)" : "";
 		return new PartnerInternalError(say(`the service answered ${status}`) + hint, {
@@ -77,19 +92,31 @@ function refused<Data>(status: number, body: unknown, call: CallState<Data>): Pa
 			retryable: true,
 		});
 	}
-	const outcome = status >= 400 && status < 500 ? "not_sent" : "unknown";
-	const listed: readonly number[] = operation === "request" ? anyRefusal : operationTable[operation].refusals;
-	if (isKnown(status) && listed.includes(status)) {
+	const outcome = isOwn ? "not_sent" : "unknown";
+	if (isListed(status) && listed.includes(status))
 		return new callErrors[tagOfStatus[status]](say(`refused with ${status}`), facts(outcome));
-	}
-	const target = status < 400 ? originOf(call.head?.headers.get("location"), secrets) : "";
-	const message = say(`answered ${status}${target}, which is outside the contract`);
-	return new PartnerUnexpectedResponse(message, { ...facts(outcome), retryable: status === 429 });
+	return new PartnerUnexpectedResponse(say(`answered ${status}, which is outside the contract`), facts(outcome));
 }
 
-/** Whether the path does not exist at all, because the base URL lacks the version. The service's own refusals have a tag. */
+/** What an answer says about the one that gave it. */
+function intermediaryOf<Data>(call: CallState<Data>): string {
+	const secrets = secretsOf(call);
+	const said = ["server", "via"].flatMap((name) => {
+		const value = call.head?.headers.get(name);
+		return value ? `${name}: ${shown(value, secrets)}` : [];
+	});
+	return said.length > 0 ? ` (${said.join(", ")})` : "";
+}
+
+/** The origin of a redirect's target, as the message shows it. */
+function targetOf<Data>(call: CallState<Data>): string {
+	return originOf(call.head?.headers.get("location"), secretsOf(call));
+}
+
+/** Whether the path does not exist at all, because the base URL lacks the version. */
 function isWrongBaseUrl<Data>(status: number, body: unknown, call: CallState<Data>): boolean {
-	return [404, 405, 501].includes(status) && Object(body)._tag === undefined && lacksVersion(call);
+	const isMissing = [404, 405, 501].includes(status) && !isOfService(status, body);
+	return isMissing && lacksVersion(call) && !call.client.service.hasAnswered;
 }
 
 function wrongBaseUrl(facts: Facts, answer: number | string): PartnerError {
@@ -101,12 +128,7 @@ function lacksVersion<Data>({ plan, client }: CallState<Data>): boolean {
 	return plan.operation !== "request" && !/\/api\/v1$/.test(client.baseUrl);
 }
 
-/** The statuses that have an error class of their own. */
 const anyRefusal = Object.keys(tagOfStatus).map(Number);
-
-function isKnown(status: number): status is keyof typeof tagOfStatus {
-	return Object.hasOwn(tagOfStatus, status);
-}
 
 /** The path at which a response breaks the schema of its operation, or undefined. Outside the contract any JSON is valid. */
 function brokenField(operation: CallState<unknown>["plan"]["operation"], json: unknown): string | undefined {

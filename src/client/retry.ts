@@ -2,6 +2,7 @@ import { onAbort } from "./abort.ts";
 import { type CallState, leftMs } from "./call-state.ts";
 import type { PartnerError } from "./errors.ts";
 import type { ExchangeHeaders } from "./exchange.ts";
+import { repeatAfterGateway } from "./gateway.ts";
 import type { RetryPolicy } from "./options.ts";
 
 const retryCost = 5;
@@ -28,10 +29,10 @@ export function waitBefore<Data>(call: CallState<Data>, error: PartnerError): nu
 }
 
 /** The errors that the client itself retries. `retryable` is wider, because it says what may pass later. */
-function isTransient({ _tag, status, retryable, retryAfterMs }: PartnerError): boolean {
-	// A 429 has done nothing. With a Retry-After it also says when to try again.
-	if (_tag === "PartnerUnexpectedResponse") return status === 429 && retryAfterMs !== undefined;
-	return retryable;
+function isTransient({ _tag, status = 0, retryable, retryAfterMs }: PartnerError): boolean {
+	if (_tag !== "PartnerGatewayError") return retryable;
+	const repeat = repeatAfterGateway(status);
+	return repeat === "now" || (repeat === "when_asked" && retryAfterMs !== undefined);
 }
 
 /** A random wait in the upper half of a bound that doubles with each attempt. */

@@ -155,11 +155,14 @@ async function waitToRetry<Data>(call: CallState<Data>, error: Error): Promise<b
 }
 
 /** Whether a 401 is worth one more attempt: the key may have been rotated while the request was on its way. */
-async function hasNewKey<Data>(call: CallState<Data>, { _tag }: PartnerError): Promise<boolean> {
+async function hasNewKey<Data>(call: CallState<Data>, { _tag, status, outcome }: PartnerError): Promise<boolean> {
 	const { apiKey } = call.client;
+	// A gateway can check keys too.
+	const isRefusedKey = _tag === "PartnerUnauthorized" || (_tag === "PartnerGatewayError" && status === 401);
 	const isPossible = call.attempts < call.retry.attempts && leftMs(call) > roomMs(call);
-	if (_tag !== "PartnerUnauthorized" || typeof apiKey !== "function" || call.newKey !== undefined || !isPossible)
-		return false;
+	if (!isRefusedKey || typeof apiKey !== "function" || call.newKey !== undefined || !isPossible) return false;
+	// The id of a send in doubt may not be known under another key.
+	if (outcome === "unknown") return false;
 	const limit = new Limit(call);
 	try {
 		const key = checkedKey(call, await limit.race(Promise.resolve(keyAfterRefusal(apiKey))));
@@ -221,10 +224,10 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, body }: Plai
 		// Merged here and not by openapi-fetch, whose `Headers` would have to be read again.
 		const headers = {
 			...call.headers,
-		};
-		const noStore = !plan.isWrite;
 			...(body !== undefined && { "content-type": "application/json" }),
 			authorization: `Bearer ${key}`,
+		};
+		const noStore = !plan.isWrite;
 		const request = { method, url, headers, body, noStore, once: !noStore && plan.operationId === undefined };
 		const control = { maxBytes, signal: limit.signal, check: () => limit.check(longestGraceMs) };
 		const { status, headers: received, text } = await limit.race(Promise.resolve(client.exchange(request, control)));
@@ -234,7 +237,7 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, body }: Plai
 	} catch (error) {
 		const { head, connected, fault = error }: ExchangeFault = Object(error);
 		call.head ??= head;
-		// An error status counts even if its body was cut off or came too late.
+		// Without its body, an error status is not the service's word. It still says more than a lost connection.
 		if (head && head.status >= 300 && limit.cutBy !== "abort") return bufferedResponse(head.status, "");
 		if (isPartnerError(error)) throw error;
 		const proven = isSent && connected !== false ? "unknown" : "not_sent";

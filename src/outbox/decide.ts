@@ -34,8 +34,8 @@ const consentMs = 50 * 60 * minuteMs;
 const longestWaitMs = 10 * minuteMs;
 /** This many requests without a known result may follow each other without a pause. Then the pauses grow. */
 const quickTries = 4;
-/** After this many requests without a known result the text is not sent again. */
-const mostDoubts = 8;
+/** After this many requests without an answer of the service the text is not sent again. */
+const mostLost = 8;
 
 /**
  * Decides what to do with a text.
@@ -109,7 +109,7 @@ function afterRequest(text: OutboxText, match: Match, rules: Rules, now: number)
 	if (match.kind === "held") return asHeld(text, match, rules, now);
 	// No request that could put it into the queue again is on its way.
 	if (isHeldBefore && isSettled(text, rules, now)) return ifGone(text, match, rules, now);
-	if (match.kind === "none" || wasSurelyOpen(text)) return ifNothing(text, rules, now);
+	if (match.kind === "none" || wasSurelyOpen(text)) return ifNothing(text, true, rules, now);
 	// A template may be that of a flow, and another text in the queue may not have replaced this one.
 	return isSettled(text, rules, now) ? ended("unknown", "ambiguous") : untilSettled(text, rules);
 }
@@ -162,22 +162,24 @@ function whyDropped(match: Match): OutboxReason {
 }
 
 /** No sign of a request that began: after the settling time it was not taken. */
-function ifNothing(text: OutboxText, rules: Rules, now: number): Decision {
+function ifNothing(text: OutboxText, isSeen: boolean, rules: Rules, now: number): Decision {
 	if (!isSettled(text, rules, now)) return untilSettled(text, rules);
 	const pending = pendingOf(text);
 	if (pending.some(({ end }) => end === "accepted")) return ended("unknown", "ambiguous");
 	if (pending.at(-1)?.end === "refused") return ended("refused", "bad_request");
 	if (text.progress.cancelRequested) return unsent(text, "cancelled", "requested");
 	if (now > lastMoment(text, rules)) return unsent(text, "expired", "too_old");
-	if (isGivenUp(text)) return ended("unknown", "no_outcome");
-	return { state: "waiting", nextAt: now, progress: { requests: cleared(text.progress.requests) } };
+	const requests = cleared(text.progress.requests, isSeen);
+	if (isGivenUp(text))
+		return { ...whyGivenUp({ ...text, progress: { ...text.progress, requests } }), progress: { requests } };
+	return { state: "waiting", nextAt: now, progress: { requests } };
 }
 
 /** A conversation that was there before, or holds the text, is hidden from the agency now. */
 function ifHidden(text: OutboxText, rules: Rules, now: number): Decision {
 	const { baseline, failures, hidden } = text.progress;
 	const isAccepted = pendingOf(text).some(({ end }) => end === "accepted");
-	if (text.queueId === null && !isAccepted && !baseline?.seen) return ifNothing(text, rules, now);
+	if (text.queueId === null && !isAccepted && !baseline?.seen) return ifNothing(text, false, rules, now);
 	// While the service may hold the text, the next one would replace it.
 	const heldUntil = text.queueId === null && wasSurelyOpen(text) ? 0 : (lastRequestAt(text) ?? 0) + consentMs;
 	const waits = rules.followMs.length > 0 ? rules.followMs : [longestWaitMs];
@@ -243,9 +245,14 @@ function sinceHeld(requests: readonly RequestRecord[]): RequestRecord[] {
 	return requests.slice(lastHeld(requests) + 1);
 }
 
-/** How many requests in a row have had no known result. */
-function doubtsOf({ progress: { requests } }: OutboxText): number {
-	return sinceHeld(requests).filter(({ end }) => end !== "refused").length;
+/** The requests in a row that had no answer of the service. A 429 and a refusal are none of them. */
+function lostOf({ progress: { requests } }: OutboxText): RequestRecord[] {
+	return sinceHeld(requests).filter(({ end }) => end !== "refused" && end !== "limited");
+}
+
+/** How many requests in a row may have been taken: those that no read has proven absent. */
+function doubtsOf(text: OutboxText): number {
+	return lostOf(text).filter(({ absent }) => !absent).length;
 }
 
 export function lastRequestAt({ progress: { requests } }: OutboxText): number | undefined {
@@ -258,10 +265,15 @@ export function withEnd(requests: readonly RequestRecord[], end: RequestRecord["
 	return last ? [...requests.slice(0, -1), { ...last, end }] : [];
 }
 
-/** The requests, none of which was taken. */
-function cleared(requests: readonly RequestRecord[]): RequestRecord[] {
+/**
+ * The requests, none of which was taken as far as a read shows.
+ *
+ * @param isSeen whether the read saw the conversation, which proves it. A hidden one looks like one that does not exist
+ */
+function cleared(requests: readonly RequestRecord[], isSeen = true): RequestRecord[] {
 	const held = lastHeld(requests);
-	return requests.map((request, index) => (index > held ? { ...request, cleared: true } : request));
+	const mark: Partial<RequestRecord> = isSeen ? { cleared: true, absent: true } : { cleared: true };
+	return requests.map((request, index) => (index > held ? { ...request, ...mark } : request));
 }
 
 function lastHeld(requests: readonly RequestRecord[]): number {
@@ -273,15 +285,21 @@ function isInDoubt(text: OutboxText): boolean {
 	return doubtsOf(text) > 0 && !text.progress.baseline?.seen;
 }
 
-/** Whether so many requests have had no known result that the text is not sent any more. */
+/** Whether so many requests had no answer of the service that the text is not sent any more. */
 function isGivenUp(text: OutboxText): boolean {
-	return doubtsOf(text) >= mostDoubts;
+	return lostOf(text).length >= mostLost;
 }
 
-/** The pauses grow with the number of requests without a known result. A read in between does not shorten them. */
+/** The end of such a text. Only reads that saw the conversation prove that it was not sent. */
+function whyGivenUp(text: OutboxText): Change {
+	if (doubtsOf(text) === 0) return ended("refused", "failing");
+	return ended("unknown", text.progress.baseline?.seen ? "no_outcome" : "unreadable");
+}
+
+/** The pauses grow with the number of requests without an answer of the service. A read in between does not shorten them. */
 function pausedUntil(text: OutboxText, { settleMs }: Rules): number {
-	const doubts = doubtsOf(text);
-	return doubts === 0 ? 0 : (lastRequestAt(text) ?? 0) + settleMs * 4 ** Math.max(0, doubts + 1 - quickTries);
+	const lost = lostOf(text).length;
+	return lost === 0 ? 0 : (lastRequestAt(text) ?? 0) + settleMs * 4 ** Math.max(0, lost + 1 - quickTries);
 }
 
 /**
@@ -293,7 +311,7 @@ function mayRepeatAtOnce(text: OutboxText, rules: Rules, now: number): boolean {
 	const pending = pendingOf(text);
 	const [first] = pending;
 	if (!first || cancelRequested || now > lastMoment(text, rules) || baseline?.queued !== null) return false;
-	if (pending.some(({ end }) => end !== undefined) || doubtsOf(text) >= quickTries) return false;
+	if (pending.some(({ end }) => end !== undefined) || lostOf(text).length >= quickTries) return false;
 	const age = now - first.at;
 	return age >= 0 && age < minuteMs && openFor(baseline, now) > marginMs;
 }

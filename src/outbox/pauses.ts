@@ -164,7 +164,11 @@ function concernedBy(error: PartnerError): { reason: PauseReason; extent: "clien
 	const { _tag, attempts, status, outcome } = error;
 	if (_tag === "PartnerForbidden") return { reason: "forbidden", extent: "agency" };
 	// A time-out without a request waited for the key.
-	if (status === 401 || _tag === "PartnerConfigurationError" || (_tag === "PartnerTimeoutError" && !attempts))
+	if (
+		_tag === "PartnerUnauthorized" ||
+		_tag === "PartnerConfigurationError" ||
+		(_tag === "PartnerTimeoutError" && !attempts)
+	)
 		return { reason: "key", extent: "client" };
 	if (status === 429) return { reason: "rate_limited", extent: "client" };
 	// A response that cannot be read may be that of one conversation alone.

@@ -286,9 +286,9 @@ async function afterError(
 	if (error.outcome !== "not_sent") {
 		const isAccepted = error.outcome === "sent";
 		const nextAt = pauses.met(error, text, backoffMs(isAccepted ? 0 : failures));
-		return isAccepted
-			? { nextAt, progress: { error: noted.error, requests: withEnd(requests, "accepted") } }
-			: { nextAt, progress: noted };
+		if (isAccepted) return { nextAt, progress: { error: noted.error, requests: withEnd(requests, "accepted") } };
+		if (error.status === 429) return { nextAt, progress: { ...noted, requests: withEnd(requests, "limited") } };
+		return { nextAt, progress: noted };
 	}
 	if (!isRefused) {
 		const nextAt = pauses.met(error, text, backoffMs(failures));

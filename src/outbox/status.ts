@@ -108,5 +108,6 @@ const reasons: Partial<Record<OutboxReason, string>> = {
 	no_answer: "Not delivered: the contact did not answer in time.",
 	earlier_text_dropped:
 		"Not sent: an earlier text to the contact was not delivered, because they declined or did not answer.",
+	failing: "Not sent: every attempt failed. Find out why before you send it again.",
 	not_allowed: "Not sent: the number is not one of allowRecipients.",
 };

@@ -37,7 +37,8 @@ export type OutboxState =
  * - `cancelled`: `requested` (by `cancel`, `cancelAll`, `forget` or `onReply`), `before_send` (by your hook),
  *   `earlier_text_dropped` (`afterDrop`)
  * - `expired`: `too_old`
- * - `refused`: `bad_request` (a 400), `not_allowed` (`allowRecipients`), `invalid_input` (refused by the client)
+ * - `refused`: `bad_request` (a 400), `not_allowed` (`allowRecipients`), `invalid_input` (refused by the client), `failing`
+ *   (eight requests failed, and reads showed that none was taken)
  * - `unknown`: `no_outcome` (too many requests without a known result), `unreadable` (the conversation is hidden),
  *   `ambiguous` (the conversation does not show which text is this one)
  */
@@ -56,6 +57,7 @@ export type OutboxReason =
 	| "bad_request"
 	| "not_allowed"
 	| "invalid_input"
+	| "failing"
 	| "no_outcome"
 	| "unreadable"
 	| "ambiguous";
@@ -90,12 +92,14 @@ export interface RequestRecord {
 	at: number;
 	/**
 	 * How it ended, if that is known. `accepted`: the service took the text, but its response was unusable. `refused`: the
-	 * service refused this request, and may have taken an earlier one. `held`: the service keeps the text until the contact
-	 * answers.
+	 * service refused this request, and may have taken an earlier one. `limited`: a 429. `held`: the service keeps the text
+	 * until the contact answers.
 	 */
-	end?: "accepted" | "refused" | "held" | undefined;
-	/** Whether a later read showed that it was not taken. */
+	end?: "accepted" | "refused" | "limited" | "held" | undefined;
+	/** Whether a later read showed no sign of it. */
 	cleared?: true | undefined;
+	/** Whether that read saw the conversation, which proves that the request was not taken. */
+	absent?: true | undefined;
 }
 
 /** How far the outbox has come with a text. JSON. */

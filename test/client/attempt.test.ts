@@ -200,9 +200,9 @@ const headed = (status: number) =>
 
 test.for([
 	[200, "PartnerTimeoutError", "unknown"],
-	[403, "PartnerForbidden", "not_sent"],
-	[429, "PartnerUnexpectedResponse", "not_sent"],
-	[500, "PartnerInternalError", "unknown"],
+	[403, "PartnerGatewayError", "unknown"],
+	[429, "PartnerGatewayError", "unknown"],
+	[500, "PartnerGatewayError", "unknown"],
 	[302, "PartnerUnexpectedResponse", "unknown"],
 ] as const)("#13 #23 a status of %i whose body does not end in time is %s, %s", async ([status, tag, outcome]) => {
 	const calling = failure(() => send.run(overExchange(headed(status)), { timeoutMs: 1000 }));

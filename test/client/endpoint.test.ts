@@ -50,7 +50,10 @@ const statuses = sixCalls.flatMap((call) => Object.keys(tags).map((status) => ({
 test.for(statuses)(
 	"$operation: a $status has a class of its own where the contract lists it",
 	async ({ operation, run, status }) => {
-		const client = clientOf({ baseUrl }, { fetch: async () => jsonResponse({}, { status }) });
+		const client = clientOf(
+			{ baseUrl },
+			{ fetch: async () => jsonResponse({ _tag: tags[status], message: "No." }, { status }) },
+		);
 		const tag = listed(operation).statuses.includes(status) ? tags[status] : "PartnerUnexpectedResponse";
 		expect(await failure(() => run(client))).toMatchObject({ _tag: tag, status, operation, attempts: 1 });
 	},

@@ -11,6 +11,7 @@ import {
 	PartnerConnectionError,
 	PartnerError,
 	PartnerForbidden,
+	PartnerGatewayError,
 	PartnerInternalError,
 	PartnerInvalidInput,
 	PartnerNotFound,
@@ -87,16 +88,18 @@ test.for([
 	["null", { status: 403, text: "null" }],
 	["false", { status: 403, text: "false" }],
 	["more than 10 MB", { status: 403, text: `"${"x".repeat(11 * 1024 * 1024)}"` }],
-] as [string, Answer][])("row PartnerForbidden: the status decides where the body is %s", async ([, answer]) => {
-	const { error, requests } = await failureOf("conversations.list", inTurn(answer));
-	expect(error).toMatchObject({ _tag: "PartnerForbidden", status: 403, attempts: 1 });
-	expect(error.message).not.toContain("CANARYTEXT");
-	expect(error.message.length).toBeLessThan(600);
-	expect(requests).toHaveLength(1);
-});
+] as [string, Answer][])(
+	"row PartnerGatewayError: a 403 is not the service's where its body is %s",
+	async ([, answer]) => {
+		const { error, requests } = await failureOf("conversations.list", inTurn(answer));
+		expect(error).toMatchObject({ _tag: "PartnerGatewayError", status: 403, attempts: 1, retryable: true });
+		expect(error.message).not.toContain("CANARYTEXT");
+		expect(error.message.length).toBeLessThan(600);
+		expect(requests).toHaveLength(1);
+	},
+);
 
 const fiveHundreds: [string, Answer][] = [
-	["tagged 500", refusal(500)],
 	["empty 500", { status: 500 }],
 	["500 null", { status: 500, text: "null" }],
 	["501", { status: 501, json: { _tag: "SandboxUnsupported", message: "no" } }],
@@ -106,25 +109,22 @@ const fiveHundreds: [string, Answer][] = [
 	["599", { status: 599 }],
 ];
 
-test.for(fiveHundreds)(
-	"row PartnerInternalError: %s is retried, and the body of a gateway is not shown",
-	async ([, answer]) => {
-		for (const { operation } of sixCalls) {
-			const { error, requests } = await failureOf(operation, inTurn(answer));
-			expect(error).toBeInstanceOf(PartnerInternalError);
-			expect(error).toMatchObject({
-				_tag: "PartnerInternalError",
-				operation,
-				status: (answer as { status: number }).status,
-				correlationId: "cor-4",
-				attempts: 4,
-				retryable: true,
-			});
-			expect(error.message).not.toContain("CANARYTEXT");
-			expect(requests).toHaveLength(4);
-		}
-	},
-);
+test.for(fiveHundreds)("row PartnerGatewayError: %s is retried, and its body is not shown", async ([, answer]) => {
+	for (const { operation } of sixCalls) {
+		const { error, requests } = await failureOf(operation, inTurn(answer));
+		expect(error).toBeInstanceOf(PartnerGatewayError);
+		expect(error).toMatchObject({
+			_tag: "PartnerGatewayError",
+			operation,
+			status: (answer as { status: number }).status,
+			correlationId: "cor-4",
+			attempts: 4,
+			retryable: true,
+		});
+		expect(error.message).not.toContain("CANARYTEXT");
+		expect(requests).toHaveLength(4);
+	}
+});
 
 test("row PartnerInternalError: of a chosen operationId, the message says that it may have had another body", async () => {
 	const service = await scripted(inTurn(refusal(500)));
@@ -241,20 +241,89 @@ test("row PartnerTimeoutError: the deadline inside an attempt, with the last err
 test("row PartnerTimeoutError: no room before the deadline for another attempt: the last error as it is", async () => {
 	const slow: Script = async () => ({ status: 503, headers: { "retry-after": "2" } });
 	const { error, requests } = await failureOf("me.get", slow, { deadlineMs: 2100 });
-	expect(error).toMatchObject({ _tag: "PartnerInternalError", attempts: 1, retryable: true, retryAfterMs: 2000 });
+	expect(error).toMatchObject({ _tag: "PartnerGatewayError", attempts: 1, retryable: true, retryAfterMs: 2000 });
 	expect(requests).toHaveLength(1);
 });
 
-const outside = [301, 302, 303, 304, 307, 308, 402, 405, 408, 410, 413, 418, 422, 425, 429, 451];
+test.for([301, 302, 303, 304, 307, 308])(
+	"row PartnerUnexpectedResponse: %d, neither retried nor retryable",
+	async (status) => {
+		for (const { operation } of sixCalls) {
+			const headers = { location: "/api/v1/elsewhere" };
+			const { error, requests } = await failureOf(operation, inTurn({ status, headers }));
+			expect(error).toBeInstanceOf(PartnerUnexpectedResponse);
+			expect(error).toMatchObject({ operation, status, correlationId: "cor-1", attempts: 1 });
+			expect(error.retryable).toBe(false);
+			expect(requests).toHaveLength(1);
+		}
+	},
+);
 
-test.for(outside)("row PartnerUnexpectedResponse: %d, not retried, and retryable for a 429 alone", async (status) => {
-	for (const { operation } of sixCalls) {
-		const headers = status < 400 ? { location: "/api/v1/elsewhere" } : {};
-		const { error, requests } = await failureOf(operation, inTurn({ status, headers, json: undefined }));
-		expect(error).toBeInstanceOf(PartnerUnexpectedResponse);
-		expect(error).toMatchObject({ operation, status, correlationId: "cor-1", attempts: 1 });
-		expect(error.retryable).toBe(status === 429);
-		expect(requests).toHaveLength(1);
+/** Status, number of requests, and whether a later call may succeed. */
+const gateways: [status: number, attempts: number, retryable: boolean][] = [
+	...[404, 408, 410, 421, 425, 499, 500, 501, 502, 503, 504, 520].map((status): [number, number, boolean] => [
+		status,
+		4,
+		true,
+	]),
+	...[401, 402, 403, 409, 418, 422, 423, 429, 451].map((status): [number, number, boolean] => [status, 1, true]),
+	...[400, 405, 411, 413, 414, 415, 426, 431].map((status): [number, number, boolean] => [status, 1, false]),
+];
+
+test.for(gateways)(
+	"row PartnerGatewayError: %d without the service's body makes %d requests, retryable: %s",
+	async (row) => {
+		const [status, attempts, retryable] = row;
+		for (const { operation } of sixCalls) {
+			for (const body of [{ text: "default backend" }, { json: { message: "no Route matched" } }, {}]) {
+				const { error, requests } = await failureOf(operation, inTurn({ status, ...body }));
+				expect(error).toBeInstanceOf(PartnerGatewayError);
+				expect(error).toMatchObject({ operation, status, attempts, retryable });
+				expect(error.outcome).toBe(operation === "messages.send" ? "unknown" : undefined);
+				// By its standard, fetch repeats a 421 on a new connection.
+				if (status !== 421) expect(requests).toHaveLength(attempts);
+			}
+		}
+	},
+);
+
+test("row PartnerGatewayError: `server` and `via` are shown without what the request contained", async () => {
+	const headers = { server: `proxy-${phone}`, via: `1.1 ${apiKey}` };
+	const { error } = await failureOf("conversations.get", inTurn({ status: 403, headers }));
+	expect(error.message).toMatch(
+		/^conversations.get: 403 from something in front of the service \(server: .*\[hidden\]/,
+	);
+	expect(error.message).not.toContain(phone.slice(-8));
+	expect(error.message).not.toContain(apiKey);
+});
+
+test.for([401, 403, 404])(
+	"errorBodies \"any\" takes a %d without the service's body for the service's",
+	async (status) => {
+		const classes: Record<number, string> = {
+			401: "PartnerUnauthorized",
+			403: "PartnerForbidden",
+			404: "PartnerNotFound",
+		};
+		for (const { operation } of sixCalls) {
+			const isListed = listed.find(([name]) => name === operation)?.[1].includes(status);
+			const { error } = await failureOf(operation, inTurn({ status, text: "<html>" }), { errorBodies: "any" });
+			expect(error).toMatchObject({ _tag: isListed ? classes[status] : "PartnerGatewayError", status });
+			expect(error.outcome).toBe(operation === "messages.send" ? "unknown" : undefined);
+		}
+	},
+);
+
+test("an untagged 401 of a read asks the key function once, and one of a send does not", async () => {
+	const keys = ["old_live.key.one", "new_live.key.two"];
+	for (const operation of ["me.get", "messages.send"] as const) {
+		const service = await scripted(inTurn({ status: 401, text: "<html>" }));
+		let asked = 0;
+		const error = await failure(() =>
+			callOf(operation).run(clientOf(service, { apiKey: () => keys[Math.min(asked++, 1)] })),
+		);
+		expect(error).toMatchObject({ _tag: "PartnerGatewayError", status: 401, attempts: operation === "me.get" ? 2 : 1 });
+		expect(service.requests).toHaveLength(error.attempts);
 	}
 });
 

@@ -259,9 +259,12 @@ test("a body that breaks is a lost connection with the status of its answer", as
 	await expect(endOf(new Response(stream))).resolves.toEqual({ ...lost, status: 200 });
 });
 
-test("a refusal whose body breaks is that refusal", async () => {
+test("a refusal whose body breaks is not the service's word", async () => {
 	const stream = new ReadableStream({ pull: (controller) => controller.error(new TypeError("terminated")) });
-	await expect(endOf(new Response(stream, { status: 403 }))).resolves.toMatchObject({ _tag: "PartnerForbidden" });
+	await expect(endOf(new Response(stream, { status: 403 }))).resolves.toMatchObject({
+		_tag: "PartnerGatewayError",
+		status: 403,
+	});
 });
 
 test("the body of a 400 is read for its message", async () => {

@@ -13,7 +13,8 @@ const broken = { success: true, queued: false };
 const reset = () => fetchFault("ECONNRESET", "read");
 const refused = () => fetchFault("ECONNREFUSED", "connect");
 const notFound = () => fetchFault("ENOTFOUND", "getaddrinfo");
-const status = (code: number) => () => jsonResponse({ _tag: "X", message: "x" }, { status: code });
+const status = (code: number) => () => jsonResponse(refusal(code).json, { status: code });
+const page = (code: number) => () => new Response("<html>", { status: code });
 
 const busy = () => jsonResponse({}, { status: 429, headers: { "retry-after": "0" } });
 
@@ -23,7 +24,17 @@ const outcomes: [ends: string, tag: string, outcome: string, (Error | (() => Res
 	["403", "PartnerForbidden", "not_sent", [status(403)]],
 	["409", "PartnerConflict", "not_sent", [status(409)]],
 	["404, which a send does not list", "PartnerUnexpectedResponse", "not_sent", [status(404)]],
-	["429", "PartnerUnexpectedResponse", "not_sent", [status(429)]],
+	["429", "PartnerGatewayError", "unknown", [page(429)]],
+	["a page with 403", "PartnerGatewayError", "unknown", [page(403)]],
+	["a page with 400", "PartnerGatewayError", "unknown", [page(400)]],
+	["a page with 404 × 4", "PartnerGatewayError", "unknown", [page(404)]],
+	["a page with 408, then 400", "PartnerBadRequest", "unknown", [page(408), status(400)]],
+	[
+		"the tag of another status",
+		"PartnerGatewayError",
+		"unknown",
+		[() => jsonResponse(refusal(403).json, { status: 400 })],
+	],
 	["302", "PartnerUnexpectedResponse", "unknown", [status(302)]],
 	["500 × 4", "PartnerInternalError", "unknown", [status(500)]],
 	["reset × 4", "PartnerConnectionError", "unknown", [reset()]],
@@ -47,7 +58,7 @@ const outcomes: [ends: string, tag: string, outcome: string, (Error | (() => Res
 	["203 with success", "PartnerUnexpectedResponse", "unknown", [() => jsonResponse(sentNow, { status: 203 })]],
 	["206 with success", "PartnerUnexpectedResponse", "unknown", [() => jsonResponse(sentNow, { status: 206 })]],
 	["a broken 201 with success", "PartnerUnexpectedResponse", "unknown", [() => jsonResponse(broken, { status: 201 })]],
-	["429, then 400", "PartnerBadRequest", "not_sent", [busy, status(400)]],
+	["429, then 400", "PartnerBadRequest", "unknown", [busy, status(400)]],
 	["500, then 429, then 400", "PartnerBadRequest", "unknown", [status(500), busy, status(400)]],
 	["a broken success after a reset", "PartnerUnexpectedResponse", "sent", [reset(), () => jsonResponse(broken)]],
 ];

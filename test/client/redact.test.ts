@@ -148,7 +148,7 @@ test.for([null, 5, [], "message", {}, { _tag: "T" }, { _tag: 5, message: "said" 
 	"what is not an error body of the service has no message: %j",
 	async (body) => {
 		const error = await failure(() => sendingTo(() => jsonResponse(body, { status: 400 }))({ to: phone, body: text }));
-		expect(error.message).toBe("messages.send: refused with 400");
+		expect(error.message).toBe("messages.send: 400 from something in front of the service");
 	},
 );
 

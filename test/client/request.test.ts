@@ -255,9 +255,6 @@ test.for(methods)("each status has its class, and a write its outcome: %s", asyn
 		403: "PartnerForbidden",
 		404: "PartnerNotFound",
 		409: "PartnerConflict",
-		402: "PartnerUnexpectedResponse",
-		422: "PartnerUnexpectedResponse",
-		429: "PartnerUnexpectedResponse",
 	};
 	for (const [status, tag] of Object.entries(classes)) {
 		const service = await scripted(inTurn(refusal(Number(status))));
@@ -271,8 +268,9 @@ test.for(methods)("each status has its class, and a write its outcome: %s", asyn
 
 const lost: [string, Answer, string, string][] = [
 	["500", refusal(500), "PartnerInternalError", "unknown"],
-	["503 with Retry-After", { status: 503, headers: { "retry-after": "0" } }, "PartnerInternalError", "unknown"],
-	["429 with Retry-After", { status: 429, headers: { "retry-after": "0" } }, "PartnerUnexpectedResponse", "not_sent"],
+	["503 with Retry-After", { status: 503, headers: { "retry-after": "0" } }, "PartnerGatewayError", "unknown"],
+	["429 with Retry-After", { status: 429, headers: { "retry-after": "0" } }, "PartnerGatewayError", "unknown"],
+	["404 with HTML", { status: 404, text: "<html>" }, "PartnerGatewayError", "unknown"],
 	["a reset", "reset", "PartnerConnectionError", "unknown"],
 	["200 with HTML", { text: "<html>" }, "PartnerConnectionError", "unknown"],
 	["half a JSON", { text: '{"a":' }, "PartnerConnectionError", "unknown"],

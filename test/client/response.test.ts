@@ -2,6 +2,7 @@ import type { Exchange, Fetch, OperationId, PartnerError } from "messaging-conve
 import { expect, test } from "vitest";
 import { callOf, clientOf, failure, jsonResponse, sixCalls } from "../calls.ts";
 import { agencyId, me, operationId, phone, sentNow, text } from "../canned.ts";
+import { refusal } from "../scripted.ts";
 
 const baseUrl = "https://messaging.example/api/v1";
 
@@ -32,16 +33,23 @@ test("an answer that cannot be read may be read another time, one that is wrong 
 	await expect(retryable(() => new Response("x", { headers: { "content-length": "99999999" } }))).resolves.toBe(false);
 });
 
-const refused = (status: number, headers = {}) =>
-	jsonResponse({ _tag: "X", message: "The reason." }, { status, headers });
+const refused = (status: number, headers = {}) => jsonResponse(refusal(status).json, { status, headers });
+const html = (headers = {}, status = 403) => new Response("<html>", { status, headers });
 const location = (url: string, status = 302) => new Response(null, { status, headers: { location: url } });
 
 test.for([
 	["500", () => refused(500), "me.get: the service answered 500: The reason."],
-	["500 of a gateway", () => new Response("<html>", { status: 502 }), "me.get: the service answered 502"],
+	["502 of a gateway", () => html({}, 502), "me.get: 502 from something in front of the service"],
 	["403", () => refused(403), "me.get: refused with 403: The reason."],
-	["403 without a text", () => jsonResponse({}, { status: 403 }), "me.get: refused with 403"],
-	["429", () => refused(429), "me.get: answered 429, which is outside the contract: The reason."],
+	["403 without a text", () => jsonResponse({ _tag: "PartnerForbidden" }, { status: 403 }), "me.get: refused with 403"],
+	["403 of a firewall", () => html(), "me.get: 403 from something in front of the service"],
+	[
+		"403 of a firewall that names itself",
+		() => html({ server: "cloudflare", via: "1.1 proxy" }),
+		"me.get: 403 from something in front of the service (server: cloudflare, via: 1.1 proxy)",
+	],
+	["429", () => jsonResponse({}, { status: 429 }), "me.get: 429 from something in front of the service"],
+	["400, tagged", () => refused(400), "me.get: answered 400, which is outside the contract: The reason."],
 	[
 		"a redirect",
 		() => location("https://elsewhere.example:8443/path?query"),
@@ -67,12 +75,12 @@ test.for([
 	[
 		"a 418 with a target, which is not a redirect",
 		() => location("https://elsewhere.example/", 418),
-		"me.get: answered 418, which is outside the contract",
+		"me.get: 418 from something in front of the service",
 	],
 	[
 		"a 400 with a target, which is not a redirect",
 		() => location("https://elsewhere.example/", 400),
-		"me.get: answered 400, which is outside the contract",
+		"me.get: 400 from something in front of the service",
 	],
 	["200 with HTML", () => new Response("<html>"), "me.get: the answer could not be read"],
 	[
@@ -105,20 +113,20 @@ test.for([
 test.for([
 	[300, "PartnerUnexpectedResponse", "unknown"],
 	[399, "PartnerUnexpectedResponse", "unknown"],
-	[400, "PartnerBadRequest", "not_sent"],
-	[402, "PartnerUnexpectedResponse", "not_sent"],
-	[429, "PartnerUnexpectedResponse", "not_sent"],
-	[499, "PartnerUnexpectedResponse", "not_sent"],
-	[500, "PartnerInternalError", "unknown"],
-	[599, "PartnerInternalError", "unknown"],
-	[600, "PartnerUnexpectedResponse", "unknown"],
-] as const)("the status decides, up to its borders: %d is %s, %s", async ([status, tag, outcome]) => {
+	[400, "PartnerGatewayError", "unknown"],
+	[402, "PartnerGatewayError", "unknown"],
+	[429, "PartnerGatewayError", "unknown"],
+	[499, "PartnerGatewayError", "unknown"],
+	[500, "PartnerGatewayError", "unknown"],
+	[599, "PartnerGatewayError", "unknown"],
+	[600, "PartnerGatewayError", "unknown"],
+] as const)("a status without the service's body, up to its borders: %d is %s, %s", async ([status, tag, outcome]) => {
 	const error = await failureFrom(() => statusOf(status), "messages.send");
 	expect(error).toMatchObject({
 		_tag: tag,
 		status,
 		outcome,
-		retryable: tag === "PartnerInternalError" || status === 429,
+		retryable: tag === "PartnerGatewayError" && status !== 400,
 	});
 });
 
@@ -207,7 +215,7 @@ const cut = (status: number) => {
 test.for([
 	[299, "PartnerConnectionError"],
 	[300, "PartnerUnexpectedResponse"],
-	[500, "PartnerInternalError"],
+	[500, "PartnerGatewayError"],
 ] as const)("the status of a failure decides although its body is cut off: %i is %s", async ([status, tag]) => {
 	await expect(failureFrom(() => cut(status))).resolves.toMatchObject({ _tag: tag, status });
 });

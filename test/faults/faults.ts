@@ -92,6 +92,10 @@ function redirect(status: number, where: "same origin" | "another origin"): Faul
 	};
 }
 
+/** What something in front of the service answers, whether or not it has forwarded the request. */
+const pages = (row: number, ...statuses: readonly number[]): Fault[] =>
+	statuses.map((status) => ({ kind: "page", name: `${status} page`, row, variants: either, play: html(status) }));
+
 const retryAfter = (name: string, row: number, value: (turn: Turn) => string): Fault => ({
 	kind: "retry-after",
 	name,
@@ -263,18 +267,18 @@ export const faults: readonly Fault[] = [
 		new Date(Date.parse(headers.Date ?? "") + 1000).toUTCString(),
 	),
 	retryAfter("503, Retry-After date in the past", 33, () => "Mon, 05 Jan 2015 09:00:00 GMT"),
-	{ kind: "4xx-outside", name: "429", row: 20, variants: neverActedOn, play: tagged(429, "TooManyRequests") },
+	{ kind: "4xx-outside", name: "429", row: 43, variants: either, play: tagged(429, "TooManyRequests") },
 	{
 		kind: "4xx-outside",
 		name: "429, Retry-After 1",
-		row: 20,
-		variants: neverActedOn,
+		row: 43,
+		variants: either,
 		play: tagged(429, "TooManyRequests", { "Retry-After": "1" }),
 	},
-	{ kind: "4xx-outside", name: "408", row: 20, variants: neverActedOn, play: html(408) },
-	{ kind: "4xx-outside", name: "425", row: 20, variants: neverActedOn, play: html(425) },
-	{ kind: "4xx-outside", name: "402", row: 20, variants: neverActedOn, play: html(402) },
-	{ kind: "4xx-outside", name: "418", row: 20, variants: neverActedOn, play: html(418) },
+	{ kind: "page", name: "408", row: 20, variants: either, play: html(408) },
+	{ kind: "page", name: "425", row: 20, variants: either, play: html(425) },
+	{ kind: "page", name: "402", row: 23, variants: either, play: html(402) },
+	{ kind: "page", name: "418", row: 23, variants: either, play: html(418) },
 	{ kind: "4xx", name: "400 tagged", row: 21, variants: neverActedOn, play: tagged(400, "PartnerBadRequest") },
 	{ kind: "4xx", name: "401 tagged", row: 21, variants: neverActedOn, play: tagged(401, "PartnerUnauthorized") },
 	{ kind: "4xx", name: "403 tagged", row: 21, variants: neverActedOn, play: tagged(403, "PartnerForbidden") },
@@ -284,21 +288,25 @@ export const faults: readonly Fault[] = [
 		kind: "4xx-unreadable",
 		name: "403, body cut",
 		row: 23,
-		variants: neverActedOn,
+		variants: either,
 		play: (turn) => {
 			turn.socket.write(head(403, { ...turn.headers, "Content-Length": "60" }));
 			turn.socket.end('{"_tag":"Par');
 		},
 	},
-	{ kind: "4xx-unreadable", name: "401 HTML", row: 23, variants: neverActedOn, play: html(401) },
+	{ kind: "4xx-unreadable", name: "401 HTML", row: 23, variants: either, play: html(401) },
 	{
 		kind: "4xx-unreadable",
 		name: "403 of another shape",
 		row: 23,
-		variants: neverActedOn,
+		variants: either,
 		play: body(403, '{"x":[1]}'),
 	},
-	{ kind: "4xx-unreadable", name: "401 null", row: 23, variants: neverActedOn, play: body(401, "null") },
+	{ kind: "4xx-unreadable", name: "401 null", row: 23, variants: either, play: body(401, "null") },
+	...pages(20, 404, 408, 410, 499),
+	...pages(23, 403, 409, 451, 600),
+	...pages(42, 400, 405, 411, 413, 414, 415, 426, 431),
+	...pages(16, 502),
 	...([301, 302, 303, 307, 308] as const).flatMap((status) => [
 		redirect(status, "same origin"),
 		redirect(status, "another origin"),
@@ -378,7 +386,7 @@ export const faults: readonly Fault[] = [
 		play: gzipped(200),
 	},
 	{ kind: "bomb", name: "500, gzip bomb", row: 31, variants: either, play: gzipped(500) },
-	{ kind: "bomb", name: "403, gzip bomb", row: 31, variants: neverActedOn, play: gzipped(403) },
+	{ kind: "bomb", name: "403, gzip bomb", row: 31, variants: either, play: gzipped(403) },
 ];
 
 export function faultNamed(name: string): Fault {

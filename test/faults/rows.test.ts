@@ -197,7 +197,7 @@ test.for(adapters)(
 			outcome: "unknown",
 		});
 		expect(factsOf(error instanceof Error ? error.cause : undefined)).toMatchObject({
-			_tag: "PartnerInternalError",
+			_tag: "PartnerGatewayError",
 			status: 502,
 		});
 		expect(service.requests).toHaveLength(2);
@@ -297,12 +297,12 @@ test.for(adapters)("#20 a 429 that says when is waited for, reads and sends alik
 	expect(new Set(bodies).size).toBe(1);
 });
 
-test("#20 a 429 that asks for more than the deadline leaves is final and retryable", async () => {
+test("#43 a 429 that asks for more than the deadline leaves is final and retryable", async () => {
 	const { service, messages } = await setUp({ deadlineMs: 1100 }, { plan: always("429, Retry-After 1") });
 	expect(await failure(messages.send(message))).toMatchObject({
-		_tag: "PartnerUnexpectedResponse",
+		_tag: "PartnerGatewayError",
 		status: 429,
-		outcome: "not_sent",
+		outcome: "unknown",
 		retryable: true,
 		retryAfterMs: 1000,
 	});

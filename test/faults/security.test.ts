@@ -368,7 +368,7 @@ test("S23 what the request contained, control characters and other bodies are ne
 	);
 	expect(await saying(tagged("a\r\nb\tc"))).toBe("conversations.list: refused with 400: a b c");
 	for (const body of ["<html>CANARY</html>", '{"_tag":7,"message":"CANARY"}', '"CANARY"', "CANARY"]) {
-		expect(await saying(body)).toBe("conversations.list: refused with 400");
+		expect(await saying(body)).toBe("conversations.list: 400 from something in front of the service");
 	}
 });
 

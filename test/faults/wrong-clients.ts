@@ -58,7 +58,11 @@ function smallClient({ baseUrl, fetch, timeoutMs, deadlineMs }: Wiring, flaw: Fl
 					const success = typeof parsed === "object" && parsed !== null && "success" in parsed;
 					return { claim: success ? "sent" : "unknown", ...known };
 				}
-				if (answer.status >= 400 && answer.status < 500) return { claim: doubt ? "unknown" : "not_sent", ...known };
+				const isRefused = answer.status >= 400 && answer.status < 500;
+				if (isRefused && answer.text.includes('"_tag":"Partner'))
+					return { claim: doubt ? "unknown" : "not_sent", ...known };
+				// Something in between answered, which proves nothing.
+				if (isRefused) return { claim: "unknown", ...known };
 				doubt = true;
 				if (answer.status >= 300 && answer.status < 400) break;
 				wait = Math.max(wait, answer.wait);

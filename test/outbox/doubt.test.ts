@@ -121,7 +121,7 @@ test.each(["held", "sent", "unknown"] as const)(
 		});
 		await enqueue("1");
 		await pass({ minutes: 5 });
-		expect([await state("note-1"), sends().length]).toEqual(["waiting", 2]);
+		expect([await state("note-1"), sends().length]).toEqual(["sending", 2]);
 		if (end === "sent") anna.accepts();
 		if (end === "unknown") anna.declines();
 		agency.conversation(anna).visibleAs("focus");
@@ -243,8 +243,8 @@ test.each(["open", "closed"])(
 		expect([await state("note-1"), await state("note-2")]).toEqual(["waiting", "waiting"]);
 		expect(sends().length).toBeLessThanOrEqual(7);
 		await pass({ hours: 4 });
-		expect([await state("note-1"), pauses.length]).toEqual(["unknown", 1]);
-		expect(settled).toMatchObject([{ id: "note-1", state: "unknown", attempts: 8 }]);
+		expect([await state("note-1"), pauses.length]).toEqual(["refused", 1]);
+		expect(settled).toMatchObject([{ id: "note-1", state: "refused", reason: "failing", attempts: 8 }]);
 		const { error } = settled[0] ?? {};
 		expect(error).toMatchObject({ tag: "PartnerInternalError", correlationId: expect.any(String) });
 	},

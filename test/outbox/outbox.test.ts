@@ -899,7 +899,7 @@ test("the status of a text that waits says what it waits for", async () => {
 	await outbox.drain();
 	expect(await waits("note-1")).toEqual(["Waits for another text to the contact.", null]);
 	anna.declines();
-	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 429 } });
+	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 409 } });
 	await pass({ ms: 10_000 });
 	expect(await waits("note-1")).toEqual(["Waits for the next attempt.", null]);
 	await pass({ minutes: 2 });

@@ -469,21 +469,25 @@ describe("a cancel while the request is under way", () => {
 		expect(await outbox.status("note-1")).toMatchObject({ state: "dropped", reason: "declined" });
 	});
 
-	test.each([400, 409, 429])("ends a text that is rejected with %d, without another request", async (status) => {
-		const { sandbox, outbox, restart, enqueue, sends } = createWorld(defaults);
-		let answer: unknown;
-		const fetch: typeof globalThis.fetch = async (url, init) => {
-			if (init?.method !== "POST") return sandbox.fetch(url, init);
-			answer = await outbox.cancel("note-1");
-			return new Response(JSON.stringify({ _tag: "PartnerError", message: "no" }), { status });
-		};
-		await enqueue("1");
-		await restart({ client: createClient({ ...sandbox.connection, fetch, retry: false }) }).drain();
-		expect([answer, sends()]).toEqual([false, []]);
-		expect(await outbox.status("note-1")).toMatchObject(
-			status === 400 ? { state: "refused" } : { state: "cancelled", reason: "requested", attempts: 1 },
-		);
-	});
+	test.each([400, 403, 409] as const)(
+		"ends a text that is rejected with %d, without another request",
+		async (status) => {
+			const { sandbox, outbox, restart, enqueue, sends } = createWorld(defaults);
+			let answer: unknown;
+			const fetch: typeof globalThis.fetch = async (url, init) => {
+				if (init?.method !== "POST") return sandbox.fetch(url, init);
+				answer = await outbox.cancel("note-1");
+				const _tag = { 400: "PartnerBadRequest", 403: "PartnerForbidden", 409: "PartnerConflict" }[status];
+				return new Response(JSON.stringify({ _tag, message: "no" }), { status });
+			};
+			await enqueue("1");
+			await restart({ client: createClient({ ...sandbox.connection, fetch, retry: false }) }).drain();
+			expect([answer, sends()]).toEqual([false, []]);
+			expect(await outbox.status("note-1")).toMatchObject(
+				status === 400 ? { state: "refused" } : { state: "cancelled", reason: "requested", attempts: 1 },
+			);
+		},
+	);
 });
 
 describe("the agency's settings", () => {

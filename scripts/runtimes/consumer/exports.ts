@@ -26,6 +26,7 @@ const trials = {
 	PartnerConnectionError: () => tags(new entry.PartnerConnectionError("", {}), "PartnerConnectionError"),
 	PartnerError: () => !(new Error("Not of this package.") instanceof entry.PartnerError),
 	PartnerForbidden: () => tags(new entry.PartnerForbidden("", {}), "PartnerForbidden"),
+	PartnerGatewayError: () => tags(new entry.PartnerGatewayError("", {}), "PartnerGatewayError"),
 	PartnerInternalError: () => tags(new entry.PartnerInternalError("", {}), "PartnerInternalError"),
 	PartnerInvalidInput: () => tags(new entry.PartnerInvalidInput({ field: "", rule: "" }), "PartnerInvalidInput"),
 	PartnerNotFound: () => tags(new entry.PartnerNotFound("", {}), "PartnerNotFound"),

@@ -26,6 +26,10 @@ export function explain(error: PartnerError): { what: string; remedy: string } {
 			);
 		case "PartnerInternalError":
 			return say(`The service fails (${error.status})`, `Wait, and try again: it is not your program. ${support}`);
+		case "PartnerGatewayError":
+			if (error.status === 429)
+				return say(`The service refuses for now (429)${untilOf(error)}`, "Slow down: too many requests with this key.");
+			return say(`What answers is not the service: ${sentenceOf(error)}`, wrongPlace);
 		case "PartnerConnectionError":
 			if (error.status !== undefined)
 				return say(`The answer cannot be read (${error.status}): it is not JSON, or was cut off`, wrongPlace);
@@ -33,8 +37,6 @@ export function explain(error: PartnerError): { what: string; remedy: string } {
 		case "PartnerTimeoutError":
 			return say("The service did not answer in time", "Try again. If it stays so, the service has an outage.");
 		case "PartnerUnexpectedResponse":
-			if (error.status === 429)
-				return say(`The service refuses for now (429)${untilOf(error)}`, "Slow down: too many requests with this key.");
 			if (error.status === 200)
 				return say(
 					`The answer breaks the contract: ${error.message}`,

@@ -1,0 +1,103 @@
+/*
+ * The outbox behind something that answers in place of the service: a lost answer each time, so that it reads, and then
+ * decides.
+ */
+import { describe, expect, test } from "vitest";
+import { createWorld } from "./world.ts";
+
+const statuses = [400, 401, 402, 403, 404, 405, 408, 409, 410, 413, 418, 421, 425, 429, 431, 451, 499, 500, 502, 503];
+
+describe.each([
+	["before the service got it", "before"],
+	["after the service took it", "after"],
+] as const)("a send that a page answers, %s,", (_, phase) => {
+	test.each(statuses)("reaches the contact once after a %d", async (status) => {
+		const { sandbox, enqueue, pass, state, texts } = createWorld();
+		sandbox.faults.add({ operation: "messages.send", phase, effect: { kind: "html", status } });
+		await enqueue("1");
+		await pass({ minutes: 10 });
+		expect([await state("note-1"), texts()]).toEqual(["sent", ["1"]]);
+	});
+
+	test.each([403, 408, 429])("says what the phone shows when it is cancelled after a %d", async (status) => {
+		const { sandbox, outbox, enqueue, pass, state, texts } = createWorld();
+		sandbox.faults.add({ operation: "messages.send", phase, effect: { kind: "html", status } });
+		await enqueue("1");
+		await outbox.drain();
+		await outbox.cancel("note-1");
+		await pass({ minutes: 10 });
+		expect([await state("note-1"), texts()]).toEqual(phase === "after" ? ["sent", ["1"]] : ["cancelled", []]);
+	});
+
+	test.each([400, 403, 404, 408, 429, 502])("is held once after a %d in a closed window", async (status) => {
+		const { sandbox, anna, enqueue, pass, state, texts, templates } = createWorld();
+		sandbox.clock.advance({ hours: 30 });
+		sandbox.faults.add({ operation: "messages.send", phase, effect: { kind: "html", status } });
+		await enqueue("1");
+		await pass({ minutes: 20 });
+		expect([await state("note-1"), texts(), templates()]).toEqual(["held", [], 1]);
+		anna.declines();
+		await pass({ hours: 1 });
+		expect([await state("note-1"), texts(), templates()]).toEqual(["dropped", [], 1]);
+	});
+});
+
+test.each(statuses)("a contact who wrote STOP stays one after a page with %d in place of the read", async (status) => {
+	const { sandbox, anna, enqueue, pass, state, texts } = createWorld({
+		beforeSend: (_, { messages }) => (messages.some(({ body }) => body === "STOP") ? "cancel" : "send"),
+	});
+	anna.writes("STOP");
+	sandbox.faults.add({ operation: "conversations.get", times: 6, effect: { kind: "html", status } });
+	await enqueue("1");
+	await pass({ hours: 2 });
+	expect([await state("note-1"), texts()]).toEqual(["cancelled", []]);
+});
+
+test.each([403, 404, 410, 502])("a page with %d in place of the read replaces no held text", async (status) => {
+	const { sandbox, agency, anna, enqueue, pass, state } = createWorld();
+	sandbox.clock.advance({ hours: 30 });
+	agency.staff.sends(anna, "Of somebody else");
+	sandbox.faults.add({ operation: "conversations.get", times: 6, effect: { kind: "html", status } });
+	await enqueue("1");
+	await pass({ hours: 2 });
+	expect([await state("note-1"), anna.state().held?.body]).toEqual(["waiting", "Of somebody else"]);
+});
+
+test("a gateway that never lets a text pass ends it as refused, because reads prove that it was not taken", async () => {
+	const { sandbox, outbox, enqueue, pass, texts } = createWorld();
+	const effect = { kind: "html", status: 403 } as const;
+	sandbox.faults.add({ operation: "messages.send", times: 1000, effect });
+	await enqueue("1");
+	await pass({ hours: 240 });
+	expect(await outbox.status("note-1")).toMatchObject({ state: "refused", reason: "failing", attempts: 8 });
+	expect(texts()).toEqual([]);
+});
+
+test("the same gateway leaves a text unknown whose conversation no read could see", async () => {
+	const { sandbox, agency, anna, outbox, enqueue, pass } = createWorld();
+	agency.conversation(anna).hide();
+	const effect = { kind: "html", status: 403 } as const;
+	sandbox.faults.add({ operation: "messages.send", times: 1000, effect });
+	await enqueue("1");
+	await pass({ hours: 240 });
+	expect(await outbox.status("note-1")).toMatchObject({ state: "unknown", reason: "unreadable" });
+});
+
+test("a 429 never moves a text towards unknown", async () => {
+	const { sandbox, enqueue, pass, texts, pauses } = createWorld();
+	sandbox.faults.add({ operation: "messages.send", times: 12, effect: { kind: "html", status: 429 } });
+	await enqueue("1");
+	await pass({ hours: 20 });
+	expect(texts()).toEqual(["1"]);
+	expect(pauses.map(({ reason }) => reason)).toContain("rate_limited");
+});
+
+test.each([401, 403])("a page with %d is neither a bad key nor an agency that is not linked", async (status) => {
+	const { sandbox, outbox, enqueue, pauses } = createWorld();
+	sandbox.faults.add({ operation: "messages.send", effect: { kind: "html", status } });
+	await enqueue("1");
+	await outbox.drain();
+	const reasons = pauses.map(({ reason }) => reason);
+	expect(reasons).not.toContain("key");
+	expect(reasons).not.toContain("forbidden");
+});
