@@ -4,7 +4,7 @@ import { type Call, createClient, type PartnerError } from "messaging-conversati
 import { createSandbox } from "messaging-conversations/sandbox";
 
 const sandbox = createSandbox();
-sandbox.agency().contact("+32470123456", { name: "Anna" }).writes("Is the flat still free?");
+sandbox.agency().contact("+447700900101", { name: "Anna" }).writes("Is the flat still free?");
 const client = createClient({ ...sandbox.connection });
 const { conversations } = client.agency(sandbox.agency().id);
 
@@ -22,6 +22,6 @@ const nameOf = (phone: string) =>
 		Effect.catchTag("PartnerInvalidInput", ({ message }) => Effect.succeed(`not asked: ${message}`)),
 	);
 
-for (const phone of ["0470 12 34 56", "+44 7700 900199", "see notes"]) {
+for (const phone of ["+44 (0)7700 900101", "+44 7700 900199", "see notes"]) {
 	console.log(await Effect.runPromise(nameOf(phone)));
 }

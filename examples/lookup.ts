@@ -3,12 +3,12 @@ import { createClient } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
 
 const sandbox = createSandbox();
-sandbox.agency().contact("+32470123456", { name: "Anna" }).writes("Is the flat still free?");
+sandbox.agency().contact("+447700900101", { name: "Anna" }).writes("Is the flat still free?");
 const client = createClient({ ...sandbox.connection });
 const agency = client.agency(sandbox.agency().id);
 
 // Any iterable or async iterable works, such as the rows of a database cursor.
-const column = ["0470/12.34.56", "+32 (0)470 12 34 56", "+44 7700 900199", "see notes", null];
+const column = ["0044 7700/900.101", "+44 (0)7700 900101", "+44 7700 900199", "see notes", null];
 
 for await (const { input, phoneNumber, conversation, reason } of agency.conversations.lookup(column)) {
 	if (phoneNumber === null) console.log(`${input}: no phone number (${reason})`);

@@ -4,10 +4,10 @@ import { createSandbox } from "messaging-conversations/sandbox";
 
 // The sandbox takes the place of the live service: { baseUrl: process.env.…, apiKey: process.env.… }
 const sandbox = createSandbox();
-sandbox.agency().contact("+32470123456", { name: "Anna" }).writes("Is the flat still free?");
+sandbox.agency().contact("+447700900101", { name: "Anna" }).writes("Is the flat still free?");
 const client = createClient({ ...sandbox.connection });
 
-const note = { id: "note-2045", phone: "0470 12 34 56", text: "It is! The visit is at 14:00." };
+const note = { id: "note-2045", phone: "+44 (0)7700 900101", text: "It is! The visit is at 14:00." };
 const result = await client
 	.agency(sandbox.agency().id)
 	.messages.send({
@@ -18,6 +18,9 @@ const result = await client
 	.result();
 
 if (result.ok) console.log(result.data.queued ? "waits for consent" : `sent as ${result.data.messageId}`);
-else if (result.error.outcome === "unknown") console.log("send again later with the same id and text");
+else if (result.error.outcome === "unknown")
+	console.log(
+		result.error.retryable ? "send again later with the same id and text" : "may have gone out: ask a person",
+	);
 else if (result.error.outcome === "sent") console.log("accepted, in an answer that is unusable otherwise");
 else console.log("not sent:", result.error._tag);

@@ -4,7 +4,7 @@ import { createSandbox } from "messaging-conversations/sandbox";
 import { match, P } from "ts-pattern";
 
 const sandbox = createSandbox();
-const anna = sandbox.agency().contact("+32470123456", { name: "Anna" });
+const anna = sandbox.agency().contact("+447700900101", { name: "Anna" });
 const client = createClient({ ...sandbox.connection, retry: false });
 const { messages } = client.agency(sandbox.agency().id);
 
@@ -12,7 +12,8 @@ const describe = (result: Result<Sent, SendError>): string =>
 	match(result)
 		.with({ ok: true, data: { queued: true } }, () => "waits for consent")
 		.with({ ok: true, data: { queued: false } }, () => "sent")
-		.with({ error: { outcome: "unknown" } }, () => "unknown: again later, same id and text")
+		.with({ error: { outcome: "unknown", retryable: true } }, () => "unknown: again later, same id and text")
+		.with({ error: { outcome: "unknown" } }, () => "unknown: a person looks at the conversation")
 		.with({ error: { outcome: "sent" } }, () => "accepted, in an answer that is unusable otherwise")
 		.with({ error: { _tag: "PartnerConflict" } }, () => "read the conversation, then again")
 		.with({ error: { _tag: P.union("PartnerInvalidInput", "PartnerBadRequest") } }, ({ error }) => error.message)

@@ -29,10 +29,10 @@ try {
 
 	step("1. Who am I?");
 	const { integration, agencies, scopes } = await client.me.get();
-	const [first] = agencies;
-	if (!first) throw new Error("The key reaches no agency.");
+	const [only, ...others] = agencies;
+	if (!only || others.length > 0) throw new Error("The key reaches no agency, or several: name the one that sends.");
 	say(`   ${integration.name} reaches ${agencies.map(({ name }) => name).join(", ")} and may ${scopes.join(", ")}`);
-	const agency = client.agency(first.id);
+	const agency = client.agency(only.id);
 
 	step("2. All conversations, newest first, page after page as they are used");
 	let open = 0;
@@ -45,9 +45,9 @@ try {
 	say(`   … ${all} in all; ${open} would get a text at once, the others are asked for consent first`);
 
 	step("3. Which of these numbers from a CRM do we know?");
-	const anna = sandbox.agency().contact("+32470123456", { name: "Anna" });
+	const anna = sandbox.agency().contact("+447700900999", { name: "Anna" });
 	anna.writes("Is the flat still free?");
-	const messy = ["0470 12 34 56", "+32 (0)470/12.34.56", "0032470123456", "+44 7700 900999", "ask reception", "112"];
+	const messy = ["+44 (0)7700 900999", "+44.7700/900.999", "00447700900999", "+44 7700 900998", "ask reception", "112"];
 	for (const { input, phoneNumber, conversation } of await agency.conversations.lookup(messy)) {
 		const known = conversation
 			? `${conversation.contactName}, "${conversation.lastMessagePreview}"`
@@ -58,7 +58,7 @@ try {
 	}
 
 	step("4. Anna wrote a moment ago: her window is open, a text goes out at once");
-	const sent = await agency.messages.send({ to: "0470 12 34 56", body: "Yes! The visit is at 14:00." });
+	const sent = await agency.messages.send({ to: anna.phoneNumber, body: "Yes! The visit is at 14:00." });
 	say(`   queued: ${sent.queued}, message ${sent.messageId}`);
 	say(`   operationId ${sent.operationId}, made for this send: retried with it, nothing is sent twice`);
 

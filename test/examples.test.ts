@@ -10,8 +10,8 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const reported: Record<string, string> = {
 	"effect.ts": "Anna\nno conversation\nnot asked: ",
 	"lookup.ts": [
-		"0470/12.34.56: last wrote 2026-01-05T09:00:00.000Z",
-		"+32 (0)470 12 34 56: last wrote 2026-01-05T09:00:00.000Z",
+		"0044 7700/900.101: last wrote 2026-01-05T09:00:00.000Z",
+		"+44 (0)7700 900101: last wrote 2026-01-05T09:00:00.000Z",
 		"+44 7700 900199: no conversation",
 		"see notes: no phone number (letters)",
 		"null: no phone number (empty)",

@@ -145,6 +145,8 @@ describe("samples", () => {
 		service.listen({ onUnhandledRequest: "bypass" });
 		vi.stubEnv("MESSAGING_BASE_URL", sandbox.connection.baseUrl);
 		vi.stubEnv("MESSAGING_API_KEY", sandbox.connection.apiKey);
+		vi.stubEnv("MESSAGING_AGENCY_ID", sandbox.agency().id);
+		vi.stubEnv("MY_PHONE", "+447700900101");
 		for (const level of ["log", "debug", "info"] as const) vi.spyOn(console, level).mockImplementation(() => {});
 	});
 
@@ -156,7 +158,7 @@ describe("samples", () => {
 
 	test.each(titled((sample) => !isTest(sample)))("%s runs, and prints what it says", async (_name, { code, run }) => {
 		sandbox.reset();
-		sandbox.agency().contact("+32470123456", { name: "Peeters" }).writes("Is the flat still free?");
+		sandbox.agency().contact("+447700900101", { name: "Peeters" }).writes("Is the flat still free?");
 		await run();
 		const lines = vi.mocked(console.log).mock.calls.map((words) => words.join(" "));
 		for (const line of promised(code)) {

@@ -47,7 +47,8 @@ export const pages = ["README.md", "llms.txt", "AGENTS.md", ...guides.map((file)
 
 const beginning = `import { createClient as create } from "messaging-conversations";
 const client = create({ baseUrl: process.env.MESSAGING_BASE_URL, apiKey: process.env.MESSAGING_API_KEY });
-const agency = client.agency((await client.me.get()).agencies[0]?.id ?? "");
+const agency = client.agency(process.env.MESSAGING_AGENCY_ID ?? "");
+const myPhone = process.env.MY_PHONE ?? "";
 `;
 
 /** The samples of the pages. One that continues the first sample starts where that one ends. */

@@ -40,7 +40,7 @@ function loopOver(list: Contender["list"]): Contender["walk"] {
 }
 
 const apiKey = "bench_live.key.secret";
-const message = { to: "+32470123456", body: "The visit is at 14:00." };
+const message = { to: "+447700900101", body: "The visit is at 14:00." };
 /** What a caller without a client of ours has to make for each send. */
 const payload = () => ({ ...message, operationId: crypto.randomUUID() });
 

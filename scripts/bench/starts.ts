@@ -46,7 +46,7 @@ const given = `
 	const baseUrl = ${JSON.stringify(baseUrl)}, url = baseUrl + "/agencies/agy_p1/messages";
 	const host = "${hostname}", port = "${port}", path = "${pathname}/agencies/agy_p1/messages";
 	const apiKey = "bench_live.key.secret", headers = { authorization: "Bearer " + apiKey, "content-type": "application/json" };
-	const message = { to: "+32470123456", body: "Hello", operationId: "11111111-2222-4333-8444-555555555555" };
+	const message = { to: "+447700900101", body: "Hello", operationId: "11111111-2222-4333-8444-555555555555" };
 	const body = JSON.stringify(message);`;
 const load = (from: string[]) =>
 	from.map((each, index) => `const ${"ab"[index]} = await import("${each}");`).join("\n");

@@ -56,9 +56,8 @@ export interface Client {
 	 * resolves with unknown JSON. Only a GET is retried. The errors of other methods have an `outcome`.
 	 *
 	 * @example
-	 * const { agencies } = await client.me.get();
 	 * const path = "/agencies/{agencyId}/conversations";
-	 * const page = await client.request({ method: "GET", path, agencyId: agencies[0]?.id, query: { pageSize: 10 } });
+	 * const page = await client.request({ method: "GET", path, agencyId: agency.id, query: { pageSize: 10 } });
 	 */
 	request: SendRequest;
 	/**

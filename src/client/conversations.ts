@@ -52,7 +52,7 @@ export interface ConversationsGroup {
 	 * one of its requests fails.
 	 *
 	 * @example
-	 * for (const { input, conversation } of await agency.conversations.lookup(["0470 12 34 56", "n/a"])) {
+	 * for (const { input, conversation } of await agency.conversations.lookup(["+44 7700 900101", "n/a"])) {
 	 *   console.log(input, conversation?.lastMessageAt ?? "no conversation");
 	 * }
 	 */
@@ -63,14 +63,14 @@ export interface ConversationsGroup {
 	 *
 	 * @throws PartnerNotFound if the conversation does not exist or is hidden. A send to the number may still be possible.
 	 * @example
-	 * const { conversation, messagePage } = await agency.conversations.get("0470 12 34 56");
+	 * const { conversation, messagePage } = await agency.conversations.get("+447700900101");
 	 */
 	get: (phone: string, options?: PageOptions) => Call<ConversationWithMessages, OperationError<"conversations.get">>;
 	/**
 	 * Lists the messages of one conversation, newest first (`conversations.listMessages`).
 	 *
 	 * @example
-	 * for await (const message of agency.conversations.listMessages("+32470123456")) {
+	 * for await (const message of agency.conversations.listMessages("+447700900101")) {
 	 *   console.log(message.direction, message.body);
 	 * }
 	 */

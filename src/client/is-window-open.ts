@@ -10,8 +10,8 @@ import { PartnerInvalidInput } from "./errors.ts";
  * `sandbox.clock.now()` for a conversation of the sandbox
  * @throws PartnerInvalidInput if `conversation` or `at` is something else
  * @example
- * const { conversation } = await agency.conversations.get("+32470123456");
- * if (isWindowOpen(conversation)) await agency.messages.send({ to: "+32470123456", body: "See you at 14:00." });
+ * const { conversation } = await agency.conversations.get("+447700900101");
+ * if (isWindowOpen(conversation)) await agency.messages.send({ to: "+447700900101", body: "See you at 14:00." });
  */
 export function isWindowOpen(
 	conversation: Pick<ConversationSummary, "windowExpiresAt"> | Pick<ConversationDetail, "summary">,

@@ -11,7 +11,7 @@ import type { Reply, Transport } from "./transport.ts";
 
 /** A plain-text message to a contact. */
 export interface OutgoingMessage extends Pick<SendMessageRequest, "body"> {
-	/** Phone number of the contact, in any common spelling: `0470 12 34 56` or `+32470123456`. */
+	/** Phone number of the contact, in any common spelling: `+447700900123`, or as written in `defaultCountry`. */
 	to: string;
 	/**
 	 * Idempotency key. Reuse it only with an identical message: the same number, text, language and sender. Use one that
@@ -73,7 +73,7 @@ export interface MessagesGroup {
 	 *
 	 * @throws a `SendError`, whose `outcome` is what is known: `not_sent`, `unknown` or `sent`
 	 * @example
-	 * const sent = await agency.messages.send({ to: "0470 12 34 56", body: "The visit is at 14:00." });
+	 * const sent = await agency.messages.send({ to: "+447700900101", body: "The visit is at 14:00." });
 	 * console.log(sent.queued ? `held as ${sent.queueId}` : `sent as ${sent.messageId}`);
 	 */
 	send: (message: OutgoingMessage, options?: SendOptions) => Call<Sent, SendError>;

@@ -13,7 +13,7 @@ export function isUuid(value: unknown): boolean {
  * @example
  * const note = { id: "note-4713", text: "Shall we say Monday?" };
  * const operationId = await operationIdFrom("crm", note.id);
- * await agency.messages.send({ to: "0470 12 34 56", body: note.text, operationId });
+ * await agency.messages.send({ to: "+447700900101", body: note.text, operationId });
  */
 export async function operationIdFrom(...parts: string[]): Promise<string> {
 	const refuse = (field: string, rule: string) =>

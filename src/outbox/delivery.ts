@@ -85,7 +85,7 @@ export const defaultSettleMs = 65_000;
  * @throws PartnerInvalidInput for a bad `text`; an error of `conversations.get` or `conversations.listMessages`. A
  * conversation that is unknown or hidden is `unknown` instead
  * @example
- * const text = { to: "+32470123456", body: "The visit is at 14:00." };
+ * const text = { to: "+447700900101", body: "The visit is at 14:00." };
  * const since = new Date();
  * const sent = await agency.messages.send(text);
  * const { status } = await checkDelivery(agency, { ...text, ...sent, since });

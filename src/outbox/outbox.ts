@@ -34,7 +34,7 @@ export interface Outbox {
 	 *
 	 * @throws PartnerInvalidInput for a bad number or text, and for an id that has another text. Nothing is stored then
 	 * @example
-	 * await outbox.enqueue({ id: "note-1", agencyId: agency.id, to: "0470 12 34 56", body: "See you at 14:00." });
+	 * await outbox.enqueue({ id: "note-1", agencyId: agency.id, to: "+447700900101", body: "See you at 14:00." });
 	 */
 	enqueue: (text: EnqueuedText, options?: EnqueueOptions) => Promise<OutboxStatus>;
 	/**
@@ -77,7 +77,7 @@ export interface Outbox {
 	 * Covers texts whose transaction is still open. Texts that are enqueued later are sent. Without `agencyId` it covers all
 	 * agencies.
 	 * @example
-	 * const { tooLate } = await outbox.cancelAll({ to: "+32470123456" });
+	 * const { tooLate } = await outbox.cancelAll({ to: "+447700900101" });
 	 * console.log(`${tooLate.length} texts may still be delivered`);
 	 */
 	cancelAll: (options: CancelOptions) => Promise<CancelledTexts>;
@@ -86,7 +86,7 @@ export interface Outbox {
 	 * Texts that are `sending` or `held` are erased as soon as they end. A text whose transaction is still open is cancelled, and
 	 * erased by a second call. The ids stay, so that a second `enqueue` with one is refused: the service may still know its
 	 * `operationId`. Put no phone number into an id: `operationIdFrom` makes one of it.
-	 * @example await outbox.forget({ to: "+32470123456" });
+	 * @example await outbox.forget({ to: "+447700900101" });
 	 */
 	forget: (options: CancelOptions) => Promise<void>;
 	/**
@@ -113,7 +113,7 @@ export interface Outbox {
 	 * Takes in a change of the change feed. Messages that were delivered, read or failed need no request then, and the
 	 * contact's unfinished texts are checked at once.
 	 * @example
-	 * const { conversation, messagePage } = await agency.conversations.get("+32470123456");
+	 * const { conversation, messagePage } = await agency.conversations.get("+447700900101");
 	 * await outbox.observe({ agencyId: agency.id, conversation, messages: messagePage.messages });
 	 */
 	observe: (change: ObservedChange) => Promise<void>;
@@ -158,7 +158,7 @@ const longestSweepMs = 30_000;
  * @example
  * const crmOutbox = createOutbox({ client, store }); // sqliteStore(db), postgresStore(pool) or mysqlStore(pool)
  * await crmOutbox.migrate();
- * await crmOutbox.enqueue({ id: "note-1", agencyId: agency.id, to: "0470 12 34 56", body: "See you at 14:00." });
+ * await crmOutbox.enqueue({ id: "note-1", agencyId: agency.id, to: "+447700900101", body: "See you at 14:00." });
  * await crmOutbox.drain();
  * console.log((await crmOutbox.status("note-1"))?.attempts); // 1
  */

@@ -174,7 +174,7 @@ function required(
 	if (phone !== undefined) return phone;
 	const [nationality, example] = localNumbers[defaultCountry] ?? [];
 	const local = nationality ? `a ${nationality} local number (${example})` : `a local number of ${defaultCountry}`;
-	const remedy = remedies[reason] ?? `Use E.164 (+32470123456) or ${local}.`;
+	const remedy = remedies[reason] ?? `Use E.164 (+447700900123) or ${local}.`;
 	const rule = `not a phone number: it ${problems[reason]}. ${remedy}`;
 	throw new PartnerInvalidInput({ ...facts, field, rule });
 }

@@ -38,7 +38,7 @@ export function readPhoneText(input: string): PhoneText | TextProblem {
 
 /** Removes what programs add to a number: an apostrophe before it, a URI scheme, and `.0` behind it. */
 function withoutAdditions(input: string): string {
-	// Spreadsheets write an apostrophe before a text of digits. Twilio writes `whatsapp:+32470123456`.
+	// Spreadsheets write an apostrophe before a text of digits. Twilio writes `whatsapp:+447700900123`.
 	const start = /^[\s\p{Cf}]*['\u2019]?[\s\p{Cf}]*(?:(?:tel|whatsapp):)?/iu;
 	const text = input.replace(start, "").trim();
 	// A spreadsheet that took the digits for a number writes 470123456.0. From the sixteenth digit on it rounds them.

@@ -12,7 +12,7 @@ import { never } from "./memory.ts";
  * @example
  * import { fingerprintOf } from "messaging-conversations/sync";
  *
- * const { conversation } = await agency.conversations.get("0470 12 34 56");
+ * const { conversation } = await agency.conversations.get("+447700900101");
  * const column = fingerprintOf(conversation);
  */
 export function fingerprintOf(conversation: ConversationSummary | ConversationDetail): string {

@@ -8,7 +8,7 @@ import { createNotes, sendNote } from "./notes.ts";
 
 const sandbox = createSandbox({ now: new Date() });
 const agencyId = sandbox.agency().id;
-const anna = sandbox.agency().contact("+32470123456", { name: "Anna" });
+const anna = sandbox.agency().contact("+447700900101", { name: "Anna" });
 anna.writes("Is the flat still free?");
 sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset", times: 1 });
 
@@ -16,8 +16,8 @@ const database = await openDatabase();
 const outbox = createOutbox({ client: createClient({ ...sandbox.connection }), store: postgresStore(database) });
 await outbox.migrate();
 await createNotes(database);
-await sendNote(database, outbox, { id: "note-1", agencyId, to: "0470 12 34 56", body: "It is!" });
-await sendNote(database, outbox, { id: "note-2", agencyId, to: "0470 12 34 56", body: "Would Friday suit you?" });
+await sendNote(database, outbox, { id: "note-1", agencyId, to: "+44 (0)7700 900101", body: "It is!" });
+await sendNote(database, outbox, { id: "note-2", agencyId, to: "+44 (0)7700 900101", body: "Would Friday suit you?" });
 
 const done = new AbortController();
 const working = outbox.work({ signal: done.signal });

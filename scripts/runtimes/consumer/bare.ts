@@ -4,7 +4,7 @@ import { createClient, isPartnerError, PartnerNotFound, type Sent, toE164 } from
 const client = createClient({ baseUrl: "https://messaging.example/api/v1", apiKey: "key" });
 const agency = client.agency("agy_1");
 
-export const sent: Promise<Sent> = agency.messages.send({ to: toE164("0470 12 34 56"), body: "Hello" });
+export const sent: Promise<Sent> = agency.messages.send({ to: toE164("+44 7700 900101"), body: "Hello" });
 
 export async function names(): Promise<string[]> {
 	const found: string[] = [];
