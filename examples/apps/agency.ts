@@ -14,7 +14,16 @@ export async function openAgency(env: NodeJS.ProcessEnv = process.env): Promise<
 	const live = { baseUrl: env.MESSAGING_BASE_URL, apiKey: env.MESSAGING_API_KEY };
 	const client = createClient(sandbox ? { ...sandbox.connection } : live);
 	// With an id nothing is asked, so that a worker starts during an outage of the service too.
-	const id = (sandbox ? undefined : env.MESSAGING_AGENCY_ID) || (await client.me.get()).agencies[0]?.id;
-	if (id === undefined) throw new Error("The key reaches no agency.");
+	const id = (sandbox ? undefined : env.MESSAGING_AGENCY_ID) || (await onlyAgency(client));
 	return { client, agency: client.agency(id), sandbox };
+}
+
+/** Contacts see the agency's name, so nobody may send as one that nobody chose. */
+async function onlyAgency(client: Client): Promise<string> {
+	const { agencies } = await client.me.get();
+	const [only] = agencies;
+	if (!only) throw new Error("The key reaches no agency.");
+	if (agencies.length === 1) return only.id;
+	const choice = agencies.map(({ id, name }) => `${id} (${name ?? "no name"})`).join(", ");
+	throw new Error(`The key reaches several agencies. Set MESSAGING_AGENCY_ID to one of them: ${choice}`);
 }

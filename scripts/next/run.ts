@@ -57,7 +57,11 @@ async function visit(folder: string): Promise<void> {
 	const anna = agency.contact("+447700900101", { name: "Anna" });
 	anna.writes("Is the flat still free?");
 	const { baseUrl, close } = await serve(sandbox, { port: 0 });
-	const env = { MESSAGING_BASE_URL: baseUrl, MESSAGING_API_KEY: sandbox.connection.apiKey };
+	const env = {
+		MESSAGING_BASE_URL: baseUrl,
+		MESSAGING_API_KEY: sandbox.connection.apiKey,
+		MESSAGING_AGENCY_ID: agency.id,
+	};
 	const site = spawn(process.execPath, ["node_modules/next/dist/bin/next", "start", "-H", "127.0.0.1", "-p", "0"], {
 		cwd: folder,
 		env: { ...process.env, ...quiet, ...env },
@@ -65,16 +69,23 @@ async function visit(folder: string): Promise<void> {
 	});
 	try {
 		const url = await addressOf(site);
-		check("the page", await textOf(`${url}/`), "<li>Anna</li>");
+		const page = await textOf(`${url}/`);
+		check("the page", page, "<p>Anna</p>");
 		check(
 			"the page that the signal made dynamic",
 			await textOf(`${url}/signal`),
 			"conversations:read and messages:write",
 		);
 		check("the edge route", await textOf(`${url}/edge`), '{"scopes":["conversations:read","messages:write"]}');
-		const message = { agencyId: agency.id, to: anna.phoneNumber, body: "Yes!", operationId: "note-1" };
-		const sent = await textOf(`${url}/api/send`, { method: "POST", body: JSON.stringify(message) });
-		check("the route handler", sent, '{"queued":false}');
+		const [, operationId = ""] = /name="operationId" value="([^"]+)"/.exec(page) ?? [];
+		const post = async (fields: Record<string, string>) => {
+			const body = new URLSearchParams({ to: anna.phoneNumber, body: "Yes!", operationId, ...fields });
+			const answer = await fetch(`${url}/api/send`, { method: "POST", body });
+			return `${answer.status} ${await answer.text()}`;
+		};
+		for (const click of await Promise.all([post({}), post({})])) check("a double click", click, '200 {"queued":false}');
+		check("a bad number", await post({ to: "nobody" }), "422");
+		check("a form without an id", await post({ operationId: "" }), "422");
 		check(
 			"the phone",
 			anna
@@ -83,6 +94,9 @@ async function visit(folder: string): Promise<void> {
 				.join(),
 			"Yes!",
 		);
+		sandbox.clock.advance({ hours: 25 });
+		check("a held text", await post({ operationId: "held", body: "Friday?" }), '200 {"queued":true}');
+		check("a text that would replace it", await post({ operationId: "next", body: "Monday?" }), "409");
 		sandbox.check();
 	} finally {
 		site.kill();

@@ -1,4 +1,4 @@
-// The program of the guide: quiet hours, STOP, priority, 60 texts a minute and erasure, with contacts who do what people do.
+// The program of the guide: quiet hours, opt-outs, priority, 60 texts a minute and erasure, with contacts who do what people do.
 import { readFileSync } from "node:fs";
 import { createClient } from "messaging-conversations";
 import { createSandbox } from "messaging-conversations/sandbox";
@@ -14,12 +14,23 @@ test("it is the program of the guide, in at most 40 lines", () => {
 	expect(code.trimEnd().split("\n").length).toBeLessThanOrEqual(40);
 });
 
-/** 130 contacts who have written, at 19:58 in Brussels. */
+/** 130 contacts who have written and got an answer, at 19:58 in Brussels. */
 function open() {
 	const sandbox = createSandbox({ now: new Date("2026-01-05T18:58:00Z") });
 	const agency = sandbox.agency();
 	const contacts = Array.from({ length: 130 }, (_, index) => agency.contact(`+44770090${1000 + index}`));
-	for (const contact of contacts) contact.writes("Hello");
+	for (const contact of contacts) {
+		contact.writes("Hello");
+		agency.staff.sends(contact, "Hello, how can I help?");
+	}
+	const greeted = contacts[0]?.inbox().length ?? 0;
+	/** What a contact's phone got since then: texts and requests for consent. */
+	const got = (index: number) =>
+		contacts[index]
+			?.inbox()
+			.slice(greeted)
+			.map(({ kind }) => kind) ?? [];
+	sandbox.clock.advance({ ms: 1_000 });
 	const store = memoryStore();
 	const optedOut = new Set<string>();
 	const outbox = openOutbox(createClient({ ...sandbox.connection }), {
@@ -43,7 +54,7 @@ function open() {
 		await outbox.drain();
 	}
 	const sent = () => sandbox.requests().filter(({ operation }) => operation === "messages.send");
-	return { sandbox, agency, contacts, store, optedOut, outbox, texts, pass, sent };
+	return { sandbox, agency, contacts, store, optedOut, outbox, texts, pass, sent, got };
 }
 
 test("60 texts a minute until 20:00, and the rest from 8:00 on", async () => {
@@ -72,33 +83,79 @@ test("a reply does not wait for the campaign or the morning", async () => {
 	expect(sent().map(({ body }) => Object(body).body)).toEqual(["Yes, at 14:00."]);
 });
 
-test("a held text goes out on an answer, but not on STOP, not after a decline and not after silence", async () => {
-	const { sandbox, outbox, texts, pass, contacts } = open();
+/** What a contact says who does not agree, or not to this text. */
+const refusals = [
+	"STOP",
+	"Stoppen aub",
+	"Arrêt",
+	"Arre\u0302t", // decomposed
+	"ARRÊTEZ",
+	"Baja",
+	"Abmelden bitte",
+	"Afmelden",
+	"Désabonner",
+	"  ¡cancelar!",
+	"No thanks, leave me alone",
+	"Nee bedankt, laat me met rust",
+	"Please stop",
+	"Who is this?",
+	"👎",
+];
+
+test.each(refusals)("a contact who answers a request for consent with %j gets no text", async (words) => {
+	const { sandbox, outbox, texts, pass, contacts, got } = open();
 	sandbox.clock.advanceTo("2026-01-07T09:00:00Z");
-	const [answers, stops, declines, silent] = contacts;
-	for (const text of texts.slice(0, 4)) await outbox.enqueue(text);
+	const [text] = texts;
+	if (!text) throw new Error("no text");
+	await outbox.enqueue(text);
+	await outbox.enqueue({ ...text, id: "next", body: "Another offer" });
 	await pass(60);
-	answers?.writes("Who is this?");
-	stops?.writes("STOP");
-	declines?.declines();
+	contacts[0]?.writes(words);
 	await pass(1_800);
 	sandbox.clock.advance({ hours: 49 });
 	await pass(1_800);
-	const states = await Promise.all(
-		[0, 1, 2, 3].map(async (index) => (await outbox.status(`campaign-${index}`))?.state),
-	);
-	expect(states).toEqual(["sent", "dropped", "dropped", "dropped"]);
-	expect([stops, declines, silent].flatMap((contact) => contact?.inbox().map(({ kind }) => kind))).toEqual([
-		"template",
-		"template",
-		"template",
-	]);
+	await outbox.enqueue({ ...text, id: "later", body: "One more offer" });
+	await pass(1_800);
+	expect(got(0)).toEqual(["template"]);
+});
+
+test.each(refusals)("a contact who wrote %j before a campaign gets none of it", async (words) => {
+	const { outbox, texts, pass, contacts, got } = open();
+	const [text] = texts;
+	if (!text) throw new Error("no text");
+	contacts[0]?.writes(words);
+	await outbox.enqueue(text);
+	await pass(60);
+	expect(got(0)).toEqual([]);
+	expect((await outbox.status(text.id))?.reason).toBe("before_send");
+});
+
+test("who declines, does not answer or cannot be reached gets no text, and who accepts gets it", async () => {
+	const { sandbox, outbox, texts, pass, contacts, got } = open();
+	sandbox.clock.advanceTo("2026-01-07T09:00:00Z");
+	contacts[2]?.setReachable(false);
+	const [declines, , , accepts] = contacts;
+	for (const text of texts.slice(0, 4)) {
+		await outbox.enqueue(text);
+		await outbox.enqueue({ ...text, id: `${text.id}-next`, body: "Another offer" });
+	}
+	await pass(60);
+	declines?.declines();
+	accepts?.accepts();
+	await pass(1_800);
+	for (const text of texts.slice(0, 1)) await outbox.enqueue({ ...text, id: "after-no", body: "One more offer" });
+	await pass(1_800);
+	sandbox.clock.advance({ hours: 49 });
+	await pass(1_800);
+	expect([0, 1, 2, 3].map(got)).toEqual([["template"], ["template"], [], ["template", "text", "text"]]);
 });
 
 test("quiet hours are those of the text's agency", async () => {
 	const { sandbox, outbox, texts, pass, sent } = open();
 	const other = sandbox.link({ name: "Other" });
 	other.contact("+447700902000").writes("Hello");
+	other.staff.sends("+447700902000", "Hello!");
+	sandbox.clock.advance({ ms: 1_000 });
 	sandbox.clock.advance({ minutes: 10 });
 	for (const text of texts.slice(0, 1)) await outbox.enqueue(text);
 	await outbox.enqueue({ id: "other", agencyId: other.id, to: "+447700902000", body: "Offer in New York" });

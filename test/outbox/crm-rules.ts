@@ -7,8 +7,9 @@ export interface Rules extends Pick<OutboxOptions, "store" | "now"> {
 	isOwn: (messageSid: string) => Promise<boolean>; // select 1 from outbox_text where message_id = $1
 }
 
-const isStop = ({ direction, body }: Message) =>
-	direction === "inbound" && /^\W*(stop|unsubscribe)\b/i.test(body ?? "");
+// The first word of the message. Add those of your contacts' languages.
+const stop = /^\P{L}*(stop|unsub|afmeld|uitschrij|arr[eê]t|d[ée]sabon|abmeld|baja|cancel|basta|annul)/iu;
+const isStop = ({ direction, body }: Message) => direction === "inbound" && stop.test(body?.normalize() ?? "");
 const hourOf = (time: Date, timeZone: string) =>
 	Number(new Intl.DateTimeFormat("en", { hour: "2-digit", hourCycle: "h23", timeZone }).format(time));
 
@@ -16,15 +17,16 @@ export function openOutbox(client: Client, { timeZoneOf, hasOptedOut, isOwn, ...
 	return createOutbox({
 		client,
 		...options,
-		onReply: (replies) => (replies.some(isStop) ? "cancel" : "send"),
+		onReply: (replies) => (replies.some(isStop) ? "cancel" : "wait"), // never "send": "No thanks" is a reply too
 		async beforeSend({ agencyId, to, priority, createdAt }, { messages, now }) {
 			if (messages.some(isStop) || (await hasOptedOut(to))) return "cancel"; // 1. opt-out
-			for (const { direction, templateName, createdAt: at, messageSid } of messages) // 2. a colleague has answered
-				if (direction === "outbound" && templateName === null && new Date(at ?? 0) > createdAt)
-					if (!(await isOwn(messageSid))) return "cancel";
+			const said = messages.filter(({ templateName }) => templateName === null); // newest first
+			if (priority <= 0 && said[0]?.direction === "inbound") return "cancel"; // 2. no one has answered the contact
+			for (const { direction, createdAt: at, messageSid } of said) // 3. a colleague has answered
+				if (direction === "outbound" && new Date(at ?? 0) > createdAt && !(await isOwn(messageSid))) return "cancel";
 			const hour = hourOf(now, timeZoneOf(agencyId));
 			if (priority > 0 || (hour >= 8 && hour < 20)) return "send";
-			return { waitUntil: new Date(now.getTime() + 1_800_000) }; // 3. quiet hours: asked again in half an hour
+			return { waitUntil: new Date(now.getTime() + 1_800_000) }; // 4. quiet hours: asked again in half an hour
 		},
 	});
 }

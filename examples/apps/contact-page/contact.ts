@@ -85,7 +85,7 @@ export async function contactPage(
 			// A contact without a conversation is fine: a first text asks for consent if the agency has a template.
 			return { status: 200, headers, body: stranger(toE164(phone)) };
 		case "PartnerInvalidInput":
-			return { status: 400, headers, body: { error: error.message } };
+			return { status: 422, headers, body: { error: error.message } };
 		default: {
 			// The visitor gets the id by which support finds the call; the rest of the error is for the log.
 			const body = { error: `The messages cannot be shown now (${error.correlationId ?? error._tag}).` };

@@ -24,7 +24,7 @@ export function createPage(database: Database, outbox: Outbox, agencyId: string)
 			response.redirect(303, "/");
 		} catch (error) {
 			if (!isPartnerError(error)) throw error;
-			response.status(400).send(escaped(error.message));
+			response.status(422).send(escaped(error.message));
 		}
 	});
 	app.get("/notes/:id", async (request, response) => {

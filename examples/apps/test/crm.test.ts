@@ -7,13 +7,13 @@ import { remind, unanswered, type Visit } from "../crm/crm.ts";
 function open() {
 	const sandbox = createSandbox({ now: "2026-01-05T09:00:00Z" });
 	const client = createClient({ ...sandbox.connection, retry: { attempts: 2, baseDelayMs: 1 } });
-	const anna = sandbox.agency().contact("+32470123456", { name: "Anna" });
+	const anna = sandbox.agency().contact("+447700900101", { name: "Anna" });
 	return { sandbox, client, anna, agency: client.agency(sandbox.agency().id) };
 }
 
 const visit: Visit = {
 	id: "visit-1",
-	phone: "0470 12 34 56",
+	phone: "+44 7700 900101",
 	at: new Date("2026-01-06T14:00:00Z"),
 	address: "Kerkstraat 12",
 };

@@ -39,14 +39,14 @@ async function place(): Promise<string> {
 
 async function open(url?: string) {
 	const sandbox = createSandbox({ now: new Date() });
-	const anna = sandbox.agency().contact("+32470123456");
+	const anna = sandbox.agency().contact("+447700900101");
 	anna.writes("Hello");
 	const database = await openDatabase(url ?? (await place()));
 	closing.push(database.close);
 	const outbox = createOutbox({ client: createClient({ ...sandbox.connection }), store: postgresStore(database) });
 	await outbox.migrate();
 	await createNotes(database);
-	const note = (id: string, body: string, to = "0470 12 34 56") => ({ id, agencyId: sandbox.agency().id, to, body });
+	const note = (id: string, body: string, to = "+44 7700 900101") => ({ id, agencyId: sandbox.agency().id, to, body });
 	return { sandbox, anna, database, outbox, note };
 }
 
@@ -67,13 +67,15 @@ test("over the page a double click is one text, and the page says what became of
 	closing.push(async () => server.close());
 	const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 	const [, id = ""] = /name="id" value="([^"]+)"/.exec(await (await fetch(url)).text()) ?? [];
-	const body = new URLSearchParams({ id, to: "0470 12 34 56", body: "<b>Hi</b>" });
+	const body = new URLSearchParams({ id, to: "+44 7700 900101", body: "<b>Hi</b>" });
 	const click = () => fetch(`${url}/notes`, { method: "POST", body, redirect: "manual" });
 	expect((await Promise.all([click(), click()])).map(({ status }) => status)).toEqual([303, 303]);
 	await outbox.drain();
 	expect(anna.inbox().map((entry) => entry.body)).toEqual(["<b>Hi</b>"]);
 	expect(await (await fetch(`${url}/notes/${id}`)).json()).toMatchObject({ state: "sent" });
-	expect(await (await fetch(url)).text()).toContain("<li><q>&#60;b&#62;Hi&#60;/b&#62;</q> to +32470123456: Sent.</li>");
+	expect(await (await fetch(url)).text()).toContain(
+		"<li><q>&#60;b&#62;Hi&#60;/b&#62;</q> to +447700900101: Sent.</li>",
+	);
 	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 400 } });
 	const refused = { id: "refused", agencyId: sandbox.agency().id, to: anna.phoneNumber, body: "Hello" };
 	await sendNote(database, outbox, refused);
@@ -84,11 +86,11 @@ test("over the page a double click is one text, and the page says what became of
 		method: "POST",
 		body: new URLSearchParams({ id: "x", to: "nobody", body: "Hi" }),
 	});
-	expect([wrong.status, (await fetch(`${url}/notes/x`)).status]).toEqual([400, 404]);
-	const forms = [undefined, { to: "0470 12 34 56", body: "Hi" }, { id: "x", to: "0470 12 34 56", body: "\0" }];
+	expect([wrong.status, (await fetch(`${url}/notes/x`)).status]).toEqual([422, 404]);
+	const forms = [undefined, { to: "+44 7700 900101", body: "Hi" }, { id: "x", to: "+44 7700 900101", body: "\0" }];
 	for (const form of forms) {
 		const init = { method: "POST", ...(form && { body: new URLSearchParams(form) }) };
-		expect((await fetch(`${url}/notes`, init)).status).toBe(400);
+		expect((await fetch(`${url}/notes`, init)).status).toBe(422);
 	}
 });
 

@@ -1,4 +1,5 @@
-import { createClient } from "messaging-conversations";
+import { createClient, isPartnerError } from "messaging-conversations";
+import { sendUnlessHeld } from "../web/send.ts";
 
 // Outside of the handler: a warm function reuses the client and its connections.
 const client = createClient({ baseUrl: process.env.MESSAGING_BASE_URL, apiKey: process.env.MESSAGING_API_KEY });
@@ -15,15 +16,18 @@ interface Context {
 /** Sends one text. For an HTTP API of API Gateway, or a function URL. */
 export async function handler({ pathParameters, body }: Event, context: Context) {
 	const { operationId = "", to, body: text } = JSON.parse(body); // without an id a double click would be two texts
-	// The call ends two seconds before Lambda cuts the function off, so that its outcome can be answered and logged.
-	const deadlineMs = Math.max(1, context.getRemainingTimeInMillis() - 2_000);
-	const { messages } = client.agency(pathParameters.agencyId);
-	const sent = await messages.send({ operationId, to, body: text }, { deadlineMs }).result();
-	if (sent.ok) return answer(200, { queued: sent.data.queued });
-	console.error(JSON.stringify(sent.error));
-	const { _tag, outcome, retryable } = sent.error;
-	const isInput = _tag === "PartnerInvalidInput" || _tag === "PartnerBadRequest";
-	return answer(isInput ? 422 : retryable ? 503 : 502, { code: _tag, outcome, operationId });
+	// The calls end two seconds before Lambda cuts the function off, so that their outcome can be answered and logged.
+	const left = () => ({ deadlineMs: Math.max(1, context.getRemainingTimeInMillis() - 2_000) });
+	try {
+		const sent = await sendUnlessHeld(client.agency(pathParameters.agencyId), { operationId, to, body: text }, left);
+		return answer(sent.status, sent.body);
+	} catch (error) {
+		if (!isPartnerError(error)) throw error;
+		console.error(JSON.stringify(error));
+		const { _tag, outcome, retryable } = error;
+		const isInput = _tag === "PartnerInvalidInput" || _tag === "PartnerBadRequest";
+		return answer(isInput ? 422 : retryable ? 503 : 502, { code: _tag, outcome, operationId });
+	}
 }
 
 function answer(statusCode: number, body: object) {

@@ -68,8 +68,9 @@ describe.each(["express", "fastify"] as const)("%s", (name) => {
 			}),
 		]);
 		const withoutId = await send({ operationId: undefined });
-		expect(withoutId.status).toBe(name === "fastify" ? 400 : 422);
-		expect(sandbox.requests()).toHaveLength(0);
+		expect(withoutId.status).toBe(422);
+		expect((await send({ to: undefined })).status).toBe(422);
+		expect(sandbox.requests().filter(({ operation }) => operation === "messages.send")).toHaveLength(0);
 	});
 
 	test.each([
@@ -109,9 +110,42 @@ describe.each(["express", "fastify"] as const)("%s", (name) => {
 		await held("answered in words");
 		anna.writes("Who is this?");
 		expect((await contact()).messages[0]).toMatchObject({ direction: "inbound", body: "Who is this?" });
+		anna.accepts();
 		anna.setReachable(false);
 		await send({ operationId: "not reached", body: "Hello?" });
 		expect((await contact()).messages[0].status).toMatch(/^(failed|undelivered)$/);
+	});
+
+	test("a text does not replace one that is held, and a double click is not a second text", async () => {
+		const { sandbox, anna, send } = await open();
+		sandbox.clock.advance({ hours: 25 });
+		expect(await (await send({})).json()).toEqual({ queued: true });
+		expect(await (await send({})).json()).toEqual({ queued: true });
+		const replacing = await send({ operationId: "note-2", body: "Would Friday suit you?" });
+		expect([replacing.status, await replacing.json()]).toEqual([
+			409,
+			{ code: "TextHeld", message: expect.stringContaining("was not sent") },
+		]);
+		anna.writes("No thanks, leave me alone"); // the window is open now, and the first text still waits
+		expect((await send({ operationId: "note-3", body: "Friday?" })).status).toBe(409);
+		expect((await send({})).status).toBe(200);
+		expect(anna.inbox().map(({ kind }) => kind)).toEqual(["template"]);
+		sandbox.check();
+	});
+
+	test("a text to somebody without a conversation is the first one", async () => {
+		const { send } = await open();
+		expect(await (await send({ to: "+447700900177" })).json()).toEqual({ queued: true });
+	});
+
+	test("a text that may have gone out is never called unsent", async () => {
+		const { sandbox, send } = await open();
+		const effect = { status: 500 };
+		sandbox.faults.add({ operation: "messages.send", phase: "after", times: Number.POSITIVE_INFINITY, effect });
+		expect(await (await send({})).json()).toMatchObject({
+			outcome: "unknown",
+			message: expect.stringContaining("may"),
+		});
 	});
 
 	test("a visitor who leaves ends a read, and never a send", async () => {

@@ -41,10 +41,15 @@ function statusAndMessage(error: RequestError): { status: number; message: strin
 		case "PartnerForbidden":
 		case "PartnerConfigurationError":
 			return { status: 502, message: "Messaging is not set up correctly." }; // your key, not your visitor's session
-		case "PartnerInternalError":
-		case "PartnerConnectionError":
-		case "PartnerTimeoutError":
-		case "PartnerUnexpectedResponse":
-			return { status: error.retryable ? 503 : 502, message: "Messaging does not work right now." };
+		default:
+			return { status: error.retryable ? 503 : 502, message: messageOf(error) };
 	}
+}
+
+/** Never says "not sent" of a text that may have gone out. */
+function messageOf({ outcome, retryable }: RequestError): string {
+	if (outcome === "unknown" && retryable)
+		return "The text may have been sent. Send the same form again: it is one text.";
+	if (outcome === "unknown" || outcome === "sent") return "Look at the conversation: the text may have been sent.";
+	return "Messaging does not work right now.";
 }

@@ -3,6 +3,7 @@ import express, { type ErrorRequestHandler, type Express } from "express";
 import type { Client } from "messaging-conversations";
 import { answerTo } from "./answers.ts";
 import { requestId } from "./messaging.ts";
+import { sendUnlessHeld } from "./send.ts";
 
 export function createExpressApp(client: Client): Express {
 	const app = express();
@@ -31,8 +32,8 @@ export function createExpressApp(client: Client): Express {
 	app.post("/agencies/:agencyId/texts", async ({ params, body }, response) => {
 		const { operationId = "", to, body: text } = body ?? {}; // an empty id is refused, so that a double click is one text
 		// No signal: the text goes out, or is held, even if the visitor leaves.
-		const { queued } = await client.agency(params.agencyId).messages.send({ operationId, to, body: text });
-		response.json({ queued });
+		const sent = await sendUnlessHeld(client.agency(params.agencyId), { operationId, to, body: text });
+		response.status(sent.status).json(sent.body);
 	});
 
 	const answerErrors: ErrorRequestHandler = (error, _request, response, next) => {

@@ -3,6 +3,7 @@ import Fastify, { type FastifyInstance } from "fastify";
 import type { Client } from "messaging-conversations";
 import { answerTo } from "./answers.ts";
 import { requestId } from "./messaging.ts";
+import { sendUnlessHeld } from "./send.ts";
 
 interface Text {
 	Params: { agencyId: string };
@@ -40,13 +41,15 @@ export function createFastifyApp(client: Client): FastifyInstance {
 		},
 	);
 
-	app.post<Text>("/agencies/:agencyId/texts", { schema: { body: textSchema } }, async ({ params, body }) => {
+	app.post<Text>("/agencies/:agencyId/texts", { schema: { body: textSchema } }, async ({ params, body }, reply) => {
 		// No signal: the text goes out, or is held, even if the visitor leaves.
-		const { queued } = await client.agency(params.agencyId).messages.send(body);
-		return { queued };
+		const sent = await sendUnlessHeld(client.agency(params.agencyId), body);
+		return reply.status(sent.status).send(sent.body);
 	});
 
 	app.setErrorHandler((error, _request, reply) => {
+		if (Object(error).validation)
+			return reply.status(422).send({ code: "FieldMissing", message: Object(error).message });
 		const answer = answerTo(error);
 		if (!answer) throw error; // Fastify answers it
 		return reply.status(answer.status).headers(answer.headers).send(answer.body);

@@ -1,4 +1,5 @@
-import { type Client, createClient } from "messaging-conversations";
+import { type Client, createClient, isPartnerError } from "messaging-conversations";
+import { sendUnlessHeld } from "../web/send.ts";
 
 interface Env {
 	MESSAGING_BASE_URL: string;
@@ -14,20 +15,26 @@ export default {
 		client ??= createClient({
 			baseUrl: env.MESSAGING_BASE_URL,
 			apiKey: env.MESSAGING_API_KEY,
-			deadlineMs: 25_000, // waitUntil lasts for 30 seconds after the visitor has left
 		});
 		const { agencyId, operationId = "", to, body } = (await request.json()) as Text;
-		const sending = client.agency(agencyId).messages.send({ operationId, to, body }).result();
+		const end = Date.now() + 25_000; // waitUntil lasts for 30 seconds after the visitor has left
+		const left = () => ({ deadlineMs: Math.max(1, end - Date.now()) });
+		const sending = sendUnlessHeld(client.agency(agencyId), { operationId, to, body }, left).then(
+			(sent) => Response.json(sent.body, { status: sent.status }),
+			(error) => failed(error, operationId),
+		);
 		context.waitUntil(sending); // the send is finished even if the visitor leaves
-		const sent = await sending;
-		if (sent.ok) return Response.json({ queued: sent.data.queued });
-		console.error(JSON.stringify(sent.error)); // holds no key, number or text
-		const { _tag, outcome, retryable } = sent.error;
-		const isInput = _tag === "PartnerInvalidInput" || _tag === "PartnerBadRequest";
-		const status = isInput ? 422 : retryable ? 503 : 502;
-		return Response.json({ code: _tag, outcome, operationId }, { status });
+		return sending;
 	},
 };
+
+function failed(error: unknown, operationId: string): Response {
+	if (!isPartnerError(error)) throw error;
+	console.error(JSON.stringify(error)); // holds no key, number or text
+	const { _tag, outcome, retryable } = error;
+	const isInput = _tag === "PartnerInvalidInput" || _tag === "PartnerBadRequest";
+	return Response.json({ code: _tag, outcome, operationId }, { status: isInput ? 422 : retryable ? 503 : 502 });
+}
 
 interface Text {
 	agencyId: string;

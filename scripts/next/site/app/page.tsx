@@ -1,17 +1,18 @@
-import { client } from "../lib/client";
+import { openAgency } from "../lib/client";
 
-// The build has no key, so it must not render the page.
+// The build has no key, so it must not render the page. Each visit gets forms with ids of their own.
 export const dynamic = "force-dynamic";
 
 export default async function Page() {
-	const { agencies } = await client.me.get();
-	const agency = client.agency(agencies[0]?.id ?? "");
-	const { conversations } = await agency.conversations.list({ pageSize: 20 });
-	return (
-		<ul>
-			{conversations.map(({ phoneNumber, contactName }) => (
-				<li key={phoneNumber}>{contactName ?? phoneNumber}</li>
-			))}
-		</ul>
-	);
+	const { conversations } = await openAgency().conversations.list({ pageSize: 20 });
+	return conversations.map(({ phoneNumber, contactName }) => (
+		<form key={phoneNumber} action="/api/send" method="post">
+			<p>{contactName ?? phoneNumber}</p>
+			{/* The id of the text: a double click repeats it, and the contact gets one text. */}
+			<input type="hidden" name="operationId" value={crypto.randomUUID()} />
+			<input type="hidden" name="to" value={phoneNumber} />
+			<textarea name="body" required />
+			<button type="submit">Send</button>
+		</form>
+	));
 }
