@@ -193,7 +193,7 @@ const refusals: [string, unknown[], string][] = [
 	[
 		"no phone number",
 		[{ ...fine, to: "112" }],
-		"to: not a phone number: it is too short. Use E.164 (+32470123456) or a Belgian local number (0470 12 34 56).",
+		"to: not a phone number: it is too short. Use E.164 (+447700900123) or a Belgian local number (0470 12 34 56).",
 	],
 	[
 		"a sender that is not a UUID",

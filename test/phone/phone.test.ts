@@ -222,7 +222,7 @@ test("a real number with marks strewn through it is that number or refused, neve
 	);
 });
 
-const examplesShown = "E.164 (+32470123456) or a Belgian local number (0470 12 34 56)";
+const examplesShown = "E.164 (+447700900123) or a Belgian local number (0470 12 34 56)";
 
 test("the error names the field and never holds the input", () => {
 	fc.assert(
@@ -505,7 +505,7 @@ test.each(["yes", 1, null, {}])("allowUnlistedNumber must be true or false: %j",
 	expect(toE164("0470123456", { allowUnlistedNumber: undefined, defaultCountry: undefined })).toBe("+32470123456");
 });
 
-const belgian = "Use E.164 (+32470123456) or a Belgian local number (0470 12 34 56).";
+const belgian = "Use E.164 (+447700900123) or a Belgian local number (0470 12 34 56).";
 
 test.each([
 	["", `is empty. ${belgian}`],
@@ -540,7 +540,7 @@ test.each([
 	["US", "a local number of US"],
 ] as const)("the error names the local numbers of %s, and toE164 takes its example", (defaultCountry, expected) => {
 	expect(() => toE164("call me", { defaultCountry })).toThrow(
-		`phoneNumber: not a phone number: it contains letters. Use E.164 (+32470123456) or ${expected}.`,
+		`phoneNumber: not a phone number: it contains letters. Use E.164 (+447700900123) or ${expected}.`,
 	);
 	const [, example] = /\((.*)\)/.exec(expected) ?? [];
 	if (example) expect(isE164(toE164(example, { defaultCountry }))).toBe(true);

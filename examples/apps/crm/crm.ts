@@ -1,5 +1,11 @@
 // A small CRM's own code around the SDK: what test/crm.test.ts tests, and what yours would have in its place.
-import { type AgencyClient, type ConversationSummary, isWindowOpen, operationIdFrom } from "messaging-conversations";
+import {
+	type AgencyClient,
+	type ConversationSummary,
+	isWindowOpen,
+	operationIdFrom,
+	type RequestError,
+} from "messaging-conversations";
 
 export interface Visit {
 	id: string;
@@ -12,6 +18,7 @@ export type Reminder =
 	| "sent"
 	| "waits for consent"
 	| "sent, or waits for consent"
+	| "another text waits"
 	| "ask again later"
 	| "call them instead";
 
@@ -22,25 +29,33 @@ export type Reminder =
  * before it sends again, and follows such a text to its end.
  */
 export async function remind(agency: AgencyClient, visit: Visit): Promise<Reminder> {
-	const time = visit.at.toISOString().slice(11, 16);
+	const body = `Your visit of ${visit.address} is at ${visit.at.toISOString().slice(11, 16)} (UTC).`;
+	const read = await agency.conversations.get(visit.phone, { pageSize: 1 }).result();
+	if (!read.ok && read.error._tag !== "PartnerNotFound") return afterError(read.error);
+	const held = read.ok ? read.data.conversation.queuedMessages[0] : undefined;
+	// A second text would replace the one that waits.
+	if (held) return held.body === body ? "waits for consent" : "another text waits";
 	const result = await agency.messages
 		.send({
 			to: visit.phone,
-			body: `Your visit of ${visit.address} is at ${time} (UTC).`,
+			body,
 			// A visit that moves is another reminder; the same one is never sent twice.
 			operationId: await operationIdFrom("reminder", visit.id, visit.at.toISOString()),
 		})
 		.result();
-	if (result.ok) return result.data.queued ? "waits for consent" : "sent";
-	const { error } = result;
+	return result.ok ? (result.data.queued ? "waits for consent" : "sent") : afterError(result.error);
+}
+
+function afterError(error: RequestError): Reminder {
 	// The service took it, in an answer that does not say which: read the conversation.
 	if (error.outcome === "sent") return "sent, or waits for consent";
 	// The key or the configuration is at fault and not this visit: the whole job stops.
 	if (error._tag === "PartnerUnauthorized" || error._tag === "PartnerForbidden") throw error;
 	if (error._tag === "PartnerConfigurationError") throw error;
 	// Of somebody who took over the conversation meanwhile: a reminder fits all the same.
-	const passing = error.outcome === "unknown" || error.retryable || error._tag === "PartnerConflict";
-	return passing ? "ask again later" : "call them instead";
+	if (error.retryable || error._tag === "PartnerConflict") return "ask again later";
+	// It may have gone out, and the same request would fail again: somebody looks at the conversation.
+	return error.outcome === "unknown" ? "sent, or waits for consent" : "call them instead";
 }
 
 /** Who wrote and got no answer, the oldest first: the CRM's to-do list. */

@@ -44,6 +44,13 @@ describe("a reminder", () => {
 		expect(anna.inbox().at(-1)).toMatchObject({ kind: "text", body: text });
 	});
 
+	test("does not replace a text that waits for consent", async () => {
+		const { agency, anna } = world;
+		await agency.messages.send({ to: anna.phoneNumber, body: "Your offer was accepted." });
+		expect(await remind(agency, visit)).toBe("another text waits");
+		expect(anna.state().held).toMatchObject({ body: "Your offer was accepted." });
+	});
+
 	test("is dropped when nobody answers for two days", async () => {
 		const { sandbox, agency, anna } = world;
 		await remind(agency, visit);
