@@ -119,6 +119,17 @@ test.each(refusals)("a contact who answers a request for consent with %j gets no
 	expect(got(0)).toEqual(["template"]);
 });
 
+test("not even an urgent text that is held goes out because the contact answered in words", async () => {
+	const { sandbox, outbox, texts, pass, contacts, got } = open();
+	sandbox.clock.advanceTo("2026-01-07T09:00:00Z");
+	for (const text of texts.slice(0, 2)) await enqueueReply(outbox, text);
+	await pass(60);
+	contacts[0]?.writes("No thanks, leave me alone");
+	contacts[1]?.writes("Stoppen");
+	await pass(1_800);
+	expect([got(0), got(1)]).toEqual([["template"], ["template"]]);
+});
+
 test.each(refusals)("a contact who wrote %j before a campaign gets none of it", async (words) => {
 	const { outbox, texts, pass, contacts, got } = open();
 	const [text] = texts;
