@@ -47,7 +47,7 @@ class Messaging:
                 retry_after = error.headers.get("Retry-After", "")
                 may_pass = error.code >= 500 or (error.code == 429 and retry_after.isdigit() and int(retry_after) <= 30)
                 failure = self._failure(error)
-                if error.code >= 500:
+                if error.code >= 500 or not failure.tag.startswith("Partner"):  # a gateway may have passed it on
                     outcome = "unknown"
                 if retry_after.isdigit():
                     wait = max(wait, int(retry_after))

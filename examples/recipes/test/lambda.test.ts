@@ -45,7 +45,7 @@ test("a frozen function sends once on a connection that broke meanwhile", async 
 
 	expect(await invoke(event("3", "nobody"))).toMatchObject({ statusCode: 422 });
 	sandbox.faults.add({ operation: "messages.send", effect: { status: 429, retryAfter: 60 } });
-	expect(await invoke(event("4"))).toMatchObject({ statusCode: 503, body: expect.stringContaining("not_sent") });
+	expect(await invoke(event("4"))).toMatchObject({ statusCode: 503, body: expect.stringContaining("unknown") });
 	anna.setReachable(false);
 	expect(await invoke(event("5"))).toMatchObject({ statusCode: 200 });
 	expect(anna.inbox().map(({ body }) => body)).toEqual(["Text 1", "Text 2"]);

@@ -75,7 +75,7 @@ describe.each(["express", "fastify"] as const)("%s", (name) => {
 
 	test.each([
 		["a key that was revoked", { status: 401 }, 502, null, "not_sent"],
-		["a 429 with a long wait", { status: 429, retryAfter: 120 }, 503, "120", "not_sent"],
+		["a 429 with a long wait", { status: 429, retryAfter: 120 }, 503, "120", "unknown"],
 		["a 500", { status: 500 }, 503, "5", "unknown"],
 	] as const)("%s is not your visitor's fault", async (_, effect, status, retryAfter, outcome) => {
 		const { sandbox, send } = await open();

@@ -47,7 +47,7 @@ export function testWorker(
 		const { add } = sandbox.faults;
 		add({ operation: "messages.send", effect: { status: 429, retryAfter: 60 } });
 		const [status, body] = await answer(await post(text("3")));
-		expect([status, body]).toEqual([503, { code: "PartnerUnexpectedResponse", outcome: "not_sent", operationId: "3" }]);
+		expect([status, body]).toEqual([503, { code: "PartnerGatewayError", outcome: "unknown", operationId: "3" }]);
 		add({ operation: "messages.send", phase: "after", effect: { status: 500 } });
 		expect(await answer(await post(text("4")))).toEqual([200, { queued: false }]); // the client has repeated it
 		add({ operation: "messages.send", effect: { latencyMs: 1_000 } });
