@@ -17,8 +17,8 @@ export interface ToE164Options {
 	/** Country whose local numbers are accepted: the country of a number without `+` or `00`. @default "BE" */
 	defaultCountry?: CountryCode | undefined;
 	/**
-	 * Accepts a number that the tables of its country do not list. Numbers of Belgium, the Netherlands, France, Luxembourg and
-	 * Germany are refused otherwise. Use it for a range that is newer than this package.
+	 * Accepts a number that the tables do not list: of a country code that they do not have, or a number of Belgium, the
+	 * Netherlands, France, Luxembourg or Germany. Use it for a code or a range that is newer than this package.
 	 * @default false
 	 */
 	allowUnlistedNumber?: boolean | undefined;
@@ -129,8 +129,7 @@ function read(input: string, defaultCountry: CountryCode): PhoneReading<NumberPr
 /** Checks a number in the form of E.164, and removes a trunk zero that was kept after the country code. */
 function checkRecipient(phone: E164, allowUnlistedNumber: boolean): PhoneReading<RecipientProblem> {
 	const plan = planOf(phone.slice(1));
-	// A country code that is newer than the tables.
-	if (!plan) return { phone };
+	if (!plan) return allowUnlistedNumber ? { phone } : { reason: "unknown-country" };
 	const national = phone.slice(1 + plan.code.length);
 	const hasZero = national.startsWith("0");
 	// Most numbers. The library would take longer.
@@ -202,6 +201,8 @@ const problems: Readonly<Record<RecipientProblem, string>> = {
 
 const remedies: { readonly [Problem in RecipientProblem]?: string } = {
 	"two-numbers": "Pass one number, without an extension.",
-	"kept-zero": "Remove the zero.",
+	"unknown-country": "Check its first digits. If the code is new, pass allowUnlistedNumber: true.",
+	// Numbers of some countries begin with a zero, such as those of Italy.
+	"kept-zero": "Check its digits, and remove a zero that is dialled only inside the country.",
 	unlisted: "Check its digits. If its range is new, pass allowUnlistedNumber: true.",
 };

@@ -39,7 +39,8 @@ export function readPhoneText(input: string): PhoneText | TextProblem {
 /** Removes what programs add to a number: an apostrophe before it, a URI scheme, and `.0` behind it. */
 function withoutAdditions(input: string): string {
 	// Spreadsheets write an apostrophe before a text of digits. Twilio writes `whatsapp:+447700900123`.
-	const start = /^[\s\p{Cf}]*['\u2019]?[\s\p{Cf}]*(?:(?:tel|whatsapp):)?/iu;
+	// A mark that reverses what follows is left, so that it is refused below.
+	const start = /^(?:(?![\u202d\u202e])[\s\p{Cf}])*['\u2019]?(?:(?![\u202d\u202e])[\s\p{Cf}])*(?:(?:tel|whatsapp):)?/iu;
 	const text = input.replace(start, "").trim();
 	// A spreadsheet that took the digits for a number writes 470123456.0. From the sixteenth digit on it rounds them.
 	return text.replace(/^([1-9]\d{3,14})[.,]0$/, "$1");

@@ -327,7 +327,9 @@ test.each([
 	["0470123456", false],
 	["+32112", false],
 	["+0470123456", false],
-	["+999123456789", true],
+	["+999123456789", false],
+	["+210123456789", false],
+	["+870773111632", true],
 	["+5215512345678", true],
 	["+3247012345", false],
 	["+480512345678", false],
@@ -514,9 +516,15 @@ test.each([
 	["02 512 34 56 / 57", "contains two numbers, or a number and another ending. Pass one number, without an extension."],
 	["112", `is too short. ${belgian}`],
 	["0470 12 34 567", `is too long. ${belgian}`],
-	["+999 123 456 789", `begins with a country code that does not exist. ${belgian}`],
+	[
+		"+999 123 456 789",
+		`begins with a country code that does not exist. Check its first digits. If the code is new, pass allowUnlistedNumber: true.`,
+	],
 	["06 12345678", `is not valid in its country, or could be a number in another one. ${belgian}`],
-	["+4801234", "has a zero after the country code. Remove the zero."],
+	[
+		"+4801234",
+		"has a zero after the country code. Check its digits, and remove a zero that is dialled only inside the country.",
+	],
 	[
 		"+3247012345",
 		"is not valid in its country. Check its digits. If its range is new, pass allowUnlistedNumber: true.",
