@@ -93,6 +93,23 @@ test("--agency examines one agency alone, and says when the key does not reach i
 	stop();
 });
 
+test("what the service says reaches no terminal with a control character", async () => {
+	const hostile = "\u001b[31mred\u009b2J\u202edlrow\u2028end";
+	const { baseUrl, stop } = await startLive({
+		edit(answer, { path }) {
+			if (path !== "/me") return;
+			const me = JSON.parse(answer.body);
+			me.integration = { id: `${me.integration.id}${hostile}`, name: hostile };
+			for (const agency of me.agencies) agency.name = hostile;
+			answer.body = JSON.stringify(me);
+		},
+	});
+	const { out } = await run(["doctor"], { MESSAGING_BASE_URL: baseUrl, MESSAGING_API_KEY: liveKey, NO_COLOR: "1" });
+	expect(out).toContain("red");
+	expect(out.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+	stop();
+});
+
 test("it never sends: each of its requests is a GET", async () => {
 	const { baseUrl, sandbox, stop } = await startLive();
 	await run(["doctor"], { MESSAGING_BASE_URL: baseUrl, MESSAGING_API_KEY: liveKey });

@@ -1,4 +1,5 @@
 import { coloured, type Look, mostColumns, wrapped } from "../look.ts";
+import { printable } from "../text.ts";
 import { type Check, counted, type State } from "./check.ts";
 
 const marks = { ok: "✓ ok", warn: "! warn", fail: "✗ fail", skipped: "- skipped" } as const;
@@ -33,13 +34,16 @@ function linesOf({ id, state, what, remedy }: Check, look: Look): string {
 	const width = widthOf(look) - indent;
 	// The check of an agency has the agency's id in its own, and so has the sentence.
 	const [label = id] = id.split(" ");
-	const lines = [...wrapped(what, width), ...(remedy === undefined ? [] : arrowed(remedy, width))];
-	return placed(`${markOf(state, look)}${label.padEnd(idWidth)}`, lines, indent);
+	const lines = [
+		...wrapped(printable(what), width),
+		...(remedy === undefined ? [] : arrowed(printable(remedy), width)),
+	];
+	return placed(`${markOf(state, look)}${printable(label).padEnd(idWidth)}`, lines, indent);
 }
 
 function groupOf(checks: readonly Check[], look: Look): string {
 	const text = `${checks.map(({ id }) => id).join(", ")}: ${checks[0]?.what.replace(/^Not/, "not")}`;
-	return placed(markOf("skipped", look), wrapped(text, widthOf(look) - markWidth), markWidth);
+	return placed(markOf("skipped", look), wrapped(printable(text), widthOf(look) - markWidth), markWidth);
 }
 
 function markOf(state: State, look: Look): string {
