@@ -40,6 +40,7 @@ const onlyParsed: Record<string, readonly string[]> = {
 	],
 	"docs/sandbox-routes.md": ["0470123456"],
 	"src/outbox/options.ts": ["+32470123456"],
+	"scripts/runtimes/consumer/options.ts": ["07400 123456", "+447400123456"],
 	"scripts/runtimes/consumer/exports.ts": ["0470 12 34 56", "+32470123456"],
 	// The beginning of a number.
 	"src/sandbox/controls/scenarios.ts": ["+447700900"],

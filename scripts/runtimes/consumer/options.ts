@@ -115,8 +115,8 @@ export async function tryOptions({ controls, baseUrl, apiKey, ...place }: Place,
 	same("list", (await agency.conversations.list(list).page().result()).ok, true);
 
 	const lookup: Every<LookupOptions> = { ...call, concurrency: 2 };
-	const [entry] = await agency.conversations.lookup(["07700 900123"], lookup);
-	same("defaultCountry", entry?.phoneNumber, "+447700900123");
+	const [entry] = await agency.conversations.lookup(["07400 123456"], lookup);
+	same("defaultCountry", entry?.phoneNumber, "+447400123456");
 
 	const operationId = await operationIdFrom("crm", "note-4711");
 	const message: Every<OutgoingMessage> = {
