@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { axeFindings, messages, openPage, pictureOfBoth, requests, shows } from "./visit.ts";
 
 let demo: ChildProcess;
@@ -18,7 +18,8 @@ beforeAll(async () => {
 		stdio: ["pipe", "pipe", "inherit"],
 	});
 	demo.stdout?.on("data", (text) => (said += text));
-	await expect.poll(() => said).toContain("Ctrl-C ends all.");
+	// A hook has no expect.poll.
+	await vi.waitFor(() => expect(said).toContain("Ctrl-C ends all."), 180_000);
 });
 afterAll(async () => {
 	demo.kill("SIGINT");
