@@ -15,6 +15,13 @@ export interface Connection {
 	change?: (sql: string, values: readonly unknown[]) => Promise<number>;
 	/** Whether a transaction is open: undefined when the library does not tell. */
 	isTransaction: () => boolean | undefined;
+	/** The library prepares each statement, so that it takes no savepoint of MySQL. */
+	isPrepared?: boolean;
+	/**
+	 * Runs one statement of SQLite if a transaction is open at that very moment: nothing else can run between the check and the
+	 * statement. Undefined if none is open, or if that cannot be known. Absent if the library has no way to prove it.
+	 */
+	queryIfOpen?: (sql: string, values: readonly unknown[]) => Promise<Row[] | undefined>;
 }
 
 export type Recognise = (value: never, dialect: Dialect) => Connection | undefined;
@@ -32,4 +39,33 @@ export function inSnakeCase(row: Row): Row {
 /** Whether a statement gives rows. */
 export function hasRows(sql: string): boolean {
 	return /^\s*(select|pragma)\b|\breturning\b/i.test(sql);
+}
+
+/** The rows of a result, whichever form it has. */
+export function rowsOf(result: unknown, sql: string): Row[] {
+	const rows = Array.isArray(result) ? result : Reflect.get(Object(result), "rows");
+	if (!Array.isArray(rows) && !hasRows(sql)) return [];
+	if (!Array.isArray(rows)) throw new UnusableResult();
+	// Some can be set to return columns in camel case.
+	const isCamelCase = Object.keys(Object(rows[0])).some((name) => /[A-Z]/.test(name));
+	return isCamelCase ? rows.map(inSnakeCase) : rows;
+}
+
+/** PostgreSQL numbers the values of a statement, and SQLite's libraries go by their order. */
+export function forDialect(
+	sql: string,
+	values: readonly unknown[],
+	dialect: Dialect,
+): { text: string; args: unknown[] } {
+	return dialect === "postgres" ? { text: sql, args: [...values] } : withMarks(sql, values);
+}
+
+/** The statement with a `?` for each value, in the order of their use. */
+export function withMarks(sql: string, values: readonly unknown[]): { text: string; args: unknown[] } {
+	const args: unknown[] = [];
+	const text = sql.replace(/\$(\d+)/g, (_, number) => {
+		args.push(values[Number(number) - 1] ?? null);
+		return "?";
+	});
+	return { text, args };
 }

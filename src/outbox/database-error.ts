@@ -95,9 +95,19 @@ function isUnmigrated(error: unknown): boolean {
 	);
 }
 
-/** How a connection says that no transaction is open: PostgreSQL to each savepoint, MySQL where one is released. */
+/** How MySQL says that no transaction is open, or another one: it does not know the savepoint. */
 export function isWithoutTransaction(error: unknown): boolean {
-	return /^(25P01|ER_SP_DOES_NOT_EXIST|1305)$/.test(codeOf(error));
+	return /^(ER_SP_DOES_NOT_EXIST|1305)$/.test(codeOf(error));
+}
+
+/** How MySQL says that a transaction is open: its characteristics cannot be changed. */
+export function isRefusedInside(error: unknown): boolean {
+	return /^(ER_CANT_CHANGE_TX_(CHARACTERISTICS|ISOLATION)|1568)$/.test(codeOf(error));
+}
+
+/** How SQLite refuses a pragma that needs that no transaction is open. */
+export function isInside(error: unknown): boolean {
+	return /may not be changed inside a transaction/i.test(messageOf(error));
 }
 
 /** Data exceptions and violated constraints. Their messages quote values. */

@@ -27,7 +27,6 @@ export {
 } from "./bullmq.ts";
 export type { OutboxEngine, WakeUp } from "./engine.ts";
 export { mysqlStore } from "./mysql.ts";
-export type { SequelizeQueryable } from "./mysql-libraries.ts";
 export {
 	type PgBossEngineOptions,
 	type PgBossLike,
@@ -50,21 +49,16 @@ export type {
 	RequestRecord,
 	TextError,
 } from "./text.ts";
-export type {
-	AnyQueryable,
-	DrizzleQueryable,
-	KnexQueryable,
-	KyselyQueryable,
-	LibsqlClient,
-	MikroOrmQueryable,
-	MysqlQueryable,
-	PostgresJsSql,
-	PostgresQueryable,
-	PrismaQueryable,
-	Rows,
-	SequelizeTransaction,
-	SqliteDatabase,
-	SqliteStatement,
-	Transaction,
-	TypeOrmQueryable,
-} from "./transaction.ts";
+export type { AnyQueryable, Transaction } from "./transaction.ts";
+export type { DrizzleQueryable } from "./transactions/drizzle.ts";
+export type { KnexQueryable } from "./transactions/knex.ts";
+export type { KyselyQueryable } from "./transactions/kysely.ts";
+export type { LibsqlClient } from "./transactions/libsql-client.ts";
+export type { MikroOrmQueryable } from "./transactions/mikro-orm.ts";
+export type { MysqlQueryable } from "./transactions/mysql2.ts";
+export type { PostgresQueryable, Rows } from "./transactions/pg.ts";
+export type { PostgresJsSql } from "./transactions/postgres-js.ts";
+export type { PrismaQueryable } from "./transactions/prisma.ts";
+export type { SequelizeQueryable, SequelizeTransaction } from "./transactions/sequelize.ts";
+export type { SqliteDatabase, SqliteStatement } from "./transactions/synchronous-sqlite.ts";
+export type { TypeOrmQueryable } from "./transactions/typeorm.ts";

@@ -1,20 +1,31 @@
-import type { Row } from "./connection.ts";
+import type { Connection, Row } from "./connection.ts";
+import { isRefusedInside, isWithoutTransaction } from "./database-error.ts";
 import { refuse } from "./input.ts";
-import type { SequelizeQueryable } from "./mysql-libraries.ts";
-import { createSqlStore, type Names, namesFrom, open, retryLocked, type StoreOptions } from "./sql-store.ts";
-import type { OutboxStore } from "./store.ts";
 import {
-	type AnyQueryable,
-	databaseOf,
-	type MysqlQueryable,
-	operationOf,
-	transactionOf,
-	withOpenTransactions,
-} from "./transaction.ts";
+	type Acknowledgement,
+	createSqlStore,
+	type Insertion,
+	inserted,
+	insertedValues,
+	type Names,
+	namesFrom,
+	open,
+	retryLocked,
+	type StoreOptions,
+	unconfirmed,
+	type Value,
+} from "./sql-store.ts";
+import type { OutboxStore } from "./store.ts";
+import { type AnyQueryable, databaseOf, type Operation, refuseEnded, transactionOf } from "./transaction.ts";
+import type { MysqlQueryable } from "./transactions/mysql2.ts";
+import type { SequelizeQueryable } from "./transactions/sequelize.ts";
 
 /** A sign that only utf8mb4 holds. Each text is read beside it, because a connection may have another character set than the last. */
 const wave = "👋";
 const proof = ", _utf8mb4 x'f09f918b' as wave";
+
+/** In microseconds, whatever the time zone of the session. */
+const now = "timestampdiff(microsecond, '1970-01-01', utc_timestamp(6))";
 
 /** Longer ones would be cut off without an error, if the `sql_mode` is not strict. */
 const longest = 255;
@@ -37,10 +48,9 @@ export function mysqlStore(
 	const run: typeof query = (sql, values) => retryLocked(() => query(sql, values));
 	const store = createSqlStore(
 		{
-			async query(sql, values, tx) {
-				if (tx === undefined) return undamaged(await run(sql, values), "pool", "mysqlStore");
-				return undamaged(await transactionOf(tx, "mysql", operationOf(sql), pool).query(sql, values), "tx", "enqueue");
-			},
+			query: async (sql, values) => undamaged(await run(sql, values), "pool", "mysqlStore"),
+			insertIn: (tx, text) => insertIn(transactionOf(tx, "mysql", "enqueue", pool), text),
+			acknowledgeIn: (tx, some) => acknowledgeIn(transactionOf(tx, "mysql", "acknowledge", pool), some),
 			change: change && ((sql, values) => retryLocked(() => change(sql, values))),
 			async tables(names) {
 				const end = `engine = InnoDB default charset = utf8mb4 collate = ${await collationOf(run)}`;
@@ -52,12 +62,11 @@ export function mysqlStore(
 				);
 			},
 			seq: "",
-			onConflict: "on duplicate key update id = id",
+			onConflict,
 			upsert: (key, set = `${key} = ${key}`) => `on duplicate key update ${set}`,
-			begunAt: undefined,
+			begunAt: now,
 			begun: "begun_at",
-			// In microseconds, whatever the time zone of the session.
-			stopNow: () => "timestampdiff(microsecond, '1970-01-01', utc_timestamp(6))",
+			stopNow: () => now,
 			// The sign has its character set, as the value has, because the connection may have another collation.
 			find: `select 1 as found from information_schema.tables where table_name = substring_index($1, _utf8mb4 '.', -1)
 				and table_schema = if($1 like _utf8mb4 '%.%', substring_index($1, _utf8mb4 '.', 1), database())`,
@@ -76,16 +85,95 @@ export function mysqlStore(
 		},
 		namesFrom(options, "mysqlStore"),
 	);
-	const checked = withOpenTransactions(store, "mysql", pool);
 	return {
-		...checked,
+		...store,
 		async insert(text, tx) {
 			for (const field of ["id", "agencyId", "consentLanguage"] as const)
 				if ((text[field] ?? "").length > longest)
 					refuse(field, `must have at most ${longest} characters on MySQL`, "enqueue");
-			return checked.insert(text, tx);
+			return store.insert(text, tx);
 		},
 	};
+}
+
+/** A row whose transaction was not proven counts as absent. Its state is set last, because the others depend on it. */
+const onConflict = `on duplicate key update ${[...inserted.split(", "), "queue_id"]
+	.filter((name) => !["id", "version", "state"].includes(name))
+	.concat("state")
+	.map((name) => `${name} = if(state = '${unconfirmed}', values(${name}), ${name})`)
+	.join(", ")}`;
+
+/**
+ * Runs a statement that is safe outside of a transaction too, and throws if it was not in one. The three are sent at once. If the
+ * transaction ends between the first and the last, the savepoint is gone.
+ */
+async function proven(
+	connection: Connection,
+	operation: Operation,
+	statement: string,
+	values: readonly Value[],
+	undo: () => Promise<unknown>,
+): Promise<void> {
+	const savepoint = `outbox_${crypto.randomUUID().replaceAll("-", "")}`;
+	const isPrepared = connection.isPrepared === true;
+	const [begun, done, ended] = await Promise.allSettled([
+		connection.query(isPrepared ? refusedInside : `savepoint ${savepoint}`, []),
+		connection.query(statement, values),
+		connection.query(isPrepared ? refusedInside : `release savepoint ${savepoint}`, []),
+	]);
+	const isOpen = ({ status, reason }: { status: string; reason?: unknown }) =>
+		isPrepared ? status === "rejected" && isRefusedInside(reason) : status === "fulfilled";
+	const failed = [begun, ended].find(
+		(each) => each.status === "rejected" && !isOpen(each) && !isWithoutTransaction(each.reason),
+	);
+	if (done.status === "rejected") throw done.reason;
+	if (isOpen(begun) && isOpen(ended)) return;
+	await undo().catch(() => {});
+	if (failed?.status === "rejected") throw failed.reason;
+	refuseEnded(operation);
+}
+
+/** Changes nothing outside of a transaction, and is refused inside of one. Unlike a savepoint it can be prepared. */
+const refusedInside = "set transaction read write";
+
+/** Stores a row that nobody sees, proves that it disappears with the transaction, and then makes it a text. */
+async function insertIn(connection: Connection, { id, names, values }: Insertion): Promise<Row> {
+	const { texts } = names;
+	const token = crypto.randomUUID();
+	const undo = () =>
+		connection.query(`delete from ${texts} where id = $1 and queue_id = $2 and state = '${unconfirmed}'`, [id, token]);
+	const one = values.length + 1;
+	const row = insertedValues(now, { state: unconfirmed }).replace(`$${nextAt + 1},`, "null,");
+	const insert = `insert into ${texts} (${inserted}, queue_id) values (${row}, $${one}) ${onConflict}`;
+	await proven(connection, "enqueue", insert, [...values, token], undo);
+	const sql = `select *${proof} from ${texts} where id = $1`;
+	let [stored] = await connection.query(sql, [id]);
+	if (stored) undamaged([stored], "tx", "enqueue");
+	// A transaction sees a row that was committed since it began only with a lock. The lock would also keep others from inserting
+	// ids beside it, so the own row is read without one.
+	else [stored] = await connection.query(`${sql} for update`, [id]);
+	if (stored && stored.state !== unconfirmed) return stored;
+	const change = `update ${texts} set state = 'waiting', next_at = $3, queue_id = null where id = $1 and queue_id = $2`;
+	const count = await connection.change?.(change, [id, token, values[nextAt] ?? null]);
+	if (!stored || !count) return refuseEnded("enqueue");
+	return { ...stored, state: "waiting", next_at: values[nextAt], queue_id: null };
+}
+
+/** Where the values of an insertion have that of `next_at`. */
+const nextAt = inserted.split(", ").indexOf("next_at");
+
+/** The same for changes of rows: they are made only if a row that proves the transaction is there, and it is removed again. */
+async function acknowledgeIn(connection: Connection, { names, where, ids, values }: Acknowledgement): Promise<void> {
+	const { texts, stops } = names;
+	const isProof = `name = 'proof ${crypto.randomUUID()}'`;
+	const remove = () => connection.change?.(`delete from ${stops} where ${isProof}`, []) ?? Promise.resolve(0);
+	const insert = `insert into ${stops} (name, stopped_at) values (${isProof.replace("name = ", "")}, ${now})`;
+	await proven(connection, "acknowledge", insert, [], remove);
+	const keys = await connection.query(`select seq from ${texts} where id in (${ids})`, values);
+	const list = keys.map(({ seq }) => Number(seq)).join(", ");
+	const update = `update ${texts} force index (primary), ${stops} set unacknowledged = null where seq in (${list}) and ${where} and ${isProof}`;
+	if (keys.length > 0) await connection.query(update, values);
+	if ((await remove()) === 0) refuseEnded("acknowledge");
 }
 
 /**

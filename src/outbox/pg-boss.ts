@@ -2,7 +2,8 @@ import { operationIdFrom } from "messaging-conversations";
 import type { OutboxEngine, WakeUp } from "./engine.ts";
 import { can, fields, refuse } from "./input.ts";
 import { retryLocked } from "./sql-store.ts";
-import { type Rows, transactionOf } from "./transaction.ts";
+import { transactionOf } from "./transaction.ts";
+import type { Rows } from "./transactions/pg.ts";
 
 /** The methods of pg-boss 10 to 12 that the engine calls. */
 export interface PgBossLike {

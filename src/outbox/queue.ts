@@ -240,6 +240,7 @@ async function begin(context: QueueContext, text: OutboxText, grounds: Grounds):
 			attempts: progress.attempts + 1,
 			requests: [...progress.requests, { at: now() }],
 			language: language ?? null,
+			...(progress.attempts === 0 && { idHasNoDefault: true as const }),
 			emptyAt: null,
 			reads: text.state === "sending" ? progress.reads : 0,
 		},

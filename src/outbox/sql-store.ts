@@ -4,7 +4,7 @@ import { isLocked, withoutValues } from "./database-error.ts";
 import { fields, refuse } from "./input.ts";
 import { progressFrom } from "./progress.ts";
 import type { DueRecipient, OutboxStore, Worker } from "./store.ts";
-import { followed, type NewText, type OpenText, type OutboxText, type Recipient, unfinished } from "./text.ts";
+import { followed, type OpenText, type OutboxText, type Recipient, unfinished } from "./text.ts";
 
 /** Options of {@link sqliteStore}, {@link postgresStore} and {@link mysqlStore}. */
 export interface StoreOptions {
@@ -18,8 +18,16 @@ export interface StoreOptions {
 
 /** A database, as a store uses it. Statements have `$1`, `$2`, … for their values. */
 export interface Database {
-	/** Runs one statement; through `tx` when there is one. */
-	query: (sql: string, values: Value[], tx?: unknown) => Promise<Row[]>;
+	/** Runs one statement. */
+	query: (sql: string, values: Value[]) => Promise<Row[]>;
+	/**
+	 * Stores a text in the caller's open transaction, and gives its row, or the row that has its id already. The statement that
+	 * proves the transaction begins before this returns. Throws `PartnerInvalidInput` if it cannot prove that what it stores
+	 * disappears with the transaction.
+	 */
+	insertIn: (tx: unknown, text: Insertion) => Promise<Row>;
+	/** Acknowledges changes in the caller's open transaction, with the same proof. */
+	acknowledgeIn: (tx: unknown, some: Acknowledgement) => Promise<unknown>;
 	/** Runs an update or a delete without `returning`, and gives the number of rows. Absent if the database has `returning`. */
 	change?: ((sql: string, values: Value[]) => Promise<number>) | undefined;
 	/**
@@ -33,14 +41,11 @@ export interface Database {
 	onConflict: string;
 	/** What an insert does when the key is there: it sets something, or nothing. */
 	upsert: (key: string, set?: string) => string;
-	/**
-	 * What `insert` stores as `begun_at`: the moment at which the transaction began. Undefined if the database does not tell it.
-	 * Then it is the last stop that the transaction sees, and `insert` reads before it writes.
-	 */
-	begunAt: string | undefined;
-	/** The column that says when the transaction of a text began. */
+	/** What `insert` stores as `begun_at`: the moment at which it runs. */
+	begunAt: string;
+	/** The column that says when a text was enqueued. */
 	begun: "begun_at" | "seq";
-	/** The moment of a stop. `begun` of every text whose transaction began before is smaller or equal. */
+	/** The moment of a stop. `begun` of every text that was enqueued before is smaller or equal. */
 	stopNow: (texts: string) => string;
 	/** Selects a row when the table or the index named by `$1` exists, in the current schema if the name has none. */
 	find: string;
@@ -67,8 +72,59 @@ export interface Database {
 
 export type Value = string | number | null;
 
+/** A text to store. */
+export interface Insertion {
+	id: string;
+	/** The names of the tables. */
+	names: Names;
+	/** The values of {@link inserted}. */
+	values: Value[];
+}
+
+/** The columns that `insert` writes, and the type of each. The first ones are values, the others the same for each new text. */
+const given = {
+	id: "text",
+	agency_id: "text",
+	recipient: "text",
+	body: "text",
+	subaccount_id: "text",
+	consent_language: "text",
+	not_before: "bigint",
+	not_after: "bigint",
+	priority: "bigint",
+	created_at: "bigint",
+	since: "bigint",
+	next_at: "bigint",
+	ready_at: "bigint",
+	progress: "text",
+};
+export const inserted: string = `${Object.keys(given).join(", ")}, state, version, begun_at`;
+
+/** What `insert` writes. `isTyped` names the type of each value, because PostgreSQL takes one in a `select` as text otherwise. */
+export function insertedValues(begunAt: string, { isTyped = false, state = "waiting" } = {}): string {
+	const values = Object.values(given).map((type, at) => `$${at + 1}${isTyped ? `::${type}` : ""}`);
+	return `${values.join(", ")}, '${state}', 0, ${begunAt}`;
+}
+
+/** Changes to acknowledge, in one statement. */
+export interface Acknowledgement {
+	/** The names of the tables. */
+	names: Names;
+	/** Fits the rows of the changes. */
+	where: string;
+	/** A list of the ids, as `where` has them. */
+	ids: string;
+	values: Value[];
+}
+
 const quoted = (states: readonly string[]): string => `('${states.join("', '")}')`;
 export const open = quoted(unfinished);
+
+/**
+ * The state of a row that no worker, no status and no list shows, and that `insert` treats as absent: MySQL has stored it, and
+ * the transaction is not proven yet.
+ */
+export const unconfirmed = "unconfirmed";
 
 /** What PostgreSQL and SQLite have in common. */
 export const standard = {
@@ -178,9 +234,8 @@ const mostKeys = 500;
 export function createSqlStore(database: Database, names: Names): OutboxStore {
 	const { schema, texts, worker, stops, index } = names;
 	const { seq: seqColumn, onConflict, upsert, begunAt, begun, find, tuples, parts, locksReads, proof } = database;
-	/** Not async: a statement in the caller's transaction runs before the promise is there. */
-	const query: Database["query"] = (sql, values, tx) =>
-		database.query(sql, values, tx).catch((error: unknown) => {
+	const query: Database["query"] = (sql, values) =>
+		database.query(sql, values).catch((error: unknown) => {
 			throw withoutValues(error, values);
 		});
 	/** Without `tx`, and gives the number of rows. */
@@ -276,14 +331,6 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 		return (await query(`select 1 as found from ${stops} where name = $1`, [settledIsUsed])).length > 0;
 	}
 
-	/** The row of the text's id, or one whose id is null; and the last stop of its recipient that the transaction sees. */
-	async function readBefore(text: NewText, tx: unknown): Promise<Row[]> {
-		const { cancelled, dropped } = await stopNames(text);
-		const last = `select max(stopped_at) from ${stops} where name in ('${[...cancelled, dropped].join("', '")}')`;
-		const sql = `select t.*${proof}, (${last}) as last_stop from (select 1 as one) o left join ${texts} t on t.id = $1`;
-		return query(sql, [text.id], tx);
-	}
-
 	const exists = async (name: string): Promise<boolean> => (await query(find, [name])).length > 0;
 
 	async function create(name: string, statement: string): Promise<void> {
@@ -353,29 +400,26 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 		async insert(text, tx) {
 			const { id, agencyId, to, body, subaccountId, consentLanguage, notBefore, notAfter, priority, createdAt } = text;
 			const readyAt = notBefore ?? 0;
-			// A database that tells when the transaction began needs no read, so that a synchronous one has written at this point.
-			const [seen] = begunAt === undefined ? await readBefore(text, tx) : [];
-			if (seen && seen.id !== null) return textFrom(seen);
-			const [stored] = await query(
-				`insert into ${texts} (id, agency_id, recipient, body, subaccount_id, consent_language, not_before, not_after,
-					priority, created_at, state, since, next_at, ready_at, version, progress, begun_at)
-				values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'waiting', $10, $11, $12, 0, $13, ${begunAt ?? Number(seen?.last_stop ?? 0) + 1})
-				${onConflict}`,
-				[
-					...[id, agencyId, to, body, subaccountId, consentLanguage, notBefore, notAfter, priority, createdAt],
-					...[Math.max(createdAt, readyAt), readyAt, JSON.stringify(text.progress)],
-				],
-				tx,
-			);
-			const sql = `select *${proof} from ${texts} where id = $1`;
-			let row = stored ?? (await query(sql, [id], tx))[0];
-			// A transaction of MySQL sees a row that was committed since it began only with a lock. The lock would also keep others from
-			// inserting ids beside it, so the own row is read without one.
-			if (!row && locksReads) row = (await query(`${sql} for update`, [id], tx))[0];
+			const values: Value[] = [id, agencyId, to, body, subaccountId, consentLanguage, notBefore, notAfter, priority];
+			values.push(createdAt, createdAt, Math.max(createdAt, readyAt), readyAt, JSON.stringify(text.progress));
+			if (tx !== undefined) {
+				// Nothing is awaited before, because a synchronous transaction ends before what is awaited.
+				const row = database.insertIn(tx, { id, names, values });
+				return textFrom(await row.catch((error: unknown) => Promise.reject(withoutValues(error, values))));
+			}
+			const sql = `select *${proof} from ${texts} where id = $1 and state <> '${unconfirmed}'`;
+			// MySQL shows in what it reads whether it can store the text undamaged.
+			const [seen] = locksReads
+				? await query(`select t.*${proof} from (select 1 as one) o left join ${texts} t on t.id = $1`, [id])
+				: [];
+			if (seen && seen.id !== null && seen.state !== unconfirmed) return textFrom(seen);
+			const insert = `insert into ${texts} (${inserted}) values (${insertedValues(begunAt)}) ${onConflict}`;
+			const [stored] = await query(insert, values);
+			const row = stored ?? (await query(sql, [id]))[0];
 			if (!row) throw new Error("The text was not stored.");
 			return textFrom(row);
 		},
-		find: (id) => first(`select *${proof} from ${texts} where id = $1`, id),
+		find: (id) => first(`select *${proof} from ${texts} where id = $1 and state <> '${unconfirmed}'`, id),
 		async open(recipient, limit, now) {
 			const { agencyId, to } = recipient;
 			const stopped = await stopNames(recipient);
@@ -514,12 +558,16 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 				const pairs = some.map((_, at) => `($${2 * at + 1}, cast($${2 * at + 2} as ${database.bigint}))`).join(", ");
 				const values = some.flatMap(({ id, revision }) => [id, revision]);
 				const where = `(id, unacknowledged) in (${tuples} ${pairs})`;
-				if (!locksReads) return query(`update ${texts} set unacknowledged = null where ${where}`, values, tx);
 				const ids = some.map((_, at) => `$${2 * at + 1}`).join(", ");
-				const keys = await query(`select seq from ${texts} where id in (${ids})`, values, tx);
+				if (tx !== undefined)
+					return database
+						.acknowledgeIn(tx, { names, where, ids, values })
+						.catch((error: unknown) => Promise.reject(withoutValues(error, values)));
+				if (!locksReads) return query(`update ${texts} set unacknowledged = null where ${where}`, values);
+				const keys = await query(`select seq from ${texts} where id in (${ids})`, values);
 				if (keys.length === 0) return keys;
 				const byKey = `seq in (${keys.map(({ seq }) => Number(seq)).join(", ")}) and ${where}`;
-				return query(`update ${texts} ${by("primary")} set unacknowledged = null where ${byKey}`, values, tx);
+				return query(`update ${texts} ${by("primary")} set unacknowledged = null where ${byKey}`, values);
 			});
 			await Promise.all(statements);
 		},
@@ -527,6 +575,8 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 			const values =
 				"id" in which ? [which.id] : [which.to ?? "", ...(which.agencyId === undefined ? [] : [which.agencyId])];
 			const where = "id" in which ? "id = $1" : `recipient = $1 ${values.length > 1 ? "and agency_id = $2" : ""}`;
+			// What is left of an `enqueue` whose transaction had ended.
+			await changeAll(`delete from ${texts}`, `${where} and state = '${unconfirmed}'`, values);
 			await keepStops(`${where} and state not in ${open}`, values);
 			await updateAll(
 				`recipient = '', body = '', subaccount_id = null, consent_language = null, message_id = null,

@@ -1,17 +1,23 @@
 import type { Row } from "./connection.ts";
-import { createSqlStore, namesFrom, retryLocked, type StoreOptions, standard } from "./sql-store.ts";
-import type { OutboxStore } from "./store.ts";
 import {
-	type AnyQueryable,
-	databaseOf,
-	type LibsqlClient,
-	operationOf,
-	type SqliteDatabase,
-	transactionOf,
-} from "./transaction.ts";
+	createSqlStore,
+	inserted,
+	insertedValues,
+	namesFrom,
+	retryLocked,
+	type StoreOptions,
+	standard,
+} from "./sql-store.ts";
+import type { OutboxStore } from "./store.ts";
+import { type AnyQueryable, databaseOf, refuseEnded, transactionOf } from "./transaction.ts";
+import type { LibsqlClient } from "./transactions/libsql-client.ts";
+import type { SqliteDatabase } from "./transactions/synchronous-sqlite.ts";
 
 /** How long a statement waits by itself while another process writes, in milliseconds: as better-sqlite3 does. */
 const busyMs = 5_000;
+
+/** Gives the row in the same statement: a second one would come after the end of a synchronous transaction. */
+const onConflict = "on conflict (id) do update set id = excluded.id returning *";
 
 /**
  * Keeps the texts of an outbox in SQLite: better-sqlite3, node:sqlite, libsql (either of its packages), bun:sqlite, or a
@@ -48,15 +54,20 @@ export function sqliteStore(db: SqliteDatabase | LibsqlClient | AnyQueryable, op
 	return createSqlStore(
 		{
 			...standard,
-			// Not async: a statement in the caller's transaction runs before the promise is there.
-			query(sql, values, tx) {
-				if (tx !== undefined) return transactionOf(tx, "sqlite", operationOf(sql)).query(sql, values);
-				// Whatever ran on the connection while a transaction of the caller is open would become part of it.
-				return retryLocked(() => (database.isTransaction() === true ? undefined : run(sql, values)));
+			// Whatever ran on the connection while a transaction of the caller is open would become part of it.
+			query: (sql, values) => retryLocked(() => (database.isTransaction() === true ? undefined : run(sql, values))),
+			async insertIn(tx, { names, values }) {
+				const insert = `insert into ${names.texts} (${inserted}) values (${insertedValues("0")}) ${onConflict}`;
+				const rows = await transactionOf(tx, "sqlite", "enqueue").queryIfOpen?.(insert, values);
+				return rows?.[0] ?? refuseEnded("enqueue");
+			},
+			async acknowledgeIn(tx, { names, where, values }) {
+				const update = `update ${names.texts} set unacknowledged = null where ${where} returning seq`;
+				const rows = await transactionOf(tx, "sqlite", "acknowledge").queryIfOpen?.(update, values);
+				if (!rows) refuseEnded("acknowledge");
 			},
 			seq: "seq integer primary key autoincrement",
-			// A second statement would come after the end of a synchronous transaction.
-			onConflict: "on conflict (id) do update set id = excluded.id returning *",
+			onConflict,
 			// One connection writes at a time, so that the order of arrival is that of the transactions.
 			begunAt: "0",
 			begun: "seq",

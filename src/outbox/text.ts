@@ -112,6 +112,11 @@ export interface Progress {
 	generation: number;
 	/** Language of the consent template, frozen with the first request. Absent before. */
 	language?: string | null | undefined;
+	/**
+	 * The `operationId` does not depend on the agency's default language. Absent if an earlier version made the first request:
+	 * its retries need the same id.
+	 */
+	idHasNoDefault?: true | undefined;
 	/** The conversation right before the first request. */
 	baseline: Baseline | null;
 	/** The text may not be sent again. */
@@ -239,11 +244,15 @@ export function changed(text: OutboxText, change: Change, now: number): OutboxTe
 	};
 }
 
-/** Derived from all that the service gets, so that the same id never comes with another message. */
+/**
+ * Derived from what the caller gave, so that the same id never comes with another message. The agency's default language is not
+ * part of it: it may change between a backup and its restoration, and the service would take the same text for a new one.
+ */
 export function operationIdOf(text: NewText): Promise<string> {
 	const { agencyId, id, to, body, subaccountId, consentLanguage } = text;
-	const { generation, language = consentLanguage } = text.progress;
-	const parts = [agencyId, id, to, body, subaccountId, language, ...(generation > 0 ? [generation] : [])];
+	const { generation, language = consentLanguage, idHasNoDefault } = text.progress;
+	const chosen = idHasNoDefault ? consentLanguage : language;
+	const parts = [agencyId, id, to, body, subaccountId, chosen, ...(generation > 0 ? [generation] : [])];
 	return operationIdFrom("messaging-conversations/outbox", JSON.stringify(parts));
 }
 

@@ -7,7 +7,7 @@ export default defineConfig({
 	...shared,
 	root: fileURLToPath(new URL(".", import.meta.url)),
 	test: {
-		include: ["*.test.ts"],
+		include: ["*.test.ts", "transactions/*.test.ts"],
 		globalSetup: ["global-setup.ts"],
 		...patience,
 		maxWorkers: 2,

@@ -1,0 +1,69 @@
+import { type Connection, hasRows, rowsOf, withMarks } from "../connection.ts";
+import { isInside } from "../database-error.ts";
+import { can } from "../input.ts";
+
+/** A database of better-sqlite3, of libsql's module of the same form, of node:sqlite or of bun:sqlite. */
+export interface SqliteDatabase {
+	/** Prepares one statement. */
+	prepare(sql: string): SqliteStatement;
+	/** better-sqlite3, libsql and bun:sqlite: a transaction is open. */
+	readonly inTransaction?: boolean;
+	/** node:sqlite: a transaction is open. */
+	readonly isTransaction?: boolean;
+}
+
+/** A prepared statement. Methods, because each library has other types for values. */
+export interface SqliteStatement {
+	/** Runs it and returns its rows. */
+	all(...values: unknown[]): unknown[];
+	/** Runs one that has no rows. */
+	run(...values: unknown[]): unknown;
+}
+
+/**
+ * A statement that SQLite refuses inside of a transaction, and that does nothing outside of one. It is refused when it is
+ * prepared, so its comment is a new one each time: a cache of statements would not prepare it again.
+ */
+export const probe = (): string => `/* ${crypto.randomUUID()} */ pragma temp.synchronous = normal`;
+
+/** Whether `run` throws because a transaction is open. A promise proves nothing, because the transaction may end before it does. */
+export function isInsideTransaction(run: () => unknown): boolean {
+	try {
+		const result = run();
+		if (can(result, "then")) Promise.resolve(result).catch(() => {});
+		return false;
+	} catch (error) {
+		if (isInside(error)) return true;
+		throw error;
+	}
+}
+
+/** The prepared statements of a database, because libsql 0.5 leaves a statement that failed open until it is collected. */
+const prepared = new WeakMap<object, Map<string, SqliteStatement>>();
+const mostPrepared = 200;
+
+function statementOf(db: SqliteDatabase, sql: string): SqliteStatement {
+	const known = prepared.get(db) ?? new Map<string, SqliteStatement>();
+	prepared.set(db, known);
+	const statement = known.get(sql) ?? db.prepare(sql);
+	// After a change of the tables a statement would give the columns of before.
+	if (/^\s*(create|alter|drop)\b/i.test(sql)) known.clear();
+	else if (known.size < mostPrepared) known.set(sql, statement);
+	return statement;
+}
+
+/** better-sqlite3, node:sqlite, bun:sqlite and libsql. */
+export function synchronousSqlite(db: SqliteDatabase): Connection | undefined {
+	if (!can(db, "prepare")) return undefined;
+	const query: Connection["query"] = async (sql, values) => {
+		const { text, args } = withMarks(sql, values);
+		const statement = statementOf(db, text);
+		return rowsOf(hasRows(sql) ? statement.all(...args) : statement.run(...args), sql);
+	};
+	return {
+		query,
+		isTransaction: () => db.inTransaction ?? db.isTransaction,
+		queryIfOpen: async (sql, values) =>
+			isInsideTransaction(() => db.prepare(probe()).run()) ? query(sql, values) : undefined,
+	};
+}

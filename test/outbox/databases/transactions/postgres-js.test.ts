@@ -1,0 +1,3 @@
+import { provePostgres } from "./prove.ts";
+
+provePostgres("postgres.js");

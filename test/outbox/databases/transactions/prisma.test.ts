@@ -1,0 +1,4 @@
+import { proveMysql, provePostgres } from "./prove.ts";
+
+provePostgres("Prisma");
+proveMysql("Prisma");

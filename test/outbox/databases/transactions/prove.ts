@@ -1,0 +1,146 @@
+// What each library is tried with: the races, and what is no open transaction of it.
+import { createClient } from "messaging-conversations";
+import {
+	createOutbox,
+	mysqlStore,
+	type OutboxStore,
+	postgresStore,
+	type Transaction,
+} from "messaging-conversations/outbox";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { afterAll, describe, expect, test } from "vitest";
+import { type Library, libraries } from "../libraries.ts";
+import { mysqlLibraries } from "../mysql-libraries.ts";
+import { mysqlKinds, useMysql } from "../mysql-server.ts";
+import { usePostgres } from "../server.ts";
+import { length, type Raced, race } from "./races.ts";
+
+/** A store on a library, and how the library runs a transaction. */
+export type Opened = Pick<Raced, "store" | "transaction" | "isAlone" | "isSynchronous">;
+
+/** The tests of a library on a database. */
+export function prove(open: () => Promise<Opened>): void {
+	async function create(): Promise<Raced> {
+		const opened = await open();
+		const sandbox = createSandbox();
+		const { phoneNumber } = sandbox.agency().contact("+447700900101");
+		const outbox = createOutbox({ client: createClient({ ...sandbox.connection }), store: opened.store });
+		await outbox.migrate();
+		return { ...opened, outbox, note: { id: "a", agencyId: sandbox.agency().id, to: phoneNumber, body: "Hi" } };
+	}
+
+	test("nothing survives a rollback, and nothing is refused in an open transaction", {
+		timeout: 1_200_000,
+	}, async () => {
+		const tally = await race(await create());
+		expect(tally).toEqual({ races: length, survivors: [], refused: [], untrue: [] });
+		if (length > 1_000)
+			console.log(`${expect.getState().currentTestName}: ${tally.races} races, 0 survivors, 0 false refusals`);
+	});
+
+	test("a text of a transaction that began before cancelAll is sent if it is enqueued afterwards", async () => {
+		const raced = await create();
+		const { outbox, store, note, transaction, isAlone } = raced;
+		if (isAlone) return;
+		await transaction(async (tx) => {
+			await outbox.enqueue({ ...note, id: "before" }, { tx });
+			await outbox.cancelAll({ to: note.to });
+			await outbox.enqueue({ ...note, id: "after" }, { tx });
+		});
+		const open = await store.open(note, 10, Date.now());
+		expect(open.map(({ id, stoppedBy }) => [id, stoppedBy])).toEqual([
+			["before", "cancel"],
+			["after", null],
+		]);
+	});
+}
+
+/** On PostgreSQL, by the name in `libraries.ts`. */
+export function provePostgres(name: string, refused: (library: Library) => unknown[] = () => []): void {
+	const { create } = usePostgres(import.meta.url);
+	const [, open] = libraries.find(([each]) => each === name) ?? [];
+	provePool(`${name} on PostgreSQL`, create, open, (library) => postgresStore(library.db), refused);
+}
+
+/** On MariaDB, and on MySQL if there is one, by the name in `mysql-libraries.ts`. */
+export function proveMysql(name: string): void {
+	for (const kind of mysqlKinds) {
+		const [, open] = mysqlLibraries.find(([each]) => each === name) ?? [];
+		describe(`${kind}`, () => {
+			const { create } = useMysql(kind);
+			provePool(
+				name,
+				create,
+				open,
+				(library) => mysqlStore(library.db),
+				() => [],
+			);
+		});
+	}
+}
+
+function provePool<Each extends { close: () => Promise<unknown>; transaction: Library["transaction"] }>(
+	title: string,
+	create: () => Promise<string>,
+	open: ((url: string) => Promise<Each>) | undefined,
+	storeOn: (library: Each) => OutboxStore,
+	refused: (library: Each) => unknown[],
+): void {
+	if (!open) throw new Error(`no library ${title}`);
+	describe(title, () => {
+		const opened: Each[] = [];
+		const openNext = async (): Promise<Each> => {
+			const library = await open(await create());
+			opened.push(library);
+			return library;
+		};
+		// Before the server ends, because hooks run in reverse order.
+		afterAll(async () => {
+			for (const library of opened) await library.close();
+		});
+		prove(async () => {
+			const library = await openNext();
+			const transaction: Raced["transaction"] = (act) => library.transaction(async (tx) => void (await act(tx)));
+			return { store: storeOn(library), transaction };
+		});
+		test("what only looks like a transaction of it is refused, and nothing is stored", async () => {
+			const library = await openNext();
+			const store = storeOn(library);
+			await store.migrate();
+			for (const tx of refused(library)) await refuses(store, tx);
+		});
+	});
+}
+
+const text = {
+	agencyId: "agy_1",
+	to: "+447700900101",
+	body: "Hi",
+	subaccountId: null,
+	consentLanguage: null,
+	notBefore: null,
+	notAfter: null,
+	priority: 0,
+	createdAt: 1,
+	progress: {
+		attempts: 0,
+		requests: [],
+		generation: 0,
+		baseline: null,
+		replacedBy: null,
+		emptyAt: null,
+		reads: 0,
+		failures: 0,
+		hidden: 0,
+		error: null,
+	},
+};
+
+/** Expects that `tx` is refused by name, and that nothing is stored. */
+export async function refuses(store: OutboxStore, tx: unknown): Promise<void> {
+	await expect(store.insert({ ...text, id: "refused" }, tx as Transaction)).rejects.toMatchObject({
+		_tag: "PartnerInvalidInput",
+		field: "tx",
+	});
+	expect(await store.find("refused")).toBeUndefined();
+}

@@ -1,0 +1,146 @@
+// Transactions that end beside an `enqueue` or an `acknowledge`: committed, rolled back, on connections that are used again.
+import type { EnqueuedText, Outbox, OutboxStore, Transaction } from "messaging-conversations/outbox";
+import { isLong } from "../../../length.ts";
+
+/** An outbox on a library. */
+export interface Raced {
+	outbox: Outbox;
+	store: OutboxStore;
+	note: EnqueuedText;
+	/** Runs in a transaction, which is rolled back if `act` throws. */
+	transaction: (act: (tx: Transaction) => Promise<unknown>) => Promise<unknown>;
+	/** The transactions are synchronous: what `act` awaits is not part of them. */
+	isSynchronous?: boolean;
+	/** The library runs one transaction at a time. */
+	isAlone?: boolean;
+}
+
+/** How the races of a library ended. All are lists of what happened, and should be empty. */
+export interface Tally {
+	races: number;
+	/** What was done in a transaction that was rolled back, or after its end, is there. */
+	survivors: string[];
+	/** What was awaited in an open transaction was refused. */
+	refused: string[];
+	/** What succeeded is not there, or what was refused is. */
+	untrue: string[];
+}
+
+/** The races of each library. */
+export const length = isLong ? 3_000 : 60;
+
+/** What is done with the promise of the outbox, before the transaction ends. */
+const waits = ["awaited", "at once", "with another", "forgotten", "too late"] as const;
+
+const rollBack = new Error("thought better of it");
+
+export async function race({ outbox, store, note, transaction, isSynchronous, isAlone }: Raced): Promise<Tally> {
+	const random = randomFrom(length);
+	const pick = <Each>(list: readonly Each[]): Each => list[Math.floor(random() * list.length)] as Each;
+	const tally: Tally = { races: 0, survivors: [], refused: [], untrue: [] };
+
+	/** Lets others run: not at all, for some microtasks, or for some turns of the event loop. */
+	async function pause(): Promise<void> {
+		const turns = Math.floor(random() * 4);
+		const isLater = random() < 0.5;
+		for (let turn = 0; turn < turns; turn++)
+			await (isLater ? new Promise((resolve) => setImmediate(resolve)) : undefined);
+	}
+
+	/** One transaction. `act` begins what is tried, and returns whether it is done. */
+	async function one(id: string): Promise<void> {
+		const wait = pick(isSynchronous ? waits.filter((each) => each !== "awaited") : waits);
+		const isCommitted = random() < 0.4;
+		const isFirst = random() < 0.5;
+		const isAcknowledged = random() < 0.35;
+		const name = [isAcknowledged ? "acknowledge" : "enqueue", wait, isCommitted ? "commit" : "rollback"].join(", ");
+		let revision = 0;
+		if (isAcknowledged) {
+			await outbox.enqueue({ ...note, id });
+			await outbox.cancel(id);
+			revision = (await store.find(id))?.unacknowledged ?? 0;
+		}
+		const act = (tx: Transaction): Promise<unknown> =>
+			isAcknowledged ? outbox.acknowledge([{ id, revision }], { tx }) : outbox.enqueue({ ...note, id }, { tx });
+		const all: Promise<unknown>[] = [];
+		let outcome: Promise<boolean> = Promise.resolve(false);
+		const begin = (tx: Transaction): Promise<unknown> => {
+			const running = act(tx);
+			outcome = running.then(
+				() => true,
+				(error: unknown) => {
+					reasons.set(name, String(error));
+					return false;
+				},
+			);
+			return running;
+		};
+		let open: Transaction | undefined;
+		await transaction(async (tx) => {
+			open = tx;
+			// A transaction that has written before proves itself in another way.
+			if (!isFirst && !isSynchronous) await outbox.enqueue({ ...note, id: `${id} before` }, { tx });
+			if (wait === "awaited") await begin(tx);
+			if (wait === "at once") {
+				void begin(tx);
+				if (!isSynchronous) await outcome;
+			}
+			if (wait === "with another") {
+				const others = ["x", "y"].map((other) => outbox.enqueue({ ...note, id: `${id} ${other}` }, { tx }));
+				const each = [begin(tx), ...others];
+				all.push(...each.map((running) => running.catch(() => {})));
+				if (!isSynchronous) await Promise.all(each);
+			}
+			if (wait === "forgotten") {
+				void begin(tx);
+				if (!isSynchronous) await pause();
+			}
+			if (!isCommitted) throw rollBack;
+		}).catch((error: unknown) => {
+			if (error !== rollBack && !(wait === "awaited" || wait === "with another")) throw error;
+		});
+		if (wait === "too late" && open) {
+			// The pool is free, or another transaction has its connection in a moment.
+			if (random() < 0.5) await pause();
+			begin(open).catch(() => {});
+		}
+		// postgres.js never settles what was sent to a transaction that has ended.
+		const isDone = await Promise.race([outcome, unsettled(wait === "forgotten" || wait === "too late")]);
+		await Promise.all(all);
+		const row = await store.find(id);
+		const isThere = isAcknowledged ? row?.unacknowledged === null : row !== undefined;
+		tally.races++;
+		if ((!isCommitted || wait === "too late") && isThere) tally.survivors.push(name);
+		else if (wait === "forgotten" && !isSynchronous) {
+			if (isCommitted && isDone !== isThere) tally.untrue.push(name);
+		} else if (wait !== "too late") {
+			if (!isDone) tally.refused.push(`${name}: ${reasons.get(name)}`);
+			else if (isCommitted !== isThere) tally.untrue.push(name);
+		} else if (isDone) tally.untrue.push(name);
+	}
+
+	const reasons = new Map<string, string>();
+	let next = 0;
+	async function runner(): Promise<void> {
+		while (next < length) await one(`race ${next++}`);
+	}
+	// Several at a time, so that a connection is used again at once.
+	await Promise.all(Array.from({ length: isAlone ? 1 : 4 }, runner));
+	return tally;
+}
+
+/** False after a while, in which the outcome of a race has long been known; never if it is certain to come. */
+function unsettled(isPossible: boolean): Promise<boolean> {
+	return new Promise((resolve) => {
+		if (isPossible) setTimeout(resolve, 1_000, false).unref();
+	});
+}
+
+/** Numbers from 0 to 1, the same for the same seed. */
+function randomFrom(seed: number): () => number {
+	let state = seed;
+	return () => {
+		state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32;
+		return state / 2 ** 32;
+	};
+}

@@ -1,0 +1,3 @@
+import { proveMysql } from "./prove.ts";
+
+proveMysql("Sequelize");
