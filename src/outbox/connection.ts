@@ -15,8 +15,6 @@ export interface Connection {
 	change?: (sql: string, values: readonly unknown[]) => Promise<number>;
 	/** Whether a transaction is open: undefined when the library does not tell. */
 	isTransaction: () => boolean | undefined;
-	/** The library prepares each statement, so that it takes no savepoint of MySQL. */
-	isPrepared?: boolean;
 	/**
 	 * Runs one statement of SQLite if a transaction is open at that very moment: nothing else can run between the check and the
 	 * statement. Undefined if none is open, or if that cannot be known. Absent if the library has no way to prove it.

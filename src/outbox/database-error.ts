@@ -100,9 +100,9 @@ export function isWithoutTransaction(error: unknown): boolean {
 	return /^(ER_SP_DOES_NOT_EXIST|1305)$/.test(codeOf(error));
 }
 
-/** How MySQL says that a transaction is open: its characteristics cannot be changed. */
-export function isRefusedInside(error: unknown): boolean {
-	return /^(ER_CANT_CHANGE_TX_(CHARACTERISTICS|ISOLATION)|1568)$/.test(codeOf(error));
+/** How MySQL says that it prepares no statement of this kind. */
+export function isUnprepared(error: unknown): boolean {
+	return /^(ER_UNSUPPORTED_PS|1295)$/.test(codeOf(error)) || /prepared statement protocol/.test(messageOf(error));
 }
 
 /** How SQLite refuses a pragma that needs that no transaction is open. */

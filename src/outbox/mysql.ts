@@ -1,5 +1,5 @@
 import type { Connection, Row } from "./connection.ts";
-import { isRefusedInside, isWithoutTransaction } from "./database-error.ts";
+import { isUnprepared, isWithoutTransaction } from "./database-error.ts";
 import { refuse } from "./input.ts";
 import {
 	type Acknowledgement,
@@ -115,26 +115,24 @@ async function proven(
 	undo: () => Promise<unknown>,
 ): Promise<void> {
 	const savepoint = `outbox_${crypto.randomUUID().replaceAll("-", "")}`;
-	const isPrepared = connection.isPrepared === true;
 	const [begun, done, ended] = await Promise.allSettled([
-		connection.query(isPrepared ? refusedInside : `savepoint ${savepoint}`, []),
+		connection.query(`savepoint ${savepoint}`, []),
 		connection.query(statement, values),
-		connection.query(isPrepared ? refusedInside : `release savepoint ${savepoint}`, []),
+		connection.query(`release savepoint ${savepoint}`, []),
 	]);
-	const isOpen = ({ status, reason }: { status: string; reason?: unknown }) =>
-		isPrepared ? status === "rejected" && isRefusedInside(reason) : status === "fulfilled";
-	const failed = [begun, ended].find(
-		(each) => each.status === "rejected" && !isOpen(each) && !isWithoutTransaction(each.reason),
-	);
+	if (begun.status === "rejected" && isUnprepared(begun.reason))
+		refuse(
+			"tx",
+			"cannot be proven to be open: MySQL takes no savepoint from this library. Use MariaDB, or mysql2",
+			operation,
+		);
+	if (begun.status === "rejected") throw begun.reason;
 	if (done.status === "rejected") throw done.reason;
-	if (isOpen(begun) && isOpen(ended)) return;
+	if (ended.status === "fulfilled") return;
 	await undo().catch(() => {});
-	if (failed?.status === "rejected") throw failed.reason;
+	if (!isWithoutTransaction(ended.reason)) throw ended.reason;
 	refuseEnded(operation);
 }
-
-/** Changes nothing outside of a transaction, and is refused inside of one. Unlike a savepoint it can be prepared. */
-const refusedInside = "set transaction read write";
 
 /** Stores a row that nobody sees, proves that it disappears with the transaction, and then makes it a text. */
 async function insertIn(connection: Connection, { id, names, values }: Insertion): Promise<Row> {

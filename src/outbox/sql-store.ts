@@ -653,7 +653,7 @@ function rankOf({ state }: OutboxText): number {
 /** The columns that are numbers, which PostgreSQL gives as strings. */
 const numbers = /^(seq|notBefore|notAfter|priority|createdAt|since|nextAt|readyAt|version|unacknowledged)$/;
 /** The columns that only statements use. */
-const internal = /^(attempted|begunAt|stoppedAt|lastStop|wave|part[A-Z]\w*)$/;
+const internal = /^(attempted|begunAt|stoppedAt|isOpen|mark|wave|part[A-Z]\w*)$/;
 
 function textFrom(row: Row): OutboxText {
 	const fields = Object.entries(row).flatMap(([column, value]) => {

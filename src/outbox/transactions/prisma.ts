@@ -21,7 +21,7 @@ export function prisma(value: PrismaQueryable, dialect: Dialect): Connection | u
 		const change = value.$executeRawUnsafe;
 		if (!change) return undefined;
 		const run = (sql: string) => (hasRows(sql) ? value.$queryRawUnsafe(sql) : change.call(value, sql));
-		return { ...mysqlConnection(run, isTransaction), isPrepared: true };
+		return mysqlConnection(run, isTransaction);
 	}
 	return {
 		async query(sql, values) {

@@ -110,7 +110,7 @@ test.each(["outbox_text", "crm.texts"])(
 	},
 );
 
-test("a stop covers a text whose transaction commits later, and none whose transaction begins later", async () => {
+test("a stop covers a text whose transaction commits later, and none that is enqueued later", async () => {
 	const pool = await openPool();
 	const store = postgresStore(pool);
 	await store.migrate();
