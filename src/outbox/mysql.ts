@@ -151,7 +151,7 @@ async function insertIn(connection: Connection, { id, names, values }: Insertion
 	// ids beside it, so the own row is read without one.
 	else [stored] = await connection.query(`${sql} for update`, [id]);
 	if (stored && stored.state !== unconfirmed) return stored;
-	const change = `update ${texts} set state = 'waiting', next_at = $3, queue_id = null where id = $1 and queue_id = $2`;
+	const change = `update ${texts} force index (id) set state = 'waiting', next_at = $3, queue_id = null where id = $1 and queue_id = $2`;
 	const count = await connection.change?.(change, [id, token, values[nextAt] ?? null]);
 	if (!stored || !count) return refuseEnded("enqueue");
 	return { ...stored, state: "waiting", next_at: values[nextAt], queue_id: null };
