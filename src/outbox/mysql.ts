@@ -104,56 +104,72 @@ const onConflict = `on duplicate key update ${[...inserted.split(", "), "queue_i
 	.join(", ")}`;
 
 /**
- * Runs a statement that is safe outside of a transaction too, and throws if it was not in one. The three are sent at once. If the
- * transaction ends between the first and the last, the savepoint is gone.
+ * Inserts a row that is safe outside of a transaction too, and reads. Throws if the two did not run in one transaction: if that
+ * ends in between, the savepoint is gone. All is sent at once, so that a `commit` that is not waited for comes after it.
  */
 async function proven(
 	connection: Connection,
 	operation: Operation,
-	statement: string,
-	values: readonly Value[],
+	{ insert, read }: Record<"insert" | "read", [sql: string, values: readonly Value[]]>,
 	undo: () => Promise<unknown>,
-): Promise<void> {
+): Promise<Row[]> {
 	const savepoint = `outbox_${crypto.randomUUID().replaceAll("-", "")}`;
-	const [begun, done, ended] = await Promise.allSettled([
+	const [begun, inserted, found, ended] = await Promise.allSettled([
 		connection.query(`savepoint ${savepoint}`, []),
-		connection.query(statement, values),
+		connection.query(...insert),
+		connection.query(...read),
 		connection.query(`release savepoint ${savepoint}`, []),
 	]);
 	if (begun.status === "rejected" && isUnprepared(begun.reason))
 		refuse(
 			"tx",
-			"cannot be proven to be open: MySQL takes no savepoint from this library. Use MariaDB, or mysql2",
+			"cannot be proven to be open, because MySQL prepares no savepoint. With Prisma, pass useTextProtocol: true to PrismaMariaDb",
 			operation,
 		);
-	if (begun.status === "rejected") throw begun.reason;
-	if (done.status === "rejected") throw done.reason;
-	if (ended.status === "fulfilled") return;
+	for (const each of [begun, inserted, found]) if (each.status === "rejected") throw each.reason;
+	if (ended.status === "fulfilled" && found.status === "fulfilled") return found.value;
 	await undo().catch(() => {});
-	if (!isWithoutTransaction(ended.reason)) throw ended.reason;
-	refuseEnded(operation);
+	if (ended.status === "rejected" && !isWithoutTransaction(ended.reason)) throw ended.reason;
+	return refuseEnded(operation);
 }
 
-/** Stores a row that nobody sees, proves that it disappears with the transaction, and then makes it a text. */
+/**
+ * MariaDB knows whether a transaction is open, so the row is a text at once. MySQL takes this for comments, and stores a row that
+ * nobody sees.
+ */
+const ifOpen = (value: string, otherwise: string): string =>
+	`/*M! if((@@in_transaction = 1 or @@autocommit = 0) and @@character_set_results = 'utf8mb4', ${value}, */ ${otherwise} /*M! ) */`;
+
+/** Stores a row, proves that it disappears with the transaction, and makes it a text if it is none yet. */
 async function insertIn(connection: Connection, { id, names, values }: Insertion): Promise<Row> {
 	const { texts } = names;
 	const token = crypto.randomUUID();
 	const undo = () =>
 		connection.query(`delete from ${texts} where id = $1 and queue_id = $2 and state = '${unconfirmed}'`, [id, token]);
-	const one = values.length + 1;
-	const row = insertedValues(now, { state: unconfirmed }).replace(`$${nextAt + 1},`, "null,");
-	const insert = `insert into ${texts} (${inserted}, queue_id) values (${row}, $${one}) ${onConflict}`;
-	await proven(connection, "enqueue", insert, [...values, token], undo);
-	const sql = `select *${proof} from ${texts} where id = $1`;
-	let [stored] = await connection.query(sql, [id]);
+	const one = `$${values.length + 1}`;
+	const next = `$${nextAt + 1}`;
+	const row = insertedValues(now, { state: ifOpen("'waiting'", `'${unconfirmed}'`) }).replace(
+		`${next},`,
+		`${ifOpen(next, "null")},`,
+	);
+	const insert = `insert into ${texts} (${inserted}, queue_id) values (${row}, ${ifOpen("null", one)}) ${onConflict}`;
+	const read = `select *${proof} from ${texts} where id = $1`;
+	let [stored] = await proven(
+		connection,
+		"enqueue",
+		{ insert: [insert, [...values, token]], read: [read, [id]] },
+		undo,
+	);
 	if (stored) undamaged([stored], "tx", "enqueue");
 	// A transaction sees a row that was committed since it began only with a lock. The lock would also keep others from inserting
 	// ids beside it, so the own row is read without one.
-	else [stored] = await connection.query(`${sql} for update`, [id]);
-	if (stored && stored.state !== unconfirmed) return stored;
-	const change = `update ${texts} force index (id) set state = 'waiting', next_at = $3, queue_id = null where id = $1 and queue_id = $2`;
-	const count = await connection.change?.(change, [id, token, values[nextAt] ?? null]);
-	if (!stored || !count) return refuseEnded("enqueue");
+	else [stored] = await connection.query(`${read} for update`, [id]);
+	if (!stored) return refuseEnded("enqueue");
+	if (stored.state !== unconfirmed) return stored;
+	// By the primary key, because MariaDB would lock the gap before the id otherwise.
+	const change = `update ${texts} force index (primary) set state = 'waiting', next_at = $3, queue_id = null where seq = $1 and queue_id = $2`;
+	const count = await connection.change?.(change, [Number(stored.seq), token, values[nextAt] ?? null]);
+	if (!count) return refuseEnded("enqueue");
 	return { ...stored, state: "waiting", next_at: values[nextAt], queue_id: null };
 }
 
@@ -166,12 +182,14 @@ async function acknowledgeIn(connection: Connection, { names, where, ids, values
 	const isProof = `name = 'proof ${crypto.randomUUID()}'`;
 	const remove = () => connection.change?.(`delete from ${stops} where ${isProof}`, []) ?? Promise.resolve(0);
 	const insert = `insert into ${stops} (name, stopped_at) values (${isProof.replace("name = ", "")}, ${now})`;
-	await proven(connection, "acknowledge", insert, [], remove);
-	const keys = await connection.query(`select seq from ${texts} where id in (${ids})`, values);
+	const read = `select seq from ${texts} where id in (${ids})`;
+	const keys = await proven(connection, "acknowledge", { insert: [insert, []], read: [read, values] }, remove);
 	const list = keys.map(({ seq }) => Number(seq)).join(", ");
 	const update = `update ${texts} force index (primary), ${stops} set unacknowledged = null where seq in (${list}) and ${where} and ${isProof}`;
-	if (keys.length > 0) await connection.query(update, values);
-	if ((await remove()) === 0) refuseEnded("acknowledge");
+	// At once, so that a `commit` that is not waited for comes before both, or after both.
+	const [done, removed] = await Promise.allSettled([keys.length > 0 && connection.query(update, values), remove()]);
+	for (const each of [done, removed]) if (each.status === "rejected") throw each.reason;
+	if (removed.status === "fulfilled" && removed.value === 0) refuseEnded("acknowledge");
 }
 
 /**

@@ -101,9 +101,9 @@ const given = {
 export const inserted: string = `${Object.keys(given).join(", ")}, state, version, begun_at`;
 
 /** What `insert` writes. `isTyped` names the type of each value, because PostgreSQL takes one in a `select` as text otherwise. */
-export function insertedValues(begunAt: string, { isTyped = false, state = "waiting" } = {}): string {
+export function insertedValues(begunAt: string, { isTyped = false, state = "'waiting'" } = {}): string {
 	const values = Object.values(given).map((type, at) => `$${at + 1}${isTyped ? `::${type}` : ""}`);
-	return `${values.join(", ")}, '${state}', 0, ${begunAt}`;
+	return `${values.join(", ")}, ${state}, 0, ${begunAt}`;
 }
 
 /** Changes to acknowledge, in one statement. */

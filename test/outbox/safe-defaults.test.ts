@@ -1,5 +1,5 @@
 // What protects people: declines, replies, old texts, settings of the agency, and the CRM's own rules.
-import { createClient, type Message } from "messaging-conversations";
+import { createClient, type Message, operationIdFrom } from "messaging-conversations";
 import { createOutbox, type TextToSend } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { describe, expect, test, vi } from "vitest";
@@ -502,6 +502,39 @@ describe("the agency's settings", () => {
 		agency.consent.set({ languages: ["nl", "fr"], defaultLanguage: "nl" });
 		await pass({ hours: 1 });
 		for (let index = 1; index <= 10; index++) expect(await state(`note-${index}`)).toBe("held");
+	});
+
+	test("the same text has the same operationId after a restore, although the default language has changed", async () => {
+		const { sandbox, agency, enqueue, pass, texts, sends, restart, anna } = createWorld(defaults);
+		agency.consent.set({ languages: ["nl", "fr"], defaultLanguage: "nl" });
+		await enqueue("1");
+		await pass({ ms: 1 });
+		agency.consent.set({ defaultLanguage: "fr" });
+		// A database from before the text was sent.
+		const restored = restart({ store: memoryStore(), client: createClient({ ...sandbox.connection, retry: false }) });
+		await restored.enqueue({ id: "note-1", agencyId: agency.id, to: anna.phoneNumber, body: "1" });
+		await restored.drain();
+		const ids = sends().map(({ body }) => Object(body).operationId);
+		expect([ids.length, new Set(ids).size, texts()]).toEqual([2, 1, ["1"]]);
+	});
+
+	test("a text that an earlier version has requested keeps its operationId", async () => {
+		const { agency, anna, store, enqueue, pass, sends, sandbox } = createClosed();
+		agency.consent.set({ languages: ["nl", "fr"], defaultLanguage: "nl" });
+		sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 500 } });
+		await enqueue("1");
+		await pass({ ms: 1 });
+		const row = await store.find("note-1");
+		if (!row) throw new Error("no row");
+		const { idHasNoDefault, ...progress } = row.progress;
+		expect(idHasNoDefault).toBe(true);
+		await store.save({ ...row, progress });
+		await pass({ hours: 1 });
+		const parts = [agency.id, "note-1", anna.phoneNumber, "1", null, "nl"];
+		expect(Object(sends().at(-1)?.body).operationId).toBe(
+			await operationIdFrom("messaging-conversations/outbox", JSON.stringify(parts)),
+		);
+		expect(sends()).toHaveLength(2);
 	});
 
 	test("a template that is not approved pauses the agency, once, until it is", async () => {

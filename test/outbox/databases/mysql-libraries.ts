@@ -116,6 +116,8 @@ async function openMariadb(url: string): Promise<MysqlLibrary> {
 async function openPrisma(url: string): Promise<MysqlLibrary> {
 	const adapter = new PrismaMariaDb(
 		`${url.replace(/^mysql/, "mariadb")}?connectionLimit=4&allowPublicKeyRetrieval=true`,
+		// MySQL prepares no savepoint. MariaDB does.
+		{ useTextProtocol: true },
 	);
 	const prisma = new (prismaClient("mysql"))({ adapter });
 	return {

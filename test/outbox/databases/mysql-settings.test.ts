@@ -296,4 +296,42 @@ describe.each(mysqlKinds)("%s", (kind) => {
 		await expect(store.insert({ ...text, id: "a" }, tx)).rejects.toMatchObject({ code: "ER_NO_SUCH_TABLE" });
 		await end(tx, "rollback");
 	});
+
+	test("a row whose transaction was not proven counts as absent", async () => {
+		const { pool, store } = await open();
+		const left = async (id: string) => {
+			await store.insert({ ...text, id, body: "Left over" }, undefined);
+			await pool.query(
+				"update outbox_text set state = 'unconfirmed', next_at = null, queue_id = 'token' where id = ?",
+				[id],
+			);
+		};
+		const count = async () => ((await pool.query("select id from outbox_text")) as unknown[][])[0]?.length;
+		await left("a");
+		expect(await store.find("a")).toBeUndefined();
+		expect([await store.open(text, 10, 1), await store.unfinished(text), await store.due(10, 10)]).toEqual([
+			[],
+			[],
+			[],
+		]);
+		expect(await store.insert({ ...text, id: "a", body: "New" }, undefined)).toMatchObject({ body: "New" });
+		await left("b");
+		const tx = await begin(pool);
+		expect(await store.insert({ ...text, id: "b", body: "New" }, tx)).toMatchObject({ body: "New" });
+		await end(tx);
+		expect(await store.find("b")).toMatchObject({ body: "New", state: "waiting", queueId: null, nextAt: 1 });
+		await left("c");
+		await store.erase({ to: text.to });
+		expect(await count()).toBe(2);
+		await left("d");
+		expect([await store.purge(10), await count()]).toEqual([1, 2]);
+	});
+
+	test("an enqueue outside of a transaction leaves no row behind", async () => {
+		const { pool, store } = await open();
+		const connection = await pool.getConnection();
+		await expect(store.insert({ ...text, id: "a" }, connection)).rejects.toMatchObject({ field: "tx" });
+		connection.release();
+		expect((await pool.query("select id from outbox_text"))[0]).toEqual([]);
+	});
 });

@@ -118,7 +118,7 @@ test("a stop covers a text whose transaction commits later, and none that is enq
 	const [first, second] = [await pool.connect(), await pool.connect()];
 	try {
 		for (const tx of [first, second]) await tx.query("begin");
-		// One text is stored before the stop, the other one after it. Both are decisions from before.
+		// Both transactions began before the stop. One text is enqueued before it, the other one after it.
 		await store.insert({ ...text, id: "stored" }, first);
 		await store.stop(text);
 		await store.insert({ ...text, id: "begun" }, second);
@@ -128,7 +128,7 @@ test("a stop covers a text whose transaction commits later, and none that is enq
 		expect(Object.fromEntries(open.map(({ id, stoppedBy }) => [id, stoppedBy]))).toEqual({
 			held: "cancel",
 			stored: "cancel",
-			begun: "cancel",
+			begun: null,
 			later: null,
 		});
 		for (const { id, stoppedBy, ...row } of open) {
@@ -233,6 +233,29 @@ describe("a text in the caller's transaction is there with the caller's row, or 
 		});
 	});
 
+	test("libsql: an object that only looks like a database, or whose transaction has ended", async () => {
+		const db = new Libsql(newFile());
+		const store = sqliteStore(db);
+		await store.migrate();
+		const statement = { all: () => [], run: () => ({ changes: 1 }) };
+		const statements = new Map<string, ReturnType<typeof db.prepare>>();
+		const cached = (sql: string) => statements.get(sql) ?? statements.set(sql, db.prepare(sql)).get(sql);
+		db.exec("begin");
+		await store.insert({ ...text, id: "open" }, { prepare: cached } as never);
+		db.exec("commit");
+		for (const tx of [
+			{ prepare: () => statement },
+			{ prepare: () => statement, inTransaction: true },
+			{ prepare: cached },
+			{ prepare: (sql: string) => db.prepare(sql), inTransaction: true },
+		]) {
+			const refusal = { _tag: "PartnerInvalidInput", field: "tx" };
+			await expect(store.insert({ ...text, id: "a" }, tx as never)).rejects.toMatchObject(refusal);
+			await expect(store.acknowledge([{ id: "open", revision: 1 }], tx as never)).rejects.toMatchObject(refusal);
+		}
+		expect([(await store.find("open"))?.id, await store.find("a")]).toEqual(["open", undefined]);
+	});
+
 	test("libsql, while a transaction is open on the connection: the worker's own statements wait for its end", async () => {
 		const db = new Libsql(newFile());
 		const store = sqliteStore(db);
@@ -323,7 +346,7 @@ describe("many waiting texts to many contacts cost no scan", () => {
 			},
 		};
 		const store = sqliteStore(spying);
-		await fill(store, (id, to) => store.insert({ ...text, id, to }, spying));
+		await fill(store, (id, to) => store.insert({ ...text, id, to }, undefined));
 		seen.length = 0;
 		await runStatements(store);
 		expect(seen.length).toBeGreaterThan(10);

@@ -1,102 +1,16 @@
 // The transaction that people already have, on SQLite: each library with commit, rollback and a double enqueue.
-import { DatabaseSync } from "node:sqlite";
 import Database from "better-sqlite3";
 import { drizzle } from "drizzle-orm/better-sqlite3";
-import createKnex from "knex";
-import { Kysely, SqliteDialect } from "kysely";
 import { createClient } from "messaging-conversations";
 import { createOutbox, sqliteStore, type Transaction } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
-import { DataSource } from "typeorm";
 import { describe, expect, test } from "vitest";
+import { newText } from "../../store-suite.ts";
 import { newFile } from "../open.ts";
+import { prove } from "../transactions/prove.ts";
+import { sqliteLibraries } from "./libraries.ts";
 
-interface Library {
-	db: Parameters<typeof sqliteStore>[0];
-	/** Runs in a transaction, which throws the error at its end. A synchronous one ends before the promise of `act` does. */
-	transaction: (act: (tx: Transaction) => Promise<unknown>, error?: Error) => Promise<unknown>;
-}
-
-const libraries: [name: string, open: () => Promise<Library>][] = [
-	[
-		"better-sqlite3",
-		async () => {
-			const db = new Database(newFile());
-			return { db, transaction: synchronous((act) => db.transaction(() => act(db))()) };
-		},
-	],
-	[
-		"node:sqlite",
-		async () => {
-			const db = new DatabaseSync(newFile());
-			const transaction = synchronous((act) => {
-				db.exec("begin");
-				try {
-					act(db);
-					db.exec("commit");
-				} catch (error) {
-					db.exec("rollback");
-					throw error;
-				}
-			});
-			return { db, transaction };
-		},
-	],
-	[
-		"Drizzle on better-sqlite3",
-		async () => {
-			const db = drizzle(new Database(newFile()));
-			return { db, transaction: synchronous((act) => db.transaction((tx) => act(tx))) };
-		},
-	],
-	[
-		"Kysely on better-sqlite3",
-		async () => {
-			const db = new Kysely<object>({ dialect: new SqliteDialect({ database: new Database(newFile()) }) });
-			return { db, transaction: asynchronous((act) => db.transaction().execute(act)) };
-		},
-	],
-	[
-		"Knex on better-sqlite3",
-		async () => {
-			const db = createKnex({ client: "better-sqlite3", connection: { filename: newFile() }, useNullAsDefault: true });
-			return { db, transaction: asynchronous((act) => db.transaction(act)) };
-		},
-	],
-	[
-		"TypeORM on better-sqlite3",
-		async () => {
-			const source = await new DataSource({ type: "better-sqlite3", database: newFile() }).initialize();
-			return { db: source.manager, transaction: asynchronous((act) => source.transaction(act)) };
-		},
-	],
-];
-
-/** A text that is enqueued in a synchronous transaction is part of it before `enqueue` returns its promise. */
-function synchronous(run: (act: (tx: Transaction) => void) => unknown): Library["transaction"] {
-	return async (act, error) => {
-		const all: Promise<unknown>[] = [];
-		try {
-			run((tx) => {
-				all.push(act(tx));
-				if (error) throw error;
-			});
-		} finally {
-			await Promise.all(all);
-		}
-	};
-}
-
-/** The same for a library whose transactions are asynchronous. */
-function asynchronous(run: (act: (tx: Transaction) => Promise<void>) => Promise<unknown>): Library["transaction"] {
-	return (act, error) =>
-		run(async (tx) => {
-			await act(tx);
-			if (error) throw error;
-		});
-}
-
-describe.each(libraries)("%s", (_, open) => {
+describe.each(sqliteLibraries)("%s", (_, open) => {
 	async function create() {
 		const library = await open();
 		const sandbox = createSandbox();
@@ -140,5 +54,27 @@ describe.each(libraries)("%s", (_, open) => {
 				rule: expect.stringMatching(/better-sqlite3.*docs\/outbox-databases\.md/),
 			});
 		expect(await store.find("a")).toBeUndefined();
+	});
+});
+
+test("Drizzle on better-sqlite3: a transaction that has ended, and a callback that awaits, are refused", async () => {
+	const db = drizzle(new Database(newFile()));
+	const store = sqliteStore(db);
+	await store.migrate();
+	const text = { ...newText, id: "a", createdAt: 1 };
+	let ended: Transaction | undefined;
+	db.transaction((tx) => void (ended = tx));
+	let late: Promise<unknown> | undefined;
+	// better-sqlite3 refuses a promise, so the transaction is rolled back while the callback waits.
+	expect(() => db.transaction((tx) => (late = Promise.resolve().then(() => store.insert(text, tx))))).toThrow();
+	for (const act of [() => store.insert(text, ended), () => late])
+		await expect(act()).rejects.toMatchObject({ _tag: "PartnerInvalidInput", field: "tx" });
+	expect(await store.find("a")).toBeUndefined();
+});
+
+describe.each(sqliteLibraries)("%s", (_, open) => {
+	prove(async () => {
+		const { db, ...library } = await open();
+		return { ...library, store: sqliteStore(db), isAlone: !library.isSynchronous };
 	});
 });

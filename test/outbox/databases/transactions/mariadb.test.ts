@@ -1,3 +1,3 @@
 import { proveMysql } from "./prove.ts";
 
-proveMysql("mariadb");
+proveMysql("mariadb", { isReused: true });

@@ -1,4 +1,4 @@
 import { proveMysql } from "./prove.ts";
 
-proveMysql("mysql2, promises");
-proveMysql("mysql2, callbacks");
+proveMysql("mysql2, promises", { isReused: true });
+proveMysql("mysql2, callbacks", { isReused: true });

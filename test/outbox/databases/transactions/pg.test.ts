@@ -1,3 +1,3 @@
 import { provePostgres } from "./prove.ts";
 
-provePostgres("pg");
+provePostgres("pg", { isReused: true });

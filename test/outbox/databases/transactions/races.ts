@@ -7,12 +7,14 @@ export interface Raced {
 	outbox: Outbox;
 	store: OutboxStore;
 	note: EnqueuedText;
-	/** Runs in a transaction, which is rolled back if `act` throws. */
-	transaction: (act: (tx: Transaction) => Promise<unknown>) => Promise<unknown>;
+	/** Runs in a transaction, which is rolled back with an error. */
+	transaction: (act: (tx: Transaction) => Promise<unknown>, error?: Error) => Promise<unknown>;
 	/** The transactions are synchronous: what `act` awaits is not part of them. */
 	isSynchronous?: boolean;
 	/** The library runs one transaction at a time. */
 	isAlone?: boolean;
+	/** A transaction is the connection itself, which the next transaction uses again. */
+	isReused?: boolean;
 }
 
 /** How the races of a library ended. All are lists of what happened, and should be empty. */
@@ -22,8 +24,13 @@ export interface Tally {
 	survivors: string[];
 	/** What was awaited in an open transaction was refused. */
 	refused: string[];
-	/** What succeeded is not there, or what was refused is. */
+	/** What succeeded is not there, or what was refused by an `enqueue` that was awaited is. */
 	untrue: string[];
+	/**
+	 * Was begun after the end, or not awaited before it, while the next transaction was open on the same connection: nothing can
+	 * tell the two apart.
+	 */
+	ofAnother: number;
 }
 
 /** The races of each library. */
@@ -34,10 +41,18 @@ const waits = ["awaited", "at once", "with another", "forgotten", "too late"] as
 
 const rollBack = new Error("thought better of it");
 
-export async function race({ outbox, store, note, transaction, isSynchronous, isAlone }: Raced): Promise<Tally> {
+export async function race({
+	outbox,
+	store,
+	note,
+	transaction,
+	isSynchronous,
+	isAlone,
+	isReused,
+}: Raced): Promise<Tally> {
 	const random = randomFrom(length);
 	const pick = <Each>(list: readonly Each[]): Each => list[Math.floor(random() * list.length)] as Each;
-	const tally: Tally = { races: 0, survivors: [], refused: [], untrue: [] };
+	const tally: Tally = { races: 0, survivors: [], refused: [], untrue: [], ofAnother: 0 };
 
 	/** Lets others run: not at all, for some microtasks, or for some turns of the event loop. */
 	async function pause(): Promise<void> {
@@ -47,7 +62,7 @@ export async function race({ outbox, store, note, transaction, isSynchronous, is
 			await (isLater ? new Promise((resolve) => setImmediate(resolve)) : undefined);
 	}
 
-	/** One transaction. `act` begins what is tried, and returns whether it is done. */
+	/** One transaction. */
 	async function one(id: string): Promise<void> {
 		const wait = pick(isSynchronous ? waits.filter((each) => each !== "awaited") : waits);
 		const isCommitted = random() < 0.4;
@@ -60,12 +75,12 @@ export async function race({ outbox, store, note, transaction, isSynchronous, is
 			await outbox.cancel(id);
 			revision = (await store.find(id))?.unacknowledged ?? 0;
 		}
-		const act = (tx: Transaction): Promise<unknown> =>
+		const tried = (tx: Transaction): Promise<unknown> =>
 			isAcknowledged ? outbox.acknowledge([{ id, revision }], { tx }) : outbox.enqueue({ ...note, id }, { tx });
 		const all: Promise<unknown>[] = [];
 		let outcome: Promise<boolean> = Promise.resolve(false);
 		const begin = (tx: Transaction): Promise<unknown> => {
-			const running = act(tx);
+			const running = tried(tx);
 			outcome = running.then(
 				() => true,
 				(error: unknown) => {
@@ -76,7 +91,7 @@ export async function race({ outbox, store, note, transaction, isSynchronous, is
 			return running;
 		};
 		let open: Transaction | undefined;
-		await transaction(async (tx) => {
+		const act = async (tx: Transaction): Promise<void> => {
 			open = tx;
 			// A transaction that has written before proves itself in another way.
 			if (!isFirst && !isSynchronous) await outbox.enqueue({ ...note, id: `${id} before` }, { tx });
@@ -95,8 +110,8 @@ export async function race({ outbox, store, note, transaction, isSynchronous, is
 				void begin(tx);
 				if (!isSynchronous) await pause();
 			}
-			if (!isCommitted) throw rollBack;
-		}).catch((error: unknown) => {
+		};
+		await transaction(act, isCommitted ? undefined : rollBack).catch((error: unknown) => {
 			if (error !== rollBack && !(wait === "awaited" || wait === "with another")) throw error;
 		});
 		if (wait === "too late" && open) {
@@ -110,9 +125,12 @@ export async function race({ outbox, store, note, transaction, isSynchronous, is
 		const row = await store.find(id);
 		const isThere = isAcknowledged ? row?.unacknowledged === null : row !== undefined;
 		tally.races++;
-		if ((!isCommitted || wait === "too late") && isThere) tally.survivors.push(name);
+		if (wait === "too late" && isReused && isDone) tally.ofAnother++;
+		else if ((!isCommitted || wait === "too late") && isThere) tally.survivors.push(name);
 		else if (wait === "forgotten" && !isSynchronous) {
-			if (isCommitted && isDone !== isThere) tally.untrue.push(name);
+			if (isCommitted && isDone && !isThere && isReused) tally.ofAnother++;
+			// A commit between its statements may have an error, although the text is there: enqueuing it again finds it.
+			else if (isCommitted && isDone && !isThere) tally.untrue.push(name);
 		} else if (wait !== "too late") {
 			if (!isDone) tally.refused.push(`${name}: ${reasons.get(name)}`);
 			else if (isCommitted !== isThere) tally.untrue.push(name);

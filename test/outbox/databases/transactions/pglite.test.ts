@@ -1,0 +1,18 @@
+import { PGlite } from "@electric-sql/pglite";
+import { postgresStore } from "messaging-conversations/outbox";
+import { describe } from "vitest";
+import { prove } from "./prove.ts";
+
+describe("PGlite", () =>
+	prove(async () => {
+		const db = await PGlite.create();
+		return {
+			store: postgresStore(db),
+			isAlone: true,
+			transaction: (act, error) =>
+				db.transaction(async (tx) => {
+					await act(tx);
+					if (error) throw error;
+				}),
+		};
+	}));
