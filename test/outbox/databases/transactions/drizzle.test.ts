@@ -1,5 +1,5 @@
 import { proveMysql, provePostgres } from "./prove.ts";
 
-provePostgres("Drizzle on pg");
+provePostgres("Drizzle on pg", { isReused: true });
 provePostgres("Drizzle on postgres.js");
-proveMysql("Drizzle");
+proveMysql("Drizzle", { isReused: true });
