@@ -36,6 +36,8 @@ const longestWaitMs = 10 * minuteMs;
 const quickTries = 4;
 /** After this many requests without an answer of the service the text is not sent again. */
 const mostLost = 8;
+/** As many refusals by something in front of the service, which let other texts pass, end a text sooner. */
+const mostBlocked = 3;
 
 /**
  * Decides what to do with a text.
@@ -170,8 +172,8 @@ function ifNothing(text: OutboxText, isSeen: boolean, rules: Rules, now: number)
 	if (text.progress.cancelRequested) return unsent(text, "cancelled", "requested");
 	if (now > lastMoment(text, rules)) return unsent(text, "expired", "too_old");
 	const requests = cleared(text.progress.requests, isSeen);
-	if (isGivenUp(text))
-		return { ...whyGivenUp({ ...text, progress: { ...text.progress, requests } }), progress: { requests } };
+	const known = { ...text, progress: { ...text.progress, requests } };
+	if (isGivenUp(known)) return { ...whyGivenUp(known), progress: { requests } };
 	return { state: "waiting", nextAt: now, progress: { requests } };
 }
 
@@ -287,12 +289,17 @@ function isInDoubt(text: OutboxText): boolean {
 
 /** Whether so many requests had no answer of the service that the text is not sent any more. */
 function isGivenUp(text: OutboxText): boolean {
-	return lostOf(text).length >= mostLost;
+	return lostOf(text).length >= mostLost || isBlocked(text);
+}
+
+/** Whether something in front of the service refuses this text alone, and no request of it was taken. */
+function isBlocked(text: OutboxText): boolean {
+	return doubtsOf(text) === 0 && lostOf(text).filter(({ blocked }) => blocked).length >= mostBlocked;
 }
 
 /** The end of such a text. Only reads that saw the conversation prove that it was not sent. */
 function whyGivenUp(text: OutboxText): Change {
-	if (doubtsOf(text) === 0) return ended("refused", "failing");
+	if (doubtsOf(text) === 0) return ended("refused", isBlocked(text) ? "blocked" : "failing");
 	return ended("unknown", text.progress.baseline?.seen ? "no_outcome" : "unreadable");
 }
 

@@ -1,4 +1,5 @@
 import type { Message } from "messaging-conversations";
+import { createGateway } from "./blocked.ts";
 import { unsent } from "./decide.ts";
 import type { OutboxEngine } from "./engine.ts";
 import {
@@ -166,7 +167,13 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	const options = checkedOptions(given);
 	const { client, store, engine, onSettled, onPaused, now } = options;
 	const pauses = createPauses((pause) => ignoringErrors(() => onPaused?.(pause)), now);
-	const context: QueueContext = { options, pauses, settings: createSettingsCache(client, now), onChange: settled };
+	const context: QueueContext = {
+		options,
+		pauses,
+		gateway: createGateway(client, pauses, now),
+		settings: createSettingsCache(client, now),
+		onChange: settled,
+	};
 	const queues: Work = {
 		store,
 		now,

@@ -7,6 +7,7 @@ import type { Recipient } from "./text.ts";
  * - `forbidden`: the key lacks a scope, or the agency is not linked
  * - `rate_limited`: a 429
  * - `unreachable`: the service was not reached
+ * - `gateway`: something in front of the service, such as a firewall, refuses what the outbox sends
  * - `failing`: a read or a send of a text failed
  * - `consent_unavailable`, `language_required`, `language_unavailable`: settings of the agency, see {@link OutboxReason}
  * - `hook_failed`: `beforeSend` or `onReply` threw, took longer than 5 seconds, or returned something else than a verdict
@@ -17,6 +18,7 @@ export type PauseReason =
 	| "forbidden"
 	| "rate_limited"
 	| "unreachable"
+	| "gateway"
 	| "failing"
 	| "consent_unavailable"
 	| "language_required"
@@ -44,6 +46,8 @@ export interface Pause {
 export interface Pauses {
 	/** Notes an error of a text that would wait for `waitMs`. Returns the time before which the text is not tried. */
 	met: (error: PartnerError, text: Recipient & { id?: string }, waitMs: number) => number;
+	/** Pauses all texts of the client because something in front of the service refuses them. Returns the time of the next try. */
+	holdAll: (reason: PauseReason, error: PartnerError) => number;
 	/** Pauses an agency because of its settings. Returns the time of the next try. */
 	holdAgency: (agencyId: string, reason: PauseReason) => number;
 	/** Reports what keeps a single text waiting: once, until it is cleared. */
@@ -71,9 +75,12 @@ interface Scope {
 }
 
 const longestPauseMs = 60_000;
+/** Somebody has to change a rule of the firewall, so it is asked less often. */
+const longestGatewayPauseMs = 15 * 60_000;
 const hourMs = 3_600_000;
 
-type Operation = "read" | "send" | "key" | "settings";
+const operations = ["read", "send", "key", "settings", "gateway"] as const;
+type Operation = (typeof operations)[number];
 
 /** @param tell is called once for each kind of pause, and again only when it came back after it had passed */
 export function createPauses(tell: (pause: Pause) => void, now: () => number): Pauses {
@@ -88,8 +95,8 @@ export function createPauses(tell: (pause: Pause) => void, now: () => number): P
 		return scope;
 	};
 	/** Calls that failed together make one pause. */
-	const pause = (scope: Scope): void => {
-		if (scope.until <= now()) scope.until = now() + Math.min(longestPauseMs, 500 * 2 ** scope.times++);
+	const pause = (scope: Scope, longestMs = longestPauseMs): void => {
+		if (scope.until <= now()) scope.until = now() + Math.min(longestMs, 500 * 2 ** scope.times++);
 	};
 	return {
 		met(error, { id, agencyId, to }, waitMs) {
@@ -120,6 +127,14 @@ export function createPauses(tell: (pause: Pause) => void, now: () => number): P
 			}
 			return retryAt;
 		},
+		holdAll(reason, error) {
+			const scope = scopeOf(nameOf("gateway"));
+			pause(scope, longestGatewayPauseMs);
+			scope.until = Math.max(scope.until, now() + Math.min(error.retryAfterMs ?? 0, hourMs));
+			if (!scope.reported.has(reason)) tell({ reason, error, retryAt: new Date(scope.until) });
+			scope.reported.add(reason);
+			return scope.until;
+		},
 		holdAgency(agencyId, reason) {
 			const scope = scopeOf(nameOf("settings", agencyId));
 			pause(scope);
@@ -137,6 +152,7 @@ export function createPauses(tell: (pause: Pause) => void, now: () => number): P
 		passed({ agencyId, to }, operation) {
 			const names = [nameOf(operation), nameOf(operation, agencyId)];
 			if (operation !== "settings") names.push(nameOf("key"));
+			if (operation === "send") names.push(nameOf("gateway"));
 			for (const name of names) {
 				const scope = scopes.get(name);
 				if (!scope) continue;
@@ -149,10 +165,7 @@ export function createPauses(tell: (pause: Pause) => void, now: () => number): P
 			}
 		},
 		pausedUntil(agencyId) {
-			const all = (["read", "send", "key", "settings"] as const).flatMap((each) => [
-				nameOf(each),
-				nameOf(each, agencyId),
-			]);
+			const all = operations.flatMap((each) => [nameOf(each), nameOf(each, agencyId)]);
 			return Math.max(...all.map((name) => scopes.get(name)?.until ?? 0));
 		},
 		forget: () => scopes.clear(),

@@ -3,6 +3,7 @@
  */
 import { isPartnerError, type OutgoingMessage, type PartnerError, type Sent } from "messaging-conversations";
 import { baselineOf } from "./baseline.ts";
+import { type Gateway, isRefusedByGateway } from "./blocked.ts";
 import {
 	afterFollow,
 	asMessage,
@@ -40,6 +41,7 @@ import {
 export interface QueueContext {
 	options: CheckedOptions;
 	pauses: Pauses;
+	gateway: Gateway;
 	settings: SettingsCache;
 	/** Called after each change of state that is stored. */
 	onChange: (text: OutboxText) => Promise<void>;
@@ -216,7 +218,10 @@ async function request(
 	// they would replace. `enqueue` has checked the number.
 	const call = { retry: false, deadlineMs: Math.ceil(leftMs), allowUnlistedNumber: true } as const;
 	const result = await options.client.agency(text.agencyId).messages.send(message, call).result();
-	if (result.ok) context.pauses.passed(text, "send");
+	if (result.ok) {
+		context.pauses.passed(text, "send");
+		context.gateway.sent();
+	}
 	const after = result.ok
 		? afterSend(begun, result.data, options)
 		: await afterError(context, begun, result.error, grounds, signal);
@@ -285,6 +290,12 @@ async function afterError(
 	const without = requests.slice(0, -1);
 	const back: Change = { state: text.queueId === null ? "waiting" : "held" };
 	if (error.outcome !== "not_sent") {
+		if (isRefusedByGateway(error)) {
+			const { nextAt, isBlocked } = await context.gateway.refused(error, text, backoffMs(failures));
+			const last = requests.at(-1);
+			const marked = isBlocked && last ? [...without, { ...last, blocked: true as const }] : requests;
+			return { nextAt, progress: { ...noted, requests: marked } };
+		}
 		const isAccepted = error.outcome === "sent";
 		const nextAt = pauses.met(error, text, backoffMs(isAccepted ? 0 : failures));
 		if (isAccepted) return { nextAt, progress: { error: noted.error, requests: withEnd(requests, "accepted") } };
@@ -351,7 +362,10 @@ async function readFor(
 		if (!isPartnerError(error)) throw error;
 		if (signal?.aborted) return undefined;
 		const { failures } = text.progress;
-		const nextAt = pauses.met(error, text, backoffMs(failures));
+		const waitMs = backoffMs(failures);
+		const nextAt = isRefusedByGateway(error)
+			? (await context.gateway.refused(error, text, waitMs)).nextAt
+			: pauses.met(error, text, waitMs);
 		await write(context, text, { nextAt, progress: { failures: failures + 1, error: errorOf(error) } });
 		return undefined;
 	}

@@ -109,5 +109,6 @@ const reasons: Partial<Record<OutboxReason, string>> = {
 	earlier_text_dropped:
 		"Not sent: an earlier text to the contact was not delivered, because they declined or did not answer.",
 	failing: "Not sent: every attempt failed. Find out why before you send it again.",
+	blocked: "Not sent: something in front of the service, such as a firewall, refuses this text and lets others pass.",
 	not_allowed: "Not sent: the number is not one of allowRecipients.",
 };

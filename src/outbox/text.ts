@@ -38,7 +38,8 @@ export type OutboxState =
  *   `earlier_text_dropped` (`afterDrop`)
  * - `expired`: `too_old`
  * - `refused`: `bad_request` (a 400), `not_allowed` (`allowRecipients`), `invalid_input` (refused by the client), `failing`
- *   (eight requests failed, and reads showed that none was taken)
+ *   (eight requests failed, and reads showed that none was taken), `blocked` (something in front of the service, such as a
+ *   firewall, refused this text three times, and let others pass)
  * - `unknown`: `no_outcome` (too many requests without a known result), `unreadable` (the conversation is hidden),
  *   `ambiguous` (the conversation does not show which text is this one)
  */
@@ -58,6 +59,7 @@ export type OutboxReason =
 	| "not_allowed"
 	| "invalid_input"
 	| "failing"
+	| "blocked"
 	| "no_outcome"
 	| "unreadable"
 	| "ambiguous";
@@ -96,6 +98,8 @@ export interface RequestRecord {
 	 * until the contact answers.
 	 */
 	end?: "accepted" | "refused" | "limited" | "held" | undefined;
+	/** Whether something in front of the service refused it, while it let other texts pass. */
+	blocked?: true | undefined;
 	/** Whether a later read showed no sign of it. */
 	cleared?: true | undefined;
 	/** Whether that read saw the conversation, which proves that the request was not taken. */

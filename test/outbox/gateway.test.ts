@@ -2,6 +2,7 @@
  * The outbox behind something that answers in place of the service: a lost answer each time, so that it reads, and then
  * decides.
  */
+import { createClient } from "messaging-conversations";
 import { describe, expect, test } from "vitest";
 import { createWorld } from "./world.ts";
 
@@ -100,4 +101,77 @@ test.each([401, 403])("a page with %d is neither a bad key nor an agency that is
 	const reasons = pauses.map(({ reason }) => reason);
 	expect(reasons).not.toContain("key");
 	expect(reasons).not.toContain("forbidden");
+});
+
+describe("a firewall that refuses", () => {
+	const page = (): Response => new Response("<h1>Forbidden</h1>", { status: 403, headers: { server: "waf" } });
+
+	/** An outbox behind a firewall, people who have just written, and hours that pass minute by minute. */
+	function createBehind(refuses: (request: Request, body: string) => boolean) {
+		const world = createWorld();
+		const { sandbox, agency } = world;
+		const people = Array.from({ length: 20 }, (_, at) => agency.contact(`+4477009002${10 + at}`));
+		for (const person of people) person.writes("Hello");
+		let isUp = true;
+		let refused = 0;
+		const fetch = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+			const request = new Request(input, init);
+			if (!isUp || !refuses(request, await request.clone().text())) return sandbox.connection.fetch(request);
+			refused++;
+			return page();
+		};
+		const outbox = world.restart({ client: createClient({ ...sandbox.connection, fetch, retry: false }) });
+		const enqueue = (at: number, body = "Hi", id = `${at}`) =>
+			outbox.enqueue({ id, agencyId: agency.id, to: people[at]?.phoneNumber ?? "", body });
+		const minutes = async (count: number, each?: (minute: number) => Promise<unknown>) => {
+			for (let minute = 0; minute < count; minute++) {
+				await each?.(minute);
+				await outbox.drain();
+				sandbox.clock.advance({ minutes: 1 });
+			}
+			await outbox.drain();
+		};
+		const end = () => {
+			isUp = false;
+		};
+		return { ...world, people, outbox, enqueue, minutes, end, refusals: () => refused };
+	}
+
+	test("one text ends that one as blocked after three rounds that count, and the others are sent", async () => {
+		const { outbox, enqueue, minutes, pauses, people } = createBehind((_, body) => body.includes("<script>"));
+		await enqueue(0, "<script>", "bad");
+		await minutes(300, (minute) => enqueue(1 + (minute % 19), `Text ${minute}`, `good ${minute}`));
+		expect(await outbox.status("bad")).toMatchObject({
+			state: "refused",
+			reason: "blocked",
+			description: expect.stringContaining("firewall"),
+		});
+		expect((await outbox.status("bad"))?.attempts).toBeLessThan(8);
+		expect(people[0]?.inbox()).toEqual([]);
+		expect(people.flatMap((person) => person.inbox().filter(({ kind }) => kind === "text"))).toHaveLength(300);
+		expect(pauses[0]).toMatchObject({ reason: "gateway" });
+	});
+
+	test("everything pauses all texts, is asked for all of them together, and ends none", async () => {
+		const { outbox, enqueue, minutes, pauses, people, end, refusals } = createBehind(() => true);
+		for (const at of people.keys()) await enqueue(at);
+		await minutes(12 * 60);
+		expect(pauses).toMatchObject([{ reason: "gateway" }]);
+		for (const at of people.keys()) expect(await outbox.status(`${at}`)).toMatchObject({ state: "waiting" });
+		// Pauses of up to a quarter of an hour, in which the four texts under way and one question are refused.
+		expect(refusals()).toBeLessThan(5 * 70);
+		end();
+		await minutes(30);
+		for (const person of people) expect(person.inbox().map(({ body }) => body)).toEqual(["Hi"]);
+	});
+
+	test("every POST, and lets reads pass: the queue pauses, and each text is sent once it is gone", async () => {
+		const { enqueue, minutes, pauses, people, end } = createBehind(({ method }) => method === "POST");
+		for (const at of people.keys()) await enqueue(at);
+		await minutes(120);
+		expect(pauses).toMatchObject([{ reason: "gateway" }]);
+		end();
+		await minutes(12 * 60);
+		for (const person of people) expect(person.inbox().map(({ body }) => body)).toEqual(["Hi"]);
+	});
 });

@@ -1,0 +1,71 @@
+/*
+ * A firewall, a proxy or a load balancer refused a request in place of the service. One that dislikes the words of a text must
+ * not stop the others, and one that lets nothing through must not end every text.
+ */
+import { type Client, isPartnerError, type PartnerError } from "messaging-conversations";
+import type { Pauses } from "./pauses.ts";
+import type { OutboxText } from "./text.ts";
+
+/** What a refusal by something in front of the service means for a text. */
+export interface Refusal {
+	/** When the text may be tried again. */
+	nextAt: number;
+	/** Only this text is refused: since its last request the send of another one has succeeded. */
+	isBlocked: boolean;
+}
+
+/** Tells what is refused: this text, or all of them. */
+export interface Gateway {
+	/** Asks whether anything passes. `waitMs` is how long this text would wait alone. */
+	refused: (error: PartnerError, text: OutboxText, waitMs: number) => Promise<Refusal>;
+	/** Notes a send that succeeded. */
+	sent: () => void;
+}
+
+/** A gateway says with these that it got no answer, or that it was busy. They say nothing about the request. */
+const passing = new Set([404, 408, 410, 421, 425, 429, 499]);
+
+const askingMs = 30_000;
+
+/** Whether something in front of the service refused the request itself. */
+export function isRefusedByGateway({ _tag, status = 0 }: PartnerError): boolean {
+	return _tag === "PartnerGatewayError" && status >= 400 && status < 500 && !passing.has(status);
+}
+
+export function createGateway(client: Client, pauses: Pauses, now: () => number): Gateway {
+	let asking: Promise<PartnerError | undefined> | undefined;
+	let sentAt = Number.NEGATIVE_INFINITY;
+
+	/** Asks once for all texts that meet the refusal at the same time. */
+	function ask(): Promise<PartnerError | undefined> {
+		asking ??= client.me
+			.get({ retry: false, deadlineMs: askingMs })
+			.then(
+				() => undefined,
+				(error: unknown) => {
+					if (isPartnerError(error)) return error;
+					throw error;
+				},
+			)
+			.finally(() => {
+				asking = undefined;
+			});
+		return asking;
+	}
+
+	return {
+		async refused(error, text, waitMs) {
+			// The last one is the request that was refused.
+			const previous = text.progress.requests.at(-2)?.at;
+			const isSend = error.operation === "messages.send";
+			const failed = await ask();
+			const isBlocked = isSend && !failed && previous !== undefined && sentAt > previous;
+			const isAll = failed !== undefined || (isSend && !isBlocked);
+			const until = isAll ? pauses.holdAll("gateway", failed ?? error) : pauses.met(error, text, waitMs);
+			return { nextAt: Math.max(until, now() + waitMs), isBlocked };
+		},
+		sent: () => {
+			sentAt = now();
+		},
+	};
+}
