@@ -25,6 +25,10 @@ export interface Connections {
 	mayBeStale: () => boolean;
 	/** Notes that a request uses a connection. */
 	use: (socket: Socket) => void;
+	/** Notes that a response has ended, so that what comes now belongs to none. */
+	release: (socket: Socket) => void;
+	/** Whether something has come on a connection since its last response ended. It is not the answer of the next request. */
+	hasStray: (socket: Socket) => boolean;
 	/** Whether a connection is too old for another request. */
 	isOld: (socket: Socket | null) => boolean;
 	/** Closes the connections that no request uses. */
@@ -43,6 +47,8 @@ export function createConnections({ maxSockets, keepAliveMs, maxAgeMs, tls, prox
 	const idle = (): Socket[] =>
 		[plain, secure].flatMap(({ freeSockets }) => Object.values(freeSockets)).flatMap((sockets) => sockets ?? []);
 	const openedAt = new WeakMap<Socket, number>();
+	/** Bytes that a connection had received when its last response ended. */
+	const received = new WeakMap<Socket, number>();
 	// By the wall clock, because the other one can stand still while a function or a container is frozen.
 	let usedAt = Date.now();
 
@@ -54,6 +60,8 @@ export function createConnections({ maxSockets, keepAliveMs, maxAgeMs, tls, prox
 			usedAt = Date.now();
 			if (!openedAt.has(socket)) openedAt.set(socket, performance.now());
 		},
+		release: (socket) => void received.set(socket, socket.bytesRead),
+		hasStray: (socket) => socket.bytesRead > (received.get(socket) ?? Number.POSITIVE_INFINITY),
 		isOld(socket) {
 			const opened = socket ? openedAt.get(socket) : undefined;
 			return opened !== undefined && performance.now() - opened > maxAgeMs;

@@ -98,6 +98,11 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 	return Object.assign(exchange, { close });
 }
 
+/** Something arrived on a connection before the request was written. It is no answer to it. */
+function strayError(): Error {
+	return Object.assign(new Error("stray answer"), { code: "ECONNRESET" });
+}
+
 function closedError(): Error {
 	return Object.assign(new Error("closed"), { code: "ERR_EXCHANGE_CLOSED" });
 }
@@ -170,6 +175,8 @@ function send(
 		request.on("socket", (socket) => {
 			// Deno gives a request that was destroyed in its handshake another connection, and sends it.
 			if (isOver) return void socket.destroy();
+			// A gateway gives up an idle connection with a 408, or answers an earlier request late.
+			if (request.reusedSocket && connections.hasStray(socket)) return end(strayError());
 			connections.use(socket);
 			// Written now and not before, because a socket sends what it was given as soon as it has its connection.
 			watchConnection(socket, isMock ? () => (connected = true) : write, end);
@@ -179,9 +186,13 @@ function send(
 			const status = response.statusCode ?? 0;
 			// Not a final status, such as a 101 that names no protocol. The request closes without a response.
 			if (status < 200) return void request.destroy();
-			// A response that comes before the request was read leaves the connection unusable.
-			if (!request.writableFinished) response.once("end", () => request.destroy());
 			const { socket } = response;
+			// A response that comes before the request was read leaves the connection unusable. On a connection that was used
+			// before, it may belong to something else.
+			if (!request.writableFinished && request.reusedSocket) return end(strayError());
+			if (!request.writableFinished) response.once("end", () => request.destroy());
+			// The response of a mock can be without a socket.
+			if (socket) response.once("end", () => connections.release(socket));
 			if (connections.isOld(socket)) response.once("end", () => socket.destroy());
 			const received = { status, headers: new NodeHeaders(response) };
 			head = received;
