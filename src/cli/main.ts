@@ -5,6 +5,7 @@ import type { Host } from "./host.ts";
 import { type Options, refuseUnknownCommand, UsageError } from "./options.ts";
 import { sandboxCommand } from "./sandbox.ts";
 import { tailCommand } from "./tail.ts";
+import { printable } from "./text.ts";
 
 /** A command: the words after its name are for it. */
 interface Command {
@@ -39,7 +40,8 @@ export async function main(args: readonly string[], host: Host): Promise<number>
 		const [name = ""] = args;
 		const command = commands.get(name);
 		const called = command ? `messaging-conversations ${name}` : "messaging-conversations";
-		const message = error instanceof Error ? error.message : String(error);
+		const given = error instanceof Error ? error.message : String(error);
+		const message = given.split("\n").map(printable).join("\n");
 		host.printError(error instanceof UsageError ? `${message}\n\n${called} --help shows the options.` : message);
 		return command?.failure ?? 1;
 	}

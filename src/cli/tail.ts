@@ -96,7 +96,7 @@ async function follow({ connection, agencyId, everyMs, show, json, stop, host }:
 				for (const event of eventsOf(change, agency, { show, seen })) print(event);
 			},
 			// On stderr, so that a program that reads the events gets nothing else.
-			onProblem: (text) => host.printError(`! ${nameOf(agency)}: ${text}`),
+			onProblem: (text) => host.printError(`! ${nameOf(agency)}: ${printable(text)}`),
 		});
 		return run(createClient({ ...connection, onAttempt: attempted, appInfo }).agency(agency.id));
 	});

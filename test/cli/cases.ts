@@ -201,6 +201,18 @@ export const furtherCases: readonly Case[] = [
 		remedy: /Create a key with both scopes/,
 	},
 	{
+		name: "a gateway that replaces the bodies of errors",
+		prepare: () =>
+			live({
+				edit(answer) {
+					if (answer.status === 404) answer.body = "<h1>Not Found</h1>";
+				},
+			}),
+		status: 2,
+		found: { errors: /^Errors arrive without `_tag`: something in front of the service replaces them/ },
+		remedy: /errorBodies/,
+	},
+	{
 		name: "a key that is revoked during the checks",
 		async prepare() {
 			const sandbox = world();

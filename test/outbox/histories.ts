@@ -20,6 +20,11 @@ const effects = [
 	"empty",
 	"truncated",
 	"html",
+	{ kind: "html", status: 400 },
+	{ kind: "html", status: 403 },
+	{ kind: "html", status: 404, body: "default backend - 404", contentType: "text/plain" },
+	{ kind: "html", status: 408, body: "" },
+	{ kind: "html", status: 429 },
 	"not-json",
 	"missing-field",
 ] as const;

@@ -323,10 +323,15 @@ const reasons: readonly Reason[] = [
 			return send(box, text, { check: "broken" });
 		},
 	),
-	reason("a fault without end", 502, /: an HTML page as the answer, before .* ran\. It hits every time\.$/, (box) => {
-		box.sandbox.faults.add({ times: Number.POSITIVE_INFINITY, effect: "html" });
-		return list(box, {}, { check: "broken" });
-	}),
+	reason(
+		"a fault without end",
+		502,
+		/: what something in front of the service answers, with status 502, before .* ran\. It hits every time\.$/,
+		(box) => {
+			box.sandbox.faults.add({ times: Number.POSITIVE_INFINITY, effect: "html" });
+			return list(box, {}, { check: "broken" });
+		},
+	),
 	reason(
 		"a fault that cuts",
 		null,

@@ -82,6 +82,14 @@ const effects = [
 		},
 	},
 	{
+		name: "the answer of something in front of the service",
+		effect: { kind: "html", status: 404, body: "default backend - 404", contentType: "text/plain" },
+		shows: (outcome: Outcome) => {
+			const { status, headers, text } = answered(outcome);
+			expect([status, headers.get("content-type"), text]).toEqual([404, "text/plain", "default backend - 404"]);
+		},
+	},
+	{
 		name: "empty",
 		effect: "empty",
 		shows: (outcome: Outcome) => {

@@ -43,6 +43,7 @@ export const kinds: Record<string, Kind> = {
 	"hidden and shown again": { hides: true },
 	"conversations that cannot be read for a while": { unreadable: true },
 	"requests that fail": { faults: 0.15, faultStatuses: [500, 0] },
+	"answers of a gateway": { faults: 0.15, faultStatuses: [404, 403, 408, 400, 502], faultsAreOfGateway: true },
 	"429": { faults: 0.1, faultStatuses: [429] },
 	"messages without a time": { undatedMessages: true },
 	"photos that are stored later": { lateMediaMs: 8 * minute },
@@ -56,6 +57,14 @@ export const kinds: Record<string, Kind> = {
 		unreadable: true,
 		faults: 0.05,
 		faultStatuses: [500, 0, 429],
+	},
+	"answers of a gateway, copies that lag behind, and much else": {
+		copiesLagMs: 60 * second,
+		endless: true,
+		hides: true,
+		faults: 0.1,
+		faultStatuses: [404, 403, 410, 0],
+		faultsAreOfGateway: true,
 	},
 	"all at once": {
 		lateMs: 60 * second,

@@ -28,6 +28,8 @@ export interface Kind {
 	faults?: number;
 	/** What a failed request is answered with. */
 	faultStatuses?: readonly number[];
+	/** Something in front of the service answers the failed requests with these statuses, and with a page of its own. */
+	faultsAreOfGateway?: boolean;
 	/** Some messages have no time of their own. */
 	undatedMessages?: boolean;
 	/** Some reads are answered by a copy of the data that is so far behind. The pages of one list are of one copy. */
@@ -284,6 +286,7 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 		if (model.isFaulty && random() < faults) {
 			const status = faultStatuses[Math.floor(random() * faultStatuses.length)] ?? 500;
 			if (status === 0) throw new TypeError("fetch failed", { cause: { code: "ECONNRESET" } });
+			if (kind.faultsAreOfGateway) return new Response("default backend", { status });
 			return refused(status);
 		}
 		const size = Math.min(model.pageSize, Number(query.get("pageSize") ?? 50));

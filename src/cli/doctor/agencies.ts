@@ -36,6 +36,26 @@ async function checkAgency({ conversations }: AgencyClient, { id: agencyId, name
 	return [agency, { id: window, state: "fail", ...explain(detail.error) }];
 }
 
+/** A number for films, which nobody has. It is only looked up. */
+const nobody = "+447700900999";
+
+/** Checks that an error arrives as the service writes it, by the 404 of a number without a conversation. */
+export async function checkErrors({ conversations }: AgencyClient): Promise<Check> {
+	const id = "errors";
+	const asked = await conversations.get(nobody, { pageSize: 1, retry: false }).result();
+	if (asked.ok) return skip(id, "the number for the test has a conversation");
+	const { error } = asked;
+	if (error._tag === "PartnerNotFound") return { id, state: "ok", what: "Errors arrive as the service writes them." };
+	if (error._tag !== "PartnerGatewayError" || error.status !== 404) return { id, state: "fail", ...explain(error) };
+	return {
+		id,
+		state: "fail",
+		what: "Errors arrive without `_tag`: something in front of the service replaces them.",
+		remedy:
+			'No missing conversation and no refused key can be told from an outage. Have it pass on the bodies of errors, or see the option errorBodies: "any".',
+	};
+}
+
 /** Says what an agency lacks to reach contacts who have not written for 24 hours. */
 function checkReadiness(id: string, readiness: WindowReopenReadiness): Check {
 	const { availableLanguages, configured, eligibleForManualSend, templatesApproved } = readiness;

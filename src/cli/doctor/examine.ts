@@ -1,7 +1,7 @@
 import { type Client, createClient, type Me } from "messaging-conversations";
 import type { Connection } from "../connection.ts";
 import type { Host } from "../host.ts";
-import { checkAgencies } from "./agencies.ts";
+import { checkAgencies, checkErrors } from "./agencies.ts";
 import { type Check, skip } from "./check.ts";
 import { checkContract } from "./drift.ts";
 import { checkNetwork } from "./network.ts";
@@ -61,6 +61,10 @@ async function* checkReach(
 		yield { id: "agency", state: "fail", what, remedy };
 	} else if (!me.scopes.includes("conversations:read")) yield skip("agency", "the key may not read conversations");
 	else yield* checkAgencies(client, agencies);
+	const [first] = agencies;
+	yield first && me.scopes.includes("conversations:read")
+		? await checkErrors(client.agency(first.id))
+		: skip("errors", "no agency can be read");
 	yield await checkLatency(client);
 }
 
@@ -76,5 +80,5 @@ function* skipKey(because: string): Generator<Check, void, undefined> {
 }
 
 function* skipReach(because: string): Generator<Check, void, undefined> {
-	for (const id of ["scopes", "agency", "latency"]) yield skip(id, because);
+	for (const id of ["scopes", "agency", "errors", "latency"]) yield skip(id, because);
 }

@@ -220,7 +220,7 @@ export function explainFault({ phase, effect, remaining }: Fault): string {
 		reset: "the connection cut",
 		hang: "no answer",
 		latency: `an answer ${latencyMs} ms late`,
-		html: "an HTML page as the answer",
+		html: `what something in front of the service answers, with status ${status ?? 502}`,
 		empty: "an empty answer",
 		truncated: "half of the answer",
 		"not-json": "an answer that is not JSON",

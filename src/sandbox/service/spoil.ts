@@ -25,10 +25,8 @@ export function spoil(effect: Effect, needed: string, answer: Answer): Answer {
 			return { status, headers: json, body: JSON.stringify({ _tag: tagOf(status), message }) };
 		}
 		case "html": {
-			const body =
-				"<!doctype html><html><head><title>Bad gateway</title></head><body><h1>Bad gateway</h1></body></html>";
-			const headers = { ...kept, ...retry, "content-type": "text/html; charset=utf-8" };
-			return { status: effect.status ?? 502, headers, body };
+			const headers = { ...kept, ...retry, "content-type": effect.contentType ?? "text/html; charset=utf-8" };
+			return { status: effect.status ?? 502, headers, body: effect.body ?? badGateway };
 		}
 		case "empty":
 			return { status: effect.status ?? 200, headers: { ...kept, ...retry }, body: "" };
@@ -46,6 +44,9 @@ export function spoil(effect: Effect, needed: string, answer: Answer): Answer {
 			};
 	}
 }
+
+const badGateway =
+	"<!doctype html><html><head><title>Bad gateway</title></head><body><h1>Bad gateway</h1></body></html>";
 
 /** The statuses that fetch follows. */
 export const isRedirect = (status: number): boolean => [301, 302, 303, 307, 308].includes(status);

@@ -39,6 +39,13 @@ export interface FaultEffect {
 	 * exist before. @default one that the operation's callers need
 	 */
 	readonly field?: string | null | undefined;
+	/**
+	 * For `html`: what a load balancer, firewall or proxy answers in place of the service, such as `default backend - 404`.
+	 * @default a page that says "Bad gateway"
+	 */
+	readonly body?: string | null | undefined;
+	/** For `html`: the content type of the body. @default "text/html; charset=utf-8" */
+	readonly contentType?: string | null | undefined;
 	/** For `redirect`: where to. @default "https://elsewhere.invalid/" */
 	readonly location?: string | undefined;
 }
@@ -67,6 +74,8 @@ export interface Effect {
 	readonly retryAfter: string | null;
 	readonly latencyMs: number;
 	readonly field: string | null;
+	readonly body?: string | null | undefined;
+	readonly contentType?: string | null | undefined;
 	readonly location: string;
 }
 
@@ -93,6 +102,7 @@ const waitRule: Schema<number> = rule(
 	(ms) => typeof ms === "number" && ms >= 0 && ms <= 86_400_000,
 	"must be milliseconds, from 0 to 86400000",
 );
+const anyText: Schema<string> = rule((text) => typeof text === "string", "must be text");
 const operationRule = oneOf(...operationIds);
 
 const effectRule = fields<FaultEffect>({
@@ -102,6 +112,8 @@ const effectRule = fields<FaultEffect>({
 	latencyMs: optional(waitRule),
 	latency: optional(waitRule),
 	field: optional(orNull(someText)),
+	body: optional(orNull(anyText)),
+	contentType: optional(orNull(headerText)),
 	location: optional(headerText),
 });
 
@@ -141,6 +153,9 @@ export const faultRule = fields<Fault>({
 		retryAfter: orNull(headerText),
 		latencyMs: waitRule,
 		field: orNull(someText),
+		// Archives of before have neither.
+		body: optional(orNull(anyText)),
+		contentType: optional(orNull(headerText)),
 		location: headerText,
 	}),
 	skip: wholeFrom(0),
@@ -163,18 +178,23 @@ export function faultFrom(id: number, options: FaultOptions): Fault {
 function effectFrom(given: FaultOptions["effect"]): Effect {
 	const effect: FaultEffect = typeof given === "string" ? { kind: given } : given;
 	const waits = effect.latencyMs ?? effect.latency;
+	const { body = null, contentType = null } = effect;
 	const { status = null, retryAfter = null, field = null, location = "https://elsewhere.invalid/" } = effect;
 	const kind = effect.kind ?? (status === null && waits !== undefined ? "latency" : "status");
 	if (kind === "status" && status === null)
 		throw new TypeError("faults.add: effect must have a status or a kind: { status: 503 }.");
 	if (field !== null && kind !== "missing-field")
 		throw new TypeError(`faults.add: effect.field is for missing-field, not for ${kind}.`);
+	for (const [name, value] of Object.entries({ body, contentType }))
+		if (value !== null && kind !== "html")
+			throw new TypeError(`faults.add: effect.${name} is for html, not for ${kind}.`);
 	if (status !== null && (kind === "reset" || kind === "hang" || kind === "latency"))
 		throw new TypeError(
 			`faults.add: effect.status is not for ${kind}. A late answer is { status: 503, latencyMs: 250 }.`,
 		);
 	const latencyMs = waits ?? (kind === "latency" ? 100 : 0);
-	return { kind, status, retryAfter: retryAfter === null ? null : String(retryAfter), latencyMs, field, location };
+	const after = retryAfter === null ? null : String(retryAfter);
+	return { kind, status, retryAfter: after, latencyMs, field, body, contentType, location };
 }
 
 /** The fault that hits this request, if any: the first one in order of creation that can; its count goes down. */
