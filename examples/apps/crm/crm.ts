@@ -3,6 +3,7 @@ import {
 	type AgencyClient,
 	type ConversationSummary,
 	isWindowOpen,
+	type Message,
 	operationIdFrom,
 	type RequestError,
 } from "messaging-conversations";
@@ -19,6 +20,7 @@ export type Reminder =
 	| "waits for consent"
 	| "sent, or waits for consent"
 	| "another text waits"
+	| "they wrote STOP"
 	| "ask again later"
 	| "call them instead";
 
@@ -30,8 +32,9 @@ export type Reminder =
  */
 export async function remind(agency: AgencyClient, visit: Visit): Promise<Reminder> {
 	const body = `Your visit of ${visit.address} is at ${visit.at.toISOString().slice(11, 16)} (UTC).`;
-	const read = await agency.conversations.get(visit.phone, { pageSize: 1 }).result();
+	const read = await agency.conversations.get(visit.phone).result();
 	if (!read.ok && read.error._tag !== "PartnerNotFound") return afterError(read.error);
+	if (read.ok && read.data.messagePage.messages.some(saysStop)) return "they wrote STOP";
 	const held = read.ok ? read.data.conversation.queuedMessages[0] : undefined;
 	// A second text would replace the one that waits.
 	if (held) return held.body === body ? "waits for consent" : "another text waits";
@@ -44,6 +47,11 @@ export async function remind(agency: AgencyClient, visit: Visit): Promise<Remind
 		})
 		.result();
 	return result.ok ? (result.data.queued ? "waits for consent" : "sent") : afterError(result.error);
+}
+
+/** In English. Yours has the languages of your contacts, and remembers who wrote it. */
+function saysStop({ direction, body }: Message): boolean {
+	return direction === "inbound" && /^\W*(stop|unsubscribe)\b/i.test(body ?? "");
 }
 
 function afterError(error: RequestError): Reminder {

@@ -14,9 +14,11 @@ export const tables = `
 	);
 	create table if not exists message (
 		agency_id text, id bigint, phone text not null, sid text not null, direction text not null, body text, template text,
-		status text, created_at text,
-		primary key (agency_id, id)
+		status text, created_at text
 	);
+	-- By messageSid, because JSON loses the last digits of a large id. Earlier versions of this sample had the id as the key.
+	alter table message drop constraint if exists message_pkey;
+	create unique index if not exists message_sid on message (agency_id, sid);
 	alter table message add column if not exists files text, add column if not exists seen boolean not null default false;
 	create table if not exists unstored (
 		id bigserial primary key, agency_id text not null, phone text not null, change text not null,
@@ -157,10 +159,10 @@ function hashOf(agencyId: string, phone: string): string {
 	return createHash("sha256").update(`${agencyId} ${phone}`).digest("hex");
 }
 
-/** How many messages of each contact have not been seen. A message that comes again counts once, by its id. */
+/** How many messages of each contact have not been seen. A message that comes again counts once, by its `messageSid`. */
 export async function unreadCounts(sql: Sql, agencyId: string): Promise<Map<string, number>> {
 	const { rows } = await sql.query(
-		`select phone, count(distinct id)::int as unread from message
+		`select phone, count(distinct sid)::int as unread from message
 		where agency_id = $1 and direction = 'inbound' and not seen group by phone`,
 		[agencyId],
 	);
@@ -227,8 +229,8 @@ async function deleteOthers(
 	// A poll may have stored a new one meanwhile, so the latest are left to the next night.
 	await sql.query(
 		`delete from message where agency_id = $1 and phone = $2 and created_at::timestamptz < now() - interval '1 hour'
-			and id not in (select value::bigint from json_array_elements_text($3::json))`,
-		[agencyId, summary.phoneNumber, JSON.stringify(messages.map(({ id }) => id))],
+			and sid not in (select json_array_elements_text($3::json))`,
+		[agencyId, summary.phoneNumber, JSON.stringify(messages.map(({ messageSid }) => messageSid))],
 	);
 }
 
@@ -266,7 +268,7 @@ async function upsertMessages(
 			-- The links of the copies do not expire. They may come later, and the message then comes again.
 			coalesce(nullif(value -> 'mediaStored', 'null'), value -> 'media')::text
 		from jsonb_array_elements($3::jsonb) as row(value)
-		on conflict (agency_id, id) do update set body = excluded.body, status = excluded.status, files = excluded.files`,
+		on conflict (agency_id, sid) do update set body = excluded.body, status = excluded.status, files = excluded.files`,
 		[agencyId, summary.phoneNumber, JSON.stringify(messages)],
 	);
 }

@@ -51,6 +51,13 @@ describe("a reminder", () => {
 		expect(anna.state().held).toMatchObject({ body: "Your offer was accepted." });
 	});
 
+	test("does not go to somebody who wrote STOP", async () => {
+		const { agency, anna } = world;
+		anna.writes("Stop!");
+		expect(await remind(agency, visit)).toBe("they wrote STOP");
+		expect(anna.inbox()).toEqual([]);
+	});
+
 	test("is dropped when nobody answers for two days", async () => {
 		const { sandbox, agency, anna } = world;
 		await remind(agency, visit);

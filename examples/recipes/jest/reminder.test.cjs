@@ -44,6 +44,12 @@ test("no answer within 48 hours", async () => {
 	expect(await statusOf(sent)).toBe("dropped");
 });
 
+test("who wrote STOP gets no reminder", async () => {
+	anna.writes("Stop, please");
+	expect(await remind(agency, visit)).toBeUndefined();
+	expect(texts()).toEqual([]);
+});
+
 test("an answer in words is no permission", async () => {
 	const sent = await remind(agency, visit, sandbox.clock.now());
 	anna.writes("Who is this?");
