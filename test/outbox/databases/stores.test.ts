@@ -216,6 +216,10 @@ describe("a text in the caller's transaction is there with the caller's row, or 
 			await store.insert({ ...text, id }, tx);
 			if (!fail) return tx.commit();
 			await tx.rollback();
+			await expect(store.insert({ ...text, id }, tx)).rejects.toMatchObject({
+				_tag: "PartnerInvalidInput",
+				field: "tx",
+			});
 			throw new Error("thought better of it");
 		});
 	});
@@ -240,6 +244,10 @@ describe("a text in the caller's transaction is there with the caller's row, or 
 		const statement = { all: () => [], run: () => ({ changes: 1 }) };
 		const statements = new Map<string, ReturnType<typeof db.prepare>>();
 		const cached = (sql: string) => statements.get(sql) ?? statements.set(sql, db.prepare(sql)).get(sql);
+		// What the cache knows from outside of a transaction proves nothing inside of one.
+		await expect(store.insert({ ...text, id: "a" }, { prepare: cached } as never)).rejects.toMatchObject({
+			field: "tx",
+		});
 		db.exec("begin");
 		await store.insert({ ...text, id: "open" }, { prepare: cached } as never);
 		db.exec("commit");

@@ -62,6 +62,12 @@ export async function race({
 			await (isLater ? new Promise((resolve) => setImmediate(resolve)) : undefined);
 	}
 
+	/** How many transactions have begun on each connection, and how many have ended. */
+	const begun = new Map<unknown, number>();
+	const ended = new Map<unknown, number>();
+	const countIn = (counts: Map<unknown, number>, key: unknown): void =>
+		void counts.set(key, (counts.get(key) ?? 0) + 1);
+
 	/** One transaction. */
 	async function one(id: string): Promise<void> {
 		const wait = pick(isSynchronous ? waits.filter((each) => each !== "awaited") : waits);
@@ -80,9 +86,16 @@ export async function race({
 		const all: Promise<unknown>[] = [];
 		let outcome: Promise<boolean> = Promise.resolve(false);
 		const begin = (tx: Transaction): Promise<unknown> => {
+			const key = connectionOf(tx);
+			const before = begun.get(key);
+			const isOther = isEnded && begun.get(key) !== ended.get(key);
 			const running = tried(tx);
 			outcome = running.then(
-				() => true,
+				() => {
+					// Another transaction was open on the connection while it ran.
+					isOfAnother = isReused === true && (isOther || begun.get(key) !== before);
+					return true;
+				},
 				(error: unknown) => {
 					reasons.set(name, String(error));
 					return false;
@@ -91,8 +104,11 @@ export async function race({
 			return running;
 		};
 		let open: Transaction | undefined;
+		let isEnded = false;
+		let isOfAnother = false;
 		const act = async (tx: Transaction): Promise<void> => {
 			open = tx;
+			countIn(begun, connectionOf(tx));
 			// A transaction that has written before proves itself in another way.
 			if (!isFirst && !isSynchronous) await outbox.enqueue({ ...note, id: `${id} before` }, { tx });
 			if (wait === "awaited") await begin(tx);
@@ -114,6 +130,8 @@ export async function race({
 		await transaction(act, isCommitted ? undefined : rollBack).catch((error: unknown) => {
 			if (error !== rollBack && !(wait === "awaited" || wait === "with another")) throw error;
 		});
+		isEnded = true;
+		countIn(ended, connectionOf(open));
 		if (wait === "too late" && open) {
 			// The pool is free, or another transaction has its connection in a moment.
 			if (random() < 0.5) await pause();
@@ -125,10 +143,10 @@ export async function race({
 		const row = await store.find(id);
 		const isThere = isAcknowledged ? row?.unacknowledged === null : row !== undefined;
 		tally.races++;
-		if (wait === "too late" && isReused && isDone) tally.ofAnother++;
+		if (wait === "too late" && isOfAnother) tally.ofAnother++;
 		else if ((!isCommitted || wait === "too late") && isThere) tally.survivors.push(name);
 		else if (wait === "forgotten" && !isSynchronous) {
-			if (isCommitted && isDone && !isThere && isReused) tally.ofAnother++;
+			if (isCommitted && isDone && !isThere && isOfAnother) tally.ofAnother++;
 			// A commit between its statements may have an error, although the text is there: enqueuing it again finds it.
 			else if (isCommitted && isDone && !isThere) tally.untrue.push(name);
 		} else if (wait !== "too late") {
@@ -145,6 +163,13 @@ export async function race({
 	// Several at a time, so that a connection is used again at once.
 	await Promise.all(Array.from({ length: isAlone ? 1 : 4 }, runner));
 	return tally;
+}
+
+/** What tells the connections apart. A transaction of Drizzle has that of its driver. */
+function connectionOf(tx: Transaction | undefined): unknown {
+	const ofDrizzle: unknown = Reflect.get(Object(Reflect.get(Object(tx), "session")), "client") ?? tx;
+	// mysql2 wraps it anew each time.
+	return Reflect.get(Object(ofDrizzle), "connection") ?? ofDrizzle;
 }
 
 /** False after a while, in which the outcome of a race has long been known; never if it is certain to come. */
