@@ -72,6 +72,20 @@ test("Drizzle on better-sqlite3: a transaction that has ended, and a callback th
 	expect(await store.find("a")).toBeUndefined();
 });
 
+test("better-sqlite3: a cache of statements from outside of a transaction proves nothing inside of one", async () => {
+	const db = new Database(newFile());
+	const store = sqliteStore(db);
+	await store.migrate();
+	const statements = new Map<string, Database.Statement>();
+	const prepare = (sql: string) => statements.get(sql) ?? statements.set(sql, db.prepare(sql)).get(sql);
+	const text = { ...newText, id: "a", createdAt: 1 };
+	await expect(store.insert(text, { prepare } as never)).rejects.toMatchObject({ field: "tx" });
+	db.exec("begin");
+	await store.insert(text, { prepare } as never);
+	db.exec("commit");
+	expect((await store.find("a"))?.id).toBe("a");
+});
+
 describe.each(sqliteLibraries)("%s", (_, open) => {
 	prove(async () => {
 		const { db, ...library } = await open();

@@ -168,8 +168,8 @@ export async function race({
 /** What tells the connections apart. A transaction of Drizzle has that of its driver. */
 function connectionOf(tx: Transaction | undefined): unknown {
 	const ofDrizzle: unknown = Reflect.get(Object(Reflect.get(Object(tx), "session")), "client") ?? tx;
-	// mysql2 wraps it anew each time.
-	return Reflect.get(Object(ofDrizzle), "connection") ?? ofDrizzle;
+	// mysql2 and mariadb wrap it anew each time.
+	return Reflect.get(Object(ofDrizzle), "threadId") ?? ofDrizzle;
 }
 
 /** False after a while, in which the outcome of a race has long been known; never if it is certain to come. */
