@@ -40,7 +40,7 @@ export function kysely(value: KyselyQueryable, dialect: Dialect): Connection | u
 				// Logging puts an asynchronous method in front of the one of the dialect.
 				const { executeQuery }: DriverConnection = Object.getPrototypeOf(connection);
 				const run = (text: string, args: unknown[]) => executeQuery.call(connection, rawQuery(text, args));
-				if (!isInsideTransaction(() => run(probe(), []))) return undefined;
+				if (!isInsideTransaction(() => run(probe, []))) return undefined;
 				const { text, args } = forDialect(sql, values, dialect);
 				return rowsOf(await run(text, args), sql);
 			});

@@ -20,11 +20,8 @@ export interface SqliteStatement {
 	run(...values: unknown[]): unknown;
 }
 
-/**
- * A statement that SQLite refuses inside of a transaction, and that does nothing outside of one. It is refused when it is
- * prepared, so its comment is a new one each time: a cache of statements would not prepare it again.
- */
-export const probe = (): string => `/* ${crypto.randomUUID()} */ pragma temp.synchronous = normal`;
+/** SQLite refuses it inside of a transaction, also if it was prepared before. Outside of one it does nothing. */
+export const probe = "pragma temp.synchronous = normal";
 
 /** Whether `run` throws because a transaction is open. A promise proves nothing, because the transaction may end before it does. */
 export function isInsideTransaction(run: () => unknown): boolean {
@@ -64,6 +61,6 @@ export function synchronousSqlite(db: SqliteDatabase): Connection | undefined {
 		query,
 		isTransaction: () => db.inTransaction ?? db.isTransaction,
 		queryIfOpen: async (sql, values) =>
-			isInsideTransaction(() => db.prepare(probe()).run()) ? query(sql, values) : undefined,
+			isInsideTransaction(() => db.prepare(probe).run()) ? query(sql, values) : undefined,
 	};
 }
