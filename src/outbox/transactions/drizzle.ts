@@ -45,7 +45,7 @@ export function drizzle(value: DrizzleQueryable, dialect: Dialect): Connection |
 			const driver = libsqlClient(Reflect.get(Object(Reflect.get(value, "session")), "tx"));
 			if (driver) return driver.queryIfOpen?.(sql, values);
 			// A synchronous driver throws here. A promise says nothing about the moment of the next statement.
-			if (!isInsideTransaction(() => run(probe, []))) return undefined;
+			if (!("run" in value && isInsideTransaction(() => value.run(sqlOf(probe, []))))) return undefined;
 			return rowsOf(await run(sql, values), sql);
 		},
 	};
