@@ -29,7 +29,7 @@ export { sharedKey } from "./client/shared-key.ts";
 export type { ConversationsGroup, ListOptions, LookupOptions } from "./client/conversations.ts";
 export { isWindowOpen } from "./client/is-window-open.ts";
 export type { LookedUp, Lookup, PhoneInput, PhoneInputs } from "./client/lookup.ts";
-export type { CollectOptions, FirstPage, IterationOptions, PageOptions, Paginated } from "./client/pagination.ts";
+export type { CollectOptions, IterationOptions, PageOptions, Paginated } from "./client/pagination.ts";
 
 // Sending
 

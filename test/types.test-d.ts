@@ -266,9 +266,9 @@ test("a list is Paginated of its items and pages", async () => {
 	for await (const page of list.pages()) expectTypeOf(page).toEqualTypeOf<ConversationPage>();
 	expectTypeOf(await list.toArray({ limit: 3 })).toEqualTypeOf<ConversationSummary[]>();
 	for await (const message of agency.conversations.listMessages("x")) expectTypeOf(message).toEqualTypeOf<Message>();
-	const first = await list;
-	expectTypeOf(first).toExtend<ConversationPage>();
-	for await (const row of first) expectTypeOf(row).toEqualTypeOf<ConversationSummary>();
+	expectTypeOf(await list).toEqualTypeOf<ConversationPage>();
+	const result = await list.result();
+	if (result.ok) expectTypeOf(result.data).toEqualTypeOf<ConversationPage>();
 });
 
 test("the fetch of the runtime, of undici, and one around it fit", () => {

@@ -80,23 +80,66 @@ export function createCall<Data, Failure extends PartnerError>(work: () => Promi
 	});
 }
 
-/** A call that starts when it is first used: awaited, or asked for its result. */
-export function createLazyCall<Data, Failure extends PartnerError>(
-	work: () => Promise<Reply<Data>>,
-): Call<Data, Failure> {
-	let started: Call<Data, Failure> | undefined;
-	const call = (): Call<Data, Failure> => {
-		started ??= createCall(work);
-		return started;
-	};
-	// `await` calls `then` of what only inherits from Promise, and would not call that of a real one. `catch` and `finally`
-	// call it too.
-	return Object.assign(Object.create(Promise.prototype), {
-		// biome-ignore lint/suspicious/noThenProperty: it is what starts the call
-		then: (...handlers: Parameters<Promise<Data>["then"]>) => call().then(...handlers),
-		withResponse: () => call().withResponse(),
-		result: () => call().result(),
-	});
+/**
+ * A call that starts when it is first used: awaited, or asked for its result. A Promise for every tool, and a class, because its
+ * methods can be defined even where `Promise.prototype` is frozen.
+ */
+export class LazyCall<Data, Failure extends PartnerError> extends Promise<Data> implements Call<Data, Failure> {
+	/** What `then` and `finally` return is an ordinary Promise. */
+	static override get [Symbol.species](): PromiseConstructor {
+		return Promise;
+	}
+
+	readonly #start: () => Call<Data, Failure>;
+
+	constructor(work: () => Promise<Reply<Data>>) {
+		let settle: [resolve: (data: Data) => void, reject: (error: unknown) => void] | undefined;
+		super((resolve, reject) => {
+			settle = [resolve, reject];
+		});
+		const [resolve, reject] = settle ?? [];
+		// Its own state is that of the call, for tools that read it. Settled in here, because V8 follows a promise to the caller
+		// only if nobody else waits for it.
+		const settling = async (): Promise<Reply<Data>> => {
+			try {
+				const reply = await work();
+				resolve?.(reply.data);
+				return reply;
+			} catch (error) {
+				// Who uses the call handles its error.
+				super.then(undefined, () => {});
+				reject?.(error);
+				throw error;
+			}
+		};
+		let started: Call<Data, Failure> | undefined;
+		this.#start = () => {
+			started ??= createCall(settling);
+			return started;
+		};
+	}
+
+	// biome-ignore lint/suspicious/noThenProperty: `await` calls it, and it is what starts the call
+	override then<Done = Data, Failed = never>(
+		onDone?: ((data: Data) => Done | PromiseLike<Done>) | null,
+		onFailed?: ((error: unknown) => Failed | PromiseLike<Failed>) | null,
+	): Promise<Done | Failed> {
+		return this.#start().then(onDone, onFailed);
+	}
+
+	// These two call `then`, but not those of zone.js.
+	override catch<Failed = never>(
+		onFailed?: ((error: unknown) => Failed | PromiseLike<Failed>) | null,
+	): Promise<Data | Failed> {
+		return this.then(undefined, onFailed);
+	}
+
+	override finally(onEnd?: (() => void) | null): Promise<Data> {
+		return this.#start().finally(onEnd);
+	}
+
+	readonly withResponse = (): Promise<Answered<Data>> => this.#start().withResponse();
+	readonly result = (): Promise<Result<Data, Failure>> => this.#start().result();
 }
 
 /** The HTTP side of a call that needed no request. */

@@ -25,5 +25,8 @@ export function endable<Item>(
 		},
 		[Symbol.asyncIterator]: () => iterator as AsyncGenerator<Item, void, undefined>,
 	};
+	// For `await using`. Not all runtimes have the symbol.
+	const dispose: unknown = Reflect.get(Symbol, "asyncDispose");
+	if (typeof dispose === "symbol") Object.defineProperty(iterator, dispose, { value: async () => end() });
 	return iterator as AsyncGenerator<Item, void, undefined>;
 }

@@ -2,7 +2,7 @@ import { limits } from "../../generated/operations.ts";
 import type { ConversationSummary, LookupResponse } from "../../generated/schemas.ts";
 import { type CountryCode, type E164, type PhoneProblem, readPhone } from "../phone/phone.ts";
 import { onAbort } from "./abort.ts";
-import { type Call, createLazyCall, noResponse, readNow } from "./call.ts";
+import { type Call, LazyCall, noResponse, readNow } from "./call.ts";
 import type { CallPlan } from "./call-state.ts";
 import { endable } from "./endable.ts";
 import {
@@ -84,7 +84,7 @@ export function createLookup<Input extends PhoneInput>(
 		isOpened = true;
 		return source;
 	};
-	const call = createLazyCall<LookedUp<Input>[], OperationError<"conversations.lookup">>(() =>
+	const call = new LazyCall<LookedUp<Input>[], OperationError<"conversations.lookup">>(() =>
 		collect(numbers, openOnce()),
 	);
 	return Object.assign(call, {

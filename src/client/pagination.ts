@@ -1,5 +1,5 @@
 import { isWellFormed } from "../validation.ts";
-import { type Call, createCall, createLazyCall, readNow } from "./call.ts";
+import { type Call, createCall, LazyCall, readNow } from "./call.ts";
 import type { CallPlan } from "./call-state.ts";
 import { endable } from "./endable.ts";
 import { abortError, type Facts, type PartnerError, PartnerUnexpectedResponse, withProgress } from "./errors.ts";
@@ -28,14 +28,11 @@ export interface CollectOptions {
 	limit?: number | undefined;
 }
 
-/** A page that was awaited. Iterate over it for its items and those of the pages after it. */
-export type FirstPage<Item, Page> = Page & AsyncIterable<Item>;
-
 /**
  * A list that is read while it is used. No request is made before you await it or iterate over it, and none after `break`.
  * Await it for its first page. Each `for await` over it is an iteration of its own, from the cursor that the list was given.
  */
-export interface Paginated<Item, Page, Failure extends PartnerError> extends Call<FirstPage<Item, Page>, Failure> {
+export interface Paginated<Item, Page, Failure extends PartnerError> extends Call<Page, Failure> {
 	/** Iterates over the items. Requests the next page once past the middle of the current one. */
 	[Symbol.asyncIterator]: () => AsyncGenerator<Item, void, undefined>;
 	/** Iterates over the pages as the service returns them. */
@@ -72,11 +69,7 @@ export function createPaginated<Item, Page extends AnyPage, Failure extends Part
 	read: () => PageSource<Item, Page>,
 ): Paginated<Item, Page, Failure> {
 	const open = readNow(read);
-	const first = createLazyCall<FirstPage<Item, Page>, Failure>(async () => {
-		const source = open();
-		const { data, response } = await readPage(source, undefined);
-		return { data: withIterator(source, data, response), response };
-	});
+	const first = new LazyCall<Page, Failure>(() => readPage(open(), undefined));
 	return Object.assign(first, {
 		[Symbol.asyncIterator]: () => endable((abandon) => iterateItems(open, abandon)),
 		pages: () => endable((abandon) => iteratePages(open, abandon)),
@@ -95,16 +88,6 @@ export function createPaginated<Item, Page extends AnyPage, Failure extends Part
 	});
 }
 
-/** Makes a page iterable, from its own items on. The iterator is not enumerable, so that the page looks as the service sent it. */
-function withIterator<Item, Page extends AnyPage>(
-	source: PageSource<Item, Page>,
-	page: Page,
-	response: ReplyHead,
-): FirstPage<Item, Page> {
-	const value = () => endable((abandon) => iterateItems(() => source, abandon, { data: page, response }));
-	return Object.defineProperty(page, Symbol.asyncIterator, { value }) as FirstPage<Item, Page>;
-}
-
 /** Where an iteration that has not begun is. */
 export function notBegun({ operation, agencyId }: Pick<CallPlan<never>, "operation" | "agencyId">): Facts {
 	return { operation, agencyId, cursor: null, itemsRead: 0 };
@@ -114,15 +97,10 @@ async function* iteratePages<Item, Page extends AnyPage>(open: () => PageSource<
 	for await (const { page } of readPages(open(), abandon)) yield page;
 }
 
-/** @param first the first page, if it was read already */
-async function* iterateItems<Item, Page extends AnyPage>(
-	open: () => PageSource<Item, Page>,
-	abandon: AbortSignal,
-	first?: Reply<Page>,
-) {
+async function* iterateItems<Item, Page extends AnyPage>(open: () => PageSource<Item, Page>, abandon: AbortSignal) {
 	const source = open();
 	const { readAhead = true, signal } = source.options;
-	const pages = readPages(source, abandon, first);
+	const pages = readPages(source, abandon);
 	let coming = pages.next();
 	for (;;) {
 		let next: Awaited<typeof coming>;
@@ -163,7 +141,6 @@ interface ReadPage<Page> {
 async function* readPages<Item, Page extends AnyPage>(
 	source: PageSource<Item, Page>,
 	abandon?: AbortSignal,
-	first?: Reply<Page>,
 ): AsyncGenerator<ReadPage<Page>, void, undefined> {
 	const { signal, retry } = source.options;
 	const signals = [signal, abandon].filter((each) => each !== undefined);
@@ -180,8 +157,7 @@ async function* readPages<Item, Page extends AnyPage>(
 			// A service may filter after it has cut the pages, so that a few empty ones are normal.
 			const waits = emptyInARow - unhurriedPages + 1;
 			if (waits > 0) await sleep(backoffMs(policyFrom(source.retry, retry), waits), signals);
-			const isFirst = last === undefined;
-			({ data: page, response: last } = (isFirst && first) || (await readPage(source, cursor, abandon)));
+			({ data: page, response: last } = await readPage(source, cursor, abandon));
 		} catch (error) {
 			// The consumer has left.
 			if (abandon?.aborted) return;
