@@ -16,43 +16,43 @@ const sandbox = ["controls", "service", "archive", "world", "base"].map((folder)
 
 /** The layers of src. Each may import those that it names, `generated/` and the package's own JSON. */
 const layers: Record<string, Layer> = {
-	"sandbox/base": { files: /^sandbox\/base\//, imports: ["phone", "validation"] },
-	"sandbox/world": { files: /^sandbox\/world\//, imports: ["sandbox/base", "phone", "validation"] },
+	"sandbox/base": { files: /^sandbox\/base\//, imports: ["phone", "shared"] },
+	"sandbox/world": { files: /^sandbox\/world\//, imports: ["sandbox/base", "phone", "shared"] },
 	"sandbox/archive": {
 		files: /^sandbox\/archive\//,
-		imports: ["sandbox/world", "sandbox/base", "phone", "validation"],
+		imports: ["sandbox/world", "sandbox/base", "phone", "shared"],
 	},
 	"sandbox/service": {
 		files: /^sandbox\/service\//,
-		imports: ["sandbox/world", "sandbox/base", "phone"],
+		imports: ["sandbox/world", "sandbox/base", "phone", "shared"],
 	},
 	"sandbox/controls": {
 		files: /^sandbox\/controls\//,
-		imports: ["sandbox/world", "sandbox/base", "phone", "validation"],
+		imports: ["sandbox/world", "sandbox/base", "phone", "shared"],
 	},
 	// It runs in a browser, and knows the sandbox by its types and control routes alone.
 	"sandbox/page": { files: /^sandbox\/page\//, imports: ["sandbox", ...sandbox] },
 	// The controls by method and path, for a server and for programs without one.
-	"sandbox/routes": { files: /^sandbox\/routes\//, imports: ["sandbox", ...sandbox, "validation"] },
+	"sandbox/routes": { files: /^sandbox\/routes\//, imports: ["sandbox", ...sandbox, "shared"] },
 	"sandbox/server": {
 		files: /^sandbox\/(server|msw)(\.ts$|\/)/,
-		imports: ["sandbox", "sandbox/routes", ...sandbox, "phone", "validation"],
+		imports: ["sandbox", "sandbox/routes", ...sandbox, "phone", "shared"],
 	},
-	sandbox: { files: /^sandbox\//, imports: [...sandbox, "phone", "validation"] },
-	sync: { files: /^sync\//, imports: ["index", "validation"] },
-	outbox: { files: /^outbox\//, imports: ["index", "validation"] },
+	sandbox: { files: /^sandbox\//, imports: [...sandbox, "phone", "shared"] },
+	sync: { files: /^sync\//, imports: ["index", "shared"] },
+	outbox: { files: /^outbox\//, imports: ["index", "shared"] },
 	cli: {
 		files: /^cli(\.ts$|\/)/,
-		imports: ["index", "node", "sync", "outbox", "sandbox/server", "sandbox", "sandbox/base"],
+		imports: ["index", "node", "sync", "outbox", "sandbox/server", "sandbox", "sandbox/base", "shared"],
 	},
 	index: { files: /^index\.ts$/, imports: ["client", "phone", "errors"] },
 	node: { files: /^node\.ts$/, imports: ["client"] },
 	// Before the client, because phone numbers are refused with an error of the client.
 	errors: { files: /^client\/errors\.ts$/, imports: [] },
-	client: { files: /^client\//, imports: ["phone", "errors", "validation"] },
+	client: { files: /^client\//, imports: ["phone", "errors", "shared"] },
 	phone: { files: /^phone\//, imports: ["errors"] },
-	// Inlined into each entry that uses it.
-	validation: { files: /^validation\.ts$/, imports: [] },
+	// What everybody needs, each once. Inlined into each entry that uses it.
+	shared: { files: /^shared\//, imports: [] },
 };
 
 /** The files that alone may import a package. `node:` stands for the modules of Node. */
@@ -60,7 +60,7 @@ const owners: Record<string, RegExp> = {
 	"openapi-fetch": /^client\/transport\.ts$/,
 	"p-retry": /^client\/transport\.ts$/,
 	"libphonenumber-js/core/es6": /^phone\//,
-	"zod/mini": /^validation\.ts$/,
+	"zod/mini": /^shared\/validation\.ts$/,
 	msw: /^sandbox\/msw\.ts$/,
 	preact: /^sandbox\/page\//,
 	// These entries use the client by the name of the package, as any caller does.

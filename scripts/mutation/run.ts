@@ -14,7 +14,7 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
 		"test/client/validate.test.ts",
 		"test/client/client.test.ts",
 	],
-	validation: [
+	"shared/validation": [
 		"test/client/options.test.ts",
 		"test/client/call-options.test.ts",
 		"test/client/validate.test.ts",
@@ -33,7 +33,7 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
 		"test/sandbox/state.test.ts",
 	],
 	"client/errors": ["test/client"],
-	"client/abort": ["test/client/abort.test.ts"],
+	"shared/signals": ["test/client/abort.test.ts"],
 	"client/response": [
 		"test/client/response.test.ts",
 		"test/client/redact.test.ts",

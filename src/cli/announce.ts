@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import type { SandboxServer } from "../sandbox/server.ts";
+import { isLoopback } from "../shared/hosts.ts";
 
 const firstLine = "# Written by the command: messaging-conversations sandbox.\n";
 
@@ -49,8 +50,7 @@ No message reaches anybody. ${keys} --examples shows code to paste.`;
 /** Lines to paste, for `--examples`. */
 export function examples({ baseUrl, controlUrl, token, apiKey, agencyId }: SandboxServer): string {
 	const { hostname } = new URL(baseUrl);
-	const isLoopback = /^(\[|127\.|localhost$)/.test(hostname);
-	const allowed = isLoopback ? "" : `, allowInsecureHosts: ["${hostname}"]`;
+	const allowed = isLoopback(hostname) ? "" : `, allowInsecureHosts: ["${hostname}"]`;
 	const key = `Authorization: Bearer ${apiKey}`;
 	const control = `X-Sandbox-Token: ${token}`;
 	return `

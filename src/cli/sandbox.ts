@@ -1,7 +1,8 @@
 import { EncodingError } from "../sandbox/base/encoding.ts";
 import { createSandbox, type Sandbox, scenarioNames } from "../sandbox/index.ts";
-import { isLoopback } from "../sandbox/server/hosts.ts";
+import { hostOf } from "../sandbox/server/hosts.ts";
 import { type SandboxServer, type ServeOptions, serve } from "../sandbox/server.ts";
+import { isLoopback } from "../shared/hosts.ts";
 import { banner, examples, writeEnvironment } from "./announce.ts";
 import { readVariables } from "./connection.ts";
 import type { Host } from "./host.ts";
@@ -168,7 +169,7 @@ function announce(values: Flags, { sandbox, server }: Started, host: Host, quit:
 	const page = `${server.controlUrl}/ui/#token=${server.token}`;
 	const file = values["write-env"];
 	if (file !== undefined) named("--write-env", () => writeEnvironment(file, server));
-	if (values.listen !== undefined && !isLoopback(values.listen))
+	if (values.listen !== undefined && !isLoopback(hostOf(values.listen)))
 		printError(`Warning: everybody who reaches ${values.listen} reaches this sandbox.`);
 	if (values.open) host.openInBrowser(page);
 	if (values.json) {

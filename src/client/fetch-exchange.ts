@@ -1,3 +1,4 @@
+import { onAbort, untilAborted } from "../shared/signals.ts";
 import { ignoreErrors } from "./events.ts";
 import {
 	type Exchange,
@@ -172,13 +173,19 @@ async function read(
 	// `content-length` counts compressed bytes: only without an encoding does it bound what `text()` reads.
 	const isBounded = length >= 0 && !headers.get("content-encoding");
 	if (isBounded || typeof body?.getReader !== "function") {
-		const text = await untilAborted(response.text(), signal, () => {});
+		const text = await untilAborted(response.text(), signal);
 		return text.length > maxBytes ? undefined : text;
 	}
 	const reader = body.getReader();
 	const cancel = (): void => ignoreErrors(() => reader.cancel());
 	// Deferred, because a cloned body rejects unhandled when the abort and the cancellation come at once.
-	return await untilAborted(readAll(reader, maxBytes, cancel), signal, () => setTimeout(cancel));
+	const remove = onAbort(signal, () => setTimeout(cancel));
+	try {
+		// The body of a `fetch` that ignores its signal may never end.
+		return await untilAborted(readAll(reader, maxBytes, cancel), signal);
+	} finally {
+		remove();
+	}
 }
 
 async function readAll(
@@ -200,17 +207,6 @@ async function readAll(
 		}
 		text += decoder.decode(value, { stream: true });
 	}
-}
-
-/** Rejects when the signal aborts, because the body of a `fetch` that ignores its signal may never end. */
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal, end: () => void): Promise<T> {
-	return new Promise((resolve, reject) => {
-		work.then(resolve, reject);
-		signal.addEventListener("abort", () => {
-			end();
-			reject(signal.reason);
-		});
-	});
 }
 
 /** Cancels an unread body, because it holds its connection. */

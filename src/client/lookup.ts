@@ -1,7 +1,7 @@
 import { limits } from "../../generated/operations.ts";
 import type { ConversationSummary, LookupResponse } from "../../generated/schemas.ts";
 import { type CountryCode, type E164, type PhoneProblem, readPhone } from "../phone/phone.ts";
-import { onAbort } from "./abort.ts";
+import { untilAborted } from "../shared/signals.ts";
 import { type Call, LazyCall, noResponse, readNow } from "./call.ts";
 import type { CallPlan } from "./call-state.ts";
 import { endable } from "./endable.ts";
@@ -113,7 +113,7 @@ async function collect<Input extends PhoneInput>(
 	let last = noResponse;
 	try {
 		// One map for all batches, so that no number is looked up twice.
-		const batches = await untilAborted(readAll(batchesOf(inputs, source, abandon.signal, new Map())), source);
+		const batches = await orAbort(readAll(batchesOf(inputs, source, abandon.signal, new Map())), source);
 		const plan = { ...source.plan, deadlineAt, abandon: abandon.signal };
 		for await (const answer of answersTo(batches.values(), { ...source, plan })) {
 			entries.push(...answer.entries);
@@ -180,7 +180,7 @@ async function* answersTo<Input extends PhoneInput>(
 	const { plan, concurrency, ask } = source;
 	/** Reads a batch and looks it up. Undefined behind the last one. */
 	const next = async () => {
-		const { value, done } = await untilAborted(Promise.resolve(batches.next()), source);
+		const { value, done } = await orAbort(Promise.resolve(batches.next()), source);
 		if (done) return undefined;
 		const batch: Batch<Input> = value;
 		const { chunk, found } = batch;
@@ -278,21 +278,13 @@ async function* batchesOf<Input extends PhoneInput>(
 }
 
 /** Rejects at the caller's signal, because an iterable may never come back. */
-async function untilAborted<T>(work: Promise<T>, source: LookupSource): Promise<T> {
+async function orAbort<T>(work: Promise<T>, source: LookupSource): Promise<T> {
 	const { signal } = source.options;
 	if (!signal) return work;
-	let remove = (): void => {};
-	const abort = new Promise<"aborted">((resolve) => {
-		const stop = (): void => resolve("aborted");
-		if (signal.aborted) stop();
-		else remove = onAbort(signal, stop);
-	});
 	try {
-		const first = await Promise.race([abort, work.then((value) => ({ value }))]);
-		if (first === "aborted") throw abortError(factsOf(source), signal);
-		return first.value;
-	} finally {
-		remove();
+		return await untilAborted(work, signal);
+	} catch (error) {
+		throw signal.aborted ? abortError(factsOf(source), signal) : error;
 	}
 }
 

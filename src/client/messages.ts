@@ -1,11 +1,12 @@
 import type { SendMessageRequest, SendMessageResult } from "../../generated/schemas.ts";
 import { type CountryCode, type E164, requireRecipient } from "../phone/phone.ts";
-import { object, optional, rule, text } from "../validation.ts";
+import { isUuid } from "../shared/uuid.ts";
+import { object, optional, rule, text } from "../shared/validation.ts";
 import { type Call, createCall } from "./call.ts";
 import type { CallPlan } from "./call-state.ts";
 import { type Facts, isPartnerError, PartnerInvalidInput, type SendError } from "./errors.ts";
 import { defined } from "./events.ts";
-import { isUuid, type ReuseGuard } from "./operation-id.ts";
+import type { ReuseGuard } from "./operation-id.ts";
 import { type CallOptions, checkInput, checkOptions, optionSchemas } from "./options.ts";
 import type { Reply, Transport } from "./transport.ts";
 

@@ -4,7 +4,7 @@ import { Socket } from "node:net";
 import { pipeline, type Readable, Transform } from "node:stream";
 import { TLSSocket } from "node:tls";
 import { constants, createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
-import { isRecord } from "../validation.ts";
+import { isRecord } from "../shared/validation.ts";
 import { PartnerConfigurationError } from "./errors.ts";
 import {
 	type Exchange,

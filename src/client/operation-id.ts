@@ -1,10 +1,6 @@
 import { PartnerInvalidInput } from "./errors.ts";
 import { createRecent } from "./recent.ts";
 
-export function isUuid(value: unknown): boolean {
-	return typeof value === "string" && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value);
-}
-
 /**
  * Makes a deterministic `operationId` (a UUID, version 8) from the parts that name a send in your system. The same parts
  * give the same id after a crash, so that a send that may have gone out can be repeated without sending it twice.

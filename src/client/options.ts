@@ -1,6 +1,7 @@
 import { limits } from "../../generated/operations.ts";
 import { version } from "../../package.json";
 import { type CountryCode, countryRule, isCountry } from "../phone/phone.ts";
+import { isLoopback } from "../shared/hosts.ts";
 import {
 	abortSignal,
 	callable,
@@ -19,7 +20,7 @@ import {
 	type ValueOf,
 	whole,
 	wireText,
-} from "../validation.ts";
+} from "../shared/validation.ts";
 import type { ContractDrift } from "./drift.ts";
 import { type Facts, PartnerConfigurationError, PartnerInvalidInput } from "./errors.ts";
 import { type AttemptEvent, defined, type Logger } from "./events.ts";
@@ -349,11 +350,6 @@ export function keyProblem(key: unknown, baseUrl: string): string | undefined {
 		return isInsecure ? "must be a sandbox key, because baseUrl is http. Use https for another key" : undefined;
 	const isSandbox = hostname === "sandbox.invalid" || isLoopback(hostname) || isInsecure;
 	return isSandbox ? undefined : "is a sandbox key, but baseUrl is not a sandbox. Pass the key of the service";
-}
-
-/** `*.localhost` is left out, because a name server may answer for it. */
-function isLoopback(hostname: string): boolean {
-	return /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname);
 }
 
 /** Refuses to run in a page, which shows its key to everybody who opens it. */

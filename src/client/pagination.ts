@@ -1,11 +1,12 @@
-import { isWellFormed } from "../validation.ts";
+import { sleep } from "../shared/sleep.ts";
+import { isWellFormed } from "../shared/validation.ts";
 import { type Call, createCall, LazyCall, readNow } from "./call.ts";
 import type { CallPlan } from "./call-state.ts";
 import { endable } from "./endable.ts";
 import { abortError, type Facts, type PartnerError, PartnerUnexpectedResponse, withProgress } from "./errors.ts";
 import { type CallOptions, checkOptions, optionSchemas, policyFrom, type RetryPolicy } from "./options.ts";
 import { createRecent } from "./recent.ts";
-import { backoffMs, sleep } from "./retry.ts";
+import { backoffMs } from "./retry.ts";
 import type { Reply, ReplyHead } from "./transport.ts";
 
 /** Options of a call that returns one page. */

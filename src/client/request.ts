@@ -1,4 +1,4 @@
-import { anything, isRecord, isWellFormed, object, optional, rule, type Schema } from "../validation.ts";
+import { anything, isRecord, isWellFormed, object, optional, rule, type Schema } from "../shared/validation.ts";
 import { type Call, createCall } from "./call.ts";
 import { type Facts, PartnerInvalidInput, type RequestError } from "./errors.ts";
 import { agencyIdText, type CallOptions, checkInput, checkOptions, optionSchemas } from "./options.ts";

@@ -1,4 +1,3 @@
-import { onAbort } from "./abort.ts";
 import { type CallState, leftMs } from "./call-state.ts";
 import type { PartnerError } from "./errors.ts";
 import type { ExchangeHeaders } from "./exchange.ts";
@@ -49,20 +48,6 @@ export function refund<Data>({ client: { tokens }, attempts }: CallState<Data>):
 /** Time that an attempt needs at least. */
 export function roomMs<Data>({ deadlineMs }: CallState<Data>): number {
 	return Math.min(1000, deadlineMs / 10);
-}
-
-/** Waits; returns early when a signal aborts. The timer keeps the process alive, because a send must end before it exits. */
-export function sleep(ms: number, signals: readonly AbortSignal[]): Promise<void> {
-	return new Promise((resolve) => {
-		const wake = (): void => {
-			clearTimeout(timer);
-			for (const remove of removers) remove();
-			resolve();
-		};
-		const removers = signals.map((signal) => onAbort(signal, wake));
-		const timer = setTimeout(wake, ms);
-		if (signals.some(({ aborted }) => aborted)) wake();
-	});
 }
 
 /**

@@ -1,7 +1,8 @@
 import createApi, { type Client as Api } from "openapi-fetch";
 import pRetry, { type Options as RetryLoop } from "p-retry";
 import type { paths } from "../../generated/openapi.ts";
-import { onAbort } from "./abort.ts";
+import { onAbort } from "../shared/signals.ts";
+import { sleep } from "../shared/sleep.ts";
 import { type CallPlan, type CallState, type ClientState, leftMs, startCall } from "./call-state.ts";
 import { reportDrift } from "./drift.ts";
 import {
@@ -20,7 +21,7 @@ import type { ExchangeFault, ExchangeHead, ExchangeHeaders } from "./exchange.ts
 import { type ApiKey, type CallOptions, keyProblem, type RetryPolicy } from "./options.ts";
 import { correlationIdOf } from "./redact.ts";
 import { factsOf, judge, lostConnection, oversized, type Parsed, unreadable, word } from "./response.ts";
-import { refund, roomMs, sleep, waitBefore } from "./retry.ts";
+import { refund, roomMs, waitBefore } from "./retry.ts";
 import { keyAfterRefusal } from "./shared-key.ts";
 import { type EndTrace, inTrace } from "./trace.ts";
 

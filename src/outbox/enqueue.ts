@@ -8,6 +8,7 @@ import {
 	type ToE164Options,
 	toE164,
 } from "messaging-conversations";
+import { isUuid } from "../shared/uuid.ts";
 import { fields, moment, object, refuse, text } from "./input.ts";
 import { type NewText, newProgress, type OutboxText } from "./text.ts";
 import type { Transaction } from "./transaction.ts";
@@ -83,8 +84,7 @@ export function checkedText(given: EnqueuedText, client: Client, numbers: ToE164
 	object("text", given, "enqueue");
 	fields("text", given, "enqueue", ...fieldsOfText);
 	const { id, agencyId, to, body, consentLanguage, subaccountId = null, notBefore, notAfter, priority = 0 } = given;
-	if (subaccountId !== null && !/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(String(subaccountId)))
-		refuse("subaccountId", "must be a UUID or null", "enqueue");
+	if (subaccountId !== null && !isUuid(subaccountId)) refuse("subaccountId", "must be a UUID or null", "enqueue");
 	if (!Number.isInteger(priority) || Math.abs(priority) > mostPriority)
 		refuse("priority", `must be a whole number from -${mostPriority} to ${mostPriority}`, "enqueue");
 	const times = {

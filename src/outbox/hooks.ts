@@ -1,5 +1,5 @@
 import { type ConversationDetail, type Message, PartnerConfigurationError } from "messaging-conversations";
-import { hasMethods } from "../validation.ts";
+import { hasMethods } from "../shared/validation.ts";
 import { text as checkText } from "./input.ts";
 import type { OutboxText } from "./text.ts";
 

@@ -8,7 +8,7 @@ import {
 	optional,
 	type Schema,
 	text as textRule,
-} from "../validation.ts";
+} from "../shared/validation.ts";
 
 /** Names the field and the rule, never the value. */
 export function refuse(field: string, rule: string, operation: string): never {

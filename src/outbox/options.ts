@@ -9,7 +9,7 @@ import {
 	optional,
 	rule,
 	whole,
-} from "../validation.ts";
+} from "../shared/validation.ts";
 import type { Rules } from "./decide.ts";
 import { defaultSettleMs } from "./delivery.ts";
 import type { OutboxEngine } from "./engine.ts";

@@ -19,7 +19,7 @@ import { createSettingsCache } from "./settings.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import { changed, isUnfinished, type OutboxText, type Recipient, storableId } from "./text.ts";
 import type { Transaction } from "./transaction.ts";
-import { createLoop, throughOutages, untilAborted, type Work, workWith } from "./worker.ts";
+import { createLoop, throughOutages, untilEitherAborts, type Work, workWith } from "./worker.ts";
 import { asOnlyWorker } from "./worker-lock.ts";
 
 /** Durable sends. */
@@ -212,20 +212,20 @@ export function createOutbox(given: OutboxOptions): Outbox {
 
 	function workBy(by: OutboxEngine, signal: AbortSignal | undefined): Promise<void> {
 		const failed = new AbortController();
-		return untilAborted([signal, failed.signal], (ended) => workWith(by, queues, failed, ended));
+		return untilEitherAborts([signal, failed.signal], (ended) => workWith(by, queues, failed, ended));
 	}
 
 	function workAlone(signal: AbortSignal | undefined): Promise<void> {
 		return asOnlyWorker(store, "work", async (lost) => {
 			await store.recover(now());
-			await untilAborted([signal, lost], (ended) => loop.run(true, ended));
+			await untilEitherAborts([signal, lost], (ended) => loop.run(true, ended));
 		});
 	}
 
 	let drained: Promise<unknown> = Promise.resolve();
 	async function drain(given: { signal?: AbortSignal | undefined } = {}): Promise<void> {
 		const signal = signalIn(given, "drain");
-		const run = (lost?: AbortSignal) => untilAborted([signal, lost], (ended) => loop.run(false, ended));
+		const run = (lost?: AbortSignal) => untilEitherAborts([signal, lost], (ended) => loop.run(false, ended));
 		if (engine) return run();
 		const turn = drained.then(() => asOnlyWorker(store, "drain", run));
 		drained = turn.catch(() => {});

@@ -1,5 +1,5 @@
 import { operationIdFrom, type PartnerErrorTag } from "messaging-conversations";
-import { storableText } from "../validation.ts";
+import { storableText } from "../shared/validation.ts";
 
 /**
  * The state of a text.

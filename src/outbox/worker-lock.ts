@@ -1,7 +1,7 @@
+import { sleep } from "../shared/sleep.ts";
 import { isPassing } from "./database-error.ts";
 import { refuse } from "./input.ts";
 import type { OutboxStore, Worker } from "./store.ts";
-import { sleep } from "./worker.ts";
 
 const beatMs = 5_000;
 const deadAfterMs = 30_000;

@@ -1,3 +1,4 @@
+import { sleep } from "../shared/sleep.ts";
 import { isPassing } from "./database-error.ts";
 import type { OutboxEngine } from "./engine.ts";
 import type { Pauses } from "./pauses.ts";
@@ -28,12 +29,12 @@ const beatMs = 5_000;
 
 /** @param pauses give the time until which all texts wait */
 export function createLoop({ store, step, now, concurrency }: Work, pauses: Pauses): Loop {
-	let wakeUp: (() => void) | undefined;
+	let waiting: AbortController | undefined;
 	let nudged = false;
 
 	function nudge(): void {
 		nudged = true;
-		wakeUp?.();
+		waiting?.abort();
 	}
 
 	async function run(forever: boolean, signal?: AbortSignal): Promise<void> {
@@ -77,7 +78,8 @@ export function createLoop({ store, step, now, concurrency }: Work, pauses: Paus
 				const next = await store.nextDue(at);
 				const wait = Math.max(1, paused, next === undefined ? idleMs : next - now());
 				// At most until something is stored or a step ends.
-				if (!nudged) await sleep(Math.min(idleMs, wait), signal, (end) => (wakeUp = end));
+				waiting = new AbortController();
+				if (!nudged) await sleep(Math.min(idleMs, wait), [signal, waiting.signal]);
 			}
 		} finally {
 			// They keep the lock until they end, even if the store fails.
@@ -123,7 +125,7 @@ export async function workWith(
 	try {
 		while (!ended.aborted) {
 			for (const due of await store.due(now() - sweepMs / 2, 1_000)) await wake(due, now());
-			await sleep(sweepMs, ended);
+			await sleep(sweepMs, [ended]);
 		}
 	} finally {
 		await stop();
@@ -153,7 +155,7 @@ export async function throughOutages(
 			const waitMs = Math.min(longestOutageWaitMs, 250 * 2 ** times);
 			if (times === 0) pauses.outage(error instanceof Error ? error : new Error(String(error)), now() + waitMs);
 			times++;
-			await sleep(waitMs, signal);
+			await sleep(waitMs, [signal]);
 			last = performance.now();
 			if (signal?.aborted) return;
 		}
@@ -161,7 +163,7 @@ export async function throughOutages(
 }
 
 /** Runs with a signal that any of the given ones aborts. */
-export async function untilAborted(
+export async function untilEitherAborts(
 	signals: readonly (AbortSignal | undefined)[],
 	act: (signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
@@ -176,19 +178,4 @@ export async function untilAborted(
 	} finally {
 		for (const signal of signals) signal?.removeEventListener("abort", abort);
 	}
-}
-
-/** Waits until the time has passed, the signal aborts, or what `given` gets is called. */
-export function sleep(ms: number, signal?: AbortSignal, given?: (end: () => void) => void): Promise<void> {
-	return new Promise((resolve) => {
-		const done = (): void => {
-			clearTimeout(timer);
-			signal?.removeEventListener("abort", done);
-			resolve();
-		};
-		const timer = setTimeout(done, ms);
-		signal?.addEventListener("abort", done);
-		if (signal?.aborted) done();
-		given?.(done);
-	});
 }

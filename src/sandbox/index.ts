@@ -4,7 +4,7 @@
  * @module messaging-conversations/sandbox
  */
 
-import { anything, callable, isRecord, listOf, optional, rule } from "../validation.ts";
+import { anything, callable, isRecord, listOf, optional, rule } from "../shared/validation.ts";
 import { type Archive, archive, type Snapshot, unarchive } from "./archive/archive.ts";
 import { archiveFrom } from "./archive/schema.ts";
 import type { Call, Reply } from "./base/call.ts";

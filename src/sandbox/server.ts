@@ -8,14 +8,15 @@ import { randomBytes } from "node:crypto";
 import { createServer, type RequestListener, ServerResponse } from "node:http";
 import { type AddressInfo, isIP } from "node:net";
 import type { Duplex } from "node:stream";
-import { flag, listOf, optional, rule } from "../validation.ts";
+import { isLoopback } from "../shared/hosts.ts";
+import { flag, listOf, optional, rule } from "../shared/validation.ts";
 import { basePath } from "./base/call.ts";
 import { aSandbox, assertValid, fields } from "./base/input.ts";
 import type { Sandbox } from "./index.ts";
 import { createControls } from "./routes/controls.ts";
 import { endLate } from "./server/body.ts";
 import { createEventStreams } from "./server/events.ts";
-import { hostOf, hostsOf, isLoopback, withoutBrackets } from "./server/hosts.ts";
+import { hostOf, hostsOf, withoutBrackets } from "./server/hosts.ts";
 import { json, refuseUnreadable } from "./server/json.ts";
 import { respond, type Served } from "./server/respond.ts";
 import { createUnread } from "./server/unread.ts";
@@ -161,7 +162,7 @@ export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promi
 	const { address, port: listening } = addressOf(server.address()) ?? { address: listen, port };
 	const isEvery = address === "0.0.0.0" || address === "::";
 	const own = isEvery ? "127.0.0.1" : hostOf(listen);
-	const host = isLoopback(listen) ? own : hostOf(allowHosts[0] ?? own);
+	const host = isLoopback(hostOf(listen)) ? own : hostOf(allowHosts[0] ?? own);
 	// Who listens on every IPv6 address listens on the loopback one too.
 	const named = [own, host, hostOf(address), ...(address === "::" ? ["[::1]"] : [])];
 	served.isOwnHost = hostsOf(listening, named, allowHosts);

@@ -1,5 +1,5 @@
 import type { ConversationDetail, ConversationSummary } from "messaging-conversations";
-import { storableText } from "../validation.ts";
+import { storableText } from "../shared/validation.ts";
 import { refuse } from "./input.ts";
 import { never } from "./memory.ts";
 

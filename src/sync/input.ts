@@ -1,11 +1,11 @@
 import { type AgencyClient, PartnerInvalidInput } from "messaging-conversations";
-import { fieldsProblem, isAbortSignal, isWhole } from "../validation.ts";
+import { longestTimerMs } from "../shared/sleep.ts";
+import { fieldsProblem, isAbortSignal, isWhole } from "../shared/validation.ts";
 
 /** The functions of this entry that refuse bad input. */
 export type SyncFunction = "changes" | "watch" | "reconcile" | "fingerprintOf";
 
 /** A timer of more than 2^31 − 1 ms would fire at once. */
-export const longestTimerMs: number = 2 ** 31 - 1;
 
 /** Throws `PartnerInvalidInput`. */
 export function refuse(operation: SyncFunction, field: string, rule: string): never {

@@ -1,4 +1,4 @@
-import { longestTimerMs } from "./input.ts";
+import { sleep } from "../shared/sleep.ts";
 
 /** The longest single wait. Without a Retry-After the six waits add up to about a minute, the time of most rate limits. */
 const longestMs = 60_000;
@@ -23,21 +23,7 @@ export function retryLimited<Result>(
 		const { status, retryAfterMs = 0 } = Object(error);
 		const ms = Math.max(leastMs, retryAfterMs);
 		if (!source.isLong || status !== 429 || ms > longestMs) throw error;
-		await sleep(ms, source.signal);
+		await sleep(ms, [source.signal]);
 		return retryLimited(source, request, leastMs * 2);
-	});
-}
-
-/** Waits; ends early when the signal aborts. */
-export function sleep(ms: number, signal: AbortSignal): Promise<void> {
-	return new Promise((resolve) => {
-		const wake = (): void => {
-			clearTimeout(timer);
-			signal.removeEventListener("abort", wake);
-			resolve();
-		};
-		const timer = setTimeout(wake, Math.min(Math.max(ms, 0), longestTimerMs));
-		signal.addEventListener("abort", wake);
-		if (signal.aborted) wake();
 	});
 }

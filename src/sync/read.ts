@@ -7,11 +7,11 @@ import {
 	type PartnerError,
 	PartnerUnexpectedResponse,
 } from "messaging-conversations";
+import { untilAborted } from "../shared/signals.ts";
 import { instant } from "./fingerprint.ts";
 import { retryLimited } from "./limited.ts";
 import { mostPagesInVain, type Source } from "./list.ts";
 import { keyIn, type MessageKey, never } from "./memory.ts";
-import { untilAborted } from "./signal.ts";
 import { makeStorable } from "./storable.ts";
 
 /** A message with the time that the feed goes by. */
@@ -78,7 +78,7 @@ async function read(source: Source, phoneNumber: string, from: From): Promise<Co
 /** Whether the caller wants nothing of this contact. */
 export async function isSkipped({ operation, skip, signal }: Source, phoneNumber: string): Promise<boolean> {
 	try {
-		return skip !== undefined && (await untilAborted(signal, skip(phoneNumber))) === true;
+		return skip !== undefined && (await untilAborted(skip(phoneNumber), signal)) === true;
 	} catch (error) {
 		// Its message may hold the number.
 		const { name = "Error" } = Object(error);

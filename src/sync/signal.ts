@@ -1,3 +1,5 @@
+import { untilAborted } from "../shared/signals.ts";
+
 /** The generators that run, with their outer signal. */
 const running = new Map<AbortController, AbortSignal | undefined>();
 
@@ -41,36 +43,6 @@ export function abandoning<Item>(
 	});
 }
 
-/** What each signal ends. One listener serves all, for the same reason as above. */
-const waiting = new WeakMap<AbortSignal, Set<() => void>>();
-
-function waitingFor(signal: AbortSignal): Set<() => void> {
-	const known = waiting.get(signal);
-	if (known) return known;
-	const all = new Set<() => void>();
-	waiting.set(signal, all);
-	signal.addEventListener("abort", () => {
-		for (const abort of all) abort();
-	});
-	return all;
-}
-
-/** Waits for what a function of the caller's returned, and no longer than until the signal aborts. */
-export async function untilAborted<Result>(signal: AbortSignal, answer: Result | PromiseLike<Result>): Promise<Result> {
-	const all = waitingFor(signal);
-	let abort = (): void => {};
-	const aborted = new Promise<never>((_, reject) => {
-		abort = () => reject(signal.reason);
-	});
-	all.add(abort);
-	if (signal.aborted) abort();
-	try {
-		return await Promise.race([answer, aborted]);
-	} finally {
-		all.delete(abort);
-	}
-}
-
 /** The items of a caller's iterable, and no more once the signal aborts. */
 export async function* itemsUntilAborted<Item>(
 	signal: AbortSignal,
@@ -82,7 +54,7 @@ export async function* itemsUntilAborted<Item>(
 	let isOver = false;
 	try {
 		while (!signal.aborted) {
-			const next = await untilAborted(signal, iterator.next()).catch((error: unknown) => {
+			const next = await untilAborted(iterator.next(), signal).catch((error: unknown) => {
 				if (!signal.aborted) throw error;
 			});
 			isOver = next?.done === true;

@@ -1,4 +1,4 @@
-import { storableText } from "../validation.ts";
+import { storableText } from "../shared/validation.ts";
 
 /**
  * Makes all texts of a response storable, in place. `cursor` and `phoneNumber` stay as they are, because requests repeat

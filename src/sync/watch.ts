@@ -1,9 +1,9 @@
 import type { AgencyClient, PartnerError } from "messaging-conversations";
+import { sleep } from "../shared/sleep.ts";
 import { poll, pollStatuses } from "./deliver.ts";
 import { type ChangeFeed, type FeedOptions, openFeed, pollOnce, publicFeed } from "./feed.ts";
 import { nextDueAt } from "./followed.ts";
 import { checkFunction, checkWhole } from "./input.ts";
-import { sleep } from "./limited.ts";
 import { type Change, never } from "./memory.ts";
 import { abandoning } from "./signal.ts";
 
@@ -114,7 +114,7 @@ export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 			const reported = Promise.all(errors.map(async (error) => onError(error)));
 			// A scan that was interrupted is finished before statuses are polled.
 			const statusInMs = feed.memory.scan ? -never : nextDueAt(feed.memory.followed) - Date.now();
-			const pause = sleep(Math.min(pollAt - performance.now(), Math.max(statusInMs, ...leastMs)), nudged.signal);
+			const pause = sleep(Math.min(pollAt - performance.now(), Math.max(statusInMs, ...leastMs)), [nudged.signal]);
 			// Not waited for beyond the pause, because it may hang.
 			await Promise.race([pause, reported.then(() => pause)]);
 		}

@@ -1,3 +1,4 @@
+import { isLoopback } from "../../shared/hosts.ts";
 import type { Connection, Setting } from "../connection.ts";
 import { type Check, shown } from "./check.ts";
 
@@ -19,7 +20,7 @@ export function checkBaseUrl({ baseUrl }: Connection): Check {
 	const path = shown(url.pathname.replace(/\/+$/, ""));
 	if (url.username || url.password) return fail(`There is a user name or password in ${name}.`, set);
 	if (/[?#]/.test(text)) return fail(`There is a query or a fragment in ${name}.`, `${set} Nothing follows /api/v1.`);
-	if (url.protocol === "http:" && !isLoopback(url)) {
+	if (url.protocol === "http:" && !isLoopback(url.hostname)) {
 		const remedy = `Set ${name}=https://${url.host}${path}, because the key would travel unencrypted.`;
 		return fail(`${name} is http, which is for this machine only.`, remedy);
 	}
@@ -53,7 +54,7 @@ export function checkKeyForm({ apiKey, baseUrl }: Connection): Check {
 		return fail(`There is a space or a character outside ASCII in ${name}.`, remedy);
 	}
 	const url = URL.canParse(baseUrl.value ?? "") ? new URL(baseUrl.value ?? "") : undefined;
-	if (value.startsWith("sandbox_live.") && url && !isLoopback(url)) {
+	if (value.startsWith("sandbox_live.") && url && !isLoopback(url.hostname)) {
 		return fail(
 			`${name} is the key of a sandbox, and the base URL is not a sandbox.`,
 			"Set a key from the service's console.",
@@ -64,11 +65,6 @@ export function checkKeyForm({ apiKey, baseUrl }: Connection): Check {
 		return { id: "key-form", state: "warn", what: `${name} is not of the form ${keyForm}.`, remedy };
 	}
 	return { id: "key-form", state: "ok", what: `Of the form ${keyForm}, from ${from}.` };
-}
-
-/** Whether a URL is of this machine. */
-function isLoopback({ hostname }: URL): boolean {
-	return /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname);
 }
 
 function isQuoted(text: string): boolean {

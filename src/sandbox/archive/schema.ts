@@ -9,7 +9,7 @@ import {
 	rule,
 	type Schema,
 	variant,
-} from "../../validation.ts";
+} from "../../shared/validation.ts";
 import { phoneFrom } from "../base/contract.ts";
 import {
 	aNumber,

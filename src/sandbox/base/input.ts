@@ -1,4 +1,13 @@
-import { type AnySchema, checkValue, hasMethods, object, optional, rule, type Schema } from "../../validation.ts";
+import { isUuid } from "../../shared/uuid.ts";
+import {
+	type AnySchema,
+	checkValue,
+	hasMethods,
+	object,
+	optional,
+	rule,
+	type Schema,
+} from "../../shared/validation.ts";
 
 /** Throws a TypeError that names the control and the field. A mistake must not pass in silence, because its test would prove nothing. */
 export function assertValid(control: string, value: unknown, schema: Schema<unknown>): void {
@@ -45,8 +54,7 @@ export const aSandbox: Schema<object> = rule(
 	"must be what createSandbox() returns",
 );
 
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-export const aUuid: Schema<string> = rule((value) => isString(value) && uuid.test(value), "must be a UUID");
+export const aUuid: Schema<string> = rule(isUuid, "must be a UUID");
 
 export function wholeFrom(lowest: number): Schema<number> {
 	const isWhole = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= lowest;

@@ -1,4 +1,4 @@
-import { flag, listOf, optional } from "../../validation.ts";
+import { flag, listOf, optional } from "../../shared/validation.ts";
 import { assertValid, aUuid, fields, someText, stringOrNull } from "../base/input.ts";
 import { type ConsentSettings, consentFrom } from "../world/consent.ts";
 import { aiReplies, isWindowOpen, staffSends, staffSetsAi } from "../world/thread.ts";

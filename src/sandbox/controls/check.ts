@@ -1,4 +1,4 @@
-import { flag, optional } from "../../validation.ts";
+import { flag, optional } from "../../shared/validation.ts";
 import { assertValid, fields } from "../base/input.ts";
 import { masked } from "../base/mask.ts";
 import { iso } from "../world/instant.ts";

@@ -1,4 +1,4 @@
-import { optional } from "../../validation.ts";
+import { optional } from "../../shared/validation.ts";
 import { aNumber, assertValid, fields } from "../base/input.ts";
 import { hourMs, inRange, instant, iso } from "../world/instant.ts";
 import { advanceTo } from "../world/thread.ts";

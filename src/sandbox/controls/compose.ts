@@ -1,4 +1,4 @@
-import { either, optional } from "../../validation.ts";
+import { either, optional } from "../../shared/validation.ts";
 import type { Schemas } from "../base/contract.ts";
 import { hex } from "../base/derived.ts";
 import { aNumber, aString, assertValid, fields, someText, stringOrNull } from "../base/input.ts";

@@ -1,4 +1,4 @@
-import { flag, rule } from "../../validation.ts";
+import { flag, rule } from "../../shared/validation.ts";
 import { type E164, phoneFrom } from "../base/contract.ts";
 import { assertValid, isRecord, someText } from "../base/input.ts";
 import { acceptCode, declineCode } from "../world/consent.ts";

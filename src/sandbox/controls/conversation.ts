@@ -1,4 +1,4 @@
-import { flag, optional } from "../../validation.ts";
+import { flag, optional } from "../../shared/validation.ts";
 import { aString, assertValid, fields, isRecord, oneOf, wholeFrom } from "../base/input.ts";
 import {
 	about,

@@ -1,4 +1,4 @@
-import { callable, optional } from "../../validation.ts";
+import { callable, optional } from "../../shared/validation.ts";
 import { type OperationId, operationIds } from "../base/contract.ts";
 import { assertValid, fields, oneOf, wholeFrom } from "../base/input.ts";
 import type { World } from "../world/world.ts";

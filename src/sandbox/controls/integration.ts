@@ -1,4 +1,4 @@
-import { anything, flag, listOf, optional } from "../../validation.ts";
+import { anything, flag, listOf, optional } from "../../shared/validation.ts";
 import { aString, assertValid, fields, oneOf, stringOrNull } from "../base/input.ts";
 import { type ConsentSettings, consentFrom, initialConsent } from "../world/consent.ts";
 import {

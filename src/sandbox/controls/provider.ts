@@ -1,4 +1,4 @@
-import { optional, orNull } from "../../validation.ts";
+import { optional, orNull } from "../../shared/validation.ts";
 import { aNumber, assertValid, fields, someText } from "../base/input.ts";
 import { findMessage, messageSidOf, report } from "../world/message.ts";
 import type { World } from "../world/world.ts";

@@ -1,4 +1,4 @@
-import { type AnySchema, checkValue, object, type ValueOf } from "../../validation.ts";
+import { type AnySchema, checkValue, object, type ValueOf } from "../../shared/validation.ts";
 import type { AgencyControl } from "../controls/agency.ts";
 import type { IntegrationControl } from "../controls/integration.ts";
 import type { Sandbox, Snapshot } from "../index.ts";

@@ -1,4 +1,4 @@
-import { flag, listOf, optional, rule, type Schema } from "../../validation.ts";
+import { flag, listOf, optional, rule, type Schema } from "../../shared/validation.ts";
 import { aNumber, aString, oneOf, stringOrNull } from "../base/input.ts";
 import type { AiMessage, ContactMessage } from "../controls/compose.ts";
 import type { Contact } from "../controls/contact.ts";

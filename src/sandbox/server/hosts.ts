@@ -21,12 +21,6 @@ export function hostOf(address: string): string {
 	return isIP(bare) === 6 ? new URL(`http://[${bare}]`).hostname : address;
 }
 
-/** Whether only this machine reaches the address. */
-export function isLoopback(address: string): boolean {
-	const host = hostOf(address);
-	return host === "localhost" || host === "[::1]" || (isIP(host) === 4 && host.startsWith("127."));
-}
-
 /**
  * Why a request is refused before anything else happens: another site's page in a browser, or a name that was rebound
  * to this address.

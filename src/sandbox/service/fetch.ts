@@ -21,11 +21,11 @@ export function createFetch(baseUrl: string, answer: (call: Call) => Reply): typ
 		if (signal?.aborted) throw signal.reason;
 		let reply = answer({ ...call, target: targetOf(baseUrl, asked.url) });
 		while (isLater(reply)) {
-			await untilAborted(waiting, asked, reply.waitMs);
+			await holdBack(waiting, asked, reply.waitMs);
 			reply = reply.resume();
 		}
 		if (reply.cut === "reset") throw failure("read ECONNRESET", "ECONNRESET", "read");
-		if (reply.cut === "hang") await untilAborted(waiting, asked);
+		if (reply.cut === "hang") await holdBack(waiting, asked);
 		if (isRedirect(reply.status)) refuseRedirect(asked.redirect);
 		return responseFrom(reply, call.method);
 	};
@@ -85,7 +85,7 @@ const trimmed = (value: string): string => /[^\t\n\r ](?:.*[^\t\n\r ])?/s.exec(v
 type Waiting = Set<() => Asked>;
 
 /** Waits, or for ever; rejects as fetch does when the signal aborts. */
-function untilAborted(waiting: Waiting, asked: Asked, ms?: number): Promise<void> {
+function holdBack(waiting: Waiting, asked: Asked, ms?: number): Promise<void> {
 	const { signal } = asked;
 	return new Promise((resolve, reject) => {
 		const held = () => asked;

@@ -1,4 +1,4 @@
-import { type AnySchema, either, flag, listOf, refine, rule } from "../../validation.ts";
+import { type AnySchema, either, flag, listOf, refine, rule } from "../../shared/validation.ts";
 import type { Schemas } from "../base/contract.ts";
 import { aString, assertValid, fields, partOf, stringOrNull } from "../base/input.ts";
 

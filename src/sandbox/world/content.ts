@@ -1,4 +1,4 @@
-import { flag, listOf, optional, orNull, rule } from "../../validation.ts";
+import { flag, listOf, optional, orNull, rule } from "../../shared/validation.ts";
 import type { Schemas } from "../base/contract.ts";
 import { aNumber, aString, fields, stringOrNull } from "../base/input.ts";
 

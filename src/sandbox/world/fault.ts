@@ -1,4 +1,4 @@
-import { type AnySchema, optional, orNull, rule, type Schema } from "../../validation.ts";
+import { type AnySchema, optional, orNull, rule, type Schema } from "../../shared/validation.ts";
 import { type OperationId, operationIds } from "../base/contract.ts";
 import { assertValid, fields, isRecord, oneOf, someText, wholeFrom } from "../base/input.ts";
 

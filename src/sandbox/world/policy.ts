@@ -1,4 +1,4 @@
-import { flag, optional, rule } from "../../validation.ts";
+import { flag, optional, rule } from "../../shared/validation.ts";
 import { assertValid, fields, oneOf } from "../base/input.ts";
 
 /**

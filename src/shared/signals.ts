@@ -36,3 +36,18 @@ function forget(signal: AbortSignal, listener: Listener): void {
 	if (listeners.get(signal) === listener) listeners.delete(signal);
 	signal.removeEventListener("abort", listener.handle);
 }
+
+/** Waits for some work, and no longer than until the signal aborts: then it rejects with the signal's reason. */
+export async function untilAborted<Result>(work: Result | PromiseLike<Result>, signal: AbortSignal): Promise<Result> {
+	let remove = (): void => {};
+	const aborted = new Promise<never>((_, reject) => {
+		const abort = (): void => reject(signal.reason);
+		if (signal.aborted) abort();
+		else remove = onAbort(signal, abort);
+	});
+	try {
+		return await Promise.race([work, aborted]);
+	} finally {
+		remove();
+	}
+}
