@@ -141,9 +141,12 @@ test("S43 the toolchain keeps to the lines that install and run on Node 20", () 
 	expect(JSON.parse(read("package.json")).engines.node).toBe(">=20.19");
 });
 
-test("S43 a change runs on the oldest line of Node, and each night on the later lines and in every runtime", () => {
+test("S43 a change runs on the oldest line of Node and on those in use, and each night on all and in every runtime", () => {
 	const { line, runtimes } = jobsOf("long.yml");
-	for (const job of Object.values(jobsOf("test.yml"))) expect(versionsOf(job)).toEqual(["20"]);
+	const { line: inUse, ...jobs } = jobsOf("test.yml");
+	for (const job of Object.values(jobs)) expect(versionsOf(job)).toEqual(["20"]);
+	expect(versionsOf(inUse)).toEqual(["24", "26"]);
+	expect(commandsOf(inUse)).toEqual(["npm ci && npm run quickstart", "npm ci && npm test"]);
 	expect(versionsOf(line)).toEqual(["22", "24", "26"]);
 	expect(commandsOf(line)).toEqual(expect.arrayContaining(["npm ci && npm test", "TEST_LONG=1 npm run test:package"]));
 	expect(commandsOf(runtimes)).toContain("npm run test:long -- runtimes");
@@ -151,7 +154,7 @@ test("S43 a change runs on the oldest line of Node, and each night on the later 
 });
 
 test("S43 the four jobs of a change run what .ci/run runs", () => {
-	const { static: checks, client, sandbox, durable, ...more } = jobsOf("test.yml");
+	const { static: checks, client, sandbox, durable, line: _, ...more } = jobsOf("test.yml");
 	expect(more).toEqual({});
 	const jobs = [checks, client, sandbox, durable].flatMap(commandsOf);
 	for (const [command] of read(".ci/run").matchAll(/npm (ci && npm )?run [\w:]+/g)) expect(jobs).toContain(command);
