@@ -43,7 +43,8 @@ export interface Call<Data, Failure extends PartnerError> extends Promise<Data> 
 	/** Resolves with the data and with status, headers, correlation id and number of attempts. */
 	withResponse: () => Promise<Answered<Data>>;
 	/**
-	 * Resolves with the data or with the error, and never rejects for a PartnerError. A `switch` over `error._tag` is
+	 * Resolves with the data or with the error, and never rejects for a PartnerError. It rejects with what steers your
+	 * framework, such as a redirect that the key function throws. A `switch` over `error._tag` is
 	 * exhaustive. Call it at once, as in `ids.map((id) => get(id).result())`: Node.js ends a process if a call fails before
 	 * anybody handles its error.
 	 */

@@ -37,7 +37,10 @@ export interface PartnerErrorFacts {
 	retryable: boolean;
 	/** How long the service asked to wait, in milliseconds. */
 	retryAfterMs?: number;
-	/** The underlying fault as `{ name, code, syscall }`, or the last error before a deadline. Never a request, a body or a header. */
+	/**
+	 * The underlying fault as `{ name, code, syscall }`, or the last error before a deadline. Never a request, a body or a
+	 * header. If a framework interrupted a send that may have gone out, what it threw, unchanged.
+	 */
 	cause?: unknown;
 	/** Idempotency key of a send. Send the identical message again with it, and no other message. */
 	operationId?: string;
@@ -297,23 +300,4 @@ export function abortError(facts: Facts, signal: AbortSignal | undefined): Partn
 	const { name }: { name?: unknown } = Object(signal?.reason);
 	const cause = { name: typeof name === "string" && /^[A-Za-z]\w{0,63}$/.test(name) ? name : "AbortError" };
 	return new PartnerAbortError(`${facts.operation}: aborted by the caller`, { ...facts, cause });
-}
-
-/**
- * A signal of a framework, such as the one by which Next.js learns that a page is dynamic. It is not an error of a call: it has
- * to reach the framework, which knows it by its `digest`. The message is ours, because that of Next.js holds the URL.
- */
-export class FrameworkError extends Error {
-	constructor(
-		operation: string,
-		readonly digest: string,
-	) {
-		super(`${operation}: interrupted by the framework`);
-	}
-}
-
-/** The framework's signal in what `fetch` or the key function threw, if it is one. */
-export function frameworkError(operation: string, thrown: unknown): FrameworkError | undefined {
-	const { digest }: { digest?: unknown } = Object(thrown);
-	return typeof digest === "string" ? new FrameworkError(operation, digest) : undefined;
 }

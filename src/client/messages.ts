@@ -143,7 +143,8 @@ export function createMessages({ api, run }: Transport, settings: MessagesOption
 			// `contradiction` has checked that the fields are those of one branch.
 			return { data: Object.assign(data, { operationId }) as Sent, response };
 		} catch (error) {
-			if (isPartnerError(error) && error.outcome === "not_sent") release();
+			// What is no error of this package steers the caller's framework, and ends only a call that has sent nothing.
+			if (!isPartnerError(error) || error.outcome === "not_sent") release();
 			throw error;
 		}
 	};

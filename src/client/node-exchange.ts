@@ -141,7 +141,7 @@ function send(
 			});
 		} catch (error) {
 			// What fails before there is a request, such as an agent that takes no https, is a failed connect.
-			return fail(Object.assign(Object(error), { syscall: "connect" }));
+			return fail(error);
 		}
 		let isOver = false;
 		const end = (error: Error): void => {

@@ -184,8 +184,9 @@ export interface ClientOptions extends Pick<CallOptions, "timeoutMs" | "deadline
 	 */
 	allowInsecureHosts?: readonly string[] | undefined;
 	/**
-	 * The API key, or a function that returns it, called for each attempt so that a rotated key is used at once. When the
-	 * function fails, the call fails with a `PartnerConfigurationError` that is `retryable`.
+	 * The API key, or a function that returns it, called for each attempt so that a rotated key is used at once. If the
+	 * function throws an error, the call fails with a `PartnerConfigurationError` that is `retryable`. The call rejects with
+	 * anything else that it throws, such as a redirect of your framework.
 	 */
 	apiKey: ApiKey | undefined;
 	/**

@@ -4,15 +4,16 @@ import type { paths } from "../../generated/openapi.ts";
 import { onAbort } from "../shared/signals.ts";
 import { sleep } from "../shared/sleep.ts";
 import { type CallPlan, type CallState, type ClientState, leftMs, startCall } from "./call-state.ts";
+import { Interruption, isControlFlow } from "./control-flow.ts";
 import { reportDrift } from "./drift.ts";
 import {
 	abortError,
+	type Facts,
 	type FaultFacts,
-	FrameworkError,
-	frameworkError,
 	isPartnerError,
 	type Outcome,
 	PartnerConfigurationError,
+	PartnerConnectionError,
 	type PartnerError,
 	PartnerTimeoutError,
 } from "./errors.ts";
@@ -119,7 +120,8 @@ async function runAttempts<Data>(
 		if (client.onContractDrift) reportDrift(client.onContractDrift, plan.operation, data, correlationId());
 		endTrace?.({ status, attempts, correlationId: correlationId() }, isAbandoned());
 		return { data, response: { status, headers, attempts, correlationId } };
-	} catch (error) {
+	} catch (ended) {
+		const error = ended instanceof Interruption ? ended.thrown : ended;
 		endTrace?.(isPartnerError(error) ? error : { attempts: call.attempts }, isAbandoned());
 		throw error;
 	}
@@ -144,6 +146,7 @@ const noHead: ExchangeHead = { status: 200, headers: new Map() };
 
 /** Waits before the next attempt. False if the error is final. */
 async function waitToRetry<Data>(call: CallState<Data>, error: Error): Promise<boolean> {
+	if (error instanceof Interruption && isPartnerError(error.thrown)) report(call, error.thrown, undefined);
 	if (!isPartnerError(error)) return false;
 	const waitMs = (await hasNewKey(call, error)) ? 0 : waitBefore(call, error);
 	report(call, error, waitMs);
@@ -156,7 +159,8 @@ async function waitToRetry<Data>(call: CallState<Data>, error: Error): Promise<b
 }
 
 /** Whether a 401 is worth one more attempt: the key may have been rotated while the request was on its way. */
-async function hasNewKey<Data>(call: CallState<Data>, { _tag, status, outcome }: PartnerError): Promise<boolean> {
+async function hasNewKey<Data>(call: CallState<Data>, error: PartnerError): Promise<boolean> {
+	const { _tag, status, outcome } = error;
 	const { apiKey } = call.client;
 	// A gateway can check keys too.
 	const isRefusedKey = _tag === "PartnerUnauthorized" || (_tag === "PartnerGatewayError" && status === 401);
@@ -170,7 +174,11 @@ async function hasNewKey<Data>(call: CallState<Data>, { _tag, status, outcome }:
 		if (key === call.keys.at(-1)) return false;
 		call.newKey = key;
 		return true;
-	} catch {
+	} catch (thrown) {
+		if (isControlFlow(thrown)) {
+			report(call, error, undefined);
+			throw new Interruption(thrown);
+		}
 		// Without another key the 401 is final.
 		return false;
 	} finally {
@@ -196,7 +204,7 @@ async function attempt<Data>(call: CallState<Data>, request: (init: Init) => Pro
 		parsed = await request(init);
 	} catch (error) {
 		// openapi-fetch quotes a body that is not JSON.
-		throw isPartnerError(error) || error instanceof FrameworkError ? error : unreadable(call);
+		throw isPartnerError(error) || error instanceof Interruption ? error : unreadable(call);
 	}
 	return judge(parsed, call);
 }
@@ -236,11 +244,13 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, body }: Plai
 		if (text === undefined && status < 300) throw oversized(call);
 		return bufferedResponse(status, text);
 	} catch (error) {
-		const { head, connected, fault = error }: ExchangeFault = Object(error);
+		const { head, connected }: ExchangeFault = Object(error);
+		// An exchange that wraps what it caught may have caught undefined.
+		const fault = Object.hasOwn(Object(error), "fault") ? Object(error).fault : error;
 		call.head ??= head;
 		// Without its body, an error status is not the service's word. It still says more than a lost connection.
 		if (head && head.status >= 300 && limit.cutBy !== "abort") return bufferedResponse(head.status, "");
-		if (isPartnerError(error)) throw error;
+		if (isPartnerError(error) || error instanceof Interruption) throw error;
 		const proven = isSent && connected !== false ? "unknown" : "not_sent";
 		if (limit.cutBy === "abort")
 			throw abortError(
@@ -248,7 +258,12 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, body }: Plai
 				call.signals.find((signal) => signal.aborted),
 			);
 		if (limit.cutBy === "timeout") throw timedOut(call, proven, isSent ? "complete answer" : "key", limit.isDeadline);
-		throw frameworkError(plan.operation, fault) ?? lostConnection(fault, connected, call);
+		if (!call.head && isControlFlow(fault)) {
+			throw interruption(factsOf(call, proven), fault, (facts) => {
+				return new PartnerConnectionError(`${plan.operation}: interrupted by what fetch or http threw`, facts);
+			});
+		}
+		throw lostConnection(fault, connected, call);
 	} finally {
 		limit.end();
 		// An attempt that was aborted before its request is none.
@@ -279,13 +294,29 @@ async function askForKey<Data>(call: CallState<Data>, ask: Extract<ApiKey, () =>
 	let key: unknown;
 	try {
 		key = await ask();
-	} catch (error) {
-		const name = word(Object(error).name) ?? "Error";
-		throw (
-			frameworkError(call.plan.operation, error) ?? noKey(call, "apiKey", `its function failed (${name})`, { name })
-		);
+	} catch (thrown) {
+		if (isControlFlow(thrown)) {
+			throw interruption(factsOf(call, "not_sent"), thrown, (facts) => {
+				return new PartnerConfigurationError({
+					...facts,
+					field: "apiKey",
+					rule: "was interrupted by what its function threw",
+				});
+			});
+		}
+		const name = word(Object(thrown).name) ?? "Error";
+		throw noKey(call, "apiKey", `its function failed (${name})`, { name });
 	}
 	return checkedKey(call, key);
+}
+
+/**
+ * Ends a call with what steers the caller's framework. If a send may have gone out, its outcome and its id must not be lost:
+ * then the call ends with an error that has the value as its cause.
+ */
+function interruption(facts: Facts, thrown: unknown, inDoubt: (facts: Facts) => PartnerError): Interruption {
+	if (facts.outcome !== "unknown") return new Interruption(thrown);
+	return new Interruption(inDoubt({ ...facts, retryable: true, cause: thrown }));
 }
 
 function checkedKey<Data>(call: CallState<Data>, key: unknown): string {
@@ -312,7 +343,7 @@ function report<Data>(call: CallState<Data>, error: PartnerError | undefined, re
 	const { client, plan, durationMs } = call;
 	if (durationMs === undefined || !(client.logger || client.onAttempt)) return;
 	const { operation, agencyId, operationId, isWrite, abandon } = plan;
-	const { code, name }: Partial<FaultFacts> = Object(error?.cause);
+	const { code, name }: { code?: unknown; name?: unknown } = Object(error?.cause);
 	// An abandoned call has no reader, and a 404 of a read is an answer.
 	const isAnswer = error?._tag === "PartnerNotFound" && !isWrite;
 	const level = abandon?.aborted ? "debug" : isAnswer ? "info" : undefined;
@@ -323,7 +354,11 @@ function report<Data>(call: CallState<Data>, error: PartnerError | undefined, re
 		status: call.head?.status,
 		errorTag: error?._tag,
 		errorCode:
-			error?._tag === "PartnerConfigurationError" ? name : error?._tag === "PartnerConnectionError" ? code : undefined,
+			error?._tag === "PartnerConfigurationError"
+				? word(name)
+				: error?._tag === "PartnerConnectionError"
+					? word(code)
+					: undefined,
 		correlationId: correlationIdOf(call),
 		operationId,
 		durationMs,

@@ -2,7 +2,6 @@ import { Readable } from "node:stream";
 import { format, inspect } from "node:util";
 import {
 	type AttemptEvent,
-	type Call,
 	type Client,
 	type ClientOptions,
 	createClient,
@@ -331,34 +330,6 @@ function rotating(most = Number.POSITIVE_INFINITY): () => Promise<string> {
 		return `some_live.key.${asked}`;
 	};
 }
-
-// Signals of a framework
-
-test.for(["fetch", "the key function"])("a signal that a framework throws through %s reaches it", async (through) => {
-	const thrown = Object.assign(new Error(`Route /contacts/${phone} is dynamic`), { digest: "DYNAMIC_SERVER_USAGE" });
-	let calls = 0;
-	const failing = async () => {
-		calls++;
-		throw thrown;
-	};
-	const options = through === "fetch" ? { apiKey, fetch: failing as Fetch } : { apiKey: failing };
-	for (const { run } of sixCalls) {
-		for (const use of [
-			(call: Call<unknown, PartnerError>) => call,
-			(call: Call<unknown, PartnerError>) => call.result(),
-		]) {
-			calls = 0;
-			const error: unknown = await use(run(createClient({ baseUrl, ...options }))).then(
-				() => expect.unreachable("it should have failed"),
-				(reason: unknown) => reason,
-			);
-			expect(error).toBeInstanceOf(Error);
-			expect(error).toMatchObject({ digest: "DYNAMIC_SERVER_USAGE" });
-			expect(inspect(error, { showHidden: true })).not.toContain(phone);
-			expect(calls).toBe(1);
-		}
-	}
-});
 
 // Other faults
 
