@@ -106,10 +106,9 @@ test.for([
 		"its function failed (RangeError)",
 	],
 	["throws", () => raise(`the vault says ${apiKey}`), "Error", "its function failed (Error)"],
-	["throws something that is no error", () => Promise.reject(apiKey), "Error", "its function failed (Error)"],
 	[
-		"throws an object whose name is not text",
-		() => Promise.reject({ name: Object.create(null) }),
+		"throws an error whose name is not text",
+		() => Promise.reject(Object.assign(new Error("x"), { name: Object.create(null) })),
 		"Error",
 		"its function failed (Error)",
 	],
