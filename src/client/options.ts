@@ -184,7 +184,8 @@ export interface ClientOptions extends Pick<CallOptions, "timeoutMs" | "deadline
 	 */
 	allowInsecureHosts?: readonly string[] | undefined;
 	/**
-	 * The API key, or a function that returns it, called for each attempt so that a rotated key is used at once. If the
+	 * The API key, or a function that returns it, called for each attempt so that a rotated key is used at once. Only the
+	 * repeat of a send that may have gone out keeps its key, because its `operationId` may not be known under another one. If the
 	 * function throws an error, the call fails with a `PartnerConfigurationError` that is `retryable`. The call rejects with
 	 * anything else that it throws, such as a redirect of your framework.
 	 */

@@ -8,7 +8,6 @@ import { Interruption, isControlFlow } from "./control-flow.ts";
 import { reportDrift } from "./drift.ts";
 import {
 	abortError,
-	type Facts,
 	type FaultFacts,
 	isPartnerError,
 	type Outcome,
@@ -259,9 +258,11 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, body }: Plai
 			);
 		if (limit.cutBy === "timeout") throw timedOut(call, proven, isSent ? "complete answer" : "key", limit.isDeadline);
 		if (!call.head && isControlFlow(fault)) {
-			throw interruption(factsOf(call, proven), fault, (facts) => {
-				return new PartnerConnectionError(`${plan.operation}: interrupted by what fetch or http threw`, facts);
-			});
+			const facts = factsOf(call, proven);
+			// If a send may have gone out, its outcome and its id must not be lost.
+			if (facts.outcome !== "unknown") throw new Interruption(fault);
+			const words = `${plan.operation}: interrupted by what fetch or http threw`;
+			throw new Interruption(new PartnerConnectionError(words, { ...facts, retryable: true, cause: fault }));
 		}
 		throw lostConnection(fault, connected, call);
 	} finally {
@@ -277,13 +278,16 @@ function bufferedResponse(status: number, text = ""): Response {
 	return response as unknown as Response;
 }
 
-/** The key of this attempt. A function is asked each time, so that a rotated key is used at once. */
+/** The key of this attempt. A function is asked each time, so that a rotated key is used at once, except for a send in doubt. */
 function readKey<Data>(call: CallState<Data>): string | Promise<string> {
 	const { apiKey, baseUrl } = call.client;
 	if (baseUrl === "") {
 		const rule = "is required. Pass the URL of the service; is its environment variable set?";
 		throw noKey(call, "baseUrl", rule);
 	}
+	// The service may not know the id of a send in doubt under another key, and the contact would get the text twice.
+	const used = call.keys.at(-1);
+	if (used !== undefined && call.lastError?.outcome === "unknown") return used;
 	if (call.newKey !== undefined && !call.keys.includes(call.newKey)) return call.newKey;
 	if (typeof apiKey === "function") return askForKey(call, apiKey);
 	// `createClient` has checked a key that is there.
@@ -295,28 +299,11 @@ async function askForKey<Data>(call: CallState<Data>, ask: Extract<ApiKey, () =>
 	try {
 		key = await ask();
 	} catch (thrown) {
-		if (isControlFlow(thrown)) {
-			throw interruption(factsOf(call, "not_sent"), thrown, (facts) => {
-				return new PartnerConfigurationError({
-					...facts,
-					field: "apiKey",
-					rule: "was interrupted by what its function threw",
-				});
-			});
-		}
+		if (isControlFlow(thrown)) throw new Interruption(thrown);
 		const name = word(Object(thrown).name) ?? "Error";
 		throw noKey(call, "apiKey", `its function failed (${name})`, { name });
 	}
 	return checkedKey(call, key);
-}
-
-/**
- * Ends a call with what steers the caller's framework. If a send may have gone out, its outcome and its id must not be lost:
- * then the call ends with an error that has the value as its cause.
- */
-function interruption(facts: Facts, thrown: unknown, inDoubt: (facts: Facts) => PartnerError): Interruption {
-	if (facts.outcome !== "unknown") return new Interruption(thrown);
-	return new Interruption(inDoubt({ ...facts, retryable: true, cause: thrown }));
 }
 
 function checkedKey<Data>(call: CallState<Data>, key: unknown): string {

@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { createClient, type Fetch } from "messaging-conversations";
 import { afterEach, expect, test, vi } from "vitest";
 import { callOf, clientOf, failure, jsonResponse, quick, recordingFetch, sixCalls, wrong } from "../calls.ts";
-import { agencyId, apiKey, me, sentNow } from "../canned.ts";
+import { agencyId, apiKey, me, phone, sentNow, text } from "../canned.ts";
 import { expectMisconfigured } from "../refusals.ts";
 import { inTurn, refusal, scripted } from "../scripted.ts";
 
@@ -92,6 +92,25 @@ test("option apiKey: a function is asked anew for each attempt, so that a rotate
 	]);
 });
 
+test.for([
+	["a 503 of a gateway", { status: 503, text: "<h1>Unavailable</h1>" }],
+	["a 404 of a gateway", { status: 404, text: "default backend" }],
+	["a 500 of the service", refusal(500)],
+	["a lost connection", "reset"],
+] as const)(
+	"S17 the repeat of a send in doubt after %s keeps its key, because its id may not be known under another",
+	async ([, first]) => {
+		const service = await scripted(inTurn(first, { json: sentNow }));
+		const keys = ["old_live.a.b", "new_live.a.b", "third_live.a.b"];
+		const client = clientOf(service, { apiKey: () => keys.shift() ?? "none" });
+		await client.agency(agencyId).messages.send({ to: phone, body: text });
+		expect(service.requests.map(({ headers }) => headers.authorization)).toEqual(Array(2).fill("Bearer old_live.a.b"));
+		// The next call has the key of now.
+		await client.agency(agencyId).messages.send({ to: phone, body: text });
+		expect(service.requests.at(-1)?.headers.authorization).toBe("Bearer new_live.a.b");
+	},
+);
+
 test("option apiKey: a function may answer with a promise", async () => {
 	const service = await scripted(inTurn({ json: me }));
 	await clientOf(service, { apiKey: async () => "later_live.a.b" }).me.get();
@@ -170,13 +189,23 @@ test.for([
 	},
 );
 
-test("option apiKey: a function that fails before the second attempt leaves a send unknown", async () => {
+test("option apiKey: a function that would fail before the second attempt is not asked for a send in doubt", async () => {
 	const keys = [apiKey];
 	const { fetch, calls } = recordingFetch(failing);
 	const given = () => keys.pop() ?? raise("locked");
 	const client = createClient({ baseUrl, apiKey: given, fetch, retry: quick });
 	const error = await failure(() => callOf("messages.send").run(client));
-	expect(error).toMatchObject({ _tag: "PartnerConfigurationError", attempts: 1, outcome: "unknown", retryable: true });
+	expect(error).toMatchObject({ _tag: "PartnerInternalError", attempts: 4, outcome: "unknown", retryable: true });
+	expect(calls).toHaveLength(4);
+});
+
+test("option apiKey: a function that fails before the second attempt of a read ends it", async () => {
+	const keys = [apiKey];
+	const { fetch, calls } = recordingFetch(failing);
+	const given = () => keys.pop() ?? raise("locked");
+	const client = createClient({ baseUrl, apiKey: given, fetch, retry: quick });
+	const error = await failure(() => client.me.get());
+	expect(error).toMatchObject({ _tag: "PartnerConfigurationError", attempts: 1, retryable: true });
 	expect(calls).toHaveLength(1);
 });
 

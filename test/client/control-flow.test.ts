@@ -194,32 +194,33 @@ test.for(entries.flatMap((through) => ordinary.map(([what, thrown]) => [what, th
 	},
 );
 
-test.for(adapters)("a key function that interrupts a retry keeps the outcome of the send (%s)", async (adapter) => {
-	const service = await scripted(inTurn(refusal(500)));
-	const thrown = new Redirect();
-	let asked = 0;
-	const key = () => {
-		if (++asked > 1) throw thrown;
-		return apiKey;
-	};
-	const client = clientOf(service, { apiKey: wrong(key), ...over(adapter) });
-	const error = await failure(() =>
-		client.agency(agencyId).messages.send({ to: phone, body: text, operationId: "note-1" }),
-	);
-	expect(error).toMatchObject({
-		_tag: "PartnerConfigurationError",
-		field: "apiKey",
-		outcome: "unknown",
-		operationId: "note-1",
-		attempts: 1,
-		retryable: true,
-	});
-	expect(error.cause).toBe(thrown);
-	expect(asked).toBe(2);
-	asked = 0;
-	expect(await rejection(client.me.get())).toEqual([thrown]);
-	expect(service.requests).toHaveLength(2);
-});
+test.for(adapters)(
+	"a key function interrupts the retry of a read, and not that of a send in doubt (%s)",
+	async (adapter) => {
+		const service = await scripted(inTurn(refusal(500)));
+		const thrown = new Redirect();
+		let asked = 0;
+		const key = () => {
+			if (++asked > 1) throw thrown;
+			return apiKey;
+		};
+		const client = clientOf(service, { apiKey: wrong(key), ...over(adapter) });
+		const error = await failure(() =>
+			client.agency(agencyId).messages.send({ to: phone, body: text, operationId: "note-1" }),
+		);
+		expect(error).toMatchObject({
+			_tag: "PartnerInternalError",
+			outcome: "unknown",
+			operationId: "note-1",
+			attempts: 4,
+			retryable: true,
+		});
+		expect(asked).toBe(1);
+		asked = 0;
+		expect(await rejection(client.me.get())).toEqual([thrown]);
+		expect([asked, service.requests.length]).toEqual([2, 5]);
+	},
+);
 
 test.for(adapters)(
 	"a key function that interrupts the read of a new key after a 401 is heard (%s)",

@@ -149,7 +149,7 @@ const hanging = new Set([
 /** What only hangs is cut soon; whatever answers may take its time on a busy machine. */
 function timeoutFor(faults: readonly string[]): number {
 	if (!faults.some((name) => hanging.has(name))) return 5000;
-	return faults.every((name) => hanging.has(name)) ? 60 : 1500;
+	return faults.every((name) => hanging.has(name)) ? 400 : 1500;
 }
 
 export interface Run {
