@@ -20,7 +20,7 @@ export type Reminder =
 	| "waits for consent"
 	| "sent, or waits for consent"
 	| "another text waits"
-	| "they wrote STOP"
+	| "answer them first"
 	| "ask again later"
 	| "call them instead";
 
@@ -34,7 +34,7 @@ export async function remind(agency: AgencyClient, visit: Visit): Promise<Remind
 	const body = `Your visit of ${visit.address} is at ${visit.at.toISOString().slice(11, 16)} (UTC).`;
 	const read = await agency.conversations.get(visit.phone).result();
 	if (!read.ok && read.error._tag !== "PartnerNotFound") return afterError(read.error);
-	if (read.ok && read.data.messagePage.messages.some(saysStop)) return "they wrote STOP";
+	if (read.ok && isUnanswered(read.data.messagePage.messages)) return "answer them first";
 	const held = read.ok ? read.data.conversation.queuedMessages[0] : undefined;
 	// A second text would replace the one that waits.
 	if (held) return held.body === body ? "waits for consent" : "another text waits";
@@ -49,9 +49,9 @@ export async function remind(agency: AgencyClient, visit: Visit): Promise<Remind
 	return result.ok ? (result.data.queued ? "waits for consent" : "sent") : afterError(result.error);
 }
 
-/** In English. Yours has the languages of your contacts, and remembers who wrote it. */
-function saysStop({ direction, body }: Message): boolean {
-	return direction === "inbound" && /^\W*(stop|unsubscribe)\b/i.test(body ?? "");
+/** Whether the contact had the last word. It may be a no, and no list of words has every way to say it. */
+function isUnanswered(messages: readonly Message[]): boolean {
+	return messages.find(({ templateName }) => templateName === null)?.direction === "inbound";
 }
 
 function afterError(error: RequestError): Reminder {

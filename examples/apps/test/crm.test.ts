@@ -19,6 +19,15 @@ const visit: Visit = {
 };
 const text = "Your visit of Kerkstraat 12 is at 14:00 (UTC).";
 
+/** Anna has written today, and somebody has answered. */
+function talk(): void {
+	world.anna.writes("See you tomorrow");
+	world.sandbox.agency().staff.sends(world.anna, "Until then!");
+}
+
+/** What she got after that answer. */
+const inbox = () => world.anna.inbox().slice(1);
+
 let world: ReturnType<typeof open>;
 beforeEach(() => {
 	world = open(); // cheap, and nothing is shared between tests
@@ -30,10 +39,10 @@ afterEach(() => {
 
 describe("a reminder", () => {
 	test("goes out at once to somebody who wrote today", async () => {
-		const { agency, anna } = world;
-		anna.writes("See you tomorrow");
+		const { agency } = world;
+		talk();
 		expect(await remind(agency, visit)).toBe("sent");
-		expect(anna.inbox()).toMatchObject([{ kind: "text", body: text }]);
+		expect(inbox()).toMatchObject([{ kind: "text", body: text }]);
 	});
 
 	test("waits for the consent of somebody who did not", async () => {
@@ -51,11 +60,22 @@ describe("a reminder", () => {
 		expect(anna.state().held).toMatchObject({ body: "Your offer was accepted." });
 	});
 
-	test("does not go to somebody who wrote STOP", async () => {
+	test.each(["Stop!", "No thanks, leave me alone", "Stopp", "Laissez-moi", "Who is this?"])(
+		"does not go to somebody who wrote %j and has no answer",
+		async (words) => {
+			const { agency, anna } = world;
+			anna.writes(words);
+			expect(await remind(agency, visit)).toBe("answer them first");
+			expect(anna.inbox()).toEqual([]);
+		},
+	);
+
+	test("does not go to somebody who has declined", async () => {
 		const { agency, anna } = world;
-		anna.writes("Stop!");
-		expect(await remind(agency, visit)).toBe("they wrote STOP");
-		expect(anna.inbox()).toEqual([]);
+		await remind(agency, visit);
+		anna.declines();
+		expect(await remind(agency, { ...visit, id: "visit-2" })).toBe("answer them first");
+		expect(anna.inbox()).toMatchObject([{ kind: "template" }]);
 	});
 
 	test("is dropped when nobody answers for two days", async () => {
@@ -66,12 +86,12 @@ describe("a reminder", () => {
 	});
 
 	test("is sent once, although its answers were lost and the job ran again", async () => {
-		const { sandbox, agency, anna } = world;
-		anna.writes("See you tomorrow");
+		const { sandbox, agency } = world;
+		talk();
 		sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset", times: 2 });
 		expect(await remind(agency, visit)).toBe("ask again later");
 		expect(await remind(agency, visit)).toBe("sent");
-		expect(anna.inbox()).toHaveLength(1);
+		expect(inbox()).toHaveLength(1);
 	});
 
 	test("is not called sent when the answer does not say whether it waits", async () => {
@@ -83,7 +103,7 @@ describe("a reminder", () => {
 
 	test("is asked for again when somebody takes over the conversation meanwhile", async () => {
 		const { sandbox, agency, anna } = world;
-		anna.writes("See you tomorrow");
+		talk();
 		sandbox.agency().conversation(anna).takeOver();
 		expect(await remind(agency, visit)).toBe("ask again later");
 		expect(await remind(agency, visit)).toBe("sent");
@@ -102,11 +122,11 @@ describe("a reminder", () => {
 	});
 
 	test("is another one when the visit moves", async () => {
-		const { agency, anna } = world;
-		anna.writes("See you tomorrow");
+		const { agency } = world;
+		talk();
 		await remind(agency, visit);
 		await remind(agency, { ...visit, at: new Date("2026-01-06T16:30:00Z") });
-		expect(anna.inbox().map(({ body }) => body)).toEqual([text, text.replace("14:00", "16:30")]);
+		expect(inbox().map(({ body }) => body)).toEqual([text, text.replace("14:00", "16:30")]);
 	});
 
 	test("becomes a phone call where the agency may not ask for consent", async () => {
@@ -123,7 +143,7 @@ describe("a reminder", () => {
 
 	test("turns the AI off, as every send does, until the contact writes a day later", async () => {
 		const { sandbox, agency, anna } = world;
-		anna.writes("See you tomorrow");
+		talk();
 		await remind(agency, visit);
 		const ai = async () => (await agency.conversations.get(visit.phone)).conversation.aiSettings;
 		expect(await ai()).toMatchObject({ enabled: false, disabledReason: "manual_send" });

@@ -2,8 +2,8 @@
 async function remind(agency, visit, since = new Date()) {
 	const { conversation, messagePage } = await agency.conversations.get(visit.phone);
 	if (conversation.queuedMessages.length > 0) return undefined; // a second text would replace the one that waits
-	const saidStop = ({ direction, body }) => direction === "inbound" && /^\W*stop\b/i.test(body ?? "");
-	if (messagePage.messages.some(saidStop)) return undefined;
+	const [last] = messagePage.messages.filter(({ templateName }) => templateName === null);
+	if (last?.direction === "inbound") return undefined; // no list has every way to say no: somebody reads and answers first
 	const text = { to: visit.phone, body: `Your visit is at ${visit.time}.`, operationId: `reminder-${visit.id}` };
 	const { queued, messageId, queueId } = await agency.messages.send(text);
 	return { ...text, queued, messageId, queueId, since };

@@ -11,6 +11,7 @@ beforeEach(() => {
 	agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
 	anna = sandbox.agency().contact(visit.phone, { name: "Anna" });
 	anna.writes("See you tomorrow");
+	sandbox.agency().staff.sends(anna, "Until then!");
 	sandbox.clock.advance({ hours: 30 }); // her window is closed
 });
 afterEach(() => {
@@ -18,7 +19,12 @@ afterEach(() => {
 	sandbox.check(); // fails the test if the code broke a rule of the API
 });
 
-const texts = () => anna.inbox().flatMap(({ kind, body }) => (kind === "text" ? [body] : []));
+/** What Anna got after the message of the staff. */
+const texts = () =>
+	anna
+		.inbox()
+		.flatMap(({ kind, body }) => (kind === "text" ? [body] : []))
+		.slice(1);
 const statusOf = async (sent) => (await checkDelivery(agency, sent, { now: sandbox.clock.now })).status;
 
 test("a declined consent: the reminder never arrives", async () => {
@@ -44,9 +50,19 @@ test("no answer within 48 hours", async () => {
 	expect(await statusOf(sent)).toBe("dropped");
 });
 
-test("who wrote STOP gets no reminder", async () => {
-	anna.writes("Stop, please");
-	expect(await remind(agency, visit)).toBeUndefined();
+test.each(["Stop, please", "No thanks, leave me alone", "Stopp!", "Arrête", "Which flat?"])(
+	"who wrote %j and has no answer gets no reminder",
+	async (words) => {
+		anna.writes(words);
+		expect(await remind(agency, visit)).toBeUndefined();
+		expect(texts()).toEqual([]);
+	},
+);
+
+test("nor does who has declined", async () => {
+	await remind(agency, visit);
+	anna.declines();
+	expect(await remind(agency, { ...visit, id: 8 })).toBeUndefined();
 	expect(texts()).toEqual([]);
 });
 
@@ -59,6 +75,7 @@ test("an answer in words is no permission", async () => {
 
 test("a phone that cannot be reached, and an answer that was lost on the way", async () => {
 	anna.writes("Which flat was it?");
+	sandbox.agency().staff.sends(anna, "The one in Hill Street.");
 	anna.setReachable(false);
 	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: { status: 500 } });
 	expect(await statusOf(await remind(agency, visit, sandbox.clock.now()))).toBe("failed");
@@ -66,6 +83,7 @@ test("a phone that cannot be reached, and an answer that was lost on the way", a
 
 test("the client's waits pass with fake timers", async () => {
 	anna.writes("Which flat was it?");
+	sandbox.agency().staff.sends(anna, "The one in Hill Street.");
 	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 429, retryAfter: 20 } });
 	jest.useFakeTimers();
 	const reminded = remind(agency, visit, sandbox.clock.now());

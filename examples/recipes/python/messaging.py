@@ -8,6 +8,15 @@ from urllib.error import HTTPError
 from urllib.parse import quote
 from urllib.request import Request, urlopen
 
+# An error with another body was not said by the service, but by a load balancer, firewall or proxy in front of it.
+TAGS = {
+    400: "PartnerBadRequest",
+    401: "PartnerUnauthorized",
+    403: "PartnerForbidden",
+    404: "PartnerNotFound",
+    409: "PartnerConflict",
+}
+
 
 class MessagingError(Exception):
     """`outcome` of a send: "not_sent", or "unknown" if it may have gone out."""
@@ -47,7 +56,7 @@ class Messaging:
                 retry_after = error.headers.get("Retry-After", "")
                 may_pass = error.code >= 500 or (error.code == 429 and retry_after.isdigit() and int(retry_after) <= 30)
                 failure = self._failure(error)
-                if error.code >= 500 or not failure.tag.startswith("Partner"):  # a gateway may have passed it on
+                if error.code >= 500 or failure.tag != TAGS.get(error.code):  # a gateway may have passed it on
                     outcome = "unknown"
                 if retry_after.isdigit():
                     wait = max(wait, int(retry_after))
@@ -64,6 +73,8 @@ class Messaging:
         try:
             answer = json.load(error)
         except (OSError, HTTPException, ValueError):
-            answer = {}
-        tag, message = answer.get("_tag", "Unreadable"), answer.get("message", f"HTTP {error.code}")
+            answer = None
+        tag, message = "Unreadable", f"HTTP {error.code}"
+        if isinstance(answer, dict) and isinstance(answer.get("_tag"), str):
+            tag, message = answer["_tag"], str(answer.get("message", message))
         return MessagingError(error.code, tag, message, "not_sent", error.headers.get("X-Correlation-Id"))

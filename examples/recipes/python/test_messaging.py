@@ -81,6 +81,17 @@ class SendTest(unittest.TestCase):
                 self.send(body="" if status == 400 else "Hello")
             self.assertEqual((caught.exception.status, caught.exception.outcome), (status, outcome))
 
+    def test_an_error_in_other_words_than_the_services_may_have_gone_out(self):
+        self.anna("writes", text="Hello?")
+        shape = '{"_tag": "PartnerForbidden", "message": "no"}'
+        for body in ("<h1>Forbidden</h1>", "", '"Forbidden"', "[]", "null", "1", '{"_tag": null}', '{"_tag": []}', shape):
+            effect = {"kind": "html", "status": 401, "body": body, "contentType": "application/json"}
+            self.control("faults/add", {"operation": "messages.send", "phase": "after", "effect": effect})
+            with self.assertRaises(MessagingError) as caught:
+                self.send()
+            self.assertEqual((caught.exception.status, caught.exception.outcome), (401, "unknown"))
+        self.assertEqual(self.inbox(), ["See you at 14:00."])
+
     def test_after_an_outage_the_outcome_is_unknown_and_a_repetition_is_safe(self):
         self.anna("writes", text="Hello?")
         fault = {"operation": "messages.send", "phase": "after", "effect": "truncated", "times": 4}
