@@ -2,7 +2,8 @@
  * A firewall, a proxy or a load balancer refused a request in place of the service. One that dislikes the words of a text must
  * not stop the others, and one that lets nothing through must not end every text.
  */
-import { type Client, isPartnerError, type PartnerError } from "messaging-conversations";
+import type { Client, PartnerError } from "messaging-conversations";
+import { failureOf } from "./failure.ts";
 import type { Pauses } from "./pauses.ts";
 import type { OutboxText } from "./text.ts";
 
@@ -19,7 +20,7 @@ export interface Gateway {
 	/** Asks whether anything passes. `waitMs` is how long this text would wait alone. */
 	refused: (error: PartnerError, text: OutboxText, waitMs: number) => Promise<Refusal>;
 	/** Notes a send that succeeded. */
-	sent: () => void;
+	sent: (text: OutboxText) => void;
 }
 
 /** A gateway says with these that it got no answer, or that it was busy. They say nothing about the request. */
@@ -27,14 +28,20 @@ const passing = new Set([404, 408, 410, 421, 425, 429, 499]);
 
 const askingMs = 30_000;
 
-/** Whether something in front of the service refused the request itself. */
-export function isRefusedByGateway({ _tag, status = 0 }: PartnerError): boolean {
-	return _tag === "PartnerGatewayError" && status >= 400 && status < 500 && !passing.has(status);
+/**
+ * Whether something in front of the service refused the request itself. With `errorBodies: "any"` its 401 or 403 of a send has
+ * the class of the service's. It is `unknown` all the same, which the service's own never is.
+ */
+export function isRefusedByGateway({ _tag, status = 0, outcome }: PartnerError): boolean {
+	return (
+		(_tag === "PartnerGatewayError" || outcome === "unknown") && status >= 400 && status < 500 && !passing.has(status)
+	);
 }
 
 export function createGateway(client: Client, pauses: Pauses, now: () => number): Gateway {
 	let asking: Promise<PartnerError | undefined> | undefined;
-	let sentAt = Number.NEGATIVE_INFINITY;
+	/** The last sends that succeeded, of two texts, because a text that was held is no proof for itself. */
+	let sends: { id: string; at: number }[] = [];
 
 	/** Asks once for all texts that meet the refusal at the same time. */
 	function ask(): Promise<PartnerError | undefined> {
@@ -42,10 +49,7 @@ export function createGateway(client: Client, pauses: Pauses, now: () => number)
 			.get({ retry: false, deadlineMs: askingMs })
 			.then(
 				() => undefined,
-				(error: unknown) => {
-					if (isPartnerError(error)) return error;
-					throw error;
-				},
+				(thrown: unknown) => failureOf(thrown, "me.get"),
 			)
 			.finally(() => {
 				asking = undefined;
@@ -59,13 +63,14 @@ export function createGateway(client: Client, pauses: Pauses, now: () => number)
 			const previous = text.progress.requests.at(-2)?.at;
 			const isSend = error.operation === "messages.send";
 			const failed = await ask();
-			const isBlocked = isSend && !failed && previous !== undefined && sentAt > previous;
+			const others = sends.filter(({ id }) => id !== text.id);
+			const isBlocked = isSend && !failed && previous !== undefined && others.some(({ at }) => at > previous);
 			const isAll = failed !== undefined || (isSend && !isBlocked);
 			const until = isAll ? pauses.holdAll("gateway", failed ?? error) : pauses.met(error, text, waitMs);
 			return { nextAt: Math.max(until, now() + waitMs), isBlocked };
 		},
-		sent: () => {
-			sentAt = now();
+		sent: ({ id }) => {
+			sends = [{ id, at: now() }, ...sends.filter((send) => send.id !== id)].slice(0, 2);
 		},
 	};
 }

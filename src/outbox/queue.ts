@@ -1,7 +1,7 @@
 /*
  * Works through the queue of one recipient: reads, decides, stores and sends.
  */
-import { isPartnerError, type OutgoingMessage, type PartnerError, type Sent } from "messaging-conversations";
+import type { OutgoingMessage, PartnerError, Sent } from "messaging-conversations";
 import { baselineOf } from "./baseline.ts";
 import { type Gateway, isRefusedByGateway } from "./blocked.ts";
 import {
@@ -20,6 +20,7 @@ import {
 	whileWaiting,
 	withEnd,
 } from "./decide.ts";
+import { failureOf } from "./failure.ts";
 import { findText, isConsentFailed, type Match, phaseOf, type Reading, readConversation, slackMs } from "./match.ts";
 import type { CheckedOptions } from "./options.ts";
 import type { Pauses } from "./pauses.ts";
@@ -217,10 +218,14 @@ async function request(
 	// Nothing is awaited between the check and the call. The client's own retries are off, because only a reading knows what
 	// they would replace. `enqueue` has checked the number.
 	const call = { retry: false, deadlineMs: Math.ceil(leftMs), allowUnlistedNumber: true } as const;
-	const result = await options.client.agency(text.agencyId).messages.send(message, call).result();
+	const result = await options.client
+		.agency(text.agencyId)
+		.messages.send(message, call)
+		.result()
+		.catch((thrown: unknown) => ({ ok: false as const, error: failureOf(thrown, "messages.send") }));
 	if (result.ok) {
 		context.pauses.passed(text, "send");
-		context.gateway.sent();
+		context.gateway.sent(text);
 	}
 	const after = result.ok
 		? afterSend(begun, result.data, options)
@@ -358,8 +363,8 @@ async function readFor(
 		if (!found) return null;
 		const excluded = new Set([...(await store.claimed(text)), ...(baseline?.known ?? []).map((id) => storableId(id))]);
 		return findText(found, { body: text.body, since, excluded, queuedBefore: baseline?.queued });
-	} catch (error) {
-		if (!isPartnerError(error)) throw error;
+	} catch (thrown) {
+		const error = failureOf(thrown, "conversations.get");
 		if (signal?.aborted) return undefined;
 		const { failures } = text.progress;
 		const waitMs = backoffMs(failures);
@@ -446,8 +451,8 @@ async function follow(context: QueueContext, recipient: Recipient, signal: Abort
 			const message = reading?.messages.find(({ messageSid }) => storableId(messageSid) === text.messageId);
 			await write(context, text, afterFollow(text, message ? phaseOf(message) : null, options, now()));
 		}
-	} catch (error) {
-		if (!isPartnerError(error)) throw error;
+	} catch (thrown) {
+		const error = failureOf(thrown, "conversations.get");
 		if (signal?.aborted) return;
 		const nextAt = pauses.met(error, recipient, backoffMs(5));
 		for (const text of texts) await write(context, text, { nextAt });

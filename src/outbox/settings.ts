@@ -1,4 +1,5 @@
-import { type AgencyClient, type Client, isPartnerError, type WindowReopenReadiness } from "messaging-conversations";
+import type { AgencyClient, Client, WindowReopenReadiness } from "messaging-conversations";
+import { failureOf } from "./failure.ts";
 import type { Reading } from "./match.ts";
 
 /** Whether an agency can ask for consent, and in which languages. */
@@ -50,8 +51,8 @@ async function orUndefined(read: () => Promise<Settings | undefined>): Promise<S
 	try {
 		return await read();
 	} catch (error) {
-		if (isPartnerError(error)) return undefined;
-		throw error;
+		failureOf(error, "conversations.get");
+		return undefined;
 	}
 }
 

@@ -107,7 +107,7 @@ describe("a firewall that refuses", () => {
 	const page = (): Response => new Response("<h1>Forbidden</h1>", { status: 403, headers: { server: "waf" } });
 
 	/** An outbox behind a firewall, people who have just written, and hours that pass minute by minute. */
-	function createBehind(refuses: (request: Request, body: string) => boolean) {
+	function createBehind(refuses: (request: Request, body: string) => boolean, errorBodies?: "any") {
 		const world = createWorld();
 		const { sandbox, agency } = world;
 		const people = Array.from({ length: 20 }, (_, at) => agency.contact(`+4477009002${10 + at}`));
@@ -120,7 +120,7 @@ describe("a firewall that refuses", () => {
 			refused++;
 			return page();
 		};
-		const outbox = world.restart({ client: createClient({ ...sandbox.connection, fetch, retry: false }) });
+		const outbox = world.restart({ client: createClient({ ...sandbox.connection, fetch, retry: false, errorBodies }) });
 		const enqueue = (at: number, body = "Hi", id = `${at}`) =>
 			outbox.enqueue({ id, agencyId: agency.id, to: people[at]?.phoneNumber ?? "", body });
 		const minutes = async (count: number, each?: (minute: number) => Promise<unknown>) => {
@@ -137,20 +137,26 @@ describe("a firewall that refuses", () => {
 		return { ...world, people, outbox, enqueue, minutes, end, refusals: () => refused };
 	}
 
-	test("one text ends that one as blocked after three rounds that count, and the others are sent", async () => {
-		const { outbox, enqueue, minutes, pauses, people } = createBehind((_, body) => body.includes("<script>"));
-		await enqueue(0, "<script>", "bad");
-		await minutes(300, (minute) => enqueue(1 + (minute % 19), `Text ${minute}`, `good ${minute}`));
-		expect(await outbox.status("bad")).toMatchObject({
-			state: "refused",
-			reason: "blocked",
-			description: expect.stringContaining("firewall"),
-		});
-		expect((await outbox.status("bad"))?.attempts).toBeLessThan(8);
-		expect(people[0]?.inbox()).toEqual([]);
-		expect(people.flatMap((person) => person.inbox().filter(({ kind }) => kind === "text"))).toHaveLength(300);
-		expect(pauses[0]).toMatchObject({ reason: "gateway" });
-	});
+	test.each([undefined, "any" as const])(
+		"one text ends that one as blocked after three rounds that count, and the others are sent (errorBodies: %s)",
+		async (errorBodies) => {
+			const { outbox, enqueue, minutes, pauses, people } = createBehind(
+				(_, body) => body.includes("<script>"),
+				errorBodies,
+			);
+			await enqueue(0, "<script>", "bad");
+			await minutes(300, (minute) => enqueue(1 + (minute % 19), `Text ${minute}`, `good ${minute}`));
+			expect(await outbox.status("bad")).toMatchObject({
+				state: "refused",
+				reason: "blocked",
+				description: expect.stringContaining("firewall"),
+			});
+			expect((await outbox.status("bad"))?.attempts).toBeLessThan(8);
+			expect(people[0]?.inbox()).toEqual([]);
+			expect(people.flatMap((person) => person.inbox().filter(({ kind }) => kind === "text"))).toHaveLength(300);
+			expect(pauses[0]).toMatchObject({ reason: "gateway" });
+		},
+	);
 
 	test("everything pauses all texts, is asked for all of them together, and ends none", async () => {
 		const { outbox, enqueue, minutes, pauses, people, end, refusals } = createBehind(() => true);
@@ -165,6 +171,26 @@ describe("a firewall that refuses", () => {
 		for (const person of people) expect(person.inbox().map(({ body }) => body)).toEqual(["Hi"]);
 	});
 
+	test("a text that was held before is no proof that others pass", async () => {
+		let isUp = false;
+		const world = createBehind(({ method }) => {
+			// A send takes time, so that its success is later than its beginning.
+			world.sandbox.clock.advance({ ms: 100 });
+			return isUp && method === "POST";
+		});
+		const { sandbox, outbox, agency, minutes, pauses } = world;
+		const contact = agency.contact("+447700900299");
+		contact.writes("Hello");
+		sandbox.clock.advance({ hours: 30 });
+		await outbox.enqueue({ id: "held", agencyId: agency.id, to: contact.phoneNumber, body: "Hi" });
+		await minutes(2);
+		expect(await outbox.status("held")).toMatchObject({ state: "held" });
+		isUp = true;
+		contact.writes("Yes?");
+		await minutes(30);
+		expect(pauses[0]).toMatchObject({ reason: "gateway" });
+	});
+
 	test("every POST, and lets reads pass: the queue pauses, and each text is sent once it is gone", async () => {
 		const { enqueue, minutes, pauses, people, end } = createBehind(({ method }) => method === "POST");
 		for (const at of people.keys()) await enqueue(at);
@@ -174,4 +200,26 @@ describe("a firewall that refuses", () => {
 		await minutes(12 * 60);
 		for (const person of people) expect(person.inbox().map(({ body }) => body)).toEqual(["Hi"]);
 	});
+});
+
+test.each([
+	["a text", "the vault is away"],
+	["nothing", undefined],
+	["a redirect", { status: 302 }],
+])("a key function that throws %s pauses the outbox as a bad key does, and does not end it", async (_, thrown) => {
+	const { sandbox, restart, agency, anna, pauses, texts } = createWorld();
+	let isAway = true;
+	const apiKey = () => {
+		if (isAway) throw thrown;
+		return sandbox.connection.apiKey;
+	};
+	const outbox = restart({ client: createClient({ ...sandbox.connection, apiKey, retry: false }) });
+	await outbox.enqueue({ id: "1", agencyId: agency.id, to: anna.phoneNumber, body: "Hi" });
+	await outbox.drain();
+	expect(pauses).toMatchObject([{ reason: "key", error: { _tag: "PartnerConfigurationError" } }]);
+	expect(JSON.stringify(pauses)).not.toContain("vault");
+	isAway = false;
+	sandbox.clock.advance({ minutes: 2 });
+	await outbox.drain();
+	expect(texts()).toEqual(["Hi"]);
 });
