@@ -50,7 +50,7 @@ const layers: Record<string, Layer> = {
 	// Before the client, because phone numbers are refused with an error of the client.
 	errors: { files: /^client\/errors\.ts$/, imports: [] },
 	client: { files: /^client\//, imports: ["phone", "errors", "shared"] },
-	phone: { files: /^phone\//, imports: ["errors"] },
+	phone: { files: /^phone\//, imports: ["errors", "shared"] },
 	// What everybody needs, each once. Inlined into each entry that uses it.
 	shared: { files: /^shared\//, imports: [] },
 };

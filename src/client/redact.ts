@@ -1,4 +1,5 @@
 /** What an error, a log line or an event shows of a response, without what the request contained. */
+import { digitOf } from "../shared/digits.ts";
 import type { CallState } from "./call-state.ts";
 
 /** A part of the request with fewer characters is not a secret: ordinary words contain it. */
@@ -104,6 +105,7 @@ function masked(text: string, isCut: boolean, secrets: readonly string[]): strin
 	const ends = new Set(numberEnds(secrets));
 	for (const { 0: number, index } of folded.matchAll(anyNumber))
 		if (holdsAny(digitsOf(number), ends)) hide(index, index + number.length);
+	for (const [from, to] of spelledNumbers(folded, ends)) hide(from, to);
 	const lastWords = folded.search(/\d[\d\s()./-]*$/);
 	if (isCut && ends.size > 0 && lastWords >= 0) hide(folded.search(/[\d\s()./+-]+$/), folded.length);
 
@@ -131,6 +133,36 @@ function holdsAny(digits: string, ends: ReadonlySet<string>): boolean {
 	for (let at = 0; at + 6 <= digits.length; at++)
 		for (const length of [6, 7, 8]) if (ends.has(digits.slice(at, at + length))) return true;
 	return false;
+}
+
+/** Between two digits of a number there may be marks, tags and escapes. */
+const widestGap = 12;
+
+/** Where a text has the last digits of a number in order, whatever is between them, and the digits before them. */
+function spelledNumbers(text: string, ends: ReadonlySet<string>): [from: number, to: number][] {
+	if (ends.size === 0) return [];
+	const digits = Array.from(text.matchAll(/\p{Nd}/gu), ({ 0: character, index }) => ({
+		value: digitOf(character),
+		from: index,
+		to: index + character.length,
+	}));
+	const isNear = (at: number): boolean => (digits[at]?.from ?? 0) - (digits[at - 1]?.to ?? 0) <= widestGap;
+	const found: [number, number][] = [];
+	/** The digits before this one are of a number that was found. */
+	let floor = 0;
+	for (let start = 0; start < digits.length; start++) {
+		let end = "";
+		for (let at = start; at < digits.length && end.length < 8 && (at === start || isNear(at)); at++) {
+			end += digits[at]?.value;
+			if (!ends.has(end)) continue;
+			let first = start;
+			while (first > floor && start - first < 7 && isNear(first)) first--;
+			floor = at + 1;
+			const from = digits[first]?.from ?? 0;
+			found.push([text[from - 1] === "+" ? from - 1 : from, digits[at]?.to ?? 0]);
+		}
+	}
+	return found;
 }
 
 /** Where a text ends with the beginning of a secret; -1 if it does not. */

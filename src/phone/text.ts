@@ -1,3 +1,5 @@
+import { digitOf } from "../shared/digits.ts";
+
 /** The text of a phone field in ASCII. */
 export interface PhoneText {
 	/** `+` or `00` if a country code follows, nothing if the number is local. */
@@ -54,8 +56,8 @@ export function splitAfter(count: number, text: string): [string, string] {
 }
 
 const marks: readonly (readonly [RegExp, string])[] = [
-	// What reverses the order of digits shows another number than it holds.
-	[/[\u202d\u202e]/, "?"],
+	// What sets the order of digits can show another number than it holds.
+	[/[\u202b\u202d\u202e\u2067]/, "?"],
 	// Zero-width characters, soft hyphen, byte order mark, direction marks.
 	[/[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202c\u2060-\u2069\ufeff]/, ""],
 	[/[\t-\r\u0085\u2028\u2029]/, "\n"],
@@ -70,14 +72,8 @@ const marks: readonly (readonly [RegExp, string])[] = [
 	[/[,;&|\uff0c\uff1b]/, ","],
 ];
 
-const digit = /\p{Nd}/u;
-
 /** The ASCII form of a character, `?` if no phone number contains it. */
 function toAscii(character: string): string {
-	if (!digit.test(character)) return marks.find(([form]) => form.test(character))?.[1] ?? "?";
-	const code = character.codePointAt(0) ?? 0;
-	// Unicode places the ten digits of a script in a row, and some of these rows directly after one another.
-	let zero = code;
-	while (digit.test(String.fromCodePoint(zero - 1))) zero--;
-	return String((code - zero) % 10);
+	const digit = digitOf(character);
+	return digit ?? marks.find(([form]) => form.test(character))?.[1] ?? "?";
 }

@@ -58,6 +58,30 @@ test.for([
 	await expect(shownOf(`No such thing: ${said}!`)).resolves.toBe(`No such thing: ${shown}!`);
 });
 
+test.for([
+	"+32 470\u201112\u201134\u201156",
+	"0470\u201312\u201334\u201356",
+	"+32\u2212470\u2212123456",
+	"0470_12_34_56",
+	"+32,470,12,34,56",
+	"0470:12:34:56",
+	"+32 470\u00b712\u00b734\u00b756",
+	"0470~12~34~56",
+	"0470+12+34+56",
+	"4\u200b7\u200b0\u200b1\u200b2\u200b3\u200b4\u200b5\u200b6",
+	"0470&nbsp;12&nbsp;34&nbsp;56",
+	"+32470<b>123</b>456",
+	"\u0664\u0667\u0660\u0661\u0662\u0663\u0664\u0665\u0666",
+])("S21 S23 the number is masked in the spelling %j", async (said) => {
+	const shown = await shownOf(`No such thing: ${said}!`);
+	expect(shown).toContain("[hidden]");
+	expect(shown.replace(/[^\p{Nd}]/gu, "")).not.toMatch(/\p{Nd}{3}/u);
+});
+
+test("S21 another number in the message stays", async () => {
+	await expect(shownOf("Call 0800 55 44 33, case 2026-11-27.")).resolves.toBe("Call 0800 55 44 33, case 2026-11-27.");
+});
+
 test.for(["conversations.lookup", "conversations.get", "conversations.listMessages", "messages.send"] as const)(
 	"S14 S23 the number is masked in an error of %s, as it was given and in E.164",
 	async (operation) => {

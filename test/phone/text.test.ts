@@ -52,6 +52,8 @@ test.each([
 	["digits of other scripts", "\u0661\u06f2\u0969\u09ea\uff15\u{1d7d4}\u{1d7df}\u{1d7f8}", "12345672"],
 	["invisible characters", "1\u00ad2\u061c3\u180e4\u200b5\u200e6\u202a7\u202c8\u20609\u20690\ufeff1", "12345678901"],
 	["a mark that reverses what follows", "+32 470 12\u202e 34 56", "marks"],
+	["an embedding from right to left", "+32 470 12\u202b 34 56", "marks"],
+	["an isolate from right to left", "+32 470 12\u2067 34 56", "marks"],
 	["invisible characters at the ends", "\u200e \u202a1\u202c ", "1"],
 ])("%s become ASCII", (_, input, expected) => {
 	expect(ascii(input)).toBe(expected);
