@@ -6,6 +6,7 @@ import { createReport, statusOf, summaryOf } from "./doctor/report.ts";
 import type { Host } from "./host.ts";
 import { lookOf } from "./look.ts";
 import { type Options, readOptions } from "./options.ts";
+import { jsonLine } from "./text.ts";
 
 const options = {
 	...connectionOptions,
@@ -57,6 +58,6 @@ async function printReport(examined: AsyncIterable<Check>, json: boolean, host: 
 		say(report.add(check));
 	}
 	say([...report.end(), `\n${summaryOf(checks)}`]);
-	if (json) host.print(JSON.stringify({ status: statusOf(checks), version, checks }));
+	if (json) host.print(jsonLine({ status: statusOf(checks), version, checks }));
 	return checks;
 }

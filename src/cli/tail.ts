@@ -5,7 +5,7 @@ import type { Host } from "./host.ts";
 import { type Options, readOptions, UsageError } from "./options.ts";
 import { eventsOf, lineOf, type TailEvent } from "./tail/event.ts";
 import { createFollower } from "./tail/follow.ts";
-import { createDateLine, printable } from "./text.ts";
+import { createDateLine, jsonLine, printable } from "./text.ts";
 
 const mostAgencies = 10;
 const appInfo = { name: "tail" };
@@ -85,7 +85,7 @@ async function follow({ connection, agencyId, everyMs, show, json, stop, host }:
 	const dateLine = createDateLine(new Date());
 	const print = (event: TailEvent): void => {
 		for (const line of json ? [] : dateLine(event.at)) host.print(line);
-		host.print(json ? JSON.stringify(event) : lineOf(event));
+		host.print(json ? jsonLine(event) : lineOf(event));
 	};
 	const followed = agencies.map((agency) => {
 		const seen = new Set<string>();

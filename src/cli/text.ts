@@ -9,6 +9,16 @@ export function printable(text: string): string {
 	return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ");
 }
 
+/** JSON on one line, with escapes in place of what could steer a terminal. JSON itself escapes the characters below U+0020. */
+export function jsonLine(value: unknown): string {
+	const escaped = (character: string): string =>
+		Array.from(
+			{ length: character.length },
+			(_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`,
+		).join("");
+	return JSON.stringify(value).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escaped);
+}
+
 /** Returns the line to print before what happened at an instant: its date, if the line before was of another one. */
 export function createDateLine(today: Date): (at: string) => string[] {
 	let last = today.toISOString().slice(0, 10);

@@ -1,3 +1,4 @@
+import { isPartnerError } from "messaging-conversations";
 import { sleep } from "../shared/sleep.ts";
 
 /** The longest single wait. Without a Retry-After the six waits add up to about a minute, the time of most rate limits. */
@@ -20,7 +21,8 @@ export function retryLimited<Result>(
 ): Promise<Result> {
 	// Not an async function, because V8 keeps ten frames of a stack, and this one would displace one of the caller's.
 	return request().catch(async (error: unknown) => {
-		const { status, retryAfterMs = 0 } = Object(error);
+		if (!isPartnerError(error)) throw error;
+		const { status, retryAfterMs = 0 } = error;
 		const ms = Math.max(leastMs, retryAfterMs);
 		if (!source.isLong || status !== 429 || ms > longestMs) throw error;
 		await sleep(ms, [source.signal]);

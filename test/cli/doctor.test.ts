@@ -78,6 +78,20 @@ test.each([
 	stop();
 });
 
+test("a single 404 of a gateway, as during a deploy, is no gateway that replaces all errors", async () => {
+	let pages = 0;
+	const { baseUrl, stop } = await startLive({
+		edit(answer) {
+			if (answer.status !== 404 || pages++ > 0) return;
+			answer.body = "default backend - 404";
+		},
+	});
+	const { out } = await run(["doctor", "--json"], { MESSAGING_BASE_URL: baseUrl, MESSAGING_API_KEY: liveKey });
+	const errors = JSON.parse(out).checks.find(({ id }: { id: string }) => id === "errors");
+	expect([pages, errors]).toMatchObject([2, { state: "ok" }]);
+	stop();
+});
+
 test("--agency examines one agency alone, and says when the key does not reach it", async () => {
 	const sandbox = world();
 	const second = sandbox.link({ name: "Second" });
@@ -104,9 +118,11 @@ test("what the service says reaches no terminal with a control character", async
 			answer.body = JSON.stringify(me);
 		},
 	});
-	const { out } = await run(["doctor"], { MESSAGING_BASE_URL: baseUrl, MESSAGING_API_KEY: liveKey, NO_COLOR: "1" });
-	expect(out).toContain("red");
-	expect(out.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+	for (const args of [["doctor"], ["doctor", "--json"]]) {
+		const { out } = await run(args, { MESSAGING_BASE_URL: baseUrl, MESSAGING_API_KEY: liveKey, NO_COLOR: "1" });
+		expect(out).toContain("red");
+		expect(out.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+	}
 	stop();
 });
 

@@ -48,6 +48,16 @@ test("--show shows numbers and texts", async () => {
 	expect(out()).toContain(number);
 });
 
+test("--json --show prints no character that could steer a terminal, and loses none", async () => {
+	const { sandbox, out } = await tail(["--json", "--show"]);
+	const text = "Red \u001b[31m, C1 \u009b31m, reversed \u202e, line \u2028, joined \u{e0041}.";
+	sandbox.clock.advance({ ms: 1000 });
+	sandbox.agency().contact(number).writes(text);
+	await eventually(() => expect(out()).toContain("\n"));
+	expect(out().trimEnd()).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+	expect(JSON.parse(out()).text).toBe(text);
+});
+
 test("--json prints a line of JSON for a message, for its status and for the state of a conversation", async () => {
 	const { sandbox, out, err } = await tail(["--json"]);
 	const anna = sandbox.agency().contact(number);

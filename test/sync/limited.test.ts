@@ -69,6 +69,20 @@ test("a list of several pages that is refused for more than a minute ends the po
 	expect(reads).toHaveLength(7);
 });
 
+test("a response that a framework's key function throws is no answer of the service, and ends the poll at once", async () => {
+	const thrown = Response.json({ message: "Too many logins." }, { status: 429 });
+	const sandbox = createSandbox({ scenario: "busy" });
+	let asked = 0;
+	const apiKey = (): string => {
+		if (++asked > 4) throw thrown;
+		return sandbox.connection.apiKey;
+	};
+	const client = createClient({ ...sandbox.connection, apiKey }).agency(sandbox.agency().id);
+	const poll = count(changes(client, { since: "beginning", concurrency: 1 }));
+	expect(await ended(poll.catch((error: unknown) => error))).toBe(thrown);
+	expect(asked).toBe(5);
+});
+
 test("a signal ends the wait at once, without a timer left", async () => {
 	const { agency } = open(2);
 	const stop = new AbortController();
