@@ -15,7 +15,7 @@ const each = (path: string, list: any[], check: Check) => {
 	return undefined;
 };
 const unknownField = (v: object, known: string[]) => {
-	for (const k in v) if (!known.includes(k)) return `/${k}: is not a field of this request`;
+	for (const k of Object.keys(v)) if (!known.includes(k)) return `/${k}: is not a field of this request`;
 	return undefined;
 };
 const LookupRequest: Check = (v) =>

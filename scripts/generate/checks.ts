@@ -137,7 +137,7 @@ const helpers: [name: string, code: string][] = [
 	[
 		"unknownField",
 		`const unknownField = (v: object, known: string[]) => {
-	for (const k in v) if (!known.includes(k)) return \`/\${k}: is not a field of this request\`;
+	for (const k of Object.keys(v)) if (!known.includes(k)) return \`/\${k}: is not a field of this request\`;
 	return undefined;
 };`,
 	],

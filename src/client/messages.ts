@@ -1,7 +1,7 @@
 import type { SendMessageRequest, SendMessageResult } from "../../generated/schemas.ts";
 import { type CountryCode, type E164, requireRecipient } from "../phone/phone.ts";
 import { isUuid } from "../shared/uuid.ts";
-import { object, optional, rule, text } from "../shared/validation.ts";
+import { object, optional, ownField, rule, text } from "../shared/validation.ts";
 import { type Call, createCall } from "./call.ts";
 import type { CallPlan } from "./call-state.ts";
 import { type Facts, isPartnerError, PartnerInvalidInput, type SendError } from "./errors.ts";
@@ -103,7 +103,8 @@ export function createMessages({ api, run }: Transport, settings: MessagesOption
 
 	const send = async (message: OutgoingMessage, options: SendOptions | undefined): Promise<Reply<Sent>> => {
 		// Read before the message is checked, so that the error of a bad message has it too.
-		const chosenId = typeof message?.operationId === "string" ? message.operationId : undefined;
+		const givenId = ownField(message, "operationId");
+		const chosenId = typeof givenId === "string" ? givenId : undefined;
 		const operationId = chosenId ?? crypto.randomUUID();
 		const facts: Facts = { operation: "messages.send", agencyId, operationId, outcome: "not_sent" };
 		const refuse = (field: string, rule: string) => new PartnerInvalidInput({ ...facts, field, rule });

@@ -4,7 +4,7 @@ import { Socket } from "node:net";
 import { pipeline, type Readable, Transform } from "node:stream";
 import { TLSSocket } from "node:tls";
 import { constants, createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
-import { isRecord } from "../shared/validation.ts";
+import { isRecord, ownFields } from "../shared/validation.ts";
 import { PartnerConfigurationError } from "./errors.ts";
 import {
 	type Exchange,
@@ -314,15 +314,16 @@ function decoded(response: Readable, encoding: string | undefined): Readable {
 
 /** @throws PartnerConfigurationError when an option is malformed */
 function connectionsFrom(options: NodeHttpOptions): Connections {
-	const given: NodeHttpOptions = Object(options);
-	const { maxSockets = Number.POSITIVE_INFINITY, keepAliveMs, maxAgeMs = 300_000, proxy, ...certificates } = given;
-	const { ca, cert, key, pfx, passphrase, ...unknown } = certificates;
+	const given = ownFields<NodeHttpOptions>(Object(options), names);
+	const { maxSockets = Number.POSITIVE_INFINITY, keepAliveMs, maxAgeMs = 300_000, proxy } = given;
+	const { ca, cert, key, pfx, passphrase } = given;
+	const unknown = Object.keys(Object(options)).filter((name) => !names.includes(name));
 	const isMs = "must be a whole number of milliseconds from 1 to 2147483647";
 	const isPemList = (value: unknown): boolean =>
 		value === undefined || [value].flat().every((each) => isPem(each, "CERTIFICATE"));
 	const rules: [field: string, rule: string, holds: boolean][] = [
 		["options", "must be an object", isRecord(options)],
-		["options", `takes only ${fields}`, Object.keys(unknown).length === 0],
+		["options", `takes only ${names.join(", ")}`, unknown.length === 0],
 		[
 			"maxSockets",
 			"must be a whole number of 1 or more, or Infinity",
@@ -354,7 +355,7 @@ function connectionsFrom(options: NodeHttpOptions): Connections {
 	}
 }
 
-const fields = "maxSockets, keepAliveMs, maxAgeMs, ca, cert, key, pfx, passphrase, proxy";
+const names = ["maxSockets", "keepAliveMs", "maxAgeMs", "ca", "cert", "key", "pfx", "passphrase", "proxy"];
 
 function refuse(field: string, rule: string): PartnerConfigurationError {
 	return new PartnerConfigurationError({ operation: "nodeHttp", field, rule });

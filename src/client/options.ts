@@ -83,7 +83,7 @@ export function policyFrom(base: RetryPolicy, given: RetryOptions | false | unde
 	return { ...base, ...defined({ ...given }) };
 }
 
-/** Options of every call, beside its own parameters. */
+/** Options of every call, beside its own parameters. Only own fields count, and an object of another realm is accepted. */
 export interface CallOptions {
 	/** Aborts the call with `PartnerAbortError`. A send in flight may have been accepted all the same: see `outcome`. */
 	signal?: AbortSignal | undefined;
@@ -168,7 +168,18 @@ export const optionSchemas = {
 
 /** Checks the options of a call, and returns a copy. Without options there is nothing to check. */
 export function checkOptions<T>(schema: Schema<T>, value: unknown, facts: Facts): Partial<T> {
-	return value === undefined ? {} : checkInput(schema, value, "options", facts);
+	return value === undefined ? noOptions(schema) : checkInput(schema, value, "options", facts);
+}
+
+const empty = new WeakMap<object, object>();
+
+/** All options of a schema, each of them undefined. Checked once, because most calls have no options. */
+function noOptions<T>(schema: Schema<T>): Partial<T> {
+	const known = empty.get(schema) as Partial<T> | undefined;
+	if (known) return known;
+	const none = Object.freeze(checkInput<Partial<T>>(schema as Schema<Partial<T>>, {}, "options", {}));
+	empty.set(schema, none as object);
+	return none;
 }
 
 /** The API key, or a function that returns it, called for each attempt so that a rotated key is used at once. */

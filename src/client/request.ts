@@ -1,4 +1,13 @@
-import { anything, isRecord, isWellFormed, object, optional, rule, type Schema } from "../shared/validation.ts";
+import {
+	anything,
+	isRecord,
+	isWellFormed,
+	object,
+	optional,
+	ownField,
+	rule,
+	type Schema,
+} from "../shared/validation.ts";
 import { type Call, createCall } from "./call.ts";
 import { type Facts, PartnerInvalidInput, type RequestError } from "./errors.ts";
 import { agencyIdText, type CallOptions, checkInput, checkOptions, optionSchemas } from "./options.ts";
@@ -61,7 +70,7 @@ export function createSendRequest({ api, run }: Transport, baseUrl: string, isLi
 	return (request, options) =>
 		createCall(() => {
 			// Before the request is checked, so that the error of a bad one has it too.
-			const isRead = request?.method === "GET";
+			const isRead = ownField(request, "method") === "GET";
 			const facts: Facts = { operation: "request", outcome: isRead ? undefined : "not_sent" };
 			const refuse = (field: string, rule: string) => new PartnerInvalidInput({ ...facts, field, rule });
 			const call = checkOptions(optionSchemas.call, options, facts);

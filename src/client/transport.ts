@@ -71,6 +71,19 @@ class PlainRequest {
 	}
 }
 
+/** What a plan may leave out. With these fields of its own, a plan has none that a library has added to `Object.prototype`. */
+const nothing = {
+	route: undefined,
+	agencyId: undefined,
+	operationId: undefined,
+	isChosenId: undefined,
+	isWrite: undefined,
+	secrets: undefined,
+	verify: undefined,
+	deadlineAt: undefined,
+	abandon: undefined,
+};
+
 export function createTransport(client: ClientState): Transport {
 	const { baseUrl } = client;
 	const api = createApi<paths>({
@@ -78,7 +91,11 @@ export function createTransport(client: ClientState): Transport {
 		querySerializer,
 		Request: PlainRequest as unknown as typeof Request,
 	});
-	return { api, retry: client.retry, run: (plan, options, request) => run(startCall(client, plan, options), request) };
+	return {
+		api,
+		retry: client.retry,
+		run: (plan, options, request) => run(startCall(client, { ...nothing, ...plan }, options), request),
+	};
 }
 
 /** In place of openapi-fetch's own, which does not encode names and takes in what is added to `Object.prototype`. */
@@ -135,6 +152,8 @@ function untilFinal(shouldRetry: (error: Error) => Promise<boolean>): RetryLoop 
 		maxTimeout: Number.POSITIVE_INFINITY,
 		maxRetryTime: Number.POSITIVE_INFINITY,
 		randomize: false,
+		signal: undefined,
+		unref: false,
 		onFailedAttempt: () => {},
 		shouldRetry: ({ error }) => shouldRetry(error),
 		shouldConsumeRetry: () => true,

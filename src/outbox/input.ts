@@ -4,6 +4,7 @@ import {
 	anything,
 	checkValue,
 	hasMethods,
+	isDate,
 	object as objectOf,
 	optional,
 	type Schema,
@@ -18,7 +19,7 @@ export function refuse(field: string, rule: string, operation: string): never {
 /** Milliseconds of a point in time. A text without a zone would be read in the zone of the machine. */
 export function moment(field: string, value: unknown, operation: string): number {
 	const isZoned = typeof value === "string" && value.length < 100 && /:.*(Z|[+-][\d:]+)$/.test(value);
-	const ms = Number(new Date(isZoned || value instanceof Date || typeof value === "number" ? value : ""));
+	const ms = Number(new Date(isZoned || isDate(value) || typeof value === "number" ? value : ""));
 	return Number.isNaN(ms) ? refuse(field, "must be a time with a zone", operation) : ms;
 }
 

@@ -24,6 +24,8 @@ export interface ToE164Options {
 	allowUnlistedNumber?: boolean | undefined;
 }
 
+const noOptions: ToE164Options = { defaultCountry: undefined, allowUnlistedNumber: undefined };
+
 /**
  * Why a text is not a phone number.
  * - `empty`: null, undefined, or nothing but spaces and `+ - . / ( ) , ; & |`
@@ -66,7 +68,8 @@ export function toE164(input: string, options: ToE164Options = {}): E164 {
 	if (typeof options !== "object" || !options || Object.keys(options).some((key) => !known.includes(key))) {
 		throw refused("options", "must be an object with only defaultCountry and allowUnlistedNumber");
 	}
-	const { defaultCountry = "BE", allowUnlistedNumber = false } = options;
+	// Own fields only, because a library can add to `Object.prototype`.
+	const { defaultCountry = "BE", allowUnlistedNumber = false } = { ...noOptions, ...options };
 	if (!isCountry(defaultCountry)) throw refused("defaultCountry", countryRule);
 	if (typeof allowUnlistedNumber !== "boolean") throw refused("allowUnlistedNumber", "must be true or false");
 	return requireRecipient(input, { defaultCountry, allowUnlistedNumber }, "phoneNumber", { operation });

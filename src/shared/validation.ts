@@ -51,7 +51,7 @@ export function variant(field: string, schemas: Readonly<Record<string, AnySchem
 	const names = Object.keys(schemas).map((name) => JSON.stringify(name));
 	const unknown = { path: [field], words: `must be ${names.join(" or ")}` };
 	return anyObject.check(({ value, issues }) => {
-		const schema = new Map(Object.entries(schemas)).get(Reflect.get(value, field));
+		const schema = new Map(Object.entries(schemas)).get(String(ownField(value, field)));
 		const error = schema && z.safeParse(schema, value).error;
 		if (schema && !error) return;
 		const { path, words } = error ? problemIn(error.issues, []) : unknown;
@@ -72,7 +72,20 @@ export function object<Shape extends z.core.$ZodShape>(
 	const known = z.custom<z.input<z.ZodMiniObject<Shape>>>((value) => fieldsProblem(value, names) === undefined, {
 		error: ({ input }) => fieldsProblem(input, names) ?? "",
 	});
-	return z.pipe(known, z.object(shape) as never);
+	return z.pipe(known.check(overwrite((value) => ownFields(value, names))), z.object(shape) as never);
+}
+
+/**
+ * A copy of an object that may have these fields. Those that it does not have itself are undefined in the copy, so that
+ * whoever reads them finds nothing that a library has added to `Object.prototype`.
+ */
+export function ownFields<Fields extends object>(value: Fields, names: readonly string[]): Fields {
+	return Object.fromEntries(names.map((name) => [name, ownField(value, name)])) as Fields;
+}
+
+/** A field that an object has itself. Undefined for anything else. */
+export function ownField(value: unknown, name: string): unknown {
+	return Object.hasOwn(Object(value), name) ? Object(value)[name] : undefined;
 }
 
 /** An object with any fields. */
@@ -158,6 +171,11 @@ export const anything: z.ZodMiniUnknown = /* @__PURE__ */ z.unknown();
 
 export function callable<T>(): z.ZodMiniType<T> {
 	return rule<T>((value) => typeof value === "function", "must be a function");
+}
+
+/** Whether a value is a Date. Not by `instanceof`: under Jest, a Date can be of another realm. */
+export function isDate(value: unknown): value is Date {
+	return Object.prototype.toString.call(value) === "[object Date]";
 }
 
 /** Not by `instanceof`: under Jest, an AbortSignal is of another realm. */

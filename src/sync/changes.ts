@@ -1,4 +1,5 @@
 import type { AgencyClient } from "messaging-conversations";
+import { ownFields } from "../shared/validation.ts";
 import { poll } from "./deliver.ts";
 import { type ChangeFeed, type FeedOptions, openFeed, pollOnce, publicFeed } from "./feed.ts";
 import type { Change } from "./memory.ts";
@@ -38,9 +39,10 @@ export type ChangesOptions = FeedOptions;
  */
 export function changes(agency: AgencyClient, options: ChangesOptions): ChangeFeed {
 	const feed = openFeed("changes", agency, options, []);
+	const { signal } = ownFields(options, ["signal"]);
 	async function* polled(signal: AbortSignal): AsyncGenerator<Change, void, undefined> {
 		yield* pollOnce(feed, signal, poll);
 		for (const { error } of feed.failures) throw error;
 	}
-	return publicFeed(feed, () => abandoning(options.signal, polled));
+	return publicFeed(feed, () => abandoning(signal, polled));
 }

@@ -109,8 +109,8 @@ export function openFeed(
 	options: FeedOptions,
 	ownNames: readonly string[],
 ): Feed {
-	checkCall(operation, agency, options, ["since", "lookbackMs", "statuses", ...ownNames]);
-	const { since, lookbackMs = 120_000, concurrency = 4, statuses = false, skip, raw = false } = options;
+	const own = checkCall(operation, agency, options, ["since", "lookbackMs", "statuses", ...ownNames]);
+	const { since, lookbackMs = 120_000, concurrency = 4, statuses = false, skip, raw = false } = own;
 	checkWhole(operation, "lookbackMs", lookbackMs, 0);
 	if (![true, false, "read"].includes(statuses)) refuse(operation, "statuses", 'must be true, false or "read"');
 	return {

@@ -1,6 +1,6 @@
 import { type AgencyClient, PartnerInvalidInput } from "messaging-conversations";
 import { longestTimerMs } from "../shared/sleep.ts";
-import { fieldsProblem, isAbortSignal, isWhole } from "../shared/validation.ts";
+import { fieldsProblem, isAbortSignal, isWhole, ownFields } from "../shared/validation.ts";
 
 /** The functions of this entry that refuse bad input. */
 export type SyncFunction = "changes" | "watch" | "reconcile" | "fingerprintOf";
@@ -20,21 +20,30 @@ interface CommonOptions {
 	signal?: AbortSignal | undefined;
 }
 
-/** Checks the agency and the options that all of them take. No option may have a name outside these and `ownNames`. */
-export function checkCall(
+const commonNames = ["concurrency", "skip", "raw", "signal"];
+
+/**
+ * Checks the agency and the options that all of them take. No option may have a name outside these and
+ * `ownNames`.
+ *
+ * @returns the options, without what a library has added to `Object.prototype`
+ */
+export function checkCall<Options extends CommonOptions>(
 	operation: SyncFunction,
 	agency: AgencyClient,
-	options: CommonOptions,
+	options: Options,
 	ownNames: readonly string[],
-): void {
+): Options {
 	if (!agency?.conversations) refuse(operation, "agency", "must be client.agency(id)");
-	const problem = fieldsProblem(options, [...ownNames, "concurrency", "skip", "raw", "signal"]);
+	const problem = fieldsProblem(options, [...ownNames, ...commonNames]);
 	if (problem !== undefined) refuse(operation, "options", problem);
-	const { concurrency = 1, skip, raw = false, signal } = options;
+	const own = ownFields(options, [...ownNames, ...commonNames]);
+	const { concurrency = 1, skip, raw = false, signal } = own;
 	checkWhole(operation, "concurrency", concurrency, 1, 100);
 	if (skip !== undefined) checkFunction(operation, "skip", skip);
 	if (typeof raw !== "boolean") refuse(operation, "raw", "must be true or false");
 	if (signal !== undefined && !isAbortSignal(signal)) refuse(operation, "signal", "must be an AbortSignal");
+	return own;
 }
 
 export function checkFunction(operation: SyncFunction, field: string, value: unknown): void {

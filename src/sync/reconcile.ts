@@ -61,8 +61,8 @@ export interface Reconciled {
  * }
  */
 export function reconcile(agency: AgencyClient, options: ReconcileOptions): AsyncIterable<Reconciled> {
-	checkCall("reconcile", agency, options, ["stored"]);
-	const { stored, concurrency = 4, skip, raw = false, signal } = options;
+	const own = checkCall("reconcile", agency, options, ["stored"]);
+	const { stored, concurrency = 4, skip, raw = false, signal } = own;
 	if (Object(stored) !== stored || !(Symbol.asyncIterator in stored || Symbol.iterator in stored))
 		refuse("reconcile", "stored", "must be iterable");
 	const operation = "reconcile";

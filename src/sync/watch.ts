@@ -1,5 +1,6 @@
 import type { AgencyClient, PartnerError } from "messaging-conversations";
 import { sleep } from "../shared/sleep.ts";
+import { ownFields } from "../shared/validation.ts";
 import { poll, pollStatuses } from "./deliver.ts";
 import { type ChangeFeed, type FeedOptions, openFeed, pollOnce, publicFeed } from "./feed.ts";
 import { nextDueAt } from "./followed.ts";
@@ -62,12 +63,13 @@ const longestRetryAfterMs = 3_600_000;
  */
 export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 	const feed = openFeed("watch", agency, options, ["minMs", "maxMs", "onError"]);
+	const own = ownFields(options, ["minMs", "maxMs", "onError", "signal"]);
 	const {
-		maxMs = Math.max(300_000, options.minMs ?? 0),
+		maxMs = Math.max(300_000, own.minMs ?? 0),
 		minMs = Math.min(15_000, maxMs),
 		onError = () => {},
 		signal,
-	} = options;
+	} = own;
 	checkWhole("watch", "minMs", minMs, 1);
 	checkWhole("watch", "maxMs", maxMs, minMs);
 	checkFunction("watch", "onError", onError);

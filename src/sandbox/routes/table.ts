@@ -180,7 +180,7 @@ const agency = [
 		body: "none: the agency is linked again. Else a new agency: `name` (string or null), optional `consent` (as below), `senders` (UUIDs), `storesMedia`",
 		answers: 'null, or `{"id", "name"}` of the new one',
 		run: ({ agency, integration }, { name, ...rest }) => {
-			if (name === undefined && Object.keys(rest).length === 0) return agency.link();
+			if (name === undefined && Object.values(rest).every((each) => each === undefined)) return agency.link();
 			if (name === undefined) throw new TypeError("link: name must be a string, or null.");
 			const made = integration.link({ name, ...rest });
 			return { id: made.id, name: made.name };

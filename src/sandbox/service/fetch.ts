@@ -16,7 +16,7 @@ export function createFetch(baseUrl: string, answer: (call: Call) => Reply): typ
 	const waiting: Waiting = new Set();
 	return async (input, init) => {
 		const asked =
-			input instanceof Object && "headers" in input ? await fromRequest(input, init) : await fromUrl(input, init);
+			typeof input === "object" && "headers" in input ? await fromRequest(input, init) : await fromUrl(input, init);
 		const { signal, call } = asked;
 		if (signal?.aborted) throw signal.reason;
 		let reply = answer({ ...call, target: targetOf(baseUrl, asked.url) });
@@ -67,8 +67,8 @@ async function bodyOf(body: BodyInit): Promise<{ content: Uint8Array; type: stri
 
 function lowerCased(headers: RequestInit["headers"]): Record<string, string> {
 	if (!headers) return {};
-	if (headers instanceof Headers) return Object.fromEntries(headers);
-	const pairs = Array.isArray(headers) ? headers : Object.entries(headers);
+	// Not by `instanceof`: under Jest, a Headers can be of another realm. One that is ours or a list is iterable.
+	const pairs = Symbol.iterator in headers ? [...headers] : Object.entries(headers);
 	const named: Record<string, string> = {};
 	for (const [given, value] of pairs) {
 		if (given === undefined || value === undefined) continue;

@@ -81,12 +81,18 @@ function jsonFrom<Body extends object>(
 		);
 	let value: Body;
 	try {
-		value = JSON.parse(textIn(body));
+		value = withoutPrototype(JSON.parse(textIn(body)));
 	} catch {
 		return badRequest("The request body is not JSON.", explainBody(body));
 	}
 	const failure = check(value);
 	return failure === undefined ? value : inBody(shown(failure));
+}
+
+/** An object has only the fields of the body then, and none that a library has added to `Object.prototype`. */
+function withoutPrototype<Body>(json: Body): Body {
+	const isObject = typeof json === "object" && json !== null && !Array.isArray(json);
+	return isObject ? Object.assign(Object.create(null), json) : json;
 }
 
 /** R6: a field of the body and its rule. */

@@ -11,7 +11,9 @@ const endOfTime = Date.UTC(9990, 0, 1);
 
 /** Milliseconds since 1970. A time without a zone would be another instant on another machine. */
 export function instant(name: string, at: string | Date): number {
-	const good = at instanceof Date || (typeof at === "string" && (zoned.test(at) || /^\d{4}-\d\d-\d\d$/.test(at)));
+	const good =
+		Object.prototype.toString.call(at) === "[object Date]" ||
+		(typeof at === "string" && (zoned.test(at) || /^\d{4}-\d\d-\d\d$/.test(at)));
 	const ms = good && hasItsDay(at) ? new Date(at).getTime() : Number.NaN;
 	if (Number.isNaN(ms))
 		throw new TypeError(

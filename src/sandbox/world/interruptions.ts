@@ -1,3 +1,4 @@
+import { hasMethods } from "../../shared/validation.ts";
 import type { OperationId } from "../base/contract.ts";
 
 /** Something to do while a request is on its way: what another party does at the same moment. */
@@ -28,7 +29,7 @@ export function interrupt(waiting: Set<Interruption>, operation: OperationId, ph
  */
 function perform(act: () => unknown): void {
 	try {
-		if (act() instanceof Promise) throw new TypeError("during: act must not be asynchronous: nobody waits for it.");
+		if (hasMethods(act(), "then")) throw new TypeError("during: act must not be asynchronous: nobody waits for it.");
 	} catch (error) {
 		void Promise.reject(error);
 	}
