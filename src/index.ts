@@ -57,6 +57,7 @@ export {
 	type PartnerErrorTag,
 	PartnerForbidden,
 	PartnerGatewayError,
+	PartnerHeldText,
 	PartnerInternalError,
 	PartnerInvalidInput,
 	PartnerNotFound,

@@ -45,6 +45,7 @@ test("catchTags over a call's result leaves an error channel that the compiler k
 		Effect.map((sent) => (sent.queued ? "queued" : "sent now")),
 		Effect.catchTags({
 			PartnerConflict: () => Effect.succeed("read first"),
+			PartnerHeldText: outcome,
 			PartnerBadRequest: outcome,
 			PartnerUnauthorized: outcome,
 			PartnerForbidden: outcome,

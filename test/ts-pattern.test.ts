@@ -60,7 +60,7 @@ test("a match that forgets a tag does not compile", () => {
 	const forgetful = (error: SendError) =>
 		match(error)
 			.with({ _tag: "PartnerConflict" }, () => "read first")
-			// @ts-expect-error eleven tags are missing
+			// @ts-expect-error twelve tags are missing
 			.exhaustive();
 	expect(forgetful).toBeTypeOf("function");
 });

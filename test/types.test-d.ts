@@ -80,7 +80,7 @@ test("the error union of each operation has exactly the contract's statuses and 
 	expectTypeOf<TagsOf<Of<"lookup">>>().toEqualTypeOf<TagsOf<Of<"list">>>();
 	expectTypeOf<TagsOf<Of<"get">>>().toEqualTypeOf<TagsOf<Of<"list">> | "PartnerNotFound">();
 	expectTypeOf<TagsOf<Of<"listMessages">>>().toEqualTypeOf<TagsOf<Of<"get">>>();
-	expectTypeOf<TagsOf<Of<"send">>>().toEqualTypeOf<TagsOf<Of<"list">> | "PartnerConflict">();
+	expectTypeOf<TagsOf<Of<"send">>>().toEqualTypeOf<TagsOf<Of<"list">> | "PartnerConflict" | "PartnerHeldText">();
 	expectTypeOf<PartnerErrorTag>().toEqualTypeOf<TagsOf<Of<"send">> | "PartnerNotFound">();
 });
 
@@ -130,6 +130,7 @@ test("a switch over the error of messages.send is exhaustive, and takes no tag t
 		case "PartnerUnauthorized":
 		case "PartnerForbidden":
 		case "PartnerConflict":
+		case "PartnerHeldText":
 		case "PartnerInternalError":
 		case "PartnerGatewayError":
 		case "PartnerConnectionError":
@@ -207,6 +208,7 @@ test("a switch over an error that was caught is exhaustive, and knows the fields
 		case "PartnerForbidden":
 		case "PartnerNotFound":
 		case "PartnerConflict":
+		case "PartnerHeldText":
 		case "PartnerInternalError":
 		case "PartnerGatewayError":
 		case "PartnerConnectionError":
@@ -304,10 +306,16 @@ test("a send takes what the contract takes, and no more", () => {
 	agency.messages.send({ body: "y" });
 	// @ts-expect-error null is for subaccountId alone
 	agency.messages.send({ to: "x", body: "y", consentLanguage: null });
+	agency.messages.send({ to: "x", body: "y", ifHeld: "refuse" });
+	agency.messages.send({ to: "x", body: "y", ifHeld: undefined });
+	// @ts-expect-error ifHeld has two values
+	agency.messages.send({ to: "x", body: "y", ifHeld: true });
+	// @ts-expect-error ifHeld is a field of the message
+	agency.messages.send({ to: "x", body: "y" }, { ifHeld: "refuse" });
 	// @ts-expect-error call options are the last argument
 	agency.messages.send({ to: "x", body: "y", signal });
 	expectTypeOf<keyof OutgoingMessage>().toEqualTypeOf<
-		"to" | "body" | "operationId" | "subaccountId" | "consentLanguage"
+		"to" | "body" | "operationId" | "subaccountId" | "consentLanguage" | "ifHeld"
 	>();
 });
 

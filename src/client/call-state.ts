@@ -33,6 +33,18 @@ export interface Route {
 	path: string;
 }
 
+/** A time on both clocks, because either can stand still or jump: see {@link CallState}. */
+export interface Moment {
+	/** On the clock of `performance.now()`. */
+	at: number;
+	/** On the system clock. */
+	date: number;
+}
+
+export function thisMoment(): Moment {
+	return { at: performance.now(), date: Date.now() };
+}
+
 /** What an operation says about a call, beside the options of the caller. */
 export interface CallPlan<Data> {
 	operation: Operation;
@@ -48,8 +60,8 @@ export interface CallPlan<Data> {
 	secrets?: readonly (string | undefined)[] | undefined;
 	/** Checks a valid response beyond its schema. Returns the path of the field that is wrong, or undefined. */
 	verify?: ((data: Data) => string | undefined) | undefined;
-	/** Deadline of a larger call that this request is a part of, on the clock of `performance.now()`. */
-	deadlineAt?: number | undefined;
+	/** When the larger call began that this request is a part of. The deadline counts from then. */
+	begun?: Moment | undefined;
 	/** Gives up the request when an iteration does not need it any more. */
 	abandon?: AbortSignal | undefined;
 }
@@ -102,8 +114,8 @@ export function startCall<Data>(client: ClientState, plan: CallPlan<Data>, optio
 		route: plan.route ?? operationTable[plan.operation as OperationId],
 		timeoutMs: options.timeoutMs ?? client.timeoutMs ?? preset.timeoutMs,
 		deadlineMs,
-		deadlineAt: plan.deadlineAt ?? performance.now() + deadlineMs,
-		deadlineDate: plan.isWrite ? Date.now() + deadlineMs : Number.POSITIVE_INFINITY,
+		deadlineAt: (plan.begun?.at ?? performance.now()) + deadlineMs,
+		deadlineDate: plan.isWrite ? (plan.begun?.date ?? Date.now()) + deadlineMs : Number.POSITIVE_INFINITY,
 		retry: policyFrom(client.retry, options.retry),
 		signals: [options.signal, plan.abandon].filter((signal) => signal !== undefined),
 		headers: options.headers ? { ...client.headers, ...sentHeaders(options.headers) } : client.headers,

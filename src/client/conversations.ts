@@ -6,7 +6,7 @@ import type {
 	Message,
 	MessagePage,
 } from "../../generated/schemas.ts";
-import { type CountryCode, requirePhone } from "../phone/phone.ts";
+import { type CountryCode, type E164, requirePhone } from "../phone/phone.ts";
 import { type Call, createCall } from "./call.ts";
 import type { CallPlan } from "./call-state.ts";
 import type { OperationError } from "./errors.ts";
@@ -14,7 +14,7 @@ import { defined } from "./events.ts";
 import { createLookup, type Lookup, type PhoneInput, type PhoneInputs } from "./lookup.ts";
 import { type CallOptions, checkOptions, optionSchemas } from "./options.ts";
 import { createPaginated, type IterationOptions, notBegun, type PageOptions, type Paginated } from "./pagination.ts";
-import type { Transport } from "./transport.ts";
+import type { Reply, Transport } from "./transport.ts";
 
 /** Options of `conversations.list`. */
 export interface ListOptions extends IterationOptions {
@@ -80,11 +80,28 @@ export interface ConversationsGroup {
 	) => Paginated<Message, MessagePage, OperationError<"conversations.listMessages">>;
 }
 
+/** The request of `conversations.get`. */
+export function readConversation(
+	{ api, run }: Transport,
+	plan: CallPlan<ConversationWithMessages> & { agencyId: string },
+	phone: E164,
+	{ pageSize, cursor, ...call }: PageOptions,
+): Promise<Reply<ConversationWithMessages>> {
+	const { agencyId } = plan;
+	return run(plan, call, (init) =>
+		api.GET("/agencies/{agencyId}/conversations/{phone}", {
+			params: { path: { agencyId, phone }, query: defined({ pageSize, cursor }) },
+			...init,
+		}),
+	);
+}
+
 export function createConversations(
-	{ api, run, retry }: Transport,
+	transport: Transport,
 	agencyId: string,
 	defaultCountry: CountryCode,
 ): ConversationsGroup {
+	const { api, run, retry } = transport;
 	return {
 		list: (given) =>
 			createPaginated(() => {
@@ -127,15 +144,10 @@ export function createConversations(
 
 		get: (phone, options) =>
 			createCall(() => {
-				const plan: CallPlan<ConversationWithMessages> = { operation: "conversations.get", agencyId };
-				const { pageSize, cursor, ...call } = checkOptions(optionSchemas.page, options, plan);
+				const plan = { operation: "conversations.get", agencyId } as const;
+				const page = checkOptions(optionSchemas.page, options, plan);
 				const number = requirePhone(phone, defaultCountry, "phone", plan);
-				return run({ secrets: [number, phone, cursor], ...plan }, call, (init) =>
-					api.GET("/agencies/{agencyId}/conversations/{phone}", {
-						params: { path: { agencyId, phone: number }, query: defined({ pageSize, cursor }) },
-						...init,
-					}),
-				);
+				return readConversation(transport, { secrets: [number, phone, page.cursor], ...plan }, number, page);
 			}),
 
 		lookup: (phoneNumbers, options) =>

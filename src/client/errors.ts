@@ -46,6 +46,8 @@ export interface PartnerErrorFacts {
 	operationId?: string;
 	/** Whether a send went out, as far as it is known. */
 	outcome?: Outcome;
+	/** Whether the held text because of which a send was refused has the very words of the message. */
+	sameText?: boolean;
 	/** Cursor of the page that failed in an iteration; null for the first page. */
 	cursor?: string | null;
 	/** Number of items that the iteration had yielded before it failed. */
@@ -152,6 +154,24 @@ export class PartnerConflict extends PartnerError {
 	declare readonly _tag: "PartnerConflict";
 }
 
+/**
+ * A send with `ifHeld: "refuse"` was not made, because the service holds a text for this contact, and this one would have
+ * replaced it. Wait until the contact has answered, or put both into one text and send that with `ifHeld: "replace"`. If
+ * `sameText` is true, the held text is most likely yours, and nothing is to be done.
+ */
+export class PartnerHeldText extends PartnerError {
+	static override readonly tag = "PartnerHeldText";
+	declare readonly _tag: "PartnerHeldText";
+	/**
+	 * Whether the held text has the very words of yours. It is then most likely your own: of a second click, or of an
+	 * earlier call whose outcome was `unknown` and that the service accepted after all.
+	 */
+	declare readonly sameText: boolean;
+	constructor(message: string, facts: { sameText: boolean } & Facts) {
+		super(message, facts);
+	}
+}
+
 /** 5xx of the service: it or the messaging provider failed, even after the retries, or an `operationId` was used with another body. */
 export class PartnerInternalError extends PartnerError {
 	static override readonly tag = "PartnerInternalError";
@@ -255,13 +275,17 @@ type ClientError =
 	| PartnerInvalidInput
 	| PartnerConfigurationError;
 
-type ErrorsOf = { [Id in OperationId]: ListedErrors[Extract<keyof operations[Id]["responses"], keyof ListedErrors>] };
+type ErrorsOf = {
+	[Id in OperationId]:
+		| ListedErrors[Extract<keyof operations[Id]["responses"], keyof ListedErrors>]
+		| (Id extends "messages.send" ? PartnerHeldText : never);
+};
 
 /** The errors that an operation can end in: those of the statuses that the contract lists for it, and the client's own. */
 export type OperationError<Operation extends OperationId> = ErrorsOf[Operation] | ClientError;
 
-/** Every error of this package: what `client.request` can end in, whose statuses no contract lists. */
-export type RequestError = ListedErrors[keyof ListedErrors] | ClientError;
+/** Every error of this package. No contract lists the statuses of `client.request`, so that it can end in almost any of them. */
+export type RequestError = ListedErrors[keyof ListedErrors] | PartnerHeldText | ClientError;
 
 /** The errors of a send. Each has its `operationId` and `outcome`. */
 export type SendError = OperationError<"messages.send"> & {
@@ -277,14 +301,14 @@ export function isPartnerError(value: unknown): value is RequestError {
 }
 
 /**
- * Adds how far an iteration had come to the error that ends it. The stack is taken again. A page that was read ahead can
- * fail before it is awaited, and its error would not name the caller.
+ * Adds what only the larger call knows to the error that ends it, such as how far an iteration had come. The stack is taken
+ * again. A page that was read ahead can fail before it is awaited, and its error would not name the caller.
  *
  * @param reader what the caller awaits
  */
 export function withProgress(
 	error: unknown,
-	progress: Pick<Facts, "cursor" | "itemsRead">,
+	progress: Pick<Facts, "cursor" | "itemsRead" | "attempts" | "outcome">,
 	reader: (...given: never) => unknown,
 ): unknown {
 	if (!isPartnerError(error)) return error;

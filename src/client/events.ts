@@ -16,7 +16,7 @@ export interface AttemptEvent {
 	errorCode?: string;
 	/** `X-Correlation-Id` of the response. Quote it to support. */
 	correlationId?: string;
-	/** Idempotency key, on sends. */
+	/** Idempotency key, on sends and on the read that `ifHeld` makes before one. */
 	operationId?: string;
 	/** From the call of the key function to the end of the response, in milliseconds. */
 	durationMs: number;

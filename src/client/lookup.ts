@@ -3,7 +3,7 @@ import type { ConversationSummary, LookupResponse } from "../../generated/schema
 import { type CountryCode, type E164, type PhoneProblem, readPhone } from "../phone/phone.ts";
 import { untilAborted } from "../shared/signals.ts";
 import { type Call, LazyCall, noResponse, readNow } from "./call.ts";
-import type { CallPlan } from "./call-state.ts";
+import { type CallPlan, thisMoment } from "./call-state.ts";
 import { endable } from "./endable.ts";
 import {
 	abortError,
@@ -106,7 +106,7 @@ async function collect<Input extends PhoneInput>(
 	source: LookupSource,
 ): Promise<Reply<LookedUp<Input>[]>> {
 	const { deadlineMs } = source.options;
-	const deadlineAt = deadlineMs && performance.now() + deadlineMs;
+	const begun = deadlineMs === undefined ? undefined : thisMoment();
 	const abandon = new AbortController();
 	const entries: LookedUp<Input>[] = [];
 	let attempts = 0;
@@ -114,7 +114,7 @@ async function collect<Input extends PhoneInput>(
 	try {
 		// One map for all batches, so that no number is looked up twice.
 		const batches = await orAbort(readAll(batchesOf(inputs, source, abandon.signal, new Map())), source);
-		const plan = { ...source.plan, deadlineAt, abandon: abandon.signal };
+		const plan = { ...source.plan, begun, abandon: abandon.signal };
 		for await (const answer of answersTo(batches.values(), { ...source, plan })) {
 			entries.push(...answer.entries);
 			attempts += answer.response.attempts;

@@ -3,8 +3,16 @@ import { type CountryCode, type E164, requireRecipient } from "../phone/phone.ts
 import { isUuid } from "../shared/uuid.ts";
 import { object, optional, ownField, rule, text } from "../shared/validation.ts";
 import { type Call, createCall } from "./call.ts";
-import type { CallPlan } from "./call-state.ts";
-import { type Facts, isPartnerError, PartnerInvalidInput, type SendError } from "./errors.ts";
+import { type CallPlan, thisMoment } from "./call-state.ts";
+import { readConversation } from "./conversations.ts";
+import {
+	type Facts,
+	isPartnerError,
+	PartnerHeldText,
+	PartnerInvalidInput,
+	type SendError,
+	withProgress,
+} from "./errors.ts";
 import { defined } from "./events.ts";
 import type { ReuseGuard } from "./operation-id.ts";
 import { type CallOptions, checkInput, checkOptions, optionSchemas } from "./options.ts";
@@ -24,6 +32,20 @@ export interface OutgoingMessage extends Pick<SendMessageRequest, "body"> {
 	subaccountId?: string | null | undefined;
 	/** One of `windowReopenReadiness.availableLanguages`. Required when the window is closed and the agency has more than one. */
 	consentLanguage?: string | undefined;
+	/**
+	 * What to do if the service holds a text for the contact already. `"replace"` sends, and the held text is never sent.
+	 * `"refuse"` asks `conversations.get` before `messages.send`, and throws `PartnerHeldText` if a text is held. It is for
+	 * request handlers that have no outbox.
+	 *
+	 * It costs one read, within the same deadline, which `attempts` counts too. The key needs the scope `conversations:read`
+	 * as well. If the read fails, the call ends with the error of `conversations.get`, and nothing was sent. A number without
+	 * a conversation is sent to. Somebody can still come in between the read and the send.
+	 *
+	 * If you repeat a send whose outcome was `unknown`, it is refused if its own text is held by then. `sameText` is true,
+	 * and it means that the service took the text: there is nothing to repeat.
+	 * @default "replace"
+	 */
+	ifHeld?: "refuse" | "replace" | undefined;
 }
 
 /** Options of `messages.send`. */
@@ -69,8 +91,8 @@ export interface MessagesGroup {
 	/**
 	 * Sends a plain-text message as the agency (`messages.send`). It reaches a real person, turns the AI off for the
 	 * contact and ends any flow in progress. Outside the 24-hour window the text is held behind a consent template, and
-	 * replaces a text that is held already. A retry uses the same `operationId` and the same bytes, so the text is not sent
-	 * twice.
+	 * replaces a text that is held already, unless `ifHeld` is `"refuse"`. A retry uses the same `operationId` and the same
+	 * bytes, so the text is not sent twice.
 	 *
 	 * @throws a `SendError`, whose `outcome` is what is known: `not_sent`, `unknown` or `sent`
 	 * @example
@@ -88,6 +110,9 @@ const messageSchema = object({
 		rule<string | null>((value) => value === null || isUuid(value), "must be the UUID of a sender, or null"),
 	),
 	consentLanguage: optional(text),
+	ifHeld: optional(
+		rule<"refuse" | "replace">((value) => value === "refuse" || value === "replace", 'must be "refuse" or "replace"'),
+	),
 });
 
 export interface MessagesOptions {
@@ -98,7 +123,8 @@ export interface MessagesOptions {
 	guard: ReuseGuard;
 }
 
-export function createMessages({ api, run }: Transport, settings: MessagesOptions): MessagesGroup {
+export function createMessages(transport: Transport, settings: MessagesOptions): MessagesGroup {
+	const { api, run } = transport;
 	const { agencyId, defaultCountry, isAllowed, guard } = settings;
 
 	const send = async (message: OutgoingMessage, options: SendOptions | undefined): Promise<Reply<Sent>> => {
@@ -109,7 +135,7 @@ export function createMessages({ api, run }: Transport, settings: MessagesOption
 		const facts: Facts = { operation: "messages.send", agencyId, operationId, outcome: "not_sent" };
 		const refuse = (field: string, rule: string) => new PartnerInvalidInput({ ...facts, field, rule });
 
-		const { to: given, body: text, ...rest } = checkInput(messageSchema, message, "message", facts);
+		const { to: given, body: text, ifHeld, ...rest } = checkInput(messageSchema, message, "message", facts);
 		const { allowUnlistedNumber = false, ...call } = checkOptions(optionSchemas.send, options, facts);
 		const to = requireRecipient(given, { defaultCountry, allowUnlistedNumber }, "to", facts);
 		if (!isAllowed(to))
@@ -131,8 +157,11 @@ export function createMessages({ api, run }: Transport, settings: MessagesOption
 			isWrite: true,
 			secrets: [to, given, text],
 			verify: contradiction,
+			begun: ifHeld === "refuse" ? thisMoment() : undefined,
 		};
+		let readAttempts = 0;
 		try {
+			if (ifHeld === "refuse") readAttempts = await refuseIfHeld({ to, text }, plan, call);
 			const { data, response } = await run(plan, call, (init) =>
 				api.POST("/agencies/{agencyId}/messages", {
 					params: { path: { agencyId } },
@@ -142,11 +171,45 @@ export function createMessages({ api, run }: Transport, settings: MessagesOption
 				}),
 			);
 			// `contradiction` has checked that the fields are those of one branch.
-			return { data: Object.assign(data, { operationId }) as Sent, response };
+			const reply = { data: Object.assign(data, { operationId }) as Sent, response };
+			if (readAttempts > 0) reply.response = { ...response, attempts: readAttempts + response.attempts };
+			return reply;
 		} catch (error) {
 			// What is no error of this package steers the caller's framework, and ends only a call that has sent nothing.
 			if (!isPartnerError(error) || error.outcome === "not_sent") release();
-			throw error;
+			if (!isPartnerError(error) || readAttempts === 0) throw error;
+			throw withProgress(error, { attempts: readAttempts + error.attempts }, send);
+		}
+	};
+
+	/** Reads the conversation before a send, and returns the number of requests made. Throws if the service holds a text. */
+	const refuseIfHeld = async (
+		{ to, text }: { to: E164; text: string },
+		{ operationId, secrets, begun }: CallPlan<SendMessageResult>,
+		call: CallOptions,
+	): Promise<number> => {
+		const plan = { operation: "conversations.get", agencyId, operationId, secrets, begun } as const;
+		try {
+			const { data, response } = await readConversation(transport, plan, to, { pageSize: 1, ...call });
+			const held = data.conversation.queuedMessages;
+			const { attempts } = response;
+			if (held.length === 0) return attempts;
+			const sameText = held.every(({ body, attachmentUploadId }) => body === text && attachmentUploadId === null);
+			const message = 'messages.send: not sent, because it would replace a held text, and ifHeld is "refuse"';
+			const correlationId = response.correlationId();
+			throw new PartnerHeldText(message, {
+				operation: "messages.send",
+				agencyId,
+				operationId,
+				outcome: "not_sent",
+				attempts,
+				correlationId,
+				sameText,
+			});
+		} catch (error) {
+			// Only the service itself says so: nothing is held.
+			if (isPartnerError(error) && error._tag === "PartnerNotFound") return error.attempts;
+			throw withProgress(error, { outcome: "not_sent" }, refuseIfHeld);
 		}
 	};
 

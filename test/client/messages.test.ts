@@ -181,8 +181,8 @@ test.for([
 
 const fine = { to: phone, body: text };
 const refusals: [string, unknown[], string][] = [
-	["nothing", [], "message: must be an object of to, body, operationId, subaccountId, consentLanguage"],
-	["null", [null], "message: must be an object of to, body, operationId, subaccountId, consentLanguage"],
+	["nothing", [], "message: must be an object of to, body, operationId, subaccountId, consentLanguage, ifHeld"],
+	["null", [null], "message: must be an object of to, body, operationId, subaccountId, consentLanguage, ifHeld"],
 	[
 		"options that are none",
 		[fine, 5],

@@ -52,7 +52,7 @@ test("the rule names each unknown field that looks like one, and no other name",
 	const fields = { line2: "x", "no field": "x", tags: [], "2nd": "x" };
 	const message: { to: string; body: string } = wrong({ to: phone, body: text, ...fields });
 	const error = await failure(() => createClient({ baseUrl, apiKey }).agency(agencyId).messages.send(message));
-	const known = "to, body, operationId, subaccountId, consentLanguage";
+	const known = "to, body, operationId, subaccountId, consentLanguage, ifHeld";
 	expect(error.rule).toBe(`takes ${known}. It has a field that it does not take: line2, tags`);
 });
 

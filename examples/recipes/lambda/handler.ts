@@ -16,10 +16,11 @@ interface Context {
 /** Sends one text. For an HTTP API of API Gateway, or a function URL. */
 export async function handler({ pathParameters, body }: Event, context: Context) {
 	const { operationId = "", to, body: text } = JSON.parse(body); // without an id a double click would be two texts
-	// The calls end two seconds before Lambda cuts the function off, so that their outcome can be answered and logged.
-	const left = () => ({ deadlineMs: Math.max(1, context.getRemainingTimeInMillis() - 2_000) });
+	// The call ends two seconds before Lambda cuts the function off, so that its outcome can be answered and logged.
+	const deadlineMs = Math.max(1, context.getRemainingTimeInMillis() - 2_000);
 	try {
-		const sent = await sendUnlessHeld(client.agency(pathParameters.agencyId), { operationId, to, body: text }, left);
+		const agency = client.agency(pathParameters.agencyId);
+		const sent = await sendUnlessHeld(agency, { operationId, to, body: text }, { deadlineMs });
 		return answer(sent.status, sent.body);
 	} catch (error) {
 		if (!isPartnerError(error)) throw error;

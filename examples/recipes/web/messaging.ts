@@ -9,7 +9,7 @@ export function createMessaging(log: (line: object) => void = (line) => console.
 	return createClient({
 		baseUrl: process.env.MESSAGING_BASE_URL,
 		apiKey: process.env.MESSAGING_API_KEY,
-		deadlineMs: 20_000, // a read and a send together take less than the time-out of your proxy
+		deadlineMs: 20_000, // a send and the read before it take less than the time-out of your proxy
 		onAttempt: (attempt) => log({ requestId: requestId.getStore(), ...attempt }),
 	});
 }

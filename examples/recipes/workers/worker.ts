@@ -17,9 +17,8 @@ export default {
 			apiKey: env.MESSAGING_API_KEY,
 		});
 		const { agencyId, operationId = "", to, body } = (await request.json()) as Text;
-		const end = Date.now() + 25_000; // waitUntil lasts for 30 seconds after the visitor has left
-		const left = () => ({ deadlineMs: Math.max(1, end - Date.now()) });
-		const sending = sendUnlessHeld(client.agency(agencyId), { operationId, to, body }, left).then(
+		const deadlineMs = 25_000; // waitUntil lasts for 30 seconds after the visitor has left
+		const sending = sendUnlessHeld(client.agency(agencyId), { operationId, to, body }, { deadlineMs }).then(
 			(sent) => Response.json(sent.body, { status: sent.status }),
 			(error) => failed(error, operationId),
 		);

@@ -27,6 +27,7 @@ const trials = {
 	PartnerError: () => !(new Error("Not of this package.") instanceof entry.PartnerError),
 	PartnerForbidden: () => tags(new entry.PartnerForbidden("", {}), "PartnerForbidden"),
 	PartnerGatewayError: () => tags(new entry.PartnerGatewayError("", {}), "PartnerGatewayError"),
+	PartnerHeldText: () => tags(new entry.PartnerHeldText("", { sameText: true }), "PartnerHeldText"),
 	PartnerInternalError: () => tags(new entry.PartnerInternalError("", {}), "PartnerInternalError"),
 	PartnerInvalidInput: () => tags(new entry.PartnerInvalidInput({ field: "", rule: "" }), "PartnerInvalidInput"),
 	PartnerNotFound: () => tags(new entry.PartnerNotFound("", {}), "PartnerNotFound"),

@@ -125,8 +125,11 @@ export async function tryOptions({ controls, baseUrl, apiKey, ...place }: Place,
 		operationId,
 		subaccountId: null,
 		consentLanguage: "English",
+		ifHeld: "refuse",
 	};
+	attempts.length = 0;
 	same("operationId", (await agency.messages.send(message, call)).operationId, operationId);
+	same("ifHeld reads first", attempts, ["1: 200", "1: 200"]);
 	const refused = await agency.messages.send({ to: "+447700900903", body: "Not to you" }).result();
 	same("allowRecipients", !refused.ok && refused.error instanceof PartnerInvalidInput, true);
 	same("and the phone got one text", (await controls.inbox(phone)).filter((text) => text === message.body).length, 1);

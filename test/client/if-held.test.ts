@@ -1,0 +1,379 @@
+// `ifHeld: "refuse"`: a send that reads first, and does not replace a text that the service holds.
+import {
+	type AttemptEvent,
+	type ClientOptions,
+	createClient,
+	type OutgoingMessage,
+	PartnerHeldText,
+	type SpanOptions,
+} from "messaging-conversations";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { serve } from "messaging-conversations/sandbox/server";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { adapters, over } from "../adapters.ts";
+import { failure, quick, wrong } from "../calls.ts";
+import { sentNow, withMessages } from "../canned.ts";
+import { inTurn, refusal, scripted } from "../scripted.ts";
+
+const words = "Would Friday at two suit you?";
+const always = Number.POSITIVE_INFINITY;
+const read = "conversations.get";
+
+describe.each(adapters)("over %s", (adapter) => {
+	/** A contact whose window is closed, and a client over HTTP. */
+	async function open(options: Partial<ClientOptions> = {}) {
+		const sandbox = createSandbox();
+		const server = await serve(sandbox);
+		onTestFinished(server.close);
+		const own = sandbox.agency();
+		const anna = own.contact("+447700900101", { name: "Anna" });
+		const { apiKey } = sandbox.connection;
+		const { baseUrl } = server;
+		const client = createClient({ baseUrl, apiKey, retry: quick, ...over(adapter), ...options });
+		const { messages } = client.agency(own.id);
+		const text = { to: anna.phoneNumber, body: words, operationId: "note-1", ifHeld: "refuse" } as const;
+		const send = (fields: Partial<OutgoingMessage> = {}) => messages.send({ ...text, ...fields });
+		/** The requests that reached the sandbox, the calls of `send` alone. */
+		const asked = () => sandbox.requests().map(({ operation }) => operation);
+		const held = () => own.conversation(anna).state().held?.body;
+		return { sandbox, own, anna, client, messages, text, send, asked, held };
+	}
+
+	test("a text is sent after one read if nothing is held", async () => {
+		const { anna, send, asked } = await open();
+		anna.writes("Is the flat still free?");
+		const { data, response } = await send().withResponse();
+		expect(data).toMatchObject({ queued: false, operationId: "note-1" });
+		expect(response).toMatchObject({ status: 200, attempts: 2 });
+		expect(asked()).toEqual([read, "messages.send"]);
+		expect(anna.inbox().map(({ body }) => body)).toEqual([words]);
+	});
+
+	test('without the option, and with "replace", nothing is read and a held text is replaced', async () => {
+		const { own, anna, send, asked, held } = await open();
+		own.staff.sends(anna, "I'll call you.");
+		await send({ ifHeld: undefined, operationId: "note-1" });
+		await send({ ifHeld: "replace", operationId: "note-2", body: "Monday?" });
+		expect(asked()).toEqual(["messages.send", "messages.send"]);
+		expect(held()).toBe("Monday?");
+	});
+
+	test("a number without a conversation is sent to", async () => {
+		const { send, asked } = await open();
+		const { data, response } = await send({ to: "+44 7700 900177" }).withResponse();
+		expect([data.queued, response.attempts]).toEqual([true, 2]);
+		expect(asked()).toEqual([read, "messages.send"]);
+	});
+
+	test("the read asks for the newest message alone, and the body of the send has no ifHeld", async () => {
+		const service = await scripted(inTurn(refusal(404), { json: sentNow }, { json: sentNow }));
+		const client = createClient({ baseUrl: service.baseUrl, apiKey: "key", ...over(adapter) });
+		const { messages } = client.agency("agy_1");
+		const text = { to: "+447700900101", body: words, operationId: "note-1" };
+		await messages.send({ ...text, ifHeld: "refuse" });
+		await messages.send({ ...text, ifHeld: "replace" });
+		const body = '{"to":"+447700900101","body":"Would Friday at two suit you?","operationId":"note-1"}';
+		expect(service.requests.map(({ method, url, body }) => [method, url, body])).toEqual([
+			["GET", "/api/v1/agencies/agy_1/conversations/%2B447700900101?pageSize=1", ""],
+			["POST", "/api/v1/agencies/agy_1/messages", body],
+			["POST", "/api/v1/agencies/agy_1/messages", body],
+		]);
+	});
+
+	const holders: [string, (world: Awaited<ReturnType<typeof open>>) => unknown][] = [
+		["of staff", ({ own, anna }) => own.staff.sends(anna, "CANARY")],
+		[
+			"of another agency that shares the conversation",
+			({ sandbox, own, anna }) => {
+				const other = sandbox.link({ name: "Second" });
+				own.conversation(anna).shareWith(other);
+				other.staff.sends(anna, "CANARY");
+			},
+		],
+		["of another send", ({ messages, text }) => messages.send({ ...text, body: "CANARY", operationId: "other" })],
+		[
+			"that the contact has answered in words, so that the window is open",
+			({ own, anna }) => {
+				own.staff.sends(anna, "CANARY");
+				anna.writes("Who is this?");
+			},
+		],
+	];
+
+	test.each(holders)("a text is refused, and not sent, while the service holds one %s", async (_, hold) => {
+		const world = await open();
+		await hold(world);
+		const before = world.asked().length;
+		const error = await failure(() => world.send());
+		expect(error).toBeInstanceOf(PartnerHeldText);
+		expect(error).toMatchObject({
+			_tag: "PartnerHeldText",
+			name: "PartnerHeldText",
+			operation: "messages.send",
+			agencyId: world.own.id,
+			operationId: "note-1",
+			outcome: "not_sent",
+			attempts: 1,
+			retryable: false,
+			sameText: false,
+			correlationId: world.sandbox.requests().at(-1)?.correlationId,
+		});
+		expect(error.status).toBeUndefined();
+		expect(world.asked().slice(before)).toEqual([read]);
+		expect(world.held()).toBe("CANARY");
+		const shown = `${error.stack} ${JSON.stringify(error)}`;
+		for (const secret of ["CANARY", words, "7700900101", "900101"]) expect(shown).not.toContain(secret);
+		expect(error.stack).toContain("if-held.test.ts");
+	});
+
+	test("the text can be sent when the contact has answered, with the same id or another message", async () => {
+		const { own, anna, send } = await open();
+		own.staff.sends(anna, "I'll call you.");
+		expect(await send().result()).toMatchObject({ ok: false, error: { _tag: "PartnerHeldText" } });
+		anna.accepts();
+		// Nothing went out under the id, so that the guard has given it up.
+		expect(await send({ body: "Monday?" })).toMatchObject({ queued: false });
+		expect(
+			anna
+				.inbox()
+				.map(({ body }) => body)
+				.slice(-2),
+		).toEqual(["I'll call you.", "Monday?"]);
+	});
+
+	test("sameText tells a second click, and the repeat of a send that was taken", async () => {
+		const { sandbox, send, asked, held } = await open();
+		sandbox.faults.add({ operation: "messages.send", phase: "after", times: always, effect: "reset" });
+		const first = await failure(() => send());
+		expect(first).toMatchObject({ _tag: "PartnerConnectionError", outcome: "unknown", operationId: "note-1" });
+		const before = asked().length;
+		const second = await failure(() => send());
+		expect(second).toMatchObject({ _tag: "PartnerHeldText", outcome: "not_sent", sameText: true });
+		expect(asked().slice(before)).toEqual([read]);
+		expect(held()).toBe(words);
+		// The id of the first call, which may have gone out, is not given up.
+		expect(await failure(() => send({ body: "Monday?" }))).toMatchObject({ field: "operationId" });
+		expect(asked()).toHaveLength(before + 1);
+	});
+
+	test("a held text with a file is not the same text", async () => {
+		const held = { body: words, attachmentUploadId: "upload-1", attachmentFileName: "plan.pdf" };
+		const queued = { id: "queue-1", attachmentMimeType: null, attachmentFileSize: null, status: "queued" };
+		const at = "2026-01-05T09:00:00.000Z";
+		const conversation = { ...withMessages.conversation };
+		conversation.queuedMessages = [{ ...held, ...queued, createdAt: at, updatedAt: at }];
+		const service = await scripted(inTurn({ json: { ...withMessages, conversation } }));
+		const client = createClient({ baseUrl: service.baseUrl, apiKey: "key", ...over(adapter) });
+		const message = { to: "+447700900101", body: words, ifHeld: "refuse" } as const;
+		const error = await failure(() => client.agency("agy_1").messages.send(message));
+		expect(error).toMatchObject({ _tag: "PartnerHeldText", sameText: false });
+		expect(service.requests).toHaveLength(1);
+	});
+
+	const page = (status: number) => ({ kind: "html", status }) as const;
+	const failing = [
+		["a 404 of a gateway", page(404), "PartnerGatewayError", 4],
+		["a 403 of a gateway", page(403), "PartnerGatewayError", 1],
+		["a 400 of a gateway", page(400), "PartnerGatewayError", 1],
+		["a 429", { status: 429 }, "PartnerGatewayError", 1],
+		["a 500", { status: 500 }, "PartnerInternalError", 4],
+		["a 401", { status: 401 }, "PartnerUnauthorized", 1],
+		["a 403", { status: 403 }, "PartnerForbidden", 1],
+		["a connection that is reset", "reset", "PartnerConnectionError", 4],
+		["an answer that is no JSON", "html", "PartnerGatewayError", 4],
+		[
+			"an answer without the held texts",
+			{ kind: "missing-field", field: "conversation" },
+			"PartnerUnexpectedResponse",
+			1,
+		],
+	] as const;
+
+	test.each(failing)("%s of the read ends the call, and nothing is sent", async (_, effect, _tag, requests) => {
+		const { sandbox, anna, send, asked } = await open();
+		anna.writes("Hello");
+		const fault = sandbox.faults.add({ operation: read, times: always, effect });
+		const error = await failure(() => send());
+		expect(error).toMatchObject({
+			_tag,
+			operation: read,
+			operationId: "note-1",
+			outcome: "not_sent",
+			attempts: requests,
+		});
+		expect(asked()).toEqual(Array(requests).fill(read));
+		fault.remove();
+		// The guard has given the id up.
+		expect(await send({ body: "Another text" })).toMatchObject({ queued: false });
+		expect(anna.inbox().map(({ body }) => body)).toEqual(["Another text"]);
+	});
+
+	test("a 500 of the read is retried, and `retry: false` means one read and one send", async () => {
+		const { sandbox, anna, text, messages, asked } = await open();
+		anna.writes("Hello");
+		sandbox.faults.add({ operation: read, times: 2, effect: { status: 500 } });
+		const { response } = await messages.send(text).withResponse();
+		expect(response.attempts).toBe(4);
+		expect(asked()).toEqual([read, read, read, "messages.send"]);
+
+		sandbox.faults.add({ operation: "messages.send", effect: { status: 500 } });
+		const error = await failure(() => messages.send({ ...text, operationId: "note-2" }, { retry: false }));
+		expect(error).toMatchObject({ operation: "messages.send", outcome: "unknown", attempts: 2 });
+		expect(asked().slice(4)).toEqual([read, "messages.send"]);
+
+		sandbox.faults.add({ operation: read, effect: { status: 500 } });
+		await failure(() => messages.send({ ...text, operationId: "note-3" }, { retry: false }));
+		expect(asked().slice(6)).toEqual([read]);
+	});
+
+	test("a send that fails after the read keeps its own outcome, and is not read for again", async () => {
+		const { sandbox, own, anna, send, asked } = await open();
+		anna.writes("Hello");
+		sandbox.faults.add({ operation: "messages.send", phase: "after", effect: { status: 500 } });
+		const { response } = await send().withResponse();
+		expect(response.attempts).toBe(3);
+		expect(asked()).toEqual([read, "messages.send", "messages.send"]);
+		expect(anna.inbox()).toHaveLength(1);
+
+		own.conversation(anna).takeOver();
+		const conflict = await failure(() => send({ operationId: "note-2" }));
+		expect(conflict).toMatchObject({ _tag: "PartnerConflict", outcome: "not_sent", attempts: 2 });
+	});
+
+	test("one deadline covers the read and the send", async () => {
+		const { sandbox, own, anna, client, text, messages, asked } = await open();
+		anna.writes("Hello");
+		sandbox.faults.add({ operation: read, effect: "hang" });
+		const cut = await failure(() => messages.send(text, { deadlineMs: 100 }));
+		expect(cut).toMatchObject({
+			_tag: "PartnerTimeoutError",
+			operation: read,
+			outcome: "not_sent",
+			operationId: "note-1",
+		});
+		expect(asked()).toEqual([read]);
+
+		// After the read the whole time is over.
+		const { now } = performance;
+		let jumpMs = 0;
+		vi.spyOn(performance, "now").mockImplementation(() => now.call(performance) + jumpMs);
+		onTestFinished(() => void vi.restoreAllMocks());
+		const onAttempt = () => {
+			jumpMs = 60_000;
+		};
+		const late = await failure(() => client.withOptions({ onAttempt }).agency(own.id).messages.send(text));
+		expect(late).toMatchObject({ _tag: "PartnerTimeoutError", operation: "messages.send", outcome: "not_sent" });
+		expect(asked()).toEqual([read, read]);
+	});
+
+	test("a machine that sleeps during the read sends nothing when it wakes up", async () => {
+		let jumpMs = 0;
+		const { now } = Date;
+		const { sandbox, anna, text, client, asked, own } = await open();
+		anna.writes("Hello");
+		vi.spyOn(Date, "now").mockImplementation(() => now() + jumpMs);
+		onTestFinished(() => void vi.restoreAllMocks());
+		const apiKey = () => {
+			jumpMs = 3_600_000;
+			return sandbox.connection.apiKey;
+		};
+		const error = await failure(() => client.withOptions({ apiKey }).agency(own.id).messages.send(text));
+		expect(error).toMatchObject({ _tag: "PartnerTimeoutError", operation: "messages.send", outcome: "not_sent" });
+		expect(asked()).toEqual([read]);
+	});
+
+	test("a signal that aborts during the read stops the send", async () => {
+		const { sandbox, anna, text, messages, asked } = await open();
+		anna.writes("Hello");
+		sandbox.faults.add({ operation: read, effect: "hang" });
+		const leaving = new AbortController();
+		const sending = failure(() => messages.send(text, { signal: leaving.signal }));
+		await expect.poll(asked).toEqual([read]);
+		leaving.abort();
+		expect(await sending).toMatchObject({ _tag: "PartnerAbortError", operation: read, outcome: "not_sent" });
+		expect(asked()).toEqual([read]);
+	});
+
+	test("bad input makes no request, not even the read", async () => {
+		const { send, asked } = await open({ allowRecipients: ["+447700900101"] });
+		expect(await failure(() => send({ to: "+447700900102" }))).toMatchObject({ field: "to", outcome: "not_sent" });
+		expect(await failure(() => send({ to: "nobody" }))).toMatchObject({ field: "to" });
+		for (const ifHeld of ["keep", true, null, "Refuse"]) {
+			const error = await failure(() => send({ ifHeld: wrong(ifHeld) }));
+			expect(error).toMatchObject({ _tag: "PartnerInvalidInput", field: "ifHeld", outcome: "not_sent" });
+			expect(error.message).toBe('ifHeld: must be "refuse" or "replace"');
+		}
+		expect(asked()).toEqual([]);
+	});
+
+	test("each request is an attempt of its own operation, with the id of the send", async () => {
+		const events: AttemptEvent[] = [];
+		const spans: SpanOptions["attributes"][] = [];
+		const tracer = {
+			startSpan: (_: string, { attributes }: SpanOptions) => {
+				spans.push(attributes);
+				return { setAttributes: (more: object) => Object.assign(attributes, more), setStatus: () => {}, end: () => {} };
+			},
+		};
+		const { send } = await open({ onAttempt: (event) => events.push(event), tracer });
+		await send();
+		expect(
+			events.map(({ operation, attempt, status, operationId }) => [operation, attempt, status, operationId]),
+		).toEqual([
+			[read, 1, 404, "note-1"],
+			["messages.send", 1, 200, "note-1"],
+		]);
+		const shown = spans.map((attributes) => [
+			attributes["messaging_conversations.operation"],
+			attributes["messaging_conversations.operation_id"],
+			attributes["error.type"],
+		]);
+		expect(shown).toEqual([
+			[read, "note-1", undefined],
+			["messages.send", "note-1", undefined],
+		]);
+	});
+
+	test("the key function is asked for each of the two requests", async () => {
+		const { sandbox, anna } = await open();
+		anna.writes("Hello");
+		const server = await serve(sandbox);
+		onTestFinished(server.close);
+		let asked = 0;
+		const apiKey = () => {
+			asked++;
+			return sandbox.connection.apiKey;
+		};
+		const client = createClient({ baseUrl: server.baseUrl, apiKey, ...over(adapter) });
+		await client.agency(sandbox.agency().id).messages.send({ to: anna.phoneNumber, body: words, ifHeld: "refuse" });
+		expect(asked).toBe(2);
+	});
+
+	test("two clicks at the same moment are one text", async () => {
+		const { anna, send } = await open();
+		anna.writes("Hello");
+		expect(await Promise.all([send(), send()])).toMatchObject([{ queued: false }, { queued: false }]);
+		expect(anna.inbox().map(({ body }) => body)).toEqual([words]);
+	});
+});
+
+const thrown: [string, unknown][] = [
+	["Next.js's signal", Object.assign(new Error("dynamic"), { digest: "DYNAMIC_SERVER_USAGE" })],
+	["a Response", new Response(null, { status: 303 })],
+	["undefined", undefined],
+];
+
+test.each(thrown)("%s that is thrown during the read passes unchanged, and gives up the id", async (_, value) => {
+	let calls = 0;
+	const fetch = async () => {
+		calls++;
+		if (calls === 1) throw value;
+		return Response.json(calls === 2 ? withMessages : sentNow);
+	};
+	const client = createClient({ baseUrl: "https://messaging.example/api/v1", apiKey: "key", fetch });
+	const { messages } = client.agency("agy_1");
+	const text = { to: "+447700900101", operationId: "note-1", ifHeld: "refuse" } as const;
+	await expect(messages.send({ ...text, body: "One" }).result()).rejects.toBe(value);
+	expect(calls).toBe(1);
+	expect(await messages.send({ ...text, body: "Two" })).toMatchObject({ messageId: sentNow.messageId });
+});
