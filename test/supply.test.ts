@@ -141,6 +141,14 @@ test("S43 the toolchain keeps to the lines that install and run on Node 20", () 
 	expect(JSON.parse(read("package.json")).engines.node).toBe(">=20.19");
 });
 
+test("S43 each page and each package names the same oldest line of Node, and the README when it goes", () => {
+	for (const page of ["README.md", "CONTRIBUTING.md", "docs/which-part.md", "examples/README.md"])
+		expect(read(page)).toContain("Node 20.19 or later");
+	for (const folder of ["examples/apps", "examples/recipes"])
+		expect(JSON.parse(read(`${folder}/package.json`)).engines.node).toBe(">=20.19");
+	expect(read("README.md")).toMatch(/20 is the oldest line for now, and goes with version 0\.4\b/);
+});
+
 test("S43 a change runs on the oldest line of Node and on those in use, and each night on all and in every runtime", () => {
 	const { line, runtimes } = jobsOf("long.yml");
 	const { line: inUse, ...jobs } = jobsOf("test.yml");
