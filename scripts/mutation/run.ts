@@ -46,6 +46,21 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
 		"test/client/options.test.ts",
 		"test/client/node-connections.test.ts",
 	],
+	"client/network-fault": [
+		"test/client/failure.test.ts",
+		"test/client/outcome.test.ts",
+		"test/client/connection.test.ts",
+		"test/client/node-connections.test.ts",
+	],
+	"client/key": [
+		"test/client/connection.test.ts",
+		"test/client/control-flow.test.ts",
+		"test/client/shared-key.test.ts",
+	],
+	"client/limit": ["test/client/attempt.test.ts", "test/client/abort.test.ts", "test/client/stopped.test.ts"],
+	"client/report": ["test/client/events.test.ts", "test/client/transport.test.ts"],
+	"client/facts": ["test/client/outcome.test.ts", "test/client/redact.test.ts"],
+	"client/redact": ["test/client/redact.test.ts"],
 	"client/call-state": [
 		"test/client/outcome.test.ts",
 		"test/client/events.test.ts",

@@ -1,5 +1,5 @@
 import { isPartnerError, type PartnerError } from "./errors.ts";
-import type { Reply, ReplyHead } from "./transport.ts";
+import type { Reply } from "./transport.ts";
 
 /** The HTTP side of a successful call. */
 export interface CallResponse {
@@ -53,12 +53,12 @@ export interface Call<Data, Failure extends PartnerError> extends Promise<Data> 
 
 /** Starts a call. What `work` throws for invalid input rejects like any other failure. */
 export function createCall<Data, Failure extends PartnerError>(work: () => Promise<Reply<Data>>): Call<Data, Failure> {
-	let head = noResponse;
+	let reply: Omit<Reply<Data>, "data"> = noReply;
 	const run = async (): Promise<Data> => {
 		try {
-			const { data, response } = await work();
-			head = response;
-			return data;
+			const settled = await work();
+			reply = settled;
+			return settled.data;
 		} catch (error) {
 			// V8 keeps ten frames. Taken here, the stack has one of this package, and those of the caller.
 			if (isPartnerError(error)) Error.captureStackTrace?.(error);
@@ -68,10 +68,10 @@ export function createCall<Data, Failure extends PartnerError>(work: () => Promi
 	const call = run();
 	return Object.assign(call, {
 		// Async functions, because JavaScriptCore names a caller in the stack only where it follows an `await`.
-		withResponse: async () => ({ data: await call, response: responseFrom(head) }),
+		withResponse: async () => ({ data: await call, response: responseOf(reply) }),
 		result: async (): Promise<Result<Data, Failure>> => {
 			try {
-				return { ok: true, data: await call, correlationId: head.correlationId() };
+				return { ok: true, data: await call, correlationId: reply.correlationId() };
 			} catch (error) {
 				// The errors of this package that a call throws are those that its operation lists.
 				if (isPartnerError(error)) return { ok: false, error: error as Failure };
@@ -143,10 +143,14 @@ export class LazyCall<Data, Failure extends PartnerError> extends Promise<Data> 
 	readonly result = (): Promise<Result<Data, Failure>> => this.#start().result();
 }
 
-/** The HTTP side of a call that needed no request. */
-export const noResponse: ReplyHead = { status: 200, headers: new Map(), attempts: 0, correlationId: () => undefined };
+/** The reply of a call that needed no request. */
+export const noReply: Omit<Reply<never>, "data"> = {
+	head: { status: 200, headers: new Map() },
+	attempts: 0,
+	correlationId: () => undefined,
+};
 
-function responseFrom({ status, headers, correlationId, attempts }: ReplyHead): CallResponse {
+function responseOf({ head: { status, headers }, attempts, correlationId }: Omit<Reply<never>, "data">): CallResponse {
 	const all = headers instanceof Headers ? headers : new Headers([...headers]);
 	return { status, headers: all, correlationId: correlationId(), attempts };
 }
@@ -155,9 +159,9 @@ function responseFrom({ status, headers, correlationId, attempts }: ReplyHead): 
  * Checks options at once, because the caller may change its object later. A bad option is thrown when the result is used,
  * so that it rejects like any other failure.
  */
-export function readNow<T>(read: () => T): () => T {
+export function orThrowLater<T>(check: () => T): () => T {
 	try {
-		const value = read();
+		const value = check();
 		return () => value;
 	} catch (error) {
 		return () => {

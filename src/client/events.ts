@@ -47,21 +47,7 @@ export type AttemptFacts = { [Field in keyof AttemptEvent]: AttemptEvent[Field] 
 	"operation" | "attempt" | "durationMs"
 >;
 
-/**
- * Reports an attempt to the logger and to `onAttempt`. Each gets an event object of its own.
- *
- * @param level the log level if the event does not decide it, as for a 404 that is an answer
- */
-export function reportAttempt(observers: Observers, facts: AttemptFacts, level: keyof Logger | undefined): void {
-	const { logger, onAttempt } = observers;
-	ignoreErrors(() => onAttempt?.(eventOf(facts)));
-	const event = eventOf(facts);
-	const levelOfFailure = event.retryInMs === undefined ? "error" : "warn";
-	const usual = event.errorTag === undefined ? "debug" : levelOfFailure;
-	ignoreErrors(() => logger?.[level ?? usual](lineOf(event), event));
-}
-
-function eventOf({ operation, attempt, durationMs, ...rest }: AttemptFacts): AttemptEvent {
+export function eventOf({ operation, attempt, durationMs, ...rest }: AttemptFacts): AttemptEvent {
 	return { operation, attempt, ...defined(rest), durationMs };
 }
 
@@ -69,7 +55,7 @@ function eventOf({ operation, attempt, durationMs, ...rest }: AttemptFacts): Att
  * One line of visible ASCII, whatever characters the caller has put into an operationId. It has no `%`, because a logger
  * that formats its first argument, as console does, would replace it and one that does not would show an escaped one.
  */
-function lineOf({ operation, ...rest }: AttemptEvent): string {
+export function lineOf({ operation, ...rest }: AttemptEvent): string {
 	const facts = Object.entries(rest).map(([name, value]) => {
 		const shown = typeof value === "number" ? Math.round(value) : value.replace(/[^!-$&-~]+/g, "?").slice(0, 200);
 		return `${name}=${shown}`;

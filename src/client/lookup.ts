@@ -2,7 +2,7 @@ import { limits } from "../../generated/operations.ts";
 import type { ConversationSummary, LookupResponse } from "../../generated/schemas.ts";
 import { type CountryCode, type E164, type PhoneProblem, readPhone } from "../phone/phone.ts";
 import { untilAborted } from "../shared/signals.ts";
-import { type Call, LazyCall, noResponse, readNow } from "./call.ts";
+import { type Call, LazyCall, noReply, orThrowLater } from "./call.ts";
 import { type CallPlan, thisMoment } from "./call-state.ts";
 import { endable } from "./endable.ts";
 import {
@@ -14,7 +14,7 @@ import {
 	withProgress,
 } from "./errors.ts";
 import type { CallOptions } from "./options.ts";
-import type { Reply, ReplyHead } from "./transport.ts";
+import type { Reply } from "./transport.ts";
 
 /** A phone number in any spelling. Null and undefined, as a column of a CRM holds them, count as no number. */
 export type PhoneInput = string | null | undefined;
@@ -67,12 +67,12 @@ export interface LookupSource {
 	ask: (plan: CallPlan<LookupResponse>, phoneNumbers: string[]) => Promise<Reply<LookupResponse>>;
 }
 
-/** @param read checks the options: see {@link readNow} */
+/** @param check checks the options: see {@link orThrowLater} */
 export function createLookup<Input extends PhoneInput>(
 	inputs: PhoneInputs<Input>,
-	read: () => LookupSource,
+	check: () => LookupSource,
 ): Lookup<Input> {
-	const open = readNow(read);
+	const open = orThrowLater(check);
 	// The caller may change its array before the lookup is used.
 	const numbers = Array.isArray(inputs) ? [...inputs] : inputs;
 	let isOpened = false;
@@ -110,17 +110,17 @@ async function collect<Input extends PhoneInput>(
 	const abandon = new AbortController();
 	const entries: LookedUp<Input>[] = [];
 	let attempts = 0;
-	let last = noResponse;
+	let last = noReply;
 	try {
 		// One map for all batches, so that no number is looked up twice.
 		const batches = await orAbort(readAll(batchesOf(inputs, source, abandon.signal, new Map())), source);
 		const plan = { ...source.plan, begun, abandon: abandon.signal };
 		for await (const answer of answersTo(batches.values(), { ...source, plan })) {
 			entries.push(...answer.entries);
-			attempts += answer.response.attempts;
-			if (answer.response.attempts > 0) last = answer.response;
+			attempts += answer.reply.attempts;
+			if (answer.reply.attempts > 0) last = answer.reply;
 		}
-		return { data: entries, response: { ...last, attempts } };
+		return { ...last, data: entries, attempts };
 	} catch (error) {
 		throw isOwn(error, source) ? withProgress(error, {}, collect) : error;
 	} finally {
@@ -176,7 +176,7 @@ async function* iterate<Input extends PhoneInput>(
 async function* answersTo<Input extends PhoneInput>(
 	batches: Iterator<Batch<Input>, unknown> | AsyncIterator<Batch<Input>, unknown>,
 	source: LookupSource,
-): AsyncGenerator<{ entries: LookedUp<Input>[]; response: ReplyHead }, void, undefined> {
+): AsyncGenerator<{ entries: LookedUp<Input>[]; reply: typeof noReply }, void, undefined> {
 	const { plan, concurrency, ask } = source;
 	/** Reads a batch and looks it up. Undefined behind the last one. */
 	const next = async () => {
@@ -184,11 +184,11 @@ async function* answersTo<Input extends PhoneInput>(
 		if (done) return undefined;
 		const batch: Batch<Input> = value;
 		const { chunk, found } = batch;
-		if (chunk.length === 0) return { batch, response: noResponse };
+		if (chunk.length === 0) return { batch, reply: noReply };
 		const verify = ({ results }: LookupResponse) => mismatch(chunk, results);
-		const { data, response } = await ask({ ...plan, secrets: chunk, verify }, chunk);
-		for (const { phoneNumber, conversation } of data.results) found.set(phoneNumber, conversation);
-		return { batch, response };
+		const reply = await ask({ ...plan, secrets: chunk, verify }, chunk);
+		for (const { phoneNumber, conversation } of reply.data.results) found.set(phoneNumber, conversation);
+		return { batch, reply };
 	};
 	const underWay: ReturnType<typeof next>[] = [];
 	for (;;) {
@@ -200,7 +200,7 @@ async function* answersTo<Input extends PhoneInput>(
 		}
 		const answer = await underWay.shift();
 		if (!answer) return;
-		yield { entries: entriesOf(answer.batch), response: answer.response };
+		yield { entries: entriesOf(answer.batch), reply: answer.reply };
 	}
 }
 

@@ -162,7 +162,7 @@ export function createMessages(transport: Transport, settings: MessagesOptions):
 		let readAttempts = 0;
 		try {
 			if (ifHeld === "refuse") readAttempts = await refuseIfHeld({ to, text }, plan, call);
-			const { data, response } = await run(plan, call, (init) =>
+			const reply = await run(plan, call, (init) =>
 				api.POST("/agencies/{agencyId}/messages", {
 					params: { path: { agencyId } },
 					body,
@@ -171,9 +171,8 @@ export function createMessages(transport: Transport, settings: MessagesOptions):
 				}),
 			);
 			// `contradiction` has checked that the fields are those of one branch.
-			const reply = { data: Object.assign(data, { operationId }) as Sent, response };
-			if (readAttempts > 0) reply.response = { ...response, attempts: readAttempts + response.attempts };
-			return reply;
+			const data = Object.assign(reply.data, { operationId }) as Sent;
+			return { ...reply, data, attempts: readAttempts + reply.attempts };
 		} catch (error) {
 			// What is no error of this package steers the caller's framework, and ends only a call that has sent nothing.
 			if (!isPartnerError(error) || error.outcome === "not_sent") release();
@@ -190,13 +189,12 @@ export function createMessages(transport: Transport, settings: MessagesOptions):
 	): Promise<number> => {
 		const plan = { operation: "conversations.get", agencyId, operationId, secrets, begun } as const;
 		try {
-			const { data, response } = await readConversation(transport, plan, to, { pageSize: 1, ...call });
+			const { data, attempts, ...reply } = await readConversation(transport, plan, to, { pageSize: 1, ...call });
 			const held = data.conversation.queuedMessages;
-			const { attempts } = response;
 			if (held.length === 0) return attempts;
 			const sameText = held.every(({ body, attachmentUploadId }) => body === text && attachmentUploadId === null);
 			const message = 'messages.send: not sent, because it would replace a held text, and ifHeld is "refuse"';
-			const correlationId = response.correlationId();
+			const correlationId = reply.correlationId();
 			throw new PartnerHeldText(message, {
 				operation: "messages.send",
 				agencyId,

@@ -1,13 +1,13 @@
 import { sleep } from "../shared/sleep.ts";
 import { isWellFormed } from "../shared/validation.ts";
-import { type Call, createCall, LazyCall, readNow } from "./call.ts";
+import { type Call, createCall, LazyCall, orThrowLater } from "./call.ts";
 import type { CallPlan } from "./call-state.ts";
 import { endable } from "./endable.ts";
 import { abortError, type Facts, type PartnerError, PartnerUnexpectedResponse, withProgress } from "./errors.ts";
 import { type CallOptions, checkOptions, optionSchemas, policyFrom, type RetryPolicy } from "./options.ts";
 import { createRecent } from "./recent.ts";
 import { backoffMs } from "./retry.ts";
-import type { Reply, ReplyHead } from "./transport.ts";
+import type { Reply } from "./transport.ts";
 
 /** Options of a call that returns one page. */
 export interface PageOptions extends CallOptions {
@@ -65,26 +65,28 @@ export interface PageSource<Item, Page> {
 	) => Promise<Reply<Page>>;
 }
 
-/** @param read checks the options: see {@link readNow} */
+/** @param check checks the options: see {@link orThrowLater} */
 export function createPaginated<Item, Page extends AnyPage, Failure extends PartnerError>(
-	read: () => PageSource<Item, Page>,
+	check: () => PageSource<Item, Page>,
 ): Paginated<Item, Page, Failure> {
-	const open = readNow(read);
-	const first = new LazyCall<Page, Failure>(() => readPage(open(), undefined));
+	const open = orThrowLater(check);
+	const first = new LazyCall<Page, Failure>(() => requestPage(open()));
 	return Object.assign(first, {
 		[Symbol.asyncIterator]: () => endable((abandon) => iterateItems(open, abandon)),
 		pages: () => endable((abandon) => iteratePages(open, abandon)),
-		page: () => createCall<Page, Failure>(() => readPage(open(), undefined)),
+		page: () => createCall<Page, Failure>(() => requestPage(open())),
 		async toArray(options?: CollectOptions) {
 			const source = open();
-			const { limit = Number.POSITIVE_INFINITY } = checkOptions(optionSchemas.collect, options, notBegun(source.plan));
+			const { plan, itemsOf } = source;
+			const { limit = Number.POSITIVE_INFINITY } = checkOptions(optionSchemas.collect, options, notBegun(plan));
 			const all: Item[] = [];
-			if (limit === 0) return all;
-			for await (const { page } of readPages(source)) {
-				for (const item of source.itemsOf(page)) all.push(item);
-				if (all.length >= limit) return all.slice(0, limit);
+			const nextPage = createPageReader(source);
+			while (all.length < limit) {
+				const next = await nextPage();
+				if (!next) break;
+				for (const item of itemsOf(next.page)) all.push(item);
 			}
-			return all;
+			return all.slice(0, limit);
 		},
 	});
 }
@@ -95,14 +97,15 @@ export function notBegun({ operation, agencyId }: Pick<CallPlan<never>, "operati
 }
 
 async function* iteratePages<Item, Page extends AnyPage>(open: () => PageSource<Item, Page>, abandon: AbortSignal) {
-	for await (const { page } of readPages(open(), abandon)) yield page;
+	const nextPage = createPageReader(open(), abandon);
+	for (let next = await nextPage(); next; next = await nextPage()) yield next.page;
 }
 
 async function* iterateItems<Item, Page extends AnyPage>(open: () => PageSource<Item, Page>, abandon: AbortSignal) {
 	const source = open();
 	const { readAhead = true, signal } = source.options;
-	const pages = readPages(source, abandon);
-	let coming = pages.next();
+	const nextPage = createPageReader(source, abandon);
+	let coming = nextPage();
 	for (;;) {
 		let next: Awaited<typeof coming>;
 		try {
@@ -110,24 +113,23 @@ async function* iterateItems<Item, Page extends AnyPage>(open: () => PageSource<
 		} catch (error) {
 			throw withProgress(error, {}, iterateItems);
 		}
-		const { value: read, done } = next;
-		if (done) return;
-		const { cursor } = read;
-		let { itemsRead } = read;
-		const items = source.itemsOf(read.page);
+		if (!next) return;
+		const { cursor } = next;
+		let { itemsRead } = next;
+		const items = source.itemsOf(next.page);
 		const middle = itemsRead + items.length / 2;
 		let ahead: typeof coming | undefined;
 		for (const item of items) {
 			if (signal?.aborted) throw abortError({ ...notBegun(source.plan), cursor, itemsRead }, signal);
 			itemsRead++;
 			if (readAhead && itemsRead > middle && !ahead) {
-				ahead = pages.next();
+				ahead = nextPage();
 				// It is awaited later, and may fail before.
 				ahead.catch(() => {});
 			}
 			yield item;
 		}
-		coming = ahead ?? pages.next();
+		coming = ahead ?? nextPage();
 	}
 }
 
@@ -138,42 +140,44 @@ interface ReadPage<Page> {
 	itemsRead: number;
 }
 
-/** Requests page after page, each when it is asked for. */
-async function* readPages<Item, Page extends AnyPage>(
+/** Requests page after page, the next one each time it is called. Undefined behind the last one, and when the consumer has left. */
+function createPageReader<Item, Page extends AnyPage>(
 	source: PageSource<Item, Page>,
 	abandon?: AbortSignal,
-): AsyncGenerator<ReadPage<Page>, void, undefined> {
+): () => Promise<ReadPage<Page> | undefined> {
 	const { signal, retry } = source.options;
 	const signals = [signal, abandon].filter((each) => each !== undefined);
 	const seen = createRecent<true>(1000);
+	let isLast = false;
 	let emptyInARow = 0;
 	let cursor = source.options.cursor ?? null;
 	let itemsRead = 0;
-	let last: ReplyHead | undefined;
-	for (;;) {
-		let page: Page;
+	let last: Reply<Page> | undefined;
+	return async function nextPage() {
+		if (isLast) return undefined;
 		try {
 			if (cursor !== null && seen.get(cursor)) throw endless(source, "a cursor that was read before", last);
 			if (emptyInARow >= mostEmptyPages) throw endless(source, `${mostEmptyPages} empty pages in a row`, last);
 			// A service may filter after it has cut the pages, so that a few empty ones are normal.
 			const waits = emptyInARow - unhurriedPages + 1;
 			if (waits > 0) await sleep(backoffMs(policyFrom(source.retry, retry), waits), signals);
-			({ data: page, response: last } = await readPage(source, cursor, abandon));
+			last = await requestPage(source, cursor, abandon);
 		} catch (error) {
-			// The consumer has left.
-			if (abandon?.aborted) return;
-			throw withProgress(error, { cursor, itemsRead }, readPages);
+			if (abandon?.aborted) return undefined;
+			throw withProgress(error, { cursor, itemsRead }, nextPage);
 		}
+		const page = last.data;
+		const read = { page, cursor, itemsRead };
 		// Read before the page is delivered, because the caller may change it.
 		const { nextCursor, hasMore } = page;
 		const { length } = source.itemsOf(page);
-		yield { page, cursor, itemsRead };
-		if (nextCursor === null || hasMore === false) return;
+		isLast = nextCursor === null || hasMore === false;
 		if (cursor !== null) seen.set(cursor, true);
 		cursor = nextCursor;
 		itemsRead += length;
 		emptyInARow = length === 0 ? emptyInARow + 1 : 0;
-	}
+		return read;
+	};
 }
 
 /** From this empty page in a row on, an iteration waits before the next one. */
@@ -181,9 +185,9 @@ const unhurriedPages = 10;
 const mostEmptyPages = 100;
 
 /** Requests the page at a cursor, by default at that of the options. */
-function readPage<Item, Page extends AnyPage>(
+function requestPage<Item, Page extends AnyPage>(
 	{ plan, options, request }: PageSource<Item, Page>,
-	at: string | null | undefined,
+	at?: string | null,
 	abandon?: AbortSignal,
 ): Promise<Reply<Page>> {
 	const { pageSize, cursor: first, readAhead, ...call } = options;
@@ -199,7 +203,11 @@ function brokenCursor({ hasMore, nextCursor }: AnyPage): string | undefined {
 }
 
 /** The error of an iteration that would never end. */
-function endless<Item, Page>(source: PageSource<Item, Page>, what: string, last: ReplyHead | undefined): PartnerError {
+function endless<Item, Page extends AnyPage>(
+	source: PageSource<Item, Page>,
+	what: string,
+	last: Reply<Page> | undefined,
+): PartnerError {
 	const message = `${source.plan.operation}: the service returned ${what}`;
 	return new PartnerUnexpectedResponse(message, {
 		...notBegun(source.plan),

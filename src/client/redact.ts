@@ -19,7 +19,7 @@ export function correlationIdOf<Data>(call: CallState<Data>): string | undefined
 }
 
 /** The parts of the request that a message must not repeat: keys, the caller's own headers, number, text, search, cursor. */
-export function secretsOf<Data>(call: CallState<Data>): string[] {
+function secretsOf<Data>(call: CallState<Data>): string[] {
 	const headers = Object.values(call.headers).map((value) => value.trim());
 	return [...keyPartsOf(call), ...headers, ...given(call.plan.secrets)];
 }
@@ -37,13 +37,14 @@ function given(secrets: readonly (string | undefined)[] = []): string[] {
 	return secrets.filter((secret) => secret !== undefined);
 }
 
-/** Origin of a redirect's target. The rest of the URL can hold a phone number. */
-export function originOf(location: string | null | undefined, secrets: readonly string[]): string {
+/** The origin of a redirect's target, as the message shows it. The rest of the URL can hold a phone number. */
+export function redirectTarget<Data>(call: CallState<Data>): string {
+	const location = call.head?.headers.get("location");
 	if (!location || !URL.canParse(location)) return "";
 	const { origin } = new URL(location);
 	const isShown = /^https?:\/\/[\w.:-]{1,100}$/.test(origin) && !/\d{6}/.test(origin);
 	// A host has no spaces and no capitals: it can repeat a text word by word only.
-	const words = wordsOf(secrets).map((word) => word.toLowerCase());
+	const words = wordsOf(secretsOf(call)).map((word) => word.toLowerCase());
 	const isRepeated = words.some((word) => word.length >= shortestSecret && origin.includes(word));
 	return isShown && !isRepeated ? ` to ${origin}` : "";
 }
@@ -52,10 +53,20 @@ export function originOf(location: string | null | undefined, secrets: readonly 
  * The `message` of an error body as it is shown. The contract calls it safe to show, but a gateway can repeat the request
  * in it. Undefined for any other body, which is never shown.
  */
-export function serviceMessage(body: unknown, secrets: readonly string[]): string | undefined {
+export function serviceMessage<Data>(call: CallState<Data>, body: unknown): string | undefined {
 	const { _tag, message }: Record<string, unknown> = Object(body);
 	if (typeof _tag !== "string" || typeof message !== "string") return undefined;
-	return shown(message, secrets, longestMessage);
+	return shown(message, secretsOf(call), longestMessage);
+}
+
+/** What an answer says about the gateway that gave it. */
+export function intermediary<Data>(call: CallState<Data>): string {
+	const secrets = secretsOf(call);
+	const said = ["server", "via"].flatMap((name) => {
+		const value = call.head?.headers.get(name);
+		return value ? `${name}: ${shown(value, secrets)}` : [];
+	});
+	return said.length > 0 ? ` (${said.join(", ")})` : "";
 }
 
 /**
@@ -63,7 +74,7 @@ export function serviceMessage(body: unknown, secrets: readonly string[]): strin
  *
  * @param secrets the parts of the request: see {@link secretsOf}
  */
-export function shown(text: string, secrets: readonly string[], longest = longestHeader): string {
+function shown(text: string, secrets: readonly string[], longest = longestHeader): string {
 	const isCut = text.length > longestRead;
 	// The cut may be in the middle of an escape, such as %C3%A9.
 	const read = isCut ? text.slice(0, longestRead).replace(/(?:%[\da-f]{0,2}){1,4}$|\\u?[\da-f]{0,4}$/i, "") : text;

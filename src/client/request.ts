@@ -12,8 +12,7 @@ import { type Call, createCall } from "./call.ts";
 import { type Facts, PartnerInvalidInput, type RequestError } from "./errors.ts";
 import { agencyIdText, type CallOptions, checkInput, checkOptions, optionSchemas } from "./options.ts";
 import { numbersIn } from "./redact.ts";
-import type { Parsed } from "./response.ts";
-import { querySerializer, type Transport } from "./transport.ts";
+import { querySerializer, type RequestOnce, type Transport } from "./transport.ts";
 
 /** A request that this package has no method for. */
 export interface CustomRequest {
@@ -99,7 +98,7 @@ export function createSendRequest({ api, run }: Transport, baseUrl: string, isLi
 			const secrets = [...Object.values(params ?? {}), ...words, ...texts, ...numbersIn(target), search, json];
 			// The contract does not know the path, so that its types end here.
 			const anyApi = api as unknown as {
-				request: (method: string, path: string, init: object) => Promise<Parsed>;
+				request: (method: string, path: string, init: object) => ReturnType<RequestOnce>;
 			};
 			return run<unknown>(
 				{ operation: "request", route: { method, path }, agencyId: values.agencyId, isWrite: !isRead, secrets },

@@ -10,14 +10,14 @@ const longestRetryAfterMs = 30_000;
 
 /**
  * Returns the wait before the next attempt in milliseconds, and takes the retry tokens of that attempt. Undefined if the
- * error is final, or if no attempt, no time or too few tokens are left.
+ * error is final, or if no time or too few tokens are left. p-retry counts the attempts.
  */
 export function waitBefore<Data>(call: CallState<Data>, error: PartnerError): number | undefined {
 	const { client, retry, attempts, lastError, lastWaitMs } = call;
 	const { retryAfterMs = 0 } = error;
 	// Without a request, as for a key that did not come, the number of attempts would never end the retries.
 	if (error.attempts === (lastError?.attempts ?? 0)) return undefined;
-	if (!isTransient(error) || attempts >= retry.attempts || retryAfterMs > longestRetryAfterMs) return undefined;
+	if (!isTransient(error) || retryAfterMs > longestRetryAfterMs) return undefined;
 	// Equal jitter. No wait is shorter than the one before, because the service asks for increasing waits.
 	const wait = Math.max(retryAfterMs, lastWaitMs, backoffMs(retry, attempts));
 	if (wait > leftMs(call) - roomMs(call)) return undefined;

@@ -1,0 +1,76 @@
+import { onAbort } from "../shared/signals.ts";
+import { type CallState, leftMs } from "./call-state.ts";
+
+/** The longest that a time-out is put off for a response that may have arrived while the event loop was blocked. */
+export const longestGraceMs = 100;
+
+type Timed = Pick<CallState<unknown>, "deadlineAt" | "deadlineDate" | "timeoutMs" | "signals">;
+
+/** Cuts an attempt off when its time is up, or when a signal aborts. */
+export class Limit {
+	cutBy: "timeout" | "abort" | undefined;
+	/** Whether the time is that of the whole call. */
+	isDeadline: boolean;
+	readonly #controller = new AbortController();
+	readonly #call: Timed;
+	readonly #removers: (() => void)[];
+	readonly #dueAt: number;
+	#timer: ReturnType<typeof setTimeout>;
+	#giveUp: (error: Error) => void = () => {};
+
+	constructor(call: Timed) {
+		const { deadlineAt, timeoutMs, signals } = call;
+		const now = performance.now();
+		this.isDeadline = deadlineAt - now <= timeoutMs;
+		this.#dueAt = this.isDeadline ? deadlineAt : now + timeoutMs;
+		this.#call = call;
+		this.#removers = signals.map((signal) => onAbort(signal, () => this.#cut("abort")));
+		this.#timer = setTimeout(() => {
+			const lateMs = performance.now() - this.#dueAt;
+			// After a blocked event loop the timer runs before the socket is read. Let a response that has arrived win.
+			if (lateMs > 1) this.#timer = setTimeout(() => this.#cut("timeout"), Math.min(lateMs, longestGraceMs));
+			else this.#cut("timeout");
+		}, this.#dueAt - now);
+	}
+
+	/** Aborts when the attempt is cut off. */
+	get signal(): AbortSignal {
+		return this.#controller.signal;
+	}
+
+	/**
+	 * Aborts `signal` if the time is up or a signal has aborted: an earlier listener can keep an abort event to itself.
+	 *
+	 * @param graceMs how long after the limit of the attempt a request may still go out; none does after the deadline
+	 */
+	check(graceMs: number): void {
+		const isLate = leftMs(this.#call) <= 0;
+		this.isDeadline ||= isLate;
+		if (this.#call.signals.some(({ aborted }) => aborted)) this.#cut("abort");
+		else if (isLate || performance.now() >= this.#dueAt + graceMs) this.#cut("timeout");
+	}
+
+	/** Settles with the work, or rejects when it is cut off and does not end by itself in the next turn of the event loop. */
+	race<T>(work: Promise<T>): Promise<T> {
+		return new Promise((resolve, reject) => {
+			this.#giveUp = reject;
+			work.then(resolve, reject);
+		});
+	}
+
+	end(): void {
+		clearTimeout(this.#timer);
+		for (const remove of this.#removers) remove();
+	}
+
+	#cut(by: "timeout" | "abort"): void {
+		if (this.cutBy) return;
+		this.end();
+		this.cutBy = by;
+		// By the reason an exchange knows whether the service was silent or the caller gave up. A caller can set a time too.
+		const isSilent = by === "timeout" || this.#call.signals.some(({ reason }) => reason?.name === "TimeoutError");
+		this.#controller.abort(isSilent ? new DOMException("no answer in time", "TimeoutError") : undefined);
+		// An exchange that listens rejects now, and says whether it had a connection and a status.
+		this.#timer = setTimeout(() => this.#giveUp(new Error("cut")));
+	}
+}

@@ -1,0 +1,86 @@
+/*
+ * Requests without a complete response, and what their faults prove.
+ */
+import type { CallState } from "./call-state.ts";
+import { type FaultFacts, PartnerConnectionError, type PartnerError } from "./errors.ts";
+import { factsOf } from "./facts.ts";
+
+const connectCode = /^(EAI_(AGAIN|FAIL|NODATA|NONAME)|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$/;
+/** What `nodeHttp` rejects with after its `close()`. */
+const closedCode = "ERR_EXCHANGE_CLOSED";
+/** Node names every reason that OpenSSL gives against a certificate, and those that it has no name for `UNSPECIFIED`. */
+const certificateCode =
+	/^(CERT_|CRL_|DEPTH_ZERO_|ERROR_IN_C|INVALID_(CA|PURPOSE)$|PATH_LENGTH_|SELF_SIGNED_|UNABLE_TO_|UNSPECIFIED$|HOSTNAME_MISMATCH|ERR_TLS_CERT)/;
+/** The alerts by which the other side refuses a client certificate: before it reads a request, even if one is on its way. */
+const refusedCertificateCode =
+	/^ERR_SSL_\w+_ALERT_(BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_\w+|NO_CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED)$/;
+const handshakeCode = /^ERR_SSL_(WRONG_VERSION|UNSUPPORTED_PROTOCOL|PACKET_LENGTH|HTTP_REQUEST)/;
+
+/**
+ * The error of a request that failed without a response. It is `not_sent` only if the fault proves it.
+ *
+ * @param connected what the exchange knows: if there was a connection, a fault proves nothing
+ */
+export function lostConnection<Data>(
+	fault: unknown,
+	connected: boolean | undefined,
+	call: CallState<Data>,
+): PartnerError {
+	const cause = faultFacts(fault);
+	const unsent = call.head ? undefined : unsentBy(fault, connected, cause);
+	const isClosed = cause.code === closedCode;
+	const lost = isClosed ? "its connections were closed" : "the connection was lost";
+	const { text = lost, isPermanent = isClosed } = unsent ?? {};
+	const message = `${call.plan.operation}: ${text}${cause.code ? ` (${cause.code})` : ""}`;
+	const outcome = unsent ? "not_sent" : "unknown";
+	return new PartnerConnectionError(message, { ...factsOf(call, outcome), retryable: !isPermanent, cause });
+}
+
+/** How a fault proves that no request was sent, and whether trying again cannot help. Undefined if it proves nothing. */
+function unsentBy(
+	fault: unknown,
+	connected: boolean | undefined,
+	{ code = "", syscall }: FaultFacts,
+): { text: string; isPermanent?: boolean } | undefined {
+	if (refusedCertificateCode.test(code)) return { text: "the client certificate was refused", isPermanent: true };
+	// There was no connection, even if a mock raises these. A read or a write happens on a connection.
+	const isRefused = code === "ECONNREFUSED" || code === "ENOTFOUND";
+	if (isRefused && (syscall === undefined || isConnect(syscall))) return { text: "no connection" };
+	if (connected === true) return undefined;
+	if (code === closedCode) return { text: "its connections were closed by close()", isPermanent: true };
+	const cause = property(fault, "cause");
+	// Fetch puts a failed handshake into `cause`. Without one, the same code can come from a write after the handshake.
+	const isHandshake = (cause !== undefined || connected === false) && handshakeCode.test(code);
+	if (isHandshake || certificateCode.test(code)) return { text: "no trusted connection", isPermanent: true };
+	if (code === "ERR_NO_FETCH") return { text: "this runtime has no fetch", isPermanent: true };
+	if (property(cause, "message") === "bad port") return { text: "fetch blocks the port", isPermanent: true };
+	// Node tries several addresses at once and rejects with an AggregateError whose parts each failed to connect.
+	const parts = property(cause ?? fault, "errors");
+	const allConnects =
+		Array.isArray(parts) && parts.length > 0 && parts.every((part) => isConnect(property(part, "syscall")));
+	// The same codes also come from a read and a write, which happen after the request.
+	const isCode = syscall === undefined && connectCode.test(code);
+	return isCode || isConnect(syscall) || allConnects || connected === false ? { text: "no connection" } : undefined;
+}
+
+function isConnect(syscall: unknown): boolean {
+	return syscall === "connect" || syscall === "getaddrinfo";
+}
+
+/** Name, code and syscall of an error, taken from its cause where it has one. */
+function faultFacts(error: unknown): FaultFacts {
+	const cause = property(error, "cause") ?? error;
+	const name = word(property(cause, "name")) ?? "Error";
+	const code = word(property(cause, "code")) ?? word(property(error, "code"));
+	const syscall = word(property(cause, "syscall"));
+	return { name, ...(code && { code }), ...(syscall && { syscall }) };
+}
+
+/** Only identifiers are shown, because other text can quote the request. */
+export function word(value: unknown): string | undefined {
+	return typeof value === "string" && /^[A-Za-z]\w{0,63}$/.test(value) ? value : undefined;
+}
+
+function property(value: unknown, name: string): unknown {
+	return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+}
