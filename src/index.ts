@@ -19,8 +19,8 @@ export type { Fetch, FetchInit, FetchResponse } from "./client/fetch-exchange.ts
 // Calls
 
 export type { Answered, Call, CallResponse, Result } from "./client/call.ts";
+export type { CallOptions, ClientOptions, RequestHeaders, RetryOptions } from "./client/client-options.ts";
 export type { MeGroup } from "./client/me.ts";
-export type { CallOptions, ClientOptions, RequestHeaders, RetryOptions } from "./client/options.ts";
 export type { CustomRequest, SendRequest } from "./client/request.ts";
 export { sharedKey } from "./client/shared-key.ts";
 
@@ -70,8 +70,8 @@ export {
 
 // Observing
 
+export type { AttemptEvent, Logger } from "./client/attempt-event.ts";
 export type { ContractDrift } from "./client/drift.ts";
-export type { AttemptEvent, Logger } from "./client/events.ts";
 export type { Span, SpanOptions, Tracer } from "./client/trace.ts";
 
 // The contract's schemas

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 
 /** What is mutated, and by which tests alone it is to be held: the module's own, so that a mutant takes seconds. */
 const testsOf: Readonly<Record<string, readonly string[]>> = {
-	"client/options": [
+	"client/client-options": [
 		"test/client/options.test.ts",
 		"test/client/call-options.test.ts",
 		"test/client/connection.test.ts",
@@ -58,7 +58,7 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
 		"test/client/shared-key.test.ts",
 	],
 	"client/limit": ["test/client/attempt.test.ts", "test/client/abort.test.ts", "test/client/stopped.test.ts"],
-	"client/report": ["test/client/events.test.ts", "test/client/transport.test.ts"],
+	"client/report-attempt": ["test/client/events.test.ts", "test/client/transport.test.ts"],
 	"client/facts": ["test/client/outcome.test.ts", "test/client/redact.test.ts"],
 	"client/redact": ["test/client/redact.test.ts"],
 	"client/call-state": [
@@ -124,14 +124,14 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
 	"client/operation-id": ["test/client/operation-id.test.ts", "test/client/messages.test.ts"],
 	"phone/phone": ["test/phone"],
 	"phone/number": ["test/phone"],
-	"phone/text": ["test/phone"],
+	"phone/spelling": ["test/phone"],
 	"phone/plan": ["test/phone"],
 	"phone/two-numbers": ["test/phone"],
 	"client/me": ["test/client/me.test.ts", "test/client/validate.test.ts"],
 	"client/shared-key": ["test/client/shared-key.test.ts"],
 	"client/recent": ["test/client/recent.test.ts"],
 	"client/recipients": ["test/client/recipients.test.ts", "test/client/options.test.ts"],
-	"client/events": ["test/client/events.test.ts"],
+	"client/attempt-event": ["test/client/events.test.ts"],
 	"client/drift": ["test/client/drift.test.ts"],
 	"client/trace": ["test/client/trace.test.ts"],
 	"client/call": [

@@ -1,9 +1,9 @@
 import { operationTable } from "../../generated/operations.ts";
+import type { Observers } from "./attempt-event.ts";
+import { type ApiKey, type CallOptions, policyFrom, type RetryPolicy, sentHeaders } from "./client-options.ts";
 import type { ContractDrift } from "./drift.ts";
 import type { Operation, OperationId, PartnerError } from "./errors.ts";
-import type { Observers } from "./events.ts";
 import type { Exchange, ExchangeHead } from "./exchange.ts";
-import { type ApiKey, type CallOptions, policyFrom, type RetryPolicy, sentHeaders } from "./options.ts";
 import type { Tracer } from "./trace.ts";
 
 /** The settings and the state that all calls of a client share. */

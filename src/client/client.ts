@@ -1,10 +1,5 @@
 import type { CountryCode } from "../phone/phone.ts";
 import type { ClientState } from "./call-state.ts";
-import { type ConversationsGroup, createConversations } from "./conversations.ts";
-import { createFetchExchange } from "./fetch-exchange.ts";
-import { createMe, type MeGroup } from "./me.ts";
-import { createMessages, type MessagesGroup } from "./messages.ts";
-import { createReuseGuard, type ReuseGuard } from "./operation-id.ts";
 import {
 	agencyIdText,
 	type CheckedOptions,
@@ -19,7 +14,12 @@ import {
 	refuseBrowser,
 	sentHeaders,
 	userAgentOf,
-} from "./options.ts";
+} from "./client-options.ts";
+import { type ConversationsGroup, createConversations } from "./conversations.ts";
+import { createFetchExchange } from "./fetch-exchange.ts";
+import { createMe, type MeGroup } from "./me.ts";
+import { createMessages, type MessagesGroup } from "./messages.ts";
+import { createReuseGuard, type ReuseGuard } from "./operation-id.ts";
 import { createRecipientCheck } from "./recipients.ts";
 import { createSendRequest, type SendRequest } from "./request.ts";
 import { createTransport } from "./transport.ts";

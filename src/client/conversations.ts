@@ -7,12 +7,12 @@ import type {
 	MessagePage,
 } from "../../generated/schemas.ts";
 import { type CountryCode, type E164, requirePhone } from "../phone/phone.ts";
+import { defined } from "./attempt-event.ts";
 import { type Call, createCall } from "./call.ts";
 import type { CallPlan } from "./call-state.ts";
+import { type CallOptions, checkOptions, optionSchemas } from "./client-options.ts";
 import type { OperationError } from "./errors.ts";
-import { defined } from "./events.ts";
 import { createLookup, type Lookup, type PhoneInput, type PhoneInputs } from "./lookup.ts";
-import { type CallOptions, checkOptions, optionSchemas } from "./options.ts";
 import { createPaginated, type IterationOptions, notBegun, type PageOptions, type Paginated } from "./pagination.ts";
 import type { Reply, Transport } from "./transport.ts";
 

@@ -1,7 +1,7 @@
 import { operationTable } from "../../generated/operations.ts";
 import { type Field, shapes } from "../../generated/shapes.ts";
+import { ignoreErrors } from "./attempt-event.ts";
 import type { Operation } from "./errors.ts";
-import { ignoreErrors } from "./events.ts";
 
 /** A part of a response that the contract does not know. The call still succeeds, and the data keeps the part. */
 export interface ContractDrift {

@@ -1,5 +1,5 @@
 import { onAbort, untilAborted } from "../shared/signals.ts";
-import { ignoreErrors } from "./events.ts";
+import { ignoreErrors } from "./attempt-event.ts";
 import {
 	type Exchange,
 	type ExchangeControl,

@@ -2,13 +2,13 @@
  * The key of an attempt.
  */
 import { type CallState, leftMs } from "./call-state.ts";
+import { type ApiKey, keyProblem } from "./client-options.ts";
 import { Interruption, isControlFlow } from "./control-flow.ts";
 import { type FaultFacts, PartnerConfigurationError, type PartnerError } from "./errors.ts";
 import { factsOf } from "./facts.ts";
 import { Limit } from "./limit.ts";
 import { word } from "./network-fault.ts";
-import { type ApiKey, keyProblem } from "./options.ts";
-import { reportAttempt } from "./report.ts";
+import { reportAttempt } from "./report-attempt.ts";
 import { roomMs } from "./retry.ts";
 import { keyAfterRefusal } from "./shared-key.ts";
 

@@ -4,6 +4,7 @@ import { type CountryCode, type E164, type PhoneProblem, readPhone } from "../ph
 import { untilAborted } from "../shared/signals.ts";
 import { type Call, LazyCall, noReply, orThrowLater } from "./call.ts";
 import { type CallPlan, thisMoment } from "./call-state.ts";
+import type { CallOptions } from "./client-options.ts";
 import { endable } from "./endable.ts";
 import {
 	abortError,
@@ -13,7 +14,6 @@ import {
 	PartnerInvalidInput,
 	withProgress,
 } from "./errors.ts";
-import type { CallOptions } from "./options.ts";
 import type { Reply } from "./transport.ts";
 
 /** A phone number in any spelling. Null and undefined, as a column of a CRM holds them, count as no number. */

@@ -1,8 +1,8 @@
 import type { Me } from "../../generated/schemas.ts";
 import { type Call, createCall } from "./call.ts";
 import type { CallPlan } from "./call-state.ts";
+import { type CallOptions, checkOptions, optionSchemas } from "./client-options.ts";
 import type { OperationError } from "./errors.ts";
-import { type CallOptions, checkOptions, optionSchemas } from "./options.ts";
 import type { Transport } from "./transport.ts";
 
 /** Reading the integration of the key. */

@@ -2,8 +2,10 @@ import type { SendMessageRequest, SendMessageResult } from "../../generated/sche
 import { type CountryCode, type E164, requireRecipient } from "../phone/phone.ts";
 import { isUuid } from "../shared/uuid.ts";
 import { object, optional, ownField, rule, text } from "../shared/validation.ts";
+import { defined } from "./attempt-event.ts";
 import { type Call, createCall } from "./call.ts";
 import { type CallPlan, thisMoment } from "./call-state.ts";
+import { type CallOptions, checkInput, checkOptions, optionSchemas } from "./client-options.ts";
 import { readConversation } from "./conversations.ts";
 import {
 	type Facts,
@@ -13,9 +15,7 @@ import {
 	type SendError,
 	withProgress,
 } from "./errors.ts";
-import { defined } from "./events.ts";
 import type { ReuseGuard } from "./operation-id.ts";
-import { type CallOptions, checkInput, checkOptions, optionSchemas } from "./options.ts";
 import type { Reply, Transport } from "./transport.ts";
 
 /** A plain-text message to a contact. */

@@ -9,8 +9,8 @@ import {
 	type Schema,
 } from "../shared/validation.ts";
 import { type Call, createCall } from "./call.ts";
+import { agencyIdText, type CallOptions, checkInput, checkOptions, optionSchemas } from "./client-options.ts";
 import { type Facts, PartnerInvalidInput, type RequestError } from "./errors.ts";
-import { agencyIdText, type CallOptions, checkInput, checkOptions, optionSchemas } from "./options.ts";
 import { numbersIn } from "./redact.ts";
 import { querySerializer, type RequestOnce, type Transport } from "./transport.ts";
 

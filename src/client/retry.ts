@@ -1,8 +1,8 @@
 import { type CallState, leftMs } from "./call-state.ts";
+import type { RetryPolicy } from "./client-options.ts";
 import type { PartnerError } from "./errors.ts";
 import type { ExchangeHeaders } from "./exchange.ts";
 import { repeatAfterGateway } from "./gateway.ts";
-import type { RetryPolicy } from "./options.ts";
 
 const retryCost = 5;
 /** A longer Retry-After ends the call, and the caller decides: see `retryAfterMs` on the error. */

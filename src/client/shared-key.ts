@@ -1,5 +1,5 @@
+import type { ApiKey } from "./client-options.ts";
 import { PartnerConfigurationError } from "./errors.ts";
-import type { ApiKey } from "./options.ts";
 
 type KeyFunction = Extract<ApiKey, () => unknown>;
 

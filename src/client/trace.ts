@@ -1,5 +1,5 @@
+import { defined, ignoreErrors } from "./attempt-event.ts";
 import type { Facts, Operation, PartnerErrorTag } from "./errors.ts";
-import { defined, ignoreErrors } from "./events.ts";
 
 /** The part of an OpenTelemetry span that the client uses. */
 export interface Span {

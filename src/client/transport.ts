@@ -3,6 +3,7 @@ import pRetry, { type Options as RetryLoop } from "p-retry";
 import type { paths } from "../../generated/openapi.ts";
 import { sleep } from "../shared/sleep.ts";
 import { type CallPlan, type CallState, type ClientState, leftMs, startCall } from "./call-state.ts";
+import type { CallOptions, RetryPolicy } from "./client-options.ts";
 import { Interruption, isControlFlow } from "./control-flow.ts";
 import { reportDrift } from "./drift.ts";
 import {
@@ -19,9 +20,8 @@ import { isOfService } from "./gateway.ts";
 import { hasNewKey, readKey } from "./key.ts";
 import { Limit, longestGraceMs } from "./limit.ts";
 import { lostConnection } from "./network-fault.ts";
-import type { CallOptions, RetryPolicy } from "./options.ts";
 import { correlationIdOf } from "./redact.ts";
-import { reportAttempt } from "./report.ts";
+import { reportAttempt } from "./report-attempt.ts";
 import { judge, oversized, unreadable } from "./response.ts";
 import { refund, roomMs, waitBefore } from "./retry.ts";
 import { type EndTrace, inTrace } from "./trace.ts";

@@ -1,7 +1,7 @@
 import type { PhoneNumber } from "libphonenumber-js/core/es6";
 import type { CountryCode } from "../../generated/phone-metadata.js";
 import { homeCountries, isPossible, type PhonePlan, parse, planOf, planOfCountry } from "./plan.ts";
-import { type PhoneText, splitAfter, type TextProblem } from "./text.ts";
+import { type PhoneText, splitAfter, type TextProblem } from "./spelling.ts";
 import { isOneNumber, isWeak } from "./two-numbers.ts";
 
 /** Why a text is not a phone number. */

@@ -2,7 +2,7 @@ import metadata, { type CountryCode } from "../../generated/phone-metadata.js";
 import { type Facts, PartnerInvalidInput } from "../client/errors.ts";
 import { type NumberProblem, readNumber } from "./number.ts";
 import { isValid, planOf } from "./plan.ts";
-import { readPhoneText } from "./text.ts";
+import { readPhoneText } from "./spelling.ts";
 
 export type { CountryCode };
 

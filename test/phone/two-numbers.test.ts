@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { planOf } from "../../src/phone/plan.ts";
-import { readPhoneText } from "../../src/phone/text.ts";
+import { readPhoneText } from "../../src/phone/spelling.ts";
 import { isOneNumber } from "../../src/phone/two-numbers.ts";
 
 /** Of a number written as inside its country, without trunk zero. */

@@ -21,9 +21,9 @@ import {
 	whole,
 	wireText,
 } from "../shared/validation.ts";
+import { type AttemptEvent, defined, type Logger } from "./attempt-event.ts";
 import type { ContractDrift } from "./drift.ts";
 import { type Facts, PartnerConfigurationError, PartnerInvalidInput } from "./errors.ts";
-import { type AttemptEvent, defined, type Logger } from "./events.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Fetch } from "./fetch-exchange.ts";
 import type { Recipients } from "./recipients.ts";

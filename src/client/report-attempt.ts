@@ -1,6 +1,6 @@
+import { type AttemptFacts, eventOf, ignoreErrors, type Logger, lineOf } from "./attempt-event.ts";
 import type { CallState } from "./call-state.ts";
 import type { PartnerError } from "./errors.ts";
-import { type AttemptFacts, eventOf, ignoreErrors, type Logger, lineOf } from "./events.ts";
 import { word } from "./network-fault.ts";
 import { correlationIdOf } from "./redact.ts";
 

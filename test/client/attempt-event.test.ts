@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { defined } from "../../src/client/events.ts";
+import { defined } from "../../src/client/attempt-event.ts";
 
 test("undefined fields are left out, and other empty values are kept in their order", () => {
 	const fields = { zero: 0, absent: undefined, empty: "", nothing: null, no: false };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type PhoneText, readPhoneText } from "../../src/phone/text.ts";
+import { type PhoneText, readPhoneText } from "../../src/phone/spelling.ts";
 
 /** The text in ASCII, with a plus in front if a country code follows. */
 function ascii(input: string): string {
