@@ -15,7 +15,7 @@ const here = fileURLToPath(new URL(".", import.meta.url));
 const root = fileURLToPath(new URL("../..", import.meta.url));
 // Beside the field's packages, so that what is built there finds them.
 const work = `${here}node_modules/.bench/`;
-const parts = ["calls", "walks", "starts", "heap"] as const;
+const parts = ["calls", "stripe", "walks", "starts", "heap"] as const;
 const [rounds = "30", ...asked] = process.argv.slice(2);
 
 const bundled: BuildOptions = { bundle: true, format: "esm", platform: "node", target: "es2022", logLevel: "error" };
