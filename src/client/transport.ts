@@ -205,9 +205,10 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, body }: Plai
 	try {
 		limit.check(0);
 		limit.signal.throwIfAborted();
-		const reading = readKey(call);
 		// A send waits for the end of the current tick, so that an abort right after the call stops it.
-		const key = typeof reading === "string" && !plan.isWrite ? reading : await limit.race(Promise.resolve(reading));
+		if (plan.isWrite) await undefined;
+		const reading = readKey(call);
+		const key = typeof reading === "string" ? reading : await limit.race(reading);
 		// The key can have taken long, or the process can have been stopped meanwhile. No timer has fired for that yet.
 		limit.check(0);
 		limit.signal.throwIfAborted();
