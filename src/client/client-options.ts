@@ -14,6 +14,7 @@ import {
 	optional,
 	orFalse,
 	overwrite,
+	ownFields,
 	rule,
 	type Schema,
 	text,
@@ -316,7 +317,7 @@ export function derivedOptions(changed: Partial<ClientOptions>, options: Checked
 	const fixed = ["baseUrl", "fetch", "http", "dangerouslyAllowBrowser"].find((name) => Object.hasOwn(changed, name));
 	if (fixed !== undefined)
 		throw no(fixed, "must not change, because the clients share connections. Make another one by createClient");
-	const { headers, retry } = changed;
+	const { headers, retry } = ownFields<Partial<ClientOptions>>(changed, ["headers", "retry"]);
 	return {
 		...defined(changed),
 		...(isRecord(headers) && options.headers && { headers: { ...options.headers, ...defined(headers) } }),

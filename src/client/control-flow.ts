@@ -1,7 +1,15 @@
+import type { PartnerError } from "./errors.ts";
+
 /** Carries a value past p-retry, which takes only errors, to the end of a call that is not to be retried. */
 export class Interruption extends Error {
-	/** @param thrown what the caller of the client gets */
-	constructor(readonly thrown: unknown) {
+	/**
+	 * @param thrown what the caller of the client gets
+	 * @param failure what the attempt is reported as, if it made a request
+	 */
+	constructor(
+		readonly thrown: unknown,
+		readonly failure?: PartnerError,
+	) {
 		super("interrupted");
 	}
 }

@@ -73,8 +73,8 @@ export async function hasNewKey<Data>(call: CallState<Data>, error: PartnerError
 			reportAttempt(call, error, undefined);
 			throw new Interruption(thrown);
 		}
-		// Without another key the 401 is final.
-		return false;
+		// The next attempt reports an abort. Without another key the 401 is final.
+		return limit.cutBy === "abort";
 	} finally {
 		limit.end();
 	}

@@ -189,7 +189,11 @@ export function createMessages(transport: Transport, settings: MessagesOptions):
 	): Promise<number> => {
 		const plan = { operation: "conversations.get", agencyId, operationId, secrets, begun } as const;
 		try {
-			const { data, attempts, ...reply } = await readConversation(transport, plan, to, { pageSize: 1, ...call });
+			const { data, attempts, ...reply } = await readConversation(transport, plan, to, {
+				pageSize: 1,
+				cursor: undefined,
+				...call,
+			});
 			const held = data.conversation.queuedMessages;
 			if (held.length === 0) return attempts;
 			const sameText = held.every(({ body, attachmentUploadId }) => body === text && attachmentUploadId === null);

@@ -169,9 +169,9 @@ function createPageReader<Item, Page extends AnyPage>(
 		const page = last.data;
 		const read = { page, cursor, itemsRead };
 		// Read before the page is delivered, because the caller may change it.
-		const { nextCursor, hasMore } = page;
+		const { nextCursor } = page;
 		const { length } = source.itemsOf(page);
-		isLast = nextCursor === null || hasMore === false;
+		isLast = nextCursor === null || hasMoreOf(page) === false;
 		if (cursor !== null) seen.set(cursor, true);
 		cursor = nextCursor;
 		itemsRead += length;
@@ -197,9 +197,16 @@ function requestPage<Item, Page extends AnyPage>(
 }
 
 /** The path of the cursor, if a page says that there is more but has no cursor to continue from. Such a page is not the last one. */
-function brokenCursor({ hasMore, nextCursor }: AnyPage): string | undefined {
+function brokenCursor(page: AnyPage): string | undefined {
+	const { nextCursor } = page;
+	const hasMore = hasMoreOf(page);
 	const isUsable = nextCursor === null ? !hasMore : hasMore === false || isWellFormed(nextCursor);
 	return isUsable ? undefined : "/nextCursor";
+}
+
+/** The contract does not require the field, so that a page without it would inherit one. */
+function hasMoreOf(page: AnyPage): boolean | undefined {
+	return Object.hasOwn(page, "hasMore") ? page.hasMore : undefined;
 }
 
 /** The error of an iteration that would never end. */

@@ -101,7 +101,13 @@ export function createSendRequest({ api, run }: Transport, baseUrl: string, isLi
 				request: (method: string, path: string, init: object) => ReturnType<RequestOnce>;
 			};
 			return run<unknown>(
-				{ operation: "request", route: { method, path }, agencyId: values.agencyId, isWrite: !isRead, secrets },
+				{
+					operation: "request",
+					route: { method, path },
+					agencyId: Object.hasOwn(values, "agencyId") ? values.agencyId : undefined,
+					isWrite: !isRead,
+					secrets,
+				},
 				isRead ? call : { ...call, retry: false },
 				(init) =>
 					anyApi.request(method, search ? `${target}?${search}` : target, {

@@ -1,7 +1,8 @@
-import createApi, { type Client as Api } from "openapi-fetch";
+import createFetchClient, { type Client as Api } from "openapi-fetch";
 import pRetry, { type Options as RetryLoop } from "p-retry";
 import type { paths } from "../../generated/openapi.ts";
 import { sleep } from "../shared/sleep.ts";
+import { ownField } from "../shared/validation.ts";
 import { type CallPlan, type CallState, type ClientState, leftMs, startCall } from "./call-state.ts";
 import type { CallOptions, RetryPolicy } from "./client-options.ts";
 import { Interruption, isControlFlow } from "./control-flow.ts";
@@ -79,15 +80,39 @@ const nothing: Record<Exclude<keyof CallPlan<unknown>, "operation">, undefined> 
 	abandon: undefined,
 };
 
+/** The same for what openapi-fetch reads of its own options, of a request and of the parameters of one. */
+const unset = { headers: undefined, bodySerializer: undefined, pathSerializer: undefined };
+const unsetInit = {
+	...unset,
+	baseUrl: undefined,
+	querySerializer: undefined,
+	Request: undefined,
+	parseAs: undefined,
+	middleware: undefined,
+	body: undefined,
+};
+const unsetParams = { path: undefined, query: undefined, header: undefined };
+
+function createApi(baseUrl: string): Api<paths> {
+	const fixed = { baseUrl, querySerializer, Request: PlainRequest };
+	const options: object = { ...unset, fetch: undefined, requestInitExt: undefined, ...fixed };
+	const api = createFetchClient<paths>(options);
+	return { ...api, GET: ownOnly(api.GET), POST: ownOnly(api.POST), request: ownOnly(api.request) };
+}
+
+/** Makes a method of openapi-fetch read own fields only. Its last parameter is the request. */
+function ownOnly<Method>(method: Method): Method {
+	const send = method as (...given: unknown[]) => unknown;
+	const sendOwn = (...given: unknown[]): unknown => {
+		const init = Object(given.pop());
+		return send(...given, { ...unsetInit, ...init, params: { ...unsetParams, ...Object(ownField(init, "params")) } });
+	};
+	return sendOwn as Method;
+}
+
 export function createTransport(client: ClientState): Transport {
-	const { baseUrl } = client;
-	const api = createApi<paths>({
-		baseUrl,
-		querySerializer,
-		Request: PlainRequest as unknown as typeof Request,
-	});
 	return {
-		api,
+		api: createApi(client.baseUrl),
 		retry: client.retry,
 		run: (plan, options, request) => run(startCall(client, { ...nothing, ...plan }, options), request),
 	};
@@ -129,7 +154,8 @@ async function runAttempts<Data>(
 		return { data, head, attempts, correlationId };
 	} catch (ended) {
 		const error = ended instanceof Interruption ? ended.thrown : ended;
-		if (isPartnerError(error)) reportAttempt(call, error, undefined);
+		const failure = ended instanceof Interruption ? ended.failure : ended;
+		if (isPartnerError(failure)) reportAttempt(call, failure, undefined);
 		endTrace?.(isPartnerError(error) ? error : { attempts: call.attempts }, isAbandoned());
 		throw error;
 	}
@@ -203,10 +229,10 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, body }: Plai
 	const limit = new Limit(call);
 	let isSent = false;
 	try {
-		limit.check(0);
-		limit.signal.throwIfAborted();
 		// A send waits for the end of the current tick, so that an abort right after the call stops it.
 		if (plan.isWrite) await undefined;
+		limit.check(0);
+		limit.signal.throwIfAborted();
 		const reading = readKey(call);
 		const key = typeof reading === "string" ? reading : await limit.race(reading);
 		// The key can have taken long, or the process can have been stopped meanwhile. No timer has fired for that yet.
@@ -226,16 +252,17 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, body }: Plai
 		const control = { maxBytes, signal: limit.signal, check: () => limit.check(longestGraceMs) };
 		const { status, headers: received, text } = await limit.race(Promise.resolve(client.exchange(request, control)));
 		call.head = { status, headers: received };
-		if (text === undefined && status < 300) throw oversized(call);
-		return bufferedResponse(status, text);
+		return bufferedResponse(call, status, status < 300 ? text : (text ?? ""));
 	} catch (error) {
 		const { head, connected }: ExchangeFault = Object(error);
 		// An exchange that wraps what it caught may have caught undefined.
 		const fault = Object.hasOwn(Object(error), "fault") ? Object(error).fault : error;
 		call.head ??= head;
+		// Of the key. One that an exchange rejects with belongs to another call.
+		if (!isSent && (isPartnerError(error) || error instanceof Interruption)) throw error;
+		const isSteered = !call.head && limit.cutBy === undefined && isControlFlow(fault);
 		// Without its body, an error status is not the service's word. It still says more than a lost connection.
-		if (head && head.status >= 300 && limit.cutBy !== "abort") return bufferedResponse(head.status, "");
-		if (isPartnerError(error) || error instanceof Interruption) throw error;
+		if (head && head.status >= 300 && limit.cutBy !== "abort") return bufferedResponse(call, head.status, "");
 		const proven = isSent && connected !== false ? "unknown" : "not_sent";
 		if (limit.cutBy === "abort")
 			throw abortError(
@@ -243,12 +270,11 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, body }: Plai
 				call.signals.find((signal) => signal.aborted),
 			);
 		if (limit.cutBy === "timeout") throw timedOut(call, proven, isSent ? "complete answer" : "key", limit.isDeadline);
-		if (!call.head && isControlFlow(fault)) {
-			const facts = factsOf(call, proven);
+		if (isSteered) {
+			const facts = { ...factsOf(call, proven), retryable: true, cause: fault };
+			const failure = new PartnerConnectionError(`${plan.operation}: interrupted by what fetch or http threw`, facts);
 			// If a send may have gone out, its outcome and its id must not be lost.
-			if (facts.outcome !== "unknown") throw new Interruption(fault);
-			const words = `${plan.operation}: interrupted by what fetch or http threw`;
-			throw new Interruption(new PartnerConnectionError(words, { ...facts, retryable: true, cause: fault }));
+			throw new Interruption(failure.outcome === "unknown" ? failure : fault, failure);
 		}
 		throw lostConnection(fault, connected, call);
 	} finally {
@@ -258,10 +284,13 @@ async function sendOnce<Data>(call: CallState<Data>, { url, method, body }: Plai
 	}
 }
 
-/** A response as openapi-fetch reads it: by `text`, because it has no length. */
-function bufferedResponse(status: number, text = ""): Response {
-	const response = { status, ok: status < 300, headers: noHead.headers, text: async () => text };
-	return response as unknown as Response;
+/** A response as openapi-fetch reads it: by `text`, because it has no length. Without a text it is too large. */
+function bufferedResponse<Data>(call: CallState<Data>, status: number, text: string | undefined): Response {
+	const read = async (): Promise<string> => {
+		if (text === undefined) throw oversized(call);
+		return text;
+	};
+	return { status, ok: status < 300, headers: noHead.headers, text: read } as unknown as Response;
 }
 
 function timedOut<Data>(call: CallState<Data>, outcome: Outcome, missing: string, isDeadline: boolean): PartnerError {

@@ -111,6 +111,31 @@ test.for([
 	},
 );
 
+test("option apiKey: an abort right after the call of a send asks no function", async () => {
+	const apiKey = vi.fn(() => "key_live.a.b");
+	const abort = new AbortController();
+	const send = clientOf({ baseUrl }, { apiKey })
+		.agency(agencyId)
+		.messages.send({ to: phone, body: text }, { signal: abort.signal });
+	abort.abort();
+	expect(await failure(() => send)).toMatchObject({ _tag: "PartnerAbortError", outcome: "not_sent", attempts: 0 });
+	expect(apiKey).not.toHaveBeenCalled();
+});
+
+test("option apiKey: an abort while the function is asked after a 401 ends the call as aborted", async () => {
+	const service = await scripted(inTurn(refusal(401)));
+	const abort = new AbortController();
+	let asked = 0;
+	const apiKey = (): string | Promise<string> => {
+		if (asked++ === 0) return "key_live.a.b";
+		setTimeout(() => abort.abort());
+		return new Promise(() => {});
+	};
+	const { signal } = abort;
+	const error = await failure(() => clientOf(service, { apiKey }).me.get({ signal }));
+	expect(error).toMatchObject({ _tag: "PartnerAbortError", attempts: 1 });
+});
+
 test("option apiKey: a function may answer with a promise", async () => {
 	const service = await scripted(inTurn({ json: me }));
 	await clientOf(service, { apiKey: async () => "later_live.a.b" }).me.get();

@@ -273,6 +273,32 @@ test("a value that ends the body of a response is a lost connection", async () =
 	expect(await failure(() => client.me.get())).toMatchObject({ _tag: "PartnerConnectionError", status: 200 });
 });
 
+test.for(adapters)("a read that is interrupted is reported once for each of its requests (%s)", async (adapter) => {
+	const events: AttemptEvent[] = [];
+	const { options } = throwing(adapter === "fetch" ? "fetch" : "http", new Redirect());
+	await rejection(createClient({ ...options, onAttempt: (event) => events.push(event) }).me.get());
+	expect(events).toMatchObject([{ attempt: 1, errorTag: "PartnerConnectionError" }]);
+	expect(events[0]).not.toHaveProperty("retryInMs");
+});
+
+test("an error of another call that `http` rejects with leaves a send unknown, with its own id", async () => {
+	const other = createClient({ baseUrl, apiKey, retry: false, fetch: async () => new Response("no", { status: 500 }) });
+	const http = async () => {
+		await other.agency("agy_other").messages.send({ to: phone, body: "Other", operationId: "other" });
+		throw new Error("never");
+	};
+	const client = createClient({ baseUrl, apiKey, retry: false, http });
+	const error = await failure(() =>
+		client.agency(agencyId).messages.send({ to: phone, body: text, operationId: "mine" }),
+	);
+	expect(error).toMatchObject({
+		_tag: "PartnerConnectionError",
+		operation: "messages.send",
+		operationId: "mine",
+		outcome: "unknown",
+	});
+});
+
 test("an abort counts for more than what fetch throws because of it", async () => {
 	const controller = new AbortController();
 	const fetch = async () => {

@@ -1,4 +1,4 @@
-import { channel } from "node:diagnostics_channel";
+import { channel, subscribe, unsubscribe } from "node:diagnostics_channel";
 import http, { type RequestListener } from "node:http";
 import https, { type ServerOptions } from "node:https";
 import net, { type AddressInfo, type Socket } from "node:net";
@@ -168,9 +168,14 @@ describe("after close()", () => {
 		const { url } = await serve((_, answer) => void answer.writeHead(200, json).write("{"));
 		const exchange = nodeHttp();
 		const headed = { code: "ERR_EXCHANGE_CLOSED" };
+		const close = () => setImmediate(exchange.close);
+		subscribe("http.client.response.finish", close);
 		const reading = ask(url, exchange).catch((error: unknown) => error);
-		setTimeout(() => exchange.close(), 50);
-		expect(await reading).toMatchObject({ fault: headed, head: { status: 200 }, connected: true });
+		expect(await reading.finally(() => unsubscribe("http.client.response.finish", close))).toMatchObject({
+			fault: headed,
+			head: { status: 200 },
+			connected: true,
+		});
 	});
 
 	test("a call that waits for its retry makes no request any more", async () => {

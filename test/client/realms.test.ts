@@ -197,6 +197,9 @@ async function callAll(adapter: Adapter, options: Partial<ClientOptions> = {}) {
 		() => conversations.listMessages(phone, {}).toArray(),
 		() => conversations.lookup([phone], {}),
 		() => client.withOptions({ retry: {} }).me.get(),
+		() => client.withOptions({ timeoutMs: 20_000 }).me.get(),
+		() =>
+			client.agency(agencyId).messages.send({ to: phone, body: "See you.", operationId: "note-2", ifHeld: "refuse" }),
 		() => client.request({ method: "GET", path: "/tags" }),
 		() => client.request({ method: "POST", path: "/tags", body: { a: 1 } }, {}),
 		() => readChanges(client),
@@ -250,12 +253,33 @@ const added: [name: string, value: unknown][] = [
 	["ca", "CANARY"],
 	["route", { method: "PUT", path: "/CANARY" }],
 	["verify", () => "/CANARY"],
-	["deadlineAt", 0],
+	["begun", { at: 0, date: 0 }],
+	["retries", 0],
+	["baseUrl", "http://127.0.0.1:9/elsewhere"],
+	["params", { query: { CANARY: 1 }, header: { canary: "1" } }],
+	["header", { canary: "1" }],
+	["headers", { canary: "1" }],
+	["middleware", [{ onRequest: () => Response.json({}) }]],
+	["parseAs", "stream"],
+	["pathSerializer", () => "/CANARY"],
+	["querySerializer", "CANARY"],
+	["bodySerializer", () => "CANARY"],
+	["Request", "CANARY"],
+	["requestInitExt", { CANARY: 1 }],
+	["hasMore", true],
+	["agencyId", "CANARY"],
 	["abandon", AbortSignal.abort()],
 	["isWrite", true],
 ];
 
-test.for(adapters.flatMap((adapter) => added.map(([name, value]) => [name, adapter, value] as const)))(
+/** Node's own fetch reads it, for whichever request. */
+const readByFetch: typeof added = [["query", { CANARY: 1 }]];
+const cases: [Adapter, typeof added][] = [
+	["fetch", added],
+	["nodeHttp", [...added, ...readByFetch]],
+];
+
+test.for(cases.flatMap(([adapter, names]) => names.map(([name, value]) => [name, adapter, value] as const)))(
 	"%s on Object.prototype changes no call (%s)",
 	async ([name, adapter, value]) => {
 		const before = await callAll(adapter);
