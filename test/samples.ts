@@ -72,7 +72,7 @@ import { setupServer } from "msw/node";
 import { createWorld } from "../world.ts";
 `;
 
-const importsOfOutbox = `import { bullmqEngine, checkDelivery, createOutbox, mysqlStore, pgBossEngine, postgresStore, sqliteStore } from "messaging-conversations/outbox";
+const importsOfOutbox = `import { bullmqEngine, checkDelivery, createOutbox, isOptOut, mysqlStore, pgBossEngine, postgresStore, sqliteStore } from "messaging-conversations/outbox";
 import { storeChecks } from "messaging-conversations/outbox/testing";
 import { memoryStore } from "../outbox/memory.ts";
 `;

@@ -6,6 +6,7 @@
 
 export type { EnqueuedText, EnqueueOptions, ObservedChange } from "./enqueue.ts";
 export type { BeforeSend, BeforeSendContext, BeforeSendVerdict, OnReply, ReplyVerdict, TextToSend } from "./hooks.ts";
+export { isOptIn, isOptOut } from "./opt-out/opt-out.ts";
 export type { OutboxOptions } from "./options.ts";
 export { type CancelledTexts, createOutbox, type Outbox, type SettledChange } from "./outbox.ts";
 export type { Pause, PauseReason } from "./pauses.ts";

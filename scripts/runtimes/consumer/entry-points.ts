@@ -21,6 +21,8 @@ async function main(): Promise<void> {
 		"bullmqEngine",
 		"checkDelivery",
 		"createOutbox",
+		"isOptIn",
+		"isOptOut",
 		"mysqlStore",
 		"pgBossEngine",
 		"postgresStore",

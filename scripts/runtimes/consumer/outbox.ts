@@ -1,6 +1,6 @@
 // A durable send, from the note to the contact's eyes, over any store.
 import type { AgencyClient, Client } from "messaging-conversations";
-import { checkDelivery, createOutbox, type OutboxStore } from "messaging-conversations/outbox";
+import { checkDelivery, createOutbox, isOptIn, isOptOut, type OutboxStore } from "messaging-conversations/outbox";
 import { check } from "./check.ts";
 import type { Controls } from "./exercise.ts";
 
@@ -13,6 +13,12 @@ interface Parts {
 
 /** `phone` has written a moment ago. Throws where a text is lost, sent twice, or its status is wrong. */
 export async function tryOutbox({ client, agency, store, controls }: Parts, phone: string): Promise<void> {
+	// Regular expressions of each runtime's own engine.
+	check(
+		"who asks to stop is known",
+		isOptOut("ＳＴＯＰ!") && isOptOut("Arre\u0302tez de m’e\u0301crire") && !isOptOut("Stop by at 5?"),
+	);
+	check("and who wants texts again", isOptIn("Start, please") && !isOptIn("STOP"));
 	const since = await controls.now();
 	const settled: string[] = [];
 	const outbox = createOutbox({ client, store, now: () => since, onSettled: ({ state }) => settled.push(state) });
