@@ -7,6 +7,7 @@ import {
 	operationIdFrom,
 	type RequestError,
 } from "messaging-conversations";
+import { isOptIn, isOptOut } from "messaging-conversations/outbox";
 
 export interface Visit {
 	id: string;
@@ -21,6 +22,7 @@ export type Reminder =
 	| "sent, or waits for consent"
 	| "another text waits"
 	| "answer them first"
+	| "opted out"
 	| "ask again later"
 	| "call them instead";
 
@@ -34,6 +36,7 @@ export async function remind(agency: AgencyClient, visit: Visit): Promise<Remind
 	const body = `Your visit of ${visit.address} is at ${visit.at.toISOString().slice(11, 16)} (UTC).`;
 	const read = await agency.conversations.get(visit.phone).result();
 	if (!read.ok && read.error._tag !== "PartnerNotFound") return afterError(read.error);
+	if (read.ok && hasOptedOut(read.data.messagePage.messages)) return "opted out";
 	if (read.ok && isUnanswered(read.data.messagePage.messages)) return "answer them first";
 	const held = read.ok ? read.data.conversation.queuedMessages[0] : undefined;
 	// A second text would replace the one that waits.
@@ -49,7 +52,13 @@ export async function remind(agency: AgencyClient, visit: Visit): Promise<Remind
 	return result.ok ? (result.data.queued ? "waits for consent" : "sent") : afterError(result.error);
 }
 
-/** Whether the contact had the last word. It may be a no, and no list of words has every way to say it. */
+/** Whether the contact's newest STOP or START is a STOP, answered or not. A real CRM stores it: these are the newest 50. */
+function hasOptedOut(messages: readonly Message[]): boolean {
+	const words = messages.filter(({ direction }) => direction === "inbound").map(({ body }) => body);
+	return isOptOut(words.find((body) => isOptOut(body) || isOptIn(body)));
+}
+
+/** Whether the contact had the last word. It may be a no, and no function finds every way to say it. */
 function isUnanswered(messages: readonly Message[]): boolean {
 	return messages.find(({ templateName }) => templateName === null)?.direction === "inbound";
 }

@@ -60,7 +60,7 @@ describe("a reminder", () => {
 		expect(anna.state().held).toMatchObject({ body: "Your offer was accepted." });
 	});
 
-	test.each(["Stop!", "No thanks, leave me alone", "Stopp", "Laissez-moi", "Who is this?"])(
+	test.each(["No thanks", "Nee bedankt", "Annuler", "Laissez-moi réfléchir", "Who is this?"])(
 		"does not go to somebody who wrote %j and has no answer",
 		async (words) => {
 			const { agency, anna } = world;
@@ -69,6 +69,27 @@ describe("a reminder", () => {
 			expect(anna.inbox()).toEqual([]);
 		},
 	);
+
+	test.each([
+		"Stop!",
+		"Uitschrijven",
+		"Arrêtez de m'écrire",
+		"Lassen Sie mich in Ruhe",
+		"¡Baja!",
+		"Non scrivetemi più",
+		"Pare de me mandar mensagens",
+		"Nie piszcie do mnie więcej",
+	])("does not go to somebody who wrote %j, answered or not, until they write START", async (words) => {
+		const { sandbox, agency, anna } = world;
+		anna.writes(words);
+		expect(await remind(agency, visit)).toBe("opted out");
+		sandbox.agency().staff.sends(anna, "We will stop.");
+		expect(await remind(agency, visit)).toBe("opted out");
+		expect(inbox()).toEqual([]);
+		anna.writes("START");
+		sandbox.agency().staff.sends(anna, "Welcome back!");
+		expect(await remind(agency, visit)).toBe("sent");
+	});
 
 	test("does not go to somebody who has declined", async () => {
 		const { agency, anna } = world;

@@ -50,12 +50,25 @@ test("no answer within 48 hours", async () => {
 	expect(await statusOf(sent)).toBe("dropped");
 });
 
-test.each(["Stop, please", "No thanks, leave me alone", "Stopp!", "Arrête", "Which flat?"])(
+test.each(["No thanks", "Nee bedankt", "Laissez-moi réfléchir", "Annuler", "Which flat?"])(
 	"who wrote %j and has no answer gets no reminder",
 	async (words) => {
 		anna.writes(words);
 		expect(await remind(agency, visit)).toBeUndefined();
 		expect(texts()).toEqual([]);
+	},
+);
+
+test.each(["Stop, please", "Stopp!", "Arrêtez de m'écrire", "Uitschrijven", "¡Baja!", "Nie piszcie do mnie więcej"])(
+	"who wrote %j gets no reminder, although somebody has answered",
+	async (words) => {
+		anna.writes(words);
+		sandbox.agency().staff.sends(anna, "Sorry, we will stop.");
+		sandbox.clock.advance({ hours: 30 });
+		expect(await remind(agency, visit)).toBeUndefined();
+		anna.writes("START");
+		sandbox.agency().staff.sends(anna, "Welcome back!");
+		expect(await remind(agency, visit)).toMatchObject({ queued: false });
 	},
 );
 
