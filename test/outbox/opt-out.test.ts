@@ -130,6 +130,15 @@ test.each([
 	["STOP. We have bought a house.", true],
 	["STOP\nAnna", true],
 	["STOP! Don't sign yet", false],
+	["After the church, STOP", false],
+	["Cancel. I will call you.", false],
+	["Cancel?", false],
+	["Stop texting me?", false],
+	["Leave me alone?", false],
+	["Remove me from your list?", false],
+	[`${"A long letter. ".repeat(270)}Stop texting me`, true],
+	[`${"A long letter. ".repeat(280)}Stop texting me`, false], // more than 4,096 characters
+	[`Stop sending me ${"the ".repeat(30)}texts`, false],
 	["STOP. But keep the visit", false],
 	[`STOP, ${"and more of it ".repeat(20)}`, false],
 ])("%j, a sentence beside others: %j", (text, isStop) => expect(isOptOut(text)).toBe(isStop));
