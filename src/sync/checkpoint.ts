@@ -16,21 +16,74 @@ export function memoryFrom(operation: SyncFunction, since: string, agencyId: str
 	return typeof memory === "string" ? refuse(operation, "since", memory) : memory;
 }
 
-/** The JSON of each entry, kept because a checkpoint is read after each change and few entries have changed by then. */
-const texts = new WeakMap<Known, string>();
-
 export function encode(memory: Memory): string {
-	const known = [...memory.known].map((pair) => {
-		const text = texts.get(pair[1]) ?? json(pair);
-		texts.set(pair[1], text);
-		return text;
-	});
-	return json({ v: version, ...memory, known: 0 }).replace('"known":0', () => `"known":[${known}]`);
+	const { known, followed, scan } = memory;
+	const lists: Record<string, () => string> = {
+		top: () => (scan ? inBlocks(scan.top, (phoneNumber) => JSON.stringify(phoneNumber)) : ""),
+		known: () => inBlocks(known, entryText),
+		followed: () => inBlocks(followed, entryText),
+	};
+	const short = json({ v: version, ...memory, scan: scan && { ...scan, top: [] }, known: [], followed: [] });
+	// Joined by +, which copies no text, because a checkpoint may be large and is made after each change.
+	let text = "";
+	for (const part of short.split(/(?<="(?:top|known|followed)":\[)/))
+		text += part + (lists[/(\w+)":\[$/.exec(part)?.[1] ?? ""]?.() ?? "");
+	return text;
 }
 
 function json(value: unknown): string {
-	// Maps and sets become arrays: of all that a memory holds, only these and arrays have `keys`.
+	// Maps become arrays: of all that a memory holds, only these and arrays have `keys`.
 	return JSON.stringify(value, (_, part) => (part?.keys ? [...part] : part));
+}
+
+/** The JSON of each entry of a map. An entry belongs to one key. */
+const texts = new WeakMap<object, string>();
+
+function entryText(entry: object, key: unknown): string {
+	const text = texts.get(entry) ?? json([key, entry]);
+	texts.set(entry, text);
+	return text;
+}
+
+/** Some items of a map or set, in its order, and their text. */
+interface Block {
+	items: unknown[];
+	text: string;
+}
+
+const blockSize = 64;
+/** The blocks of a map or set when its checkpoint was last read. That is after each change, when few items have changed. */
+const blocksOf = new WeakMap<object, Block[]>();
+
+/** The JSON of all items, without the brackets. Only the blocks that have changed are written again. */
+function inBlocks<Key, Item>(
+	items: ReadonlyMap<Key, Item> | ReadonlySet<Item>,
+	textOf: (item: Item, key: unknown) => string,
+): string {
+	const before = blocksOf.get(items) ?? [];
+	const after: Block[] = [];
+	let pending: Item[] = [];
+	let text = "";
+	const entries: Iterable<[Key | Item, Item]> = items.entries();
+	const keys: unknown[] = [];
+	const close = (): void => {
+		const old = before[after.length];
+		const isSame = old?.items.length === pending.length && pending.every((item, index) => item === old.items[index]);
+		const block =
+			isSame && old ? old : { items: pending, text: pending.map((item, i) => textOf(item, keys[i])).join() };
+		text += after.length > 0 ? `,${block.text}` : block.text;
+		after.push(block);
+		pending = [];
+		keys.length = 0;
+	};
+	for (const [key, item] of entries) {
+		keys.push(key);
+		pending.push(item);
+		if (pending.length === blockSize) close();
+	}
+	if (pending.length > 0) close();
+	blocksOf.set(items, after);
+	return text;
 }
 
 /** The memory of a checkpoint, or the rule that the text breaks. */

@@ -1,15 +1,29 @@
 import type { Feed } from "./feed.ts";
 import { due, retryAfter, schedule } from "./followed.ts";
 import { emptyListing, list } from "./list.ts";
-import { type Change, copyOf, type Memory, markToCome, never, tidy } from "./memory.ts";
+import { type Change, forget, markToCome, never, numbersIn, tidied } from "./memory.ts";
 import { noteListed, type Plan, type Planned, plan, startOf } from "./plan.ts";
-import { type Continues, mostInARow, type ReadEnd, reads } from "./read.ts";
-import { isFull, noteFailure, noteRead, noteSkipped } from "./remember.ts";
+import { type Continues, isSkipped, mostInARow, type ReadEnd, reads } from "./read.ts";
+import { isFull, type Note, noteFailure, noteRead, noteSkipped, remember } from "./remember.ts";
 
 /** One poll: lists, plans what to read, and delivers it, oldest change first. */
 export async function* poll(feed: Feed): AsyncGenerator<Change, void, undefined> {
+	await forgetSkipped(feed);
 	yield* deliver(feed, await planPoll(feed));
 	yield* pollStatuses(feed);
+}
+
+/** Removes the numbers of contacts that the caller skips by now. */
+async function forgetSkipped(feed: Feed): Promise<void> {
+	if (!feed.skip) return;
+	const numbers = [...numbersIn(feed.memory)];
+	while (numbers[0]) {
+		// Whether a number that cannot be asked about is skipped shows when it is read.
+		const asked = numbers.splice(-feed.concurrency).map(async (phoneNumber) => {
+			if (await isSkipped(feed, phoneNumber).catch(() => false)) forget(feed.memory, phoneNumber);
+		});
+		await Promise.all(asked);
+	}
 }
 
 function planPoll(feed: Feed): Promise<Plan> {
@@ -35,35 +49,29 @@ async function* deliver(feed: Feed, { reads: rows, retries, memory, mark, now }:
 		for await (const { error } of reads({ ...feed, concurrency: 1 }, tried, () => "newest")) if (!error) return true;
 		return false;
 	};
+	/** How many conversations are remembered when they are tidied next. Each time costs as much as there are. */
+	let tidyAt = 0;
 	/** Ends the scan when no row remains. */
-	const advance = (next: Memory, remaining: number): void => {
-		if (remaining === 0) {
-			next.mark = mark;
-			next.scan = undefined;
-		}
-		tidy(next, lookbackMs);
+	const advance = (remaining: number): void => {
+		const isOver = remaining === 0;
+		if (!isOver && feed.memory.known.size < tidyAt) return;
+		feed.memory = tidied(isOver ? { ...feed.memory, mark, scan: undefined } : feed.memory, lookbackMs);
+		tidyAt = 2 * feed.memory.known.size + 2;
 	};
 
 	feed.now = now;
 	feed.remaining = rows.length;
-	const begun = copyOf(memory);
-	advance(begun, rows.length);
-	feed.memory = begun;
+	feed.memory = memory;
+	advance(rows.length);
 	for await (const end of reads(feed, rows, from, continues)) {
-		const { phoneNumber, at, why } = end.item;
-		const next = copyOf(feed.memory);
-		const change = note(feed, next, end);
+		const note = noteOf(feed, end);
 		// The rows that were not read remain for the next poll.
 		if (end.isOutage) return;
-		if (next.scan && why !== "moved") next.scan.upTo = Math.max(next.scan.upTo, at);
-		next.scan?.top.delete(phoneNumber);
-		advance(next, feed.remaining - 1);
-		yield* offer(feed, next, change, feed.remaining - 1);
+		yield* offer(feed, end.item, note, () => advance(--feed.remaining));
 	}
 	for await (const end of reads(feed, retries, from)) {
-		const next = copyOf(feed.memory);
-		const change = note(feed, next, end);
-		yield* offer(feed, next, change);
+		const note = noteOf(feed, end);
+		if (!end.isOutage) yield* offer(feed, end.item, note);
 	}
 }
 
@@ -79,42 +87,47 @@ export async function* pollStatuses(feed: Feed): AsyncGenerator<Change, void, un
 	});
 	for await (const { item, read, error, isSkipped } of reads(feed, rows, ({ past }) => past.from)) {
 		const { phoneNumber } = item;
-		const next = copyOf(feed.memory);
-		const before = next.known.get(phoneNumber);
-		const change = read && noteRead(feed, next, item, read);
-		if (isSkipped) noteSkipped(feed, next, item);
-		else if (!read) schedule(next.followed, phoneNumber, retryAfter);
 		if (error) failures.push({ phoneNumber, error, leftToReconcile: false });
+		if (isSkipped) {
+			yield* offer(feed, item, noteSkipped(feed, feed.memory, item));
+			continue;
+		}
+		const entry = feed.memory.known.get(phoneNumber);
+		const note = read ? noteRead(feed, feed.memory, item, read) : undefined;
+		const followed = note?.followed ?? schedule(feed.memory.followed, phoneNumber, retryAfter);
 		// A change of the conversation alone is left to the next list.
-		const isNews = change?.messages[0] !== undefined;
-		if (!isNews && before) next.known.set(phoneNumber, before);
-		else if (!isNews) next.known.delete(phoneNumber);
-		yield* offer(feed, next, isNews ? change : undefined);
+		yield* offer(feed, item, note?.change?.messages[0] ? note : { entry, followed });
 	}
 }
 
-/** Notes how a read ended. Returns the change to deliver, if there is one. */
-function note(feed: Feed, memory: Memory, end: ReadEnd<Planned>): Change | undefined {
-	const { item, read, error, isSkipped, isOutage } = end;
+/** The note of how a read ended. */
+function noteOf(feed: Feed, { item, read, error, isSkipped, isOutage }: ReadEnd<Planned>): Note {
+	const { memory, failures } = feed;
 	if (read) return noteRead(feed, memory, item, read);
-	if (isSkipped) return void noteSkipped(feed, memory, item);
-	const leftToReconcile = !isOutage && noteFailure(feed, memory, item, !error);
-	if (error) feed.failures.push({ phoneNumber: item.phoneNumber, error, leftToReconcile });
+	if (isSkipped) return noteSkipped(feed, memory, item);
+	const note = noteFailure(feed, memory, item, !error);
+	const leftToReconcile = !isOutage && note.isGivenUp === true;
+	if (error) failures.push({ phoneNumber: item.phoneNumber, error, leftToReconcile });
+	return note;
 }
 
 /**
- * Yields a change, with the memory that includes it. The change counts as delivered when the next one is asked for. If the
+ * Remembers how a read ended, and yields its change. The change counts as delivered when the next one is asked for. If the
  * loop is left before, by `break`, `return` or an error, the feed is where it was before the change.
  */
-async function* offer(feed: Feed, memory: Memory, change: Change | undefined, remaining = feed.remaining) {
-	const before = { memory: feed.memory, remaining: feed.remaining };
-	Object.assign(feed, { memory, remaining });
-	if (!change) return;
+async function* offer(feed: Feed, item: Planned, note: Note, advance: () => void = () => {}) {
+	const { memory, remaining } = feed;
+	const takeBack = remember(memory, item, note);
+	advance();
+	if (!note.change) return;
 	let isDelivered = false;
 	try {
-		yield change;
+		yield note.change;
 		isDelivered = true;
 	} finally {
-		if (!isDelivered) Object.assign(feed, before);
+		if (!isDelivered) {
+			takeBack();
+			Object.assign(feed, { memory, remaining });
+		}
 	}
 }

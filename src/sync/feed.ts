@@ -10,7 +10,7 @@ import { abandoning } from "./signal.ts";
 export interface ReadOptions {
 	/**
 	 * Returns true for contacts that you want nothing of, such as one you have erased. It is asked before every read of a
-	 * conversation, and may be async. Messages that are skipped count as delivered: if it returns false later, only newer
+	 * conversation, and at each poll about the numbers that the checkpoint holds: one that is skipped leaves it. May be async. Messages that are skipped count as delivered: if it returns false later, only newer
 	 * messages come. If it throws, that counts as a failed read.
 	 */
 	skip?: ((phoneNumber: string) => boolean | Promise<boolean>) | undefined;

@@ -1,7 +1,6 @@
 import type { ConversationDetail, ConversationSummary } from "messaging-conversations";
 import { storableText } from "../shared/validation.ts";
 import { refuse } from "./input.ts";
-import { never } from "./memory.ts";
 
 /**
  * Returns a short text that changes when any field of the conversation's summary changes, `cursor` aside. Keep it in a
@@ -58,11 +57,11 @@ export function totalIn(fingerprint: string): number {
 
 /** A time of the service in milliseconds. -Infinity for null, for text that is not a time, and for 1970-01-01T00:00Z. */
 export function instant(time: string | null | undefined): number {
-	return Date.parse(time ?? "") || never;
+	return Date.parse(time ?? "") || -Infinity;
 }
 
 /** 64 bits in two halves, without the asynchronous `crypto.subtle`, because a page of rows is compared at once. */
-function hash(text: string): string[] {
+export function hash(text: string): string[] {
 	let first = 0x811c9dc5;
 	let second = 0x2f0b4c47;
 	for (let index = 0; index < text.length; index++) {

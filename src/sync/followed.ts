@@ -40,16 +40,18 @@ function isOpen(message: Message, statuses: Statuses): boolean {
 }
 
 /**
- * Follows the messages that a read of one conversation shows. Returns those that have changed.
+ * Follows the messages that a read of one conversation shows.
  * @param isNew whether a message is delivered for the first time, and recent enough to be followed
+ * @returns what is followed from now on, and the messages that have changed
  */
 export function follow(
-	followed: Memory["followed"],
+	before: Memory["followed"],
 	statuses: Statuses,
 	phoneNumber: string,
 	messages: readonly Dated[],
 	isNew: (message: Dated) => boolean,
-): Set<Dated> {
+): { followed: Memory["followed"]; changed: Set<Dated> } {
+	const followed = new Map(before);
 	const changed = new Set<Dated>();
 	for (const dated of messages) {
 		const key = keyIn(followed, dated.message);
@@ -62,20 +64,26 @@ export function follow(
 		if (!isOpen(dated.message, statuses)) followed.delete(key);
 		else if (!known && isNew(dated)) followed.set(key, { phoneNumber, state, seenAt: Date.now(), dueAt: never });
 	}
-	schedule(followed, phoneNumber, pollAfter);
-	for (const oldest of followed.keys()) if (followed.size > mostFollowed) followed.delete(oldest);
-	return changed;
+	const scheduled = schedule(followed, phoneNumber, pollAfter);
+	for (const oldest of scheduled.keys()) if (scheduled.size > mostFollowed) scheduled.delete(oldest);
+	return { followed: scheduled, changed };
 }
 
-/** After a read of a conversation, sets when its messages are read again, or ends following them. */
-export function schedule(followed: Memory["followed"], phoneNumber: string, times: readonly number[]): void {
+/** What is followed after a read of a conversation: its messages are read again later, or not any more. */
+export function schedule(
+	before: Memory["followed"],
+	phoneNumber: string,
+	times: readonly number[],
+): Memory["followed"] {
 	const now = Date.now();
-	for (const [key, entry] of followed) {
+	const followed = new Map(before);
+	for (const [key, entry] of before) {
 		if (entry.phoneNumber !== phoneNumber) continue;
 		const dueAt = times.map((seconds) => entry.seenAt + seconds * 1_000).find((time) => time > now);
 		if (dueAt === undefined) followed.delete(key);
 		else followed.set(key, { ...entry, dueAt });
 	}
+	return followed;
 }
 
 /** The conversations with a message that is due by now. */

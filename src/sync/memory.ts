@@ -1,12 +1,15 @@
 import type { ConversationDetail, Message } from "messaging-conversations";
+import { hash, totalIn } from "./fingerprint.ts";
 
 /*
- * What a feed remembers. Times are the service's, in milliseconds. A memory is copied before it changes, and its entries
- * are replaced, so that a feed can return to an earlier memory.
+ * What a feed remembers. Times are the service's, in milliseconds. Entries are replaced and never changed, so that a step
+ * of a poll can be taken back, and each keeps its text in the checkpoint.
  */
 
 /** A time before all others. It stands for an absent time. */
 export const never: number = -Infinity;
+/** The last time that there is. It stands for the time of a newest message that has none. */
+export const last = 8.64e15;
 
 /** Identifies a message: see {@link keyIn}. */
 export type MessageKey = string | number;
@@ -66,7 +69,7 @@ export interface Scan {
 	to: number;
 	/** The time of the row that was delivered last. */
 	upTo: number;
-	/** Conversations that were listed within the lookback of `to` and are not delivered yet. */
+	/** Conversations that were listed within the lookback of `to` and are not delivered yet, the last to come first. */
 	top: Set<string>;
 }
 
@@ -122,20 +125,82 @@ export function markToCome({ mark, scan }: Memory): number {
 	return Number(scan?.to ?? mark);
 }
 
-/** Forgets what no later poll needs. */
-export function tidy(memory: Memory, lookbackMs: number): void {
-	const { scan, known } = memory;
+/** What the feed remembers of a conversation, skipped ones included. */
+export function entryOf({ agencyId, known }: Memory, phoneNumber: string): Known | undefined {
+	return known.get(phoneNumber) ?? known.get(skippedKey(agencyId, phoneNumber));
+}
+
+/**
+ * The key of a conversation that is skipped, in place of its number: 20 bits, which about a thousand numbers of a country
+ * share, so that no checkpoint tells who was erased.
+ */
+export function skippedKey(agencyId: string, phoneNumber: string): string {
+	return `#${Number.parseInt(hash(agencyId + phoneNumber)[1] ?? "", 36) % 2 ** 20}`;
+}
+
+/** What remains of a conversation that is skipped. Its messages until then count as delivered. */
+export function skippedEntry(
+	row: { at: number; fingerprint: string },
+	past: Past,
+	before: Known | undefined,
+	now: number,
+): Known {
+	const { at, fingerprint } = row;
+	// A `Date` counts in seconds.
+	const until = Math.min(at, now === never ? at : now + 999);
+	const total = totalIn(fingerprint);
+	return {
+		is: "delivered",
+		fingerprint,
+		at,
+		from: Math.max(past.from, until + 1),
+		...(!Number.isNaN(total) && { skipped: [until, total] as const }),
+		// A service may give times in the future.
+		messages: new Map([...(before?.messages ?? [])].filter(([, time]) => time > until)),
+	};
+}
+
+/** The contacts whose numbers the memory holds. */
+export function numbersIn({ known, followed, scan }: Memory): Set<string> {
+	const numbers = [...followed.values()].map(({ phoneNumber }) => phoneNumber);
+	const keys = [...known.keys()].filter((key) => !key.startsWith("#"));
+	return new Set([...keys, ...numbers, ...(scan?.top ?? [])]);
+}
+
+/** Removes a contact's number. Its messages until now count as delivered. */
+export function forget(memory: Memory, phoneNumber: string): void {
+	const { agencyId, known, clock, scan } = memory;
+	const before = known.get(phoneNumber);
+	known.delete(phoneNumber);
+	if (before?.fingerprint !== undefined) {
+		const { at, fingerprint } = before;
+		known.set(skippedKey(agencyId, phoneNumber), skippedEntry({ at, fingerprint }, before, before, clock));
+	}
+	memory.followed = new Map([...memory.followed].filter(([, entry]) => entry.phoneNumber !== phoneNumber));
+	scan?.top.delete(phoneNumber);
+}
+
+/** A memory without what no later poll needs. */
+export function tidied(memory: Memory, lookbackMs: number): Memory {
+	const { scan } = memory;
+	const known = new Map<string, Known>();
 	const to = markToCome(memory);
 	const edge = Math.min(scan?.upTo ?? to, to) - lookbackMs;
-	for (const [phoneNumber, entry] of known) {
+	for (const [phoneNumber, entry] of memory.known) {
 		const { at, from, messages } = entry;
-		if (entry.is === "failing") continue;
 		// What an earlier scan delivered is needed until this one is delivered.
-		const isNeeded = scan && from < to - lookbackMs;
+		const isNeeded = entry.is === "failing" || isUndated(entry) || (scan && from < to - lookbackMs);
 		// A copy of the data that lags behind may list a row that is older than what was delivered.
 		const kept = [...messages].filter(([, time]) => time === never || time >= edge);
+		if (!isNeeded && !kept[0] && (at < edge || at === never)) continue;
 		const isGone = entry.is === "unread" && entry.fingerprint === undefined;
-		if (!isNeeded && !kept[0] && (at < edge || at === never)) known.delete(phoneNumber);
-		else if (!scan && from < edge && !isGone) known.set(phoneNumber, { ...entry, from: edge, messages: new Map(kept) });
+		const isRaised = entry.is !== "failing" && !scan && from < edge && !isGone;
+		known.set(phoneNumber, isRaised ? { ...entry, from: edge, messages: new Map(kept) } : entry);
 	}
+	return { ...memory, known };
+}
+
+/** Whether a row has messages, and no time: its newest message has none. */
+export function isUndated({ at, fingerprint = "" }: { at: number; fingerprint?: string | undefined }): boolean {
+	return at === never && totalIn(fingerprint) > 0;
 }

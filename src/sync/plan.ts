@@ -1,5 +1,5 @@
 import type { Listing, Row, Top } from "./list.ts";
-import { copyOf, type Known, type Memory, markToCome, never, type Past } from "./memory.ts";
+import { copyOf, entryOf, isUndated, type Known, last, type Memory, markToCome, never, type Past } from "./memory.ts";
 
 /** Why a conversation is read. */
 export type Reason =
@@ -41,7 +41,7 @@ export function plan(listing: Listing, before: Memory, lookbackMs: number): Plan
 	const memory = copyOf(before);
 	const isSetBack = clockSetBackTo(before, date, lookbackMs) !== undefined;
 	if (isSetBack) forgetScan(memory, begun - lookbackMs);
-	const { mark, known, scan: interrupted } = memory;
+	const { mark, scan: interrupted } = memory;
 
 	// A scan that is continued keeps its mark, because what it delivered before the break is as old as that. Otherwise the
 	// mark never goes back, even if the newest row is hidden.
@@ -67,7 +67,10 @@ export function plan(listing: Listing, before: Memory, lookbackMs: number): Plan
 		...oldestFirst.filter(({ why }) => why !== "moved"),
 	];
 
-	const top = oldestFirst.filter(({ at }) => at >= edge).map(({ phoneNumber }) => phoneNumber);
+	const top = oldestFirst
+		.filter(({ at }) => at >= edge)
+		.map(({ phoneNumber }) => phoneNumber)
+		.reverse();
 	memory.scan = interrupted ?? { to, upTo, top: new Set(top) };
 	// The feed has begun, even if this poll is interrupted.
 	memory.mark = begun;
@@ -77,25 +80,29 @@ export function plan(listing: Listing, before: Memory, lookbackMs: number): Plan
 	return { reads, retries: failing(memory), memory, mark: isStillEmpty ? never : to, now };
 
 	function reasonToRead({ phoneNumber, at, fingerprint }: Row): Reason | undefined {
-		const entry = known.get(phoneNumber);
+		const entry = entryOf(memory, phoneNumber);
 		// It is among the retries.
 		if (entry?.is === "failing") return undefined;
-		// Rows without a time are not in the order of activity. They are delivered once, from the beginning.
+		const isDelivered = entry?.is === "delivered" && entry.fingerprint === fingerprint;
+		// Rows without a time are not in the order of activity. One with messages has a newest one without a time, and is read
+		// when it has changed. One without is delivered once, from the beginning.
+		if (isUndated({ at, fingerprint }))
+			return isDelivered ? undefined : entry?.is === "delivered" ? "changed" : (entry?.is ?? "new");
 		if (at === never) return mark === never && upTo === never ? "new" : undefined;
 		const wasToCome = interrupted?.top.has(phoneNumber);
 		// A copy of the data that lags behind may list a row of the top where it was before.
 		if (at < upTo && !wasToCome) return undefined;
-		if (entry?.is === "delivered" && entry.fingerprint === fingerprint) return undefined;
+		if (isDelivered) return undefined;
 		if (interrupted && !wasToCome && at >= edge) return "moved";
 		if (!entry) return "new";
 		return entry.is === "delivered" ? "changed" : "unread";
 	}
 
 	function pastOf({ phoneNumber, at }: Row): Past {
-		const entry = known.get(phoneNumber);
+		const entry = entryOf(memory, phoneNumber);
 		// A feed that begins now knows what was there by the time that the row had when it was first listed. A row above the
 		// first one of this list was missed, and has moved up by new messages.
-		if (entry && mark === "now") return { from: Math.min(entry.at, newest) + 1 };
+		if (entry && mark === "now") return { from: entry.at === never ? last + 1 : Math.min(entry.at, newest) + 1 };
 		if (entry) return entry;
 		if (isSetBack && at >= aboveMark.from) return aboveMark;
 		return interrupted && !interrupted.top.has(phoneNumber) ? doubtful : unknown;
@@ -137,12 +144,13 @@ export function failing({ known }: Memory): Planned[] {
 export function noteListed(before: Memory, { rows, begun }: Listing): Memory {
 	const memory = copyOf(before);
 	for (const { phoneNumber, at, fingerprint } of rows) {
-		const entry = memory.known.get(phoneNumber);
+		const entry = entryOf(memory, phoneNumber);
 		if (entry?.is === "failing") memory.known.set(phoneNumber, { ...entry, fingerprint });
 		// A feed that begins now takes all messages up to the row's time as delivered. If this poll cannot read the
 		// conversation, messages that come after one with a time in the future are older than that one.
-		else if (!entry && before.mark === "now" && at !== never) {
-			const unread: Known = { is: "unread", fingerprint, at, from: Math.min(at, begun) + 1, messages: new Map() };
+		else if (!entry && before.mark === "now" && (at !== never || isUndated({ at, fingerprint }))) {
+			const from = at === never ? last + 1 : Math.min(at, begun) + 1;
+			const unread: Known = { is: "unread", fingerprint, at, from, messages: new Map() };
 			memory.known.set(phoneNumber, unread);
 		}
 	}

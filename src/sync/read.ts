@@ -11,7 +11,7 @@ import { untilAborted } from "../shared/signals.ts";
 import { instant } from "./fingerprint.ts";
 import { retryLimited } from "./limited.ts";
 import { mostPagesInVain, type Source } from "./list.ts";
-import { keyIn, type MessageKey, never } from "./memory.ts";
+import { keyIn, last, type MessageKey, never } from "./memory.ts";
 import { makeStorable } from "./storable.ts";
 
 /** A message with the time that the feed goes by. */
@@ -43,7 +43,7 @@ async function read(source: Source, phoneNumber: string, from: From): Promise<Co
 	const messages = new Map<MessageKey, Dated>();
 	const latest = instant(conversation.summary.lastMessageAt);
 	// A message without a time has that of the next newer one; the newest has that of the conversation.
-	let at = latest === never ? -never : latest;
+	let at = latest === never ? last : latest;
 	let untimed = true;
 	let pagesInVain = 0;
 	/** Adds a page. Returns whether the next older one is wanted. */

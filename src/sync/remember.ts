@@ -1,7 +1,8 @@
-import { fingerprintOf, instant, totalIn } from "./fingerprint.ts";
+import { fingerprintOf, instant } from "./fingerprint.ts";
 import { follow, type Statuses } from "./followed.ts";
 import {
 	type Change,
+	entryOf,
 	type Known,
 	keyIn,
 	type Memory,
@@ -9,6 +10,8 @@ import {
 	markToCome,
 	never,
 	type Past,
+	skippedEntry,
+	skippedKey,
 } from "./memory.ts";
 import { failing, type Planned } from "./plan.ts";
 import type { Conversation, Dated } from "./read.ts";
@@ -21,6 +24,48 @@ export interface Context {
 	now: number;
 }
 
+/** What the end of a read changes in the memory. */
+export interface Note {
+	/** What is remembered of the conversation; undefined for nothing. */
+	entry: Known | undefined;
+	/** What is followed from now on. */
+	followed: Memory["followed"];
+	/** The conversation is skipped: its number is not kept. */
+	isSkipped?: boolean;
+	change?: Change | undefined;
+	/** The read failed, and the conversation is given up. */
+	isGivenUp?: boolean;
+}
+
+/**
+ * Puts a note into the memory, in a time that does not depend on how much is remembered.
+ * @returns a function that takes it out again
+ */
+export function remember(memory: Memory, { phoneNumber, at, why }: Planned, note: Note): () => void {
+	const { agencyId, known, followed, scan } = memory;
+	const hidden = skippedKey(agencyId, phoneNumber);
+	const before = { entry: known.get(phoneNumber), skipped: known.get(hidden), upTo: scan?.upTo ?? never };
+	const isOfScan = scan && why !== "failing" && why !== "status";
+	const wasToCome = scan?.top.has(phoneNumber);
+
+	// An entry that fails goes to the end, so that the next poll first tries those that have waited longer.
+	if (!note.entry || note.isSkipped || note.entry.is === "failing") known.delete(phoneNumber);
+	known.delete(hidden);
+	if (note.entry) known.set(note.isSkipped ? hidden : phoneNumber, note.entry);
+	memory.followed = note.followed;
+	if (isOfScan && why !== "moved") scan.upTo = Math.max(scan.upTo, at);
+	if (isOfScan) scan.top.delete(phoneNumber);
+	return () => {
+		known.delete(hidden);
+		known.delete(phoneNumber);
+		if (before.entry) known.set(phoneNumber, before.entry);
+		if (before.skipped) known.set(hidden, before.skipped);
+		memory.followed = followed;
+		if (isOfScan) scan.upTo = before.upTo;
+		if (isOfScan && wasToCome) scan.top.add(phoneNumber);
+	};
+}
+
 const dayMs = 24 * 3_600_000;
 /** The most conversations that are kept for another read, because each of them makes the checkpoint longer. */
 const mostFailing = 100;
@@ -30,25 +75,25 @@ export function isFull(memory: Memory): boolean {
 	return failing(memory).length >= mostFailing;
 }
 
-/** Notes a conversation that was read as delivered. Returns the change, if there is one. */
+/** The note of a conversation that was read, with the change, if there is one. */
 export function noteRead(
 	{ lookbackMs, statuses, now }: Context,
 	memory: Memory,
 	{ phoneNumber, at, past }: Planned,
 	{ conversation, messages }: Conversation,
-): Change | undefined {
-	const { known, followed } = memory;
+): Note {
 	const to = markToCome(memory);
 	const keepFrom = to - lookbackMs;
 	// A message that is much older than the one before it was written after the service's clock was set back.
 	const isOutOfOrder = messages.some(({ at: time }, index) => time < (messages[index + 1]?.at ?? never) - lookbackMs);
 	const from = isOutOfOrder ? Math.min(past.from, keepFrom) : deliveredBefore(past, messages);
-	const before = known.get(phoneNumber);
+	const before = entryOf(memory, phoneNumber);
 	const besideSkipped = newerThanSkipped(past, conversation.summary.totalMessages, messages);
 	const delivered: ReadonlyMap<MessageKey, number> = before?.messages ?? new Map();
 	const isNew = (dated: Dated): boolean =>
 		(dated.at >= from || besideSkipped.includes(dated)) && !delivered.has(keyIn(delivered, dated.message));
-	const changed = follow(followed, statuses, phoneNumber, messages, (dated) => dated.at >= to - dayMs && isNew(dated));
+	const isRecent = (dated: Dated): boolean => dated.at >= to - dayMs && isNew(dated);
+	const { followed, changed } = follow(memory.followed, statuses, phoneNumber, messages, isRecent);
 
 	// Messages that this read does not show stay known, because it may be from a copy of the data that lags behind.
 	const kept = new Map([...delivered].filter(([, time]) => time >= keepFrom));
@@ -62,11 +107,12 @@ export function noteRead(
 	const isListed = messages.some(({ message }) => instant(message.createdAt) >= latest);
 	const fingerprint = fingerprintOf(conversation);
 	const is = isListed || latest < now - lookbackMs ? "delivered" : "unread";
-	known.set(phoneNumber, { is, fingerprint, at: Math.max(at, latest), from: keepFrom, messages: kept });
+	const entry: Known = { is, fingerprint, at: Math.max(at, latest), from: keepFrom, messages: kept };
 
 	const shown = messages.filter((dated) => isNew(dated) || changed.has(dated));
-	if (before?.is === "unread" && before.fingerprint === fingerprint && !shown[0]) return undefined;
-	return { phoneNumber, conversation, messages: shown.map(({ message }) => message).reverse() };
+	if (before?.is === "unread" && before.fingerprint === fingerprint && !shown[0]) return { entry, followed };
+	const change = { phoneNumber, conversation, messages: shown.map(({ message }) => message).reverse() };
+	return { entry, followed, change };
 }
 
 /** The messages that came after the conversation was skipped, and have the time of the newest one that was skipped. */
@@ -88,53 +134,44 @@ function earliestOf(messages: readonly Dated[], index: number): number {
 	return dated?.at ?? never;
 }
 
-/** Notes a conversation that the caller skips. Its messages up to now count as delivered. */
-export function noteSkipped(
-	{ now }: Context,
-	memory: Memory,
-	{ phoneNumber, at, fingerprint, past, why }: Planned,
-): void {
-	const { known, followed } = memory;
-	for (const [key, message] of followed) if (message.phoneNumber === phoneNumber) followed.delete(key);
-	if (why === "status") return;
-	const messages = known.get(phoneNumber)?.messages ?? new Map();
-	const until = Math.min(at, now);
-	const from = Math.max(past.from, until + 1);
-	const total = totalIn(fingerprint);
-	const skipped = Number.isNaN(total) ? undefined : ([until, total] as const);
-	known.set(phoneNumber, { is: "delivered", fingerprint, at, from, ...(skipped && { skipped }), messages });
+/** The note of a conversation that the caller skips. Its messages up to now count as delivered. */
+export function noteSkipped({ now }: Context, memory: Memory, { why, past, ...row }: Planned): Note {
+	const { phoneNumber } = row;
+	const followed = new Map([...memory.followed].filter(([, message]) => message.phoneNumber !== phoneNumber));
+	const before = entryOf(memory, phoneNumber);
+	// A read for a status knows no row.
+	if (why === "status")
+		row = before?.fingerprint === undefined ? row : { ...before, phoneNumber, fingerprint: before.fingerprint };
+	if (row.fingerprint === "") return { entry: undefined, followed, isSkipped: true };
+	return { entry: skippedEntry(row, past, before, now), followed, isSkipped: true };
 }
 
 /**
- * Keeps a conversation whose read failed for a later poll, or gives it up. A conversation that is gone is given up, and is
- * read when it is listed again.
- * @returns whether it is given up
+ * The note of a conversation whose read failed. It is kept for a later poll, or given up. A conversation that is gone is
+ * given up, and is read when it is listed again.
  */
 export function noteFailure(
 	{ now }: Context,
 	memory: Memory,
 	{ phoneNumber, at, fingerprint, past }: Planned,
 	isGone: boolean,
-): boolean {
-	const { known } = memory;
-	const before = known.get(phoneNumber);
+): Note {
+	const { followed } = memory;
+	const before = entryOf(memory, phoneNumber);
 	const since = before?.is === "failing" ? before.since : undefined;
 	const isGivenUp = isGone || (since === undefined ? isFull(memory) : now - since > dayMs);
 	const { from, doubt, skipped }: Past = before ?? past;
-	const entry = {
+	const kept = {
 		from,
 		...(doubt && { doubt }),
 		...(skipped && { skipped }),
 		at: Math.max(at, before?.at ?? never),
 		messages: before?.messages ?? new Map<MessageKey, number>(),
 	};
-	const noted = (): Known => {
-		if (isGone) return { is: "unread", ...entry };
-		if (isGivenUp) return { is: "delivered", fingerprint, ...entry };
-		return { is: "failing", since: since ?? now, fingerprint, ...entry };
+	const entry = (): Known => {
+		if (isGone) return { is: "unread", ...kept };
+		if (isGivenUp) return { is: "delivered", fingerprint, ...kept };
+		return { is: "failing", since: since ?? now, fingerprint, ...kept };
 	};
-	// At the end of the map, so that the next poll first tries those that have waited longer.
-	known.delete(phoneNumber);
-	known.set(phoneNumber, noted());
-	return isGivenUp;
+	return { entry: entry(), followed, isGivenUp };
 }
