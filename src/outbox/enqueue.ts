@@ -15,7 +15,10 @@ import type { Transaction } from "./transaction.ts";
 
 /** A text to send. */
 export interface EnqueuedText {
-	/** Your id of the text, such as the id of the note it belongs to: the same id is the same text. Ids are unique across agencies. */
+	/**
+	 * Your id of the text, such as the id of the note it belongs to: the same id is the same text. Ids are unique across agencies,
+	 * and have at most 255 characters.
+	 */
 	id: string;
 	/** The agency's id. */
 	agencyId: string;
@@ -93,12 +96,17 @@ export function checkedText(given: EnqueuedText, client: Client, numbers: ToE164
 	};
 	if (times.notAfter !== null && times.notAfter < (times.notBefore ?? 0))
 		refuse("notAfter", "must not be before notBefore", "enqueue");
+	// No database takes a longer one into an index.
+	const short = (field: string, value: unknown): string => {
+		const checked = text(field, value, "enqueue");
+		return checked.length > longest ? refuse(field, `must have at most ${longest} characters`, "enqueue") : checked;
+	};
 	return {
-		id: text("id", id, "enqueue"),
-		agencyId: client.agency(agencyId).id,
+		id: short("id", id),
+		agencyId: short("agencyId", client.agency(agencyId).id),
 		to: numberIn(to, numbers, "enqueue"),
 		body: text("body", body, "enqueue"),
-		consentLanguage: consentLanguage === undefined ? null : text("consentLanguage", consentLanguage, "enqueue"),
+		consentLanguage: consentLanguage === undefined ? null : short("consentLanguage", consentLanguage),
 		subaccountId,
 		...times,
 		priority,
@@ -108,6 +116,7 @@ export function checkedText(given: EnqueuedText, client: Client, numbers: ToE164
 }
 
 const mostPriority = 1_000_000;
+const longest = 255;
 
 /** The number of `to` in E.164. `toE164` calls the field `phoneNumber` in its errors. */
 export function numberIn(to: string, options: ToE164Options, operation: string): E164 {

@@ -16,11 +16,27 @@ export function refuse(field: string, rule: string, operation: string): never {
 	throw new PartnerInvalidInput({ field, rule, operation });
 }
 
+/** Such as `2026-01-05T09:00:00Z` or `2026-01-05 10:00+01:00`. Other forms are read differently by different runtimes. */
+const zonedTime = /^(\d{4}-\d\d-\d\d)[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)$/;
+/** In March 1973. A smaller number is one of seconds, or of a field that was empty. */
+const earliestMs = 1e11;
+
 /** Milliseconds of a point in time. A text without a zone would be read in the zone of the machine. */
 export function moment(field: string, value: unknown, operation: string): number {
-	const isZoned = typeof value === "string" && value.length < 100 && /:.*(Z|[+-][\d:]+)$/.test(value);
-	const ms = Number(new Date(isZoned || isDate(value) || typeof value === "number" ? value : ""));
-	return Number.isNaN(ms) ? refuse(field, "must be a time with a zone", operation) : ms;
+	const [, day = ""] = (typeof value === "string" && zonedTime.exec(value)) || [];
+	const isTime = day !== "" || isDate(value) || typeof value === "number";
+	const ms = Number(new Date(isTime ? (value as string | number | Date) : ""));
+	if (Number.isNaN(ms) || !isDay(day))
+		return refuse(field, "must be a time with a zone, such as 2026-01-05T09:00:00Z", operation);
+	if (ms < earliestMs)
+		return refuse(field, "must be a time in milliseconds, after 1973: multiply a time in seconds by 1000", operation);
+	return ms;
+}
+
+/** Whether a day exists: runtimes read the 30th of February as the 2nd of March. */
+function isDay(day: string): boolean {
+	const midnight = new Date(`${day}T00:00:00Z`);
+	return day === "" || (!Number.isNaN(midnight.getTime()) && midnight.toJSON().startsWith(day));
 }
 
 /** Throws unless the value satisfies a schema of the shared rules. */

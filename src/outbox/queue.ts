@@ -206,7 +206,8 @@ async function request(
 	// Another worker takes over `settleMs` after the attempt record. By then the request must have ended, by both clocks: a
 	// process that was stopped since knows it by the one, a machine that slept by the other.
 	const sinceMs = Math.max(performance.now() - startedAt, now() - (lastRequestAt(begun) ?? 0));
-	const leftMs = Math.min(Math.max(options.settleMs - 5_000, 1_000), 60_000) - sinceMs;
+	const { settleMs } = options;
+	const leftMs = Math.min(Math.max(settleMs - 5_000, Math.min(1_000, (settleMs * 2) / 3)), 60_000) - sinceMs;
 	if (leftMs < 1 || now() - grounds.readAt > freshMs || now() > lastMoment(text, options) || signal?.aborted) {
 		// Somebody may have written since the reading, or the time has passed: read again first.
 		const { state, reason, progress } = text;

@@ -255,7 +255,9 @@ test("checkDelivery refuses a time that is none", async () => {
 test("checkDelivery refuses a client in place of an agency", async () => {
 	const { connection } = createSandbox();
 	const client: unknown = createClient(connection);
-	await expect(checkDelivery(client as AgencyClient, { to: "+32470123456", body, since: 0 })).rejects.toMatchObject({
+	await expect(
+		checkDelivery(client as AgencyClient, { to: "+32470123456", body, since: new Date() }),
+	).rejects.toMatchObject({
 		_tag: "PartnerInvalidInput",
 		operation: "checkDelivery",
 		field: "agency",

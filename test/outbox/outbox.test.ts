@@ -994,3 +994,52 @@ test("a transaction whose query gives the rows alone, as an ORM's does, is refus
 	const migrated = createOutbox({ client, store: postgresStore(orm as never) }).migrate();
 	await expect(migrated).rejects.toMatchObject({ operation: "postgresStore", field: "pool" });
 });
+
+test.each([
+	["seconds", 1_774_774_800],
+	["a Date of seconds", new Date(1_774_774_800)],
+	["0", 0],
+	["a negative number", -1],
+	["a date in US form", "03/29/2026 09:00:00Z"],
+	["the 30th of February", "2026-02-30T09:00:00Z"],
+	["the 13th month", "2026-13-01T09:00:00Z"],
+])("a time that was meant otherwise is refused: %s", async (_, notBefore) => {
+	const { outbox, agency, anna } = createWorld();
+	const text = { id: "1", agencyId: agency.id, to: anna.phoneNumber, body: "Hi" };
+	const refused = { _tag: "PartnerInvalidInput", field: "notBefore" };
+	await expect(outbox.enqueue({ ...text, notBefore })).rejects.toMatchObject(refused);
+	expect(await outbox.status("1")).toBeUndefined();
+	for (const good of ["2026-03-29T09:00Z", "2026-03-29 09:00:00.5+0200", 1_774_774_800_000])
+		await outbox.enqueue({ ...text, id: `${good}`, notBefore: good });
+});
+
+test.each(["id", "consentLanguage"])("a field that no index takes is refused on every database: %s", async (field) => {
+	const { outbox, agency, anna } = createWorld();
+	const text = { id: "1", agencyId: agency.id, to: anna.phoneNumber, body: "Hi", [field]: "x".repeat(256) };
+	await expect(outbox.enqueue(text)).rejects.toMatchObject({
+		field,
+		rule: "must have at most 255 characters",
+	});
+	expect(await outbox.enqueue({ ...text, [field]: "x".repeat(255) })).toMatchObject({ state: "waiting" });
+});
+
+test.each([300, 900, 1_500, 6_000, 65_000])("a request may take less than settleMs: %d", async (settleMs) => {
+	const { restart, sandbox, enqueue } = createWorld();
+	const limits: number[] = [];
+	const client = createClient({ ...sandbox.connection, retry: false });
+	const measuring = {
+		...client,
+		agency: (id: string) => {
+			const agency = client.agency(id);
+			const send: typeof agency.messages.send = (message, options) => {
+				limits.push(options?.deadlineMs ?? Number.POSITIVE_INFINITY);
+				return agency.messages.send(message, options);
+			};
+			return { ...agency, conversations: agency.conversations, messages: { ...agency.messages, send } };
+		},
+	};
+	await enqueue("1");
+	await restart({ client: measuring, settleMs }).drain();
+	expect(limits).toHaveLength(1);
+	expect(limits[0]).toBeLessThan(settleMs);
+});

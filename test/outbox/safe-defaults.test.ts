@@ -697,9 +697,9 @@ describe("settled changes", () => {
 			await pass({ ms: 1 });
 			return restart().purge({ before: sandbox.clock.now() });
 		};
-		await enqueue("1", { notAfter: new Date(0) });
+		await enqueue("1", { notAfter: new Date("2020-01-01T00:00:00Z") });
 		expect([await purge(), await outbox.settled()]).toEqual([1, []]);
-		await enqueue("2", { notAfter: new Date(0) });
+		await enqueue("2", { notAfter: new Date("2020-01-01T00:00:00Z") });
 		expect(await purge()).toBe(0);
 		const changes = await outbox.settled();
 		expect(changes).toMatchObject([{ id: "note-2", state: "expired" }]);
