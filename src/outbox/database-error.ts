@@ -1,7 +1,7 @@
 /*
  * What an error of a database means, whichever library threw it.
  */
-import { PartnerInvalidInput } from "messaging-conversations";
+import { isPartnerError, PartnerInvalidInput } from "messaging-conversations";
 
 /** An error of the database without what it quotes: a driver may quote a whole row, and with it number and text. */
 export interface DatabaseError extends Error {
@@ -50,27 +50,25 @@ export function isLocked(error: unknown): boolean {
 }
 
 /**
- * Codes of errors that pass. PostgreSQL: a lost connection (class 08), a server without resources (53), or one that stops,
- * starts or ends statements (57). A server that is read-only during a failover (25006), and a lock that was not available
- * (55P03). Then the codes of Node, postgres.js, Prisma and SQLite for the same, and those of MySQL, MariaDB and their libraries:
- * too many connections, a server that stops or is read-only, a statement that was ended, and a connection that was lost.
+ * Codes of errors that do not pass by themselves: syntax, a missing table or column, no right, a wrong type or value, a wrong
+ * password. PostgreSQL: classes 22, 23, 28, 42 and the missing database or schema, but not a prepared statement that a pooler
+ * has lost (42P05). Then Prisma's, SQLite's, and those of MySQL and MariaDB.
  */
-const passingCodes = new RegExp(
+const permanentCodes = new RegExp(
 	[
-		"^(08...|53...|57...|25006|55P03|40...",
-		"ECONN\\w+|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENETDOWN",
-		"CONNECTION_CLOSED|CONNECTION_DESTROYED|CONNECT_TIMEOUT",
-		"P1001|P1002|P1008|P1017|P2024|P2034",
-		"SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN)\\w*",
-		"ER_(CON_COUNT_ERROR|TOO_MANY_USER_CONNECTIONS|USER_LIMIT_REACHED|SERVER_SHUTDOWN|NORMAL_SHUTDOWN|DISK_FULL)",
-		"ER_(OPTION_PREVENTS_STATEMENT|READ_ONLY_MODE|CANT_EXECUTE_IN_READ_ONLY_TRANSACTION|QUERY_(INTERRUPTED|TIMEOUT))",
-		"ER_(STATEMENT_TIMEOUT|CONNECTION_KILLED|NET_\\w+|(NEW_)?ABORTING_CONNECTION|GET_CONNECTION_TIMEOUT)",
-		"ER_POOL_NO\\w+|ER_(CONNECTION_TIMEOUT|SOCKET_\\w+|CMD_CONNECTION_CLOSED)|PROTOCOL_\\w+",
-		"1040|1053|1152|1158|1159|1160|1161|1184|1203|1226|1290|1317|1836|1927|1969|3024|45028|4506[01])$",
+		"^(22...|23...|28...|42(?!P05)...|3D000|3F000",
+		"P1000|P1003|P1010|P2000|P2002|P2003|P2004|P2011|P2012|P2019|P2020|P2021|P2022",
+		"SQLITE_(CONSTRAINT|MISMATCH|AUTH|PERM|NOTADB|READONLY)(_\\w+)?",
+		"ER_(PARSE_ERROR|SYNTAX_ERROR|NO_SUCH_TABLE|BAD_FIELD_ERROR|BAD_DB_ERROR|BAD_NULL_ERROR|NO_DEFAULT_FOR_FIELD)",
+		"ER_(\\w*ACCESS_DENIED\\w*|DUP_ENTRY|TRUNCATED_WRONG\\w*|DATA_TOO_LONG|WARN_DATA_OUT_OF_RANGE)",
+		"ER_(CANT_AGGREGATE_2COLLATIONS|UPDATE_WITHOUT_KEY_IN_SAFE_MODE|UNSUPPORTED_PS|SP_DOES_NOT_EXIST)",
+		"ER_(CHECK_CONSTRAINT_VIOLATED|CONSTRAINT_FAILED|SIGNAL_EXCEPTION)",
+		"1044|1045|1048|1049|1054|1062|1064|1142|1143|1146|1175|1227|1264|1267|1292|1295|1305|1364|1366|1406|1644|3819|4025)$",
 	].join("|"),
 );
-const passingMessages =
-	/^Connection terminated|timeout exceeded when trying to connect|^fetch failed$|^socket hang up$|connection is in closed state/;
+/** Drivers of SQLite have one code for all that is wrong with a statement, and say in words what it is. */
+const permanentMessages =
+	/no such (table|column|function)|has no column named|(^|: )near ".*": syntax error|constraint failed|readonly database|is not a database/;
 
 /** All connections of a pool are in use. Sequelize, Knex and mysql2 have no code for it, and the cause says less. */
 function fullPool(error: unknown): Layer | undefined {
@@ -81,10 +79,17 @@ function fullPool(error: unknown): Layer | undefined {
 	);
 }
 
-/** The database is away or busy. It heals by itself, unlike a missing table, a permission or a mistake in a program. */
+/** A mistake in a program. `fetch` throws a `TypeError` too, when a database over HTTP is away. */
+function isMistake(error: unknown): boolean {
+	const isKind = [TypeError, RangeError, ReferenceError, SyntaxError].some((kind) => error instanceof kind);
+	return isKind && codeOf(error) === "" && !/^fetch failed|network/i.test(messageOf(error));
+}
+
+/** Whether the database may heal by itself. Everything that is not known to be permanent may: drivers have no list of their errors. */
 export function isPassing(error: unknown): boolean {
-	const isKnown = passingCodes.test(codeOf(error)) || passingMessages.test(messageOf(error));
-	return isKnown || isLocked(error) || fullPool(error) !== undefined;
+	if (isLocked(error) || fullPool(error) !== undefined) return true;
+	if (isPartnerError(error) || isMistake(error) || !(error instanceof Error)) return false;
+	return !permanentCodes.test(codeOf(error)) && !permanentMessages.test(messageOf(error));
 }
 
 /** A table or a column of the store is missing. */

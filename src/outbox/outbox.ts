@@ -43,7 +43,8 @@ export interface Outbox {
 	 * begins. Reads by `conversations.get` before a first request and before each retry that could be a second text, and sends
 	 * by `messages.send`.
 	 *
-	 * @throws PartnerInvalidInput if another process works on the store and you use no engine. Errors of the store too
+	 * @throws PartnerInvalidInput if another process works on the store and you use no engine. An error of the store that does
+	 * not pass by itself, such as a missing table, and any other one after an hour
 	 * @example
 	 * const signal = AbortSignal.timeout(50); // in a server: aborted by SIGTERM
 	 * await outbox.work({ signal });
@@ -321,8 +322,10 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	async function wake({ agencyId, to }: { agencyId: string | undefined; to: string }): Promise<void> {
 		const recipient = { to, ...(agencyId !== undefined && { agencyId }) };
 		await store.wake(recipient, now());
-		const [first] = engine ? await store.unfinished(recipient) : [];
-		if (first) await wakeWorker(first, now());
+		const texts = engine ? await store.unfinished(recipient) : [];
+		// One job for each agency.
+		const firsts = new Map(texts.map((text) => [text.agencyId, text]));
+		for (const first of firsts.values()) await wakeWorker(first, now());
 		loop.nudge();
 	}
 

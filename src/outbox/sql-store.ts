@@ -214,6 +214,8 @@ const conversions = [
 	`attempted = 1 where attempted = 0 and progress not like '%"attempts":0,%'`,
 ];
 
+/** Recipients that a query for what is due leaves out. */
+const mostExcluded = 256;
 /** Rows of one query for what is due. */
 const dueRows = 200;
 /** A longer queue is put off in several steps, between which other queues have their turn. */
@@ -288,7 +290,8 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 	): Promise<void> {
 		let after: [nextAt: number, seq: number] = [-1, -1];
 		for (;;) {
-			const known = padded([...found.values()]);
+			// SQLite nests only so many conditions. Recipients beyond that are found again, and left out below.
+			const known = padded([...found.values()].slice(0, mostExcluded));
 			// Faster than a list of tuples, where each of a long queue's texts is compared with the recipients that are known.
 			const others = known.map((_, at) => `and not (recipient = $${2 * at + 5} and agency_id = $${2 * at + 6})`);
 			const rows = await query(

@@ -136,6 +136,10 @@ export async function workWith(
 /** An outage within this time of the last one is the same one. */
 const sameOutageMs = 60_000;
 const longestOutageWaitMs = 15_000;
+/** An outage that lasts is reported again. */
+const repeatMs = 15 * 60_000;
+/** After this time it is none: an error that nobody has listed may be permanent. A supervisor sees that `work` rejects. */
+const mostOutageMs = 3_600_000;
 
 /** Works until the signal aborts. If the database is away it pauses, and resumes once it is back. */
 export async function throughOutages(
@@ -144,6 +148,8 @@ export async function throughOutages(
 ): Promise<void> {
 	let times = 0;
 	let last = Number.NEGATIVE_INFINITY;
+	let began = 0;
+	let told = Number.NEGATIVE_INFINITY;
 	for (;;) {
 		try {
 			return await work();
@@ -151,9 +157,17 @@ export async function throughOutages(
 			if (!isPassing(error)) throw error;
 			if (signal?.aborted) return;
 			const at = performance.now();
-			if (at - last > sameOutageMs) times = 0;
+			if (at - last > sameOutageMs) {
+				times = 0;
+				began = at;
+				told = Number.NEGATIVE_INFINITY;
+			}
+			if (at - began > mostOutageMs) throw error;
 			const waitMs = Math.min(longestOutageWaitMs, 250 * 2 ** times);
-			if (times === 0) pauses.outage(error instanceof Error ? error : new Error(String(error)), now() + waitMs);
+			if (at - told > repeatMs) {
+				pauses.outage(error instanceof Error ? error : new Error(String(error)), now() + waitMs);
+				told = at;
+			}
 			times++;
 			await sleep(waitMs, [signal]);
 			last = performance.now();

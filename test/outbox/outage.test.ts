@@ -10,7 +10,7 @@ import {
 	pgBossEngine,
 } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { memoryStore } from "./memory.ts";
 
 const away = (): Error => Object.assign(new Error("terminating connection"), { code: "57P01" });
@@ -74,6 +74,65 @@ test.each([
 	const { outbox, pauses } = start(() => ({ due: () => Promise.reject(error) }));
 	await expect(outbox.work()).rejects.toBe(error);
 	expect(pauses).toEqual([]);
+});
+
+const withCode = (code: string): Error => Object.assign(new Error("unexpected"), { code });
+const unlisted = ["25P03", "25P04", "XX000", "58030", "0A000", "42P05", "P6004", "UND_ERR_SOCKET", "SERVER_ERROR"];
+const unlistedOfMysql = ["1047", "1105", "1129", "3100", "3101", "4031", "9007", "ER_UNKNOWN_COM_ERROR"];
+
+test.each<[what: string, error: Error]>([
+	["a read time-out of pg", new Error("Query read timeout")],
+	["a database over HTTP", new TypeError("fetch failed")],
+	...[...unlisted, ...unlistedOfMysql].map((code): [string, Error] => [code, withCode(code)]),
+])("an error that is not known to be permanent pauses: %s", async (_, error) => {
+	let isAway = true;
+	const { outbox, anna, text, pauses } = start((store) => ({
+		due: (...args) => (isAway ? Promise.reject(error) : store.due(...args)),
+	}));
+	await outbox.enqueue(text);
+	const stop = new AbortController();
+	const working = outbox.work({ signal: stop.signal });
+	await expect.poll(() => pauses.length).toBe(1);
+	isAway = false;
+	await expect.poll(() => anna.inbox().map(({ body }) => body)).toEqual(["Hi"]);
+	stop.abort();
+	await working;
+	expect(pauses).toMatchObject([{ reason: "database" }]);
+});
+
+test.each([
+	...["22P02", "23514", "28P01", "3D000", "42601", "42804", "P2021", "SQLITE_CONSTRAINT_UNIQUE", "SQLITE_READONLY"],
+	...["ER_NO_SUCH_TABLE", "ER_PARSE_ERROR", "ER_TABLEACCESS_DENIED_ERROR", "1146", "1045"],
+])("what is listed as permanent ends the work: %s", async (code) => {
+	const error = Object.assign(new Error("no"), { code });
+	const { outbox, pauses } = start(() => ({ due: () => Promise.reject(error) }));
+	await expect(outbox.work()).rejects.toBe(error);
+	expect(pauses).toEqual([]);
+});
+
+test("an outage is told again every quarter of an hour, and after an hour work rejects", async () => {
+	vi.useFakeTimers();
+	try {
+		const error = away();
+		const { outbox, pauses } = start(() => ({ due: () => Promise.reject(error) }));
+		let rejected: unknown;
+		outbox.work().catch((reason: unknown) => {
+			rejected = reason;
+		});
+		const minutes = async (count: number) => {
+			for (let second = 0; second < count * 60; second += 5) await vi.advanceTimersByTimeAsync(5_000);
+		};
+		await minutes(1);
+		expect(pauses).toHaveLength(1);
+		await minutes(15);
+		expect(pauses).toHaveLength(2);
+		await minutes(43);
+		expect([pauses.length, rejected]).toEqual([4, undefined]);
+		await minutes(3);
+		expect(rejected).toBe(error);
+	} finally {
+		vi.useRealTimers();
+	}
 });
 
 test("the lock of another thread of this process is respected, that of a process with its number is not", async () => {

@@ -37,7 +37,8 @@ function start(change: (store: OutboxStore) => Partial<OutboxStore>) {
 	return { outbox, counts, wake, stop, working: outbox.work({ signal: stop.signal }) };
 }
 
-const fails = () => Promise.reject(new Error("the database is down"));
+/** What does not pass. */
+const fails = () => Promise.reject(new TypeError("the database is down"));
 
 test("work rejects if the first read of the store fails, and the engine's handlers are stopped", async () => {
 	const { counts, working } = start(() => ({ due: fails }));
@@ -235,4 +236,26 @@ test("of two agencies that share a conversation, one after the other keeps both 
 	expect(texts()).toEqual([`From ${agency.id}`, `From ${second.id}`]);
 	const states = [agency, second].map(async ({ id }) => (await restart().status(`from ${id}`))?.state);
 	expect(await Promise.all(states)).toEqual(["sent", "sent"]);
+});
+
+test("observe without an agency wakes the contact's queue in every agency", async () => {
+	const sandbox = createSandbox();
+	const second = sandbox.link({ name: "Second" });
+	const woken: string[] = [];
+	const { engine } = createEngine();
+	const store = memoryStore();
+	const client = createClient({ ...sandbox.connection });
+	const outbox = createOutbox({
+		client,
+		store,
+		engine: { ...engine, wake: async ({ agencyId }) => void woken.push(agencyId) },
+	});
+	const anna = sandbox.agency().contact("+447700900101");
+	anna.writes("Hello");
+	const agencies = [sandbox.agency().id, second.id];
+	for (const agencyId of agencies) await outbox.enqueue({ id: agencyId, agencyId, to: anna.phoneNumber, body: "Hi" });
+	woken.length = 0;
+	const { conversation } = await client.agency(sandbox.agency().id).conversations.get(anna.phoneNumber);
+	await outbox.observe({ conversation });
+	expect(woken.sort()).toEqual(agencies.sort());
 });

@@ -152,6 +152,7 @@ export const orderChecks: Check[] = [
 	},
 	longQueue(3),
 	longQueue(205),
+	longQueue(700),
 	{
 		title: "wake makes the texts of a number due, in one agency or in all",
 		async run(given) {
