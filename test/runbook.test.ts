@@ -1,0 +1,115 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { createClient } from "messaging-conversations";
+import { createOutbox, type Pause } from "messaging-conversations/outbox";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { afterAll, expect, onTestFinished, test, vi } from "vitest";
+import { memoryStore } from "./outbox/memory.ts";
+import { pageSamples } from "./samples.ts";
+
+/* Runs the programs of docs/runbook.md, each with what it is for. */
+
+const folder = mkdtempSync(join(fileURLToPath(new URL(".", import.meta.url)), ".runbook-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** The sample of the runbook that exports a function of this name. */
+async function program<Run>(name: string): Promise<Run> {
+	vi.stubEnv("MESSAGING_AGENCY_ID", "agy_1"); // what a sample of a guide has at its beginning
+	onTestFinished(() => void vi.unstubAllEnvs());
+	const sample = pageSamples.find(
+		({ name: page, code }) => page.startsWith("docs/runbook.md") && code.includes(` ${name}(`),
+	);
+	const file = join(folder, `${name}.ts`);
+	writeFileSync(file, sample?.code ?? "");
+	return (await import(pathToFileURL(file).href))[name];
+}
+
+function createWorld() {
+	const sandbox = createSandbox();
+	const client = createClient({ ...sandbox.connection });
+	const agencyId = sandbox.agency().id;
+	const contact = (number: string) => sandbox.agency().contact(number);
+	const textsOf = (number: string) =>
+		contact(number)
+			.inbox()
+			.filter(({ kind }) => kind === "text").length;
+	return { sandbox, client, agencyId, contact, textsOf };
+}
+
+const [anna, bram, cleo, dirk] = ["+447700900101", "+447700900102", "+447700900103", "+447700900104"] as const;
+
+test("after a restore, no text that was sent goes out again, and one that was not sent does", async () => {
+	const { sandbox, client, agencyId, contact, textsOf } = createWorld();
+	const { now } = sandbox.clock;
+	for (const to of [anna, cleo]) contact(to).writes("Is the flat still free?");
+	const texts = [anna, bram, cleo, dirk].map((to) => ({ id: `note-${to.slice(-3)}`, agencyId, to, body: "It is." }));
+	const createdAt = now().getTime();
+	// Anna's text is sent, Bram's is held, and Cleo's and Dirk's are enqueued only. Dirk has never written.
+	const before = createOutbox({ client, store: memoryStore(), now });
+	for (const text of texts.slice(0, 2)) await before.enqueue(text);
+	await before.drain();
+	sandbox.clock.advance({ hours: 1 });
+
+	// The backup is from before all of that.
+	const restored = createOutbox({ client, store: memoryStore(), now });
+	for (const text of texts) await restored.enqueue(text);
+	const afterRestore = await program<(...given: unknown[]) => Promise<string[]>>("afterRestore");
+	const rows = texts.map((text) => ({ ...text, createdAt }));
+	expect(await afterRestore(client, restored, rows, now)).toEqual([
+		expect.stringMatching(/^note-101: (sent|delivered|read)$/),
+		"note-102: held",
+		"note-104: unknown", // without a conversation nothing proves that it was not sent
+	]);
+	await restored.drain();
+
+	expect([anna, bram, cleo, dirk].map(textsOf)).toEqual([1, 0, 1, 0]);
+	contact(bram).accepts();
+	expect(textsOf(bram)).toBe(1);
+});
+
+test("the switch stops new texts without losing them, and a pause raises an alert", async () => {
+	const { sandbox, client, agencyId, contact, textsOf } = createWorld();
+	vi.useFakeTimers({ now: sandbox.clock.now(), toFake: ["Date"] });
+	onTestFinished(() => void vi.useRealTimers());
+	contact(anna).writes("Is the flat still free?");
+	const openOutbox = await program<(...given: unknown[]) => ReturnType<typeof createOutbox>>("openOutbox");
+	let isStopped = true;
+	const alerts: [string, Partial<Pause>][] = [];
+	const alert = (what: string, details: Partial<Pause>) => alerts.push([what, details]);
+	const outbox = openOutbox(client, memoryStore(), { isStopped: async () => isStopped, alert });
+
+	await outbox.enqueue({ id: "note-1", agencyId, to: anna, body: "It is." });
+	await outbox.drain();
+	expect(await outbox.status("note-1")).toMatchObject({ state: "waiting", reason: "before_send" });
+	expect(textsOf(anna)).toBe(0);
+
+	isStopped = false;
+	vi.setSystemTime(sandbox.clock.now().getTime() + 61_000);
+	await outbox.drain();
+	expect(textsOf(anna)).toBe(1);
+
+	sandbox.keys.revoke(sandbox.connection.apiKey);
+	await outbox.enqueue({ id: "note-3", agencyId, to: bram, body: "Hello" });
+	await outbox.drain({ signal: AbortSignal.timeout(1_000) });
+	expect(alerts).toEqual([["paused: key", expect.objectContaining({ retryAt: expect.any(Date) })]]);
+	expect(JSON.stringify(alerts)).not.toContain(bram);
+});
+
+test("the review shows a text once", async () => {
+	const { sandbox, client, agencyId } = createWorld();
+	const outbox = createOutbox({ client, store: memoryStore(), now: sandbox.clock.now });
+	await outbox.enqueue({ id: "note-1", agencyId, to: anna, body: "It is." });
+	// The text is taken, its response is lost, and another one takes its place: nobody can tell.
+	sandbox.faults.add({ operation: "messages.send", times: 1, phase: "after", effect: "reset" });
+	await outbox.drain();
+	await client.agency(agencyId).messages.send({ to: anna, body: "A colleague's text" });
+	for (let minute = 0; minute < 10; minute++) {
+		sandbox.clock.advance({ minutes: 1 });
+		await outbox.drain();
+	}
+	const review = await program<(...given: unknown[]) => Promise<void>>("review");
+	const shown: string[] = [];
+	for (const _time of [1, 2]) await review(outbox, async (id: string, why: string) => void shown.push(`${id}: ${why}`));
+	expect(shown).toEqual([expect.stringMatching(/^note-1: It is not known whether it was sent/)]);
+});
