@@ -1,0 +1,45 @@
+import knex from "knex";
+import { createClient } from "messaging-conversations";
+import { createOutbox, postgresStore } from "messaging-conversations/outbox";
+
+export interface Note {
+	/** Made by the form, so that a double click is one note and one text. */
+	id: string;
+	agencyId: string;
+	to: string;
+	body: string;
+	/** The text isn't sent after this time: ISO 8601 with a zone. */
+	visitAt: string;
+}
+
+export async function openNotes(databaseUrl: string) {
+	const db = knex({ client: "pg", connection: databaseUrl });
+	const client = createClient({
+		baseUrl: process.env.MESSAGING_BASE_URL,
+		apiKey: process.env.MESSAGING_API_KEY,
+	});
+	const outbox = createOutbox({
+		client,
+		store: postgresStore(db),
+		onPaused: ({ reason, retryAt }) => console.error("paused", reason, retryAt),
+	});
+	await outbox.migrate();
+	const stop = new AbortController();
+	const working = outbox.work({ signal: stop.signal });
+
+	return {
+		outbox,
+		/** Stores the note and its text together, or neither. */
+		save: ({ id, agencyId, to, body, visitAt }: Note) =>
+			db.transaction(async (trx) => {
+				await trx("note").insert({ id, body }).onConflict("id").ignore();
+				return outbox.enqueue({ id, agencyId, to, body, notAfter: visitAt }, { tx: trx });
+			}),
+		/** Finishes the requests in progress, for SIGTERM. */
+		close: async () => {
+			stop.abort();
+			await working;
+			await db.destroy();
+		},
+	};
+}
