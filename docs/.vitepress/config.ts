@@ -1,9 +1,11 @@
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitepress";
 import { anchorOf } from "./anchor.ts";
 import { linksOutside, repositoryUrl } from "./links.ts";
 import { sidebar } from "./pages.ts";
 
+const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
 const source = (file: string) => fileURLToPath(new URL(`../../src/${file}`, import.meta.url));
 
 export default defineConfig({
@@ -26,6 +28,7 @@ export default defineConfig({
 		nav: [
 			{ text: "Guides", link: "/first-send" },
 			{ text: "Playground", link: "/playground" },
+			{ text: `Version ${version}`, link: "/reference/changelog" },
 		],
 		sidebar: sidebar(),
 		outline: [2, 3],
@@ -35,11 +38,15 @@ export default defineConfig({
 				detailedView: true,
 				miniSearch: {
 					searchOptions: {
+						// A wrong letter is rarer than a technical word that is nearly another one.
+						fuzzy: false,
 						// Guides come before reference pages, which have each word often. VitePress takes this function as text.
-						boostDocument: (id: string) =>
-							/\/(reference\/|options|errors|faults|fidelity|outbox-states|mirroring-limits|sandbox-routes)/.test(id)
-								? 0.4
-								: 1,
+						boostDocument: (id: string) => {
+							if (/^\/reference\/(api|examples)\//.test(id)) return 0.05;
+							const isReference =
+								/\/(reference\/|options|errors|faults|fidelity|outbox-states|mirroring-limits|sandbox-routes|glossary|upgrading)/;
+							return isReference.test(id) ? 0.4 : 1;
+						},
 					},
 				},
 			},

@@ -104,12 +104,20 @@ function apiEntries(): ApiEntry[] {
 	if (!existsSync(file)) return [];
 	const entries: Navigation[] = JSON.parse(readFileSync(file, "utf8"));
 	const linkOf = ({ path = "" }: Navigation) => `/reference/api/${path.replace(/(index)?\.md$/, "")}`;
-	return entries.map((entry) => ({
-		title: entry.title,
+	return entries.flatMap(withNested).map((entry) => ({
+		title: entry.path?.replace(/\/?index\.md$/, "") ?? entry.title,
 		link: linkOf(entry),
-		kinds: (entry.children ?? []).map(({ title, children = [] }) => ({
-			text: title,
-			items: children.map((symbol) => ({ text: symbol.title, link: linkOf(symbol) })),
-		})),
+		kinds: (entry.children ?? [])
+			.filter(({ path }) => path === undefined)
+			.map(({ title, children = [] }) => ({
+				text: title,
+				items: children.map((symbol) => ({ text: symbol.title, link: linkOf(symbol) })),
+			})),
 	}));
+}
+
+/** An entry and those below it: typedoc lists `messaging-conversations/outbox` among the kinds of the main entry. */
+function withNested(entry: Navigation): Navigation[] {
+	const nested = (entry.children ?? []).filter(({ path }) => path !== undefined);
+	return [entry, ...nested.flatMap(withNested)];
 }
