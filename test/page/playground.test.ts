@@ -124,7 +124,12 @@ test("the search finds what people look for, and the guide to it first", async (
 	await page.waitForFunction("document.querySelector('#app').__vue_app__"); // until then, nothing hears the keys
 	const guides = {
 		idempotency: "reliability",
-		"rate limit": "reliability",
+		"rate limit": "troubleshooting",
+		429: "troubleshooting",
+		stuck: "troubleshooting",
+		unsubscribe: "troubleshooting",
+		STOP: "runbook",
+		twice: "outbox-limits",
 		"24 hours": "window-and-queue",
 		duplicate: "reliability",
 		"Next.js": "nextjs",
