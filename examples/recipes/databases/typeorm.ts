@@ -13,7 +13,7 @@ export interface Note {
 	agencyId: string;
 	to: string;
 	body: string;
-	/** The text isn't sent after this time: ISO 8601 with a zone. */
+	/** Don't send it after this time: ISO 8601 with a UTC offset. */
 	visitAt: string;
 }
 

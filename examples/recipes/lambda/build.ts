@@ -10,7 +10,7 @@ export async function bundle(outdir: string): Promise<void> {
 		platform: "node",
 		target: "node20",
 		format: "esm",
-		// Some dependencies of pg are CommonJS, and call `require`, which an ES module has not.
+		// Some dependencies of pg are CommonJS, and call `require`, which ES modules don't have.
 		banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
 		minify: true,
 		sourcemap: true, // with NODE_OPTIONS=--enable-source-maps the stacks name your files

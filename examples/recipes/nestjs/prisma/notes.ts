@@ -11,7 +11,7 @@ interface Note {
 	agencyId: string;
 	to: string;
 	body: string;
-	/** Later the text is not sent any more: ISO 8601 with a zone. */
+	/** Don't send it after this time: ISO 8601 with a UTC offset. */
 	visitAt: string;
 }
 
