@@ -1,8 +1,9 @@
 /*
  * What to do next with one text. Nothing here reads, sends or stores.
  */
+import { type DeliveryPhase, phaseOf } from "../shared/delivery-phase.ts";
 import { openFor, serviceNow } from "./baseline.ts";
-import { type HeldMatch, isAnswered, isFurther, type Match, type Phase, phaseOf } from "./match.ts";
+import { type HeldMatch, isAnswered, isFurther, type Match } from "./match.ts";
 import {
 	type Change,
 	type OutboxReason,
@@ -192,20 +193,20 @@ function ifHidden(text: OutboxText, rules: Rules, now: number): Decision {
 }
 
 /** The change of a sent text after a read. */
-export function afterFollow(text: OutboxText, phase: Phase | null, rules: Rules, now: number): Change {
+export function afterFollow(text: OutboxText, phase: DeliveryPhase | null, rules: Rules, now: number): Change {
 	const reads = text.progress.reads + 1;
 	const state = phase && isFurther(phase, text.state) ? phase : undefined;
 	return { ...(state && { state }), nextAt: nextFollow(state, rules, reads, now), progress: { reads } };
 }
 
 /** The text is a message. */
-export function asMessage(messageId: string | null, phase: Phase, rules: Rules, now: number): Change {
+export function asMessage(messageId: string | null, phase: DeliveryPhase, rules: Rules, now: number): Change {
 	const progress = { reads: 0, failures: 0, error: null };
 	return { state: phase, messageId: storableId(messageId), nextAt: nextFollow(phase, rules, 0, now), progress };
 }
 
 /** When to check a message next; null when nothing more will be reported, or `followMs` is used up. */
-function nextFollow(phase: Phase | undefined, { followMs }: Rules, reads: number, now: number): number | null {
+function nextFollow(phase: DeliveryPhase | undefined, { followMs }: Rules, reads: number, now: number): number | null {
 	const wait = followMs[reads];
 	return phase === "read" || phase === "failed" || wait === undefined ? null : now + wait;
 }

@@ -1,6 +1,7 @@
 import type { AgencyClient, Message } from "messaging-conversations";
+import { phaseOf } from "../shared/delivery-phase.ts";
 import { moment, object, refuse } from "./input.ts";
-import { findText, isAnswered, isConsentFailed, newestTime, phaseOf, readConversation, slackMs } from "./match.ts";
+import { findText, isAnswered, isConsentFailed, newestTime, readConversation, slackMs } from "./match.ts";
 import { storableId } from "./text.ts";
 
 /** A text that was sent, or may have been: what `messages.send` gave, or what is known of a send that gave nothing. */

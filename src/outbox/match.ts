@@ -1,6 +1,7 @@
 /*
  * Reads a conversation, and looks for a text in it.
  */
+
 import {
 	type AgencyClient,
 	type ConversationDetail,
@@ -9,6 +10,7 @@ import {
 	type Message,
 	type QueuedMessage,
 } from "messaging-conversations";
+import { type DeliveryPhase, phaseOf } from "../shared/delivery-phase.ts";
 import { storableId } from "./text.ts";
 
 /** Clocks of one service may differ by this much. */
@@ -158,20 +160,10 @@ export function newestTime({ conversation, messages }: Reading): number {
 /** In milliseconds, or 0 without a time. */
 export const timeOf = (time: string | null | undefined): number => Date.parse(time ?? "") || 0;
 
-/** How far a message has come, by the provider. */
-export type Phase = "sent" | "delivered" | "read" | "failed";
-
-export function phaseOf({ status, readAt, deliveredAt }: Message): Phase {
-	if (status === "failed" || status === "undelivered") return "failed";
-	if (readAt !== null || status === "read") return "read";
-	if (deliveredAt !== null || status === "delivered") return "delivered";
-	return "sent";
-}
-
-const phases: readonly string[] = ["sent", "delivered", "failed", "read"] satisfies Phase[];
+const phases: readonly string[] = ["sent", "delivered", "failed", "read"] satisfies DeliveryPhase[];
 
 /** Whether a report goes beyond the state of a text. The feed may deliver a change after a later one. */
-export function isFurther(phase: Phase, state: string): boolean {
+export function isFurther(phase: DeliveryPhase, state: string): boolean {
 	return phases.indexOf(phase) > phases.indexOf(state);
 }
 

@@ -1,4 +1,5 @@
 import type { Message } from "messaging-conversations";
+import { phaseOf } from "../shared/delivery-phase.ts";
 import { createGateway } from "./blocked.ts";
 import { unsent } from "./decide.ts";
 import type { OutboxEngine } from "./engine.ts";
@@ -11,7 +12,7 @@ import {
 	refuseOther,
 } from "./enqueue.ts";
 import { can, fields, moment, object, refuse, text } from "./input.ts";
-import { isFurther, phaseOf } from "./match.ts";
+import { isFurther } from "./match.ts";
 import { checkedOptions, type OutboxOptions } from "./options.ts";
 import { createPauses } from "./pauses.ts";
 import { type QueueContext, workQueue } from "./queue.ts";

@@ -1,7 +1,9 @@
 /*
  * Works through the queue of one recipient: reads, decides, stores and sends.
  */
+
 import type { OutgoingMessage, PartnerError, Sent } from "messaging-conversations";
+import { phaseOf } from "../shared/delivery-phase.ts";
 import { baselineOf } from "./baseline.ts";
 import { type Gateway, isRefusedByGateway } from "./blocked.ts";
 import {
@@ -21,7 +23,7 @@ import {
 	withEnd,
 } from "./decide.ts";
 import { failureOf } from "./failure.ts";
-import { findText, isConsentFailed, type Match, phaseOf, type Reading, readConversation, slackMs } from "./match.ts";
+import { findText, isConsentFailed, type Match, type Reading, readConversation, slackMs } from "./match.ts";
 import type { CheckedOptions } from "./options.ts";
 import type { Pauses } from "./pauses.ts";
 import { permissionFor } from "./permission.ts";

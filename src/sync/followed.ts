@@ -1,4 +1,5 @@
 import type { Message } from "messaging-conversations";
+import { phaseOf } from "../shared/delivery-phase.ts";
 import { keyIn, type Memory, never } from "./memory.ts";
 import type { Dated } from "./read.ts";
 
@@ -18,16 +19,9 @@ const mostFollowed = 1_000;
 /** The parts of a message that may change later. */
 export type Changeable = Pick<Message, "status" | "deliveredAt" | "readAt" | "mediaStored">;
 
-/** What the status and the times say together: a provider may report a time without a new status. */
-function deliveryOf({ status, deliveredAt, readAt }: Changeable): "failed" | "read" | "delivered" | "sent" {
-	if (status === "failed" || status === "undelivered") return "failed";
-	if (status === "read" || readAt !== null) return "read";
-	return status === "delivered" || deliveredAt !== null ? "delivered" : "sent";
-}
-
 /** A text that changes when the message has news: its status, what the status means, and the number of stored files. */
 export function stateOf(message: Changeable): string {
-	return `${message.status ?? ""}/${deliveryOf(message)}/${message.mediaStored?.length ?? 0}`;
+	return `${message.status ?? ""}/${phaseOf(message)}/${message.mediaStored?.length ?? 0}`;
 }
 
 /** Whether more is to be expected of a message. */
@@ -35,7 +29,7 @@ function isOpen(message: Message, statuses: Statuses): boolean {
 	const { direction, media, mediaStored } = message;
 	if ((media?.length ?? 0) > (mediaStored?.length ?? 0)) return true;
 	if (direction !== "outbound" || statuses === false) return false;
-	const delivery = deliveryOf(message);
+	const delivery = phaseOf(message);
 	return delivery === "sent" || (delivery === "delivered" && statuses === "read");
 }
 
