@@ -46,6 +46,23 @@ test.each([
 	expect(asked).toHaveLength(2);
 });
 
+test("a contact who is skipped does not end that the statuses of others are followed", async () => {
+	const opened = open(2);
+	const { model, contact } = opened;
+	model.write(contact(0), { direction: "outbound" });
+	vi.useFakeTimers({ now: model.now, toFake: ["Date"] });
+	onTestFinished(() => void vi.useRealTimers());
+	const options = { statuses: true, skip: (phoneNumber: string) => phoneNumber === contact(1).phoneNumber } as const;
+	await opened.poll(options);
+	model.write(contact(1));
+	expect((await opened.poll(options)).changes).toEqual([]);
+	const [sent] = contact(0).messages.slice(-1);
+	if (sent) sent.status = "delivered";
+	model.advance(minutes(2));
+	vi.setSystemTime(model.now);
+	expect(messagesOf(opened, await opened.poll(options))).toEqual([[0, ["2"]]]);
+});
+
 test.each([0, 1, 10])(
 	"what was skipped counts as delivered: only later messages come, %d minutes later",
 	async (count) => {
