@@ -66,7 +66,7 @@ export function createGateway(client: Client, pauses: Pauses, now: () => number)
 			const others = sends.filter(({ id }) => id !== text.id);
 			const isBlocked = isSend && !failed && previous !== undefined && others.some(({ at }) => at > previous);
 			const isAll = failed !== undefined || (isSend && !isBlocked);
-			const until = isAll ? pauses.holdAll("gateway", failed ?? error) : pauses.met(error, text, waitMs);
+			const until = await (isAll ? pauses.holdAll("gateway", failed ?? error) : pauses.met(error, text, waitMs));
 			return { nextAt: Math.max(until, now() + waitMs), isBlocked };
 		},
 		sent: ({ id }) => {

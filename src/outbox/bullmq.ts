@@ -32,15 +32,6 @@ export interface BullmqJobOptions {
 	delay: number;
 	/** Jobs with a smaller number are taken first. */
 	priority: number;
-	/** How often it is tried. */
-	attempts: number;
-	/** How long it waits before each further attempt. */
-	backoff: {
-		/** Each wait is twice as long as the one before. */
-		type: "exponential";
-		/** The first wait, in milliseconds. */
-		delay: number;
-	};
 	/** A job that is done leaves nothing behind. */
 	removeOnComplete: true;
 	/** Nor does one that has failed. */
@@ -69,8 +60,8 @@ export interface BullmqJob {
 const jobName = "outbox-wake";
 /** Of a priority of 0. BullMQ takes 1 to 2,097,152, the smaller number first. */
 const middlePriority = 1_048_576;
-/** A job of an open transaction is repeated after 0.1, 0.2, 0.4 … seconds, for 51 seconds in all. */
-const untilCommitted = { attempts: 10, backoff: { type: "exponential", delay: 100 } } as const;
+/** Redis takes no part in a transaction, which ends after `enqueue`. A worker that comes too early finds the text a second later. */
+const untilCommittedMs = 100;
 /** How long a caller waits for Redis. The text is stored by then. */
 const longestWakeMs = 1_000;
 /** How long no wake-up is tried after one that took too long. */
@@ -79,9 +70,9 @@ const longestStartMs = 10_000;
 const longestCloseMs = 5_000;
 
 /**
- * Lets any number of processes work on one store, by jobs of BullMQ 5 or 6 on Redis. The store is a {@link mysqlStore} or a
- * {@link postgresStore}. A job is a wake-up, and the rows decide: what Redis loses, doubles or reorders does no harm. While Redis is away,
- * `enqueue` stores its texts, and they are sent when it is back.
+ * Wakes the workers of a store by jobs of BullMQ 5 or 6 on Redis, so that a text goes out moments after it was enqueued by another
+ * process. Without an engine it may take a second. A job is a wake-up, and the rows decide: what Redis loses, doubles or reorders
+ * does no harm. While Redis is away, `enqueue` stores its texts.
  *
  * @throws PartnerInvalidInput naming the option and the rule
  * @example
@@ -114,25 +105,23 @@ export function bullmqEngine(options: BullmqEngineOptions): OutboxEngine {
 		},
 		// The text is stored by then, and the scan of the workers finds it.
 		mayFailToWake: true,
-		async wake({ agencyId, to, seq, priority = 0 }, at, key = "", tx) {
+		async wake(wakeUp, { key, priority, tx }) {
 			if (Date.now() < awayUntil) throw unavailable(lastError);
 			const job: BullmqJobOptions = {
-				jobId: await operationIdFrom("wake", agencyId, to, `${at}`, `key ${key}`),
-				delay: Math.max(0, Math.ceil(at - Date.now())),
+				jobId: await operationIdFrom("wake", `key ${key}`),
+				delay: tx === undefined ? 0 : untilCommittedMs,
 				priority: middlePriority - priority,
-				// Redis takes no part in the transaction, so that a worker may come before its end.
-				...(tx === undefined ? { ...untilCommitted, attempts: 1 } : untilCommitted),
 				removeOnComplete: true,
 				removeOnFail: true,
 			};
-			await within(longestWakeMs, queue.add(jobName, { text: seq }, job)).catch((error: unknown) => {
+			await within(longestWakeMs, queue.add(jobName, wakeUp, job)).catch((error: unknown) => {
 				awayUntil = Date.now() + awayMs;
 				lastError = error ?? lastError;
 				throw unavailable(lastError);
 			});
 			reached();
 		},
-		async work(step, concurrency) {
+		async work(wake) {
 			const { connection }: { connection?: { options?: { maxRetriesPerRequest?: unknown } } } = queue.opts;
 			if (can(connection, "duplicate") && connection?.options?.maxRetriesPerRequest)
 				refuse(
@@ -140,23 +129,18 @@ export function bullmqEngine(options: BullmqEngineOptions): OutboxEngine {
 					"its connection must have maxRetriesPerRequest: null, because a worker waits on it for jobs",
 					"work",
 				);
-			const running = new Set<Promise<unknown>>();
-			const run = async ({ name, data }: BullmqJob): Promise<void> => {
-				if (name !== jobName) throw new Error("This queue belongs to an outbox. Give your jobs a queue of their own.");
-				if (!(await step(data.text))) throw new Error("The transaction that stores the text is still open.");
-			};
 			// BullMQ connects again by itself.
 			let isAway = false;
 			const worker = new Worker(
 				queue.name,
-				async (job) => {
+				async ({ name }) => {
+					if (name !== jobName)
+						throw new Error("This queue belongs to an outbox. Give your jobs a queue of their own.");
 					isAway = false;
 					reached();
-					const ended = run(job);
-					running.add(ended);
-					await ended.finally(() => running.delete(ended));
+					wake();
 				},
-				{ ...queue.opts, concurrency } as never,
+				queue.opts as never,
 			);
 			worker.on("error", () => {
 				isAway = true;
@@ -166,9 +150,7 @@ export function bullmqEngine(options: BullmqEngineOptions): OutboxEngine {
 			});
 			return async () => {
 				// Without force it would wait for a Redis that is away.
-				const closed = worker.close(isAway);
-				await Promise.allSettled(running);
-				await within(longestCloseMs, closed).catch(() => {});
+				await within(longestCloseMs, worker.close(isAway)).catch(() => {});
 			};
 		},
 	};

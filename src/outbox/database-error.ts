@@ -100,6 +100,11 @@ function isUnmigrated(error: unknown): boolean {
 	);
 }
 
+/** A column or an index is there already. */
+export function isDuplicate(error: unknown): boolean {
+	return /^(ER_DUP_FIELDNAME|ER_DUP_KEYNAME|1060|1061)$/.test(codeOf(error));
+}
+
 /** How MySQL says that no transaction is open, or another one: it does not know the savepoint. */
 export function isWithoutTransaction(error: unknown): boolean {
 	return /^(ER_SP_DOES_NOT_EXIST|1305)$/.test(codeOf(error));

@@ -1,25 +1,30 @@
-import type { DueRecipient } from "./store.ts";
-
-/** Wakes workers on any number of machines. A job is a wake-up and no more: the rows decide, so a lost or doubled one does no harm. */
+/**
+ * Wakes workers on any number of machines within moments. A job says "look now" and no more: the rows decide, so a lost or doubled
+ * one does no harm. Workers look by themselves once a second, with and without an engine.
+ */
 export interface OutboxEngine {
 	/** Creates what the engine needs; does nothing when it is there. Returns early if the signal aborts. */
 	start: (signal?: AbortSignal) => Promise<void>;
-	/**
-	 * Wakes a worker for a recipient at a time in milliseconds, in the transaction `tx` if there is one. `key` distinguishes two
-	 * wake-ups of one time. Jobs of a higher priority come first. A job holds `seq`, and no number.
-	 */
-	wake: (due: DueRecipient & { priority?: number }, at: number, key?: string, tx?: unknown) => Promise<void>;
+	/** Adds a job, in the transaction `tx` if there is one. Two of one `key` are one. Jobs of a higher priority come first. */
+	wake: (wakeUp: WakeUp, options: WakeOptions) => Promise<void>;
 	/** Whether a text is enqueued although its wake-up failed, because a worker finds it. By default `enqueue` fails too. */
 	mayFailToWake?: boolean;
-	/**
-	 * Calls `step` with the `seq` of each wake-up, at most `concurrency` at once. `step` returns false if the text is not there,
-	 * for example because its transaction is still open. Returns a function that stops it after running steps.
-	 */
-	work: (step: (seq: number) => Promise<boolean>, concurrency: number) => Promise<() => Promise<void>>;
+	/** Calls `wake` for each job. Returns a function that stops it. */
+	work: (wake: () => void) => Promise<() => Promise<void>>;
 }
 
-/** The data of a job. */
+/** The data of a job. It holds no number. */
 export interface WakeUp {
-	/** `seq` of a text of the recipient. */
+	/** `seq` of the text that was enqueued or changed. */
 	text: number;
+}
+
+/** How a job is added. */
+export interface WakeOptions {
+	/** Distinguishes two jobs. */
+	key: string;
+	/** That of the text. */
+	priority: number;
+	/** The caller's transaction. */
+	tx?: unknown;
 }

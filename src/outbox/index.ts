@@ -26,7 +26,7 @@ export {
 	type BullmqWorkerLike,
 	bullmqEngine,
 } from "./bullmq.ts";
-export type { OutboxEngine, WakeUp } from "./engine.ts";
+export type { OutboxEngine, WakeOptions, WakeUp } from "./engine.ts";
 export { mysqlStore } from "./mysql.ts";
 export {
 	type PgBossEngineOptions,
@@ -37,7 +37,7 @@ export {
 export { postgresStore } from "./postgres.ts";
 export type { StoreOptions } from "./sql-store.ts";
 export { sqliteStore } from "./sqlite.ts";
-export type { DueRecipient, OutboxStore, Worker } from "./store.ts";
+export type { Band, ClaimOptions, Lease, OutboxStore, StoredPause } from "./store.ts";
 export type {
 	Baseline,
 	NewText,

@@ -81,6 +81,18 @@ export function mysqlStore(
 				isEnded: "part_open is null",
 			},
 			locksReads: true,
+			isChangedInWith: false,
+			leases: {
+				clock: `(${now} div 1000)`,
+				least: "least",
+				greatest: "greatest",
+				onConflict: () => "on duplicate key update",
+				given: (column) => `values(${column})`,
+				isArrived: `state <> '${unconfirmed}'`,
+				skipLocked: "",
+				by: (index) => `force index (${index})`,
+				hasReturning: false,
+			},
 			proof,
 		},
 		namesFrom(options, "mysqlStore"),
@@ -221,7 +233,7 @@ function undamaged(rows: Row[], field: "pool" | "tx", operation: string): Row[] 
  * The columns `part_…` are null in all texts that their index does not need, as partial indexes leave them out. They are
  * stored, because indexes of virtual columns have had defects in both databases.
  */
-function tablesOf({ texts, worker, stops }: Names): Record<string, string> {
+function tablesOf({ texts, worker, stops, queues, agencies }: Names): Record<string, string> {
 	const part = (name: string, type: string, condition: string, value: string) =>
 		`part_${name} ${type} generated always as (if(${condition}, ${value}, null)) stored`;
 	return {
@@ -233,7 +245,7 @@ function tablesOf({ texts, worker, stops }: Names): Record<string, string> {
 			"state varchar(32) not null, reason varchar(64), since bigint not null, next_at bigint",
 			"ready_at bigint not null default 0, attempted bigint not null default 0, begun_at bigint not null default 0",
 			"version bigint not null, message_id varchar(255), queue_id varchar(255), unacknowledged bigint",
-			"progress longtext not null",
+			"progress longtext not null, arrived tinyint default 1",
 			part("due", "bigint", "next_at is not null", "priority"),
 			part("open", "bigint", `next_at is not null and state in ${open}`, "attempted"),
 			part("sent", "bigint", "message_id is not null", "1"),
@@ -242,10 +254,17 @@ function tablesOf({ texts, worker, stops }: Names): Record<string, string> {
 			"key priority (part_due, next_at, seq, recipient, agency_id)",
 			"key turn (recipient, agency_id, part_open desc, priority desc, seq)",
 			"key queue (recipient, agency_id, next_at, seq)",
-			"key sent (agency_id, recipient, part_sent, seq)",
+			"key sent (agency_id, recipient, part_sent, seq), key arrived (arrived, seq)",
 		].join(", "),
 		[worker]:
 			"one bigint not null primary key, token varchar(64) not null, host varchar(255), pid bigint, started_at bigint, beat_at bigint",
 		[stops]: "name varchar(64) not null primary key, stopped_at bigint not null",
+		[queues]: [
+			"id bigint not null auto_increment primary key, recipient varchar(32) not null, agency_id varchar(255) not null",
+			"band bigint not null, due_at bigint not null, lease_until bigint, token varchar(64), revision bigint not null default 0",
+			"unique key who (recipient, agency_id), key turn (agency_id, band, due_at), key owner (token)",
+		].join(", "),
+		[agencies]:
+			"agency_id varchar(255) not null primary key, served_at bigint not null default 0, paused_until bigint not null default 0, failures bigint not null default 0, reason varchar(64)",
 	};
 }

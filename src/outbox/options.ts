@@ -27,7 +27,10 @@ export interface OutboxOptions {
 	client: Client;
 	/** The store of the texts: {@link sqliteStore}, {@link postgresStore} or {@link mysqlStore}. */
 	store: OutboxStore;
-	/** Lets several processes work: {@link pgBossEngine} or {@link bullmqEngine}. Without one, a second worker is refused. */
+	/**
+	 * Wakes workers in other processes within moments: {@link pgBossEngine} or {@link bullmqEngine}. Without one they look for new
+	 * texts once a second. Any number of processes may work, with and without an engine.
+	 */
 	engine?: OutboxEngine | undefined;
 	/**
 	 * Runs before every request, except when the outbox repeats a request at once with the same id. Gets the conversation that
@@ -74,7 +77,11 @@ export interface OutboxOptions {
 	 * @default 10 s, 30 s, 2 min, 10 min, 1 h, 6 h, 24 h
 	 */
 	followMs?: readonly number[] | undefined;
-	/** Contacts that this process sends to at once. @default 4 */
+	/**
+	 * Contacts that this process sends to at once. Half of them are of one agency at most while another one waits, and half are
+	 * only read.
+	 * @default 16
+	 */
 	concurrency?: number | undefined;
 	/**
 	 * Called when a text needs no more sending, and again when its message is delivered, read or failed. It is lost with the
@@ -109,7 +116,7 @@ const isTimes = (value: unknown): boolean =>
 const schema = object({
 	client: rule<Client>((value) => hasMethods(value, "agency"), "must be a client: createClient(options)"),
 	store: rule<OutboxStore>(
-		(value) => hasMethods(value, "insert", "save", "due"),
+		(value) => hasMethods(value, "insert", "save", "claim"),
 		"must be a store: sqliteStore(db), postgresStore(pool) or mysqlStore(pool)",
 	),
 	engine: optional(
@@ -180,7 +187,7 @@ export function checkedOptions(options: OutboxOptions): CheckedOptions {
 		onHeld: given.onHeld ?? "wait",
 		settleMs: given.settleMs ?? defaultSettleMs,
 		followMs: given.followMs ?? defaultFollowMs,
-		concurrency: given.concurrency ?? 4,
+		concurrency: given.concurrency ?? 16,
 		onSettled: given.onSettled,
 		onPaused: given.onPaused,
 		defaultCountry: given.defaultCountry ?? client.defaultCountry,

@@ -2,7 +2,6 @@ import type { Message } from "messaging-conversations";
 import { phaseOf } from "../shared/delivery-phase.ts";
 import { createGateway } from "./blocked.ts";
 import { unsent } from "./decide.ts";
-import type { OutboxEngine } from "./engine.ts";
 import {
 	checkedText,
 	type EnqueuedText,
@@ -15,13 +14,13 @@ import { can, fields, moment, object, refuse, text } from "./input.ts";
 import { isFurther } from "./match.ts";
 import { checkedOptions, type OutboxOptions } from "./options.ts";
 import { createPauses } from "./pauses.ts";
-import { type QueueContext, workQueue } from "./queue.ts";
+import { workQueue } from "./queue.ts";
 import { createSettingsCache } from "./settings.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
+import type { Lease } from "./store.ts";
 import { changed, isUnfinished, type OutboxText, type Recipient, storableId } from "./text.ts";
 import type { Transaction } from "./transaction.ts";
-import { createLoop, throughOutages, untilEitherAborts, type Work, workWith } from "./worker.ts";
-import { asOnlyWorker } from "./worker-lock.ts";
+import { createLoop, throughOutages, workWith } from "./worker.ts";
 
 /** Durable sends. */
 export interface Outbox {
@@ -44,8 +43,9 @@ export interface Outbox {
 	 * begins. Reads by `conversations.get` before a first request and before each retry that could be a second text, and sends
 	 * by `messages.send`.
 	 *
-	 * @throws PartnerInvalidInput if another process works on the store and you use no engine. An error of the store that does
-	 * not pass by itself, such as a missing table, and any other one after an hour
+	 * Any number of processes may work on a store at once, with or without an engine.
+	 *
+	 * @throws an error of the store that does not pass by itself, such as a missing table, and any other one after an hour
 	 * @example
 	 * const signal = AbortSignal.timeout(50); // in a server: aborted by SIGTERM
 	 * await outbox.work({ signal });
@@ -55,7 +55,7 @@ export interface Outbox {
 	 * Does what is due now, for a cron job, a serverless function or a test. When the signal aborts, requests in progress
 	 * are finished, no new one begins, and the rest waits for the next call. A second call waits for the first.
 	 *
-	 * @throws as {@link Outbox.work}, and while {@link Outbox.work} of this process runs
+	 * @throws as {@link Outbox.work}, and if the database is away
 	 * @example
 	 * await outbox.drain();
 	 * await outbox.drain({ signal: AbortSignal.timeout(20_000) }); // begins no request after 20 seconds
@@ -151,7 +151,8 @@ export interface SettledChange extends OutboxStatus {
 	revision: number;
 }
 
-const longestSweepMs = 30_000;
+const longestLeaseMs = 30_000;
+const shortestLeaseMs = 1_000;
 
 /**
  * Creates an outbox. It stores texts with your own rows, sends each once and in the contact's order, and follows them until
@@ -168,22 +169,19 @@ const longestSweepMs = 30_000;
 export function createOutbox(given: OutboxOptions): Outbox {
 	const options = checkedOptions(given);
 	const { client, store, engine, onSettled, onPaused, now } = options;
-	const pauses = createPauses((pause) => ignoringErrors(() => onPaused?.(pause)), now);
-	const context: QueueContext = {
+	const pauses = createPauses((pause) => ignoringErrors(() => onPaused?.(pause)), now, store);
+	const leaseMs = Math.min(longestLeaseMs, Math.max(shortestLeaseMs, Math.floor(options.settleMs / 2)));
+	const context = {
 		options,
 		pauses,
 		gateway: createGateway(client, pauses, now),
 		settings: createSettingsCache(client, now),
 		onChange: settled,
+		leaseMs,
 	};
-	const queues: Work = {
-		store,
-		now,
-		concurrency: options.concurrency,
-		sweepMs: Math.min(longestSweepMs, options.settleMs),
-		step: (recipient, signal) => workQueue(context, recipient, signal),
-	};
-	const loop = createLoop(queues, pauses);
+	const { concurrency } = options;
+	const step = (lease: Lease, signal?: AbortSignal) => workQueue(context, lease, signal);
+	const loop = createLoop({ store, step, now, concurrency, leaseMs }, pauses);
 
 	async function settled(text: OutboxText): Promise<void> {
 		if (isUnfinished(text.state)) return;
@@ -202,34 +200,22 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		const text = checkedText(given, client, { defaultCountry, allowUnlistedNumber }, now());
 		const row = await store.insert(text, tx);
 		refuseOther(text, row);
-		if (row.version === 0) await wakeWorker(row, row.nextAt ?? now(), row.id, tx);
+		// What is due later is found by the workers themselves.
+		if (row.version === 0 && (row.nextAt ?? 0) <= now()) await wakeWorker(row, row.id, tx);
 		if (tx === undefined) loop.nudge();
 		return statusOf(row);
 	}
 
 	async function work(given: { signal?: AbortSignal | undefined } = {}): Promise<void> {
 		const signal = signalIn(given, "work");
-		await throughOutages(() => (engine ? workBy(engine, signal) : workAlone(signal)), { pauses, now, signal });
-	}
-
-	function workBy(by: OutboxEngine, signal: AbortSignal | undefined): Promise<void> {
-		const failed = new AbortController();
-		return untilEitherAborts([signal, failed.signal], (ended) => workWith(by, queues, failed, ended));
-	}
-
-	function workAlone(signal: AbortSignal | undefined): Promise<void> {
-		return asOnlyWorker(store, "work", async (lost) => {
-			await store.recover(now());
-			await untilEitherAborts([signal, lost], (ended) => loop.run(true, ended));
-		});
+		const run = () => (engine ? workWith(engine, loop, signal) : loop.run(true, signal));
+		await throughOutages(run, { pauses, now, signal });
 	}
 
 	let drained: Promise<unknown> = Promise.resolve();
 	async function drain(given: { signal?: AbortSignal | undefined } = {}): Promise<void> {
 		const signal = signalIn(given, "drain");
-		const run = (lost?: AbortSignal) => untilEitherAborts([signal, lost], (ended) => loop.run(false, ended));
-		if (engine) return run();
-		const turn = drained.then(() => asOnlyWorker(store, "drain", run));
+		const turn = drained.then(() => loop.run(false, signal));
 		drained = turn.catch(() => {});
 		return turn;
 	}
@@ -323,15 +309,14 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	async function wake({ agencyId, to }: { agencyId: string | undefined; to: string }): Promise<void> {
 		const recipient = { to, ...(agencyId !== undefined && { agencyId }) };
 		await store.wake(recipient, now());
-		const texts = engine ? await store.unfinished(recipient) : [];
-		// One job for each agency.
-		const firsts = new Map(texts.map((text) => [text.agencyId, text]));
-		for (const first of firsts.values()) await wakeWorker(first, now());
+		// One job is enough, because the worker that it wakes looks at all queues.
+		const [first] = engine ? await store.unfinished(recipient) : [];
+		if (first) await wakeWorker(first, crypto.randomUUID(), undefined);
 		loop.nudge();
 	}
 
-	async function wakeWorker(...given: Parameters<OutboxEngine["wake"]>): Promise<void> {
-		await engine?.wake(...given).catch((error: unknown) => {
+	async function wakeWorker({ seq, priority }: OutboxText, key: string, tx: Transaction | undefined): Promise<void> {
+		await engine?.wake({ text: seq }, { key, priority, tx }).catch((error: unknown) => {
 			if (!engine.mayFailToWake) throw error;
 		});
 	}

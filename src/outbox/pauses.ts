@@ -1,4 +1,5 @@
 import type { PartnerError } from "messaging-conversations";
+import type { OutboxStore, StoredPause } from "./store.ts";
 import type { Recipient } from "./text.ts";
 
 /**
@@ -42,24 +43,28 @@ export interface Pause {
 	retryAt: Date;
 }
 
-/** The pauses of now. Kept in memory, so that a restart tries at once. */
+/** The pauses of now. What concerns an agency or everybody is in the store, so that all workers obey it, also after a restart. */
 export interface Pauses {
 	/** Notes an error of a text that would wait for `waitMs`. Returns the time before which the text is not tried. */
-	met: (error: PartnerError, text: Recipient & { id?: string }, waitMs: number) => number;
+	met: (error: PartnerError, text: Recipient & { id?: string }, waitMs: number) => Promise<number>;
 	/** Pauses all texts of the client because something in front of the service refuses them. Returns the time of the next try. */
-	holdAll: (reason: PauseReason, error: PartnerError) => number;
-	/** Pauses an agency because of its settings. Returns the time of the next try. */
-	holdAgency: (agencyId: string, reason: PauseReason) => number;
+	holdAll: (reason: PauseReason, error: PartnerError) => Promise<number>;
+	/** Reports that an agency cannot ask for consent. Returns the time until which texts wait that need it; other texts go on. */
+	holdConsent: (agencyId: string) => number;
 	/** Reports what keeps a single text waiting: once, until it is cleared. */
 	report: (id: string, pause: Omit<Pause, "id">) => void;
 	/** Notes a call that succeeded. A read ends no pause of sends, and a send none of reads. */
-	passed: (recipient: Recipient, operation: "read" | "send" | "settings") => void;
+	passed: (recipient: Recipient, operation: "read" | "send" | "settings") => Promise<void>;
 	/** Reports that the database or Redis is away. */
 	outage: (databaseError: Error, retryAt: number) => void;
 	/** Notes that a text does not wait any more. */
 	cleared: (id: string) => void;
-	/** Returns the time until which an agency's texts wait; without an agency that until which all wait. */
-	pausedUntil: (agencyId?: string) => number;
+	/** Returns the time until which an agency's texts wait, as far as this process knows. */
+	pausedUntil: (agencyId: string) => number;
+	/** Takes in a pause that has ended, for one queue to try. */
+	resumed: (pause: StoredPause) => void;
+	/** Takes in that the store knows no pause of these agencies, nor of everybody. */
+	ended: (agencyIds: Iterable<string>) => void;
 	/** Ends all pauses, because the clock they were measured by was set back. */
 	forget: () => void;
 }
@@ -72,6 +77,8 @@ interface Scope {
 	reported: Set<string>;
 	/** The contacts whose last call failed, each with its time. */
 	failing: Map<string, number>;
+	/** Whether it is in the store. */
+	isStored: boolean;
 }
 
 const longestPauseMs = 60_000;
@@ -79,18 +86,29 @@ const longestPauseMs = 60_000;
 const longestGatewayPauseMs = 15 * 60_000;
 const hourMs = 3_600_000;
 
-const operations = ["read", "send", "key", "settings", "gateway"] as const;
-type Operation = (typeof operations)[number];
+/** A text that needs no consent goes on while the settings do not allow to ask for it. */
+const pausing = ["read", "send", "key", "gateway"] as const;
+type Operation = (typeof pausing)[number] | "settings";
 
 /** @param tell is called once for each kind of pause, and again only when it came back after it had passed */
-export function createPauses(tell: (pause: Pause) => void, now: () => number): Pauses {
+export function createPauses(
+	tell: (pause: Pause) => void,
+	now: () => number,
+	store: Pick<OutboxStore, "pause" | "resume">,
+): Pauses {
 	const scopes = new Map<string, Scope>();
 	/** What was reported of each text. */
 	const reported = new Map<string, Set<PauseReason>>();
 	/** Without an agency the scope is every text of the client. */
 	const nameOf = (operation: Operation, agencyId = ""): string => `${operation} ${agencyId}`;
 	const scopeOf = (name: string): Scope => {
-		const scope = scopes.get(name) ?? { until: 0, times: 0, reported: new Set<string>(), failing: new Map() };
+		const scope = scopes.get(name) ?? {
+			until: 0,
+			times: 0,
+			reported: new Set<string>(),
+			failing: new Map(),
+			isStored: false,
+		};
 		scopes.set(name, scope);
 		return scope;
 	};
@@ -98,15 +116,21 @@ export function createPauses(tell: (pause: Pause) => void, now: () => number): P
 	const pause = (scope: Scope, longestMs = longestPauseMs): void => {
 		if (scope.until <= now()) scope.until = now() + Math.min(longestMs, 500 * 2 ** scope.times++);
 	};
+	const keep = async (name: string, scope: Scope): Promise<void> => {
+		const [operation = "", agencyId = ""] = name.split(" ");
+		scope.isStored = true;
+		await store.pause({ agencyId, until: scope.until, failures: scope.times, reason: operation });
+	};
 	return {
-		met(error, { id, agencyId, to }, waitMs) {
+		async met(error, { id, agencyId, to }, waitMs) {
 			const at = now();
 			if (error._tag === "PartnerConflict") return at + waitMs;
 			const { reason, extent } = concernedBy(error);
 			const operation = error.operation === "messages.send" ? "send" : "read";
 			// A bad key fails reads and sends alike.
 			const isKey = reason === "key";
-			const scope = scopeOf(nameOf(isKey ? "key" : operation, extent === "client" ? undefined : agencyId));
+			const name = nameOf(isKey ? "key" : operation, extent === "client" ? undefined : agencyId);
+			const scope = scopeOf(name);
 			scope.failing.set(`${agencyId} ${to}`, at);
 			let until = at + Math.min(error.retryAfterMs ?? 0, hourMs);
 			if (extent !== "text") {
@@ -125,17 +149,21 @@ export function createPauses(tell: (pause: Pause) => void, now: () => number): P
 				};
 				tell({ reason, error, ...concerned, retryAt: new Date(extent === "text" ? retryAt : until) });
 			}
+			if (extent !== "text") await keep(name, scope);
 			return retryAt;
 		},
-		holdAll(reason, error) {
-			const scope = scopeOf(nameOf("gateway"));
+		async holdAll(reason, error) {
+			const name = nameOf("gateway");
+			const scope = scopeOf(name);
 			pause(scope, longestGatewayPauseMs);
 			scope.until = Math.max(scope.until, now() + Math.min(error.retryAfterMs ?? 0, hourMs));
 			if (!scope.reported.has(reason)) tell({ reason, error, retryAt: new Date(scope.until) });
 			scope.reported.add(reason);
+			await keep(name, scope);
 			return scope.until;
 		},
-		holdAgency(agencyId, reason) {
+		holdConsent(agencyId) {
+			const reason = "consent_unavailable";
 			const scope = scopeOf(nameOf("settings", agencyId));
 			pause(scope);
 			if (!scope.reported.has(reason)) tell({ reason, agencyId, retryAt: new Date(scope.until) });
@@ -149,7 +177,7 @@ export function createPauses(tell: (pause: Pause) => void, now: () => number): P
 		},
 		outage: (databaseError, retryAt) => tell({ reason: "database", databaseError, retryAt: new Date(retryAt) }),
 		cleared: (id) => void reported.delete(id),
-		passed({ agencyId, to }, operation) {
+		async passed({ agencyId, to }, operation) {
 			const names = [nameOf(operation), nameOf(operation, agencyId)];
 			if (operation !== "settings") names.push(nameOf("key"));
 			if (operation === "send") names.push(nameOf("gateway"));
@@ -161,12 +189,28 @@ export function createPauses(tell: (pause: Pause) => void, now: () => number): P
 				// A call that ends in a pause began before it, and does not end it.
 				if (scope.until > now()) continue;
 				// A contact whose last failure is old does not keep a pause open, because its text may be cancelled.
-				if (scope.until || [...scope.failing.values()].every((at) => now() - at > hourMs)) scopes.delete(name);
+				if (scope.until || [...scope.failing.values()].every((at) => now() - at > hourMs)) {
+					scopes.delete(name);
+					if (scope.isStored) await store.resume(name.split(" ")[1] ?? "");
+				}
 			}
 		},
 		pausedUntil(agencyId) {
-			const all = operations.flatMap((each) => [nameOf(each), nameOf(each, agencyId)]);
+			const all = pausing.flatMap((each) => [nameOf(each), nameOf(each, agencyId)]);
 			return Math.max(...all.map((name) => scopes.get(name)?.until ?? 0));
+		},
+		resumed({ agencyId, until, failures, reason }) {
+			const scope = scopeOf(nameOf(reason as Operation, agencyId));
+			scope.until = until;
+			scope.times = Math.max(scope.times, failures);
+			scope.isStored = true;
+		},
+		ended(agencyIds) {
+			for (const agencyId of ["", ...agencyIds])
+				for (const each of pausing) {
+					const scope = scopes.get(nameOf(each, agencyId));
+					if (scope?.isStored && scope.until > now()) scopes.delete(nameOf(each, agencyId));
+				}
 		},
 		forget: () => scopes.clear(),
 	};

@@ -106,10 +106,10 @@ async function bySettings(
 	const isOpen = reading !== null && isWindowOpen(reading.conversation, latestNow(reading, now, options.isClockGiven));
 	if (isOpen) return { language, settings };
 	if (!eligibleForManualSend) {
-		const nextAt = pauses.holdAgency(agencyId, "consent_unavailable");
+		const nextAt = pauses.holdConsent(agencyId);
 		return { change: { nextAt, reason: "consent_unavailable" } };
 	}
-	pauses.passed(text, "settings");
+	await pauses.passed(text, "settings");
 	if (language !== null && !availableLanguages.includes(language)) return { change: paused("language_unavailable") };
 	if (language === null && isChoice) return { change: paused("language_required") };
 	return { language, settings };

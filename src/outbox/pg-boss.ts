@@ -15,7 +15,7 @@ export interface PgBossLike {
 	work: (
 		name: string,
 		options: { pollingIntervalSeconds: number; batchSize: number },
-		handler: (jobs: { data: WakeUp }[]) => Promise<void>,
+		handler: () => Promise<void>,
 	) => Promise<string>;
 	/** Stops one worker, named by its id: in the place of the queue's name up to pg-boss 11, beside it in 12. */
 	offWork(name: string | { id: string }, options?: { id: string; wait: boolean }): Promise<unknown>;
@@ -25,8 +25,6 @@ export interface PgBossLike {
 export interface PgBossSendOptions {
 	/** The job's id, a UUID. */
 	id: string;
-	/** The job does not start before. Absent for at once. */
-	startAfter?: Date;
 	/** Jobs of a higher priority are taken first. */
 	priority: number;
 	/** How often a failed job is repeated. */
@@ -42,7 +40,7 @@ export interface PgBossDatabase {
 }
 
 /** Wake-ups that a worker takes at once. */
-const batchSize = 10;
+const batchSize = 100;
 
 /** Options of {@link pgBossEngine}. */
 export interface PgBossEngineOptions {
@@ -53,9 +51,9 @@ export interface PgBossEngineOptions {
 }
 
 /**
- * Lets any number of processes work on one {@link postgresStore}, by jobs of a started pg-boss: 10 on Node 20, 12 above.
- * `enqueue` with a `tx` makes its job in the same transaction. Outboxes with tables of their own need queues of their own,
- * because a worker knows the texts of its own table only.
+ * Wakes the workers of a {@link postgresStore} by jobs of a started pg-boss, 10 on Node 20, 12 above, so that a text goes out moments
+ * after it was enqueued by another process. Without an engine it may take a second. `enqueue` with a `tx` makes its job in the same
+ * transaction. Outboxes with tables of their own need queues of their own, because a job wakes the workers of one table only.
  *
  * @throws PartnerInvalidInput if `boss` is not a pg-boss, or for an unknown option
  * @example
@@ -74,44 +72,24 @@ export function pgBossEngine(boss: PgBossLike, options: PgBossEngineOptions = {}
 				return [];
 			});
 		},
-		async wake({ agencyId, to, seq, priority = 0 }, at, key = "", tx) {
+		async wake(wakeUp, { key, priority, tx }) {
 			// A job that is there already stays as it is.
-			const id = await operationIdFrom("wake", agencyId, to, `${at}`, `key ${key}`);
-			const job: PgBossSendOptions = { id, priority, retryLimit: 0 };
-			// What is due now starts by the clock of the database, which may be behind this one.
-			if (at > Date.now()) job.startAfter = new Date(at);
+			const job: PgBossSendOptions = { id: await operationIdFrom("wake", `key ${key}`), priority, retryLimit: 0 };
 			if (tx !== undefined) {
 				const transaction = transactionOf(tx, "postgres", "enqueue");
 				job.db = { executeSql: async (sql, values = []) => ({ rows: await transaction.query(sql, values) }) };
 			}
-			await boss.send(queue, { text: seq }, job);
+			await boss.send(queue, wakeUp, job);
 		},
-		async work(step, concurrency) {
-			const running = new Set<Promise<void>>();
-			const workers: string[] = [];
-			async function run(jobs: { data: WakeUp }[]): Promise<void> {
-				for (const { data } of jobs) await step(data.text);
-			}
-			async function handle(jobs: { data: WakeUp }[]): Promise<void> {
-				const batch = run(jobs);
-				running.add(batch);
-				await batch.finally(() => running.delete(batch));
-			}
-			async function stop(): Promise<void> {
-				// By the name alone every worker of the queue would stop, also those of another outbox.
-				await Promise.all(
-					workers.map((id) => boss.offWork({ id }).catch(() => boss.offWork(queue, { id, wait: true }))),
+		async work(wake) {
+			const often = { pollingIntervalSeconds: pollSeconds, batchSize };
+			const id = await boss.work(queue, often, async () => wake());
+			// By the name alone every worker of the queue would stop, also those of another outbox.
+			return () =>
+				boss.offWork({ id }).then(
+					() => {},
+					async () => void (await boss.offWork(queue, { id, wait: true })),
 				);
-				await Promise.allSettled(running);
-			}
-			try {
-				const often = { pollingIntervalSeconds: pollSeconds, batchSize };
-				while (workers.length < concurrency) workers.push(await boss.work(queue, often, handle));
-			} catch (error) {
-				await stop();
-				throw error;
-			}
-			return stop;
 		},
 	};
 }

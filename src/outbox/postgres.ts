@@ -7,6 +7,7 @@ import {
 	retryLocked,
 	type StoreOptions,
 	standard,
+	standardLeases,
 	type Value,
 } from "./sql-store.ts";
 import type { OutboxStore } from "./store.ts";
@@ -68,6 +69,12 @@ export function postgresStore(
 			begunAt: now,
 			begun: "begun_at",
 			stopNow: () => now,
+			isChangedInWith: true,
+			leases: {
+				...standardLeases,
+				clock: "(extract(epoch from clock_timestamp()) * 1000)::bigint",
+				skipLocked: "for update skip locked",
+			},
 			// "create index if not exists" waits for open transactions that have enqueued, and holds up each enqueue meanwhile.
 			// A name without a schema is looked for where it would be created, and not along the whole search path.
 			find: `select 1 as found where to_regclass(case when strpos($1, '.') > 0 then $1 else quote_ident(current_schema()) || '.' || $1 end) is not null`,

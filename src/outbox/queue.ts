@@ -23,11 +23,13 @@ import {
 	withEnd,
 } from "./decide.ts";
 import { failureOf } from "./failure.ts";
+import { bandOf } from "./leases.ts";
 import { findText, isConsentFailed, type Match, type Reading, readConversation, slackMs } from "./match.ts";
 import type { CheckedOptions } from "./options.ts";
 import type { Pauses } from "./pauses.ts";
 import { permissionFor } from "./permission.ts";
 import { canAsk, isSameSettings, type Settings, type SettingsCache } from "./settings.ts";
+import type { Band, Lease } from "./store.ts";
 import {
 	type Change,
 	changed,
@@ -48,6 +50,10 @@ export interface QueueContext {
 	settings: SettingsCache;
 	/** Called after each change of state that is stored. */
 	onChange: (text: OutboxText) => Promise<void>;
+	/** The right to work on the queue. */
+	lease: Lease;
+	/** How long a lease lasts, in milliseconds. */
+	leaseMs: number;
 }
 
 /** How long after a read the request that relies on it may begin. */
@@ -55,35 +61,48 @@ const freshMs = 10_000;
 /** How long a read may take. A slow service is still read and sent to. */
 const readingMs = 30_000;
 
-/** Does what is due for one recipient, until the signal aborts. Returns the time of the next step; undefined when nothing is left. */
+/** When a queue is due next, and what it waits for. Undefined if nothing is left in it. */
+export type Next = { at: number; band: Band } | undefined;
+
+/** Does what is due in a queue, until the signal aborts. */
 export async function workQueue(
-	context: QueueContext,
-	recipient: Recipient,
+	shared: Omit<QueueContext, "lease">,
+	lease: Lease,
 	signal?: AbortSignal,
-): Promise<number | undefined> {
+): Promise<Next> {
+	const context: QueueContext = { ...shared, lease };
 	const { store, now } = context.options;
-	const pausedUntil = context.pauses.pausedUntil(recipient.agencyId);
-	if (pausedUntil > now()) return pause(context, recipient, pausedUntil);
-	await follow(context, recipient, signal);
+	// Another text of the agency has met an error since the queue was leased.
+	if (context.pauses.pausedUntil(lease.agencyId) > now()) return { at: now(), band: lease.band };
+	await follow(context, lease, signal);
 	let last: OutboxText | undefined;
 	while (!signal?.aborted) {
-		const texts = await store.open(recipient, 20, now());
+		const texts = await store.open(lease, 20, now());
 		if (await endUnsent(context, texts)) continue;
 		const head = headOf(texts, context.options);
 		if (!head) break;
-		// Another worker may have put it off behind the text that has just ended here.
-		const isNext = last && last.id !== head.id && head.progress.attempts === 0;
 		const isDue = (head.nextAt ?? 0) <= now();
+		// An earlier version has put it off behind the text that has just ended here.
+		const isNext = last && last.id !== head.id && head.progress.attempts === 0;
 		if (!isNext && !isDue) break;
+		// More urgent texts of other recipients come first.
 		if (last && head.priority < last.priority) {
-			// More urgent texts of other recipients come first.
 			if (!isDue) await write(context, head, { nextAt: now() });
 			break;
 		}
 		last = head;
 		if (!(await workText(context, head, texts, signal))) break;
 	}
-	return rest(context, recipient);
+	if (signal?.aborted) return { at: now(), band: lease.band };
+	return nextOf(context, lease);
+}
+
+/** Texts that wait behind the head are due with it. */
+async function nextOf({ options: { store, now } }: QueueContext, recipient: Recipient): Promise<Next> {
+	const at = now();
+	const [head] = await store.open(recipient, 1, at);
+	if (head && (head.nextAt ?? 0) <= at) return { at, band: bandOf(head.state, head.priority) };
+	return store.nextOf(recipient, at);
 }
 
 /** Ends the waiting texts that may not be sent any more. Returns whether there were any. */
@@ -227,13 +246,13 @@ async function request(
 		.result()
 		.catch((thrown: unknown) => ({ ok: false as const, error: failureOf(thrown, "messages.send") }));
 	if (result.ok) {
-		context.pauses.passed(text, "send");
 		context.gateway.sent(text);
 	}
 	const after = result.ok
 		? afterSend(begun, result.data, options)
 		: await afterError(context, begun, result.error, grounds, signal);
 	const done = await writeEnd(context, begun, after);
+	if (result.ok) await context.pauses.passed(text, "send");
 	if (done?.state === "held" && grounds.replaces !== undefined) await markReplaced(context, grounds.replaces);
 	return done !== undefined;
 }
@@ -258,7 +277,7 @@ async function begin(context: QueueContext, text: OutboxText, grounds: Grounds):
 			reads: text.state === "sending" ? progress.reads : 0,
 		},
 	};
-	return write(context, text, begun, { unlessStopped: text.state === "waiting" });
+	return write(context, text, begun, { unlessStopped: text.state === "waiting", isBegin: true });
 }
 
 /** What the service gets, the same for each request of a generation. */
@@ -305,13 +324,13 @@ async function afterError(
 			return { nextAt, progress: { ...noted, requests: marked } };
 		}
 		const isAccepted = error.outcome === "sent";
-		const nextAt = pauses.met(error, text, backoffMs(isAccepted ? 0 : failures));
+		const nextAt = await pauses.met(error, text, backoffMs(isAccepted ? 0 : failures));
 		if (isAccepted) return { nextAt, progress: { error: noted.error, requests: withEnd(requests, "accepted") } };
 		if (error.status === 429) return { nextAt, progress: { ...noted, requests: withEnd(requests, "limited") } };
 		return { nextAt, progress: noted };
 	}
 	if (!isRefused) {
-		const nextAt = pauses.met(error, text, backoffMs(failures));
+		const nextAt = await pauses.met(error, text, backoffMs(failures));
 		const progress = { ...noted, requests: without };
 		return pendingOf(text).length > 1 ? { nextAt, progress } : { ...back, nextAt, progress };
 	}
@@ -327,7 +346,7 @@ async function afterError(
 		const { language = null } = text.progress;
 		if (!isSameSettings(grounds.settings, fresh) || (fresh && !canAsk(fresh, language))) {
 			// The agency's settings may be the reason. The next request has an id of its own.
-			const until = pauses.holdAgency(text.agencyId, "consent_unavailable");
+			const until = pauses.holdConsent(text.agencyId);
 			const nextAt = Math.max(until, now() + backoffMs(failures));
 			const progress = { ...noted, requests: without, generation: generation + 1, language: undefined };
 			return { state: "waiting", reason: "consent_unavailable", nextAt, progress };
@@ -362,7 +381,7 @@ async function readFor(
 			deadlineMs: readingMs,
 			signal,
 		});
-		pauses.passed(text, "read");
+		await pauses.passed(text, "read");
 		if (!found) return null;
 		const excluded = new Set([...(await store.claimed(text)), ...(baseline?.known ?? []).map((id) => storableId(id))]);
 		return findText(found, { body: text.body, since, excluded, queuedBefore: baseline?.queued });
@@ -373,7 +392,7 @@ async function readFor(
 		const waitMs = backoffMs(failures);
 		const nextAt = isRefusedByGateway(error)
 			? (await context.gateway.refused(error, text, waitMs)).nextAt
-			: pauses.met(error, text, waitMs);
+			: await pauses.met(error, text, waitMs);
 		await write(context, text, { nextAt, progress: { failures: failures + 1, error: errorOf(error) } });
 		return undefined;
 	}
@@ -383,19 +402,21 @@ async function readFor(
  * Stores the changed row. Undefined if another worker was faster, or if the recipient was stopped meanwhile.
  *
  * @param unlessStopped refuse it if the recipient was stopped after its transaction had begun
+ * @param isBegin refuse it if another worker has taken the queue over
  */
 async function write(
 	context: QueueContext,
 	text: OutboxText,
 	change: Change,
-	{ unlessStopped = false } = {},
+	{ unlessStopped = false, isBegin = false } = {},
 ): Promise<OutboxText | undefined> {
 	const { store, now, afterDrop } = context.options;
 	const next = changed(text, change, now());
 	const isNewState = next.state !== text.state;
 	// The statement that ends a held text stops the recipient too, so that no request can begin in between.
 	const stops = afterDrop === "cancel" && isNewState && isLost(next);
-	if (!(await store.save(next, { stops, unlessStopped }))) return undefined;
+	const lease = isBegin ? { lease: context.lease, leaseMs: context.leaseMs } : {};
+	if (!(await store.save(next, { stops, unlessStopped, ...lease }))) return undefined;
 	const saved = { ...next, version: text.version + 1 };
 	if (isNewState) await context.onChange(saved);
 	// Those whose turn has not come too, so that their status says so, and nothing but a late commit depends on the stop.
@@ -449,7 +470,7 @@ async function follow(context: QueueContext, recipient: Recipient, signal: Abort
 			seek: ({ messageSid }) => missing.delete(storableId(messageSid)) && missing.size === 0,
 			signal,
 		});
-		pauses.passed(recipient, "read");
+		await pauses.passed(recipient, "read");
 		for (const text of texts) {
 			const message = reading?.messages.find(({ messageSid }) => storableId(messageSid) === text.messageId);
 			await write(context, text, afterFollow(text, message ? phaseOf(message) : null, options, now()));
@@ -457,20 +478,7 @@ async function follow(context: QueueContext, recipient: Recipient, signal: Abort
 	} catch (thrown) {
 		const error = failureOf(thrown, "conversations.get");
 		if (signal?.aborted) return;
-		const nextAt = pauses.met(error, recipient, backoffMs(5));
+		const nextAt = await pauses.met(error, recipient, backoffMs(5));
 		for (const text of texts) await write(context, text, { nextAt });
 	}
-}
-
-/** Puts the texts that wait behind the head off with it. */
-async function rest({ options: { store, now } }: QueueContext, recipient: Recipient): Promise<number | undefined> {
-	const [head] = await store.open(recipient, 1, now());
-	if (head && (head.nextAt ?? 0) > now()) await store.postpone(recipient, head.nextAt ?? 0, now());
-	return store.nextOf(recipient);
-}
-
-/** The key may not send, or the service asked to wait: nothing of the recipient is due before. */
-async function pause({ options }: QueueContext, recipient: Recipient, until: number): Promise<number> {
-	await options.store.putOff(recipient, until);
-	return until;
 }

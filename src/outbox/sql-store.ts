@@ -1,9 +1,10 @@
 import { operationIdFrom } from "messaging-conversations";
 import type { Row } from "./connection.ts";
-import { isLocked, withoutValues } from "./database-error.ts";
+import { isDuplicate, isLocked, withoutValues } from "./database-error.ts";
 import { fields, refuse } from "./input.ts";
+import { bandOf, createLeases, type LeaseSql, leaseTables } from "./leases.ts";
 import { progressFrom } from "./progress.ts";
-import type { DueRecipient, OutboxStore, Worker } from "./store.ts";
+import type { OutboxStore } from "./store.ts";
 import { followed, type OpenText, type OutboxText, type Recipient, unfinished } from "./text.ts";
 
 /** Options of {@link sqliteStore}, {@link postgresStore} and {@link mysqlStore}. */
@@ -66,6 +67,10 @@ export interface Database {
 	 * changed by their keys; and stops are kept apart from the texts, so that a guard reads no text.
 	 */
 	locksReads: boolean;
+	/** A statement can change rows of two tables by a `with`. */
+	isChangedInWith: boolean;
+	/** How the statements about queues differ. */
+	leases: LeaseSql;
 	/** What the rows of texts are read with, for `query` to see that they arrive undamaged. */
 	proof: string;
 }
@@ -140,8 +145,21 @@ export const standard = {
 		isEnded: "state <> 'waiting'",
 	},
 	locksReads: false,
+	isChangedInWith: false,
 	proof: "",
 } satisfies Partial<Database>;
+
+/** What PostgreSQL and SQLite have in common in the statements about queues. */
+export const standardLeases = {
+	least: "least",
+	greatest: "greatest",
+	onConflict: (key) => `on conflict (${key}) do update set`,
+	given: (column) => `excluded.${column}`,
+	isArrived: "next_at is not null",
+	skipLocked: "",
+	by: () => "",
+	hasReturning: true,
+} satisfies Partial<LeaseSql>;
 
 /** Names of the tables. */
 export interface Names {
@@ -153,6 +171,10 @@ export interface Names {
 	worker: string;
 	/** When recipients were stopped. */
 	stops: string;
+	/** One row for each recipient with something to do. */
+	queues: string;
+	/** Which agency's turn it is, and which is paused. */
+	agencies: string;
 	/** Prefix of the names of indexes. */
 	index: string;
 }
@@ -166,7 +188,15 @@ export function namesFrom(options: StoreOptions, operation: "sqliteStore" | "pos
 	const [, schema = "", name] = /^([a-z_]\w{0,39}\.)?([a-z_]\w{0,39})$/i.exec(String(table)) ?? [];
 	if (name === undefined || (schema !== "" && operation === "sqliteStore"))
 		refuse("table", `must be a name of letters, digits and _${qualified[operation]}`, operation);
-	return { schema, texts: table, worker: `${table}_worker`, stops: `${table}_stop`, index: name };
+	return {
+		schema,
+		texts: table,
+		worker: `${table}_worker`,
+		stops: `${table}_stop`,
+		queues: `${table}_queue`,
+		agencies: `${table}_agency`,
+		index: name,
+	};
 }
 
 /**
@@ -176,6 +206,8 @@ export function namesFrom(options: StoreOptions, operation: "sqliteStore" | "pos
 const indexes = {
 	priority: "(priority, next_at, seq, recipient, agency_id) where next_at is not null",
 	next: "(next_at) where next_at is not null",
+	arrived: "(seq) where arrived = 1 and next_at is not null",
+	followed: "(recipient, agency_id, next_at) where next_at is not null and state in ('sent', 'delivered')",
 	turn: `(recipient, agency_id, attempted desc, priority desc, seq) where next_at is not null and state in ${open}`,
 	queue: "(recipient, agency_id, next_at, seq) where next_at is not null",
 	sent: "(agency_id, recipient, seq) where message_id is not null",
@@ -203,6 +235,8 @@ const addedColumns = [
 	"begun_at bigint not null default 0",
 	"stopped_at bigint",
 	"unacknowledged bigint",
+	// 1 until a worker has put it into its queue. Texts of an earlier version have it too.
+	"arrived bigint default 1",
 ];
 
 /**
@@ -214,12 +248,6 @@ const conversions = [
 	`attempted = 1 where attempted = 0 and progress not like '%"attempts":0,%'`,
 ];
 
-/** Recipients that a query for what is due leaves out. */
-const mostExcluded = 256;
-/** Rows of one query for what is due. */
-const dueRows = 200;
-/** A longer queue is put off in several steps, between which other queues have their turn. */
-const mostPostponed = 100;
 /** A database takes some thousand values in one statement. */
 const mostAcknowledged = 1_000;
 
@@ -234,7 +262,7 @@ const mostKeys = 500;
 
 /** A store on a database that speaks SQL. Each change is one statement. */
 export function createSqlStore(database: Database, names: Names): OutboxStore {
-	const { schema, texts, worker, stops, index } = names;
+	const { schema, texts, worker, stops, queues, index } = names;
 	const { seq: seqColumn, onConflict, upsert, begunAt, begun, find, tuples, parts, locksReads, proof } = database;
 	const query: Database["query"] = (sql, values) =>
 		database.query(sql, values).catch((error: unknown) => {
@@ -263,54 +291,26 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 	const cancelledAt = ({ cancelled }: StopNames): string =>
 		`select max(stopped_at) from ${stops} where name in (${cancelled.map((name) => `'${name}'`).join(", ")})`;
 
-	/**
-	 * Updates or deletes the texts that fit, with `most` the first that are due, and returns their number. `again` is what is asked
-	 * again of those, because another worker may change a row between the two.
-	 */
-	async function changeAll(act: string, where: string, values: Value[], most?: number, again = where): Promise<number> {
-		const first = most === undefined ? "" : `order by next_at limit ${most}`;
-		const fitting = `select seq from ${texts} ${most === undefined ? "" : by("queue")} where ${where} ${first}`;
-		if (!locksReads)
-			return change(`${act} where ${most === undefined ? where : `${again} and seq in (${fitting})`}`, values);
-		const keys = (await query(fitting, values)).map(({ seq }) => Number(seq));
+	/** Updates or deletes the texts that fit, and returns their number. */
+	async function changeAll(act: string, where: string, values: Value[]): Promise<number> {
+		if (!locksReads) return change(`${act} where ${where}`, values);
+		const keys = (await query(`select seq from ${texts} where ${where}`, values)).map(({ seq }) => Number(seq));
 		let count = 0;
 		for (const some of inChunks(keys, mostKeys))
 			count += await change(`${act} where seq in (${some.join(", ")}) and ${where}`, values);
 		return count;
 	}
-	const updateAll = (set: string, where: string, values: Value[], most?: number, again?: string): Promise<number> =>
-		changeAll(`update ${texts} ${by("primary")} set ${set}`, where, values, most, again);
+	const updateAll = (set: string, where: string, values: Value[]): Promise<number> =>
+		changeAll(`update ${texts} ${by("primary")} set ${set}`, where, values);
 
-	/** Adds the recipients with a due text of a priority, without returning those of a long queue one by one. */
-	async function findDue(
-		priority: number,
-		now: number,
-		limit: number,
-		found: Map<string, DueRecipient>,
-	): Promise<void> {
-		let after: [nextAt: number, seq: number] = [-1, -1];
-		for (;;) {
-			// SQLite nests only so many conditions. Recipients beyond that are found again, and left out below.
-			const known = padded([...found.values()].slice(0, mostExcluded));
-			// Faster than a list of tuples, where each of a long queue's texts is compared with the recipients that are known.
-			const others = known.map((_, at) => `and not (recipient = $${2 * at + 5} and agency_id = $${2 * at + 6})`);
-			const rows = await query(
-				`select agency_id, recipient, seq, next_at from ${texts} ${by("priority")}
-				where next_at is not null and ${parts.due} = $1 and next_at <= $2 and next_at >= $3 and (next_at, seq) > ($3, $4)
-					${others.join(" ")}
-				order by next_at, seq limit ${dueRows}`,
-				[priority, now, ...after, ...known.flatMap(({ to, agencyId }) => [to, agencyId])],
-			);
-			for (const { agency_id, recipient, seq, next_at } of rows) {
-				const due = { agencyId: String(agency_id), to: String(recipient), seq: Number(seq) };
-				const name = `${due.agencyId} ${due.to}`;
-				if (!found.has(name)) found.set(name, due);
-				if (found.size === limit) return;
-				after = [Number(next_at), due.seq];
-			}
-			if (rows.length < dueRows) return;
-		}
-	}
+	const { leases, begin, wakeQueues, endPauses, removeQueues } = createLeases(names, database.leases, {
+		query,
+		change: (sql, values) =>
+			database.change?.(sql, values).catch((error: unknown) => {
+				throw withoutValues(error, values);
+			}) ?? query(`${sql} returning 1 as one`, values).then((rows) => rows.length),
+		readopt: () => updateAll("arrived = 1", "next_at is not null and arrived is null", []),
+	});
 
 	/** Keeps the stops of lost texts that are about to go, because a text that they stop may still be to come. */
 	async function keepStops(where: string, values: Value[]): Promise<void> {
@@ -367,24 +367,36 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 		}
 	}
 
-	async function findWorker(): Promise<Worker | undefined> {
-		const [row] = await query(`select * from ${worker} where one = 1`, []);
-		if (!row) return undefined;
-		const { token, host, pid, beat_at, started_at } = row;
-		return {
-			token: String(token),
-			host: String(host),
-			pid: Number(pid),
-			startedAt: started_at === null ? undefined : Number(started_at),
-			beatAt: Number(beat_at),
-		};
+	/**
+	 * Adds the column `arrived` to a table of an earlier version on MySQL. It is 1 in what is unfinished or will be inserted, and
+	 * null in the many finished texts, which the index leaves out this way. The index comes last, as the sign that all is done.
+	 */
+	async function addArrived(): Promise<void> {
+		const isDone = () =>
+			query(`select seq from ${texts} ${by("arrived")} where arrived = 2 limit 1`, []).then(
+				() => true,
+				() => false,
+			);
+		if (await isDone()) return;
+		const tolerant = (sql: string) =>
+			query(sql, []).catch(async (error: unknown) => {
+				// Another process may have done it at that moment.
+				if (!(await isDone()) && !isDuplicate(error)) throw error;
+			});
+		await tolerant(`alter table ${texts} add column arrived tinyint default null, algorithm = instant`);
+		await query(`alter table ${texts} alter column arrived set default 1`, []);
+		await updateAll("arrived = 1", `next_at is not null and arrived is null and state <> '${unconfirmed}'`, []);
+		await tolerant(`alter table ${texts} add index arrived (arrived, seq), algorithm = inplace, lock = none`);
 	}
 
 	return {
 		async migrate() {
 			await createSchema();
 			if (database.tables) {
+				const before = await exists(texts);
 				for (const [name, statement] of Object.entries(await database.tables(names))) await create(name, statement);
+				if (before) await addArrived();
+				await begin();
 				return;
 			}
 			await create(texts, `create table if not exists ${texts} (${seqColumn}, ${columns})`);
@@ -395,8 +407,12 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 			const former: string[] = [];
 			for (const name of formerIndexes) if (await exists(`${texts}_${name}`)) former.push(name);
 			if (former.length > 0) for (const change of conversions) await query(`update ${texts} set ${change}`, []);
+			const made = leaseTables(names, seqColumn.replace(/^seq /, ""));
+			for (const [name, statement] of Object.entries({ ...made.tables, ...made.indexes }))
+				await create(name, statement);
 			for (const [name, on] of Object.entries(indexes))
 				await create(`${texts}_${name}`, `create index if not exists ${index}_${name} on ${texts} ${on}`);
+			await begin();
 			// Last, because they are the sign of a table that is not converted yet.
 			for (const name of former) await query(`drop index if exists ${schema}${index}_${name}`, []);
 		},
@@ -454,13 +470,13 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 					and state in ${quoted(followed)} order by seq`,
 				[to, agencyId, now],
 			),
-		async save(text, { stops: isStop = false, unlessStopped = false } = {}) {
+		async save(text, { stops: isStop = false, unlessStopped = false, lease, leaseMs = 0 } = {}) {
 			const { seq, version, state, reason, since, nextAt, readyAt, messageId, queueId, unacknowledged, progress } =
 				text;
 			const values: Value[] = [seq, version, state, reason, since, nextAt, readyAt, messageId, queueId, unacknowledged];
 			values.push(Number(progress.attempts > 0), JSON.stringify(progress));
 			let guard = "";
-			let tables = texts;
+			let tables: string = texts;
 			const names = isStop || unlessStopped ? await stopNames(text) : undefined;
 			if (names && unlessStopped) {
 				if (!locksReads) values.push(text.to, text.agencyId);
@@ -474,10 +490,27 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 				tables = `${texts}, ${stops}`;
 				guard += ` and name = '${names.dropped}'`;
 			}
+			let before = "";
+			let set = isStop ? `, stopped_at = ${stopNow}` : "";
+			if (lease) {
+				// The statement changes the queue too, so that no other worker can take it over at the same moment.
+				values.push(lease.id, lease.token);
+				const isMine = `${queues}.id = $${values.length - 1} and token = $${values.length}`;
+				const until = `lease_until = ${database.leases.clock} + ${leaseMs}`;
+				set += ", arrived = null";
+				if (locksReads) {
+					tables += `, ${queues}`;
+					set += `, ${until}`;
+					guard += ` and ${isMine}`;
+				} else if (database.isChangedInWith) {
+					before = `with lease as (update ${queues} set ${until} where ${isMine} returning 1)`;
+					guard += " and exists (select 1 from lease)";
+				} else guard += ` and exists (select 1 from ${queues} where ${isMine})`;
+			}
 			const count = await change(
-				`update ${tables} set state = $3, reason = $4, since = $5, next_at = $6, ready_at = $7, message_id = $8,
+				`${before} update ${tables} set state = $3, reason = $4, since = $5, next_at = $6, ready_at = $7, message_id = $8,
 					queue_id = $9, unacknowledged = $10, attempted = $11, progress = $12, version = version + 1
-					${isStop ? `, stopped_at = ${stopNow}` : ""}
+					${set}
 				where seq = $1 and version = $2 ${guard}`,
 				values,
 			);
@@ -492,53 +525,25 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 			);
 			await nextMoment();
 		},
-		async postpone({ agencyId, to }, until, now) {
-			const again = "next_at < $3 and state in ('waiting', 'held')";
-			const where = `recipient = $1 and agency_id = $2 and ${again} and ready_at <= $4`;
-			await updateAll("next_at = $3", where, [to, agencyId, until, now], mostPostponed, again);
-		},
-		async putOff({ agencyId, to }, until) {
-			const where = "recipient = $1 and agency_id = $2 and next_at < $3";
-			await updateAll("next_at = $3", where, [to, agencyId, until]);
-		},
 		async wake({ agencyId, to = "" }, now) {
 			const who = agencyId === undefined ? "recipient = $2" : "recipient = $2 and agency_id = $3";
 			const ready = "case when state = 'waiting' and attempted = 0 and ready_at > $1 then ready_at else $1 end";
 			const where = `${who} and next_at > ${ready} and state in ('waiting', 'held')`;
 			const values = agencyId === undefined ? [now, to] : [now, to, agencyId];
 			await updateAll(`next_at = ${ready}, version = version + 1`, where, values);
+			await wakeQueues({ to, ...(agencyId !== undefined && { agencyId }) }, now);
 		},
 		async recover(now) {
 			const ready = "case when state = 'waiting' and attempted = 0 and ready_at > $1 then ready_at else $1 end";
 			await updateAll(`next_at = ${ready}`, `next_at > ${ready} and state in ${open}`, [now]);
+			await wakeQueues({}, now);
+			await endPauses(now);
 		},
-		async due(now, limit) {
-			const found = new Map<string, DueRecipient>();
-			let below = Number.MAX_SAFE_INTEGER;
-			while (found.size < limit) {
-				const highest = `select priority from ${texts} ${by("priority")}
-					where next_at is not null and next_at <= $2 and ${parts.due} < $1 order by ${parts.due} desc limit 1`;
-				const [row] = await query(highest, [below, now]);
-				if (!row) break;
-				below = Number(row.priority);
-				await findDue(below, now, limit, found);
-			}
-			return [...found.values()];
-		},
-		async nextDue(after = -1) {
-			const sql = `select min(next_at) as next_at from ${texts} where next_at > $1`;
-			const [row] = await query(sql, [after]);
-			return row && row.next_at !== null ? Number(row.next_at) : undefined;
-		},
-		async nextOf({ agencyId, to }) {
-			const sql = `select next_at from ${texts}
-				where recipient = $1 and agency_id = $2 and next_at is not null order by next_at limit 1`;
-			const [row] = await query(sql, [to, agencyId]);
-			return row && Number(row.next_at);
-		},
-		async recipientOf(seq) {
-			const row = await first(`select *${proof} from ${texts} where seq = $1`, seq);
-			return row && row.to !== "" ? { agencyId: row.agencyId, to: row.to } : undefined;
+		async nextOf({ agencyId, to }, now) {
+			const sql = `select next_at, state, priority from ${texts} ${by("queue")}
+				where recipient = $1 and agency_id = $2 and next_at > $3 order by next_at limit 1`;
+			const [row] = await query(sql, [to, agencyId, now]);
+			return row && { at: Number(row.next_at), band: bandOf(String(row.state), Number(row.priority)) };
 		},
 		async claimed({ agencyId, to }) {
 			const sql = `select message_id from ${texts}
@@ -587,6 +592,7 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 				`${where} and state not in ${open}`,
 				values,
 			);
+			if (!("id" in which)) await removeQueues(which);
 		},
 		async purge(before) {
 			const acknowledged = (await isSettledUsed()) ? "and unacknowledged is null" : "";
@@ -594,32 +600,11 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 			await keepStops(where, [before]);
 			return changeAll(`delete from ${texts}`, where, [before]);
 		},
-		worker: findWorker,
-		async takeOver({ token, host, pid, startedAt, beatAt }, from) {
-			const values = [token, host, pid, startedAt ?? null, beatAt];
-			const fields = "token, host, pid, started_at, beat_at";
-			await (from === null
-				? query(`insert into ${worker} (one, ${fields}) values (1, $1, $2, $3, $4, $5) ${upsert("one")}`, values)
-				: query(
-						`update ${worker} set token = $1, host = $2, pid = $3, started_at = $4, beat_at = $5
-						where one = 1 and token = $6`,
-						[...values, from],
-					));
-			return (await findWorker())?.token === token;
-		},
-		async leave(token) {
-			await query(`delete from ${worker} where token = $1`, [token]);
-		},
+		...leases,
 	};
 }
 
-/** The list at a power of two, filled up with its first one, so that there are few different statements to prepare. */
-function padded<Each>(list: readonly Each[]): Each[] {
-	const length = list.length === 0 ? 0 : 2 ** Math.ceil(Math.log2(list.length));
-	return Array.from({ length }, (_, at) => list[at] ?? (list[0] as Each));
-}
-
-function inChunks<Each>(list: readonly Each[], size: number): Each[][] {
+export function inChunks<Each>(list: readonly Each[], size: number): Each[][] {
 	return Array.from({ length: Math.ceil(list.length / size) }, (_, at) => list.slice(at * size, (at + 1) * size));
 }
 
@@ -656,7 +641,7 @@ function rankOf({ state }: OutboxText): number {
 /** The columns that are numbers, which PostgreSQL gives as strings. */
 const numbers = /^(seq|notBefore|notAfter|priority|createdAt|since|nextAt|readyAt|version|unacknowledged)$/;
 /** The columns that only statements use. */
-const internal = /^(attempted|begunAt|stoppedAt|isOpen|mark|wave|part[A-Z]\w*)$/;
+const internal = /^(attempted|begunAt|stoppedAt|arrived|isOpen|mark|wave|part[A-Z]\w*)$/;
 
 function textFrom(row: Row): OutboxText {
 	const fields = Object.entries(row).flatMap(([column, value]) => {

@@ -7,6 +7,7 @@ import {
 	retryLocked,
 	type StoreOptions,
 	standard,
+	standardLeases,
 } from "./sql-store.ts";
 import type { OutboxStore } from "./store.ts";
 import { type AnyQueryable, databaseOf, refuseEnded, transactionOf } from "./transaction.ts";
@@ -73,6 +74,13 @@ export function sqliteStore(db: SqliteDatabase | LibsqlClient | AnyQueryable, op
 			begun: "seq",
 			find: "select 1 as found from sqlite_master where lower(name) = lower($1)",
 			stopNow: (texts) => `coalesce((select seq from sqlite_sequence where name = '${texts}'), 0)`,
+			leases: {
+				...standardLeases,
+				// SQLite has no clock of milliseconds before 3.42.
+				clock: "cast((julianday('now') - 2440587.5) * 86400000 as integer)",
+				least: "min",
+				greatest: "max",
+			},
 		},
 		names,
 	);

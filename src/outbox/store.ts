@@ -24,27 +24,21 @@ export interface OutboxStore {
 	/**
 	 * Replaces the row and counts up its version. Returns false, and does nothing, when it was changed since it was read.
 	 * With `stops` the statement also stops the recipient: texts whose transaction began before are not to be sent. With
-	 * `unlessStopped` it returns false when that has happened.
+	 * `unlessStopped` it returns false when that has happened. With `lease` it returns false when another worker has taken the
+	 * queue over, and prolongs the lease otherwise.
 	 */
-	save: (text: OutboxText, options?: { stops?: boolean; unlessStopped?: boolean }) => Promise<boolean>;
+	save: (
+		text: OutboxText,
+		options?: { stops?: boolean; unlessStopped?: boolean; lease?: Lease | undefined; leaseMs?: number },
+	) => Promise<boolean>;
 	/** Stops a recipient; without an agency the number in all agencies. */
 	stop: (recipient: Partial<Recipient>) => Promise<void>;
-	/** Puts off the waiting and held texts of a recipient whose turn has come, and which are due before `until`. */
-	postpone: (recipient: Recipient, until: number, now: number) => Promise<void>;
-	/** Puts off all texts of a recipient that are due before `until`. */
-	putOff: (recipient: Recipient, until: number) => Promise<void>;
 	/** Makes the waiting and held texts of a number due, or as soon as their turn comes; without an agency in all agencies. */
 	wake: (recipient: Partial<Recipient>, now: number) => Promise<void>;
-	/** Makes all unfinished texts due, because their worker is gone. */
+	/** Makes all unfinished texts due and ends all pauses, because the clock was set back. Reasons and failures of the pauses stay. */
 	recover: (now: number) => Promise<void>;
-	/** Finds at most `limit` recipients with a text that is due, each once: by priority, then the longest due first. */
-	due: (now: number, limit: number) => Promise<DueRecipient[]>;
-	/** Finds the time at which the next text is due, or the next one after `after`; undefined when there is none. */
-	nextDue: (after?: number) => Promise<number | undefined>;
-	/** Finds the time at which the recipient's next text is due. */
-	nextOf: (recipient: Recipient) => Promise<number | undefined>;
-	/** Finds the recipient of a row. */
-	recipientOf: (seq: number) => Promise<Recipient | undefined>;
+	/** Finds the first text of the recipient that is due after `now`: its time, and what it waits for then. */
+	nextOf: (recipient: Recipient, now: number) => Promise<{ at: number; band: Band } | undefined>;
 	/** Finds the `messageId`s of a recipient's newest texts. */
 	claimed: (recipient: Recipient) => Promise<string[]>;
 	/** Finds the text of a message. */
@@ -66,30 +60,77 @@ export interface OutboxStore {
 	 * recipient still stops it afterwards, as after `erase`.
 	 */
 	purge: (before: number) => Promise<number>;
-	/** Finds the process that works. */
-	worker: () => Promise<Worker | undefined>;
-	/** Makes this the process that works, in place of the one with the token `from`; null for none. Returns false when another one works. */
-	takeOver: (worker: Worker, from: string | null) => Promise<boolean>;
-	/** Removes the process that works if it has this token. */
-	leave: (token: string) => Promise<void>;
+	/**
+	 * Says that a worker works, at least every 10 seconds. Returns false while a worker of an earlier version works, which knows
+	 * no leases. One of an earlier version that starts later is refused.
+	 */
+	join: () => Promise<boolean>;
+	/**
+	 * Leases queues that are due, and that nobody else has leased: more urgent bands first, then agencies in turn. A queue is that
+	 * of one recipient. Texts that were inserted since are put into their queues first. Agencies that are paused are left out.
+	 */
+	claim: (options: ClaimOptions) => Promise<Lease[]>;
+	/** Prolongs the leases with these tokens by `leaseMs`, unless another worker has taken them over. */
+	renew: (tokens: readonly string[], leaseMs: number) => Promise<void>;
+	/**
+	 * Ends a lease, if it is still there. The queue is due at `next`, or at once if a text came into it since. Without `next`
+	 * nothing is left in it.
+	 */
+	release: (lease: Lease, next?: { at: number; band: Band }) => Promise<void>;
+	/** Finds the pauses, of those agencies or of all of them; that of everybody has an empty `agencyId`. */
+	paused: () => Promise<StoredPause[]>;
+	/** Pauses an agency, or everybody. Of two pauses the longer one counts. */
+	pause: (pause: StoredPause) => Promise<void>;
+	/** Ends a pause. */
+	resume: (agencyId: string) => Promise<void>;
+	/** Changes the end of a pause from `from` to `until`. Returns false if another worker has changed it. */
+	probe: (agencyId: string, from: number, until: number) => Promise<boolean>;
 }
 
-/** A recipient with a text that is due. */
-export interface DueRecipient extends Recipient {
-	/** `seq` of the text, by which a job finds the recipient without holding the number. */
-	seq: number;
+/**
+ * What a queue waits for next: 0 is a text of a higher priority, 1 one of the normal priority, 2 one of a lower priority, and 3 a
+ * read about a text that was sent or is held.
+ */
+export type Band = 0 | 1 | 2 | 3;
+
+/** Which queues to lease. */
+export interface ClaimOptions {
+	/** The time, by the clock of the outbox. Queues are due by it, and leases end by the clock of the database. */
+	now: number;
+	/** At most this many queues. */
+	limit: number;
+	/** At most this many queues of one agency. */
+	each: number;
+	/** How long the leases last, in milliseconds. */
+	leaseMs: number;
+	/** Reads alone, or everything but reads. */
+	isReading: boolean;
+	/** Agencies to leave out. */
+	without?: readonly string[];
+	/** Only queues of this agency, which may be paused; with an empty one of any agency, although everybody is paused. */
+	probing?: string;
 }
 
-/** The process that works on a store without an engine. */
-export interface Worker {
-	/** Made anew for each worker. */
+/** The right of one worker to work on a queue. It ends by itself if the worker is gone. */
+export interface Lease extends Recipient {
+	/** The queue. */
+	id: number;
+	/** Made anew for each claim. */
 	token: string;
-	/** Name of its machine. */
-	host: string;
-	/** Its process. */
-	pid: number;
-	/** When its process started, in milliseconds, if that is known. */
-	startedAt?: number | undefined;
-	/** Its last sign of life, in milliseconds. */
-	beatAt: number;
+	/** Grows with each text that comes into the queue, so that `release` sees it. */
+	revision: number;
+	/** What the queue waited for. */
+	band: Band;
+}
+
+/** Why the texts of an agency wait, for every worker and after a restart. */
+export interface StoredPause {
+	/** The agency; empty for everybody. */
+	agencyId: string;
+	/** When one queue is tried again, in milliseconds. */
+	until: number;
+	/** Failures in a row, by which pauses grow. */
+	failures: number;
+	/** What failed, and how. */
+	reason: string;
 }

@@ -2,18 +2,18 @@ import { sleep } from "../shared/sleep.ts";
 import { isPassing } from "./database-error.ts";
 import type { OutboxEngine } from "./engine.ts";
 import type { Pauses } from "./pauses.ts";
-import type { DueRecipient, OutboxStore } from "./store.ts";
-import type { Recipient } from "./text.ts";
+import type { Next } from "./queue.ts";
+import type { Lease, OutboxStore, StoredPause } from "./store.ts";
 
 /** The parts of the outbox that a worker uses. */
 export interface Work {
 	store: OutboxStore;
-	/** Does what is due for a recipient, until the signal aborts. Returns the time of the next step. */
-	step: (recipient: Recipient, signal?: AbortSignal) => Promise<number | undefined>;
+	/** Does what is due in a queue, until the signal aborts. Returns when it is due next. */
+	step: (lease: Lease, signal?: AbortSignal) => Promise<Next>;
 	now: () => number;
 	concurrency: number;
-	/** A recipient that has been due for half of this time is woken again, because its job was lost or its worker died. */
-	sweepMs: number;
+	/** How long a lease lasts, in milliseconds, if the worker is gone. */
+	leaseMs: number;
 }
 
 /** A loop over what is due. */
@@ -24,38 +24,121 @@ export interface Loop {
 	run: (forever: boolean, signal?: AbortSignal) => Promise<void>;
 }
 
+/** What another process stores is found within this time. */
 const idleMs = 1_000;
 const beatMs = 5_000;
+/** A worker that tries whether a pause has ended, and dies, keeps others from it for this long. */
+const probeMs = 60_000;
+/** A worker takes at most this many queues of an agency at once. */
+const mostOfOne = 4;
 
-/** @param pauses give the time until which all texts wait */
-export function createLoop({ store, step, now, concurrency }: Work, pauses: Pauses): Loop {
-	let waiting: AbortController | undefined;
-	let nudged = false;
+/** How many queues a worker works on at once, of one agency and of those that are only read. */
+function sharesOf(concurrency: number) {
+	const half = Math.max(1, Math.floor(concurrency / 2));
+	return {
+		each: Math.max(1, Math.min(mostOfOne, Math.floor(half / 2))),
+		half,
+		// What stays free lets a text of another agency begin at once, however long the requests of this one take.
+		alone: concurrency < 4 ? concurrency : concurrency - Math.ceil(concurrency / 8),
+	};
+}
 
-	function nudge(): void {
-		nudged = true;
-		waiting?.abort();
-	}
+/** Works on the queues that are due, beside any number of other workers. */
+export function createLoop({ store, step, now, concurrency, leaseMs }: Work, pauses: Pauses): Loop {
+	const { each, half, alone } = sharesOf(concurrency);
+	const nudges = new Set<() => void>();
+	const nudge = (): void => {
+		for (const wakeUp of nudges) wakeUp();
+	};
 
 	async function run(forever: boolean, signal?: AbortSignal): Promise<void> {
-		const running = new Map<string, Promise<unknown>>();
+		const running = new Map<Lease, { ended: Promise<void>; since: number }>();
 		let last = 0;
+		let joinedAt = Number.NEGATIVE_INFINITY;
+		let probedAt = Number.NEGATIVE_INFINITY;
 		let failure: { error: unknown } | undefined;
-		const start = (recipient: Recipient): void => {
-			const name = `${recipient.agencyId} ${recipient.to}`;
-			const ended = step(recipient, signal)
-				.catch((error: unknown) => {
-					failure = { error };
-				})
-				.finally(() => {
-					running.delete(name);
-					nudge();
-				});
-			running.set(name, ended);
+		let isNudged = false;
+		let waiting: AbortController | undefined;
+		const wakeUp = (): void => {
+			isNudged = true;
+			waiting?.abort();
 		};
+
+		async function work(lease: Lease, probed?: StoredPause): Promise<void> {
+			try {
+				await store.release(lease, await step(lease, signal));
+				// The pause neither ended nor grew, because the step made no request of its kind.
+				if (probed) await store.probe(probed.agencyId, probed.until, now());
+			} catch (error) {
+				failure ??= { error };
+				await store.release(lease, { at: now(), band: lease.band }).catch(() => {});
+			}
+		}
+
+		function start(lease: Lease, probed?: StoredPause): void {
+			const ended = work(lease, probed).finally(() => {
+				running.delete(lease);
+				wakeUp();
+			});
+			running.set(lease, { ended, since: performance.now() });
+		}
+
+		/** Agencies that have so many queues here that a claim could give them more than `most`. */
+		function busy(most: number): string[] {
+			const counts = new Map<string, number>();
+			for (const { agencyId } of running.keys()) counts.set(agencyId, (counts.get(agencyId) ?? 0) + 1);
+			return [...counts].flatMap(([agencyId, count]) => (count + each > most ? [agencyId] : []));
+		}
+
+		/** Leases what is due and starts it. Returns how many queues. */
+		async function claim(at: number): Promise<number> {
+			const before = running.size;
+			const take = async (isReading: boolean, most: number, limit: number): Promise<void> => {
+				if (limit < 1) return;
+				const leases = await store.claim({ now: at, limit, each, leaseMs, isReading, without: busy(most) });
+				if (leases.length > 0) pauses.ended(leases.map(({ agencyId }) => agencyId));
+				for (const lease of leases) start(lease);
+			};
+			const free = () => concurrency - running.size;
+			await take(false, half, free());
+			if (busy(half).length > 0) await take(false, alone, free());
+			const reads = [...running.keys()].filter(({ band }) => band === 3).length;
+			await take(true, half, Math.min(free(), half - reads));
+			if (running.size === before || performance.now() - probedAt >= idleMs) await probe(at);
+			return running.size - before;
+		}
+
+		/** Tries one queue of each agency whose pause has come to its end. Of several workers one does. */
+		async function probe(at: number): Promise<void> {
+			probedAt = performance.now();
+			const paused = await store.paused();
+			const everybody = paused.find(({ agencyId }) => agencyId === "");
+			for (const pause of everybody ? [everybody] : paused) {
+				if (pause.until > at || running.size >= concurrency) continue;
+				const { agencyId: probing } = pause;
+				const options = { now: at, limit: 1, each: 1, leaseMs, isReading: false, probing };
+				const [lease] = await store.claim(options);
+				if (!lease) continue;
+				const until = at + probeMs;
+				if (await store.probe(probing, pause.until, until)) {
+					pauses.resumed({ ...pause, until: 1 });
+					start(lease, { ...pause, until });
+				} else await store.release(lease, { at, band: lease.band });
+			}
+		}
+
+		const renewing = setInterval(() => {
+			const old = [...running].filter(([, { since }]) => performance.now() - since >= leaseMs / 3);
+			const tokens = old.map(([{ token }]) => token);
+			// A lease that is lost does no harm, and a store that fails shows it elsewhere.
+			if (tokens.length > 0) store.renew(tokens, leaseMs).catch(() => {});
+		}, leaseMs / 3);
+		// The loop itself keeps the process alive.
+		Object(renewing).unref?.();
+		nudges.add(wakeUp);
 		try {
 			while (!signal?.aborted && !failure) {
-				nudged = false;
+				isNudged = false;
 				const at = now();
 				if (at + beatMs < last) {
 					// The clock was set back. A text that waits for some seconds would wait until the clock comes to that time again.
@@ -63,27 +146,26 @@ export function createLoop({ store, step, now, concurrency }: Work, pauses: Paus
 					await store.recover(at);
 				}
 				last = at;
-				const paused = pauses.pausedUntil() - at;
-				const free = paused > 0 ? 0 : concurrency - running.size;
-				const due = free > 0 ? await store.due(at, free + running.size) : [];
-				const idle = due.filter(({ agencyId, to }) => !running.has(`${agencyId} ${to}`)).slice(0, free);
-				for (const recipient of idle) start(recipient);
-				if (running.size === 0 && idle.length === 0 && !forever) break;
-				if (running.size >= concurrency || (idle.length === 0 && running.size > 0 && !forever)) {
-					await Promise.race(running.values());
-					continue;
+				if (performance.now() - joinedAt >= beatMs) {
+					// A worker of an earlier version does it all.
+					if (!(await store.join())) {
+						if (!forever) break;
+						await sleep(idleMs, [signal]);
+						continue;
+					}
+					joinedAt = performance.now();
 				}
-				if (idle.length > 0) continue;
-				// All that is due now is being worked on, and its end wakes this loop.
-				const next = await store.nextDue(at);
-				const wait = Math.max(1, paused, next === undefined ? idleMs : next - now());
+				const count = running.size < concurrency ? await claim(at) : 0;
+				if (count > 0 && running.size < concurrency) continue;
+				if (running.size === 0 && !forever) break;
 				// At most until something is stored or a step ends.
 				waiting = new AbortController();
-				if (!nudged) await sleep(Math.min(idleMs, wait), [signal, waiting.signal]);
+				if (!isNudged) await sleep(idleMs, [signal, waiting.signal]);
 			}
 		} finally {
-			// They keep the lock until they end, even if the store fails.
-			await Promise.all(running.values());
+			nudges.delete(wakeUp);
+			await Promise.all([...running.values()].map(({ ended }) => ended));
+			clearInterval(renewing);
 		}
 		if (failure) throw failure.error;
 	}
@@ -91,46 +173,16 @@ export function createLoop({ store, step, now, concurrency }: Work, pauses: Paus
 	return { run, nudge };
 }
 
-/**
- * Works through the queues that the engine wakes, until the signal aborts. Steps under way end first.
- * @throws what the store or the engine throws; `failed` is aborted then
- */
-export async function workWith(
-	engine: OutboxEngine,
-	{ store, step, now, concurrency, sweepMs }: Work,
-	failed: AbortController,
-	ended: AbortSignal,
-): Promise<void> {
-	/** One job a second for a recipient. What is due now stays due. */
-	const wake = (due: DueRecipient, at: number): Promise<void> =>
-		engine.wake(due, (at <= now() ? Math.floor(at / 1_000) : Math.ceil(at / 1_000)) * 1_000);
-	/** A step that is due now has a job of its own: the one of this second may be the job that still runs. */
-	const wakeAgain = (due: DueRecipient, at: number): Promise<void> =>
-		at <= now() ? engine.wake(due, at, crypto.randomUUID()) : wake(due, at);
-	await engine.start(ended);
-	if (ended.aborted) return;
-	const stop = await engine.work(async (seq) => {
-		try {
-			const recipient = await store.recipientOf(seq);
-			// The row was deleted or erased, or is not committed yet. Other texts of its recipient have jobs of their own.
-			if (!recipient) return false;
-			const next = await step(recipient, ended);
-			if (next !== undefined) await wakeAgain({ ...recipient, seq }, next);
-			return true;
-		} catch (error) {
-			failed.abort(error);
-			throw error;
-		}
-	}, concurrency);
+/** Works until the signal aborts, and checks at once what a job of the engine tells of. */
+export async function workWith(engine: OutboxEngine, loop: Loop, signal: AbortSignal | undefined): Promise<void> {
+	await engine.start(signal);
+	if (signal?.aborted) return;
+	const stop = await engine.work(loop.nudge);
 	try {
-		while (!ended.aborted) {
-			for (const due of await store.due(now() - sweepMs / 2, 1_000)) await wake(due, now());
-			await sleep(sweepMs, [ended]);
-		}
+		await loop.run(true, signal);
 	} finally {
 		await stop();
 	}
-	failed.signal.throwIfAborted();
 }
 
 /** An outage within this time of the last one is the same one. */
@@ -173,23 +225,5 @@ export async function throughOutages(
 			last = performance.now();
 			if (signal?.aborted) return;
 		}
-	}
-}
-
-/** Runs with a signal that any of the given ones aborts. */
-export async function untilEitherAborts(
-	signals: readonly (AbortSignal | undefined)[],
-	act: (signal: AbortSignal) => Promise<void>,
-): Promise<void> {
-	const either = new AbortController();
-	const abort = (): void => either.abort();
-	for (const signal of signals) {
-		if (signal?.aborted) abort();
-		signal?.addEventListener("abort", abort);
-	}
-	try {
-		await act(either.signal);
-	} finally {
-		for (const signal of signals) signal?.removeEventListener("abort", abort);
 	}
 }

@@ -158,8 +158,17 @@ interface Process {
 	stallAt: (at: number, act: () => Promise<void>) => void;
 }
 
+/** A store, and what only the histories need to know of it. */
+export interface HistoryStore extends OutboxStore {
+	/** When something is to be done next. */
+	nextDue: () => Promise<number | undefined>;
+	/** Ends all leases, if they end by another clock than the given one. */
+	expire?: () => Promise<void>;
+}
+type OpenStore = (clock: () => number) => HistoryStore | Promise<HistoryStore>;
+
 /** Plays random histories. Throws what went wrong in the first in which something did. */
-export async function playAll(numRuns: number, openStore?: () => Promise<OutboxStore>): Promise<void> {
+export async function playAll(numRuns: number, openStore?: OpenStore): Promise<void> {
 	const property = fc.asyncProperty(history, async (given) => {
 		const wrong = await play(given, openStore);
 		if (wrong.length > 0) throw new Error(wrong.join("; "));
@@ -168,10 +177,7 @@ export async function playAll(numRuns: number, openStore?: () => Promise<OutboxS
 }
 
 /** Runs a history by a clock of its own, which the outbox takes for that of the machine. Returns what went wrong, in words. */
-export async function play(
-	given: History,
-	openStore: () => OutboxStore | Promise<OutboxStore> = memoryStore,
-): Promise<string[]> {
+export async function play(given: History, openStore: OpenStore = memoryStore): Promise<string[]> {
 	const real = Date.now;
 	try {
 		return await playOn(given, openStore);
@@ -180,7 +186,7 @@ export async function play(
 	}
 }
 
-async function playOn(given: History, openStore: () => OutboxStore | Promise<OutboxStore>): Promise<string[]> {
+async function playOn(given: History, openStore: OpenStore): Promise<string[]> {
 	const random = lcg(given.seed);
 	const sandbox = createSandbox({
 		policy: given.policy as SandboxOptions["policy"] & {},
@@ -193,8 +199,9 @@ async function playOn(given: History, openStore: () => OutboxStore | Promise<Out
 	});
 	const network = createNetwork(sandbox, given);
 	Date.now = () => sandbox.clock.now().getTime() + network.aheadMs;
-	const store = await openStore();
+	const { nextDue, expire, ...store } = await openStore(() => sandbox.clock.now().getTime());
 	await store.migrate();
+	network.expire = expire;
 	const start = (): Process => startProcess(sandbox, network, store, given, random);
 	let processes = [start(), start()];
 	const texts: { id: string; to: string }[] = [];
@@ -335,7 +342,7 @@ async function playOn(given: History, openStore: () => OutboxStore | Promise<Out
 	const { outbox } = start();
 	for (let round = 0; round < 600; round++) {
 		await outbox.drain();
-		const next = await store.nextDue();
+		const next = await nextDue();
 		if (next === undefined) break;
 		// The first reads come close together. Then a consent may take two days.
 		const seconds = Math.ceil((next - sandbox.clock.now().getTime()) / 1_000);
@@ -428,6 +435,8 @@ function ousted(sandbox: Sandbox): string[] {
 
 interface Network {
 	fetch: typeof globalThis.fetch;
+	/** Ends the leases of a database with a clock of its own. */
+	expire?: (() => Promise<void>) | undefined;
 	/** Moves the clock, and lets what was late arrive on the way. */
 	advance: (seconds: number) => Promise<void>;
 	/** The next send arrives so many seconds late; its sender hears of a cut connection at once. */
@@ -534,6 +543,7 @@ function createNetwork(sandbox: Sandbox, given: History): Network {
 				await run().catch(() => {});
 			}
 			if (end > sandbox.clock.now().getTime()) sandbox.clock.advanceTo(new Date(end));
+			if (seconds >= 30) await network.expire?.();
 		},
 		async sids() {
 			const pages = await Promise.all(

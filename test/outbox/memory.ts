@@ -1,16 +1,26 @@
 import type {
-	DueRecipient,
+	Band,
+	Lease,
 	OpenText,
 	OutboxStore,
 	OutboxText,
 	Recipient,
-	Worker,
+	StoredPause,
 } from "messaging-conversations/outbox";
 
 const unfinished = ["sending", "held", "waiting"];
 
-/** A store that forgets everything with the process: for tests of the outbox that need no database. */
-export function memoryStore(): OutboxStore & { all: () => OutboxText[] } {
+export interface MemoryStore extends OutboxStore {
+	all: () => OutboxText[];
+	/** When something is to be done next, as a worker would find it. */
+	nextDue: () => Promise<number | undefined>;
+}
+
+/**
+ * A store that forgets everything with the process: for tests of the outbox that need no database.
+ * @param clock of the leases, as that of a database
+ */
+export function memoryStore(clock: () => number = () => performance.now()): MemoryStore {
 	const rows = new Map<string, OutboxText>();
 	/** Counts inserts and stops, so that it is known which came first. */
 	let tick = 0;
@@ -18,7 +28,14 @@ export function memoryStore(): OutboxStore & { all: () => OutboxText[] } {
 	const lostAt = new Map<string, number>();
 	const cancelledAt = new Map<string, number>();
 	let counter = 0;
-	let working: Worker | undefined;
+	interface Queue extends Lease {
+		dueAt: number;
+		leasedUntil: number;
+	}
+	const queues = new Map<string, Queue>();
+	const arrived = new Set<string>();
+	const servedAt = new Map<string, number>();
+	const pauses = new Map<string, StoredPause>();
 	let isSettledUsed = false;
 	const copies = (keep: (row: OutboxText) => boolean): OutboxText[] => structuredClone([...rows.values()].filter(keep));
 	const isIn = (recipient: Partial<Recipient>) => (row: OutboxText) =>
@@ -35,6 +52,27 @@ export function memoryStore(): OutboxStore & { all: () => OutboxText[] } {
 	};
 	const rankOf = ({ state, progress }: OutboxText) =>
 		state === "waiting" ? (progress.attempts > 0 ? 2 : 3) : unfinished.indexOf(state);
+	const bandOf = ({ state, priority }: OutboxText): Band =>
+		state === "waiting" || state === "sending" ? (priority > 0 ? 0 : priority < 0 ? 2 : 1) : 3;
+	function adopt(): void {
+		for (const id of arrived) {
+			const row = rows.get(id);
+			if (!row || row.nextAt === null) continue;
+			const name = nameOf(row);
+			const { agencyId, to } = row;
+			const queue = queues.get(name);
+			const [band, dueAt] = [bandOf(row), row.nextAt];
+			const fresh = { id: ++counter, agencyId, to, band, dueAt, revision: 0, token: "", leasedUntil: 0 };
+			const changes = queue && {
+				band: Math.min(queue.band, band) as Band,
+				dueAt: Math.min(queue.dueAt, dueAt),
+				revision: queue.revision + 1,
+			};
+			queues.set(name, { ...fresh, ...queue, ...changes });
+		}
+		arrived.clear();
+	}
+	const find = (lease: Lease) => [...queues].find(([, { id, token }]) => id === lease.id && token === lease.token);
 	return {
 		all: () => copies(() => true),
 		migrate: async () => {},
@@ -57,6 +95,7 @@ export function memoryStore(): OutboxStore & { all: () => OutboxText[] } {
 			};
 			rows.set(text.id, row);
 			begun.set(text.id, ++tick);
+			arrived.add(text.id);
 			return structuredClone(row);
 		},
 		find: async (id) => structuredClone(rows.get(id)),
@@ -71,25 +110,20 @@ export function memoryStore(): OutboxStore & { all: () => OutboxText[] } {
 				(row) =>
 					isIn(recipient)(row) && ["sent", "delivered"].includes(row.state) && row.nextAt !== null && row.nextAt <= now,
 			),
-		async save(text, { stops = false, unlessStopped = false } = {}) {
+		async save(text, { stops = false, unlessStopped = false, lease, leaseMs = 0 } = {}) {
+			const [, queue] = (lease && find(lease)) ?? [];
+			if (lease && !queue) return false;
 			if (rows.get(text.id)?.version !== text.version) return false;
 			if (unlessStopped && stoppedBy(text) !== null) return false;
 			const { stoppedBy: _, ...row } = text as OpenText;
 			rows.set(text.id, structuredClone({ ...row, version: text.version + 1 }));
+			if (queue) queue.leasedUntil = clock() + leaseMs;
+			if (lease) arrived.delete(text.id);
 			if (stops) lostAt.set(nameOf(text), ++tick);
 			return true;
 		},
 		async stop(recipient) {
 			cancelledAt.set(nameOf(recipient), ++tick);
-		},
-		async postpone(recipient, until, now) {
-			for (const row of rows.values())
-				if (isIn(recipient)(row) && ["waiting", "held"].includes(row.state) && row.readyAt <= now)
-					if (row.nextAt !== null && row.nextAt < until) set(row, { nextAt: until });
-		},
-		async putOff(recipient, until) {
-			for (const row of rows.values())
-				if (isIn(recipient)(row) && row.nextAt !== null && row.nextAt < until) set(row, { nextAt: until });
 		},
 		async wake(recipient, now) {
 			for (const row of rows.values()) {
@@ -97,35 +131,84 @@ export function memoryStore(): OutboxStore & { all: () => OutboxText[] } {
 				if (isIn(recipient)(row) && ["waiting", "held"].includes(row.state) && (row.nextAt ?? at) > at)
 					set(row, { nextAt: at, version: row.version + 1 });
 			}
+			for (const queue of queues.values())
+				if (queue.to === recipient.to && (recipient.agencyId ?? queue.agencyId) === queue.agencyId) {
+					queue.dueAt = Math.min(queue.dueAt, now);
+					queue.band = Math.min(queue.band, 1) as Band;
+					queue.revision++;
+				}
 		},
 		async recover(now) {
 			for (const row of rows.values()) {
 				const at = isReady(row, now) ? now : row.readyAt;
 				if (unfinished.includes(row.state) && (row.nextAt ?? at) > at) set(row, { nextAt: at });
 			}
+			for (const queue of queues.values()) queue.dueAt = Math.min(queue.dueAt, now);
+			for (const pause of pauses.values()) pause.until = Math.min(pause.until, now);
 		},
-		async due(now, limit) {
-			const due = copies((row) => row.nextAt !== null && row.nextAt <= now).sort(
-				(a, b) => b.priority - a.priority || (a.nextAt ?? 0) - (b.nextAt ?? 0),
+		async nextDue() {
+			adopt();
+			const until = (agencyId: string) => Math.max(pauses.get("")?.until ?? 0, pauses.get(agencyId)?.until ?? 0);
+			const times = [...queues.values()].map(({ dueAt, agencyId }) => Math.max(dueAt, until(agencyId)));
+			return times.length > 0 ? Math.min(...times) : undefined;
+		},
+		async nextOf(recipient, now) {
+			const [next] = copies((row) => isIn(recipient)(row) && (row.nextAt ?? 0) > now).sort(
+				(a, b) => (a.nextAt ?? 0) - (b.nextAt ?? 0),
 			);
-			const found = new Map<string, DueRecipient>();
-			for (const { agencyId, to, seq } of due) {
-				const name = nameOf({ agencyId, to });
-				if (!found.has(name)) found.set(name, { agencyId, to, seq });
+			return next && { at: next.nextAt ?? 0, band: bandOf(next) };
+		},
+		join: async () => true,
+		async claim({ now, limit, each, leaseMs, isReading, without = [], probing }) {
+			adopt();
+			if (probing === undefined && pauses.has("")) return [];
+			const mayBe = ({ agencyId, band, dueAt, leasedUntil }: Queue): boolean => {
+				if (dueAt > now || leasedUntil > clock() || without.includes(agencyId)) return false;
+				if (probing !== undefined) return probing === "" || probing === agencyId;
+				return isReading === (band === 3) && !pauses.has(agencyId);
+			};
+			const due = [...queues.values()].filter(mayBe).sort((a, b) => a.band - b.band || a.dueAt - b.dueAt);
+			const turn = (agencyId: string) => servedAt.get(agencyId) ?? 0;
+			due.sort((a, b) => Number(a.band > 0) - Number(b.band > 0) || turn(a.agencyId) - turn(b.agencyId));
+			const leases: Lease[] = [];
+			for (const queue of due) {
+				const ofAgency = leases.filter(({ agencyId }) => agencyId === queue.agencyId).length;
+				if (leases.length === limit || ofAgency === each) continue;
+				Object.assign(queue, { token: crypto.randomUUID(), leasedUntil: clock() + leaseMs });
+				servedAt.set(queue.agencyId, ++tick);
+				leases.push({ ...queue });
 			}
-			return [...found.values()].slice(0, limit);
+			return leases;
 		},
-		async nextDue(after = -1) {
-			const times = [...rows.values()].flatMap(({ nextAt }) => nextAt ?? []).filter((time) => time > after);
-			return times.length > 0 ? Math.min(...times) : undefined;
+		async renew(tokens, leaseMs) {
+			for (const queue of queues.values()) if (tokens.includes(queue.token)) queue.leasedUntil = clock() + leaseMs;
 		},
-		async nextOf(recipient) {
-			const times = copies(isIn(recipient)).flatMap(({ nextAt }) => nextAt ?? []);
-			return times.length > 0 ? Math.min(...times) : undefined;
+		async release(lease, next) {
+			const [name, queue] = find(lease) ?? [];
+			if (name === undefined || !queue) return;
+			const isSame = queue.revision === lease.revision;
+			if (!next && isSame) queues.delete(name);
+			queue.token = "";
+			queue.leasedUntil = 0;
+			if (next) queue.band = isSame ? next.band : (Math.min(queue.band, next.band) as Band);
+			if (next && isSame) queue.dueAt = next.at;
 		},
-		async recipientOf(seq) {
-			const [row] = copies((each) => each.seq === seq && each.to !== "");
-			return row && { agencyId: row.agencyId, to: row.to };
+		paused: async () => structuredClone([...pauses.values()]),
+		async pause(pause) {
+			const known = pauses.get(pause.agencyId);
+			const isLonger = known && known.failures >= pause.failures;
+			const failures = Math.max(pause.failures, known?.failures ?? 0);
+			const until = isLonger ? Math.max(known.until, pause.until) : pause.until;
+			pauses.set(pause.agencyId, { ...pause, until, failures });
+		},
+		async resume(agencyId) {
+			pauses.delete(agencyId);
+		},
+		async probe(agencyId, from, until) {
+			const known = pauses.get(agencyId);
+			if (known?.until !== from) return false;
+			known.until = until;
+			return true;
 		},
 		claimed: async (recipient) => copies(isIn(recipient)).flatMap(({ messageId }) => messageId ?? []),
 		byMessage: async (messageId) => copies((row) => row.messageId === messageId)[0],
@@ -148,21 +231,15 @@ export function memoryStore(): OutboxStore & { all: () => OutboxText[] } {
 				const none = { subaccountId: null, consentLanguage: null, messageId: null, queueId: null, nextAt: null };
 				set(row, { to: "", body: "", ...none, progress, version: row.version + 1 });
 			}
+			if (!("id" in which))
+				for (const [name, queue] of queues)
+					if (!copies(isIn(queue)).some(({ nextAt }) => nextAt !== null)) queues.delete(name);
 		},
 		async purge(before) {
 			const ended = copies((row) => row.nextAt === null && row.since < before && row.to !== "");
 			const purged = ended.filter((row) => row.unacknowledged === null || !isSettledUsed);
 			for (const { id } of purged) rows.delete(id);
 			return purged.length;
-		},
-		worker: async () => structuredClone(working),
-		async takeOver(worker, from) {
-			if ((working?.token ?? null) !== from) return false;
-			working = structuredClone(worker);
-			return true;
-		},
-		async leave(token) {
-			if (working?.token === token) working = undefined;
 		},
 	};
 }

@@ -1,6 +1,4 @@
-// What a worker does while its database is away, and whose lock it takes.
-import { hostname } from "node:os";
-import { Worker } from "node:worker_threads";
+// What a worker does while its database is away.
 import { createClient } from "messaging-conversations";
 import {
 	createOutbox,
@@ -27,10 +25,10 @@ function start(change: (store: OutboxStore) => Partial<OutboxStore>) {
 		onPaused: (pause) => pauses.push(pause),
 	});
 	const text = { id: "1", agencyId: sandbox.agency().id, to: anna.phoneNumber, body: "Hi" };
-	return { outbox, anna, text, pauses, memory };
+	return { outbox, anna, text, pauses };
 }
 
-test.each(["due", "open", "save"] as const)(
+test.each(["join", "claim", "open", "save", "release"] as const)(
 	"a worker whose database is away pauses, and continues when it is back: %s",
 	async (method) => {
 		let isAway = true;
@@ -40,9 +38,7 @@ test.each(["due", "open", "save"] as const)(
 			throw away();
 		};
 		const { outbox, anna, text, pauses } = start((store) => ({
-			[method]: (...args: never[]) => (isAway ? fails() : Reflect.apply(store[method], store, args)),
-			// The lock cannot be given back either.
-			leave: (token) => (isAway ? fails() : store.leave(token)),
+			[method]: (...args: never[]) => (isAway ? fails() : Reflect.apply(store[method] as () => unknown, store, args)),
 		}));
 		await outbox.enqueue(text);
 		const stop = new AbortController();
@@ -59,7 +55,7 @@ test.each(["due", "open", "save"] as const)(
 
 test("a worker that is stopped while its database is away ends", async () => {
 	const stop = new AbortController();
-	const { outbox } = start(() => ({ worker: () => Promise.reject(away()) }));
+	const { outbox } = start(() => ({ join: () => Promise.reject(away()) }));
 	const working = outbox.work({ signal: stop.signal });
 	await new Promise((resolve) => setTimeout(resolve, 50));
 	stop.abort();
@@ -69,9 +65,9 @@ test("a worker that is stopped while its database is away ends", async () => {
 test.each([
 	["a missing table", Object.assign(new Error('relation "outbox_text" does not exist'), { code: "42P01" })],
 	["a permission", Object.assign(new Error("permission denied for table outbox_text"), { code: "42501" })],
-	["a mistake in a program", new TypeError("store.due is not a function")],
+	["a mistake in a program", new TypeError("store.claim is not a function")],
 ])("what does not heal ends the work: %s", async (_, error) => {
-	const { outbox, pauses } = start(() => ({ due: () => Promise.reject(error) }));
+	const { outbox, pauses } = start(() => ({ claim: () => Promise.reject(error) }));
 	await expect(outbox.work()).rejects.toBe(error);
 	expect(pauses).toEqual([]);
 });
@@ -87,7 +83,7 @@ test.each<[what: string, error: Error]>([
 ])("an error that is not known to be permanent pauses: %s", async (_, error) => {
 	let isAway = true;
 	const { outbox, anna, text, pauses } = start((store) => ({
-		due: (...args) => (isAway ? Promise.reject(error) : store.due(...args)),
+		claim: (...args) => (isAway ? Promise.reject(error) : store.claim(...args)),
 	}));
 	await outbox.enqueue(text);
 	const stop = new AbortController();
@@ -105,7 +101,7 @@ test.each([
 	...["ER_NO_SUCH_TABLE", "ER_PARSE_ERROR", "ER_TABLEACCESS_DENIED_ERROR", "1146", "1045"],
 ])("what is listed as permanent ends the work: %s", async (code) => {
 	const error = Object.assign(new Error("no"), { code });
-	const { outbox, pauses } = start(() => ({ due: () => Promise.reject(error) }));
+	const { outbox, pauses } = start(() => ({ claim: () => Promise.reject(error) }));
 	await expect(outbox.work()).rejects.toBe(error);
 	expect(pauses).toEqual([]);
 });
@@ -114,7 +110,7 @@ test("an outage is told again every quarter of an hour, and after an hour work r
 	vi.useFakeTimers();
 	try {
 		const error = away();
-		const { outbox, pauses } = start(() => ({ due: () => Promise.reject(error) }));
+		const { outbox, pauses } = start(() => ({ claim: () => Promise.reject(error) }));
 		let rejected: unknown;
 		outbox.work().catch((reason: unknown) => {
 			rejected = reason;
@@ -135,22 +131,21 @@ test("an outage is told again every quarter of an hour, and after an hour work r
 	}
 });
 
-test("the lock of another thread of this process is respected, that of a process with its number is not", async () => {
-	// What another thread of this process writes into the worker's row.
-	const code = "require('node:worker_threads').parentPort.postMessage(Date.now() - process.uptime() * 1000)";
-	const thread = new Worker(code, { eval: true });
-	const startedAt = await new Promise<number>((resolve) => thread.once("message", resolve));
-	const { outbox, memory } = start(() => ({}));
-	const other = { token: "another thread", host: hostname(), pid: process.pid, beatAt: Date.now() };
-	await memory.takeOver({ ...other, startedAt: Math.round(startedAt) }, null);
-	await expect(outbox.drain()).rejects.toMatchObject({ field: "store" });
-	// A container that starts again has the same host and the same number.
-	await memory.takeOver({ ...other, startedAt: Math.round(startedAt) - 5_000 }, other.token);
+test("while a worker of an earlier version works, a new one waits, and drain leaves it all to it", async () => {
+	let isGone = false;
+	const { outbox, anna, text } = start(() => ({ join: async () => isGone }));
+	await outbox.enqueue(text);
+	const stop = new AbortController();
+	const working = outbox.work({ signal: stop.signal });
 	await outbox.drain();
-	expect(await memory.worker()).toBeUndefined();
+	expect(anna.inbox()).toEqual([]);
+	isGone = true;
+	await expect.poll(() => anna.inbox().map(({ body }) => body)).toEqual(["Hi"]);
+	stop.abort();
+	await working;
 });
 
-test("pg-boss: what is due now starts by the clock of the database, and two that start together both start", async () => {
+test("pg-boss: two that start together both start, and a text has one job", async () => {
 	const sent: PgBossSendOptions[] = [];
 	let deadlocks = 2;
 	const engine = pgBossEngine({
@@ -163,8 +158,6 @@ test("pg-boss: what is due now starts by the clock of the database, and two that
 	});
 	await engine.start();
 	expect(deadlocks).toBe(-1);
-	const due = { agencyId: "agy_1", to: "+447700900101", seq: 1 };
-	await engine.wake(due, Date.now());
-	await engine.wake(due, Date.now() + 60_000);
-	expect(sent.map(({ startAfter }) => startAfter)).toEqual([undefined, expect.any(Date)]);
+	for (const key of ["a", "a", "b"]) await engine.wake({ text: 1 }, { key, priority: 0 });
+	expect(new Set(sent.map(({ id }) => id)).size).toBe(2);
 });

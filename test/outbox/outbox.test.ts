@@ -12,7 +12,7 @@ import { createSandbox } from "messaging-conversations/sandbox";
 import { changes } from "messaging-conversations/sync";
 import { expect, test, vi } from "vitest";
 import { memoryStore } from "./memory.ts";
-import { createWorld, overTime } from "./world.ts";
+import { createWorld } from "./world.ts";
 
 test("a double click is one text", async () => {
 	const { outbox, agency, anna, enqueue, texts, state } = createWorld();
@@ -596,53 +596,16 @@ test("finished texts are purged, unfinished ones are not", async () => {
 	expect(store.all().map(({ id }) => id)).toEqual(["note-2"]);
 });
 
-test("a second worker is refused while the first works, with the way out; afterwards it may", async () => {
-	const { outbox, restart } = createWorld({ now: undefined });
+test("any number of workers and drains share the texts, and a drain waits for another one of its process", async () => {
+	const { outbox, enqueue, restart, texts, state } = createWorld({ now: undefined });
 	const stop = new AbortController();
-	const working = outbox.work({ signal: stop.signal });
-	await new Promise((resolve) => setTimeout(resolve, 20));
-	await expect(restart().work()).rejects.toMatchObject({
-		_tag: "PartnerInvalidInput",
-		field: "store",
-		rule: expect.stringContaining("pgBossEngine"),
-	});
+	const others = [restart(), restart()].map((each) => each.work({ signal: stop.signal }));
+	for (let at = 1; at <= 5; at++) await enqueue(`${at}`);
+	await Promise.all([outbox.drain(), outbox.drain(), restart().drain()]);
+	await expect.poll(() => state("note-5")).toBe("sent");
 	stop.abort();
-	await working;
-	await restart().drain();
-});
-
-test("drains that overlap follow each other; beside a worker of the same process one is refused with a message", async () => {
-	const { outbox, enqueue, state } = createWorld({ now: undefined });
-	await enqueue("1");
-	await Promise.all([outbox.drain(), outbox.drain()]);
-	expect(await state("note-1")).toBe("sent");
-	const stop = new AbortController();
-	const working = outbox.work({ signal: stop.signal });
-	const rule = expect.stringContaining("another worker is already running (this process)");
-	await expect(outbox.drain()).rejects.toMatchObject({ field: "store", rule });
-	stop.abort();
-	await working;
-	await outbox.drain();
-});
-
-test("in a runtime without processes only the sign of life shows that another one works", async () => {
-	const kill = vi.spyOn(process, "kill").mockImplementation(() => {
-		throw new Error("process.kill is not implemented");
-	});
-	vi.useFakeTimers();
-	try {
-		const { outbox, store } = createWorld();
-		const other = { token: "other", host: "", pid: 0 };
-		await store.takeOver({ ...other, beatAt: Date.now() }, null);
-		const rule = expect.stringContaining("another worker is already running (another process)");
-		await expect(outbox.drain()).rejects.toMatchObject({ field: "store", rule });
-		await store.takeOver({ ...other, beatAt: Date.now() - 60_000 }, "other");
-		await overTime(outbox.drain());
-		expect(await store.worker()).toBeUndefined();
-	} finally {
-		vi.useRealTimers();
-		kill.mockRestore();
-	}
+	await Promise.all(others);
+	expect(texts()).toEqual(["1", "2", "3", "4", "5"]);
 });
 
 test("a worker sends what is enqueued while it works, and ends what it began before it stops", async () => {

@@ -21,7 +21,7 @@ const without = (row: OutboxText | undefined, change: Partial<OutboxText>) => ro
 
 /** A mistake of each kind that a store can make, and the method that some error must name. */
 const mistakes: [what: string, named: RegExp, mistake: Mistake][] = [
-	["a method is missing", /"putOff"/, () => ({ putOff: undefined as never })],
+	["a method is missing", /"renew"/, () => ({ renew: undefined as never })],
 	["migrate deletes the texts", /find\("a"\)/, () => ({ find: async () => undefined })],
 	[
 		"a field is lost",
@@ -101,27 +101,59 @@ const mistakes: [what: string, named: RegExp, mistake: Mistake][] = [
 		/followed before/,
 		(of) => ({ followed: (recipient) => of.followed(recipient, Number.POSITIVE_INFINITY) }),
 	],
-	["postpone does nothing", /due after postpone/, () => ({ postpone: async () => {} })],
-	["putOff does nothing", /nextOf after putOff/, () => ({ putOff: async () => {} })],
-	["wake does nothing", /due after wake/, () => ({ wake: async () => {} })],
+	["wake does nothing", /after wake/, () => ({ wake: async () => {} })],
 	["recover does nothing", /after recover/, () => ({ recover: async () => {} })],
 	[
-		"due lists a recipient for each text",
-		/due/,
-		(of) => ({ due: async (now, limit) => (await of.due(now, limit)).flatMap((each) => [each, each]).slice(0, limit) }),
+		"nextOf ignores its time",
+		/nextOf a time after all texts/,
+		(of) => ({ nextOf: (recipient) => of.nextOf(recipient, 0) }),
 	],
 	[
-		"due ignores the priority",
-		/^Error: due/m,
-		(of) => ({ due: async (now, limit) => (await of.due(now, 10_000)).sort((a, b) => a.seq - b.seq).slice(0, limit) }),
+		"claim leases a queue twice",
+		/a second claim/,
+		(of) => ({
+			claim: async (options) => {
+				const leases = await of.claim(options);
+				for (const lease of leases) await of.release(lease, { at: options.now, band: lease.band });
+				return leases;
+			},
+		}),
 	],
-	["nextDue ignores its argument", /nextDue after/, (of) => ({ nextDue: () => of.nextDue() })],
-	["nextOf looks at the whole number", /nextOf/, (of) => ({ nextOf: () => of.nextDue() })],
 	[
-		"recipientOf finds any row",
-		/recipientOf an unknown row/,
-		(of) => ({ recipientOf: async (seq) => (await of.recipientOf(seq)) ?? { agencyId: "", to: "" } }),
+		"claim ignores the priority",
+		/the first queue/,
+		(of) => ({
+			insert: (text, tx) => of.insert(text, tx),
+			claim: async (options) => {
+				const all = await of.claim({ ...options, limit: 1_000, each: 1_000 });
+				all.sort((one, other) => other.band - one.band);
+				for (const lease of all.slice(options.limit)) await of.release(lease, { at: options.now, band: lease.band });
+				return all.slice(0, options.limit);
+			},
+		}),
 	],
+	["pause does nothing", /paused: expected/, () => ({ pause: async () => {} })],
+	[
+		"claim ignores the agencies to leave out",
+		/without agency 1/,
+		(of) => ({ claim: (options) => of.claim({ ...options, without: [] }) }),
+	],
+	[
+		"claim mixes reads with the rest",
+		/claim:/,
+		(of) => ({ claim: (options) => of.claim({ ...options, probing: "" }) }),
+	],
+	[
+		"release forgets what came into the queue",
+		/claim after a new text/,
+		(of) => ({ release: async (lease, next) => (next ? of.release(lease, next) : undefined) }),
+	],
+	["save ignores the lease", /save with the old lease/, (of) => ({ save: (text) => of.save(text) })],
+	["renew does nothing", /claim after both/, () => ({ renew: async () => {} })],
+	["paused finds nothing", /paused: expected/, () => ({ paused: async () => [] })],
+	["probe lets everybody in", /probe of another time/, () => ({ probe: async () => true })],
+	["resume does nothing", /paused after resume/, () => ({ resume: async () => {} })],
+	["join refuses", /join/, () => ({ join: async () => false })],
 	[
 		"claimed ignores the agency",
 		/claimed of another agency/,
@@ -147,17 +179,6 @@ const mistakes: [what: string, named: RegExp, mistake: Mistake][] = [
 	],
 	["erase does nothing", /an erased row, at to/, () => ({ erase: async () => {} })],
 	["purge deletes nothing", /purge: expected 1, got 0/, () => ({ purge: async () => 0 })],
-	["worker finds nobody", /worker: expected/, () => ({ worker: async () => undefined })],
-	[
-		"takeOver lets everybody in",
-		/takeOver of a taken store/,
-		(of) => ({ takeOver: async (worker) => of.takeOver(worker, (await of.worker())?.token ?? null) }),
-	],
-	[
-		"leave removes any worker",
-		/worker after another one has left/,
-		(of) => ({ leave: async () => of.leave((await of.worker())?.token ?? "") }),
-	],
 ];
 
 test("each method of a store appears in a mistake, so that each is known to be checked", () => {
@@ -167,7 +188,7 @@ test("each method of a store appears in a mistake, so that each is known to be c
 		"find",
 		...mistakes.flatMap(([, , mistake]) => Object.keys(mistake(memoryStore()))),
 	]);
-	const { all: _, ...store } = memoryStore();
+	const { all: _, nextDue: __, ...store } = memoryStore();
 	expect([...tried].sort()).toEqual(Object.keys(store).sort());
 });
 

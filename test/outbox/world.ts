@@ -1,7 +1,6 @@
 import { createClient } from "messaging-conversations";
 import { createOutbox, type OutboxOptions, type OutboxStatus, type Pause } from "messaging-conversations/outbox";
 import { createSandbox, type SandboxOptions } from "messaging-conversations/sandbox";
-import { vi } from "vitest";
 import { memoryStore } from "./memory.ts";
 
 /** An outbox on a sandbox, whose clock it goes by, and Anna, who has just written. */
@@ -67,15 +66,4 @@ export function createWorld({ policy, ...options }: Partial<OutboxOptions> & Pic
 		pass,
 		restart,
 	};
-}
-
-/** Advances the fake timers until the work has ended, so that a wait of seconds takes none. */
-export async function overTime<Result>(work: Promise<Result>): Promise<Result> {
-	let isOver = false;
-	const over = (): void => {
-		isOver = true;
-	};
-	work.then(over, over);
-	for (let seconds = 0; seconds < 60 && !isOver; seconds++) await vi.advanceTimersByTimeAsync(1_000);
-	return work;
 }

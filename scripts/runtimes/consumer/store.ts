@@ -1,12 +1,14 @@
 // A store as somebody else would write it: an object, for runtimes without a database.
-import type { DueRecipient, OutboxStore, OutboxText, Recipient, Worker } from "messaging-conversations/outbox";
+import type { Lease, OutboxStore, OutboxText, Recipient, StoredPause } from "messaging-conversations/outbox";
 
 const unfinished = ["sending", "held", "waiting"];
 
 export function objectStore(): OutboxStore {
 	const rows = new Map<string, OutboxText>();
 	const stops = new Map<string, number>();
-	let working: Worker | undefined;
+	/** Until when each queue is leased, and by which token. */
+	const leases = new Map<string, { token: string; until: number }>();
+	const pauses = new Map<string, StoredPause>();
 	const where = (keep: (row: OutboxText) => boolean): OutboxText[] => [...rows.values()].filter(keep);
 	const isIn = ({ agencyId, to }: Partial<Recipient>, row: OutboxText): boolean =>
 		row.to === to && (agencyId === undefined || row.agencyId === agencyId);
@@ -40,43 +42,54 @@ export function objectStore(): OutboxStore {
 		},
 		unfinished: async (recipient) => where((row) => isIn(recipient, row) && isOpen(row)),
 		followed: async (recipient, now) => where((row) => isIn(recipient, row) && !isOpen(row) && isDue(row, now)),
-		async save(text, { stops: isStop = false, unlessStopped = false } = {}) {
+		async save(text, { stops: isStop = false, unlessStopped = false, lease } = {}) {
+			if (lease && leases.get(nameOf(lease))?.token !== lease.token) return false;
 			if (rows.get(text.id)?.version !== text.version || (unlessStopped && isStopped(text))) return false;
 			rows.set(text.id, { ...text, version: text.version + 1 });
 			if (isStop) stop(text);
 			return true;
 		},
 		stop: async (recipient) => stop(recipient),
-		postpone: async (recipient, until, now) =>
-			put(
-				where((row) => isIn(recipient, row) && isOpen(row) && row.state !== "sending" && row.readyAt <= now),
-				until,
-			),
-		putOff: async (recipient, until) =>
-			put(
-				where((row) => isIn(recipient, row) && isDue(row, until)),
-				until,
-			),
 		wake: async (recipient, now) => {
 			for (const row of where((one) => isIn(recipient, one) && one.state !== "sending" && (one.nextAt ?? now) > now))
 				rows.set(row.id, { ...row, nextAt: Math.max(now, row.readyAt), version: row.version + 1 });
 		},
 		recover: async (now) => put(where(isOpen), now),
-		async due(now, limit) {
-			const found = new Map<string, DueRecipient>();
-			const due = where((row) => isDue(row, now)).sort((a, b) => b.priority - a.priority);
-			for (const { agencyId, to, seq } of due) found.set(nameOf({ agencyId, to }), { agencyId, to, seq });
-			return [...found.values()].slice(0, limit);
-		},
-		async nextDue() {
-			const times = [...rows.values()].flatMap(({ nextAt }) => nextAt ?? []);
-			return times.length > 0 ? Math.min(...times) : undefined;
-		},
-		async nextOf(recipient) {
+		async nextOf(recipient, now) {
 			const times = where((row) => isIn(recipient, row)).flatMap(({ nextAt }) => nextAt ?? []);
-			return times.length > 0 ? Math.min(...times) : undefined;
+			const later = times.filter((time) => time > now);
+			return later.length > 0 ? { at: Math.min(...later), band: 1 } : undefined;
 		},
-		recipientOf: async (seq) => where((row) => row.seq === seq)[0],
+		join: async () => true,
+		// The queues are found from their texts each time.
+		async claim({ now, limit, isReading, leaseMs, without = [], probing }) {
+			const claimed: Lease[] = [];
+			const at = Date.now();
+			for (const { agencyId, to, seq } of where((row) => isDue(row, now))) {
+				const name = nameOf({ agencyId, to });
+				const isPaused = probing === undefined && (pauses.has("") || pauses.has(agencyId));
+				const isTaken = isPaused || isReading || without.includes(agencyId) || (leases.get(name)?.until ?? 0) > at;
+				if (isTaken || claimed.length === limit) continue;
+				const token = crypto.randomUUID();
+				leases.set(name, { token, until: at + leaseMs });
+				claimed.push({ agencyId, to, id: seq, token, revision: 0, band: 1 });
+			}
+			return claimed;
+		},
+		async renew(tokens, leaseMs) {
+			for (const lease of leases.values()) if (tokens.includes(lease.token)) lease.until = Date.now() + leaseMs;
+		},
+		async release(lease) {
+			if (leases.get(nameOf(lease))?.token === lease.token) leases.delete(nameOf(lease));
+		},
+		paused: async () => [...pauses.values()],
+		pause: async (pause) => void pauses.set(pause.agencyId, pause),
+		resume: async (agencyId) => void pauses.delete(agencyId),
+		async probe(agencyId, from, until) {
+			const pause = pauses.get(agencyId);
+			if (pause?.until === from) pauses.set(agencyId, { ...pause, until });
+			return pause?.until === from;
+		},
 		claimed: async (recipient) => where((row) => isIn(recipient, row)).flatMap(({ messageId }) => messageId ?? []),
 		byMessage: async (messageId) => where((row) => row.messageId === messageId)[0],
 		unacknowledged: async (limit) => where((row) => row.unacknowledged !== null).slice(0, limit),
@@ -93,15 +106,6 @@ export function objectStore(): OutboxStore {
 			const ended = where((row) => row.nextAt === null && row.since < before && row.to !== "");
 			for (const { id } of ended) rows.delete(id);
 			return ended.length;
-		},
-		worker: async () => working,
-		async takeOver(worker, from) {
-			const isFree = (working?.token ?? null) === from;
-			if (isFree) working = worker;
-			return isFree;
-		},
-		async leave(token) {
-			if (working?.token === token) working = undefined;
 		},
 	};
 }

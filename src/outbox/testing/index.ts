@@ -8,6 +8,7 @@ import { PartnerInvalidInput } from "messaging-conversations";
 import type { OutboxStore } from "messaging-conversations/outbox";
 import { equal } from "./assert.ts";
 import type { Check, Given } from "./check.ts";
+import { claimChecks } from "./claims.ts";
 import { orderChecks } from "./order.ts";
 import { rowChecks } from "./rows.ts";
 import { stopChecks } from "./stops.ts";
@@ -44,27 +45,27 @@ const methods = Object.keys({
 	followed: true,
 	save: true,
 	stop: true,
-	postpone: true,
-	putOff: true,
 	wake: true,
 	recover: true,
-	due: true,
-	nextDue: true,
 	nextOf: true,
-	recipientOf: true,
 	claimed: true,
 	byMessage: true,
 	unacknowledged: true,
 	acknowledge: true,
 	erase: true,
 	purge: true,
-	worker: true,
-	takeOver: true,
-	leave: true,
+	join: true,
+	claim: true,
+	renew: true,
+	release: true,
+	paused: true,
+	pause: true,
+	resume: true,
+	probe: true,
 } satisfies Record<keyof OutboxStore, true>);
 
 /**
- * The checks that a store of the outbox must pass, about thirty. Those of this package pass them too. They need no test
+ * The checks that a store of the outbox must pass, about forty. Those of this package pass them too. They need no test
  * runner: register each with the one that you use.
  *
  * @param open - opens a new, empty store, and is called once by each check. Its `migrate` is called for you
@@ -99,6 +100,7 @@ export function storeChecks(
 		...rowChecks,
 		...orderChecks,
 		...stopChecks,
+		...claimChecks,
 		...(transaction ? transactionChecks(transaction) : []),
 	];
 	return checks.map(({ title, run }) => ({ title, run: () => run(given) }));

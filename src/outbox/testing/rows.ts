@@ -140,7 +140,6 @@ export const rowChecks: Check[] = [
 				const row = await rowOf(store, id);
 				like("an erased row", row, { id, state: "sent", to: "", body: "", ...none, version: 2 });
 				like("its progress", row.progress, { attempts: 0, requests: [], baseline: null, error: null });
-				equal("recipientOf an erased row", await store.recipientOf(row.seq), undefined);
 				equal("insert of an erased id", await store.insert(textOf(id), undefined), row);
 			}
 			equal("byMessage of an erased text", await store.byMessage("SM1"), undefined);
@@ -191,35 +190,6 @@ export const rowChecks: Check[] = [
 			equal("the rows after purge", await stored(store, "b", "c"), ["b"]);
 			await store.acknowledge([{ id: "b", revision: 1 }], undefined);
 			equal("purge after acknowledge", await store.purge(noon), 1);
-		},
-	},
-	{
-		title: "recipientOf finds the recipient of a row",
-		async run(given) {
-			const store = await given(textOf("a"), textOf("x", otherAgency));
-			const [a, x] = [await rowOf(store, "a"), await rowOf(store, "x")];
-			equal("recipientOf", await store.recipientOf(a.seq), recipient);
-			equal("recipientOf", await store.recipientOf(x.seq), otherAgency);
-			equal("recipientOf an unknown row", await store.recipientOf(4_711), undefined);
-		},
-	},
-	{
-		title: "takeOver lets one worker at a time in, and leave removes only the worker with that token",
-		async run(given) {
-			const store = await given();
-			const one = { token: "one", host: "here", pid: 4711, startedAt: noon - 1, beatAt: noon };
-			const two = { ...one, token: "two" };
-			equal("worker of a new store", await store.worker(), undefined);
-			equal("takeOver of a free store", await store.takeOver(one, null), true);
-			equal("takeOver of a taken store as if it were free", await store.takeOver(two, null), false);
-			equal("takeOver by the same worker", await store.takeOver({ ...one, beatAt: noon + 1 }, "one"), true);
-			equal("worker", await store.worker(), { ...one, beatAt: noon + 1 });
-			equal("takeOver from the worker", await store.takeOver(two, "one"), true);
-			equal("takeOver from a worker that is gone", await store.takeOver(one, "one"), false);
-			await store.leave("one");
-			equal("worker after another one has left", await store.worker(), two);
-			await store.leave("two");
-			equal("worker after it has left", await store.worker(), undefined);
 		},
 	},
 ];

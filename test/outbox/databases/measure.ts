@@ -2,7 +2,7 @@
 // `npx tsx test/outbox/databases/measure.ts postgres` or `… mysql`, and with Node 22 or later `… measure.ts better-sqlite3`.
 import { createRequire } from "node:module";
 import Libsql from "libsql";
-import type { OutboxStore } from "messaging-conversations/outbox";
+import type { Lease, OutboxStore } from "messaging-conversations/outbox";
 import mysql from "mysql2/promise";
 import pg from "pg";
 import { mysqlStore } from "../../../src/outbox/mysql.ts";
@@ -25,6 +25,8 @@ interface Opened {
 	/** Fills the table with one statement. */
 	fill: (queues: number) => Promise<unknown>;
 	clear: () => Promise<unknown>;
+	/** How many texts are in no queue yet. */
+	unadopted: () => Promise<number>;
 	close: () => Promise<void>;
 }
 
@@ -45,7 +47,13 @@ async function openSqlite(): Promise<Opened> {
 			db.exec(
 				`insert into outbox_text (${columns}) ${numbers} select ${rowOf(queues, "printf('%08d', (n))")} from numbers`,
 			),
-		clear: async () => db.exec("delete from outbox_text; delete from sqlite_sequence"),
+		clear: async () => db.exec("delete from outbox_text; delete from outbox_text_queue; delete from sqlite_sequence"),
+		unadopted: async () =>
+			Number(
+				Object(
+					db.prepare("select count(*) as n from (select 1 from outbox_text where arrived = 1 limit 1) as some").get(),
+				).n,
+			),
 		close: async () => void db.close(),
 	};
 }
@@ -62,7 +70,12 @@ async function openPostgres(): Promise<Opened> {
 			);
 			await pool.query("vacuum analyze outbox_text");
 		},
-		clear: () => pool.query("truncate outbox_text"),
+		clear: () => pool.query("truncate outbox_text, outbox_text_queue"),
+		unadopted: async () =>
+			Number(
+				(await pool.query("select count(*) as n from (select 1 from outbox_text where arrived = 1 limit 1) as some"))
+					.rows[0].n,
+			),
 		close: async () => {
 			await pool.end();
 			await server.close();
@@ -87,7 +100,17 @@ async function openMysql(): Promise<Opened> {
 			await pool.query(`insert into outbox_text (${columns}) select ${row} from (${numbers}) numbers`);
 			await pool.query("analyze table outbox_text");
 		},
-		clear: () => pool.query("truncate outbox_text"),
+		clear: async () => {
+			for (const table of ["outbox_text", "outbox_text_queue"]) await pool.query(`truncate ${table}`);
+		},
+		unadopted: async () =>
+			Number(
+				Object(
+					(
+						await pool.query("select count(*) as n from (select 1 from outbox_text where arrived = 1 limit 1) as some")
+					)[0],
+				)[0].n,
+			),
 		close: async () => {
 			await pool.end();
 			await server.close();
@@ -107,7 +130,8 @@ async function timed(act: (at: number) => Promise<unknown>): Promise<{ median: s
 	return { median: (times[12] ?? 0).toFixed(1), longest: (times.at(-1) ?? 0).toFixed(1) };
 }
 
-const { store, fill, clear, close } = await (kind === "postgres"
+const leases: Lease[] = [];
+const { store, fill, clear, close, unadopted } = await (kind === "postgres"
 	? openPostgres()
 	: kind === "mysql"
 		? openMysql()
@@ -119,9 +143,23 @@ for (const queues of [1, 20, 50_000]) {
 	const now = noon + texts;
 	const recipientOf = (at: number) => ({ agencyId: "agy_1", to: `+4477${String(at % queues).padStart(8, "0")}` });
 	const figures: Record<string, { median: string; longest: string }> = {};
-	figures["due, 4"] = await timed(() => store.due(now, 4));
-	figures["due, 80"] = await timed(() => store.due(now, 80));
-	figures.nextDue = await timed(() => store.nextDue());
+	// The first claims put the texts into their queues.
+	const claim = { now, limit: 16, each: 4, leaseMs: 60_000, isReading: false };
+	const began = performance.now();
+	for (let left = -1; left !== 0; ) {
+		for (const lease of await store.claim({ ...claim, now: 0 })) await store.release(lease);
+		left = await unadopted();
+	}
+	console.log(`all texts in their queues after ${(performance.now() - began).toFixed(0)} ms`);
+	figures["claim, 4"] = await timed(async () => {
+		leases.push(...(await store.claim({ ...claim, limit: 4 })));
+	});
+	figures["release"] = await timed(async () => {
+		const lease = leases.pop();
+		if (lease) await store.release(lease, { at: now, band: 1 });
+	});
+	for (const lease of leases.splice(0)) await store.release(lease, { at: now, band: 1 });
+	const [lease] = await store.claim({ ...claim, limit: 1 });
 	figures.open = await timed((at) => store.open(recipientOf(at), 20, now));
 	const rows: OutboxText[] = [];
 	for (let at = 0; at < 25; at++) {
@@ -130,10 +168,14 @@ for (const queues of [1, 20, 50_000]) {
 	}
 	figures.save = await timed(async (at) => {
 		const row = rows[at];
-		if (row) await store.save({ ...row, state: "sending", nextAt: now + 65_000 }, { unlessStopped: true });
+		if (row)
+			await store.save(
+				{ ...row, state: "sending", nextAt: now + 65_000 },
+				{ unlessStopped: true, lease, leaseMs: 60_000 },
+			);
 	});
-	figures.postpone = await timed((at) => store.postpone(recipientOf(at), now + 1_000 + at, now));
-	figures["due, 4, after some were put off"] = await timed(() => store.due(now, 4));
+	figures.nextOf = await timed((at) => store.nextOf(recipientOf(at), now));
+	if (lease) await store.release(lease, { at: now, band: 1 });
 	console.log(`${kind}, ${texts} texts in ${queues} queues`);
 	console.table(figures);
 }

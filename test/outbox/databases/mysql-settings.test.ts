@@ -3,6 +3,7 @@
 import { mysqlStore } from "messaging-conversations/outbox";
 import type mysql from "mysql2/promise";
 import { describe, expect, test } from "vitest";
+
 import { newText } from "../store-suite.ts";
 import { mysqlKinds, useMysql } from "./mysql-server.ts";
 
@@ -16,6 +17,8 @@ function withSession(pool: mysql.Pool, ...statements: string[]): mysql.Pool {
 	});
 	return pool;
 }
+
+const claim = { now: 10, limit: 9, each: 9, leaseMs: 60_000, isReading: false };
 
 describe.each(mysqlKinds)("%s", (kind) => {
 	const { create, openPool, query } = useMysql(kind);
@@ -156,9 +159,13 @@ describe.each(mysqlKinds)("%s", (kind) => {
 		await store.insert({ ...text, id: "b" }, tx);
 		await store.insert({ ...text, id: "c", to: "+447700900102" }, tx);
 		// A statement that waits would fail with a time-out.
-		expect(await store.due(10, 10)).toHaveLength(1);
-		await store.postpone(text, 50, 1);
-		await store.putOff(text, 60);
+		const claimed = await store.claim(claim);
+		expect(claimed.map(({ to }) => to)).toEqual([text.to]);
+		for (const lease of claimed) {
+			await store.renew([lease.token], 60_000);
+			await store.release(lease, { at: 60, band: 1 });
+		}
+		await store.save({ ...row, nextAt: 60 });
 		await store.wake(text, 20);
 		await store.wake({ to: text.to }, 15);
 		await store.recover(10);
@@ -167,7 +174,7 @@ describe.each(mysqlKinds)("%s", (kind) => {
 		await store.migrate();
 		const now = await store.find("a");
 		if (!now) throw new Error("no row");
-		expect(now).toMatchObject({ nextAt: 10, version: row.version + 2 });
+		expect(now).toMatchObject({ nextAt: 10, version: row.version + 3 });
 		expect(await store.save({ ...now, state: "sending" }, { unlessStopped: true })).toBe(true);
 		await store.stop(text);
 		await store.save({ ...now, version: now.version + 1, state: "dropped", nextAt: null }, { stops: true });
@@ -182,19 +189,20 @@ describe.each(mysqlKinds)("%s", (kind) => {
 
 	test("a statement that is ended by a deadlock or a lock time-out is repeated", async () => {
 		const { pool, store } = await open("set innodb_lock_wait_timeout = 1");
-		for (const id of ["a", "b"]) await store.insert({ ...text, id }, undefined);
+		for (const id of ["a", "b"]) await store.insert({ ...text, id, notAfter: 900 }, undefined);
+		await pool.query("update outbox_text set next_at = 100");
 		await pool.query("create table ballast (n int)");
 		const other = await begin(pool);
 		// The transaction that has changed less is ended: that is the store's statement.
 		await other.query(`insert into ballast values ${Array.from({ length: 50 }, (_, n) => `(${n})`).join(", ")}`);
 		await other.query("update outbox_text set body = 'B' where id = 'b'");
-		const postponed = store.postpone(text, 50, 1);
+		const woken = store.wake(text, 50);
 		await other.query("set innodb_lock_wait_timeout = 20");
 		await other.query("update outbox_text set body = 'A' where id = 'a'");
 		// Longer than the time-out of the store's statement.
 		await new Promise((resolve) => setTimeout(resolve, 1_500));
 		await end(other);
-		await postponed;
+		await woken;
 		expect([await store.find("a"), await store.find("b")]).toMatchObject([
 			{ body: "A", nextAt: 50 },
 			{ body: "B", nextAt: 50 },
@@ -281,7 +289,7 @@ describe.each(mysqlKinds)("%s", (kind) => {
 			await own.migrate();
 			await own.insert({ ...text, id: table }, undefined);
 		}
-		expect(await store.due(10, 10)).toHaveLength(1);
+		expect(await store.claim(claim)).toHaveLength(1);
 		// Missing tables still need the right.
 		await expect(mysqlStore(app, { table: "other" }).migrate()).rejects.toMatchObject({
 			code: "ER_TABLEACCESS_DENIED_ERROR",
@@ -309,7 +317,7 @@ describe.each(mysqlKinds)("%s", (kind) => {
 		const count = async () => ((await pool.query("select id from outbox_text")) as unknown[][])[0]?.length;
 		await left("a");
 		expect(await store.find("a")).toBeUndefined();
-		expect([await store.open(text, 10, 1), await store.unfinished(text), await store.due(10, 10)]).toEqual([
+		expect([await store.open(text, 10, 1), await store.unfinished(text), await store.claim(claim)]).toEqual([
 			[],
 			[],
 			[],

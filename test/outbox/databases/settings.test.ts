@@ -67,11 +67,11 @@ test("with serializable transactions, a statement that fails because of another 
 		await other.query("begin");
 		await other.query("update outbox_text set queue_id = 'q' where id = 'a'");
 		// It waits for the row, and fails with 40001 when the other one commits.
-		const postponed = store.postpone(row, 50, 1);
+		const saved = store.save({ ...row, nextAt: 50 });
 		const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
 		await expect.poll(async () => (await pool.query(waiting)).rows.length).toBe(1);
 		await other.query("commit");
-		await postponed;
+		await saved;
 	} finally {
 		other.release(true);
 	}
@@ -109,7 +109,7 @@ test.each([
 		for (let at = 0; at < 30; at++) {
 			const row = await store.insert({ ...text, id: `t${at}` }, undefined);
 			expect((await store.find(`t${at}`))?.id).toBe(row.id);
-			expect(await store.due(10, 5)).toHaveLength(1);
+			await store.claim({ now: 10, limit: 5, each: 5, leaseMs: 1, isReading: false });
 			expect(await store.save({ ...row, state: "sending" })).toBe(true);
 		}
 	} finally {

@@ -179,18 +179,19 @@ test("a statement that PostgreSQL ends because of a deadlock is repeated", async
 	const store = postgresStore(pool);
 	await store.migrate();
 	for (const id of ["a", "b"]) await store.insert({ ...text, id }, undefined);
+	await pool.query("update outbox_text set next_at = 100");
 	const other = await pool.connect();
 	try {
 		// The store's statement is the one that is ended.
 		await other.query("set deadlock_timeout = '1min'");
 		await other.query("begin");
 		await other.query("update outbox_text set body = 'B' where id = 'b'");
-		const postponed = store.postpone(text, 50, 1);
+		const woken = store.wake(text, 50);
 		const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
 		await expect.poll(async () => (await pool.query(waiting)).rows.length).toBe(1);
 		await other.query("update outbox_text set body = 'A' where id = 'a'");
 		await other.query("commit");
-		await postponed;
+		await woken;
 	} finally {
 		other.release(true);
 	}

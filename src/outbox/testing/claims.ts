@@ -1,0 +1,239 @@
+// Which worker has which queue, whose turn it is, and who is paused.
+import type { ClaimOptions, Lease, OutboxStore, OutboxText } from "messaging-conversations/outbox";
+import { equal, like } from "./assert.ts";
+import { type Check, change, noon, otherAgency, otherNumber, recipient, rowOf, textOf } from "./check.ts";
+
+/** Long enough for the slowest database. */
+const leaseMs = 600_000;
+
+function claim(store: OutboxStore, options: Partial<ClaimOptions> = {}): Promise<Lease[]> {
+	return store.claim({ now: noon, limit: 100, each: 100, leaseMs, isReading: false, ...options });
+}
+
+/** The numbers of the queues that are leased. */
+const numbers = (leases: readonly Lease[]): string[] => leases.map(({ to }) => to).sort();
+
+async function one(store: OutboxStore, options: Partial<ClaimOptions> = {}): Promise<Lease> {
+	const [lease] = await claim(store, options);
+	if (!lease) throw new Error("claim: expected a lease, got none");
+	return lease;
+}
+
+const who = ({ agencyId, to }: Lease) => ({ agencyId, to });
+
+/** Waits until the lease has expired by the clock of the database. */
+async function expired(store: OutboxStore): Promise<Lease> {
+	for (const end = Date.now() + 60_000; Date.now() < end; ) {
+		const [lease] = await claim(store);
+		if (lease) return lease;
+		await new Promise((resolve) => setTimeout(resolve, 10));
+	}
+	throw new Error("claim: a lease of 1 millisecond has not expired within a minute");
+}
+
+function begin(store: OutboxStore, text: OutboxText, lease: Lease): Promise<boolean> {
+	return store.save({ ...text, state: "sending" }, { unlessStopped: true, lease, leaseMs });
+}
+
+export const claimChecks: Check[] = [
+	{
+		title: "claim leases each queue that is due once, whatever the number of its texts",
+		async run(given) {
+			const store = await given(
+				...Array.from({ length: 230 }, (_, at) => textOf(`a${at}`)),
+				textOf("b", otherNumber),
+				textOf("x", otherAgency),
+				textOf("late", { to: "+447700900103", createdAt: noon + 1 }),
+			);
+			equal("claim before all texts", await claim(store, { now: noon - 1 }), []);
+			const leases = await claim(store);
+			equal("the numbers of claim", numbers(leases), [recipient.to, otherAgency.to, otherNumber.to].sort());
+			equal("a second claim", await claim(store), []);
+			equal("a later claim", numbers(await claim(store, { now: noon + 1 })), ["+447700900103"]);
+		},
+	},
+	{
+		title: "claims at the same moment never lease a queue twice",
+		async run(given) {
+			const texts = Array.from({ length: 40 }, (_, at) => textOf(`a${at}`, { to: `+4477009001${10 + at}` }));
+			const store = await given(...texts);
+			const found: Lease[] = [];
+			for (let round = 0; round < 40 && found.length < texts.length; round++) {
+				const some = await Promise.all([1, 2, 3, 4].map(() => claim(store, { limit: 4, each: 4 })));
+				found.push(...some.flat());
+			}
+			equal("the numbers of all claims", numbers(found), texts.map(({ to }) => to).sort());
+		},
+	},
+	{
+		title: "release makes a queue due again at its time, or removes it",
+		async run(given) {
+			const store = await given(textOf("a"));
+			await store.release(await one(store), { at: noon + 10, band: 1 });
+			equal("claim before that time", await claim(store, { now: noon + 9 }), []);
+			await store.release(await one(store, { now: noon + 10 }));
+			equal("claim of a queue without texts", await claim(store, { now: noon + 10_000 }), []);
+			await store.insert(textOf("b"), undefined);
+			like("claim after a new text", (await claim(store)).map(who), [recipient]);
+		},
+	},
+	{
+		title: "a text that is inserted while its queue is leased makes it due again after release",
+		async run(given) {
+			const store = await given(textOf("a"));
+			for (const next of [undefined, { at: noon + 9_000, band: 1 as const }]) {
+				const lease = await one(store);
+				await store.insert(textOf(`b${next?.at}`), undefined);
+				equal("claim while it is leased", await claim(store), []);
+				await store.release(lease, next);
+				const again = await one(store);
+				like("claim after release", who(again), recipient);
+				await store.release(again, { at: noon, band: 1 });
+			}
+		},
+	},
+	{
+		title: "wake makes a queue due that is leased, in one agency or in all",
+		async run(given) {
+			const store = await given(textOf("a"), textOf("x", otherAgency));
+			const later = { at: noon + 9_000, band: 3 as const };
+			for (const lease of await claim(store)) await store.release(lease, later);
+			await store.wake(recipient, noon);
+			const lease = await one(store);
+			like("claim after wake", who(lease), recipient);
+			await store.wake({ to: recipient.to }, noon);
+			like("claim after wake of the number", (await claim(store)).map(who), [otherAgency]);
+			await store.release(lease, later);
+			like("claim after release", (await claim(store)).map(who), [recipient]);
+		},
+	},
+	{
+		title: "a lease expires, and then its worker can neither begin a request nor release the queue",
+		async run(given) {
+			const store = await given(textOf("a"));
+			const old = await one(store, { leaseMs: 1 });
+			const lease = await expired(store);
+			const row = await rowOf(store, "a");
+			equal("save with the old lease", await begin(store, row, old), false);
+			equal("the row after it", await store.find("a"), row);
+			await store.release(old);
+			await store.renew([old.token], leaseMs);
+			equal("claim after release of the old lease", await claim(store), []);
+			equal("save with the new lease", await begin(store, row, lease), true);
+			equal("save of an older row", await begin(store, row, lease), false);
+		},
+	},
+	{
+		title: "save and renew prolong a lease",
+		async run(given) {
+			const store = await given(textOf("a"), textOf("b", otherNumber));
+			// They have expired, and nobody else has taken them over.
+			const leases = await claim(store, { leaseMs: -1_000 });
+			const [first, second] = leases;
+			if (!first || !second) throw new Error("claim: expected two leases");
+			const id = first.to === recipient.to ? "a" : "b";
+			equal("save with a lease", await begin(store, await rowOf(store, id), first), true);
+			await store.renew([second.token], leaseMs);
+			equal("claim after both", await claim(store), []);
+		},
+	},
+	{
+		title: "claim takes higher priorities first, then agencies in turn, and few of each",
+		async run(given) {
+			const of = (agency: number, at: number, rest: object = {}) =>
+				textOf(`${agency}-${at}`, { agencyId: `agy_${agency}`, to: `+44770090${agency}1${10 + at}`, ...rest });
+			const store = await given(
+				...Array.from({ length: 30 }, (_, at) => of(1, at)),
+				of(2, 0, { createdAt: noon - 1 }),
+				of(3, 0),
+				of(3, 1, { priority: 1 }),
+				of(3, 2, { priority: -1 }),
+			);
+			const first = await claim(store, { limit: 1, each: 2 });
+			equal("the first queue", numbers(first), [of(3, 1).to]);
+			const rest = await claim(store, { each: 2, without: ["agy_1"] });
+			equal("claim without agency 1", numbers(rest), [of(2, 0), of(3, 0), of(3, 2)].map(({ to }) => to).sort());
+			for (const lease of rest) await store.release(lease, { at: noon, band: lease.band });
+			// With each claim the agencies have their turn, whatever the number of their queues.
+			const served = new Set<string>();
+			for (let round = 0; round < 3; round++) {
+				const some = await claim(store, { limit: 2, each: 1 });
+				equal(
+					"the number of agencies in a claim of one of each",
+					new Set(some.map(({ agencyId }) => agencyId)).size,
+					2,
+				);
+				for (const { agencyId } of some) served.add(agencyId);
+			}
+			equal("the agencies that had their turn", [...served].sort(), ["agy_1", "agy_2", "agy_3"]);
+		},
+	},
+	{
+		title: "reads are claimed apart, behind everything else",
+		async run(given) {
+			const store = await given(textOf("a"), textOf("b", otherNumber));
+			for (const lease of await claim(store))
+				await store.release(lease, { at: noon, band: lease.to === recipient.to ? 3 : 1 });
+			like("claim", (await claim(store)).map(who), [otherNumber]);
+			like("claim of reads", (await claim(store, { isReading: true })).map(who), [recipient]);
+		},
+	},
+	{
+		title: "a pause leaves out an agency, or everybody, until one worker tries it and resume ends it",
+		async run(given) {
+			const store = await given(textOf("a"), textOf("x", otherAgency));
+			const { agencyId } = recipient;
+			equal("paused of a new store", await store.paused(), []);
+			await store.pause({ agencyId, until: noon + 10, failures: 1, reason: "send" });
+			await store.pause({ agencyId, until: noon + 5, failures: 1, reason: "send" });
+			equal("paused", await store.paused(), [{ agencyId, until: noon + 10, failures: 1, reason: "send" }]);
+			like("claim of the others", (await claim(store, { now: noon + 99 })).map(who), [otherAgency]);
+			equal("probe of another time", await store.probe(agencyId, noon + 9, noon + 99), false);
+			const tries = await Promise.all([1, 2, 3].map(() => store.probe(agencyId, noon + 10, noon + 99)));
+			equal("probes at the same moment", tries.filter(Boolean).length, 1);
+			const lease = await one(store, { probing: agencyId });
+			like("claim that probes", who(lease), recipient);
+			await store.release(lease, { at: noon, band: 1 });
+			await store.pause({ agencyId, until: noon + 20, failures: 2, reason: "send" });
+			equal("paused after a longer pause", await store.paused(), [
+				{ agencyId, until: noon + 20, failures: 2, reason: "send" },
+			]);
+			await store.resume(agencyId);
+			equal("paused after resume", await store.paused(), []);
+			await store.pause({ agencyId: "", until: noon + 10, failures: 3, reason: "key" });
+			equal("claim while everybody is paused", await claim(store), []);
+			like("claim that probes for everybody", who(await one(store, { probing: "", limit: 1 })), recipient);
+			await store.recover(noon);
+			like("paused after recover", await store.paused(), [{ agencyId: "", until: noon, failures: 3 }]);
+		},
+	},
+	{
+		title: "recover makes every queue due",
+		async run(given) {
+			const store = await given(textOf("a"));
+			await change(store, "a", { state: "sending", nextAt: noon + 65_000 });
+			await store.release(await one(store, { now: noon + 65_000 }), { at: noon + 65_000, band: 1 });
+			await store.recover(noon);
+			like("claim after recover", (await claim(store)).map(who), [recipient]);
+			like("the text", await store.find("a"), { nextAt: noon });
+		},
+	},
+	{
+		title: "erase removes the queues of a number in which nothing is left",
+		async run(given) {
+			const store = await given(textOf("a"), textOf("x", otherAgency));
+			for (const lease of await claim(store)) await store.release(lease, { at: noon, band: 1 });
+			await change(store, "a", { state: "cancelled", nextAt: null });
+			await store.erase({ to: recipient.to });
+			like("claim after erase", (await claim(store)).map(who), [otherAgency]);
+		},
+	},
+	{
+		title: "any number of workers may join",
+		async run(given) {
+			const store = await given();
+			equal("join", await Promise.all([store.join(), store.join()]), [true, true]);
+			equal("a later join", await store.join(), true);
+		},
+	},
+];
