@@ -5,12 +5,19 @@
  */
 
 export type { EnqueuedText, EnqueueOptions, ObservedChange } from "./enqueue.ts";
-export type { BeforeSend, BeforeSendContext, BeforeSendVerdict, OnReply, ReplyVerdict, TextToSend } from "./hooks.ts";
 export { isOptIn, isOptOut } from "./opt-out/opt-out.ts";
 export type { OutboxOptions } from "./options.ts";
 export { type CancelledTexts, createOutbox, type Outbox, type SettledChange } from "./outbox.ts";
-export type { Pause, PauseReason } from "./pauses.ts";
 export type { OutboxStatus } from "./status.ts";
+export type {
+	BeforeSend,
+	BeforeSendContext,
+	BeforeSendVerdict,
+	OnReply,
+	ReplyVerdict,
+	TextToSend,
+} from "./work/hooks.ts";
+export type { Pause, PauseReason } from "./work/pauses.ts";
 
 // The delivery of a text
 
@@ -25,19 +32,19 @@ export {
 	type BullmqQueueLike,
 	type BullmqWorkerLike,
 	bullmqEngine,
-} from "./bullmq.ts";
-export type { OutboxEngine, WakeOptions, WakeUp } from "./engine.ts";
-export { mysqlStore } from "./mysql.ts";
+} from "./engines/bullmq.ts";
+export type { OutboxEngine, WakeOptions, WakeUp } from "./engines/engine.ts";
 export {
 	type PgBossEngineOptions,
 	type PgBossLike,
 	type PgBossSendOptions,
 	pgBossEngine,
-} from "./pg-boss.ts";
-export { postgresStore } from "./postgres.ts";
-export type { StoreOptions } from "./sql-store.ts";
-export { sqliteStore } from "./sqlite.ts";
+} from "./engines/pg-boss.ts";
 export type { Band, ClaimOptions, Lease, OutboxStore, StoredPause } from "./store.ts";
+export { mysqlStore } from "./stores/mysql.ts";
+export type { StoreOptions } from "./stores/names.ts";
+export { postgresStore } from "./stores/postgres.ts";
+export { sqliteStore } from "./stores/sqlite.ts";
 export type {
 	Baseline,
 	NewText,

@@ -12,11 +12,11 @@ import {
 } from "../shared/validation.ts";
 import type { Rules } from "./decide.ts";
 import { defaultSettleMs } from "./delivery.ts";
-import type { OutboxEngine } from "./engine.ts";
-import type { BeforeSend, OnReply } from "./hooks.ts";
-import type { Pause } from "./pauses.ts";
+import type { OutboxEngine } from "./engines/engine.ts";
 import type { OutboxStatus } from "./status.ts";
 import type { OutboxStore } from "./store.ts";
+import type { BeforeSend, OnReply } from "./work/hooks.ts";
+import type { Pause } from "./work/pauses.ts";
 
 /** Options of {@link createOutbox}. */
 export interface OutboxOptions {

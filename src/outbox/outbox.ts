@@ -1,6 +1,5 @@
 import type { Message } from "messaging-conversations";
 import { phaseOf } from "../shared/delivery-phase.ts";
-import { createGateway } from "./blocked.ts";
 import { unsent } from "./decide.ts";
 import {
 	checkedText,
@@ -13,14 +12,15 @@ import {
 import { can, fields, moment, object, refuse, text } from "./input.ts";
 import { isFurther } from "./match.ts";
 import { checkedOptions, type OutboxOptions } from "./options.ts";
-import { createPauses } from "./pauses.ts";
-import { workQueue } from "./queue.ts";
-import { createSettingsCache } from "./settings.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import type { Lease } from "./store.ts";
 import { changed, isUnfinished, type OutboxText, type Recipient, storableId } from "./text.ts";
 import type { Transaction } from "./transaction.ts";
-import { createLoop, throughOutages, workWith } from "./worker.ts";
+import { createGateway } from "./work/gateway.ts";
+import { createPauses } from "./work/pauses.ts";
+import { createSettingsCache } from "./work/settings.ts";
+import { workQueue } from "./work/step.ts";
+import { createLoop, throughOutages, workWith } from "./work/worker.ts";
 
 /** Durable sends. */
 export interface Outbox {

@@ -93,6 +93,12 @@ export interface OutboxStore {
  */
 export type Band = 0 | 1 | 2 | 3;
 
+/** What a text in its queue waits for. */
+export function bandOf(state: string, priority: number): Band {
+	if (state !== "waiting" && state !== "sending") return 3;
+	return priority > 0 ? 0 : priority < 0 ? 2 : 1;
+}
+
 /** Which queues to lease. */
 export interface ClaimOptions {
 	/** The time, by the clock of the outbox. Queues are due by it, and leases end by the clock of the database. */

@@ -2,8 +2,9 @@
  * Runs statements through the library that a team uses already. Each one is recognised by its methods, so that none of them has
  * to be imported.
  */
-import { type Connection, type Dialect, type Recognise, UnusableResult } from "./connection.ts";
+
 import { can, refuse } from "./input.ts";
+import { type Connection, type Dialect, type Recognise, UnusableResult } from "./stores/connection.ts";
 import { type DrizzleQueryable, drizzle } from "./transactions/drizzle.ts";
 import { type KnexQueryable, knex } from "./transactions/knex.ts";
 import { type KyselyQueryable, kysely } from "./transactions/kysely.ts";

@@ -61,13 +61,13 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 	],
 	[
 		"a reading older than 10 s is read again",
-		"src/outbox/queue.ts",
+		"src/outbox/work/step.ts",
 		"const freshMs = 10_000;",
 		"const freshMs = Number.POSITIVE_INFINITY;",
 	],
 	[
 		"a held text keeps the next one back",
-		"src/outbox/queue.ts",
+		"src/outbox/work/step.ts",
 		"const next = replacing(first, others, options);",
 		'if (first?.state === "held") return others.find(({ state }) => state === "waiting") ?? first;\n\tconst next = replacing(first, others, options);',
 	],
@@ -79,7 +79,7 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 	],
 	[
 		"the attempt record before the request",
-		"src/outbox/queue.ts",
+		"src/outbox/work/step.ts",
 		'return write(context, text, begun, { unlessStopped: text.state === "waiting" });',
 		"return changed(text, begun, now());",
 	],
@@ -97,13 +97,13 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 	],
 	[
 		"a refusal does not speak for an earlier try",
-		"src/outbox/queue.ts",
+		"src/outbox/work/step.ts",
 		"if (pendingOf(text).length > 1)\n\t\treturn { nextAt: now(), progress:",
 		"if (pendingOf(text).length > 99)\n\t\treturn { nextAt: now(), progress:",
 	],
 	[
 		"the key, 403, 429 and outages refuse no text",
-		"src/outbox/queue.ts",
+		"src/outbox/work/step.ts",
 		'const isRefused = error._tag === "PartnerBadRequest" || error._tag === "PartnerInvalidInput";',
 		"const isRefused = true;",
 	],
@@ -119,29 +119,29 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 		"if (isAnsweredNow && rules.mayAnswer",
 		"if (rules.mayAnswer",
 	],
-	["the client's own retries are off", "src/outbox/queue.ts", "{ retry: false, deadlineMs:", "{ deadlineMs:"],
+	["the client's own retries are off", "src/outbox/work/step.ts", "{ retry: false, deadlineMs:", "{ deadlineMs:"],
 	[
 		"the operationId is that of the text",
-		"src/outbox/queue.ts",
+		"src/outbox/work/step.ts",
 		"operationId: await operationIdOf(text),",
 		"operationId: crypto.randomUUID(),",
 	],
 	[
 		"declined means stop",
-		"src/outbox/queue.ts",
+		"src/outbox/work/step.ts",
 		'const stops = afterDrop === "cancel" && isNewState && isLost(next);',
 		"const stops = false;",
 	],
 	[
 		"a text that may have been held stops the recipient too",
-		"src/outbox/queue.ts",
+		"src/outbox/work/step.ts",
 		'return state === "dropped" || (state === "unknown" && (queueId !== null || !wasSurelyOpen(text)));',
 		'return state === "dropped";',
 	],
 	["cancelAll covers what is not committed yet", "src/outbox/outbox.ts", "await store.stop(recipient);", ""],
 	[
 		"a stop counts at the attempt record too",
-		"src/outbox/queue.ts",
+		"src/outbox/work/step.ts",
 		'{ unlessStopped: text.state === "waiting" }',
 		"{}",
 	],
@@ -151,14 +151,14 @@ const rules: [rule: string, file: string, code: string, without: string][] = [
 		"if (wasAnswered || cancelRequested || isGivenUp(text)) return false;",
 		"if (wasAnswered || isGivenUp(text)) return false;",
 	],
-	["beforeSend decides", "src/outbox/permission.ts", 'if (!beforeSend) return "send";', 'return "send";'],
+	["beforeSend decides", "src/outbox/work/permission.ts", 'if (!beforeSend) return "send";', 'return "send";'],
 	[
 		"settings of the agency refuse no text",
-		"src/outbox/queue.ts",
+		"src/outbox/work/step.ts",
 		"if (!isSameSettings(grounds.settings, fresh) || (fresh && !canAsk(fresh, language))) {",
 		"if (false) {",
 	],
-	["no time left means no request", "src/outbox/queue.ts", "leftMs < 1 ||", ""],
+	["no time left means no request", "src/outbox/work/step.ts", "leftMs < 1 ||", ""],
 ];
 
 const folder = mkdtempSync(join(tmpdir(), "outbox-rules-"));

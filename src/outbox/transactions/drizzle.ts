@@ -1,5 +1,5 @@
-import { type Connection, type Dialect, forDialect, hasRows, rowsOf } from "../connection.ts";
 import { can } from "../input.ts";
+import { type Connection, type Dialect, forDialect, hasRows, rowsOf } from "../stores/connection.ts";
 import { libsqlClient } from "./libsql-client.ts";
 import { mysqlConnection } from "./mysql-statements.ts";
 import { isInsideTransaction, probe } from "./synchronous-sqlite.ts";

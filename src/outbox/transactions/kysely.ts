@@ -1,5 +1,5 @@
-import { type Connection, type Dialect, forDialect, type Row, rowsOf } from "../connection.ts";
 import { can } from "../input.ts";
+import { type Connection, type Dialect, forDialect, type Row, rowsOf } from "../stores/connection.ts";
 import { mysqlConnection } from "./mysql-statements.ts";
 import type { Rows } from "./pg.ts";
 import { isInsideTransaction, probe } from "./synchronous-sqlite.ts";

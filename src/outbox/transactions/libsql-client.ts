@@ -1,5 +1,5 @@
-import { type Connection, rowsOf, withMarks } from "../connection.ts";
 import { can } from "../input.ts";
+import { type Connection, rowsOf, withMarks } from "../stores/connection.ts";
 import type { Rows } from "./pg.ts";
 
 /** A client of `@libsql/client`, or a transaction of one. */

@@ -1,5 +1,5 @@
-import type { Connection } from "../connection.ts";
 import { can } from "../input.ts";
+import type { Connection } from "../stores/connection.ts";
 import { mysqlConnection, plain } from "./mysql-statements.ts";
 
 /** A pool or a connection of mariadb. */

@@ -1,5 +1,5 @@
-import { type Connection, type Dialect, hasRows, rowsOf, withMarks } from "../connection.ts";
 import { can } from "../input.ts";
+import { type Connection, type Dialect, hasRows, rowsOf, withMarks } from "../stores/connection.ts";
 import { mysqlConnection } from "./mysql-statements.ts";
 
 /** A SQL `EntityManager` of MikroORM. */

@@ -3,8 +3,9 @@
  * placeholders and the escaping of a library do not matter, nor do the `sql_mode` and the character set of the connection. A log
  * of statements shows no number and no text as it is.
  */
-import { type Connection, hasRows, inSnakeCase, type Row, UnusableResult } from "../connection.ts";
+
 import { can } from "../input.ts";
+import { type Connection, hasRows, inSnakeCase, type Row, UnusableResult } from "../stores/connection.ts";
 
 /** Whatever options a pool has, the rows of the outbox are objects with their values as a driver gives them by default. */
 export const plain = {

@@ -1,5 +1,5 @@
-import { type Connection, rowsOf, UnusableResult } from "../connection.ts";
 import { can } from "../input.ts";
+import { type Connection, rowsOf, UnusableResult } from "../stores/connection.ts";
 
 /** The result of a statement. */
 export interface Rows {

@@ -1,5 +1,5 @@
-import { type Connection, rowsOf } from "../connection.ts";
 import { can } from "../input.ts";
+import { type Connection, rowsOf } from "../stores/connection.ts";
 
 /** The `sql` of postgres.js, or that of a transaction. */
 export interface PostgresJsSql {

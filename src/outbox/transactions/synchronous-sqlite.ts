@@ -1,6 +1,6 @@
-import { type Connection, hasRows, rowsOf, withMarks } from "../connection.ts";
-import { isInside } from "../database-error.ts";
 import { can } from "../input.ts";
+import { type Connection, hasRows, rowsOf, withMarks } from "../stores/connection.ts";
+import { isInside } from "../stores/database-error.ts";
 
 /** A database of better-sqlite3, of libsql's module of the same form, of node:sqlite or of bun:sqlite. */
 export interface SqliteDatabase {

@@ -1,5 +1,5 @@
-import { type Connection, type Dialect, forDialect, rowsOf } from "../connection.ts";
 import { can } from "../input.ts";
+import { type Connection, type Dialect, forDialect, rowsOf } from "../stores/connection.ts";
 import { mysqlConnection } from "./mysql-statements.ts";
 import { synchronousSqlite } from "./synchronous-sqlite.ts";
 

@@ -1,7 +1,7 @@
 import { type ConversationDetail, type Message, PartnerConfigurationError } from "messaging-conversations";
-import { hasMethods } from "../shared/validation.ts";
-import { text as checkText } from "./input.ts";
-import type { OutboxText } from "./text.ts";
+import { hasMethods } from "../../shared/validation.ts";
+import { text as checkText } from "../input.ts";
+import type { OutboxText } from "../text.ts";
 
 /** A text, as `beforeSend` and `onReply` get it. */
 export interface TextToSend {

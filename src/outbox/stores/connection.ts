@@ -5,6 +5,9 @@
 /** A row as a database gives it. */
 export type Row = Record<string, unknown>;
 
+/** A value of a statement. */
+export type Value = string | number | null;
+
 export type Dialect = "postgres" | "sqlite" | "mysql";
 
 /** A database or a transaction, whichever library it is of. */
@@ -66,4 +69,9 @@ export function withMarks(sql: string, values: readonly unknown[]): { text: stri
 		return "?";
 	});
 	return { text, args };
+}
+
+/** A long list in parts of at most `size`. */
+export function inChunks<Each>(list: readonly Each[], size: number): Each[][] {
+	return Array.from({ length: Math.ceil(list.length / size) }, (_, at) => list.slice(at * size, (at + 1) * size));
 }

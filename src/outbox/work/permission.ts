@@ -2,14 +2,14 @@
  * Whether a text that could be sent may be sent: by the agency's settings, and by the hooks.
  */
 import { isWindowOpen, PartnerConfigurationError } from "messaging-conversations";
-import { latestNow } from "./baseline.ts";
-import { backoffMs, lastMoment, readAgain, unsent } from "./decide.ts";
+import { latestNow } from "../baseline.ts";
+import { backoffMs, lastMoment, readAgain, unsent } from "../decide.ts";
+import { type HeldMatch, type Match, messagesSince, type Reading, timeOf } from "../match.ts";
+import type { CheckedOptions } from "../options.ts";
+import type { Change, OutboxText } from "../text.ts";
 import { askBeforeSend, askOnReply, type BeforeSendVerdict, type ReplyVerdict } from "./hooks.ts";
-import { type HeldMatch, type Match, messagesSince, type Reading, timeOf } from "./match.ts";
-import type { CheckedOptions } from "./options.ts";
 import type { Pauses } from "./pauses.ts";
 import type { Settings, SettingsCache } from "./settings.ts";
-import type { Change, OutboxText } from "./text.ts";
 
 /** The request may begin, with this language; or the change of the row instead. */
 export type Permission = { language: string | null; settings: Settings | undefined } | { change: Change };

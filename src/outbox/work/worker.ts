@@ -1,9 +1,9 @@
-import { sleep } from "../shared/sleep.ts";
-import { isPassing } from "./database-error.ts";
-import type { OutboxEngine } from "./engine.ts";
+import { sleep } from "../../shared/sleep.ts";
+import type { OutboxEngine } from "../engines/engine.ts";
+import type { Lease, OutboxStore, StoredPause } from "../store.ts";
+import { isPassing } from "../stores/database-error.ts";
 import type { Pauses } from "./pauses.ts";
-import type { Next } from "./queue.ts";
-import type { Lease, OutboxStore, StoredPause } from "./store.ts";
+import type { Next } from "./step.ts";
 
 /** The parts of the outbox that a worker uses. */
 export interface Work {

@@ -1,18 +1,10 @@
+import type { OutboxStore } from "../store.ts";
+import { type AnyQueryable, databaseOf, refuseEnded, transactionOf } from "../transaction.ts";
+import type { LibsqlClient } from "../transactions/libsql-client.ts";
+import type { SqliteDatabase } from "../transactions/synchronous-sqlite.ts";
 import type { Row } from "./connection.ts";
-import {
-	createSqlStore,
-	inserted,
-	insertedValues,
-	namesFrom,
-	retryLocked,
-	type StoreOptions,
-	standard,
-	standardLeases,
-} from "./sql-store.ts";
-import type { OutboxStore } from "./store.ts";
-import { type AnyQueryable, databaseOf, refuseEnded, transactionOf } from "./transaction.ts";
-import type { LibsqlClient } from "./transactions/libsql-client.ts";
-import type { SqliteDatabase } from "./transactions/synchronous-sqlite.ts";
+import { namesFrom, type StoreOptions } from "./names.ts";
+import { createSqlStore, inserted, insertedValues, retryLocked, standard, standardLeases } from "./sql.ts";
 
 /** How long a statement waits by itself while another process writes, in milliseconds: as better-sqlite3 does. */
 const busyMs = 5_000;

@@ -3,9 +3,9 @@
  * not stop the others, and one that lets nothing through must not end every text.
  */
 import type { Client, PartnerError } from "messaging-conversations";
+import type { OutboxText } from "../text.ts";
 import { failureOf } from "./failure.ts";
 import type { Pauses } from "./pauses.ts";
-import type { OutboxText } from "./text.ts";
 
 /** What a refusal by something in front of the service means for a text. */
 export interface Refusal {

@@ -1,6 +1,6 @@
 import type { PartnerError } from "messaging-conversations";
-import type { OutboxStore, StoredPause } from "./store.ts";
-import type { Recipient } from "./text.ts";
+import type { OutboxStore, StoredPause } from "../store.ts";
+import type { Recipient } from "../text.ts";
 
 /**
  * Why texts are not sent for the moment.

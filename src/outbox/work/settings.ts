@@ -1,6 +1,6 @@
 import type { AgencyClient, Client, WindowReopenReadiness } from "messaging-conversations";
+import type { Reading } from "../match.ts";
 import { failureOf } from "./failure.ts";
-import type { Reading } from "./match.ts";
 
 /** Whether an agency can ask for consent, and in which languages. */
 export type Settings = Pick<WindowReopenReadiness, "eligibleForManualSend" | "availableLanguages" | "defaultLanguage">;

@@ -1,24 +1,21 @@
-import type { Connection, Row } from "./connection.ts";
+import { refuse } from "../input.ts";
+import type { OutboxStore } from "../store.ts";
+import { type AnyQueryable, databaseOf, type Operation, refuseEnded, transactionOf } from "../transaction.ts";
+import type { MysqlQueryable } from "../transactions/mysql2.ts";
+import type { SequelizeQueryable } from "../transactions/sequelize.ts";
+import type { Connection, Row, Value } from "./connection.ts";
 import { isUnprepared, isWithoutTransaction } from "./database-error.ts";
-import { refuse } from "./input.ts";
+import { type Names, namesFrom, type StoreOptions } from "./names.ts";
 import {
 	type Acknowledgement,
 	createSqlStore,
 	type Insertion,
 	inserted,
 	insertedValues,
-	type Names,
-	namesFrom,
 	open,
 	retryLocked,
-	type StoreOptions,
 	unconfirmed,
-	type Value,
-} from "./sql-store.ts";
-import type { OutboxStore } from "./store.ts";
-import { type AnyQueryable, databaseOf, type Operation, refuseEnded, transactionOf } from "./transaction.ts";
-import type { MysqlQueryable } from "./transactions/mysql2.ts";
-import type { SequelizeQueryable } from "./transactions/sequelize.ts";
+} from "./sql.ts";
 
 /** A sign that only utf8mb4 holds. Each text is read beside it, because a connection may have another character set than the last. */
 const wave = "👋";

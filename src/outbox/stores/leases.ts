@@ -2,10 +2,11 @@
  * The queues of the recipients in a database: which worker has which, whose turn it is, and who is paused. Each change is one
  * statement, or several of which the last one decides, so that a worker may die between any two.
  */
-import type { Row } from "./connection.ts";
-import type { Names, Value } from "./sql-store.ts";
-import type { Band, ClaimOptions, Lease, OutboxStore, StoredPause } from "./store.ts";
-import type { Recipient } from "./text.ts";
+
+import { type Band, bandOf, type ClaimOptions, type Lease, type OutboxStore, type StoredPause } from "../store.ts";
+import type { Recipient } from "../text.ts";
+import { inChunks, type Row, type Value } from "./connection.ts";
+import type { Names } from "./names.ts";
 
 /** How the statements of a database differ. */
 export interface LeaseSql {
@@ -334,16 +335,6 @@ function chosen(
 			taken.set(agencyId, (taken.get(agencyId) ?? 0) + some.length);
 		}
 	return ids;
-}
-
-/** What a text in its queue waits for. */
-export function bandOf(state: string, priority: number): Band {
-	if (state !== "waiting" && state !== "sending") return 3;
-	return priority > 0 ? 0 : priority < 0 ? 2 : 1;
-}
-
-function inChunks<Each>(list: readonly Each[], size: number): Each[][] {
-	return Array.from({ length: Math.ceil(list.length / size) }, (_, at) => list.slice(at * size, (at + 1) * size));
 }
 
 /** The tables and indexes, as PostgreSQL and SQLite take them. `key` is the type of a key that counts by itself. */

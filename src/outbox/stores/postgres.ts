@@ -1,19 +1,10 @@
-import type { Connection, Row } from "./connection.ts";
-import {
-	createSqlStore,
-	inserted,
-	insertedValues,
-	namesFrom,
-	retryLocked,
-	type StoreOptions,
-	standard,
-	standardLeases,
-	type Value,
-} from "./sql-store.ts";
-import type { OutboxStore } from "./store.ts";
-import { type AnyQueryable, databaseOf, refuseEnded, transactionOf } from "./transaction.ts";
-import type { PostgresQueryable } from "./transactions/pg.ts";
-import type { PostgresJsSql } from "./transactions/postgres-js.ts";
+import type { OutboxStore } from "../store.ts";
+import { type AnyQueryable, databaseOf, refuseEnded, transactionOf } from "../transaction.ts";
+import type { PostgresQueryable } from "../transactions/pg.ts";
+import type { PostgresJsSql } from "../transactions/postgres-js.ts";
+import type { Connection, Row, Value } from "./connection.ts";
+import { namesFrom, type StoreOptions } from "./names.ts";
+import { createSqlStore, inserted, insertedValues, retryLocked, standard, standardLeases } from "./sql.ts";
 
 /** In microseconds. */
 const now = "(extract(epoch from clock_timestamp()) * 1000000)::bigint";

@@ -3,9 +3,8 @@
  */
 
 import type { OutgoingMessage, PartnerError, Sent } from "messaging-conversations";
-import { phaseOf } from "../shared/delivery-phase.ts";
-import { baselineOf } from "./baseline.ts";
-import { type Gateway, isRefusedByGateway } from "./blocked.ts";
+import { phaseOf } from "../../shared/delivery-phase.ts";
+import { baselineOf } from "../baseline.ts";
 import {
 	afterFollow,
 	asMessage,
@@ -21,15 +20,10 @@ import {
 	wasSurelyOpen,
 	whileWaiting,
 	withEnd,
-} from "./decide.ts";
-import { failureOf } from "./failure.ts";
-import { bandOf } from "./leases.ts";
-import { findText, isConsentFailed, type Match, type Reading, readConversation, slackMs } from "./match.ts";
-import type { CheckedOptions } from "./options.ts";
-import type { Pauses } from "./pauses.ts";
-import { permissionFor } from "./permission.ts";
-import { canAsk, isSameSettings, type Settings, type SettingsCache } from "./settings.ts";
-import type { Band, Lease } from "./store.ts";
+} from "../decide.ts";
+import { findText, isConsentFailed, type Match, type Reading, readConversation, slackMs } from "../match.ts";
+import type { CheckedOptions } from "../options.ts";
+import { type Band, bandOf, type Lease } from "../store.ts";
 import {
 	type Change,
 	changed,
@@ -40,7 +34,12 @@ import {
 	type Recipient,
 	storableId,
 	type TextError,
-} from "./text.ts";
+} from "../text.ts";
+import { failureOf } from "./failure.ts";
+import { type Gateway, isRefusedByGateway } from "./gateway.ts";
+import type { Pauses } from "./pauses.ts";
+import { permissionFor } from "./permission.ts";
+import { canAsk, isSameSettings, type Settings, type SettingsCache } from "./settings.ts";
 
 /** The parts of the outbox that the work on a queue uses. */
 export interface QueueContext {

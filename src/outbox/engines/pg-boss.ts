@@ -1,9 +1,9 @@
 import { operationIdFrom } from "messaging-conversations";
+import { can, fields, refuse } from "../input.ts";
+import { retryLocked } from "../stores/sql.ts";
+import { transactionOf } from "../transaction.ts";
+import type { Rows } from "../transactions/pg.ts";
 import type { OutboxEngine, WakeUp } from "./engine.ts";
-import { can, fields, refuse } from "./input.ts";
-import { retryLocked } from "./sql-store.ts";
-import { transactionOf } from "./transaction.ts";
-import type { Rows } from "./transactions/pg.ts";
 
 /** The methods of pg-boss 10 to 12 that the engine calls. */
 export interface PgBossLike {

@@ -1,6 +1,6 @@
 import { operationIdFrom } from "messaging-conversations";
+import { can, fields, refuse } from "../input.ts";
 import type { OutboxEngine, WakeUp } from "./engine.ts";
-import { can, fields, refuse } from "./input.ts";
 
 /** What the engine uses of a `Queue` of BullMQ 5 or 6. */
 export interface BullmqQueueLike {

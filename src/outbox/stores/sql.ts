@@ -1,21 +1,11 @@
 import { operationIdFrom } from "messaging-conversations";
-import type { Row } from "./connection.ts";
+import { progressFrom } from "../progress.ts";
+import { bandOf, type OutboxStore } from "../store.ts";
+import { followed, type OpenText, type OutboxText, type Recipient, unfinished } from "../text.ts";
+import { inChunks, type Row, type Value } from "./connection.ts";
 import { isDuplicate, isLocked, withoutValues } from "./database-error.ts";
-import { fields, refuse } from "./input.ts";
-import { bandOf, createLeases, type LeaseSql, leaseTables } from "./leases.ts";
-import { progressFrom } from "./progress.ts";
-import type { OutboxStore } from "./store.ts";
-import { followed, type OpenText, type OutboxText, type Recipient, unfinished } from "./text.ts";
-
-/** Options of {@link sqliteStore}, {@link postgresStore} and {@link mysqlStore}. */
-export interface StoreOptions {
-	/**
-	 * Name of the table of texts. The names of the other two begin with it. PostgreSQL takes a schema before it, and MySQL a
-	 * database, as `crm.outbox_text`.
-	 * @default "outbox_text"
-	 */
-	table?: string | undefined;
-}
+import { createLeases, type LeaseSql, leaseTables } from "./leases.ts";
+import type { Names } from "./names.ts";
 
 /** A database, as a store uses it. Statements have `$1`, `$2`, … for their values. */
 export interface Database {
@@ -74,8 +64,6 @@ export interface Database {
 	/** What the rows of texts are read with, for `query` to see that they arrive undamaged. */
 	proof: string;
 }
-
-export type Value = string | number | null;
 
 /** A text to store. */
 export interface Insertion {
@@ -160,44 +148,6 @@ export const standardLeases = {
 	by: () => "",
 	hasReturning: true,
 } satisfies Partial<LeaseSql>;
-
-/** Names of the tables. */
-export interface Names {
-	/** The schema, with its dot; empty for the current one. */
-	schema: string;
-	/** The texts. */
-	texts: string;
-	/** The one process that works. */
-	worker: string;
-	/** When recipients were stopped. */
-	stops: string;
-	/** One row for each recipient with something to do. */
-	queues: string;
-	/** Which agency's turn it is, and which is paused. */
-	agencies: string;
-	/** Prefix of the names of indexes. */
-	index: string;
-}
-
-const qualified = { sqliteStore: "", postgresStore: ", or schema.name", mysqlStore: ", or database.name" };
-
-/** Checks the table's name, because it goes into statements as it is. */
-export function namesFrom(options: StoreOptions, operation: "sqliteStore" | "postgresStore" | "mysqlStore"): Names {
-	fields("options", options, operation, "table");
-	const { table = "outbox_text" } = options;
-	const [, schema = "", name] = /^([a-z_]\w{0,39}\.)?([a-z_]\w{0,39})$/i.exec(String(table)) ?? [];
-	if (name === undefined || (schema !== "" && operation === "sqliteStore"))
-		refuse("table", `must be a name of letters, digits and _${qualified[operation]}`, operation);
-	return {
-		schema,
-		texts: table,
-		worker: `${table}_worker`,
-		stops: `${table}_stop`,
-		queues: `${table}_queue`,
-		agencies: `${table}_agency`,
-		index: name,
-	};
-}
 
 /**
  * The indexes: no statement of a step reads more rows than it uses. One that is changed needs a new name, because `migrate`
@@ -602,10 +552,6 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 		},
 		...leases,
 	};
-}
-
-export function inChunks<Each>(list: readonly Each[], size: number): Each[][] {
-	return Array.from({ length: Math.ceil(list.length / size) }, (_, at) => list.slice(at * size, (at + 1) * size));
 }
 
 /** Waits until a transaction that begins has a later time than the stop: the clock of PGlite counts milliseconds. */

@@ -1,0 +1,49 @@
+import { fields, refuse } from "../input.ts";
+
+/** Options of {@link sqliteStore}, {@link postgresStore} and {@link mysqlStore}. */
+export interface StoreOptions {
+	/**
+	 * Name of the table of texts. The names of the other two begin with it. PostgreSQL takes a schema before it, and MySQL a
+	 * database, as `crm.outbox_text`.
+	 * @default "outbox_text"
+	 */
+	table?: string | undefined;
+}
+
+/** Names of the tables. */
+export interface Names {
+	/** The schema, with its dot; empty for the current one. */
+	schema: string;
+	/** The texts. */
+	texts: string;
+	/** The one process that works. */
+	worker: string;
+	/** When recipients were stopped. */
+	stops: string;
+	/** One row for each recipient with something to do. */
+	queues: string;
+	/** Which agency's turn it is, and which is paused. */
+	agencies: string;
+	/** Prefix of the names of indexes. */
+	index: string;
+}
+
+const qualified = { sqliteStore: "", postgresStore: ", or schema.name", mysqlStore: ", or database.name" };
+
+/** Checks the table's name, because it goes into statements as it is. */
+export function namesFrom(options: StoreOptions, operation: "sqliteStore" | "postgresStore" | "mysqlStore"): Names {
+	fields("options", options, operation, "table");
+	const { table = "outbox_text" } = options;
+	const [, schema = "", name] = /^([a-z_]\w{0,39}\.)?([a-z_]\w{0,39})$/i.exec(String(table)) ?? [];
+	if (name === undefined || (schema !== "" && operation === "sqliteStore"))
+		refuse("table", `must be a name of letters, digits and _${qualified[operation]}`, operation);
+	return {
+		schema,
+		texts: table,
+		worker: `${table}_worker`,
+		stops: `${table}_stop`,
+		queues: `${table}_queue`,
+		agencies: `${table}_agency`,
+		index: name,
+	};
+}
