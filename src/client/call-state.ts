@@ -75,7 +75,7 @@ export interface CallState<Data> {
 	deadlineMs: number;
 	/** On the clock of `performance.now()`. */
 	deadlineAt: number;
-	/** The deadline of a write by the system clock, because the other one can stand still while a machine sleeps. */
+	/** By the system clock, that of a write and the one that a caller gave: the other clock can stand still while a machine sleeps. */
 	deadlineDate: number;
 	retry: RetryPolicy;
 	/** The caller's signal, and the one of an iteration that does not need its next page any more. */
@@ -107,15 +107,18 @@ const limits = {
 
 export function startCall<Data>(client: ClientState, plan: CallPlan<Data>, options: CallOptions): CallState<Data> {
 	const preset = plan.isWrite ? limits.write : limits.read;
-	const deadlineMs = options.deadlineMs ?? client.deadlineMs ?? preset.deadlineMs;
+	const givenAt = options.deadlineAt?.getTime() ?? Number.POSITIVE_INFINITY;
+	const begun = plan.begun ?? thisMoment();
+	const longestMs = options.deadlineMs ?? client.deadlineMs ?? preset.deadlineMs;
+	const deadlineMs = Math.max(0, Math.min(longestMs, givenAt - begun.date));
 	return {
 		client,
 		plan,
 		route: plan.route ?? operationTable[plan.operation as OperationId],
 		timeoutMs: options.timeoutMs ?? client.timeoutMs ?? preset.timeoutMs,
 		deadlineMs,
-		deadlineAt: (plan.begun?.at ?? performance.now()) + deadlineMs,
-		deadlineDate: plan.isWrite ? (plan.begun?.date ?? Date.now()) + deadlineMs : Number.POSITIVE_INFINITY,
+		deadlineAt: begun.at + deadlineMs,
+		deadlineDate: plan.isWrite ? begun.date + deadlineMs : givenAt,
 		retry: policyFrom(client.retry, options.retry),
 		signals: [options.signal, plan.abandon].filter((signal) => signal !== undefined),
 		headers: options.headers ? { ...client.headers, ...sentHeaders(options.headers) } : client.headers,

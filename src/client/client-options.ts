@@ -8,6 +8,7 @@ import {
 	checkValue,
 	flag,
 	hasMethods,
+	isDate,
 	isRecord,
 	milliseconds,
 	object,
@@ -96,6 +97,11 @@ export interface CallOptions {
 	 * @default 30000 for reads, 60000 for sends
 	 */
 	deadlineMs?: number | undefined;
+	/**
+	 * A moment of the system clock after which no request of the call goes out, beside `deadlineMs`. It holds even if the process
+	 * was stopped, or its machine asleep, between the caller's own check of the time and the request.
+	 */
+	deadlineAt?: Date | undefined;
 	/** Retry options that differ from the client's; `false` means exactly one request. */
 	retry?: RetryOptions | false | undefined;
 	/** Headers to send, such as `{ "x-request-source": "crm" }`, beside those of the client. */
@@ -148,7 +154,8 @@ const sharedOptions = {
 	headers: optional(headers),
 };
 
-const callOptions = { ...sharedOptions, signal: optional(abortSignal) };
+const moment = rule<Date>((value) => isDate(value) && !Number.isNaN(value.getTime()), "must be a valid Date");
+const callOptions = { ...sharedOptions, signal: optional(abortSignal), deadlineAt: optional(moment) };
 const pageOptions = {
 	...callOptions,
 	pageSize: optional(whole(limits.pageSize.min, limits.pageSize.max)),

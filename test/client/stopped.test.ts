@@ -200,3 +200,46 @@ test.for(adapters)(
 		expect(seen).toEqual(["POST", "GET"]);
 	},
 );
+
+test.for(adapters)(
+	"nothing goes out after deadlineAt, if the process was stopped before the call (%s)",
+	async (adapter) => {
+		const { url, seen } = await serve();
+		const { me: account, agency } = clientOf({ baseUrl: url }, adapter === "fetch" ? {} : { http: nodeExchange({}) });
+		const deadlineAt = new Date(Date.now() + 100);
+		stop();
+		for (const call of [
+			() => agency(agencyId).messages.send(hello, { deadlineAt }),
+			() => account.get({ deadlineAt }),
+			() => agency(agencyId).messages.send(hello, { deadlineAt: new Date(0), deadlineMs: 5_000 }),
+		])
+			expect(await failure(call)).toMatchObject({ _tag: "PartnerTimeoutError", attempts: 0 });
+		await agency(agencyId).messages.send(hello, { deadlineAt: new Date(Date.now() + 60_000) });
+		expect(seen).toEqual(["POST"]);
+	},
+);
+
+test("nothing goes out after deadlineAt, if the machine slept while a key was asked for", async () => {
+	const { url, seen } = await serve();
+	const apiKey = async () => {
+		sleepAnHour();
+		return "pk_test_1";
+	};
+	const client = clientOf({ baseUrl: url }, { apiKey });
+	const deadlineAt = new Date(Date.now() + 60_000);
+	expect(await failure(() => client.me.get({ deadlineAt }))).toMatchObject({ _tag: "PartnerTimeoutError" });
+	expect(seen).toEqual([]);
+});
+
+test.for([new Date(Number.NaN), 1_900_000_000_000, "2031-01-01"])(
+	"deadlineAt that is no valid Date is refused",
+	async (value) => {
+		const { url, seen } = await serve();
+		const given = { deadlineAt: value as Date };
+		expect(await failure(() => clientOf({ baseUrl: url }).me.get(given))).toMatchObject({
+			_tag: "PartnerInvalidInput",
+			field: "deadlineAt",
+		});
+		expect(seen).toEqual([]);
+	},
+);

@@ -68,6 +68,7 @@ export async function tryOptions({ controls, baseUrl, apiKey, ...place }: Place,
 		signal: new AbortController().signal,
 		timeoutMs: 5_000,
 		deadlineMs: 10_000,
+		deadlineAt: new Date(Date.now() + 10_000),
 		retry: { attempts: 3 },
 		headers: { "x-request-source": "nightly job" },
 	};

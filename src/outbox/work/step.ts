@@ -220,6 +220,7 @@ async function request(
 	if (change) return (await write(context, text, change)) !== undefined;
 	if (signal?.aborted) return false;
 	const startedAt = performance.now();
+	const startedDate = Date.now();
 	const begun = await begin(context, text, grounds);
 	if (!begun) return false;
 	const message = await messageOf(begun);
@@ -227,7 +228,8 @@ async function request(
 	// process that was stopped since knows it by the one, a machine that slept by the other.
 	const sinceMs = Math.max(performance.now() - startedAt, now() - (lastRequestAt(begun) ?? 0));
 	const { settleMs } = options;
-	const leftMs = Math.min(Math.max(settleMs - 5_000, Math.min(1_000, (settleMs * 2) / 3)), 60_000) - sinceMs;
+	const longestMs = Math.min(Math.max(settleMs - 5_000, Math.min(1_000, (settleMs * 2) / 3)), 60_000);
+	const leftMs = longestMs - sinceMs;
 	if (leftMs < 1 || now() - grounds.readAt > freshMs || now() > lastMoment(text, options) || signal?.aborted) {
 		// Somebody may have written since the reading, or the time has passed: read again first.
 		const { state, reason, progress } = text;
@@ -236,9 +238,10 @@ async function request(
 		await writeEnd(context, begun, { state, reason, nextAt, progress: { ...progress, failures } });
 		return false;
 	}
-	// Nothing is awaited between the check and the call. The client's own retries are off, because only a reading knows what
-	// they would replace. `enqueue` has checked the number.
-	const call = { retry: false, deadlineMs: Math.ceil(leftMs), allowUnlistedNumber: true } as const;
+	// The client looks at the clock again right before it writes, because the process can be stopped here too. Its own retries are
+	// off, because only a reading knows what they would replace. `enqueue` has checked the number.
+	const deadlineAt = new Date(startedDate + longestMs);
+	const call = { retry: false, deadlineMs: Math.ceil(leftMs), deadlineAt, allowUnlistedNumber: true } as const;
 	const result = await options.client
 		.agency(text.agencyId)
 		.messages.send(message, call)
