@@ -30,7 +30,7 @@ const minuteMs = 60_000;
 /** A window with this much time left is open for certain, even when the clocks differ. */
 const marginMs = 20 * minuteMs;
 /** The 48 hours that a contact has to answer a consent template, and a margin. */
-const consentMs = 50 * 60 * minuteMs;
+export const consentMs = 50 * 60 * minuteMs;
 /** The longest wait between two reads, and between two tries. */
 const longestWaitMs = 10 * minuteMs;
 /** This many requests without a known result may follow each other without a pause. Then the pauses grow. */
@@ -217,8 +217,18 @@ export function ended(state: OutboxState, reason: OutboxReason | null): Change {
 }
 
 /** Waits for the next read. */
-export function readAgain({ progress: { reads } }: OutboxText, rules: Rules, now: number): Change {
-	return { nextAt: now + readMs(rules, reads), progress: { reads: reads + 1, failures: 0, emptyAt: null } };
+export function readAgain({ agencyId, progress: { reads } }: OutboxText, rules: Rules, now: number): Change {
+	const wait = readMs(rules, reads);
+	// Those of an agency that wait for long are due together, because one lookup shows them all.
+	const nextAt = wait < longestWaitMs ? now + wait : nextSlot(agencyId, now);
+	return { nextAt, progress: { reads: reads + 1, failures: 0, emptyAt: null } };
+}
+
+/** The next of the times at which the texts of an agency are checked, each `longestWaitMs` after the last. */
+function nextSlot(agencyId: string, now: number): number {
+	let offset = 0;
+	for (const letter of agencyId) offset = (offset * 31 + (letter.codePointAt(0) ?? 0)) % longestWaitMs;
+	return now + longestWaitMs - ((now - offset) % longestWaitMs);
 }
 
 function untilSettled(text: OutboxText, { settleMs }: Rules): Change {

@@ -20,6 +20,7 @@ import { createGateway } from "./work/gateway.ts";
 import { createPauses } from "./work/pauses.ts";
 import { createSettingsCache } from "./work/settings.ts";
 import { workQueue } from "./work/step.ts";
+import { createSummaries } from "./work/watch.ts";
 import { createLoop, throughOutages, workWith } from "./work/worker.ts";
 
 /** Durable sends. */
@@ -171,11 +172,13 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	const { client, store, engine, onSettled, onPaused, now } = options;
 	const pauses = createPauses((pause) => ignoringErrors(() => onPaused?.(pause)), now, store);
 	const leaseMs = Math.min(longestLeaseMs, Math.max(shortestLeaseMs, Math.floor(options.settleMs / 2)));
+	const summaries = createSummaries(client, store, now);
 	const context = {
 		options,
 		pauses,
 		gateway: createGateway(client, pauses, now),
 		settings: createSettingsCache(client, now),
+		summaries,
 		onChange: settled,
 		leaseMs,
 	};
@@ -308,6 +311,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
 
 	async function wake({ agencyId, to }: { agencyId: string | undefined; to: string }): Promise<void> {
 		const recipient = { to, ...(agencyId !== undefined && { agencyId }) };
+		summaries.forget(to);
 		await store.wake(recipient, now());
 		// One job is enough, because the worker that it wakes looks at all queues.
 		const [first] = engine ? await store.unfinished(recipient) : [];

@@ -70,6 +70,8 @@ export interface OutboxStore {
 	 * of one recipient. Texts that were inserted since are put into their queues first. Agencies that are paused are left out.
 	 */
 	claim: (options: ClaimOptions) => Promise<Lease[]>;
+	/** Finds the numbers of an agency's queues that are due, those that wait for a read first. */
+	watched: (agencyId: string, now: number, limit: number) => Promise<string[]>;
 	/** Prolongs the leases with these tokens by `leaseMs`, unless another worker has taken them over. */
 	renew: (tokens: readonly string[], leaseMs: number) => Promise<void>;
 	/**

@@ -129,6 +129,8 @@ export interface Progress {
 	forget?: boolean | undefined;
 	/** The id of the text that was to take its place on purpose. It did when the service took that text. */
 	replacedBy: string | null;
+	/** What the summary of the conversation showed when it was read last, and when; absent unless the text waits for the service's queue. */
+	watched?: { sign: string; at: number } | undefined;
 	/** Since when the service's queue has been seen empty, in milliseconds. */
 	emptyAt: number | null;
 	/** Reads of the conversation in this state. */

@@ -180,6 +180,11 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			}
 			return leases;
 		},
+		async watched(agencyId, now, limit) {
+			const due = [...queues.values()].filter((queue) => queue.agencyId === agencyId && queue.dueAt <= now);
+			due.sort((a, b) => b.band - a.band || a.dueAt - b.dueAt);
+			return due.slice(0, limit).map(({ to }) => to);
+		},
 		async renew(tokens, leaseMs) {
 			for (const queue of queues.values()) if (tokens.includes(queue.token)) queue.leasedUntil = clock() + leaseMs;
 		},

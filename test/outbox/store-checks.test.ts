@@ -149,6 +149,7 @@ const mistakes: [what: string, named: RegExp, mistake: Mistake][] = [
 		(of) => ({ release: async (lease, next) => (next ? of.release(lease, next) : undefined) }),
 	],
 	["save ignores the lease", /save with the old lease/, (of) => ({ save: (text) => of.save(text) })],
+	["watched finds nothing", /watched: expected/, () => ({ watched: async () => [] })],
 	["renew does nothing", /claim after both/, () => ({ renew: async () => {} })],
 	["paused finds nothing", /paused: expected/, () => ({ paused: async () => [] })],
 	["probe lets everybody in", /probe of another time/, () => ({ probe: async () => true })],

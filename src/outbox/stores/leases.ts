@@ -28,7 +28,10 @@ export interface LeaseSql {
 	hasReturning: boolean;
 }
 
-type Leases = Pick<OutboxStore, "join" | "claim" | "renew" | "release" | "paused" | "pause" | "resume" | "probe">;
+type Leases = Pick<
+	OutboxStore,
+	"join" | "claim" | "watched" | "renew" | "release" | "paused" | "pause" | "resume" | "probe"
+>;
 
 interface Run {
 	query: (sql: string, values: Value[]) => Promise<Row[]>;
@@ -228,6 +231,14 @@ export function createLeases(names: Names, sql: LeaseSql, { query, change, reado
 				// What a worker of an earlier version has changed is in no queue.
 				await readopt();
 				return true;
+			},
+			async watched(agencyId, now, limit) {
+				const parts = [3, 2, 1, 0].map(
+					(band) => `select * from (select recipient from ${queues} ${by("turn")}
+					where agency_id = $1 and band = ${band} and due_at <= $2 order by due_at limit ${limit}) as q${band}`,
+				);
+				const rows = await query(`${parts.join(" union all ")} limit ${limit}`, [agencyId, now]);
+				return rows.map(({ recipient }) => String(recipient));
 			},
 			async renew(tokens, leaseMs) {
 				for (const some of inChunks([...new Set(tokens)], mostRows))

@@ -174,6 +174,11 @@ export const claimChecks: Check[] = [
 			const store = await given(textOf("a"), textOf("b", otherNumber));
 			for (const lease of await claim(store))
 				await store.release(lease, { at: noon, band: lease.to === recipient.to ? 3 : 1 });
+			const { agencyId, to } = recipient;
+			equal("watched", await store.watched(agencyId, noon, 10), [to, otherNumber.to]);
+			equal("watched with limit 1", await store.watched(agencyId, noon, 1), [to]);
+			equal("watched too early", await store.watched(agencyId, noon - 1, 10), []);
+			equal("watched of another agency", await store.watched(otherAgency.agencyId, noon, 10), []);
 			like("claim", (await claim(store)).map(who), [otherNumber]);
 			like("claim of reads", (await claim(store, { isReading: true })).map(who), [recipient]);
 		},

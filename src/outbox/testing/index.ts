@@ -56,6 +56,7 @@ const methods = Object.keys({
 	purge: true,
 	join: true,
 	claim: true,
+	watched: true,
 	renew: true,
 	release: true,
 	paused: true,

@@ -21,12 +21,18 @@ export function createSettingsCache(client: Client, now: () => number): Settings
 		if (settings) known.set(agencyId, { settings, readAt: now() });
 		return settings;
 	}
+	const newestOf = new Map<string, Promise<Settings | undefined>>();
+	/** The texts of an agency that need them at the same time share one read. */
+	async function newest(agencyId: string, signal: AbortSignal | undefined): Promise<Settings | undefined> {
+		const running = newestOf.get(agencyId) ?? orUndefined(() => ofNewest(client.agency(agencyId), signal));
+		newestOf.set(agencyId, running);
+		return keep(agencyId, await running.finally(() => newestOf.delete(agencyId)));
+	}
 	return {
 		async of(agencyId, reading, signal) {
 			if (reading) return keep(agencyId, reading.conversation.windowReopenReadiness);
 			const found = known.get(agencyId);
-			if (found && Math.abs(now() - found.readAt) < keepMs) return found.settings;
-			return keep(agencyId, await orUndefined(() => ofNewest(client.agency(agencyId), signal)));
+			return found && Math.abs(now() - found.readAt) < keepMs ? found.settings : newest(agencyId, signal);
 		},
 		async fresh(agencyId, to, signal) {
 			known.delete(agencyId);

@@ -40,6 +40,7 @@ import { type Gateway, isRefusedByGateway } from "./gateway.ts";
 import type { Pauses } from "./pauses.ts";
 import { permissionFor } from "./permission.ts";
 import { canAsk, isSameSettings, type Settings, type SettingsCache } from "./settings.ts";
+import { ifUnchanged, type Summaries, watchedFrom } from "./watch.ts";
 
 /** The parts of the outbox that the work on a queue uses. */
 export interface QueueContext {
@@ -47,6 +48,7 @@ export interface QueueContext {
 	pauses: Pauses;
 	gateway: Gateway;
 	settings: SettingsCache;
+	summaries: Summaries;
 	/** Called after each change of state that is stored. */
 	onChange: (text: OutboxText) => Promise<void>;
 	/** The right to work on the queue. */
@@ -146,10 +148,12 @@ async function workText(
 	const before = decide(head, undefined, options, now());
 	if (before === "send") return request(context, head, { reading: null, readAt: now() }, signal);
 	if (before !== "read") return (await write(context, head, before)) !== undefined;
+	const waitsFor = replacing(head, texts, options) ? undefined : await ifUnchanged(context, head, signal);
+	if (waitsFor) return (await write(context, head, waitsFor)) !== undefined;
 	const match = await readFor(context, head, signal);
 	if (match === undefined) return false;
 	const readAt = now();
-	const text = match && head.state !== "waiting" ? noted(head, match) : head;
+	const text = noted(head, match, readAt);
 	const decision = decide(text, match, options, readAt);
 	const next = replacing(text, texts, options);
 	if (next && match?.kind === "held" && decision !== "send" && decision !== "read" && (next.nextAt ?? 0) <= now()) {
@@ -161,8 +165,10 @@ async function workText(
 	return apply(context, text, decision);
 }
 
-/** The row with what the reading shows of the consent template. It is stored together with the decision. */
-function noted({ progress, ...text }: OutboxText, match: Match): OutboxText {
+/** The row with what the reading shows. It is stored together with the decision. */
+function noted(text: OutboxText, match: Match | null, now: number): OutboxText {
+	const progress = { ...text.progress, watched: watchedFrom(text, match, now) };
+	if (!match || text.state === "waiting") return { ...text, progress };
 	const consentFailed = isConsentFailed(match) ?? progress.consentFailed;
 	return { ...text, progress: { ...progress, hidden: 0, consentFailed } };
 }
