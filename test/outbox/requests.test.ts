@@ -48,11 +48,7 @@ test("texts that are held are watched by lookups of a hundred, and read when som
 	world.agency.contact(second).declines();
 	await world.pass({ minutes: 30 });
 	const state = async (number: string) => (await world.outbox.status(`to ${number}`))?.state;
-	expect([await state(first), await state(second), await state(rest[0] ?? "")]).toEqual([
-		"sent",
-		"dropped",
-		"held",
-	]);
+	expect([await state(first), await state(second), await state(rest[0] ?? "")]).toEqual(["sent", "dropped", "held"]);
 	for (const number of rest) world.agency.contact(number).accepts();
 	await world.pass({ minutes: 30 });
 	expect(new Set(await Promise.all(rest.map(state)))).toEqual(new Set(["sent"]));
