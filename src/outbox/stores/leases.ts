@@ -362,8 +362,8 @@ export function leaseTables(
 				paused_until bigint not null default 0, failures bigint not null default 0, reason text)`,
 		},
 		indexes: {
-			[`${schema}${index}_queue_turn`]: `create index if not exists ${index}_queue_turn on ${queues} (agency_id, band, due_at)`,
-			[`${schema}${index}_queue_owner`]: `create index if not exists ${index}_queue_owner on ${queues} (token) where token is not null`,
+			[`${schema}${index}_queues_turn`]: `create index if not exists ${index}_queues_turn on ${queues} (agency_id, band, due_at)`,
+			[`${schema}${index}_queues_owner`]: `create index if not exists ${index}_queues_owner on ${queues} (token) where token is not null`,
 		},
 	};
 }

@@ -42,8 +42,8 @@ export function namesFrom(options: StoreOptions, operation: "sqliteStore" | "pos
 		texts: table,
 		worker: `${table}_worker`,
 		stops: `${table}_stop`,
-		queues: `${table}_queue`,
-		agencies: `${table}_agency`,
+		queues: `${table}_queues`,
+		agencies: `${table}_agencies`,
 		index: name,
 	};
 }

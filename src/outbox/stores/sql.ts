@@ -242,16 +242,17 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 		`select max(stopped_at) from ${stops} where name in (${cancelled.map((name) => `'${name}'`).join(", ")})`;
 
 	/** Updates or deletes the texts that fit, and returns their number. */
-	async function changeAll(act: string, where: string, values: Value[]): Promise<number> {
+	async function changeAll(act: string, where: string, values: Value[], index?: string): Promise<number> {
 		if (!locksReads) return change(`${act} where ${where}`, values);
-		const keys = (await query(`select seq from ${texts} where ${where}`, values)).map(({ seq }) => Number(seq));
+		const found = await query(`select seq from ${texts} ${index ? by(index) : ""} where ${where}`, values);
+		const keys = found.map(({ seq }) => Number(seq));
 		let count = 0;
 		for (const some of inChunks(keys, mostKeys))
 			count += await change(`${act} where seq in (${some.join(", ")}) and ${where}`, values);
 		return count;
 	}
-	const updateAll = (set: string, where: string, values: Value[]): Promise<number> =>
-		changeAll(`update ${texts} ${by("primary")} set ${set}`, where, values);
+	const updateAll = (set: string, where: string, values: Value[], index?: string): Promise<number> =>
+		changeAll(`update ${texts} ${by("primary")} set ${set}`, where, values, index);
 
 	const { leases, begin, wakeQueues, endPauses, removeQueues } = createLeases(names, database.leases, {
 		query,
@@ -259,7 +260,7 @@ export function createSqlStore(database: Database, names: Names): OutboxStore {
 			database.change?.(sql, values).catch((error: unknown) => {
 				throw withoutValues(error, values);
 			}) ?? query(`${sql} returning 1 as one`, values).then((rows) => rows.length),
-		readopt: () => updateAll("arrived = 1", "next_at is not null and arrived is null", []),
+		readopt: () => updateAll("arrived = 1", "next_at is not null and arrived is null", [], "ended"),
 	});
 
 	/** Keeps the stops of lost texts that are about to go, because a text that they stop may still be to come. */

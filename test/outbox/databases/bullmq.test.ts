@@ -133,24 +133,23 @@ describe.each([
 		await end();
 	});
 
-	test("a full Redis is reported once, and texts are sent when there is room", async () => {
+	test("a full Redis holds up no text", async () => {
 		const { open, note, inbox } = await openWorld(bullmq, { settleMs: 1_500 });
 		const { outbox, pauses, work, end } = open();
 		await outbox.migrate();
 		work();
 		await redis.set("maxmemory", "1");
-		expect(await outbox.enqueue(note("1"))).toMatchObject({ state: "waiting" });
-		await expect.poll(() => pauses.length).toBe(1);
-		const databaseError = expect.objectContaining({ message: "Redis takes no jobs: OOM." });
-		expect(pauses).toEqual([{ reason: "database", databaseError, retryAt: expect.any(Date) }]);
-		expect(inbox()).toEqual([]);
-		await redis.set("maxmemory", "0");
-		await expect.poll(() => inbox()).toEqual(["1"]);
-		expect(pauses).toHaveLength(1);
+		try {
+			expect(await outbox.enqueue(note("1"))).toMatchObject({ state: "waiting" });
+			await expect.poll(() => inbox()).toEqual(["1"]);
+		} finally {
+			await redis.set("maxmemory", "0");
+		}
+		expect(pauses).toEqual([]);
 		await end();
 	});
 
-	test("while Redis is away texts are stored and nothing fails; they are sent when it is back", async () => {
+	test("while Redis is away texts are stored and sent, and nothing fails", async () => {
 		const { open, note, inbox } = await openWorld(bullmq, { settleMs: 1_500 });
 		const { outbox, pauses, work, end } = open();
 		await outbox.migrate();
@@ -159,9 +158,11 @@ describe.each([
 		await expect.poll(() => inbox()).toEqual(["1"]);
 		await redis.stop();
 		for (const id of ["2", "3"]) expect(await outbox.enqueue(note(id))).toMatchObject({ state: "waiting" });
-		await expect.poll(() => pauses).toMatchObject([{ reason: "database", databaseError: { code: "ETIMEDOUT" } }]);
-		await redis.start();
 		await expect.poll(() => inbox()).toEqual(["1", "2", "3"]);
+		await redis.start();
+		await outbox.enqueue(note("4"));
+		await expect.poll(() => inbox()).toEqual(["1", "2", "3", "4"]);
+		expect(pauses).toEqual([]);
 		// It can be stopped without Redis, too.
 		await redis.stop();
 		await end();

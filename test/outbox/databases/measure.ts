@@ -47,7 +47,7 @@ async function openSqlite(): Promise<Opened> {
 			db.exec(
 				`insert into outbox_text (${columns}) ${numbers} select ${rowOf(queues, "printf('%08d', (n))")} from numbers`,
 			),
-		clear: async () => db.exec("delete from outbox_text; delete from outbox_text_queue; delete from sqlite_sequence"),
+		clear: async () => db.exec("delete from outbox_text; delete from outbox_text_queues; delete from sqlite_sequence"),
 		unadopted: async () =>
 			Number(
 				Object(
@@ -70,7 +70,7 @@ async function openPostgres(): Promise<Opened> {
 			);
 			await pool.query("vacuum analyze outbox_text");
 		},
-		clear: () => pool.query("truncate outbox_text, outbox_text_queue"),
+		clear: () => pool.query("truncate outbox_text, outbox_text_queues"),
 		unadopted: async () =>
 			Number(
 				(await pool.query("select count(*) as n from (select 1 from outbox_text where arrived = 1 limit 1) as some"))
@@ -101,7 +101,7 @@ async function openMysql(): Promise<Opened> {
 			await pool.query("analyze table outbox_text");
 		},
 		clear: async () => {
-			for (const table of ["outbox_text", "outbox_text_queue"]) await pool.query(`truncate ${table}`);
+			for (const table of ["outbox_text", "outbox_text_queues"]) await pool.query(`truncate ${table}`);
 		},
 		unadopted: async () =>
 			Number(
@@ -154,7 +154,7 @@ for (const queues of [1, 20, 50_000]) {
 	figures["claim, 4"] = await timed(async () => {
 		leases.push(...(await store.claim({ ...claim, limit: 4 })));
 	});
-	figures["release"] = await timed(async () => {
+	figures.release = await timed(async () => {
 		const lease = leases.pop();
 		if (lease) await store.release(lease, { at: now, band: 1 });
 	});

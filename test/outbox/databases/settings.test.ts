@@ -65,7 +65,7 @@ test("with serializable transactions, a statement that fails because of another 
 	const other = await pool.connect();
 	try {
 		await other.query("begin");
-		await other.query("update outbox_text set queue_id = 'q' where id = 'a'");
+		await other.query("update outbox_text set body = 'Changed' where id = 'a'");
 		// It waits for the row, and fails with 40001 when the other one commits.
 		const saved = store.save({ ...row, nextAt: 50 });
 		const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
@@ -75,7 +75,7 @@ test("with serializable transactions, a statement that fails because of another 
 	} finally {
 		other.release(true);
 	}
-	expect(await store.find("a")).toMatchObject({ nextAt: 50, queueId: "q" });
+	expect(await store.find("a")).toMatchObject({ nextAt: 50, body: "Changed" });
 });
 
 /** Another process that holds the write lock for 150 ms at a time. */
