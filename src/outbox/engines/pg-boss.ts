@@ -1,6 +1,6 @@
 import { operationIdFrom } from "messaging-conversations";
 import { can, fields, refuse } from "../input.ts";
-import { retryLocked } from "../stores/sql.ts";
+import { retryLocked } from "../stores/retry.ts";
 import { transactionOf } from "../transaction.ts";
 import type { Rows } from "../transactions/pg.ts";
 import type { OutboxEngine, WakeUp } from "./engine.ts";

@@ -105,6 +105,16 @@ export function isDuplicate(error: unknown): boolean {
 	return /^(ER_DUP_FIELDNAME|ER_DUP_KEYNAME|1060|1061)$/.test(codeOf(error));
 }
 
+/** PostgreSQL gave up waiting for a lock. */
+export function isLockTimeout(error: unknown): boolean {
+	return codeOf(error) === "55P03" || isLocked(error);
+}
+
+/** How PostgreSQL says that a statement can only run outside of a transaction. */
+export function isInTransactionBlock(error: unknown): boolean {
+	return codeOf(error) === "25001";
+}
+
 /** How MySQL says that no transaction is open, or another one: it does not know the savepoint. */
 export function isWithoutTransaction(error: unknown): boolean {
 	return /^(ER_SP_DOES_NOT_EXIST|1305)$/.test(codeOf(error));

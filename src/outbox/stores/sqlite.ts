@@ -2,20 +2,169 @@ import type { OutboxStore } from "../store.ts";
 import { type AnyQueryable, databaseOf, refuseEnded, transactionOf } from "../transaction.ts";
 import type { LibsqlClient } from "../transactions/libsql-client.ts";
 import type { SqliteDatabase } from "../transactions/synchronous-sqlite.ts";
-import type { Row } from "./connection.ts";
-import { namesFrom, type StoreOptions } from "./names.ts";
-import { createSqlStore, inserted, insertedValues, retryLocked, standard, standardLeases } from "./sql.ts";
+import type { Row, Value } from "./connection.ts";
+import { type Names, namesFrom, type StoreOptions } from "./names.ts";
+import { retryLocked } from "./retry.ts";
+import { createSqlStore } from "./sql.ts";
+import { migrateSqlite } from "./sqlite-tables.ts";
+import { insertedColumns, marks, open, rowsOfMarks, type Statements } from "./statements.ts";
+
+/** One connection writes at a time, so that the order of arrival is that of the transactions. A stop counts in it. */
+const moment = (texts: string): string => `coalesce((select seq from sqlite_sequence where name = '${texts}'), 0)`;
+/** The clock of the leases, in milliseconds. SQLite has none of its own before 3.42. */
+const clock = "cast((julianday('now') - 2440587.5) * 86400000 as integer)";
+const isFree = `(lease_until is null or lease_until <= ${clock})`;
+
+const statements = ({ texts, stops, queues, agencies, worker }: Names): Statements => ({
+	find: `select * from ${texts} where id = $1`,
+	byMessage: `select * from ${texts} where message_id = $1`,
+	open: `select t.*, seq as begun,
+			(select max(stopped_at) from (
+				select stopped_at from ${texts} where recipient = $1 and agency_id = $2 and stopped_at is not null
+				union all select stopped_at from ${stops} where name = $5) as stop) as lost_at,
+			(select max(stopped_at) from ${stops} where name in ($6, $7)) as cancelled_at
+		from ${texts} t
+		where recipient = $1 and agency_id = $2 and next_at is not null and state in ${open}
+			and (attempted = 1 or ready_at <= $3)
+		order by attempted desc, priority desc, seq limit $4`,
+	unfinished: `select * from ${texts}
+		where recipient = $1 and ($2 = '' or agency_id = $2) and next_at is not null and state in ${open} order by seq`,
+	followed: `select * from ${texts}
+		where recipient = $1 and agency_id = $2 and next_at <= $3 and state in ('sent', 'delivered') order by seq`,
+	nextOf: `select next_at, state, priority from ${texts}
+		where recipient = $1 and agency_id = $2 and next_at > $3 order by next_at limit 1`,
+	claimed: `select message_id from ${texts}
+		where recipient = $1 and agency_id = $2 and message_id is not null order by seq desc limit 100`,
+	unacknowledged: `select * from ${texts} where unacknowledged is not null order by since, seq limit $1`,
+	prolong: `update ${queues} set lease_until = ${clock} + $3 where id = $1 and token = $2 returning 1 as one`,
+	save: ({
+		isStop,
+		isGuarded,
+		isLeased,
+	}) => `update ${texts} set state = $3, reason = $4, since = $5, next_at = $6, ready_at = $7,
+			message_id = $8, queue_id = $9, unacknowledged = $10, attempted = $11, progress = $12, version = version + 1
+			${isLeased ? ", arrived = null" : ""} ${isStop ? `, stopped_at = ${moment(texts)}` : ""}
+		where seq = $1 and version = $2
+			${isLeased ? `and exists (select 1 from ${queues} where id = $18 and token = $19)` : ""}
+			${
+				isGuarded
+					? `and seq > coalesce((select max(stopped_at) from (
+				select stopped_at from ${texts} where recipient = $13 and agency_id = $14 and stopped_at is not null
+				union all select stopped_at from ${stops} where name in ($15, $16, $17)) as stop), -1)`
+					: ""
+			}
+		returning 1 as one`,
+	stop: `insert into ${stops} (name, stopped_at) values ($1, ${moment(texts)}) on conflict (name) do update set stopped_at = ${moment(texts)}`,
+	wake: `update ${texts}
+		set next_at = case when state = 'waiting' and attempted = 0 then max(ready_at, $1) else $1 end,
+			version = version + 1
+		where recipient = $2 and ($3 = '' or agency_id = $3) and state in ('waiting', 'held')
+			and next_at > case when state = 'waiting' and attempted = 0 then max(ready_at, $1) else $1 end
+		returning 1 as one`,
+	wakeQueues: `update ${queues} set due_at = min(due_at, $1), band = min(band, 1), revision = revision + 1
+		where recipient = $2 and ($3 = '' or agency_id = $3) returning 1 as one`,
+	recover: `update ${texts}
+		set next_at = case when state = 'waiting' and attempted = 0 then max(ready_at, $1) else $1 end
+		where state in ${open}
+			and next_at > case when state = 'waiting' and attempted = 0 then max(ready_at, $1) else $1 end
+			and next_at > $1
+		returning 1 as one`,
+	recoverQueues: `update ${queues} set due_at = min(due_at, $1), band = min(band, 1), revision = revision + 1 returning 1 as one`,
+	recoverPauses: `update ${agencies} set paused_until = $1 where failures > 0 and paused_until > $1 returning 1 as one`,
+	readopt: `update ${texts} set arrived = 1 where next_at is not null and arrived is null returning 1 as one`,
+	erase: [
+		`update ${texts} set recipient = '', body = '', subaccount_id = null, consent_language = null, message_id = null,
+			queue_id = null, progress = '{}', next_at = null, version = version + 1
+		where recipient = $1 and ($2 = '' or agency_id = $2) and state not in ${open} returning 1 as one`,
+	],
+	eraseOne: [
+		`update ${texts} set recipient = '', body = '', subaccount_id = null, consent_language = null, message_id = null,
+			queue_id = null, progress = '{}', next_at = null, version = version + 1
+		where id = $1 and state not in ${open} returning 1 as one`,
+	],
+	purge: (keepsUnacknowledged) => `delete from ${texts}
+		where next_at is null and since < $1 and recipient <> '' ${keepsUnacknowledged ? "and unacknowledged is null" : ""}
+		returning 1 as one`,
+	lost: {
+		erase: `select agency_id, recipient, max(stopped_at) as stopped_at from ${texts}
+			where recipient = $1 and ($2 = '' or agency_id = $2) and stopped_at is not null and state not in ${open}
+			group by agency_id, recipient`,
+		eraseOne: `select agency_id, recipient, stopped_at from ${texts}
+			where id = $1 and stopped_at is not null and state not in ${open}`,
+		purge: `select agency_id, recipient, max(stopped_at) as stopped_at from ${texts}
+			where next_at is null and since < $1 and recipient <> '' and stopped_at is not null group by agency_id, recipient`,
+	},
+	keepStop: `insert into ${stops} as kept (name, stopped_at) values ($1, $2)
+		on conflict (name) do update set stopped_at = excluded.stopped_at where excluded.stopped_at > kept.stopped_at`,
+	isSettledUsed: `select 1 as found from ${stops} where name = 'settled'`,
+	useSettled: `insert into ${stops} (name, stopped_at) values ('settled', 0) on conflict (name) do nothing`,
+
+	newest: `select seq, agency_id, recipient, priority, next_at, state from ${texts}
+		where arrived = 1 and next_at is not null order by seq desc limit $1`,
+	oldest: `select seq, agency_id, recipient, priority, next_at, state from ${texts}
+		where arrived = 1 and next_at is not null order by seq limit $1`,
+	addQueues: (count) => `insert into ${queues} (recipient, agency_id, band, due_at) values ${rowsOfMarks(count, 4)}
+		on conflict (recipient, agency_id) do update set due_at = min(${queues}.due_at, excluded.due_at),
+			band = min(${queues}.band, excluded.band), revision = ${queues}.revision + 1`,
+	adopted: (seqs) => `update ${texts} set arrived = null where seq in (${seqs}) returning 1 as one`,
+	removeQueues: `delete from ${queues} where recipient = $1 and ($2 = '' or agency_id = $2) and not exists (
+			select 1 from ${texts} t where t.recipient = ${queues}.recipient and t.agency_id = ${queues}.agency_id and t.next_at is not null)
+		returning 1 as one`,
+	turns: (bands, isProbing, without, limit) => {
+		const isDue = (band: number): string => `exists (select 1 from ${queues} q
+			where q.agency_id = a.agency_id and band = ${band} and due_at <= $1 and ${isFree})`;
+		const isHealthy = `and failures = 0
+			and not exists (select 1 from ${agencies} everybody where everybody.agency_id = '' and everybody.failures > 0)`;
+		return `select agency_id from ${agencies} a
+			where agency_id <> '' ${isProbing ? "" : isHealthy} ${without > 0 ? `and agency_id not in (${marks(without, 2)})` : ""}
+				and (${bands.map(isDue).join(" or ")})
+			order by ${bands.includes(0) ? `case when ${isDue(0)} then 0 else 1 end,` : ""} served_at limit ${limit}`;
+	},
+	serve: (count) => `update ${agencies} set served_at = ${clock}
+		where agency_id in (${marks(count)}) returning 1 as one`,
+	due: (band, at, limit) => `select id, agency_id, band, due_at from ${queues}
+		where agency_id = $${at + 2} and band = ${band} and due_at <= $1 and ${isFree} order by due_at limit ${limit}`,
+	take: (ids) => `update ${queues} set token = $1, lease_until = ${clock} + $3
+		where id in (${ids}) and due_at <= $2 and ${isFree}
+		returning id, agency_id, recipient, band, revision`,
+	watched: [3, 2, 1, 0]
+		.map(
+			(band) => `select * from (select recipient from ${queues}
+				where agency_id = $1 and band = ${band} and due_at <= $2 order by due_at limit $3) as q${band}`,
+		)
+		.join(" union all ")
+		.concat(" limit $3"),
+	renew: (count) => `update ${queues} set lease_until = ${clock} + $1
+		where token in (${marks(count, 2)}) returning 1 as one`,
+	remove: `delete from ${queues} where id = $1 and token = $2 and revision = $3 returning 1 as one`,
+	release: `update ${queues} set band = case when revision = $3 then $4 else min(band, $4) end,
+			due_at = case when revision = $3 then $5 else due_at end, token = null, lease_until = null
+		where id = $1 and token = $2 returning 1 as one`,
+
+	addAgencies: (count) => `insert into ${agencies} (agency_id) values ${rowsOfMarks(count, 1)} on conflict do nothing`,
+	paused: `select agency_id, paused_until, failures, reason from ${agencies} where failures > 0`,
+	pause: `update ${agencies} set paused_until = case when failures >= $2 then max(paused_until, $1) else $1 end,
+			failures = max(failures, $2), reason = $3
+		where agency_id = $4 returning 1 as one`,
+	resume: `update ${agencies} set paused_until = 0, failures = 0, reason = null
+		where agency_id = $1 and failures > 0 returning 1 as one`,
+	probe: `update ${agencies} set paused_until = $1
+		where agency_id = $2 and paused_until = $3 and failures > 0 returning 1 as one`,
+
+	worker: `select token, beat_at from ${worker} where one = 1`,
+	beat: `update ${worker} set beat_at = $1 where one = 1 and token = $2 returning 1 as one`,
+	addWorker: `insert into ${worker} (one, token, host, pid, beat_at) values (1, $1, $2, 0, $3) on conflict do nothing`,
+	takeWorker: `update ${worker} set token = $1, host = $2, pid = 0, started_at = null, beat_at = $3
+		where one = 1 and token = $4 returning 1 as one`,
+});
 
 /** How long a statement waits by itself while another process writes, in milliseconds: as better-sqlite3 does. */
 const busyMs = 5_000;
 
-/** Gives the row in the same statement: a second one would come after the end of a synchronous transaction. */
-const onConflict = "on conflict (id) do update set id = excluded.id returning *";
-
 /**
  * Keeps the texts of an outbox in SQLite: better-sqlite3, node:sqlite, libsql (either of its packages), bun:sqlite, or a
- * database of Drizzle, Knex, Kysely or TypeORM (a manager). One process works on it, and any process may enqueue, ask and
- * cancel. The `tx` of `enqueue` is a transaction of any of them, or the database itself while a transaction is open on it.
+ * database of Drizzle, Knex, Kysely or TypeORM (a manager). Any number of processes may work on it, enqueue, ask and cancel. The
+ * `tx` of `enqueue` is a transaction of any of them, or the database itself while a transaction is open on it.
  * With a synchronous library the row is written before `enqueue` returns its promise.
  *
  * @throws PartnerInvalidInput if `db` is not one of these, or for an invalid table name
@@ -26,6 +175,7 @@ const onConflict = "on conflict (id) do update set id = excluded.id returning *"
 export function sqliteStore(db: SqliteDatabase | LibsqlClient | AnyQueryable, options: StoreOptions = {}): OutboxStore {
 	const database = databaseOf(db, "sqlite", "db", "sqliteStore");
 	const names = namesFrom(options, "sqliteStore");
+	const { texts } = names;
 	const isFile = Reflect.get(db, "protocol") === "file";
 
 	/**
@@ -43,37 +193,31 @@ export function sqliteStore(db: SqliteDatabase | LibsqlClient | AnyQueryable, op
 		return database.query(sql, values);
 	}
 
+	// Whatever ran on the connection while a transaction of the caller is open would become part of it.
+	const query = (sql: string, values: Value[]): Promise<Row[]> =>
+		retryLocked(() => (database.isTransaction() === true ? undefined : run(sql, values)));
+	// Gives the row in the same statement: a second one would come after the end of a synchronous transaction.
+	const insert = `insert into ${texts} (${insertedColumns}, state, version, begun_at)
+		values (${marks(insertedColumns.split(", ").length)}, 'waiting', 0, 0)
+		on conflict (id) do update set id = excluded.id returning *`;
+	const acknowledge = (values: Value[]): string => `update ${texts} set unacknowledged = null
+		where (id, unacknowledged) in (values ${rowsOfMarks(values.length / 2, 2)}) returning seq`;
+
 	if ("prepare" in db) becomePatient().catch(() => {});
-	return createSqlStore(
-		{
-			...standard,
-			// Whatever ran on the connection while a transaction of the caller is open would become part of it.
-			query: (sql, values) => retryLocked(() => (database.isTransaction() === true ? undefined : run(sql, values))),
-			async insertIn(tx, { names, values }) {
-				const insert = `insert into ${names.texts} (${inserted}) values (${insertedValues("0")}) ${onConflict}`;
-				const rows = await transactionOf(tx, "sqlite", "enqueue").queryIfOpen?.(insert, values);
-				return rows?.[0] ?? refuseEnded("enqueue");
-			},
-			async acknowledgeIn(tx, { names, where, values }) {
-				const update = `update ${names.texts} set unacknowledged = null where ${where} returning seq`;
-				const rows = await transactionOf(tx, "sqlite", "acknowledge").queryIfOpen?.(update, values);
-				if (!rows) refuseEnded("acknowledge");
-			},
-			seq: "seq integer primary key autoincrement",
-			onConflict,
-			// One connection writes at a time, so that the order of arrival is that of the transactions.
-			begunAt: "0",
-			begun: "seq",
-			find: "select 1 as found from sqlite_master where lower(name) = lower($1)",
-			stopNow: (texts) => `coalesce((select seq from sqlite_sequence where name = '${texts}'), 0)`,
-			leases: {
-				...standardLeases,
-				// SQLite has no clock of milliseconds before 3.42.
-				clock: "cast((julianday('now') - 2440587.5) * 86400000 as integer)",
-				least: "min",
-				greatest: "max",
-			},
+	return createSqlStore({
+		query,
+		change: async (sql, values) => (await query(sql, values)).length,
+		migrate: () => migrateSqlite(query, names),
+		insert: async (values) => (await query(insert, values))[0],
+		async insertIn(tx, values) {
+			const rows = await transactionOf(tx, "sqlite", "enqueue").queryIfOpen?.(insert, values);
+			return rows?.[0] ?? refuseEnded("enqueue");
 		},
-		names,
-	);
+		acknowledge: (values) => query(acknowledge(values), values),
+		async acknowledgeIn(tx, values) {
+			const rows = await transactionOf(tx, "sqlite", "acknowledge").queryIfOpen?.(acknowledge(values), values);
+			if (!rows) refuseEnded("acknowledge");
+		},
+		statements: statements(names),
+	});
 }

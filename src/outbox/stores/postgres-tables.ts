@@ -1,0 +1,141 @@
+/*
+ * The tables on PostgreSQL. None of these statements makes an `enqueue` wait: a column costs nothing but a short lock, for which
+ * it waits a moment at a time, and an index of a table with texts is built beside the work.
+ */
+import { isInTransactionBlock, isLockTimeout } from "./database-error.ts";
+import { createMigration, lockMs, type Query, untilFree } from "./migration.ts";
+import type { Names } from "./names.ts";
+import { open } from "./statements.ts";
+
+const id = "bigint generated always as identity primary key";
+
+/** The columns of the texts. Those that came later are in {@link addedColumns}. */
+const columns = `seq ${id}, id text not null unique, agency_id text not null, recipient text not null, body text not null,
+	subaccount_id text, consent_language text, not_after bigint, created_at bigint not null, state text not null,
+	since bigint not null, next_at bigint, version bigint not null, message_id text, queue_id text, progress text not null`;
+
+/** The columns that came later. */
+const addedColumns = [
+	"reason text",
+	"not_before bigint",
+	"ready_at bigint not null default 0",
+	"priority bigint not null default 0",
+	"attempted bigint not null default 0",
+	"begun_at bigint not null default 0",
+	"stopped_at bigint",
+	"unacknowledged bigint",
+	// 1 until a worker has put it into its queue. Texts of an earlier version have it too.
+	"arrived bigint default 1",
+];
+
+/**
+ * The indexes: no statement of a step reads more rows than it uses. One that is changed needs a new name, because `migrate`
+ * finds an index by its name; the old name belongs in `formerIndexes` then.
+ */
+const indexes = {
+	priority: "(priority, next_at, seq, recipient, agency_id) where next_at is not null",
+	next: "(next_at) where next_at is not null",
+	arrived: "(seq) where arrived = 1 and next_at is not null",
+	followed: "(recipient, agency_id, next_at) where next_at is not null and state in ('sent', 'delivered')",
+	turn: `(recipient, agency_id, attempted desc, priority desc, seq) where next_at is not null and state in ${open}`,
+	queue: "(recipient, agency_id, next_at, seq) where next_at is not null",
+	sent: "(agency_id, recipient, seq) where message_id is not null",
+	message: "(message_id) where message_id is not null",
+	ended: "(since) where next_at is null",
+	stopped: "(recipient, agency_id) where stopped_at is not null",
+	unacknowledged: "(since, seq) where unacknowledged is not null",
+};
+
+/** Those of version 0.2. */
+const formerIndexes = ["due", "lane", "recipient"];
+
+/**
+ * Of a table as version 0.2 wrote it: its word for `unknown`, and which texts were attempted. Its progress is converted when a
+ * row is read, see `progressFrom`.
+ */
+const conversions = [
+	"state = 'unknown' where state = 'unclear'",
+	`attempted = 1 where attempted = 0 and progress not like '%"attempts":0,%'`,
+];
+
+/** A name without a schema is looked for where it would be created, and not along the whole search path. */
+const inSchema =
+	"to_regclass(case when strpos($1, '.') > 0 then $1 else quote_ident(current_schema()) || '.' || $1 end)";
+
+export async function migratePostgres(query: Query, names: Names): Promise<void> {
+	const { schema, texts, worker, stops, queues, agencies, index } = names;
+	const { run, exists, create, missing } = createMigration(query, `select 1 as found where ${inSchema} is not null`);
+
+	/** Runs one statement that gives up after a moment if a transaction holds the table, again and again. */
+	const briefly = (sql: string): Promise<unknown> =>
+		untilFree(isLockTimeout, () =>
+			run(`do $do$ begin perform set_config('lock_timeout', '${lockMs}ms', true); ${sql}; end $do$`),
+		);
+
+	async function addColumns(table: string, added: readonly string[]): Promise<void> {
+		const absent = await missing(table, added);
+		if (absent.length > 0)
+			await briefly(`alter table ${table} ${absent.map((column) => `add column if not exists ${column}`).join(", ")}`);
+	}
+
+	/** Whether an index is complete: false if its build was ended, or is under way. Undefined if there is none. */
+	async function isValid(name: string): Promise<boolean | undefined> {
+		const [row] = await run(`select indisvalid as valid from pg_index where indexrelid = ${inSchema}`, [name]);
+		return row && row.valid === true;
+	}
+
+	async function createIndex(table: string, end: string, on: string, isEmpty: boolean): Promise<void> {
+		const name = `${table}_${end}`;
+		const own = name.slice(schema.length);
+		const build = (how: string): string => `create index ${how} if not exists ${own} on ${table} ${on}`;
+		const plain = (): Promise<unknown> => briefly(build(""));
+		const beside = (): Promise<unknown> =>
+			run(build("concurrently")).catch((error: unknown) => {
+				if (isInTransactionBlock(error)) return plain();
+				throw error;
+			});
+		const create = isEmpty ? plain : beside;
+		for (let tries = 0; tries < 10 && (await isValid(name)) !== true; tries++) {
+			// It waits for the build of another process, if that is under way, or fails if both begin at the same moment.
+			await create().catch(create);
+			// An index that is still not complete is what is left of a build that was ended.
+			if ((await isValid(name)) === false) await run(`drop index concurrently if exists ${name}`);
+		}
+	}
+
+	if (schema !== "") {
+		const [found] = await run("select 1 as found where to_regnamespace($1) is not null", [schema.slice(0, -1)]);
+		const statement = `create schema if not exists ${schema.slice(0, -1)}`;
+		if (!found) await run(statement).catch(() => run(statement));
+	}
+	await create(texts, `create table if not exists ${texts} (${columns}, ${addedColumns.join(", ")})`);
+	await create(
+		worker,
+		`create table if not exists ${worker} (one bigint primary key, token text not null, host text, pid bigint, beat_at bigint, started_at bigint)`,
+	);
+	await create(stops, `create table if not exists ${stops} (name text primary key, stopped_at bigint not null)`);
+	await create(
+		queues,
+		`create table if not exists ${queues} (id ${id}, recipient text not null, agency_id text not null, band bigint not null,
+			due_at bigint not null, lease_until bigint, token text, revision bigint not null default 0, unique (recipient, agency_id))`,
+	);
+	await create(
+		agencies,
+		`create table if not exists ${agencies} (agency_id text primary key, served_at bigint not null default 0,
+			paused_until bigint not null default 0, failures bigint not null default 0, reason text)`,
+	);
+	await addColumns(texts, addedColumns);
+	await addColumns(worker, ["started_at bigint"]);
+	const former: string[] = [];
+	for (const name of formerIndexes) if (await exists(`${texts}_${name}`)) former.push(name);
+	if (former.length > 0) for (const change of conversions) await run(`update ${texts} set ${change}`);
+	for (const [end, on] of Object.entries({
+		turn: "(agency_id, band, due_at)",
+		owner: "(token) where token is not null",
+	}))
+		await createIndex(queues, end, on, (await run(`select 1 as found from ${queues} limit 1`)).length === 0);
+	const isEmpty = (await run(`select 1 as found from ${texts} limit 1`)).length === 0;
+	for (const [end, on] of Object.entries(indexes)) await createIndex(texts, end, on, isEmpty);
+	// Last, because they are the sign of a table that is not converted yet.
+	for (const name of former) await run(`drop index concurrently if exists ${schema}${index}_${name}`);
+}
