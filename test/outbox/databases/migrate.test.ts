@@ -4,6 +4,7 @@ import { createClient } from "messaging-conversations";
 import { createOutbox, type OutboxStore, postgresStore, sqliteStore } from "messaging-conversations/outbox";
 import { createSandbox } from "messaging-conversations/sandbox";
 import { expect, test } from "vitest";
+import { newText } from "../store-suite.ts";
 import { newFile } from "./open.ts";
 import { usePostgres } from "./server.ts";
 import { idsOf02, noon, tablesOf02 } from "./version-0.2.ts";
@@ -120,4 +121,65 @@ test.each(databases)("the work continues: %s", async (_, open) => {
 	await outbox.enqueue({ id: "new", agencyId: agency.id, to: first.phoneNumber, body: "New" });
 	await outbox.drain();
 	expect(inbox(first)).toEqual(["Text waiting", "New"]);
+});
+
+test.each(databases)(
+	"a worker waits for one of an earlier version, which is refused afterwards: %s",
+	async (_, open) => {
+		const { store, query } = await open();
+		await store.migrate();
+		const lock = (set: string) => query(`update outbox_text_worker set ${set}`);
+		await lock(`token = 'old', host = 'another machine', beat_at = ${Date.now()}`);
+		expect(await Promise.all([store.join(), store.join()])).toEqual([false, false]);
+		await lock(`beat_at = ${Date.now() + 1}`);
+		expect(await store.join()).toBe(false);
+		// It has changed a text since a newer worker had put it into its queue.
+		const claim = { now: noon + 20, limit: 99, each: 99, leaseMs: 60_000, isReading: false };
+		for (const lease of await store.claim(claim)) await store.release(lease);
+		expect(await store.claim(claim)).toEqual([]);
+		await query("delete from outbox_text_worker where token = 'old'");
+		expect(await Promise.all([store.join(), store.join()])).toEqual([true, true]);
+		expect((await store.claim(claim)).map(({ to }) => to).sort()).toEqual(
+			["+447700900101", "+447700900102", "+447700900103"].sort(),
+		);
+		// One of an earlier version works only if it can replace the row that it has read.
+		const [row] = await query("select token, beat_at from outbox_text_worker");
+		expect(row?.token).not.toBe("old");
+		expect(Math.abs(Date.now() - Number(row?.beat_at))).toBeLessThan(600_000);
+	},
+);
+
+test("an index whose build was ended on PostgreSQL is built again", async () => {
+	const { store, query } = await openPostgres("outbox_text");
+	await store.migrate();
+	await query("update pg_index set indisvalid = false where indexrelid = 'outbox_text_arrived'::regclass");
+	await Promise.all([store.migrate(), store.migrate()]);
+	const indexes = await query("select indisvalid from pg_index where indrelid = 'outbox_text'::regclass");
+	expect(indexes.length).toBeGreaterThan(10);
+	expect(indexes.every(({ indisvalid }) => indisvalid === true)).toBe(true);
+});
+
+test("no text waits for a column that waits for a transaction on PostgreSQL", async () => {
+	const pool = await openPool(undefined, "-c lock_timeout=10000");
+	const store = postgresStore(pool);
+	await store.migrate();
+	await pool.query("alter table outbox_text drop column arrived");
+	const tx = await pool.connect();
+	try {
+		await tx.query("begin");
+		await tx.query("select 1 from outbox_text");
+		const migrated = store.migrate();
+		const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+		await expect.poll(async () => (await pool.query(waiting)).rows.length).toBe(1);
+		// It would fail after the lock_timeout, if it waited behind the column.
+		const insert = `insert into outbox_text (id, agency_id, recipient, body, created_at, state, since, next_at, version, progress)
+			values ('a', 'agy_1', '+447700900101', 'Hi', 1, 'waiting', 1, 1, 0, '${JSON.stringify(newText.progress)}')`;
+		await pool.query(insert);
+		await tx.query("commit");
+		await migrated;
+	} finally {
+		tx.release(true);
+	}
+	const claim = { now: 1, limit: 9, each: 9, leaseMs: 60_000, isReading: false };
+	expect(await store.claim(claim)).toMatchObject([{ to: "+447700900101" }]);
 });

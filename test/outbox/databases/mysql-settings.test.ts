@@ -1,11 +1,12 @@
 // How MySQL and MariaDB are set up: sql_mode, character sets, time zones, isolation levels and locks.
 
-import { mysqlStore } from "messaging-conversations/outbox";
+import { mysqlStore, type OutboxStore } from "messaging-conversations/outbox";
 import type mysql from "mysql2/promise";
 import { describe, expect, test } from "vitest";
 
 import { newText } from "../store-suite.ts";
 import { mysqlKinds, useMysql } from "./mysql-server.ts";
+import { runStatements } from "./statements.ts";
 
 const text = { ...newText, createdAt: 1 };
 
@@ -16,6 +17,16 @@ function withSession(pool: mysql.Pool, ...statements: string[]): mysql.Pool {
 		for (const statement of statements) void connection.query(statement);
 	});
 	return pool;
+}
+
+/** Runs every statement of a store. */
+async function runAll(store: OutboxStore): Promise<void> {
+	for (const id of ["t0", "t1", "t2", "t3"])
+		await store.insert({ ...text, id, to: "+447700900001", agencyId: "agy_1" }, undefined);
+	await runStatements(store);
+	await store.recover(1);
+	await store.erase({ to: "+447700900001" });
+	expect(await store.purge(1_000_000)).toBeGreaterThanOrEqual(0);
 }
 
 const claim = { now: 10, limit: 9, each: 9, leaseMs: 60_000, isReading: false };
@@ -260,6 +271,41 @@ describe.each(mysqlKinds)("%s", (kind) => {
 			expect(Object.keys((await store.find("a")) ?? {})).not.toContain("wave");
 		},
 	);
+
+	test("a table of an earlier version gets its column and its index, by processes that start at the same moment", async () => {
+		const { url, pool, store } = await open();
+		for (const id of ["a", "ended"]) await store.insert({ ...text, id }, undefined);
+		const ended = await store.find("ended");
+		if (ended) await store.save({ ...ended, state: "sent", nextAt: null });
+		await pool.query("alter table outbox_text drop key arrived, drop column arrived");
+		await query(url, "drop table outbox_text_queues, outbox_text_agencies");
+		const tx = await begin(pool);
+		await store.insert({ ...text, id: "b", to: "+447700900102" }, tx).catch(() => {});
+		const migrated = Promise.all([store.migrate(), store.migrate()]);
+		if (kind === "MariaDB") {
+			// A column that waited for the transaction would hold up what comes after it. MySQL has no such limit.
+			const other = await pool.getConnection();
+			await other.query("set lock_wait_timeout = 20");
+			for (let at = 0; at < 5; at++) await other.query("select id from outbox_text");
+			other.release();
+		}
+		await end(tx);
+		await migrated;
+		await store.migrate();
+		const [rows] = await pool.query<mysql.RowDataPacket[]>("select id, arrived from outbox_text where arrived = 1");
+		expect(rows.map(({ id }) => id).sort()).toEqual(["a", "b"]);
+		expect((await store.claim(claim)).map(({ to }) => to).sort()).toEqual([text.to, "+447700900102"]);
+	});
+
+	test("sql_safe_updates refuses no statement", async () => {
+		const { pool, store } = await open("set sql_safe_updates = 1");
+		await runAll(store);
+		const tx = await begin(pool);
+		await store.insert({ ...text, id: "in a transaction" }, tx);
+		await store.acknowledge([{ id: "in a transaction", revision: 1 }], tx);
+		await end(tx);
+		expect(await store.find("in a transaction")).toMatchObject({ state: "waiting" });
+	});
 
 	test("processes that start at the same moment all find their tables, also in a database of their own", async () => {
 		const pool = await openPool();
