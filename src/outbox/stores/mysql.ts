@@ -140,7 +140,7 @@ const statements = ({ texts, stops, queues, agencies, worker }: Names): Statemen
 			.join(" union all ")
 			.concat(" limit $3"),
 		renew: (count) =>
-			`update ${queues} force index (owner) set lease_until = ${clock} + $1 where token in (${marks(count, 2)})`,
+			`update ${queues} force index (owner) set lease_until = greatest(lease_until, ${clock} + $1) where token in (${marks(count, 2)})`,
 		remove: `delete from ${queues} where id = $1 and token = $2 and revision = $3`,
 		// MySQL sets one column after the other, and the band depends on the revision alone.
 		release: `update ${queues} set band = if(revision = $3, $4, least(band, $4)), due_at = if(revision = $3, $5, due_at),

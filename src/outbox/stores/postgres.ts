@@ -131,7 +131,7 @@ const statements = ({ texts, stops, queues, agencies, worker }: Names): Statemen
 		)
 		.join(" union all ")
 		.concat(" limit $3"),
-	renew: (count) => `update ${queues} set lease_until = ${clock} + $1::bigint
+	renew: (count) => `update ${queues} set lease_until = greatest(lease_until, ${clock} + $1::bigint)
 		where token in (${marks(count, 2)}) returning 1 as one`,
 	remove: `delete from ${queues} where id = $1 and token = $2 and revision = $3 returning 1 as one`,
 	release: `update ${queues} set band = case when revision = $3 then $4 else least(band, $4) end,

@@ -423,7 +423,9 @@ async function write(
 	const isNewState = next.state !== text.state;
 	// The statement that ends a held text stops the recipient too, so that no request can begin in between.
 	const stops = afterDrop === "cancel" && isNewState && isLost(next);
-	const lease = isBegin ? { lease: context.lease, leaseMs: context.leaseMs } : {};
+	// As long as the request may be on its way, by the clock of the database: those of two machines may differ.
+	const leaseMs = Math.max(context.leaseMs, context.options.settleMs);
+	const lease = isBegin ? { lease: context.lease, leaseMs } : {};
 	if (!(await store.save(next, { stops, unlessStopped, ...lease }))) return undefined;
 	const saved = { ...next, version: text.version + 1 };
 	if (isNewState) await context.onChange(saved);
