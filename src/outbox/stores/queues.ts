@@ -126,17 +126,25 @@ export function createQueues(statements: Statements, { query, change, readopt }:
 			const { now, limit, each, isReading, without = [], probing } = options;
 			if (!isReading && probing === undefined) await adoptSome();
 			const bands: readonly Band[] = probing !== undefined ? [0, 1, 2, 3] : isReading ? [3] : [0, 1, 2];
-			const turns = statements.turns(bands, probing !== undefined, without.length, Math.min(limit, mostAgencies));
-			const turn = probing
+			const most = Math.min(limit, mostAgencies);
+			// One more, to know whether others wait for their turn.
+			const turns = statements.turns(bands, probing !== undefined, without.length, most + 1);
+			const found = probing
 				? [probing]
 				: (await query(turns, [now, ...without])).map(({ agency_id }) => String(agency_id));
+			const turn = found.slice(0, most);
 			if (turn.length === 0) return [];
-			if (turn.length > 1) await change(statements.serve(turn.length), turn);
 			const due = turn.flatMap((_, at) =>
 				bands.map((band) => `select * from (${statements.due(band, at, choice * each)}) as q${at}${band}`),
 			);
-			const rows = await query(due.join(" union all "), [now, ...turn]);
-			return take(chosen(rows, turn, bands, limit, each), options);
+			const picked = chosen(await query(due.join(" union all "), [now, ...turn]), turn, bands, limit, each);
+			const served = [...new Set(picked.map(({ agency_id }) => String(agency_id)))];
+			// Others take the agencies after these meanwhile.
+			if (found.length > 1 && served.length > 0) await change(statements.serve(served.length), served);
+			return take(
+				picked.map(({ id }) => Number(id)),
+				options,
+			);
 		},
 		watched: async (agencyId, now, limit) =>
 			(await query(statements.watched, [agencyId, now, limit])).map(({ recipient }) => String(recipient)),
@@ -188,25 +196,31 @@ export function createQueues(statements: Statements, { query, change, readopt }:
 	};
 }
 
-/** Of the queues that are due, the ones to take: urgent bands first, then the agencies in turn, a few of each. */
+/** Of the queues that are due, the ones to take: urgent bands first, then the agencies in turn, one of each before a second one. */
 function chosen(
 	rows: readonly Row[],
 	turn: readonly string[],
 	bands: readonly Band[],
 	limit: number,
 	each: number,
-): number[] {
-	const ids: number[] = [];
+): Row[] {
+	const picked: Row[] = [];
 	const taken = new Map<string, number>();
-	for (const band of bands)
-		for (const agencyId of turn) {
+	for (const band of bands) {
+		const waiting = turn.map((agencyId) => {
 			const fitting = rows.filter((row) => Number(row.band) === band && String(row.agency_id) === agencyId);
-			const most = Math.min(each - (taken.get(agencyId) ?? 0), limit - ids.length);
 			// Other workers see the same ones. Among many, begin at a random place.
-			const from = fitting.length < choice * each ? 0 : Math.floor(Math.random() * (fitting.length - most + 1));
-			const some = fitting.slice(from, from + Math.max(0, most));
-			ids.push(...some.map(({ id }) => Number(id)));
-			taken.set(agencyId, (taken.get(agencyId) ?? 0) + some.length);
-		}
-	return ids;
+			const from = fitting.length < choice * each ? 0 : Math.floor(Math.random() * (fitting.length - each + 1));
+			return fitting.slice(from);
+		});
+		for (let round = 0; round < each; round++)
+			for (const [at, agencyId] of turn.entries()) {
+				const row = waiting[at]?.[round];
+				const count = taken.get(agencyId) ?? 0;
+				if (!row || count >= each || picked.length >= limit) continue;
+				picked.push(row);
+				taken.set(agencyId, count + 1);
+			}
+	}
+	return picked;
 }

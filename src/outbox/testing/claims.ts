@@ -154,6 +154,15 @@ export const claimChecks: Check[] = [
 			const rest = await claim(store, { each: 2, without: ["agy_1"] });
 			equal("claim without agency 1", numbers(rest), [of(2, 0), of(3, 0), of(3, 2)].map(({ to }) => to).sort());
 			for (const lease of rest) await store.release(lease, { at: noon, band: lease.band });
+			// A worker that is busy takes one at a time.
+			const single: Lease[] = [];
+			for (let at = 0; at < 3; at++) {
+				await new Promise((resolve) => setTimeout(resolve, 5));
+				single.push(...(await claim(store, { limit: 1, each: 2 })));
+			}
+			const turns = single.map(({ agencyId }) => agencyId).sort();
+			equal("the agencies of three claims of one queue", turns, ["agy_1", "agy_2", "agy_3"]);
+			for (const lease of single) await store.release(lease, { at: noon, band: lease.band });
 			// With each claim the agencies have their turn, whatever the number of their queues.
 			const served = new Set<string>();
 			for (let round = 0; round < 3; round++) {
