@@ -14,6 +14,13 @@ export interface MemoryStore extends OutboxStore {
 	all: () => OutboxText[];
 	/** When something is to be done next, as a worker would find it. */
 	nextDue: () => Promise<number | undefined>;
+	/** All that the next statements depend on. */
+	dump: () => { rows: OutboxText[]; queues: Queue[]; pauses: StoredPause[]; rest: unknown[] };
+}
+
+interface Queue extends Lease {
+	dueAt: number;
+	leasedUntil: number;
 }
 
 /**
@@ -28,10 +35,6 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 	const lostAt = new Map<string, number>();
 	const cancelledAt = new Map<string, number>();
 	let counter = 0;
-	interface Queue extends Lease {
-		dueAt: number;
-		leasedUntil: number;
-	}
 	const queues = new Map<string, Queue>();
 	const arrived = new Set<string>();
 	const servedAt = new Map<string, number>();
@@ -75,6 +78,12 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 	const find = (lease: Lease) => [...queues].find(([, { id, token }]) => id === lease.id && token === lease.token);
 	return {
 		all: () => copies(() => true),
+		dump: () => ({
+			rows: [...rows.values()],
+			queues: [...queues.values()],
+			pauses: [...pauses.values()],
+			rest: [[...arrived], [...begun], [...cancelledAt], [...lostAt]],
+		}),
 		migrate: async () => {},
 		async insert(text) {
 			const known = rows.get(text.id);
@@ -186,7 +195,8 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			return due.slice(0, limit).map(({ to }) => to);
 		},
 		async renew(tokens, leaseMs) {
-			for (const queue of queues.values()) if (tokens.includes(queue.token)) queue.leasedUntil = clock() + leaseMs;
+			for (const queue of queues.values())
+				if (tokens.includes(queue.token)) queue.leasedUntil = Math.max(queue.leasedUntil, clock() + leaseMs);
 		},
 		async release(lease, next) {
 			const [name, queue] = find(lease) ?? [];
