@@ -90,6 +90,8 @@ test("the reference of the options names each option of createOutbox", () => {
 		beforeSend: true,
 		onReply: true,
 		afterDrop: true,
+		quietHours: true,
+		optOut: true,
 		maxAgeMs: true,
 		onHeld: true,
 		settleMs: true,

@@ -1,9 +1,11 @@
 /*
  * What to do next with one text. Nothing here reads, sends or stores.
  */
+import { isWindowOpen } from "messaging-conversations";
 import { type DeliveryPhase, phaseOf } from "../shared/delivery-phase.ts";
 import { openFor, serviceNow } from "./baseline.ts";
 import { type HeldMatch, isAnswered, isFurther, type Match } from "./match.ts";
+import { type OnHeld, policies, purposeOf } from "./policy/purpose.ts";
 import {
 	type Change,
 	type OutboxReason,
@@ -18,7 +20,8 @@ export interface Rules {
 	settleMs: number;
 	followMs: readonly number[];
 	maxAgeMs: number;
-	onHeld: "wait" | "replace";
+	/** Of texts that have none of their own. */
+	onHeld: OnHeld | undefined;
 	/** Whether a text may be sent again when the contact has answered. */
 	mayAnswer: boolean;
 }
@@ -32,7 +35,7 @@ const marginMs = 20 * minuteMs;
 /** The 48 hours that a contact has to answer a consent template, and a margin. */
 export const consentMs = 50 * 60 * minuteMs;
 /** The longest wait between two reads, and between two tries. */
-const longestWaitMs = 10 * minuteMs;
+export const longestWaitMs = 10 * minuteMs;
 /** This many requests without a known result may follow each other without a pause. Then the pauses grow. */
 const quickTries = 4;
 /** After this many requests without an answer of the service the text is not sent again. */
@@ -99,7 +102,25 @@ function beforeFirst(text: OutboxText, match: Match | null, rules: Rules, now: n
 		? match.reading.conversation.queuedMessages[0]
 		: // The last read found another text in the queue, before the conversation was hidden.
 			text.progress.reads > 0 && now - text.since < consentMs;
-	return isBehind && rules.onHeld === "wait" ? readAgain(text, rules, now) : "send";
+	const mayPass = !isBehind || mayTakePlace(onHeldOf(text, rules, "onOtherHeld"), match, now);
+	return mayPass ? "send" : readAgain(text, rules, now);
+}
+
+/** What a text does while the service holds another one. */
+export function onHeldOf(text: OutboxText, rules: Rules, whose: "onOwnHeld" | "onOtherHeld"): OnHeld {
+	return text.progress.given?.onHeld ?? rules.onHeld ?? policies[purposeOf(text)][whose];
+}
+
+/** Whether it may be sent although the service holds another one. */
+export function mayTakePlace(onHeld: OnHeld, match: Match | null, now: number): boolean {
+	const isOpen = match !== null && isWindowOpen(match.reading.conversation, now);
+	return onHeld === "replace" || (onHeld === "send_if_open" && isOpen);
+}
+
+/** What becomes of a text that never was requested, if it would come due within quiet hours. */
+export function ifQuiet(text: OutboxText, until: number, rules: Rules): Change {
+	if (text.progress.attempts === 0 && lastMoment(text, rules) < until) return unsent(text, "expired", "quiet_hours");
+	return { nextAt: until, reason: "quiet_hours" };
 }
 
 /** A request was made, and the conversation has been read since. */
@@ -161,7 +182,9 @@ function whyDropped(match: Match): OutboxReason {
 	const isOther =
 		match.kind === "other" || since.some((each) => each.direction === "outbound" && each.templateName === null);
 	if (isOther) return "displaced";
-	return since.some(({ direction }) => direction === "inbound") ? "declined" : "no_answer";
+	const answers = since.filter(({ direction }) => direction === "inbound");
+	if (answers.length === 0) return "no_answer";
+	return answers.some(({ buttonClicked }) => buttonClicked !== null) ? "declined" : "answered_in_words";
 }
 
 /** No sign of a request that began: after the settling time it was not taken. */

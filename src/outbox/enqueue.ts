@@ -9,8 +9,10 @@ import {
 	toE164,
 } from "messaging-conversations";
 import { isUuid } from "../shared/uuid.ts";
+import { storableText } from "../shared/validation.ts";
 import { fields, moment, object, refuse, text } from "./input.ts";
-import { type NewText, newProgress, type OutboxText } from "./text.ts";
+import { type OnHeld, orderOf, type Purpose, purposes } from "./policy/purpose.ts";
+import { type GivenOptions, type NewText, newProgress, type OutboxText, type Progress } from "./text.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** A text to send. */
@@ -41,11 +43,31 @@ export interface EnqueuedText {
 	 */
 	notAfter?: Date | string | number | undefined;
 	/**
-	 * Texts of a higher priority are sent first, to one contact and among all. A text that was attempted stays the first of its
-	 * contact.
+	 * What the text is for. Replies come first and marketing last; quiet hours, opt-outs and texts that the service holds mean
+	 * something else for each.
+	 * @default "notice"
+	 */
+	purpose?: Purpose | undefined;
+	/**
+	 * Among texts of one purpose those of a higher priority are sent first, to one contact and among all. A text that was attempted
+	 * stays the first of its contact.
 	 * @default 0
 	 */
 	priority?: number | undefined;
+	/**
+	 * What the text does while the service holds another one for the contact. `"wait"`: it waits until that one has ended.
+	 * `"send_if_open"`: it is sent if the window is open, and the held one may end as `replaced`. `"replace"`: it takes its place.
+	 * @default by its purpose: a reply does not wait for another text of the outbox if the window is open, everything else waits
+	 */
+	onHeld?: OnHeld | undefined;
+	/**
+	 * What happens while the window is closed. `"ask"`: the service asks the contact for consent and holds the text. Nobody can take
+	 * it back then, and it may arrive after `notAfter`. `"skip"`: the text ends as `expired`, reason `window_closed`.
+	 * @default "ask"
+	 */
+	whenClosed?: "ask" | "skip" | undefined;
+	/** A small JSON value of yours, which `beforeSend`, `status` and `settled` give back. It goes to nobody else. */
+	meta?: unknown;
 }
 
 /** Options of `enqueue`. */
@@ -79,7 +101,11 @@ const fieldsOfText = Object.keys({
 	subaccountId: true,
 	notBefore: true,
 	notAfter: true,
+	purpose: true,
 	priority: true,
+	onHeld: true,
+	whenClosed: true,
+	meta: true,
 } satisfies Record<keyof EnqueuedText, true>);
 
 /** A text as it is stored: its number in E.164, every field checked. */
@@ -87,6 +113,10 @@ export function checkedText(given: EnqueuedText, client: Client, numbers: ToE164
 	object("text", given, "enqueue");
 	fields("text", given, "enqueue", ...fieldsOfText);
 	const { id, agencyId, to, body, consentLanguage, subaccountId = null, notBefore, notAfter, priority = 0 } = given;
+	const { purpose = "notice", onHeld, whenClosed, meta } = given;
+	oneOf("purpose", purpose, purposes);
+	oneOf("onHeld", onHeld ?? "wait", ["wait", "send_if_open", "replace"]);
+	oneOf("whenClosed", whenClosed ?? "ask", ["ask", "skip"]);
 	if (subaccountId !== null && !isUuid(subaccountId)) refuse("subaccountId", "must be a UUID or null", "enqueue");
 	if (!Number.isInteger(priority) || Math.abs(priority) > mostPriority)
 		refuse("priority", `must be a whole number from -${mostPriority} to ${mostPriority}`, "enqueue");
@@ -109,14 +139,36 @@ export function checkedText(given: EnqueuedText, client: Client, numbers: ToE164
 		consentLanguage: consentLanguage === undefined ? null : short("consentLanguage", consentLanguage),
 		subaccountId,
 		...times,
-		priority,
+		priority: orderOf(purpose, priority),
 		createdAt,
-		progress: newProgress,
+		progress: withGiven({ onHeld, whenClosed, meta: meta === undefined ? undefined : jsonOf(meta) }),
 	};
 }
 
 const mostPriority = 1_000_000;
 const longest = 255;
+const longestMeta = 4_096;
+
+function oneOf(field: string, value: unknown, known: readonly string[]): void {
+	if (!known.some((each) => each === value))
+		refuse(field, `must be ${known.map((each) => `"${each}"`).join(" or ")}`, "enqueue");
+}
+
+/** A copy of a value as JSON has it. */
+function jsonOf(value: unknown): unknown {
+	let json: string | undefined;
+	try {
+		json = JSON.stringify(value);
+	} catch {}
+	if (json === undefined) return refuse("meta", "must be a value that JSON.stringify takes", "enqueue");
+	if (json.length > longestMeta) refuse("meta", `must have at most ${longestMeta} characters as JSON`, "enqueue");
+	return JSON.parse(storableText(json));
+}
+
+function withGiven(given: GivenOptions): Progress {
+	const some = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+	return Object.keys(some).length > 0 ? { ...newProgress, given: some } : newProgress;
+}
 
 /** The number of `to` in E.164. `toE164` calls the field `phoneNumber` in its errors. */
 export function numberIn(to: string, options: ToE164Options, operation: string): E164 {

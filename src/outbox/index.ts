@@ -5,9 +5,11 @@
  */
 
 export type { EnqueuedText, EnqueueOptions, ObservedChange } from "./enqueue.ts";
-export { isOptIn, isOptOut } from "./opt-out/opt-out.ts";
 export type { OutboxOptions } from "./options.ts";
 export { type CancelledTexts, createOutbox, type Outbox, type SettledChange } from "./outbox.ts";
+export { isOptIn, isOptOut } from "./policy/opt-out/opt-out.ts";
+export type { OnHeld, Purpose } from "./policy/purpose.ts";
+export type { QuietHours } from "./policy/quiet-hours.ts";
 export type { OutboxStatus } from "./status.ts";
 export type {
 	BeforeSend,
@@ -47,6 +49,8 @@ export { postgresStore } from "./stores/postgres.ts";
 export { sqliteStore } from "./stores/sqlite.ts";
 export type {
 	Baseline,
+	ContactFacts,
+	GivenOptions,
 	NewText,
 	OpenText,
 	OutboxReason,

@@ -1,4 +1,4 @@
-import { type Client, type CountryCode, PartnerInvalidInput, toE164 } from "messaging-conversations";
+import { type Client, type CountryCode, type Message, PartnerInvalidInput, toE164 } from "messaging-conversations";
 import {
 	callable,
 	checkValue,
@@ -13,6 +13,8 @@ import {
 import type { Rules } from "./decide.ts";
 import { defaultSettleMs } from "./delivery.ts";
 import type { OutboxEngine } from "./engines/engine.ts";
+import type { OnHeld } from "./policy/purpose.ts";
+import { isTimeZone, minutesFrom, type QuietHours } from "./policy/quiet-hours.ts";
 import type { OutboxStatus } from "./status.ts";
 import type { OutboxStore } from "./store.ts";
 import type { BeforeSend, OnReply } from "./work/hooks.ts";
@@ -54,6 +56,19 @@ export interface OutboxOptions {
 	 */
 	afterDrop?: "cancel" | "continue" | undefined;
 	/**
+	 * The hours in which no notice and no marketing text begins, such as
+	 * `{ from: "20:00", to: "08:00", timeZone: "Europe/Brussels" }`. A text that comes due in them waits until they end, in its
+	 * place in the order, and expires as soon as it is known that its time ends before (`reason: "quiet_hours"`). A reply waits only
+	 * while the window is closed. Repeats keep them too. `timeZone` may be a function of the agency's id.
+	 */
+	quietHours?: QuietHours | undefined;
+	/**
+	 * Who asks for no more texts. By default {@link isOptOut} reads the messages that the outbox sees, before every request and in
+	 * `observe`. A notice or marketing text to such a contact ends as `cancelled`, reason `opted_out`; a reply is sent if the contact
+	 * wrote afterwards. A function replaces `isOptOut`, and `false` examines no message. {@link isOptIn} takes it back.
+	 */
+	optOut?: ((message: Message) => boolean) | false | undefined;
+	/**
 	 * How old a text may get before its request, in milliseconds, counted from `enqueue`, or from `notBefore` if that is later.
 	 * An older one becomes `expired`. `notAfter` of a text overrides it, and `Infinity` turns it off. It does not limit how
 	 * long the service holds a text.
@@ -61,10 +76,10 @@ export interface OutboxOptions {
 	 */
 	maxAgeMs?: number | undefined;
 	/**
-	 * Whether a text waits while another one to the same contact waits for consent, or takes its place.
-	 * @default "wait"
+	 * What a text without an `onHeld` of its own does while the service holds another one for the contact.
+	 * @default by the purpose of the text: see `onHeld` of {@link EnqueuedText}
 	 */
-	onHeld?: "wait" | "replace" | undefined;
+	onHeld?: OnHeld | undefined;
 	/**
 	 * How long a response may be on its way, in milliseconds. If the result of a send is unknown and the conversation shows no
 	 * sign of it for this long, it was not taken.
@@ -113,6 +128,17 @@ const isReplyOption = (value: unknown): boolean => value === "wait" || value ===
 const isTimes = (value: unknown): boolean =>
 	Array.isArray(value) && value.every((ms) => Number.isInteger(ms) && ms > 0 && ms < 2 ** 31);
 
+const time = rule<string>((value) => minutesFrom(value) !== undefined, "must be a time such as 20:00");
+const quietHours = object({
+	from: time,
+	to: time,
+	timeZone: rule<QuietHours["timeZone"]>(
+		(value) => typeof value === "function" || isTimeZone(value),
+		"must be a time zone such as Europe/Brussels, or a function that returns one",
+	),
+});
+const areHours = ({ from, to }: { from: string; to: string }): boolean => from !== to;
+
 const schema = object({
 	client: rule<Client>((value) => hasMethods(value, "agency"), "must be a client: createClient(options)"),
 	store: rule<OutboxStore>(
@@ -129,7 +155,14 @@ const schema = object({
 	onReply: optional(rule<"wait" | "send" | OnReply>(isReplyOption, 'must be "wait", "send" or a function')),
 	afterDrop: optional(oneOf("cancel", "continue")),
 	maxAgeMs: optional(rule<number>(isAge, "must be a whole number of milliseconds, or Infinity")),
-	onHeld: optional(oneOf("wait", "replace")),
+	onHeld: optional(oneOf("wait", "send_if_open", "replace")),
+	quietHours: optional(quietHours),
+	optOut: optional(
+		rule<((message: Message) => boolean) | false>(
+			(value) => value === false || typeof value === "function",
+			"must be a function, or false",
+		),
+	),
 	settleMs: optional(milliseconds),
 	followMs: optional(
 		rule<readonly number[]>(isTimes, "must be a list of whole numbers of milliseconds, from 1 to 2147483647"),
@@ -160,6 +193,10 @@ export interface CheckedOptions extends Rules {
 	beforeSend: BeforeSend | undefined;
 	onReply: "wait" | "send" | OnReply;
 	afterDrop: "cancel" | "continue";
+	quietHours: QuietHours | undefined;
+	optOut: ((message: Message) => boolean) | false | undefined;
+	/** Of all texts that have none of their own. */
+	onHeld: OnHeld | undefined;
 	concurrency: number;
 	onSettled: ((status: OutboxStatus) => unknown) | undefined;
 	onPaused: ((pause: Pause) => unknown) | undefined;
@@ -175,6 +212,8 @@ export function checkedOptions(options: OutboxOptions): CheckedOptions {
 	const refuse = (field: string, rule: string) => new PartnerInvalidInput({ field, rule, operation: "createOutbox" });
 	const given = checkValue(schema, options, "options", refuse);
 	const { client, onReply = "wait", now: clock } = given;
+	if (given.quietHours && !areHours(given.quietHours))
+		throw refuse("quietHours.to", "must be another time than quietHours.from");
 	return {
 		client,
 		store: given.store,
@@ -184,7 +223,9 @@ export function checkedOptions(options: OutboxOptions): CheckedOptions {
 		mayAnswer: onReply !== "wait",
 		afterDrop: given.afterDrop ?? "cancel",
 		maxAgeMs: given.maxAgeMs ?? defaultMaxAgeMs,
-		onHeld: given.onHeld ?? "wait",
+		onHeld: given.onHeld,
+		quietHours: given.quietHours,
+		optOut: given.optOut,
 		settleMs: given.settleMs ?? defaultSettleMs,
 		followMs: given.followMs ?? defaultFollowMs,
 		concurrency: given.concurrency ?? 16,

@@ -1,6 +1,6 @@
 import type { Message } from "messaging-conversations";
 import { phaseOf } from "../shared/delivery-phase.ts";
-import { unsent } from "./decide.ts";
+import { ifQuiet, unsent } from "./decide.ts";
 import {
 	checkedText,
 	type EnqueuedText,
@@ -12,12 +12,15 @@ import {
 import { can, fields, moment, object, refuse, text } from "./input.ts";
 import { isFurther } from "./match.ts";
 import { checkedOptions, type OutboxOptions } from "./options.ts";
+import { createContact, createOptOutReader } from "./policy/contact.ts";
+import { policies, priorityOf, purposeOf } from "./policy/purpose.ts";
 import { type OutboxStatus, statusOf } from "./status.ts";
 import type { Lease } from "./store.ts";
 import { changed, isUnfinished, type OutboxText, type Recipient, storableId } from "./text.ts";
 import type { Transaction } from "./transaction.ts";
 import { createGateway } from "./work/gateway.ts";
 import { createPauses } from "./work/pauses.ts";
+import { createQuietClock } from "./work/quiet.ts";
 import { createSettingsCache } from "./work/settings.ts";
 import { workQueue } from "./work/step.ts";
 import { createSummaries } from "./work/watch.ts";
@@ -93,6 +96,17 @@ export interface Outbox {
 	 * @example await outbox.forget({ to: "+447700900101" });
 	 */
 	forget: (options: CancelOptions) => Promise<void>;
+	/**
+	 * Stores that a contact asked for no more texts, for example by telephone. What waits for them ends as a message with STOP ends
+	 * it: see `optOut` of {@link OutboxOptions}. It stays when the contact is forgotten. Without `agencyId` it covers all agencies.
+	 * @example await outbox.optOut({ to: "+447700900101" });
+	 */
+	optOut: (options: CancelOptions) => Promise<void>;
+	/**
+	 * Stores that a contact wants texts again. Of an opt-out and an opt-in the newer one counts.
+	 * @example await outbox.optIn({ to: "+447700900101" });
+	 */
+	optIn: (options: CancelOptions) => Promise<void>;
 	/**
 	 * Returns the texts that reached a final state, or whose message changed, and which were not acknowledged: the oldest
 	 * first, at most `limit`. Read them, store what you need, and {@link Outbox.acknowledge} them in the same transaction.
@@ -172,6 +186,8 @@ export function createOutbox(given: OutboxOptions): Outbox {
 	const { client, store, engine, onSettled, onPaused, now } = options;
 	const pauses = createPauses((pause) => ignoringErrors(() => onPaused?.(pause)), now, store);
 	const leaseMs = Math.min(longestLeaseMs, Math.max(shortestLeaseMs, Math.floor(options.settleMs / 2)));
+	const optOuts = createOptOutReader(options.optOut);
+	const quiet = createQuietClock(options.quietHours);
 	const summaries = createSummaries(client, store, now);
 	const context = {
 		options,
@@ -179,6 +195,8 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		gateway: createGateway(client, pauses, now),
 		settings: createSettingsCache(client, now),
 		summaries,
+		optOuts,
+		quiet,
 		onChange: settled,
 		leaseMs,
 	};
@@ -203,10 +221,25 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		const text = checkedText(given, client, { defaultCountry, allowUnlistedNumber }, now());
 		const row = await store.insert(text, tx);
 		refuseOther(text, row);
+		const expired = row.version === 0 && tx === undefined ? await expireIfQuiet(row) : undefined;
+		if (expired) return statusOf(expired);
 		// What is due later is found by the workers themselves.
 		if (row.version === 0 && (row.nextAt ?? 0) <= now()) await wakeWorker(row, row.id, tx);
 		if (tx === undefined) loop.nudge();
 		return statusOf(row);
+	}
+
+	/** Ends a text that can only be sent in quiet hours at once, while somebody may be in the office who can call. */
+	async function expireIfQuiet(row: OutboxText): Promise<OutboxText | undefined> {
+		if (policies[purposeOf(row)].keepsQuiet !== "always" || row.state !== "waiting") return undefined;
+		// If the time zone cannot be had, the worker tells of it.
+		const until = await quiet.end(row.agencyId, Math.max(now(), row.readyAt)).catch(() => undefined);
+		const change = until === undefined ? undefined : ifQuiet(row, until, options);
+		if (!change?.state) return undefined;
+		const next = changed(row, change, now());
+		if (!(await store.save(next))) return undefined;
+		await settled(next);
+		return next;
 	}
 
 	async function work(given: { signal?: AbortSignal | undefined } = {}): Promise<void> {
@@ -297,7 +330,16 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		const { agencyId, conversation, messages = [] } = change;
 		for (const message of messages) if (message.direction === "outbound") await report(message);
 		const phoneNumber = conversation && ("summary" in conversation ? conversation.summary : conversation).phoneNumber;
-		if (phoneNumber) await wake({ to: phoneNumber, agencyId });
+		if (!phoneNumber) return;
+		const who = { to: phoneNumber, agencyId: agencyId ?? "" };
+		await createContact(store, optOuts, who, now).learn(messages);
+		await wake({ to: phoneNumber, agencyId });
+	}
+
+	async function noteOptOut(given: CancelOptions, operation: "optOut" | "optIn"): Promise<void> {
+		const recipient = recipientFrom(given, operation);
+		await store.note(recipient, { [operation === "optOut" ? "optedOut" : "optedIn"]: now() });
+		await wake({ to: recipient.to, agencyId: recipient.agencyId });
 	}
 
 	/** Stores what is reported of a message, again when a worker changed the row at that moment. */
@@ -319,8 +361,8 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		loop.nudge();
 	}
 
-	async function wakeWorker({ seq, priority }: OutboxText, key: string, tx: Transaction | undefined): Promise<void> {
-		await engine?.wake({ text: seq }, { key, priority, tx }).catch((error: unknown) => {
+	async function wakeWorker(text: OutboxText, key: string, tx: Transaction | undefined): Promise<void> {
+		await engine?.wake({ text: text.seq }, { key, priority: priorityOf(text), tx }).catch((error: unknown) => {
 			if (!engine.mayFailToWake) throw error;
 		});
 	}
@@ -366,6 +408,8 @@ export function createOutbox(given: OutboxOptions): Outbox {
 		cancel,
 		cancelAll,
 		forget,
+		optOut: (given) => noteOptOut(given, "optOut"),
+		optIn: (given) => noteOptOut(given, "optIn"),
 		settled: settledChanges,
 		acknowledge,
 		observe,

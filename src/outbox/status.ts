@@ -1,3 +1,4 @@
+import { type Purpose, purposeOf } from "./policy/purpose.ts";
 import { type OutboxReason, type OutboxState, type OutboxText, operationIdOf, type TextError } from "./text.ts";
 
 /** The status of a text, for the button that sent it. */
@@ -8,6 +9,10 @@ export interface OutboxStatus {
 	agencyId: string;
 	/** Contact phone number, E.164; null once `forget` has erased it. */
 	to: string | null;
+	/** What the text is for, as it was given to `enqueue`. */
+	purpose: Purpose;
+	/** The value that was given to `enqueue`; null without one, and once `forget` has erased it. */
+	meta: unknown;
 	/** The state of the text. */
 	state: OutboxState;
 	/** Why it is in this state; null when the state says it all. */
@@ -25,6 +30,8 @@ export interface OutboxStatus {
 	cancelRequested: boolean;
 	/** The consent template did not reach the phone: the contact of a `held` or `dropped` text was never asked. */
 	consentFailed: boolean;
+	/** `messageSid` of the contact's message that asked for no more texts, if the text was cancelled because of it. */
+	optOutSid: string | null;
 	/** Idempotency key of the send. It is chosen with the first request; null before. */
 	operationId: string | null;
 	/** Provider message id, once it is known. */
@@ -49,6 +56,8 @@ export async function statusOf(text: OutboxText, head: Pick<OutboxText, "id"> = 
 		id,
 		agencyId,
 		to: isErased ? null : to,
+		purpose: purposeOf(text),
+		meta: progress.given?.meta ?? null,
 		state,
 		reason,
 		since: new Date(since),
@@ -56,6 +65,7 @@ export async function statusOf(text: OutboxText, head: Pick<OutboxText, "id"> = 
 		waitsFor,
 		cancelRequested,
 		consentFailed,
+		optOutSid: progress.optOutSid ?? null,
 		operationId: attempts > 0 && !isErased ? await operationIdOf(text) : null,
 		messageId,
 		queueId,
@@ -72,6 +82,10 @@ function descriptionOf(
 	const { attempts, failures, reads } = progress;
 	if (consentFailed && state === "held") return "The request for the contact's consent did not reach the phone.";
 	if (consentFailed) return "Not delivered: the request for the contact's consent did not reach the phone.";
+	if (reason === "quiet_hours")
+		return state === "waiting"
+			? "Waits for the end of the quiet hours."
+			: "Not sent: its time ends within the quiet hours. Call the contact if it matters.";
 	const why = reason && reasons[reason];
 	if (why) return why;
 	// A read found another text in the service's queue.
@@ -103,6 +117,10 @@ const reasons: Partial<Record<OutboxReason, string>> = {
 	language_required: "Waits: the agency has several languages and no default one. Choose a language for the text.",
 	language_unavailable: "Waits: the agency does not have the text's language.",
 	before_send_failed: "Waits: the check before sending failed.",
+	opted_out: "Not sent: the contact asked for no more texts.",
+	window_closed: "Not sent: the contact has not written within a day, and was not to be asked for consent.",
+	answered_in_words:
+		"Not delivered: the contact answered in words instead of tapping a button. Look at the conversation, and write to them.",
 	displaced: "Not delivered: another text took its place while it waited for consent.",
 	declined: "Not delivered: the contact seems to have declined.",
 	no_answer: "Not delivered: the contact did not answer in time.",

@@ -1,4 +1,5 @@
-import type { NewText, OpenText, OutboxText, Recipient } from "./text.ts";
+import { purposeOf } from "./policy/purpose.ts";
+import type { ContactFacts, NewText, OpenText, OutboxText, Recipient } from "./text.ts";
 
 /**
  * A store of texts: {@link sqliteStore}, {@link postgresStore}, {@link mysqlStore}, or your own. Each change is one
@@ -31,6 +32,10 @@ export interface OutboxStore {
 		text: OutboxText,
 		options?: { stops?: boolean; unlessStopped?: boolean; lease?: Lease | undefined; leaseMs?: number },
 	) => Promise<boolean>;
+	/** What is known of a recipient, or of the number in all agencies: of each fact the latest time. */
+	facts: (recipient: Recipient) => Promise<ContactFacts>;
+	/** Stores facts of a recipient; without an agency of the number in all agencies. Of two times the later one stays. */
+	note: (recipient: Partial<Recipient>, facts: ContactFacts) => Promise<void>;
 	/** Stops a recipient; without an agency the number in all agencies. */
 	stop: (recipient: Partial<Recipient>) => Promise<void>;
 	/** Makes the waiting and held texts of a number due, or as soon as their turn comes; without an agency in all agencies. */
@@ -98,7 +103,7 @@ export type Band = 0 | 1 | 2 | 3;
 /** What a text in its queue waits for. */
 export function bandOf(state: string, priority: number): Band {
 	if (state !== "waiting" && state !== "sending") return 3;
-	return priority > 0 ? 0 : priority < 0 ? 2 : 1;
+	return ({ reply: 0, notice: 1, marketing: 2 } as const)[purposeOf({ priority })];
 }
 
 /** Which queues to lease. */

@@ -1,5 +1,6 @@
 import { operationIdFrom, type PartnerErrorTag } from "messaging-conversations";
 import { storableText } from "../shared/validation.ts";
+import type { OnHeld } from "./policy/purpose.ts";
 
 /**
  * The state of a text.
@@ -32,11 +33,13 @@ export type OutboxState =
  * Why a text is in its state.
  * - `waiting`: `consent_unavailable` (the agency cannot ask for consent), `language_required` (the agency has several
  *   languages and no default), `language_unavailable` (the agency does not have the text's `consentLanguage`),
- *   `before_send` (your hook asked to wait), `before_send_failed` (your hook threw, took too long, or returned no verdict)
- * - `dropped`, a best guess: `displaced` (somebody else's text followed), `declined` (the contact answered), `no_answer`
+ *   `before_send` (your hook asked to wait), `before_send_failed` (a hook threw, took too long, or returned nothing usable),
+ *   `quiet_hours`
+ * - `dropped`, a best guess: `displaced` (somebody else's text followed), `declined` (the contact tapped a button),
+ *   `answered_in_words` (the contact wrote, and tapped nothing: someone should look), `no_answer`
  * - `cancelled`: `requested` (by `cancel`, `cancelAll`, `forget` or `onReply`), `before_send` (by your hook),
- *   `earlier_text_dropped` (`afterDrop`)
- * - `expired`: `too_old`
+ *   `earlier_text_dropped` (`afterDrop`), `opted_out` (the contact asked for no more texts)
+ * - `expired`: `too_old`, `quiet_hours` (they end after its last moment), `window_closed` (`whenClosed: "skip"`)
  * - `refused`: `bad_request` (a 400), `not_allowed` (`allowRecipients`), `invalid_input` (refused by the client), `failing`
  *   (eight requests failed, and reads showed that none was taken), `blocked` (something in front of the service, such as a
  *   firewall, refused this text three times, and let others pass)
@@ -52,9 +55,13 @@ export type OutboxReason =
 	| "displaced"
 	| "declined"
 	| "no_answer"
+	| "answered_in_words"
 	| "requested"
 	| "earlier_text_dropped"
+	| "opted_out"
 	| "too_old"
+	| "quiet_hours"
+	| "window_closed"
 	| "bad_request"
 	| "not_allowed"
 	| "invalid_input"
@@ -129,6 +136,10 @@ export interface Progress {
 	forget?: boolean | undefined;
 	/** The id of the text that was to take its place on purpose. It did when the service took that text. */
 	replacedBy: string | null;
+	/** What was given to `enqueue` beside the columns. Absent if nothing was. */
+	given?: GivenOptions | undefined;
+	/** The contact's message that asked for no more texts, if the text was cancelled because of it. */
+	optOutSid?: string | null | undefined;
 	/** What the summary of the conversation showed when it was read last, and when; absent unless the text waits for the service's queue. */
 	watched?: { sign: string; at: number } | undefined;
 	/** Since when the service's queue has been seen empty, in milliseconds. */
@@ -145,6 +156,16 @@ export interface Progress {
 	error: TextError | null;
 }
 
+/** What a text has beside its columns. JSON. */
+export interface GivenOptions {
+	/** As it was given to `enqueue`. */
+	onHeld?: OnHeld | undefined;
+	/** As it was given to `enqueue`. */
+	whenClosed?: "ask" | "skip" | undefined;
+	/** As it was given to `enqueue`. */
+	meta?: unknown;
+}
+
 /** The last error of a text. It holds no number and no text. */
 export interface TextError {
 	/** `_tag` of the error. */
@@ -153,6 +174,14 @@ export interface TextError {
 	message: string;
 	/** Correlation id of the response, when there was one. Quote it to support. */
 	correlationId?: string | undefined;
+}
+
+/** When something was last known of a contact, in milliseconds. */
+export interface ContactFacts {
+	/** They asked for no more texts. */
+	optedOut?: number | undefined;
+	/** They asked for them again. */
+	optedIn?: number | undefined;
 }
 
 /** A text as `insert` stores it. */
@@ -169,7 +198,7 @@ export interface NewText extends Recipient {
 	notBefore: number | null;
 	/** No request begins after this time, in milliseconds; null for that of `maxAgeMs`. */
 	notAfter: number | null;
-	/** Texts of a higher priority are sent first. */
+	/** Texts of a higher priority are sent first. It holds the purpose too: a reply is above every notice. */
 	priority: number;
 	/** When it was enqueued, in milliseconds. */
 	createdAt: number;

@@ -1,5 +1,6 @@
 import type {
 	Band,
+	ContactFacts,
 	Lease,
 	OpenText,
 	OutboxStore,
@@ -37,6 +38,7 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 	let counter = 0;
 	const queues = new Map<string, Queue>();
 	const arrived = new Set<string>();
+	const facts = new Map<string, ContactFacts>();
 	const servedAt = new Map<string, number>();
 	const pauses = new Map<string, StoredPause>();
 	let isSettledUsed = false;
@@ -56,7 +58,7 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 	const rankOf = ({ state, progress }: OutboxText) =>
 		state === "waiting" ? (progress.attempts > 0 ? 2 : 3) : unfinished.indexOf(state);
 	const bandOf = ({ state, priority }: OutboxText): Band =>
-		state === "waiting" || state === "sending" ? (priority > 0 ? 0 : priority < 0 ? 2 : 1) : 3;
+		state === "waiting" || state === "sending" ? (priority > 5_000_000 ? 0 : priority < -5_000_000 ? 2 : 1) : 3;
 	function adopt(): void {
 		for (const id of arrived) {
 			const row = rows.get(id);
@@ -194,6 +196,16 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			due.sort((a, b) => b.band - a.band || a.dueAt - b.dueAt);
 			return due.slice(0, limit).map(({ to }) => to);
 		},
+		async facts(recipient) {
+			const all = [recipient, { to: recipient.to }].map((who) => facts.get(nameOf(who)) ?? {});
+			const latest = (fact: "optedOut" | "optedIn") => Math.max(0, ...all.map((each) => each[fact] ?? 0)) || undefined;
+			return { optedOut: latest("optedOut"), optedIn: latest("optedIn") };
+		},
+		async note(recipient, given) {
+			const known = facts.get(nameOf(recipient)) ?? {};
+			const later = (fact: "optedOut" | "optedIn") => Math.max(known[fact] ?? 0, given[fact] ?? 0) || undefined;
+			facts.set(nameOf(recipient), { optedOut: later("optedOut"), optedIn: later("optedIn") });
+		},
 		async renew(tokens, leaseMs) {
 			for (const queue of queues.values())
 				if (tokens.includes(queue.token)) queue.leasedUntil = Math.max(queue.leasedUntil, clock() + leaseMs);
@@ -242,7 +254,8 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 		async erase(which) {
 			const isOne = "id" in which ? (row: OutboxText) => row.id === which.id : isIn(which);
 			for (const row of copies((each) => isOne(each) && !unfinished.includes(each.state))) {
-				const progress = { ...row.progress, attempts: 0, requests: [], baseline: null, error: null };
+				const { given: _, optOutSid: __, ...kept } = row.progress;
+				const progress = { ...kept, attempts: 0, requests: [], baseline: null, error: null };
 				const none = { subaccountId: null, consentLanguage: null, messageId: null, queueId: null, nextAt: null };
 				set(row, { to: "", body: "", ...none, progress, version: row.version + 1 });
 			}

@@ -207,7 +207,8 @@ describe("cancelling", () => {
 		await pass({ hours: 50 });
 		expect([await state("note-1"), await state("note-2"), texts()]).toEqual(["dropped", "cancelled", []]);
 		anna.writes("Hello again");
-		await enqueue("4");
+		const { agencyId = "", to } = (await outbox.status("note-1")) ?? {};
+		await outbox.enqueue({ id: "4", agencyId, to: to ?? "", body: "4", purpose: "reply" });
 		await pass({ minutes: 1 });
 		expect(texts()).toEqual(["4"]);
 	});
@@ -674,7 +675,7 @@ describe("old texts", () => {
 	});
 });
 
-test("a higher priority goes first: among all contacts, and before the waiting texts of one", async () => {
+test("a reply goes first and marketing last, among all contacts and to one of them", async () => {
 	const { outbox, agency, anna, enqueue, sends, pass, sandbox } = createWorld({ ...defaults, concurrency: 1 });
 	for (let index = 0; index < 20; index++) {
 		const to = `+4477009003${index + 10}`;
@@ -682,8 +683,9 @@ test("a higher priority goes first: among all contacts, and before the waiting t
 		await enqueue(`Campaign ${index}`, { to });
 	}
 	await enqueue("Campaign, Anna");
-	await outbox.enqueue({ id: "urgent", agencyId: agency.id, to: anna.phoneNumber, body: "Urgent", priority: 10 });
-	await outbox.enqueue({ id: "later", agencyId: agency.id, to: anna.phoneNumber, body: "Least", priority: -1 });
+	const to = anna.phoneNumber;
+	await outbox.enqueue({ id: "offer", agencyId: agency.id, to, body: "Least", purpose: "marketing", priority: 10 });
+	await outbox.enqueue({ id: "urgent", agencyId: agency.id, to, body: "Urgent", purpose: "reply" });
 	await pass({ minutes: 1 });
 	const bodies = sends().map(({ body }) => Object(body).body);
 	expect([bodies[0], bodies.at(-1), bodies.length]).toEqual(["Urgent", "Least", 23]);

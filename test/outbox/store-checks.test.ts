@@ -19,6 +19,18 @@ type Mistake = (of: OutboxStore) => Partial<OutboxStore>;
 
 const without = (row: OutboxText | undefined, change: Partial<OutboxText>) => row && { ...row, ...change };
 
+/** Keeps what was noted last, even if it is an earlier time. */
+const noteNewest: Mistake = (of) => {
+	let last = {};
+	return {
+		note: async (recipient, facts) => {
+			last = { ...last, ...facts };
+			await of.note(recipient, facts);
+		},
+		facts: async (recipient) => ({ ...(await of.facts(recipient)), ...(recipient.agencyId === "agy_1" ? last : {}) }),
+	};
+};
+
 /** A mistake of each kind that a store can make, and the method that some error must name. */
 const mistakes: [what: string, named: RegExp, mistake: Mistake][] = [
 	["a method is missing", /"renew"/, () => ({ renew: undefined as never })],
@@ -149,6 +161,8 @@ const mistakes: [what: string, named: RegExp, mistake: Mistake][] = [
 		(of) => ({ release: async (lease, next) => (next ? of.release(lease, next) : undefined) }),
 	],
 	["save ignores the lease", /save with the old lease/, (of) => ({ save: (text) => of.save(text) })],
+	["facts finds nothing", /facts: after/, () => ({ facts: async () => ({}) })],
+	["note keeps the earlier time", /facts: after an earlier time/, noteNewest],
 	["watched finds nothing", /watched: expected/, () => ({ watched: async () => [] })],
 	["renew does nothing", /claim after both/, () => ({ renew: async () => {} })],
 	["paused finds nothing", /paused: expected/, () => ({ paused: async () => [] })],

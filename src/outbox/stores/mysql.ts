@@ -82,6 +82,11 @@ const statements = ({ texts, stops, queues, agencies, worker }: Names): Statemen
 				${isLeased ? `and ${queues}.id = $18 and token = $19` : ""}
 				${isGuarded ? `and begun_at > coalesce((select max(stopped_at) from ${stops} where name in ($15, $16, $17)), -1)` : ""}`,
 		stop: `insert into ${stops} (name, stopped_at) values ($1, ${moment}) on duplicate key update stopped_at = ${moment}`,
+		key: `select stopped_at from ${stops} where name = 'key'`,
+		addKey: `insert into ${stops} (name, stopped_at) values ('key', $1) on duplicate key update name = name`,
+		facts: (count) => `select name, stopped_at from ${stops} where name in (${marks(count)})`,
+		note: `insert into ${stops} (name, stopped_at) values ($1, $2)
+			on duplicate key update stopped_at = greatest(stopped_at, values(stopped_at))`,
 		wake: change(
 			`next_at = ${awake}, version = version + 1`,
 			`recipient = $2 and (length($3) = 0 or agency_id = $3) and state in ('waiting', 'held') and next_at > ${awake}`,

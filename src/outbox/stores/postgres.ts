@@ -50,6 +50,11 @@ const statements = ({ texts, stops, queues, agencies, worker }: Names): Statemen
 				(select max(stopped_at) from ${stops} where name in ($15::text, $16::text, $17::text))), -1))
 		returning 1 as one`,
 	stop: `insert into ${stops} (name, stopped_at) values ($1, ${moment}) on conflict (name) do update set stopped_at = ${moment}`,
+	key: `select stopped_at from ${stops} where name = 'key'`,
+	addKey: `insert into ${stops} (name, stopped_at) values ('key', $1) on conflict (name) do nothing`,
+	facts: (count) => `select name, stopped_at from ${stops} where name in (${marks(count)})`,
+	note: `insert into ${stops} (name, stopped_at) values ($1, $2)
+		on conflict (name) do update set stopped_at = greatest(${stops}.stopped_at, excluded.stopped_at)`,
 	wake: `update ${texts}
 		set next_at = case when state = 'waiting' and attempted = 0 then greatest(ready_at, $1::bigint) else $1::bigint end,
 			version = version + 1

@@ -6,6 +6,7 @@ import { bandOf, type OutboxStore } from "../store.ts";
 import type { OutboxText, Recipient } from "../text.ts";
 import { inChunks, type Row, type Value } from "./connection.ts";
 import { withoutValues } from "./database-error.ts";
+import { createFacts } from "./facts.ts";
 import { createQueues } from "./queues.ts";
 import { openTextFrom, rankOf, savedValues, stopNames, textFrom } from "./rows.ts";
 import type { Change, Database } from "./statements.ts";
@@ -128,6 +129,7 @@ export function createSqlStore(database: Database): OutboxStore {
 			await keepStops("purge", [before]);
 			return changeTexts(statements.purge(await isSettledUsed()), [before]);
 		},
+		...createFacts(statements, { query }),
 		...createQueues(statements, { query, change, readopt: () => changeTexts(statements.readopt, []) }),
 	};
 }

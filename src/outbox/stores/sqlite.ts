@@ -55,6 +55,11 @@ const statements = ({ texts, stops, queues, agencies, worker }: Names): Statemen
 			}
 		returning 1 as one`,
 	stop: `insert into ${stops} (name, stopped_at) values ($1, ${moment(texts)}) on conflict (name) do update set stopped_at = ${moment(texts)}`,
+	key: `select stopped_at from ${stops} where name = 'key'`,
+	addKey: `insert into ${stops} (name, stopped_at) values ('key', $1) on conflict (name) do nothing`,
+	facts: (count) => `select name, stopped_at from ${stops} where name in (${marks(count)})`,
+	note: `insert into ${stops} (name, stopped_at) values ($1, $2)
+		on conflict (name) do update set stopped_at = max(${stops}.stopped_at, excluded.stopped_at)`,
 	wake: `update ${texts}
 		set next_at = case when state = 'waiting' and attempted = 0 then max(ready_at, $1) else $1 end,
 			version = version + 1

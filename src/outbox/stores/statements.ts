@@ -69,6 +69,14 @@ export interface Statements {
 	prolong?: string;
 	/** name */
 	stop: string;
+	/** The key of the names under which facts are stored. */
+	key: string;
+	/** a new key */
+	addKey: string;
+	/** names */
+	facts: (count: number) => string;
+	/** name, time */
+	note: string;
 	/** now, recipient, agency */
 	wake: Change;
 	wakeQueues: string;

@@ -146,8 +146,8 @@ export const claimChecks: Check[] = [
 				...Array.from({ length: 30 }, (_, at) => of(1, at)),
 				of(2, 0, { createdAt: noon - 1 }),
 				of(3, 0),
-				of(3, 1, { priority: 1 }),
-				of(3, 2, { priority: -1 }),
+				of(3, 1, { priority: 10_000_000 }),
+				of(3, 2, { priority: -10_000_000 }),
 			);
 			const first = await claim(store, { limit: 1, each: 2 });
 			equal("the first queue", numbers(first), [of(3, 1).to]);

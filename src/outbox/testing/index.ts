@@ -44,6 +44,8 @@ const methods = Object.keys({
 	unfinished: true,
 	followed: true,
 	save: true,
+	facts: true,
+	note: true,
 	stop: true,
 	wake: true,
 	recover: true,

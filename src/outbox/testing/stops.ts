@@ -1,5 +1,5 @@
 // A stop ends what was enqueued before it, and nothing that is enqueued later.
-import type { OutboxStore, Recipient } from "messaging-conversations/outbox";
+import type { ContactFacts, OutboxStore, Recipient } from "messaging-conversations/outbox";
 import { equal, like } from "./assert.ts";
 import { type Check, change, noon, otherAgency, otherNumber, recipient, rowOf, textOf } from "./check.ts";
 
@@ -8,6 +8,14 @@ async function stopsOf(store: OutboxStore, { agencyId, to }: Recipient): Promise
 	const open = await store.open({ agencyId, to }, 10, noon);
 	return Object.fromEntries(open.map(({ id, stoppedBy }) => [id, stoppedBy]));
 }
+
+/** Without the facts that are undefined, in one order. */
+const known = (facts: ContactFacts): object =>
+	Object.fromEntries(
+		Object.entries(facts)
+			.filter(([, at]) => at !== undefined)
+			.sort(),
+	);
 
 /** What `save` says to the change that begins a request. */
 async function begin(store: OutboxStore, id: string): Promise<boolean> {
@@ -31,6 +39,25 @@ export const stopChecks: Check[] = [
 			await change(store, "a", { state: "cancelled", nextAt: null });
 			await store.stop(recipient);
 			like("stoppedBy after a second stop", await stopsOf(store, recipient), { b: "cancel", c: "cancel" });
+		},
+	},
+	{
+		title: "facts of a contact stay with their latest time, for one agency or for all of them, also after erase",
+		async run(given) {
+			const store = await given(textOf("a"));
+			equal("facts of an unknown contact", known(await store.facts(recipient)), {});
+			await store.note(recipient, { optedOut: noon });
+			await store.note(recipient, { optedOut: noon - 1, optedIn: noon + 1 });
+			const expected = { optedIn: noon + 1, optedOut: noon };
+			equal("facts: after an earlier time", known(await store.facts(recipient)), expected);
+			equal("facts of another agency", known(await store.facts(otherAgency)), {});
+			await store.note({ to: recipient.to }, { optedOut: noon + 2 });
+			equal("facts: of all agencies", known(await store.facts(recipient)), { ...expected, optedOut: noon + 2 });
+			equal("facts: of all agencies, at another one", known(await store.facts(otherAgency)), { optedOut: noon + 2 });
+			equal("facts of another number", known(await store.facts(otherNumber)), {});
+			await change(store, "a", { state: "cancelled", nextAt: null });
+			await store.erase({ to: recipient.to });
+			equal("facts: after erase", known(await store.facts(otherAgency)), { optedOut: noon + 2 });
 		},
 	},
 	{

@@ -1,6 +1,8 @@
 import { type ConversationDetail, type Message, PartnerConfigurationError } from "messaging-conversations";
 import { hasMethods } from "../../shared/validation.ts";
 import { text as checkText } from "../input.ts";
+import { type Purpose, priorityOf, purposeOf } from "../policy/purpose.ts";
+import { isTimeZone } from "../policy/quiet-hours.ts";
 import type { OutboxText } from "../text.ts";
 
 /** A text, as `beforeSend` and `onReply` get it. */
@@ -16,7 +18,15 @@ export interface TextToSend {
 	/** Language of the consent template, as it was given to `enqueue`; null when it was not. */
 	consentLanguage: string | null;
 	/** As it was given to `enqueue`. */
+	purpose: Purpose;
+	/** As it was given to `enqueue`. */
 	priority: number;
+	/** As it was given to `enqueue`; null when it was not. */
+	notBefore: Date | null;
+	/** As it was given to `enqueue`; null when it was not. */
+	notAfter: Date | null;
+	/** The JSON value that was given to `enqueue`; null without one. */
+	meta: unknown;
 	/** When it was enqueued. */
 	createdAt: Date;
 	/** Requests made so far. */
@@ -29,6 +39,8 @@ export interface BeforeSendContext {
 	conversation: ConversationDetail | null;
 	/** Its newest messages, the newest first. */
 	messages: readonly Message[];
+	/** Whether a message is a text of this outbox, among its newest hundred to the contact. */
+	isOwn: (message: Message) => boolean;
 	/** The time. */
 	now: Date;
 }
@@ -130,16 +142,26 @@ function nameOf(error: unknown): string {
 	return typeof name === "string" && /^[A-Za-z]+$/.test(name) ? name.slice(0, 60) : "something";
 }
 
-function textToSend({
-	id,
-	agencyId,
-	to,
-	body,
-	consentLanguage,
-	priority,
-	createdAt,
-	progress,
-}: OutboxText): TextToSend {
-	const { attempts } = progress;
-	return { id, agencyId, to, body, consentLanguage, priority, createdAt: new Date(createdAt), attempts };
+function textToSend(text: OutboxText): TextToSend {
+	const { id, agencyId, to, body, consentLanguage, createdAt, notBefore, notAfter, progress } = text;
+	return {
+		id,
+		agencyId,
+		to,
+		body,
+		consentLanguage,
+		purpose: purposeOf(text),
+		priority: priorityOf(text),
+		notBefore: notBefore === null ? null : new Date(notBefore),
+		notAfter: notAfter === null ? null : new Date(notAfter),
+		meta: progress.given?.meta ?? null,
+		createdAt: new Date(createdAt),
+		attempts: progress.attempts,
+	};
+}
+
+/** Asks for the time zone of an agency. @throws PartnerConfigurationError if it fails, takes too long or returns none */
+export function askTimeZone(hook: (agencyId: string) => unknown, agencyId: string): Promise<string> {
+	const zone = (value: unknown) => (isTimeZone(value) ? value : undefined);
+	return ask("quietHours.timeZone", () => hook(agencyId), zone, "a time zone such as Europe/Brussels");
 }

@@ -1,12 +1,13 @@
 /*
  * Whether a text that could be sent may be sent: by the agency's settings, and by the hooks.
  */
-import { isWindowOpen, PartnerConfigurationError } from "messaging-conversations";
+import { isWindowOpen, type Message, PartnerConfigurationError } from "messaging-conversations";
 import { latestNow } from "../baseline.ts";
 import { backoffMs, lastMoment, readAgain, unsent } from "../decide.ts";
 import { type HeldMatch, type Match, messagesSince, type Reading, timeOf } from "../match.ts";
 import type { CheckedOptions } from "../options.ts";
-import type { Change, OutboxText } from "../text.ts";
+import type { Contact } from "../policy/contact.ts";
+import { type Change, type OutboxText, storableId } from "../text.ts";
 import { askBeforeSend, askOnReply, type BeforeSendVerdict, type ReplyVerdict } from "./hooks.ts";
 import type { Pauses } from "./pauses.ts";
 import type { Settings, SettingsCache } from "./settings.ts";
@@ -18,6 +19,7 @@ interface Context {
 	options: CheckedOptions;
 	pauses: Pauses;
 	settings: SettingsCache;
+	contact: Contact;
 }
 
 /** Asks the hooks and checks the agency's settings, after the conversation was read. */
@@ -30,6 +32,8 @@ export async function permissionFor(
 	const { options, pauses } = context;
 	try {
 		const reading = match?.reading ?? null;
+		const stopped = await ifOptedOut(context, text, reading);
+		if (stopped) return { change: stopped };
 		const reply = text.state === "held" && match?.kind === "held" ? await afterReply(options, text, match) : "send";
 		if (reply === "wait") return { change: readAgain(text, options, options.now()) };
 		if (reply === "cancel")
@@ -48,6 +52,20 @@ export async function permissionFor(
 	}
 }
 
+/** The change of a text to a contact who asked for no more of them. */
+async function ifOptedOut(
+	{ options, contact }: Context,
+	text: OutboxText,
+	reading: Reading | null,
+): Promise<Change | undefined> {
+	const now = options.now();
+	const isOpen = reading !== null && isWindowOpen(reading.conversation, now);
+	const optOut = await contact.optOutOf(text, reading, isOpen);
+	if (!optOut) return undefined;
+	if (text.state === "held") return { ...readAgain(text, options, now), progress: { cancelRequested: true } };
+	return { ...unsent(text, "cancelled", "opted_out"), progress: { optOutSid: optOut.messageSid } };
+}
+
 async function afterReply({ onReply }: CheckedOptions, text: OutboxText, match: HeldMatch): Promise<ReplyVerdict> {
 	if (typeof onReply !== "function") return "send";
 	const since = messagesSince(match.since, timeOf(match.queued.createdAt));
@@ -59,13 +77,15 @@ async function afterReply({ onReply }: CheckedOptions, text: OutboxText, match: 
 }
 
 async function verdictOn(
-	{ beforeSend, now }: CheckedOptions,
+	{ beforeSend, now, store }: CheckedOptions,
 	text: OutboxText,
 	reading: Reading | null,
 ): Promise<BeforeSendVerdict> {
 	if (!beforeSend) return "send";
 	const { conversation = null, messages = [] } = reading ?? {};
-	return askBeforeSend(beforeSend, text, { conversation, messages, now: new Date(now()) });
+	const own = new Set(messages.length > 0 ? await store.claimed(text) : []);
+	const isOwn = ({ messageSid }: Message): boolean => own.has(storableId(messageSid));
+	return askBeforeSend(beforeSend, text, { conversation, messages, isOwn, now: new Date(now()) });
 }
 
 /** A held text stays in the service's queue, whatever the hook says. */
@@ -81,7 +101,11 @@ function ifLater(text: OutboxText, until: Date, options: CheckedOptions): Change
 	return { nextAt, reason: "before_send", ...(text.progress.attempts === 0 && { readyAt: nextAt }) };
 }
 
-function ifHookFailed({ options, pauses }: Context, text: OutboxText, error: PartnerConfigurationError): Change {
+export function ifHookFailed(
+	{ options, pauses }: Pick<Context, "options" | "pauses">,
+	text: OutboxText,
+	error: PartnerConfigurationError,
+): Change {
 	const failures = text.progress.failures + 1;
 	const nextAt = options.now() + backoffMs(failures);
 	pauses.report(text.id, { reason: "hook_failed", error, agencyId: text.agencyId, retryAt: new Date(nextAt) });
@@ -98,12 +122,14 @@ async function bySettings(
 ): Promise<Permission> {
 	const now = options.now();
 	const { agencyId } = text;
+	const isOpen = reading !== null && isWindowOpen(reading.conversation, latestNow(reading, now, options.isClockGiven));
+	if (!isOpen && text.state === "waiting" && text.progress.given?.whenClosed === "skip")
+		return { change: unsent(text, "expired", "window_closed") };
 	const settings = await cache.of(agencyId, reading, signal);
 	if (!settings) return { language: chosen, settings };
 	const { availableLanguages, defaultLanguage, eligibleForManualSend } = settings;
 	const isChoice = availableLanguages.length > 1;
 	const language = chosen ?? (isChoice ? defaultLanguage : null);
-	const isOpen = reading !== null && isWindowOpen(reading.conversation, latestNow(reading, now, options.isClockGiven));
 	if (isOpen) return { language, settings };
 	if (!eligibleForManualSend) {
 		const nextAt = pauses.holdConsent(agencyId);

@@ -2,7 +2,13 @@
  * Works through the queue of one recipient: reads, decides, stores and sends.
  */
 
-import type { OutgoingMessage, PartnerError, Sent } from "messaging-conversations";
+import {
+	isWindowOpen,
+	type OutgoingMessage,
+	PartnerConfigurationError,
+	type PartnerError,
+	type Sent,
+} from "messaging-conversations";
 import { phaseOf } from "../../shared/delivery-phase.ts";
 import { baselineOf } from "../baseline.ts";
 import {
@@ -12,9 +18,14 @@ import {
 	type Decision,
 	decide,
 	ended,
+	ifQuiet,
 	lastMoment,
 	lastRequestAt,
+	longestWaitMs,
+	mayTakePlace,
+	onHeldOf,
 	pendingOf,
+	readAgain,
 	readMs,
 	unsent,
 	wasSurelyOpen,
@@ -23,6 +34,8 @@ import {
 } from "../decide.ts";
 import { findText, isConsentFailed, type Match, type Reading, readConversation, slackMs } from "../match.ts";
 import type { CheckedOptions } from "../options.ts";
+import { type Contact, createContact, type OptOutReader } from "../policy/contact.ts";
+import { policies, purposeOf } from "../policy/purpose.ts";
 import { type Band, bandOf, type Lease } from "../store.ts";
 import {
 	type Change,
@@ -38,7 +51,8 @@ import {
 import { failureOf } from "./failure.ts";
 import { type Gateway, isRefusedByGateway } from "./gateway.ts";
 import type { Pauses } from "./pauses.ts";
-import { permissionFor } from "./permission.ts";
+import { ifHookFailed, permissionFor } from "./permission.ts";
+import type { QuietClock } from "./quiet.ts";
 import { canAsk, isSameSettings, type Settings, type SettingsCache } from "./settings.ts";
 import { ifUnchanged, type Summaries, watchedFrom } from "./watch.ts";
 
@@ -49,10 +63,13 @@ export interface QueueContext {
 	gateway: Gateway;
 	settings: SettingsCache;
 	summaries: Summaries;
+	optOuts: OptOutReader;
+	quiet: QuietClock;
 	/** Called after each change of state that is stored. */
 	onChange: (text: OutboxText) => Promise<void>;
 	/** The right to work on the queue. */
 	lease: Lease;
+	contact: Contact;
 	/** How long a lease lasts, in milliseconds. */
 	leaseMs: number;
 }
@@ -67,12 +84,12 @@ export type Next = { at: number; band: Band } | undefined;
 
 /** Does what is due in a queue, until the signal aborts. */
 export async function workQueue(
-	shared: Omit<QueueContext, "lease">,
+	shared: Omit<QueueContext, "lease" | "contact">,
 	lease: Lease,
 	signal?: AbortSignal,
 ): Promise<Next> {
-	const context: QueueContext = { ...shared, lease };
-	const { store, now } = context.options;
+	const { store, now } = shared.options;
+	const context: QueueContext = { ...shared, lease, contact: createContact(store, shared.optOuts, lease, now) };
 	// Another text of the agency has met an error since the queue was leased.
 	if (context.pauses.pausedUntil(lease.agencyId) > now()) return { at: now(), band: lease.band };
 	await follow(context, lease, signal);
@@ -112,10 +129,24 @@ async function endUnsent(context: QueueContext, texts: readonly OpenText[]): Pro
 	let isAny = false;
 	for (const text of texts) {
 		if (text.state !== "waiting") continue;
-		const change = text.stoppedBy ? ifStopped(text) : whileWaiting(text, options, options.now());
+		const change = text.stoppedBy ? ifStopped(text) : await ifInTime(context, text);
 		if (change?.state && (await write(context, text, change))) isAny = true;
 	}
 	return isAny;
+}
+
+/** The end of a text whose contact has opted out, or whose time has passed, or will have when the quiet hours end. */
+async function ifInTime(context: QueueContext, text: OpenText): Promise<Change | undefined> {
+	const { options, quiet, contact } = context;
+	const change = whileWaiting(text, options, options.now());
+	const { keepsQuiet, afterOptOut } = policies[purposeOf(text)];
+	if (change?.state) return change;
+	const optOut = afterOptOut === "never" && contact.isUpToDate() && (await contact.optOutOf(text, null, true));
+	if (optOut) return { ...unsent(text, "cancelled", "opted_out"), progress: { optOutSid: optOut.messageSid } };
+	if (change || keepsQuiet !== "always") return change;
+	// If the time zone cannot be had, the text that is due tells of it.
+	const until = await quiet.end(text.agencyId, options.now()).catch(() => undefined);
+	return until === undefined ? undefined : ifQuiet(text, until, options);
 }
 
 function ifStopped(text: OpenText): Change {
@@ -129,11 +160,11 @@ function headOf([first, ...others]: readonly OpenText[], options: CheckedOptions
 }
 
 /** The text that is to take the place of the one that is held. */
-function replacing(held: OutboxText | undefined, texts: readonly OutboxText[], { onHeld }: CheckedOptions) {
-	if (onHeld !== "replace" || held?.state !== "held") return undefined;
+function replacing(held: OutboxText | undefined, texts: readonly OutboxText[], options: CheckedOptions) {
+	if (held?.state !== "held") return undefined;
 	// Whether the text is in the service's queue is not known at the moment.
 	if (held.progress.emptyAt !== null || held.progress.failures > 0) return undefined;
-	return texts.find(({ state }) => state === "waiting");
+	return texts.find((text) => text.state === "waiting" && onHeldOf(text, options, "onOwnHeld") !== "wait");
 }
 
 /** One step of one text: read, decide, send. False when another worker has changed it, or when it has to wait. */
@@ -146,17 +177,31 @@ async function workText(
 	const { options } = context;
 	const { now } = options;
 	const before = decide(head, undefined, options, now());
-	if (before === "send") return request(context, head, { reading: null, readAt: now() }, signal);
-	if (before !== "read") return (await write(context, head, before)) !== undefined;
+	// Only a reply may go to a contact who has asked for no more texts since.
+	const isRepeat = before === "send";
+	if (isRepeat && policies[purposeOf(head)].afterOptOut !== "never")
+		return request(context, head, { reading: null, readAt: now() }, signal);
+	if (before === "read" && head.state === "waiting" && policies[purposeOf(head)].keepsQuiet === "always") {
+		const asleep = await ifAsleep(context, head, null);
+		if (asleep) return (await write(context, head, asleep)) !== undefined;
+	}
+	if (before !== "read" && !isRepeat) return (await write(context, head, before)) !== undefined;
 	const waitsFor = replacing(head, texts, options) ? undefined : await ifUnchanged(context, head, signal);
 	if (waitsFor) return (await write(context, head, waitsFor)) !== undefined;
 	const match = await readFor(context, head, signal);
 	if (match === undefined) return false;
 	const readAt = now();
-	const text = noted(head, match, readAt);
+	const text = await withOptOut(context, noted(head, match, readAt), match);
+	if (isRepeat && match?.kind === "none" && (await mayRepeat(context, text)))
+		return request(context, text, { reading: match.reading, readAt }, signal);
 	const decision = decide(text, match, options, readAt);
 	const next = replacing(text, texts, options);
 	if (next && match?.kind === "held" && decision !== "send" && decision !== "read" && (next.nextAt ?? 0) <= now()) {
+		if (!mayTakePlace(onHeldOf(next, options, "onOwnHeld"), match, readAt)) {
+			// It waits as long as the one that is held, unless something changes.
+			if (!(await write(context, next, { nextAt: decision.nextAt ?? readAt + longestWaitMs }))) return false;
+			return apply(context, text, decision);
+		}
 		const progress = { ...decision.progress, replacedBy: next.id };
 		if (!(await write(context, text, { ...decision, progress }))) return false;
 		return send(context, next, match, { reading: match.reading, readAt, replaces: text.id }, signal);
@@ -171,6 +216,43 @@ function noted(text: OutboxText, match: Match | null, now: number): OutboxText {
 	if (!match || text.state === "waiting") return { ...text, progress };
 	const consentFailed = isConsentFailed(match) ?? progress.consentFailed;
 	return { ...text, progress: { ...progress, hidden: 0, consentFailed } };
+}
+
+/** Whether a request that just failed may be made again, although its conversation shows nothing of it yet. */
+async function mayRepeat({ contact, quiet, options }: QueueContext, text: OutboxText): Promise<boolean> {
+	if (await contact.optOutOf(text, null, true)) return false;
+	if (policies[purposeOf(text)].keepsQuiet !== "always") return true;
+	const until = await quiet.end(text.agencyId, options.now()).catch(() => 0);
+	return until === undefined;
+}
+
+/** The change of a text that may not begin in these hours. */
+async function ifAsleep(
+	{ options, quiet, pauses }: QueueContext,
+	text: OutboxText,
+	reading: Reading | null,
+): Promise<Change | undefined> {
+	const now = options.now();
+	const isOpen = reading !== null && isWindowOpen(reading.conversation, now);
+	if (policies[purposeOf(text)].keepsQuiet === "while_closed" && isOpen) return undefined;
+	try {
+		const until = await quiet.end(text.agencyId, now);
+		if (until === undefined) return undefined;
+		return text.state === "held" ? readAgain(text, options, now) : ifQuiet(text, until, options);
+	} catch (error) {
+		if (!(error instanceof PartnerConfigurationError)) throw error;
+		return ifHookFailed({ options, pauses }, text, error);
+	}
+}
+
+/** Takes in what the contact asked for. A held text of a contact who has opted out is not sent again. */
+async function withOptOut({ contact, options }: QueueContext, text: OutboxText, match: Match | null) {
+	if (!match) return text;
+	await contact.learn(match.reading.messages);
+	if (text.state !== "held" || text.progress.cancelRequested) return text;
+	const isOpen = isWindowOpen(match.reading.conversation, options.now());
+	const isOut = await contact.optOutOf(text, match.reading, isOpen);
+	return isOut ? { ...text, progress: { ...text.progress, cancelRequested: true } } : text;
 }
 
 /** Stores a decision. A text that was replaced on purpose was not dropped. */
@@ -202,6 +284,8 @@ async function send(
 	grounds: Grounds,
 	signal: AbortSignal | undefined,
 ): Promise<boolean> {
+	const asleep = await ifAsleep(context, text, match?.reading ?? null);
+	if (asleep) return (await write(context, text, asleep)) !== undefined && asleep.state !== undefined;
 	const permission = await permissionFor(context, text, match, signal);
 	if (signal?.aborted) return false;
 	if ("change" in permission) {
@@ -481,6 +565,7 @@ async function follow(context: QueueContext, recipient: Recipient, signal: Abort
 			signal,
 		});
 		await pauses.passed(recipient, "read");
+		await context.contact.learn(reading?.messages ?? []);
 		for (const text of texts) {
 			const message = reading?.messages.find(({ messageSid }) => storableId(messageSid) === text.messageId);
 			await write(context, text, afterFollow(text, message ? phaseOf(message) : null, options, now()));

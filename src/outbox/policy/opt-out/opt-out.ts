@@ -1,4 +1,4 @@
-import { refuse } from "../input.ts";
+import { refuse } from "../../input.ts";
 import { type Clause, clausesOf } from "./clauses.ts";
 import { classesOf, withoutPlease } from "./words.ts";
 

@@ -1,0 +1,121 @@
+/*
+ * What is known of a contact beyond their texts: whether they asked for no more of them.
+ */
+import type { Message } from "messaging-conversations";
+import { messagesSince, type Reading, timeOf } from "../match.ts";
+import type { OutboxStore } from "../store.ts";
+import type { ContactFacts, OutboxText, Recipient } from "../text.ts";
+import { isOptIn, isOptOut } from "./opt-out/opt-out.ts";
+import { policies, purposeOf } from "./purpose.ts";
+
+/** What a contact's message asks for. */
+export type Asks = "out" | "in" | undefined;
+
+/** Reads messages, each once. */
+export interface OptOutReader {
+	asks: (message: Message) => Asks;
+}
+
+const mostRemembered = 10_000;
+
+/** @param optOut replaces the package's own function; false examines no message */
+export function createOptOutReader(optOut: ((message: Message) => boolean) | false | undefined): OptOutReader {
+	const read = new Map<string, Asks>();
+	const asked = (message: Message): Asks => {
+		if (optOut ? optOut(message) : isOptOut(message.body)) return "out";
+		return isOptIn(message.body) ? "in" : undefined;
+	};
+	return {
+		asks(message) {
+			if (optOut === false || message.direction !== "inbound") return undefined;
+			const { messageSid } = message;
+			if (!read.has(messageSid)) {
+				if (read.size >= mostRemembered) read.clear();
+				read.set(messageSid, asked(message));
+			}
+			return read.get(messageSid);
+		},
+	};
+}
+
+/** A contact, while their texts are worked on. */
+export interface Contact {
+	/** Takes in the messages of a reading, and stores what they ask for. */
+	learn: (messages: readonly Message[]) => Promise<void>;
+	/** Whether the newest messages are known, so that no later opt-in can be missed. */
+	isUpToDate: () => boolean;
+	/** Why a text may not be sent: the contact has opted out. Null if it may. */
+	optOutOf: (text: OutboxText, reading: Reading | null, isOpen: boolean) => Promise<OptOut | null>;
+}
+
+/** The opt-out that stops a text. */
+export interface OptOut {
+	at: number;
+	/** The contact's message, if it is among those that were read. */
+	messageSid: string | null;
+}
+
+/** The newest message that asks, of those that do. One without a time has that of its newer neighbour. */
+export function newestAsk(messages: readonly Message[], asks: (message: Message) => Asks, wanted: Asks) {
+	let time = 0;
+	for (const message of messages) {
+		time = timeOf(message.createdAt) || time;
+		if (asks(message) === wanted) return { at: time, messageSid: message.messageSid };
+	}
+	return undefined;
+}
+
+export function createContact(
+	store: Pick<OutboxStore, "facts" | "note">,
+	{ asks }: OptOutReader,
+	recipient: Recipient,
+	now: () => number,
+): Contact {
+	let known: Promise<ContactFacts> | undefined;
+	/** The message of the newest opt-out, once it was read. */
+	let named: string | null = null;
+	const facts = (): Promise<ContactFacts> => {
+		known ??= store.facts(recipient);
+		return known;
+	};
+	let isUpToDate = false;
+	return {
+		isUpToDate: () => isUpToDate,
+		async learn(messages) {
+			isUpToDate = true;
+			const out = newestAsk(messages, asks, "out");
+			const back = newestAsk(messages, asks, "in");
+			if (!out && !back) return;
+			const { optedOut = 0, optedIn = 0 } = await facts();
+			const found: ContactFacts = {};
+			// One without a time is new if the other one was newer so far.
+			const outAt = out && (out.at || (optedOut > optedIn ? 0 : now()));
+			const backAt = back && (back.at || (optedIn > optedOut ? 0 : now()));
+			if (out && outAt !== undefined && outAt >= optedOut) named = out.messageSid;
+			if (outAt && outAt > optedOut) found.optedOut = outAt;
+			if (backAt && backAt > optedIn) found.optedIn = backAt;
+			if (Object.keys(found).length === 0) return;
+			await store.note(recipient, found);
+			known = Promise.resolve({ ...(await facts()), ...found });
+		},
+		async optOutOf(text, reading, isOpen) {
+			const { optedOut = 0, optedIn = 0 } = await facts();
+			if (optedOut === 0 || optedIn > optedOut) return null;
+			const messages = reading?.messages ?? [];
+			const found = newestAsk(messages, asks, "out");
+			if (found && found.at >= optedOut) named = found.messageSid;
+			const messageSid = named;
+			const stopped = { at: optedOut, messageSid };
+			if (policies[purposeOf(text)].afterOptOut === "never") return stopped;
+			const hasWritten = messagesSince(messages, optedOut).some(
+				(message) =>
+					message.direction === "inbound" &&
+					message.buttonClicked === null &&
+					asks(message) !== "out" &&
+					timeOf(message.createdAt) > optedOut &&
+					timeOf(message.createdAt) <= text.createdAt,
+			);
+			return isOpen && hasWritten ? null : stopped;
+		},
+	};
+}

@@ -1,0 +1,390 @@
+// What a text is for decides when it is sent: quiet hours, opt-outs, closed windows and texts that the service holds.
+
+import type { EnqueuedText, OutboxOptions } from "messaging-conversations/outbox";
+import { createOutbox } from "messaging-conversations/outbox";
+import { describe, expect, test } from "vitest";
+import { memoryStore } from "./memory.ts";
+import { createWorld } from "./world.ts";
+
+const defaults = { onReply: undefined, afterDrop: undefined, maxAgeMs: undefined } as const;
+const purposes = ["reply", "notice", "marketing"] as const;
+
+type World = ReturnType<typeof createWorld>;
+
+/** Enqueues a text to Anna. */
+function add({ outbox, agency, anna }: World, id: string, rest: Partial<EnqueuedText> = {}) {
+	return outbox.enqueue({ id, agencyId: agency.id, to: anna.phoneNumber, body: id, ...rest });
+}
+
+const stateOf = async ({ outbox }: World, id: string) => {
+	const status = await outbox.status(id);
+	return [status?.state, status?.reason];
+};
+
+describe("order", () => {
+	test("replies go first and marketing last, whatever the priority", async () => {
+		const world = createWorld({ ...defaults, concurrency: 1 });
+		await add(world, "offer", { purpose: "marketing", priority: 1_000_000 });
+		await add(world, "reminder", { priority: -1_000_000 });
+		await add(world, "urgent", { priority: 5 });
+		await add(world, "answer", { purpose: "reply", priority: -1_000_000 });
+		await world.pass({ minutes: 1 });
+		expect(world.texts()).toEqual(["answer", "urgent", "reminder", "offer"]);
+		expect((await world.outbox.status("offer"))?.purpose).toBe("marketing");
+	});
+});
+
+describe("opt-outs", () => {
+	const stops = ["STOP", "Uitschrijven", "Arrêtez de m'écrire", "Bitte keine Nachrichten mehr", "No me escribas más"];
+
+	test.each(stops)("%j stops notices and marketing before the first request, and names the message", async (words) => {
+		const world = createWorld(defaults);
+		world.anna.writes(words);
+		await add(world, "notice");
+		await add(world, "offer", { purpose: "marketing" });
+		await world.pass({ minutes: 1 });
+		expect(await stateOf(world, "notice")).toEqual(["cancelled", "opted_out"]);
+		expect(await stateOf(world, "offer")).toEqual(["cancelled", "opted_out"]);
+		expect(world.sends()).toEqual([]);
+		const { messages } = (await world.client.agency(world.agency.id).conversations.get(world.anna.phoneNumber))
+			.messagePage;
+		const status = await world.outbox.status("notice");
+		expect(status?.optOutSid).toBe(messages[0]?.messageSid);
+		expect(status?.description).toMatch(/asked for no more texts/);
+	});
+
+	test("holds when fifty newer messages have come, until the contact wants texts again", async () => {
+		const world = createWorld(defaults);
+		world.anna.writes("STOP");
+		await add(world, "first");
+		await world.pass({ minutes: 1 });
+		for (let count = 0; count < 60; count++) world.anna.writes(`Message ${count}`);
+		await add(world, "second");
+		await world.pass({ minutes: 1 });
+		expect(await stateOf(world, "second")).toEqual(["cancelled", "opted_out"]);
+		world.anna.writes("START");
+		await add(world, "third");
+		await world.pass({ minutes: 1 });
+		expect(world.texts()).toEqual(["third"]);
+	});
+
+	test("a reply is sent if the contact wrote words after it, before the reply was enqueued", async () => {
+		const world = createWorld(defaults);
+		world.anna.writes("STOP");
+		await add(world, "too early", { purpose: "reply" });
+		await world.pass({ minutes: 1 });
+		expect(await stateOf(world, "too early")).toEqual(["cancelled", "opted_out"]);
+		world.anna.writes("But is it still free?");
+		await add(world, "answer", { purpose: "reply" });
+		await add(world, "notice");
+		await world.pass({ minutes: 1 });
+		expect(world.texts()).toEqual(["answer"]);
+		world.sandbox.clock.advance({ hours: 25 });
+		await add(world, "late", { purpose: "reply" });
+		await world.pass({ minutes: 1 });
+		expect(await stateOf(world, "late")).toEqual(["cancelled", "opted_out"]);
+	});
+
+	test("a held text is marked, and onReply does not send it again", async () => {
+		const world = createWorld({ ...defaults, onReply: "send" });
+		world.sandbox.clock.advance({ hours: 25 });
+		await add(world, "held");
+		await world.pass({ minutes: 1 });
+		world.anna.writes("STOP");
+		await world.pass({ minutes: 30 });
+		expect(await world.outbox.status("held")).toMatchObject({ cancelRequested: true });
+		expect(world.texts()).toEqual([]);
+	});
+
+	test("optOut and optIn store what came by telephone, for one agency or all, and forget keeps it", async () => {
+		const world = createWorld(defaults);
+		const { outbox, anna, agency } = world;
+		await outbox.optOut({ to: "+44 7700 900101" });
+		await add(world, "first");
+		await world.pass({ minutes: 1 });
+		await outbox.forget({ to: anna.phoneNumber });
+		await add(world, "second");
+		await world.pass({ minutes: 1 });
+		expect(await stateOf(world, "second")).toEqual(["cancelled", "opted_out"]);
+		world.sandbox.clock.advance({ minutes: 1 });
+		await outbox.optIn({ to: anna.phoneNumber, agencyId: agency.id });
+		await add(world, "third");
+		await world.pass({ minutes: 1 });
+		expect(world.texts()).toEqual(["third"]);
+		world.sandbox.clock.advance({ minutes: 1 });
+		await add(world, "waits", { notBefore: new Date(world.sandbox.clock.now().getTime() + 3_600_000) });
+		await outbox.optOut({ to: anna.phoneNumber, agencyId: agency.id });
+		await world.pass({ hours: 2 });
+		expect(await stateOf(world, "waits")).toEqual(["cancelled", "opted_out"]);
+	});
+
+	test("observe stores an opt-out that no read has met", async () => {
+		const world = createWorld(defaults);
+		const { outbox, agency, anna, client } = world;
+		anna.writes("Désabonner");
+		const { conversation, messagePage } = await client.agency(agency.id).conversations.get(anna.phoneNumber);
+		await outbox.observe({ agencyId: agency.id, conversation, messages: messagePage.messages });
+		for (let count = 0; count < 60; count++) anna.writes(`Message ${count}`);
+		await add(world, "notice");
+		await world.pass({ minutes: 1 });
+		expect(await stateOf(world, "notice")).toEqual(["cancelled", "opted_out"]);
+	});
+
+	test("a repeat is checked too: after a lost answer the text of a contact who has opted out is not sent again", async () => {
+		const world = createWorld(defaults);
+		world.sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 500 } });
+		await add(world, "notice");
+		await world.outbox.drain();
+		expect(world.sends()).toHaveLength(1);
+		world.anna.writes("STOP");
+		await world.pass({ hours: 3 });
+		expect(world.texts()).toEqual([]);
+		expect((await stateOf(world, "notice"))[0]).toBe("cancelled");
+	});
+
+	test("a function replaces isOptOut, and false examines nothing", async () => {
+		const own = createWorld({ ...defaults, optOut: ({ body }) => body === "Basta" });
+		own.anna.writes("STOP");
+		await add(own, "first");
+		await own.pass({ minutes: 1 });
+		own.anna.writes("Basta");
+		await add(own, "second");
+		await own.pass({ minutes: 1 });
+		expect(own.texts()).toEqual(["first"]);
+		const none = createWorld({ ...defaults, optOut: false });
+		none.anna.writes("STOP");
+		await add(none, "first");
+		await none.pass({ minutes: 1 });
+		expect(none.texts()).toEqual(["first"]);
+	});
+});
+
+describe("quiet hours", () => {
+	/** The sandbox begins at 9:00 UTC, which is 10:00 in Brussels. */
+	const quietHours = { from: "20:00", to: "08:00", timeZone: "Europe/Brussels" } as const;
+	const at = (world: World, time: string) => {
+		world.sandbox.clock.advanceTo(`${world.sandbox.clock.now().toISOString().slice(0, 10)}T${time}Z`);
+		world.anna.writes("Hello");
+	};
+
+	test("a notice waits until they end, without a read, and in its place in the order", async () => {
+		const world = createWorld({ ...defaults, quietHours });
+		at(world, "21:00:00");
+		await add(world, "moved to 14:00");
+		await world.pass({ minutes: 50 });
+		await add(world, "moved to 15:00");
+		await world.pass({ hours: 8 });
+		expect([world.sandbox.requests().length, world.texts()]).toEqual([0, []]);
+		expect(await stateOf(world, "moved to 14:00")).toEqual(["waiting", "quiet_hours"]);
+		expect((await world.outbox.status("moved to 14:00"))?.description).toBe("Waits for the end of the quiet hours.");
+		await world.pass({ hours: 2 });
+		expect(world.texts()).toEqual(["moved to 14:00", "moved to 15:00"]);
+	});
+
+	test("a reply ignores them while the window is open, and keeps them otherwise", async () => {
+		const world = createWorld({ ...defaults, quietHours });
+		at(world, "21:00:00");
+		await add(world, "answer", { purpose: "reply" });
+		await world.pass({ minutes: 1 });
+		expect(world.texts()).toEqual(["answer"]);
+		world.sandbox.clock.advance({ hours: 25 });
+		await add(world, "late answer", { purpose: "reply" });
+		await world.pass({ minutes: 30 });
+		expect([world.templates(), await stateOf(world, "late answer")]).toEqual([0, ["waiting", "quiet_hours"]]);
+		await world.pass({ hours: 10 });
+		expect(world.templates()).toBe(1);
+	});
+
+	test("what can only be sent within them expires at once", async () => {
+		const world = createWorld({ ...defaults, quietHours });
+		at(world, "14:00:00");
+		const day = world.sandbox.clock.now().toISOString().slice(0, 10);
+		const status = await add(world, "tonight", { notBefore: `${day}T21:00:00Z`, notAfter: `${day}T23:00:00Z` });
+		expect([status.state, status.reason]).toEqual(["expired", "quiet_hours"]);
+		expect(status.description).toMatch(/Call the contact/);
+		expect((await world.outbox.settled()).map(({ id, reason }) => [id, reason])).toEqual([["tonight", "quiet_hours"]]);
+		at(world, "21:30:00");
+		await add(world, "head");
+		await add(world, "behind", { notAfter: `${day}T22:30:00Z` });
+		expect(await stateOf(world, "behind")).toEqual(["expired", "quiet_hours"]);
+		await add(world, "reply", { notAfter: `${day}T22:30:00Z`, purpose: "reply" });
+		await world.pass({ minutes: 1 });
+		expect(await stateOf(world, "reply")).toEqual(["sent", null]);
+	});
+
+	test("a repeat keeps them, and a text in doubt is read and followed as always", async () => {
+		const world = createWorld({ ...defaults, quietHours });
+		at(world, "18:59:58");
+		world.sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 500 }, times: 3 });
+		await add(world, "notice");
+		await world.pass({ hours: 3 });
+		const night = world.sends().filter(({ at: time }) => new Date(time).getUTCHours() >= 19);
+		expect([night, world.texts()]).toEqual([[], []]);
+		await world.pass({ hours: 10 });
+		expect(world.texts()).toEqual(["notice"]);
+	});
+
+	test("the time zone may be that of the agency, and a function that fails pauses the contact", async () => {
+		let zone: string | Error = "America/New_York";
+		const timeZone = async () => {
+			if (zone instanceof Error) throw zone;
+			return zone;
+		};
+		const world = createWorld({ ...defaults, quietHours: { ...quietHours, timeZone } });
+		at(world, "21:00:00");
+		await add(world, "afternoon in New York");
+		await world.pass({ minutes: 1 });
+		expect(world.texts()).toEqual(["afternoon in New York"]);
+		zone = new Error("+447700900101");
+		const other = createWorld({ ...defaults, quietHours: { ...quietHours, timeZone } });
+		await add(other, "no zone");
+		await other.pass({ minutes: 1 });
+		expect(other.texts()).toEqual([]);
+		expect(await stateOf(other, "no zone")).toEqual(["waiting", "before_send_failed"]);
+		expect(other.pauses).toMatchObject([{ reason: "hook_failed" }]);
+		expect(JSON.stringify(other.pauses)).not.toContain("447700900101");
+	});
+
+	test.each<[quietHours: unknown, field: string]>([
+		[{ from: "8pm", to: "08:00", timeZone: "Europe/Brussels" }, "quietHours.from"],
+		[{ from: "20:00", to: "24:00", timeZone: "Europe/Brussels" }, "quietHours.to"],
+		[{ from: "20:00", to: "20:00", timeZone: "Europe/Brussels" }, "quietHours.to"],
+		[{ from: "20:00", to: "08:00", timeZone: "Brussels" }, "quietHours.timeZone"],
+		[{ from: "20:00", to: "08:00" }, "quietHours.timeZone"],
+		["20:00-08:00", "quietHours"],
+	])("%j is refused", (hours, field) => {
+		const { client } = createWorld();
+		const open = () => createOutbox({ client, store: memoryStore(), quietHours: hours as OutboxOptions["quietHours"] });
+		expect(open).toThrow(expect.objectContaining({ _tag: "PartnerInvalidInput", field }));
+	});
+});
+
+describe("whenClosed", () => {
+	test.each(purposes)('"skip" asks nobody for consent: a %s ends as expired', async (purpose) => {
+		const world = createWorld(defaults);
+		world.sandbox.clock.advance({ hours: 25 });
+		await add(world, "skipped", { whenClosed: "skip", purpose });
+		await world.pass({ minutes: 1 });
+		expect([await stateOf(world, "skipped"), world.sends()]).toEqual([["expired", "window_closed"], []]);
+		world.anna.writes("Hello");
+		await add(world, "sent", { whenClosed: "skip", purpose });
+		await world.pass({ minutes: 1 });
+		expect(world.texts()).toEqual(["sent"]);
+	});
+
+	test('"skip" skips a contact who never wrote', async () => {
+		const world = createWorld(defaults);
+		await add(world, "new", { to: "+447700900102", whenClosed: "skip" });
+		await world.pass({ minutes: 1 });
+		expect([await stateOf(world, "new"), world.sends()]).toEqual([["expired", "window_closed"], []]);
+	});
+});
+
+describe("while the service holds a text", () => {
+	/** One of ours is held, and the contact has written since. */
+	async function createHeld(options: Partial<OutboxOptions> = {}) {
+		const world = createWorld({ ...defaults, ...options });
+		world.sandbox.clock.advance({ hours: 25 });
+		await add(world, "held");
+		await world.pass({ minutes: 1 });
+		return world;
+	}
+
+	test("a reply is sent into an open window, and everything else waits", async () => {
+		const world = await createHeld();
+		world.anna.writes("Is it still free?");
+		await add(world, "answer", { purpose: "reply" });
+		await add(world, "notice");
+		await world.pass({ minutes: 5 });
+		// The reply ended what was held, so that the notice has its turn then.
+		expect(world.texts()).toEqual(["answer", "notice"]);
+		expect((await stateOf(world, "held"))[0]).toBe("replaced");
+	});
+
+	test("a reply waits while the window is closed, and is not read about again and again", async () => {
+		const world = await createHeld();
+		const before = world.sandbox.requests().length;
+		await add(world, "answer", { purpose: "reply" });
+		await world.pass({ minutes: 30 });
+		expect((await stateOf(world, "answer"))[0]).toBe("waiting");
+		expect(world.sandbox.requests().length - before).toBeLessThan(10);
+		world.anna.writes("Hello?");
+		await world.pass({ minutes: 20 });
+		expect(world.texts()).toEqual(["answer"]);
+	});
+
+	test("a reply waits for a text of somebody else, unless it says send_if_open", async () => {
+		const world = createWorld(defaults);
+		world.sandbox.clock.advance({ hours: 25 });
+		world.agency.staff.sends(world.anna, "From a colleague");
+		world.anna.writes("Hello?");
+		await add(world, "waits", { purpose: "reply" });
+		await world.pass({ minutes: 5 });
+		expect((await stateOf(world, "waits"))[0]).toBe("waiting");
+		await add(world, "goes", { purpose: "reply", onHeld: "send_if_open", priority: 1 });
+		await world.pass({ minutes: 5 });
+		expect(world.texts()).toContain("goes");
+	});
+
+	test.each(purposes)("onHeld of a %s overrides the table: wait, send_if_open, replace", async (purpose) => {
+		const wait = await createHeld();
+		wait.anna.writes("Hello?");
+		await add(wait, "waits", { purpose, onHeld: "wait" });
+		await wait.pass({ minutes: 5 });
+		expect(wait.texts()).toEqual([]);
+		const open = await createHeld();
+		open.anna.writes("Hello?");
+		await add(open, "goes", { purpose, onHeld: "send_if_open" });
+		await open.pass({ minutes: 5 });
+		expect(open.texts()).toEqual(["goes"]);
+		const replace = await createHeld();
+		await add(replace, "takes its place", { purpose, onHeld: "replace" });
+		await replace.pass({ minutes: 5 });
+		expect(replace.anna.state().held?.body).toBe("takes its place");
+		expect((await stateOf(replace, "held"))[0]).toBe("replaced");
+	});
+});
+
+describe("what was given", () => {
+	test("beforeSend and status give back purpose, times and meta", async () => {
+		const seen: unknown[] = [];
+		const world = createWorld({
+			...defaults,
+			beforeSend: ({ purpose, priority, notBefore, notAfter, meta }, { messages, isOwn }) => {
+				seen.push({ purpose, priority, notBefore, notAfter, meta, own: messages.map(isOwn) });
+				return "send";
+			},
+		});
+		const notAfter = new Date(world.sandbox.clock.now().getTime() + 3_600_000);
+		const meta = { visit: 7, tags: ["a", null] };
+		await add(world, "1", { purpose: "reply", priority: 3, notAfter, meta });
+		await world.pass({ minutes: 1 });
+		await add(world, "2");
+		await world.pass({ minutes: 1 });
+		expect(seen).toEqual([
+			{ purpose: "reply", priority: 3, notBefore: null, notAfter, meta, own: [false] },
+			{ purpose: "notice", priority: 0, notBefore: null, notAfter: null, meta: null, own: [true, false] },
+		]);
+		expect((await world.outbox.status("1"))?.meta).toEqual(meta);
+		const [first] = await world.outbox.settled();
+		expect([first?.id, first?.purpose, first?.meta]).toEqual(["1", "reply", meta]);
+		await world.outbox.forget({ to: world.anna.phoneNumber });
+		expect((await world.outbox.status("1"))?.meta).toBeNull();
+	});
+
+	test.each<[field: string, value: unknown]>([
+		["purpose", "urgent"],
+		["purpose", null],
+		["onHeld", "skip"],
+		["whenClosed", "wait"],
+		["meta", () => 1],
+		["meta", 1n],
+		["meta", "x".repeat(5_000)],
+	])("a bad %s is refused without its value", async (field, value) => {
+		const world = createWorld();
+		const error = await add(world, "1", { [field]: value } as Partial<EnqueuedText>).catch((thrown: unknown) => thrown);
+		expect(error).toMatchObject({ _tag: "PartnerInvalidInput", field });
+		expect(String(error)).not.toContain("xxxx");
+		expect(await world.outbox.status("1")).toBeUndefined();
+	});
+});
