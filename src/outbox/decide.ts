@@ -4,7 +4,7 @@
 import { isWindowOpen } from "messaging-conversations";
 import { type DeliveryPhase, phaseOf } from "../shared/delivery-phase.ts";
 import { openFor, serviceNow } from "./baseline.ts";
-import { type HeldMatch, isAnswered, isFurther, type Match } from "./match.ts";
+import { type HeldMatch, isAnswered, isFurther, type Match, timeOf } from "./match.ts";
 import { type OnHeld, policies, purposeOf } from "./policy/purpose.ts";
 import {
 	type Change,
@@ -173,7 +173,16 @@ const newlyHeld = { emptyAt: null, reads: 0, failures: 0 };
 function ifEmpty(text: OutboxText, match: Match, { settleMs }: Rules, now: number): Change {
 	const emptyAt = text.progress.emptyAt ?? now;
 	if (now - emptyAt < settleMs) return { nextAt: emptyAt + settleMs, progress: { emptyAt, failures: 0 } };
-	return ended("dropped", whyDropped(match));
+	const reason = whyDropped(match);
+	// Somebody else may have written right after a decline.
+	const declinedAt = tapOf(match) ?? (reason === "declined" ? now : undefined);
+	return { ...ended("dropped", reason), progress: { declinedAt } };
+}
+
+/** When the contact last tapped a button, by the service's clock. */
+function tapOf({ since }: Match): number | undefined {
+	const tap = since.find(({ direction, buttonClicked }) => direction === "inbound" && buttonClicked !== null);
+	return (tap && timeOf(tap.createdAt)) || undefined;
 }
 
 /** A best guess: the service has no field for a decline. */

@@ -126,6 +126,8 @@ const reasons: Partial<Record<OutboxReason, string>> = {
 	no_answer: "Not delivered: the contact did not answer in time.",
 	earlier_text_dropped:
 		"Not sent: an earlier text to the contact was not delivered, because they declined or did not answer.",
+	earlier_text_declined: "Not sent: the contact declined an earlier text, and has not written since.",
+	earlier_text_unanswered: "Not sent: the contact did not answer an earlier text, and has not written since.",
 	failing: "Not sent: every attempt failed. Find out why before you send it again.",
 	blocked: "Not sent: something in front of the service, such as a firewall, refuses this text and lets others pass.",
 	not_allowed: "Not sent: the number is not one of allowRecipients.",

@@ -38,7 +38,7 @@ export type OutboxState =
  * - `dropped`, a best guess: `displaced` (somebody else's text followed), `declined` (the contact tapped a button),
  *   `answered_in_words` (the contact wrote, and tapped nothing: someone should look), `no_answer`
  * - `cancelled`: `requested` (by `cancel`, `cancelAll`, `forget` or `onReply`), `before_send` (by your hook),
- *   `earlier_text_dropped` (`afterDrop`), `opted_out` (the contact asked for no more texts)
+ *   `earlier_text_dropped` (`afterDrop`), `earlier_text_declined`, `earlier_text_unanswered` (by its purpose), `opted_out` (the contact asked for no more texts)
  * - `expired`: `too_old`, `quiet_hours` (they end after its last moment), `window_closed` (`whenClosed: "skip"`)
  * - `refused`: `bad_request` (a 400), `not_allowed` (`allowRecipients`), `invalid_input` (refused by the client), `failing`
  *   (eight requests failed, and reads showed that none was taken), `blocked` (something in front of the service, such as a
@@ -58,6 +58,8 @@ export type OutboxReason =
 	| "answered_in_words"
 	| "requested"
 	| "earlier_text_dropped"
+	| "earlier_text_declined"
+	| "earlier_text_unanswered"
 	| "opted_out"
 	| "too_old"
 	| "quiet_hours"
@@ -140,6 +142,8 @@ export interface Progress {
 	given?: GivenOptions | undefined;
 	/** The contact's message that asked for no more texts, if the text was cancelled because of it. */
 	optOutSid?: string | null | undefined;
+	/** When the contact tapped the button that declined it, in milliseconds. */
+	declinedAt?: number | undefined;
 	/** What the summary of the conversation showed when it was read last, and when; absent unless the text waits for the service's queue. */
 	watched?: { sign: string; at: number } | undefined;
 	/** Since when the service's queue has been seen empty, in milliseconds. */
@@ -182,6 +186,12 @@ export interface ContactFacts {
 	optedOut?: number | undefined;
 	/** They asked for them again. */
 	optedIn?: number | undefined;
+	/** They declined a text. */
+	declined?: number | undefined;
+	/** They left a reply or a notice without an answer. */
+	ignored?: number | undefined;
+	/** They left a marketing text without an answer. */
+	ignoredMarketing?: number | undefined;
 }
 
 /** A text as `insert` stores it. */

@@ -11,6 +11,14 @@ import type {
 
 const unfinished = ["sending", "held", "waiting"];
 
+const factNames = ["optedOut", "optedIn", "declined", "ignored", "ignoredMarketing"] as const;
+
+/** Of each fact the latest time. */
+function latest(all: readonly ContactFacts[]): ContactFacts {
+	const times = factNames.map((fact) => [fact, Math.max(0, ...all.map((each) => each[fact] ?? 0))] as const);
+	return Object.fromEntries(times.filter(([, at]) => at > 0));
+}
+
 export interface MemoryStore extends OutboxStore {
 	all: () => OutboxText[];
 	/** When something is to be done next, as a worker would find it. */
@@ -197,14 +205,10 @@ export function memoryStore(clock: () => number = () => performance.now()): Memo
 			return due.slice(0, limit).map(({ to }) => to);
 		},
 		async facts(recipient) {
-			const all = [recipient, { to: recipient.to }].map((who) => facts.get(nameOf(who)) ?? {});
-			const latest = (fact: "optedOut" | "optedIn") => Math.max(0, ...all.map((each) => each[fact] ?? 0)) || undefined;
-			return { optedOut: latest("optedOut"), optedIn: latest("optedIn") };
+			return latest([recipient, { to: recipient.to }].map((who) => facts.get(nameOf(who)) ?? {}));
 		},
 		async note(recipient, given) {
-			const known = facts.get(nameOf(recipient)) ?? {};
-			const later = (fact: "optedOut" | "optedIn") => Math.max(known[fact] ?? 0, given[fact] ?? 0) || undefined;
-			facts.set(nameOf(recipient), { optedOut: later("optedOut"), optedIn: later("optedIn") });
+			facts.set(nameOf(recipient), latest([facts.get(nameOf(recipient)) ?? {}, given]));
 		},
 		async renew(tokens, leaseMs) {
 			for (const queue of queues.values())

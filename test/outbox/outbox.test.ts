@@ -326,16 +326,17 @@ test("contacts whose calls fail together make one pause, and not one each", asyn
 });
 
 test("a lost answer in an open window is settled at once by the same id, and elsewhere by reading", async () => {
-	const { sandbox, enqueue, pass, texts, sends, outbox } = createWorld();
+	const { sandbox, agency, anna, enqueue, pass, texts, sends, outbox } = createWorld();
 	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
-	await enqueue("1");
+	// What is no reply is read about first, because the contact may have asked for no more texts.
+	await outbox.enqueue({ id: "0", agencyId: agency.id, to: anna.phoneNumber, body: "1", purpose: "reply" });
 	await pass({ ms: 10_000 });
-	expect(await outbox.status("note-1")).toMatchObject({ state: "sent", attempts: 2 });
+	expect(await outbox.status("0")).toMatchObject({ state: "sent", attempts: 2 });
 	sandbox.clock.advance({ hours: 25 });
 	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
 	await enqueue("2");
 	await pass({ ms: 10_000 });
-	expect(await outbox.status("note-2")).toMatchObject({ state: "held", attempts: 1 });
+	expect(await outbox.status("note-1")).toMatchObject({ state: "held", attempts: 1 });
 	expect([texts(), sends().length]).toEqual([["1"], 3]);
 });
 

@@ -214,8 +214,8 @@ describe("quiet hours", () => {
 
 	test("a repeat keeps them, and a text in doubt is read and followed as always", async () => {
 		const world = createWorld({ ...defaults, quietHours });
-		at(world, "18:59:58");
-		world.sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 500 }, times: 3 });
+		at(world, "18:59:59.950");
+		world.sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 500 } });
 		await add(world, "notice");
 		await world.pass({ hours: 3 });
 		const night = world.sends().filter(({ at: time }) => new Date(time).getUTCHours() >= 19);
@@ -386,5 +386,77 @@ describe("what was given", () => {
 		expect(error).toMatchObject({ _tag: "PartnerInvalidInput", field });
 		expect(String(error)).not.toContain("xxxx");
 		expect(await world.outbox.status("1")).toBeUndefined();
+	});
+});
+
+describe("after an earlier text that the service held", () => {
+	/** An earlier text of a purpose, which is held, and one of each purpose behind it. */
+	async function createBehind(purpose: (typeof purposes)[number]) {
+		const world = createWorld(defaults);
+		world.sandbox.clock.advance({ hours: 25 });
+		await add(world, "earlier", { purpose, onHeld: "wait" });
+		await world.pass({ minutes: 1 });
+		for (const each of purposes) await add(world, each, { purpose: each, onHeld: "wait", notAfter: inDays(world, 9) });
+		return world;
+	}
+	const inDays = ({ sandbox }: World, days: number) => new Date(sandbox.clock.now().getTime() + days * 86_400_000);
+	const reasons = async (world: World) => Promise.all(purposes.map(async (each) => (await stateOf(world, each))[1]));
+
+	test.each(purposes)("that was declined, a %s, everything that was enqueued before is cancelled", async (purpose) => {
+		const world = await createBehind(purpose);
+		world.anna.declines();
+		await world.pass({ minutes: 30 });
+		expect(await stateOf(world, "earlier")).toEqual(["dropped", "declined"]);
+		const states = await Promise.all(purposes.map(async (each) => (await stateOf(world, each))[0]));
+		expect(states).toEqual(["cancelled", "cancelled", "cancelled"]);
+		expect(world.texts()).toEqual([]);
+		// Later ones are sent, but for marketing, until the contact writes.
+		for (const each of purposes) await add(world, `later ${each}`, { purpose: each });
+		await world.pass({ minutes: 5 });
+		expect(world.texts()).toEqual(["later reply", "later notice"]);
+		expect(await stateOf(world, "later marketing")).toEqual(["cancelled", "earlier_text_declined"]);
+		world.anna.writes("Tell me more");
+		await add(world, "asked for", { purpose: "marketing" });
+		await world.pass({ minutes: 5 });
+		expect(world.texts().at(-1)).toBe("asked for");
+	});
+
+	test("that a notice or a reply got no answer, notices and marketing are cancelled, and replies are not", async () => {
+		for (const purpose of ["reply", "notice"] as const) {
+			const world = await createBehind(purpose);
+			await world.pass({ hours: 50 });
+			expect(await stateOf(world, "earlier")).toEqual(["dropped", "no_answer"]);
+			const [reply, ...others] = await reasons(world);
+			expect([reply, others]).toEqual([null, ["earlier_text_unanswered", "earlier_text_unanswered"]]);
+		}
+	});
+
+	test("that marketing got no answer, only marketing is cancelled, and a reminder goes out", async () => {
+		const world = await createBehind("marketing");
+		await world.pass({ hours: 50 });
+		const [reply, notice, marketing] = await reasons(world);
+		expect([reply, notice, marketing]).toEqual([null, null, "earlier_text_unanswered"]);
+		world.anna.accepts();
+		await world.pass({ hours: 1 });
+		expect(world.texts()).toEqual(["reply", "notice"]);
+	});
+
+	test("one ignored notice does not end every later one", async () => {
+		const world = await createBehind("notice");
+		await world.pass({ hours: 100 });
+		await add(world, "later");
+		await world.pass({ minutes: 5 });
+		expect((await stateOf(world, "later"))[0]).not.toBe("cancelled");
+	});
+
+	test("a contact who answered in words has not declined", async () => {
+		const world = createWorld(defaults);
+		world.sandbox.clock.advance({ hours: 25 });
+		await add(world, "earlier", { notAfter: inDays(world, 9) });
+		await world.pass({ minutes: 1 });
+		world.anna.writes("Yes please, send it!");
+		await world.pass({ hours: 50 });
+		expect(await stateOf(world, "earlier")).toEqual(["dropped", "answered_in_words"]);
+		expect((await world.outbox.status("earlier"))?.description).toMatch(/answered in words/);
 	});
 });

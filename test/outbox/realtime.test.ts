@@ -83,7 +83,9 @@ test("an id that the service forgot while the window closed does not make a seco
 });
 
 test("a message is followed until it is read", async () => {
-	const { sandbox, anna, outbox, enqueue, reaches } = start({ followMs: [30, 60, 120, 240, 480, 960] });
+	const { sandbox, anna, outbox, enqueue, reaches } = start({
+		followMs: [30, 60, 120, 240, 480, 960, 2_000, 4_000, 8_000],
+	});
 	anna.writes("Hello");
 	await enqueue("1");
 	await reaches("1", "sent");

@@ -44,9 +44,16 @@ export interface Contact {
 	learn: (messages: readonly Message[]) => Promise<void>;
 	/** Whether the newest messages are known, so that no later opt-in can be missed. */
 	isUpToDate: () => boolean;
+	/** Stores what became of a text that the service held. */
+	note: (facts: ContactFacts) => Promise<void>;
+	/** Why an earlier text that was declined, or got no answer, ends a waiting one. Null if none does. */
+	endedBy: (text: OutboxText) => Promise<EndedBy | null>;
 	/** Why a text may not be sent: the contact has opted out. Null if it may. */
 	optOutOf: (text: OutboxText, reading: Reading | null, isOpen: boolean) => Promise<OptOut | null>;
 }
+
+/** The reason why an earlier text ends a waiting one. */
+export type EndedBy = "earlier_text_declined" | "earlier_text_unanswered";
 
 /** The opt-out that stops a text. */
 export interface OptOut {
@@ -56,7 +63,7 @@ export interface OptOut {
 }
 
 /** The newest message that asks, of those that do. One without a time has that of its newer neighbour. */
-export function newestAsk(messages: readonly Message[], asks: (message: Message) => Asks, wanted: Asks) {
+function newestAsk(messages: readonly Message[], asks: (message: Message) => Asks, wanted: Asks) {
 	let time = 0;
 	for (const message of messages) {
 		time = timeOf(message.createdAt) || time;
@@ -79,10 +86,14 @@ export function createContact(
 		return known;
 	};
 	let isUpToDate = false;
+	/** When the contact last wrote words. A tap on a button is none. */
+	let wroteAt = 0;
 	return {
 		isUpToDate: () => isUpToDate,
 		async learn(messages) {
 			isUpToDate = true;
+			for (const { direction, buttonClicked, createdAt } of messages)
+				if (direction === "inbound" && buttonClicked === null) wroteAt = Math.max(wroteAt, timeOf(createdAt));
 			const out = newestAsk(messages, asks, "out");
 			const back = newestAsk(messages, asks, "in");
 			if (!out && !back) return;
@@ -97,6 +108,25 @@ export function createContact(
 			if (Object.keys(found).length === 0) return;
 			await store.note(recipient, found);
 			known = Promise.resolve({ ...(await facts()), ...found });
+		},
+		async note(found) {
+			await store.note(recipient, found);
+			const before = await facts();
+			const later = (fact: keyof ContactFacts) => Math.max(before[fact] ?? 0, found[fact] ?? 0) || undefined;
+			known = Promise.resolve({
+				optedOut: before.optedOut,
+				optedIn: before.optedIn,
+				declined: later("declined"),
+				ignored: later("ignored"),
+				ignoredMarketing: later("ignoredMarketing"),
+			});
+		},
+		async endedBy(text) {
+			const { declined = 0, ignored = 0, ignoredMarketing = 0 } = await facts();
+			const { afterDecline, endedByIgnored } = policies[purposeOf(text)];
+			if (afterDecline === "cancel" && declined > wroteAt) return "earlier_text_declined";
+			const least = Math.max(endedByIgnored === "none" ? 0 : ignored, endedByIgnored === "all" ? ignoredMarketing : 0);
+			return text.createdAt < least && wroteAt < least ? "earlier_text_unanswered" : null;
 		},
 		async optOutOf(text, reading, isOpen) {
 			const { optedOut = 0, optedIn = 0 } = await facts();

@@ -22,6 +22,10 @@ interface Policy {
 	keepsQuiet: "always" | "while_closed";
 	/** Whether a contact who has opted out gets it, if they wrote afterwards. */
 	afterOptOut: "never" | "if_they_wrote";
+	/** Whether a contact who declined an earlier text, and has not written since, gets it. What they declined came before. */
+	afterDecline: "send" | "cancel";
+	/** Which texts without an answer end it, if it was enqueued before they ended and the contact has not written since. */
+	endedByIgnored: "none" | "notices" | "all";
 	/** What it does while the service holds another text of this outbox. */
 	onOwnHeld: OnHeld;
 	/** What it does while the service holds a text of somebody else. */
@@ -34,14 +38,26 @@ export const policies: Record<Purpose, Policy> = {
 		order: 10_000_000,
 		keepsQuiet: "while_closed",
 		afterOptOut: "if_they_wrote",
+		afterDecline: "send",
+		endedByIgnored: "none",
 		onOwnHeld: "send_if_open",
 		onOtherHeld: "wait",
 	},
-	notice: { order: 0, keepsQuiet: "always", afterOptOut: "never", onOwnHeld: "wait", onOtherHeld: "wait" },
+	notice: {
+		order: 0,
+		keepsQuiet: "always",
+		afterOptOut: "never",
+		afterDecline: "send",
+		endedByIgnored: "notices",
+		onOwnHeld: "wait",
+		onOtherHeld: "wait",
+	},
 	marketing: {
 		order: -10_000_000,
 		keepsQuiet: "always",
 		afterOptOut: "never",
+		afterDecline: "cancel",
+		endedByIgnored: "all",
 		onOwnHeld: "wait",
 		onOtherHeld: "wait",
 	},

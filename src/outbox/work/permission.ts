@@ -61,7 +61,8 @@ async function ifOptedOut(
 	const now = options.now();
 	const isOpen = reading !== null && isWindowOpen(reading.conversation, now);
 	const optOut = await contact.optOutOf(text, reading, isOpen);
-	if (!optOut) return undefined;
+	const endedBy = text.state === "waiting" && text.progress.attempts === 0 ? await contact.endedBy(text) : null;
+	if (!optOut) return endedBy ? unsent(text, "cancelled", endedBy) : undefined;
 	if (text.state === "held") return { ...readAgain(text, options, now), progress: { cancelRequested: true } };
 	return { ...unsent(text, "cancelled", "opted_out"), progress: { optOutSid: optOut.messageSid } };
 }

@@ -39,6 +39,7 @@ import { policies, purposeOf } from "../policy/purpose.ts";
 import { type Band, bandOf, type Lease } from "../store.ts";
 import {
 	type Change,
+	type ContactFacts,
 	changed,
 	isUnfinished,
 	type OpenText,
@@ -125,7 +126,6 @@ async function nextOf({ options: { store, now } }: QueueContext, recipient: Reci
 
 /** Ends the waiting texts that may not be sent any more. Returns whether there were any. */
 async function endUnsent(context: QueueContext, texts: readonly OpenText[]): Promise<boolean> {
-	const { options } = context;
 	let isAny = false;
 	for (const text of texts) {
 		if (text.state !== "waiting") continue;
@@ -141,6 +141,8 @@ async function ifInTime(context: QueueContext, text: OpenText): Promise<Change |
 	const change = whileWaiting(text, options, options.now());
 	const { keepsQuiet, afterOptOut } = policies[purposeOf(text)];
 	if (change?.state) return change;
+	const endedBy = contact.isUpToDate() && text.progress.attempts === 0 && (await contact.endedBy(text));
+	if (endedBy) return unsent(text, "cancelled", endedBy);
 	const optOut = afterOptOut === "never" && contact.isUpToDate() && (await contact.optOutOf(text, null, true));
 	if (optOut) return { ...unsent(text, "cancelled", "opted_out"), progress: { optOutSid: optOut.messageSid } };
 	if (change || keepsQuiet !== "always") return change;
@@ -507,6 +509,8 @@ async function write(
 	const isNewState = next.state !== text.state;
 	// The statement that ends a held text stops the recipient too, so that no request can begin in between.
 	const stops = afterDrop === "cancel" && isNewState && isLost(next);
+	const facts = afterDrop === "cancel" && isNewState ? factsFrom(next, now()) : undefined;
+	if (facts) await context.contact.note(facts);
 	// As long as the request may be on its way, by the clock of the database: those of two machines may differ.
 	const leaseMs = Math.max(context.leaseMs, context.options.settleMs);
 	const lease = isBegin ? { lease: context.lease, leaseMs } : {};
@@ -514,7 +518,8 @@ async function write(
 	const saved = { ...next, version: text.version + 1 };
 	if (isNewState) await context.onChange(saved);
 	// Those whose turn has not come too, so that their status says so, and nothing but a late commit depends on the stop.
-	if (stops) await endUnsent(context, await store.open(next, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER));
+	if (stops || facts)
+		await endUnsent(context, await store.open(next, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER));
 	if (next.progress.forget && !isUnfinished(next.state)) await store.erase({ id: next.id });
 	return saved;
 }
@@ -533,11 +538,19 @@ async function writeEnd(context: QueueContext, begun: OutboxText, change: Change
 	return undefined;
 }
 
-/** Whether a text that was held, or may have been, has ended without being delivered, and without being replaced on purpose. */
+/** What the end of a text that the service held says of the contact. */
+function factsFrom(text: OutboxText, now: number): ContactFacts | undefined {
+	if (text.state !== "dropped") return undefined;
+	if (text.reason === "declined") return { declined: text.progress.declinedAt ?? now };
+	if (text.reason !== "no_answer") return undefined;
+	return purposeOf(text) === "marketing" ? { ignoredMarketing: now } : { ignored: now };
+}
+
+/** Whether the contact may have declined a text that was held, or may have been. */
 function isLost(text: OutboxText): boolean {
 	const { state, queueId, progress } = text;
-	if (state === "replaced") return progress.replacedBy === null;
-	return state === "dropped" || (state === "unknown" && (queueId !== null || !wasSurelyOpen(text)));
+	if (state === "dropped") return progress.declinedAt !== undefined;
+	return state === "unknown" && (queueId !== null || !wasSurelyOpen(text));
 }
 
 /** Whether the service took the text that was sent in this one's place. */
