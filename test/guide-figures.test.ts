@@ -132,7 +132,7 @@ const figures: readonly [page: string, ...sentences: string[]][] = [
 		`until ${from("outbox/decide.ts", "consentMs") / hour} hours after the request`,
 		`for ${followed} hours by default`,
 		`at least every ${inWords(from("outbox/decide.ts", "longestWaitMs") / minute)} minutes`,
-		`After ${inWords(from("outbox/stores/sql.ts", "longestWaitMs") / s)} seconds the worker pauses (\`database\`)`,
+		`After ${inWords(from("outbox/stores/retry.ts", "longestWaitMs") / s)} seconds the worker pauses (\`database\`)`,
 	],
 	[
 		"sent-delivered-failed",

@@ -3,6 +3,9 @@ import type { ClaimOptions, Lease, OutboxStore, OutboxText } from "messaging-con
 import { equal, like } from "./assert.ts";
 import { type Check, change, noon, otherAgency, otherNumber, recipient, rowOf, textOf } from "./check.ts";
 
+/** A number for films and books. */
+const numberAt = (end: number): string => `+447700900${end}`;
+
 /** Long enough for the slowest database. */
 const leaseMs = 600_000;
 
@@ -55,7 +58,7 @@ export const claimChecks: Check[] = [
 	{
 		title: "claims at the same moment never lease a queue twice",
 		async run(given) {
-			const texts = Array.from({ length: 40 }, (_, at) => textOf(`a${at}`, { to: `+4477009001${10 + at}` }));
+			const texts = Array.from({ length: 40 }, (_, at) => textOf(`a${at}`, { to: numberAt(110 + at) }));
 			const store = await given(...texts);
 			const found: Lease[] = [];
 			for (let round = 0; round < 40 && found.length < texts.length; round++) {
@@ -141,7 +144,7 @@ export const claimChecks: Check[] = [
 		title: "claim takes higher priorities first, then agencies in turn, and few of each",
 		async run(given) {
 			const of = (agency: number, at: number, rest: object = {}) =>
-				textOf(`${agency}-${at}`, { agencyId: `agy_${agency}`, to: `+44770090${agency}1${10 + at}`, ...rest });
+				textOf(`${agency}-${at}`, { agencyId: `agy_${agency}`, to: numberAt(100 * agency + at), ...rest });
 			const store = await given(
 				...Array.from({ length: 30 }, (_, at) => of(1, at)),
 				of(2, 0, { createdAt: noon - 1 }),
