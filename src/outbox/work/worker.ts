@@ -46,6 +46,8 @@ function sharesOf(concurrency: number) {
 /** Works on the queues that are due, beside any number of other workers. */
 export function createLoop({ store, step, now, concurrency, leaseMs }: Work, pauses: Pauses): Loop {
 	const { each, half, alone } = sharesOf(concurrency);
+	/** Those that could not be released, because the database was away. Until they end, nobody else has their queues. */
+	const kept = new Set<Lease>();
 	const nudges = new Set<() => void>();
 	const nudge = (): void => {
 		for (const wakeUp of nudges) wakeUp();
@@ -71,7 +73,14 @@ export function createLoop({ store, step, now, concurrency, leaseMs }: Work, pau
 				if (probed) await store.probe(probed.agencyId, probed.until, now());
 			} catch (error) {
 				failure ??= { error };
-				await store.release(lease, { at: now(), band: lease.band }).catch(() => {});
+				kept.add(lease);
+			}
+		}
+
+		async function releaseKept(): Promise<void> {
+			for (const lease of kept) {
+				await store.release(lease, { at: now(), band: lease.band });
+				kept.delete(lease);
 			}
 		}
 
@@ -137,6 +146,7 @@ export function createLoop({ store, step, now, concurrency, leaseMs }: Work, pau
 		Object(renewing).unref?.();
 		nudges.add(wakeUp);
 		try {
+			await releaseKept();
 			while (!signal?.aborted && !failure) {
 				isNudged = false;
 				const at = now();
@@ -166,6 +176,7 @@ export function createLoop({ store, step, now, concurrency, leaseMs }: Work, pau
 			nudges.delete(wakeUp);
 			await Promise.all([...running.values()].map(({ ended }) => ended));
 			clearInterval(renewing);
+			await releaseKept().catch(() => {});
 		}
 		if (failure) throw failure.error;
 	}

@@ -33,8 +33,9 @@ export function useWorkers(): (task: Task) => Promise<ChildProcess> {
 		await built;
 		const child = spawn(process.execPath, ["--liftoff-only", bundle], {
 			env: { ...process.env, TASK: JSON.stringify(task) },
-			stdio: ["ignore", "pipe", "inherit"],
+			stdio: ["ignore", "pipe", "pipe"],
 		});
+		child.stderr?.pipe(process.stderr, { end: false });
 		running.add(child);
 		child.once("exit", () => running.delete(child));
 		return child;

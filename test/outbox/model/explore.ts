@@ -14,11 +14,16 @@ export interface Found {
 /**
  * Ends at the first thing that goes wrong.
  *
+ * @param start what has happened already
  * @param isWhole whether each run is played on until all has ended, to see that nothing is lost
  */
-export async function explore(bounds: Bounds, code: Code, { isWhole = true } = {}): Promise<Found> {
+export async function explore(
+	bounds: Bounds,
+	code: Code,
+	{ isWhole = true, start = [] as readonly Choice[] } = {},
+): Promise<Found> {
 	const seen = new Set<string>();
-	const open: { path: Choice[]; from?: string }[] = [{ path: [] }];
+	const open: { path: Choice[]; from?: string }[] = [{ path: [...start] }];
 	const real = { date: Date.now, performance: performance.now.bind(performance), random: Math.random };
 	let world: World | undefined;
 	let runs = 0;
@@ -43,7 +48,7 @@ export async function explore(bounds: Bounds, code: Code, { isWhole = true } = {
 			world = new World({ ...bounds }, code);
 			await world.begin();
 			for (const [at, choice] of path.entries()) {
-				if (at === path.length - 1 && world.key() !== next.from)
+				if (at === path.length - 1 && next.from !== undefined && world.key() !== next.from)
 					throw new Error(`A run was played differently: ${traceOf(path)}`);
 				await world.do(choice);
 			}
