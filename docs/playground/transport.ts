@@ -32,7 +32,7 @@ export function createTransport(sandbox: Sandbox): typeof fetch {
 			return new Response(events, { headers: streamHeaders });
 		}
 		const body = new Uint8Array(await new Response(init.body).arrayBuffer());
-		const { status, result } = answerControl(controls, method, `/${path}${url.search}`, body);
+		const { status, result } = await answerControl(controls, method, `/${path}${url.search}`, body);
 		return Response.json(result, { status });
 	};
 }

@@ -21,6 +21,7 @@ import { assertScenario, createStage, play, type ScenarioName } from "./controls
 import type { Sandbox, SandboxOptions } from "./sandbox.ts";
 import { createFetch } from "./service/fetch.ts";
 import { handle, keyFrom } from "./service/handle.ts";
+import { perform, replay } from "./service/perform.ts";
 import type { WantedEvents } from "./world/event-log.ts";
 import { instant } from "./world/instant.ts";
 import { policyFrom } from "./world/policy.ts";
@@ -57,6 +58,7 @@ export type {
 	MessageState,
 } from "./controls/state.ts";
 export type { Connection, Sandbox, SandboxOptions } from "./sandbox.ts";
+export type { ReplayOptions, SandboxAnswer, SandboxRequest } from "./service/perform.ts";
 export type { Consent, ConsentSettings } from "./world/consent.ts";
 export type {
 	Author,
@@ -71,7 +73,7 @@ export type {
 } from "./world/event.ts";
 export type { WantedEvents } from "./world/event-log.ts";
 export type { FaultEffect, FaultKind, FaultOptions } from "./world/fault.ts";
-export type { RecordedRequest, Violation } from "./world/journal.ts";
+export type { RecordedRequest, RequestKey, Violation } from "./world/journal.ts";
 export type { Policy } from "./world/policy.ts";
 export type { Scope, VisibilityReason } from "./world/world.ts";
 
@@ -166,6 +168,8 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 			return events.subscribe(listener);
 		},
 		requests: journal.requests,
+		request: async (request) => perform(world, request, integration.apiKey),
+		replay: async (correlationId, options) => replay(world, correlationId, options),
 		violations: journal.violations,
 		check,
 		[Symbol.dispose]: () => check(),

@@ -9,6 +9,7 @@ import type { FlowControl } from "./controls/flow.ts";
 import type { IntegrationControl, IntegrationsControl, KeysControl, LinkOptions } from "./controls/integration.ts";
 import type { MessageControl } from "./controls/provider.ts";
 import type { ScenarioName } from "./controls/scenarios.ts";
+import type { ReplayOptions, SandboxAnswer, SandboxRequest } from "./service/perform.ts";
 import type { SandboxEvent } from "./world/event.ts";
 import type { WantedEvents } from "./world/event-log.ts";
 import type { RecordedRequest, Violation } from "./world/journal.ts";
@@ -88,8 +89,9 @@ export interface Sandbox {
 	 */
 	during(options: DuringOptions, act: () => void): During;
 	/**
-	 * Returns the events, the oldest first: the newest 10,000 events, and at most 32 MiB of their texts, or those of them
-	 * that are asked for. It begins empty, after the scenario that the sandbox was made with.
+	 * Returns the events, the oldest first, or those of them that are asked for: the newest 200,000 events, at most 32 MiB of
+	 * their texts, and beside those at most 32 MiB of answers. The bodies of answers are forgotten before any event is. It
+	 * begins empty, after the scenario that the sandbox was made with.
 	 * @example sandbox.events().map(({ type }) => type);
 	 * @example const [newest] = sandbox.events({ limit: 1 });
 	 */
@@ -106,6 +108,19 @@ export interface Sandbox {
 	 * @example sandbox.requests().at(-1)?.explanation;
 	 */
 	requests(): RecordedRequest[];
+	/**
+	 * Makes a request to the service, and waits for what comes of it. Nothing is thrown for a refusal or a lost answer.
+	 * @example (await sandbox.request({ method: "GET", path: "/me" })).status; // 200
+	 */
+	request(request: SandboxRequest): Promise<SandboxAnswer>;
+	/**
+	 * Makes a request of `requests()` again as it was: with the same headers and body, and with what it had as its key. One
+	 * with a revoked key is refused again, unless you ask for a good key. Throws for a request that is not kept any more.
+	 * @example
+	 * const [request] = sandbox.requests();
+	 * if (request?.status === 401) await sandbox.replay(request.correlationId, { key: "good" });
+	 */
+	replay(correlationId: string, options?: ReplayOptions): Promise<SandboxAnswer>;
 	/**
 	 * Returns the violations: requests that a good client does not make. These are requests to unknown paths, those with
 	 * a `+` in the path that is not encoded, and those that reuse an operationId for another message.

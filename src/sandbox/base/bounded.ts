@@ -1,10 +1,17 @@
-/** The newest items of a list, bounded by their number and by their weight. */
+/** A list that forgets its oldest items: at most so many, and only as heavy together as allowed. */
 export interface Bounded<Item> {
+	/** How many items were forgotten since it was last filled. */
+	readonly dropped: number;
+	readonly length: number;
 	add(item: Item): void;
 	dropNewest(): void;
-	/** The items, the oldest first. It is the list itself, which later items join. */
+	at(index: number): Item | undefined;
+	/** The items, the oldest first. */
 	items(): readonly Item[];
-	load(items: readonly Item[]): void;
+	/** The items from one index up to another one. */
+	slice(from: number, to: number): readonly Item[];
+	dropOldest(): void;
+	load(items: readonly Item[], dropped?: number): void;
 }
 
 /** The limits of a {@link Bounded} list. */
@@ -13,26 +20,57 @@ export interface BoundedOptions<Item> {
 	/** How much the items may weigh together; the newest is kept whatever it weighs. */
 	readonly weight: number;
 	weigh(item: Item): number;
+	/** Called with each item that is forgotten. */
+	onDrop?(item: Item): void;
 }
 
-export function createBounded<Item>({ atMost, weight, weigh }: BoundedOptions<Item>): Bounded<Item> {
-	let items: Item[] = [];
+/** How many forgotten places may wait at the front, because to move a long list at each item would take long. */
+const mostGaps = 4_096;
+
+export function createBounded<Item>({ atMost, weight, weigh, onDrop }: BoundedOptions<Item>): Bounded<Item> {
+	let items: (Item | undefined)[] = [];
+	/** Where the oldest item is. Before it are places of forgotten ones. */
+	let first = 0;
 	let total = 0;
+	let dropped = 0;
+	const length = (): number => items.length - first;
+	const slice = (from: number, to: number): Item[] => items.slice(first + from, first + Math.max(to, 0)) as Item[];
 	const add = (item: Item): void => {
 		items.push(item);
 		total += weigh(item);
-		while (items.length > atMost || (total > weight && items.length > 1)) drop(items.shift());
+		while (length() > atMost || (total > weight && length() > 1)) dropOldest();
 	};
-	const drop = (item: Item | undefined): void => {
-		if (item !== undefined) total -= weigh(item);
+	const dropOldest = (): void => {
+		const item = items[first] as Item;
+		items[first] = undefined;
+		first++;
+		dropped++;
+		total -= weigh(item);
+		onDrop?.(item);
+		if (first < mostGaps) return;
+		items = items.slice(first);
+		first = 0;
 	};
 	return {
+		get dropped() {
+			return dropped;
+		},
+		get length() {
+			return length();
+		},
 		add,
-		dropNewest: () => drop(items.pop()),
-		items: () => items,
-		load(given) {
+		dropNewest() {
+			if (length() > 0) total -= weigh(items.pop() as Item);
+		},
+		at: (index) => items[first + index],
+		items: () => slice(0, length()),
+		slice,
+		dropOldest: () => void (length() > 0 && dropOldest()),
+		load(given, before = 0) {
 			items = [];
+			first = 0;
 			total = 0;
+			dropped = before;
 			for (const item of given) add(item);
 		},
 	};

@@ -1,32 +1,61 @@
 import { Act } from "./act.tsx";
+import { clientOfRequest, curlOfRequest, fetchOfRequest } from "./code.ts";
 import type { Call } from "./control.ts";
+import { Copy } from "./copy.tsx";
 import { newOperationId, renew } from "./crm.tsx";
-import { apiKey, keys } from "./store.ts";
+import { post } from "./store.ts";
 import { operationIdOf, type RequestEvent } from "./words.ts";
 
-/** The call that makes a request again, with its own key. */
-export const callOf = ({ method, path, query, body, keyId }: RequestEvent): Call => ({
-	verb: method,
-	path: path.slice(1) + (query && `?${query}`),
-	body: body ?? undefined,
-	key: keys.value.find(({ id }) => id === keyId)?.apiKey ?? apiKey.value,
+/** Makes a request again as it was, or with a good key, or as a new send. */
+const replay = ({ correlationId }: RequestEvent, options: object = {}): Call => ({
+	...post(`requests/${correlationId}/replay`, options),
+	isRequest: true,
 });
 
-/** Buttons that make a request of the log again. */
+/** Buttons that make a request of the log again, on the sandbox itself. */
 export function Again({ event }: { readonly event: RequestEvent }) {
-	const call = callOf(event);
 	const isSend = operationIdOf(event) !== undefined;
-	const replay = isSend ? { ...call, body: { ...Object(event.body), operationId: newOperationId.value } } : call;
+	const isBad = event.key.state !== "valid";
+	const again = isSend ? { operationId: newOperationId.value } : {};
 	return (
 		<>
 			{isSend && (
-				<Act call={call} title="A retry: the same text with the same operationId">
+				<Act call={replay(event)} title="A retry: the same text with the same operationId">
 					Repeat with the same id
 				</Act>
 			)}
-			<Act call={replay} title={isSend ? "The same text as a new send, with a new operationId" : ""} onBegin={renew}>
+			<Act
+				call={replay(event, again)}
+				title={isSend ? "The same text as a new send, with a new operationId" : "The same request, as it was"}
+				onBegin={renew}
+			>
 				Replay
 			</Act>
+			{isBad && (
+				<Act call={replay(event, { ...again, key: "good" })} title="The same request, with a key that is good">
+					Replay with a good key
+				</Act>
+			)}
+		</>
+	);
+}
+
+/** The request as code, to make it again elsewhere. A key that was bad is $BAD_KEY there. */
+export function AsCode({ event }: { readonly event: RequestEvent }) {
+	const client = clientOfRequest(event);
+	return (
+		<>
+			<Copy what={`curl ${event.id}`} text={() => curlOfRequest(event)}>
+				curl
+			</Copy>
+			<Copy what={`fetch ${event.id}`} text={() => fetchOfRequest(event)}>
+				fetch
+			</Copy>
+			{client !== undefined && (
+				<Copy what={`client ${event.id}`} text={() => client}>
+					client
+				</Copy>
+			)}
 		</>
 	);
 }

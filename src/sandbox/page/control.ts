@@ -1,3 +1,4 @@
+import type { SandboxAnswer } from "../index.ts";
 import { type Signal, signal } from "./signal.ts";
 
 /** What a button does, and what it shows: a control call, or with a key a call to the service. */
@@ -7,8 +8,10 @@ export interface Call {
 	readonly path: string;
 	/** A file or a text is sent as it is, so that the sandbox says what is wrong with it. */
 	readonly body?: unknown;
-	/** The API key of a call to the service. */
+	/** The API key of a call to the service. The sandbox makes it, because a browser repeats a request that was reset. */
 	readonly key?: string | undefined;
+	/** Whether it makes a request to the service, and answers with what came of that. */
+	readonly isRequest?: boolean;
 }
 
 const storageKey = "sandbox-token";
@@ -41,19 +44,22 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
 	return response.ok ? response : Promise.reject(await refusalIn(response));
 }
 
-/** Calls the service, as a CRM does. */
-async function callService({ verb, path, body, key }: Call): Promise<Response> {
-	const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-	const signal = AbortSignal.timeout(patienceMs);
-	const response = await fetch(`/api/v1/${path}`, { method: verb, headers, body: textOf(body), signal });
-	if (response.ok) return response;
-	const { message } = await refusalIn(response);
-	const cause = response.headers.get("x-correlation-id");
-	throw new Error(`${response.status}: ${message}`, { cause });
+/** The request of a call to the service, as the sandbox makes it. */
+const madeBySandbox = ({ verb, path, body, key }: Call): Call => ({
+	verb: "POST",
+	path: "request",
+	body: { method: verb, path: `/${path}`, body, apiKey: key },
+});
+
+/** What came of a request to the service: its answer, or an error that says why there is none. */
+function answerOf({ status, answer, correlationId }: SandboxAnswer): unknown {
+	if (status !== null && status < 400) return answer;
+	const { message }: { message?: unknown } = Object(answer);
+	const words = status === null ? noAnswer : `${status}: ${message ?? `The sandbox answered ${status}.`}`;
+	throw new Error(words, { cause: correlationId });
 }
 
-/** A call to the service gets no answer after this time. */
-const patienceMs = 5_000;
+const noAnswer = "No usable answer: it may have been carried out.";
 
 async function refusalIn(response: Response): Promise<Error> {
 	const { message }: { message?: string } = await response.json().catch(() => ({}));
@@ -105,23 +111,21 @@ export async function perform<Answer>(call: Call, around: Around<Answer> = {}): 
 	shown.value = null;
 	latest = call;
 	try {
-		const { verb, path, body, key } = call;
-		const response = await (key === undefined
-			? request(path, { method: verb, body: textOf(body) })
-			: callService(call));
-		const answer: Answer = await response.json();
+		const { verb, path, body } = call.key === undefined ? call : madeBySandbox(call);
+		const response = await request(path, { method: verb, body: textOf(body) });
+		const given = await response.json();
+		const answer: Answer = call.key === undefined && !call.isRequest ? given : answerOf(given);
 		if (latest === call) made.value = { call, form, answer };
 		onDone?.(answer);
 	} catch (error) {
 		if (text) text.value ||= written;
-		if (latest === call) made.value = { call, form, error: reasonOf(error, call), cause: Object(error).cause };
+		if (latest === call) made.value = { call, form, error: reasonOf(error), cause: Object(error).cause };
 	}
 }
 
-function reasonOf(error: unknown, { key }: Call): string {
+function reasonOf(error: unknown): string {
 	if (!(error instanceof Error)) return String(error);
-	if (error.name === "Error") return error.message;
-	return key === undefined ? "The sandbox cannot be reached." : "No usable answer: it may have been carried out.";
+	return error.name === "Error" ? error.message : "The sandbox cannot be reached.";
 }
 
 const textOf = (body: unknown): string | File | null =>

@@ -1,7 +1,8 @@
 import { addressOf, bodyText, type Call, token } from "./control.ts";
 import { signal } from "./signal.ts";
 
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+/** A word of a shell. */
+export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** The command that makes a call. */
 export function curlOf(call: Call): string {

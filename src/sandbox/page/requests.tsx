@@ -1,8 +1,7 @@
 import { Fragment } from "preact";
 import { hrefOf, linkTo } from "./address.ts";
-import { Again, callOf } from "./again.tsx";
+import { Again, AsCode } from "./again.tsx";
 import { Copy } from "./copy.tsx";
-import { curlOf } from "./curl.ts";
 import { consequencesOf, type Entry, entries, isGood, targetOf } from "./entries.ts";
 import { Filters } from "./filters.tsx";
 import { Line, most, Older } from "./lines.tsx";
@@ -46,7 +45,7 @@ interface RequestProps {
 }
 
 function Request({ entry: { kind, requests, newest }, ...rest }: RequestProps) {
-	const { id, operation, method, ms, correlationId } = newest;
+	const { id, operation, method, ms, correlationId, key } = newest;
 	const isSend = kind === "attempts";
 	return (
 		<Line
@@ -58,9 +57,7 @@ function Request({ entry: { kind, requests, newest }, ...rest }: RequestProps) {
 			actions={
 				<div class="row">
 					<Again event={newest} />
-					<Copy what={`curl ${id}`} text={() => curlOf(callOf(newest))}>
-						curl
-					</Copy>
+					<AsCode event={newest} />
 					<Copy what={`link ${id}`} text={() => linkTo(correlationId ?? "")}>
 						copy link
 					</Copy>
@@ -78,7 +75,10 @@ function Request({ entry: { kind, requests, newest }, ...rest }: RequestProps) {
 				{kind === "polls" && ` ×${requests.length}`}
 			</b>
 			<span class={toneOf(newest)}>{answerOf(newest)}</span>
-			<span class="dim">{Math.round(ms)} ms</span>
+			<span class="dim">
+				{key.state !== "valid" && <span class="bad">key {key.state} </span>}
+				{Math.round(ms)} ms
+			</span>
 		</Line>
 	);
 }

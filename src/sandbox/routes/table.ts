@@ -1,4 +1,4 @@
-import { flag, listOf, optional, rule, type Schema } from "../../shared/validation.ts";
+import { anything, flag, listOf, optional, rule, type Schema } from "../../shared/validation.ts";
 import { aNumber, aString, oneOf, stringOrNull } from "../base/input.ts";
 import type { AiMessage, ContactMessage } from "../controls/compose.ts";
 import type { Contact } from "../controls/contact.ts";
@@ -409,6 +409,26 @@ const state = [
 		answers:
 			"the requests to the service, the oldest first, without keys; `explanation` says why one was refused or how a fault changed its answer, else it is null",
 		run: ({ sandbox }) => sandbox.requests(),
+	}),
+	post("request", {
+		takes: {
+			method: aString,
+			path: aString,
+			body: optional(anything),
+			headers: optional(passed<Record<string, string>>()),
+			apiKey: optional(stringOrNull),
+		},
+		body: "`method`, `path` (below the base URL, with its query); optional `body`, `headers`, `apiKey` (null is none; a good one when left out)",
+		answers:
+			'`{"correlationId", "status", "answer", "cut"}` of a request to the service; `status` is null when no answer came',
+		run: ({ sandbox, integration }, { apiKey = integration.apiKey, ...request }) =>
+			sandbox.request({ ...request, apiKey }),
+	}),
+	post("requests/{id}/replay", {
+		takes: { key: optional(oneOf("same", "good")), operationId: optional(aString) },
+		body: "optional `key` (same when left out: what it had, good or not; or good), `operationId` (another one makes a send a new one)",
+		answers: "the same, of the request with this correlation id, which is made again as it was",
+		run: ({ sandbox, id }, options) => sandbox.replay(id, options),
 	}),
 	get("violations", {
 		answers:

@@ -19,9 +19,15 @@ export async function readBody(request: IncomingMessage, most: number): Promise<
 	return isWhole ? bytes.subarray(0, length) : undefined;
 }
 
-/** Reads a body, at most `most` bytes of it, and keeps nothing. */
-export async function skipBody(request: IncomingMessage, most: number): Promise<void> {
-	await eachChunk(request, most, () => {});
+/** Reads a body, at most `most` bytes of it. Resolves with an empty one if it is longer than `kept`. */
+export async function readShortBody(request: IncomingMessage, most: number, kept: number): Promise<Buffer> {
+	let bytes: Buffer = Buffer.alloc(0);
+	let isShort = true;
+	const isWhole = await eachChunk(request, most, (chunk) => {
+		isShort &&= bytes.length + chunk.length <= kept;
+		bytes = isShort ? Buffer.concat([bytes, chunk]) : Buffer.alloc(0);
+	});
+	return isWhole ? bytes : Buffer.alloc(0);
 }
 
 /** Resolves with false if there are more than `most` bytes. The rest is then read and dropped: see {@link endLate}. */

@@ -9,9 +9,15 @@ export interface ControlAnswer {
 }
 
 /** Answers a request for a control. `target` is path and query below `/_sandbox`. */
-export function answerControl(controls: Controls, method: string, target: string, body: Call["body"]): ControlAnswer {
+export async function answerControl(
+	controls: Controls,
+	method: string,
+	target: string,
+	body: Call["body"],
+): Promise<ControlAnswer> {
 	try {
-		return { status: 200, result: controls(method, target, method === "GET" ? undefined : fieldsIn(textOf(body))) };
+		const given = method === "GET" ? undefined : fieldsIn(textOf(body));
+		return { status: 200, result: await controls(method, target, given) };
 	} catch (error) {
 		const message = error instanceof Error ? error.message : String(error);
 		if (error instanceof UnknownRoute) return { status: 404, result: { _tag: "SandboxNotFound", message } };

@@ -3,7 +3,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Answer, basePath, isLater, targetIn } from "../base/call.ts";
 import type { Sandbox } from "../index.ts";
 import type { Controls } from "../routes/controls.ts";
-import { bodyLimits, readBody, skipBody } from "./body.ts";
+import { longestStrangersBody } from "../world/journal.ts";
+import { bodyLimits, readBody, readShortBody } from "./body.ts";
 import { answerControl } from "./control.ts";
 import { type EventStreams, streamHeaders, wantedBy, wantsStream } from "./events.ts";
 import { strangerIn } from "./hosts.ts";
@@ -43,13 +44,14 @@ export async function respond(served: Served, request: IncomingMessage, response
 			return streamEvents(wantedBy(request.headers, query), response.writeHead(200, streamHeaders));
 		const given = await readBody(request, path === "/_sandbox/import" ? bodyLimits.import : bodyLimits.known);
 		if (!given) return refuseLength(response);
-		const { status, result } = answerControl(controls, method, url.slice("/_sandbox".length), given);
+		const { status, result } = await answerControl(controls, method, url.slice("/_sandbox".length), given);
 		return json(response, status, result);
 	}
-	// Without a good key the body decides nothing, so nothing of it is kept.
+	// Without a good key the body decides nothing. A short one is kept, so that the log can show and repeat the request.
 	const isKnown = sandbox.isAuthorized(headers.authorization);
-	if (!isKnown) await skipBody(request, bodyLimits.stranger);
-	const body = isKnown ? await readBody(request, bodyLimits.known) : "";
+	const body = isKnown
+		? await readBody(request, bodyLimits.known)
+		: await readShortBody(request, bodyLimits.stranger, longestStrangersBody);
 	if (body === undefined) return refuseLength(response);
 	let reply = sandbox.answer({ method, target: targetIn(url), headers, body });
 	while (isLater(reply)) {

@@ -1,5 +1,6 @@
 import { operationTable } from "../../../generated/operations.ts";
 import type { OperationId } from "../base/contract.ts";
+import { own } from "../base/own.ts";
 import { readinessOf } from "../world/consent.ts";
 import type { Fault } from "../world/fault.ts";
 import {
@@ -23,7 +24,7 @@ import { decodeCursor, listName, messagesName } from "./cursor.ts";
 export function explainPath(method: string, path: string): string {
 	if (path.startsWith("/..")) return "The path is outside /api/v1, where all operations are.";
 	if (/^\/api\/v1(\/|$)/.test(path)) return "The path has /api/v1 twice: the base URL ends in it already.";
-	if (path === "/openapi.json") return `openapi.json takes GET, not ${method.slice(0, 20)}.`;
+	if (path === "/openapi.json") return `openapi.json takes GET, not ${own(method.slice(0, 20))}.`;
 	if (path.slice(1).split("/").includes(""))
 		return "A segment of the path is empty: an id is missing, or there is a slash too many.";
 	const segments = path.split("/");
@@ -31,7 +32,7 @@ export function explainPath(method: string, path: string): string {
 		template.length === segments.length && template.every((part, at) => part.startsWith("{") || part === segments[at]);
 	const methods = Object.values(operationTable).flatMap((each) => (fits(each.path.split("/")) ? [each.method] : []));
 	if (methods.length === 0) return "No operation has this path.";
-	return `The operation with this path takes ${methods.join(" or ")}, not ${method.slice(0, 20)}.`;
+	return `The operation with this path takes ${methods.join(" or ")}, not ${own(method.slice(0, 20))}.`;
 }
 
 /** R69 */
@@ -50,14 +51,14 @@ export function explainKey({ keys }: World, authorization = ""): string {
 		return "The text after Bearer is not an API key. A key has the form <prefix>_live.<id>.<secret>.";
 	const key = keys.get(id);
 	if (!key) return "The sandbox has no key with this id. Use the key that this sandbox printed or created.";
-	if (key.state === "live") return `The prefix or the secret of the key ${key.id} is wrong.`;
-	return `The key ${key.id} is ${key.state}.`;
+	if (key.state === "live") return `The prefix or the secret of the key ${own(key.id)} is wrong.`;
+	return `The key ${own(key.id)} is ${key.state}.`;
 }
 
 /** R29, R30 */
 export function explainScope({ id, scopes }: Key, operation: OperationId, needed: Scope): string {
 	const has = scopes.length === 0 ? "no scope" : `the scope ${scopes.join(", ")} alone`;
-	return `${operation} needs the scope ${needed}. The key ${id} has ${has}.`;
+	return `${operation} needs the scope ${needed}. The key ${own(id)} has ${has}.`;
 }
 
 /** R31 to R35, R38 */
@@ -66,21 +67,21 @@ export function explainAgency(world: World, key: Key, agency: Agency | undefined
 	if (!agency) return "The sandbox has no agency with the id in the path. me.get lists the agencies of a key.";
 	if (!integration || integration.hidden) return explainHidden(integration);
 	if (agency.integrationId !== integration.id)
-		return `The agency ${nameOf(agency)} belongs to another integration than ${integration.name}, whose key this is.`;
-	return `The agency ${nameOf(agency)} is not linked to ${integration.name} any more.`;
+		return `The agency ${nameOf(agency)} belongs to another integration than ${own(integration.name)}, whose key this is.`;
+	return `The agency ${nameOf(agency)} is not linked to ${own(integration.name)} any more.`;
 }
 
 /** R38 */
 export function explainHidden(integration: Integration | undefined): string {
 	if (!integration) return "The integration of the key is gone.";
-	return `The integration ${integration.name} is hidden: me.get answers 404, and every other operation 403.`;
+	return `The integration ${own(integration.name)} is hidden: me.get answers 404, and every other operation 403.`;
 }
 
 /** R6: `message` is "field: rule". */
 export function explainField(place: "request body" | "query", message: string): string {
 	const [, field = "", rule = ""] = /^(.*): (.*)$/s.exec(message) ?? [];
 	if (field === "The request body") return message.replace(": ", " ");
-	return `In the ${place}, ${field} ${rule}`;
+	return `In the ${place}, ${own(field)} ${rule}`;
 }
 
 /** R14 */
@@ -148,11 +149,11 @@ function incomplete(agency: Agency): string {
 		readinessOf(agency);
 	const reasons = [
 		...(configured ? [] : ["it is not configured"]),
-		...missingFlowCodes.map((code) => `the flow ${code} is missing`),
-		...missingTemplates.map((code) => `the template ${code} is missing`),
+		...missingFlowCodes.map((code) => `the flow ${own(code)} is missing`),
+		...missingTemplates.map((code) => `the template ${own(code)} is missing`),
 		...unapprovedTemplates.map(
 			({ templateCode, status }) =>
-				`the template ${templateCode} is not approved${status === null ? "" : ` (${status})`}`,
+				`the template ${own(templateCode)} is not approved${status === null ? "" : ` (${own(status)})`}`,
 		),
 		...(availableLanguages.length > 0 ? [] : ["it has no language"]),
 	];
@@ -161,7 +162,7 @@ function incomplete(agency: Agency): string {
 
 /** R100, R101 */
 export function explainLanguage(languages: readonly string[]): string {
-	return `The window is closed, so the text needs consent in a language of the agency. consentLanguage must be one of ${languages.join(", ")}.`;
+	return `The window is closed, so the text needs consent in a language of the agency. consentLanguage must be one of ${languages.map(own).join(", ")}.`;
 }
 
 /** R116: `conflicts` is what is left of them. */
@@ -209,7 +210,7 @@ function quoted(text: string, from: number): string {
 	const letters = Array.from(text.slice(from, from + 2 * longestQuote + 2));
 	const shown = letters.slice(0, longestQuote).join("");
 	// As JSON, so that texts that differ in their white space look different.
-	return JSON.stringify(`${from > 0 ? "…" : ""}${shown}${letters.length > longestQuote ? "…" : ""}`);
+	return own(JSON.stringify(`${from > 0 ? "…" : ""}${shown}${letters.length > longestQuote ? "…" : ""}`));
 }
 
 /** What a fault did, and when it hits again. */
@@ -225,7 +226,7 @@ export function explainFault({ phase, effect, remaining }: Fault): string {
 		truncated: "half of the answer",
 		"not-json": "an answer that is not JSON",
 		redirect: "a redirect as the answer",
-		"missing-field": `an answer without ${field ?? "a field that callers need"}`,
+		"missing-field": `an answer without ${field === null ? "a field that callers need" : own(field)}`,
 	}[kind];
 	const when = kind === "latency" ? "" : `, ${phase} the operation ran`;
 	const left =
@@ -237,6 +238,6 @@ export function explainFault({ phase, effect, remaining }: Fault): string {
 	return `A fault that you added: ${did}${when}.${left}`;
 }
 
-const nameOf = ({ name, id }: Agency): string => name ?? id;
+const nameOf = ({ name, id }: Agency): string => own(name ?? id);
 
 const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;

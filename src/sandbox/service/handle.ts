@@ -7,7 +7,15 @@ import type { EventFault } from "../world/event.ts";
 import type { NewEvent } from "../world/event-log.ts";
 import { type Fault, takeFault } from "../world/fault.ts";
 import { interrupt } from "../world/interruptions.ts";
-import { type Entry, jsonOrText, keptBody, type Violation } from "../world/journal.ts";
+import {
+	type Entry,
+	jsonOrText,
+	keptBody,
+	type RequestKey,
+	shownHeaders,
+	type Violation,
+	weightOfHeaders,
+} from "../world/journal.ts";
 import { type Agency, apiKeyOf, faultEvent, type Key, next, type World } from "../world/world.ts";
 import { explainAgency, explainFault, explainKey, explainPath, explainScope, literalPlus } from "./explain.ts";
 import { type Admitted, type Operation, operations, type Route, routeOf } from "./operations.ts";
@@ -41,6 +49,9 @@ interface Exchange {
 
 let published: string | undefined;
 
+/** A key is shorter. What is longer is refused either way. */
+const longestAuthorization = 1_000;
+
 /** Answers a request. Every frame (fetch, msw, node:http) calls this, and checks run in the order of R15. */
 export function handle(world: World, call: Call): Reply {
 	const [path = "", ...query] = call.target.split("?");
@@ -50,10 +61,10 @@ export function handle(world: World, call: Call): Reply {
 		method: call.method,
 		path,
 		query: query.join("?"),
-		// Of a caller without a good key nothing is kept beside path and query.
-		headers: key ? call.headers : {},
-		text: key ? keptBody(call.body) : "",
-		keyId: key?.id ?? null,
+		headers: shownHeaders(call.headers, key !== undefined),
+		authorization: call.headers.authorization?.slice(0, longestAuthorization) ?? null,
+		text: keptBody(call.body, key !== undefined),
+		key: keyOf(world, key, call.headers.authorization),
 		status: null,
 		explanation: null,
 		correlationId: `sandbox-${eightDigits(next(world, "request"))}`, // R3: what a client sends is not echoed
@@ -150,9 +161,22 @@ function delay({ effect: { latencyMs } }: Fault, resume: () => Reply): Reply {
 
 /** R19 to R25 */
 export function keyFrom(world: World, authorization: string | undefined): Key | undefined {
+	const key = givenOut(world, authorization);
+	return key?.state === "live" ? key : undefined;
+}
+
+/** The key that the header holds, if the sandbox has given it out. It may be revoked. */
+function givenOut(world: World, authorization: string | undefined): Key | undefined {
 	const [, apiKey, id] = authorization?.match(/^Bearer +([^\s.]+_live\.([^\s.]+)\.[^\s.]+) *$/i) ?? [];
 	const key = id === undefined ? undefined : world.keys.get(id);
-	return key && apiKeyOf(key) === apiKey && key.state === "live" ? key : undefined;
+	return key && apiKeyOf(key) === apiKey ? key : undefined;
+}
+
+function keyOf(world: World, good: Key | undefined, authorization = ""): RequestKey {
+	if (good) return { state: "valid", id: good.id };
+	const known = givenOut(world, authorization);
+	if (known && known.state !== "live") return { state: known.state, id: known.id };
+	return { state: authorization === "" ? "absent" : "unknown", id: null };
 }
 
 /** A function that performs the operation; undefined for an agency that the key cannot reach. */
@@ -191,6 +215,7 @@ const headersOf = ({ correlationId, at }: Entry): Record<string, string> => ({
 });
 
 const longestAnswer = 1_000_000;
+const longestHeaders = 8_192;
 
 /** Adds a request and its answer to the events. The event is built when somebody reads it. */
 function noteRequest(world: World, { entry, fault, outcome, startedAt }: Exchange, { body, cut }: Answer): void {
@@ -198,15 +223,20 @@ function noteRequest(world: World, { entry, fault, outcome, startedAt }: Exchang
 	// An answer that no fault changed is kept as its rows, which answers share, because its text needs more memory.
 	const answer = outcome?.body === text ? outcome.value : text;
 	const ms = Math.round((performance.now() - startedAt) * 100) / 100;
-	const { headers: _, ...shown } = entry; // the journal keeps them, within its own limit
-	const weight = entry.text.length + text.length + entry.path.length + entry.query.length;
-	world.events.addLater(weight, () =>
-		requestEvent(shown, fault, typeof answer === "string" ? jsonOrText(answer) : structuredClone(answer), ms),
-	);
+	const { authorization: _, ...whole } = entry;
+	const headersWeight = weightOfHeaders(entry.headers);
+	// Headers that are very long are kept by the journal alone, and push no event out.
+	const shown = headersWeight > longestHeaders ? { ...whole, headers: {} } : whole;
+	const weight = entry.text.length + entry.path.length + entry.query.length + weightOfHeaders(shown.headers);
+	world.events.addRequest({
+		weight,
+		answer: { weight: text.length, value: answer },
+		build: (kept) => requestEvent(shown, fault, typeof kept === "string" ? jsonOrText(kept) : kept, ms),
+	});
 }
 
 function requestEvent(
-	{ operation, method, path, query, text, status, explanation, keyId }: Omit<Entry, "headers">,
+	{ operation, method, path, query, text, status, explanation, key, headers }: Omit<Entry, "authorization">,
 	fault: EventFault | null,
 	answer: unknown,
 	ms: number,
@@ -227,7 +257,9 @@ function requestEvent(
 		answer,
 		ms,
 		fault,
-		keyId,
+		keyId: key.state === "valid" ? key.id : null,
+		key,
+		headers,
 	};
 }
 

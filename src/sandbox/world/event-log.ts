@@ -1,4 +1,5 @@
-import { createBounded } from "../base/bounded.ts";
+import { type Bounded, createBounded } from "../base/bounded.ts";
+import { withoutMarks } from "../base/own.ts";
 import type { EventStamp, SandboxEvent } from "./event.ts";
 import { iso } from "./instant.ts";
 
@@ -17,13 +18,33 @@ export interface WantedEvents {
 	readonly limit?: number | undefined;
 }
 
-/** The newest 10,000 events, and at most 32 MB of their texts. */
+/** How many of the oldest were forgotten since the log was empty, because it is limited. */
+export interface Gone {
+	/** All events, requests among them. */
+	readonly events: number;
+	readonly requests: number;
+	/** Requests that are kept without the body of their answer. */
+	readonly answers: number;
+}
+
+/** A request, as it is added: its event is built when somebody reads it. */
+export interface NewRequest {
+	/** How much text it holds beside the answer. */
+	readonly weight: number;
+	readonly answer: { readonly weight: number; readonly value: unknown };
+	/** `answer` is null once it is no longer kept. */
+	build(answer: unknown): NewEvent;
+}
+
+/** The newest 200,000 events, and at most 32 MiB of their texts, beside 32 MiB of answers. */
 export interface EventLog {
 	add(event: NewEvent): void;
-	/** Adds an event that is built when somebody reads it; `weight` is how much text it holds. */
-	addLater(weight: number, build: () => NewEvent): void;
+	addRequest(request: NewRequest): void;
 	/** Builds the events that are kept and asked for. */
 	read(wanted: WantedEvents): SandboxEvent[];
+	/** Goes through all events that are kept, the oldest first. They are not to be changed, and their sentences have marks. */
+	each(): Iterable<SandboxEvent>;
+	gone(): Gone;
 	/** Calls `listener` with each event to come. Returns a function that ends this. */
 	subscribe(listener: (event: SandboxEvent) => void): () => void;
 	/**
@@ -35,21 +56,65 @@ export interface EventLog {
 	silently<Result>(act: () => Result): Result;
 	/** Forgets the events that are kept. Their numbers are not used again. */
 	clear(): void;
+	/** Becomes the log that a bug file holds. */
+	load(events: readonly SandboxEvent[], gone: Gone): void;
 }
 
 interface Kept {
 	readonly id: number;
 	readonly weight: number;
-	read(): SandboxEvent;
+	readonly isRequest: boolean;
+	answer: NewRequest["answer"] | null;
+	isAnswerGone?: boolean;
+	build(answer: unknown): SandboxEvent;
 }
 
-const atMost = 10_000;
+const atMost = 200_000;
 const weight = 32 * 2 ** 20;
+const weightOfAnswers = 32 * 2 ** 20;
 const tickMs = 1_000;
+
+/** An event with the answer that is left of it. Nobody may change it, because answers share their rows. */
+const built = ({ build, answer }: Kept): SandboxEvent => build(answer?.value ?? null);
+
+/** An event as others get it: their own, and without marks. */
+function shown(event: SandboxEvent): SandboxEvent {
+	if (event.type === "violation") return { ...event, explanation: withoutMarks(event.explanation) };
+	if (event.type !== "request") return event;
+	const { explanation, answer } = event;
+	return {
+		...event,
+		explanation: explanation === null ? null : withoutMarks(explanation),
+		answer: structuredClone(answer),
+	};
+}
 
 /** `changed` is called with each event but those of requests, also while events are silent. */
 export function createEventLog(now: () => number, changed: () => void): EventLog {
-	const kept = createBounded<Kept>({ atMost, weight, weigh: (event) => event.weight });
+	let goneRequests = 0;
+	let goneAnswers = 0;
+	// Answers are the first to be forgotten: what happened is told by the events, and most of their texts are answers.
+	const answers = createBounded<Kept>({
+		atMost,
+		weight: weightOfAnswers,
+		weigh: (event) => event.answer?.weight ?? 0,
+		onDrop(event) {
+			event.answer = null;
+			event.isAnswerGone = true;
+			goneAnswers++;
+		},
+	});
+	const kept = createBounded<Kept>({
+		atMost,
+		weight,
+		weigh: (event) => event.weight,
+		onDrop(event) {
+			if (!event.isRequest) return;
+			goneRequests++;
+			if (answers.at(0) === event) answers.dropOldest();
+			if (event.isAnswerGone) goneAnswers--; // it is gone as a whole
+		},
+	});
 	/** The newest event, when it is a step of the clock of less than a second. */
 	let tick: { readonly id: number; readonly from: string } | undefined;
 	const listeners = new Set<(event: SandboxEvent) => void>();
@@ -63,18 +128,26 @@ export function createEventLog(now: () => number, changed: () => void): EventLog
 		if (depth > 0) return;
 		depth++; // An event that a listener causes is delivered after the one that the listener was called with.
 		for (let event = waiting.shift(); event; event = waiting.shift()) {
-			const read = event.read();
+			const read = shown(built(event));
 			for (const listener of listeners) call(listener, read);
 		}
 		depth--;
 	};
-	const keep = (weight: number, build: (stamp: EventStamp) => SandboxEvent): void => {
-		const stamp = { id: ++last, at: iso(now()), realAt: iso(Date.now()), correlationId: cause };
-		const event = { id: stamp.id, weight, read: () => build(stamp) };
+	const stamp = (): EventStamp => ({ id: ++last, at: iso(now()), realAt: iso(Date.now()), correlationId: cause });
+	const keep = (event: Kept): void => {
 		kept.add(event);
+		if (event.answer) answers.add(event);
 		if (listeners.size === 0) return;
 		waiting.push(event);
 		deliver();
+	};
+	const keepPlain = (event: SandboxEvent): void =>
+		keep({ id: event.id, weight: weightOf(event), isRequest: false, answer: null, build: () => event });
+	const forget = (gone: Gone): void => {
+		kept.load([], gone.events);
+		answers.load([]);
+		goneRequests = gone.requests;
+		goneAnswers = gone.answers;
 	};
 	return {
 		add(event) {
@@ -83,20 +156,32 @@ export function createEventLog(now: () => number, changed: () => void): EventLog
 			if (event.type === "clock.moved" && isTick(event)) {
 				const from = tick?.id === last ? tick.from : event.from;
 				if (tick?.id === last) kept.dropNewest();
-				keep(0, (stamp) => ({ ...stamp, ...event, from }));
+				keepPlain({ ...stamp(), ...event, from });
 				tick = { id: last, from };
-			} else keep(weightOf(event), (stamp) => ({ ...stamp, ...event }));
+			} else keepPlain({ ...stamp(), ...event });
 		},
-		addLater(weight, build) {
-			if (!silent) keep(weight, (stamp) => ({ ...stamp, ...build() }));
+		addRequest({ weight, answer, build }) {
+			if (silent) return;
+			const own = stamp();
+			const isEmpty = answer.weight === 0;
+			keep({
+				id: own.id,
+				weight,
+				isRequest: true,
+				answer: isEmpty ? null : answer,
+				build: (left) => ({ ...own, ...build(left) }),
+			});
 		},
 		read({ after, before = Number.POSITIVE_INFINITY, limit = atMost }) {
-			const items = kept.items();
-			const [from, to] = [firstFrom(items, (after ?? 0) + 1), firstFrom(items, before)];
+			const [from, to] = [firstFrom(kept, (after ?? 0) + 1), firstFrom(kept, before)];
 			const some =
-				after === undefined ? items.slice(Math.max(to - limit, 0), to) : items.slice(from, Math.min(to, from + limit));
-			return some.map((event) => event.read());
+				after === undefined ? kept.slice(Math.max(to - limit, 0), to) : kept.slice(from, Math.min(to, from + limit));
+			return some.map((event) => shown(built(event)));
 		},
+		*each() {
+			for (const event of kept.items()) yield built(event);
+		},
+		gone: () => ({ events: kept.dropped, requests: goneRequests, answers: goneAnswers }),
 		subscribe(listener) {
 			const own = (event: SandboxEvent): void => listener(event); // the same function may subscribe twice
 			listeners.add(own);
@@ -123,16 +208,32 @@ export function createEventLog(now: () => number, changed: () => void): EventLog
 				silent = before;
 			}
 		},
-		clear: () => kept.load([]),
+		clear: () => forget({ events: 0, requests: 0, answers: 0 }),
+		load(events, gone) {
+			forget(gone);
+			const newest = last;
+			for (const event of events) {
+				if (event.type !== "request") keepPlain(event);
+				else {
+					const { answer: value, ...rest } = event;
+					const text = JSON.stringify(value ?? null);
+					const answer = value === null ? null : { weight: text.length, value };
+					const weight = JSON.stringify(rest).length;
+					keep({ id: event.id, weight, isRequest: true, answer, build: (left) => ({ ...rest, answer: left }) });
+				}
+				last = event.id;
+			}
+			last = Math.max(last, newest);
+		},
 	};
 }
 
 /** The index of the first event with this number or a higher one. Numbers rise, so half of the rest is left out each time. */
-function firstFrom(items: readonly Kept[], id: number): number {
+function firstFrom(items: Bounded<Kept>, id: number): number {
 	let [low, high] = [0, items.length];
 	while (low < high) {
 		const middle = (low + high) >>> 1;
-		if ((items[middle]?.id ?? id) < id) low = middle + 1;
+		if ((items.at(middle)?.id ?? id) < id) low = middle + 1;
 		else high = middle;
 	}
 	return low;
@@ -141,7 +242,7 @@ function firstFrom(items: readonly Kept[], id: number): number {
 const isTick = ({ from, to }: { readonly from: string; readonly to: string }): boolean =>
 	Date.parse(to) - Date.parse(from) < tickMs;
 
-const weightOf = (event: NewEvent): number =>
+const weightOf = (event: SandboxEvent): number =>
 	"body" in event && typeof event.body === "string" ? event.body.length : 0;
 
 /** A listener that throws ends nothing here: its error is an uncaught one, as with any event target. */

@@ -1,5 +1,6 @@
 import type { OperationId } from "../base/contract.ts";
 import type { FaultKind } from "./fault.ts";
+import type { RequestKey } from "./journal.ts";
 
 /** The fields of every event. */
 export interface EventStamp {
@@ -239,6 +240,10 @@ export interface SandboxWideEvents {
 		readonly fault: EventFault | null;
 		/** The id of the key, when the key was good. */
 		readonly keyId: string | null;
+		/** What the request had as its key, good or not. */
+		readonly key: RequestKey;
+		/** By lower-case name, without the key; other secrets are masked. */
+		readonly headers: Readonly<Record<string, string>>;
 	};
 	/** A client did what a good client would not do. */
 	violation: OfRequest & {

@@ -1,5 +1,6 @@
 import { createBounded } from "../base/bounded.ts";
 import type { OperationId } from "../base/contract.ts";
+import { withoutMarks } from "../base/own.ts";
 import { iso } from "./instant.ts";
 
 /** A request as the sandbox saw it. */
@@ -12,15 +13,17 @@ export interface RecordedRequest {
 	readonly path: string;
 	/** The query as it came, without the question mark. */
 	readonly query: string;
-	/** By lower-case name; without the key. Empty when the key was refused. */
+	/** By lower-case name. `authorization` is left out, and other secrets, such as cookies, are masked. */
 	readonly headers: Readonly<Record<string, string>>;
 	/**
-	 * The body: parsed if it is JSON of at most 100 levels, else as text. Null without a body, when the key was refused, and
-	 * from a million characters on.
+	 * The body: parsed if it is JSON of at most 100 levels, else as text. Null without a body, and from a million characters
+	 * on. When the key was refused, it is kept up to 16,384 bytes.
 	 */
 	readonly body: unknown;
 	/** The id of the key, when the key was good. */
 	readonly keyId: string | null;
+	/** What the request had as its key, good or not. */
+	readonly key: RequestKey;
 	/** The status answered; null when no answer came (a fault cut it, or it still waits). */
 	readonly status: number | null;
 	/**
@@ -32,6 +35,14 @@ export interface RecordedRequest {
 	readonly correlationId: string;
 	/** The sandbox's time. */
 	readonly at: string;
+}
+
+/** What a request had as its key. */
+export interface RequestKey {
+	/** `unknown`: a key that the sandbox has not given out, or a text that is none. `absent`: no Authorization header. */
+	readonly state: "valid" | "revoked" | "expired" | "unknown" | "absent";
+	/** Its id, as in `keys.list()`, when the sandbox has given it out; else null. It is not a secret. */
+	readonly id: string | null;
 }
 
 /** Something that a client did which a good client would not do, though the service may bear it. */
@@ -55,13 +66,16 @@ export interface Entry {
 	readonly method: string;
 	readonly path: string;
 	readonly query: string;
+	/** Without the key, and with other secrets masked. */
 	readonly headers: Readonly<Record<string, string>>;
+	/** The header of this name, to make the request again as it was. It is shown nowhere. */
+	readonly authorization: string | null;
 	readonly correlationId: string;
 	readonly at: number;
-	/** Empty when the key was refused, and when it was too long to keep. */
+	/** Empty when it was too long to keep. */
 	readonly text: string;
 	operation: OperationId | null;
-	readonly keyId: string | null;
+	readonly key: RequestKey;
 	status: number | null;
 	explanation: string | null;
 }
@@ -83,6 +97,9 @@ export interface Journal {
 	/** The id was forgotten (R140): no retry brings a text back that was replaced before. */
 	forgotten(operation: string): void;
 	requests(): RecordedRequest[];
+	/** The request with this correlation id, with what is shown nowhere. */
+	find(correlationId: string): Entry | undefined;
+	newest(): Entry | undefined;
 	violations(): Violation[];
 	replacedTexts(): readonly ReplacedText[];
 	dump(): JournalDump;
@@ -103,9 +120,12 @@ const weightOfHeader = 32;
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
+/** How much of a body is kept of a caller whose key is refused. */
+export const longestStrangersBody = 16_384;
+
 /** A body as the journal keeps it. */
-export function keptBody(body: string | Uint8Array): string {
-	if (body.length === 0 || body.length > longestBody) return "";
+export function keptBody(body: string | Uint8Array, isKnown: boolean): string {
+	if (body.length === 0 || body.length > (isKnown ? longestBody : longestStrangersBody)) return "";
 	return typeof body === "string" ? body : utf8.decode(body);
 }
 
@@ -123,8 +143,14 @@ export function createJournal(): Journal {
 			);
 		},
 		requests: () => entries.items().map(recorded),
-		violations: () => [...violations.items()],
-		replacedTexts: replaced.items,
+		find(correlationId) {
+			for (let at = entries.length - 1; at >= 0; at--)
+				if (entries.at(at)?.correlationId === correlationId) return entries.at(at);
+			return undefined;
+		},
+		newest: () => entries.at(entries.length - 1),
+		violations: () => violations.items().map((each) => ({ ...each, explanation: withoutMarks(each.explanation) })),
+		replacedTexts: () => replaced.items(),
 		dump: () => ({ entries: entries.items(), violations: violations.items(), replaced: replaced.items() }),
 		load(dump) {
 			entries.load(dump.entries);
@@ -134,15 +160,52 @@ export function createJournal(): Journal {
 	};
 }
 
-function weigh({ path, query, headers, text }: Entry): number {
-	let total = path.length + query.length + text.length;
+const weigh = ({ path, query, headers, text }: Entry): number =>
+	path.length + query.length + text.length + weightOfHeaders(headers);
+
+/** How much text there is in headers. */
+export function weightOfHeaders(headers: Readonly<Record<string, string>>): number {
+	let total = 0;
 	for (const name in headers) total += weightOfHeader + name.length + (headers[name]?.length ?? 0);
 	return total;
 }
 
-function recorded({ text, headers, at, ...entry }: Entry): RecordedRequest {
-	const { authorization: _, ...shown } = headers;
-	return { ...entry, headers: shown, body: jsonOrText(text), at: iso(at) };
+function recorded({ text, at, authorization: _, key, explanation, ...entry }: Entry): RecordedRequest {
+	return {
+		...entry,
+		key,
+		keyId: key.state === "valid" ? key.id : null,
+		body: jsonOrText(text),
+		explanation: explanation === null ? null : withoutMarks(explanation),
+		at: iso(at),
+	};
+}
+
+/** Names of headers whose values are secrets. */
+const secretNames = /auth|cookie|secret|token|passw|credential|signature|session|api-?key/;
+/** A text with a key of the API's form, escaped or not. */
+const keyInText = /_live(?:\.|%(?:25)*2e)/i;
+const longestHeader = 1_000;
+const mostOfStranger = 8_192;
+
+/**
+ * The headers of a request as they are kept: without the key, with other secrets masked, and none longer than 1,000. Of a
+ * caller whose key is refused they are kept only if they are short together.
+ */
+export function shownHeaders(
+	{ authorization: _, ...headers }: Readonly<Record<string, string>>,
+	isKnown: boolean,
+): Entry["headers"] {
+	const shown: Record<string, string> = {};
+	if (!isKnown && weightOfHeaders(headers) > mostOfStranger) return shown;
+	for (const [name, value] of Object.entries(headers))
+		shown[name] =
+			secretNames.test(name) || keyInText.test(value)
+				? "(masked)"
+				: value.length > longestHeader
+					? `${value.slice(0, longestHeader)}…`
+					: value;
+	return shown;
 }
 
 const deepest = 100;
