@@ -2,7 +2,8 @@ import { version } from "../../package.json";
 import { completionOf } from "./completion.ts";
 import { doctorCommand } from "./doctor.ts";
 import type { Host } from "./host.ts";
-import { type Options, refuseUnknownCommand, UsageError } from "./options.ts";
+import { lookOf, mostColumns, wrapped } from "./look.ts";
+import { type Options, refuseUnknownCommand, table, UsageError } from "./options.ts";
 import { sandboxCommand } from "./sandbox.ts";
 import { tailCommand } from "./tail.ts";
 import { printable } from "./text.ts";
@@ -24,13 +25,18 @@ const commands = new Map<string, Command>([
 ]);
 commands.set("completion", completionOf(commands));
 
-const help = `Usage: messaging-conversations ${[...commands.keys()].join(" | ")} [options]
+function helpOf(columns: number): string {
+	const rows = [...commands].map(([name, { summary }]) => ({ head: `  ${name}`, help: summary }));
+	const usage = `Usage: messaging-conversations ${[...commands.keys()].join(" | ")} [options]`;
+	const more = "messaging-conversations <command> --help shows the options of a command.";
+	return `${wrapped(usage, columns).join("\n")}
 
 Commands:
-${[...commands].map(([name, { summary }]) => `  ${name.padEnd(12)} ${summary}`).join("\n")}
+${table(rows, columns).join("\n")}
 
-messaging-conversations <command> --help shows the options of a command.
+${wrapped(more, columns).join("\n")}
 `;
+}
 
 /** Runs a command line to its end, and resolves with the exit status. */
 export async function main(args: readonly string[], host: Host): Promise<number> {
@@ -49,7 +55,8 @@ export async function main(args: readonly string[], host: Host): Promise<number>
 
 async function run([name, ...args]: readonly string[], host: Host): Promise<number> {
 	if (name === undefined || ["--version", "-v", "--help", "-h"].includes(name)) {
-		host.print(name === "--version" || name === "-v" ? version : help);
+		const columns = Math.min(lookOf(host).columns(), mostColumns);
+		host.print(name === "--version" || name === "-v" ? version : helpOf(columns));
 		return 0;
 	}
 	const command = commands.get(name);

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { version } from "../../package.json";
 import type { Host } from "./host.ts";
-import { mostColumns, wrapped } from "./look.ts";
+import { lookOf, mostColumns, wrapped } from "./look.ts";
 import { nearest } from "./nearest.ts";
 
 /** An option: as `parseArgs` takes it, and what its help and its completion show. */
@@ -28,6 +28,8 @@ export interface Usage {
 	readonly command: string;
 	readonly about: string;
 	readonly options: Options;
+	/** A file that may follow the command. */
+	readonly file?: { readonly value: string; readonly help: string };
 	/** What follows the options. */
 	readonly notes?: string;
 }
@@ -45,25 +47,28 @@ export const commonOptions = {
 export function readOptions<const Own extends Options>(
 	usage: Usage & { readonly options: Own },
 	args: string[],
-	{ print }: Host,
+	host: Host,
 ) {
+	const { print } = host;
 	const options = { ...usage.options, ...commonOptions };
 	refuseUnknownOption(args, options);
 	const { values, positionals } = parsed(() => parseArgs({ args, options, allowPositionals: true }));
 	const asked: { help?: unknown; version?: unknown } = values;
 	if (asked.help || asked.version) {
-		print(asked.help ? helpOf(usage) : version);
+		print(asked.help ? helpOf(usage, Math.min(lookOf(host).columns(), mostColumns)) : version);
 		return undefined;
 	}
 	// The word is not quoted, because it may be a key.
-	if (positionals.length > 0)
-		throw new UsageError(`${usage.command} takes options only. A key comes from the environment.`);
+	if (positionals.length > (usage.file ? 1 : 0))
+		throw new UsageError(
+			`${usage.command} takes ${usage.file ? "one file and options" : "options only"}. A key comes from the environment.`,
+		);
 	for (const [name, { choices, isFile }] of Object.entries<Option>(options)) {
 		const given: unknown = Object.entries(values).find(([each]) => each === name)?.[1];
 		if (isFile && given === "") throw new UsageError(`--${name} is empty. It needs the path of a file.`);
 		if (choices && typeof given === "string") refuseOther(`--${name}`, given, choices);
 	}
-	return values;
+	return { ...values, file: positionals[0] };
 }
 
 function parsed<Result>(parse: () => Result): Result {
@@ -102,20 +107,32 @@ export function didYouMean(word: string, known: readonly string[], before = ""):
 	return meant === undefined ? "" : ` Did you mean ${before}${meant}?`;
 }
 
-function helpOf({ command, about, options, notes }: Usage): string {
-	const rows = Object.entries({ ...options, ...commonOptions }).map(([name, { value, help }]: [string, Option]) => ({
-		head: `  --${name}${value === undefined ? "" : ` ${value}`}`,
-		help,
-	}));
-	const indent = Math.max(...rows.map(({ head }) => head.length)) + 2;
-	const lines = rows.flatMap(({ head, help }) =>
-		wrapped(help, mostColumns - indent).map((line, at) => `${(at === 0 ? head : "").padEnd(indent)}${line}`),
-	);
-	return `Usage: messaging-conversations ${command} [options]
+function helpOf({ command, about, options, file, notes }: Usage, columns: number): string {
+	const rows = [
+		...(file ? [{ head: `  ${file.value}`, help: file.help }] : []),
+		...Object.entries({ ...options, ...commonOptions }).map(([name, { value, help }]: [string, Option]) => ({
+			head: `  --${name}${value === undefined ? "" : ` ${value}`}`,
+			help,
+		})),
+	];
+	const whole = (text: string): string => wrapped(text.replaceAll("\n", " "), columns).join("\n");
+	return `Usage: messaging-conversations ${command} ${file ? `[${file.value}] ` : ""}[options]
 
-${about}
+${whole(about)}
 
 Options:
-${lines.join("\n")}
-${notes === undefined ? "" : `\n${notes}\n`}`;
+${table(rows, columns).join("\n")}
+${notes === undefined ? "" : `\n${notes.split("\n\n").map(whole).join("\n\n")}\n`}`;
+}
+
+const narrowest = 76;
+
+/** Rows of a head and its help, in two columns, or in a narrow terminal one below the other. */
+export function table(rows: readonly { readonly head: string; readonly help: string }[], columns: number): string[] {
+	const isNarrow = columns < narrowest;
+	const indent = isNarrow ? 6 : Math.max(...rows.map(({ head }) => head.length)) + 2;
+	return rows.flatMap(({ head, help }) => {
+		const lines = wrapped(help, columns - indent).map((line) => `${" ".repeat(indent)}${line}`);
+		return isNarrow ? [head, ...lines] : [`${head.padEnd(indent)}${lines[0]?.trimStart() ?? ""}`, ...lines.slice(1)];
+	});
 }

@@ -1,5 +1,5 @@
 import { EncodingError } from "../sandbox/base/encoding.ts";
-import { createSandbox, type Sandbox, scenarioNames } from "../sandbox/index.ts";
+import { type BugFile, bugFrom, createSandbox, type Sandbox, scenarioNames } from "../sandbox/index.ts";
 import { hostOf } from "../sandbox/server/hosts.ts";
 import { type SandboxServer, type ServeOptions, serve } from "../sandbox/server.ts";
 import { isLoopback } from "../shared/hosts.ts";
@@ -100,6 +100,7 @@ const usage = {
 	command: "sandbox",
 	about: "Runs the whole service on this machine, on 127.0.0.1 only: no message reaches anybody.",
 	options,
+	file: { value: "<bug.json>", help: "Opens a bug file read-only, at the place that it names." },
 };
 
 type Flags = NonNullable<ReturnType<typeof readOptions<typeof options>>>;
@@ -117,12 +118,12 @@ async function run(args: string[], host: Host): Promise<number> {
 	try {
 		const state = values.state === undefined ? undefined : openState(values.state);
 		if (state) closing.push(state.release);
-		const { sandbox, server } = await start(values, state, env[tokenVariable], host);
+		const { sandbox, server, bug } = await start(values, state, env[tokenVariable], host);
 		closing.push(server.close); // or the process would not end
 		if (state) closing.push(state.keep(sandbox, host.printError));
 		await new Promise<void>((resolve) => {
 			host.onStop(resolve);
-			closing.push(announce(values, { sandbox, server }, host, resolve));
+			closing.push(announce(values, { sandbox, server, bug }, host, resolve));
 		});
 		const unused = sandbox.faults.unused();
 		if (unused.length > 0 && !values.json) host.print(`Faults that never hit: ${JSON.stringify(unused, null, 2)}`);
@@ -135,6 +136,8 @@ async function run(args: string[], host: Host): Promise<number> {
 interface Started {
 	readonly sandbox: Sandbox;
 	readonly server: SandboxServer;
+	/** The bug file that is open. */
+	readonly bug: BugFile | undefined;
 }
 
 async function start(
@@ -144,11 +147,30 @@ async function start(
 	{ printError }: Host,
 ): Promise<Started> {
 	try {
-		const sandbox = sandboxFrom(values, state, printError);
-		return { sandbox, server: await serve(sandbox, serveOptions(values, tokenOfVariable)) };
+		const bug = values.file === undefined ? undefined : readBug(values, values.file);
+		const sandbox = bug ? createSandbox({ from: bug }) : sandboxFrom(values, state, printError);
+		const server = await serve(sandbox, { ...serveOptions(values, tokenOfVariable), show: bug });
+		return { sandbox, server, bug };
 	} catch (error) {
 		throw error instanceof Error ? byOption(error, values.token === undefined) : error;
 	}
+}
+
+/** Reads the bug file that the command names. What would change its world is refused. */
+function readBug(values: Flags, file: string): BugFile {
+	for (const name of ["scenario", "import", "state", "now", "policy", "variation"] as const)
+		if (values[name] !== undefined) throw new UsageError(`--${name} is not for a bug file, which has its own world.`);
+	if (values.follow) throw new UsageError("--follow is not for a bug file, whose clock stands still.");
+	let text: string;
+	try {
+		text = readTextFile(file);
+	} catch (error) {
+		if (error instanceof EncodingError) throw new Error(`The bug file ${error.message}`);
+		// Without the word that was given, which may be a key.
+		const code = error instanceof Error && "code" in error ? ` (${error.code})` : "";
+		throw new UsageError(`The bug file cannot be read${code}. sandbox takes one file and options.`);
+	}
+	return named(file, () => bugFrom(text));
 }
 
 /** Words what createSandbox and serve refuse by the option that it came from; returns any other error as it is. */
@@ -164,9 +186,9 @@ function byOption(error: Error, isTokenOfVariable: boolean): Error {
 }
 
 /** Says how to reach the sandbox, and what happens in it. `quit` is for the key q. Returns what ends the reading of keys. */
-function announce(values: Flags, { sandbox, server }: Started, host: Host, quit: () => void): () => void {
+function announce(values: Flags, { sandbox, server, bug }: Started, host: Host, quit: () => void): () => void {
 	const { print, printError } = host;
-	const page = `${server.controlUrl}/ui/#token=${server.token}`;
+	const page = `${server.controlUrl}/ui/#${bug ? placeOf(bug) : ""}token=${server.token}`;
 	const file = values["write-env"];
 	if (file !== undefined) named("--write-env", () => writeEnvironment(file, server));
 	if (values.listen !== undefined && !isLoopback(hostOf(values.listen)))
@@ -187,6 +209,13 @@ function announce(values: Flags, { sandbox, server }: Started, host: Host, quit:
 	if (values.examples) print(examples(server));
 	if (!values.quiet) printEvents(sandbox, lookOf(host), print);
 	return () => stopKeys?.();
+}
+
+/** The place of a bug file as the address of the page has it. */
+function placeOf({ place: { agencyId, contact, request } }: BugFile): string {
+	const query = new URLSearchParams();
+	for (const [name, value] of Object.entries({ agency: agencyId, contact, request })) if (value) query.set(name, value);
+	return `/?${query}&`;
 }
 
 const plain = ({ baseUrl, apiKey, agencyId, controlUrl, token }: SandboxServer) => ({

@@ -6,6 +6,9 @@
 
 import { anything, callable, isRecord, listOf, optional, rule } from "../shared/validation.ts";
 import { type Archive, archive, type Snapshot, unarchive } from "./archive/archive.ts";
+import { openBug, takeBug } from "./archive/bug.ts";
+import type { BugFile } from "./archive/bug-file.ts";
+import { bugFrom as checkedBug, isBug } from "./archive/bug-schema.ts";
 import { archiveFrom } from "./archive/schema.ts";
 import type { Call, Reply } from "./base/call.ts";
 import { aString, assertValid, fields, stringOrNull, wholeFrom } from "./base/input.ts";
@@ -28,6 +31,9 @@ import { policyFrom } from "./world/policy.ts";
 import { addAgency, createWorld } from "./world/world.ts";
 
 export type { Archive, Snapshot } from "./archive/archive.ts";
+
+export type { BugOptions } from "./archive/bug.ts";
+export type { BugFile, BugPlace, NamedKey } from "./archive/bug-file.ts";
 export type { Answer, Call, Later, Reply } from "./base/call.ts";
 export type { OperationId } from "./base/contract.ts";
 export type { AgencyControl } from "./controls/agency.ts";
@@ -71,7 +77,7 @@ export type {
 	SandboxEventType,
 	SandboxWideEvents,
 } from "./world/event.ts";
-export type { WantedEvents } from "./world/event-log.ts";
+export type { Gone, WantedEvents } from "./world/event-log.ts";
 export type { FaultEffect, FaultKind, FaultOptions } from "./world/fault.ts";
 export type { RecordedRequest, RequestKey, Violation } from "./world/journal.ts";
 export type { Policy } from "./world/policy.ts";
@@ -82,6 +88,7 @@ const optionsRule = fields<SandboxOptions>({
 	now: optional(anything),
 	scenario: optional(anything),
 	policy: optional(anything),
+	from: optional(anything),
 	variation: optional(
 		rule((value) => typeof value === "string" || Number.isFinite(value), "must be a number or a string"),
 	),
@@ -126,7 +133,12 @@ const baseUrl = "https://sandbox.invalid/api/v1";
  */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
 	assertValid("createSandbox", options, optionsRule);
-	const { now = "2026-01-05T09:00:00.000Z", scenario = "fresh", policy, variation } = options;
+	const bug = options.from === undefined ? undefined : checkedBug(options.from);
+	for (const field of ["now", "scenario"] as const)
+		if (bug && options[field] !== undefined)
+			throw new TypeError(`createSandbox: ${field} is not for a bug file, which has its own. Leave it out.`);
+	const { now = "2026-01-05T09:00:00.000Z", scenario = "fresh" } = options;
+	const { policy = bug?.policy, variation = bug?.variation ?? undefined } = options;
 	const start = instant("createSandbox: now", now);
 	const world = createWorld(start, policyFrom(policy), variation === undefined ? undefined : String(variation));
 	const { events, journal } = world;
@@ -137,6 +149,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 	const agency = (id: string = first): AgencyControl => createAgencyControl(world, id);
 	const stage = createStage(world, integration, agency());
 	events.silently(() => play(scenario, stage));
+	if (bug) openBug(world, { ...bug, policy: world.policy, variation: world.variation ?? null });
 	const beginning = archive(world);
 	const become = (given: Archive): void => events.silently(() => unarchive(world, given));
 	const answer = (call: Call): Reply => handle(world, call);
@@ -163,6 +176,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 			assertValid("events", options, eventsRule);
 			return events.read(options);
 		},
+		forgotten: () => events.gone(),
 		subscribe(listener) {
 			assertValid("subscribe: listener", listener, callable());
 			return events.subscribe(listener);
@@ -186,8 +200,14 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 			events.add({ type: "sandbox.restored", lastEventId: lastEventIds.get(snapshot) ?? 0 });
 		},
 		export: () => archive(world),
+		bug: (options) => takeBug(world, options),
 		import(given) {
-			become(archiveFrom(given));
+			const value: unknown = typeof given === "string" ? parsed(given) : given;
+			if (isBug(value)) {
+				openBug(world, checkedBug(value));
+				return events.add({ type: "sandbox.opened" });
+			}
+			become(archiveFrom(value));
 			events.add({ type: "sandbox.imported" });
 		},
 		reset() {
@@ -219,6 +239,22 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 			return answer(call);
 		},
 	};
+}
+
+function parsed(json: string): unknown {
+	try {
+		return JSON.parse(json);
+	} catch {
+		return undefined;
+	}
+}
+
+/**
+ * Checks a bug file, parsed or as JSON text, and returns it parsed. Throws a TypeError that names the first field that is
+ * wrong.
+ */
+export function bugFrom(file: BugFile | string): BugFile {
+	return checkedBug(file);
 }
 
 const factory =

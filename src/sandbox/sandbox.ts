@@ -1,4 +1,6 @@
 import type { Archive, Snapshot } from "./archive/archive.ts";
+import type { BugOptions } from "./archive/bug.ts";
+import type { BugFile } from "./archive/bug-file.ts";
 import type { Call, Reply } from "./base/call.ts";
 import type { AgencyControl } from "./controls/agency.ts";
 import type { CheckOptions } from "./controls/check.ts";
@@ -11,7 +13,7 @@ import type { MessageControl } from "./controls/provider.ts";
 import type { ScenarioName } from "./controls/scenarios.ts";
 import type { ReplayOptions, SandboxAnswer, SandboxRequest } from "./service/perform.ts";
 import type { SandboxEvent } from "./world/event.ts";
-import type { WantedEvents } from "./world/event-log.ts";
+import type { Gone, WantedEvents } from "./world/event-log.ts";
 import type { RecordedRequest, Violation } from "./world/journal.ts";
 import type { Policy } from "./world/policy.ts";
 
@@ -28,6 +30,12 @@ export interface SandboxOptions {
 	readonly now?: string | Date | undefined;
 	/** The world it begins with. @default "fresh": one agency, one key, no conversation */
 	readonly scenario?: ScenarioName | undefined;
+	/**
+	 * A bug file, parsed or as JSON text, with which it begins: the same phone, log and reasons. Leave `now` and `scenario`
+	 * out. Policy and variation are the file's, unless you give others. Throws a TypeError for a file that is no bug file.
+	 * @example createSandbox({ from: JSON.stringify(sandbox.bug()) });
+	 */
+	readonly from?: BugFile | string | undefined;
 	/** Its interpretation of the specification where that is silent. */
 	readonly policy?: { readonly [Name in keyof Policy]?: Policy[Name] | undefined } | undefined;
 	/**
@@ -97,6 +105,11 @@ export interface Sandbox {
 	 */
 	events(options?: WantedEvents): SandboxEvent[];
 	/**
+	 * How many events, requests and answers `events()` no longer has, because there were too many.
+	 * @example sandbox.forgotten().requests; // 0
+	 */
+	forgotten(): Gone;
+	/**
 	 * Calls `listener` with each event as it happens; the returned function ends that. A listener may act on the sandbox.
 	 * @example const stop = sandbox.subscribe((event) => console.log(event.type));
 	 */
@@ -150,13 +163,25 @@ export interface Sandbox {
 	 * @example sandbox.restore(before);
 	 */
 	restore(snapshot: Snapshot): void;
-	/** Everything that exists, as data that JSON can carry. @example JSON.stringify(sandbox.export()); */
+	/**
+	 * Everything that exists, as data that JSON can carry, with the keys. For a colleague take {@link bug}, which has what
+	 * happened too, and no key. @example JSON.stringify(sandbox.export());
+	 */
 	export(): Archive;
 	/**
-	 * Becomes what another sandbox exported: the data, or their JSON text. Policy and variation stay this one's own.
+	 * The bug in a file: the world, its events, the requests with their explanations, and where to look. It holds no key.
+	 * Numbers, names and texts are replaced by generated ones of the same length, unless `keepContent` is true.
+	 * @example
+	 * const text = JSON.stringify(sandbox.bug({ contact: anna.phoneNumber }));
+	 * createSandbox({ from: text }).requests();
+	 */
+	bug(options?: BugOptions): BugFile;
+	/**
+	 * Becomes what another sandbox exported, or a bug file: the data, or their JSON text. Policy and variation stay this
+	 * one's own, unless it is a bug file. Throws a TypeError that names the field if it is neither.
 	 * @example sandbox.import(JSON.parse(text));
 	 */
-	import(archive: Archive | string): void;
+	import(archive: Archive | BugFile | string): void;
 	/** Starts again with the scenario and the counters of the beginning. Only the numbers of events and faults continue. @example sandbox.reset(); */
 	reset(): void;
 	/**

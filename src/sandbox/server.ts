@@ -9,10 +9,10 @@ import { createServer, type RequestListener, ServerResponse } from "node:http";
 import { type AddressInfo, isIP } from "node:net";
 import type { Duplex } from "node:stream";
 import { isLoopback } from "../shared/hosts.ts";
-import { flag, listOf, optional, rule } from "../shared/validation.ts";
+import { flag, hasMethods, listOf, optional, rule } from "../shared/validation.ts";
 import { basePath } from "./base/call.ts";
 import { aSandbox, assertValid, fields } from "./base/input.ts";
-import type { Sandbox } from "./index.ts";
+import type { BugFile, Sandbox } from "./index.ts";
 import { createControls } from "./routes/controls.ts";
 import { endLate } from "./server/body.ts";
 import { createEventStreams } from "./server/events.ts";
@@ -41,6 +41,11 @@ export interface ServeOptions {
 	 * reach the server. @default none: 127.0.0.1, localhost and the address of `listen`
 	 */
 	readonly allowHosts?: readonly string[] | undefined;
+	/**
+	 * Shows the bug file with which the sandbox was made, read-only: controls that change something and requests to the
+	 * service are refused, until somebody presses "Continue from here" on the page. @default none: the sandbox is not read-only
+	 */
+	readonly show?: Pick<BugFile, "takenAt" | "content" | "place"> | undefined;
 }
 
 /** A sandbox that listens. */
@@ -90,6 +95,12 @@ const optionsRule = fields<ServeOptions>({
 			),
 		),
 	),
+	show: optional(
+		rule(
+			(bug) => hasMethods(bug) && ["takenAt", "content", "place"].every((field) => field in bug),
+			"must be a bug file, parsed",
+		),
+	),
 });
 
 /**
@@ -112,7 +123,9 @@ export async function serve(sandbox: Sandbox, options: ServeOptions = {}): Promi
 	const { port = 0, token = randomBytes(16).toString("hex"), follow = false } = options;
 	const { listen = "127.0.0.1", allowHosts = [] } = options;
 	let { baseUrl } = sandbox.connection;
-	const controls = createControls(sandbox, () => baseUrl);
+	const { show } = options;
+	const shown = show ? { takenAt: show.takenAt, content: show.content, place: show.place } : null;
+	const controls = createControls(sandbox, () => baseUrl, shown);
 	const unread = createUnread();
 	const streamEvents = createEventStreams(sandbox, unread);
 	const served: Served = { sandbox, token, controls, streamEvents, isOwnHost: () => false };

@@ -11,3 +11,7 @@ export const own = (text: string): string => `${begin}${withoutMarks(text)}${end
 /** A sentence as it is shown. */
 export const withoutMarks = (sentence: string): string =>
 	sentence.includes(begin) || sentence.includes(end) ? sentence.replace(/[\ue000\ue001]/g, "") : sentence;
+
+/** Puts others in the place of what is somebody's own. The marks stay. */
+export const replaceOwn = (sentence: string, replace: (text: string) => string): string =>
+	sentence.replace(/\ue000([^\ue001]*)\ue001/g, (_, text: string) => own(replace(text)));

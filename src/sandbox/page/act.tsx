@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { Refusal } from "./call-line.tsx";
 import { type Around, type Call, forgetRefusal, perform, shown } from "./control.ts";
 import { type Signal, signal } from "./signal.ts";
-import { agencyId, here } from "./store.ts";
+import { agencyId, here, shownBug } from "./store.ts";
 
 interface ActProps<Answer> extends Around<Answer> {
 	readonly call: Call;
@@ -41,7 +41,7 @@ export function Act<Answer>({
 			aria-label={label}
 			aria-pressed={pressed}
 			type={submit ? "submit" : "button"}
-			disabled={disabled}
+			disabled={disabled || (shownBug.value.isReadOnly && isChange(call))}
 			onMouseEnter={show}
 			onMouseLeave={hide}
 			onFocus={show}
@@ -52,6 +52,9 @@ export function Act<Answer>({
 		</button>
 	);
 }
+
+/** While a bug file is open read-only, only these calls are answered. */
+const isChange = ({ verb, path }: Call): boolean => verb !== "GET" && path !== "continue" && path !== "import";
 
 interface FormProps<Answer> extends Omit<Around<Answer>, "form"> {
 	readonly call: Call;

@@ -1,6 +1,7 @@
+import { Act } from "./act.tsx";
 import { ClockBar } from "./clock.tsx";
 import { dialog } from "./dialog.tsx";
-import { agencies, agencyId, chooseAgency, faults, pane, violations } from "./store.ts";
+import { agencies, agencyId, chooseAgency, faults, pane, post, readState, shownBug, violations } from "./store.ts";
 import { link } from "./stream.ts";
 import { counted } from "./words.ts";
 
@@ -18,6 +19,15 @@ export function Header() {
 				<div role="alert" class="banner">
 					The sandbox does not answer. The page shows what it had last, and tries again by itself.
 				</div>
+			)}
+			{shownBug.value.isReadOnly && (
+				<section class="banner bug" aria-label="Bug file">
+					A bug file, read-only.{" "}
+					{shownBug.value.bug?.content === "generated" && "Its numbers, names and texts are generated. "}
+					<Act call={post("continue")} onDone={readState}>
+						Continue from here
+					</Act>
+				</section>
 			)}
 			<button type="button" class="skip" onClick={skip}>
 				Skip to the phone

@@ -1,4 +1,5 @@
 import { Fragment } from "preact";
+import { Act } from "./act.tsx";
 import { hrefOf, linkTo } from "./address.ts";
 import { Again, AsCode } from "./again.tsx";
 import { Copy } from "./copy.tsx";
@@ -9,6 +10,7 @@ import { type Outcome, outcomes } from "./outcomes.ts";
 import { requests as allRequests } from "./store.ts";
 import { secondsOf } from "./time.ts";
 import { type RequestEvent, reasonIn, type Tone, type Words, withoutRest, wordsOf } from "./words.ts";
+import { download, exportCall } from "./world.tsx";
 
 /** The requests of the CRM, with what followed from each. */
 export function Requests() {
@@ -61,6 +63,14 @@ function Request({ entry: { kind, requests, newest }, ...rest }: RequestProps) {
 					<Copy what={`link ${id}`} text={() => linkTo(correlationId ?? "")}>
 						copy link
 					</Copy>
+					<Act
+						class="quiet copy"
+						call={exportCall()}
+						onDone={download}
+						title="A bug file of this sandbox, opened at this request"
+					>
+						export
+					</Act>
 				</div>
 			}
 			below={

@@ -1,5 +1,6 @@
 import type {
 	AgencyState,
+	BugFile,
 	ConversationRow,
 	ConversationState,
 	FaultState,
@@ -27,6 +28,11 @@ export const keys = signal<readonly KeyState[]>([]);
 export const isCrmHidden = signal(false);
 /** The key that the page's own sends carry: the oldest one that is good. */
 export const apiKey = computed(() => (keys.value.find(({ state }) => state === "live") ?? keys.value[0])?.apiKey ?? "");
+/** The bug file that is open, and whether it is read-only. */
+export const shownBug = signal<{
+	readonly isReadOnly: boolean;
+	readonly bug: Pick<BugFile, "takenAt" | "content" | "place"> | null;
+}>({ isReadOnly: false, bug: null });
 const defaultAgencyId = signal("");
 export const chosenAgencyId = signal("");
 
@@ -209,8 +215,8 @@ const newsKey = (phone: string | null): string => keyOf(rowOf(phone ?? "")?.agen
 export const isMessage = (event: SandboxEvent): event is EventOf<"contact.wrote" | "text.sent" | "consent.asked"> =>
 	/wrote|sent$|asked/.test(event.type);
 
-/** Whether everything that the sandbox holds was replaced. */
-const isWholeNew = ({ type }: SandboxEvent): boolean => /^sandbox\./.test(type);
+/** Whether everything that the sandbox holds was replaced, and what happened before belongs to another world. */
+const isWholeNew = ({ type }: SandboxEvent): boolean => type !== "sandbox.opened" && type.startsWith("sandbox.");
 
 /** A clock that follows real time moves again and again: of such moves in a row the last one says all. */
 const withoutTicks = (all: readonly SandboxEvent[]): SandboxEvent[] =>
@@ -223,6 +229,7 @@ export function take(news: readonly SandboxEvent[], isLive: boolean): void {
 		now.value = Date.parse(event.at);
 		if (isWholeNew(event)) counts.clear();
 		if (!isLive) continue;
+		if (event.type === "sandbox.opened") openBug();
 		markStale(event);
 		if (!isMessage(event)) continue;
 		const key = keyOf(event.agencyId, event.contact);
@@ -235,6 +242,16 @@ export function take(news: readonly SandboxEvent[], isLive: boolean): void {
 	events.value = all.slice(-most);
 	unread.value = counts;
 	refresh();
+}
+
+/** Shows a bug file that was opened: its own events, and the place that it names. */
+async function openBug(): Promise<void> {
+	const { bug } = await read<typeof shownBug.value>("shown");
+	await readNewestEvents();
+	chooseAgency(bug?.place.agencyId ?? "");
+	select(bug?.place.contact ?? null);
+	opened.value = bug?.place.request ?? "";
+	pane.value = opened.value ? "requests" : selected.value ? "phone" : "conversations";
 }
 
 /*
@@ -265,7 +282,7 @@ const nothing = (): Stale => ({
 let stale = nothing();
 
 function markStale(event: SandboxEvent): void {
-	if (isWholeNew(event) || /^(scenario|violation)/.test(event.type)) stale.all = true;
+	if (/^(sandbox|scenario|violation)/.test(event.type)) stale.all = true;
 	else if (/^(agency|access|fault)/.test(event.type)) stale.world = true;
 	else if (event.type === "request") {
 		// A send that is refused can use up a take-over, which no event reports.
@@ -373,13 +390,15 @@ export async function readState(): Promise<void> {
 }
 
 async function readWorld(): Promise<void> {
-	const [connection, all, waiting, clock, crms] = await Promise.all([
+	const [connection, all, waiting, clock, crms, shown] = await Promise.all([
 		read<{ agencyId: string }>("connection"),
 		read<AgencyState[]>("agencies"),
 		read<WaitingFault[]>("faults"),
 		read<{ now: string }>("clock"),
 		read<{ id: string; hidden: boolean }[]>("integrations"),
+		read<typeof shownBug.value>("shown"),
 	]);
+	shownBug.value = shown;
 	defaultAgencyId.value = connection.agencyId;
 	agencies.value = all;
 	faults.value = waiting;

@@ -95,6 +95,8 @@ export function wordsOf(event: SandboxEvent): Words {
 			return lost(`violation ${event.rule}: ${event.message}`);
 		case "request":
 			return requestWords(event);
+		case "sandbox.opened":
+			return careful("opened a bug file");
 		case "sandbox.restored":
 			return careful("restored from a snapshot: what came later is undone");
 		default:

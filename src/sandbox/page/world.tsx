@@ -1,9 +1,9 @@
 import type { TargetedEvent } from "preact";
 import { Act, into } from "./act.tsx";
-import { perform, read } from "./control.ts";
+import { type Call, perform, read } from "./control.ts";
 import { close, Dialog } from "./dialog.tsx";
 import { signal } from "./signal.ts";
-import { post, scenarios, select, violations } from "./store.ts";
+import { chosenAgencyId, opened, post, scenarios, select, selected, violations } from "./store.ts";
 import { instantOf } from "./time.ts";
 
 /** The effect of each scenario. A scenario that this page does not know is shown by its name alone. */
@@ -71,8 +71,15 @@ export function WorldDialog() {
 				))}
 			</ul>
 			<h3>Export and import</h3>
+			<p class="dim">
+				A bug file has the world, all requests with their reasons, and what you look at. It holds no key.
+			</p>
+			<label class="check">
+				<input type="checkbox" checked={keepContent.value} onChange={() => (keepContent.value = !keepContent.value)} />
+				Keep numbers, names and texts, which are generated otherwise
+			</label>
 			<div class="row">
-				<Act call={{ verb: "GET", path: "export" }} onDone={download}>
+				<Act call={exportCall()} onDone={download}>
 					Export as a file
 				</Act>
 				<Import />
@@ -81,11 +88,22 @@ export function WorldDialog() {
 	);
 }
 
-function download(world: unknown): void {
-	const text = JSON.stringify(world, null, 2);
+const keepContent = signal(false);
+
+/** Takes a bug file of what the page shows. */
+export function exportCall(): Call {
+	const query = new URLSearchParams();
+	const place = { contact: selected.value, agencyId: chosenAgencyId.value, request: opened.value };
+	for (const [name, value] of Object.entries(place)) if (value) query.set(name, value);
+	if (keepContent.value) query.set("keepContent", "true");
+	return { verb: "GET", path: `bug${query.size > 0 ? `?${query}` : ""}` };
+}
+
+export function download(bug: unknown): void {
+	const text = JSON.stringify(bug);
 	const link = document.createElement("a");
 	link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
-	link.download = "sandbox.json";
+	link.download = "bug.json";
 	link.click();
 	setTimeout(() => URL.revokeObjectURL(link.href), 1_000);
 }

@@ -1,6 +1,6 @@
 import { masked } from "../base/mask.ts";
 import type { Sandbox } from "../index.ts";
-import type { KeptSnapshot, Route } from "./route.ts";
+import type { KeptSnapshot, Route, ShownBug } from "./route.ts";
 import { routes } from "./table.ts";
 
 /** The path or the method is unknown. */
@@ -10,7 +10,11 @@ export class UnknownRoute extends Error {}
  * Runs the control with this method and path, which may have a query. Returns its answer, which JSON can carry. Throws
  * `UnknownRoute`, or the control's own error, which names the field.
  */
-export type Controls = (method: string, path: string, given?: unknown) => unknown;
+export interface Controls {
+	(method: string, path: string, given?: unknown): unknown;
+	/** Whether a bug file is open read-only: requests to the service are not answered then. */
+	readonly isReadOnly: () => boolean;
+}
 
 const all = Object.values(routes).flat();
 
@@ -19,22 +23,29 @@ const listed = {
 	controls: all.map(({ method, path, takes, answers }) => ({ verb: method, path, takes, answers })),
 };
 
-/** The sandbox's controls by method and path. They need no server: only `GET connection` uses `baseUrl`. */
-export function createControls(sandbox: Sandbox, baseUrl: () => string): Controls {
+/**
+ * The sandbox's controls by method and path. They need no server: only `GET connection` uses `baseUrl`. With `bug` they are
+ * read-only until `POST continue`.
+ */
+export function createControls(sandbox: Sandbox, baseUrl: () => string, bug: ShownBug["bug"] = null): Controls {
 	const snapshots = new Map<string, KeptSnapshot>();
-	return (method, path, given = {}) => {
+	const shown: ShownBug = { bug, isReadOnly: bug !== null };
+	const control = (method: string, path: string, given: unknown = {}): unknown => {
 		const [place = "", query = ""] = path.split("?", 2);
 		if (method === "GET" && place.replaceAll("/", "") === "") return listed;
 		const { agencyId, integrationId, segments } = placeOf(place.replace(/^\//, "").split("/"));
 		const found = all.find((route) => route.method === method && fits(route, segments));
 		if (!found)
 			throw new UnknownRoute(`There is no control ${method} ${masked(place)}. GET /_sandbox lists all controls.`);
+		if (shown.isReadOnly && !found.isAlwaysOpen)
+			throw new Error("A bug file is open read-only. POST continue makes it a world to act in.");
 		const agency = sandbox.agency(agencyId);
 		const integration = integrationId === undefined ? sandbox.integration : sandbox.integrations.get(integrationId);
 		const id = decoded(segments[1] ?? "");
 		const fields = method === "GET" ? Object.fromEntries(new URLSearchParams(query)) : given;
-		return found.run({ sandbox, baseUrl: baseUrl(), integration, agency, id, snapshots }, fields) ?? null;
+		return found.run({ sandbox, baseUrl: baseUrl(), integration, agency, id, snapshots, shown }, fields) ?? null;
 	};
+	return Object.assign(control, { isReadOnly: () => shown.isReadOnly });
 }
 
 /** A path without the agency or the integration that it begins with. */

@@ -1,7 +1,7 @@
 import { type AnySchema, checkValue, object, type ValueOf } from "../../shared/validation.ts";
 import type { AgencyControl } from "../controls/agency.ts";
 import type { IntegrationControl } from "../controls/integration.ts";
-import type { Sandbox, Snapshot } from "../index.ts";
+import type { BugFile, Sandbox, Snapshot } from "../index.ts";
 
 /** What a route acts on: the sandbox, and what the path names. */
 export interface Place {
@@ -16,6 +16,14 @@ export interface Place {
 	readonly id: string;
 	/** The snapshots that were taken through a route, by number. */
 	readonly snapshots: Map<string, KeptSnapshot>;
+	/** The bug file that is shown, if any. */
+	readonly shown: ShownBug;
+}
+
+/** The bug file that is shown. While it is read-only, nothing can be changed. */
+export interface ShownBug {
+	isReadOnly: boolean;
+	bug: Pick<BugFile, "takenAt" | "content" | "place"> | null;
 }
 
 /** A snapshot that was taken through a route. */
@@ -36,6 +44,8 @@ interface RouteOptions<Takes extends Shape> {
 	readonly body?: string;
 	/** Describes the answer, for the guide. @default null */
 	readonly answers?: string;
+	/** Whether it may run while a bug file is open read-only, as each GET may. @default false */
+	readonly isAlwaysOpen?: boolean;
 	run(place: Place, given: Fields<Takes>): unknown;
 }
 
@@ -50,6 +60,8 @@ export interface Route {
 	readonly body: string;
 	/** Its answer in words. */
 	readonly answers: string;
+	/** Whether it may run while a bug file is open read-only. */
+	readonly isAlwaysOpen: boolean;
 	/** Checks the fields, then runs the control. */
 	run(place: Place, given: unknown): unknown;
 }
@@ -57,7 +69,7 @@ export interface Route {
 function route<Takes extends Shape>(
 	method: Route["method"],
 	path: string,
-	{ takes, body = "none", answers = "null", run }: RouteOptions<Takes>,
+	{ takes, body = "none", answers = "null", isAlwaysOpen = method === "GET", run }: RouteOptions<Takes>,
 ): Route {
 	const schema = object((takes ?? {}) as Takes);
 	const refuse = (field: string, words: string): Error => new TypeError(`${path}${field && `: ${field}`} ${words}.`);
@@ -67,6 +79,7 @@ function route<Takes extends Shape>(
 		takes: Object.keys(takes ?? {}),
 		body,
 		answers,
+		isAlwaysOpen,
 		run: (place, given) => run(place, checkValue(schema, given, "", refuse)),
 	};
 }

@@ -6,7 +6,7 @@ import type { FaultControl } from "../controls/faults.ts";
 import type { FlowControl } from "../controls/flow.ts";
 import type { IntegrationControl, LinkOptions } from "../controls/integration.ts";
 import { type ScenarioName, scenarioNames } from "../controls/scenarios.ts";
-import type { Archive } from "../index.ts";
+import type { Archive, BugFile } from "../index.ts";
 import type { ConsentSettings } from "../world/consent.ts";
 import type { FaultOptions } from "../world/fault.ts";
 import { scopes, visibilityReasons } from "../world/world.ts";
@@ -21,9 +21,6 @@ import { get, type Place, post, type Route } from "./route.ts";
 /** A field that the control itself checks, if it is there. */
 const passed = <Value>(words = "is missing"): Schema<Value> => rule<Value>((value) => value !== undefined, words);
 
-/** A field of an export, which is checked as a whole. */
-const exported = <Name extends keyof Archive>(): Schema<Archive[Name]> => passed("must be that of an export");
-
 const matches = (pattern: RegExp, words: string): Schema<string> => rule((text) => pattern.test(String(text)), words);
 
 // In a query everything is text.
@@ -31,6 +28,30 @@ const aCount = matches(/^\d{1,15}$/, "must be a whole number");
 const numberOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : Number(text));
 const someIds = matches(/^\d{1,15}(,\d{1,15})*$/, "must be ids with commas between");
 const somePhones = matches(/^\+\d+(,\+\d+)*$/, "must be phone numbers such as %2B447700900101, with commas between");
+
+/** The fields of an export and of a bug file, which are checked as a whole. */
+const importedFields = {
+	format: optional(anything),
+	version: optional(anything),
+	now: optional(anything),
+	counters: optional(anything),
+	integrations: optional(anything),
+	keys: optional(anything),
+	agencies: optional(anything),
+	operations: optional(anything),
+	faults: optional(anything),
+	takenAt: optional(anything),
+	content: optional(anything),
+	place: optional(anything),
+	policy: optional(anything),
+	variation: optional(anything),
+	world: optional(anything),
+	events: optional(anything),
+	gone: optional(anything),
+	requests: optional(anything),
+	violations: optional(anything),
+	replaced: optional(anything),
+} satisfies { readonly [Field in keyof Archive | keyof BugFile]: Schema<unknown> };
 
 const contact = ({ agency, id }: Place) => agency.contact(id);
 const conversation = ({ agency, id }: Place) => agency.conversation(id);
@@ -386,6 +407,11 @@ const state = [
 			return brief ? events.map(withoutAnswer) : events;
 		},
 	}),
+	get("forgotten", {
+		answers:
+			'`{"events", "requests", "answers"}`: how many of the oldest are no longer kept, and how many requests are without their answer',
+		run: ({ sandbox }) => sandbox.forgotten(),
+	}),
 	get("check", {
 		takes: { allowReplaced: optional(oneOf("true", "false")) },
 		body: "none; in the query `allowReplaced` (true accepts replaced texts)",
@@ -458,21 +484,48 @@ const state = [
 			sandbox.restore(kept.content);
 		},
 	}),
-	get("export", { answers: "everything that exists", run: ({ sandbox }) => sandbox.export() }),
-	post("import", {
+	get("export", { answers: "everything that exists, with the keys", run: ({ sandbox }) => sandbox.export() }),
+	get("bug", {
 		takes: {
-			format: exported<"format">(),
-			version: exported<"version">(),
-			now: exported<"now">(),
-			counters: exported<"counters">(),
-			integrations: exported<"integrations">(),
-			keys: exported<"keys">(),
-			agencies: exported<"agencies">(),
-			operations: exported<"operations">(),
-			faults: exported<"faults">(),
+			keepContent: optional(oneOf("true")),
+			contact: optional(aString),
+			agencyId: optional(aString),
+			request: optional(aString),
 		},
-		body: "an export, whole: `format`, `version`, `now`, `counters`, `integrations`, `keys`, `agencies`, `operations`, `faults`",
-		run: ({ sandbox }, archive) => sandbox.import(archive),
+		body: "none; in the query `contact`, `agencyId` and `request` (a correlation id), where to look first, and `keepContent` (true keeps numbers, names and texts)",
+		answers: "a bug file: the world, what happened, requests and explanations, without keys",
+		run: ({ sandbox }, { keepContent, ...place }) => sandbox.bug({ ...place, keepContent: keepContent === "true" }),
+	}),
+	get("shown", {
+		answers: '`{"isReadOnly", "bug"}`: the bug file that was opened (`takenAt`, `content`, `place`), or null',
+		run: ({ shown }) => shown,
+	}),
+	post("import", {
+		takes: importedFields,
+		body: "an export, whole: `format`, `version`, `now`, `counters`, `integrations`, `keys`, `agencies`, `operations`, `faults`. Or a bug file, whole, which is read-only until POST continue; beside the first two: `takenAt`, `content`, `place`, `policy`, `variation`, `world`, `events`, `gone`, `requests`, `violations`, `replaced`",
+		isAlwaysOpen: true,
+		run({ sandbox, shown }, given) {
+			// import checks it as a whole
+			const there = Object.entries(given).filter(([, value]) => value !== undefined);
+			const file = Object.fromEntries(there) as unknown as Archive | BugFile;
+			// Before, because whoever hears of it asks at once.
+			const before = { ...shown };
+			shown.bug = "place" in file ? { takenAt: file.takenAt, content: file.content, place: file.place } : null;
+			shown.isReadOnly = shown.bug !== null;
+			try {
+				sandbox.import(file);
+			} catch (error) {
+				Object.assign(shown, before);
+				throw error;
+			}
+		},
+	}),
+	post("continue", {
+		body: "none; a bug file that was opened becomes a world to act in",
+		isAlwaysOpen: true,
+		run({ shown }) {
+			shown.isReadOnly = false;
+		},
 	}),
 	post("reset", { run: ({ sandbox }) => sandbox.reset() }),
 	post("loadScenario", {

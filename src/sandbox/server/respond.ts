@@ -47,6 +47,10 @@ export async function respond(served: Served, request: IncomingMessage, response
 		const { status, result } = await answerControl(controls, method, url.slice("/_sandbox".length), given);
 		return json(response, status, result);
 	}
+	if (controls.isReadOnly()) {
+		const message = "A bug file is open read-only. Press “Continue from here” on the page, or POST continue.";
+		return json(response, 503, { _tag: "SandboxReadOnly", message });
+	}
 	// Without a good key the body decides nothing. A short one is kept, so that the log can show and repeat the request.
 	const isKnown = sandbox.isAuthorized(headers.authorization);
 	const body = isKnown

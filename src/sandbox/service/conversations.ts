@@ -1,9 +1,9 @@
 import { type E164, phoneFrom, type Schemas } from "../base/contract.ts";
 import { readinessOf } from "../world/consent.ts";
+import { encodeCursor, messagesName } from "../world/cursor.ts";
 import { isoOrNull } from "../world/instant.ts";
 import type { Policy } from "../world/policy.ts";
 import { type Agency, compareRanks, isSeen, type Rank, rankOf, type Thread, type World } from "../world/world.ts";
-import { encodeCursor, messagesName } from "./cursor.ts";
 import { explainUnseen } from "./explain.ts";
 import { badRequest, isRefusal, notFound, type Refusal } from "./refusal.ts";
 import { messageOf, queuedOf, summaryOf } from "./rows.ts";

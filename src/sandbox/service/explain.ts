@@ -2,6 +2,7 @@ import { operationTable } from "../../../generated/operations.ts";
 import type { OperationId } from "../base/contract.ts";
 import { own } from "../base/own.ts";
 import { readinessOf } from "../world/consent.ts";
+import { decodeCursor, listName, messagesName } from "../world/cursor.ts";
 import type { Fault } from "../world/fault.ts";
 import {
 	type Agency,
@@ -12,7 +13,6 @@ import {
 	viewOf,
 	type World,
 } from "../world/world.ts";
-import { decodeCursor, listName, messagesName } from "./cursor.ts";
 
 /*
  * Why a request was refused, in a sentence or two. The service keeps this to itself, and the sandbox adds it to its journal

@@ -1,4 +1,5 @@
 import type { Schemas } from "../base/contract.ts";
+import { encodeCursor, listName } from "../world/cursor.ts";
 import { iso, isoOrNull } from "../world/instant.ts";
 import { countsAsFailed, messageSidOf } from "../world/message.ts";
 import { isInProgress, windowExpiresAt } from "../world/thread.ts";
@@ -12,7 +13,6 @@ import {
 	type Thread,
 	viewOf,
 } from "../world/world.ts";
-import { encodeCursor, listName } from "./cursor.ts";
 
 /*
  * Rows of the contract, built from what exists.

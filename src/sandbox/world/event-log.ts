@@ -134,15 +134,23 @@ export function createEventLog(now: () => number, changed: () => void): EventLog
 		depth--;
 	};
 	const stamp = (): EventStamp => ({ id: ++last, at: iso(now()), realAt: iso(Date.now()), correlationId: cause });
-	const keep = (event: Kept): void => {
+	const store = (event: Kept): void => {
 		kept.add(event);
 		if (event.answer) answers.add(event);
+	};
+	const keep = (event: Kept): void => {
+		store(event);
 		if (listeners.size === 0) return;
 		waiting.push(event);
 		deliver();
 	};
-	const keepPlain = (event: SandboxEvent): void =>
-		keep({ id: event.id, weight: weightOf(event), isRequest: false, answer: null, build: () => event });
+	const plain = (event: SandboxEvent): Kept => ({
+		id: event.id,
+		weight: weightOf(event),
+		isRequest: false,
+		answer: null,
+		build: () => event,
+	});
 	const forget = (gone: Gone): void => {
 		kept.load([], gone.events);
 		answers.load([]);
@@ -156,9 +164,9 @@ export function createEventLog(now: () => number, changed: () => void): EventLog
 			if (event.type === "clock.moved" && isTick(event)) {
 				const from = tick?.id === last ? tick.from : event.from;
 				if (tick?.id === last) kept.dropNewest();
-				keepPlain({ ...stamp(), ...event, from });
+				keep(plain({ ...stamp(), ...event, from }));
 				tick = { id: last, from };
-			} else keepPlain({ ...stamp(), ...event });
+			} else keep(plain({ ...stamp(), ...event }));
 		},
 		addRequest({ weight, answer, build }) {
 			if (silent) return;
@@ -213,13 +221,13 @@ export function createEventLog(now: () => number, changed: () => void): EventLog
 			forget(gone);
 			const newest = last;
 			for (const event of events) {
-				if (event.type !== "request") keepPlain(event);
+				if (event.type !== "request") store(plain(event));
 				else {
 					const { answer: value, ...rest } = event;
 					const text = JSON.stringify(value ?? null);
 					const answer = value === null ? null : { weight: text.length, value };
 					const weight = JSON.stringify(rest).length;
-					keep({ id: event.id, weight, isRequest: true, answer, build: (left) => ({ ...rest, answer: left }) });
+					store({ id: event.id, weight, isRequest: true, answer, build: (left) => ({ ...rest, answer: left }) });
 				}
 				last = event.id;
 			}

@@ -268,6 +268,8 @@ export interface SandboxWideEvents {
 	};
 	/** `import()`: everything is as another sandbox exported it. */
 	"sandbox.imported": Empty;
+	/** `import()` of a bug file: everything is as in the file, the events too, which come before this one. */
+	"sandbox.opened": Empty;
 }
 
 /** A fault, as events describe it. */

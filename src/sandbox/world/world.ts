@@ -163,7 +163,7 @@ export interface World {
 	/** The sandbox's time, in milliseconds since 1970. Only a control moves it. */
 	now: number;
 	readonly policy: Policy;
-	readonly variation: string | undefined;
+	variation: string | undefined;
 	/** Goes up when an archive replaces everything: what began before belongs to another world. */
 	era: number;
 	/** All ids come from these counters, so the same calls give the same ids. */

@@ -30,3 +30,10 @@ function textOf(base64: string): string {
 		return "";
 	}
 }
+
+/** The position in a cursor of any list; undefined for a text that is none. */
+export function positionIn(cursor: string): number[] | undefined {
+	const [sum = "", ...numbers] = textOf(cursor).split(".");
+	const isPosition = /^\d+$/.test(sum) && numbers.length > 0 && numbers.every((number) => /^-?\d{1,16}$/.test(number));
+	return isPosition ? numbers.map(Number) : undefined;
+}

@@ -1,0 +1,53 @@
+import type { SandboxEvent } from "../world/event.ts";
+import type { Gone } from "../world/event-log.ts";
+import type { ReplacedText, Violation } from "../world/journal.ts";
+import type { Policy } from "../world/policy.ts";
+import type { Key } from "../world/world.ts";
+import type { Archive } from "./archive.ts";
+
+/** A key by its name alone: `key-1`. Whoever opens the file gets another secret for it. */
+export type NamedKey = Omit<Key, "secret">;
+
+/** Where the reader is to look first. */
+export interface BugPlace {
+	/** The agency that is shown; null for the default one. */
+	readonly agencyId: string | null;
+	/** The contact whose phone is shown, E.164. */
+	readonly contact: string | null;
+	/** The correlation id of the request that is open. */
+	readonly request: string | null;
+}
+
+/**
+ * A bug in a file, as plain data that JSON can carry: the world, what happened in it, the requests with their outcomes and
+ * explanations, and where to look. It holds no key. Its numbers, names and texts are generated ones, unless you ask to keep
+ * them.
+ */
+export interface BugFile {
+	/** Name of the format. */
+	readonly format: "messaging-conversations-bug";
+	/** Version of the format. */
+	readonly version: 1;
+	/** The real time, ISO 8601 in UTC. */
+	readonly takenAt: string;
+	/** Whether numbers, names and texts are generated ones, or those that were there. */
+	readonly content: "generated" | "kept";
+	/** Where the reader is to look first. */
+	readonly place: BugPlace;
+	/** How the sandbox read the specification where that is silent. */
+	readonly policy: Policy;
+	/** The variation of the sandbox; null without one. */
+	readonly variation: string | null;
+	/** Everything that existed, with keys by name. */
+	readonly world: Omit<Archive, "keys"> & { readonly keys: readonly NamedKey[] };
+	/** What happened, the oldest first. What came from a caller is marked in explanations, by U+E000 and U+E001. */
+	readonly events: readonly SandboxEvent[];
+	/** How much of the oldest was forgotten already. */
+	readonly gone: Gone;
+	/** Correlation ids of the requests that `requests()` gives. */
+	readonly requests: readonly string[];
+	/** What `violations()` gives. */
+	readonly violations: readonly Violation[];
+	/** Held texts that another send replaced, for `check()`. */
+	readonly replaced: readonly ReplacedText[];
+}

@@ -1,0 +1,241 @@
+import { flag, listOf, object, orNull, rule, type Schema, variant } from "../../shared/validation.ts";
+import { phoneFrom } from "../base/contract.ts";
+import {
+	aNumber,
+	aString,
+	assertValid,
+	fields,
+	isRecord,
+	oneOf,
+	someText,
+	stringOrNull,
+	wholeFrom,
+} from "../base/input.ts";
+import type { EventFault, LostText, SandboxEventType } from "../world/event.ts";
+import type { Gone } from "../world/event-log.ts";
+import { faultKinds, faultPhases } from "../world/fault.ts";
+import { isInstant } from "../world/instant.ts";
+import type { ReplacedText, RequestKey, Violation } from "../world/journal.ts";
+import { policyFrom } from "../world/policy.ts";
+import { keyStates, scopes } from "../world/world.ts";
+import { withSecrets } from "./bug.ts";
+import type { BugFile, BugPlace, NamedKey } from "./bug-file.ts";
+import { archiveFrom } from "./schema.ts";
+
+/*
+ * The schema of a bug file. It comes from somebody else, so that nothing in it is trusted: each field is checked, and a text
+ * is limited, before anything is shown.
+ */
+
+/** How much text a bug file may hold. */
+const longestBug = 100_000_000;
+const mostEvents = 200_000;
+
+const anInstant: Schema<string> = rule(
+	(at) => typeof at === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(at) && isInstant(Date.parse(at)),
+	"must be an instant such as 2026-01-05T09:00:00.000Z",
+);
+const instantOrNull = orNull(anInstant);
+const correlationId: Schema<string> = rule(
+	(id) => typeof id === "string" && /^[\w-]{1,64}$/.test(id),
+	"must be a correlation id",
+);
+const aPhone: Schema<string> = rule(
+	(phone) => typeof phone === "string" && phoneFrom(phone) === phone,
+	"must be E.164",
+);
+const operation = orNull(
+	oneOf(
+		"me.get",
+		"conversations.list",
+		"conversations.lookup",
+		"conversations.get",
+		"conversations.listMessages",
+		"messages.send",
+	),
+);
+const author = oneOf("api", "staff", "ai");
+const status = orNull(
+	rule((given) => Number.isInteger(given) && Number(given) >= 0 && Number(given) <= 999, "must be a status"),
+);
+/** A value of a body: not deeper than what the sandbox itself keeps. */
+const aValue = rule((value) => isShallow(value, 101), "must have at most 100 levels");
+const headers = rule(
+	(given) => isRecord(given) && Object.values(given).every((value) => typeof value === "string"),
+	"must be an object of strings",
+);
+
+function isShallow(value: unknown, levels: number): boolean {
+	if (typeof value !== "object" || value === null) return true;
+	return levels > 0 && Object.values(value).every((each) => isShallow(each, levels - 1));
+}
+
+const key = fields<RequestKey>({ state: oneOf("valid", "revoked", "expired", "unknown", "absent"), id: stringOrNull });
+const fault = fields<EventFault>({
+	id: aString,
+	operation,
+	phase: oneOf(...faultPhases),
+	kind: oneOf(...faultKinds),
+	status,
+	remaining: orNull(wholeFrom(0)),
+});
+const lostText = { body: aString, operationId: stringOrNull, heldAt: anInstant };
+const stamp = {
+	id: wholeFrom(1),
+	at: anInstant,
+	realAt: anInstant,
+	correlationId: orNull(correlationId),
+	type: aString,
+};
+const contact = { ...stamp, agencyId: aString, contact: aPhone, name: stringOrNull };
+const request = { method: aString, path: aString };
+
+/** The fields of each type of event, beside those that all have. */
+const eventFields: { readonly [Type in SandboxEventType]: Readonly<Record<string, Schema<never>>> } = {
+	"contact.wrote": {
+		...contact,
+		messageId: wholeFrom(1),
+		body: stringOrNull,
+		buttonClicked: stringOrNull,
+		files: wholeFrom(0),
+	},
+	"contact.read": { ...contact, messages: wholeFrom(0) },
+	"contact.reachable": { ...contact, reachable: flag },
+	"contact.named": contact,
+	"text.sent": {
+		...contact,
+		messageId: wholeFrom(1),
+		messageSid: aString,
+		body: aString,
+		operationId: stringOrNull,
+		author,
+		queueId: stringOrNull,
+	},
+	"text.held": { ...contact, queueId: aString, body: aString, operationId: stringOrNull, author, expiresAt: anInstant },
+	"text.replaced": {
+		...contact,
+		queueId: aString,
+		body: aString,
+		operationId: stringOrNull,
+		replaced: fields<LostText>(lostText),
+		held: flag,
+		expiresAt: instantOrNull,
+	},
+	"text.dropped": { ...contact, ...lostText, queueId: aString, reason: oneOf("declined", "expired") },
+	"consent.asked": { ...contact, messageId: wholeFrom(1), templateCode: aString, language: stringOrNull },
+	"consent.accepted": { ...contact, hadHeldText: flag },
+	"consent.declined": { ...contact, hadHeldText: flag },
+	"window.opened": { ...contact, expiresAt: anInstant },
+	"window.closed": contact,
+	"ai.on": { ...contact, reason: oneOf("contact_wrote", "staff") },
+	"ai.off": { ...contact, reason: oneOf("manual_send", "user_toggle") },
+	"flow.started": { ...contact, flowId: aString },
+	"flow.changed": { ...contact, flowId: aString, status: aString },
+	"message.status": {
+		...contact,
+		messageId: wholeFrom(1),
+		messageSid: aString,
+		status: aString,
+		errorCode: orNull(aNumber),
+	},
+	"conversation.changed": contact,
+	"clock.moved": { ...stamp, from: anInstant, to: anInstant },
+	"agency.changed": { ...stamp, agencyId: aString },
+	"access.changed": { ...stamp, integrationId: aString },
+	"fault.added": { ...stamp, fault },
+	"fault.removed": { ...stamp, faultId: aString },
+	"fault.hit": { ...stamp, fault, operation },
+	request: {
+		...stamp,
+		...request,
+		operation,
+		query: aString,
+		agencyId: stringOrNull,
+		contact: orNull(aPhone),
+		body: aValue,
+		status,
+		explanation: stringOrNull,
+		answer: aValue,
+		ms: aNumber,
+		fault: orNull(fault),
+		keyId: stringOrNull,
+		key,
+		headers,
+	},
+	violation: { ...stamp, ...request, rule: aString, message: aString, explanation: aString },
+	"scenario.loaded": { ...stamp, scenario: aString },
+	"sandbox.reset": stamp,
+	"sandbox.restored": { ...stamp, lastEventId: wholeFrom(0) },
+	"sandbox.imported": stamp,
+	"sandbox.opened": stamp,
+} as never;
+
+const event = variant(
+	"type",
+	Object.fromEntries(Object.entries(eventFields).map(([type, each]) => [type, object(each)])),
+);
+
+const schema = fields<BugFile>({
+	format: oneOf("messaging-conversations-bug"),
+	version: rule((version) => version === 1, "must be 1"),
+	takenAt: anInstant,
+	content: oneOf("generated", "kept"),
+	place: fields<BugPlace>({ agencyId: stringOrNull, contact: orNull(aPhone), request: orNull(correlationId) }),
+	policy: rule(isRecord, "must be an object"), // policyFrom looks at it
+	variation: stringOrNull,
+	world: rule(isRecord, "must be an object"), // archiveFrom looks at it
+	events: listOf(event),
+	gone: fields<Gone>({ events: wholeFrom(0), requests: wholeFrom(0), answers: wholeFrom(0) }),
+	requests: listOf(correlationId),
+	violations: listOf(
+		fields<Violation>({ rule: aString, message: aString, explanation: aString, ...request, correlationId }),
+	),
+	replaced: listOf(
+		fields<ReplacedText>({
+			queueId: aString,
+			operation: stringOrNull,
+			at: rule(isInstant, "must be an instant in milliseconds"),
+		}),
+	),
+});
+
+const keysRule = listOf(
+	fields<NamedKey>({
+		id: rule((id) => typeof id === "string" && /^[\w-]{1,64}$/.test(id), "must be the name of a key, such as key-1"),
+		integrationId: someText,
+		scopes: listOf(oneOf(...scopes)),
+		state: oneOf(...keyStates),
+	}),
+);
+
+/** Whether a value, or its JSON text, calls itself a bug file. */
+export const isBug = (value: unknown): boolean => isRecord(value) && value.format === "messaging-conversations-bug";
+
+/** A bug file, parsed or as text, with each part checked. Throws a TypeError that names the field. */
+export function bugFrom(given: unknown): BugFile {
+	if (typeof given === "string" && given.length > longestBug)
+		throw new TypeError("bug: the file is too long. A bug file has at most 100 MB.");
+	const value: unknown = typeof given === "string" ? parsed(given) : given;
+	assertBug(value);
+	return value;
+}
+
+function assertBug(value: unknown): asserts value is BugFile {
+	if (!isBug(value)) throw new TypeError("bug: this is not a bug file, or one of another version.");
+	assertValid("bug", value, schema);
+	const { world, policy, events } = value as BugFile;
+	policyFrom(policy);
+	assertValid("bug: world.keys", world.keys, keysRule);
+	archiveFrom(withSecrets(world));
+	if (events.length > mostEvents) throw new TypeError(`bug: events must be at most ${mostEvents}.`);
+	if (events.some(({ id }, at) => id <= (events[at - 1]?.id ?? 0)))
+		throw new TypeError("bug: events must have rising ids.");
+}
+
+function parsed(json: string): unknown {
+	try {
+		return JSON.parse(json);
+	} catch {
+		return undefined;
+	}
+}

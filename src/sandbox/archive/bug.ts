@@ -1,0 +1,132 @@
+import { flag, optional, rule } from "../../shared/validation.ts";
+import { phoneFrom } from "../base/contract.ts";
+import { hex } from "../base/derived.ts";
+import { aString, assertValid, fields } from "../base/input.ts";
+import { replaceOwn } from "../base/own.ts";
+import type { SandboxEvent } from "../world/event.ts";
+import { iso } from "../world/instant.ts";
+import type { Entry, RequestKey } from "../world/journal.ts";
+import { apiKeyOf, type World } from "../world/world.ts";
+import { type Archive, archive, unarchive } from "./archive.ts";
+import type { BugFile } from "./bug-file.ts";
+import { redacted } from "./redact.ts";
+
+/** What goes into a bug file. */
+export interface BugOptions {
+	/** Keeps numbers, names and texts as they are. Keys are left out either way. @default false: generated ones */
+	readonly keepContent?: boolean | undefined;
+	/** The contact whose phone is shown. @default none */
+	readonly contact?: string | undefined;
+	/** The agency that is shown. @default the default one */
+	readonly agencyId?: string | undefined;
+	/** The correlation id of the request that is open. @default none */
+	readonly request?: string | undefined;
+}
+
+const optionsRule = fields<BugOptions>({
+	keepContent: optional(flag),
+	contact: optional(rule((phone) => typeof phone === "string" && phoneFrom(phone) === phone, "must be E.164")),
+	agencyId: optional(aString),
+	request: optional(
+		rule((id) => typeof id === "string" && /^sandbox-[0-9a-f]{8}$/.test(id), "must be the correlation id of a request"),
+	),
+});
+
+/** The bug file of a world as it is. */
+export function takeBug(world: World, options: BugOptions = {}): BugFile {
+	assertValid("bug", options, optionsRule);
+	const { keepContent = false, contact = null, agencyId = null, request = null } = options;
+	if (agencyId !== null && !world.agencies.has(agencyId))
+		throw new TypeError("bug: agencyId must be that of an agency.");
+	const named = nameKeys(world);
+	const { keys, ...rest } = archive(world);
+	const { entries, violations, replaced } = world.journal.dump();
+	const bug: BugFile = {
+		format: "messaging-conversations-bug",
+		version: 1,
+		takenAt: iso(Date.now()),
+		content: "kept",
+		place: { agencyId, contact, request },
+		policy: { ...world.policy },
+		variation: world.variation ?? null,
+		world: { ...rest, keys: keys.map(({ secret: _, ...key }) => ({ ...key, id: named.id(key.id) })) },
+		events: [...world.events.each()].map(named.event),
+		gone: world.events.gone(),
+		requests: entries.map(({ correlationId }) => correlationId),
+		violations: violations.map((each) => ({ ...each, explanation: named.sentence(each.explanation) })),
+		replaced,
+	};
+	return withoutKeys(world, keepContent ? structuredClone(bug) : redacted(bug));
+}
+
+/** Puts the names of keys in the place of their ids. */
+function nameKeys({ keys }: World) {
+	const ids = new Map([...keys.keys()].map((id, at) => [id, `key-${at + 1}`]));
+	const id = (given: string): string => ids.get(given) ?? "key-unknown";
+	const idOrNull = (given: string | null): string | null => (given === null ? null : id(given));
+	const sentence = (given: string): string => replaceOwn(given, (part) => ids.get(part) ?? part);
+	const event = (given: SandboxEvent): SandboxEvent => {
+		if (given.type === "violation") return { ...given, explanation: sentence(given.explanation) };
+		if (given.type !== "request") return given;
+		const { key, keyId, explanation } = given;
+		return {
+			...given,
+			keyId: idOrNull(keyId),
+			key: { ...key, id: idOrNull(key.id) },
+			explanation: explanation === null ? null : sentence(explanation),
+		};
+	};
+	return { id, sentence, event };
+}
+
+/** A key of the API's form in a text, in any spelling of its dot. It ends before a quote, so the text stays JSON. */
+const keyInText = /[^\s"'\\/]*_live(?:\.|%(?:25)*2e|\\+u002e)[^\s"'\\/]*/gi;
+
+/** Removes keys from wherever a caller has put them: a path, a header, a text. */
+function withoutKeys({ keys }: World, bug: BugFile): BugFile {
+	let text = JSON.stringify(bug).replace(keyInText, "{key}");
+	for (const key of keys.values()) {
+		for (const secret of [key.secret, btoa(apiKeyOf(key)).replace(/=+$/, "")])
+			if (secret.length > 7) text = text.replaceAll(JSON.stringify(secret).slice(1, -1), "{key}");
+	}
+	return JSON.parse(text);
+}
+
+/** Makes a world what a valid bug file holds. */
+export function openBug(world: World, bug: BugFile): void {
+	const { world: held, events, gone, policy, variation, requests, violations, replaced } = structuredClone(bug);
+	unarchive(world, withSecrets(held));
+	Object.assign(world.policy, policy);
+	world.variation = variation ?? undefined;
+	const kept = new Set(requests);
+	const entries = events.flatMap((event) =>
+		event.type === "request" && kept.has(event.correlationId ?? "") ? entryOf(event) : [],
+	);
+	world.journal.load({ entries, violations, replaced });
+	world.events.load(events, gone);
+}
+
+/** The archive in a bug file, with a secret of its own for each key. */
+export const withSecrets = ({ keys, ...rest }: BugFile["world"]): Archive => ({
+	...rest,
+	keys: keys.map((key) => ({ ...key, secret: hex(`secret of ${key.id}`, 32) })),
+});
+
+function entryOf(event: Extract<SandboxEvent, { type: "request" }>): Entry {
+	const { operation, method, path, query, headers, correlationId, at, body, status, explanation } = event;
+	const key: RequestKey = event.key;
+	return {
+		operation,
+		method,
+		path,
+		query,
+		headers,
+		authorization: null,
+		correlationId: correlationId ?? "",
+		at: Date.parse(at),
+		text: body === null ? "" : typeof body === "string" ? body : JSON.stringify(body),
+		key,
+		status,
+		explanation,
+	};
+}

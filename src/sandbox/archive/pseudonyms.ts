@@ -1,0 +1,106 @@
+import { phoneFrom } from "../base/contract.ts";
+import { uuid } from "../base/derived.ts";
+
+/*
+ * Others in the place of what is somebody's own: the same one each time. None of them is anything that was there before.
+ */
+
+/** Ranges of numbers that Ofcom keeps for drama: nobody has them. The first digits, and how many digits follow. */
+const ranges: readonly (readonly [start: string, digits: number])[] = [
+	["+447700900", 3],
+	["+442079460", 3],
+	["+441134960", 3],
+	["+441144960", 3],
+	["+441154960", 3],
+	["+441164960", 3],
+	["+441174960", 3],
+	["+441184960", 3],
+	["+441214960", 3],
+	["+441314960", 3],
+	["+441414960", 3],
+	["+441514960", 3],
+	["+441614960", 3],
+	["+441914980", 3],
+	["+441632960", 3],
+];
+
+function* numbers(): Generator<string> {
+	for (const [start, digits] of ranges)
+		for (let last = 0; last < 10 ** digits; last++) yield `${start}${String(last).padStart(digits, "0")}`;
+}
+
+const filler = "sample text in the place of another one of the same length ".repeat(4);
+
+export interface Pseudonyms {
+	/** A number for a number in any spelling; a text that is none gets a text. */
+	phone(given: string): string;
+	/** `kind` is what the name is of, such as "Contact". */
+	name(kind: string, given: string): string;
+	/** A text of the same length, if that is long enough to tell texts apart. White space stays. */
+	text(given: string): string;
+	operationId(given: string): string;
+	/** The name of a field that the contract does not know. */
+	field(given: string): string;
+	uuid(given: string): string;
+	/** The pseudonym that a text has already. */
+	known(given: string): string | undefined;
+}
+
+/** `before` is everything that is replaced, as one text: no pseudonym may be in it by chance. */
+export function createPseudonyms(before: string): Pseudonyms {
+	const digitRuns = new Set(before.match(/\d{6,}/g));
+	const isTaken = (phone: string): boolean => digitRuns.has(phone.slice(1)) || digitRuns.has(phone.slice(3));
+	const free = numbers();
+	const maps = new Map<string, Map<string, string>>();
+	const remembered = (kind: string, given: string, make: (count: number) => string): string => {
+		const map = maps.get(kind) ?? new Map<string, string>();
+		maps.set(kind, map);
+		const made = map.get(given) ?? make(map.size + 1);
+		map.set(given, made);
+		return made;
+	};
+	const nextNumber = (): string => {
+		for (let next = free.next(); !next.done; next = free.next()) if (!isTaken(next.value)) return next.value;
+		throw new RangeError("There are more contacts than numbers that nobody has: a bug file holds at most 15,000.");
+	};
+	const unlikeBefore = (make: (count: number) => string, count: number): string => {
+		let made = make(count);
+		// Short words are in any text. A longer one that is there by chance would be somebody's own.
+		for (let further = count; made.length > 6 && before.includes(`"${made}"`); ) made = make((further += 100_000));
+		return made;
+	};
+	const text = (given: string): string => {
+		if (given.trim() === "") return given;
+		return remembered("text", given, (count) => unlikeBefore((number) => textOf(number, given.length), count));
+	};
+	return {
+		phone(given) {
+			const phone = phoneFrom(given);
+			return phone === undefined ? text(given) : remembered("phone", phone, nextNumber);
+		},
+		name: (kind, given) =>
+			given.trim() === ""
+				? given
+				: remembered(kind, given, (count) => unlikeBefore((number) => `${kind} ${number}`, count)),
+		text,
+		operationId: (given) =>
+			given === ""
+				? given
+				: remembered("operationId", given, (count) => unlikeBefore((number) => `op-${number}`, count)),
+		field: (given) => remembered("field", given, (count) => unlikeBefore((number) => `field${number}`, count)),
+		uuid: (given) => remembered("uuid", given.toLowerCase(), (count) => uuid(`pseudonym ${count}`)),
+		known: (given) =>
+			[...maps]
+				.filter(([kind]) => kind !== "text")
+				.map(([, map]) => map.get(given))
+				.find(Boolean),
+	};
+}
+
+/** A text that begins with its number, so that two are never the same. */
+function textOf(number: number, length: number): string {
+	const label = `t${number.toString(36)}`;
+	if (length <= label.length) return label;
+	const long = `${label} ${filler.repeat(Math.ceil(length / filler.length))}`;
+	return `${long.slice(0, length - 1)}.`;
+}

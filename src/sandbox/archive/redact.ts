@@ -1,0 +1,478 @@
+import { replaceOwn } from "../base/own.ts";
+import { acceptCode, consentTemplate, declineCode, templateIn } from "../world/consent.ts";
+import { encodeCursor, messagesName, positionIn } from "../world/cursor.ts";
+import type { SandboxEvent } from "../world/event.ts";
+import type { Fault } from "../world/fault.ts";
+import type { ReplacedText, Violation } from "../world/journal.ts";
+import type { Held, MessageExtras, Operation, StoredMessage, Thread } from "../world/world.ts";
+import type { Archive, ArchivedAgency } from "./archive.ts";
+import type { BugFile } from "./bug-file.ts";
+import { createPseudonyms, type Pseudonyms } from "./pseudonyms.ts";
+
+/*
+ * A bug file without what is somebody's own. It is an allowlist: a field whose rule is not written here gets a text of the
+ * same length, and a field that nobody knows gets another name too.
+ */
+
+type Rule = (text: string) => string;
+
+const templateWords = /^[a-z][a-z0-9]*(?:[_-][a-z0-9]+)*$/;
+const language = /^[a-z]{2,3}(?:[-_][A-Za-z]{2,4})?$/;
+const statuses = new Set(
+	"queued accepted sending sent delivered read failed undelivered received active waiting completed cancelled timeout pending approved rejected".split(
+		" ",
+	),
+);
+const keptWords = new Set(
+	"inbound outbound manual_send user_toggle focus unlinked tagged unknown api staff ai declined expired contact_wrote URL PHONE_NUMBER QUICK_REPLY image/jpeg image/png application/pdf video/mp4 audio/ogg application/octet-stream conversations:read messages:write".split(
+		" ",
+	),
+);
+const methods = new Set(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "CONNECT", "TRACE"]);
+const literalSegments = new Set([
+	"",
+	"..",
+	"api",
+	"v1",
+	"me",
+	"agencies",
+	"conversations",
+	"lookup",
+	"messages",
+	"openapi.json",
+]);
+const instantForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)$/;
+const numeric = new Set(
+	"pageSize totalMessages failedMessages activeFlows completedFlows queuedMessages id messageId numMedia size index attachmentFileSize ttl_minutes".split(
+		" ",
+	),
+);
+/** Fields whose values are lists, objects or booleans: their names are kept. */
+const structural = new Set(
+	"integration agencies scopes conversations nextCursor results conversation messagePage messages summary aiSettings windowReopenReadiness interactiveContent quickReplies listPicker items ctaButtons replyTo media mediaStored visibility hasMore enabled configured templatesApproved eligibleForManualSend aiEnabled isUnlinked isShared isVisibleThroughAgencyTag hasMedia queued windowOpen phoneNumbers unapprovedTemplates missingTemplates missingFlowCodes flowCodes availableLanguages".split(
+		" ",
+	),
+);
+const keptHeaders: Readonly<Record<string, RegExp>> = {
+	"content-type": /^[\w.+-]+\/[\w.+-]+(; ?charset=[\w-]+)?$/,
+	accept: /^[\w.+*/,; =-]{1,100}$/,
+	"accept-encoding": /^[\w,; =.*-]{1,60}$/,
+	"content-length": /^\d{1,9}$/,
+	"transfer-encoding": /^chunked$/,
+	connection: /^(keep-alive|close)$/i,
+};
+
+/** Where a value is: cursors depend on it. */
+interface Context {
+	readonly agencyId: string;
+	/** The contact's number before. */
+	readonly phone: string;
+}
+
+export function redacted(bug: BugFile): BugFile {
+	const names = createPseudonyms(JSON.stringify(bug));
+	const { world } = bug;
+	/** Codes and languages of the agencies themselves. */
+	const codes = new Set(
+		world.agencies.flatMap(({ consent }) => [
+			...consent.flowCodes,
+			...consent.missingFlowCodes,
+			...consent.missingTemplates,
+			...consent.unapprovedTemplates.map(({ templateCode }) => templateCode),
+			...consent.languages,
+		]),
+	);
+	const agencyIds = new Set(world.agencies.map(({ id }) => id));
+	const rules = rulesOf(names);
+	// Names first, so that sentences find them.
+	for (const { name } of world.integrations) names.name("CRM", name);
+	for (const { name, threads } of world.agencies) {
+		if (name !== null) names.name("Agency", name);
+		for (const { phone, name: contact } of threads) {
+			names.phone(phone);
+			if (contact !== null) names.name("Contact", contact);
+		}
+	}
+
+	const code = codeRule(names);
+	const sentence = (text: string): string =>
+		replaceOwn(text, (part) => {
+			const quoted = part.startsWith('"') ? parsed(part) : undefined;
+			if (typeof quoted === "string") return JSON.stringify(names.text(quoted));
+			if (methods.has(part) || part in rules || numeric.has(part) || structural.has(part)) return part;
+			if (/^key-\d+$/.test(part)) return part;
+			if (codes.has(part)) return language.test(part) ? part : code(part);
+			return statuses.has(part) ? part : (names.known(part) ?? names.text(part));
+		});
+
+	const value = (given: unknown, name: string, context: Context): unknown => {
+		if (typeof given === "number") return numeric.has(name) ? given : 0;
+		if (typeof given === "string") return named(given, name, context);
+		if (Array.isArray(given)) return given.map((each) => value(each, itemOf(name), context));
+		if (typeof given !== "object" || given === null) return given;
+		return Object.fromEntries(
+			Object.entries(given).map(([key, each]) => {
+				const isKnown = key in rules || numeric.has(key) || structural.has(key);
+				return [isKnown ? key : names.field(key), value(each, isKnown ? key : "", context)];
+			}),
+		);
+	};
+	const named = (given: string, name: string, context: Context): string => {
+		if (name === "cursor" || name === "nextCursor") return cursor(given, context);
+		if (name === "id" || name === "agencyId") return id(given);
+		return (rules[name] ?? names.text)(given);
+	};
+	const id: Rule = (given) => {
+		if (agencyIds.has(given) || world.integrations.some((each) => each.id === given)) return given;
+		return /^que_[0-9a-f]{16}$/.test(given) ? given : names.text(given);
+	};
+	const cursor = (given: string, { agencyId, phone }: Context): string => {
+		const position = positionIn(given);
+		if (position === undefined) return names.text(given);
+		// A cursor of messages is good for one number alone, and its checksum would tell the number.
+		if (phone === "" || position.length !== 1) return position.length === 3 ? given : names.text(given);
+		return encodeCursor(messagesName(agencyId, names.phone(phone)), position);
+	};
+
+	const segment: Rule = (given) => {
+		if (literalSegments.has(given)) return given;
+		const plain = decoded(given);
+		if (agencyIds.has(plain)) return given;
+		const twice = decoded(plain);
+		const made = names.phone(plain === twice ? plain : twice);
+		if (plain !== twice) return encodeURIComponent(encodeURIComponent(made));
+		return given.includes("+") ? made : encodeURIComponent(made);
+	};
+	const path: Rule = (given) => given.split("/").map(segment).join("/");
+	const query = (given: string, context: Context): string => {
+		if (given === "") return given;
+		const pairs = [...new URLSearchParams(given)].map(([name, text]): [string, string] => {
+			if (name === "pageSize") return [name, /^-?\d{1,5}$/.test(text) || text === "" ? text : names.text(text)];
+			if (name === "cursor") return [name, cursor(text, context)];
+			return name === "search" ? [name, names.text(text)] : [names.field(name), names.text(text)];
+		});
+		return new URLSearchParams(pairs).toString();
+	};
+	const refusal = (given: unknown, context: Context): unknown => {
+		if (typeof given !== "object" || given === null || !("message" in given)) return value(given, "", context);
+		const { message, ...rest } = given;
+		return { ...Object(value(rest, "", context)), message: typeof message === "string" ? refusalMessage(message) : "" };
+	};
+	/** "field: rule", or a sentence of the service. The field may be of the caller's own making. */
+	const refusalMessage = (message: string): string => {
+		const colon = message.lastIndexOf(": ");
+		if (colon < 0) return message;
+		const field = message.slice(0, colon);
+		const isKnown =
+			/^[\w.[\]-]+$/.test(field) &&
+			field
+				.split(/[.[\]]+/)
+				.every(
+					(part) =>
+						/^\d*$/.test(part) ||
+						part in rules ||
+						numeric.has(part) ||
+						structural.has(part) ||
+						part === "content-type" ||
+						part === "subaccountId",
+				);
+		return isKnown ? message : `${names.field(field)}${message.slice(colon)}`;
+	};
+
+	const event = (given: SandboxEvent): SandboxEvent => {
+		switch (given.type) {
+			case "request": {
+				const [, , agencyId = "", , phone = ""] = given.path.split("/");
+				const context = { agencyId: decoded(agencyId), phone: decoded(phone) };
+				const { answer, status, fault } = given;
+				const isOurs = fault?.kind !== "html";
+				const isRefusal = status !== null && status >= 400;
+				return {
+					...given,
+					method: methods.has(given.method) ? given.method : "OTHER",
+					path: path(given.path),
+					query: query(given.query, context),
+					agencyId:
+						given.agencyId === null
+							? null
+							: agencyIds.has(given.agencyId)
+								? given.agencyId
+								: names.text(given.agencyId),
+					contact: given.contact === null ? null : names.phone(given.contact),
+					body: value(given.body, "", context),
+					explanation: given.explanation === null ? null : sentence(given.explanation),
+					answer:
+						given.operation === null && !isRefusal
+							? null
+							: isRefusal && isOurs
+								? refusal(answer, context)
+								: value(answer, "", context),
+					headers: headers(given.headers),
+				};
+			}
+			case "violation":
+				return { ...given, ...violation(given) };
+			case "clock.moved":
+			case "sandbox.reset":
+			case "sandbox.restored":
+			case "sandbox.imported":
+			case "sandbox.opened":
+			case "scenario.loaded":
+			case "agency.changed":
+			case "access.changed":
+			case "fault.added":
+			case "fault.removed":
+			case "fault.hit":
+				return given;
+			default:
+				return happened(given);
+		}
+	};
+	const violation = <Given extends Pick<Violation, "explanation" | "method" | "path">>(given: Given): Given => ({
+		...given,
+		explanation: sentence(given.explanation),
+		method: methods.has(given.method) ? given.method : "OTHER",
+		path: path(given.path),
+	});
+	/** An event of a conversation. */
+	const happened = (given: Extract<SandboxEvent, { readonly name: string | null }>): SandboxEvent => {
+		const all: Record<string, unknown> = { contact: names.phone(given.contact), name: aName(given.name) };
+		const isAnswer = given.type === "contact.wrote" && isConsentCode(given.buttonClicked);
+		if ("body" in given && given.body !== null && !isAnswer) all.body = names.text(given.body);
+		if ("operationId" in given) all.operationId = operationId(given.operationId);
+		if (given.type === "contact.wrote" && given.buttonClicked !== null) all.buttonClicked = code(given.buttonClicked);
+		if (given.type === "text.replaced")
+			all.replaced = {
+				...given.replaced,
+				body: names.text(given.replaced.body),
+				operationId: operationId(given.replaced.operationId),
+			};
+		if (given.type === "consent.asked") {
+			all.templateCode = code(given.templateCode);
+			all.language = given.language === null ? null : aLanguage(given.language);
+		}
+		if ("status" in given) all.status = aStatus(given.status);
+		return Object.assign({ ...given }, all);
+	};
+	const operationId = (given: string | null): string | null => (given === null ? null : names.operationId(given));
+	const aName = (given: string | null): string | null => (given === null ? null : names.name("Contact", given));
+	const message = (given: StoredMessage): StoredMessage => {
+		const { extras, body } = given;
+		const isOurs = extras?.templateName === consentTemplate || isConsentCode(extras?.buttonClicked ?? null);
+		const template = templateIn(extras?.language ?? null);
+		return {
+			...given,
+			body:
+				body === null || (isOurs && (body === template.body || extras?.templateName === undefined))
+					? body
+					: names.text(body),
+			profileName: aName(given.profileName),
+			status: aStatus(given.status),
+			extras: extras === undefined ? undefined : extrasOf(extras),
+		};
+	};
+	const extrasOf = (given: MessageExtras): MessageExtras => {
+		const {
+			templateName,
+			language: of,
+			buttonClicked,
+			sender,
+			operationId: op,
+			media,
+			mediaStored,
+			interactiveContent,
+			replyTo,
+			author,
+		} = given;
+		const none = { agencyId: "", phone: "" };
+		const walked = <Part>(part: Part): Part => value(part, "", none) as Part;
+		const isConsent =
+			templateName === consentTemplate &&
+			JSON.stringify(interactiveContent) === JSON.stringify(templateIn(of ?? null).interactiveContent);
+		return {
+			...(templateName === undefined ? {} : { templateName: code(templateName) }),
+			...(of === undefined ? {} : { language: aLanguage(of) }),
+			...(buttonClicked === undefined ? {} : { buttonClicked: code(buttonClicked) }),
+			...(sender === undefined ? {} : { sender: sender === null ? null : names.uuid(sender) }),
+			...(op === undefined ? {} : { operationId: operationId(op) }),
+			...(author === undefined ? {} : { author }),
+			...(media === undefined ? {} : { media: walked(media) }),
+			...(mediaStored === undefined ? {} : { mediaStored: walked(mediaStored) }),
+			...(replyTo === undefined ? {} : { replyTo: walked(replyTo) }),
+			...(interactiveContent === undefined
+				? {}
+				: { interactiveContent: isConsent ? interactiveContent : walked(interactiveContent) }),
+		};
+	};
+	/** Integration, agency and operationId. */
+	const operationKey: Rule = (given) => {
+		const [, place = "", operation = ""] = /^(\S+ \S+) (.*)$/s.exec(given) ?? [];
+		return `${place} ${names.operationId(operation)}`;
+	};
+	const held = (given: Held): Held => ({
+		...given,
+		body: names.text(given.body),
+		sender: given.sender === null ? null : names.uuid(given.sender),
+		operationId: operationId(given.operationId),
+		operation: given.operation === null ? null : operationKey(given.operation),
+	});
+	const thread = (given: Thread): Thread => ({
+		...given,
+		phone: names.phone(given.phone) as Thread["phone"],
+		name: aName(given.name),
+		messages: given.messages.map(message),
+		flows: given.flows.map((flow) => ({ ...flow, status: aStatus(flow.status) })),
+		held: given.held && held(given.held),
+	});
+	const agency = (given: ArchivedAgency): ArchivedAgency => ({
+		...given,
+		name: given.name === null ? null : names.name("Agency", given.name),
+		senders: given.senders.map(names.uuid),
+		consent: {
+			...given.consent,
+			languages: given.consent.languages.map(aLanguage),
+			defaultLanguage: given.consent.defaultLanguage === null ? null : aLanguage(given.consent.defaultLanguage),
+			flowCodes: given.consent.flowCodes.map(code),
+			missingFlowCodes: given.consent.missingFlowCodes.map(code),
+			missingTemplates: given.consent.missingTemplates.map(code),
+			unapprovedTemplates: given.consent.unapprovedTemplates.map(({ templateCode, status }) => ({
+				templateCode: code(templateCode),
+				status: status === null ? null : aStatus(status),
+			})),
+		},
+		threads: given.threads.map(thread),
+	});
+	const operation = ([key, given]: readonly [string, Operation]): readonly [string, Operation] => {
+		const [to, body, sender, of]: unknown[] = JSON.parse(given.payload);
+		const payload = [
+			names.phone(String(to)),
+			names.text(String(body)),
+			typeof sender === "string" ? names.uuid(sender) : null,
+			typeof of === "string" ? aLanguage(of) : null,
+		];
+		return [operationKey(key), { ...given, payload: JSON.stringify(payload) }];
+	};
+	const fault = (given: Fault): Fault => {
+		const { effect } = given;
+		const { field, body, contentType } = effect;
+		return {
+			...given,
+			effect: {
+				...effect,
+				retryAfter:
+					effect.retryAfter !== null && /^\d{1,9}$/.test(effect.retryAfter)
+						? effect.retryAfter
+						: effect.retryAfter && "1",
+				field:
+					field === null || field.split(".").every((part) => part in rules || numeric.has(part) || structural.has(part))
+						? field
+						: "nextCursor",
+				...(body === undefined ? {} : { body: body === null ? null : names.text(body) }),
+				...(contentType === undefined
+					? {}
+					: {
+							contentType: contentType !== null && keptHeaders["content-type"]?.test(contentType) ? contentType : null,
+						}),
+				location: "https://elsewhere.invalid/",
+			},
+		};
+	};
+	const replacedText = (given: ReplacedText): ReplacedText => ({
+		...given,
+		operation: given.operation === null ? null : operationKey(given.operation),
+	});
+	const { place } = bug;
+	return {
+		...bug,
+		content: "generated",
+		variation: bug.variation === null ? null : names.text(bug.variation),
+		place: { ...place, contact: place.contact === null ? null : names.phone(place.contact) },
+		world: {
+			...world,
+			integrations: world.integrations.map((each) => ({ ...each, name: names.name("CRM", each.name) })),
+			agencies: world.agencies.map(agency),
+			operations: world.operations.map(operation),
+			faults: world.faults.map(fault),
+		} satisfies Omit<Archive, "keys">,
+		events: bug.events.map(event),
+		violations: bug.violations.map(violation),
+		replaced: bug.replaced.map(replacedText),
+	};
+}
+
+const aLanguage: Rule = (text) => (language.test(text) ? text : "xx");
+const aStatus: Rule = (text) => (statuses.has(text) ? text : "other");
+
+/** The code of a template, a flow or a button. A number or a name is none. */
+function codeRule(names: Pseudonyms): Rule {
+	return (text) => (templateWords.test(text) && text.length <= 64 && !/\d{5}/.test(text) ? text : names.text(text));
+}
+
+/** The rule of each field of the contract that holds text. */
+function rulesOf(names: Pseudonyms): Readonly<Record<string, Rule>> {
+	const word: Rule = (text) => (keptWords.has(text) ? text : "other");
+	const code = codeRule(names);
+	const time: Rule = (text) => (instantForm.test(text) ? text : names.text(text));
+	const sid: Rule = (text) => (/^SM[0-9a-f]{32}$/.test(text) ? text : names.text(text));
+	const tag: Rule = (text) => (/^(Partner|Sandbox)[A-Za-z]{1,40}$/.test(text) ? text : "other");
+	const contact: Rule = (text) => names.name("Contact", text);
+	const of = (rule: Rule, fields: string): Record<string, Rule> =>
+		Object.fromEntries(fields.split(" ").map((field) => [field, rule]));
+	return Object.assign(Object.create(null), {
+		...of(names.phone, "phoneNumber to phone"),
+		...of(contact, "contactName profileName"),
+		name: (text: string) => names.known(text) ?? names.text(text),
+		...of(
+			names.text,
+			"body lastMessagePreview message text title description buttonText attachmentFileName attachmentUploadId",
+		),
+		...of(names.text, "cursor nextCursor agencyId queueId"),
+		queueId: (text: string) => (/^que_[0-9a-f]{16}$/.test(text) ? text : names.text(text)),
+		...of(
+			word,
+			"direction lastMessageDirection reason disabledReason type contentType content_type attachmentMimeType scopes",
+		),
+		...of(aStatus, "status latestFlowStatus"),
+		...of(code, "templateName templateCode buttonClicked code flowCodes missingFlowCodes missingTemplates"),
+		...of(
+			time,
+			"lastMessageAt lastInboundAt windowExpiresAt createdAt updatedAt deliveredAt readAt disabledAt downloaded_at",
+		),
+		...of(aLanguage, "consentLanguage defaultLanguage availableLanguages"),
+		messageSid: sid,
+		operationId: (text: string) => names.operationId(text),
+		subaccountId: (text: string) => (/^[0-9a-f-]{36}$/i.test(text) ? names.uuid(text) : names.text(text)),
+		_tag: tag,
+		url: () => "https://files.invalid/1",
+		stored_url: () => "https://files.invalid/1",
+		original_url: () => "https://files.invalid/1",
+		storage_path: () => "1",
+	});
+}
+
+/** The field of which an item of a list is. */
+const itemOf = (name: string): string => (name === "phoneNumbers" ? "phoneNumber" : name);
+
+const isConsentCode = (code: string | null): boolean => code === acceptCode || code === declineCode;
+
+function headers(given: Readonly<Record<string, string>>): Record<string, string> {
+	return Object.fromEntries(
+		Object.entries(given).filter(([name, text]) => Object.hasOwn(keptHeaders, name) && keptHeaders[name]?.test(text)),
+	);
+}
+
+function parsed(json: string): unknown {
+	try {
+		return JSON.parse(json);
+	} catch {
+		return undefined;
+	}
+}
+
+function decoded(text: string): string {
+	try {
+		return decodeURIComponent(text);
+	} catch {
+		return text;
+	}
+}

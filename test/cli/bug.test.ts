@@ -1,0 +1,62 @@
+// `sandbox bug.json` opens a bug file read-only, at its place.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createSandbox } from "messaging-conversations/sandbox";
+import { afterAll, expect, onTestFinished, test } from "vitest";
+import { run, start } from "./run.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "bug-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const phone = "+447700900101";
+
+async function written(): Promise<{ file: string; request: string }> {
+	const sandbox = createSandbox({ scenario: "closed" });
+	const path = `/agencies/${sandbox.agency().id}/messages`;
+	const { correlationId } = await sandbox.request({
+		method: "POST",
+		path,
+		body: { to: phone, body: "Would Thursday suit you?" },
+	});
+	const file = join(folder, "bug.json");
+	writeFileSync(file, JSON.stringify(sandbox.bug({ keepContent: true, contact: phone, request: correlationId })));
+	return { file, request: correlationId };
+}
+
+test("a bug file opens read-only at its request, and POST continue makes it a world to act in", async () => {
+	const { file, request } = await written();
+	const { out, stop, status } = start(["sandbox", file, "--port", "0", "--json"]);
+	onTestFinished(async () => {
+		stop();
+		await status;
+	});
+	await expect.poll(out, { interval: 5 }).toContain("\n");
+	const { pageUrl, baseUrl, apiKey, controlUrl, token } = JSON.parse(out());
+	expect(new URLSearchParams(new URL(pageUrl).hash.slice(3)).get("request")).toBe(request);
+	expect(new URLSearchParams(new URL(pageUrl).hash.slice(3)).get("contact")).toBe(phone);
+	const headers = { "x-sandbox-token": token };
+	const requests = await (await fetch(`${controlUrl}/requests`, { headers })).json();
+	expect(requests).toMatchObject([{ correlationId: request, status: 200, body: { body: "Would Thursday suit you?" } }]);
+	const me = () => fetch(`${baseUrl}/me`, { headers: { authorization: `Bearer ${apiKey}` } });
+	expect((await me()).status).toBe(503);
+	expect((await fetch(`${controlUrl}/continue`, { method: "POST", headers })).status).toBe(200);
+	expect((await me()).status).toBe(200);
+});
+
+test("what is no bug file, and what does not go with one, is refused without the word that was given", async () => {
+	const { file } = await written();
+	const other = join(folder, "other.json");
+	writeFileSync(other, "{}");
+	for (const [args, message] of [
+		[[other], /this is not a bug file/],
+		[["partner_live.k7f3a9.c4ab01de"], /^The bug file cannot be read \(ENOENT\)/],
+		[[file, other], /^sandbox takes one file and options/],
+		[[file, "--scenario", "busy"], /^--scenario is not for a bug file/],
+		[[file, "--follow"], /^--follow is not for a bug file/],
+	] as const) {
+		const { code, err } = await run(["sandbox", ...args, "--port", "0"], {});
+		expect([code, err]).toEqual([1, expect.stringMatching(message)]);
+		expect(err).not.toContain("_live.");
+	}
+});

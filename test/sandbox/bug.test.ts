@@ -1,0 +1,210 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type BugFile, createSandbox, type Sandbox } from "../../src/sandbox/index.ts";
+
+/*
+ * A bug file shows the same phone, log and reasons in another process. It holds no key, and unless one asked to keep them
+ * none of the numbers, names and texts.
+ */
+
+const anna = "+32470123456";
+const bram = "+31612345678";
+
+/** A day in which a text was replaced, a key revoked, an id reused, and a fault lost an answer. */
+async function badDay(own = "Kerkstraat 12"): Promise<Sandbox> {
+	const sandbox = createSandbox({ policy: { shortSearch: "unfiltered" } });
+	const agency = sandbox.agency();
+	agency.rename(`Makelaar ${own}`);
+	agency.contact(anna, { name: `Anna ${own}` }).writes(`Is ${own} free?`);
+	agency.contact(anna).writes({
+		media: [{ url: `https://files.invalid/${own}.jpg`, contentType: "image/jpeg" }],
+	});
+	agency.ai.replies(anna, {
+		body: `Yes, ${own}`,
+		templateName: "visit_offer",
+		interactiveContent: { quickReplies: [{ code: "visit_confirm", text: `Confirm ${own}` }] },
+	});
+	agency.contact(anna).taps("visit_confirm");
+	agency.contact(bram, { name: `Bram ${own}` }).writes({ body: `About ${own}`, replyTo: undefined });
+	const path = `/agencies/${agency.id}`;
+	const send = (to: string, body: unknown, more: object = {}) =>
+		sandbox.request({ method: "POST", path: `${path}/messages`, body: { to, body, ...more } });
+	await send(anna, `Sent: ${own}`, { operationId: `note ${own}` });
+	await send(anna, `Reused: ${own}`, { operationId: `note ${own}` });
+	sandbox.clock.advance({ hours: 25 });
+	await send(anna, `First: ${own}`, { operationId: `first ${own}` });
+	await send(anna, `Second: ${own}`, { operationId: `second ${own}` });
+	agency.staff.sends(bram, `Staff: ${own}`);
+	await send("0470 99 88 77", `Another spelling: ${own}`);
+	await send(anna, 32470123456, { [`field ${own}`]: own });
+	await sandbox.request({
+		method: "POST",
+		path: `${path}/messages`,
+		body: `not json ${own}`,
+		headers: { "content-type": "text/plain", "x-customer": own, "user-agent": own },
+	});
+	const encoded = encodeURIComponent(anna);
+	await sandbox.request({
+		method: "GET",
+		path: `${path}/conversations?search=${encodeURIComponent(own)}&who=${anna.slice(1)}`,
+	});
+	await sandbox.request({ method: "GET", path: `${path}/conversations/${encoded}?pageSize=1` });
+	await sandbox.request({ method: "GET", path: `${path}/conversations/${anna}/messages?pageSize=1` });
+	await sandbox.request({ method: "GET", path: `${path}/conversations/${encodeURIComponent(encoded)}` });
+	await sandbox.request({ method: "GET", path: `/${encodeURIComponent(own)}/${sandbox.connection.apiKey}` });
+	await sandbox.request({
+		method: "POST",
+		path: `${path}/conversations/lookup`,
+		body: { phoneNumbers: [anna, bram, own] },
+	});
+	sandbox.faults.add({ effect: { kind: "html", status: 502, body: own } });
+	await sandbox.request({ method: "GET", path: "/me" });
+	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
+	await send(bram, `Lost: ${own}`);
+	const key = sandbox.keys.create();
+	sandbox.keys.revoke(key.id);
+	await sandbox.request({ method: "GET", path: "/me", apiKey: key.apiKey });
+	await sandbox.request({ method: "GET", path: "/me", apiKey: null });
+	await sandbox.request({ method: "GET", path: "/me", apiKey: `partner_live.${"a".repeat(8)}.${"b".repeat(20)}` });
+	agency.unlink();
+	await sandbox.request({ method: "GET", path: `${path}/conversations` });
+	agency.link();
+	return sandbox;
+}
+
+/** Everything that is written in a text that JSON can carry. */
+const textOf = (bug: BugFile): string => JSON.stringify(bug);
+
+const secretsOf = (sandbox: Sandbox): string[] => sandbox.keys.list().map(({ apiKey }) => apiKey.split(".")[2] ?? "?");
+
+describe("a bug file", () => {
+	test("with its content kept, shows the same phone, log and reasons, and holds no key", async () => {
+		const sandbox = await badDay();
+		const bug = sandbox.bug({ keepContent: true, contact: anna });
+		for (const secret of [...secretsOf(sandbox), "b".repeat(20), "_live."]) expect(textOf(bug)).not.toContain(secret);
+		const opened = createSandbox({ from: textOf(bug) });
+		expect(opened.agency().conversation(anna).state()).toEqual(sandbox.agency().conversation(anna).state());
+		expect(opened.agency().conversations()).toEqual(sandbox.agency().conversations());
+		expect(opened.policy).toEqual(sandbox.policy);
+		expect(opened.clock.now()).toEqual(sandbox.clock.now());
+		// The path and the ids of keys are the only difference.
+		const ids = new Map(sandbox.keys.list().map(({ id }, at) => [id, `key-${at + 1}`]));
+		const named = (value: unknown) => {
+			let text = JSON.stringify(value);
+			for (const [id, name] of ids)
+				text = text.replaceAll(`sandbox_live.${id}.${secretsOf(sandbox)[0]}`, "{key}").replaceAll(id, name);
+			return JSON.parse(text);
+		};
+		expect(opened.events()).toEqual(named(sandbox.events()));
+		expect(opened.requests()).toEqual(named(sandbox.requests()));
+		expect(opened.violations()).toEqual(named(sandbox.violations()));
+		expect(opened.keys.list().map(({ id, state }) => [id, state])).toEqual([
+			["key-1", "live"],
+			["key-2", "revoked"],
+		]);
+		expect(() => opened.check()).toThrow("never");
+	});
+
+	test("has the same outcomes and reasons with generated content, in requests that can be made again", async () => {
+		const sandbox = await badDay();
+		const opened = createSandbox({ from: sandbox.bug() });
+		const shape = (each: Sandbox) =>
+			each.requests().map(({ operation, status, key }) => [operation, status, key.state]);
+		expect(shape(opened)).toEqual(shape(sandbox));
+		expect(opened.events().map(({ type, id, at }) => [type, id, at])).toEqual(
+			sandbox.events().map(({ type, id, at }) => [type, id, at]),
+		);
+		for (const [at, { explanation }] of sandbox.requests().entries()) {
+			const now = opened.requests()[at]?.explanation;
+			// Only what is quoted differs, never how long or whether there is a reason.
+			expect(now === null).toBe(explanation === null);
+			expect(now?.split(" ")[0]).toBe(explanation?.split(" ")[0]);
+		}
+		const lengths = (each: Sandbox, phone: string) =>
+			each
+				.agency()
+				.conversation(phone)
+				.state()
+				.messages.map(({ body, author, status }) => [body?.length, author, status]);
+		const [first] = opened.agency().contacts();
+		expect(lengths(opened, first?.phoneNumber ?? "")).toEqual(lengths(sandbox, anna));
+		// The same faults of a request lead to the same refusal.
+		for (const [at, { correlationId, status, operation }] of opened.requests().entries()) {
+			const isDecided = status !== null && status >= 400 && status < 500 && operation !== null;
+			if (!isDecided || opened.requests()[at]?.explanation?.includes("not linked")) continue;
+			expect(
+				(await createSandbox({ from: sandbox.bug() }).replay(correlationId)).status,
+				opened.requests()[at]?.explanation ?? "",
+			).toBe(status);
+		}
+	});
+
+	test("that is opened and taken again with generated content still has its reasons", async () => {
+		const sandbox = await badDay();
+		const reasons = (each: Sandbox) => each.requests().map(({ explanation }) => explanation?.split(" ").slice(0, 2));
+		const again = createSandbox({ from: createSandbox({ from: sandbox.bug() }).bug() });
+		expect(reasons(again)).toEqual(reasons(createSandbox({ from: sandbox.bug() })));
+	});
+
+	test("holds none of the numbers, names and texts, in any spelling, and no key", async () => {
+		// Letters that no word of the format has.
+		const letters = fc.string({ unit: fc.constantFrom(..."qxzjQXZJéßø漢😀"), minLength: 6, maxLength: 14 });
+		await fc.assert(
+			fc.asyncProperty(letters, fc.stringMatching(/^[1-9]{9}$/), async (word, digits) => {
+				const own = `${word} 0${digits}`;
+				const sandbox = await badDay(own);
+				const text = textOf(sandbox.bug({ contact: anna }));
+				const plain = [text, decodeURIComponent(text.replaceAll("%", "%25")), unescape(text)].join("\n");
+				const forbidden = [
+					word,
+					encodeURIComponent(word),
+					digits,
+					...[anna, bram, "+32470998877"].flatMap((phone) => [phone.slice(1), phone.slice(3), phone.slice(4)]),
+					...secretsOf(sandbox),
+					"_live.",
+					"x-customer",
+				];
+				for (const each of forbidden) expect(plain.includes(each), each).toBe(false);
+				createSandbox({ from: text });
+			}),
+			{ numRuns: 25 },
+		);
+	});
+
+	test("that somebody has changed is refused, with the field", async () => {
+		const text = textOf((await badDay()).bug());
+		const broken = (change: (bug: ReturnType<typeof JSON.parse>) => unknown) => () => {
+			const bug = JSON.parse(text);
+			change(bug);
+			return createSandbox({ from: bug });
+		};
+		expect(broken((bug) => (bug.version = 2))).toThrow("version");
+		expect(broken((bug) => (bug.events[0].type = "constructor"))).toThrow("events[0].type");
+		expect(broken((bug) => delete bug.events[0].at)).toThrow("events[0].at");
+		expect(broken((bug) => (bug.events[0].id = 1e9))).toThrow("rising");
+		expect(broken((bug) => (bug.world.keys[0].secret = "abc"))).toThrow("secret");
+		expect(broken((bug) => (bug.world.keys[0].id = "a b"))).toThrow("world.keys[0].id");
+		expect(broken((bug) => (bug.policy.shortSearch = "all"))).toThrow("shortSearch");
+		expect(broken((bug) => (bug.place.contact = "Anna"))).toThrow("place.contact");
+		expect(broken((bug) => (bug.extra = 1))).toThrow("extra");
+		expect(() => createSandbox({ from: "{" })).toThrow("not a bug file");
+		expect(() => createSandbox({ from: text, now: "2026-01-01" })).toThrow("now is not for a bug file");
+		expect(() => createSandbox().bug({ contact: 5 as never })).toThrow("bug: contact");
+	});
+
+	test("can be imported into a sandbox that runs, which then acts on, and is as in the file after a reset", async () => {
+		const bug = (await badDay()).bug();
+		const sandbox = createSandbox();
+		const heard: string[] = [];
+		sandbox.subscribe(({ type }) => heard.push(type));
+		sandbox.import(JSON.stringify(bug));
+		expect(heard).toEqual(["sandbox.opened"]);
+		expect(sandbox.requests().length).toBe(bug.requests.length);
+		const [contact] = sandbox.agency().contacts();
+		expect(contact?.accepts()).toEqual({ hadHeldText: true });
+		const opened = createSandbox({ from: bug });
+		opened.agency().contacts()[0]?.accepts();
+		opened.reset();
+		expect(opened.agency().contacts()[0]?.state().held).not.toBeNull();
+	});
+});
