@@ -33,7 +33,9 @@ export function Act<Answer>({
 	pressed,
 	...rest
 }: ActProps<Answer>) {
-	const show = () => (shown.value = call);
+	const isOff = disabled || (shownBug.value.isReadOnly && isChange(call));
+	// A button that is off makes no call, and its call may lack what it needs.
+	const show = () => (shown.value = isOff ? null : call);
 	const hide = () => (shown.value = null);
 	return (
 		<button
@@ -41,7 +43,7 @@ export function Act<Answer>({
 			aria-label={label}
 			aria-pressed={pressed}
 			type={submit ? "submit" : "button"}
-			disabled={disabled || (shownBug.value.isReadOnly && isChange(call))}
+			disabled={isOff}
 			onMouseEnter={show}
 			onMouseLeave={hide}
 			onFocus={show}

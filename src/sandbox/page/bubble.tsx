@@ -110,10 +110,16 @@ function Answer({ name }: { readonly name: string }) {
 	return (
 		<div class="row answer">
 			<Act class={isHeld ? "primary" : "quiet"} call={here(`contacts/${selected.value}/accepts`)}>
-				Accept <kbd>a</kbd>
+				Accept{" "}
+				<span aria-hidden="true">
+					<kbd>a</kbd>
+				</span>
 			</Act>
 			<Act class={isHeld ? "" : "quiet"} call={here(`contacts/${selected.value}/declines`)}>
-				Decline <kbd>d</kbd>
+				Decline{" "}
+				<span aria-hidden="true">
+					<kbd>d</kbd>
+				</span>
 			</Act>
 			<span class="dim">{isHeld ? `as ${name}` : "no text is held"}</span>
 		</div>

@@ -7,6 +7,7 @@ import {
 	digitsIn,
 	edge,
 	here,
+	isListed,
 	isOpen,
 	keyOf,
 	loadMoreRows,
@@ -61,7 +62,7 @@ export function Conversations() {
 					New contact {text}
 				</Act>
 			)}
-			{!first && !isNew && (
+			{!first && !isNew && isListed.value && (
 				<p class="hint">
 					{text ? (
 						<>

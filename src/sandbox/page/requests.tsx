@@ -7,9 +7,9 @@ import { consequencesOf, type Entry, entries, isGood, targetOf } from "./entries
 import { Filters } from "./filters.tsx";
 import { Line, most, Older } from "./lines.tsx";
 import { type Outcome, outcomes } from "./outcomes.ts";
-import { requests as allRequests } from "./store.ts";
+import { requests as allRequests, forgotten } from "./store.ts";
 import { secondsOf } from "./time.ts";
-import { type RequestEvent, reasonIn, type Tone, type Words, withoutRest, wordsOf } from "./words.ts";
+import { counted, type RequestEvent, reasonIn, type Tone, type Words, withoutRest, wordsOf } from "./words.ts";
 import { download, exportCall } from "./world.tsx";
 
 /** The requests of the CRM, with what followed from each. */
@@ -33,7 +33,20 @@ export function Requests() {
 				</ol>
 			</div>
 			<Older count={all.length} />
+			<Forgotten />
 		</>
+	);
+}
+
+/** Says what the sandbox no longer keeps: nothing is left out without a word. */
+function Forgotten() {
+	const { requests, answers } = forgotten.value;
+	if (requests + answers === 0) return null;
+	return (
+		<p class="hint">
+			{requests > 0 && `${counted(requests, "older request")} no longer kept. `}
+			{answers > 0 && `${counted(answers, "old request")} kept without the answer.`}
+		</p>
 	);
 }
 
@@ -135,7 +148,11 @@ function Then({ requests }: { readonly requests: readonly RequestEvent[] }) {
 		if (status !== null && !isGood(event)) say({ text: reasonIn(answer), tone: "" });
 		if (explanation) say({ text: explanation, tone: "bad" });
 		// That a text is held says that consent was asked.
-		for (const each of consequencesOf(event)) if (each.type !== "consent.asked") say(wordsOf(each));
+		for (const each of consequencesOf(event)) {
+			const isSaid = each.type === "violation" && each.message === reasonIn(answer);
+			if (each.type !== "consent.asked" && !isSaid) say(wordsOf(each));
+			else if (isSaid) say({ text: `violation ${each.rule}`, tone: "bad" });
+		}
 	}
 	if (!outcome && lines.size === 0) return null;
 	return (

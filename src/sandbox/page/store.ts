@@ -4,6 +4,7 @@ import type {
 	ConversationRow,
 	ConversationState,
 	FaultState,
+	Gone,
 	KeyState,
 	MessageState,
 	SandboxEvent,
@@ -71,6 +72,9 @@ let loaded = 0;
 /** The last of them, as it was then; null once all are loaded. */
 export const edge = signal<ConversationRow | null>(null);
 
+/** Whether the list was read at all. */
+export const isListed = signal(false);
+
 /** The rows that are listed: those with the newest message first, contacts without a conversation last. */
 export const rows = computed(() => {
 	const last = edge.value;
@@ -127,6 +131,8 @@ function keepRows(page: readonly ConversationRow[], isAll = false): void {
  * The events.
  */
 
+/** How much of the oldest the sandbox no longer keeps. */
+export const forgotten = signal<Gone>({ events: 0, requests: 0, answers: 0 });
 /** The newest events, the oldest first. */
 export const events = signal<readonly SandboxEvent[]>([]);
 const mostEvents = 5_000;
@@ -149,6 +155,7 @@ export async function loadOlderEvents(): Promise<void> {
 	const older = await readEvents(`before=${first}`);
 	if (first !== events.value[0]?.id) return;
 	hasOlderEvents.value = older.length === eventsLength;
+	forgotten.value = await read("forgotten");
 	events.value = withoutTicks([...older, ...events.value]);
 }
 
@@ -379,13 +386,16 @@ export const loadOlderMessages = (): Promise<void> =>
 /** Reads everything that the page shows. */
 export async function readState(): Promise<void> {
 	await readWorld();
-	const [wrong, names] = await Promise.all([
+	const [wrong, names, gone] = await Promise.all([
 		read<Violation[]>("violations"),
 		read<string[]>("scenarios"),
+		read<Gone>("forgotten"),
 		readRows(0, Math.max(loaded, pageLength), true),
 		readThread(),
 	]);
 	violations.value = wrong;
+	forgotten.value = gone;
+	isListed.value = true;
 	scenarios.value = names;
 }
 
@@ -419,6 +429,7 @@ export function chooseAgency(id: string): void {
 	selected.value = null;
 	thread.value = null;
 	known.value = new Map();
+	isListed.value = false;
 	loaded = 0;
 	stale.all = true;
 	refresh();
