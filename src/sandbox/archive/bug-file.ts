@@ -39,7 +39,10 @@ export interface BugFile {
 	/** The variation of the sandbox; null without one. */
 	readonly variation: string | null;
 	/** Everything that existed, with keys by name. */
-	readonly world: Omit<Archive, "keys"> & { readonly keys: readonly NamedKey[] };
+	readonly world: Omit<Archive, "keys"> & {
+		/** The keys by name, revoked ones too. */
+		readonly keys: readonly NamedKey[];
+	};
 	/** What happened, the oldest first. What came from a caller is marked in explanations, by U+E000 and U+E001. */
 	readonly events: readonly SandboxEvent[];
 	/** How much of the oldest was forgotten already. */

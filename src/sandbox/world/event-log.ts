@@ -22,6 +22,7 @@ export interface WantedEvents {
 export interface Gone {
 	/** All events, requests among them. */
 	readonly events: number;
+	/** Requests to the service. */
 	readonly requests: number;
 	/** Requests that are kept without the body of their answer. */
 	readonly answers: number;
