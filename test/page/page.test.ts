@@ -135,6 +135,7 @@ test("scenarios, snapshots, export, import and reset", async () => {
 	await shows(page.getByRole("dialog"), '{"scenario":"held"}');
 	await page.getByRole("button", { name: "Take a snapshot" }).click();
 	await page.getByRole("button", { name: /^Restore 1/ }).waitFor();
+	await page.getByLabel("Keep numbers, names and texts").check();
 	const [file] = await Promise.all([
 		page.waitForEvent("download"),
 		page.getByRole("button", { name: "Export as a file" }).click(),

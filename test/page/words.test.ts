@@ -127,6 +127,7 @@ test.each([1440, 1024, 390])(
 		await page.getByRole("button", { name: /Bram/ }).click();
 		await page.getByText("Staff, AI, flows and more").click();
 		await messages(page).locator("summary").last().click();
+		await page.getByLabel("Text from the CRM").focus(); // on a narrow screen its other fields fold away until then
 		await page.getByLabel("operationId").fill("visit-1");
 		await looksGood();
 		if (width < 900) await page.getByRole("navigation", { name: "Panes" }).getByText("Requests").click();

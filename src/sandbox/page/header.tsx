@@ -29,45 +29,47 @@ export function Header() {
 					</Act>
 				</section>
 			)}
-			<button type="button" class="skip" onClick={skip}>
-				Skip to the phone
-			</button>
-			<h1>Sandbox</h1>
-			<select
-				aria-label="Agency"
-				value={agencyId.value}
-				onChange={({ currentTarget }) => chooseAgency(currentTarget.value)}
-			>
-				{agencies.value.map(({ id, name, linked }) => (
-					<option key={id} value={id}>
-						{name ?? id}
-						{linked ? "" : " (not linked)"}
-					</option>
-				))}
-			</select>
-			<button type="button" onClick={() => (dialog.value = "settings")}>
-				Settings…
-			</button>
-			{violations.value.length > 0 && (
-				<button type="button" class="badge bad" onClick={() => (dialog.value = "violations")}>
-					{counted(violations.value.length, "violation")}
+			<div class="bar">
+				<button type="button" class="skip" onClick={skip}>
+					Skip to the phone
 				</button>
-			)}
-			<span class="spring" />
-			<ClockBar />
-			<div class="row">
-				<a class="button" href="#/stories">
-					Stories
-				</a>
-				<button type="button" class={armed ? "warn" : ""} onClick={() => (dialog.value = "faults")}>
-					{armed ? `${counted(armed, "fault")} armed` : "Faults…"}
+				<h1>Sandbox</h1>
+				<select
+					aria-label="Agency"
+					value={agencyId.value}
+					onChange={({ currentTarget }) => chooseAgency(currentTarget.value)}
+				>
+					{agencies.value.map(({ id, name, linked }) => (
+						<option key={id} value={id}>
+							{name ?? id}
+							{linked ? "" : " (not linked)"}
+						</option>
+					))}
+				</select>
+				<button type="button" onClick={() => (dialog.value = "settings")}>
+					Settings…
 				</button>
-				<button type="button" onClick={() => (dialog.value = "world")}>
-					Scenario…
-				</button>
-				<button type="button" class="quiet" onClick={() => (dialog.value = "reset")}>
-					Reset…
-				</button>
+				{violations.value.length > 0 && (
+					<button type="button" class="badge bad" onClick={() => (dialog.value = "violations")}>
+						{counted(violations.value.length, "violation")}
+					</button>
+				)}
+				<span class="spring" />
+				<ClockBar />
+				<div class="row">
+					<a class="button" href="#/stories">
+						Stories
+					</a>
+					<button type="button" class={armed ? "warn" : ""} onClick={() => (dialog.value = "faults")}>
+						{armed ? `${counted(armed, "fault")} armed` : "Faults…"}
+					</button>
+					<button type="button" onClick={() => (dialog.value = "world")}>
+						Scenario…
+					</button>
+					<button type="button" class="quiet" onClick={() => (dialog.value = "reset")}>
+						Reset…
+					</button>
+				</div>
 			</div>
 		</header>
 	);
