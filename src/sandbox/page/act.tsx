@@ -79,10 +79,22 @@ export function ActForm<Answer>({ call, children, label, class: className, ...ar
 	);
 }
 
-const drafts: Record<string, Signal<string>> = {};
+/** What is typed in fields and not sent, by agency and field. An empty field leaves nothing here. */
+const drafts = signal<Readonly<Record<string, string>>>({});
 
 /** The text of a field that each conversation has of its own. */
-export const draftOf = (field: string): Signal<string> => (drafts[`${agencyId.value} ${field}`] ??= signal(""));
+export function draftOf(field: string): Signal<string> {
+	const name = `${agencyId.value} ${field}`;
+	return {
+		get value() {
+			return drafts.value[name] ?? "";
+		},
+		set value(text) {
+			const { [name]: _, ...others } = drafts.value;
+			drafts.value = text === "" ? others : { ...others, [name]: text };
+		},
+	};
+}
 
 /** Takes what is typed or chosen in a field. */
 export const into =

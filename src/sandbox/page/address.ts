@@ -68,6 +68,9 @@ export function hrefOf({ agencyId: owner, contact, line }: Outcome): string {
 	return hashOf({ ...(isHere ? {} : { agency: owner }), contact, line });
 }
 
+/** The address of a request in the log. */
+export const hrefOfRequest = (request: string): string => hashOf({ request }) || "#/";
+
 /** A link to what the page shows, or to a request. It holds the token, so that it works anywhere on this machine. */
 export const linkTo = (request?: string): string =>
 	`${location.origin}${location.pathname}${hashOf(request ? { request } : {}) || "#/?"}&token=${token.value}`;

@@ -23,6 +23,7 @@ export function Bubble({ message, name, isOpenTemplate }: BubbleProps) {
 		<article
 			id={`m${message.id}`}
 			tabIndex={-1}
+			aria-label={isOwn ? name : authorOf(message)}
 			class={`b ${isOwn ? "" : "out"} ${hasFailed(message) ? "failed" : ""}`}
 		>
 			{message.replyTo && <blockquote>{message.replyTo.body ?? message.replyTo.templateName ?? "a file"}</blockquote>}
@@ -45,6 +46,10 @@ export function Bubble({ message, name, isOpenTemplate }: BubbleProps) {
 		</article>
 	);
 }
+
+/** Who wrote a message of the agency. */
+const authorOf = ({ author }: MessageState): string =>
+	author === "template" ? "Consent template" : authors[author] || "Contact";
 
 const ticks: Readonly<Record<string, string>> = { sent: "✓", delivered: "✓✓", read: "✓✓" };
 const errorCode = signal("63024");
@@ -136,7 +141,7 @@ export function HeldBubble({ held, hope }: HeldProps) {
 	const { body, author, updatedAt, expiresAt } = held;
 	const left = lengthOf(Date.parse(expiresAt) - now.value);
 	return (
-		<article id="held" tabIndex={-1} class="b out held">
+		<article id="held" tabIndex={-1} aria-label={`Held, ${authors[author]}`} class="b out held">
 			<strong class="warn">Held, not sent</strong>
 			<p dir="auto">{body}</p>
 			<small>
@@ -152,7 +157,7 @@ export function LostBubble({ event }: { readonly event: LostEvent }) {
 	const isReplaced = event.type === "text.replaced";
 	const lost = isReplaced ? event.replaced : event;
 	return (
-		<article id={`e${event.id}`} tabIndex={-1} class="b out gone">
+		<article id={`e${event.id}`} tabIndex={-1} aria-label="Never sent" class="b out gone">
 			<strong class="bad">Never sent</strong>
 			<p dir="auto">
 				<s>{lost.body}</s>

@@ -94,7 +94,13 @@ function Row({ row }: { readonly row: ConversationRow }) {
 	const lost = lostTexts.value.get(keyOf(row.agencyId, phoneNumber)) ?? 0;
 	return (
 		<li>
-			<button type="button" aria-current={selected.value === phoneNumber} onClick={() => select(phoneNumber)}>
+			<button
+				type="button"
+				class={name === null ? "nameless" : ""}
+				title={name ?? phoneNumber}
+				aria-current={selected.value === phoneNumber}
+				onClick={() => select(phoneNumber)}
+			>
 				<span>
 					<b>{name ?? phoneNumber}</b>
 					{news > 0 && <span class="news">{news} new</span>}

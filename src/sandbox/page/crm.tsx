@@ -23,20 +23,27 @@ export const send = (to: string, body: string, operationId: string, language?: s
 /** Sends as the CRM, through the API. */
 export function SendAsCrm({ to }: { readonly to: string }) {
 	const text = draftOf(`crm ${to}`);
+	const words = text.value;
 	const typed = draftOf(`operationId ${to}`);
-	// A text whose send failed may have gone out all the same. It keeps its id for another attempt, and no other text gets it.
-	const used = draftOf(`operationId ${to} ${text.value}`);
 	const language = draftOf("language");
-	const id = typed.value || used.value;
-	const call = send(to, text.value, id || newOperationId.value, language.value);
+	// A text whose send failed may have gone out all the same. It keeps its id for another attempt, and no other text gets it.
+	const attempts = draftOf(`attempts ${to}`);
+	const ids = (): Record<string, string> => JSON.parse(attempts.value || "{}");
+	const keepId = (id?: string): void => {
+		const { [words]: _, ...others } = ids();
+		const kept = id === undefined ? others : { ...others, [words]: id };
+		attempts.value = Object.keys(kept).length === 0 ? "" : JSON.stringify(kept);
+	};
+	const id = typed.value || (ids()[words] ?? "");
+	const call = send(to, words, id || newOperationId.value, language.value);
 	const begin = () => {
-		used.value = id || newOperationId.value;
+		keepId(id || newOperationId.value);
 		typed.value = "";
 		renew();
 	};
-	const done = () => (used.value = "");
+	const done = () => keepId();
 	const type = (event: TargetedEvent<HTMLInputElement>) => {
-		used.value = "";
+		keepId();
 		into(typed)(event);
 	};
 	return (

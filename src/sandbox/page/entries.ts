@@ -6,7 +6,7 @@ import { dayOf } from "./time.ts";
 import { isAbout } from "./timeline.ts";
 import { brief, operationIdOf, type RequestEvent, wordsOf } from "./words.ts";
 
-/** Requests that are one line of the log: a single one, equal polls in a row, or the attempts of one send. */
+/** Requests that are one line of the log: a single one, equal polls of one round after the other, or the attempts of one send. */
 export interface Entry {
 	readonly kind: "request" | "polls" | "attempts";
 	/** The oldest first. */
@@ -18,6 +18,15 @@ export interface Entry {
 export const kind = signal("");
 /** A text that shown lines have. */
 export const text = signal("");
+/** The last event that a paused log shows; null while the log goes on. */
+export const pausedAt = signal<number | null>(null);
+
+/** What the log shows of events: those until it was paused. */
+export const untilPause = <Event extends SandboxEvent>(all: readonly Event[]): readonly Event[] => {
+	const last = pausedAt.value;
+	return last === null ? all : all.filter(({ id }) => id <= last);
+};
+
 /** Whether only lines of the chosen contact are shown. */
 export const isOfContact = signal(false);
 
@@ -29,7 +38,9 @@ export const fits = (event: SandboxEvent, ...parts: readonly unknown[]): boolean
 	(text.value === "" || JSON.stringify([event, parts]).toLowerCase().includes(text.value.toLowerCase()));
 
 function isShown(event: RequestEvent): boolean {
-	if (kind.value === "errors" ? isGood(event) : kind.value !== "" && event.operation !== kind.value) return false;
+	if (kind.value === "errors" && isGood(event)) return false;
+	if (kind.value === "notable" && isQuiet(event)) return false;
+	if (kind.value.includes(".") && event.operation !== kind.value) return false;
 	const then = consequencesOf(event);
 	return fits(
 		event,
@@ -55,18 +66,26 @@ export function targetOf({ operation, method, path, query, contact, body }: Requ
 /** The lines of the log, the newest first. */
 export const entries = computed(() => {
 	const bySend = new Map<string, RequestEvent[]>();
-	for (const event of requests.value) {
+	const all = untilPause(requests.value);
+	for (const event of all) {
 		const key = sendOf(event);
 		if (key !== undefined) bySend.set(key, [...(bySend.get(key) ?? []), event]);
 	}
 	const lines: Entry[] = [];
-	for (const event of [...requests.value].reverse()) {
+	/** The polls since the last line of another kind. A program that polls makes the same few reads in turn. */
+	let round = new Map<string, number>();
+	for (const event of [...all].reverse()) {
 		const attempts = bySend.get(sendOf(event) ?? "") ?? [event];
 		if (attempts.at(-1) !== event || !attempts.some(isShown)) continue;
-		const last = lines.at(-1);
-		if (last && isPollOf(last, event)) {
-			lines[lines.length - 1] = { ...last, kind: "polls", requests: [event, ...last.requests] };
-		} else lines.push({ kind: attempts.length > 1 ? "attempts" : "request", requests: attempts, newest: event });
+		const poll = pollOf(event);
+		if (poll === undefined) round = new Map();
+		const at = round.get(poll ?? "");
+		const same = at === undefined ? undefined : lines[at];
+		if (at !== undefined && same) lines[at] = { ...same, kind: "polls", requests: [event, ...same.requests] };
+		else {
+			if (poll !== undefined) round.set(poll, lines.length);
+			lines.push({ kind: attempts.length > 1 ? "attempts" : "request", requests: attempts, newest: event });
+		}
 	}
 	return lines;
 });
@@ -78,11 +97,10 @@ function sendOf(event: RequestEvent): string | undefined {
 	return isSend ? JSON.stringify([agencyId, body]) : undefined;
 }
 
-/** Whether a request only repeats the same read, and nothing came of it. */
-function isPollOf({ newest }: Entry, event: RequestEvent): boolean {
-	const [a, b] = [newest, event];
-	const isSame = a.operation === b.operation && a.path === b.path && a.status === b.status && a.keyId === b.keyId;
-	return isSame && isQuiet(a) && isQuiet(b) && dayOf(a.at) === dayOf(b.at);
+/** Names a read of which nothing came: the same reads on one day are one line. */
+function pollOf(event: RequestEvent): string | undefined {
+	const { operation, path, status, keyId, at } = event;
+	return isQuiet(event) ? JSON.stringify([operation, path, status, keyId, dayOf(at)]) : undefined;
 }
 
 const isQuiet = (event: RequestEvent): boolean =>

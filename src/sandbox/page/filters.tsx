@@ -1,7 +1,7 @@
 import { into } from "./act.tsx";
-import { isOfContact, kind, text } from "./entries.ts";
+import { isOfContact, kind, pausedAt, text } from "./entries.ts";
 import { operations } from "./faults.tsx";
-import { selected, tab, thread } from "./store.ts";
+import { events, requests, selected, tab, thread } from "./store.ts";
 
 /** Chooses what the log shows. */
 export function Filters() {
@@ -11,6 +11,7 @@ export function Filters() {
 			{tab.value === "Requests" && (
 				<select aria-label="Which requests" value={kind.value} onChange={into(kind)}>
 					<option value="">All requests</option>
+					<option value="notable">Without reads that went well</option>
 					<option value="messages.send">Sends</option>
 					<option value="errors">Errors</option>
 					{operations.slice(1).map((name) => (
@@ -19,6 +20,7 @@ export function Filters() {
 				</select>
 			)}
 			<input type="search" aria-label="Text in the log" placeholder="Filter" value={text.value} onInput={into(text)} />
+			<Pause />
 			{name !== null && (
 				<label>
 					<input
@@ -30,5 +32,29 @@ export function Filters() {
 				</label>
 			)}
 		</search>
+	);
+}
+
+/** Stops the log, so that one can read it, and says how much has come meanwhile. */
+function Pause() {
+	const last = pausedAt.value;
+	const newest = events.value.at(-1)?.id ?? 0;
+	const lines = tab.value === "Requests" ? requests.value : events.value;
+	const news = last === null ? 0 : lines.filter(({ id }) => id > last).length;
+	return (
+		<>
+			<button
+				type="button"
+				aria-pressed={last !== null}
+				onClick={() => (pausedAt.value = last === null ? newest : null)}
+			>
+				Pause
+			</button>
+			{news > 0 && (
+				<button type="button" class="primary" onClick={() => (pausedAt.value = newest)}>
+					{news} new
+				</button>
+			)}
+		</>
 	);
 }

@@ -46,7 +46,13 @@ function step(by: number): void {
 	const next = rows.value[Math.min(Math.max(at + by, 0), rows.value.length - 1)];
 	if (!next) return;
 	select(next.phoneNumber);
-	queueMicrotask(() => document.querySelector(".list [aria-current=true]")?.scrollIntoView({ block: "nearest" }));
+	queueMicrotask(() => {
+		const row = document.querySelector<HTMLElement>(".list [aria-current=true]");
+		// The focus says which conversation is open. Where one pane shows at a time, the phone does.
+		if (row?.checkVisibility()) row.focus({ preventScroll: true });
+		else document.querySelector("main")?.focus();
+		row?.scrollIntoView({ block: "nearest" });
+	});
 }
 
 function focus(id: string, place: "conversations" | "phone"): void {

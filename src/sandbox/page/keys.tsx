@@ -1,3 +1,4 @@
+import { isSaying } from "./announce.ts";
 import { Dialog } from "./dialog.tsx";
 import { areKeysOn, keys } from "./keyboard.ts";
 
@@ -11,7 +12,11 @@ export function KeysDialog() {
 					</li>
 				))}
 			</ul>
-			<label>
+			<label class="check">
+				<input type="checkbox" checked={isSaying.value} onChange={() => (isSaying.value = !isSaying.value)} /> A screen
+				reader says new requests, once a second at most
+			</label>
+			<label class="check">
 				<input type="checkbox" checked={areKeysOn.value} onChange={() => (areKeysOn.value = !areKeysOn.value)} /> Keys
 				are on
 			</label>

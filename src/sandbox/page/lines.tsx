@@ -1,4 +1,4 @@
-import type { ComponentChildren, TargetedEvent } from "preact";
+import type { ComponentChildren } from "preact";
 import type { SandboxEvent } from "../index.ts";
 import { More } from "./more.tsx";
 import { signal } from "./signal.ts";
@@ -57,7 +57,7 @@ export function Line({
 			<li {...rest}>
 				<details
 					id={event.type === "request" ? `r${correlationId}` : undefined}
-					onToggle={(toggled) => fill(toggled, whole)}
+					onToggle={({ currentTarget }) => toggle(currentTarget, whole)}
 				>
 					<summary>
 						<time dateTime={at}>{secondOf(at)}</time>
@@ -68,7 +68,7 @@ export function Line({
 						<span class={`target ${tone || "dim"}`}>{words}</span>
 					</summary>
 					{actions}
-					<pre />
+					<pre ref={(place) => void fill(place, whole)} />
 				</details>
 				{below}
 			</li>
@@ -76,20 +76,41 @@ export function Line({
 	);
 }
 
-/** Writes events out when their line is opened: most never are, and an answer may be long. */
-async function fill(
-	{ currentTarget }: TargetedEvent<HTMLDetailsElement>,
-	whole: readonly SandboxEvent[],
-): Promise<void> {
-	const { open, id, lastElementChild: place } = currentTarget;
+function toggle({ open, id, lastElementChild: place }: HTMLDetailsElement, whole: readonly SandboxEvent[]): void {
 	const request = id.slice(1);
-	if (request && (open || opened.value === request)) opened.value = open ? request : "";
-	if (!open || !place) return;
+	if (request && open) opened.value = request;
+	else if (whole.some(({ correlationId }) => correlationId === opened.value)) opened.value = "";
+	if (place instanceof HTMLPreElement) fill(place, whole);
+}
+
+/** Writes events out while their line is open: most never are, and an answer may be long. */
+async function fill(place: HTMLPreElement | null, whole: readonly SandboxEvent[]): Promise<void> {
+	const { dataset, parentElement } = place ?? {};
+	const ids = whole.map(({ id }) => id).join();
+	if (!place || !dataset || dataset.events === ids || !(parentElement instanceof HTMLDetailsElement)) return;
+	if (!parentElement.open) return;
+	dataset.events = ids;
 	const texts = whole.map(async (event) => {
 		const read = (await wholeEvent(event).catch(() => undefined)) ?? event;
 		return read.type === "request" ? exchange(read) : pretty(read);
 	});
-	place.textContent = (await Promise.all(texts)).join("\n\n\n");
+	const text = (await Promise.all(texts)).join("\n\n\n");
+	if (dataset.events === ids) place.textContent = text;
+}
+
+let anchor: { readonly line: Element; readonly top: number } | undefined;
+
+/** Leaves the line that is open where it is, when lines come above it. Called when the lines were drawn. */
+export function keepPlace(list: HTMLElement | null): void {
+	const panel = list?.closest(".panel");
+	const line = list?.querySelector<HTMLElement>("details[open]");
+	if (!list || !panel || !line) {
+		if (list) anchor = undefined;
+		return;
+	}
+	const top = line.getBoundingClientRect().top - panel.getBoundingClientRect().top + panel.scrollTop;
+	if (anchor?.line === line) panel.scrollTop += top - anchor.top;
+	anchor = { line, top };
 }
 
 /** A request and its answer, as they were sent. */

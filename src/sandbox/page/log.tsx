@@ -1,7 +1,8 @@
 import type { TargetedKeyboardEvent } from "preact";
-import { fits } from "./entries.ts";
+import { said } from "./announce.ts";
+import { fits, untilPause } from "./entries.ts";
 import { Filters } from "./filters.tsx";
-import { Line, most, Older, pretty } from "./lines.tsx";
+import { keepPlace, Line, most, Older, pretty } from "./lines.tsx";
 import { More } from "./more.tsx";
 import { Requests } from "./requests.tsx";
 import { agency, events, hasOlderMessages, loadOlderMessages, tab, tabs, thread } from "./store.ts";
@@ -17,6 +18,9 @@ export function Log() {
 	};
 	return (
 		<aside class="journal" aria-label="Log">
+			<p role="status" class="unseen">
+				{said.value}
+			</p>
 			<div class="tabs" role="tablist" aria-label="Log" onKeyDown={move}>
 				{tabs.map((name) => (
 					<button
@@ -50,12 +54,14 @@ export function Log() {
 }
 
 function Events() {
-	const all = events.value.filter((event) => fits(event, wordsOf(event))).reverse();
+	const all = untilPause(events.value)
+		.filter((event) => fits(event, wordsOf(event)))
+		.reverse();
 	return (
 		<>
 			<Filters />
-			<div role="log" aria-label="Events">
-				<ol class="log mono" reversed>
+			<div role="log" aria-live="off" aria-label="Events">
+				<ol class="log mono" reversed ref={(list) => keepPlace(list)}>
 					{all.slice(0, most.value).map((event, i) => {
 						const { text, tone } = wordsOf(event);
 						return (

@@ -5,10 +5,10 @@ import { Again, AsCode } from "./again.tsx";
 import { Copy } from "./copy.tsx";
 import { consequencesOf, type Entry, entries, isGood, targetOf } from "./entries.ts";
 import { Filters } from "./filters.tsx";
-import { Line, most, Older } from "./lines.tsx";
+import { keepPlace, Line, most, Older } from "./lines.tsx";
 import { type Outcome, outcomes } from "./outcomes.ts";
-import { requests as allRequests, forgotten } from "./store.ts";
-import { secondsOf } from "./time.ts";
+import { requests as allRequests, forgotten, undoneBy } from "./store.ts";
+import { secondOf, secondsOf } from "./time.ts";
 import { counted, type RequestEvent, reasonIn, type Tone, type Words, withoutRest, wordsOf } from "./words.ts";
 import { download, exportCall } from "./world.tsx";
 
@@ -25,8 +25,8 @@ export function Requests() {
 						: `No request yet. What a CRM asks of ${location.origin}/api/v1 appears here.`}
 				</p>
 			)}
-			<div role="log" aria-label="Requests">
-				<ol class="log mono" reversed>
+			<div role="log" aria-live="off" aria-label="Requests">
+				<ol class="log mono" reversed ref={(list) => keepPlace(list)}>
 					{all.slice(0, most.value).map((entry, i) => (
 						<Request key={entry.requests[0]?.id} entry={entry} before={all[i + 1]?.newest} next={all[i - 1]?.newest} />
 					))}
@@ -62,13 +62,14 @@ interface RequestProps {
 function Request({ entry: { kind, requests, newest }, ...rest }: RequestProps) {
 	const { id, operation, method, ms, correlationId, key } = newest;
 	const isSend = kind === "attempts";
+	const undone = undoneBy(newest);
 	return (
 		<Line
 			{...rest}
 			event={newest}
 			whole={isSend ? requests : [newest]}
 			words={targetOf(newest)}
-			class={requests.some(({ fault }) => fault) ? "fault" : ""}
+			class={`${requests.some(({ fault }) => fault) ? "fault" : ""} ${undone ? "undone" : ""}`}
 			actions={
 				<div class="row">
 					<Again event={newest} />
@@ -144,6 +145,13 @@ function Then({ requests }: { readonly requests: readonly RequestEvent[] }) {
 	const say = (words: Words) => lines.set(withoutRest(words.text), words);
 	for (const event of requests) {
 		const { status, answer, explanation, correlationId } = event;
+		const undone = undoneBy(event);
+		if (undone) {
+			const how =
+				undone === "another world" ? "another world was loaded" : `restored to before it at ${secondOf(undone.at)}`;
+			say({ text: `undone: ${how}`, tone: "" });
+			continue;
+		}
 		outcome = outcomes.value.get(correlationId) ?? outcome;
 		if (status !== null && !isGood(event)) say({ text: reasonIn(answer), tone: "" });
 		if (explanation) say({ text: explanation, tone: "bad" });

@@ -195,6 +195,22 @@ export const standing = computed(() => {
 	return all.reverse();
 });
 
+/** How an event was taken back: by a restore, or with its whole world. Undefined if it stands. */
+export function undoneBy({ id }: SandboxEvent): EventOf<"sandbox.restored"> | "another world" | undefined {
+	let newest = Number.POSITIVE_INFINITY;
+	for (const end of endings.value) {
+		if (end.id < id) return undefined;
+		if (end.id > newest) continue; // it was taken back itself
+		if (end.type !== "sandbox.restored") return "another world";
+		if (id > end.lastEventId) return end;
+		newest = end.lastEventId;
+	}
+	return undefined;
+}
+
+/** The events that took others back, the newest first. */
+const endings = computed(() => events.value.filter(isEnding).reverse());
+
 /** How many texts of each contact were replaced or dropped, by agency and number. */
 export const lostTexts = computed(() => {
 	const counts = new Map<string, number>();
@@ -221,6 +237,9 @@ const newsKey = (phone: string | null): string => keyOf(rowOf(phone ?? "")?.agen
 /** Whether a message came into a conversation. */
 export const isMessage = (event: SandboxEvent): event is EventOf<"contact.wrote" | "text.sent" | "consent.asked"> =>
 	/wrote|sent$|asked/.test(event.type);
+
+const isEnding = (event: SandboxEvent): event is EventOf<"sandbox.restored" | "sandbox.imported" | "sandbox.reset"> =>
+	isWholeNew(event);
 
 /** Whether everything that the sandbox holds was replaced, and what happened before belongs to another world. */
 const isWholeNew = ({ type }: SandboxEvent): boolean => type !== "sandbox.opened" && type.startsWith("sandbox.");

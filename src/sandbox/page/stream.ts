@@ -1,4 +1,5 @@
 import type { SandboxEvent } from "../index.ts";
+import { announce } from "./announce.ts";
 import { isRefused, read, request, token } from "./control.ts";
 import { signal } from "./signal.ts";
 import { events, readNewestEvents, readState, take } from "./store.ts";
@@ -77,7 +78,12 @@ async function receive(reader: ReadableStreamDefaultReader<Uint8Array>, silence:
 			return data === undefined ? [] : [JSON.parse(data.slice("data: ".length))];
 		});
 		if (news.length === 0) continue;
-		if (gathered.length === 0) setTimeout(() => take(gathered.splice(0), true), gatherMs);
+		if (gathered.length === 0) setTimeout(() => arrive(gathered.splice(0)), gatherMs);
 		gathered.push(...news);
 	}
+}
+
+function arrive(news: readonly SandboxEvent[]): void {
+	take(news, true);
+	for (const event of news) if (event.type === "request") announce(event);
 }

@@ -1,5 +1,6 @@
 import type { TargetedEvent } from "preact";
 import { Act, into } from "./act.tsx";
+import { hrefOfRequest } from "./address.ts";
 import { type Call, perform, read } from "./control.ts";
 import { close, Dialog } from "./dialog.tsx";
 import { signal } from "./signal.ts";
@@ -65,8 +66,20 @@ export function WorldDialog() {
 			<ul class="plain">
 				{snapshots.value.map(({ snapshot, name, at }) => (
 					<li class="row" key={snapshot}>
-						<Act call={post("restore", { snapshot })}>Restore {name ?? snapshot}</Act>{" "}
+						<Act call={post("restore", { snapshot })}>
+							Restore {name ?? snapshot}
+							{snapshots.value.some((each) => each.name === name && each.snapshot !== snapshot) && ` (${snapshot})`}
+						</Act>
 						<span class="dim">{instantOf(at)}</span>
+						<span class="spring" />
+						<Act
+							class="quiet"
+							call={post(`snapshots/${snapshot}/remove`)}
+							onDone={readSnapshots}
+							label={`Delete snapshot ${snapshot}`}
+						>
+							Delete
+						</Act>
 					</li>
 				))}
 			</ul>
@@ -146,9 +159,9 @@ export function ViolationsDialog() {
 						<br />
 						{explanation}
 						<br />
-						<span class="dim">
+						<a class="became" href={hrefOfRequest(correlationId)} onClick={close}>
 							{method} {path}
-						</span>
+						</a>
 					</li>
 				))}
 			</ul>

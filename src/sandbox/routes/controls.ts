@@ -28,7 +28,7 @@ const listed = {
  * read-only until `POST continue`.
  */
 export function createControls(sandbox: Sandbox, baseUrl: () => string, bug: ShownBug["bug"] = null): Controls {
-	const snapshots = new Map<string, KeptSnapshot>();
+	const snapshots = Object.assign(new Map<string, KeptSnapshot>(), { taken: 0 });
 	const shown: ShownBug = { bug, isReadOnly: bug !== null };
 	const control = (method: string, path: string, given: unknown = {}): unknown => {
 		const [place = "", query = ""] = path.split("?", 2);

@@ -15,7 +15,7 @@ export interface Place {
 	/** The value of the path's parameter: a phone number or an id. */
 	readonly id: string;
 	/** The snapshots that were taken through a route, by number. */
-	readonly snapshots: Map<string, KeptSnapshot>;
+	readonly snapshots: Map<string, KeptSnapshot> & { taken: number };
 	/** The bug file that is shown, if any. */
 	readonly shown: ShownBug;
 }

@@ -470,7 +470,7 @@ const state = [
 		body: "optional `name` (string or null)",
 		answers: '`{"snapshot": "1"}`',
 		run: ({ sandbox, snapshots }, { name = null }) => {
-			const snapshot = String(snapshots.size + 1);
+			const snapshot = String(++snapshots.taken);
 			snapshots.set(snapshot, { name, at: sandbox.clock.now().toISOString(), content: sandbox.snapshot() });
 			return { snapshot };
 		},
@@ -482,6 +482,11 @@ const state = [
 			const kept = snapshots.get(snapshot);
 			if (!kept) throw new Error("restore: there is no such snapshot. GET snapshots lists all.");
 			sandbox.restore(kept.content);
+		},
+	}),
+	post("snapshots/{id}/remove", {
+		run: ({ snapshots, id }) => {
+			if (!snapshots.delete(id)) throw new Error("snapshots: there is no such snapshot. GET snapshots lists all.");
 		},
 	}),
 	get("export", { answers: "everything that exists, with the keys", run: ({ sandbox }) => sandbox.export() }),
