@@ -116,7 +116,7 @@ const episodes: Record<keyof Policy, (place: Place) => unknown> = {
 		return held(agency, anna);
 	},
 	async sendOverridesToggle({ agency, anna, sandbox }) {
-		sandbox.agency().staff.setAi(anna, false);
+		sandbox.agency().staff.setAi({ contact: anna, on: false });
 		await agency.messages.send({ to: anna.phoneNumber, body: "One" });
 		return (await agency.conversations.get(anna.phoneNumber)).conversation.aiSettings.disabledReason;
 	},

@@ -15,7 +15,7 @@ if (process.send) {
 	for (let i = 0; i < count; i++) {
 		const contact = sandbox.agency().contact(`+3247${String(i).padStart(7, "0")}`, { name: `Contact ${i}` });
 		contact.writes("Is the flat still free?");
-		sandbox.agency().ai.replies(contact, "It is. Shall we plan a visit?");
+		sandbox.agency().ai.replies({ contact, text: "It is. Shall we plan a visit?" });
 		// Each move of the clock looks at every conversation.
 		if (i % 12 === 11) sandbox.clock.advance({ ms: 60_000 });
 	}

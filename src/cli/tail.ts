@@ -149,7 +149,7 @@ function play(sandbox: Sandbox, stop: AbortSignal): void {
 	const anna = agency.contact("+447700900101");
 	const timer = setInterval(() => {
 		anna.writes("Is the flat still free?");
-		agency.ai.replies(anna, "It is. Shall we plan a visit?");
+		agency.ai.replies({ contact: anna, text: "It is. Shall we plan a visit?" });
 		anna.reads();
 	}, exchangeEveryMs);
 	stop.addEventListener("abort", () => clearInterval(timer));

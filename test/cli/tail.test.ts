@@ -69,7 +69,7 @@ test("--json prints a line of JSON for a message, for its status and for the sta
 	sandbox.clock.advance({ ms: 1000 });
 	anna.writes("Hello?");
 	await eventually(() => expect(events()).toHaveLength(1));
-	const { id } = sandbox.agency().ai.replies(anna.phoneNumber, "Good morning");
+	const { id } = sandbox.agency().ai.replies({ contact: anna.phoneNumber, text: "Good morning" });
 	await eventually(() => expect(events()).toHaveLength(2));
 	sandbox.message(id).delivered();
 	await eventually(() => expect(events()).toHaveLength(3));
@@ -86,7 +86,7 @@ test("--json prints a line of JSON for a message, for its status and for the sta
 		},
 		{ kind: "status", ...agency, direction: "outbound", messageId: id, status: "delivered" },
 	]);
-	sandbox.agency().staff.setAi(anna.phoneNumber, false);
+	sandbox.agency().staff.setAi({ contact: anna.phoneNumber, on: false });
 	await eventually(() => expect(events()).toHaveLength(4));
 	expect(events()[3]).toMatchObject({ kind: "state", ...agency, state: { aiEnabled: false, windowOpen: true } });
 	expect(out()).not.toMatch(/Hello|Good morning|447700900101/);

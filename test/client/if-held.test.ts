@@ -51,7 +51,7 @@ describe.each(adapters)("over %s", (adapter) => {
 
 	test('without the option, and with "replace", nothing is read and a held text is replaced', async () => {
 		const { own, anna, send, asked, held } = await open();
-		own.staff.sends(anna, "I'll call you.");
+		own.staff.sends({ contact: anna, text: "I'll call you." });
 		await send({ ifHeld: undefined, operationId: "note-1" });
 		await send({ ifHeld: "replace", operationId: "note-2", body: "Monday?" });
 		expect(asked()).toEqual(["messages.send", "messages.send"]);
@@ -81,20 +81,20 @@ describe.each(adapters)("over %s", (adapter) => {
 	});
 
 	const holders: [string, (world: Awaited<ReturnType<typeof open>>) => unknown][] = [
-		["of staff", ({ own, anna }) => own.staff.sends(anna, "CANARY")],
+		["of staff", ({ own, anna }) => own.staff.sends({ contact: anna, text: "CANARY" })],
 		[
 			"of another agency that shares the conversation",
 			({ sandbox, own, anna }) => {
 				const other = sandbox.link({ name: "Second" });
 				own.conversation(anna).shareWith(other);
-				other.staff.sends(anna, "CANARY");
+				other.staff.sends({ contact: anna, text: "CANARY" });
 			},
 		],
 		["of another send", ({ messages, text }) => messages.send({ ...text, body: "CANARY", operationId: "other" })],
 		[
 			"that the contact has answered in words, so that the window is open",
 			({ own, anna }) => {
-				own.staff.sends(anna, "CANARY");
+				own.staff.sends({ contact: anna, text: "CANARY" });
 				anna.writes("Who is this?");
 			},
 		],
@@ -128,7 +128,7 @@ describe.each(adapters)("over %s", (adapter) => {
 
 	test("the text can be sent when the contact has answered, with the same id or another message", async () => {
 		const { own, anna, send } = await open();
-		own.staff.sends(anna, "I'll call you.");
+		own.staff.sends({ contact: anna, text: "I'll call you." });
 		expect(await send().result()).toMatchObject({ ok: false, error: { _tag: "PartnerHeldText" } });
 		anna.accepts();
 		// Nothing went out under the id, so that the guard has given it up.

@@ -21,7 +21,7 @@ function open() {
 	const contacts = Array.from({ length: 130 }, (_, index) => agency.contact(`+44770090${1000 + index}`));
 	for (const contact of contacts) {
 		contact.writes("Hello");
-		agency.staff.sends(contact, "Hello, how can I help?");
+		agency.staff.sends({ contact, text: "Hello, how can I help?" });
 	}
 	const greeted = contacts[0]?.inbox().length ?? 0;
 	/** What a contact's phone got since then: texts and requests for consent. */
@@ -166,7 +166,7 @@ test("quiet hours are those of the text's agency", async () => {
 	const { sandbox, outbox, texts, pass, sent } = open();
 	const other = sandbox.link({ name: "Other" });
 	other.contact("+447700902000").writes("Hello");
-	other.staff.sends("+447700902000", "Hello!");
+	other.staff.sends({ contact: "+447700902000", text: "Hello!" });
 	sandbox.clock.advance({ ms: 1_000 });
 	sandbox.clock.advance({ minutes: 10 });
 	for (const text of texts.slice(0, 1)) await outbox.enqueue(text);
@@ -187,7 +187,7 @@ test("an answer of a colleague cancels what waits, and an earlier text of the ou
 	optedOut.add(third.to);
 	sandbox.clock.advance({ ms: 1_000 });
 	await pass(10);
-	if (contacts[1]) agency.staff.sends(contacts[1], "I'll call you.");
+	if (contacts[1]) agency.staff.sends({ contact: contacts[1], text: "I'll call you." });
 	await pass(80);
 	expect(sent().map(({ body }) => Object(body).body)).toEqual([first.body, "Reminder"]);
 	expect((await outbox.status("campaign-1"))?.reason).toBe("before_send");

@@ -97,7 +97,7 @@ test("declined or never answered is dropped, and the same words of the day befor
 test("a text whose place another took is replaced", async () => {
 	const { sandbox, anna, send, fate } = await open();
 	const sent = await send();
-	sandbox.agency().staff.sends(anna, "Forget it.");
+	sandbox.agency().staff.sends({ contact: anna, text: "Forget it." });
 	expect(await fate(sent)).toEqual({ status: "replaced" });
 	// Without its entry the text may never have been taken.
 	sandbox.clock.advance({ minutes: 2 });
@@ -123,7 +123,7 @@ test("a text whose message is listed some seconds after the consent is unknown u
 
 test("a text of staff's that waited before the send proves nothing: the send left no trace", async () => {
 	const { sandbox, agency, anna, fate } = await open();
-	sandbox.agency().staff.sends(anna, "Please call us.");
+	sandbox.agency().staff.sends({ contact: anna, text: "Please call us." });
 	sandbox.clock.advance({ minutes: 1 });
 	const since = sandbox.clock.now();
 	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 500 } });
@@ -134,7 +134,7 @@ test("a text of staff's that waited before the send proves nothing: the send lef
 
 test("a text that took over a queue entry and was declined, while its answer was lost, is unknown and not not_found", async () => {
 	const { sandbox, agency, anna, fate } = await open();
-	sandbox.agency().staff.sends(anna, "Please call us.");
+	sandbox.agency().staff.sends({ contact: anna, text: "Please call us." });
 	sandbox.clock.advance({ minutes: 1 });
 	const since = sandbox.clock.now();
 	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
@@ -148,7 +148,7 @@ test("a text that was a message and is not shown is unknown, whatever waits in t
 	const { sandbox, anna, fate } = await open();
 	sandbox.clock.advance({ minutes: 1 });
 	for (const text of ["Please call us.", body]) {
-		sandbox.agency().staff.sends(anna, text);
+		sandbox.agency().staff.sends({ contact: anna, text });
 		sandbox.clock.advance({ minutes: 2 });
 		expect(await fate({ messageId: "SM0" })).toEqual({ status: "unknown" });
 	}
@@ -158,7 +158,7 @@ test("a text that had left the queue before another one came is dropped", async 
 	const { sandbox, anna, send, fate } = await open({ declineOpensWindow: false });
 	const sent = await send();
 	anna.declines();
-	sandbox.agency().staff.sends(anna, "Forget it.");
+	sandbox.agency().staff.sends({ contact: anna, text: "Forget it." });
 	expect(await fate(sent)).toEqual({ status: "unknown" });
 	sandbox.clock.advance({ minutes: 2 });
 	expect(await fate(sent)).toEqual({ status: "dropped" });

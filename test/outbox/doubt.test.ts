@@ -49,7 +49,7 @@ test("a text that was taken in a hidden conversation, by an answer without ids, 
 
 test("a text behind one of staff's is not sent when the conversation is hidden, as long as that one can be held", async () => {
 	const { agency, anna, enqueue, outbox, pass, state, sends } = createClosed();
-	agency.staff.sends(anna, "Call me");
+	agency.staff.sends({ contact: anna, text: "Call me" });
 	await enqueue("1");
 	await pass({ minutes: 1 });
 	agency.conversation(anna).hide();
@@ -149,7 +149,7 @@ test.each(["before", "after"] as const)(
 		sandbox.faults.add({ operation: "messages.send", phase, effect: "reset" });
 		await enqueue("1");
 		await outbox.drain();
-		agency.staff.sends(anna, "Please call us.");
+		agency.staff.sends({ contact: anna, text: "Please call us." });
 		await pass({ hours: 1 });
 		expect([await state("note-1"), sends().length]).toEqual(["unknown", 1]);
 	},

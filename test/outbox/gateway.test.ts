@@ -57,7 +57,7 @@ test.each(statuses)("a contact who wrote STOP stays one after a page with %d in 
 test.each([403, 404, 410, 502])("a page with %d in place of the read replaces no held text", async (status) => {
 	const { sandbox, agency, anna, enqueue, pass, state } = createWorld();
 	sandbox.clock.advance({ hours: 30 });
-	agency.staff.sends(anna, "Of somebody else");
+	agency.staff.sends({ contact: anna, text: "Of somebody else" });
 	sandbox.faults.add({ operation: "conversations.get", times: 6, effect: { kind: "html", status } });
 	await enqueue("1");
 	await pass({ hours: 2 });

@@ -296,7 +296,7 @@ async function playOn(given: History, openStore: OpenStore): Promise<string[]> {
 				// Staff cannot write to a closed window either while the agency has no template.
 				if (isWithoutTemplate) return;
 				staffTo.add(phone);
-				return void agency.staff.sends(phone, `Staff ${staff++}`);
+				return void agency.staff.sends({ contact: phone, text: `Staff ${staff++}` });
 			}
 			case "takeOver":
 				return agency.conversation(phones[next.who] ?? "").takeOver({ times: 1 });

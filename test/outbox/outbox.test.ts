@@ -245,7 +245,7 @@ test("a text that staff replaced is called replaced, and staff's text is not rep
 	await enqueue("1");
 	await enqueue("2");
 	await pass({ minutes: 1 });
-	agency.staff.sends(anna, "From a person");
+	agency.staff.sends({ contact: anna, text: "From a person" });
 	// The summary of the conversation shows nothing of it, so that it is seen when the conversation is read.
 	await pass({ hours: 9 });
 	expect([await state("note-1"), await state("note-2"), sends().length]).toEqual(["replaced", "waiting", 1]);
@@ -260,7 +260,7 @@ test("a text that was declined before staff queued another one is dropped, not r
 	await enqueue("1");
 	await pass({ minutes: 1 });
 	anna.declines();
-	agency.staff.sends(anna, "From a person");
+	agency.staff.sends({ contact: anna, text: "From a person" });
 	await pass({ hours: 2 });
 	expect(await state("note-1")).toBe("dropped");
 });
@@ -853,7 +853,7 @@ test("a refusal does not speak for an earlier try that may have been taken", asy
 test("the status of a text that waits says what it waits for", async () => {
 	const { sandbox, outbox, agency, anna, enqueue, pass } = createWorld();
 	sandbox.clock.advance({ hours: 25 });
-	agency.staff.sends(anna, "From a person");
+	agency.staff.sends({ contact: anna, text: "From a person" });
 	for (const body of ["1", "2"]) await enqueue(body);
 	const waits = async (id: string) => {
 		const { description, waitsFor } = (await outbox.status(id)) ?? {};

@@ -107,7 +107,7 @@ describe("a contact who declines", () => {
 		await enqueue("2");
 		await pass({ minutes: 1 });
 		anna.declines();
-		agency.staff.sends(anna, "From a colleague");
+		agency.staff.sends({ contact: anna, text: "From a colleague" });
 		await pass({ minutes: 10 });
 		expect(await outbox.status("note-1")).toMatchObject({ state: "dropped", reason: "displaced" });
 		expect(await state("note-2")).toBe("cancelled");

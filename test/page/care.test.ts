@@ -50,7 +50,7 @@ test("in a thread of more lines than are shown, a new message leaves what is ope
 	const { page, sandbox } = await visit();
 	const anna = sandbox.agency().contact(phone, { name: "Anna" });
 	for (let i = 0; i < 320; i++) anna.writes(`line ${i}`);
-	sandbox.agency().staff.sends(phone, "from Tom");
+	sandbox.agency().staff.sends({ contact: phone, text: "from Tom" });
 	await page.getByRole("button", { name: /Anna/ }).click();
 	await messages(page).locator("summary").last().focus();
 	await page.keyboard.press("Enter");
@@ -83,7 +83,7 @@ test("a number is taken as people write it, and an empty error code is none", as
 	await page.getByRole("heading", { name: "+32470123456" }).waitFor();
 	const agency = sandbox.agency();
 	agency.contact("+32470123456").writes("Hello");
-	agency.staff.sends("+32470123456", "Hi");
+	agency.staff.sends({ contact: "+32470123456", text: "Hi" });
 	await messages(page).getByText("Staff").click();
 	await page.getByLabel("Error code of a failure").fill("");
 	await page.getByRole("button", { name: "failed" }).click();

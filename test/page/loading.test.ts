@@ -42,7 +42,7 @@ test("a list and a thread load older lines, in their order, and leave what is re
 	await expect.poll(() => list.getByRole("listitem").count()).toBe(100);
 	// A conversation that was not loaded comes to the top, and one further down does not show before its turn.
 	const [oldest, second] = sandbox.agency().conversations().reverse();
-	sandbox.agency().staff.setAi(second?.phoneNumber ?? "", false);
+	sandbox.agency().staff.setAi({ contact: second?.phoneNumber ?? "", on: false });
 	sandbox
 		.agency()
 		.contact(oldest?.phoneNumber ?? "")

@@ -183,14 +183,22 @@ test("quick replies and the items of a list are tapped, and links are shown", as
 	];
 	const ctaButtons = [{ type: "URL", title: "The flat", url: "https://flats.invalid/1" }];
 	const links = { type: "PHONE_NUMBER", title: "Call us", phone: "+447700900000" };
-	agency.ai.replies(anna, { body: "When?", interactiveContent: { listPicker: { buttonText: "Choose", items } } });
+	agency.ai.replies({
+		contact: anna,
+		body: "When?",
+		interactiveContent: { listPicker: { buttonText: "Choose", items } },
+	});
 	await page.getByRole("button", { name: /Anna/ }).click();
 	await messages(page).getByRole("button", { name: "Morning 9 to 12" }).waitFor();
 	await messages(page).getByRole("button", { name: "Afternoon" }).click();
 	await shows(messages(page), "tapped pm");
 	expect(anna.state().lastMessage).toMatchObject({ body: "Afternoon", buttonClicked: "pm" });
 	const quickReplies = [{ code: "sure", text: "Are you sure?" }];
-	agency.ai.replies(anna, { body: "Noted", interactiveContent: { quickReplies, ctaButtons: [...ctaButtons, links] } });
+	agency.ai.replies({
+		contact: anna,
+		body: "Noted",
+		interactiveContent: { quickReplies, ctaButtons: [...ctaButtons, links] },
+	});
 	await shows(messages(page), "https://flats.invalid/1");
 	await shows(messages(page), "+447700900000");
 	expect(await axeFindings(page)).toEqual([]);

@@ -109,7 +109,7 @@ test("a lost answer: the fault builder arms it, and the retry sends nothing twic
 test("the AI is switched off by a send, and on again by a message a day later", async () => {
 	const { page, send, sandbox } = await annaWrote();
 	const agency = sandbox.agency();
-	agency.ai.replies(phone, "It is. Shall we plan a visit?");
+	agency.ai.replies({ contact: phone, text: "It is. Shall we plan a visit?" });
 	agency.startFlow(phone);
 	await shows(page.getByRole("main"), "AI on");
 	await send("Anna, this is Tom. Wednesday at 14:00?");

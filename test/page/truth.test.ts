@@ -60,10 +60,10 @@ test("a send that another agency's CRM makes into a shared conversation, and tha
 
 test("a contact whom a control makes without an event of its own is listed", async () => {
 	const { page, sandbox } = await visit();
-	expect(() => sandbox.agency().ai.replies(phone, "Hello")).toThrow("window is closed");
+	expect(() => sandbox.agency().ai.replies({ contact: phone, text: "Hello" })).toThrow("window is closed");
 	sandbox.agency().contact("+447700900102").setReachable(true);
 	sandbox.agency().contact("+447700900103", { name: null });
-	sandbox.agency().staff.setAi("+447700900104", true);
+	sandbox.agency().staff.setAi({ contact: "+447700900104", on: true });
 	const listed = () => page.getByRole("navigation", { name: "Conversations" }).getByRole("listitem").count();
 	await expect.poll(listed).toBe(sandbox.agency().contacts().length);
 });

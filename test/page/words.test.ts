@@ -9,7 +9,7 @@ test("a text that the provider has queued is called sent, with a tick, and its s
 	const { page, sandbox } = await visit();
 	const agency = sandbox.agency();
 	agency.contact(phone, { name: "Anna" }).writes("Hello");
-	const sent = agency.staff.sends(phone, "This is Tom");
+	const sent = agency.staff.sends({ contact: phone, text: "This is Tom" });
 	await page.getByRole("button", { name: /Anna/ }).click();
 	const status = messages(page).locator("summary").last();
 	await shows(status, "sent ✓");

@@ -57,7 +57,7 @@ throughEachEntryPoint((open) => {
 		const box = await open();
 		const anna = writing(box);
 		box.sandbox.clock.advance({ hours: 1 });
-		box.agency.staff.sends(anna, "This is Tom of the agency");
+		box.agency.staff.sends({ contact: anna, text: "This is Tom of the agency" });
 		expect(await ai(box)).toEqual(off("manual_send", 1));
 		expect(anna.inbox().map((each) => each.body)).toEqual(["This is Tom of the agency"]);
 	});
@@ -95,7 +95,7 @@ throughEachEntryPoint((open) => {
 	test("R149 leaves user_toggle as it is when the API sends", async () => {
 		const box = await open();
 		const anna = writing(box);
-		box.agency.staff.setAi(anna, false);
+		box.agency.staff.setAi({ contact: anna, on: false });
 		box.sandbox.clock.advance({ hours: 1 });
 		await sent(box);
 		expect(await ai(box)).toMatchObject({ enabled: false, disabledReason: "user_toggle" });
@@ -107,7 +107,7 @@ throughEachEntryPoint((open) => {
 	test("R149 turns user_toggle into manual_send under policy.sendOverridesToggle", async () => {
 		const box = await open({ policy: { sendOverridesToggle: true } });
 		const anna = writing(box);
-		box.agency.staff.setAi(anna, false);
+		box.agency.staff.setAi({ contact: anna, on: false });
 		box.sandbox.clock.advance({ hours: 1 });
 		await sent(box);
 		expect(await ai(box)).toEqual(off("manual_send", 1));
@@ -156,12 +156,12 @@ throughEachEntryPoint((open) => {
 	test("R153 lets only the staff undo user_toggle", async () => {
 		const box = await open();
 		const anna = writing(box);
-		box.agency.staff.setAi(anna, false);
+		box.agency.staff.setAi({ contact: anna, on: false });
 		box.sandbox.clock.advance({ hours: 100 });
 		anna.writes("Hello?");
 		anna.taps("anything");
 		expect(await ai(box)).toEqual(off("user_toggle", 0));
-		box.agency.staff.setAi(anna, true);
+		box.agency.staff.setAi({ contact: anna, on: true });
 		expect(await ai(box)).toEqual(on);
 	});
 
@@ -170,7 +170,7 @@ throughEachEntryPoint((open) => {
 		const anna = writing(box);
 		await sent(box);
 		box.sandbox.clock.advance({ hours: 1 });
-		box.agency.staff.setAi(anna, false);
+		box.agency.staff.setAi({ contact: anna, on: false });
 		expect(await ai(box)).toEqual(off("user_toggle", 1));
 		box.sandbox.clock.advance({ hours: 30 });
 		anna.writes("Hello?");
@@ -201,7 +201,7 @@ throughEachEntryPoint((open) => {
 		const box = await open();
 		const anna = writing(box);
 		await sent(box);
-		box.agency.staff.sends(anna, "Staff");
+		box.agency.staff.sends({ contact: anna, text: "Staff" });
 		anna.writes({ media: [{ url: "https://files.invalid/1.jpg" }] });
 		box.sandbox.clock.advance({ hours: 25 });
 		(await send(box, { to: ANNA, body: "Held" })).ok();
@@ -323,14 +323,14 @@ throughEachEntryPoint((open) => {
 		box.sandbox.clock.advance({ hours: 10 });
 		anna.writes("Anybody?");
 		expect(anna.inbox()).toEqual([]);
-		box.agency.ai.replies(anna, "The AI answers");
+		box.agency.ai.replies({ contact: anna, text: "The AI answers" });
 		expect(anna.inbox().map((each) => each.body)).toEqual(["The AI answers"]);
 		expect(await ai(box)).toEqual(on);
 		await sent(box);
-		expect(() => box.agency.ai.replies(anna, "Not now")).toThrow();
+		expect(() => box.agency.ai.replies({ contact: anna, text: "Not now" })).toThrow();
 		expect(anna.inbox()).toHaveLength(2);
-		box.agency.staff.setAi(anna, true);
-		box.agency.ai.replies(anna, "Now again");
+		box.agency.staff.setAi({ contact: anna, on: true });
+		box.agency.ai.replies({ contact: anna, text: "Now again" });
 		expect((await walkMessages(box, ANNA))[0]).toMatchObject({ direction: "outbound", body: "Now again" });
 	});
 });

@@ -19,7 +19,8 @@ async function badDay(own = "Kerkstraat 12"): Promise<Sandbox> {
 	agency.contact(anna).writes({
 		media: [{ url: `https://files.invalid/${own}.jpg`, contentType: "image/jpeg" }],
 	});
-	agency.ai.replies(anna, {
+	agency.ai.replies({
+		contact: anna,
 		body: `Yes, ${own}`,
 		templateName: "visit_offer",
 		interactiveContent: { quickReplies: [{ code: "visit_confirm", text: `Confirm ${own}` }] },
@@ -34,7 +35,7 @@ async function badDay(own = "Kerkstraat 12"): Promise<Sandbox> {
 	sandbox.clock.advance({ hours: 25 });
 	await send(anna, `First: ${own}`, { operationId: `first ${own}` });
 	await send(anna, `Second: ${own}`, { operationId: `second ${own}` });
-	agency.staff.sends(bram, `Staff: ${own}`);
+	agency.staff.sends({ contact: bram, text: `Staff: ${own}` });
 	await send("0470 99 88 77", `Another spelling: ${own}`);
 	await send(anna, 32470123456, { [`field ${own}`]: own });
 	await sandbox.request({

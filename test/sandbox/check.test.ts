@@ -29,7 +29,7 @@ throughEachEntryPoint((open) => {
 
 	test("check throws for a held text that a send in the open window replaced, also one of staff", async () => {
 		const box = await open();
-		box.agency.staff.sends(ANNA, "Held");
+		box.agency.staff.sends({ contact: ANNA, text: "Held" });
 		box.agency.contact(ANNA).writes("Hello");
 		box.sandbox.check();
 		await send(box, { to: ANNA, body: "Now" });
@@ -41,7 +41,7 @@ throughEachEntryPoint((open) => {
 		const text = { to: ANNA, body: "One", operationId: "one" };
 		for (let attempt = 0; attempt < 3; attempt += 1) await send(box, text);
 		for (let attempt = 0; attempt < 3; attempt += 1) await send(box, { to: BRAM, body: "Two", operationId: "two" });
-		box.agency.staff.sends(BRAM, "By staff");
+		box.agency.staff.sends({ contact: BRAM, text: "By staff" });
 		box.agency.contact(BRAM).declines();
 		box.agency.contact(ANNA).writes("Hello");
 		await send(box, text);

@@ -39,6 +39,14 @@ throughEachEntryPoint((open) => {
 		expect(await dates()).toEqual([new Date(after(25)).toUTCString(), new Date(after(25)).toUTCString()]);
 	});
 
+	test("the clock goes forward by days, and they add up with hours", async () => {
+		const { clock } = (await open()).sandbox;
+		clock.advance({ days: 2, hours: 1 });
+		expect(clock.now().toISOString()).toBe(after(49));
+		clock.advance({ days: 0.5 });
+		expect(clock.now().toISOString()).toBe(after(61));
+	});
+
 	test("the clock goes forward by hours, minutes and milliseconds, or to an instant", async () => {
 		const { clock } = (await open()).sandbox;
 		clock.advance({ hours: 1, minutes: 2, ms: 3 });

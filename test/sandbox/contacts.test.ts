@@ -25,8 +25,8 @@ throughEachEntryPoint((open) => {
 		anna.writes("Hello");
 		anna.setReachable(false);
 		expect((await send(box, { to: ANNA, body: "One" })).ok()).toMatchObject({ queued: false, status: "queued" });
-		box.agency.staff.setAi(anna, true);
-		box.agency.ai.replies(anna, "Two");
+		box.agency.staff.setAi({ contact: anna, on: true });
+		box.agency.ai.replies({ contact: anna, text: "Two" });
 		expect(await statuses(box)).toEqual(["failed", "failed", "received"]);
 		expect((await summaryOf(box, ANNA)).failedMessages).toBe(2);
 		expect(anna.inbox()).toEqual([]);
@@ -132,10 +132,10 @@ test("state shows what the service and the phone know of a conversation, and rea
 	const agency = sandbox.agency();
 	const anna = agency.contact(ANNA, { name: "Anna" });
 	anna.writes("Hello");
-	agency.ai.replies(anna, "It is!");
+	agency.ai.replies({ contact: anna, text: "It is!" });
 	const flow = agency.startFlow(anna).wait();
 	sandbox.clock.advance({ hours: 25 });
-	agency.staff.sends(anna, "Friday?");
+	agency.staff.sends({ contact: anna, text: "Friday?" });
 	const before = JSON.stringify([sandbox.export(), sandbox.requests(), sandbox.events()]);
 	const state = anna.state();
 	expect(state).toEqual(agency.conversation(ANNA).state());
@@ -194,8 +194,8 @@ test("the phone shows a template of the AI as a template", () => {
 	const sandbox = createSandbox();
 	const anna = sandbox.agency().contact(ANNA);
 	anna.writes("Hello");
-	sandbox.agency().ai.replies(anna, { body: "When?", templateName: "visit_times" });
-	sandbox.agency().ai.replies(anna, "Monday?");
+	sandbox.agency().ai.replies({ contact: anna, body: "When?", templateName: "visit_times" });
+	sandbox.agency().ai.replies({ contact: anna, text: "Monday?" });
 	expect(anna.inbox().map(({ kind, templateCode }) => [kind, templateCode])).toEqual([
 		["template", "visit_times"],
 		["text", null],
@@ -206,10 +206,24 @@ test("a control that is refused, or that changes nothing, makes no contact", () 
 	const sandbox = createSandbox();
 	const agency = sandbox.agency();
 	agency.consent.set({ configured: false });
-	expect(() => agency.ai.replies(ANNA, "Hello")).toThrow("window is closed");
-	expect(() => agency.staff.sends(ANNA, "Hello")).toThrow("window is closed");
+	expect(() => agency.ai.replies({ contact: ANNA, text: "Hello" })).toThrow("window is closed");
+	expect(() => agency.staff.sends({ contact: ANNA, text: "Hello" })).toThrow("window is closed");
 	expect(() => agency.contact(ANNA).writes({ body: "Hello", replyTo: 7 })).toThrow("no message 7");
 	agency.contact(ANNA, { name: null }).setReachable(true);
-	agency.staff.setAi(ANNA, true);
+	agency.staff.setAi({ contact: ANNA, on: true });
 	expect(agency.contacts()).toEqual([]);
+});
+
+test("agency.message finds a message of the agency's conversations by either id, and none of another agency", () => {
+	const sandbox = createSandbox();
+	const [agency, other] = [sandbox.agency(), sandbox.link({ name: "Second" })];
+	agency.contact(ANNA).writes("Hello");
+	const sent = agency.staff.sends({ contact: ANNA, text: "Hi" });
+	agency.message(sent?.id ?? 0).delivered();
+	agency.message(sent?.messageSid ?? "").read();
+	expect(agency.contact(ANNA).state().messages.at(-1)?.status).toBe("read");
+	expect(() => other.message(sent?.id ?? 0)).toThrow("of another agency");
+	agency.conversation(ANNA).shareWith(other.id);
+	other.message(sent?.id ?? 0).failed();
+	expect(agency.contact(ANNA).state().messages.at(-1)?.status).toBe("failed");
 });

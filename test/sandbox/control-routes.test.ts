@@ -266,7 +266,7 @@ test("control routes refuse what they do not know, and change nothing by it", as
 	expect(await control("POST", "keys/create", { scopes: ["everything"] })).toMatchObject({ status: 400 });
 	expect(await control("POST", "constructor", {})).toMatchObject({ status: 404 });
 	for (const [path, body, named] of [
-		["clock/advance", { days: 1 }, "days"],
+		["clock/advance", { weeks: 1 }, "weeks"],
 		["clock/advance", { hours: "1" }, "hours"],
 		["clock/advanceTo", { to: after(1) }, "to"],
 		["faults/add", { op: "me.get", phase: "before", effect: "reset" }, "op"],
@@ -291,7 +291,7 @@ test("control routes refuse what they do not know, and change nothing by it", as
 
 test("control routes name the field that is not what it must be, each field of each, and change nothing by it", async () => {
 	sandbox.agency().contact(ANNA).writes("Hello");
-	const { id } = sandbox.agency().ai.replies(ANNA, "Hi");
+	const { id } = sandbox.agency().ai.replies({ contact: ANNA, text: "Hi" });
 	await does(`contacts/${ANNA}/startFlow`);
 	await does("snapshot");
 	const before = JSON.stringify(sandbox.export());
@@ -435,7 +435,7 @@ test("reading a contact of whom nothing is known makes none, and shifts no later
 test("a clock control without arguments does not move the clock, and says what it needs", async () => {
 	expect(await control("POST", "clock/advance")).toMatchObject({
 		status: 400,
-		result: { message: "clock.advance must have hours, minutes or ms." },
+		result: { message: "clock.advance must have days, hours, minutes or ms." },
 	});
 	expect(await control("POST", "clock/advance", {})).toMatchObject({ status: 400 });
 });

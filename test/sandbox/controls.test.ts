@@ -182,11 +182,11 @@ throughEachEntryPoint((open) => {
 		const box = await open();
 		const anna = box.agency.contact(ANNA);
 		anna.writes("Hello");
-		box.agency.staff.setAi(anna, false);
+		box.agency.staff.setAi({ contact: anna, on: false });
 		expect((await summaryOf(box, ANNA)).aiEnabled).toBe(false);
-		box.agency.staff.setAi(anna, true);
+		box.agency.staff.setAi({ contact: anna, on: true });
 		expect((await summaryOf(box, ANNA)).aiEnabled).toBe(true);
-		box.agency.staff.sends(anna, "This is Tom");
+		box.agency.staff.sends({ contact: anna, text: "This is Tom" });
 		expect(only(anna.inbox())).toMatchObject({ kind: "text", body: "This is Tom", operationId: null });
 		expect((await get(box, ANNA)).ok().conversation.aiSettings.disabledReason).toBe("manual_send");
 	});
@@ -195,14 +195,14 @@ throughEachEntryPoint((open) => {
 		const box = await open();
 		const anna = box.agency.contact(ANNA);
 		anna.writes("Hello");
-		box.agency.ai.replies(anna, "The AI answers");
+		box.agency.ai.replies({ contact: anna, text: "The AI answers" });
 		expect(await summaryOf(box, ANNA)).toMatchObject({
 			aiEnabled: true,
 			lastMessageDirection: "outbound",
 			totalMessages: 2,
 		});
-		box.agency.staff.setAi(anna, false);
-		expect(() => box.agency.ai.replies(anna, "Again")).toThrow(/AI/);
+		box.agency.staff.setAi({ contact: anna, on: false });
+		expect(() => box.agency.ai.replies({ contact: anna, text: "Again" })).toThrow(/AI/);
 	});
 
 	test("startFlow: a new flow each time, which takes every status at any time", async () => {

@@ -105,16 +105,16 @@ throughEachEntryPoint((open) => {
 		const box = await open();
 		const anna = box.agency.contact(ANNA);
 		anna.writes("Hello");
-		const said = await during(box, () => box.agency.staff.sends(anna, "This is Tom"));
+		const said = await during(box, () => box.agency.staff.sends({ contact: anna, text: "This is Tom" }));
 		expect(said[0]).toMatchObject({ type: "text.sent", author: "staff" });
 		const { messageSid } = present(of(said, "text.sent")[0]);
 		const reported = await during(box, () => {
 			box.sandbox.message(messageSid).failed({ errorCode: 63016 });
-			box.agency.staff.setAi(anna, true);
-			box.agency.staff.setAi(anna, true);
-			box.agency.ai.replies(anna, "Hello!");
+			box.agency.staff.setAi({ contact: anna, on: true });
+			box.agency.staff.setAi({ contact: anna, on: true });
+			box.agency.ai.replies({ contact: anna, text: "Hello!" });
 			box.agency.startFlow(anna).complete();
-			box.agency.staff.setAi(anna, false);
+			box.agency.staff.setAi({ contact: anna, on: false });
 			anna.reads();
 		});
 		expect(typesOf(reported)).toEqual([
@@ -207,7 +207,7 @@ test("a listener may act on the sandbox: it finds what it hears of complete", as
 	sandbox.subscribe(({ type }) => {
 		if (type === "consent.asked") expect(anna.accepts()).toEqual({ hadHeldText: true });
 	});
-	expect(sandbox.agency().staff.sends(anna, "Hello Anna")).toBeNull();
+	expect(sandbox.agency().staff.sends({ contact: anna, text: "Hello Anna" })).toBeNull();
 	expect(anna.inbox().map(({ kind }) => kind)).toEqual(["template", "text"]);
 	expect(types.slice(0, 3)).toEqual(["consent.asked", "text.held", "ai.off"]);
 	expect(types).toContain("text.sent");

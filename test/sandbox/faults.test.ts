@@ -147,6 +147,46 @@ function writing(box: Box) {
 }
 
 throughEachEntryPoint((open, entryPoint) => {
+	test("a fault of a contact hits sends to it and reads of it alone, and one of an agency the agency's requests", async () => {
+		const box = await open(broken);
+		const { sandbox, agency } = box;
+		expect(() => sandbox.faults.add({ agencyId: "agy_0", effect: "reset" })).toThrow(/agency/);
+		for (const phone of [ANNA, BRAM]) agency.contact(phone).writes("Hello");
+		const other = sandbox.link({ name: "Second" });
+		other.contact(ANNA).writes("Hello");
+		const ofContact = sandbox.faults.add({
+			contact: agency.contact(ANNA),
+			agencyId: agency.id,
+			times: Number.POSITIVE_INFINITY,
+			effect: { status: 503 },
+		});
+		const statuses = async (calls: readonly Promise<Answer>[]) =>
+			(await Promise.all(calls)).map(({ status }) => status);
+		const hello = { to: ANNA, body: "Hi" };
+		expect(
+			await statuses([
+				send(box, hello),
+				get(box, ANNA),
+				get(box, BRAM),
+				send(box, { ...hello, to: BRAM }),
+				list(box),
+				me(box),
+				send(box, hello, { agencyId: other.id }),
+			]),
+		).toEqual([503, 503, 200, 200, 200, 200, 200]);
+		expect(sandbox.faults.list()).toMatchObject([{ contact: ANNA, agencyId: agency.id, hits: 2 }]);
+		ofContact.remove();
+		sandbox.faults.add({ agencyId: other.id, times: 2, effect: { status: 503 } });
+		expect(
+			await statuses([
+				list(box),
+				me(box),
+				list(box, {}, { agencyId: other.id }),
+				get(box, ANNA, {}, { agencyId: other.id }),
+			]),
+		).toEqual([200, 200, 503, 503]);
+	});
+
 	for (const { name, effect, shows } of effects) {
 		test(`fault ${name} before the handler: nothing ran, the operationId is free`, async () => {
 			const box = await open();

@@ -9,7 +9,7 @@ function exported(): any {
 	const agency = sandbox.agency();
 	agency.contact(ANNA, { name: "Anna" }).writes("Hello");
 	agency.startFlow(ANNA);
-	agency.staff.sends(BRAM, "Held");
+	agency.staff.sends({ contact: BRAM, text: "Held" });
 	sandbox.faults.add({ effect: { status: 503, retryAfter: 1 } });
 	return JSON.parse(JSON.stringify(sandbox.export()));
 }

@@ -199,13 +199,13 @@ async function does(box: Box, world: World, step: Act): Promise<void> {
 			return arrives(world, person, null);
 		case "staff sends":
 			if (!isOpen(world, person) || person.held) return;
-			box.agency.staff.sends(contact, "Text of the staff");
+			box.agency.staff.sends({ contact, text: "Text of the staff" });
 			return goesOut(world, person, "Text of the staff", null);
 		case "ai replies":
 			if (person.ai.reason !== null) {
-				expect(() => box.agency.ai.replies(contact, "Text of the AI")).toThrow();
+				expect(() => box.agency.ai.replies({ contact, text: "Text of the AI" })).toThrow();
 			} else if (isOpen(world, person)) {
-				box.agency.ai.replies(contact, "Text of the AI");
+				box.agency.ai.replies({ contact, text: "Text of the AI" });
 				person.lines.push({ direction: "outbound", body: "Text of the AI", template: false, at: world.now });
 				person.got.push(["Text of the AI", null]);
 			}
@@ -218,7 +218,7 @@ async function does(box: Box, world: World, step: Act): Promise<void> {
 		case "staff sets ai":
 			if (person.lines.length === 0) return;
 			if (!step.on && person.ai.reason === "user_toggle") return;
-			box.agency.staff.setAi(contact, step.on);
+			box.agency.staff.setAi({ contact, on: step.on });
 			person.ai = step.on ? { reason: null, at: null } : { reason: "user_toggle", at: world.now };
 			return;
 		case "sends": {
@@ -385,16 +385,16 @@ async function happens(box: Box, step: Act): Promise<void> {
 		case "declines":
 			return void contact.declines();
 		case "staff sets ai":
-			return void box.agency.staff.setAi(contact, step.on);
+			return void box.agency.staff.setAi({ contact, on: step.on });
 		case "staff sends":
-			if (await mayWrite(box, phone)) box.agency.staff.sends(contact, "Text of the staff");
+			if (await mayWrite(box, phone)) box.agency.staff.sends({ contact, text: "Text of the staff" });
 			return;
 		case "flow":
 			return void box.agency.startFlow(contact);
 		case "ai replies":
 			if (!(await mayWrite(box, phone))) return;
 			if ((await get(box, phone)).ok().conversation.aiSettings.enabled)
-				box.agency.ai.replies(contact, "Text of the AI");
+				box.agency.ai.replies({ contact, text: "Text of the AI" });
 			return;
 		case "sends": {
 			const phase = step.fault === "before" || step.fault === "after" ? step.fault : null;

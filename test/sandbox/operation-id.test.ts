@@ -56,7 +56,7 @@ throughEachEntryPoint((open) => {
 		(await send(box, request)).ok();
 		box.sandbox.clock.advance({ minutes: 1 });
 		box.agency.startFlow(anna);
-		box.agency.staff.setAi(anna, true);
+		box.agency.staff.setAi({ contact: anna, on: true });
 		const before = (await get(box, ANNA)).text;
 		(await send(box, request)).ok();
 		expect((await get(box, ANNA)).text).toBe(before);
@@ -132,7 +132,7 @@ throughEachEntryPoint((open) => {
 		const box = await open();
 		const anna = writing(box);
 		(await send(box, request)).ok();
-		box.agency.staff.setAi(anna, true);
+		box.agency.staff.setAi({ contact: anna, on: true });
 		box.agency.startFlow(anna);
 		const before = (await get(box, ANNA)).text;
 		(await send(box, other)).refused(500);

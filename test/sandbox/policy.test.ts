@@ -63,7 +63,7 @@ const episodes: Record<keyof Policy, (box: Box) => Promise<unknown>> = {
 	async sendOverridesToggle(box) {
 		const anna = box.agency.contact(ANNA);
 		anna.writes("Hello");
-		box.agency.staff.setAi(anna, false);
+		box.agency.staff.setAi({ contact: anna, on: false });
 		await send(box, { to: ANNA, body: "One" });
 		return (await get(box, ANNA)).ok().conversation.aiSettings;
 	},

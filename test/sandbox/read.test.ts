@@ -328,7 +328,7 @@ throughEachEntryPoint((open) => {
 			ctaButtons: [{ type: "URL", title: "The flat", url: "https://homes.invalid/1", ttl_minutes: 60 }],
 		};
 		const content = structuredClone(interactiveContent);
-		box.agency.ai.replies(anna, { body: "When?", templateName: "visit_times", interactiveContent });
+		box.agency.ai.replies({ contact: anna, body: "When?", templateName: "visit_times", interactiveContent });
 		interactiveContent.listPicker.items.length = 0; // a later change of the caller's object changes nothing
 		expect(await newest(box)).toMatchObject({ templateName: "visit_times", interactiveContent: content });
 		anna.taps("mon-14");
@@ -407,9 +407,9 @@ throughEachEntryPoint((open) => {
 		anna.writes("Hello");
 		const ai = async () => (await get(box, ANNA)).ok().conversation.aiSettings;
 		expect(await ai()).toEqual({ enabled: true, disabledReason: null, disabledAt: null });
-		box.agency.staff.setAi(anna, false);
+		box.agency.staff.setAi({ contact: anna, on: false });
 		expect(await ai()).toEqual({ enabled: false, disabledReason: "user_toggle", disabledAt: after(0) });
-		box.agency.staff.setAi(anna, true);
+		box.agency.staff.setAi({ contact: anna, on: true });
 		expect(await ai()).toEqual({ enabled: true, disabledReason: null, disabledAt: null });
 	});
 

@@ -182,7 +182,7 @@ throughEachEntryPoint((open, entryPoint) => {
 			});
 			const { windowReopenReadiness: before } = (await get(box, ANNA)).ok().conversation;
 			box.agency.contact(BRAM).writes("Hello");
-			for (const phone of [ANNA, BRAM, "+447700900103"]) box.agency.staff.setAi(phone, false);
+			for (const phone of [ANNA, BRAM, "+447700900103"]) box.agency.staff.setAi({ contact: phone, on: false });
 			for (let round = 0; round < 2; round += 1) {
 				box.sandbox.loadScenario(scenario);
 				await survey(box, inDetail);

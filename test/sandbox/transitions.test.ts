@@ -55,8 +55,8 @@ throughEachEntryPoint((open) => {
 		const box = await open();
 		const anna = box.agency.contact(ANNA);
 		anna.writes("Hello");
-		box.agency.staff.setAi(anna, false);
-		box.agency.staff.setAi(anna, true);
+		box.agency.staff.setAi({ contact: anna, on: false });
+		box.agency.staff.setAi({ contact: anna, on: true });
 		expect((await detail(box)).aiSettings.enabled).toBe(true);
 	});
 
@@ -64,7 +64,7 @@ throughEachEntryPoint((open) => {
 		const box = await open();
 		const anna = box.agency.contact(ANNA);
 		anna.writes("Hello");
-		box.agency.staff.setAi(anna, false);
+		box.agency.staff.setAi({ contact: anna, on: false });
 		expect((await detail(box)).aiSettings).toMatchObject({ enabled: false, disabledReason: "user_toggle" });
 	});
 

@@ -55,7 +55,7 @@ test("an option of a control that is undefined is as good as absent", () => {
 		const agency = sandbox.agency();
 		const anna = agency.contact("+447700900101", options && { name });
 		anna.writes(options ? { body: "Hello", media, replyTo } : "Hello");
-		const { id } = agency.ai.replies(anna, "Good morning");
+		const { id } = agency.ai.replies({ contact: anna, text: "Good morning" });
 		sandbox.message(id).failed(options && { errorCode });
 		sandbox.message(id).set("undelivered", options && { errorCode });
 		agency.conversation(anna).takeOver(options && { times });

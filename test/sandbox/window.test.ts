@@ -50,9 +50,9 @@ throughEachEntryPoint((open) => {
 		const anna = box.agency.contact(ANNA);
 		anna.writes("Hello");
 		box.sandbox.clock.advance({ hours: 1 });
-		box.agency.ai.replies(anna, "The AI answers");
+		box.agency.ai.replies({ contact: anna, text: "The AI answers" });
 		await send(box, { to: ANNA, body: "The API answers" });
-		box.agency.staff.sends(anna, "A person answers");
+		box.agency.staff.sends({ contact: anna, text: "A person answers" });
 		expect(await expiry(box)).toBe(after(24));
 		box.sandbox.clock.advance({ hours: 25 });
 		expect(await queued(box)).toBe(true);

@@ -44,7 +44,7 @@ test("what is as it is stored is not delivered, and costs no more than the list"
 test("a name, the AI and the visibility become true, without messages", async () => {
 	const { sandbox, run } = await open();
 	sandbox.agency().contact(number(0), { name: "Renamed" });
-	sandbox.agency().staff.setAi(number(1), false);
+	sandbox.agency().staff.setAi({ contact: number(1), on: false });
 	sandbox.agency().conversation(number(2)).share();
 	expect(await run()).toMatchObject([
 		{ phoneNumber: number(0), conversation: { summary: { contactName: "Renamed" } }, messages: [] },

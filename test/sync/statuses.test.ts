@@ -183,7 +183,7 @@ test("at most 1,000 messages are followed, the newest", async () => {
 	for (let i = 0; i < 60; i++) {
 		const contact = sandbox.agency().contact(`+4477009${String(i).padStart(5, "0")}`);
 		contact.writes("Hello?");
-		for (let j = 0; j < 20; j++) sandbox.agency().ai.replies(contact, "Hello!");
+		for (let j = 0; j < 20; j++) sandbox.agency().ai.replies({ contact, text: "Hello!" });
 		sandbox.clock.advance({ minutes: 1 });
 	}
 	const feed = changes(agency, { since: "beginning", statuses: true });
@@ -197,10 +197,10 @@ test("messages of a backfill that are older than a day are not followed", async 
 	const agency = createClient({ ...sandbox.connection, retry: false }).agency(sandbox.agency().id);
 	const contact = sandbox.agency().contact(anna);
 	contact.writes("Hello?");
-	sandbox.agency().ai.replies(contact, "An old one");
+	sandbox.agency().ai.replies({ contact, text: "An old one" });
 	sandbox.clock.advance({ hours: 25 });
 	contact.writes("Hello again");
-	sandbox.agency().ai.replies(contact, "A new one");
+	sandbox.agency().ai.replies({ contact, text: "A new one" });
 	const feed = changes(agency, { since: "beginning", statuses: true });
 	for await (const _ of feed);
 	expect(JSON.parse(feed.checkpoint).followed).toHaveLength(1);

@@ -34,7 +34,7 @@ function tellPast(): void {
 	sandbox.clock.advanceTo(new Date(Date.now() - hourMs));
 	const anna = agency.contact(annasPhone, { name: "Anna Peeters" });
 	anna.writes("Is the flat in the Kerkstraat still free?");
-	agency.ai.replies(anna, "It is. Shall I plan a visit?");
+	agency.ai.replies({ contact: anna, text: "It is. Shall I plan a visit?" });
 	sandbox.clock.advanceTo(new Date());
 }
 

@@ -22,7 +22,7 @@ const text = "Your visit of Kerkstraat 12 is at 14:00 (UTC).";
 /** Anna has written today, and somebody has answered. */
 function talk(): void {
 	world.anna.writes("See you tomorrow");
-	world.sandbox.agency().staff.sends(world.anna, "Until then!");
+	world.sandbox.agency().staff.sends({ contact: world.anna, text: "Until then!" });
 }
 
 /** What she got after that answer. */
@@ -83,11 +83,11 @@ describe("a reminder", () => {
 		const { sandbox, agency, anna } = world;
 		anna.writes(words);
 		expect(await remind(agency, visit)).toBe("opted out");
-		sandbox.agency().staff.sends(anna, "We will stop.");
+		sandbox.agency().staff.sends({ contact: anna, text: "We will stop." });
 		expect(await remind(agency, visit)).toBe("opted out");
 		expect(inbox()).toEqual([]);
 		anna.writes("START");
-		sandbox.agency().staff.sends(anna, "Welcome back!");
+		sandbox.agency().staff.sends({ contact: anna, text: "Welcome back!" });
 		expect(await remind(agency, visit)).toBe("sent");
 	});
 
@@ -184,7 +184,7 @@ test("the to-do list has who wrote and got no answer, the oldest first", async (
 	anna.writes("When can I come?");
 	const dirk = contact("+447700900104", "Dirk, answered");
 	dirk.writes("Hello");
-	sandbox.agency().ai.replies(dirk, "Hello! How can I help?");
+	sandbox.agency().ai.replies({ contact: dirk, text: "Hello! How can I help?" });
 	const names = async () => (await unanswered(agency, sandbox.clock.now())).map(({ contactName }) => contactName);
 	expect(await names()).toEqual(["Chloé", "Anna"]);
 	await agency.messages.send({ to: anna.phoneNumber, body: "Tomorrow at two?" });

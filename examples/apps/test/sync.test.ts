@@ -379,7 +379,7 @@ describe("the mirror on a PostgreSQL server", () => {
 				const agency = pick(random, agencies);
 				const contact = agency.contact(number(), { name: `Contact ${Math.floor(random() * 50)}` });
 				contact.writes(random() < 0.1 ? `NUL \0 ${i}` : `Text ${i}`);
-				if (random() < 0.3) agency.ai.replies(contact, `Reply ${i}`);
+				if (random() < 0.3) agency.ai.replies({ contact, text: `Reply ${i}` });
 				sandbox.clock.advance({ ms: Math.floor(random() * 20_000) });
 			}
 		};

@@ -357,6 +357,7 @@ export function redacted(bug: BugFile): BugFile {
 		const { field, body, contentType } = effect;
 		return {
 			...given,
+			contact: given.contact ? names.phone(given.contact) : null,
 			effect: {
 				...effect,
 				retryAfter:

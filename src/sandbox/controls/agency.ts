@@ -1,6 +1,7 @@
-import { flag, listOf, optional } from "../../shared/validation.ts";
+import { anything, flag, hasMethods, listOf, optional } from "../../shared/validation.ts";
 import { assertValid, aUuid, fields, someText, stringOrNull } from "../base/input.ts";
 import { type ConsentSettings, consentFrom } from "../world/consent.ts";
+import { findMessage } from "../world/message.ts";
 import { aiReplies, isWindowOpen, staffSends, staffSetsAi } from "../world/thread.ts";
 import { agencyById, threadFor, type World } from "../world/world.ts";
 import { type AiMessage, aiMessageFrom } from "./compose.ts";
@@ -16,6 +17,7 @@ import {
 } from "./contact.ts";
 import { type ConversationControl, createConversationControl } from "./conversation.ts";
 import { type FlowControl, startFlow } from "./flow.ts";
+import { createMessageControl, type MessageControl } from "./provider.ts";
 import { type AgencyState, agencyState, type ConversationRow, rowOf } from "./state.ts";
 
 /** An agency, and what its staff, its AI and its settings can do. */
@@ -48,15 +50,15 @@ export interface AgencyControl {
 	readonly staff: {
 		/**
 		 * Staff turn the AI on or off for a contact; off is `user_toggle`, which only staff end.
-		 * @example agency.staff.setAi(anna, false);
+		 * @example agency.staff.setAi({ contact: anna, on: false });
 		 */
-		setAi(contact: ContactRef, on: boolean): void;
+		setAi(options: { readonly contact: ContactRef; readonly on: boolean }): void;
 		/**
 		 * A person of the agency sends a text. Like a send through the API it stops the AI and ends flows. In a closed
 		 * window the text is held, the consent template goes out, and null is returned.
-		 * @example agency.staff.sends(anna, "I'll call you.");
+		 * @example agency.staff.sends({ contact: anna, text: "I'll call you." });
 		 */
-		sends(contact: ContactRef, text: string): MessageIds | null;
+		sends(message: { readonly contact: ContactRef; readonly text: string }): MessageIds | null;
 	};
 	/** Acts of its AI. */
 	readonly ai: {
@@ -64,13 +66,19 @@ export interface AgencyControl {
 		 * The AI replies to a contact, by a text or by a message with buttons or a list. Throws while it is off for the
 		 * contact, and while the window is closed.
 		 * @example
-		 * agency.ai.replies(anna, "It is!");
+		 * agency.ai.replies({ contact: anna, text: "It is!" });
 		 * const items = [{ id: "mon-14", title: "Monday, 14:00" }];
-		 * agency.ai.replies(anna, { body: "When does it suit you?", interactiveContent: { listPicker: { items } } });
+		 * agency.ai.replies({ contact: anna, text: "When does it suit you?", interactiveContent: { listPicker: { items } } });
 		 * anna.taps("mon-14");
 		 */
-		replies(contact: ContactRef, message: string | AiMessage): MessageIds;
+		replies(message: AiMessage): MessageIds;
 	};
+	/**
+	 * A message of a conversation that the agency has, by its id or by the messageSid that a send returned. Any other one
+	 * throws. `sandbox.message` finds those of all agencies.
+	 * @example agency.message(sent.messageId).delivered();
+	 */
+	message(id: number | string): MessageControl;
 	/**
 	 * Starts a new automated flow for a contact.
 	 * @example agency.startFlow(anna).complete();
@@ -104,6 +112,15 @@ export interface AgencyControl {
 export function sendersFrom(ids: readonly string[]): string[] {
 	assertValid("senders.set: ids", ids, listOf(aUuid));
 	return ids.map((sender) => sender.toLowerCase());
+}
+
+const setAiRule = fields<Parameters<AgencyControl["staff"]["setAi"]>[0]>({ contact: anything, on: flag });
+const staffRule = fields<Parameters<AgencyControl["staff"]["sends"]>[0]>({ contact: anything, text: someText });
+
+/** What was given by position before 0.3, and would be lost. */
+function refuseOthers(control: string, form: string, first: unknown, others: readonly unknown[]): void {
+	if (others.length > 0 || typeof first === "string" || hasMethods(first, "writes"))
+		throw new TypeError(`${control} takes one object: ${form}.`);
 }
 
 const contactRule = fields<{ name?: string | null }>({ name: optional(stringOrNull) });
@@ -148,25 +165,38 @@ export function createAgencyControl(world: World, id: string): AgencyControl {
 		},
 		conversations: () => agency().list.map((thread) => rowOf(world, id, thread)),
 		staff: {
-			setAi(contact, on) {
-				assertValid("staff.setAi: on", on, flag);
+			setAi(options, ...others) {
+				refuseOthers("staff.setAi", "{ contact, on }", options, others);
+				assertValid("staff.setAi", options, setAiRule);
+				const { contact, on } = options;
 				const { ai } = peek(contact);
 				if (on ? !ai.enabled : ai.reason !== "user_toggle") staffSetsAi(world, find(contact), on);
 			},
-			sends(contact, text) {
-				assertValid("staff.sends: text", text, someText);
-				const message = together(() => staffSends(world, peek(contact), () => find(contact), text));
-				return message && idsOf(message);
+			sends(message, ...others) {
+				refuseOthers("staff.sends", "{ contact, text }", message, others);
+				assertValid("staff.sends", message, staffRule);
+				const { contact, text } = message;
+				const sent = together(() => staffSends(world, peek(contact), () => find(contact), text));
+				return sent && idsOf(sent);
 			},
 		},
 		ai: {
-			replies(contact, message) {
-				const { body, extras } = aiMessageFrom(message);
+			replies(message, ...others) {
+				refuseOthers("ai.replies", "{ contact, text }", message, others);
+				const { contact, body, extras } = aiMessageFrom(message);
 				const thread = peek(contact);
 				if (!thread.ai.enabled) throw new Error("The AI is off for this contact, so it cannot reply."); // R179
 				if (!isWindowOpen(thread, world.now)) throw new Error("The window is closed, so the AI cannot reply.");
 				return idsOf(aiReplies(world, thread, body, extras));
 			},
+		},
+		message(given) {
+			const found = findMessage(world, given);
+			if (found && !found.thread.views.some(({ agencyId }) => agencyId === id))
+				throw new Error(
+					`message: ${given} is of a conversation of another agency. sandbox.message finds those of all.`,
+				);
+			return createMessageControl(world, given);
 		},
 		startFlow: (contact) => startFlow(world, () => find(contact)),
 		consent: {

@@ -6,6 +6,8 @@ import type { World } from "../world/world.ts";
 
 /** The time to advance by. The given units are added up. */
 export interface Advance {
+	/** Days of 24 hours, whole or not. */
+	readonly days?: number | undefined;
 	/** Hours, whole or not. */
 	readonly hours?: number | undefined;
 	/** Minutes, whole or not. */
@@ -32,6 +34,7 @@ export interface ClockControl {
 }
 
 const advanceRule = fields<Advance>({
+	days: optional(aNumber),
 	hours: optional(aNumber),
 	minutes: optional(aNumber),
 	ms: optional(aNumber),
@@ -50,9 +53,9 @@ export function createClockControl(world: World): ClockControl {
 		advance(given) {
 			assertValid("clock.advance", given, advanceRule);
 			if (Object.values(given).every((time) => time === undefined))
-				throw new TypeError("clock.advance must have hours, minutes or ms.");
-			const { hours = 0, minutes = 0, ms = 0 } = given;
-			const by = hours * hourMs + minutes * 60_000 + ms;
+				throw new TypeError("clock.advance must have days, hours, minutes or ms.");
+			const { days = 0, hours = 0, minutes = 0, ms = 0 } = given;
+			const by = (days * 24 + hours) * hourMs + minutes * 60_000 + ms;
 			if (by < 0) throw new RangeError("The sandbox's clock goes forward only.");
 			moveTo(inRange("clock.advance: the time after it", Math.trunc(world.now + by)));
 		},

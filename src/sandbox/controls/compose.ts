@@ -1,4 +1,4 @@
-import { either, optional } from "../../shared/validation.ts";
+import { anything, either, optional } from "../../shared/validation.ts";
 import type { Schemas } from "../base/contract.ts";
 import { hex } from "../base/derived.ts";
 import { aNumber, aString, assertValid, fields, someText, stringOrNull } from "../base/input.ts";
@@ -6,6 +6,7 @@ import { interactiveRule, mediaRule, replyRule } from "../world/content.ts";
 import { iso } from "../world/instant.ts";
 import { findMessage } from "../world/message.ts";
 import { type Agency, agencyOf, type MessageExtras, type Thread, type World } from "../world/world.ts";
+import type { ContactRef } from "./contact.ts";
 
 /*
  * Messages as a test writes them, checked: those of contacts and of the AI.
@@ -98,10 +99,14 @@ function repliedTo(
 	};
 }
 
-/** A message of the AI with more than plain text. */
+/** A message of the AI: a text, or more. */
 export interface AiMessage {
+	/** To whom. */
+	readonly contact: ContactRef;
 	/** The text. */
-	readonly body: string;
+	readonly text?: string | undefined;
+	/** The same as `text`. Give one of them. */
+	readonly body?: string | undefined;
 	/** The code of the template that it is, as `templateName` of the message. */
 	readonly templateName?: string | undefined;
 	/** Its buttons or its list. {@link Contact.taps} takes the code of a quick reply, or the id of a list item. */
@@ -109,21 +114,29 @@ export interface AiMessage {
 }
 
 const aiRule = fields<AiMessage>({
-	body: someText,
+	contact: anything, // phoneOf says what it may be
+	text: optional(someText),
+	body: optional(someText),
 	templateName: optional(someText),
 	interactiveContent: optional(interactiveRule),
 });
 
-/** An AI's message, checked; a string is its body. */
-export function aiMessageFrom(given: string | AiMessage): { readonly body: string; readonly extras: MessageExtras } {
-	if (typeof given === "string") assertValid("ai.replies: text", given, someText);
-	const message: AiMessage = typeof given === "string" ? { body: given } : given;
+/** An AI's message, checked. */
+export function aiMessageFrom(message: AiMessage): {
+	readonly contact: ContactRef;
+	readonly body: string;
+	readonly extras: MessageExtras;
+} {
 	assertValid("ai.replies", message, aiRule);
-	const { body, templateName, interactiveContent } = message;
+	const { contact, text, body, templateName, interactiveContent } = message;
+	if (text !== undefined && body !== undefined)
+		throw new TypeError("ai.replies: text and body are the same: give one.");
+	const words = text ?? body;
+	if (words === undefined) throw new TypeError("ai.replies: text must be a string that is not empty.");
 	const extras: MessageExtras = {
 		...(templateName === undefined ? {} : { templateName }),
 		// The caller's own object may change later.
 		...(interactiveContent === undefined ? {} : { interactiveContent: structuredClone(interactiveContent) }),
 	};
-	return { body, extras };
+	return { contact, body: words, extras };
 }

@@ -1,6 +1,7 @@
 import type { OperationId } from "../base/contract.ts";
 import { type Effect, type Fault, type FaultOptions, faultFrom } from "../world/fault.ts";
-import { faultEvent, type World } from "../world/world.ts";
+import { agencyById, faultEvent, type World } from "../world/world.ts";
+import { phoneOf } from "./contact.ts";
 
 /** A fault that was added. */
 export interface FaultControl {
@@ -20,6 +21,10 @@ export interface FaultState {
 	readonly id: string;
 	/** The operation that it hits; null for all six. */
 	readonly operation: OperationId | null;
+	/** The agency whose requests it hits; null for all. */
+	readonly agencyId: string | null;
+	/** The contact whose requests it hits, E.164; null for everybody. */
+	readonly contact: string | null;
 	/** Whether it hits before the operation runs or after. */
 	readonly phase: Fault["phase"];
 	/** The change of the answer. */
@@ -33,8 +38,9 @@ export interface FaultState {
 /** Faults to come: counted, never random; after key and scope, so that none hides a 401. */
 export interface FaultsControl {
 	/**
-	 * Adds a fault. The first added is the first to hit; one request meets at most one before and one after it ran.
+	 * Adds a fault. `agencyId` and `contact` limit it, so that tests can share a server. The first added is the first to hit; one request meets at most one before and one after it ran.
 	 * @example sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "reset" });
+	 * @example sandbox.faults.add({ contact: anna, operation: "messages.send", effect: "hang" });
 	 * @example sandbox.faults.add({ times: 2, effect: { status: 503, retryAfter: 1 } });
 	 */
 	add(options: FaultOptions): FaultControl;
@@ -80,9 +86,11 @@ export function createFaultsControl(world: World): FaultsControl {
 		};
 	};
 	const list = (): FaultState[] =>
-		world.faults.map(({ id, operation, phase, effect, hits, remaining }) => ({
+		world.faults.map(({ id, operation, agencyId = null, contact = null, phase, effect, hits, remaining }) => ({
 			id: String(id),
 			operation,
+			agencyId,
+			contact,
 			phase,
 			effect: { ...effect },
 			hits,
@@ -90,7 +98,10 @@ export function createFaultsControl(world: World): FaultsControl {
 		}));
 	return {
 		add(options) {
-			const added = faultFrom(world.newestFault + 1, options);
+			const added = faultFrom(world.newestFault + 1, options, ({ agencyId, contact }) => ({
+				agencyId: agencyId === undefined ? null : agencyById(world, agencyId).id,
+				contact: contact === undefined ? null : phoneOf(contact),
+			}));
 			world.newestFault = added.id;
 			world.faults = [...world.faults, added];
 			events.add({ type: "fault.added", fault: faultEvent(added) });

@@ -74,8 +74,8 @@ const families = ["Peeters", "Janssens", "Maes", "Jacobs", "Mertens", "Willems",
 
 /** The AI replies. It is turned on first, because a scenario can be added at any time. */
 function aiReplies({ staff, ai }: AgencyControl, contact: ContactRef, text: string): void {
-	staff.setAi(contact, true);
-	ai.replies(contact, text);
+	staff.setAi({ contact, on: true });
+	ai.replies({ contact, text });
 }
 
 const scenarios: Readonly<Record<ScenarioName, (stage: Stage) => void>> = {
@@ -102,7 +102,7 @@ const scenarios: Readonly<Record<ScenarioName, (stage: Stage) => void>> = {
 	held(stage) {
 		scenarios.closed(stage);
 		stage.consenting(1, () => {
-			stage.ago(1, () => stage.agency.staff.sends(anna, "It is. Shall we plan a visit?"));
+			stage.ago(1, () => stage.agency.staff.sends({ contact: anna, text: "It is. Shall we plan a visit?" }));
 		});
 	},
 	/** The same as closed, at an agency whose consent template awaits approval. */

@@ -144,13 +144,13 @@ const staffAiAndFlows = [
 	post("staff/setAi", {
 		takes: { contact: aString, on: flag },
 		body: "`contact` (a phone number), `on` (boolean)",
-		run: ({ agency }, { contact, on }) => agency.staff.setAi(contact, on),
+		run: ({ agency }, { contact, on }) => agency.staff.setAi({ contact, on }),
 	}),
 	post("staff/sends", {
 		takes: { contact: aString, text: aString },
 		body: "`contact`, `text`",
 		answers: `${ids}; null when the text is held`,
-		run: ({ agency }, { contact, text }) => agency.staff.sends(contact, text),
+		run: ({ agency }, { contact, text }) => agency.staff.sends({ contact, text }),
 	}),
 	post("ai/replies", {
 		takes: {
@@ -162,11 +162,7 @@ const staffAiAndFlows = [
 		},
 		body: "`contact`, `text`; or `body`, `templateName`, `interactiveContent`, for buttons and lists",
 		answers: `${ids}; 400 while the AI is off or the window closed`,
-		run: ({ agency }, { contact, ...message }) => {
-			const { body, ...rest } = messageIn("ai.replies", message);
-			if (body === undefined) throw new TypeError("ai.replies: text must be a string that is not empty.");
-			return agency.ai.replies(contact, { ...rest, body });
-		},
+		run: ({ agency }, message) => agency.ai.replies(message),
 	}),
 	post("flows/{id}/wait", { answers: '`{"status": "waiting"}`', run: (place) => statusOf(flow(place).wait()) }),
 	post("flows/{id}/complete", {
@@ -347,8 +343,13 @@ const keysAndIntegrations = [
 const clock = [
 	get("clock", { answers: '`{"now"}`', run: nowOf }),
 	post("clock/advance", {
-		takes: { hours: optional(aNumber), minutes: optional(aNumber), ms: optional(aNumber) },
-		body: "any of `hours`, `minutes`, `ms`; they are added up",
+		takes: {
+			days: optional(aNumber),
+			hours: optional(aNumber),
+			minutes: optional(aNumber),
+			ms: optional(aNumber),
+		},
+		body: "any of `days`, `hours`, `minutes`, `ms`; they are added up",
 		answers: '`{"now"}`, once all that fell due has happened',
 		run: (place, by) => {
 			place.sandbox.clock.advance(by);
@@ -368,18 +369,21 @@ const clock = [
 
 const faults = [
 	get("faults", {
-		answers: 'those that still wait to hit: `[{"id", "operation", "phase", "effect", "hits", "remaining"}]`',
+		answers:
+			'those that still wait to hit: `[{"id", "operation", "agencyId", "contact", "phase", "effect", "hits", "remaining"}]`',
 		run: ({ sandbox }) => sandbox.faults.unused(),
 	}),
 	post("faults/add", {
 		takes: {
 			operation: optional(passed<FaultOptions["operation"]>()),
+			agencyId: optional(aString),
+			contact: optional(aString),
 			times: optional(passed<number | null>()),
 			skip: optional(aNumber),
 			phase: optional(passed<FaultOptions["phase"]>()),
 			effect: passed<FaultOptions["effect"]>(),
 		},
-		body: "`effect`; optional `operation`, `times` (1 when left out, null is without end), `skip` (0), `phase` (before or after)",
+		body: "`effect`; optional `operation`, `agencyId`, `contact` (only their requests), `times` (1 when left out, null is without end), `skip` (0), `phase` (before or after)",
 		answers: '`{"id": "1", "hits": 0, "remaining": 1}`',
 		run: ({ sandbox }, { times, ...rest }) =>
 			faultOf(sandbox.faults.add({ ...rest, times: times === null ? Number.POSITIVE_INFINITY : times })),

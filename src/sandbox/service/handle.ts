@@ -5,7 +5,7 @@ import { phoneFrom } from "../base/contract.ts";
 import { eightDigits } from "../base/derived.ts";
 import type { EventFault } from "../world/event.ts";
 import type { NewEvent } from "../world/event-log.ts";
-import { type Fault, takeFault } from "../world/fault.ts";
+import { type Fault, type FaultTarget, takeFault } from "../world/fault.ts";
 import { interrupt } from "../world/interruptions.ts";
 import {
 	type Entry,
@@ -117,9 +117,18 @@ function admit(world: World, call: Call, key: Key | undefined, exchange: Exchang
 }
 
 /** Runs the operation, with the faults and interruptions that are to meet it. */
-function perform(world: World, exchange: Exchange, { operation }: Route, act: () => object | Refusal): Reply {
+function perform(world: World, exchange: Exchange, route: Route, act: () => object | Refusal): Reply {
 	const { entry } = exchange;
+	const { operation } = route;
 	const { needed } = operations[operation];
+	const target: FaultTarget = {
+		operation,
+		agencyId: decoded(route.agencyId),
+		// The body is read for this only if a fault asks for a contact.
+		get contact() {
+			return contactIn(route.phone, jsonOrText(entry.text));
+		},
+	};
 	const { era } = world;
 	const hit = (fault: Fault): void => {
 		exchange.fault = faultEvent(fault);
@@ -134,12 +143,12 @@ function perform(world: World, exchange: Exchange, { operation }: Route, act: ()
 		}
 		const answer = answerTo(world, exchange, act());
 		interrupt(world.interruptions, operation, "after");
-		const fault = takeFault(world.faults, operation, "after", (effect) => canSpoil(effect, needed, answer));
+		const fault = takeFault(world.faults, target, "after", (effect) => canSpoil(effect, needed, answer));
 		if (!fault) return answer;
 		hit(fault);
 		return delay(fault, () => spoil(fault.effect, needed, answer));
 	};
-	const fault = takeFault(world.faults, operation, "before");
+	const fault = takeFault(world.faults, target, "before");
 	if (!fault) return run();
 	hit(fault);
 	const nothing: Answer = { status: 200, headers: headersOf(entry), body: "{}" };

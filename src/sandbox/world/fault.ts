@@ -1,6 +1,6 @@
-import { type AnySchema, optional, orNull, rule, type Schema } from "../../shared/validation.ts";
+import { type AnySchema, anything, optional, orNull, rule, type Schema } from "../../shared/validation.ts";
 import { type OperationId, operationIds } from "../base/contract.ts";
-import { assertValid, fields, isRecord, oneOf, someText, wholeFrom } from "../base/input.ts";
+import { aString, assertValid, fields, isRecord, oneOf, someText, wholeFrom } from "../base/input.ts";
 
 export const faultKinds = [
 	"status",
@@ -54,6 +54,13 @@ export interface FaultEffect {
 export interface FaultOptions {
 	/** Only this operation. @default all six */
 	readonly operation?: OperationId | undefined;
+	/** Only requests for this agency, by its id. @default all agencies */
+	readonly agencyId?: string | undefined;
+	/**
+	 * Only requests about this contact: sends to it, and reads of its conversation. A number, or the contact.
+	 * @default everybody
+	 */
+	readonly contact?: string | { readonly phoneNumber: string } | undefined;
 	/** How many requests it hits. `Infinity` is allowed. @default 1 */
 	readonly times?: number | undefined;
 	/** How many matching requests pass before the first hit. @default 0 */
@@ -83,6 +90,9 @@ export interface Effect {
 export interface Fault {
 	readonly id: number;
 	readonly operation: OperationId | null;
+	readonly agencyId?: string | null | undefined;
+	/** E.164 */
+	readonly contact?: string | null | undefined;
 	readonly phase: (typeof faultPhases)[number];
 	readonly effect: Effect;
 	skip: number;
@@ -135,6 +145,8 @@ const isTimes = (times: unknown): boolean =>
 const optionsWith = (effect: AnySchema): Schema<unknown> =>
 	fields<FaultOptions>({
 		operation: optional(operationRule),
+		agencyId: optional(aString),
+		contact: optional(anything), // phoneOf says what it may be
 		times: optional(rule(isTimes, "must be a whole number, at least 1, or Infinity")),
 		skip: optional(wholeFrom(0)),
 		phase: optional(oneOf(...faultPhases)),
@@ -146,6 +158,9 @@ const optionsRules = { kind: optionsWith(kindRule), object: optionsWith(effectRu
 export const faultRule = fields<Fault>({
 	id: wholeFrom(1),
 	operation: orNull(operationRule),
+	// Archives of before have neither.
+	agencyId: optional(orNull(aString)),
+	contact: optional(orNull(aString)),
 	phase: oneOf(...faultPhases),
 	effect: fields<Effect>({
 		kind: oneOf(...faultKinds),
@@ -163,8 +178,11 @@ export const faultRule = fields<Fault>({
 	remaining: orNull(wholeFrom(0)),
 });
 
-/** A fault as a control describes it, with everything settled. */
-export function faultFrom(id: number, options: FaultOptions): Fault {
+/** Whose requests a fault hits. */
+type Whose = Pick<Fault, "agencyId" | "contact">;
+
+/** A fault as a control describes it, with everything settled. `whose` says who the options name. */
+export function faultFrom(id: number, options: FaultOptions, whose: (options: FaultOptions) => Whose): Fault {
 	const isObject = isRecord(Object(options).effect);
 	assertValid("faults.add", options, isObject ? optionsRules.object : optionsRules.kind);
 	const effect = effectFrom(options.effect);
@@ -172,7 +190,7 @@ export function faultFrom(id: number, options: FaultOptions): Fault {
 	if (effect.field !== null && phase === "before")
 		throw new TypeError('faults.add: phase must be "after" with a field: there is no answer before.');
 	const remaining = times === Number.POSITIVE_INFINITY ? null : times;
-	return { id, operation, phase, effect, skip, hits: 0, remaining };
+	return { id, operation, ...whose(options), phase, effect, skip, hits: 0, remaining };
 }
 
 function effectFrom(given: FaultOptions["effect"]): Effect {
@@ -197,16 +215,27 @@ function effectFrom(given: FaultOptions["effect"]): Effect {
 	return { kind, status, retryAfter: after, latencyMs, field, body, contentType, location };
 }
 
+/** A request as faults look at it. */
+export interface FaultTarget {
+	readonly operation: OperationId;
+	/** Empty for an operation of no agency. */
+	readonly agencyId: string;
+	/** The contact that it is about, E.164; null for one about nobody. */
+	readonly contact: string | null;
+}
+
 /** The fault that hits this request, if any: the first one in order of creation that can; its count goes down. */
 export function takeFault(
 	faults: readonly Fault[],
-	operation: OperationId,
+	target: FaultTarget,
 	phase: Fault["phase"],
 	can: (effect: Effect) => boolean = () => true,
 ): Fault | undefined {
 	for (const fault of faults) {
 		if (fault.phase !== phase || fault.remaining === 0) continue;
-		if (fault.operation !== null && fault.operation !== operation) continue;
+		if (fault.operation !== null && fault.operation !== target.operation) continue;
+		if (fault.agencyId && fault.agencyId !== target.agencyId) continue;
+		if (fault.contact && fault.contact !== target.contact) continue;
 		if (!can(fault.effect)) continue;
 		if (fault.skip > 0) {
 			fault.skip--;
