@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import type { SandboxServer } from "../sandbox/server.ts";
 import { isLoopback } from "../shared/hosts.ts";
+import { wrapped } from "./look.ts";
 
 const firstLine = "# Written by the command: messaging-conversations sandbox.\n";
 
@@ -30,21 +31,36 @@ export interface Announced {
 	readonly hasKeys: boolean;
 }
 
+const nameWidth = 17;
+
 /** What one needs at start. The link comes first, because the page has all the rest. */
 export function banner(
 	{ baseUrl, controlUrl, token, apiKey, agencyId }: SandboxServer,
 	{ page, now, follow, state, hasKeys }: Announced,
+	columns: number,
 ): string {
 	const clock = follow ? "runs with real time" : "does not run: a control moves it, or --follow lets it run";
+	const fits = (line: string): boolean => line.length <= columns;
 	const keys = hasKeys ? "Keys: o opens the page, q quits." : "Ctrl-C stops it.";
-	return `  Page           ${page}
-  Base URL       ${baseUrl}
-  API key        ${apiKey}
-  Agency         ${agencyId}
-  Control URL    ${controlUrl}
-  Control token  ${token}
-  Clock          ${now.toISOString()}, ${clock}${state === undefined ? "" : `\n  State          ${state}`}
-No message reaches anybody. ${keys} --examples shows code to paste.`;
+	const rows: readonly (readonly [string, string])[] = [
+		["Page", page],
+		["Base URL", baseUrl],
+		["API key", apiKey],
+		["Agency", agencyId],
+		["Control URL", controlUrl],
+		["Control token", token],
+		["Clock", `${now.toISOString()}, ${clock}`],
+		...(state === undefined ? [] : [["State", state] as const]),
+	];
+	const lines = rows.flatMap(([name, value]) => {
+		const head = `  ${name}`.padEnd(nameWidth);
+		// What is to be copied stays in one piece, on a line of its own if there is no room beside the name.
+		if (!value.includes(" ")) return fits(head + value) ? [head + value] : [`  ${name}`, `    ${value}`];
+		const [first, ...rest] = wrapped(value, columns - nameWidth);
+		return [head + first, ...rest.map((line) => " ".repeat(nameWidth) + line)];
+	});
+	const end = `No message reaches anybody. ${keys} --examples shows code to paste.`;
+	return [...lines, ...wrapped(end, columns)].join("\n");
 }
 
 /** Lines to paste, for `--examples`. */

@@ -1,5 +1,6 @@
 import type { Host } from "./host.ts";
-import { commonOptions, type Option, type Options, refuseOther, UsageError } from "./options.ts";
+import { lookOf, mostColumns, wrapped } from "./look.ts";
+import { commonOptions, type Option, type Options, refuseOther, table, UsageError } from "./options.ts";
 
 /** A command as its completion needs it. */
 interface Completed {
@@ -66,14 +67,26 @@ complete -c messaging-conversations -f -a '(__messaging_conversations)'`;
 const scripts: Readonly<Record<string, string>> = { bash, zsh, fish };
 const shells = Object.keys(scripts);
 
-const help = `Usage: messaging-conversations completion ${shells.join(" | ")}
+/** Shells that people have, and for which there is no script. None of them was meant to be another one. */
+const otherShells = new Set("tcsh csh ksh sh dash ash nu elvish xonsh powershell pwsh cmd".split(" "));
 
-Prints a script with which the shell completes commands, options and their values.
+function helpFor(columns: number): string {
+	const about = "Prints a script with which the shell completes commands, options and their values.";
+	const rows = [
+		{ head: "  bash", help: "In ~/.bashrc: source <(messaging-conversations completion bash)" },
+		{ head: "  zsh", help: "In ~/.zshrc, after compinit: source <(messaging-conversations completion zsh)" },
+		{
+			head: "  fish",
+			help: "messaging-conversations completion fish > ~/.config/fish/completions/messaging-conversations.fish",
+		},
+	];
+	return `${wrapped(`Usage: messaging-conversations completion ${shells.join(" | ")}`, columns).join("\n")}
 
-  bash  In ~/.bashrc: source <(messaging-conversations completion bash)
-  zsh   In ~/.zshrc, after compinit: source <(messaging-conversations completion zsh)
-  fish  messaging-conversations completion fish > ~/.config/fish/completions/messaging-conversations.fish
+${wrapped(about, columns).join("\n")}
+
+${table(rows, columns).join("\n")}
 `;
+}
 
 const summary = "Prints the completion script of a shell.";
 
@@ -84,14 +97,17 @@ export function completionOf(others: ReadonlyMap<string, Completed>) {
 		summary,
 		failure: 1,
 		options: {},
-		async run([shell, ...words]: string[], { print }: Host): Promise<number> {
+		async run([shell, ...words]: string[], host: Host): Promise<number> {
+			const { print } = host;
 			if (shell === "words") {
 				for (const line of linesFor(commands, words[0] === "--" ? words.slice(1) : words)) print(line);
 				return 0;
 			}
 			if (shell === undefined) throw new UsageError(`completion needs the name of a shell: ${shells.join(", ")}.`);
+			if (otherShells.has(shell))
+				throw new UsageError(`There is no completion for ${shell}. There is one for ${shells.join(", ")}.`);
 			if (shell !== "--help" && shell !== "-h") refuseOther("The shell", shell, shells);
-			print(scripts[shell] ?? help);
+			print(scripts[shell] ?? helpFor(Math.min(lookOf(host).columns(), mostColumns)));
 			return 0;
 		},
 	};

@@ -4,7 +4,7 @@ import type { Check } from "./doctor/check.ts";
 import { examine } from "./doctor/examine.ts";
 import { createReport, statusOf, summaryOf } from "./doctor/report.ts";
 import type { Host } from "./host.ts";
-import { lookOf } from "./look.ts";
+import { lookOf, mostColumns, wrapped } from "./look.ts";
 import { type Options, readOptions } from "./options.ts";
 import { jsonLine } from "./text.ts";
 
@@ -52,12 +52,14 @@ async function printReport(examined: AsyncIterable<Check>, json: boolean, host: 
 		for (const line of json ? [] : lines) host.print(line);
 	};
 	const runtime = `Node ${process.versions.node} on ${process.platform}`;
-	say([`messaging-conversations ${version} doctor, ${new Date().toISOString()}, ${runtime}\n`]);
+	const columns = Math.min(lookOf(host).columns(), mostColumns);
+	say(wrapped(`messaging-conversations ${version} doctor, ${new Date().toISOString()}, ${runtime}`, columns));
+	say([""]);
 	for await (const check of examined) {
 		checks.push(check);
 		say(report.add(check));
 	}
-	say([...report.end(), `\n${summaryOf(checks)}`]);
+	say([...report.end(), "", ...wrapped(summaryOf(checks), columns)]);
 	if (json) host.print(jsonLine({ status: statusOf(checks), version, checks }));
 	return checks;
 }

@@ -7,9 +7,10 @@ type Request = Extract<SandboxEvent, { type: "request" }>;
 
 /**
  * Prints one line for a request, one for its explanation, and one for each consequence. They hold no key, no whole number and
- * no text of a message. Only an operationId that was reused is shown with its two texts.
+ * no text of a message. Only an operationId that was reused is shown with its two texts. Polls that take turns are counted,
+ * and told once something else happens. Returns what ends it.
  */
-export function printEvents(sandbox: Sandbox, look: Look, print: (line: string) => void): void {
+export function printEvents(sandbox: Sandbox, look: Look, print: (line: string) => void): () => void {
 	const dateLine = createDateLine(sandbox.clock.now());
 	/** Prints a paragraph: the time and what happened, then what belongs to it. */
 	const tell = (event: SandboxEvent, gap: string, text: string, more: readonly string[] = []): void => {
@@ -19,24 +20,60 @@ export function printEvents(sandbox: Sandbox, look: Look, print: (line: string) 
 		print(`${coloured(look, "gray", event.at.slice(11, 19))}${gap}${first}`);
 		for (const line of rest) print(`${indent}${line}`);
 	};
+	/** The polls since the last line, and how often each came again. Only the first one of each is printed. */
+	const polls = new Map<string, { last: Request; further: number }>();
+	const endPolls = (): void => {
+		for (const { last, further } of polls.values())
+			if (further > 0) tell(last, "  ", `${requestLine(last, look)}${further > 1 ? `  ${further} more` : ""}`);
+		polls.clear();
+	};
 	/** The consequences of the request that is being answered. */
 	let consequences: string[] = [];
-	sandbox.subscribe((event) => {
+	/** Whether it sent a text, held one, or put one in the place of another. */
+	let hasText = false;
+	const tellRequest = (event: Request): void => {
+		const { operation, status, explanation, path, keyId } = event;
+		const isQuiet =
+			explanation === null && consequences.length === 0 && status === 200 && operation !== "messages.send";
+		const poll = isQuiet ? JSON.stringify([operation, path, keyId, dayOf(event)]) : undefined;
+		const before = poll === undefined ? undefined : polls.get(poll);
+		if (before) return void Object.assign(before, { last: event, further: before.further + 1 });
+		if (poll === undefined || [...polls.values()].some(({ last }) => dayOf(last) !== dayOf(event))) endPolls();
+		if (poll !== undefined) polls.set(poll, { last: event, further: 0 });
+		const isRepeat = operation === "messages.send" && status === 200 && !hasText && event.fault === null;
+		const more = [
+			...(explanation === null ? [] : [printable(explanation)]),
+			...(isRepeat ? ["a repeat of an earlier send: nothing was sent again"] : []),
+			...consequences,
+		];
+		tell(event, "  ", requestLine(event, look), more);
+	};
+	const stop = sandbox.subscribe((event) => {
 		if (event.type === "request") {
-			const explanation = event.explanation === null ? [] : [printable(event.explanation)];
-			tell(event, "  ", requestLine(event, look), [...explanation, ...consequences.splice(0)]);
+			tellRequest(event);
+			consequences = [];
+			hasText = false;
 			return;
 		}
+		if (event.correlationId !== null && event.type.startsWith("text.")) hasText = true;
 		const whole = consequenceOf(event);
 		if (whole === undefined) return;
 		const words = printable(masked(whole));
 		const text = event.type === "violation" ? coloured(look, "yellow", words) : words;
-		if (event.correlationId === null) tell(event, " ", text);
-		else consequences = [...consequences, text];
+		if (event.correlationId === null) {
+			endPolls();
+			tell(event, " ", text);
+		} else consequences = [...consequences, text];
 	});
+	return () => {
+		stop();
+		endPolls();
+	};
 }
 
 const indent = " ".repeat(9);
+
+const dayOf = ({ at }: SandboxEvent): string => at.slice(0, 10);
 
 function requestLine({ operation, method, path, status, ms }: Request, look: Look): string {
 	const what = operation ?? `${method} ${printable(shortened(masked(path)))}`;

@@ -116,7 +116,7 @@ function helpOf({ command, about, options, file, notes }: Usage, columns: number
 		})),
 	];
 	const whole = (text: string): string => wrapped(text.replaceAll("\n", " "), columns).join("\n");
-	return `Usage: messaging-conversations ${command} ${file ? `[${file.value}] ` : ""}[options]
+	return `${whole(`Usage: messaging-conversations ${command} ${file ? `[${file.value}] ` : ""}[options]`)}
 
 ${whole(about)}
 

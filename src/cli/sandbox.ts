@@ -205,10 +205,15 @@ function announce(values: Flags, { sandbox, server, bug }: Started, host: Host, 
 		host.openInBrowser(page);
 	});
 	const { follow, state } = values;
-	print(banner(server, { page, now: sandbox.clock.now(), follow, state, hasKeys: stopKeys !== undefined }));
+	const look = lookOf(host);
+	const announced = { page, now: sandbox.clock.now(), follow, state, hasKeys: stopKeys !== undefined };
+	print(banner(server, announced, look.columns()));
 	if (values.examples) print(examples(server));
-	if (!values.quiet) printEvents(sandbox, lookOf(host), print);
-	return () => stopKeys?.();
+	const stopPrinting = values.quiet ? undefined : printEvents(sandbox, look, print);
+	return () => {
+		stopKeys?.();
+		stopPrinting?.();
+	};
 }
 
 /** The place of a bug file as the address of the page has it. */

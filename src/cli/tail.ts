@@ -2,8 +2,9 @@ import { type Agency, type ClientOptions, createClient } from "messaging-convers
 import type { Sandbox } from "../sandbox/index.ts";
 import { connectionHelp, connectionOptions, readConnection, startSandbox } from "./connection.ts";
 import type { Host } from "./host.ts";
+import { lookOf, wrapped } from "./look.ts";
 import { type Options, readOptions, UsageError } from "./options.ts";
-import { eventsOf, lineOf, type TailEvent } from "./tail/event.ts";
+import { eventsOf, linesOf, type TailEvent } from "./tail/event.ts";
 import { createFollower } from "./tail/follow.ts";
 import { createDateLine, jsonLine, printable } from "./text.ts";
 
@@ -83,9 +84,14 @@ async function follow({ connection, agencyId, everyMs, show, json, stop, host }:
 	const agencies = await agenciesOf(connection, { agencyId, stop });
 	if (stop.aborted) return true;
 	const dateLine = createDateLine(new Date());
+	// In a pipe, each event is one line.
+	const columns = (): number => (host.terminal.isTTY ? lookOf(host).columns() : Number.POSITIVE_INFINITY);
+	const say = (text: string): void => {
+		for (const line of wrapped(text, columns())) host.printError(line);
+	};
 	const print = (event: TailEvent): void => {
 		for (const line of json ? [] : dateLine(event.at)) host.print(line);
-		host.print(json ? jsonLine(event) : lineOf(event));
+		for (const line of json ? [jsonLine(event)] : linesOf(event, columns())) host.print(line);
 	};
 	const followed = agencies.map((agency) => {
 		const seen = new Set<string>();
@@ -96,11 +102,11 @@ async function follow({ connection, agencyId, everyMs, show, json, stop, host }:
 				for (const event of eventsOf(change, agency, { show, seen })) print(event);
 			},
 			// On stderr, so that a program that reads the events gets nothing else.
-			onProblem: (text) => host.printError(`! ${nameOf(agency)}: ${printable(text)}`),
+			onProblem: (text) => say(`! ${nameOf(agency)}: ${printable(text)}`),
 		});
 		return run(createClient({ ...connection, onAttempt: attempted, appInfo }).agency(agency.id));
 	});
-	host.printError(`Following ${agencies.map(nameOf).join(", ")} from now on. Ctrl-C stops it.`);
+	say(`Following ${agencies.map(nameOf).join(", ")} from now on. Ctrl-C stops it.`);
 	return (await Promise.all(followed)).every(Boolean);
 }
 

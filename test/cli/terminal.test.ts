@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { createSandbox, scenarioNames } from "messaging-conversations/sandbox";
+import { serve } from "messaging-conversations/sandbox/server";
 import { afterAll, expect, onTestFinished, test } from "vitest";
 import { run, start, type Terminal } from "./run.ts";
 
@@ -18,7 +19,7 @@ async function started(args: readonly string[], terminal?: Terminal, env: Record
 		await running.status;
 	});
 	await expect.poll(running.out, { interval: 5 }).toContain("\n");
-	const find = (name: string) => new RegExp(`${name} +(\\S+)`).exec(running.out())?.[1] ?? "";
+	const find = (name: string) => new RegExp(`${name}\\s+(\\S+)`).exec(running.out())?.[1] ?? "";
 	const [baseUrl, controlUrl, token] = [find("Base URL"), find("Control URL"), find("Control token")];
 	const begun = running.out().length;
 	return {
@@ -293,3 +294,94 @@ test("no line shows a number or a key, in a path, a name or a button", async () 
 	expect(printed).toContain("{phone} tapped {phone}");
 	expect(printed).toContain("GET /x/{key}");
 });
+
+const narrow: Terminal = { columns: 60 };
+
+test("at 60 columns the banner and the help fit, but for what is copied in one piece", async () => {
+	const { out } = await started([], narrow);
+	const long = out()
+		.split("\n")
+		.filter((line) => line.length > 60);
+	expect(long.every((line) => /^ {4}\S+$/.test(line))).toBe(true);
+	expect(long.length).toBeLessThanOrEqual(2); // the page's link, and the key
+	for (const args of [[], ["sandbox"], ["doctor"], ["tail"], ["completion"]]) {
+		const help = start([...args, "--help"], {}, fetch, narrow);
+		await help.status;
+		expect(
+			help
+				.out()
+				.split("\n")
+				.filter((line) => line.length > 60 && line.includes(" ", 8)),
+			args[0],
+		).toEqual([]);
+	}
+});
+
+test("at 60 columns the doctor and tail fit, and a sandbox's key gets advice for a sandbox", async () => {
+	const examined = start(["doctor", "--sandbox"], {}, fetch, narrow);
+	await examined.status;
+	expect(
+		stripVTControlCharacters(examined.out())
+			.split("\n")
+			.filter((line) => line.length > 60),
+	).toEqual([]);
+	const sandbox = createSandbox({ now: new Date() });
+	const agency = sandbox.link({ name: "Wolfeschlegelsteinhausenbergerdorff and Daughters" });
+	const server = await serve(sandbox, { port: 0, follow: true });
+	onTestFinished(() => server.close());
+	const env = { MESSAGING_BASE_URL: server.baseUrl, MESSAGING_API_KEY: server.apiKey };
+	const tail = start(["tail", "--show", "--every", "1", "--agency", agency.id], env, fetch, narrow);
+	onTestFinished(async () => {
+		tail.stop();
+		await tail.status;
+	});
+	await expect.poll(tail.err).toContain("Following");
+	const anna = agency.contact("+447700900101");
+	await expect
+		.poll(() => {
+			anna.writes("Is the flat in the Kerkstraat still free, and is there a lift? We have a piano.");
+			return tail.out();
+		})
+		.toContain("piano");
+	expect(
+		stripVTControlCharacters(tail.out() + tail.err())
+			.split("\n")
+			.filter((line) => line.length > 60),
+	).toEqual([]);
+	sandbox.keys.revoke(server.apiKey);
+	const refused = await run(["doctor"], env);
+	expect(refused.out).toContain("on the sandbox's page");
+	expect(refused.out).not.toContain("console");
+});
+
+test("polls are counted and told once, and a repeat of a send says that it is one", async () => {
+	const { lines, ask, baseUrl, control, out } = await started([], wide);
+	const [, key = ""] = /API key\s+(\S+)/.exec(out()) ?? [];
+	const [, agency = ""] = /Agency\s+(\S+)/.exec(out()) ?? [];
+	for (let i = 0; i < 5; i++) {
+		await ask("/me");
+		await ask(`/agencies/${agency}/conversations`);
+	}
+	expect(lines()).toHaveLength(2);
+	await control("contacts/+447700900101/writes", { text: "Hello" });
+	expect(lines().filter((line) => / {2}4 more$/.test(line))).toHaveLength(2);
+	const send = () =>
+		fetch(`${baseUrl}/agencies/${agency}/messages`, {
+			method: "POST",
+			headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+			body: JSON.stringify({ to: "+447700900101", body: "Hi", operationId: "visit-1" }),
+		});
+	await send();
+	expect(lines().join("\n")).not.toContain("repeat");
+	await send();
+	expect(lines().at(-1)).toContain("a repeat of an earlier send: nothing was sent again");
+});
+
+test.each(["tcsh", "ksh", "powershell"])(
+	"completion %s names the shells that there are, and suggests none",
+	async (shell) => {
+		const asked = await run(["completion", shell]);
+		expect(asked.err).toContain(`There is no completion for ${shell}. There is one for bash, zsh, fish.`);
+		expect(asked.err).not.toContain("Did you mean");
+	},
+);

@@ -1,4 +1,5 @@
 import type { Agency, AgencyClient, Client, WindowReopenReadiness } from "messaging-conversations";
+import type { Advice } from "./advice.ts";
 import { type Check, counted, shown, skip } from "./check.ts";
 import { explain } from "./explain.ts";
 
@@ -8,20 +9,27 @@ const atOnce = 4;
 export async function* checkAgencies(
 	client: Client,
 	agencies: readonly Agency[],
+	advice: Advice,
 ): AsyncGenerator<Check, void, undefined> {
 	for (let at = 0; at < agencies.length; at += atOnce) {
 		const group = agencies.slice(at, at + atOnce);
-		for (const checks of await Promise.all(group.map((agency) => checkAgency(client.agency(agency.id), agency))))
+		for (const checks of await Promise.all(
+			group.map((agency) => checkAgency(client.agency(agency.id), agency, advice)),
+		))
 			yield* checks;
 	}
 }
 
-async function checkAgency({ conversations }: AgencyClient, { id: agencyId, name }: Agency): Promise<Check[]> {
+async function checkAgency(
+	{ conversations }: AgencyClient,
+	{ id: agencyId, name }: Agency,
+	advice: Advice,
+): Promise<Check[]> {
 	const who = `${name === null ? "Agency without a name" : shown(name)} (${agencyId})`;
 	const [id, window] = [`agency ${agencyId}`, `window ${agencyId}`];
 	const page = await conversations.list().page().result();
 	if (!page.ok) {
-		const { what, remedy } = explain(page.error);
+		const { what, remedy } = explain(page.error, advice);
 		return [{ id, state: "fail", what: `${who}: ${what}`, remedy }, skip(window, "the agency cannot be read")];
 	}
 	const rows = page.data.conversations;
@@ -31,9 +39,9 @@ async function checkAgency({ conversations }: AgencyClient, { id: agencyId, name
 	if (!first)
 		return [agency, { id: window, state: "skipped", what: "Not known before there is a first conversation." }];
 	const detail = await conversations.get(first.phoneNumber, { pageSize: 1 }).result();
-	if (detail.ok) return [agency, checkReadiness(window, detail.data.conversation.windowReopenReadiness)];
+	if (detail.ok) return [agency, checkReadiness(window, detail.data.conversation.windowReopenReadiness, advice)];
 	if (detail.error._tag === "PartnerNotFound") return [agency, skip(window, "the conversation was hidden meanwhile")];
-	return [agency, { id: window, state: "fail", ...explain(detail.error) }];
+	return [agency, { id: window, state: "fail", ...explain(detail.error, advice) }];
 }
 
 /** A number for films, which nobody has. It is only looked up. */
@@ -43,13 +51,14 @@ const nobody = "+447700900999";
  * Checks that an error arrives as the service writes it, by the 404 of a number without a conversation. The client repeats a 404
  * of a gateway, so that a single one, as during a deploy, says nothing.
  */
-export async function checkErrors({ conversations }: AgencyClient): Promise<Check> {
+export async function checkErrors({ conversations }: AgencyClient, advice: Advice): Promise<Check> {
 	const id = "errors";
 	const asked = await conversations.get(nobody, { pageSize: 1, retry: { attempts: 4 } }).result();
 	if (asked.ok) return skip(id, "the number for the test has a conversation");
 	const { error } = asked;
 	if (error._tag === "PartnerNotFound") return { id, state: "ok", what: "Errors arrive as the service writes them." };
-	if (error._tag !== "PartnerGatewayError" || error.status !== 404) return { id, state: "fail", ...explain(error) };
+	if (error._tag !== "PartnerGatewayError" || error.status !== 404)
+		return { id, state: "fail", ...explain(error, advice) };
 	return {
 		id,
 		state: "fail",
@@ -60,7 +69,7 @@ export async function checkErrors({ conversations }: AgencyClient): Promise<Chec
 }
 
 /** Says what an agency lacks to reach contacts who have not written for 24 hours. */
-function checkReadiness(id: string, readiness: WindowReopenReadiness): Check {
+function checkReadiness(id: string, readiness: WindowReopenReadiness, { finishConsent }: Advice): Check {
 	const { availableLanguages, configured, eligibleForManualSend, templatesApproved } = readiness;
 	const languages = availableLanguages.map(shown).join(", ");
 	if (configured && templatesApproved && eligibleForManualSend) {
@@ -82,7 +91,6 @@ function checkReadiness(id: string, readiness: WindowReopenReadiness): Check {
 		id,
 		state: "warn",
 		what: `A text outside the 24-hour window ${refused}: ${reasons.join(", ") || "no reason is given"}.`,
-		remedy:
-			"Ask the agency's staff or the service's support to finish the consent templates. Sends within the window work.",
+		remedy: finishConsent,
 	};
 }

@@ -1,6 +1,7 @@
 import { type Client, createClient, type Me } from "messaging-conversations";
 import type { Connection } from "../connection.ts";
 import type { Host } from "../host.ts";
+import { type Advice, adviceFor } from "./advice.ts";
 import { checkAgencies, checkErrors } from "./agencies.ts";
 import { type Check, skip } from "./check.ts";
 import { checkContract } from "./drift.ts";
@@ -30,6 +31,7 @@ export async function* examine(
 	if (failed !== undefined) return yield* skipService(`${failed} failed`);
 
 	const apiKey = connection.apiKey.value ?? "";
+	const advice = adviceFor(apiKey);
 	const published = await readPublished(baseUrl, fetch);
 	yield checkClock(published);
 	if (form.state === "fail") {
@@ -37,18 +39,18 @@ export async function* examine(
 		return yield checkContract(published);
 	}
 	const client = createClient({ baseUrl, apiKey, fetch, retry: { attempts: 2 }, appInfo: { name: "doctor" } });
-	const { check, me } = await checkKey(client);
+	const { check, me } = await checkKey(client, advice);
 	yield check;
-	yield* me ? checkReach(client, me, agencyId) : skipReach("key failed");
+	yield* me ? checkReach(client, me, { agencyId, advice }) : skipReach("key failed");
 	yield checkContract(me ? await readWithKey(published, client) : published);
 }
 
 async function* checkReach(
 	client: Client,
 	me: Me,
-	agencyId: string | undefined,
+	{ agencyId, advice }: { readonly agencyId: string | undefined; readonly advice: Advice },
 ): AsyncGenerator<Check, void, undefined> {
-	yield checkScopes(me);
+	yield checkScopes(me, advice);
 	const agencies = me.agencies.filter(({ id }) => agencyId === undefined || id === agencyId);
 	if (agencies.length === 0) {
 		const what =
@@ -57,15 +59,15 @@ async function* checkReach(
 				: "The key does not reach the agency of --agency.";
 		// The id may be mistyped.
 		const lookUp = me.agencies.length > 0 ? "Without --agency the doctor lists the agencies of the key. " : "";
-		const remedy = `${lookUp}Ask an owner of the integration to link the agency in the service's console.`;
+		const remedy = `${lookUp}${advice.link}`;
 		yield { id: "agency", state: "fail", what, remedy };
 	} else if (!me.scopes.includes("conversations:read")) yield skip("agency", "the key may not read conversations");
-	else yield* checkAgencies(client, agencies);
+	else yield* checkAgencies(client, agencies, advice);
 	const [first] = agencies;
 	yield first && me.scopes.includes("conversations:read")
-		? await checkErrors(client.agency(first.id))
+		? await checkErrors(client.agency(first.id), advice)
 		: skip("errors", "no agency can be read");
-	yield await checkLatency(client);
+	yield await checkLatency(client, advice);
 }
 
 function* skipService(because: string): Generator<Check, void, undefined> {

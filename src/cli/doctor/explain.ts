@@ -1,24 +1,18 @@
 import type { PartnerError } from "messaging-conversations";
+import type { Advice } from "./advice.ts";
 import { counted } from "./check.ts";
 
 /** An error of a read in words, with a remedy. Its correlation id is for the service's support. */
-export function explain(error: PartnerError): { what: string; remedy: string } {
+export function explain(error: PartnerError, { newKey, access, support }: Advice): { what: string; remedy: string } {
 	const id = error.correlationId === undefined ? "" : ` Correlation id: ${error.correlationId}.`;
 	const say = (what: string, remedy: string) => ({ what: `${what}.${id}`, remedy });
 	const isOfKey = error.operation === "me.get";
-	const support = "Report the correlation id to the service's support, if there is one.";
 	switch (error._tag) {
 		case "PartnerUnauthorized":
-			return say(
-				"The service refuses the key (401): it is mistyped, cut off, revoked or expired",
-				"Create a key in the service's console, under API keys, and set MESSAGING_API_KEY. Waiting does not help.",
-			);
+			return say("The service refuses the key (401): it is mistyped, cut off, revoked or expired", newKey);
 		case "PartnerForbidden":
 			if (isOfKey) return say("The service lets this key's integration do nothing (403)", support);
-			return say(
-				"The key may not do this (403): it lacks the scope, or the agency's link has ended",
-				"Ask an owner of the integration to link the agency again, or to create a key with both scopes.",
-			);
+			return say("The key may not do this (403): it lacks the scope, or the agency's link has ended", access);
 		case "PartnerNotFound":
 			return say(
 				"Nothing is there (404): the base URL is another service's, or the key's integration is hidden",

@@ -1,6 +1,7 @@
 import type { Client, Me } from "messaging-conversations";
 import { isJson, type Json } from "../contract/schema.ts";
 import type { Host } from "../host.ts";
+import type { Advice } from "./advice.ts";
 import { type Check, counted, shown, skip } from "./check.ts";
 import { explain } from "./explain.ts";
 
@@ -82,15 +83,15 @@ export function checkClock({ aheadMs, isSandbox }: Published): Check {
 }
 
 /** Checks that the service takes the key, and returns what the key reaches. */
-export async function checkKey(client: Client): Promise<{ check: Check; me?: Me }> {
+export async function checkKey(client: Client, advice: Advice): Promise<{ check: Check; me?: Me }> {
 	const asked = await client.me.get().result();
-	if (!asked.ok) return { check: { id: "key", state: "fail", ...explain(asked.error) } };
+	if (!asked.ok) return { check: { id: "key", state: "fail", ...explain(asked.error, advice) } };
 	const { integration, agencies } = asked.data;
 	const what = `The service takes the key. Integration ${shown(integration.name)} (${integration.id}), ${counted(agencies.length, "agency", "agencies")}.`;
 	return { check: { id: "key", state: "ok", what }, me: asked.data };
 }
 
-export function checkScopes({ scopes }: Me): Check {
+export function checkScopes({ scopes }: Me, { bothScopes }: Advice): Check {
 	const id = "scopes";
 	const lacking = [
 		...(scopes.includes("conversations:read") ? [] : ["conversations:read: every read is refused with 403"]),
@@ -99,14 +100,13 @@ export function checkScopes({ scopes }: Me): Check {
 	if (lacking.length === 0)
 		return { id, state: "ok", what: "The key may read (conversations:read) and send (messages:write)." };
 	const what = `The key lacks ${lacking.join(", and ")}.`;
-	if (lacking.length > 1)
-		return { id, state: "fail", what, remedy: "Create a key with both scopes in the service's console." };
-	const remedy = "Create a key with both scopes in the service's console, if this program is to do both.";
+	if (lacking.length > 1) return { id, state: "fail", what, remedy: `${bothScopes}.` };
+	const remedy = `${bothScopes}, if this program is to do both.`;
 	return { id, state: "warn", what, remedy };
 }
 
 /** Times ten reads, one after the other. Ends after three that fail, after a refusal, and when they take too long. */
-export async function checkLatency(client: Client): Promise<Check> {
+export async function checkLatency(client: Client, advice: Advice): Promise<Check> {
 	const id = "latency";
 	const times: number[] = [];
 	let failed = 0;
@@ -116,7 +116,7 @@ export async function checkLatency(client: Client): Promise<Check> {
 		const asked = await client.me.get({ retry: false }).result();
 		if (asked.ok) times.push(Math.round(performance.now() - from));
 		else if (asked.error.retryable) failed++;
-		else return { id, state: "fail", ...explain(asked.error) }; // such as a key that was revoked meanwhile
+		else return { id, state: "fail", ...explain(asked.error, advice) }; // such as a key that was revoked meanwhile
 	}
 	times.sort((a, b) => a - b);
 	const median = times[Math.floor(times.length / 2)] ?? 0;

@@ -1,5 +1,6 @@
 import { type Agency, type ConversationDetail, isWindowOpen, type Message } from "messaging-conversations";
 import type { Change } from "messaging-conversations/sync";
+import { wrapped } from "../look.ts";
 import { printable } from "../text.ts";
 
 /** One line of `tail`: a new message, a message whose status has changed, or a conversation whose state has. */
@@ -73,8 +74,17 @@ function stateOf(conversation: ConversationDetail): ConversationState {
 	return { aiEnabled, windowOpen: isWindowOpen(conversation), queuedMessages };
 }
 
-/** An event as a line for people. */
-export function lineOf(event: TailEvent): string {
+/** An event as a line for people, or as two where the terminal is narrow. */
+export function linesOf(event: TailEvent, columns: number): string[] {
+	const line = lineOf(event);
+	if (line.length <= columns) return [line];
+	const [time = "", agency = "", contact = "", kind = "", ...rest] = line.split(/ {2,}/);
+	const indent = "          ";
+	const head = wrapped([time, agency, contact, kind].join("  "), columns);
+	return [...head, ...wrapped(rest.join("  "), columns - indent.length).map((each) => indent + each)];
+}
+
+function lineOf(event: TailEvent): string {
 	const agency = printable(event.agency ?? event.agencyId);
 	const parts = [
 		printable(event.at).slice(11, 19),
