@@ -1,4 +1,5 @@
 import { version } from "../../package.json";
+import { captureCommand } from "./capture.ts";
 import { completionOf } from "./completion.ts";
 import { doctorCommand } from "./doctor.ts";
 import type { Host } from "./host.ts";
@@ -22,6 +23,7 @@ const commands = new Map<string, Command>([
 	["sandbox", sandboxCommand],
 	["doctor", doctorCommand],
 	["tail", tailCommand],
+	["capture", captureCommand],
 ]);
 commands.set("completion", completionOf(commands));
 

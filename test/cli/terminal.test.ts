@@ -197,7 +197,7 @@ async function completed(...words: string[]): Promise<string[]> {
 
 test("completion knows commands, options that are not given yet, and the values of an option", async () => {
 	const both = ["--version", "--help"];
-	expect(await completed("")).toEqual(["sandbox", "doctor", "tail", "completion", ...both]);
+	expect(await completed("")).toEqual(["sandbox", "doctor", "tail", "capture", "completion", ...both]);
 	expect(await completed("d")).toEqual(["doctor"]);
 	expect(await completed("sandpit", "")).toEqual([]);
 	expect(await completed("doctor", "")).toEqual(["--env-file", "--agency", "--json", "--sandbox", ...both]);

@@ -11,7 +11,7 @@ beforeEach(() => {
 	agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
 	anna = sandbox.agency().contact(visit.phone, { name: "Anna" });
 	anna.writes("See you tomorrow");
-	sandbox.agency().staff.sends(anna, "Until then!");
+	sandbox.agency().staff.sends({ contact: anna, text: "Until then!" });
 	sandbox.clock.advance({ hours: 30 }); // her window is closed
 });
 afterEach(() => {
@@ -63,11 +63,11 @@ test.each(["Stop, please", "Stopp!", "Arrêtez de m'écrire", "Uitschrijven", "�
 	"who wrote %j gets no reminder, although somebody has answered",
 	async (words) => {
 		anna.writes(words);
-		sandbox.agency().staff.sends(anna, "Sorry, we will stop.");
+		sandbox.agency().staff.sends({ contact: anna, text: "Sorry, we will stop." });
 		sandbox.clock.advance({ hours: 30 });
 		expect(await remind(agency, visit)).toBeUndefined();
 		anna.writes("START");
-		sandbox.agency().staff.sends(anna, "Welcome back!");
+		sandbox.agency().staff.sends({ contact: anna, text: "Welcome back!" });
 		expect(await remind(agency, visit)).toMatchObject({ queued: false });
 	},
 );
@@ -88,7 +88,7 @@ test("an answer in words is no permission", async () => {
 
 test("a phone that cannot be reached, and an answer that was lost on the way", async () => {
 	anna.writes("Which flat was it?");
-	sandbox.agency().staff.sends(anna, "The one in Hill Street.");
+	sandbox.agency().staff.sends({ contact: anna, text: "The one in Hill Street." });
 	anna.setReachable(false);
 	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: { status: 500 } });
 	expect(await statusOf(await remind(agency, visit, sandbox.clock.now()))).toBe("failed");
@@ -96,7 +96,7 @@ test("a phone that cannot be reached, and an answer that was lost on the way", a
 
 test("the client's waits pass with fake timers", async () => {
 	anna.writes("Which flat was it?");
-	sandbox.agency().staff.sends(anna, "The one in Hill Street.");
+	sandbox.agency().staff.sends({ contact: anna, text: "The one in Hill Street." });
 	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 429, retryAfter: 20 } });
 	jest.useFakeTimers();
 	const reminded = remind(agency, visit, sandbox.clock.now());

@@ -330,7 +330,7 @@ export function redacted(bug: BugFile): BugFile {
 		senders: given.senders.map(names.uuid),
 		consent: {
 			...given.consent,
-			languages: given.consent.languages.map(aLanguage),
+			languages: [...new Set(given.consent.languages.map(aLanguage))],
 			defaultLanguage: given.consent.defaultLanguage === null ? null : aLanguage(given.consent.defaultLanguage),
 			flowCodes: given.consent.flowCodes.map(code),
 			missingFlowCodes: given.consent.missingFlowCodes.map(code),

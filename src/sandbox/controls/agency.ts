@@ -71,7 +71,7 @@ export interface AgencyControl {
 		 * agency.ai.replies({ contact: anna, text: "When does it suit you?", interactiveContent: { listPicker: { items } } });
 		 * anna.taps("mon-14");
 		 */
-		replies(message: AiMessage): MessageIds;
+		replies(message: AiMessage & { readonly contact: ContactRef }): MessageIds;
 	};
 	/**
 	 * A message of a conversation that the agency has, by its id or by the messageSid that a send returned. Any other one
@@ -183,8 +183,8 @@ export function createAgencyControl(world: World, id: string): AgencyControl {
 		ai: {
 			replies(message, ...others) {
 				refuseOthers("ai.replies", "{ contact, text }", message, others);
-				const { contact, body, extras } = aiMessageFrom(message);
-				const thread = peek(contact);
+				const { body, extras } = aiMessageFrom(message);
+				const thread = peek(message.contact);
 				if (!thread.ai.enabled) throw new Error("The AI is off for this contact, so it cannot reply."); // R179
 				if (!isWindowOpen(thread, world.now)) throw new Error("The window is closed, so the AI cannot reply.");
 				return idsOf(aiReplies(world, thread, body, extras));

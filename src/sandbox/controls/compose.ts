@@ -6,7 +6,6 @@ import { interactiveRule, mediaRule, replyRule } from "../world/content.ts";
 import { iso } from "../world/instant.ts";
 import { findMessage } from "../world/message.ts";
 import { type Agency, agencyOf, type MessageExtras, type Thread, type World } from "../world/world.ts";
-import type { ContactRef } from "./contact.ts";
 
 /*
  * Messages as a test writes them, checked: those of contacts and of the AI.
@@ -101,8 +100,6 @@ function repliedTo(
 
 /** A message of the AI: a text, or more. */
 export interface AiMessage {
-	/** To whom. */
-	readonly contact: ContactRef;
 	/** The text. */
 	readonly text?: string | undefined;
 	/** The same as `text`. Give one of them. */
@@ -113,7 +110,7 @@ export interface AiMessage {
 	readonly interactiveContent?: Schemas["InteractiveContent"] | undefined;
 }
 
-const aiRule = fields<AiMessage>({
+const aiRule = fields<AiMessage & { contact: unknown }>({
 	contact: anything, // phoneOf says what it may be
 	text: optional(someText),
 	body: optional(someText),
@@ -123,12 +120,11 @@ const aiRule = fields<AiMessage>({
 
 /** An AI's message, checked. */
 export function aiMessageFrom(message: AiMessage): {
-	readonly contact: ContactRef;
 	readonly body: string;
 	readonly extras: MessageExtras;
 } {
 	assertValid("ai.replies", message, aiRule);
-	const { contact, text, body, templateName, interactiveContent } = message;
+	const { text, body, templateName, interactiveContent } = message;
 	if (text !== undefined && body !== undefined)
 		throw new TypeError("ai.replies: text and body are the same: give one.");
 	const words = text ?? body;
@@ -138,5 +134,5 @@ export function aiMessageFrom(message: AiMessage): {
 		// The caller's own object may change later.
 		...(interactiveContent === undefined ? {} : { interactiveContent: structuredClone(interactiveContent) }),
 	};
-	return { contact, body: words, extras };
+	return { body: words, extras };
 }

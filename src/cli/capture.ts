@@ -1,0 +1,138 @@
+import { writeFileSync } from "node:fs";
+import { type AgencyClient, createClient, isPartnerError, type Message } from "messaging-conversations";
+import type { BugFile } from "../sandbox/index.ts";
+import { bugOf, type Captured } from "./capture/bug.ts";
+import { connectionHelp, connectionOptions, readConnection } from "./connection.ts";
+import { counted } from "./doctor/check.ts";
+import type { Host } from "./host.ts";
+import { lookOf, mostColumns, wrapped } from "./look.ts";
+import { type Options, readOptions, UsageError } from "./options.ts";
+import { printable } from "./text.ts";
+
+const options = {
+	agency: { type: "string", value: "<id>", help: "The agency of the conversation, as the doctor lists it." },
+	contact: { type: "string", value: "<number>", help: "The contact's phone number, in E.164." },
+	out: {
+		type: "string",
+		value: "<file>",
+		isFile: true,
+		default: "bug.json",
+		help: "The file to write, which must not exist. Default bug.json.",
+	},
+	yes: { type: "boolean", default: false, help: "Writes the file without a question." },
+	...connectionOptions,
+} as const satisfies Options;
+
+const usage = {
+	command: "capture",
+	about: `Turns a live conversation into a bug file, for a test or for the sandbox's page. It only reads.
+Numbers, names, texts, ids and addresses of files are generated. It shows what it will write, and asks first.`,
+	options,
+	notes: connectionHelp,
+};
+
+export const captureCommand = {
+	summary: "Turns a live conversation into a bug file without anybody's data.",
+	failure: 1,
+	options,
+	run,
+};
+
+async function run(args: string[], host: Host): Promise<number> {
+	const values = readOptions(usage, args, host);
+	if (!values) return 0;
+	const { agency: agencyId, contact, out, yes } = values;
+	if (!agencyId) throw new UsageError("capture needs --agency. The command doctor lists those of the key.");
+	if (!contact) throw new UsageError("capture needs --contact, a phone number in E.164.");
+	const { baseUrl, apiKey } = readConnection(values["env-file"], host);
+	for (const { name, value, from } of [baseUrl, apiKey])
+		if (!value)
+			throw new Error(
+				`${name} is ${value === undefined ? "not set" : "empty"} in ${from}. The command doctor finds out why.`,
+			);
+	const appInfo = { name: "capture" };
+	const client = createClient({ baseUrl: baseUrl.value, apiKey: apiKey.value, fetch: host.fetch, appInfo });
+	const captured = await read(client.agency(agencyId), contact);
+	const bug = bugOf(captured);
+	const columns = Math.min(lookOf(host).columns(), mostColumns);
+	for (const text of summaryOf(captured, out)) for (const line of wrapped(text, columns)) host.print(line);
+	if (!yes && !(await isWanted(host))) {
+		host.print("Nothing was written.");
+		return 1;
+	}
+	write(out, bug);
+	for (const line of wrapped(`Wrote ${out}. Open it: messaging-conversations sandbox ${out}`, columns))
+		host.print(line);
+	return 0;
+}
+
+/** Reads the conversation with all its messages, by GET alone. */
+async function read({ conversations }: AgencyClient, contact: string): Promise<Captured> {
+	try {
+		const { data, response } = await conversations.get(contact, { pageSize: 100 }).withResponse();
+		const { conversation, messagePage } = data;
+		const messages: Message[] = [...messagePage.messages];
+		let cursor = messagePage.nextCursor;
+		while (cursor !== null) {
+			const page = await conversations.listMessages(contact, { pageSize: 100, cursor }).page();
+			messages.push(...page.messages);
+			cursor = page.nextCursor;
+		}
+		const newest = messages.map(({ createdAt }) => Date.parse(createdAt ?? "")).filter(Number.isFinite);
+		const date = Date.parse(response.headers.get("date") ?? "");
+		// The header has whole seconds, and a message may have come within the last one.
+		const now = newest.reduce((a, b) => Math.max(a, b), Number.isNaN(date) ? Date.now() : date);
+		return { phoneNumber: conversation.summary.phoneNumber, conversation, messages, now };
+	} catch (error) {
+		if (!isPartnerError(error)) throw error;
+		if (error._tag === "PartnerNotFound")
+			throw new Error("The agency has no conversation with this contact, or it is hidden.");
+		throw new Error(`${error.message.replace(/\.$/, "")}. The command doctor finds out why.`);
+	}
+}
+
+/** What will be written, in lines that are nobody's data either. */
+function summaryOf({ conversation, messages, now }: Captured, out: string): string[] {
+	const { summary, queuedMessages, aiSettings } = conversation;
+	const inbound = messages.filter(({ direction }) => direction === "inbound").length;
+	const { windowExpiresAt } = summary;
+	const isOpen = windowExpiresAt !== null && Date.parse(windowExpiresAt) > now;
+	const window = windowExpiresAt === null ? "never opened" : isOpen ? "open" : "closed";
+	const flows = summary.activeFlows + summary.completedFlows;
+	return [
+		`${printable(out)} will hold one conversation: ${counted(messages.length, "message")}, ${inbound} of them from the contact.`,
+		`Also: ${queuedMessages.length === 0 ? "no text" : "1 text"} that waits for consent, a window that ${window === "never opened" ? window : `is ${window}`}, AI ${aiSettings.enabled ? "on" : "off"}, ${counted(flows, "flow")}, and the agency's consent settings.`,
+		"",
+		"Copied: directions, states, statuses, codes of templates and buttons, lengths of texts, and times, all shifted by the same length.",
+		"Generated: numbers, names, texts, ids, addresses of files. No key is in it.",
+		"",
+		"Lengths and times are still pseudonymous data of a person. Treat the file as such, and delete it when the bug is fixed.",
+		"",
+	];
+}
+
+/** Asks for a key. Where nobody can press one, --yes is needed. */
+function isWanted(host: Host): Promise<boolean> {
+	return new Promise((resolve, reject) => {
+		const stop = host.onKeys((key) => {
+			stop?.();
+			resolve(key === "y" || key === "Y");
+		});
+		if (!stop) return reject(new UsageError("Nobody can be asked here. --yes writes the file without a question."));
+		host.onStop(() => {
+			stop();
+			resolve(false);
+		});
+		host.print("Write it? Press y, or any other key to leave it.");
+	});
+}
+
+function write(file: string, bug: BugFile): void {
+	try {
+		writeFileSync(file, `${JSON.stringify(bug)}\n`, { mode: 0o600, flag: "wx" });
+	} catch (error) {
+		const code = error instanceof Error && "code" in error ? error.code : undefined;
+		if (code === "EEXIST") throw new Error("The file of --out exists. Name another one, or delete it.");
+		throw new Error(`The file of --out cannot be written (${code}).`);
+	}
+}
