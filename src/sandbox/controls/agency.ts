@@ -1,4 +1,4 @@
-import { anything, flag, hasMethods, listOf, optional } from "../../shared/validation.ts";
+import { anything, flag, listOf, optional } from "../../shared/validation.ts";
 import { assertValid, aUuid, fields, someText, stringOrNull } from "../base/input.ts";
 import { type ConsentSettings, consentFrom } from "../world/consent.ts";
 import { findMessage } from "../world/message.ts";
@@ -53,12 +53,16 @@ export interface AgencyControl {
 		 * @example agency.staff.setAi({ contact: anna, on: false });
 		 */
 		setAi(options: { readonly contact: ContactRef; readonly on: boolean }): void;
+		/** The same. */
+		setAi(contact: ContactRef, on: boolean): void;
 		/**
 		 * A person of the agency sends a text. Like a send through the API it stops the AI and ends flows. In a closed
 		 * window the text is held, the consent template goes out, and null is returned.
 		 * @example agency.staff.sends({ contact: anna, text: "I'll call you." });
 		 */
 		sends(message: { readonly contact: ContactRef; readonly text: string }): MessageIds | null;
+		/** The same. */
+		sends(contact: ContactRef, text: string): MessageIds | null;
 	};
 	/** Acts of its AI. */
 	readonly ai: {
@@ -72,6 +76,8 @@ export interface AgencyControl {
 		 * anna.taps("mon-14");
 		 */
 		replies(message: AiMessage & { readonly contact: ContactRef }): MessageIds;
+		/** The same. */
+		replies(contact: ContactRef, message: string | AiMessage): MessageIds;
 	};
 	/**
 	 * A message of a conversation that the agency has, by its id or by the messageSid that a send returned. Any other one
@@ -114,13 +120,12 @@ export function sendersFrom(ids: readonly string[]): string[] {
 	return ids.map((sender) => sender.toLowerCase());
 }
 
-const setAiRule = fields<Parameters<AgencyControl["staff"]["setAi"]>[0]>({ contact: anything, on: flag });
-const staffRule = fields<Parameters<AgencyControl["staff"]["sends"]>[0]>({ contact: anything, text: someText });
+const setAiRule = fields<{ contact: ContactRef; on: boolean }>({ contact: anything, on: flag });
+const staffRule = fields<{ contact: ContactRef; text: string }>({ contact: anything, text: someText });
 
-/** What was given by position before 0.3, and would be lost. */
-function refuseOthers(control: string, form: string, first: unknown, others: readonly unknown[]): void {
-	if (others.length > 0 || typeof first === "string" || hasMethods(first, "writes"))
-		throw new TypeError(`${control} takes one object: ${form}.`);
+/** The fields of what was given by name, or by position. */
+function named(first: unknown, rest: readonly unknown[], fieldsOf: (second: unknown) => object): unknown {
+	return rest.length > 0 ? { contact: first, ...fieldsOf(rest[0]) } : first;
 }
 
 const contactRule = fields<{ name?: string | null }>({ name: optional(stringOrNull) });
@@ -165,24 +170,25 @@ export function createAgencyControl(world: World, id: string): AgencyControl {
 		},
 		conversations: () => agency().list.map((thread) => rowOf(world, id, thread)),
 		staff: {
-			setAi(options, ...others) {
-				refuseOthers("staff.setAi", "{ contact, on }", options, others);
-				assertValid("staff.setAi", options, setAiRule);
-				const { contact, on } = options;
+			setAi(first: unknown, ...rest: unknown[]) {
+				const given = named(first, rest, (on) => ({ on })) as { contact: ContactRef; on: boolean };
+				assertValid("staff.setAi", given, setAiRule);
+				const { contact, on } = given;
 				const { ai } = peek(contact);
 				if (on ? !ai.enabled : ai.reason !== "user_toggle") staffSetsAi(world, find(contact), on);
 			},
-			sends(message, ...others) {
-				refuseOthers("staff.sends", "{ contact, text }", message, others);
-				assertValid("staff.sends", message, staffRule);
-				const { contact, text } = message;
+			sends(first: unknown, ...rest: unknown[]) {
+				const given = named(first, rest, (text) => ({ text })) as { contact: ContactRef; text: string };
+				assertValid("staff.sends", given, staffRule);
+				const { contact, text } = given;
 				const sent = together(() => staffSends(world, peek(contact), () => find(contact), text));
 				return sent && idsOf(sent);
 			},
 		},
 		ai: {
-			replies(message, ...others) {
-				refuseOthers("ai.replies", "{ contact, text }", message, others);
+			replies(first: unknown, ...rest: unknown[]) {
+				const byPosition = (message: unknown) => (typeof message === "string" ? { text: message } : Object(message));
+				const message = named(first, rest, byPosition) as AiMessage & { contact: ContactRef };
 				const { body, extras } = aiMessageFrom(message);
 				const thread = peek(message.contact);
 				if (!thread.ai.enabled) throw new Error("The AI is off for this contact, so it cannot reply."); // R179
