@@ -30,6 +30,7 @@ export async function migrateMysql(query: Query, names: Names, check: (found: Ro
 }
 
 const mostKeys = 500;
+const mostTries = 30;
 
 /**
  * Adds the column `arrived` to a table of an earlier version. It is 1 in what is unfinished or will be inserted, and null in the
@@ -42,14 +43,20 @@ async function addArrived(run: (sql: string) => Promise<Row[]>, texts: string): 
 			() => false,
 		);
 	if (await isDone()) return;
-	/** MariaDB gives up after a second if a transaction holds the table. The next enqueues would wait behind it. */
-	const alter = (change: string): Promise<unknown> =>
-		untilFree(isLocked, () => run(`alter table ${texts} /*M! wait 1 */ ${change}`)).catch(async (error: unknown) => {
+	/**
+	 * MariaDB gives up if a transaction holds the table, because the next enqueues would wait behind it: at once for some times, then
+	 * after a second. MySQL takes this for a comment.
+	 */
+	let tries = 0;
+	const alter = (change: string, isCheap: boolean): Promise<unknown> =>
+		untilFree(isLocked, () =>
+			run(`alter table ${texts} /*M! ${isCheap && tries++ < mostTries ? "nowait" : "wait 1"} */ ${change}`),
+		).catch(async (error: unknown) => {
 			// Another process may have done it at that moment.
 			if (!isDuplicate(error) && !(await isDone())) throw error;
 		});
-	await alter("add column arrived tinyint default null, algorithm = instant");
-	await alter("alter column arrived set default 1");
+	await alter("add column arrived tinyint default null, algorithm = instant", true);
+	await alter("alter column arrived set default 1", true);
 	const keys = await run(
 		`select seq from ${texts} force index (ended) where next_at is not null and arrived is null and state <> 'unconfirmed'`,
 	);
@@ -59,7 +66,7 @@ async function addArrived(run: (sql: string) => Promise<Row[]>, texts: string): 
 			`update ${texts} force index (primary) set arrived = 1 where seq in (${some.join(", ")}) and next_at is not null`,
 		);
 	}
-	await alter("add index arrived (arrived, seq), algorithm = inplace, lock = none");
+	await alter("add index arrived (arrived, seq), algorithm = inplace, lock = none", false);
 }
 
 /**

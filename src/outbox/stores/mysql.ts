@@ -7,6 +7,7 @@ import type { Connection, Row, Value } from "./connection.ts";
 import { isUnprepared, isWithoutTransaction } from "./database-error.ts";
 import { migrateMysql } from "./mysql-tables.ts";
 import { type Names, namesFrom, type StoreOptions } from "./names.ts";
+import { plainRow, refuseChanged } from "./plain-rows.ts";
 import { retryLocked } from "./retry.ts";
 import { createSqlStore } from "./sql.ts";
 import { type Change, insertedColumns, marks, open, rowsOfMarks, type Statements } from "./statements.ts";
@@ -191,6 +192,7 @@ export function mysqlStore(
 	const store = createSqlStore({
 		query,
 		change: (sql, values) => retryLocked(async () => (await database.change?.(sql, values)) ?? 0),
+		check: async () => refuseChanged(await run(plainRow, []), "pool", "mysqlStore"),
 		migrate: () => migrateMysql(run, names, (found) => undamaged([found], "pool", "migrate")),
 		async insert(values) {
 			const id = values.slice(0, 1);

@@ -4,6 +4,7 @@ import type { PostgresQueryable } from "../transactions/pg.ts";
 import type { PostgresJsSql } from "../transactions/postgres-js.ts";
 import type { Connection, Row, Value } from "./connection.ts";
 import { type Names, namesFrom, type StoreOptions } from "./names.ts";
+import { refuseChanged, typedRow } from "./plain-rows.ts";
 import { migratePostgres } from "./postgres-tables.ts";
 import { retryLocked } from "./retry.ts";
 import { createSqlStore } from "./sql.ts";
@@ -192,6 +193,7 @@ export function postgresStore(
 	return createSqlStore({
 		query,
 		change: async (sql, values) => (await query(sql, values)).length,
+		check: async () => refuseChanged(await query(typedRow, []), "pool", "postgresStore"),
 		migrate: () => migratePostgres(query, names),
 		async insert(values) {
 			const [stored] = await query(insert(`select ${typed}`, ""), values);

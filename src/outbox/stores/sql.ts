@@ -7,6 +7,7 @@ import type { OutboxText, Recipient } from "../text.ts";
 import { inChunks, type Row, type Value } from "./connection.ts";
 import { withoutValues } from "./database-error.ts";
 import { createFacts } from "./facts.ts";
+import { refuseChangedText } from "./plain-rows.ts";
 import { createQueues } from "./queues.ts";
 import { openTextFrom, rankOf, savedValues, stopNames, textFrom } from "./rows.ts";
 import type { Change, Database } from "./statements.ts";
@@ -49,8 +50,25 @@ export function createSqlStore(database: Database): OutboxStore {
 
 	const isSettledUsed = async (): Promise<boolean> => (await query(statements.isSettledUsed, [])).length > 0;
 
+	let checked: Promise<unknown> | undefined;
+	/** Checks the connection before its first use. */
+	function check(): Promise<unknown> {
+		checked ??= shielded([], database.check()).catch((error: unknown) => {
+			checked = undefined;
+			throw error;
+		});
+		return checked;
+	}
+
+	const queues = createQueues(statements, { query, change, readopt: () => changeTexts(statements.readopt, []) });
 	return {
+		...queues,
+		async join() {
+			await check();
+			return queues.join();
+		},
 		async migrate() {
+			await check();
 			await shielded([], database.migrate());
 		},
 		async insert(text, tx) {
@@ -59,8 +77,9 @@ export function createSqlStore(database: Database): OutboxStore {
 			const values: Value[] = [id, agencyId, to, body, subaccountId, consentLanguage, notBefore, notAfter, priority];
 			values.push(createdAt, createdAt, Math.max(createdAt, readyAt), readyAt, JSON.stringify(text.progress));
 			// Nothing is awaited before, because a synchronous transaction ends before what is awaited.
-			const stored = tx === undefined ? database.insert(values) : database.insertIn(tx, values);
-			const row = await shielded(values, stored);
+			if (tx !== undefined) return textFrom(refuseChangedText(await shielded(values, database.insertIn(tx, values))));
+			await check();
+			const row = await shielded(values, database.insert(values));
 			if (!row) throw new Error("The text was not stored.");
 			return textFrom(row);
 		},
@@ -130,7 +149,6 @@ export function createSqlStore(database: Database): OutboxStore {
 			return changeTexts(statements.purge(await isSettledUsed()), [before]);
 		},
 		...createFacts(statements, { query }),
-		...createQueues(statements, { query, change, readopt: () => changeTexts(statements.readopt, []) }),
 	};
 }
 

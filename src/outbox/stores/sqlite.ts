@@ -4,6 +4,7 @@ import type { LibsqlClient } from "../transactions/libsql-client.ts";
 import type { SqliteDatabase } from "../transactions/synchronous-sqlite.ts";
 import type { Row, Value } from "./connection.ts";
 import { type Names, namesFrom, type StoreOptions } from "./names.ts";
+import { plainRow, refuseChanged } from "./plain-rows.ts";
 import { retryLocked } from "./retry.ts";
 import { createSqlStore } from "./sql.ts";
 import { migrateSqlite } from "./sqlite-tables.ts";
@@ -212,6 +213,7 @@ export function sqliteStore(db: SqliteDatabase | LibsqlClient | AnyQueryable, op
 	return createSqlStore({
 		query,
 		change: async (sql, values) => (await query(sql, values)).length,
+		check: async () => refuseChanged(await query(plainRow, []), "db", "sqliteStore"),
 		migrate: () => migrateSqlite(query, names),
 		insert: async (values) => (await query(insert, values))[0],
 		async insertIn(tx, values) {

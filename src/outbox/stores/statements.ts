@@ -7,6 +7,8 @@ export interface Database {
 	query: (sql: string, values: Value[]) => Promise<Row[]>;
 	/** Runs an insert, an update or a delete, and gives the number of rows. */
 	change: (sql: string, values: Value[]) => Promise<number>;
+	/** Refuses a connection that changes what it reads. */
+	check: () => Promise<unknown>;
 	/** Creates the tables, and brings older ones up to date. */
 	migrate: () => Promise<unknown>;
 	/** Stores a text, or finds the one that has its id. The values are those of {@link insertedColumns}. */
