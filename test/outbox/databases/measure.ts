@@ -51,7 +51,7 @@ async function openSqlite(): Promise<Opened> {
 		unadopted: async () =>
 			Number(
 				Object(
-					db.prepare("select count(*) as n from (select 1 from outbox_text where arrived = 1 limit 1) as some").get(),
+					db.prepare("select count(*) as n from (select 1 from outbox_text where arrived = 1 limit 1) as found").get(),
 				).n,
 			),
 		close: async () => void db.close(),
@@ -73,7 +73,7 @@ async function openPostgres(): Promise<Opened> {
 		clear: () => pool.query("truncate outbox_text, outbox_text_queues"),
 		unadopted: async () =>
 			Number(
-				(await pool.query("select count(*) as n from (select 1 from outbox_text where arrived = 1 limit 1) as some"))
+				(await pool.query("select count(*) as n from (select 1 from outbox_text where arrived = 1 limit 1) as found"))
 					.rows[0].n,
 			),
 		close: async () => {
@@ -107,7 +107,7 @@ async function openMysql(): Promise<Opened> {
 			Number(
 				Object(
 					(
-						await pool.query("select count(*) as n from (select 1 from outbox_text where arrived = 1 limit 1) as some")
+						await pool.query("select count(*) as n from (select 1 from outbox_text where arrived = 1 limit 1) as found")
 					)[0],
 				)[0].n,
 			),
