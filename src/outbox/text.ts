@@ -249,9 +249,6 @@ export interface OpenText extends OutboxText {
 /** The states that keep the contact's next text back. */
 export const unfinished = ["waiting", "sending", "held"] as const;
 
-/** The states whose message may still change. */
-export const followed = ["sent", "delivered"] as const;
-
 export function isUnfinished(state: OutboxState): boolean {
 	return unfinished.some((each) => each === state);
 }

@@ -1,4 +1,5 @@
 import type { Band } from "../store.ts";
+import { unfinished } from "../text.ts";
 import type { Row, Value } from "./connection.ts";
 
 /** What a database does for a store. `query` and `change` take a statement with `$1`, `$2`, … for its values. */
@@ -154,7 +155,7 @@ export const insertedColumns =
 	"id, agency_id, recipient, body, subaccount_id, consent_language, not_before, not_after, priority, created_at, since, next_at, ready_at, progress";
 
 /** The states that keep the contact's next text back, in SQL. */
-export const open = "('waiting', 'sending', 'held')";
+export const open: string = `('${unfinished.join("', '")}')`;
 
 /** `$from`, … for a number of values. */
 export function marks(count: number, from = 1): string {
