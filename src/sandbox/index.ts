@@ -28,6 +28,7 @@ import { perform, replay } from "./service/perform.ts";
 import type { WantedEvents } from "./world/event-log.ts";
 import { instant } from "./world/instant.ts";
 import { policyFrom } from "./world/policy.ts";
+import { search } from "./world/search.ts";
 import { addAgency, createWorld } from "./world/world.ts";
 
 export type { Archive, Snapshot } from "./archive/archive.ts";
@@ -81,6 +82,7 @@ export type { Gone, WantedEvents } from "./world/event-log.ts";
 export type { FaultEffect, FaultKind, FaultOptions } from "./world/fault.ts";
 export type { RecordedRequest, RequestKey, Violation } from "./world/journal.ts";
 export type { Policy } from "./world/policy.ts";
+export type { Found, SearchOptions } from "./world/search.ts";
 export type { Scope, VisibilityReason } from "./world/world.ts";
 
 const optionsRule = fields<SandboxOptions>({
@@ -177,6 +179,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 			return events.read(options);
 		},
 		forgotten: () => events.gone(),
+		search: (query, options) => search(events, query, options),
 		subscribe(listener) {
 			assertValid("subscribe: listener", listener, callable());
 			return events.subscribe(listener);

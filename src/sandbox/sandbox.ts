@@ -16,6 +16,7 @@ import type { SandboxEvent } from "./world/event.ts";
 import type { Gone, WantedEvents } from "./world/event-log.ts";
 import type { RecordedRequest, Violation } from "./world/journal.ts";
 import type { Policy } from "./world/policy.ts";
+import type { Found, SearchOptions } from "./world/search.ts";
 
 declare global {
 	// For compilers without `lib: ["esnext.disposable"]`; where they have it, this is the same declaration.
@@ -109,6 +110,12 @@ export interface Sandbox {
 	 * @example sandbox.forgotten().requests; // 0
 	 */
 	forgotten(): Gone;
+	/**
+	 * Searches all requests that are kept, and counts those that match. The query has words, "several words", and filters:
+	 * `status:401`, `status:5xx`, `status:none`, `op:send`, `contact:Anna`, `outcome:held`, `key:revoked`. All must match.
+	 * @example sandbox.search("op:send outcome:held Thursday").count;
+	 */
+	search(query: string, options?: SearchOptions): Found;
 	/**
 	 * Calls `listener` with each event as it happens; the returned function ends that. A listener may act on the sandbox.
 	 * @example const stop = sandbox.subscribe((event) => console.log(event.type));

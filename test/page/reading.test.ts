@@ -162,3 +162,36 @@ test("a violation leads to its request", async () => {
 	await expect.poll(() => page.getByRole("dialog").count()).toBe(0);
 	await requests(page).locator("details[open]").getByText("→ 501").waitFor();
 });
+
+test("a search finds requests in the whole log and counts them, and one click shows the oldest", async () => {
+	const { page, sandbox } = await visit();
+	const body = { to: "+447700900199", body: "The very first text", operationId: "first-1" };
+	const agency = sandbox.agency();
+	agency.contact(body.to, { name: "Zoë" });
+	await sandbox.request({ method: "POST", path: `/agencies/${agency.id}/messages`, body });
+	for (let i = 0; i < 2_500; i++)
+		await sandbox.request({ method: "GET", path: `/me?${i}`, apiKey: i % 5 ? undefined : "no key" });
+	await page.reload();
+	await shows(requests(page), "me.get");
+	await page.getByRole("button", { name: "Oldest first" }).click();
+	await requests(page).locator("li:has(details)").first().getByText("The very first text").waitFor();
+	await page.getByRole("button", { name: "Oldest first" }).click();
+	await page.getByLabel("Text in the log").fill("status:401 key:unknown");
+	await page.getByText("500 requests found, the newest 200 are shown.").waitFor();
+	await page.getByLabel("Text in the log").fill("outcome:held contact:zoë");
+	await page.getByText("1 request found.").waitFor();
+	await shows(requests(page), "The very first text");
+	expect(await axeFindings(page)).toEqual([]);
+});
+
+test("the next send of a contact loses its answer after two clicks", async () => {
+	const { page, sandbox } = await visit();
+	sandbox.agency().contact(phone, { name: "Anna" }).writes("Hello");
+	await page.getByRole("button", { name: /Anna/ }).click();
+	await page.getByRole("button", { name: "Faults…" }).click();
+	await page.getByRole("button", { name: "Lose its answer" }).click();
+	await expect
+		.poll(() => sandbox.faults.unused())
+		.toMatchObject([{ operation: "messages.send", contact: phone, phase: "after", effect: { kind: "hang" } }]);
+	expect(await axeFindings(page)).toEqual([]);
+});

@@ -1,4 +1,5 @@
-import type { SandboxEvent } from "../index.ts";
+import type { Found, SandboxEvent } from "../index.ts";
+import { read } from "./control.ts";
 import { outcomes } from "./outcomes.ts";
 import { computed, signal } from "./signal.ts";
 import { consequences, requests, rowOf, thread } from "./store.ts";
@@ -32,15 +33,65 @@ export const isOfContact = signal(false);
 
 export const isGood = ({ status }: RequestEvent): boolean => status !== null && status < 400;
 
+const isOfChosen = (event: SandboxEvent): boolean =>
+	!isOfContact.value || !thread.value || isAbout(event, thread.value);
+
 /** Whether a line is of the contact, and has the text, of the filter. */
 export const fits = (event: SandboxEvent, ...parts: readonly unknown[]): boolean =>
-	(!isOfContact.value || !thread.value || isAbout(event, thread.value)) &&
+	isOfChosen(event) &&
 	(text.value === "" || JSON.stringify([event, parts]).toLowerCase().includes(text.value.toLowerCase()));
+
+/** What the server found for the text of the filter, in the whole log. */
+const found = signal<
+	(Found & { readonly query: string; readonly order: Order; readonly then: ReadonlyMap<string, SandboxEvent[]> }) | null
+>(null);
+/** Which end of the log is shown. */
+export const order = signal<Order>("newest");
+type Order = "newest" | "oldest";
+
+const mostFound = 200;
+let asking: ReturnType<typeof setTimeout> | undefined;
+
+/** Asks the server for what the filter names, after a pause. */
+export function ask(waitMs = 200): void {
+	clearTimeout(asking);
+	asking = undefined;
+	if (text.value.trim() === "" && order.value === "newest") found.value = null;
+	else asking = setTimeout(askNow, waitMs);
+}
+
+/** Asks again, because more has come: once a second at most. */
+export function askAgain(): void {
+	if (found.value !== null && asking === undefined) ask(1_000);
+}
+
+async function askNow(): Promise<void> {
+	const [query, end] = [text.value, order.value];
+	const search = new URLSearchParams({ q: query, order: end, limit: String(mostFound) });
+	const answer = await read<Found>(`search?${search}`).catch(() => undefined);
+	if (query !== text.value || end !== order.value) return;
+	asking = undefined;
+	if (!answer) return; // it shows as a lost connection
+	const then = new Map<string, SandboxEvent[]>();
+	for (const event of answer.events) {
+		const { correlationId, type } = event;
+		if (correlationId === null || type === "request" || type === "fault.hit") continue;
+		then.set(correlationId, [...(then.get(correlationId) ?? []), event]);
+	}
+	found.value = { ...answer, query, order: end, then };
+}
+
+/** What the server found, if that is of the filter as it is now. */
+export const answered = computed(() => {
+	const given = found.value;
+	return given?.query === text.value && given.order === order.value ? given : null;
+});
 
 function isShown(event: RequestEvent): boolean {
 	if (kind.value === "errors" && isGood(event)) return false;
 	if (kind.value === "notable" && isQuiet(event)) return false;
 	if (kind.value.includes(".") && event.operation !== kind.value) return false;
+	if (answered.value) return isOfChosen(event);
 	const then = consequencesOf(event);
 	return fits(
 		event,
@@ -53,7 +104,7 @@ function isShown(event: RequestEvent): boolean {
 
 /** The events that followed from a request. */
 export const consequencesOf = ({ correlationId }: RequestEvent): readonly SandboxEvent[] =>
-	consequences.value.get(correlationId ?? "") ?? [];
+	consequences.value.get(correlationId ?? "") ?? answered.value?.then.get(correlationId ?? "") ?? [];
 
 /** What a request is about, where its operation does not say it. */
 export function targetOf({ operation, method, path, query, contact, body }: RequestEvent): string {
@@ -66,7 +117,7 @@ export function targetOf({ operation, method, path, query, contact, body }: Requ
 /** The lines of the log, the newest first. */
 export const entries = computed(() => {
 	const bySend = new Map<string, RequestEvent[]>();
-	const all = untilPause(requests.value);
+	const all = untilPause(answered.value?.events.filter(isRequest) ?? requests.value);
 	for (const event of all) {
 		const key = sendOf(event);
 		if (key !== undefined) bySend.set(key, [...(bySend.get(key) ?? []), event]);
@@ -87,8 +138,10 @@ export const entries = computed(() => {
 			lines.push({ kind: attempts.length > 1 ? "attempts" : "request", requests: attempts, newest: event });
 		}
 	}
-	return lines;
+	return order.value === "oldest" ? lines.reverse() : lines;
 });
+
+const isRequest = (event: SandboxEvent): event is RequestEvent => event.type === "request";
 
 /** Names the send of which a request is an attempt. An id that comes again with another text or contact is another send. */
 function sendOf(event: RequestEvent): string | undefined {

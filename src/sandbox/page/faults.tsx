@@ -2,7 +2,7 @@ import { Act, ActForm, into } from "./act.tsx";
 import { callLine } from "./control.ts";
 import { Dialog } from "./dialog.tsx";
 import { computed, signal } from "./signal.ts";
-import { faults, post } from "./store.ts";
+import { faults, post, thread } from "./store.ts";
 import { faultWords } from "./words.ts";
 
 export const operations = [
@@ -45,6 +45,27 @@ function effectOf(): unknown {
 	return effect.value;
 }
 
+/** The contact whose phone is shown: a preset is for its next send alone. */
+const contact = computed(() => thread.value);
+
+const presets: readonly (readonly [string, object])[] = [
+	["Lose its answer", { phase: "after", effect: "hang" }],
+	["Answer 503", { effect: { status: 503 } }],
+	["Reset the connection", { effect: "reset" }],
+	["Delay it by 5 s", { effect: { latencyMs: 5_000 } }],
+	[
+		"A gateway's 404",
+		{ effect: { kind: "html", status: 404, body: "default backend - 404", contentType: "text/plain" } },
+	],
+];
+
+const preset = (options: object) =>
+	post("faults/add", {
+		operation: "messages.send",
+		...(contact.value === null ? {} : { contact: contact.value.phoneNumber }),
+		...options,
+	});
+
 interface FieldProps {
 	readonly label: string;
 	readonly state: typeof operation;
@@ -66,6 +87,19 @@ function Field({ label, state, placeholder = "", pattern = "\\d*" }: FieldProps)
 export function FaultsDialog() {
 	return (
 		<Dialog title="Faults">
+			<h3>
+				{contact.value === null
+					? "The next send"
+					: `The next send to ${contact.value.name ?? contact.value.phoneNumber}`}
+			</h3>
+			<div class="row">
+				{presets.map(([words, options]) => (
+					<Act key={words} call={preset(options)}>
+						{words}
+					</Act>
+				))}
+			</div>
+			<h3>Any fault</h3>
 			<ActForm class="fields" label="New fault" call={call.value}>
 				<label>
 					Operation
@@ -109,7 +143,8 @@ export function FaultsDialog() {
 				{faults.value.map((fault) => (
 					<li class="row" key={fault.id}>
 						<span>
-							{fault.operation ?? "any operation"}: {faultWords({ ...fault, ...fault.effect })}
+							{fault.operation ?? "any operation"}
+							{fault.contact && ` of ${fault.contact}`}: {faultWords({ ...fault, ...fault.effect })}
 						</span>
 						<span class="spring" />
 						<Act call={post(`faults/${fault.id}/remove`)}>Remove</Act>

@@ -1,5 +1,5 @@
 import { into } from "./act.tsx";
-import { isOfContact, kind, pausedAt, text } from "./entries.ts";
+import { ask, isOfContact, kind, order, pausedAt, text } from "./entries.ts";
 import { operations } from "./faults.tsx";
 import { events, requests, selected, tab, thread } from "./store.ts";
 
@@ -19,8 +19,30 @@ export function Filters() {
 					))}
 				</select>
 			)}
-			<input type="search" aria-label="Text in the log" placeholder="Filter" value={text.value} onInput={into(text)} />
+			<input
+				type="search"
+				aria-label="Text in the log"
+				placeholder="Words, status:401, outcome:held"
+				title="Words, and status:401 op:send contact:Anna outcome:held key:revoked"
+				value={text.value}
+				onInput={(event) => {
+					into(text)(event);
+					ask();
+				}}
+			/>
 			<Pause />
+			{tab.value === "Requests" && (
+				<button
+					type="button"
+					aria-pressed={order.value === "oldest"}
+					onClick={() => {
+						order.value = order.value === "oldest" ? "newest" : "oldest";
+						ask(0);
+					}}
+				>
+					Oldest first
+				</button>
+			)}
 			{name !== null && (
 				<label>
 					<input

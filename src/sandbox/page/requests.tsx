@@ -3,7 +3,7 @@ import { Act } from "./act.tsx";
 import { hrefOf, linkTo } from "./address.ts";
 import { Again, AsCode } from "./again.tsx";
 import { Copy } from "./copy.tsx";
-import { consequencesOf, type Entry, entries, isGood, targetOf } from "./entries.ts";
+import { answered, consequencesOf, type Entry, entries, isGood, order, targetOf, text } from "./entries.ts";
 import { Filters } from "./filters.tsx";
 import { keepPlace, Line, most, Older } from "./lines.tsx";
 import { type Outcome, outcomes } from "./outcomes.ts";
@@ -18,6 +18,12 @@ export function Requests() {
 	return (
 		<>
 			<Filters />
+			{answered.value && (
+				<p class="hint" role="status">
+					{counted(answered.value.count, "request")} {text.value.trim() === "" ? "in the log" : "found"}
+					{answered.value.count > 200 && `, the ${order.value} 200 are shown`}.
+				</p>
+			)}
 			{all.length === 0 && (
 				<p class="hint">
 					{allRequests.value.length > 0
@@ -32,7 +38,7 @@ export function Requests() {
 					))}
 				</ol>
 			</div>
-			<Older count={all.length} />
+			{!answered.value && <Older count={all.length} />}
 			<Forgotten />
 		</>
 	);

@@ -1,6 +1,7 @@
 import type { SandboxEvent } from "../index.ts";
 import { announce } from "./announce.ts";
 import { isRefused, read, request, token } from "./control.ts";
+import { askAgain } from "./entries.ts";
 import { signal } from "./signal.ts";
 import { events, readNewestEvents, readState, take } from "./store.ts";
 import { openStory } from "./stories.ts";
@@ -86,4 +87,5 @@ async function receive(reader: ReadableStreamDefaultReader<Uint8Array>, silence:
 function arrive(news: readonly SandboxEvent[]): void {
 	take(news, true);
 	for (const event of news) if (event.type === "request") announce(event);
+	askAgain();
 }

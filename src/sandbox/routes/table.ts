@@ -411,6 +411,12 @@ const state = [
 			return brief ? events.map(withoutAnswer) : events;
 		},
 	}),
+	get("search", {
+		takes: { q: optional(aString), order: optional(oneOf("newest", "oldest")), limit: optional(aCount) },
+		body: "none; in the query `q` (words, and `status:`, `op:`, `contact:`, `outcome:`, `key:`), `order` (newest or oldest), `limit` (100 when left out)",
+		answers: '`{"count", "events"}`: how many requests match, and some of them with what followed',
+		run: ({ sandbox }, { q = "", order, limit }) => sandbox.search(q, { order, limit: numberOf(limit) }),
+	}),
 	get("forgotten", {
 		answers:
 			'`{"events", "requests", "answers"}`: how many of the oldest are no longer kept, and how many requests are without their answer',

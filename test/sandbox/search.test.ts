@@ -1,0 +1,89 @@
+// One search over the whole log: words and filters, all of which must match.
+import { createClient } from "messaging-conversations";
+import { expect, test } from "vitest";
+import { createSandbox } from "../../src/sandbox/index.ts";
+import { serve } from "../../src/sandbox/server.ts";
+
+const [anna, bram] = ["+447700900101", "+447700900102"];
+
+async function played() {
+	const sandbox = createSandbox();
+	const agency = sandbox.agency();
+	agency.contact(anna, { name: "Anna Peeters" }).writes("Hello");
+	agency.contact(bram, { name: "Bram" });
+	const client = createClient({ ...sandbox.connection, retry: false }).agency(agency.id);
+	await client.messages.send({ to: anna, body: "Thursday at two", operationId: "visit-1" });
+	await client.messages.send({ to: bram, body: "Friday", operationId: "visit-2" });
+	await client.messages.send({ to: bram, body: "Saturday", operationId: "visit-3" });
+	await client.conversations.get(anna);
+	await client.conversations.list().page();
+	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: "hang", contact: anna });
+	await sandbox.request({
+		method: "POST",
+		path: `/agencies/${agency.id}/messages`,
+		body: { to: anna, body: "Lost one" },
+	});
+	const { id } = sandbox.keys.create();
+	const [, key] = sandbox.keys.list();
+	sandbox.keys.revoke(id);
+	await sandbox.request({ method: "GET", path: "/me", apiKey: key?.apiKey });
+	await sandbox.request({ method: "GET", path: "/me", apiKey: "none" });
+	const operations = (query: string) =>
+		sandbox.search(query).events.flatMap((event) => (event.type === "request" ? [event.operation] : []));
+	const bodies = (query: string) =>
+		sandbox
+			.search(query)
+			.events.flatMap((event) => (event.type === "request" ? [Object(event.body).body ?? event.operation] : []));
+	return { sandbox, operations, bodies };
+}
+
+test.each([
+	["thursday", ["Thursday at two"]],
+	['"at two"', ["Thursday at two"]],
+	["VISIT-1", ["Thursday at two"]],
+	["op:send", ["Thursday at two", "Friday", "Saturday", "Lost one"]],
+	["op:list", ["conversations.list"]],
+	["status:401", ["me.get", "me.get"]],
+	["status:4xx", ["me.get", "me.get"]],
+	["status:none", ["Lost one"]],
+	["key:revoked", ["me.get"]],
+	["key:unknown", ["me.get"]],
+	["contact:anna", ["Thursday at two", "conversations.get", "Lost one"]],
+	["contact:900102", ["Friday", "Saturday"]],
+	['contact:"anna peeters" op:get', ["conversations.get"]],
+	["outcome:replaced", ["Friday"]],
+	["outcome:held", ["Friday", "Saturday"]],
+	["outcome:sent op:send contact:anna", ["Thursday at two", "Lost one"]],
+	["outcome:refused", ["me.get", "me.get"]],
+	["op:send nowhere", []],
+	["status:", []],
+	["constructor:x", []],
+])("%s finds %j", async (query, found) => {
+	const { sandbox, bodies } = await played();
+	expect(bodies(query)).toEqual(found);
+	expect(sandbox.search(query).count).toBe(found.length);
+});
+
+test("all are counted, the newest or the oldest are returned with what followed, and no marks or answers", async () => {
+	const { sandbox } = await played();
+	const oldest = sandbox.search("op:send", { limit: 1, order: "oldest" });
+	expect(oldest.count).toBe(4);
+	expect(oldest.events.filter(({ type }) => type === "request")).toMatchObject([{ body: { body: "Thursday at two" } }]);
+	expect(oldest.events.map(({ type }) => type)).toContain("text.sent");
+	const [newest] = sandbox.search("", { limit: 1 }).events.filter(({ type }) => type === "request");
+	expect(newest).toMatchObject({ operation: "me.get", status: 401, answer: { _tag: "PartnerUnauthorized" } });
+	expect(JSON.stringify(sandbox.search("").events)).not.toMatch(/[\ue000\ue001]/);
+	expect(sandbox.search("op:list").events).toMatchObject([{ type: "request", answer: null }]);
+	expect(() => sandbox.search("", { limit: 0 })).toThrow(/limit/);
+	expect(() => sandbox.search(JSON.parse("7"))).toThrow(TypeError);
+});
+
+test("the control searches too", async () => {
+	const { sandbox } = await played();
+	const server = await serve(sandbox);
+	const response = await fetch(`${server.controlUrl}/search?q=outcome:held&limit=1`, {
+		headers: { "x-sandbox-token": server.token },
+	});
+	expect(await response.json()).toMatchObject({ count: 2, events: expect.any(Array) });
+	await server.close();
+});
