@@ -195,3 +195,16 @@ test("the next send of a contact loses its answer after two clicks", async () =>
 		.toMatchObject([{ operation: "messages.send", contact: phone, phase: "after", effect: { kind: "hang" } }]);
 	expect(await axeFindings(page)).toEqual([]);
 });
+
+test("a repeat of a send says that it is one", async () => {
+	const { page, sandbox, client } = await visit();
+	const agency = sandbox.agency();
+	agency.contact(phone, { name: "Anna" }).writes("Hello");
+	const { messages: texts } = client.agency(agency.id);
+	await texts.send({ to: phone, body: "Hi Anna", operationId: "visit-1" });
+	await shows(requests(page), "messages.send");
+	expect(await requests(page).getByText("a repeat of an earlier send").count()).toBe(0);
+	await sandbox.replay(sandbox.requests().at(-1)?.correlationId ?? "");
+	await shows(requests(page), "a repeat of an earlier send: nothing was sent again");
+	await shows(requests(page), "2 attempts of one operationId");
+});

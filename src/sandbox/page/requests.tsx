@@ -7,7 +7,7 @@ import { answered, consequencesOf, type Entry, entries, isGood, order, targetOf,
 import { Filters } from "./filters.tsx";
 import { keepPlace, Line, most, Older } from "./lines.tsx";
 import { type Outcome, outcomes } from "./outcomes.ts";
-import { requests as allRequests, forgotten, undoneBy } from "./store.ts";
+import { requests as allRequests, events, forgotten, undoneBy } from "./store.ts";
 import { secondOf, secondsOf } from "./time.ts";
 import { counted, type RequestEvent, reasonIn, type Tone, type Words, withoutRest, wordsOf } from "./words.ts";
 import { download, exportCall } from "./world.tsx";
@@ -143,6 +143,14 @@ function Attempts({ requests }: { readonly requests: readonly RequestEvent[] }) 
 	);
 }
 
+/** Whether a send was answered from its operationId: it sent no text, held none, and replaced none. */
+const isRepeat = (event: RequestEvent): boolean =>
+	event.operation === "messages.send" &&
+	event.status === 200 &&
+	event.fault === null &&
+	event.id !== events.value[0]?.id && // what followed from the first one may not be loaded
+	!consequencesOf(event).some(({ type }) => type.startsWith("text."));
+
 /** The outcome of a send, which leads to the phone, and what else followed. */
 function Then({ requests }: { readonly requests: readonly RequestEvent[] }) {
 	let outcome: Outcome | undefined;
@@ -161,6 +169,7 @@ function Then({ requests }: { readonly requests: readonly RequestEvent[] }) {
 		outcome = outcomes.value.get(correlationId) ?? outcome;
 		if (status !== null && !isGood(event)) say({ text: reasonIn(answer), tone: "" });
 		if (explanation) say({ text: explanation, tone: "bad" });
+		if (isRepeat(event)) say({ text: "a repeat of an earlier send: nothing was sent again", tone: "" });
 		// That a text is held says that consent was asked.
 		for (const each of consequencesOf(event)) {
 			const isSaid = each.type === "violation" && each.message === reasonIn(answer);
