@@ -18,7 +18,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
 		"outbox-states",
 		"outbox-limits",
 	],
-	Mirror: ["mirroring", "scale", "mirroring-limits"],
+	Mirror: ["mirroring", "many-agencies", "erasing", "scale", "mirroring-limits"],
 	Test: ["testing", "sandbox-page", "sandbox-server"],
 	Operate: [
 		"going-live",

@@ -9,11 +9,11 @@ import { type Known, type Memory, type MessageKey, never, newMemory, type Past }
 
 const version = 3;
 
-/** The memory that `since` means. */
-export function memoryFrom(operation: SyncFunction, since: string, agencyId: string): Memory {
+/** The memory that an option means, by default `since`. */
+export function memoryFrom(operation: SyncFunction, field: string, since: string, agencyId: string): Memory {
 	if (since === "now" || since === "beginning") return newMemory(agencyId, since);
 	const memory = decode(since, agencyId);
-	return typeof memory === "string" ? refuse(operation, "since", memory) : memory;
+	return typeof memory === "string" ? refuse(operation, field, memory) : memory;
 }
 
 export function encode(memory: Memory): string {

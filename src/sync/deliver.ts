@@ -62,6 +62,7 @@ async function* deliver(feed: Feed, { reads: rows, retries, memory, mark, now }:
 	feed.now = now;
 	feed.remaining = rows.length;
 	feed.memory = memory;
+	for (const phoneNumber of feed.forgotten) forget(memory, phoneNumber);
 	advance(rows.length);
 	for await (const end of reads(feed, rows, from, continues)) {
 		const note = noteOf(feed, end);
@@ -88,7 +89,7 @@ export async function* pollStatuses(feed: Feed): AsyncGenerator<Change, void, un
 	for await (const { item, read, error, isSkipped } of reads(feed, rows, ({ past }) => past.from)) {
 		const { phoneNumber } = item;
 		if (error) failures.push({ phoneNumber, error, leftToReconcile: false });
-		if (isSkipped) {
+		if (isSkipped || feed.forgotten.has(phoneNumber)) {
 			yield* offer(feed, item, noteSkipped(feed, feed.memory, item));
 			continue;
 		}
@@ -102,9 +103,9 @@ export async function* pollStatuses(feed: Feed): AsyncGenerator<Change, void, un
 
 /** The note of how a read ended. */
 function noteOf(feed: Feed, { item, read, error, isSkipped, isOutage }: ReadEnd<Planned>): Note {
-	const { memory, failures } = feed;
+	const { memory, failures, forgotten } = feed;
+	if (isSkipped || forgotten.has(item.phoneNumber)) return noteSkipped(feed, memory, item);
 	if (read) return noteRead(feed, memory, item, read);
-	if (isSkipped) return noteSkipped(feed, memory, item);
 	const note = noteFailure(feed, memory, item, !error);
 	const leftToReconcile = !isOutage && note.isGivenUp === true;
 	if (error) failures.push({ phoneNumber: item.phoneNumber, error, leftToReconcile });
@@ -128,6 +129,7 @@ async function* offer(feed: Feed, item: Planned, note: Note, advance: () => void
 		if (!isDelivered) {
 			takeBack();
 			Object.assign(feed, { memory, remaining });
+			for (const phoneNumber of feed.forgotten) forget(memory, phoneNumber);
 		}
 	}
 }

@@ -1,9 +1,10 @@
 import type { AgencyClient, PartnerError } from "messaging-conversations";
+import { ownFields } from "../shared/validation.ts";
 import { encode, memoryFrom } from "./checkpoint.ts";
 import type { Statuses } from "./followed.ts";
-import { checkCall, checkWhole, refuse, type SyncFunction } from "./input.ts";
+import { checkAgency, checkOptions, checkPhoneNumber, checkWhole, refuse, type SyncFunction } from "./input.ts";
 import type { Source } from "./list.ts";
-import { type Change, type Memory, never } from "./memory.ts";
+import { type Change, forget, type Memory, never } from "./memory.ts";
 import { abandoning } from "./signal.ts";
 
 /** Options that `changes`, `watch` and `reconcile` have in common. */
@@ -88,6 +89,13 @@ export interface ChangeFeed extends AsyncIterable<Change> {
 	readonly failures: readonly UnreadConversation[];
 	/** How many conversations the poll has listed and not delivered yet, such as for a progress bar. */
 	readonly remaining: number;
+	/**
+	 * Removes a contact's number from the checkpoint, and from the poll that runs. It makes no request. The contact's messages
+	 * until now count as delivered. Later ones are delivered, unless `skip` answers true. Save `feed.checkpoint` afterwards.
+	 *
+	 * @throws PartnerInvalidInput if the number is not in E.164
+	 */
+	forget: (phoneNumber: string) => void;
 }
 
 /** A feed: its options, its memory, and how its latest poll went. */
@@ -98,38 +106,60 @@ export interface Feed extends Source {
 	now: number;
 	failures: UnreadConversation[];
 	remaining: number;
+	/** Contacts that were forgotten while the poll runs. */
+	forgotten: Set<string>;
 	/** A loop runs over the feed. */
 	isBusy: boolean;
 }
 
-/** Checks the options that `changes` and `watch` have in common, and reads the checkpoint. */
+/** The options of a feed that belong to no agency, checked. */
+export interface FeedSettings extends Omit<Feed, "agency" | "memory" | "pace"> {}
+
+/** Checks the options that all feeds have in common. */
+export function feedSettings(
+	operation: SyncFunction,
+	options: Omit<FeedOptions, "since">,
+	ownNames: readonly string[],
+): FeedSettings {
+	const own = checkOptions(operation, options, ["lookbackMs", "statuses", ...ownNames]);
+	const { lookbackMs = 120_000, concurrency = 4, statuses = false, skip, raw = false } = own;
+	checkWhole(operation, "lookbackMs", lookbackMs, 0);
+	if (![true, false, "read"].includes(statuses)) refuse(operation, "statuses", 'must be true, false or "read"');
+	return {
+		operation,
+		lookbackMs,
+		concurrency,
+		statuses,
+		skip,
+		raw,
+		now: never,
+		failures: [],
+		remaining: 0,
+		forgotten: new Set(),
+		isLong: false,
+		isBusy: false,
+		// Each poll has its own.
+		signal: AbortSignal.abort(),
+	};
+}
+
+/** Checks the options of a feed of one agency, and reads the checkpoint. */
 export function openFeed(
 	operation: SyncFunction,
 	agency: AgencyClient,
 	options: FeedOptions,
 	ownNames: readonly string[],
 ): Feed {
-	const own = checkCall(operation, agency, options, ["since", "lookbackMs", "statuses", ...ownNames]);
-	const { since, lookbackMs = 120_000, concurrency = 4, statuses = false, skip, raw = false } = own;
-	checkWhole(operation, "lookbackMs", lookbackMs, 0);
-	if (![true, false, "read"].includes(statuses)) refuse(operation, "statuses", 'must be true, false or "read"');
-	return {
-		operation,
-		agency,
-		lookbackMs,
-		concurrency,
-		statuses,
-		skip,
-		raw,
-		memory: memoryFrom(operation, since, agency.id),
-		now: never,
-		failures: [],
-		remaining: 0,
-		isLong: false,
-		isBusy: false,
-		// Each poll has its own.
-		signal: AbortSignal.abort(),
-	};
+	checkAgency(operation, agency);
+	const settings = feedSettings(operation, options, ["since", ...ownNames]);
+	const { since } = ownFields(options, ["since"]);
+	return { ...settings, agency, memory: memoryFrom(operation, "since", since, agency.id) };
+}
+
+/** Removes a contact from the memory, and from a poll that runs. */
+export function forgetIn(feed: Feed, phoneNumber: string): void {
+	forget(feed.memory, phoneNumber);
+	if (feed.isBusy) feed.forgotten.add(phoneNumber);
 }
 
 export function publicFeed(feed: Feed, iterate: () => AsyncIterator<Change, void, undefined>): ChangeFeed {
@@ -142,6 +172,10 @@ export function publicFeed(feed: Feed, iterate: () => AsyncIterator<Change, void
 		},
 		get remaining() {
 			return feed.remaining;
+		},
+		forget(phoneNumber) {
+			checkPhoneNumber(phoneNumber);
+			forgetIn(feed, phoneNumber);
 		},
 		[Symbol.asyncIterator]: iterate,
 	};
@@ -163,6 +197,7 @@ export function pollOnce(
 			yield* run(feed);
 		} finally {
 			feed.isBusy = false;
+			feed.forgotten.clear();
 		}
 	});
 }

@@ -4,9 +4,14 @@
  * @module messaging-conversations/sync
  */
 
+export type { AgencyChange, AgencyPoll, WatchAgenciesOptions } from "./agencies.ts";
 export { type ChangesOptions, changes } from "./changes.ts";
 export type { ChangeFeed, FeedOptions, ReadOptions, UnreadConversation } from "./feed.ts";
 export { fingerprintOf } from "./fingerprint.ts";
 export type { Change } from "./memory.ts";
 export { type Reconciled, type ReconcileOptions, reconcile, type StoredConversation } from "./reconcile.ts";
 export { type WatchFeed, type WatchOptions, watch } from "./watch.ts";
+export {
+	type AgenciesFeed,
+	watchAgencies,
+} from "./watch-agencies.ts";

@@ -1,15 +1,26 @@
-import { type AgencyClient, PartnerInvalidInput } from "messaging-conversations";
+import { type AgencyClient, PartnerConfigurationError, PartnerInvalidInput } from "messaging-conversations";
 import { longestTimerMs } from "../shared/sleep.ts";
 import { fieldsProblem, isAbortSignal, isWhole, ownFields } from "../shared/validation.ts";
 
 /** The functions of this entry that refuse bad input. */
-export type SyncFunction = "changes" | "watch" | "reconcile" | "fingerprintOf";
-
-/** A timer of more than 2^31 − 1 ms would fire at once. */
+export type SyncFunction = "changes" | "watch" | "watchAgencies" | "reconcile" | "fingerprintOf" | "forget";
 
 /** Throws `PartnerInvalidInput`. */
 export function refuse(operation: SyncFunction, field: string, rule: string): never {
 	throw new PartnerInvalidInput({ field, rule, operation });
+}
+
+/** The error of a function that the caller gave. It names the error that was thrown, whose message may hold a number. */
+export function ofCaller(
+	operation: SyncFunction,
+	field: string,
+	thrown: unknown,
+	agencyId?: string,
+): PartnerConfigurationError {
+	const { name = "Error" } = Object(thrown);
+	const cause = { name: `${name}` };
+	const rule = "its function failed";
+	return new PartnerConfigurationError({ operation, field, rule, agencyId, retryable: true, cause });
 }
 
 /** The options that all of them take. */
@@ -22,19 +33,21 @@ interface CommonOptions {
 
 const commonNames = ["concurrency", "skip", "raw", "signal"];
 
+/** Throws unless it is an agency of a client. */
+export function checkAgency(operation: SyncFunction, agency: AgencyClient): void {
+	if (!agency?.conversations) refuse(operation, "agency", "must be client.agency(id)");
+}
+
 /**
- * Checks the agency and the options that all of them take. No option may have a name outside these and
- * `ownNames`.
+ * Checks the options that all of them take. No option may have a name outside these and `ownNames`.
  *
  * @returns the options, without what a library has added to `Object.prototype`
  */
-export function checkCall<Options extends CommonOptions>(
+export function checkOptions<Options extends CommonOptions>(
 	operation: SyncFunction,
-	agency: AgencyClient,
 	options: Options,
 	ownNames: readonly string[],
 ): Options {
-	if (!agency?.conversations) refuse(operation, "agency", "must be client.agency(id)");
 	const problem = fieldsProblem(options, [...ownNames, ...commonNames]);
 	if (problem !== undefined) refuse(operation, "options", problem);
 	const own = ownFields(options, [...ownNames, ...commonNames]);
@@ -44,6 +57,12 @@ export function checkCall<Options extends CommonOptions>(
 	if (typeof raw !== "boolean") refuse(operation, "raw", "must be true or false");
 	if (signal !== undefined && !isAbortSignal(signal)) refuse(operation, "signal", "must be an AbortSignal");
 	return own;
+}
+
+/** A number in the form in which the feed delivers it. */
+export function checkPhoneNumber(phoneNumber: string): void {
+	if (typeof phoneNumber !== "string" || !/^\+\d{5,15}$/.test(phoneNumber))
+		refuse("forget", "phoneNumber", "must be a number in E.164, as the feed delivers it, such as +447700900123");
 }
 
 export function checkFunction(operation: SyncFunction, field: string, value: unknown): void {

@@ -80,6 +80,7 @@ export async function list(source: Source, startAt: (top: Top) => number, listin
 			source.isLong ||= pages > 1;
 			const request = agency.conversations.list({ pageSize: 100, cursor, signal });
 			const { data, response } = await retryLimited(source, () => request.page().withResponse());
+			source.pace?.sent(response.attempts);
 			if (!cursor) date = instant(response.headers.get("date"));
 			const page = data.conversations.map((row) => ({ row, at: instant(row.lastMessageAt) }));
 			// A row without a time neither sets the mark nor ends the list: it may be first or last.

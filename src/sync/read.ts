@@ -3,12 +3,12 @@ import {
 	isPartnerError,
 	type Message,
 	type MessagePage,
-	PartnerConfigurationError,
 	type PartnerError,
 	PartnerUnexpectedResponse,
 } from "messaging-conversations";
 import { untilAborted } from "../shared/signals.ts";
 import { instant } from "./fingerprint.ts";
+import { ofCaller } from "./input.ts";
 import { retryLimited } from "./limited.ts";
 import { mostPagesInVain, type Source } from "./list.ts";
 import { keyIn, last, type MessageKey, never } from "./memory.ts";
@@ -36,9 +36,11 @@ export type From = number | "newest";
  * @param from pages of messages are read until older than this
  */
 async function read(source: Source, phoneNumber: string, from: From): Promise<Conversation> {
-	const { agency, signal, raw } = source;
+	const { agency, signal, raw, pace } = source;
 	const pageSize = from === "newest" ? 1 : 100;
-	const { conversation, messagePage } = await agency.conversations.get(phoneNumber, { pageSize, signal });
+	const { data, response } = await agency.conversations.get(phoneNumber, { pageSize, signal }).withResponse();
+	pace?.sent(response.attempts);
+	const { conversation, messagePage } = data;
 	if (!raw) makeStorable(conversation);
 	const messages = new Map<MessageKey, Dated>();
 	const latest = instant(conversation.summary.lastMessageAt);
@@ -70,7 +72,12 @@ async function read(source: Source, phoneNumber: string, from: From): Promise<Co
 	const { nextCursor: cursor } = messagePage;
 	if (add(messagePage) && cursor !== null) {
 		const older = agency.conversations.listMessages(phoneNumber, { pageSize, cursor, signal });
-		for await (const page of older.pages()) if (!add(page)) break;
+		await pace?.turn();
+		for await (const page of older.pages()) {
+			pace?.sent(1);
+			if (!add(page)) break;
+			await pace?.turn();
+		}
 	}
 	return { conversation, messages: [...messages.values()] };
 }
@@ -80,16 +87,7 @@ export async function isSkipped({ operation, skip, signal }: Source, phoneNumber
 	try {
 		return skip !== undefined && (await untilAborted(skip(phoneNumber), signal)) === true;
 	} catch (error) {
-		// Its message may hold the number.
-		const { name = "Error" } = Object(error);
-		const rule = "its function failed";
-		throw new PartnerConfigurationError({
-			operation,
-			field: "skip",
-			rule,
-			retryable: true,
-			cause: { name: `${name}` },
-		});
+		throw ofCaller(operation, "skip", error);
 	}
 }
 

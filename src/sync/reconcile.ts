@@ -1,7 +1,7 @@
 import type { AgencyClient, ConversationDetail, Message, PartnerError } from "messaging-conversations";
 import type { ReadOptions } from "./feed.ts";
 import { fingerprintOf, totalIn } from "./fingerprint.ts";
-import { checkCall, refuse } from "./input.ts";
+import { checkAgency, checkOptions, refuse } from "./input.ts";
 import { emptyListing, list, type Source } from "./list.ts";
 import { never } from "./memory.ts";
 import { isSkipped, mostInARow, reads } from "./read.ts";
@@ -61,7 +61,8 @@ export interface Reconciled {
  * }
  */
 export function reconcile(agency: AgencyClient, options: ReconcileOptions): AsyncIterable<Reconciled> {
-	const own = checkCall("reconcile", agency, options, ["stored"]);
+	checkAgency("reconcile", agency);
+	const own = checkOptions("reconcile", options, ["stored"]);
 	const { stored, concurrency = 4, skip, raw = false, signal } = own;
 	if (Object(stored) !== stored || !(Symbol.asyncIterator in stored || Symbol.iterator in stored))
 		refuse("reconcile", "stored", "must be iterable");

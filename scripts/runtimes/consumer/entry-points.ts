@@ -16,7 +16,7 @@ const { serve } = serverEntry;
 async function main(): Promise<void> {
 	exactly(nodeEntry, ["nodeHttp"]);
 	exactly(serverEntry, ["serve"]);
-	exactly(syncEntry, ["changes", "fingerprintOf", "reconcile", "watch"]);
+	exactly(syncEntry, ["changes", "fingerprintOf", "reconcile", "watch", "watchAgencies"]);
 	exactly(outboxEntry, [
 		"bullmqEngine",
 		"checkDelivery",

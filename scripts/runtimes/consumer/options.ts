@@ -10,6 +10,7 @@ import {
 	operationIdFrom,
 	PartnerInvalidInput,
 } from "messaging-conversations";
+import { type WatchAgenciesOptions, watchAgencies } from "messaging-conversations/sync";
 import type { Place } from "./exercise.ts";
 
 type Every<Options> = { [Option in keyof Required<Options>]: Exclude<Options[Option], undefined> };
@@ -128,6 +129,36 @@ export async function tryOptions({ controls, baseUrl, apiKey, ...place }: Place,
 		consentLanguage: "English",
 		ifHeld: "refuse",
 	};
+	const stored = new Map<string, string>();
+	const polls: string[] = [];
+	const fleet: Every<WatchAgenciesOptions> = {
+		load: (agencyId) => stored.get(agencyId),
+		save: (agencyId, checkpoint) => void stored.set(agencyId, checkpoint),
+		since: "beginning",
+		requestsPerSecond: 100,
+		minMs: 1_000,
+		maxMs: 2_000,
+		discoverMs: 1_000,
+		partition: { index: 0, of: 1 },
+		lease: () => true,
+		onPoll: ({ agencyId }) => polls.push(agencyId),
+		onError: (error) => lines.push(error.message),
+		lookbackMs: 60_000,
+		statuses: "read",
+		skip: (number) => number !== phone,
+		raw: false,
+		concurrency: 2,
+		signal: new AbortController().signal,
+	};
+	const followed = watchAgencies(client, fleet);
+	for await (const change of followed) {
+		same("skip", change.phoneNumber, phone);
+		await change.save();
+		break;
+	}
+	same("save", stored.get(agency.id)?.includes(phone), true);
+	await followed.forget(phone);
+
 	attempts.length = 0;
 	same("operationId", (await agency.messages.send(message, call)).operationId, operationId);
 	same("ifHeld reads first", attempts, ["1: 200", "1: 200"]);
