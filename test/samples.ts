@@ -51,12 +51,16 @@ const agency = client.agency(process.env.MESSAGING_AGENCY_ID ?? "");
 const myPhone = process.env.MY_PHONE ?? "";
 `;
 
-/** The samples of the pages. One that continues the first sample starts where that one ends. */
+/**
+ * The samples of the pages. One that continues the first sample starts where that one ends. What its reader has already,
+ * such as a database, is in a comment before it, which nobody sees: `<!-- the reader has:`, code, `-->`.
+ */
 export const pageSamples: Sample[] = pages.flatMap(({ name: file, text }) =>
-	[...text.matchAll(/^```ts\n(.*?)^```/gms)].map(({ 1: code = "", index }, number) => {
-		const continues = /\b(client|agency)\b/.test(code) && !/const client = /.test(code);
-		const excerpt = { file, line: lineAt(text, index) + 1, code };
-		return sample(`${file}, sample ${number + 1}`, ...(continues ? [beginning] : []), excerpt);
+	[...text.matchAll(/(?:^<!-- the reader has:\n(.*?)^-->\n\n)?^```ts\n(.*?)^```/gms)].map((match, number) => {
+		const [block, given = "", code = ""] = match;
+		const continues = /\b(client|agency)\b/.test(given + code) && !/const client = /.test(given + code);
+		const excerpt = { file, line: lineAt(text, match.index + block.indexOf("```ts")) + 1, code };
+		return sample(`${file}, sample ${number + 1}`, ...(continues ? [beginning] : []), given, excerpt);
 	}),
 );
 

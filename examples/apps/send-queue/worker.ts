@@ -7,7 +7,7 @@ import { startEngine } from "./engine.ts";
 import { createNotes } from "./notes.ts";
 import { createPage } from "./page.ts";
 
-const { DATABASE_URL = ".pglite", PORT = "0", OUTBOX = "{}" } = process.env;
+const { DATABASE_URL = ".pglite", PORT = "0" } = process.env;
 const { client, agency, sandbox } = await openAgency();
 const database = await openDatabase(DATABASE_URL);
 const { engine, stop: stopEngine } = await startEngine(DATABASE_URL);
@@ -17,7 +17,6 @@ const outbox = createOutbox({
 	engine,
 	onPaused: ({ reason, error, retryAt }) =>
 		console.error(`${error?.message ?? reason}; again at ${retryAt.toISOString()}`),
-	...JSON.parse(OUTBOX),
 });
 await outbox.migrate();
 await createNotes(database);

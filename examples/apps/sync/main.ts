@@ -8,7 +8,7 @@ import { createTables, openDatabase } from "../database.ts";
 import { nightly, poll, tables } from "./mirror.ts";
 import { createMirror, type MirrorOptions } from "./worker.ts";
 
-const { MESSAGING_BASE_URL, MESSAGING_API_KEY, DATABASE_URL, SYNC_DATABASE, MIRROR = "{}" } = process.env;
+const { MESSAGING_BASE_URL, MESSAGING_API_KEY, DATABASE_URL, SYNC_DATABASE } = process.env;
 const connection = MESSAGING_BASE_URL
 	? { baseUrl: MESSAGING_BASE_URL, apiKey: MESSAGING_API_KEY }
 	: createSandbox({ now: new Date(), scenario: "busy" }).connection;
@@ -50,7 +50,7 @@ if (task === "--once" || task === "--nightly") {
 	}
 	await database.close();
 } else {
-	const options: MirrorOptions = JSON.parse(MIRROR);
+	const options: MirrorOptions = {};
 	const database = await openDatabase(place);
 	const mirror = await createMirror(database, options);
 	for (const { id } of agencies) await mirror.add(id);

@@ -14,6 +14,7 @@ import { serve } from "messaging-conversations/sandbox/server";
 import { afterAll, afterEach, expect, test } from "vitest";
 import { isLong } from "../../../test/length.ts";
 import { type Server, startServer } from "../../../test/postgres.ts";
+import { quickCopy } from "../../../test/quick.ts";
 import { openDatabase } from "../database.ts";
 import { startEngine } from "../send-queue/engine.ts";
 import { createNotes, sendNote } from "../send-queue/notes.ts";
@@ -110,17 +111,15 @@ test("the page takes a long text of emojis, and sends lines as they were written
 	expect(anna.inbox().map(({ body }) => body)).toEqual([emojis, "Friday\nor Sunday?"]);
 });
 
-const quick = { settleMs: 1_500, followMs: [300] };
-
 async function startWorker(url: string, service: { baseUrl: string; apiKey: string }): Promise<ChildProcess> {
-	const worker = spawn(process.execPath, ["--liftoff-only", "--import", "tsx", "send-queue/worker.ts"], {
+	const file = quickCopy(join(cwd, "send-queue/worker.ts"), "\tengine,", "\tengine, settleMs: 1_500, followMs: [300],");
+	const worker = spawn(process.execPath, ["--liftoff-only", "--import", "tsx", file], {
 		cwd,
 		env: {
 			...process.env,
 			DATABASE_URL: url,
 			MESSAGING_BASE_URL: service.baseUrl,
 			MESSAGING_API_KEY: service.apiKey,
-			OUTBOX: JSON.stringify(quick),
 		},
 		stdio: ["ignore", "pipe", "inherit"],
 	});

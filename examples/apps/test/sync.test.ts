@@ -1,6 +1,7 @@
 // The mirror on PGlite and on a PostgreSQL server, with a worker that is killed in the middle of a catch-up.
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createClient, toE164 } from "messaging-conversations";
@@ -10,6 +11,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { pick, randomFrom } from "../../../test/faults/random.ts";
 import { isLong } from "../../../test/length.ts";
 import { type Server, startServer } from "../../../test/postgres.ts";
+import { quickCopy } from "../../../test/quick.ts";
 import { type Database, openDatabase } from "../database.ts";
 import { erase, markSeen, nightly, poll, retryUnstored, tables, unreadCounts } from "../sync/mirror.ts";
 import { createMirror } from "../sync/worker.ts";
@@ -320,14 +322,15 @@ describe("the mirror on a PostgreSQL server", () => {
 	suite(async () => openServer(await place()));
 
 	async function startWorker(url: string, service: SandboxServer): Promise<ChildProcess> {
-		const worker = spawn(process.execPath, ["--import", "tsx", "sync/main.ts"], {
+		const quick = "MirrorOptions = { minSeconds: 1, maxSeconds: 2, pollSeconds: 0.5, expireInSeconds: 4 }";
+		const file = quickCopy(join(cwd, "sync/main.ts"), "MirrorOptions = {}", quick);
+		const worker = spawn(process.execPath, ["--import", "tsx", file], {
 			cwd,
 			env: {
 				...process.env,
 				DATABASE_URL: url,
 				MESSAGING_BASE_URL: service.baseUrl,
 				MESSAGING_API_KEY: service.apiKey,
-				MIRROR: JSON.stringify({ minSeconds: 1, maxSeconds: 2, pollSeconds: 0.5, expireInSeconds: 4 }),
 			},
 			stdio: ["ignore", "pipe", "inherit"],
 		});

@@ -4,7 +4,7 @@ import { createOutbox, pgBossEngine, postgresStore } from "messaging-conversatio
 import pg from "pg";
 import PgBoss from "pg-boss"; // pg-boss 12, for Node 22 or later: import { PgBoss } from "pg-boss"
 
-const { MESSAGING_BASE_URL: baseUrl, MESSAGING_API_KEY: apiKey, DATABASE_URL = "", PORT, OUTBOX = "{}" } = process.env;
+const { MESSAGING_BASE_URL: baseUrl, MESSAGING_API_KEY: apiKey, DATABASE_URL = "", PORT } = process.env;
 
 // First of all: the first process of a container ignores a signal that it does not listen to.
 const stop = new AbortController();
@@ -26,7 +26,6 @@ const outbox = createOutbox({
 	engine: pgBossEngine(boss),
 	settleMs: 35_000, // a request may take 30 seconds, and ends within the grace period of the pod
 	onPaused: ({ reason, retryAt }) => log("texts wait", { reason, retryAt }), // alert on it, and do not restart the pod
-	...JSON.parse(OUTBOX), // tests shorten the waits
 });
 await outbox.migrate();
 

@@ -14,7 +14,10 @@ test("a mirror that is killed continues, and stores each message once", async ()
 	const count = async (table: string): Promise<number> =>
 		Number((await pool.query(`select count(*) from ${table}`)).rows[0].count);
 	const run = () =>
-		startProgram("mirror/mirror", { ...env, MESSAGING_AGENCY_ID: agencyId, DATABASE_URL: url, POLL_MS: "200" });
+		startProgram("mirror/mirror", { ...env, MESSAGING_AGENCY_ID: agencyId, DATABASE_URL: url }, [
+			"statuses: true,",
+			"statuses: true, minMs: 200,",
+		]);
 
 	const first = run();
 	await expect.poll(() => count("conversation"), { interval: 5 }).toBeGreaterThan(20);

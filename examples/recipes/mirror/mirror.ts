@@ -2,13 +2,7 @@ import { createClient, PartnerAbortError } from "messaging-conversations";
 import { type Change, watch } from "messaging-conversations/sync";
 import pg from "pg";
 
-const {
-	MESSAGING_BASE_URL: baseUrl,
-	MESSAGING_API_KEY: apiKey,
-	MESSAGING_AGENCY_ID = "",
-	DATABASE_URL,
-	POLL_MS,
-} = process.env;
+const { MESSAGING_BASE_URL: baseUrl, MESSAGING_API_KEY: apiKey, MESSAGING_AGENCY_ID = "", DATABASE_URL } = process.env;
 const stop = new AbortController();
 for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => stop.abort());
 
@@ -19,7 +13,6 @@ const { rows } = await pool.query("select checkpoint from feed where agency_id =
 const feed = watch(createClient({ baseUrl, apiKey }).agency(MESSAGING_AGENCY_ID), {
 	since: rows[0]?.checkpoint ?? "beginning",
 	statuses: true, // a message comes again when it is delivered, or has failed
-	minMs: Number(POLL_MS ?? 15_000),
 	onError: ({ message }) => console.error(message), // the feed tries again by itself
 	signal: stop.signal,
 });

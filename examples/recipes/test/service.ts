@@ -7,6 +7,7 @@ import { createSandbox, type SandboxOptions } from "messaging-conversations/sand
 import { type SandboxServer, serve } from "messaging-conversations/sandbox/server";
 import pg from "pg";
 import { afterEach, expect, inject } from "vitest";
+import { quickCopy } from "../../../test/quick.ts";
 
 const folder = fileURLToPath(new URL("..", import.meta.url));
 const closing: (() => unknown)[] = [];
@@ -55,9 +56,14 @@ export interface Program {
 	ended: Promise<number | string>;
 }
 
-/** Runs a compiled program of a recipe, such as `nestjs/main`. */
-export function startProgram(name: string, env: Record<string, string>): Program {
-	return start(`node_modules/.programs/${name}.mjs`, env);
+/** Runs a compiled program of a recipe, such as `nestjs/main`. The test may replace a piece of its code. */
+export function startProgram(
+	name: string,
+	env: Record<string, string>,
+	[code, replacement]: readonly [string | RegExp, string] = ["", ""],
+): Program {
+	const file = `${folder}node_modules/.programs/${name}.mjs`;
+	return start(replacement ? quickCopy(file, code, replacement) : file, env);
 }
 
 /** Runs a file of this folder with Node. Its standard input is open. */
