@@ -50,7 +50,8 @@ The sandbox follows the rules on this page. Run what matters to you under both a
 \`\`\`ts
 import { createSandbox } from "messaging-conversations/sandbox";
 
-for (const retryAfterDrop of ["resend", "replay"] as const) createSandbox({ policy: { retryAfterDrop } });
+for (const retryAfterDrop of ["resend", "replay"] as const)
+	createSandbox({ policy: { retryAfterDrop } });
 \`\`\`
 
 On the command line this is \`--policy retryAfterDrop=replay\`. This page is written by \`npm run generate\`.

@@ -3,7 +3,8 @@ import { createOutbox, type EnqueuedText, type Outbox, type OutboxOptions } from
 
 export interface Rules extends Pick<OutboxOptions, "store" | "now"> {
 	timeZoneOf: (agencyId: string) => string;
-	hasOptedOut: (to: string) => Promise<boolean>; // older opt-outs of the CRM
+	/** Older opt-outs of the CRM. */
+	hasOptedOut: (to: string) => Promise<boolean>;
 }
 
 export function openOutbox(client: Client, { timeZoneOf, hasOptedOut, ...options }: Rules): Outbox {
@@ -13,8 +14,10 @@ export function openOutbox(client: Client, { timeZoneOf, hasOptedOut, ...options
 		quietHours: { from: "20:00", to: "08:00", timeZone: timeZoneOf },
 		async beforeSend({ to, purpose, createdAt }, { messages, isOwn }) {
 			if (await hasOptedOut(to)) return "cancel";
-			const said = messages.filter(({ templateName }) => templateName === null); // newest first
-			if (purpose !== "reply" && said[0]?.direction === "inbound") return "cancel"; // no one has answered the contact
+			// Newest first
+			const said = messages.filter(({ templateName }) => templateName === null);
+			// No one has answered the contact.
+			if (purpose !== "reply" && said[0]?.direction === "inbound") return "cancel";
 			const isLater = said.filter(({ createdAt: at }) => new Date(at ?? 0) > createdAt);
 			const hasColleagueAnswered = isLater.some((each) => each.direction === "outbound" && !isOwn(each));
 			return hasColleagueAnswered ? "cancel" : "send";

@@ -17,9 +17,17 @@ const moving = new Worker<SendJob>(
 	async ({ data, attemptsStarted, timestamp }) => {
 		const { noteId, agencyId, to, body, visitAt } = data;
 		if (attemptsStarted > 1) {
-			// The old code may have sent it, and the outbox does not know under which id.
-			const { status } = await checkDelivery(client.agency(agencyId), { to, body, since: timestamp });
-			if (status === "unknown") throw new Error("Not clear whether it was sent. Look at the conversation.");
+			// The old code may have sent it, and the outbox does not know under which
+			// id.
+			const { status } = await checkDelivery(client.agency(agencyId), {
+				to,
+				body,
+				since: timestamp,
+			});
+			if (status === "unknown")
+				throw new Error(
+					"Not clear whether it was sent. Look at the conversation.",
+				);
 			if (status !== "not_found") return;
 		}
 		await outbox.enqueue({ id: noteId, agencyId, to, body, notAfter: visitAt });
@@ -29,7 +37,8 @@ const moving = new Worker<SendJob>(
 moving.on("error", (error) => console.error(error.message));
 
 async function stop(): Promise<void> {
-	// With a Redis that is away it would not end. A job that is cut off is repeated, and checked then.
+	// With a Redis that is away it would not end. A job that is cut off is
+	// repeated, and checked then.
 	await Promise.race([moving.close(), setTimeout(5_000)]);
 	await pool.end();
 	process.exit();

@@ -8,13 +8,29 @@ export interface Note {
 	visitAt: string;
 }
 
-/** Stores the note and its text in one transaction. A double click stores both once. */
-export async function saveNote({ id, agencyId, to, body, visitAt }: Note): Promise<string> {
+/**
+ * Stores the note and its text in one transaction. A double click stores both
+ * once.
+ */
+export async function saveNote({
+	id,
+	agencyId,
+	to,
+	body,
+	visitAt,
+}: Note): Promise<string> {
 	const tx = await pool.getConnection();
 	try {
 		await tx.beginTransaction();
-		await tx.execute("insert into note (id, body) values (?, ?) on duplicate key update id = id", [id, body]);
-		const { description } = await outbox.enqueue({ id, agencyId, to, body, notAfter: visitAt }, { tx });
+		await tx.execute(
+			`insert into note (id, body) values (?, ?)
+			on duplicate key update id = id`,
+			[id, body],
+		);
+		const { description } = await outbox.enqueue(
+			{ id, agencyId, to, body, notAfter: visitAt },
+			{ tx },
+		);
 		await tx.commit();
 		return description; // "Waits to be sent."
 	} catch (error) {

@@ -4,7 +4,10 @@ import { createClient } from "messaging-conversations";
 import { createOutbox, postgresStore } from "messaging-conversations/outbox";
 import pg from "pg";
 
-const noteTable = pgTable("note", { id: text().primaryKey(), body: text().notNull() });
+const noteTable = pgTable("note", {
+	id: text().primaryKey(),
+	body: text().notNull(),
+});
 
 export interface Note {
 	/** Made by the form, so that a double click is one note and one text. */
@@ -18,7 +21,8 @@ export interface Note {
 
 export async function openNotes(databaseUrl: string) {
 	const pool = new pg.Pool({ connectionString: databaseUrl });
-	pool.on("error", ({ message }) => console.error(message)); // a connection that breaks is replaced
+	// A connection that breaks is replaced
+	pool.on("error", ({ message }) => console.error(message));
 	const db = drizzle(pool);
 	const client = createClient({
 		baseUrl: process.env.MESSAGING_BASE_URL,
@@ -39,7 +43,10 @@ export async function openNotes(databaseUrl: string) {
 		save: ({ id, agencyId, to, body, visitAt }: Note) =>
 			db.transaction(async (tx) => {
 				await tx.insert(noteTable).values({ id, body }).onConflictDoNothing();
-				return outbox.enqueue({ id, agencyId, to, body, notAfter: visitAt }, { tx });
+				return outbox.enqueue(
+					{ id, agencyId, to, body, notAfter: visitAt },
+					{ tx },
+				);
 			}),
 		/** Finishes the requests in progress, for SIGTERM. */
 		close: async () => {

@@ -33,7 +33,10 @@ export async function openNotes(databaseUrl: string) {
 		save: ({ id, agencyId, to, body, visitAt }: Note) =>
 			db.transaction(async (trx) => {
 				await trx("note").insert({ id, body }).onConflict("id").ignore();
-				return outbox.enqueue({ id, agencyId, to, body, notAfter: visitAt }, { tx: trx });
+				return outbox.enqueue(
+					{ id, agencyId, to, body, notAfter: visitAt },
+					{ tx: trx },
+				);
 			}),
 		/** Finishes the requests in progress, for SIGTERM. */
 		close: async () => {

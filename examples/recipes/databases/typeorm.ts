@@ -18,7 +18,11 @@ export interface Note {
 }
 
 export async function openNotes(databaseUrl: string) {
-	const db = new DataSource({ type: "postgres", url: databaseUrl, entities: [noteEntity] });
+	const db = new DataSource({
+		type: "postgres",
+		url: databaseUrl,
+		entities: [noteEntity],
+	});
 	await db.initialize();
 	const client = createClient({
 		baseUrl: process.env.MESSAGING_BASE_URL,
@@ -38,8 +42,17 @@ export async function openNotes(databaseUrl: string) {
 		/** Stores the note and its text together, or neither. */
 		save: ({ id, agencyId, to, body, visitAt }: Note) =>
 			db.transaction(async (tx) => {
-				await tx.createQueryBuilder().insert().into(noteEntity).values({ id, body }).orIgnore().execute();
-				return outbox.enqueue({ id, agencyId, to, body, notAfter: visitAt }, { tx });
+				await tx
+					.createQueryBuilder()
+					.insert()
+					.into(noteEntity)
+					.values({ id, body })
+					.orIgnore()
+					.execute();
+				return outbox.enqueue(
+					{ id, agencyId, to, body, notAfter: visitAt },
+					{ tx },
+				);
 			}),
 		/** Finishes the requests in progress, for SIGTERM. */
 		close: async () => {

@@ -7,7 +7,8 @@ const visit = { id: 7, phone: "+447700900101", time: "14:00" };
 let sandbox, agency, anna;
 
 beforeEach(() => {
-	sandbox = createSandbox({ now: "2026-01-05T09:00:00Z" }); // nothing is shared between tests
+	// Nothing is shared between tests
+	sandbox = createSandbox({ now: "2026-01-05T09:00:00Z" });
 	agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
 	anna = sandbox.agency().contact(visit.phone, { name: "Anna" });
 	anna.writes("See you tomorrow");
@@ -25,19 +26,21 @@ const texts = () =>
 		.inbox()
 		.flatMap(({ kind, body }) => (kind === "text" ? [body] : []))
 		.slice(1);
-const statusOf = async (sent) => (await checkDelivery(agency, sent, { now: sandbox.clock.now })).status;
+const statusOf = async (sent) =>
+	(await checkDelivery(agency, sent, { now: sandbox.clock.now })).status;
 
 test("a declined consent: the reminder never arrives", async () => {
 	const sent = await remind(agency, visit, sandbox.clock.now());
 	expect(sent.queued).toBe(true);
 	expect(await statusOf(sent)).toBe("held");
 	anna.declines();
-	sandbox.clock.advance({ minutes: 2 }); // within 65 seconds of the last activity the status is "unknown"
+	// Within 65 seconds of the last activity the status is "unknown"
+	sandbox.clock.advance({ minutes: 2 });
 	expect(await statusOf(sent)).toBe("dropped");
 	expect(texts()).toEqual([]);
 });
 
-test("an accepted one arrives, and a second reminder has not replaced it", async () => {
+test("an accepted one arrives, and no second one replaced it", async () => {
 	await remind(agency, visit);
 	expect(await remind(agency, { ...visit, id: 8 })).toBeUndefined();
 	anna.accepts();
@@ -50,16 +53,26 @@ test("no answer within 48 hours", async () => {
 	expect(await statusOf(sent)).toBe("dropped");
 });
 
-test.each(["No thanks", "Nee bedankt", "Laissez-moi réfléchir", "Annuler", "Which flat?"])(
-	"who wrote %j and has no answer gets no reminder",
-	async (words) => {
-		anna.writes(words);
-		expect(await remind(agency, visit)).toBeUndefined();
-		expect(texts()).toEqual([]);
-	},
-);
+test.each([
+	"No thanks",
+	"Nee bedankt",
+	"Laissez-moi réfléchir",
+	"Annuler",
+	"Which flat?",
+])("who wrote %j and has no answer gets no reminder", async (words) => {
+	anna.writes(words);
+	expect(await remind(agency, visit)).toBeUndefined();
+	expect(texts()).toEqual([]);
+});
 
-test.each(["Stop, please", "Stopp!", "Arrêtez de m'écrire", "Uitschrijven", "¡Baja!", "Nie piszcie do mnie więcej"])(
+test.each([
+	"Stop, please",
+	"Stopp!",
+	"Arrêtez de m'écrire",
+	"Uitschrijven",
+	"¡Baja!",
+	"Nie piszcie do mnie więcej",
+])(
 	"who wrote %j gets no reminder, although somebody has answered",
 	async (words) => {
 		anna.writes(words);
@@ -86,18 +99,31 @@ test("an answer in words is no permission", async () => {
 	expect(texts()).toEqual([]);
 });
 
-test("a phone that cannot be reached, and an answer that was lost on the way", async () => {
+test("an unreachable phone, and a response that was lost", async () => {
 	anna.writes("Which flat was it?");
 	sandbox.agency().staff.sends({ contact: anna, text: "The one in Hill Street." });
 	anna.setReachable(false);
-	sandbox.faults.add({ operation: "messages.send", phase: "after", effect: { status: 500 } });
-	expect(await statusOf(await remind(agency, visit, sandbox.clock.now()))).toBe("failed");
+	sandbox.faults.add({
+		operation: "messages.send",
+		phase: "after",
+		effect: { status: 500 },
+	});
+	expect(await statusOf(await remind(agency, visit, sandbox.clock.now()))).toBe(
+		"failed",
+	);
 });
 
 test("the client's waits pass with fake timers", async () => {
 	anna.writes("Which flat was it?");
-	sandbox.agency().staff.sends({ contact: anna, text: "The one in Hill Street." });
-	sandbox.faults.add({ operation: "messages.send", phase: "before", effect: { status: 429, retryAfter: 20 } });
+	sandbox.agency().staff.sends({
+		contact: anna,
+		text: "The one in Hill Street.",
+	});
+	sandbox.faults.add({
+		operation: "messages.send",
+		phase: "before",
+		effect: { status: 429, retryAfter: 20 },
+	});
 	jest.useFakeTimers();
 	const reminded = remind(agency, visit, sandbox.clock.now());
 	await jest.advanceTimersByTimeAsync(25_000);

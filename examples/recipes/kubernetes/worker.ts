@@ -1,41 +1,63 @@
 import { createServer } from "node:http";
 import { createClient } from "messaging-conversations";
-import { createOutbox, pgBossEngine, postgresStore } from "messaging-conversations/outbox";
+import {
+	createOutbox,
+	pgBossEngine,
+	postgresStore,
+} from "messaging-conversations/outbox";
 import pg from "pg";
-import PgBoss from "pg-boss"; // pg-boss 12, for Node 22 or later: import { PgBoss } from "pg-boss"
+// pg-boss 12, for Node 22 or later: import { PgBoss } from "pg-boss"
+import PgBoss from "pg-boss";
 
-const { MESSAGING_BASE_URL: baseUrl, MESSAGING_API_KEY: apiKey, DATABASE_URL = "", PORT } = process.env;
+const {
+	MESSAGING_BASE_URL: baseUrl,
+	MESSAGING_API_KEY: apiKey,
+	DATABASE_URL = "",
+	PORT,
+} = process.env;
 
-// First of all: the first process of a container ignores a signal that it does not listen to.
+// First of all: the first process of a container ignores a signal that it does
+// not listen to.
 const stop = new AbortController();
-for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => stop.abort());
+for (const signal of ["SIGTERM", "SIGINT"])
+	process.once(signal, () => stop.abort());
 
-const log = (message: string, fields: object = {}) => console.log(JSON.stringify({ message, ...fields }));
+const log = (message: string, fields: object = {}) =>
+	console.log(JSON.stringify({ message, ...fields }));
 
 const pool = new pg.Pool({ connectionString: DATABASE_URL });
 const boss = new PgBoss({ connectionString: DATABASE_URL, schedule: false });
-// A connection that breaks is replaced. Without a listener the error would end the process.
-for (const source of [pool, boss]) source.on("error", (error: Error) => log(error.message));
-// Not needed with pg-boss 12. If the database is away at the end of a job, pg-boss 10 leaves a rejection unhandled.
-process.on("unhandledRejection", (error) => log(error instanceof Error ? error.message : "unhandled rejection"));
+// A connection that breaks is replaced. Without a listener the error would end
+// the process.
+for (const source of [pool, boss])
+	source.on("error", (error: Error) => log(error.message));
+// Not needed with pg-boss 12. If the database is away at the end of a job,
+// pg-boss 10 leaves a rejection unhandled.
+process.on("unhandledRejection", (error) =>
+	log(error instanceof Error ? error.message : "unhandled rejection"),
+);
 await boss.start();
 
 const outbox = createOutbox({
 	client: createClient({ baseUrl, apiKey }),
 	store: postgresStore(pool),
 	engine: pgBossEngine(boss),
-	settleMs: 35_000, // a request may take 30 seconds, and ends within the grace period of the pod
-	onPaused: ({ reason, retryAt }) => log("texts wait", { reason, retryAt }), // alert on it, and do not restart the pod
+	// A request may take 30 seconds, and ends within the grace period of the pod
+	settleMs: 35_000,
+	// Alert on it, and do not restart the pod
+	onPaused: ({ reason, retryAt }) => log("texts wait", { reason, retryAt }),
 });
 await outbox.migrate();
 
 const probes = createServer(({ url }, response) => {
-	// Live as long as the process answers. A restart does not help if the service or the database is away.
+	// Live as long as the process answers. A restart does not help if the service
+	// or the database is away.
 	response.writeHead(url === "/live" ? 200 : 404).end();
 }).listen(Number(PORT ?? 8080));
 
 log("working");
-await outbox.work({ signal: stop.signal }); // the requests in progress are finished
+// The requests in progress are finished
+await outbox.work({ signal: stop.signal });
 log("stopping");
 await boss.stop();
 await pool.end();

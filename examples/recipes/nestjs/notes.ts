@@ -10,7 +10,11 @@ import {
 	Param,
 	Post,
 } from "@nestjs/common";
-import { type Outbox, type OutboxStatus, postgresStore } from "messaging-conversations/outbox";
+import {
+	type Outbox,
+	type OutboxStatus,
+	postgresStore,
+} from "messaging-conversations/outbox";
 import pg from "pg";
 import { MessagingModule, OUTBOX } from "./messaging.module";
 
@@ -29,11 +33,14 @@ export class Database implements OnApplicationShutdown {
 	readonly pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
 
 	constructor() {
-		// The pool replaces a connection that breaks. Without a listener the error would end the process.
+		// The pool replaces a connection that breaks. Without a listener the error
+		// would end the process.
 		this.pool.on("error", ({ message }) => console.error(message));
 	}
 
-	/** Later than `onModuleDestroy`, in which the outbox finishes its requests. */
+	/**
+	 * Later than `onModuleDestroy`, in which the outbox finishes its requests.
+	 */
 	onApplicationShutdown(): Promise<void> {
 		return this.pool.end();
 	}
@@ -44,23 +51,35 @@ class NotesController {
 	readonly #pool: pg.Pool;
 	readonly #outbox: Outbox;
 
-	constructor(@Inject(Database) database: Database, @Inject(OUTBOX) outbox: Outbox) {
+	constructor(
+		@Inject(Database) database: Database,
+		@Inject(OUTBOX) outbox: Outbox,
+	) {
 		this.#pool = database.pool;
 		this.#outbox = outbox;
 	}
 
 	/** Stores the note and its text together, or neither. */
 	@Post()
-	async create(@Body() { id, agencyId, to, body, visitAt }: Note): Promise<OutboxStatus> {
+	async create(
+		@Body() { id, agencyId, to, body, visitAt }: Note,
+	): Promise<OutboxStatus> {
 		const tx = await this.#pool.connect();
 		try {
 			await tx.query("begin");
-			const text = await this.#outbox.enqueue({ id, agencyId, to, body, notAfter: visitAt }, { tx });
-			await tx.query("insert into note (id, body) values ($1, $2) on conflict do nothing", [id, body]);
+			const text = await this.#outbox.enqueue(
+				{ id, agencyId, to, body, notAfter: visitAt },
+				{ tx },
+			);
+			await tx.query(
+				"insert into note (id, body) values ($1, $2) on conflict do nothing",
+				[id, body],
+			);
 			await tx.query("commit");
 			return text;
 		} catch (error) {
-			await tx.query("rollback").catch(() => {}); // a broken connection has rolled back
+			// A broken connection has rolled back
+			await tx.query("rollback").catch(() => {});
 			throw error;
 		} finally {
 			tx.release();

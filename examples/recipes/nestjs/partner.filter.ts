@@ -1,4 +1,8 @@
-import { type ArgumentsHost, Catch, type ExceptionFilter } from "@nestjs/common";
+import {
+	type ArgumentsHost,
+	Catch,
+	type ExceptionFilter,
+} from "@nestjs/common";
 import type { HttpAdapterHost } from "@nestjs/core";
 import { PartnerError } from "messaging-conversations";
 import { answerTo } from "../web/answers";
@@ -17,7 +21,8 @@ export class PartnerErrorFilter implements ExceptionFilter {
 		if (!answer) throw error;
 		const { httpAdapter } = this.#host;
 		const response = host.switchToHttp().getResponse();
-		for (const [name, value] of Object.entries(answer.headers)) httpAdapter.setHeader(response, name, value);
+		for (const [name, value] of Object.entries(answer.headers))
+			httpAdapter.setHeader(response, name, value);
 		httpAdapter.reply(response, answer.body, answer.status);
 	}
 }

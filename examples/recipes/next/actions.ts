@@ -9,29 +9,58 @@ const client = createClient({
 
 export interface SendState {
 	message: string;
-	/** The id of the next text. The form keeps it until the text is decided, so that a repeat is the same text. */
+	/**
+	 * The id of the next text. The form keeps it until the text is decided, so
+	 * that a repeat is the same text.
+	 */
 	operationId: string;
 }
 
-export async function sendText(previous: SendState, form: FormData): Promise<SendState> {
+export async function sendText(
+	previous: SendState,
+	form: FormData,
+): Promise<SendState> {
 	// First check who is signed in, and that they may write to this contact.
 	const { MESSAGING_AGENCY_ID: agencyId } = process.env;
-	if (!agencyId) throw new Error("Set MESSAGING_AGENCY_ID to the agency whose contacts this site shows.");
-	const field = (name: string) => String(form.get(name) ?? "").replaceAll("\r\n", "\n");
+	if (!agencyId)
+		throw new Error(
+			"Set MESSAGING_AGENCY_ID to the agency whose contacts this site shows.",
+		);
+	const field = (name: string) =>
+		String(form.get(name) ?? "").replaceAll("\r\n", "\n");
 	const { operationId } = previous;
 	const sent = await client
 		.agency(agencyId)
-		.messages.send({ operationId, to: field("to"), body: field("body"), ifHeld: "refuse" })
+		.messages.send({
+			operationId,
+			to: field("to"),
+			body: field("body"),
+			ifHeld: "refuse",
+		})
 		.result();
 	const next = { operationId: crypto.randomUUID() };
-	if (sent.ok) return { ...next, message: sent.data.queued ? "Waits for the contact's consent." : "Sent." };
+	if (sent.ok)
+		return {
+			...next,
+			message: sent.data.queued ? "Waits for the contact's consent." : "Sent.",
+		};
 	const { error } = sent;
 	if (error._tag === "PartnerHeldText" && error.sameText)
 		return { ...next, message: "Waits for the contact's consent." };
-	if (error._tag === "PartnerHeldText") return { ...next, message: "Not sent: another text waits for their consent." };
-	if (error._tag === "PartnerInvalidInput") return { ...next, message: `Not sent: check ${error.field}.` };
+	if (error._tag === "PartnerHeldText")
+		return {
+			...next,
+			message: "Not sent: another text waits for their consent.",
+		};
+	if (error._tag === "PartnerInvalidInput")
+		return { ...next, message: `Not sent: check ${error.field}.` };
 	// With the same id, so that a second click can't become a second text.
-	if (error.outcome === "unknown" && error.retryable) return { operationId, message: "Not sure. Send it again." };
-	if (error.outcome !== "not_sent") return { ...next, message: "It may have gone out. Look at the conversation." };
+	if (error.outcome === "unknown" && error.retryable)
+		return { operationId, message: "Not sure. Send it again." };
+	if (error.outcome !== "not_sent")
+		return {
+			...next,
+			message: "It may have gone out. Look at the conversation.",
+		};
 	return { ...next, message: "Not sent. Try again later." };
 }

@@ -11,8 +11,17 @@ ANNA = "+447700900101"
 class SendTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        command = ["npx", "messaging-conversations", "sandbox", "--port", "0", "--json"]
-        cls.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        command = [
+            "npx",
+            "messaging-conversations",
+            "sandbox",
+            "--port",
+            "0",
+            "--json",
+        ]
+        cls.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True
+        )
         cls.sandbox = json.loads(cls.process.stdout.readline())
         cls.agency = cls.sandbox["agencyId"]
 
@@ -24,12 +33,21 @@ class SendTest(unittest.TestCase):
 
     def setUp(self):
         self.control("reset")
-        self.client = Messaging(self.sandbox["baseUrl"], self.sandbox["apiKey"], first_wait=0.01)
+        self.client = Messaging(
+            self.sandbox["baseUrl"], self.sandbox["apiKey"], first_wait=0.01
+        )
 
     def control(self, path, body=None, method="POST"):
         headers = {"X-Sandbox-Token": self.sandbox["token"]}
         data = json.dumps(body or {}).encode() if method == "POST" else None
-        with urlopen(Request(f"{self.sandbox['controlUrl']}/{path}", data, headers, method=method)) as response:
+        with urlopen(
+            Request(
+                f"{self.sandbox['controlUrl']}/{path}",
+                data,
+                headers,
+                method=method,
+            )
+        ) as response:
             return json.load(response)
 
     def anna(self, action, **body):
@@ -40,15 +58,27 @@ class SendTest(unittest.TestCase):
         return [entry["body"] for entry in entries if entry["kind"] == "text"]
 
     def held(self):
-        return self.client.conversation(self.agency, ANNA)["conversation"]["queuedMessages"]
+        return self.client.conversation(self.agency, ANNA)["conversation"][
+            "queuedMessages"
+        ]
 
     def send(self, body="See you at 14:00.", operation_id="note-1"):
         return self.client.send(self.agency, ANNA, body, operation_id)
 
     def test_within_the_window_a_text_goes_out_once(self):
         self.anna("writes", text="Is the flat still free?")
-        self.control("faults/add", {"operation": "messages.send", "phase": "after", "effect": "reset"})
-        self.control("faults/add", {"operation": "messages.send", "phase": "after", "effect": {"status": 500}})
+        self.control(
+            "faults/add",
+            {"operation": "messages.send", "phase": "after", "effect": "reset"},
+        )
+        self.control(
+            "faults/add",
+            {
+                "operation": "messages.send",
+                "phase": "after",
+                "effect": {"status": 500},
+            },
+        )
         self.assertFalse(self.send()["queued"])
         self.assertEqual(self.inbox(), ["See you at 14:00."])
 
@@ -71,30 +101,73 @@ class SendTest(unittest.TestCase):
         self.assertEqual(self.inbox(), ["See you at 14:00."])
         self.anna("setReachable", on=False)
         self.send("Still there?", "note-2")
-        newest = self.client.conversation(self.agency, ANNA)["messagePage"]["messages"][0]
+        newest = self.client.conversation(self.agency, ANNA)["messagePage"][
+            "messages"
+        ][0]
         self.assertIn(newest["status"], ["failed", "undelivered"])
 
     def test_what_is_wrong_is_not_repeated(self):
-        self.control("faults/add", {"operation": "messages.send", "effect": {"status": 429, "retryAfter": 600}})
+        self.control(
+            "faults/add",
+            {
+                "operation": "messages.send",
+                "effect": {"status": 429, "retryAfter": 600},
+            },
+        )
         for status, outcome in ((429, "unknown"), (400, "not_sent")):
             with self.assertRaises(MessagingError) as caught:
                 self.send(body="" if status == 400 else "Hello")
-            self.assertEqual((caught.exception.status, caught.exception.outcome), (status, outcome))
+            self.assertEqual(
+                (caught.exception.status, caught.exception.outcome),
+                (status, outcome),
+            )
 
     def test_an_error_in_other_words_than_the_services_may_have_gone_out(self):
         self.anna("writes", text="Hello?")
         shape = '{"_tag": "PartnerForbidden", "message": "no"}'
-        for body in ("<h1>Forbidden</h1>", "", '"Forbidden"', "[]", "null", "1", '{"_tag": null}', '{"_tag": []}', shape):
-            effect = {"kind": "html", "status": 401, "body": body, "contentType": "application/json"}
-            self.control("faults/add", {"operation": "messages.send", "phase": "after", "effect": effect})
+        for body in (
+            "<h1>Forbidden</h1>",
+            "",
+            '"Forbidden"',
+            "[]",
+            "null",
+            "1",
+            '{"_tag": null}',
+            '{"_tag": []}',
+            shape,
+        ):
+            effect = {
+                "kind": "html",
+                "status": 401,
+                "body": body,
+                "contentType": "application/json",
+            }
+            self.control(
+                "faults/add",
+                {
+                    "operation": "messages.send",
+                    "phase": "after",
+                    "effect": effect,
+                },
+            )
             with self.assertRaises(MessagingError) as caught:
                 self.send()
-            self.assertEqual((caught.exception.status, caught.exception.outcome), (401, "unknown"))
+            self.assertEqual(
+                (caught.exception.status, caught.exception.outcome),
+                (401, "unknown"),
+            )
         self.assertEqual(self.inbox(), ["See you at 14:00."])
 
-    def test_after_an_outage_the_outcome_is_unknown_and_a_repetition_is_safe(self):
+    def test_after_an_outage_the_outcome_is_unknown_and_a_repetition_is_safe(
+        self,
+    ):
         self.anna("writes", text="Hello?")
-        fault = {"operation": "messages.send", "phase": "after", "effect": "truncated", "times": 4}
+        fault = {
+            "operation": "messages.send",
+            "phase": "after",
+            "effect": "truncated",
+            "times": 4,
+        }
         self.control("faults/add", fault)
         with self.assertRaises(MessagingError) as caught:
             self.send()

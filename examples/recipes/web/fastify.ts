@@ -12,13 +12,21 @@ interface Text {
 
 const textSchema = {
 	type: "object",
-	required: ["operationId", "to", "body"], // without the id of the form, a double click would be two texts
+	// Without the id of the form, a double click would be two texts
+	required: ["operationId", "to", "body"],
 	additionalProperties: false,
-	properties: { operationId: { type: "string" }, to: { type: "string" }, body: { type: "string" } },
+	properties: {
+		operationId: { type: "string" },
+		to: { type: "string" },
+		body: { type: "string" },
+	},
 };
 
 export function createFastifyApp(client: Client): FastifyInstance {
-	const app = Fastify({ requestIdHeader: "x-request-id", genReqId: () => randomUUID() });
+	const app = Fastify({
+		requestIdHeader: "x-request-id",
+		genReqId: () => randomUUID(),
+	});
 	app.addHook("onRequest", (request, reply, done) => {
 		reply.header("x-request-id", request.id);
 		requestId.run(request.id, done);
@@ -30,29 +38,45 @@ export function createFastifyApp(client: Client): FastifyInstance {
 			const left = new AbortController();
 			reply.raw.once("close", () => left.abort());
 			const agency = client.agency(params.agencyId);
-			const { conversation, messagePage } = await agency.conversations.get(params.phone, { signal: left.signal });
+			const { conversation, messagePage } = await agency.conversations.get(
+				params.phone,
+				{ signal: left.signal },
+			);
 			const { summary, queuedMessages } = conversation;
 			return {
 				name: summary.contactName,
 				windowExpiresAt: summary.windowExpiresAt,
 				waitingText: queuedMessages[0]?.body ?? null,
-				messages: messagePage.messages.map(({ direction, body, status }) => ({ direction, body, status })),
+				messages: messagePage.messages.map(({ direction, body, status }) => ({
+					direction,
+					body,
+					status,
+				})),
 			};
 		},
 	);
 
-	app.post<Text>("/agencies/:agencyId/texts", { schema: { body: textSchema } }, async ({ params, body }, reply) => {
-		// No signal: the text goes out, or is held, even if the visitor leaves.
-		const sent = await sendUnlessHeld(client.agency(params.agencyId), body);
-		return reply.status(sent.status).send(sent.body);
-	});
+	app.post<Text>(
+		"/agencies/:agencyId/texts",
+		{ schema: { body: textSchema } },
+		async ({ params, body }, reply) => {
+			// No signal: the text goes out, or is held, even if the visitor leaves.
+			const sent = await sendUnlessHeld(client.agency(params.agencyId), body);
+			return reply.status(sent.status).send(sent.body);
+		},
+	);
 
 	app.setErrorHandler((error, _request, reply) => {
 		if (Object(error).validation)
-			return reply.status(422).send({ code: "FieldMissing", message: Object(error).message });
+			return reply
+				.status(422)
+				.send({ code: "FieldMissing", message: Object(error).message });
 		const answer = answerTo(error);
 		if (!answer) throw error; // Fastify answers it
-		return reply.status(answer.status).headers(answer.headers).send(answer.body);
+		return reply
+			.status(answer.status)
+			.headers(answer.headers)
+			.send(answer.body);
 	});
 	return app;
 }

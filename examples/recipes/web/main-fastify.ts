@@ -4,4 +4,5 @@ import { createMessaging } from "./messaging.ts";
 const app = createFastifyApp(createMessaging());
 await app.listen({ port: Number(process.env.PORT ?? 3000) });
 console.log(`listening on ${JSON.stringify(app.server.address())}`);
-process.once("SIGTERM", () => app.close()); // requests that are being answered are finished
+// Requests that are being answered are finished
+process.once("SIGTERM", () => app.close());

@@ -4,12 +4,19 @@ import { type Client, createClient } from "messaging-conversations";
 /** The id of the request that your server is answering. */
 export const requestId = new AsyncLocalStorage<string>();
 
-/** One client for the whole process: it keeps connections and shares the retry budget. */
-export function createMessaging(log: (line: object) => void = (line) => console.log(JSON.stringify(line))): Client {
+/**
+ * One client for the whole process: it keeps connections and shares the retry
+ * budget.
+ */
+export function createMessaging(
+	log: (line: object) => void = (line) => console.log(JSON.stringify(line)),
+): Client {
 	return createClient({
 		baseUrl: process.env.MESSAGING_BASE_URL,
 		apiKey: process.env.MESSAGING_API_KEY,
-		deadlineMs: 20_000, // a send and the read before it take less than the time-out of your proxy
-		onAttempt: (attempt) => log({ requestId: requestId.getStore(), ...attempt }),
+		// A send and the read before it take less than the time-out of your proxy
+		deadlineMs: 20_000,
+		onAttempt: (attempt) =>
+			log({ requestId: requestId.getStore(), ...attempt }),
 	});
 }

@@ -1,4 +1,8 @@
-import type { AgencyClient, CallOptions, OutgoingMessage } from "messaging-conversations";
+import type {
+	AgencyClient,
+	CallOptions,
+	OutgoingMessage,
+} from "messaging-conversations";
 
 /** What your own front end gets when the service has answered. */
 export interface Outcome {
@@ -6,16 +10,23 @@ export interface Outcome {
 	body: { queued: boolean } | { code: "TextHeld"; message: string };
 }
 
-/** Sends a text, unless it would take the place of one that waits for the contact's consent. */
+/**
+ * Sends a text, unless it would take the place of one that waits for the
+ * contact's consent.
+ */
 export async function sendUnlessHeld(
 	agency: AgencyClient,
 	text: OutgoingMessage,
 	options?: CallOptions,
 ): Promise<Outcome> {
-	const sent = await agency.messages.send({ ...text, ifHeld: "refuse" }, options).result();
+	const sent = await agency.messages
+		.send({ ...text, ifHeld: "refuse" }, options)
+		.result();
 	if (sent.ok) return { status: 200, body: { queued: sent.data.queued } };
 	if (sent.error._tag !== "PartnerHeldText") throw sent.error;
-	if (sent.error.sameText) return { status: 200, body: { queued: true } }; // the second click of a double click
-	const message = "Another text waits for this contact's consent, and yours would replace it. It was not sent.";
+	// The second click of a double click
+	if (sent.error.sameText) return { status: 200, body: { queued: true } };
+	const message =
+		"Not sent: it would replace a text that waits for this contact.";
 	return { status: 409, body: { code: "TextHeld", message } };
 }

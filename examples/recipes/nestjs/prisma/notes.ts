@@ -1,7 +1,21 @@
 import type { OnApplicationShutdown } from "@nestjs/common";
-import { Body, Controller, Get, Inject, Injectable, Module, NotFoundException, Param, Post } from "@nestjs/common";
+import {
+	Body,
+	Controller,
+	Get,
+	Inject,
+	Injectable,
+	Module,
+	NotFoundException,
+	Param,
+	Post,
+} from "@nestjs/common";
 import { PrismaPg } from "@prisma/adapter-pg";
-import { type Outbox, type OutboxStatus, postgresStore } from "messaging-conversations/outbox";
+import {
+	type Outbox,
+	type OutboxStatus,
+	postgresStore,
+} from "messaging-conversations/outbox";
 import { MessagingModule, OUTBOX } from "../messaging.module";
 import { PrismaClient } from "./generated/client";
 
@@ -18,7 +32,9 @@ interface Note {
 @Injectable()
 class PrismaService extends PrismaClient implements OnApplicationShutdown {
 	constructor() {
-		super({ adapter: new PrismaPg({ connectionString: process.env.DATABASE_URL }) });
+		super({
+			adapter: new PrismaPg({ connectionString: process.env.DATABASE_URL }),
+		});
 	}
 
 	onApplicationShutdown(): Promise<void> {
@@ -31,15 +47,23 @@ class NotesController {
 	readonly #prisma: PrismaService;
 	readonly #outbox: Outbox;
 
-	constructor(@Inject(PrismaService) prisma: PrismaService, @Inject(OUTBOX) outbox: Outbox) {
+	constructor(
+		@Inject(PrismaService) prisma: PrismaService,
+		@Inject(OUTBOX) outbox: Outbox,
+	) {
 		this.#prisma = prisma;
 		this.#outbox = outbox;
 	}
 
 	@Post()
-	create(@Body() { id, agencyId, to, body, visitAt }: Note): Promise<OutboxStatus> {
+	create(
+		@Body() { id, agencyId, to, body, visitAt }: Note,
+	): Promise<OutboxStatus> {
 		return this.#prisma.$transaction(async (tx) => {
-			const text = await this.#outbox.enqueue({ id, agencyId, to, body, notAfter: visitAt }, { tx });
+			const text = await this.#outbox.enqueue(
+				{ id, agencyId, to, body, notAfter: visitAt },
+				{ tx },
+			);
 			await tx.note.upsert({ where: { id }, create: { id, body }, update: {} });
 			return text;
 		});

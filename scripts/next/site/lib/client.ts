@@ -9,6 +9,9 @@ export const client = createClient({
 /** A function, because the build has no environment. */
 export function openAgency() {
 	const { MESSAGING_AGENCY_ID: id } = process.env;
-	if (!id) throw new Error("Set MESSAGING_AGENCY_ID to the agency whose contacts this site shows.");
+	if (!id)
+		throw new Error(
+			"Set MESSAGING_AGENCY_ID to the agency whose contacts this site shows.",
+		);
 	return client.agency(id);
 }

@@ -1,22 +1,41 @@
 import { openAgency } from "../../../lib/client";
 
 export async function POST(request: Request) {
-	// First check who is signed in, and that they may write to this contact. Refuse forms of other sites.
+	// First check who is signed in, and that they may write to this contact.
+	// Refuse forms of other sites.
 	const form = await request.formData();
-	const field = (name: string) => String(form.get(name) ?? "").replaceAll("\r\n", "\n");
-	const text = { operationId: field("operationId"), to: field("to"), body: field("body") }; // an empty id is refused
+	const field = (name: string) =>
+		String(form.get(name) ?? "").replaceAll("\r\n", "\n");
+	const text = {
+		operationId: field("operationId"),
+		to: field("to"),
+		body: field("body"),
+	}; // an empty id is refused
 	const sent = await openAgency()
 		.messages.send({ ...text, ifHeld: "refuse" })
 		.result();
 	if (sent.ok) return Response.json({ queued: sent.data.queued });
 	const { error } = sent;
 	if (error._tag === "PartnerHeldText") {
-		if (error.sameText) return Response.json({ queued: true }); // the second click of a double click
-		const message = "Another text waits for this contact's consent, and yours would replace it. It was not sent.";
+		// The second click of a double click
+		if (error.sameText) return Response.json({ queued: true });
+		const message =
+			"Not sent: it would replace a text that waits for this contact.";
 		return Response.json({ message }, { status: 409 });
 	}
-	const { _tag, field: wrong, outcome, operationId, retryable } = error; // "unknown": it may have gone out
-	const isInput = _tag === "PartnerInvalidInput" || _tag === "PartnerBadRequest";
-	const status = isInput ? 422 : _tag === "PartnerConflict" ? 409 : retryable ? 503 : 502;
-	return Response.json({ _tag, field: wrong, outcome, operationId }, { status });
+	// "unknown": it may have gone out
+	const { _tag, field: wrong, outcome, operationId, retryable } = error;
+	const isInput =
+		_tag === "PartnerInvalidInput" || _tag === "PartnerBadRequest";
+	const status = isInput
+		? 422
+		: _tag === "PartnerConflict"
+			? 409
+			: retryable
+				? 503
+				: 502;
+	return Response.json(
+		{ _tag, field: wrong, outcome, operationId },
+		{ status },
+	);
 }
