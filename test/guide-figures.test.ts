@@ -134,9 +134,9 @@ const figures: readonly [page: string, ...sentences: string[]][] = [
 		`at least every ${inWords(from("outbox/decide.ts", "longestWaitMs") / minute)} minutes`,
 		`After ${inWords(from("outbox/stores/retry.ts", "longestWaitMs") / s)} seconds the worker pauses (\`database\`)`,
 	],
+	["outbox-states", `is less than ${settleMs / s} seconds old (\`settleMs\`)`],
 	[
 		"sent-delivered-failed",
-		`is less than ${settleMs / s} seconds old (\`settleMs\`)`,
 		`| lost: the send ended as \`unknown\` | ${settleMs / s} seconds,`,
 		`A clock that is behind by more than ${inWords(from("outbox/match.ts", "slackMs") / s)} seconds`,
 	],
@@ -166,13 +166,13 @@ const figures: readonly [page: string, ...sentences: string[]][] = [
 	],
 	["scale", `by default ${maxMs / minute} minutes`],
 	[
-		"doctor-checks",
+		"doctor",
 		`less than ${from("cli/doctor/network.ts", "fewDays")} days left`,
 		`of the service, to ${from("cli/doctor/service.ts", "mostClockOffMs") / s} seconds`,
 		`${inWords(from("cli/doctor/service.ts", "reads"))} reads, one after another, within ${from("cli/doctor/service.ts", "longestReadsMs") / s} seconds`,
 	],
 	[
-		"doctor",
+		"tail",
 		`required if the key has more than ${from("cli/tail.ts", "mostAgencies")}`,
 		`without news pauses grow to ${from("cli/tail/follow.ts", "longestPauseMs") / s} seconds`,
 	],

@@ -54,7 +54,16 @@ function anchorsOf(text: string): Set<string | undefined> {
 	return new Set([...headings, ...[...prose.matchAll(/<a id="([^"]+)"/g)].map(([, id]) => id)]);
 }
 
-test.each(pages.map(({ name, text }) => [name, text]))("%s links to files and headings that exist", (name, text) => {
+const linked = [
+	...pages,
+	...["CONTRIBUTING.md", "SECURITY.md", "contributing/security-rules.md", "contributing/sandbox-rules.md"].map(
+		(name) => ({
+			name,
+			text: readFileSync(join(root, name), "utf8"),
+		}),
+	),
+];
+test.each(linked.map(({ name, text }) => [name, text]))("%s links to files and headings that exist", (name, text) => {
 	const prose = text.replace(/^```.*?^```/gms, "");
 	const links = [...prose.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)];
 	const broken = links.filter(([, path = "", anchor]) => {

@@ -1,7 +1,8 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitepress";
 import { anchorOf } from "./anchor.ts";
+import { moved } from "./groups.ts";
 import { linksOutside, repositoryUrl } from "./links.ts";
 import { sidebar } from "./pages.ts";
 
@@ -15,6 +16,13 @@ export default defineConfig({
 	// GitHub Pages serves a repository below its name.
 	base: process.env.DOCS_BASE ?? "/",
 	cleanUrls: false,
+	buildEnd({ outDir }) {
+		for (const [page, place] of Object.entries(moved))
+			writeFileSync(
+				`${outDir}/${page}.html`,
+				`<!doctype html><meta charset="utf-8"><title>Moved</title><meta http-equiv="refresh" content="0; url=./${place}"><a href="./${place}">This page has moved.</a>\n`,
+			);
+	},
 	srcExclude: ["node_modules/**", "README.md"],
 	markdown: {
 		// The default themes have too little contrast for WCAG AA.

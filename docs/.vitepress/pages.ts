@@ -1,59 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { DefaultTheme } from "vitepress";
+import { groups } from "./groups.ts";
 
 const docs = fileURLToPath(new URL("..", import.meta.url));
-
-/** The pages in the order of the sidebar. Each page of this folder is in one group. A page may be named before it exists. */
-const groups: Readonly<Record<string, readonly string[]>> = {
-	Start: ["first-send", "which-part", "why-not-fetch", "playground"],
-	Read: ["reading"],
-	Send: [
-		"window-and-queue",
-		"reliability",
-		"sent-delivered-failed",
-		"durable-sends",
-		"outbox-databases",
-		"outbox-recipes",
-		"outbox-states",
-		"outbox-limits",
-	],
-	Mirror: ["mirroring", "many-agencies", "erasing", "scale", "mirroring-limits"],
-	Test: ["testing", "sandbox-page", "sandbox-server"],
-	Operate: [
-		"going-live",
-		"troubleshooting",
-		"runbook",
-		"observability",
-		"doctor",
-		"key-rotation",
-		"upgrading",
-		"performance",
-	],
-	Recipes: [...pagesIn("recipes"), "nextjs"],
-	Reference: [
-		"limits",
-		"options",
-		"errors",
-		"faults",
-		"outbox-stores",
-		"store-testing",
-		"doctor-checks",
-		"sandbox-routes",
-		"fidelity",
-		"not-supported",
-		"glossary",
-		"reference/changelog",
-	],
-};
-
-function pagesIn(folder: string): string[] {
-	if (!existsSync(`${docs}${folder}`)) return [];
-	const files = readdirSync(`${docs}${folder}`).filter((file) => file.endsWith(".md"));
-	// The overview first.
-	const sorted = files.sort((one, other) => Number(other === "index.md") - Number(one === "index.md"));
-	return sorted.map((file) => `${folder}/${file.slice(0, -3)}`);
-}
 
 /**
  * The sidebar of the guides, and one for each entry in the API reference: all symbols on every page would make the site

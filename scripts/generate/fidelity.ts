@@ -45,7 +45,7 @@ export async function fidelity(): Promise<Record<string, string>> {
 	return {
 		"docs/fidelity.md": `# How faithful the sandbox is
 
-The sandbox follows the rules on this page. Run what matters to you under both answers to each open question:
+The sandbox follows the service's documentation, and a test checks each of its ${rows.length} rules. Where the documentation is silent, it had to choose. Run what matters to you under both answers to each open question:
 
 \`\`\`ts
 import { createSandbox } from "messaging-conversations/sandbox";
@@ -54,7 +54,7 @@ for (const retryAfterDrop of ["resend", "replay"] as const)
 	createSandbox({ policy: { retryAfterDrop } });
 \`\`\`
 
-On the command line this is \`--policy retryAfterDrop=replay\`. This page is written by \`npm run generate\`.
+On the command line this is \`--policy retryAfterDrop=replay\`.
 
 ## Open questions
 
@@ -63,10 +63,10 @@ The documentation of the service does not say which of the two holds.
 | rule | question | policy | default |
 |---|---|---|---|
 ${questions.join("\n")}
+`,
+		"contributing/sandbox-rules.md": `# The rules of the sandbox
 
-## All rules
-
-Each rule has a test, which runs in process, through msw and over HTTP. Every response in these tests is checked against the contract. In a clone, \`npx vitest run -t "R119 "\` runs the test of rule R119. The column _source_ says where the rule comes from:
+This page is written by \`npm run generate\`. Each rule has a test, which runs in process, through msw and over HTTP. Every response in these tests is checked against the contract. In a clone, \`npx vitest run -t "R119 "\` runs the test of rule R119. The column _source_ says where the rule comes from:
 
 - _stated_: the service's documentation says it.
 - _inferred_: it follows from the documentation.

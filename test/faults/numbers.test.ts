@@ -1,4 +1,5 @@
-// docs/faults.md gives numbers to faults and security rules, and the names of the tests refer to them.
+// docs/faults.md gives numbers to faults, contributing/ to security rules and rules of the sandbox. The names of the
+// tests refer to them.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -24,12 +25,15 @@ interface Row {
 	readonly cells: readonly string[];
 }
 
-const page = read("docs/faults.md").replace(/^The number S\d+ is not used\.$/m, "");
+const securityRules = read("contributing/security-rules.md").replace(/^The number S\d+ is not used\.$/m, "");
+const page = `${read("docs/faults.md")}\n${securityRules}`;
 const rows = [...page.matchAll(/^\| <a id="([^"]*)"><\/a>([#S]\d+) \| (.+) \|$/gm)].map(
 	([, anchor = "", number = "", rest = ""]): Row => ({ number, anchor, cells: rest.split(" | ") }),
 );
 const defined = new Set(rows.map(({ number }) => number));
-const rulesOfSandbox = new Set([...read("docs/fidelity.md").matchAll(/^\| (R\d+) \|/gm)].map(([, rule]) => rule));
+const rulesOfSandbox = new Set(
+	[...read("contributing/sandbox-rules.md").matchAll(/^\| (R\d+) \|/gm)].map(([, rule]) => rule),
+);
 
 const guides = readdirSync(join(root, "docs")).flatMap((file) => (file.endsWith(".md") ? [`docs/${file}`] : []));
 const sources = ["test", "src", "scripts", "examples"].flatMap(filesIn).filter((file) => /\.(tsx?|md)$/.test(file));
@@ -56,7 +60,7 @@ test("links to a row, a rule or a chapter of the page lead there", () => {
 	for (const [, shown, place] of page.matchAll(/\[#(\d+)\]\(#fault-(\d+)\)/g)) expect(shown).toBe(place);
 });
 
-test("each number in tests, sources and guides is defined in docs/faults.md or docs/fidelity.md", () => {
+test("each number in tests, sources and guides is defined in docs/faults.md or contributing/", () => {
 	// Neither the colours of style sheets nor the escapes of HTML.
 	const pattern = /(?<![\w&#])(?:#\d{1,2}|[RS]\d{1,3})(?![\w-])/g;
 	const others = guides.filter((file) => file !== "docs/faults.md");

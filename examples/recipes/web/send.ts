@@ -26,7 +26,6 @@ export async function sendUnlessHeld(
 	if (sent.error._tag !== "PartnerHeldText") throw sent.error;
 	// The second click of a double click
 	if (sent.error.sameText) return { status: 200, body: { queued: true } };
-	const message =
-		"Not sent: it would replace a text that waits for this contact.";
+	const message = "It was not sent, because it would replace a held text.";
 	return { status: 409, body: { code: "TextHeld", message } };
 }

@@ -19,8 +19,7 @@ export async function POST(request: Request) {
 	if (error._tag === "PartnerHeldText") {
 		// The second click of a double click
 		if (error.sameText) return Response.json({ queued: true });
-		const message =
-			"Not sent: it would replace a text that waits for this contact.";
+		const message = "It was not sent, because it would replace a held text.";
 		return Response.json({ message }, { status: 409 });
 	}
 	// "unknown": it may have gone out

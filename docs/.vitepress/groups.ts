@@ -1,0 +1,62 @@
+import { existsSync, readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const docs = fileURLToPath(new URL("..", import.meta.url));
+
+/** The pages in the order of the sidebar. Each page of this folder is in one group. A page may be named before it exists. */
+export const groups: Readonly<Record<string, readonly string[]>> = {
+	Start: ["first-send", "which-part", "why-not-fetch", "playground"],
+	Read: ["reading"],
+	Send: ["window-and-queue", "reliability", "sent-delivered-failed"],
+	"Send durably": [
+		"durable-sends",
+		"outbox-recipes",
+		"opt-out",
+		"outbox-workers",
+		"outbox-databases",
+		"outbox-states",
+		"outbox-limits",
+		"store-testing",
+	],
+	Mirror: ["mirroring", "many-agencies", "scale", "erasing", "mirroring-limits"],
+	Test: ["testing", "sandbox-page", "sandbox-server", "sandbox-routes", "fidelity"],
+	Operate: [
+		"going-live",
+		"troubleshooting",
+		"runbook",
+		"observability",
+		"doctor",
+		"tail",
+		"key-rotation",
+		"upgrading",
+		"performance",
+	],
+	Recipes: [...pagesIn("recipes"), "nextjs"],
+	Reference: ["limits", "options", "errors", "faults", "not-supported", "glossary", "reference/changelog"],
+};
+
+/** Pages that list everything, and that nobody reads from the beginning to the end. All others are guides. */
+export const references: ReadonlySet<string> = new Set([
+	...(groups.Reference ?? []),
+	"doctor",
+	"fidelity",
+	"mirroring-limits",
+	"outbox-databases",
+	"outbox-limits",
+	"outbox-states",
+	"sandbox-routes",
+]);
+
+function pagesIn(folder: string): string[] {
+	if (!existsSync(`${docs}${folder}`)) return [];
+	const files = readdirSync(`${docs}${folder}`).filter((file) => file.endsWith(".md"));
+	// The overview first.
+	const sorted = files.sort((one, other) => Number(other === "index.md") - Number(one === "index.md"));
+	return sorted.map((file) => `${folder}/${file.slice(0, -3)}`);
+}
+
+/** Pages that have moved, and where to. The site leads from their old addresses. */
+export const moved: Readonly<Record<string, string>> = {
+	"doctor-checks": "doctor.html#the-checks",
+	"outbox-stores": "outbox-databases.html",
+};

@@ -1,0 +1,21 @@
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { groups, references } from "../docs/.vitepress/groups.ts";
+
+const docs = fileURLToPath(new URL("../docs/", import.meta.url));
+const guides = Object.values(groups)
+	.flat()
+	.filter((page) => !references.has(page) && existsSync(`${docs}${page}.md`));
+
+test("there are guides", () => {
+	expect(guides.length).toBeGreaterThan(40);
+});
+
+test.each(guides)("the guide %s has at most 900 words", (page) => {
+	const text = readFileSync(`${docs}${page}.md`, "utf8");
+	// A recipe shows whole programs.
+	const isRecipe = groups.Recipes?.includes(page);
+	const words = (isRecipe ? text.replace(/^```.*?^```/gms, "") : text).match(/\S+/g) ?? [];
+	expect(words.length).toBeLessThanOrEqual(900);
+});
