@@ -94,6 +94,9 @@ const figures: readonly [page: string, ...sentences: string[]][] = [
 		`Each asks for up to ${phoneNumbers.max} numbers.`,
 		`at most ${from("client/node-connections.ts", "longestMs") / minute} minutes; ${grouped(from("client/node-connections.ts", "unannouncedMs"))} when it announces nothing`,
 		`| \`maxAgeMs\` | ${grouped(from("client/node-exchange.ts", "maxAgeMs"))} |`,
+	],
+	[
+		"outbox-options",
 		`| \`lookbackMs\` | \`changes\`, \`watch\` | ${grouped(from("sync/feed.ts", "lookbackMs"))} |`,
 		`| \`minMs\`, \`maxMs\` | \`watch\` | ${grouped(minMs)}, ${grouped(maxMs)} |`,
 		`| \`concurrency\` | all | ${from("sync/feed.ts", "concurrency")} |`,

@@ -131,9 +131,9 @@ test("the reference of the options names each option of the change feed", () => 
 	expect(optionsIn("changes, watch and reconcile")).toEqual(Object.keys(options));
 });
 
-/** The options that a chapter of docs/options.md lists. */
+/** The options that a chapter of docs/outbox-options.md lists. */
 function optionsIn(chapter: string): string[] {
-	const page = readFileSync(join(root, "docs/options.md"), "utf8");
+	const page = readFileSync(join(root, "docs/outbox-options.md"), "utf8");
 	const [, text = ""] = page.split(`\n## ${chapter}\n`);
 	const rows = (text.split(/\n##/)[0] ?? "").matchAll(/^\| ((?:`\w+`(?:, )?)+) \|/gm);
 	return [...rows].flatMap(([, names = ""]) => names.replaceAll("`", "").split(", "));

@@ -52,7 +52,7 @@ export default defineConfig({
 						boostDocument: (id: string) => {
 							if (/^\/reference\/(api|examples)\//.test(id)) return 0.05;
 							const isReference =
-								/\/(reference\/|options|errors|faults|fidelity|outbox-states|mirroring-limits|sandbox-routes|glossary|upgrading)/;
+								/\/(reference\/|options|errors|faults|fidelity|phone-numbers|outbox-databases|outbox-states|mirroring-limits|sandbox-routes|glossary|upgrading)/;
 							return isReference.test(id) ? 0.4 : 1;
 						},
 					},

@@ -32,7 +32,17 @@ export const groups: Readonly<Record<string, readonly string[]>> = {
 		"performance",
 	],
 	Recipes: [...pagesIn("recipes"), "nextjs"],
-	Reference: ["limits", "options", "errors", "faults", "not-supported", "glossary", "reference/changelog"],
+	Reference: [
+		"limits",
+		"options",
+		"phone-numbers",
+		"outbox-options",
+		"errors",
+		"faults",
+		"not-supported",
+		"glossary",
+		"reference/changelog",
+	],
 };
 
 /** Pages that list everything, and that nobody reads from the beginning to the end. All others are guides. */
