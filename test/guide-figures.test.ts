@@ -149,7 +149,7 @@ const figures: readonly [page: string, ...sentences: string[]][] = [
 		`Sends on a read that took up to ${from("outbox/work/step.ts", "readingMs") / s} seconds.`,
 	],
 	["outbox-recipes", `takes more than ${from("outbox/work/hooks.ts", "hookMs") / s} seconds, nothing is sent`],
-	["durable-sends", `does not request it after ${from("outbox/options.ts", "defaultMaxAgeMs") / hour} hours`],
+	["durable-sends", `doesn't request it after ${from("outbox/options.ts", "defaultMaxAgeMs") / hour} hours`],
 	["mirroring", `from \`minMs\` (${minMs / s} s) to \`maxMs\` (${maxMs / minute} min)`],
 	[
 		"mirroring-limits",
