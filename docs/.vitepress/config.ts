@@ -66,6 +66,8 @@ export default defineConfig({
 			alias: [
 				{ find: /^messaging-conversations$/, replacement: source("index.ts") },
 				{ find: /^messaging-conversations\/sandbox$/, replacement: source("sandbox/index.ts") },
+				{ find: /^messaging-conversations\/outbox$/, replacement: source("outbox/index.ts") },
+				{ find: /^messaging-conversations\/sync$/, replacement: source("sync/index.ts") },
 			],
 		},
 		server: { fs: { allow: ["../.."] } },

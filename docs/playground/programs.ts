@@ -1,5 +1,7 @@
 import type { AgencyClient } from "messaging-conversations";
+import type { Outbox } from "messaging-conversations/outbox";
 import type { Contact, Sandbox } from "messaging-conversations/sandbox";
+import { changes } from "messaging-conversations/sync";
 
 /** What a step acts on. */
 export interface Stage {
@@ -9,7 +11,17 @@ export interface Stage {
 	readonly contact: Contact;
 	/** The contact's number. */
 	readonly to: string;
+	/** The texts, which the reader may change. */
+	readonly first: string;
+	readonly second: string;
+	/** An outbox that stores its texts in memory. */
+	readonly outbox: Outbox;
+	/** Stands for a table of the CRM. */
+	readonly saved: { checkpoint?: string };
 }
+
+/** The texts of a story until the reader changes them. */
+export const texts = { first: "Would Thursday at 14:00 suit you?", second: "Or would Friday at 10:00 be better?" };
 
 /** A step of a story. */
 interface Step {
@@ -19,15 +31,18 @@ interface Step {
 	run(stage: Stage): Promise<unknown>;
 }
 
-/** The stories of the sandbox's page by their names there, in code. Their steps are the page's. */
+/** The stories that the sandbox's page does not have. */
+export const own: ReadonlySet<string> = new Set(["outbox", "feed"]);
+
+/** The stories in code. All but the last two are those of the sandbox's page, by their names and with their steps. */
 export const programs: Readonly<Record<string, readonly Step[]>> = {
 	accepted: [
 		{
 			by: "CRM",
-			async run({ agency, to }) {
+			async run({ agency, to, first }) {
 				const sent = await agency.messages.send({
 					to,
-					body: "Would Thursday at 14:00 suit you?",
+					body: first,
 					operationId: `thursday-${to.slice(-3)}`, // your own id of this text
 					consentLanguage: "en",
 				});
@@ -44,10 +59,10 @@ export const programs: Readonly<Record<string, readonly Step[]>> = {
 		},
 		{
 			by: "CRM",
-			async run({ agency, to }) {
+			async run({ agency, to, second }) {
 				const sent = await agency.messages.send({
 					to,
-					body: "Or would Friday at 10:00 be better?",
+					body: second,
 					operationId: `friday-${to.slice(-3)}`,
 					consentLanguage: "en",
 				});
@@ -58,10 +73,10 @@ export const programs: Readonly<Record<string, readonly Step[]>> = {
 	refused: [
 		{
 			by: "CRM",
-			async run({ agency, to }) {
+			async run({ agency, to, first }) {
 				const sent = await agency.messages.send({
 					to,
-					body: "Would Thursday at 14:00 suit you?",
+					body: first,
 					operationId: `thursday-${to.slice(-3)}`,
 					consentLanguage: "en",
 				});
@@ -78,11 +93,11 @@ export const programs: Readonly<Record<string, readonly Step[]>> = {
 		},
 		{
 			by: "CRM",
-			async run({ agency, to }) {
+			async run({ agency, to, second }) {
 				// Your CRM should not do this. The outbox cancels what waits after a no.
 				const sent = await agency.messages.send({
 					to,
-					body: "Or would Friday at 10:00 be better?",
+					body: second,
 					operationId: `friday-${to.slice(-3)}`,
 					consentLanguage: "en",
 				});
@@ -93,10 +108,10 @@ export const programs: Readonly<Record<string, readonly Step[]>> = {
 	expired: [
 		{
 			by: "CRM",
-			async run({ agency, to }) {
+			async run({ agency, to, first }) {
 				const sent = await agency.messages.send({
 					to,
-					body: "Would Thursday at 14:00 suit you?",
+					body: first,
 					operationId: `thursday-${to.slice(-3)}`,
 					consentLanguage: "en",
 				});
@@ -123,10 +138,10 @@ export const programs: Readonly<Record<string, readonly Step[]>> = {
 	replaced: [
 		{
 			by: "CRM",
-			async run({ agency, to }) {
+			async run({ agency, to, first }) {
 				const sent = await agency.messages.send({
 					to,
-					body: "Would Thursday at 14:00 suit you?",
+					body: first,
 					operationId: `thursday-${to.slice(-3)}`,
 					consentLanguage: "en",
 				});
@@ -135,12 +150,12 @@ export const programs: Readonly<Record<string, readonly Step[]>> = {
 		},
 		{
 			by: "CRM",
-			async run({ agency, to }) {
+			async run({ agency, to, second }) {
 				const { conversation } = await agency.conversations.get(to);
 				const [held] = conversation.queuedMessages; // the next send replaces this text
 				const sent = await agency.messages.send({
 					to,
-					body: "Or would Friday at 10:00 be better?",
+					body: second,
 					operationId: `friday-${to.slice(-3)}`,
 					consentLanguage: "en",
 				});
@@ -165,11 +180,11 @@ export const programs: Readonly<Record<string, readonly Step[]>> = {
 		},
 		{
 			by: "CRM",
-			async run({ agency, contact, to }) {
+			async run({ agency, contact, to, first }) {
 				const sent = await agency.messages.send(
 					{
 						to,
-						body: "Would Thursday at 14:00 suit you?",
+						body: first,
 						operationId: `thursday-${to.slice(-3)}`,
 						consentLanguage: "en",
 					},
@@ -180,15 +195,80 @@ export const programs: Readonly<Record<string, readonly Step[]>> = {
 		},
 		{
 			by: "CRM",
-			async run({ agency, contact, to }) {
+			async run({ agency, contact, to, first }) {
 				// After a crash, your CRM can do the same with the id that it stored.
 				const sent = await agency.messages.send({
 					to,
-					body: "Would Thursday at 14:00 suit you?",
+					body: first,
 					operationId: `thursday-${to.slice(-3)}`,
 					consentLanguage: "en",
 				});
 				return { sent, texts: contact.inbox().filter(({ kind }) => kind === "text").length };
+			},
+		},
+	],
+	outbox: [
+		{
+			by: "CRM",
+			async run({ agency, to, first, second, outbox }) {
+				const ids = [`thursday-${to.slice(-3)}`, `friday-${to.slice(-3)}`];
+				for (const [index, body] of [first, second].entries())
+					await outbox.enqueue({ id: ids[index] ?? "", agencyId: agency.id, to, body, consentLanguage: "en" });
+				await outbox.drain(); // a worker does this all the time
+				const found = await Promise.all(ids.map((id) => outbox.status(id)));
+				return found.map((text) => text?.description); // the second text waits for the first
+			},
+		},
+		{
+			by: "contact",
+			async run({ contact, sandbox, to, outbox }) {
+				contact.accepts();
+				for (let minute = 0; minute < 15; minute++) {
+					sandbox.clock.advance({ minutes: 1 });
+					await outbox.drain();
+				}
+				const found = await Promise.all(["thursday", "friday"].map((id) => outbox.status(`${id}-${to.slice(-3)}`)));
+				return found.map((text) => text?.description);
+			},
+		},
+		{
+			by: "CRM",
+			async run({ contact }) {
+				return contact.inbox().filter(({ kind }) => kind === "text"); // both, in order
+			},
+		},
+	],
+	feed: [
+		{
+			by: "CRM",
+			async run({ agency, contact, first, saved }) {
+				contact.writes(first);
+				const seen: (string | null)[] = [];
+				const feed = changes(agency, { since: saved.checkpoint ?? "beginning" });
+				for await (const { messages } of feed) {
+					seen.push(...messages.map(({ body }) => body)); // store them
+					saved.checkpoint = feed.checkpoint; // in the same transaction
+				}
+				return seen;
+			},
+		},
+		{
+			by: "contact",
+			async run({ contact, second }) {
+				contact.writes(second);
+				return contact.state().messages.length;
+			},
+		},
+		{
+			by: "CRM",
+			async run({ agency, saved }) {
+				const seen: (string | null)[] = [];
+				const feed = changes(agency, { since: saved.checkpoint ?? "beginning" });
+				for await (const { messages } of feed) {
+					seen.push(...messages.map(({ body }) => body));
+					saved.checkpoint = feed.checkpoint;
+				}
+				return seen; // the new message alone
 			},
 		},
 	],

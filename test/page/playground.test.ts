@@ -86,6 +86,26 @@ test("offline, the code of the five stories runs beside the phone, which shows w
 	}
 });
 
+test("offline, the outbox and the feed take the texts that the reader writes", async () => {
+	const { page, phone } = await openOffline();
+	await page.getByLabel("first").fill("See you at nine?");
+	await page.getByRole("button", { name: "The outbox sends two texts" }).click();
+	for (const step of [1, 2, 3]) {
+		await page.getByRole("button", { name: `Run step ${step}` }).click();
+		await page
+			.getByRole("article", { name: `Step ${step}` })
+			.getByRole("status")
+			.waitFor();
+	}
+	await shows(page.getByRole("article", { name: "Step 3" }).getByRole("status"), '"body": "See you at nine?"');
+	await textsOf(phone, "See you at nine?").first().waitFor();
+	await page.getByRole("button", { name: "The change feed" }).click();
+	await page.getByRole("button", { name: "Run step 1" }).click();
+	await shows(page.getByRole("article", { name: "Step 1" }).getByRole("status"), "See you at nine?");
+	await page.getByRole("button", { name: "Start again" }).click();
+	expect(await page.getByRole("status").count()).toBe(0);
+});
+
 test("offline, a story that is chosen on the phone can be played on both sides", async () => {
 	const { page, phone } = await openOffline();
 	await guideOf(phone, "A held text is accepted").getByRole("link", { name: "All stories" }).click();
