@@ -76,7 +76,9 @@ test.each([
 	"who wrote %j gets no reminder, although somebody has answered",
 	async (words) => {
 		anna.writes(words);
-		sandbox.agency().staff.sends({ contact: anna, text: "Sorry, we will stop." });
+		sandbox
+			.agency()
+			.staff.sends({ contact: anna, text: "Sorry, we will stop." });
 		sandbox.clock.advance({ hours: 30 });
 		expect(await remind(agency, visit)).toBeUndefined();
 		anna.writes("START");
@@ -101,7 +103,9 @@ test("an answer in words is no permission", async () => {
 
 test("an unreachable phone, and a response that was lost", async () => {
 	anna.writes("Which flat was it?");
-	sandbox.agency().staff.sends({ contact: anna, text: "The one in Hill Street." });
+	sandbox
+		.agency()
+		.staff.sends({ contact: anna, text: "The one in Hill Street." });
 	anna.setReachable(false);
 	sandbox.faults.add({
 		operation: "messages.send",

@@ -10,7 +10,9 @@ test("the text that waits still reaches the contact", async () => {
 	const sandbox = createSandbox({ from: bug }); // the conversation as it was, with another number and other texts
 	const [contact] = sandbox.agency().contacts();
 	const waiting = contact?.state().held?.body;
-	const agency = createClient({ ...sandbox.connection }).agency(sandbox.agency().id);
+	const agency = createClient({ ...sandbox.connection }).agency(
+		sandbox.agency().id,
+	);
 
 	await followUp(agency, contact?.phoneNumber ?? "");
 	contact?.accepts();
