@@ -42,7 +42,7 @@ export {
 	type PgBossSendOptions,
 	pgBossEngine,
 } from "./engines/pg-boss.ts";
-export type { Band, ClaimOptions, Lease, OutboxStore, StoredPause } from "./store.ts";
+export type { Band, ClaimOptions, Lease, NextDue, OutboxStore, StoredPause } from "./store.ts";
 export { mysqlStore } from "./stores/mysql.ts";
 export type { StoreOptions } from "./stores/names.ts";
 export { postgresStore } from "./stores/postgres.ts";
@@ -60,6 +60,7 @@ export type {
 	Recipient,
 	RequestRecord,
 	TextError,
+	Watched,
 } from "./text.ts";
 export type { AnyQueryable, Transaction } from "./transaction.ts";
 export type { DrizzleQueryable } from "./transactions/drizzle.ts";

@@ -43,7 +43,7 @@ export interface OutboxStore {
 	/** Makes all unfinished texts due and ends all pauses, because the clock was set back. Reasons and failures of the pauses stay. */
 	recover: (now: number) => Promise<void>;
 	/** Finds the first text of the recipient that is due after `now`: its time, and what it waits for then. */
-	nextOf: (recipient: Recipient, now: number) => Promise<{ at: number; band: Band } | undefined>;
+	nextOf: (recipient: Recipient, now: number) => Promise<NextDue | undefined>;
 	/** Finds the `messageId`s of a recipient's newest texts. */
 	claimed: (recipient: Recipient) => Promise<string[]>;
 	/** Finds the text of a message. */
@@ -83,7 +83,7 @@ export interface OutboxStore {
 	 * Ends a lease, if it is still there. The queue is due at `next`, or at once if a text came into it since. Without `next`
 	 * nothing is left in it.
 	 */
-	release: (lease: Lease, next?: { at: number; band: Band }) => Promise<void>;
+	release: (lease: Lease, next?: NextDue) => Promise<void>;
 	/** Finds the pauses, of those agencies or of all of them; that of everybody has an empty `agencyId`. */
 	paused: () => Promise<StoredPause[]>;
 	/** Pauses an agency, or everybody. Of two pauses the longer one counts. */
@@ -94,8 +94,16 @@ export interface OutboxStore {
 	probe: (agencyId: string, from: number, until: number) => Promise<boolean>;
 }
 
+/** When a queue is due next. */
+export interface NextDue {
+	/** The time, in milliseconds. */
+	at: number;
+	/** What it waits for then. */
+	band: Band;
+}
+
 /**
- * What a queue waits for next: 0 is a text of a higher priority, 1 one of the normal priority, 2 one of a lower priority, and 3 a
+ * What a queue waits for next: 0 is a reply, 1 a notice, 2 marketing, and 3 a
  * read about a text that was sent or is held.
  */
 export type Band = 0 | 1 | 2 | 3;

@@ -145,7 +145,7 @@ export interface Progress {
 	/** When the contact tapped the button that declined it, in milliseconds. */
 	declinedAt?: number | undefined;
 	/** What the summary of the conversation showed when it was read last, and when; absent unless the text waits for the service's queue. */
-	watched?: { sign: string; at: number } | undefined;
+	watched?: Watched | undefined;
 	/** Since when the service's queue has been seen empty, in milliseconds. */
 	emptyAt: number | null;
 	/** Reads of the conversation in this state. */
@@ -158,6 +158,14 @@ export interface Progress {
 	consentFailed?: boolean | undefined;
 	/** The last error, which may have passed. */
 	error: TextError | null;
+}
+
+/** What a later lookup is compared with. */
+export interface Watched {
+	/** Differs when something in the summary of the conversation has changed. */
+	sign: string;
+	/** When the conversation was read, in milliseconds. */
+	at: number;
 }
 
 /** What a text has beside its columns. JSON. */

@@ -81,7 +81,7 @@ test("all are counted, the newest or the oldest are returned with what followed,
 test("the control searches too", async () => {
 	const { sandbox } = await played();
 	const server = await serve(sandbox);
-	const response = await fetch(`${server.controlUrl}/search?q=outcome:held&limit=1`, {
+	const response = await fetch(`${server.controlUrl}/search?search=outcome:held&limit=1`, {
 		headers: { "x-sandbox-token": server.token },
 	});
 	expect(await response.json()).toMatchObject({ count: 2, events: expect.any(Array) });

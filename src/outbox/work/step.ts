@@ -36,7 +36,7 @@ import { findText, isConsentFailed, type Match, type Reading, readConversation, 
 import type { CheckedOptions } from "../options.ts";
 import { type Contact, createContact, type OptOutReader } from "../policy/contact.ts";
 import { policies, purposeOf } from "../policy/purpose.ts";
-import { type Band, bandOf, type Lease } from "../store.ts";
+import { bandOf, type Lease, type NextDue } from "../store.ts";
 import {
 	type Change,
 	type ContactFacts,
@@ -81,7 +81,7 @@ const freshMs = 10_000;
 const readingMs = 30_000;
 
 /** When a queue is due next, and what it waits for. Undefined if nothing is left in it. */
-export type Next = { at: number; band: Band } | undefined;
+export type Next = NextDue | undefined;
 
 /** Does what is due in a queue, until the signal aborts. */
 export async function workQueue(

@@ -67,7 +67,7 @@ export function askAgain(): void {
 
 async function askNow(): Promise<void> {
 	const [query, end] = [text.value, order.value];
-	const search = new URLSearchParams({ q: query, order: end, limit: String(mostFound) });
+	const search = new URLSearchParams({ search: query, order: end, limit: String(mostFound) });
 	const answer = await read<Found>(`search?${search}`).catch(() => undefined);
 	if (query !== text.value || end !== order.value) return;
 	asking = undefined;

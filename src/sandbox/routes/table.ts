@@ -412,10 +412,10 @@ const state = [
 		},
 	}),
 	get("search", {
-		takes: { q: optional(aString), order: optional(oneOf("newest", "oldest")), limit: optional(aCount) },
-		body: "none; in the query `q` (words, and `status:`, `op:`, `contact:`, `outcome:`, `key:`), `order` (newest or oldest), `limit` (100 when left out)",
+		takes: { search: optional(aString), order: optional(oneOf("newest", "oldest")), limit: optional(aCount) },
+		body: "none; in the query `search` (words, and `status:`, `op:`, `contact:`, `outcome:`, `key:`), `order` (newest or oldest), `limit` (100 when left out)",
 		answers: '`{"count", "events"}`: how many requests match, and some of them with what followed',
-		run: ({ sandbox }, { q = "", order, limit }) => sandbox.search(q, { order, limit: numberOf(limit) }),
+		run: ({ sandbox }, { search = "", order, limit }) => sandbox.search(search, { order, limit: numberOf(limit) }),
 	}),
 	get("forgotten", {
 		answers:

@@ -3,8 +3,7 @@ import contract from "../../../openapi.json" with { type: "json" };
 import { type Answer, type Call, decoded, isLater, type Reply } from "../base/call.ts";
 import { phoneFrom } from "../base/contract.ts";
 import { eightDigits } from "../base/derived.ts";
-import type { EventFault } from "../world/event.ts";
-import type { NewEvent } from "../world/event-log.ts";
+import type { EventFault, EventStamp, SandboxEvent } from "../world/event.ts";
 import { type Fault, type FaultTarget, takeFault } from "../world/fault.ts";
 import { interrupt } from "../world/interruptions.ts";
 import {
@@ -240,19 +239,25 @@ function noteRequest(world: World, { entry, fault, outcome, startedAt }: Exchang
 	world.events.addRequest({
 		weight,
 		answer: { weight: text.length, value: answer },
-		build: (kept) => requestEvent(shown, fault, typeof kept === "string" ? jsonOrText(kept) : kept, ms),
+		build: (stamp, kept) => requestEvent(stamp, shown, fault, typeof kept === "string" ? jsonOrText(kept) : kept, ms),
 	});
 }
 
+// One literal, because a log is read event by event, and joining two objects took most of the time.
 function requestEvent(
+	stamp: EventStamp,
 	{ operation, method, path, query, text, status, explanation, key, headers }: Omit<Entry, "authorization">,
 	fault: EventFault | null,
 	answer: unknown,
 	ms: number,
-): NewEvent {
+): SandboxEvent {
 	const body = jsonOrText(text);
 	const route = routeOf(method, path);
 	return {
+		id: stamp.id,
+		at: stamp.at,
+		realAt: stamp.realAt,
+		correlationId: stamp.correlationId,
 		type: "request",
 		operation,
 		method,

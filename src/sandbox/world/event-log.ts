@@ -33,8 +33,8 @@ export interface NewRequest {
 	/** How much text it holds beside the answer. */
 	readonly weight: number;
 	readonly answer: { readonly weight: number; readonly value: unknown };
-	/** `answer` is null once it is no longer kept. */
-	build(answer: unknown): NewEvent;
+	/** The event with its stamp. `answer` is null once it is no longer kept. */
+	build(stamp: EventStamp, answer: unknown): SandboxEvent;
 }
 
 /** The newest 200,000 events, and at most 32 MiB of their texts, beside 32 MiB of answers. */
@@ -178,7 +178,7 @@ export function createEventLog(now: () => number, changed: () => void): EventLog
 				weight,
 				isRequest: true,
 				answer: isEmpty ? null : answer,
-				build: (left) => ({ ...own, ...build(left) }),
+				build: (left) => build(own, left),
 			});
 		},
 		read({ after, before = Number.POSITIVE_INFINITY, limit = atMost }) {
