@@ -43,6 +43,7 @@ const onlyParsed: Record<string, readonly string[]> = {
 	"scripts/runtimes/consumer/options.ts": ["07400 123456", "+447400123456"],
 	"scripts/runtimes/consumer/exports.ts": ["0470 12 34 56", "+32470123456"],
 	// The beginning of a number.
+	"docs/playground/play.ts": ["+447700900"],
 	"src/outbox/testing/claims.ts": ["+447700900"],
 	"src/sandbox/controls/scenarios.ts": ["+447700900"],
 	"src/sandbox/page/stories.ts": ["+447700900"],

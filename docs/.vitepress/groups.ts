@@ -10,6 +10,7 @@ export const groups: Readonly<Record<string, readonly string[]>> = {
 	Send: ["window-and-queue", "reliability", "sent-delivered-failed"],
 	"Send durably": [
 		"durable-sends",
+		"purposes",
 		"outbox-recipes",
 		"opt-out",
 		"outbox-workers",
@@ -18,8 +19,8 @@ export const groups: Readonly<Record<string, readonly string[]>> = {
 		"outbox-limits",
 		"store-testing",
 	],
-	Mirror: ["mirroring", "many-agencies", "scale", "erasing", "mirroring-limits"],
-	Test: ["testing", "sandbox-page", "sandbox-server", "sandbox-routes", "fidelity"],
+	Mirror: ["mirroring", "many-agencies", "agency-leases", "scale", "erasing", "mirroring-limits"],
+	Test: ["testing", "sandbox-page", "sandbox-log", "sandbox-server", "sandbox-routes", "fidelity"],
 	Operate: [
 		"going-live",
 		"troubleshooting",

@@ -121,7 +121,7 @@ export function feedSettings(
 	options: Omit<FeedOptions, "since">,
 	ownNames: readonly string[],
 ): FeedSettings {
-	const own = checkOptions(operation, options, ["lookbackMs", "statuses", ...ownNames]);
+	const own = checkOptions(operation, options, [...ownNames, "lookbackMs", "statuses"]);
 	const { lookbackMs = 120_000, concurrency = 4, statuses = false, skip, raw = false } = own;
 	checkWhole(operation, "lookbackMs", lookbackMs, 0);
 	if (![true, false, "read"].includes(statuses)) refuse(operation, "statuses", 'must be true, false or "read"');

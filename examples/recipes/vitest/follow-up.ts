@@ -1,12 +1,13 @@
 import { type AgencyClient, isPartnerError } from "messaging-conversations";
 
-/** The code under test: it asks the contact again, unless a text waits for the contact's consent. */
+/** Asks the contact again, unless a text waits for consent. */
 export async function followUp(
 	agency: AgencyClient,
 	phoneNumber: string,
 ): Promise<boolean> {
 	try {
-		// Without ifHeld, this text takes the place of the one that waits, which the contact then never gets.
+		// Without ifHeld, this text takes the place of the one that waits, which
+		// the contact then never gets.
 		await agency.messages.send({
 			to: phoneNumber,
 			body: "Did you see our message?",

@@ -7,7 +7,8 @@ import { followUp } from "./follow-up.ts";
 const bug = readFileSync(new URL("never-got-it.json", import.meta.url), "utf8");
 
 test("the text that waits still reaches the contact", async () => {
-	const sandbox = createSandbox({ from: bug }); // the conversation as it was, with another number and other texts
+	// The conversation as it was, with another number and other texts
+	const sandbox = createSandbox({ from: bug });
 	const [contact] = sandbox.agency().contacts();
 	const waiting = contact?.state().held?.body;
 	const agency = createClient({ ...sandbox.connection }).agency(

@@ -24,7 +24,9 @@ export function refuseChanged([row]: readonly Row[], field: string, operation: s
 	const names = Object.keys(Object(row));
 	if (Array.isArray(row) || (names.length > 0 && names.every((name) => /^\d+$/.test(name))))
 		refuse(field, givesArrays, operation);
-	if (!row || !("json_text" in row)) refuse(field, renames, operation);
+	// Without rows every statement fails, which shows elsewhere.
+	if (!row) return;
+	if (!("json_text" in row)) refuse(field, renames, operation);
 	if (typeof row.json_text !== "string") refuse(field, parsesJson, operation);
 	if (row.no_value !== null) refuse(field, changesNull, operation);
 }
