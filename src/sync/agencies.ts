@@ -37,7 +37,14 @@ export interface WatchAgenciesOptions<Tx = unknown> extends Omit<FeedOptions, "s
 	 */
 	discoverMs?: number | undefined;
 	/** This process follows its part of the agencies, chosen by their ids: `{ index: 0, of: 3 }` is the first of three. */
-	partition?: { index: number; of: number } | undefined;
+	partition?:
+		| {
+				/** Which part this process follows, from 0. */
+				index: number;
+				/** The number of parts. */
+				of: number;
+		  }
+		| undefined;
 	/**
 	 * Returns true if this process may poll the agency for the next minute, such as from a row of your database with an owner
 	 * and a time. It is called before each poll, and every 15 seconds while one runs. May be async.
@@ -57,6 +64,7 @@ export interface WatchAgenciesOptions<Tx = unknown> extends Omit<FeedOptions, "s
 
 /** The figures of one poll of one agency. */
 export interface AgencyPoll {
+	/** The agency. */
 	agencyId: string;
 	/**
 	 * How old the oldest undelivered message could have been when the poll ended, in milliseconds: the time since the beginning
@@ -77,6 +85,7 @@ export interface AgencyPoll {
 
 /** A conversation of one of the agencies in which something has changed. */
 export interface AgencyChange<Tx = unknown> extends Change {
+	/** The agency. */
 	agencyId: string;
 	/** The agency's checkpoint with this change. Read it in the body of the loop. */
 	readonly checkpoint: string;

@@ -60,7 +60,13 @@ export interface FaultOptions {
 	 * Only requests about this contact: sends to it, and reads of its conversation. A number, or the contact.
 	 * @default everybody
 	 */
-	readonly contact?: string | { readonly phoneNumber: string } | undefined;
+	readonly contact?:
+		| string
+		| {
+				/** Its number. */
+				readonly phoneNumber: string;
+		  }
+		| undefined;
 	/** How many requests it hits. `Infinity` is allowed. @default 1 */
 	readonly times?: number | undefined;
 	/** How many matching requests pass before the first hit. @default 0 */
