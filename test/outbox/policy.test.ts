@@ -74,7 +74,11 @@ describe("opt-outs", () => {
 		await add(world, "too early", { purpose: "reply" });
 		await world.pass({ minutes: 1 });
 		expect(await stateOf(world, "too early")).toEqual(["cancelled", "opted_out"]);
+		await add(world, "written before the question", { purpose: "reply" });
+		world.sandbox.clock.advance({ ms: 1_000 });
 		world.anna.writes("But is it still free?");
+		await world.pass({ minutes: 1 });
+		expect(await stateOf(world, "written before the question")).toEqual(["cancelled", "opted_out"]);
 		await add(world, "answer", { purpose: "reply" });
 		await add(world, "notice");
 		await world.pass({ minutes: 1 });
