@@ -213,7 +213,7 @@ export function checkedOptions(options: OutboxOptions): CheckedOptions {
 	const given = checkValue(schema, options, "options", refuse);
 	const { client, onReply = "wait", now: clock } = given;
 	if (given.quietHours && !areHours(given.quietHours))
-		throw refuse("quietHours.to", "must be another time than quietHours.from");
+		throw refuse("quietHours.to", "must be another time than the one at which they begin");
 	return {
 		client,
 		store: given.store,
