@@ -1,11 +1,27 @@
 // A store as somebody else would write it: an object, for runtimes without a database.
-import type { Lease, OutboxStore, OutboxText, Recipient, StoredPause } from "messaging-conversations/outbox";
+import type {
+	ContactFacts,
+	Lease,
+	OutboxStore,
+	OutboxText,
+	Recipient,
+	StoredPause,
+} from "messaging-conversations/outbox";
 
 const unfinished = ["sending", "held", "waiting"];
+
+/** Of each fact the latest time. */
+function latest(all: readonly (ContactFacts | undefined)[]): ContactFacts {
+	const found: Record<string, number> = {};
+	for (const facts of all)
+		for (const [name, at] of Object.entries(facts ?? {})) found[name] = Math.max(found[name] ?? 0, at);
+	return found;
+}
 
 export function objectStore(): OutboxStore {
 	const rows = new Map<string, OutboxText>();
 	const stops = new Map<string, number>();
+	const facts = new Map<string, ContactFacts>();
 	/** Until when each queue is leased, and by which token. */
 	const leases = new Map<string, { token: string; until: number }>();
 	const pauses = new Map<string, StoredPause>();
@@ -50,6 +66,12 @@ export function objectStore(): OutboxStore {
 			return true;
 		},
 		stop: async (recipient) => stop(recipient),
+		facts: async (recipient) => latest([facts.get(nameOf(recipient)), facts.get(nameOf({ to: recipient.to }))]),
+		note: async (recipient, found) => void facts.set(nameOf(recipient), latest([facts.get(nameOf(recipient)), found])),
+		watched: async (agencyId, now, limit) =>
+			where((row) => row.agencyId === agencyId && isDue(row, now))
+				.map(({ to }) => to)
+				.slice(0, limit),
 		wake: async (recipient, now) => {
 			for (const row of where((one) => isIn(recipient, one) && one.state !== "sending" && (one.nextAt ?? now) > now))
 				rows.set(row.id, { ...row, nextAt: Math.max(now, row.readyAt), version: row.version + 1 });
