@@ -148,7 +148,7 @@ test("the search finds what people look for, and the guide to it first", async (
 		429: "troubleshooting",
 		stuck: "troubleshooting",
 		unsubscribe: "troubleshooting",
-		STOP: "runbook",
+		STOP: "opt-out",
 		twice: "outbox-limits",
 		"24 hours": "window-and-queue",
 		duplicate: "reliability",

@@ -55,8 +55,8 @@ test("an agency is renamed, unlinked and linked again, its CRM is hidden, and an
 	await dialog.getByLabel("Name: Link a new agency").fill("Second");
 	await page.keyboard.press("Enter");
 	await expect.poll(() => sandbox.agencies().map(({ name }) => name)).toEqual(["Harbour Homes", "Second"]);
-	await page.keyboard.press("Escape");
 	await expect.poll(() => page.title()).toBe("Sandbox · Second");
+	await page.keyboard.press("Escape");
 });
 
 test("the consent flow is changed, only by what was edited, and a refusal is shown in its form", async () => {

@@ -121,7 +121,10 @@ export async function openRecords(client: Client, agency: AgencyClient, database
 	/** Stores the CRM's own row and the outbox's text together, or neither. */
 	async function saveText({ id, to, body, consentLanguage, at }: NewText): Promise<void> {
 		await database.transaction(async (tx) => {
-			const text = await outbox.enqueue({ id, agencyId: agency.id, to, body, consentLanguage }, { tx });
+			const text = await outbox.enqueue(
+				{ id, agencyId: agency.id, to, body, consentLanguage, purpose: "reply" },
+				{ tx },
+			);
 			const row = [id, text.to, body, at.toISOString()];
 			await tx.query("insert into crm_text values ($1, $2, $3, $4) on conflict do nothing", row);
 		});
