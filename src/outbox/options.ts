@@ -65,7 +65,8 @@ export interface OutboxOptions {
 	/**
 	 * Who asks for no more texts. By default {@link isOptOut} reads the messages that the outbox sees, before every request and in
 	 * `observe`. A notice or marketing text to such a contact ends as `cancelled`, reason `opted_out`; a reply is sent if the contact
-	 * wrote afterwards. A function replaces `isOptOut`, and `false` examines no message. {@link isOptIn} takes it back.
+	 * wrote afterwards. A function replaces `isOptOut`, and `false` examines no message. If it throws, or returns anything but
+	 * true or false, nothing is sent: the contact's queue waits, and `onPaused` is called. {@link isOptIn} takes an opt-out back.
 	 */
 	optOut?: ((message: Message) => boolean) | false | undefined;
 	/**

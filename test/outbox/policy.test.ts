@@ -163,6 +163,68 @@ describe("opt-outs", () => {
 	});
 });
 
+describe("where an opt-out is met", () => {
+	test("a STOP after a text that is followed holds for the next one, although fifty messages came since", async () => {
+		const world = createWorld(defaults);
+		await add(world, "first");
+		await world.pass({ minutes: 1 });
+		world.anna.writes("Stop, please");
+		await world.pass({ hours: 1 });
+		for (let count = 0; count < 60; count++) world.anna.writes(`Message ${count}`);
+		await add(world, "second");
+		await world.pass({ minutes: 1 });
+		expect(await stateOf(world, "second")).toEqual(["cancelled", "opted_out"]);
+	});
+
+	test("it is that of one agency, and a button that stops promotions is one", async () => {
+		const world = createWorld(defaults);
+		const other = world.sandbox.link({ name: "Other" });
+		other.contact(world.anna).writes("Hello");
+		const buttons = [{ code: "stop", text: "Stop promotions" }];
+		world.agency.ai.replies({ contact: world.anna, text: "An offer", interactiveContent: { quickReplies: buttons } });
+		world.anna.taps("stop");
+		await add(world, "here", { purpose: "marketing" });
+		await add(world, "elsewhere", { purpose: "marketing", agencyId: other.id });
+		await world.pass({ minutes: 1 });
+		expect(await stateOf(world, "here")).toEqual(["cancelled", "opted_out"]);
+		expect((await stateOf(world, "elsewhere"))[0]).toBe("sent");
+	});
+});
+
+describe("an optOut of the caller", () => {
+	const broken: Record<string, () => unknown> = {
+		throws: () => {
+			throw new Error("+447700900101 wrote STOP");
+		},
+		"is async": async () => false,
+		"returns nothing": () => undefined,
+	};
+
+	test.each(Object.entries(broken))("that %s keeps the contact's texts back, and ends nothing", async (_, optOut) => {
+		let isBroken = true;
+		const world = createWorld({
+			...defaults,
+			optOut: () => (isBroken ? optOut() : false) as boolean,
+		});
+		await add(world, "kept back");
+		await world.outbox.drain();
+		expect(await stateOf(world, "kept back")).toEqual(["waiting", "before_send_failed"]);
+		expect(world.sends()).toEqual([]);
+		expect(world.pauses).toMatchObject([{ reason: "hook_failed", error: { field: "optOut" } }]);
+		const status = await world.outbox.status("kept back");
+		expect(JSON.stringify([world.pauses, status?.error, status?.description])).not.toMatch(/447700900101|STOP/);
+		isBroken = false;
+		await world.pass({ minutes: 15 });
+		expect(world.texts()).toEqual(["kept back"]);
+		// Nor does it end the work when what was sent is followed.
+		isBroken = true;
+		world.anna.writes("Thanks");
+		world.anna.reads();
+		await world.pass({ hours: 1 });
+		expect(await stateOf(world, "kept back")).toEqual(["read", null]);
+	});
+});
+
 describe("quiet hours", () => {
 	/** The sandbox begins at 9:00 UTC, which is 10:00 in Brussels. */
 	const quietHours = { from: "20:00", to: "08:00", timeZone: "Europe/Brussels" } as const;
@@ -462,5 +524,60 @@ describe("after an earlier text that the service held", () => {
 		await world.pass({ hours: 50 });
 		expect(await stateOf(world, "earlier")).toEqual(["dropped", "answered_in_words"]);
 		expect((await world.outbox.status("earlier"))?.description).toMatch(/answered in words/);
+	});
+});
+
+describe("quiet hours by the clock on the wall", () => {
+	const everyNight = { from: "20:00", to: "08:00" };
+
+	/** When a text that comes due at a time goes out. */
+	async function sentAt(timeZone: string, dueAt: string, hours = everyNight): Promise<string> {
+		const world = createWorld({ ...defaults, quietHours: { ...hours, timeZone } });
+		world.sandbox.clock.advanceTo(dueAt);
+		// The window is open for as long as it takes.
+		await add(world, "notice");
+		await world.outbox.drain();
+		for (let hour = 0; hour < 26 && world.sends().length === 0; hour++) {
+			world.anna.writes("Hello");
+			await world.pass({ hours: 1 });
+		}
+		return new Date(world.sends()[0]?.at ?? 0).toISOString();
+	}
+
+	test.each([
+		[
+			"Europe/Brussels, the night in which the clock goes forward",
+			"Europe/Brussels",
+			"2026-03-28T21:00:00Z",
+			"2026-03-29T06:00:00.000Z",
+		],
+		[
+			"Europe/Brussels, the night in which it goes back",
+			"Europe/Brussels",
+			"2026-10-24T21:00:00Z",
+			"2026-10-25T07:00:00.000Z",
+		],
+		["Asia/Beirut, where it changes at midnight", "Asia/Beirut", "2026-03-28T21:30:00Z", "2026-03-29T05:00:00.000Z"],
+		[
+			"Africa/Cairo, where midnight does not exist then",
+			"Africa/Cairo",
+			"2026-04-23T21:30:00Z",
+			"2026-04-24T05:00:00.000Z",
+		],
+		["Asia/Kolkata, with half an hour", "Asia/Kolkata", "2026-06-01T15:00:00Z", "2026-06-02T02:30:00.000Z"],
+		["Asia/Kathmandu, with three quarters", "Asia/Kathmandu", "2026-06-01T15:00:00Z", "2026-06-02T02:15:00.000Z"],
+	])("%s", async (_, timeZone, dueAt, expected) => {
+		expect(await sentAt(timeZone, dueAt)).toBe(expected);
+	});
+
+	test("hours that begin and end on one day", async () => {
+		const lunch = { from: "12:00", to: "13:30" };
+		expect(await sentAt("Europe/Brussels", "2026-06-01T10:10:00Z", lunch)).toBe("2026-06-01T11:30:00.000Z");
+		expect(await sentAt("Europe/Brussels", "2026-06-01T09:59:00Z", lunch)).toBe("2026-06-01T09:59:00.000Z");
+	});
+
+	test("an end that does not exist in the night of the change is the first moment after it", async () => {
+		const hours = { from: "22:00", to: "02:30" };
+		expect(await sentAt("Europe/Brussels", "2026-03-28T23:00:00Z", hours)).toBe("2026-03-29T01:00:00.000Z");
 	});
 });

@@ -1,7 +1,7 @@
 /*
  * What is known of a contact beyond their texts: whether they asked for no more of them.
  */
-import type { Message } from "messaging-conversations";
+import { type Message, PartnerConfigurationError } from "messaging-conversations";
 import { messagesSince, type Reading, timeOf } from "../match.ts";
 import type { OutboxStore } from "../store.ts";
 import type { ContactFacts, OutboxText, Recipient } from "../text.ts";
@@ -18,11 +18,25 @@ export interface OptOutReader {
 
 const mostRemembered = 10_000;
 
-/** @param optOut replaces the package's own function; false examines no message */
+/**
+ * @param optOut replaces the package's own function; false examines no message
+ * @throws PartnerConfigurationError of `asks`, if that function throws or does not answer true or false
+ */
 export function createOptOutReader(optOut: ((message: Message) => boolean) | false | undefined): OptOutReader {
 	const read = new Map<string, Asks>();
+	const isOut = (message: Message): boolean => {
+		if (!optOut) return isOptOut(message.body);
+		let answer: unknown;
+		try {
+			answer = optOut(message);
+		} catch {}
+		// Without what it threw or returned, which can quote the message. A promise would count as true.
+		if (typeof answer === "boolean") return answer;
+		const rule = "must return true or false, must not throw, and must not be async";
+		throw new PartnerConfigurationError({ field: "optOut", rule, operation: "work", retryable: true });
+	};
 	const asked = (message: Message): Asks => {
-		if (optOut ? optOut(message) : isOptOut(message.body)) return "out";
+		if (isOut(message)) return "out";
 		return isOptIn(message.body) ? "in" : undefined;
 	};
 	return {

@@ -193,7 +193,12 @@ async function workText(
 	const match = await readFor(context, head, signal);
 	if (match === undefined) return false;
 	const readAt = now();
-	const text = await withOptOut(context, noted(head, match, readAt), match);
+	const learned = await withOptOut(context, noted(head, match, readAt), match).catch(hookFailure);
+	if (learned instanceof PartnerConfigurationError) {
+		await write(context, head, ifHookFailed(context, head, learned));
+		return false;
+	}
+	const text = learned;
 	if (isRepeat && match?.kind === "none" && (await mayRepeat(context, text)))
 		return request(context, text, { reading: match.reading, readAt }, signal);
 	const decision = decide(text, match, options, readAt);
@@ -242,9 +247,14 @@ async function ifAsleep(
 		if (until === undefined) return undefined;
 		return text.state === "held" ? readAgain(text, options, now) : ifQuiet(text, until, options);
 	} catch (error) {
-		if (!(error instanceof PartnerConfigurationError)) throw error;
-		return ifHookFailed({ options, pauses }, text, error);
+		return ifHookFailed({ options, pauses }, text, hookFailure(error));
 	}
+}
+
+/** The error of a hook of the caller. Throws any other one. */
+function hookFailure(error: unknown): PartnerConfigurationError {
+	if (error instanceof PartnerConfigurationError) return error;
+	throw error;
 }
 
 /** Takes in what the contact asked for. A held text of a contact who has opted out is not sent again. */
@@ -578,7 +588,8 @@ async function follow(context: QueueContext, recipient: Recipient, signal: Abort
 			signal,
 		});
 		await pauses.passed(recipient, "read");
-		await context.contact.learn(reading?.messages ?? []);
+		// A hook that fails is reported before the next text is sent, and keeps it back.
+		await context.contact.learn(reading?.messages ?? []).catch(hookFailure);
 		for (const text of texts) {
 			const message = reading?.messages.find(({ messageSid }) => storableId(messageSid) === text.messageId);
 			await write(context, text, afterFollow(text, message ? phaseOf(message) : null, options, now()));
