@@ -53,7 +53,7 @@ const mostBlocked = 3;
  * | | nothing was read yet | read |
  * | | the service holds another text for the contact | wait, or send in its place with `onHeld: "replace"` |
  * | | otherwise | send |
- * | `sending` | the window is open for certain, and the first request is under a minute old | send again, with the same id |
+ * | `sending` | the window is open for certain, and the first request is under a minute old | send again, with the same id; what is no reply is read about first |
  * | | nothing was read yet | read |
  * | | it is a message, or it is held | become what it is |
  * | | no sign of it for `settleMs` | become `waiting`, which sends it again |
