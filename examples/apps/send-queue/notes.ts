@@ -21,7 +21,7 @@ export async function createNotes(database: Database): Promise<void> {
 export function sendNote(database: Database, outbox: Outbox, note: Note): Promise<OutboxStatus> {
 	return database.transaction(async (tx) => {
 		// First, because it refuses what no row can hold, such as a missing id, with an error for the visitor.
-		const text = await outbox.enqueue(note, { tx });
+		const text = await outbox.enqueue({ ...note, purpose: "reply" }, { tx });
 		await tx.query("insert into note (id, body) values ($1, $2) on conflict do nothing", [note.id, note.body]);
 		return text;
 	});
