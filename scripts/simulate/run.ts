@@ -2,6 +2,7 @@
 // how fresh messages are, how many requests that takes, and the size of the checkpoints. Prints the tables of docs/scale.md and writes
 // docs/scale.svg. npx tsx scripts/simulate/run.ts
 import { writeFileSync } from "node:fs";
+import { TextMap } from "../../src/sync/blocks.ts";
 import { encode } from "../../src/sync/checkpoint.ts";
 import type { Known } from "../../src/sync/memory.ts";
 import { randomFrom } from "../../test/faults/random.ts";
@@ -78,21 +79,21 @@ function arrivals(perDay: number, random: () => number): Arrival[] {
 /** Bytes of the checkpoint that holds the lookback of the newest of these messages. */
 function checkpointBytes(seen: readonly Arrival[], count: number): number {
 	const instant = (at: number): number => Date.UTC(2026, 0, 5) + Math.round(at * 1_000);
-	const mark = seen[count - 1]?.at ?? 0;
+	const position = seen[count - 1]?.at ?? 0;
 	const messagesOf = new Map<string, Map<number, number>>();
-	const known = new Map<string, Known>();
+	const known = new TextMap<string, Known>();
 	for (let i = count - 1; i >= 0; i--) {
 		const { at, conversation } = seen[i] ?? { at: 0, conversation: 0 };
-		if (at < mark - lookback) break;
+		if (at < position - lookback) break;
 		const phoneNumber = `+32${470_000_000 + conversation}`;
-		const from = instant(mark - lookback);
+		const from = instant(position - lookback);
 		const messages = messagesOf.get(phoneNumber) ?? new Map<number, number>();
 		messagesOf.set(phoneNumber, messages.set(10_000_000 + i, instant(at)));
 		if (!known.has(phoneNumber))
 			known.set(phoneNumber, { is: "delivered", fingerprint: "24-1x2y3z4-1a2b3c4", at: instant(at), from, messages });
 	}
 	const agencyId = "agy_0a1b2c3d4e5f60718293a4b5";
-	const state = { agencyId, mark: instant(mark), clock: instant(mark), known, followed: new Map() };
+	const state = { agencyId, position: instant(position), clock: instant(position), known, followed: new Map() };
 	return Buffer.byteLength(encode(state));
 }
 

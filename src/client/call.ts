@@ -100,7 +100,7 @@ export class LazyCall<Data, Failure extends PartnerError> extends Promise<Data> 
 		});
 		const [resolve, reject] = settle ?? [];
 		// Its own state is that of the call, for tools that read it. Settled in here, because V8 follows a promise to the caller
-		// only if nobody else waits for it.
+		// only if no other call waits for it.
 		const settling = async (): Promise<Reply<Data>> => {
 			try {
 				const reply = await work();

@@ -1,4 +1,5 @@
 import type { CountryCode } from "../phone/phone.ts";
+import { type Observer, observedBy, observerOf } from "../shared/observer.ts";
 import type { ClientState } from "./call-state.ts";
 import {
 	agencyIdText,
@@ -95,12 +96,15 @@ export function createClient(options: ClientOptions): Client {
 		tokens: { left: budget, max: budget },
 		service: { hasAnswered: false },
 		guard: createReuseGuard(),
+		observer: observerOf(checked.fetch),
 	});
 }
 
 /** What a client shares with those derived from it. */
 interface Shared extends Pick<ClientState, "exchange" | "tokens" | "service"> {
 	guard: ReuseGuard;
+	/** That of a sandbox, if `fetch` is that of its connection. */
+	observer: Observer | undefined;
 }
 
 function clientFrom(options: CheckedOptions, shared: Shared): Client {
@@ -121,16 +125,18 @@ function clientFrom(options: CheckedOptions, shared: Shared): Client {
 	});
 	const isAllowed = createRecipientCheck(allowRecipients, defaultCountry);
 
-	return {
+	const { observer } = shared;
+	const client: Client = {
 		me: createMe(transport),
 		defaultCountry,
 		agency(agencyId) {
 			checkInput(agencyIdText, agencyId, "agencyId", { operation: "agency" });
-			return {
+			const agency: AgencyClient = {
 				id: agencyId,
 				conversations: createConversations(transport, agencyId, defaultCountry),
 				messages: createMessages(transport, { agencyId, defaultCountry, isAllowed, guard: shared.guard }),
 			};
+			return observedBy(agency, observer);
 		},
 		request: createSendRequest(transport, baseUrl, allowRecipients !== undefined),
 		withOptions: (changed) => {
@@ -139,4 +145,5 @@ function clientFrom(options: CheckedOptions, shared: Shared): Client {
 			return clientFrom(checkClientOptions(given), shared);
 		},
 	};
+	return observedBy(client, observer);
 }

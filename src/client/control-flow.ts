@@ -22,7 +22,7 @@ export function isControlFlow(thrown: unknown): boolean {
 	return !isError(thrown) || isOfNext(thrown) || isOfH3(thrown);
 }
 
-/** An error of another realm is no instance of our `Error`. */
+/** An error of another realm is not an instance of our `Error`. */
 function isError(value: unknown): value is object {
 	const tag = Object.prototype.toString.call(value);
 	return value instanceof Error || tag === "[object Error]" || tag === "[object DOMException]";

@@ -31,8 +31,8 @@ export interface PartnerErrorFacts {
 	/** Number of requests made. */
 	attempts: number;
 	/**
-	 * Whether the same call may succeed later without a change: true for 5xx, time-outs, connection faults that may pass, most
-	 * answers of something in front of the service, and a key function that failed.
+	 * Whether the same call may succeed later without a change. True for 5xx, time-outs and connection faults that may pass,
+	 * for most answers of something in front of the service, and for a key function that failed.
 	 */
 	retryable: boolean;
 	/** How long the service asked to wait, in milliseconds. */

@@ -174,7 +174,7 @@ export function createMessages(transport: Transport, settings: MessagesOptions):
 			const data = Object.assign(reply.data, { operationId }) as Sent;
 			return { ...reply, data, attempts: readAttempts + reply.attempts };
 		} catch (error) {
-			// What is no error of this package steers the caller's framework, and ends only a call that has sent nothing.
+			// Anything but an error of this package steers the caller's framework, and ends only a call that has sent nothing.
 			if (!isPartnerError(error) || error.outcome === "not_sent") release();
 			if (!isPartnerError(error) || readAttempts === 0) throw error;
 			throw withProgress(error, { attempts: readAttempts + error.attempts }, send);

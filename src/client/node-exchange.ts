@@ -98,7 +98,7 @@ export function nodeHttp(options: NodeHttpOptions = {}): NodeHttp {
 	return Object.assign(exchange, { close });
 }
 
-/** Something arrived on a connection before the request was written. It is no answer to it. */
+/** Something arrived on a connection before the request was written. It cannot be the answer to it. */
 function strayError(): Error {
 	return Object.assign(new Error("stray answer"), { code: "ECONNRESET" });
 }

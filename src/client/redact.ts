@@ -103,8 +103,8 @@ function digitsOf(number: string): string {
 }
 
 /**
- * Hides what the request contained: a number in any spelling, the rest as it was given, in another case, Unicode-normalised,
- * percent-encoded and as JSON escapes it.
+ * Hides what the request contained. A number is hidden in any spelling. The rest is hidden as it was given, in another case,
+ * Unicode-normalised, percent-encoded and as JSON escapes it.
  *
  * @param isCut whether the text ends in the middle, so that the beginning of a secret at its end is hidden too
  */

@@ -121,7 +121,7 @@ export function createSendRequest({ api, run }: Transport, baseUrl: string, isLi
 
 /**
  * Whether a gateway may read a path as that of messages.send: whether a segment below an agency begins with `messages`. A
- * gateway may decode a path more than once, take a backslash for a slash, resolve dots, and remove what is no letter.
+ * gateway may decode a path more than once, take a backslash for a slash, resolve dots, and remove what is not a letter.
  */
 function mayReachMessages(path: string): boolean {
 	let plain = path;

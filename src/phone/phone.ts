@@ -17,7 +17,7 @@ export interface ToE164Options {
 	/** Country whose local numbers are accepted: the country of a number without `+` or `00`. @default "BE" */
 	defaultCountry?: CountryCode | undefined;
 	/**
-	 * Accepts a number that the tables do not list: of a country code that they do not have, or a number of Belgium, the
+	 * Accepts a number that the tables do not list. It has a country code that they lack, or it is one of Belgium, the
 	 * Netherlands, France, Luxembourg or Germany. Use it for a code or a range that is newer than this package.
 	 * @default false
 	 */

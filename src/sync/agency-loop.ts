@@ -4,10 +4,10 @@ import { sleep } from "../shared/sleep.ts";
 import type { AgencyChange, AgencyPoll, WatchAgenciesOptions } from "./agencies.ts";
 import type { Budget, PollBudget } from "./budget.ts";
 import { encode, memoryFrom } from "./checkpoint.ts";
-import { poll } from "./deliver.ts";
 import { type Feed, type FeedSettings, forgetIn, pollOnce } from "./feed.ts";
 import { ofCaller, refuse } from "./input.ts";
 import { type Change, forget, type Memory, never } from "./memory.ts";
+import { poll } from "./poll.ts";
 
 /** What the agencies of one loop share. */
 export interface Fleet<Tx> extends Pick<WatchAgenciesOptions<Tx>, "load" | "save" | "lease"> {
@@ -112,7 +112,7 @@ export function startAgencyLoop<Tx>(
 			await turns.turn();
 			feed = await openFeed(own.signal, turns, counts);
 			await deliverAll(feed, own.signal, counts).finally(() => storeEnd(feed, own.signal));
-			isComplete = feed.remaining === 0 && !feed.memory.scan;
+			isComplete = feed.remaining === 0 && !feed.memory.snapshot;
 		} catch (error) {
 			if (!isPartnerError(error)) throw error;
 			if (!own.signal.aborted) errors.push(error);
@@ -261,12 +261,12 @@ export function startAgencyLoop<Tx>(
 	}
 
 	/** Notes what a poll has found. The first poll of an agency says nothing, because it finds everything that is there. */
-	function noteActivity({ clock, mark }: Memory, changes: number): void {
+	function noteActivity({ clock, position }: Memory, changes: number): void {
 		const now = performance.now();
 		const isFirst = clockBefore === never;
 		// This process does not know the agency yet. The service's times say when something happened.
-		if (polledAt === never && !isFirst && mark !== "now" && clock > mark)
-			[changedAt, activity] = [now - (clock - mark), 1];
+		if (polledAt === never && !isFirst && position !== "now" && clock > position)
+			[changedAt, activity] = [now - (clock - position), 1];
 		if (changes === 0 || isFirst) return;
 		activity = 1 + activity * 2 ** ((changedAt - now) / halfLifeMs);
 		changedAt = now;

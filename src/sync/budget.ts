@@ -27,8 +27,8 @@ const lateMs = 20;
 const firstRequests = 10;
 /** The part of the requests that all backlogs together have while others want more than there is. */
 const partOfBacklogs = 1 / 5;
-/** An agency goes before more active ones once it has waited for so many times `maxMs`. */
-const patience = 1.15;
+/** An agency goes before those that are in time once it has waited for so many times its pause, or so many times `maxMs`. */
+const patience = { ofPause: 1.6, ofMax: 1.12 };
 /** Quiet agencies are polled in time if that takes no more than this part of the requests. */
 const partOfQuiet = 0.7;
 
@@ -43,7 +43,7 @@ interface Waiting {
 /**
  * Opens a budget. Requests have their turn in this order:
  * 1. the first requests of a poll that has begun, so that what was found is delivered soon;
- * 2. the poll of an agency that has waited for more than `maxMs`;
+ * 2. the poll of an agency that has waited for much longer than its pause, or for more than `maxMs`;
  * 3. the poll that is most overdue in proportion to its pause, and backlogs with a part of the requests.
  */
 export function openBudget(requestsPerSecond: number, maxMs: number): Budget {
@@ -84,7 +84,8 @@ export function openBudget(requestsPerSecond: number, maxMs: number): Budget {
 
 	function ofPoll(passedMs: number, pauseMs: number): Urgency {
 		const isAffordable = budget.agencies * stepMs <= maxMs * partOfQuiet;
-		return isAffordable && passedMs >= maxMs * patience ? [2, passedMs] : [1, passedMs / Math.max(1, pauseMs)];
+		const lateForMs = passedMs - Math.min(pauseMs * patience.ofPause, maxMs * patience.ofMax);
+		return isAffordable && lateForMs >= 0 ? [2, lateForMs] : [1, passedMs / Math.max(1, pauseMs)];
 	}
 
 	function wait(signal: AbortSignal, urgency: Waiting["urgency"]): Promise<void> {

@@ -1,8 +1,8 @@
 import type { AgencyClient } from "messaging-conversations";
 import { ownFields } from "../shared/validation.ts";
-import { poll } from "./deliver.ts";
 import { type ChangeFeed, type FeedOptions, openFeed, pollOnce, publicFeed } from "./feed.ts";
 import type { Change } from "./memory.ts";
+import { poll } from "./poll.ts";
 import { abandoning } from "./signal.ts";
 
 /** Options of {@link changes}. */

@@ -1,6 +1,7 @@
+import { TextMap, TextSet } from "./blocks.ts";
 import { pollAfter, stateOf } from "./followed.ts";
 import { refuse, type SyncFunction } from "./input.ts";
-import { type Known, type Memory, type MessageKey, never, newMemory, type Past } from "./memory.ts";
+import { type Known, type Memory, type MessageKey, never, newMemory, type Progress } from "./memory.ts";
 
 /*
  * A checkpoint is the feed's memory as JSON, in which -Infinity is null. It holds no cursor and no message text. Its size
@@ -16,73 +17,40 @@ export function memoryFrom(operation: SyncFunction, field: string, since: string
 	return typeof memory === "string" ? refuse(operation, field, memory) : memory;
 }
 
+/** The names in a checkpoint, which are older than those in the memory. */
+const storedNames: Readonly<Record<string, string>> = { position: "mark", snapshot: "scan" };
+const memoryNames = Object.fromEntries(Object.entries(storedNames).map(([name, stored]) => [stored, name]));
+
 export function encode(memory: Memory): string {
-	const { known, followed, scan } = memory;
-	const lists: Record<string, () => string> = {
-		top: () => (scan ? inBlocks(scan.top, (phoneNumber) => JSON.stringify(phoneNumber)) : ""),
-		known: () => inBlocks(known, entryText),
-		followed: () => inBlocks(followed, entryText),
-	};
-	const short = json({ v: version, ...memory, scan: scan && { ...scan, top: [] }, known: [], followed: [] });
 	// Joined by +, which copies no text, because a checkpoint may be large and is made after each change.
-	let text = "";
-	for (const part of short.split(/(?<="(?:top|known|followed)":\[)/))
-		text += part + (lists[/(\w+)":\[$/.exec(part)?.[1] ?? ""]?.() ?? "");
-	return text;
+	let text = `{"v":${version}`;
+	for (const [name, value] of Object.entries(memory))
+		if (value !== undefined)
+			text += `,"${storedNames[name] ?? name}":${partText(memory, name) ?? JSON.stringify(value)}`;
+	return `${text}}`;
 }
 
-function json(value: unknown): string {
-	// Maps become arrays: of all that a memory holds, only these and arrays have `keys`.
-	return JSON.stringify(value, (_, part) => (part?.keys ? [...part] : part));
+/** The JSON of a part that keeps its text, or has other names; undefined for others. */
+function partText({ known, followed, snapshot }: Memory, name: string): string | undefined {
+	if (name === "known") return `[${known.text((key) => knownText(key, known.get(key)))}]`;
+	if (name === "followed") return followedText(followed);
+	if (name !== "snapshot" || !snapshot) return undefined;
+	const { highWatermark, offset, pending } = snapshot;
+	const top = pending.text((phoneNumber) => JSON.stringify(phoneNumber));
+	return `${JSON.stringify({ to: highWatermark, upTo: offset }).slice(0, -1)},"top":[${top}]}`;
 }
 
-/** The JSON of each entry of a map. An entry belongs to one key. */
-const texts = new WeakMap<object, string>();
-
-function entryText(entry: object, key: unknown): string {
-	const text = texts.get(entry) ?? json([key, entry]);
-	texts.set(entry, text);
-	return text;
+function knownText(key: string, entry: Known | undefined): string {
+	const { uncertain: doubt, messages = [], ...rest } = entry ?? {};
+	return JSON.stringify([key, { ...rest, doubt, messages: [...messages] }]);
 }
 
-/** Some items of a map or set, in its order, and their text. */
-interface Block {
-	items: unknown[];
-	text: string;
-}
+/** The JSON of what is followed, which is replaced and never changed. */
+const texts = new WeakMap<Memory["followed"], string>();
 
-const blockSize = 64;
-/** The blocks of a map or set when its checkpoint was last read. That is after each change, when few items have changed. */
-const blocksOf = new WeakMap<object, Block[]>();
-
-/** The JSON of all items, without the brackets. Only the blocks that have changed are written again. */
-function inBlocks<Key, Item>(
-	items: ReadonlyMap<Key, Item> | ReadonlySet<Item>,
-	textOf: (item: Item, key: unknown) => string,
-): string {
-	const before = blocksOf.get(items) ?? [];
-	const after: Block[] = [];
-	let pending: Item[] = [];
-	let text = "";
-	const entries: Iterable<[Key | Item, Item]> = items.entries();
-	const keys: unknown[] = [];
-	const close = (): void => {
-		const old = before[after.length];
-		const isSame = old?.items.length === pending.length && pending.every((item, index) => item === old.items[index]);
-		const block =
-			isSame && old ? old : { items: pending, text: pending.map((item, i) => textOf(item, keys[i])).join() };
-		text += after.length > 0 ? `,${block.text}` : block.text;
-		after.push(block);
-		pending = [];
-		keys.length = 0;
-	};
-	for (const [key, item] of entries) {
-		keys.push(key);
-		pending.push(item);
-		if (pending.length === blockSize) close();
-	}
-	if (pending.length > 0) close();
-	blocksOf.set(items, after);
+function followedText(followed: Memory["followed"]): string {
+	const text = texts.get(followed) ?? JSON.stringify([...followed]);
+	texts.set(followed, text);
 	return text;
 }
 
@@ -92,10 +60,10 @@ function decode(text: string, ownId: string): Memory | string {
 		const { v, ...stored } = JSON.parse(text, (name, part) => {
 			const value = part ?? never;
 			if (/^(known|messages|followed)$/.test(name)) return new Map(value);
-			return name === "top" ? new Set(value) : value;
+			return name === "top" ? new TextSet(value) : value;
 		});
 		if (v > version) return "is a checkpoint of a later version";
-		const memory: Memory = v === 1 ? fromVersion1(stored) : stored;
+		const memory = memoryOf(v === 1 ? fromVersion1(stored) : stored);
 		if (v >= 1 && isSound(memory)) return memory.agencyId === ownId ? memory : "is a checkpoint of another agency";
 	} catch {
 		// The text is not JSON, or a part is missing.
@@ -103,16 +71,40 @@ function decode(text: string, ownId: string): Memory | string {
 	return 'must be "now", "beginning" or a checkpoint';
 }
 
+/** A checkpoint of the present version, parsed. */
+interface Stored extends Omit<Memory, "position" | "snapshot" | "known"> {
+	mark: Memory["position"];
+	scan?: { to: number; upTo: number; top: TextSet<string> };
+	known: Map<string, StoredKnown>;
+}
+
+type StoredKnown = Known & { doubt?: Progress["uncertain"] };
+
+function memoryOf(stored: Stored): Memory {
+	const { scan, known } = stored;
+	const renamed = Object.entries(stored).map(([name, value]) => [memoryNames[name] ?? name, value]);
+	return {
+		...Object.fromEntries(renamed),
+		...(scan && { snapshot: { highWatermark: scan.to, offset: scan.upTo, pending: scan.top } }),
+		known: new TextMap([...known].map(([key, entry]) => [key, knownOf(entry)])),
+	};
+}
+
+function knownOf({ doubt, ...entry }: StoredKnown): Known {
+	return doubt === undefined ? entry : { ...entry, uncertain: doubt };
+}
+
 /** Whether all texts and numbers are there, and the numbers are such as a feed writes. */
-function isSound({ agencyId, mark, clock, scan, known, followed }: Memory): boolean {
-	const texts: unknown[] = [agencyId, ...(scan?.top ?? [])];
+function isSound({ agencyId, position, clock, snapshot, known, followed }: Memory): boolean {
+	const texts: unknown[] = [agencyId, ...(snapshot?.pending ?? [])];
 	const keys: unknown[] = [];
-	const numbers: unknown[] = [mark === "now" ? 0 : mark, clock, ...(scan ? [scan.to, scan.upTo] : [])];
+	const times = snapshot ? [snapshot.highWatermark, snapshot.offset] : [];
+	const numbers: unknown[] = [position === "now" ? 0 : position, clock, ...times];
 	for (const [phoneNumber, entry] of known) {
-		const { is, fingerprint = is === "unread" && "", at, from, doubt = [], skipped = [], messages } = entry;
+		const { is, fingerprint = is === "unread" && "", at, from, uncertain = [], skipped = [], messages } = entry;
 		texts.push(phoneNumber, /^(delivered|unread|failing)$/.test(is) && fingerprint);
 		keys.push(...messages.keys());
-		numbers.push(at, from, ...doubt, ...skipped, ...messages.values(), is === "failing" ? entry.since : 0);
+		numbers.push(at, from, ...uncertain, ...skipped, ...messages.values(), is === "failing" ? entry.since : 0);
 	}
 	for (const [key, { phoneNumber, state, seenAt, dueAt }] of followed) {
 		texts.push(phoneNumber, state);
@@ -127,7 +119,8 @@ function isSound({ agencyId, mark, clock, scan, known, followed }: Memory): bool
 }
 
 /** What the entries of a checkpoint of version 1 had in place of tags. */
-interface KnownOf1 extends Past {
+interface KnownOf1 extends Omit<Progress, "uncertain"> {
+	doubt?: Progress["uncertain"];
 	/**
 	 * `~` and a fingerprint if the conversation was to be read again. `~` alone if it was gone. Empty after a failed read
 	 * until the row was listed again.
@@ -139,7 +132,7 @@ interface KnownOf1 extends Past {
 }
 
 /** Version 1 is read for ever. */
-function fromVersion1(stored: Memory): Memory {
+function fromVersion1(stored: Stored): Stored {
 	const known: Map<string, KnownOf1> = Object(stored.known);
 	const followed: Map<MessageKey, { phoneNumber: string; status: string; seenAt: number; looks: number }> = Object(
 		stored.followed,
@@ -157,7 +150,7 @@ function fromVersion1(stored: Memory): Memory {
 	};
 }
 
-function knownFrom1({ fingerprint, failingSince: since, ...entry }: KnownOf1): Known {
+function knownFrom1({ fingerprint, failingSince: since, ...entry }: KnownOf1): StoredKnown {
 	if (since !== undefined) return { is: "failing", since, fingerprint, ...entry };
 	if (fingerprint === "~") return { is: "unread", ...entry };
 	const is = fingerprint.startsWith("~") ? "unread" : "delivered";

@@ -1,4 +1,5 @@
 import type { AgencyClient, PartnerError } from "messaging-conversations";
+import { observerOf, type RunningPoll } from "../shared/observer.ts";
 import { ownFields } from "../shared/validation.ts";
 import { encode, memoryFrom } from "./checkpoint.ts";
 import type { Statuses } from "./followed.ts";
@@ -108,6 +109,8 @@ export interface Feed extends Source {
 	remaining: number;
 	/** Contacts that were forgotten while the poll runs. */
 	forgotten: Set<string>;
+	/** The poll that runs, if a sandbox shows it. */
+	shown?: RunningPoll | undefined;
 	/** A loop runs over the feed. */
 	isBusy: boolean;
 }
@@ -193,9 +196,15 @@ export function pollOnce(
 	feed.isLong = false;
 	return abandoning(signal, async function* (own) {
 		feed.signal = own;
+		feed.shown = observerOf(feed.agency)?.poll(feed.operation, feed.agency.id);
+		let failure: unknown;
 		try {
 			yield* run(feed);
+		} catch (error) {
+			failure = error;
+			throw error;
 		} finally {
+			feed.shown?.ended(feed, failure);
 			feed.isBusy = false;
 			feed.forgotten.clear();
 		}

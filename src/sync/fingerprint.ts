@@ -1,6 +1,6 @@
 import type { ConversationDetail, ConversationSummary } from "messaging-conversations";
-import { storableText } from "../shared/validation.ts";
 import { refuse } from "./input.ts";
+import { storable } from "./storable.ts";
 
 /**
  * Returns a short text that changes when any field of the conversation's summary changes, `cursor` aside. Keep it in a
@@ -18,37 +18,39 @@ export function fingerprintOf(conversation: ConversationSummary | ConversationDe
 	// Callers without types may pass anything.
 	const summary: ConversationSummary = Object(conversation).summary ?? conversation;
 	if (!summary?.visibility) refuse("fingerprintOf", "conversation", "must be a summary or a detail");
-	const fields = { ...summary, ...summary.visibility };
-	const values = compared.map((name) => {
-		const value = fields[name];
-		if (/At$/.test(name)) return instant(`${value}`);
-		return typeof value === "string" ? storableText(value) : value;
+	const { visibility } = summary;
+	const values = compared.map(({ name, isTime }) => {
+		const value = Reflect.get(name in visibility ? visibility : summary, name);
+		if (isTime) return instant(value);
+		return typeof value === "string" ? storable(value) : value;
 	});
 	// Joined to one flat text: a list of many conversations holds one for each.
 	return [summary.totalMessages, ...hash(JSON.stringify(values))].join("-");
 }
 
 /** The compared fields in a fixed order, so that neither a response's order nor a new field changes a fingerprint. */
-const compared = [
-	"phoneNumber",
-	"contactName",
-	"lastMessageAt",
-	"lastMessagePreview",
-	"lastMessageDirection",
-	"totalMessages",
-	"failedMessages",
-	"activeFlows",
-	"completedFlows",
-	"latestFlowStatus",
-	"lastInboundAt",
-	"windowExpiresAt",
-	"aiEnabled",
-	"queuedMessages",
-	"isUnlinked",
-	"reason",
-	"isShared",
-	"isVisibleThroughAgencyTag",
-] as const;
+const compared = (
+	[
+		"phoneNumber",
+		"contactName",
+		"lastMessageAt",
+		"lastMessagePreview",
+		"lastMessageDirection",
+		"totalMessages",
+		"failedMessages",
+		"activeFlows",
+		"completedFlows",
+		"latestFlowStatus",
+		"lastInboundAt",
+		"windowExpiresAt",
+		"aiEnabled",
+		"queuedMessages",
+		"isUnlinked",
+		"reason",
+		"isShared",
+		"isVisibleThroughAgencyTag",
+	] as const
+).map((name) => ({ name, isTime: name.endsWith("At") }));
 
 /** The number of messages that a fingerprint was made with; NaN for any other text. */
 export function totalIn(fingerprint: string): number {

@@ -1,6 +1,6 @@
 import type { Message } from "messaging-conversations";
 import { phaseOf } from "../shared/delivery-phase.ts";
-import { keyIn, type Memory, never } from "./memory.ts";
+import { type Followed, keyIn, type Memory, type MessageKey, never } from "./memory.ts";
 import type { Dated } from "./read.ts";
 
 /** Which statuses are followed: `true` until a message is delivered or has failed, `"read"` until it is read or has failed. */
@@ -68,7 +68,7 @@ export function schedule(
 	before: Memory["followed"],
 	phoneNumber: string,
 	times: readonly number[],
-): Memory["followed"] {
+): Map<MessageKey, Followed> {
 	const now = Date.now();
 	const followed = new Map(before);
 	for (const [key, entry] of before) {

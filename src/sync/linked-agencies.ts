@@ -66,7 +66,8 @@ export async function followLinked<Tx>(
 			budget.spend(response.attempts - 1);
 			const linked = new Set(data.agencies.map(({ id }) => id).filter(isOurs));
 			for (const agencyId of loops.keys()) if (!linked.has(agencyId)) end(agencyId);
-			for (const agencyId of linked) if (!loops.has(agencyId)) start(agencyId);
+			// A process that is killed before it came to all of them begins with others next time.
+			for (const agencyId of shuffled(linked)) if (!loops.has(agencyId)) start(agencyId);
 			budget.agencies = loops.size;
 			failures = 0;
 			unauthorizedSince = undefined;
@@ -99,4 +100,10 @@ export async function followLinked<Tx>(
 		await Promise.all(ends.values());
 	}
 	if (failed) throw failed.error;
+}
+
+/** The items in a random order. */
+function shuffled<Item>(items: Iterable<Item>): Item[] {
+	const drawn = [...items].map((item) => ({ item, at: Math.random() }));
+	return drawn.sort((a, b) => a.at - b.at).map(({ item }) => item);
 }

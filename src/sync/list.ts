@@ -2,7 +2,7 @@ import { type AgencyClient, PartnerUnexpectedResponse } from "messaging-conversa
 import { fingerprintOf, instant } from "./fingerprint.ts";
 import type { SyncFunction } from "./input.ts";
 import { type RetryContext, retryLimited } from "./limited.ts";
-import { never } from "./memory.ts";
+import { last, never } from "./memory.ts";
 
 /** A row of the list. */
 export interface Row {
@@ -20,15 +20,31 @@ export interface Top {
 	date: number;
 	/** The service's time: `date`, or `newest` without it. */
 	now: number;
-	/** The smaller of `newest` and `now`, because a service may give times in the future. */
-	head: number;
+	/** The position after the list: the smaller of `newest` and `now`, because a service may give times in the future. */
+	endPosition: number;
 }
 
 export interface Listing extends Top {
 	/** Newest first. A row that was listed again with another fingerprint follows once more. */
 	rows: Row[];
-	/** The list was read from here on, and for the lookback before. */
-	begun: number;
+	/** The position from which the list was read on, with the lookback before it. */
+	startPosition: number;
+	/** The numbers of all rows that were read, older ones too. */
+	numbers: Set<string>;
+	/** The time of the last row that was read; -Infinity after the end of the list. All rows with a later time are there. */
+	reached: number;
+	/** The list was left after its first page, because nothing was new. */
+	isShort?: boolean;
+}
+
+/** How far a list is read. */
+export interface Range {
+	/** The position to list down to, with the lookback before it. */
+	startAt: (top: Top) => number;
+	/** Whether the service's clock seems to be set back, so that the first page may be an old one of a cache. */
+	isSetBack?: (date: number) => boolean;
+	/** Whether the first page shows that a whole list would bring nothing. */
+	isEnough?: (page: readonly Row[], date: number) => boolean;
 }
 
 /** How an agency's conversations are listed and read. */
@@ -48,28 +64,29 @@ const mostPasses = 4;
 export const mostPagesInVain = 100;
 
 export function emptyListing(): Listing {
-	return { rows: [], newest: never, date: never, now: never, head: never, begun: never };
+	const top: Top = { newest: never, date: never, now: never, endPosition: never };
+	return { rows: [], ...top, startPosition: never, numbers: new Set(), reached: last };
 }
 
 /**
  * Lists the conversations of an agency.
- * @param startAt the time to list down to, with the lookback before it
  * @param listing gets the rows, even if the list breaks off
  */
-export async function list(source: Source, startAt: (top: Top) => number, listing: Listing): Promise<void> {
+export async function list(source: Source, range: Range, listing: Listing): Promise<void> {
 	const { agency, lookbackMs, signal } = source;
 	/** The fingerprints by numbers. */
 	const found = new Map<string, string>();
 	let latest = await pass(-never);
 	// A conversation with a new message moves to the top. If the list had not come to its row yet, the row was missed.
-	for (let passes = 1; latest.pages > 1 && passes < mostPasses; passes++) {
+	for (let passes = 1; latest.pages > 1 && !listing.isShort && passes < mostPasses; passes++) {
 		const before = found.size;
-		latest = await pass(latest.head);
+		latest = await pass(latest.endPosition);
 		if (found.size === before) return;
 	}
 
-	/** Lists down to `edge`, or down to the start if this list is from before `edge`. */
-	async function pass(edge: number): Promise<{ head: number; pages: number }> {
+	/** Lists down to `downTo`, or down to the start if this list is from before `downTo`. */
+	async function pass(downTo: number): Promise<{ endPosition: number; pages: number }> {
+		const isFirst = downTo === -never;
 		const cursors = new Set<string>();
 		const listed = new Set<string>();
 		let pagesInVain = 0;
@@ -78,32 +95,46 @@ export async function list(source: Source, startAt: (top: Top) => number, listin
 		let cursor: string | undefined;
 		for (let pages = 1; ; pages++) {
 			source.isLong ||= pages > 1;
-			const request = agency.conversations.list({ pageSize: 100, cursor, signal });
-			const { data, response } = await retryLimited(source, () => request.page().withResponse());
+			let { data, response } = await retryLimited(source, () => request(100, cursor));
 			source.pace?.sent(response.attempts);
-			if (!cursor) date = instant(response.headers.get("date"));
+			let sentAt = instant(response.headers.get("date"));
+			// A cache has no answer for another size of the page. If the clock is still set back, then it is the service's.
+			if (isFirst && !cursor && range.isSetBack?.(sentAt)) {
+				({ data, response } = await retryLimited(source, () => request(99)));
+				source.pace?.sent(response.attempts);
+				sentAt = instant(response.headers.get("date"));
+			}
+			if (!cursor) date = sentAt;
 			const page = data.conversations.map((row) => ({ row, at: instant(row.lastMessageAt) }));
-			// A row without a time neither sets the mark nor ends the list: it may be first or last.
+			// A row without a time neither sets the position nor ends the list: it may be first or last.
 			const timed = page.filter(({ at }) => at !== never);
 			if (newest === never) newest = timed[0]?.at ?? never;
 			const now = date === never ? newest : date;
-			const head = newest === never ? now : Math.min(newest, now);
-			const top = { newest, date, now, head };
+			const endPosition = newest === never ? now : Math.min(newest, now);
+			const top = { newest, date, now, endPosition };
 			// A copy of the data that lags behind shows a row that has moved up where it was before, which may be far down.
-			const begun = head >= edge ? edge : startAt(top);
-			if (edge === -never) Object.assign(listing, top, { begun });
-			const floor = begun - lookbackMs;
+			const startPosition = endPosition >= downTo ? downTo : range.startAt(top);
+			if (isFirst) Object.assign(listing, top, { startPosition });
+			const floor = startPosition - lookbackMs;
+			// What an earlier list has left out is taken from a later one that happens to show it.
+			const oldestWanted = Math.min(floor, listing.startPosition - lookbackMs);
 			const before = listed.size;
 			for (const { row, at } of page) {
 				const { phoneNumber } = row;
 				listed.add(phoneNumber);
-				if (at !== never && at < floor) continue;
+				if (isFirst || !(at < oldestWanted)) listing.numbers.add(phoneNumber);
+				if (at !== never && at < oldestWanted) continue;
 				const fingerprint = fingerprintOf(row);
 				if (found.get(phoneNumber) !== fingerprint) listing.rows.push({ phoneNumber, at, fingerprint });
 				if (!found.has(phoneNumber)) found.set(phoneNumber, fingerprint);
 			}
 			const oldest = timed.at(-1)?.at ?? floor;
-			if (data.nextCursor === null || oldest < floor) return { head, pages };
+			if (isFirst) listing.reached = data.nextCursor === null ? never : oldest;
+			if (data.nextCursor === null || oldest < floor) return { endPosition, pages };
+			if (isFirst && !cursor && timed.length === page.length && range.isEnough?.(listing.rows, date)) {
+				listing.isShort = true;
+				return { endPosition, pages };
+			}
 			pagesInVain = listed.size > before ? 0 : pagesInVain + 1;
 			if (pagesInVain >= mostPagesInVain) throw endless(`${pagesInVain} pages in a row without a new conversation`);
 			// The next page begins after the last row whose time differs from the page's last one. A cursor need not tell rows
@@ -113,6 +144,11 @@ export async function list(source: Source, startAt: (top: Top) => number, listin
 			if (cursors.has(cursor)) throw endless("a cursor that was read before");
 			cursors.add(cursor);
 		}
+	}
+
+	// Not an async function, because V8 keeps ten frames of a stack: see `retryLimited`.
+	function request(pageSize: number, cursor?: string) {
+		return agency.conversations.list({ pageSize, cursor, signal }).page().withResponse();
 	}
 
 	function endless(what: string): PartnerUnexpectedResponse {

@@ -1,4 +1,5 @@
 import type { ConversationDetail, Message } from "messaging-conversations";
+import { TextMap, TextSet } from "./blocks.ts";
 import { hash, totalIn } from "./fingerprint.ts";
 
 /*
@@ -22,21 +23,21 @@ export function keyIn(kept: ReadonlyMap<MessageKey, unknown>, { id, messageSid }
 	return Number.isSafeInteger(id) && kept.has(id) ? id : messageSid || `${id}`;
 }
 
-/** Which messages of a conversation were delivered. */
-export interface Past {
-	/** All messages before this time. */
+/** How far a conversation was delivered. */
+export interface Progress {
+	/** All messages before this time were delivered. */
 	from: number;
 	/**
-	 * Set if a scan that was interrupted may have delivered the conversation already. If a message lies between these
+	 * Set if a snapshot that was interrupted may have delivered the conversation already. If a message lies between these
 	 * times, it had not. Otherwise it had, with all messages before the later time.
 	 */
-	doubt?: readonly [number, number];
+	uncertain?: readonly [number, number];
 	/** The time at which the conversation was skipped, and how many messages it had: newer ones can have the same time. */
 	skipped?: readonly [at: number, total: number];
 }
 
 /** A conversation that the feed remembers, because it was active within the lookback or could not be read. */
-export type Known = Past & {
+export type Known = Progress & {
 	/** The time of its row. */
 	at: number;
 	/** Messages from `from` on that were delivered, with their times. */
@@ -63,14 +64,14 @@ export type Known = Past & {
 		  }
 	);
 
-/** A list that is not delivered to its end. Conversations are delivered in ascending order of their rows' times. */
-export interface Scan {
-	/** The high-water mark once all are delivered. */
-	to: number;
+/** A list whose delivery has begun. A later poll continues it after a break. Conversations are delivered in ascending order of their rows' times. */
+export interface Snapshot {
+	/** The position once all are delivered. */
+	highWatermark: number;
 	/** The time of the row that was delivered last. */
-	upTo: number;
-	/** Conversations that were listed within the lookback of `to` and are not delivered yet, the last to come first. */
-	top: Set<string>;
+	offset: number;
+	/** Conversations listed within the lookback of the high watermark that are not delivered yet, the last to come first. */
+	pending: TextSet<string>;
 }
 
 /** A message whose status or stored files may still change. */
@@ -86,13 +87,14 @@ export interface Followed {
 
 export interface Memory {
 	agencyId: string;
-	/** The high-water mark. All messages before it were delivered, except those that become visible late. */
-	mark: number | "now";
+	/** The position. All messages before it were delivered, except those that become visible late. */
+	position: number | "now";
 	/** The service's time at the latest poll. */
 	clock: number;
-	scan?: Scan | undefined;
-	known: Map<string, Known>;
-	followed: Map<MessageKey, Followed>;
+	snapshot?: Snapshot | undefined;
+	known: TextMap<string, Known>;
+	/** Replaced as a whole, and never changed. */
+	followed: ReadonlyMap<MessageKey, Followed>;
 }
 
 /** A conversation in which something has changed. */
@@ -106,23 +108,23 @@ export interface Change {
 }
 
 export function newMemory(agencyId: string, since: "now" | "beginning"): Memory {
-	const mark = since === "now" ? since : never;
-	return { agencyId, mark, clock: never, known: new Map(), followed: new Map() };
+	const position = since === "now" ? since : never;
+	return { agencyId, position, clock: never, known: new TextMap(), followed: new Map() };
 }
 
 export function copyOf(memory: Memory): Memory {
-	const { scan, known, followed } = memory;
+	const { snapshot, known, followed } = memory;
 	return {
 		...memory,
-		scan: scan && { ...scan, top: new Set(scan.top) },
-		known: new Map(known),
+		snapshot: snapshot && { ...snapshot, pending: new TextSet(snapshot.pending) },
+		known: new TextMap(known),
 		followed: new Map(followed),
 	};
 }
 
-/** The high-water mark once the scan is delivered. */
-export function markToCome({ mark, scan }: Memory): number {
-	return Number(scan?.to ?? mark);
+/** The position once the snapshot is delivered. */
+export function positionToCome({ position, snapshot }: Memory): number {
+	return Number(snapshot?.highWatermark ?? position);
 }
 
 /** What the feed remembers of a conversation, skipped ones included. */
@@ -141,7 +143,7 @@ export function skippedKey(agencyId: string, phoneNumber: string): string {
 /** What remains of a conversation that is skipped. Its messages until then count as delivered. */
 export function skippedEntry(
 	row: { at: number; fingerprint: string },
-	past: Past,
+	progress: Progress,
 	before: Known | undefined,
 	now: number,
 ): Known {
@@ -153,7 +155,7 @@ export function skippedEntry(
 		is: "delivered",
 		fingerprint,
 		at,
-		from: Math.max(past.from, until + 1),
+		from: Math.max(progress.from, until + 1),
 		...(!Number.isNaN(total) && { skipped: [until, total] as const }),
 		// A service may give times in the future.
 		messages: new Map([...(before?.messages ?? [])].filter(([, time]) => time > until)),
@@ -161,15 +163,15 @@ export function skippedEntry(
 }
 
 /** The contacts whose numbers the memory holds. */
-export function numbersIn({ known, followed, scan }: Memory): Set<string> {
+export function numbersIn({ known, followed, snapshot }: Memory): Set<string> {
 	const numbers = [...followed.values()].map(({ phoneNumber }) => phoneNumber);
 	const keys = [...known.keys()].filter((key) => !key.startsWith("#"));
-	return new Set([...keys, ...numbers, ...(scan?.top ?? [])]);
+	return new Set([...keys, ...numbers, ...(snapshot?.pending ?? [])]);
 }
 
 /** Removes a contact's number. Its messages until now count as delivered. */
 export function forget(memory: Memory, phoneNumber: string): void {
-	const { agencyId, known, clock, scan } = memory;
+	const { agencyId, known, clock, snapshot } = memory;
 	const before = known.get(phoneNumber);
 	known.delete(phoneNumber);
 	if (before?.fingerprint !== undefined) {
@@ -177,27 +179,48 @@ export function forget(memory: Memory, phoneNumber: string): void {
 		known.set(skippedKey(agencyId, phoneNumber), skippedEntry({ at, fingerprint }, before, before, clock));
 	}
 	memory.followed = new Map([...memory.followed].filter(([, entry]) => entry.phoneNumber !== phoneNumber));
-	scan?.top.delete(phoneNumber);
+	snapshot?.pending.delete(phoneNumber);
 }
 
 /** A memory without what no later poll needs. */
 export function tidied(memory: Memory, lookbackMs: number): Memory {
-	const { scan } = memory;
-	const known = new Map<string, Known>();
-	const to = markToCome(memory);
-	const edge = Math.min(scan?.upTo ?? to, to) - lookbackMs;
+	const { snapshot } = memory;
+	const known = new TextMap<string, Known>();
+	const position = positionToCome(memory);
+	const lookbackStart = Math.min(snapshot?.offset ?? position, position) - lookbackMs;
+	const newest = newestOf(memory);
 	for (const [phoneNumber, entry] of memory.known) {
 		const { at, from, messages } = entry;
-		// What an earlier scan delivered is needed until this one is delivered.
-		const isNeeded = entry.is === "failing" || isUndated(entry) || (scan && from < to - lookbackMs);
+		// What an earlier snapshot delivered is needed until this one is delivered.
+		const isNeeded = entry.is === "failing" || isUndated(entry) || (snapshot && from < position - lookbackMs);
 		// A copy of the data that lags behind may list a row that is older than what was delivered.
-		const kept = [...messages].filter(([, time]) => time === never || time >= edge);
-		if (!isNeeded && !kept[0] && (at < edge || at === never)) continue;
+		const kept = [...messages].filter(([, time]) => time === never || time >= lookbackStart);
+		if (!isNeeded && !kept[0] && phoneNumber !== newest && (at < lookbackStart || at === never)) continue;
 		const isGone = entry.is === "unread" && entry.fingerprint === undefined;
-		const isRaised = entry.is !== "failing" && !scan && from < edge && !isGone;
-		known.set(phoneNumber, isRaised ? { ...entry, from: edge, messages: new Map(kept) } : entry);
+		const isRaised = entry.is !== "failing" && !snapshot && from < lookbackStart && !isGone;
+		known.set(phoneNumber, isRaised ? { ...entry, from: lookbackStart, messages: new Map(kept) } : entry);
 	}
 	return { ...memory, known };
+}
+
+/** The conversation with the latest row. It is kept, because a list without it is not true: see `missingFrom`. */
+function newestOf({ known }: Memory): string | undefined {
+	let newest: string | undefined;
+	let latest = never;
+	for (const [phoneNumber, entry] of known)
+		if (entry.at > latest && isListed(phoneNumber, entry)) [newest, latest] = [phoneNumber, entry.at];
+	return newest;
+}
+
+/** Whether a conversation was in a list when it was remembered, and could be read. */
+export function isListed(phoneNumber: string, { is, fingerprint }: Known): boolean {
+	return is !== "failing" && fingerprint !== undefined && !phoneNumber.startsWith("#");
+}
+
+/** Whether the latest read has shown that there is no such conversation. */
+export function isGone(memory: Memory, phoneNumber: string): boolean {
+	const entry = entryOf(memory, phoneNumber);
+	return entry?.is === "unread" && entry.fingerprint === undefined;
 }
 
 /** Whether a row has messages, and no time: its newest message has none. */

@@ -1,8 +1,10 @@
 import {
 	type ConversationDetail,
+	type ConversationSummary,
 	isPartnerError,
 	type Message,
 	type MessagePage,
+	type OperationId,
 	type PartnerError,
 	PartnerUnexpectedResponse,
 } from "messaging-conversations";
@@ -41,6 +43,8 @@ async function read(source: Source, phoneNumber: string, from: From): Promise<Co
 	const { data, response } = await agency.conversations.get(phoneNumber, { pageSize, signal }).withResponse();
 	pace?.sent(response.attempts);
 	const { conversation, messagePage } = data;
+	if (conversation.summary.phoneNumber !== phoneNumber)
+		throw unexpected(source, "conversations.get", "the answer is about another contact");
 	if (!raw) makeStorable(conversation);
 	const messages = new Map<MessageKey, Dated>();
 	const latest = instant(conversation.summary.lastMessageAt);
@@ -63,9 +67,8 @@ async function read(source: Source, phoneNumber: string, from: From): Promise<Co
 		}
 		pagesInVain = messages.size > before ? 0 : pagesInVain + 1;
 		if (pagesInVain >= mostPagesInVain) {
-			const operation = "conversations.listMessages";
-			const what = `${operation}: the service returned ${pagesInVain} pages in a row without a new message`;
-			throw new PartnerUnexpectedResponse(what, { operation, agencyId: agency.id });
+			const what = `the service returned ${pagesInVain} pages in a row without a new message`;
+			throw unexpected(source, "conversations.listMessages", what);
 		}
 		return page.hasMore && from !== "newest" && at >= from;
 	};
@@ -82,6 +85,24 @@ async function read(source: Source, phoneNumber: string, from: From): Promise<Co
 	return { conversation, messages: [...messages.values()] };
 }
 
+/** The error of an answer that keeps the contract and yet cannot be true. */
+function unexpected({ agency }: Source, operation: OperationId, what: string): PartnerUnexpectedResponse {
+	return new PartnerUnexpectedResponse(`${operation}: ${what}`, { operation, agencyId: agency.id, retryable: true });
+}
+
+/** Looks up numbers. Resolves with the conversations that there are. */
+export async function lookUp(
+	source: Source,
+	phoneNumbers: readonly string[],
+): Promise<Map<string, ConversationSummary>> {
+	const { agency, signal, pace } = source;
+	const { data, response } = await retryLimited(source, () =>
+		agency.conversations.lookup(phoneNumbers, { signal }).withResponse(),
+	);
+	pace?.sent(response.attempts);
+	return new Map(data.flatMap(({ input, conversation }) => (conversation ? [[input, conversation]] : [])));
+}
+
 /** Whether the caller wants nothing of this contact. */
 export async function isSkipped({ operation, skip, signal }: Source, phoneNumber: string): Promise<boolean> {
 	try {
@@ -91,11 +112,13 @@ export async function isSkipped({ operation, skip, signal }: Source, phoneNumber
 	}
 }
 
-/** The end of a conversation's read. It has none of the optional fields if the conversation is gone. */
+/** The end of a conversation's read. It has `read`, `error`, `isSkipped` or `isGone`. */
 export interface ReadEnd<Item> {
 	item: Item;
 	read?: Conversation;
 	error?: PartnerError;
+	/** The service has no such conversation: neither a read nor a lookup shows it. */
+	isGone?: boolean;
 	/** The caller's `skip` returned true. */
 	isSkipped?: boolean;
 	/** No more reads follow, because the service is taken to be down, or asks to wait. */
@@ -114,20 +137,21 @@ const ofTheKey = /Unauthorized|Forbidden|Config|Abort/;
 /**
  * Reads conversations, a few at once, in the given order. Throws errors that every later read would meet too.
  * @param from see `read`
+ * @param isUnknown whether a lookup has already shown that there is no such conversation
  */
 export async function* reads<Item extends { phoneNumber: string }>(
 	source: Source,
 	items: Iterable<Item>,
 	from: (item: Item) => From,
 	continues: Continues = (inARow) => inARow < mostInARow,
+	isUnknown = false,
 ): AsyncGenerator<ReadEnd<Item>, void, undefined> {
 	const { concurrency, signal } = source;
 	let inARow = 0;
 	for await (const { thrown, ...end } of attempts()) {
 		// After an abort nothing more is delivered, even if it is read already. This read fails without a request.
 		if (signal.aborted) await read(source, end.item.phoneNumber, never);
-		const isGone = isPartnerError(thrown) && thrown._tag === "PartnerNotFound";
-		if (thrown === undefined || isGone) {
+		if (thrown === undefined) {
 			if (end.read) inARow = 0;
 			yield end;
 			continue;
@@ -144,6 +168,16 @@ export async function* reads<Item extends { phoneNumber: string }>(
 		try {
 			if (await isSkipped(source, phoneNumber)) return { item, isSkipped: true };
 			return { item, read: await retryLimited(source, () => read(source, phoneNumber, from(item))) };
+		} catch (thrown) {
+			return isPartnerError(thrown) && thrown._tag === "PartnerNotFound" ? notFound(item, thrown) : { item, thrown };
+		}
+	}
+	/** A client that takes errors without a tag takes the 404 of a load balancer for the service's. So a lookup is asked too. */
+	async function notFound(item: Item, thrown: PartnerError): Promise<ReadEnd<Item> & { thrown?: unknown }> {
+		const { phoneNumber } = item;
+		try {
+			const isThere = !isUnknown && (await lookUp(source, [phoneNumber])).has(phoneNumber);
+			return isThere ? { item, thrown } : { item, isGone: true };
 		} catch (thrown) {
 			return { item, thrown };
 		}

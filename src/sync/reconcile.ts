@@ -42,7 +42,8 @@ export interface Reconciled {
 /**
  * Compares all conversations with what is stored, and yields those that differ: names, AI state, visibility, late messages,
  * and what is gone. Run it at night. It lists everything, 100 conversations a request, reads each one that differs, and looks
- * up what is stored and not listed, 100 numbers a request. If it is interrupted, start it again.
+ * up what is stored and not listed, 100 numbers a request. What a lookup does not know is read as well, so that only the
+ * service's own 404 makes a conversation gone. If it is interrupted, start it again.
  *
  * A conversation that cannot be read does not block the others. The loop ends by throwing the first error after the others
  * were delivered. After every ten failed reads in a row it requests the list, and ends at once if that fails too.
@@ -116,22 +117,23 @@ async function* compare(
 			failed ??= error;
 			return true;
 		});
-	async function* deliver(rows: Iterable<Listed>): AsyncGenerator<Reconciled, void, undefined> {
-		const from = ({ phoneNumber }: Listed) => (recounted.has(phoneNumber) ? never : "newest");
-		for await (const { item, read, error, isSkipped, isOutage } of reads(source, rows, from, continues)) {
+	async function* deliver(rows: Iterable<Listed>, isUnknown = false): AsyncGenerator<Reconciled, void, undefined> {
+		const from = ({ phoneNumber }: Listed) => (recounted.has(phoneNumber) || isUnknown ? never : "newest");
+		for await (const { item, read, error, isGone, isOutage } of reads(source, rows, from, continues, isUnknown)) {
 			const { phoneNumber } = item;
 			if (isOutage) throw error;
 			failed ??= error;
 			if (read) {
 				const { conversation, messages } = read;
+				if (isUnknown && !differs({ phoneNumber, fingerprint: fingerprintOf(conversation) })) continue;
 				const all = recounted.has(phoneNumber) ? messages.map(({ message }) => message).reverse() : [];
 				yield { phoneNumber, conversation, messages: all };
-			} else if (!error && !isSkipped && held.has(phoneNumber)) yield gone(phoneNumber);
+			} else if (isGone && held.has(phoneNumber)) yield gone(phoneNumber);
 		}
 	}
 
 	const listing = emptyListing();
-	await list(source, () => never, listing);
+	await list(source, { startAt: () => never }, listing);
 	// Each once, those with the oldest activity first.
 	const differing = new Map(listing.rows.filter(differs).map((row) => [row.phoneNumber, row]));
 	yield* deliver([...differing.values()].sort((a, b) => a.at - b.at));
@@ -139,13 +141,16 @@ async function* compare(
 	for (const { phoneNumber } of listing.rows) unlisted.delete(phoneNumber);
 	for (const phoneNumber of unlisted) if (await isLeftOut(phoneNumber)) unlisted.delete(phoneNumber);
 	const moved: Listed[] = [];
+	const unknown: Listed[] = [];
 	for (const { input, phoneNumber, conversation } of await agency.conversations.lookup([...unlisted], { signal })) {
 		const row = conversation && { phoneNumber: input, fingerprint: fingerprintOf(conversation) };
 		if (row && differs(row)) moved.push(row);
 		// Without a number the stored text is not a phone number, so that it was not looked up.
-		if (!conversation && phoneNumber) yield gone(input);
+		if (!conversation && phoneNumber) unknown.push({ phoneNumber: input, fingerprint: "" });
 	}
 	yield* deliver(moved);
+	// A conversation is deleted only if the service itself says so to a read too.
+	yield* deliver(unknown, true);
 	if (failed) throw failed;
 }
 

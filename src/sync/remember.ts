@@ -1,177 +1,103 @@
-import { fingerprintOf, instant } from "./fingerprint.ts";
-import { follow, type Statuses } from "./followed.ts";
-import {
-	type Change,
-	entryOf,
-	type Known,
-	keyIn,
-	type Memory,
-	type MessageKey,
-	markToCome,
-	never,
-	type Past,
-	skippedEntry,
-	skippedKey,
-} from "./memory.ts";
-import { failing, type Planned } from "./plan.ts";
-import type { Conversation, Dated } from "./read.ts";
+import type { Planned } from "./decide.ts";
+import type { Feed } from "./feed.ts";
+import { retryAfter, schedule } from "./followed.ts";
+import { type Change, forget, type Memory, never, skippedKey, tidied } from "./memory.ts";
+import { type Note, noteFailure, noteRead, noteSkipped } from "./note.ts";
+import type { ReadEnd } from "./read.ts";
 
-/** What the notes of a poll go by. */
-export interface Context {
-	lookbackMs: number;
-	statuses: Statuses;
-	/** The service's time. */
-	now: number;
+/** What the end of a read has changed in the feed. */
+export interface Step {
+	change?: Change | undefined;
+	/** Moves the feed back to before the change. */
+	takeBack: () => void;
 }
 
-/** What the end of a read changes in the memory. */
-export interface Note {
-	/** What is remembered of the conversation; undefined for nothing. */
-	entry: Known | undefined;
-	/** What is followed from now on. */
-	followed: Memory["followed"];
-	/** The conversation is skipped: its number is not kept. */
-	isSkipped?: boolean;
-	change?: Change | undefined;
-	/** The read failed, and the conversation is given up. */
-	isGivenUp?: boolean;
+/**
+ * Remembers how a read ended. If the service is down, only the failure is noted, and the row remains for the next poll.
+ * @param moveOn is called once the row is in the memory
+ */
+export function remember(feed: Feed, end: ReadEnd<Planned>, moveOn: () => void = () => {}): Step {
+	const note = noteOf(feed, end);
+	return end.isOutage ? { takeBack: () => {} } : stepOf(feed, end.item, note, moveOn);
+}
+
+/** Remembers how a read for the statuses of a conversation ended. */
+export function rememberStatuses(feed: Feed, { item, read, error, isSkipped }: ReadEnd<Planned>): Step {
+	const { memory, failures, forgotten } = feed;
+	const { phoneNumber } = item;
+	if (error) failures.push({ phoneNumber, error, leftToReconcile: false });
+	if (isSkipped || forgotten.has(phoneNumber)) return stepOf(feed, item, noteSkipped(feed, memory, item));
+	const note = read ? noteRead(feed, memory, item, read) : undefined;
+	const followed = note?.followed ?? schedule(memory.followed, phoneNumber, retryAfter);
+	// A change of the conversation alone is left to the next list.
+	return stepOf(feed, item, note?.change?.messages[0] ? note : { entry: memory.known.get(phoneNumber), followed });
+}
+
+/**
+ * Moves the position once a snapshot is over, and drops what no later poll needs.
+ * @returns a function that is called after each row of the snapshot
+ */
+export function movingPosition(feed: Feed, position: number): (isOver: boolean) => void {
+	/** How many conversations are remembered when they are tidied next. Each time costs as much as there are. */
+	let tidyAt = 0;
+	return (isOver) => {
+		if (!isOver && feed.memory.known.size < tidyAt) return;
+		const memory = isOver ? { ...feed.memory, position, snapshot: undefined } : feed.memory;
+		feed.memory = tidied(memory, feed.lookbackMs);
+		tidyAt = 2 * feed.memory.known.size + 2;
+	};
+}
+
+/** The note of how a read ended. */
+function noteOf(feed: Feed, { item, read, error, isSkipped, isOutage }: ReadEnd<Planned>): Note {
+	const { memory, failures, forgotten } = feed;
+	if (isSkipped || forgotten.has(item.phoneNumber)) return noteSkipped(feed, memory, item);
+	if (read) return noteRead(feed, memory, item, read);
+	const note = noteFailure(feed, memory, item, !error);
+	const leftToReconcile = !isOutage && note.isGivenUp === true;
+	if (error) failures.push({ phoneNumber: item.phoneNumber, error, leftToReconcile });
+	return note;
+}
+
+function stepOf(feed: Feed, item: Planned, note: Note, moveOn: () => void = () => {}): Step {
+	const { memory, remaining } = feed;
+	const takeOut = put(memory, item, note);
+	moveOn();
+	return {
+		change: note.change,
+		takeBack() {
+			takeOut();
+			Object.assign(feed, { memory, remaining });
+			for (const phoneNumber of feed.forgotten) forget(memory, phoneNumber);
+		},
+	};
 }
 
 /**
  * Puts a note into the memory, in a time that does not depend on how much is remembered.
  * @returns a function that takes it out again
  */
-export function remember(memory: Memory, { phoneNumber, at, why }: Planned, note: Note): () => void {
-	const { agencyId, known, followed, scan } = memory;
+function put(memory: Memory, { phoneNumber, at, why }: Planned, note: Note): () => void {
+	const { agencyId, known, followed, snapshot } = memory;
 	const hidden = skippedKey(agencyId, phoneNumber);
-	const before = { entry: known.get(phoneNumber), skipped: known.get(hidden), upTo: scan?.upTo ?? never };
-	const isOfScan = scan && why !== "failing" && why !== "status";
-	const wasToCome = scan?.top.has(phoneNumber);
+	const before = { entry: known.get(phoneNumber), skipped: known.get(hidden), offset: snapshot?.offset ?? never };
+	const isOfSnapshot = snapshot && why !== "failing" && why !== "status";
+	const wasToCome = snapshot?.pending.has(phoneNumber);
 
 	// An entry that fails goes to the end, so that the next poll first tries those that have waited longer.
 	if (!note.entry || note.isSkipped || note.entry.is === "failing") known.delete(phoneNumber);
 	known.delete(hidden);
 	if (note.entry) known.set(note.isSkipped ? hidden : phoneNumber, note.entry);
 	memory.followed = note.followed;
-	if (isOfScan && why !== "moved") scan.upTo = Math.max(scan.upTo, at);
-	if (isOfScan) scan.top.delete(phoneNumber);
+	if (isOfSnapshot && why !== "moved") snapshot.offset = Math.max(snapshot.offset, at);
+	if (isOfSnapshot) snapshot.pending.delete(phoneNumber);
 	return () => {
 		known.delete(hidden);
 		known.delete(phoneNumber);
 		if (before.entry) known.set(phoneNumber, before.entry);
 		if (before.skipped) known.set(hidden, before.skipped);
 		memory.followed = followed;
-		if (isOfScan) scan.upTo = before.upTo;
-		if (isOfScan && wasToCome) scan.top.add(phoneNumber);
+		if (isOfSnapshot) snapshot.offset = before.offset;
+		if (isOfSnapshot && wasToCome) snapshot.pending.add(phoneNumber);
 	};
-}
-
-const dayMs = 24 * 3_600_000;
-/** The most conversations that are kept for another read, because each of them makes the checkpoint longer. */
-const mostFailing = 100;
-
-/** Whether the memory keeps as many conversations for another read as it may. */
-export function isFull(memory: Memory): boolean {
-	return failing(memory).length >= mostFailing;
-}
-
-/** The note of a conversation that was read, with the change, if there is one. */
-export function noteRead(
-	{ lookbackMs, statuses, now }: Context,
-	memory: Memory,
-	{ phoneNumber, at, past }: Planned,
-	{ conversation, messages }: Conversation,
-): Note {
-	const to = markToCome(memory);
-	const keepFrom = to - lookbackMs;
-	// A message that is much older than the one before it was written after the service's clock was set back.
-	const isOutOfOrder = messages.some(({ at: time }, index) => time < (messages[index + 1]?.at ?? never) - lookbackMs);
-	const from = isOutOfOrder ? Math.min(past.from, keepFrom) : deliveredBefore(past, messages);
-	const before = entryOf(memory, phoneNumber);
-	const besideSkipped = newerThanSkipped(past, conversation.summary.totalMessages, messages);
-	const delivered: ReadonlyMap<MessageKey, number> = before?.messages ?? new Map();
-	const isNew = (dated: Dated): boolean =>
-		(dated.at >= from || besideSkipped.includes(dated)) && !delivered.has(keyIn(delivered, dated.message));
-	const isRecent = (dated: Dated): boolean => dated.at >= to - dayMs && isNew(dated);
-	const { followed, changed } = follow(memory.followed, statuses, phoneNumber, messages, isRecent);
-
-	// Messages that this read does not show stay known, because it may be from a copy of the data that lags behind.
-	const kept = new Map([...delivered].filter(([, time]) => time >= keepFrom));
-	for (const { message, at: time, untimed } of messages) {
-		// The time of a message without one grows with its newer neighbours, until one of those stays.
-		if (untimed) kept.set(keyIn(delivered, message), never);
-		else if (time >= keepFrom) kept.set(keyIn(delivered, message), time);
-	}
-	// The summary may know the newest message before the pages list it.
-	const latest = instant(conversation.summary.lastMessageAt);
-	const isListed = messages.some(({ message }) => instant(message.createdAt) >= latest);
-	const fingerprint = fingerprintOf(conversation);
-	const is = isListed || latest < now - lookbackMs ? "delivered" : "unread";
-	const entry: Known = { is, fingerprint, at: Math.max(at, latest), from: keepFrom, messages: kept };
-
-	const shown = messages.filter((dated) => isNew(dated) || changed.has(dated));
-	if (before?.is === "unread" && before.fingerprint === fingerprint && !shown[0]) return { entry, followed };
-	const change = { phoneNumber, conversation, messages: shown.map(({ message }) => message).reverse() };
-	return { entry, followed, change };
-}
-
-/** The messages that came after the conversation was skipped, and have the time of the newest one that was skipped. */
-function newerThanSkipped({ skipped }: Past, total: number, messages: readonly Dated[]): Dated[] {
-	if (!skipped) return [];
-	const [at, before] = skipped;
-	return messages.slice(0, Math.max(0, total - before)).filter((dated) => dated.at === at);
-}
-
-/** The time before which all messages of a conversation were delivered. */
-function deliveredBefore({ from, doubt: [after, before] = [never, never] }: Past, messages: readonly Dated[]): number {
-	const wasToCome = messages.some(({ at }, index) => at >= after && earliestOf(messages, index) < before);
-	return wasToCome ? from : Math.max(from, before);
-}
-
-/** The earliest time that a message can have. One without a time is not older than the next older one that has a time. */
-function earliestOf(messages: readonly Dated[], index: number): number {
-	const dated = messages.slice(index).find(({ message }) => message.createdAt !== null);
-	return dated?.at ?? never;
-}
-
-/** The note of a conversation that the caller skips. Its messages up to now count as delivered. */
-export function noteSkipped({ now }: Context, memory: Memory, { why, past, ...row }: Planned): Note {
-	const { phoneNumber } = row;
-	const followed = new Map([...memory.followed].filter(([, message]) => message.phoneNumber !== phoneNumber));
-	const before = entryOf(memory, phoneNumber);
-	// A read for a status knows no row.
-	if (why === "status")
-		row = before?.fingerprint === undefined ? row : { ...before, phoneNumber, fingerprint: before.fingerprint };
-	if (row.fingerprint === "") return { entry: undefined, followed, isSkipped: true };
-	return { entry: skippedEntry(row, past, before, now), followed, isSkipped: true };
-}
-
-/**
- * The note of a conversation whose read failed. It is kept for a later poll, or given up. A conversation that is gone is
- * given up, and is read when it is listed again.
- */
-export function noteFailure(
-	{ now }: Context,
-	memory: Memory,
-	{ phoneNumber, at, fingerprint, past }: Planned,
-	isGone: boolean,
-): Note {
-	const { followed } = memory;
-	const before = entryOf(memory, phoneNumber);
-	const since = before?.is === "failing" ? before.since : undefined;
-	const isGivenUp = isGone || (since === undefined ? isFull(memory) : now - since > dayMs);
-	const { from, doubt, skipped }: Past = before ?? past;
-	const kept = {
-		from,
-		...(doubt && { doubt }),
-		...(skipped && { skipped }),
-		at: Math.max(at, before?.at ?? never),
-		messages: before?.messages ?? new Map<MessageKey, number>(),
-	};
-	const entry = (): Known => {
-		if (isGone) return { is: "unread", ...kept };
-		if (isGivenUp) return { is: "delivered", fingerprint, ...kept };
-		return { is: "failing", since: since ?? now, fingerprint, ...kept };
-	};
-	return { entry: entry(), followed, isGivenUp };
 }

@@ -27,8 +27,8 @@ export interface AgenciesFeed<Tx = unknown> extends AsyncIterable<AgencyChange<T
 }
 
 /**
- * Follows all agencies of the key's integration in one process, for as long as you iterate, and yields each conversation
- * that has changed, as `watch` does for one agency. It finds agencies that are linked later, and those that are linked again.
+ * Follows all agencies of the key's integration in one process, for as long as you iterate. Yields each conversation that
+ * has changed, as `watch` does for one agency. It finds agencies that are linked later, and those that are linked again.
  * Agencies where something happened lately are polled more often, within `requestsPerSecond`.
  *
  * An agency that fails delays no other. It has a pause of its own, which doubles. `me.get` that answers nothing but 401 for

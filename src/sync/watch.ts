@@ -1,11 +1,11 @@
 import type { AgencyClient, PartnerError } from "messaging-conversations";
 import { sleep } from "../shared/sleep.ts";
 import { ownFields } from "../shared/validation.ts";
-import { poll, pollStatuses } from "./deliver.ts";
 import { type ChangeFeed, type FeedOptions, openFeed, pollOnce, publicFeed } from "./feed.ts";
 import { nextDueAt } from "./followed.ts";
 import { checkFunction, checkWhole } from "./input.ts";
 import { type Change, never } from "./memory.ts";
+import { poll, pollStatuses } from "./poll.ts";
 import { abandoning } from "./signal.ts";
 
 /** Options of {@link watch}. */
@@ -114,8 +114,8 @@ export function watch(agency: AgencyClient, options: WatchOptions): WatchFeed {
 			const leastMs = errors.map(({ retryAfterMs = minMs }) => Math.min(retryAfterMs, longestRetryAfterMs));
 			if (isPoll) pollAt = performance.now() + Math.max(pauseMs * (0.9 + 0.2 * Math.random()), ...leastMs);
 			const reported = Promise.all(errors.map(async (error) => onError(error)));
-			// A scan that was interrupted is finished before statuses are polled.
-			const statusInMs = feed.memory.scan ? -never : nextDueAt(feed.memory.followed) - Date.now();
+			// A snapshot that was interrupted is finished before statuses are polled.
+			const statusInMs = feed.memory.snapshot ? -never : nextDueAt(feed.memory.followed) - Date.now();
 			const pause = sleep(Math.min(pollAt - performance.now(), Math.max(statusInMs, ...leastMs)), [nudged.signal]);
 			// Not waited for beyond the pause, because it may hang.
 			await Promise.race([pause, reported.then(() => pause)]);

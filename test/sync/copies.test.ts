@@ -74,6 +74,29 @@ test("a conversation that moves up between two pages is found in a copy that sho
 	expect(texts.flatMap(([, numbers]) => numbers)).toEqual(["5", "9"]);
 });
 
+test("a copy that lags behind does not make a conversation count as delivered before a break", async () => {
+	const opened = openModel({}, 4);
+	const { model, contact } = opened;
+	for (const index of [0, 1, 2]) model.write(contact(index));
+	model.advance(minutes(20));
+	model.write(contact(3));
+	await opened.poll();
+	for (const index of [2, 0, 1]) {
+		model.write(contact(index));
+		model.advance(minutes(4));
+	}
+	await opened.pollUpTo(2);
+	// Each request takes 220 ms. The list is true, and the reads are answered by a copy from before the messages.
+	model.schedule({ at: model.now + 300, happen: () => void (model.behindMs = minutes(15)) });
+	expect(messagesOf(opened, await opened.poll())).toEqual([]);
+	model.behindMs = 0;
+	const { changes: rest } = await opened.poll();
+	expect(messagesOf(opened, { changes: rest })).toEqual([
+		[0, ["5"]],
+		[1, ["6"]],
+	]);
+});
+
 test("a Date that is put back brings nothing twice, also of a conversation with more messages than a page", async () => {
 	const opened = openModel({}, 2);
 	const { model, contact } = opened;

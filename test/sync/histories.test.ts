@@ -28,3 +28,15 @@ test("a conversation whose newest message has a time in the future, and that the
 	const findings = await playHistory({ kind, seed: 200_089, crm: "killed between two" });
 	expect(faultsIn(findings)).toEqual({});
 });
+
+test.each([
+	["cached answers", 8, "killed between two"],
+	["lists that end too early", 20, "killed between two"],
+] as const)(
+	"a history that once lost a message loses none, and no limit explains it: %s, %i",
+	async (name, seed, crm) => {
+		const findings = await playHistory({ kind: kinds[name] ?? {}, seed, crm });
+		expect(faultsIn(findings)).toEqual({});
+		expect(findings.limits["left out of a list"]).toBeUndefined();
+	},
+);

@@ -2,7 +2,7 @@
 import { createClient } from "messaging-conversations";
 import { type ChangeFeed, type ChangesOptions, changes } from "messaging-conversations/sync";
 import { pick, randomFrom } from "../faults/random.ts";
-import { bodyMark, createModel, cursorMark, type Kind, type Model } from "./model.ts";
+import { bodyMark, createModel, cursorMark, type Kind, type Model, type ModelMessage, type Passed } from "./model.ts";
 
 const second = 1_000;
 const minute = 60 * second;
@@ -66,6 +66,39 @@ export const kinds: Record<string, Kind> = {
 		faultStatuses: [404, 403, 410, 0],
 		faultsAreOfGateway: true,
 	},
+	"errorBodies any, and a gateway that answers 404": {
+		faults: 0.15,
+		faultStatuses: [404, 502],
+		faultsAreOfGateway: true,
+		anyErrorBody: true,
+	},
+	"answers that are no answers": { between: ["html", "nothing", "json", "cut"] },
+	"lists without rows": { between: ["no rows"], hides: true },
+	"lists that end too early": { between: ["fewer rows"], hides: true },
+	"answers of another agency": { between: ["foreign"], precisionMs: second },
+	"cached answers": { between: ["cached", "cached, new Date"] },
+	"cursors that lead back": { between: ["repeated"], cursors: "offsets" },
+	"answers from in between, late commits, times in seconds": {
+		between: ["html", "cut", "no rows", "cached", "cached, new Date", "repeated", "foreign"],
+		lateMs: 30 * second,
+		precisionMs: second,
+		copiesLagMs: 20 * second,
+		faults: 0.05,
+		faultStatuses: [404, 403, 502, 0],
+		faultsAreOfGateway: true,
+	},
+	"contacts that are erased": { erases: true },
+	"contacts that are erased, messages without a time, answers from in between": {
+		erases: true,
+		undatedMessages: true,
+		between: ["html", "cut", "no rows", "cached", "repeated", "foreign"],
+	},
+	"a clock that is set forward": { setsForward: true },
+	"a clock that is set forward, copies that lag behind, no rows": {
+		setsForward: true,
+		copiesLagMs: 40 * second,
+		between: ["no rows", "foreign"],
+	},
 	"all at once": {
 		lateMs: 60 * second,
 		precisionMs: 4 * second,
@@ -119,15 +152,82 @@ export interface Findings {
 	leaks: number;
 	/** Messages from before a feed that began with "now". */
 	early: number;
+	/** Messages of erased contacts that came, and checkpoints that hold their numbers. */
+	unerased: number;
 	/** Photos of which the service has a copy and the mirror does not. */
 	uncopied: number;
 	/** Characters of the largest checkpoint; no fault. */
 	largest: number;
+	/** What docs/mirroring-limits.md lists, in counts; no fault. */
+	limits: Partial<Record<Limit, number>>;
 }
 
+/** A limit of docs/mirroring-limits.md. */
+export type Limit =
+	/** Lost: it became visible with its conversation, long after its time. */
+	| "shown later"
+	/** Lost: it was there when a feed began with now. */
+	| "before now"
+	/** Twice: the change was stored and its checkpoint was not. */
+	| "stored in two steps"
+	/** Twice: a poll was interrupted, and a message of the conversation has no time. */
+	| "without a time"
+	/** Twice: the service's clock was set back. */
+	| "clock set back"
+	/** Lost: a page that keeps the contract has left its conversation out, with all that the feed could have missed. */
+	| "left out of a list"
+	/** From before a feed that began with now: its first list broke off, or was not the service's present. */
+	| "began in parts";
+
 /** The faults among the findings, by name; empty when all is well. */
-export function faultsIn({ largest: _, ...faults }: Findings): Partial<Findings> {
+export function faultsIn({ largest: _, limits: __, ...faults }: Findings): Partial<Findings> {
 	return Object.fromEntries(Object.entries(faults).filter(([, count]) => count > 0));
+}
+
+/** One loop over a feed. */
+interface Loop {
+	begin: number;
+	end: number;
+	/** The checkpoint before it, and after it. */
+	since: string;
+	checkpoint: string;
+	/** It was not left, and did not fail. */
+	isWhole: boolean;
+}
+
+/** Where a feed is. All messages before its lookback count as delivered. */
+function positionOf(checkpoint: string): { mark: number; inScan: boolean } {
+	const { mark, scan } = JSON.parse(checkpoint);
+	return { mark: typeof mark === "number" ? mark : never, inScan: scan !== undefined };
+}
+
+/**
+ * Whether a message was left out of the list with which the feed passed it by, in such a way that nobody could see it: no
+ * answer of that list shows the message, nor does one lack a conversation of the checkpoint that no other one shows.
+ */
+function isLeftOut(
+	{ passed, conversations }: Model,
+	{ at, visibleAt, id }: ModelMessage,
+	loops: readonly Loop[],
+): boolean {
+	const passing = loops.findIndex(
+		({ end, checkpoint }) => end >= visibleAt && positionOf(checkpoint).mark - lookbackMs > at,
+	);
+	let first = passing;
+	// What a list lacks is still missing where its delivery is continued.
+	while (first > 0 && (!loops[first - 1]?.isWhole || positionOf(loops[first - 1]?.checkpoint ?? "{}").inScan)) first--;
+	return loops.slice(Math.max(first, 0), passing + 1).some(({ begin, end, since }) => {
+		const lists = passed.filter((answer) => answer.isList && answer.at >= begin && answer.at <= end);
+		const isShown = (message: { id: number }): boolean => lists.some(({ shown }) => shown.has(message.id));
+		const remembered = conversations.filter(({ phoneNumber }) => since.includes(phoneNumber));
+		const missing = remembered.filter(({ messages }) => !messages.some(isShown));
+		const lacks = ({ hidden }: Passed, messages: readonly ModelMessage[]) =>
+			messages.some((each) => hidden.has(each.id));
+		return (
+			!isShown({ id }) &&
+			lists.some((list) => list.hidden.has(id) && !missing.some(({ messages }) => lacks(list, messages)))
+		);
+	});
 }
 
 export async function playHistory(options: HistoryOptions): Promise<Findings> {
@@ -155,16 +255,21 @@ async function play({ kind, seed, crm, options, feed = changes }: HistoryOptions
 		apiKey: "model_live.a.b",
 		fetch: model.fetch,
 		retry: false,
+		errorBodies: kind.anyErrorBody ? "any" : "service",
 	});
 	const agency = client.agency(model.agencyId);
-	const { faults, hides, unreadable, undatedMessages, copiesLagMs, endless, setsBack } = kind;
-	const isCalm = ![faults, hides, unreadable, undatedMessages, copiesLagMs, endless, setsBack].some(Boolean);
+	const { faults, hides, unreadable, undatedMessages, copiesLagMs = 0, endless, setsBack, between, erases } = kind;
+	const isCalm = ![faults, hides, unreadable, undatedMessages, copiesLagMs, endless, setsBack, between].some(Boolean);
+	const erased = new Set<string>();
+	const skip = (phoneNumber: string): boolean => erased.has(phoneNumber);
 	const beginsNow = random() < 0.3;
 	let checkpoint: string = beginsNow ? "now" : "beginning";
 	/** When the feed had begun, and what it must not deliver. */
 	let beganAt = beginsNow ? Number.NaN : Number.NEGATIVE_INFINITY;
 	const before = new Set<number>();
 	const stored = new Map<number, number>();
+	/** How many times a message was stored without the checkpoint that covers it. */
+	const uncovered = new Map<number, number>();
 	const copied = new Set<number>();
 	const summaries = new Map<string, unknown>();
 	const findings: Findings = {
@@ -175,17 +280,41 @@ async function play({ kind, seed, crm, options, feed = changes }: HistoryOptions
 		loud: 0,
 		leaks: 0,
 		early: 0,
+		unerased: 0,
 		uncopied: 0,
 		largest: 0,
+		limits: {},
+	};
+	/** Counts what a limit explains, in place of a fault. */
+	const excuse = (limit: Limit, count = 1): void => {
+		if (count > 0) findings.limits[limit] = (findings.limits[limit] ?? 0) + count;
 	};
 
+	/** All loops over feeds, with the checkpoints before and after. */
+	const loops: Loop[] = [];
 	async function poll(mayDie: boolean, again?: ChangeFeed): Promise<{ changed: number; failed: boolean }> {
-		if (checkpoint === "now") {
+		const opened = again ?? feed(agency, { since: checkpoint, ...(erases && { skip }), ...options });
+		// A loop that continues a feed begins no second time, even if no checkpoint of it is stored.
+		if (opened.checkpoint.includes('"mark":"now"')) {
 			before.clear();
+			// What an answer from a copy of the data begins with is that copy's present.
+			model.behindMs = copiesLagMs;
 			for (const conversation of model.conversations) for (const { id } of model.listed(conversation)) before.add(id);
+			model.behindMs = 0;
 		}
-		const opened = again ?? feed(agency, { since: checkpoint, ...options });
 		let changed = 0;
+		const loop: Loop = { begin: model.now, end: model.now, since: opened.checkpoint, checkpoint: "", isWhole: false };
+		loops.push(loop);
+		const endLoop = (): void => {
+			if (loop.checkpoint !== "") return;
+			Object.assign(loop, { end: model.now, checkpoint: opened.checkpoint });
+			// A read that was under way when the loop was left counts for nothing.
+			const known: [string, { is: string; messages: unknown[] }][] = JSON.parse(loop.checkpoint).known;
+			for (const [phoneNumber, { is, messages }] of known) {
+				const conversation = model.conversations.find((each) => each.phoneNumber === phoneNumber);
+				if (conversation && is !== "delivered" && !messages[0]) conversation.readAt = undefined;
+			}
+		};
 		try {
 			for await (const { conversation, messages: fresh } of opened) {
 				if (mayDie && crm === "throws in one transaction" && random() < 0.15) throw new LoopError();
@@ -195,6 +324,13 @@ async function play({ kind, seed, crm, options, feed = changes }: HistoryOptions
 				if (dies && crm === "killed in one transaction" && random() < 0.5) return { changed, failed: true };
 				summaries.set(conversation.summary.phoneNumber, conversation.summary);
 				let last = Number.NEGATIVE_INFINITY;
+				if (erased.has(conversation.summary.phoneNumber)) findings.unerased++;
+				// Erased while its poll runs: the feed forgets it, and skips it from now on.
+				if (erases && mayDie && random() < 0.03) {
+					const { phoneNumber } = pick(random, model.conversations);
+					erased.add(phoneNumber);
+					opened.forget(phoneNumber);
+				}
 				for (const { id, body, createdAt, mediaStored } of fresh) {
 					// A photo that is stored later brings its message again.
 					if (mediaStored && stored.has(id)) copied.add(id);
@@ -207,14 +343,19 @@ async function play({ kind, seed, crm, options, feed = changes }: HistoryOptions
 					if (at < last) findings.disordered++;
 					last = at;
 				}
-				if (dies && crm === "killed between two") return { changed, failed: true };
+				if (dies && crm === "killed between two") {
+					for (const { id } of fresh) uncovered.set(id, (uncovered.get(id) ?? 0) + 1);
+					return { changed, failed: true };
+				}
 				note(opened.checkpoint);
 				if (dies && /^killed/.test(crm)) return { changed, failed: true };
 			}
 			note(opened.checkpoint);
 			if (Number.isNaN(beganAt)) beganAt = model.now;
+			loop.isWhole = true;
 			return { changed, failed: false };
 		} catch (error) {
+			endLoop();
 			// The retry loop that people write: it loops over the same feed again, or over a new one.
 			if (error instanceof LoopError) {
 				if (random() < 0.5) note(opened.checkpoint);
@@ -224,12 +365,16 @@ async function play({ kind, seed, crm, options, feed = changes }: HistoryOptions
 			if (random() < 0.5) note(opened.checkpoint);
 			if (Number.isNaN(beganAt) && checkpoint !== "now" && !checkpoint.includes('"mark":"now"')) beganAt = model.now;
 			return { changed, failed: true };
+		} finally {
+			endLoop();
 		}
 	}
 
 	function note(text: string): void {
 		checkpoint = text;
 		findings.largest = Math.max(findings.largest, text.length);
+		// Within a poll it can hold a number that is still to be skipped.
+		if (!text.includes('"scan"')) for (const phoneNumber of erased) if (text.includes(phoneNumber)) findings.unerased++;
 		if (text.includes(cursorMark) || text.includes(bodyMark)) findings.leaks++;
 	}
 
@@ -252,6 +397,7 @@ async function play({ kind, seed, crm, options, feed = changes }: HistoryOptions
 	const quiet = await poll(false);
 	findings.loud = model.requests.length - asked - 1 + quiet.changed;
 
+	const isInterrupted = crm !== "one transaction" || (faults ?? 0) > 0 || between !== undefined;
 	for (const conversation of model.conversations) {
 		let isWhole = true;
 		for (const message of model.seen(conversation)) {
@@ -263,21 +409,32 @@ async function play({ kind, seed, crm, options, feed = changes }: HistoryOptions
 			// A feed that begins now goes by times until it has read the conversation: see docs/mirroring-limits.md.
 			const { listedAt = never, readAt = never } = conversation;
 			const isExisting = message.at < beganAt && message.at <= listedAt && message.visibleAt < readAt;
-			if (times === 0 && message.visibleAt > beganAt && !isExisting && !isPassedBy) findings.lost++;
-			if (times > 1) findings.twice += times - 1;
+			const isLost = times === 0 && message.visibleAt > beganAt && !erased.has(conversation.phoneNumber);
+			if (isLost && isPassedBy) excuse("shown later");
+			else if (isLost && isExisting) excuse("before now");
+			else if (isLost && isLeftOut(model, message, loops)) excuse("left out of a list");
+			else if (isLost) findings.lost++;
+			const inTwoSteps = Math.max(0, Math.min(times - 1, uncovered.get(message.id) ?? 0));
+			const again = Math.max(0, times - 1 - inTwoSteps);
+			excuse("stored in two steps", inTwoSteps);
+			// A message without a time goes by those of its neighbours, if a poll is interrupted: by a crash or by a failed request.
+			if (again > 0 && isInterrupted && conversation.messages.some(({ undated }) => undated))
+				excuse("without a time", again);
+			// Ids are forgotten after the lookback, so older messages may repeat after the clock was set back.
+			else if (again > 0 && setsBack) excuse("clock set back", again);
+			else findings.twice += again;
 			if (times > 0 && (message.storedAt ?? Infinity) < model.now && !copied.has(message.id)) findings.uncopied++;
 		}
 		const row = model.rows().find(({ phoneNumber }) => phoneNumber === conversation.phoneNumber);
-		const isKnown = isWhole && beganAt === Number.NEGATIVE_INFINITY;
-		if (row && isKnown && JSON.stringify(summaries.get(row.phoneNumber)) !== JSON.stringify(row)) findings.untrue++;
+		const isKnown = isWhole && beganAt === Number.NEGATIVE_INFINITY && !erased.has(conversation.phoneNumber);
+		const isTrue = !row || !isKnown || JSON.stringify(summaries.get(row.phoneNumber)) === JSON.stringify(row);
+		if (!isTrue) findings.untrue++;
 	}
-	// Stored in two steps, a change comes at least once. So does a message without a time, if a poll is interrupted: by a
-	// crash or by a request that fails.
-	const isInterrupted = crm !== "one transaction" || (faults ?? 0) > 0;
-	if (crm === "killed between two" || (isInterrupted && undatedMessages)) findings.twice = 0;
-	// Ids are forgotten after the lookback, so older messages may repeat after the clock was set back.
-	if (setsBack) findings.twice = 0;
-	if (!isCalm) findings.early = 0;
+	// A list that breaks off begins the feed for the conversations that it has shown.
+	if (!isCalm) {
+		excuse("began in parts", findings.early);
+		findings.early = 0;
+	}
 	return findings;
 }
 
@@ -316,6 +473,11 @@ function plan(model: Model, kind: Kind, random: () => number): number {
 			model.schedule({ at, happen: () => void (model.endless = endless) });
 			model.schedule({ at: at + length, happen: () => void (model.endless = undefined) });
 		}
+	}
+	if (kind.setsForward) {
+		const at = begin + Math.floor(random() * 0.7 * duration);
+		const step = (1 + random()) * 60 * minute;
+		model.schedule({ at, happen: () => void (model.clockOffsetMs += Math.floor(step)) });
 	}
 	if (kind.setsBack) {
 		const at = begin + Math.floor(random() * 0.7 * duration);

@@ -3,6 +3,7 @@
  * contract leaves open is a knob. Every request lets time pass, so that things happen between two pages of one scan.
  */
 import type { ConversationSummary, Message } from "messaging-conversations";
+import { pick } from "../faults/random.ts";
 
 /** What the contract leaves open. */
 export interface Kind {
@@ -40,7 +41,38 @@ export interface Kind {
 	endless?: boolean;
 	/** The service's clock is set back by an hour or more, once. */
 	setsBack?: boolean;
+	/** The service's clock is set forward by an hour or more, once. */
+	setsForward?: boolean;
+	/** What something in front of the service makes of every tenth answer of the service. */
+	between?: readonly Between[];
+	/** The client takes a 401, 403 or 404 for the service's, whatever its body is. */
+	anyErrorBody?: boolean;
+	/** Contacts are erased. */
+	erases?: boolean;
 }
+
+/** What something in front of the service makes of an answer of 200. */
+export type Between =
+	/** A page of its own. */
+	| "html"
+	/** No body. */
+	| "nothing"
+	/** JSON of its own. */
+	| "json"
+	/** The body is cut off. */
+	| "cut"
+	/** A list without rows. */
+	| "no rows"
+	/** A list that ends too early. */
+	| "fewer rows"
+	/** An earlier answer to the same request, with its Date. */
+	| "cached"
+	/** An earlier answer to the same request, with the present Date. */
+	| "cached, new Date"
+	/** The first page in place of a later one, so that the cursor leads back. */
+	| "repeated"
+	/** The answer to another agency, or about another contact. */
+	| "foreign";
 
 export interface ModelMessage {
 	id: number;
@@ -72,7 +104,7 @@ export interface ModelConversation {
 	unreadableUntil: number;
 	/** The time of its row when it was first listed. */
 	listedAt: number | undefined;
-	/** When it was first read, as `conversations.get`. */
+	/** When it was first read, as `conversations.get`, by a read that the feed made use of. */
 	readAt: number | undefined;
 	serial: number;
 }
@@ -82,7 +114,25 @@ export interface ModelEvent {
 	happen: () => void;
 }
 
+/** An answer of 200 that came past what stands between. */
+export interface Passed {
+	at: number;
+	/** Whether it is a page of the list. */
+	isList: boolean;
+	/** What was made of it; undefined for nothing. */
+	what: Between | undefined;
+	/** The messages that it shows: those of its rows, or of its page. */
+	shown: ReadonlySet<number>;
+	/**
+	 * The messages that the service's own answer shows, and this one does not. If it ends a list that goes on, then those of
+	 * all later pages too.
+	 */
+	hidden: ReadonlySet<number>;
+}
+
 export interface Model {
+	/** The answers that keep the contract, if something stands between. */
+	readonly passed: Passed[];
 	fetch: typeof globalThis.fetch;
 	readonly agencyId: string;
 	now: number;
@@ -123,6 +173,8 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 	const events: ModelEvent[] = [];
 	const requests: string[] = [];
 	const lags = new Map<string, number>();
+	/** What caches keep, by the address. */
+	const answers = new Map<string, { body: string; date: string; shown: number[] }>();
 	let serial = 0;
 	const agencyId = "agy_0a1b2c3d";
 
@@ -137,6 +189,7 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 		endless: undefined,
 		conversations,
 		requests,
+		passed: [],
 		schedule: (event) => {
 			events.push(event);
 			events.sort((a, b) => a.at - b.at);
@@ -204,7 +257,10 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 			requests.push(`${method} ${path}`);
 			// A service without a clock in its answers, now and then: what only some of its machines send is not relied on.
 			if (kind.copiesLagMs !== undefined) model.behindMs = lagOf(path.replace(/\/messages$/, ""), url.searchParams);
-			const answered = answer(path, url.searchParams, typeof body === "string" ? body : "");
+			const text = typeof body === "string" ? body : "";
+			const answered = await pass(url, answer(path, url.searchParams, text), () =>
+				answer(path, new URLSearchParams({ pageSize: url.searchParams.get("pageSize") ?? "50" }), text),
+			);
 			if (kind.copiesLagMs !== undefined) model.behindMs = 0;
 			await Promise.resolve();
 			signal?.throwIfAborted();
@@ -212,6 +268,54 @@ export function createModel(kind: Kind, random: () => number, start = Date.UTC(2
 		},
 	};
 	return model;
+
+	/** Brings an answer to the client, past what stands between. */
+	async function pass(url: URL, answered: Response, first: () => Response): Promise<Response> {
+		const { between } = kind;
+		if (!between || !answered.ok) return answered;
+		const order = ordered().map((each) => ({ each, ids: seen(each).map(({ id }) => id) }));
+		const body = await answered.text();
+		const json = JSON.parse(body);
+		const isList = Array.isArray(json.conversations);
+		const own = { body, date: answered.headers.get("date") ?? "", shown: shownBy(body) };
+		const earlier = answers.get(url.href) ?? own;
+		if (random() < 0.3 || !answers.has(url.href)) answers.set(url.href, own);
+		const what = model.isFaulty && random() < 0.1 ? pick(random, between) : undefined;
+		if (what === "html") return reply("<html>Sign in</html>", "text/html");
+		if (what === "nothing") return reply("");
+		if (what === "json") return reply(JSON.stringify({ status: "ok", data: [] }));
+		if (what === "cut") return reply(body.slice(0, Math.floor(random() * body.length)));
+		if (what === "cached") return keeping(earlier.body, earlier.shown, earlier.date);
+		if (what === "cached, new Date") return keeping(earlier.body, earlier.shown);
+		if (what === "repeated" && url.searchParams.has("cursor")) return keeping(await first().text());
+		if (what === "no rows" && isList) return keeping(JSON.stringify({ ...json, conversations: [], nextCursor: null }));
+		if (what === "fewer rows" && isList) {
+			const some = json.conversations.slice(0, Math.floor(random() * json.conversations.length));
+			return keeping(JSON.stringify({ ...json, conversations: some, nextCursor: null }));
+		}
+		if (what === "foreign") return keeping(body.replaceAll(/"phoneNumber":"\+32/g, '"phoneNumber":"+31'));
+		return keeping(body);
+
+		function keeping(text: string, shown = shownBy(text), date = own.date): Response {
+			const isEnd = isList && JSON.parse(text).nextCursor === null;
+			const first = order.findIndex(({ each }) => each.phoneNumber === json.conversations?.[0]?.phoneNumber);
+			const rest = isEnd && first >= 0 ? order.slice(first).flatMap(({ ids }) => ids) : [];
+			const hidden = new Set([...own.shown, ...rest].filter((id) => !shown.includes(id)));
+			model.passed.push({ at: model.now, isList, what, shown: new Set(shown), hidden });
+			return reply(text, "application/json", date);
+		}
+		function reply(text: string, type = "application/json", date = own.date): Response {
+			return new Response(text, {
+				headers: { "content-type": type, "x-correlation-id": "c", ...(date !== "" && { date }) },
+			});
+		}
+		function shownBy(text: string): number[] {
+			const { conversations: rows, messagePage, messages = messagePage?.messages ?? [] } = JSON.parse(text);
+			const numbers = (rows ?? []).map(({ phoneNumber }: ConversationSummary) => phoneNumber);
+			const ids = order.flatMap((row) => (numbers.includes(row.each.phoneNumber) ? row.ids : []));
+			return [...ids, ...messages.map(({ id }: Message) => id)];
+		}
+	}
 
 	function floor(at: number): number {
 		return Math.floor(at / precisionMs) * precisionMs;

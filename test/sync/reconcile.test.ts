@@ -73,19 +73,21 @@ test("a conversation that is not stored comes with all its messages, also those 
 	expect(delivered[1]?.messages[0]?.body).toBe("Text 0");
 });
 
-test("a conversation that is hidden or deleted is delivered with null, after a question about it", async () => {
+test("a conversation that is hidden or deleted is delivered with null, after two questions about it", async () => {
 	const { sandbox, run, asked } = await open();
 	sandbox.agency().conversation(number(1)).hide();
 	expect(await run()).toEqual([{ phoneNumber: number(1), conversation: null, messages: [] }]);
-	expect(asked()).toEqual(["conversations.list", "conversations.lookup"]);
+	// Only its own 404 makes a conversation gone.
+	expect(asked()).toEqual(["conversations.list", "conversations.lookup", "conversations.get"]);
 });
 
-test("thousands that are gone are asked about a hundred at a time", async () => {
+test("thousands that are gone are looked up a hundred at a time, and each is read once", async () => {
 	const { run, asked, stored } = await open(1);
 	const gone = Array.from({ length: 2_500 }, (_, i) => ({ phoneNumber: number(100 + i), fingerprint: "1-x" }));
 	const delivered = await run([...stored.values(), ...gone]);
 	expect(delivered).toHaveLength(2_500);
 	expect(asked().filter((operation) => operation === "conversations.lookup")).toHaveLength(25);
+	expect(asked().filter((operation) => operation === "conversations.get")).toHaveLength(2_500);
 });
 
 test("a conversation that is hidden between the list and its read is gone", async () => {

@@ -5,6 +5,7 @@ import { crms, faultsIn, kinds, playHistory } from "./histories.ts";
 const [count = "100", first = "1"] = process.argv.slice(2);
 let played = 0;
 let faulty = 0;
+const limits: Record<string, number> = {};
 for (const [name, kind] of Object.entries(kinds)) {
 	const began = performance.now();
 	let largest = 0;
@@ -14,6 +15,7 @@ for (const [name, kind] of Object.entries(kinds)) {
 			const seed = Number(first) + i * crms.length + crms.indexOf(crm);
 			const findings = await playHistory({ kind, seed, crm });
 			largest = Math.max(largest, findings.largest);
+			for (const [limit, count] of Object.entries(findings.limits)) limits[limit] = (limits[limit] ?? 0) + count;
 			const faults = faultsIn(findings);
 			if (Object.keys(faults).length > 0) found.push(`seed ${seed}, ${crm}: ${JSON.stringify(faults)}`);
 			played++;
@@ -26,4 +28,5 @@ for (const [name, kind] of Object.entries(kinds)) {
 	for (const line of found.slice(0, 5)) console.log(`      ${line}`);
 }
 console.log(`${played} histories, ${faulty} with a fault`);
+for (const [limit, count] of Object.entries(limits)) console.log(`${String(count).padStart(8)}  ${limit}`);
 process.exitCode = faulty > 0 ? 1 : 0;
